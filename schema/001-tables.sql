@@ -1,0 +1,144 @@
+-- lockq's own tables. Every statement may be run again: DDL is not transactional in MySQL, so a
+-- file that was cut short is applied once more from its start. No syntax later than MySQL 8.0.19.
+
+-- Who may ask for work.
+CREATE TABLE IF NOT EXISTS app_user (
+  user_id     INT UNSIGNED NOT NULL AUTO_INCREMENT,
+  name        VARCHAR(64) NOT NULL,
+  created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  PRIMARY KEY (user_id),
+  UNIQUE KEY app_user_name (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- A kind of work that a manager defines.
+CREATE TABLE IF NOT EXISTS task (
+  task_id          INT UNSIGNED NOT NULL,
+  name             VARCHAR(128) NOT NULL,
+  manager          VARCHAR(64) NULL COMMENT 'who answers for it',
+  candidates_view  VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL
+                   COMMENT 'view or schema.view with loan_id and priority, smallest first',
+  enabled          BOOLEAN NOT NULL DEFAULT TRUE,
+  max_count        INT UNSIGNED NOT NULL DEFAULT 5 COMMENT 'loans per request',
+  max_query_s      INT UNSIGNED NOT NULL DEFAULT 300 COMMENT 'seconds; the heavy query ends there',
+  candidate_limit  INT UNSIGNED NOT NULL DEFAULT 10000
+                   COMMENT 'rows that one heavy query fetches; never fewer than max_count',
+  request_ttl      INT UNSIGNED NOT NULL DEFAULT 600
+                   COMMENT 'seconds after which a request that nobody looks after expires',
+  lease_minutes    INT UNSIGNED NULL COMMENT 'NULL: an assignment has no time limit',
+  PRIMARY KEY (task_id),
+  CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
+  CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
+  CONSTRAINT task_candidate_limit CHECK (candidate_limit BETWEEN 1 AND 1000000),
+  CONSTRAINT task_request_ttl CHECK (request_ttl >= 1),
+  CONSTRAINT task_lease CHECK (lease_minutes >= 1)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that leaders lock. Nothing references it and nobody takes a shared lock on it: a locked
+-- row means that somebody leads. It stays when its task is deleted, so that epochs never go back.
+CREATE TABLE IF NOT EXISTS task_lock (
+  task_id  INT UNSIGNED NOT NULL,
+  epoch    BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  holder   VARCHAR(64) NULL COMMENT 'who leads; cleared before COMMIT, so only a dirty read sees it',
+  since    DATETIME(6) NULL,
+  PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that followers wait on. Apart from task_lock, because the shared locks of waiters that
+-- have just woken would look like a leader.
+CREATE TABLE IF NOT EXISTS task_wake (
+  task_id  INT UNSIGNED NOT NULL,
+  PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+DROP TRIGGER IF EXISTS task_gets_lock;
+CREATE TRIGGER task_gets_lock AFTER INSERT ON task FOR EACH ROW
+  INSERT IGNORE INTO task_lock (task_id) VALUES (NEW.task_id);
+DROP TRIGGER IF EXISTS task_gets_wake;
+CREATE TRIGGER task_gets_wake AFTER INSERT ON task FOR EACH ROW
+  INSERT IGNORE INTO task_wake (task_id) VALUES (NEW.task_id);
+
+-- One row a request. `pending` is 1 or NULL, so that its unique key allows one pending request for
+-- each user and task, and any number of ended ones; the second key is the leader's reading order.
+CREATE TABLE IF NOT EXISTS work_requested (
+  request_id  BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  uuid        CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  user_id     INT UNSIGNED NOT NULL,
+  account     VARCHAR(288) NOT NULL COMMENT 'MySQL account of the requester',
+  task_id     INT UNSIGNED NOT NULL,
+  asked       INT UNSIGNED NOT NULL,
+  requested   INT UNSIGNED NOT NULL,
+  assigned    INT UNSIGNED NOT NULL DEFAULT 0,
+  outcome     ENUM('pending','served','partial','empty','cancelled','expired','failed','refused')
+              NOT NULL DEFAULT 'pending',
+  pending     TINYINT GENERATED ALWAYS AS (IF(outcome = 'pending', 1, NULL)) STORED,
+  reason      VARCHAR(512) NULL,
+  epoch       BIGINT UNSIGNED NULL COMMENT 'the leader that ended it',
+  created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  seen_at     DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  served_at   DATETIME(6) NULL,
+  PRIMARY KEY (request_id),
+  UNIQUE KEY work_requested_uuid (uuid),
+  UNIQUE KEY work_requested_one_pending (user_id, task_id, pending),
+  KEY work_requested_line (task_id, pending, request_id),
+  CONSTRAINT work_requested_user FOREIGN KEY (user_id) REFERENCES app_user (user_id),
+  CONSTRAINT work_requested_task FOREIGN KEY (task_id) REFERENCES task (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- What became of a loan in a task. The primary key is the last arbiter: a loan has one row a task.
+CREATE TABLE IF NOT EXISTS work (
+  task_id           INT UNSIGNED NOT NULL,
+  loan_id           BIGINT UNSIGNED NOT NULL,
+  user_id           INT UNSIGNED NOT NULL,
+  state             ENUM('assigned','completed','returned','never') NOT NULL,
+  token             BIGINT UNSIGNED NOT NULL COMMENT 'epoch of the leader that assigned it',
+  version           BIGINT UNSIGNED NOT NULL COMMENT 'raised by every change',
+  request_id        BIGINT UNSIGNED NOT NULL,
+  assigned_at       DATETIME(6) NOT NULL,
+  available_at      DATETIME(6) NULL COMMENT 'of a returned loan',
+  lease_expires_at  DATETIME(6) NULL,
+  note              VARCHAR(512) NULL COMMENT 'of the last disposition',
+  changed_at        DATETIME(6) NOT NULL,
+  PRIMARY KEY (task_id, loan_id),
+  KEY work_pipeline (user_id, state, task_id),
+  CONSTRAINT work_user FOREIGN KEY (user_id) REFERENCES app_user (user_id),
+  CONSTRAINT work_task FOREIGN KEY (task_id) REFERENCES task (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Append only: one row a change of state, written in the same transaction.
+CREATE TABLE IF NOT EXISTS work_log (
+  log_id            BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  task_id           INT UNSIGNED NOT NULL,
+  loan_id           BIGINT UNSIGNED NOT NULL,
+  event             ENUM('assigned','completed','returned','never','expired') NOT NULL,
+  user_id           INT UNSIGNED NOT NULL COMMENT 'whose assignment it is or was',
+  account           VARCHAR(288) NOT NULL COMMENT 'MySQL account of the requester',
+  token             BIGINT UNSIGNED NOT NULL,
+  version           BIGINT UNSIGNED NOT NULL COMMENT 'of the work row after the change',
+  request_id        BIGINT UNSIGNED NOT NULL,
+  available_at      DATETIME(6) NULL,
+  lease_expires_at  DATETIME(6) NULL,
+  note              VARCHAR(512) NULL,
+  at                DATETIME(6) NOT NULL,
+  PRIMARY KEY (log_id),
+  KEY work_log_loan (task_id, loan_id, log_id),
+  KEY work_log_request (request_id, log_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row a leader. as_of is the start of its query: what "no work" refers to.
+CREATE TABLE IF NOT EXISTS leader_run (
+  task_id     INT UNSIGNED NOT NULL,
+  epoch       BIGINT UNSIGNED NOT NULL,
+  user        VARCHAR(64) NOT NULL,
+  how         ENUM('query','query on the lock connection','hand-over','failed') NOT NULL,
+  as_of       DATETIME(6) NULL,
+  query_ms    BIGINT UNSIGNED NULL COMMENT 'NULL: no heavy query ran',
+  candidates  INT UNSIGNED NOT NULL DEFAULT 0,
+  dropped     INT UNSIGNED NOT NULL DEFAULT 0,
+  requests    INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'that it ended: served, empty, expired, failed',
+  loans       INT UNSIGNED NOT NULL DEFAULT 0,
+  retries     INT UNSIGNED NOT NULL DEFAULT 0,
+  reason      VARCHAR(512) NULL,
+  started_at  DATETIME(6) NOT NULL,
+  ended_at    DATETIME(6) NOT NULL,
+  PRIMARY KEY (task_id, epoch)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;

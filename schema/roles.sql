@@ -1,0 +1,23 @@
+-- Least privilege: what the programs need, and no more. Applied again after every migration.
+-- lockq_worker asks for work and disposes of it; lockq_viewer only looks.
+CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer;
+
+GRANT SELECT ON app_user TO lockq_worker;
+GRANT SELECT ON task TO lockq_worker;
+GRANT SELECT ON schema_version TO lockq_worker;
+GRANT SELECT, UPDATE (epoch, holder, since) ON task_lock TO lockq_worker;
+-- Up to MySQL 8.0.21 FOR SHARE wants more than SELECT; nothing ever writes this column.
+GRANT SELECT, UPDATE (task_id) ON task_wake TO lockq_worker;
+GRANT SELECT, INSERT, UPDATE ON work_requested TO lockq_worker;
+GRANT SELECT, INSERT, UPDATE ON work TO lockq_worker;
+GRANT SELECT, INSERT ON work_log TO lockq_worker;
+GRANT SELECT, INSERT ON leader_run TO lockq_worker;
+
+-- Not task_lock and not task_wake: who may read them could stop every leader with FOR SHARE.
+GRANT SELECT ON app_user TO lockq_viewer;
+GRANT SELECT ON task TO lockq_viewer;
+GRANT SELECT ON schema_version TO lockq_viewer;
+GRANT SELECT ON work_requested TO lockq_viewer;
+GRANT SELECT ON work TO lockq_viewer;
+GRANT SELECT ON work_log TO lockq_viewer;
+GRANT SELECT ON leader_run TO lockq_viewer;
