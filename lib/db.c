@@ -1,0 +1,913 @@
+/* SPDX-License-Identifier: MIT */
+#include "db.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mysql.h>
+
+#ifdef MARIADB_BASE_VERSION
+#define LOCKQ_MARIADB_CLIENT 1
+#include <errmsg.h>
+#include <mysqld_error.h>
+typedef my_bool db_flag;
+#else
+#define LOCKQ_MARIADB_CLIENT 0
+#include <errmsg.h>
+#include <mysqld_error.h>
+typedef bool db_flag;
+#endif
+
+/* Server errors that MariaDB's headers number otherwise or do not know. */
+enum {
+	SERVER_TRANSACTION_ROLLED_BACK = 3101,
+	SERVER_QUERY_TIMEOUT = 3024,
+	SERVER_IDLE_DISCONNECT = 4031
+};
+
+enum { OLDEST_SERVER = 80019, TICK_MS = 250, CELL_MIN = 64 };
+
+struct db {
+	MYSQL *mysql;
+	bool lost;
+	unsigned int error_number;
+	unsigned int lock_wait_s;
+	unsigned int time_limit_s;
+	uint64_t affected;
+	uint64_t insert_id;
+	uint64_t connection_id;
+	const char *started;  /* name of the statement that db_start() sent */
+	char database[65 * 4];
+	char error[1024];
+};
+
+/* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
+ * gaps that new ones go into. UTC, so that no time depends on who wrote it. */
+static const char pin_session[] =
+	"SET SESSION autocommit = 1,"
+	" transaction_isolation = 'READ-COMMITTED',"
+	" sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
+	"ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+	" time_zone = '+00:00',"
+	" completion_type = 'NO_CHAIN',"
+	" max_execution_time = 0,"
+	" innodb_lock_wait_timeout = 5,"
+	" wait_timeout = 10,"
+	" net_write_timeout = 10";
+
+static const struct db_query who_am_i = {
+	"who_am_i", "SELECT DATABASE(), CONNECTION_ID()", DB_ONE
+};
+static const struct db_query set_lock_wait = {
+	"set_lock_wait", "SET SESSION innodb_lock_wait_timeout = ?", DB_NO_ROWS
+};
+static const struct db_query set_time_limit = {
+	"set_time_limit", "SET SESSION max_execution_time = ?", DB_NO_ROWS
+};
+static const struct db_query kill_connection = { "kill_connection", "KILL ?", DB_NO_ROWS };
+
+uint64_t
+db_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void
+db_sleep_ms(unsigned int ms)
+{
+	(void)poll(NULL, 0, (int)ms);
+}
+
+void
+db_backoff(unsigned int try)
+{
+	struct timespec now;
+	unsigned int most = try < 6 ? 20u << try : 1000;
+
+	/* Jitter needs to differ between processes, not to be unpredictable. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	db_sleep_ms(most / 2 + (unsigned int)(((unsigned long)now.tv_nsec / 1000 +
+	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
+}
+
+bool
+db_is_retryable(int rc)
+{
+	return rc == DB_ERETRY || rc == DB_ELOCKWAIT || rc == DB_ECROWDED || rc == DB_ELOST;
+}
+
+/* Errors. */
+
+const char *
+db_error(const struct db *db)
+{
+	return db == NULL ? "out of memory" : db->error;
+}
+
+unsigned int
+db_errno(const struct db *db)
+{
+	return db == NULL ? 0 : db->error_number;
+}
+
+bool
+db_lost(const struct db *db)
+{
+	return db == NULL || db->lost;
+}
+
+static int
+classify(unsigned int number)
+{
+	switch (number) {
+	case ER_LOCK_DEADLOCK:
+	case ER_ERROR_DURING_COMMIT:
+	case SERVER_TRANSACTION_ROLLED_BACK:
+		return DB_ERETRY;
+	case ER_LOCK_WAIT_TIMEOUT:
+		return DB_ELOCKWAIT;
+	case ER_DUP_ENTRY:
+		return DB_EDUPLICATE;
+	case CR_SERVER_GONE_ERROR:
+	case CR_SERVER_LOST:
+	case CR_SERVER_LOST_EXTENDED:
+	case CR_CONNECTION_ERROR:
+	case CR_CONN_HOST_ERROR:
+	case ER_SERVER_SHUTDOWN:
+	case SERVER_IDLE_DISCONNECT:
+		return DB_ELOST;
+	case ER_CON_COUNT_ERROR:
+	case ER_TOO_MANY_USER_CONNECTIONS:
+	case ER_USER_LIMIT_REACHED:
+		return DB_ECROWDED;
+	case SERVER_QUERY_TIMEOUT:
+		return DB_ETIME;
+	case ER_QUERY_INTERRUPTED:
+		return DB_EINTERRUPTED;
+	case CR_OUT_OF_MEMORY:
+		return DB_ENOMEM;
+	default:
+		return DB_EFAIL;
+	}
+}
+
+/* What an operator should do about the errors whose own text does not say it. */
+static const char *
+advice(unsigned int number)
+{
+	switch (number) {
+	case ER_OPTION_PREVENTS_STATEMENT:
+	case ER_READ_ONLY_MODE:
+	case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
+		return ": the server is read only, connect to the primary";
+	case ER_CON_COUNT_ERROR:
+	case ER_TOO_MANY_USER_CONNECTIONS:
+	case ER_USER_LIMIT_REACHED:
+		return ": try again later, or --poll, which waits without a connection";
+	default:
+		return "";
+	}
+}
+
+static int
+set_error(struct db *db, const char *what, unsigned int number, const char *text)
+{
+	int rc = classify(number);
+
+	if (rc == DB_ELOST)
+		db->lost = true;
+	db->error_number = number;
+	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number, advice(number));
+	return rc;
+}
+
+static int
+fail(struct db *db, const char *what)
+{
+	return set_error(db, what, mysql_errno(db->mysql), mysql_error(db->mysql));
+}
+
+static int
+fail_statement(struct db *db, const char *what, MYSQL_STMT *statement)
+{
+	return set_error(db, what, mysql_stmt_errno(statement), mysql_stmt_error(statement));
+}
+
+static int
+fail_shape(struct db *db, const char *what, const char *text)
+{
+	db->error_number = 0;
+	snprintf(db->error, sizeof(db->error), "%s: %s", what, text);
+	return DB_ESHAPE;
+}
+
+static int
+fail_memory(struct db *db)
+{
+	db->error_number = 0;
+	snprintf(db->error, sizeof(db->error), "out of memory");
+	return DB_ENOMEM;
+}
+
+/* Results in memory. */
+
+void
+db_rows_clear(struct db_rows *rows)
+{
+	free(rows->cells);
+	free(rows->text);
+	*rows = (struct db_rows){ 0, 0, NULL, NULL };
+}
+
+const char *
+db_cell(const struct db_rows *rows, size_t row, size_t column)
+{
+	return rows->cells[row * rows->n_columns + column];
+}
+
+bool
+db_cell_is_null(const struct db_rows *rows, size_t row, size_t column)
+{
+	return db_cell(rows, row, column) == NULL;
+}
+
+uint64_t
+db_cell_u64(const struct db_rows *rows, size_t row, size_t column)
+{
+	const char *cell = db_cell(rows, row, column);
+
+	return cell == NULL ? 0 : strtoull(cell, NULL, 10);
+}
+
+/* Connecting. */
+
+static int
+set_ssl_mode(struct db *db, const char *mode)
+{
+#if LOCKQ_MARIADB_CLIENT
+	db_flag on = 1;
+
+	/* MariaDB's library can't do all of them; what it can't do must not pass for done. */
+	if (strcmp(mode, "DISABLED") == 0 || strcmp(mode, "PREFERRED") == 0)
+		return DB_OK;
+	if (strcmp(mode, "REQUIRED") == 0)
+		return mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &on) == 0 ? DB_OK :
+		    fail(db, "ssl mode");
+	if (strcmp(mode, "VERIFY_IDENTITY") == 0) {
+		if (mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &on) != 0 ||
+		    mysql_options(db->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on) != 0)
+			return fail(db, "ssl mode");
+		return DB_OK;
+	}
+#else
+	static const char *const names[] = {
+		"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"
+	};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		unsigned int value = SSL_MODE_DISABLED + i;
+
+		if (strcmp(mode, names[i]) == 0)
+			return mysql_options(db->mysql, MYSQL_OPT_SSL_MODE, &value) == 0 ? DB_OK :
+			    fail(db, "ssl mode");
+	}
+#endif
+	snprintf(db->error, sizeof(db->error),
+	    "ssl mode %s: not known to this client library", mode);
+	return DB_EFAIL;
+}
+
+static int
+set_options(struct db *db, const struct lockq_connection *where)
+{
+	static const unsigned int connect_s = DB_CONNECT_TIMEOUT_S, io_s = DB_READ_TIMEOUT_S;
+	static const unsigned int no = 0;
+	const char *program = where->program != NULL ? where->program : "liblockq";
+	const char *group = where->defaults_group != NULL ? where->defaults_group : "lockq";
+	MYSQL *mysql = db->mysql;
+
+	if (mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s) != 0 ||
+	    mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &io_s) != 0 ||
+	    mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &io_s) != 0 ||
+	    mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &no) != 0 ||
+	    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") != 0 ||
+	    mysql_options(mysql, MYSQL_READ_DEFAULT_GROUP, group) != 0 ||
+	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", program) != 0)
+		return fail(db, "options");
+	if (where->defaults_file != NULL &&
+	    mysql_options(mysql, MYSQL_READ_DEFAULT_FILE, where->defaults_file) != 0)
+		return fail(db, "option file");
+	return where->ssl_mode != NULL ? set_ssl_mode(db, where->ssl_mode) : DB_OK;
+}
+
+static int
+check_server(struct db *db)
+{
+	const char *version = mysql_get_server_info(db->mysql);
+
+	if (strstr(version, "MariaDB") != NULL) {
+		snprintf(db->error, sizeof(db->error), "the server is MariaDB %s: lockq needs MySQL "
+		    "8.0.19 or later", version);
+		return DB_EFAIL;
+	}
+	if (mysql_get_server_version(db->mysql) < OLDEST_SERVER) {
+		snprintf(db->error, sizeof(db->error),
+		    "the server is MySQL %s: lockq needs 8.0.19 or later", version);
+		return DB_EFAIL;
+	}
+	return DB_OK;
+}
+
+static int
+pin(struct db *db)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc;
+
+	if (mysql_query(db->mysql, pin_session) != 0)
+		return fail(db, "session settings");
+	db->lock_wait_s = DB_LOCK_WAIT_S;
+	db->time_limit_s = 0;
+	rc = db_run(db, &who_am_i, DB_NO_ARGS, &rows);
+	if (rc != DB_OK)
+		return rc;
+	db->connection_id = db_cell_u64(&rows, 0, 1);
+	if (!db_cell_is_null(&rows, 0, 0)) {
+		snprintf(db->database, sizeof(db->database), "%s", db_cell(&rows, 0, 0));
+	} else if (mysql_select_db(db->mysql, "lockq") != 0) {
+		rc = fail(db, "database lockq");
+	} else {
+		snprintf(db->database, sizeof(db->database), "lockq");
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+db_connect(struct db **out, const struct lockq_connection *where)
+{
+	struct db *db = calloc(1, sizeof(*db));
+	int rc;
+
+	*out = db;
+	if (db == NULL)
+		return DB_ENOMEM;
+	db->mysql = mysql_init(NULL);
+	if (db->mysql == NULL)
+		return fail_memory(db);
+	rc = set_options(db, where);
+	if (rc != DB_OK)
+		return rc;
+	if (mysql_real_connect(db->mysql, where->host, where->user, where->password,
+	    where->database, where->port, where->socket, 0) == NULL) {
+		db->lost = true;
+		return fail(db, "connect");
+	}
+	rc = check_server(db);
+	if (rc == DB_OK)
+		rc = pin(db);
+	return rc;
+}
+
+void
+db_close(struct db *db)
+{
+	if (db == NULL)
+		return;
+	if (db->mysql != NULL)
+		mysql_close(db->mysql);
+	free(db);
+}
+
+const char *
+db_database(const struct db *db)
+{
+	return db->database;
+}
+
+uint64_t
+db_connection_id(const struct db *db)
+{
+	return db->connection_id;
+}
+
+uint64_t
+db_affected(const struct db *db)
+{
+	return db->affected;
+}
+
+uint64_t
+db_insert_id(const struct db *db)
+{
+	return db->insert_id;
+}
+
+int
+db_library_init(void)
+{
+	return mysql_library_init(0, NULL, NULL) == 0 ? DB_OK : DB_EFAIL;
+}
+
+/* Running a statement. */
+
+/* Parameters point into @args, which outlives the execution. */
+static int
+bind_args(struct db *db, const char *name, MYSQL_STMT *statement, const struct db_arg *args,
+    size_t n_args)
+{
+	MYSQL_BIND *bind;
+	int rc = DB_OK;
+
+	if (mysql_stmt_param_count(statement) != n_args)
+		return fail_shape(db, name, "wrong number of parameters");
+	if (n_args == 0)
+		return DB_OK;
+	bind = calloc(n_args, sizeof(*bind));
+	if (bind == NULL)
+		return fail_memory(db);
+	for (size_t i = 0; i < n_args; i++) {
+		if (args[i].null) {
+			bind[i].buffer_type = MYSQL_TYPE_NULL;
+		} else if (args[i].text != NULL) {
+			bind[i].buffer_type = MYSQL_TYPE_STRING;
+			bind[i].buffer = (void *)(uintptr_t)args[i].text;
+			bind[i].buffer_length = strlen(args[i].text);
+		} else {
+			bind[i].buffer_type = MYSQL_TYPE_LONGLONG;
+			bind[i].buffer = (void *)(uintptr_t)&args[i].number;
+			bind[i].is_unsigned = 1;
+		}
+	}
+	if (mysql_stmt_bind_param(statement, bind) != 0)
+		rc = fail_statement(db, name, statement);
+	free(bind);
+	return rc;
+}
+
+/* Buffers of one row; the widths are known once the result is stored. */
+struct row_buffer {
+	MYSQL_BIND *bind;
+	unsigned long *length;
+	db_flag *null;
+	char *text;
+	size_t width;  /* of all cells together */
+};
+
+static void
+row_buffer_free(struct row_buffer *buffer)
+{
+	free(buffer->bind);
+	free(buffer->length);
+	free(buffer->null);
+	free(buffer->text);
+}
+
+static int
+row_buffer_new(struct db *db, struct row_buffer *buffer, MYSQL_RES *meta)
+{
+	unsigned int n = mysql_num_fields(meta);
+	MYSQL_FIELD *fields = mysql_fetch_fields(meta);
+	size_t offset = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		buffer->width += fields[i].max_length + CELL_MIN;
+	buffer->bind = calloc(n, sizeof(*buffer->bind));
+	buffer->length = calloc(n, sizeof(*buffer->length));
+	buffer->null = calloc(n, sizeof(*buffer->null));
+	buffer->text = malloc(buffer->width);
+	if (buffer->bind == NULL || buffer->length == NULL || buffer->null == NULL ||
+	    buffer->text == NULL)
+		return fail_memory(db);
+	for (unsigned int i = 0; i < n; i++) {
+		MYSQL_BIND *bind = &buffer->bind[i];
+
+		bind->buffer_type = MYSQL_TYPE_STRING;
+		bind->buffer = buffer->text + offset;
+		bind->buffer_length = fields[i].max_length + CELL_MIN;
+		bind->length = &buffer->length[i];
+		bind->is_null = &buffer->null[i];
+		offset += bind->buffer_length;
+	}
+	return DB_OK;
+}
+
+/* Text grows as rows come, so cells hold offsets until it stands still. */
+struct growing {
+	char *text;
+	size_t used, size;
+};
+
+static int
+append_cell(struct db *db, struct growing *grow, const char *cell, unsigned long length,
+    size_t *offset)
+{
+	if (grow->size - grow->used <= length) {
+		size_t size = (grow->size + length + CELL_MIN) * 2;
+		char *text = realloc(grow->text, size);
+
+		if (text == NULL)
+			return fail_memory(db);
+		grow->text = text;
+		grow->size = size;
+	}
+	memcpy(grow->text + grow->used, cell, length);
+	grow->text[grow->used + length] = '\0';
+	*offset = grow->used + 1; /* 0 stands for NULL */
+	grow->used += length + 1;
+	return DB_OK;
+}
+
+static int
+fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_buffer *buffer,
+    struct db_rows *rows)
+{
+	struct growing grow = { NULL, 0, 0 };
+	size_t *offsets = calloc(rows->n_rows * rows->n_columns + 1, sizeof(*offsets));
+	size_t cell = 0;
+	int rc = DB_OK, fetched = 0;
+
+	rows->cells = calloc(rows->n_rows * rows->n_columns + 1, sizeof(*rows->cells));
+	if (offsets == NULL || rows->cells == NULL)
+		rc = fail_memory(db);
+	while (rc == DB_OK && cell < rows->n_rows * rows->n_columns) {
+		fetched = mysql_stmt_fetch(statement);
+		if (fetched == MYSQL_DATA_TRUNCATED) {
+			rc = fail_shape(db, name, "a cell is wider than the server said");
+		} else if (fetched != 0) {
+			rc = fail_statement(db, name, statement);
+		}
+		for (size_t i = 0; rc == DB_OK && i < rows->n_columns; i++, cell++) {
+			if (!buffer->null[i])
+				rc = append_cell(db, &grow, buffer->bind[i].buffer,
+				    buffer->length[i], &offsets[cell]);
+		}
+	}
+	for (size_t i = 0; rc == DB_OK && i < cell; i++)
+		rows->cells[i] = offsets[i] == 0 ? NULL : grow.text + offsets[i] - 1;
+	rows->text = grow.text;
+	free(offsets);
+	return rc;
+}
+
+static int
+store_rows(struct db *db, const char *name, MYSQL_STMT *statement, MYSQL_RES *meta,
+    struct db_rows *rows)
+{
+	struct row_buffer buffer = { NULL, NULL, NULL, NULL, 0 };
+	MYSQL_RES *widths;
+	int rc;
+
+	if (mysql_stmt_store_result(statement) != 0)
+		return fail_statement(db, name, statement);
+	rows->n_rows = (size_t)mysql_stmt_num_rows(statement);
+	rows->n_columns = mysql_num_fields(meta);
+	widths = mysql_stmt_result_metadata(statement);
+	if (widths == NULL)
+		return fail_statement(db, name, statement);
+	rc = row_buffer_new(db, &buffer, widths);
+	mysql_free_result(widths);
+	if (rc == DB_OK && mysql_stmt_bind_result(statement, buffer.bind) != 0)
+		rc = fail_statement(db, name, statement);
+	if (rc == DB_OK)
+		rc = fetch_rows(db, name, statement, &buffer, rows);
+	row_buffer_free(&buffer);
+	return rc;
+}
+
+static int
+check_shape(struct db *db, const struct db_query *query, const struct db_rows *rows)
+{
+	if (query->expect == DB_ONE && rows->n_rows != 1)
+		return fail_shape(db, query->name, rows->n_rows == 0 ? "no row where one is expected" :
+		    "more than the one row that is expected");
+	if (query->expect == DB_MAYBE && rows->n_rows > 1)
+		return fail_shape(db, query->name, "more than one row");
+	return DB_OK;
+}
+
+static int
+execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
+    const struct db_arg *args, size_t n_args, struct db_rows *rows)
+{
+	static const db_flag update_max_length = 1;
+	MYSQL_RES *meta;
+	int rc;
+
+	mysql_stmt_attr_set(statement, STMT_ATTR_UPDATE_MAX_LENGTH, &update_max_length);
+	if (mysql_stmt_prepare(statement, query->sql, strlen(query->sql)) != 0)
+		return fail_statement(db, query->name, statement);
+	rc = bind_args(db, query->name, statement, args, n_args);
+	if (rc != DB_OK)
+		return rc;
+	if (mysql_stmt_execute(statement) != 0)
+		return fail_statement(db, query->name, statement);
+	db->affected = mysql_stmt_affected_rows(statement);
+	db->insert_id = mysql_stmt_insert_id(statement);
+	meta = mysql_stmt_result_metadata(statement);
+	if ((meta == NULL) != (query->expect == DB_NO_ROWS) || (meta != NULL && rows == NULL)) {
+		rc = fail_shape(db, query->name, "rows where none are expected, or the reverse");
+	} else if (meta != NULL) {
+		rc = store_rows(db, query->name, statement, meta, rows);
+		if (rc == DB_OK)
+			rc = check_shape(db, query, rows);
+	}
+	if (meta != NULL)
+		mysql_free_result(meta);
+	return rc;
+}
+
+int
+db_run(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    struct db_rows *rows)
+{
+	MYSQL_STMT *statement;
+	int rc;
+
+	if (rows != NULL)
+		db_rows_clear(rows);
+	if (db->lost) {
+		snprintf(db->error, sizeof(db->error), "%s: the connection is gone", query->name);
+		return DB_ELOST;
+	}
+	statement = mysql_stmt_init(db->mysql);
+	if (statement == NULL)
+		return fail_memory(db);
+	rc = execute(db, query, statement, args, n_args, rows);
+	if (rc != DB_OK && rows != NULL)
+		db_rows_clear(rows);
+	mysql_stmt_close(statement);
+	return rc;
+}
+
+int
+db_change(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    uint64_t expected)
+{
+	int rc = db_run(db, query, args, n_args, NULL);
+
+	if (rc != DB_OK || db->affected == expected)
+		return rc;
+	db->error_number = 0;
+	snprintf(db->error, sizeof(db->error), "%s: changed %llu rows, not %llu", query->name,
+	    (unsigned long long)db->affected, (unsigned long long)expected);
+	return DB_ERETRY;
+}
+
+/* Transactions. */
+
+static int
+command(struct db *db, const char *text)
+{
+	if (db->lost)
+		return DB_ELOST;
+	return mysql_query(db->mysql, text) == 0 ? DB_OK : fail(db, text);
+}
+
+int
+db_begin(struct db *db)
+{
+	return command(db, "START TRANSACTION");
+}
+
+int
+db_commit(struct db *db)
+{
+	int rc;
+
+	if (db->lost)
+		return DB_ELOST;
+	rc = command(db, "COMMIT");
+	return rc == DB_ELOST || rc == DB_EINTERRUPTED ? DB_EINDOUBT : rc;
+}
+
+void
+db_rollback(struct db *db)
+{
+	/* An error in the transaction is what its caller wants to report, not this one. */
+	unsigned int number = db->error_number;
+	char text[sizeof(db->error)];
+
+	memcpy(text, db->error, sizeof(text));
+	if (command(db, "ROLLBACK") != DB_OK)
+		db->lost = true;
+	memcpy(db->error, text, sizeof(text));
+	db->error_number = number;
+}
+
+int
+db_set_lock_wait(struct db *db, unsigned int seconds)
+{
+	int rc = DB_OK;
+
+	if (db->lock_wait_s != seconds)
+		rc = db_run(db, &set_lock_wait, DB_ARGS(db_u64(seconds)), NULL);
+	if (rc == DB_OK)
+		db->lock_wait_s = seconds;
+	return rc;
+}
+
+int
+db_set_time_limit(struct db *db, unsigned int seconds)
+{
+	int rc = DB_OK;
+
+	if (db->time_limit_s != seconds)
+		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64((uint64_t)seconds * 1000)), NULL);
+	if (rc == DB_OK)
+		db->time_limit_s = seconds;
+	return rc;
+}
+
+int
+db_ping(struct db *db)
+{
+	if (db->lost)
+		return DB_ELOST;
+	return mysql_ping(db->mysql) == 0 ? DB_OK : fail(db, "ping");
+}
+
+int
+db_kill(struct db *db, uint64_t connection_id)
+{
+	return db_run(db, &kill_connection, DB_ARGS(db_u64(connection_id)), NULL);
+}
+
+/* Long statements. The client library has no prepared execution that can be waited for in slices,
+ * so the server prepares it from a user variable and its parameters are user variables too: still
+ * bound, never text. */
+
+enum { STARTED_ARGS_MAX = 8 };
+
+int
+db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
+{
+	static const char set_part[] = ", @p%zu = ?", use_part[] = "%s @p%zu";
+	char set[STARTED_ARGS_MAX * 16 + 32], use[STARTED_ARGS_MAX * 8 + 64];
+	struct db_arg all[STARTED_ARGS_MAX + 1];
+	struct db_query assign = { query->name, set, DB_NO_ROWS };
+	int rc, set_length, use_length;
+
+	if (n_args > STARTED_ARGS_MAX)
+		return fail_shape(db, query->name, "too many parameters");
+	all[0] = db_text(query->sql);
+	set_length = snprintf(set, sizeof(set), "SET @statement = ?");
+	use_length = snprintf(use, sizeof(use), "EXECUTE lockq_started");
+	for (size_t i = 0; i < n_args; i++) {
+		all[i + 1] = args[i];
+		set_length += snprintf(set + set_length, sizeof(set) - (size_t)set_length, set_part, i);
+		use_length += snprintf(use + use_length, sizeof(use) - (size_t)use_length, use_part,
+		    i == 0 ? " USING" : ",", i);
+	}
+	rc = db_run(db, &assign, all, n_args + 1, NULL);
+	if (rc != DB_OK)
+		return rc;
+	if (mysql_query(db->mysql, "PREPARE lockq_started FROM @statement") != 0)
+		return fail(db, query->name);
+	db->started = query->name;
+	if (mysql_send_query(db->mysql, use, (unsigned long)use_length) != 0)
+		return fail(db, query->name);
+	return DB_OK;
+}
+
+static int
+db_socket(struct db *db)
+{
+#if LOCKQ_MARIADB_CLIENT
+	return (int)mysql_get_socket(db->mysql);
+#else
+	return (int)db->mysql->net.fd;
+#endif
+}
+
+int
+db_wait(struct db *db, db_tick_fn *tick, void *data)
+{
+	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
+
+	for (;;) {
+		int n = poll(&pfd, 1, TICK_MS);
+
+		if (n > 0)
+			break;
+		if (n < 0 && errno != EINTR)
+			return fail_shape(db, db->started, "poll failed");
+		if (tick != NULL && tick(data) != 0) {
+			/* The connection has an answer outstanding, so it is of no more use. */
+			db->lost = true;
+			snprintf(db->error, sizeof(db->error), "%s: given up", db->started);
+			return DB_ECANCELLED;
+		}
+	}
+	if (mysql_read_query_result(db->mysql) != 0)
+		return fail(db, db->started);
+	return DB_OK;
+}
+
+static bool
+is_integer(enum enum_field_types type)
+{
+	return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
+	    type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
+}
+
+int
+db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data)
+{
+	MYSQL_RES *result = mysql_use_result(db->mysql);
+	MYSQL_ROW cells;
+	int rc = DB_OK;
+
+	if (result == NULL)
+		return mysql_errno(db->mysql) != 0 ? fail(db, db->started) :
+		    fail_shape(db, db->started, "no result");
+	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
+		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
+
+		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type)) {
+			snprintf(db->error, sizeof(db->error), "%s is not an integer", field->name);
+			db->error_number = 0;
+			rc = DB_ESHAPE;
+		}
+	}
+	while (rc == DB_OK) {
+		cells = mysql_fetch_row(result);
+		if (cells == NULL)
+			break;
+		if (row(cells, mysql_fetch_lengths(result), data) != 0)
+			rc = DB_ECANCELLED;
+	}
+	if (rc == DB_OK && mysql_errno(db->mysql) != 0)
+		rc = fail(db, db->started);
+	mysql_free_result(result);
+	return rc;
+}
+
+int
+db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
+{
+	int rc = DB_OK;
+
+	for (unsigned int try = 0; try < DB_TRIES; try++) {
+		rc = db_begin(db);
+		if (rc == DB_OK)
+			rc = body(db, data);
+		if (rc == DB_OK)
+			rc = db_commit(db);
+		if (rc == DB_OK)
+			return DB_OK;
+		if (!db->lost)
+			db_rollback(db);
+		if (rc != DB_ERETRY && rc != DB_ELOCKWAIT)
+			return rc;
+		if (retries != NULL)
+			++*retries;
+		db_backoff(try);
+	}
+	return rc;
+}
+
+/* Identifiers. */
+
+static bool
+is_identifier_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	    c == '_' || c == '$';
+}
+
+int
+db_quote_identifier(char *out, size_t size, const char *name)
+{
+	size_t n = 0, part = 0;
+	bool dot = false;
+
+	if (size < strlen(name) + 6)
+		return DB_EFAIL;
+	out[n++] = '`';
+	for (const char *c = name; *c != '\0'; c++) {
+		if (*c == '.' && !dot && part > 0) {
+			memcpy(out + n, "`.`", 3);
+			n += 3;
+			dot = true;
+			part = 0;
+		} else if (is_identifier_character(*c) && ++part <= 64) {
+			out[n++] = *c;
+		} else {
+			return DB_EFAIL;
+		}
+	}
+	if (part == 0)
+		return DB_EFAIL;
+	out[n++] = '`';
+	out[n] = '\0';
+	return DB_OK;
+}

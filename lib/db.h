@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The one door to MySQL: connections, bound parameters, result shapes, error classes. */
+#ifndef LOCKQ_DB_H
+#define LOCKQ_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lockq.h"
+
+/* Every db_ function that can fail returns one of these; db_error() has the text. */
+enum db_rc {
+	DB_OK = 0,
+	DB_EFAIL = -1,        /* refused: syntax, privilege, no such table, read only … */
+	DB_ERETRY = -2,       /* 1213, 3101, 1180: roll back, try the transaction again */
+	DB_ELOCKWAIT = -3,    /* 1205: the statement only is undone; roll back all the same */
+	DB_EDUPLICATE = -4,   /* 1062 */
+	DB_ELOST = -5,        /* the connection is gone; what it had open is or will be undone */
+	DB_ECROWDED = -6,     /* 1040, 1203, 1226: no session to be had at the moment */
+	DB_ETIME = -7,        /* 3024: max_execution_time; the transaction lives on */
+	DB_EINTERRUPTED = -8, /* 1317: somebody killed the statement */
+	DB_ESHAPE = -9,       /* a result of another shape than the query declares */
+	DB_ECANCELLED = -10,  /* the tick function gave up; the statement still runs */
+	DB_ENOMEM = -11,
+	DB_EINDOUBT = -12     /* lost during COMMIT: it may have happened or not */
+};
+
+/* What a statement answers. Anything else is DB_ESHAPE. */
+enum db_expect {
+	DB_NO_ROWS, /* no result set */
+	DB_ONE,     /* exactly one row */
+	DB_MAYBE,   /* one row or none */
+	DB_MANY     /* any number of rows */
+};
+
+/* Server limits, in one place because they must line up: a statement's lock wait ends before the
+ * transaction's idle time, that before the client stops reading, or a client would walk away from
+ * a lock that is still held. Seconds. */
+enum {
+	DB_LOCK_WAIT_S = 5,      /* innodb_lock_wait_timeout in a transaction */
+	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout and net_write_timeout: a stopped client loses its
+	                          * locks after this */
+	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt: longer than the above */
+	DB_READ_TIMEOUT_S = 60,  /* of the client, for statements that are not waited for in slices */
+	DB_CONNECT_TIMEOUT_S = 10
+};
+
+/* A statement: a name for messages, its text, the shape of its answer. */
+struct db_query {
+	const char *name;
+	const char *sql;
+	enum db_expect expect;
+};
+
+/* A bound parameter. */
+struct db_arg {
+	const char *text; /* NULL: a number, or SQL NULL */
+	uint64_t number;
+	bool null;
+};
+
+static inline struct db_arg
+db_u64(uint64_t number)
+{
+	return (struct db_arg){ NULL, number, false };
+}
+
+/* NULL is SQL NULL. */
+static inline struct db_arg
+db_text(const char *text)
+{
+	return (struct db_arg){ text, 0, text == NULL };
+}
+
+static inline struct db_arg
+db_null(void)
+{
+	return (struct db_arg){ NULL, 0, true };
+}
+
+#define DB_ARGS(...) (const struct db_arg[]){ __VA_ARGS__ }, \
+	sizeof((const struct db_arg[]){ __VA_ARGS__ }) / sizeof(struct db_arg)
+#define DB_NO_ARGS NULL, 0
+
+/* A result in memory; zero-initialise it, release it with db_rows_clear(). */
+struct db_rows {
+	size_t n_rows;
+	size_t n_columns;
+	char **cells;  /* row after row; NULL is SQL NULL */
+	char *text;    /* what they point into */
+};
+
+const char *db_cell(const struct db_rows *rows, size_t row, size_t column);
+uint64_t db_cell_u64(const struct db_rows *rows, size_t row, size_t column); /* NULL is 0 */
+bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);
+void db_rows_clear(struct db_rows *rows);
+
+struct db;
+
+/* Connects and pins the session. Strings of @where are copied. On failure *@db still is a handle
+ * whose db_error() says why (NULL only for DB_ENOMEM); release it all the same. */
+LOCKQ_MUST_CHECK int db_connect(struct db **db, const struct lockq_connection *where);
+void db_close(struct db *db);
+
+const char *db_error(const struct db *db);
+unsigned int db_errno(const struct db *db);
+const char *db_database(const struct db *db);     /* the one in use */
+uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
+bool db_lost(const struct db *db);
+
+/* Runs one statement and reads its whole answer. @rows may be NULL for DB_NO_ROWS. */
+LOCKQ_MUST_CHECK int db_run(struct db *db, const struct db_query *query, const struct db_arg *args,
+    size_t n_args, struct db_rows *rows);
+
+/* db_run() of a statement that must change exactly @expected rows; else DB_ERETRY. */
+LOCKQ_MUST_CHECK int db_change(struct db *db, const struct db_query *query,
+    const struct db_arg *args, size_t n_args, uint64_t expected);
+
+/* Rows that the last db_run() changed; with CLIENT_FOUND_ROWS unset, so really changed. */
+uint64_t db_affected(const struct db *db);
+uint64_t db_insert_id(const struct db *db);
+
+LOCKQ_MUST_CHECK int db_begin(struct db *db);
+LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
+void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
+
+/* Sets innodb_lock_wait_timeout, max_execution_time; a statement only where it changes. */
+LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
+LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, unsigned int seconds);
+
+/* DB_ELOST where the server no longer answers on this connection. */
+LOCKQ_MUST_CHECK int db_ping(struct db *db);
+
+/* Ends another connection of the same account; DB_EFAIL where it is gone or another account's. */
+LOCKQ_MUST_CHECK int db_kill(struct db *db, uint64_t connection_id);
+
+LOCKQ_MUST_CHECK int db_library_init(void);
+
+/* A statement that takes long: started, waited for in slices, read row by row. */
+typedef int db_tick_fn(void *data);              /* not 0: give up */
+typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
+
+LOCKQ_MUST_CHECK int db_start(struct db *db, const struct db_query *query,
+    const struct db_arg *args, size_t n_args);
+/* Waits for the answer; calls @tick every 250 ms and after a signal. */
+LOCKQ_MUST_CHECK int db_wait(struct db *db, db_tick_fn *tick, void *data);
+/* Reads it; @integer_columns, a bit each, must be integers or it is DB_ESHAPE. */
+LOCKQ_MUST_CHECK int db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
+    void *data);
+
+/* Whole-transaction retry: @body between BEGIN and COMMIT, again while the error is one that
+ * rolling back cures; bounded, with backoff and jitter. @retries counts, and may be NULL. */
+typedef int db_body_fn(struct db *db, void *data);
+LOCKQ_MUST_CHECK int db_transaction(struct db *db, db_body_fn *body, void *data,
+    uint32_t *retries);
+enum { DB_TRIES = 6 };
+
+bool db_is_retryable(int rc);
+/* Sleeps @try's backoff: 20 ms doubling to 1 s, a random half of it. */
+void db_backoff(unsigned int try);
+
+/* "schema.view" or "view" as a quoted identifier into @out (at least 4 * 64 + 8 bytes): letters,
+ * digits, _ and $ only. The only place where an identifier is made. */
+LOCKQ_MUST_CHECK int db_quote_identifier(char *out, size_t size, const char *name);
+
+uint64_t db_clock_ms(void); /* monotonic */
+void db_sleep_ms(unsigned int ms); /* ends early on a signal */
+
+#endif
