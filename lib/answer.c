@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* How a request ended, or stands: for getwork and for checkwork --request. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static const struct db_query read_answer = {
+	"read_answer",
+	"SELECT r.request_id, r.uuid, u.name, r.task_id, t.name, r.asked, r.requested, r.assigned,"
+	"       r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of"
+	"  FROM work_requested AS r"
+	"  JOIN app_user AS u"
+	"    ON u.user_id = r.user_id"
+	"  JOIN task AS t"
+	"    ON t.task_id = r.task_id"
+	"  LEFT JOIN leader_run AS l"
+	"    ON l.task_id = r.task_id AND l.epoch = r.epoch"
+	" WHERE r.request_id = ?",
+	DB_ONE
+};
+
+/* From the log: its order is the list's, and a loan that has been disposed of since is there too. */
+static const struct db_query read_loans = {
+	"read_loans",
+	"SELECT loan_id, token, lease_expires_at"
+	"  FROM work_log"
+	" WHERE request_id = ? AND event = 'assigned'"
+	" ORDER BY log_id",
+	DB_MANY
+};
+
+static const struct db_query find_by_uuid = {
+	"find_by_uuid", "SELECT request_id FROM work_requested WHERE uuid = ?", DB_MAYBE
+};
+static const struct db_query find_by_id = {
+	"find_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
+};
+
+static enum lockq_status
+status_of(const char *outcome)
+{
+	for (int i = LOCKQ_PENDING; i < LOCKQ_STATUS_UNKNOWN; i++) {
+		if (strcmp(outcome, lockq_status_name((enum lockq_status)i)) == 0)
+			return (enum lockq_status)i;
+	}
+	return LOCKQ_STATUS_UNKNOWN;
+}
+
+static int
+fill(struct lockq_answer *a, const struct db_rows *rows)
+{
+	a->request_id = db_cell_u64(rows, 0, 0);
+	copy_cell(a->uuid, sizeof(a->uuid), rows, 0, 1);
+	a->task = (uint32_t)db_cell_u64(rows, 0, 3);
+	a->asked = (uint32_t)db_cell_u64(rows, 0, 5);
+	a->requested = (uint32_t)db_cell_u64(rows, 0, 6);
+	a->assigned = (uint32_t)db_cell_u64(rows, 0, 7);
+	a->status = status_of(db_cell(rows, 0, 8));
+	a->epoch = db_cell_u64(rows, 0, 9);
+	a->query_ms = db_cell_is_null(rows, 0, 12) ? -1 : (int64_t)db_cell_u64(rows, 0, 12);
+	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, 13);
+	if (copy_text(&a->user, db_cell(rows, 0, 2)) != DB_OK ||
+	    copy_text(&a->task_name, db_cell(rows, 0, 4)) != DB_OK ||
+	    copy_text(&a->reason, db_cell(rows, 0, 10)) != DB_OK ||
+	    copy_text(&a->leader, db_cell(rows, 0, 11)) != DB_OK)
+		return DB_ENOMEM;
+	return DB_OK;
+}
+
+static int
+fill_loans(struct lockq_answer *a, const struct db_rows *rows)
+{
+	free(a->loans);
+	a->n_loans = 0;
+	a->loans = calloc(rows->n_rows + 1, sizeof(*a->loans));
+	if (a->loans == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct lockq_loan *loan = &a->loans[a->n_loans++];
+
+		loan->loan_id = db_cell_u64(rows, i, 0);
+		loan->token = db_cell_u64(rows, i, 1);
+		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 2);
+	}
+	return DB_OK;
+}
+
+int
+answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &read_answer, DB_ARGS(db_u64(request_id)), &rows);
+
+	if (rc == DB_OK)
+		rc = fill(answer, &rows);
+	db_rows_clear(&rows);
+	if (rc == DB_OK && answer->assigned > 0)
+		rc = db_run(db, &read_loans, DB_ARGS(db_u64(request_id)), &rows);
+	if (rc == DB_OK && answer->assigned > 0)
+		rc = fill_loans(answer, &rows);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+answer_rc(struct lockq *q, const struct lockq_answer *answer)
+{
+	switch (answer->status) {
+	case LOCKQ_SERVED:
+	case LOCKQ_PARTIAL:
+		return LOCKQ_OK;
+	case LOCKQ_EMPTY:
+		return LOCKQ_NOTHING;
+	case LOCKQ_FAILED:
+		error_set(q, "task %u: the query failed: %s", answer->task,
+		    answer->reason != NULL ? answer->reason : "no reason given");
+		return LOCKQ_EQUERY;
+	case LOCKQ_REFUSED:
+		error_set(q, "request %llu was refused: %s",
+		    (unsigned long long)answer->request_id,
+		    answer->reason != NULL ? answer->reason : "no reason given");
+		return LOCKQ_EREFUSED;
+	case LOCKQ_STATUS_UNKNOWN:
+		return LOCKQ_EUNKNOWN;
+	default:
+		return LOCKQ_BUSY;
+	}
+}
+
+void
+lockq_answer_clear(struct lockq_answer *answer)
+{
+	if (answer == NULL)
+		return;
+	free(answer->user);
+	free(answer->task_name);
+	free(answer->leader);
+	free(answer->reason);
+	free(answer->loans);
+	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
+}
+
+static int
+find_request(struct lockq *q, const char *request, uint64_t *request_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	bool is_id = request[0] != '\0' && strspn(request, "0123456789") == strlen(request) &&
+	    strlen(request) < UUID_BYTES - 1;
+	struct db_arg arg = db_text(request);
+	int rc;
+
+	if (is_id) {
+		errno = 0;
+		arg = db_u64(strtoull(request, NULL, 10));
+		if (errno != 0)
+			arg = db_u64(0);
+	}
+	rc = db_run(q->lock, is_id ? &find_by_id : &find_by_uuid, &arg, 1, &rows);
+	if (rc == DB_OK && rows.n_rows == 0) {
+		error_set(q, "there is no request %s", request);
+		rc = TASK_UNKNOWN;
+	}
+	if (rc == DB_OK)
+		*request_id = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Looks once; while it is pending, who leads goes into the answer. */
+static int
+look(struct lockq *q, uint64_t request_id, struct leader *leader, struct lockq_answer *answer)
+{
+	struct request request = { .request_id = request_id };
+	bool held = false;
+	int rc = answer_read(q->lock, request_id, answer);
+
+	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
+		return rc;
+	/* Who may only read can't keep a request alive, but may look. */
+	rc = request_seen(q->lock, &request);
+	if (rc == DB_OK || rc == DB_EFAIL)
+		rc = lock_holder(q->lock, answer->task, leader, &held);
+	if (rc == DB_OK && held)
+		rc = copy_text(&answer->leader, leader->name);
+	return rc;
+}
+
+int
+lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
+    struct lockq_answer *answer)
+{
+	uint64_t start = db_clock_ms(), request_id = 0;
+	struct waiting waiting = { .deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0) };
+	struct leader leader = { .name = "" };
+	int rc = handle_ready(q);
+
+	q->error[0] = '\0';
+	if (rc == DB_OK)
+		rc = find_request(q, request, &request_id);
+	if (rc == TASK_UNKNOWN)
+		return LOCKQ_EREFUSED;
+	while (rc == DB_OK) {
+		rc = look(q, request_id, &leader, answer);
+		if (rc != DB_OK || answer->status != LOCKQ_PENDING)
+			break;
+		rc = wait_blocking(q, answer->task, &leader, &waiting);
+	}
+	answer->waited_ms = db_clock_ms() - start;
+	return rc < 0 ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
+}

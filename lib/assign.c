@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 5: who gets which loan, in the lock's own transaction. A constant number of statements,
+ * however many requests; a batch is one JSON parameter, since placeholders end at 65,535. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
+ * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
+ * a sort would lock every row before it passes any on. */
+static const struct db_query pending_requests = {
+	"pending_requests",
+	"SELECT request_id, user_id, requested,"
+	"       TIMESTAMPDIFF(SECOND, seen_at, NOW(6))"
+	"  FROM work_requested FORCE INDEX (work_requested_line)"
+	" WHERE task_id = ? AND pending = 1"
+	" ORDER BY request_id"
+	"   FOR UPDATE SKIP LOCKED",
+	DB_MANY
+};
+
+/* Rows that another transaction holds are skipped, so they count as changed. */
+static const struct db_query lock_seen = {
+	"lock_seen",
+	"SELECT w.loan_id"
+	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
+	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
+	"  STRAIGHT_JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
+	" WHERE j.version > 0 AND w.version = j.version"
+	"   FOR UPDATE OF w SKIP LOCKED",
+	DB_MANY
+};
+
+/* Of the loans that had no row: those that have one by now. A plain read, because a row that
+ * somebody holds must not pass for absent. */
+static const struct db_query appeared = {
+	"appeared",
+	"SELECT w.loan_id"
+	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
+	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
+	"  STRAIGHT_JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
+	" WHERE j.version = 0",
+	DB_MANY
+};
+
+#define PLAN_TABLE \
+	"JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY," \
+	"                              loan_id BIGINT UNSIGNED PATH '$[0]'," \
+	"                              version BIGINT UNSIGNED PATH '$[1]'," \
+	"                              user_id INT UNSIGNED PATH '$[2]'," \
+	"                              request_id BIGINT UNSIGNED PATH '$[3]')) AS j"
+
+/* A plain INSERT: an upsert would overwrite, and give one loan to two people without an error. */
+static const struct db_query insert_work = {
+	"insert_work",
+	"INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	"                  assigned_at, lease_expires_at, changed_at)"
+	" SELECT ?, j.loan_id, j.user_id, 'assigned', ?, 1, j.request_id,"
+	"        NOW(6), NOW(6) + INTERVAL ? MINUTE, NOW(6)"
+	"   FROM " PLAN_TABLE
+	"  WHERE j.version = 0"
+	"  ORDER BY j.loan_id",
+	DB_NO_ROWS
+};
+
+/* An assignment whose lease ran out ends before the next one begins: two changes, two versions. */
+static const struct db_query log_expired = {
+	"log_expired",
+	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
+	"                      request_id, available_at, lease_expires_at, at)"
+	" SELECT w.task_id, w.loan_id, 'expired', w.user_id, CURRENT_USER(), w.token,"
+	"        w.version + 1, w.request_id, w.lease_expires_at, w.lease_expires_at, NOW(6)"
+	"   FROM " PLAN_TABLE
+	"   STRAIGHT_JOIN work AS w"
+	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
+	"  WHERE j.version > 0 AND w.version = j.version AND w.state = 'assigned'"
+	"  ORDER BY w.loan_id",
+	DB_NO_ROWS
+};
+
+static const struct db_query update_work = {
+	"update_work",
+	"UPDATE " PLAN_TABLE
+	"  STRAIGHT_JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
+	"   SET w.version = w.version + IF(w.state = 'assigned', 2, 1),"
+	"       w.state = 'assigned', w.user_id = j.user_id, w.token = ?,"
+	"       w.request_id = j.request_id, w.assigned_at = NOW(6), w.available_at = NULL,"
+	"       w.lease_expires_at = NOW(6) + INTERVAL ? MINUTE, w.note = NULL,"
+	"       w.changed_at = NOW(6)"
+	" WHERE j.version > 0 AND w.version = j.version",
+	DB_NO_ROWS
+};
+
+/* In the list's order, so that log_id tells which loan came first. */
+static const struct db_query log_assigned = {
+	"log_assigned",
+	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
+	"                      request_id, lease_expires_at, at)"
+	" SELECT w.task_id, w.loan_id, 'assigned', w.user_id, r.account, w.token, w.version,"
+	"        w.request_id, w.lease_expires_at, w.assigned_at"
+	"   FROM " PLAN_TABLE
+	"   STRAIGHT_JOIN work AS w"
+	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
+	"   STRAIGHT_JOIN work_requested AS r"
+	"     ON r.request_id = w.request_id"
+	"  ORDER BY j.n",
+	DB_NO_ROWS
+};
+
+static const struct db_query end_requests = {
+	"end_requests",
+	"UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
+	"                                     requested INT UNSIGNED PATH '$[1]',"
+	"                                     assigned INT UNSIGNED PATH '$[2]',"
+	"                                     outcome VARCHAR(16) PATH '$[3]')) AS j"
+	"  STRAIGHT_JOIN work_requested AS r"
+	"    ON r.request_id = j.request_id"
+	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
+	"       r.epoch = ?, r.reason = LEFT(?, 512), r.served_at = NOW(6)"
+	" WHERE r.outcome = 'pending'",
+	DB_NO_ROWS
+};
+
+static const struct db_query record_run = {
+	"record_run",
+	"INSERT INTO leader_run (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
+	"                        requests, loans, retries, reason, started_at, ended_at)"
+	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, NOW(6))",
+	DB_NO_ROWS
+};
+
+/* A pending request and what it gets. */
+struct claim {
+	uint64_t request_id;
+	uint64_t user_id;
+	uint32_t requested;
+	uint32_t given;
+	const char *outcome;  /* NULL: stays pending */
+};
+struct claims {
+	struct claim *list;
+	size_t n;
+	uint64_t wanted;      /* loans, by those that may still be served */
+};
+
+/* Checked candidates, in order, from where the next request takes its loans. */
+struct stock {
+	struct candidate *list;
+	size_t n, next;
+};
+
+enum { SPARE = 16, LOOKS = 2 };
+
+static int
+read_claims(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->task_id)), &rows);
+
+	free(claims->list);
+	*claims = (struct claims){ NULL, 0, 0 };
+	if (rc == DB_OK) {
+		claims->list = calloc(rows.n_rows + 1, sizeof(*claims->list));
+		if (claims->list == NULL)
+			rc = DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		struct claim *c = &claims->list[claims->n++];
+
+		c->request_id = db_cell_u64(&rows, i, 0);
+		c->user_id = db_cell_u64(&rows, i, 1);
+		c->requested = (uint32_t)db_cell_u64(&rows, i, 2);
+		/* No loans for people who left; who waits touches seen_at, and we are here. */
+		if (c->request_id != own_request &&
+		    db_cell_u64(&rows, i, 3) > task->request_ttl)
+			c->outcome = "expired";
+		else
+			claims->wanted += c->requested;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+static int
+compare_loan(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Loan ids that a query returned, for look-ups. */
+static int
+sorted_ids(const struct db_rows *rows, uint64_t **ids)
+{
+	*ids = calloc(rows->n_rows + 1, sizeof(**ids));
+	if (*ids == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++)
+		(*ids)[i] = db_cell_u64(rows, i, 0);
+	qsort(*ids, rows->n_rows, sizeof(**ids), compare_loan);
+	return DB_OK;
+}
+
+static int
+loans_of(struct db *db, const struct db_query *query, const struct task *task, const char *json,
+    uint64_t **ids, size_t *n)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task->task_id)), &rows);
+
+	*n = rows.n_rows;
+	if (rc == DB_OK)
+		rc = sorted_ids(&rows, ids);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
+ * query saw it. "Available now" would not do: a loan completed since then is available, and would
+ * go out again. */
+static int
+check_some(struct db *db, const struct task *task, struct candidates *candidates, size_t n,
+    struct stock *stock)
+{
+	struct text json = { NULL, 0, 0, false };
+	uint64_t *kept = NULL, *taken = NULL;
+	size_t n_kept = 0, n_taken = 0;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct candidate *c = &candidates->list[candidates->next + i];
+
+		text_add(&json, "%s[%" PRIu64 ",%" PRIu64 "]", i == 0 ? "[" : ",", c->loan_id,
+		    c->version);
+	}
+	text_add(&json, "]");
+	rc = json.failed ? DB_ENOMEM : loans_of(db, &lock_seen, task, json.data, &kept, &n_kept);
+	if (rc == DB_OK)
+		rc = loans_of(db, &appeared, task, json.data, &taken, &n_taken);
+	for (size_t i = 0; rc == DB_OK && i < n; i++) {
+		const struct candidate *c = &candidates->list[candidates->next++];
+		bool as_seen = c->version > 0 ?
+		    bsearch(&c->loan_id, kept, n_kept, sizeof(*kept), compare_loan) != NULL :
+		    bsearch(&c->loan_id, taken, n_taken, sizeof(*taken), compare_loan) == NULL;
+
+		if (as_seen)
+			stock->list[stock->n++] = *c;
+		else
+			candidates->dropped++;
+	}
+	free(kept);
+	free(taken);
+	text_clear(&json);
+	return rc;
+}
+
+/* Enough checked candidates for @wanted loans, or all there are. */
+static int
+fill_stock(struct db *db, const struct task *task, struct candidates *candidates, uint64_t wanted,
+    struct stock *stock)
+{
+	int rc = DB_OK;
+
+	while (rc == DB_OK && stock->n - stock->next < wanted && candidates->next < candidates->n) {
+		size_t n = candidates->n - candidates->next;
+		uint64_t missing = wanted - (stock->n - stock->next) + SPARE;
+
+		rc = check_some(db, task, candidates, n < missing ? n : (size_t)missing, stock);
+	}
+	return rc;
+}
+
+/* First come, first served, each up to what it asked for. @plan gets a line for each loan. */
+static void
+plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, struct text *plan,
+    uint64_t *n_inserts, uint64_t *n_updates)
+{
+	for (size_t i = 0; i < claims->n; i++) {
+		struct claim *c = &claims->list[i];
+
+		if (c->outcome != NULL)
+			continue;
+		while (c->given < c->requested && stock->next < stock->n) {
+			const struct candidate *loan = &stock->list[stock->next++];
+
+			text_add(plan, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+			    plan->used == 0 ? "[" : ",", loan->loan_id, loan->version, c->user_id,
+			    c->request_id);
+			++*(loan->version == 0 ? n_inserts : n_updates);
+			c->given++;
+		}
+		if (c->given == c->requested)
+			c->outcome = "served";
+		else if (c->given > 0)
+			c->outcome = "partial";
+		else if (nothing_is_known)
+			c->outcome = "empty";
+	}
+	if (plan->used > 0)
+		text_add(plan, "]");
+}
+
+/* To the row as planned, or somebody else has been at work and all is undone. */
+static int
+write_loans(struct db *db, const struct task *task, const struct lead *lead, const char *plan,
+    uint64_t n_inserts, uint64_t n_updates)
+{
+	struct db_arg lease = task->lease_minutes > 0 ? db_u64(task->lease_minutes) : db_null();
+	struct db_arg task_id = db_u64(task->task_id), epoch = db_u64(lead->epoch);
+	int rc = DB_OK;
+
+	if (n_inserts > 0)
+		rc = db_change(db, &insert_work,
+		    DB_ARGS(task_id, epoch, lease, db_text(plan)), n_inserts);
+	/* The last arbiter spoke: somebody's insert was not visible to our check yet. */
+	if (rc == DB_EDUPLICATE)
+		rc = DB_ERETRY;
+	if (rc == DB_OK && n_updates > 0)
+		rc = db_run(db, &log_expired, DB_ARGS(db_text(plan), task_id), NULL);
+	if (rc == DB_OK && n_updates > 0)
+		rc = db_change(db, &update_work,
+		    DB_ARGS(db_text(plan), task_id, epoch, lease), n_updates);
+	if (rc == DB_OK && n_inserts + n_updates > 0)
+		rc = db_change(db, &log_assigned, DB_ARGS(db_text(plan), task_id),
+		    n_inserts + n_updates);
+	return rc;
+}
+
+static int
+write_requests(struct db *db, const struct claims *claims, const struct lead *lead,
+    const char *reason, size_t *n_ended)
+{
+	struct text json = { NULL, 0, 0, false };
+	size_t n = 0;
+	int rc = DB_OK;
+
+	for (size_t i = 0; i < claims->n; i++) {
+		const struct claim *c = &claims->list[i];
+
+		if (c->outcome == NULL)
+			continue;
+		text_add(&json, "%s[%" PRIu64 ",%u,%u,\"%s\"]", n == 0 ? "[" : ",", c->request_id,
+		    strcmp(c->outcome, "partial") == 0 || strcmp(c->outcome, "empty") == 0 ?
+		    c->given : c->requested, c->given, c->outcome);
+		n++;
+	}
+	text_add(&json, "]");
+	if (json.failed)
+		rc = DB_ENOMEM;
+	else if (n > 0)
+		rc = db_change(db, &end_requests,
+		    DB_ARGS(db_text(json.data), db_u64(lead->epoch), db_text(reason)), n);
+	text_clear(&json);
+	*n_ended += n;
+	return rc;
+}
+
+/* One look at the line, and what it leads to. @n_ended: requests that it ended. */
+static int
+serve_once(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
+    struct candidates *candidates, bool may_say_empty, struct stock *stock, struct run *run,
+    size_t *n_ended)
+{
+	struct claims claims = { NULL, 0, 0 };
+	struct text plan = { NULL, 0, 0, false };
+	uint64_t n_inserts = 0, n_updates = 0;
+	int rc = read_claims(db, task, own_request, &claims);
+
+	if (rc == DB_OK)
+		rc = fill_stock(db, task, candidates, claims.wanted, stock);
+	if (rc == DB_OK) {
+		/* A list that was cut short or lost candidates does not tell that nothing is left. */
+		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
+		    candidates->dropped == 0, &plan, &n_inserts, &n_updates);
+		rc = plan.failed ? DB_ENOMEM : write_loans(db, task, lead, plan.data, n_inserts,
+		    n_updates);
+	}
+	if (rc == DB_OK)
+		rc = write_requests(db, &claims, lead, NULL, n_ended);
+	run->loans += n_inserts + n_updates;
+	free(claims.list);
+	text_clear(&plan);
+	return rc;
+}
+
+int
+assign_loans(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
+    struct candidates *candidates, bool may_say_empty, struct run *run)
+{
+	struct stock stock = { NULL, 0, 0 };
+	size_t n_ended = 0, next_before = candidates->next;
+	int rc = DB_OK;
+
+	stock.list = calloc(candidates->n + 1, sizeof(*stock.list));
+	if (stock.list == NULL)
+		return DB_ENOMEM;
+	/* The last look serves those who came while the others were being written. */
+	for (int look = 0; rc == DB_OK && look < LOOKS; look++) {
+		n_ended = 0;
+		rc = serve_once(db, task, lead, own_request, candidates, may_say_empty, &stock, run,
+		    &n_ended);
+		run->requests += n_ended;
+		if (n_ended == 0)
+			break;
+	}
+	/* What was checked and not given stays for the hand-over, which checks it again. */
+	if (rc == DB_OK) {
+		memmove(candidates->list, stock.list + stock.next,
+		    (stock.n - stock.next) * sizeof(*stock.list));
+		memmove(candidates->list + (stock.n - stock.next),
+		    candidates->list + candidates->next,
+		    (candidates->n - candidates->next) * sizeof(*stock.list));
+		candidates->n = stock.n - stock.next + candidates->n - candidates->next;
+		candidates->next = 0;
+	} else {
+		candidates->next = next_before;
+	}
+	free(stock.list);
+	return rc;
+}
+
+int
+assign_failure(struct db *db, const struct task *task, const struct lead *lead,
+    uint64_t own_request, struct run *run)
+{
+	struct claims claims = { NULL, 0, 0 };
+	int rc = read_claims(db, task, own_request, &claims);
+
+	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
+		if (claims.list[i].outcome == NULL)
+			claims.list[i].outcome = "failed";
+	}
+	if (rc == DB_OK)
+		rc = write_requests(db, &claims, lead, run->reason, &run->requests);
+	free(claims.list);
+	return rc;
+}
+
+int
+assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
+    const struct candidates *candidates, const struct run *run)
+{
+	bool queried = strcmp(run->how, "hand-over") != 0;
+
+	return db_run(db, &record_run, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
+	    db_text(run->user), db_text(run->how),
+	    db_text(candidates->as_of[0] != '\0' ? candidates->as_of : NULL),
+	    queried ? db_u64(candidates->query_ms) : db_null(),
+	    db_u64(run->candidates), db_u64(candidates->dropped), db_u64(run->requests),
+	    db_u64(run->loans), db_u64(lead->retries), db_text(run->reason),
+	    db_text(lead->started_at)), NULL);
+}

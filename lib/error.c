@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+void
+error_set(struct lockq *q, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(q->error, sizeof(q->error), format, args);
+	va_end(args);
+}
+
+int
+error_from_db(struct lockq *q, const struct db *db, int rc)
+{
+	if (rc >= 0)
+		return rc;
+	if (rc == DB_ENOMEM)
+		error_set(q, "out of memory");
+	else if (db != NULL && db_error(db)[0] != '\0')
+		error_set(q, "%s", db_error(db));
+	switch (rc) {
+	case DB_ENOMEM:
+		return LOCKQ_ENOMEM;
+	case DB_ECANCELLED:
+		return LOCKQ_CANCELLED;
+	case DB_EINDOUBT:
+		return LOCKQ_EUNKNOWN;
+	default:
+		return LOCKQ_EDATABASE;
+	}
+}
+
+const char *
+lockq_error(const struct lockq *q)
+{
+	return q->error;
+}
+
+const char *
+lockq_status_name(enum lockq_status status)
+{
+	static const char *const names[] = {
+		"pending", "served", "partial", "empty", "cancelled", "expired", "failed", "refused"
+	};
+
+	return (size_t)status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
+}

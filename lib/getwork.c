@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The algorithm, lockq(7), from top to bottom.
+ *
+ *   1  record the request, where a leader can see it           request.c
+ *   2  try the task's lock                                     lock.c
+ *   3  locked and held: somebody leads, so follow              lock.c
+ *   4  leading: run the heavy query once                       candidates.c
+ *   5  give its loans to all who asked, in order; commit       assign.c
+ *   6  look once more for those who came too late to be seen   here
+ *   7  following: wait for the leader's commit, look at the    wait.c
+ *      own row only, and lead if it is still pending
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* One call of lockq_getwork(). */
+struct call {
+	struct lockq *q;
+	const struct lockq_ask *ask;
+	struct task task;
+	struct request request;
+	struct lead lead;
+	struct leader leader;     /* whom we follow */
+	struct waiting waiting;
+	uint64_t led_epoch;       /* of the round that we led to its end */
+	unsigned int tries;       /* errors in a row that were tried again */
+	unsigned int fruitless;   /* rounds in a row that ended no request */
+	bool in_doubt;            /* a commit was lost and is not resolved yet */
+};
+
+/* What rooms answer when it is time to look at our own row again is DB_OK; this is the other. */
+enum { GIVE_UP = 1 };
+
+/* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
+static int
+give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
+{
+	struct db *db = c->q->lock;
+	uint64_t own = c->request.request_id;
+	int rc;
+
+	run->requests = run->loans = 0;
+	run->candidates = candidates->n;
+	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, own, run) :
+	    assign_loans(db, &c->task, &c->lead, own, candidates, may_say_empty, run);
+	if (rc == DB_OK)
+		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
+	return rc == DB_OK ? lock_commit(c->q, &c->task, &c->lead) : rc;
+}
+
+/* The same, tried again as a whole after a deadlock or a lock wait. The list stays good as long as
+ * nobody has led since: it is checked against `work` each time. */
+static int
+give_until_done(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
+{
+	int rc = give_and_commit(c, candidates, may_say_empty, run);
+
+	for (unsigned int try = 0; try < DB_TRIES && (rc == DB_ERETRY || rc == DB_ELOCKWAIT);
+	    try++) {
+		db_rollback(c->q->lock);
+		c->lead.retries++;
+		c->lead.epoch--;
+		db_backoff(try);
+		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
+		if (rc != DB_OK)
+			return rc < 0 ? rc : DB_ERETRY;
+		rc = give_and_commit(c, candidates, may_say_empty, run);
+	}
+	return rc;
+}
+
+/* Step 6. A request commits before it tries the lock, and we look after we freed it: so one that
+ * was told "busy" by us is seen here. Only from what is left of the list, never "no work", and
+ * only while nobody else has led. What fails here fails for nobody: our own answer is committed. */
+static void
+hand_over(struct call *c, struct candidates *candidates)
+{
+	struct run run = { .user = c->request.user, .how = "hand-over" };
+	bool any = false;
+	int rc = DB_OK;
+
+	while (rc == DB_OK && candidates->n > 0) {
+		rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+		if (rc != DB_OK || !any)
+			break;
+		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
+		if (rc != DB_OK)
+			break;
+		candidates->dropped = 0;
+		rc = give_and_commit(c, candidates, false, &run);
+		if (rc < 0)
+			db_rollback(c->q->lock);
+		else if (run.requests == 0)
+			break;
+	}
+}
+
+/* Steps 4 to 6, with the lock held. */
+static int
+lead_round(struct call *c)
+{
+	struct candidates candidates = { .list = NULL };
+	struct run run = { .user = c->request.user, .how = "query" };
+	char reason[REASON_BYTES] = "";
+	int rc;
+
+	rc = candidates_fetch(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates, reason);
+	if (c->lead.single)
+		run.how = "query on the lock connection";
+	if (rc == CANDIDATES_FAILED) {
+		run.how = "failed";
+		run.reason = reason;
+		rc = DB_OK;
+	}
+	if (rc == DB_OK)
+		rc = give_until_done(c, &candidates, true, &run);
+	if (rc == DB_OK) {
+		c->led_epoch = c->lead.epoch;
+		c->fruitless = run.requests > 0 ? 0 : c->fruitless + 1;
+		hand_over(c, &candidates);
+	}
+	candidates_clear(&candidates);
+	return rc;
+}
+
+/* A round that ended no request, because others hold what it found: not again at once. */
+static int
+rest(struct call *c)
+{
+	if (c->fruitless == 0)
+		return DB_OK;
+	if (db_clock_ms() >= c->waiting.deadline)
+		return GIVE_UP;
+	return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, "others hold the loans that were found",
+	    c->fruitless, &c->waiting);
+}
+
+/* Step 7, the waiting part. */
+static int
+follow(struct call *c)
+{
+	uint64_t since = db_clock_ms();
+	int rc;
+
+	if (c->ask->wait == LOCKQ_WAIT_NONE)
+		return GIVE_UP;
+	if (c->ask->wait == LOCKQ_WAIT_POLL)
+		rc = wait_polling(c->q, c->ask, &c->leader, &c->waiting);
+	else
+		rc = wait_blocking(c->q, c->task.task_id, &c->leader, &c->waiting);
+	if (rc == WAIT_OVER)
+		return GIVE_UP;
+	if (rc == DB_OK && db_clock_ms() - since > 1000) {
+		c->tries = 0;
+		rc = request_seen(c->q->lock, &c->request);
+	}
+	return rc;
+}
+
+/* Rolls back, reconnects where that is needed, and lets the caller look again: its own row tells
+ * what became of it. Bounded; what no second try cures is returned. */
+static int
+recover(struct call *c, int rc)
+{
+	while (db_is_retryable(rc) || rc == DB_EINDOUBT) {
+		if (rc == DB_EINDOUBT)
+			c->in_doubt = true;
+		if (c->tries++ >= DB_TRIES)
+			break;
+		c->lead.retries++;
+		error_set(c->q, "%s", db_error(c->q->lock));
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
+		if (rc != DB_OK)
+			break;
+		/* A fresh connection, also where this one lives: whatever it had open is undone. */
+		rc = handle_connect(c->q);
+		if (rc == DB_OK && c->in_doubt) {
+			rc = request_status_locked(c->q->lock, &c->request);
+			if (rc >= 0)
+				c->in_doubt = false;
+		}
+		if (rc >= 0)
+			return DB_OK;
+	}
+	return c->in_doubt && rc != DB_ECANCELLED ? DB_EINDOUBT : rc;
+}
+
+static int
+record(struct call *c)
+{
+	int rc;
+
+	do {
+		rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request);
+		if (rc == DB_OK)
+			return DB_OK;
+		rc = recover(c, rc);
+	} while (rc == DB_OK);
+	return rc;
+}
+
+/* The algorithm. 0 when the request has ended, GIVE_UP when the wait is over. */
+static int
+get_served(struct call *c)
+{
+	int rc = record(c);                                           /* step 1 */
+
+	while (rc == DB_OK) {
+		rc = request_status(c->q->lock, &c->request);         /* step 7: only our own row */
+		if (rc == DB_OK)
+			break;
+		if (rc == REQUEST_PENDING)
+			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader); /* 2, 3 */
+		if (rc == DB_OK) {
+			rc = lead_round(c);                           /* steps 4 to 6 */
+			if (rc == DB_OK)
+				rc = rest(c);
+		} else if (rc == LOCK_BUSY) {
+			rc = follow(c);                               /* step 7 */
+		} else if (rc == LOCK_NOT_NEEDED) {
+			rc = DB_OK;
+		}
+		if (rc < 0)
+			rc = recover(c, rc);
+	}
+	return rc;
+}
+
+/* Nobody waits any longer, so nothing may arrive later behind the user's back. A leader may be
+ * serving the request this moment: then the statement waits for its commit and changes nothing. */
+static int
+cancel(struct call *c, bool abandon)
+{
+	int rc = abandon ? handle_abandon(c->q) : DB_OK;
+
+	if (c->request.request_id == 0 || c->request.joined)
+		return rc;
+	for (unsigned int try = 0; try < DB_TRIES; try++) {
+		if (rc == DB_OK)
+			rc = request_cancel(c->q->lock, &c->request);
+		if (!db_is_retryable(rc))
+			break;
+		db_backoff(try);
+		rc = handle_connect(c->q);
+	}
+	return rc;
+}
+
+/* What the tables say now, whatever happened to connections on the way. */
+static int
+read_answer(struct call *c, struct lockq_answer *answer)
+{
+	int rc = DB_ELOST;
+
+	for (unsigned int try = 0; try < DB_TRIES; try++) {
+		rc = c->q->lock == NULL || db_lost(c->q->lock) ? handle_connect(c->q) : DB_OK;
+		if (rc == DB_OK)
+			rc = answer_read(c->q->lock, c->request.request_id, answer);
+		if (!db_is_retryable(rc))
+			break;
+		db_backoff(try);
+	}
+	return rc;
+}
+
+static int
+finish(struct call *c, int rc, struct lockq_answer *answer)
+{
+	bool cancelled = rc == DB_ECANCELLED;
+
+	answer->joined = c->request.joined;
+	answer->retries = c->lead.retries;
+	answer->request_id = c->request.request_id;
+	if (cancelled)
+		rc = cancel(c, true);
+	else if (rc == GIVE_UP)
+		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false);
+	if (rc < 0 && rc != DB_EINDOUBT)
+		return error_from_db(c->q, c->q->lock, rc);
+	if (rc == DB_EINDOUBT || (c->request.request_id != 0 && read_answer(c, answer) != DB_OK)) {
+		error_set(c->q, "outcome unknown: the connection was lost while request %llu was "
+		    "being committed", (unsigned long long)c->request.request_id);
+		answer->status = LOCKQ_STATUS_UNKNOWN;
+		return LOCKQ_EUNKNOWN;
+	}
+	answer->led = c->led_epoch != 0 && answer->epoch == c->led_epoch;
+	rc = answer_rc(c->q, answer);
+	return rc == LOCKQ_BUSY && cancelled ? LOCKQ_CANCELLED : rc;
+}
+
+/* What needs no request to be refused. */
+static int
+check_ask(struct call *c)
+{
+	const struct lockq_ask *ask = c->ask;
+	int rc;
+
+	if (ask->user == NULL || ask->count < 1 || ask->count > LOCKQ_COUNT_MAX ||
+	    (ask->wait == LOCKQ_WAIT_POLL && (ask->n_poll == 0 || ask->poll_s == NULL))) {
+		error_set(c->q, "count must be 1 to %d, with a user, and gaps when polling",
+		    LOCKQ_COUNT_MAX);
+		return LOCKQ_EUSAGE;
+	}
+	rc = task_and_user(c->q, ask->user, ask->task, &c->task, &c->request.user_id);
+	if (rc != LOCKQ_OK)
+		return rc;
+	if (!c->task.enabled) {
+		error_set(c->q, "task %u (%s) is disabled: ask its manager", ask->task,
+		    c->task.name);
+		return LOCKQ_EREFUSED;
+	}
+	if (ask->count > c->task.max_count) {
+		error_set(c->q, "count %u is more than task %u allows: ask for %u at most",
+		    ask->count, ask->task, c->task.max_count);
+		return LOCKQ_EREFUSED;
+	}
+	return LOCKQ_OK;
+}
+
+int
+lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
+{
+	struct call c = { .q = q, .ask = ask };
+	uint64_t start = db_clock_ms();
+	int rc = handle_ready(q);
+
+	lockq_answer_clear(answer);
+	q->error[0] = '\0';
+	if (rc != DB_OK)
+		return error_from_db(q, q->lock, rc);
+	rc = check_ask(&c);
+	if (rc == LOCKQ_EREFUSED)
+		answer->status = LOCKQ_REFUSED;
+	if (rc != LOCKQ_OK)
+		return rc;
+	c.request.user = ask->user;
+	request_make_uuid(c.request.uuid);
+	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
+	if (q->progress != NULL)
+		rc = task_usual_ms(q->lock, ask->task, &c.waiting.usual_ms);
+	if (rc == DB_OK)
+		rc = get_served(&c);
+	rc = finish(&c, rc, answer);
+	answer->waited_ms = db_clock_ms() - start;
+	return rc;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms of the library share. Functions here return enum db_rc when negative. */
+#ifndef LOCKQ_INTERNAL_H
+#define LOCKQ_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db.h"
+#include "lockq.h"
+
+enum { NAME_BYTES = 64 * 4 + 1, TIME_BYTES = 27, REASON_BYTES = 2048, UUID_BYTES = 37 };
+
+/* handle.c */
+
+struct lockq {
+	struct lockq_connection where;
+	struct db *lock;   /* the lock connection; everything short runs on it too */
+	struct db *query;  /* the query connection, while leading */
+	lockq_progress_fn *progress;
+	void *progress_data;
+	char error[1024];
+};
+
+LOCKQ_MUST_CHECK int handle_connect(struct lockq *q);
+void handle_disconnect(struct lockq *q);
+/* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
+LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
+/* Closes a connection that has a statement outstanding, and ends that on the server. */
+LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
+
+/* error.c */
+
+__attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
+/* The public code for what the database layer returned, its text into the handle's error. */
+LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, int rc);
+
+/* text.c: small growing buffer for the JSON arrays of numbers that statements take */
+
+struct text {
+	char *data;
+	size_t used, size;
+	bool failed;
+};
+__attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
+void text_clear(struct text *text);
+LOCKQ_MUST_CHECK int copy_text(char **out, const char *text); /* NULL gives NULL */
+void copy_cell(char *out, size_t size, const struct db_rows *rows, size_t row, size_t column);
+
+/* progress.c: from the waits of the database layer to the caller's function */
+
+struct ticking {
+	struct lockq *q;
+	enum lockq_phase phase;
+	uint64_t since;            /* db_clock_ms() */
+	const char *leader;
+	uint64_t leader_ms;        /* at @since */
+	uint64_t usual_ms;
+	const char *detail;
+	struct db *keep_alive;     /* pinged meanwhile; or NULL */
+	uint64_t pinged;
+	int ping_rc;
+};
+/* A db_tick_fn; @data is a struct ticking. Not 0 when the caller gives up or @keep_alive is gone. */
+int tick(void *data);
+/* Sleeps in slices. DB_ECANCELLED when the caller gives up. */
+LOCKQ_MUST_CHECK int tick_sleep(struct ticking *ticking, uint64_t ms);
+
+/* task.c */
+
+struct task {
+	uint32_t task_id;
+	char name[128 * 4 + 1];
+	char view[129 * 4 + 1];
+	bool enabled;
+	uint32_t max_count;
+	uint32_t max_query_s;
+	uint32_t candidate_limit;
+	uint32_t request_ttl;
+	uint32_t lease_minutes;  /* 0: none */
+};
+enum { TASK_UNKNOWN = 1, USER_UNKNOWN = 2 };
+LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, struct task *task);
+LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
+/* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
+LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
+    struct task *task, uint32_t *user_id);
+/* Median of the last queries in milliseconds, 0 where there are none. */
+LOCKQ_MUST_CHECK int task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
+
+/* request.c: step 1, and the look of step 7 */
+
+struct request {
+	uint64_t request_id;
+	char uuid[UUID_BYTES];
+	uint32_t user_id;
+	const char *user;
+	bool joined;       /* somebody else's call made it */
+	uint64_t epoch;    /* of the leader that ended it */
+};
+void request_make_uuid(char uuid[UUID_BYTES]);
+LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
+    struct request *request);
+/* REQUEST_PENDING while nobody has ended it, 0 when somebody has. */
+enum { REQUEST_PENDING = 1 };
+LOCKQ_MUST_CHECK int request_status(struct db *db, struct request *request);
+/* The same after a commit in doubt: waits for the old connection's transaction to end. */
+LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *request);
+LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request);
+LOCKQ_MUST_CHECK int request_cancel(struct db *db, const struct request *request);
+LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *any);
+
+/* lock.c: steps 2 and 3 */
+
+struct lead {
+	uint64_t epoch;
+	char started_at[TIME_BYTES];
+	bool single;       /* no second connection was to be had */
+	uint32_t retries;
+};
+/* Who leads, as far as a dirty read tells. */
+struct leader {
+	char name[NAME_BYTES];
+	uint64_t ms;      /* since it began */
+	uint64_t epoch;   /* the row's, uncommitted or not */
+};
+enum { LOCK_BUSY = 1, LOCK_NOT_NEEDED = 2, LOCK_LED_SINCE = 3 };
+/* Takes the task's lock: 0; LOCK_BUSY, @leader filled; LOCK_NOT_NEEDED when @request was served
+ * meanwhile. */
+LOCKQ_MUST_CHECK int lock_try(struct lockq *q, const struct task *task, struct request *request,
+    struct lead *lead, struct leader *leader);
+/* Takes it again after the leader's own commit: LOCK_LED_SINCE when its epoch is not @lead's. */
+LOCKQ_MUST_CHECK int lock_again(struct lockq *q, const struct task *task, const char *user,
+    struct lead *lead);
+LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
+    const struct lead *lead);
+LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
+    bool *held);
+
+/* candidates.c: step 4 */
+
+struct candidate {
+	uint64_t loan_id;
+	uint64_t version;  /* of its row of work as the query saw it; 0: there was none */
+};
+struct candidates {
+	struct candidate *list; /* in the view's order */
+	size_t n, size;
+	size_t next;            /* not looked at yet */
+	size_t dropped;
+	bool exhaustive;        /* the view has no more than these, and none was dropped */
+	char as_of[TIME_BYTES];
+	uint64_t query_ms;
+};
+enum { CANDIDATES_FAILED = 1 };
+/* 0, or CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
+LOCKQ_MUST_CHECK int candidates_fetch(struct lockq *q, const struct task *task,
+    const struct lead *lead, uint64_t usual_ms, struct candidates *candidates,
+    char reason[REASON_BYTES]);
+void candidates_clear(struct candidates *candidates);
+
+/* assign.c: step 5 */
+
+/* What a leader did, for its row of leader_run. */
+struct run {
+	const char *user;
+	const char *how;
+	size_t candidates, requests, loans;
+	const char *reason;
+};
+/* Gives @candidates to the pending requests; not committed yet. With @may_say_empty, and where the
+ * list is exhaustive, requests that get nothing are told so; else they stay pending. */
+LOCKQ_MUST_CHECK int assign_loans(struct db *db, const struct task *task, const struct lead *lead,
+    uint64_t own_request, struct candidates *candidates, bool may_say_empty, struct run *run);
+/* Ends all pending requests as failed, for @run->reason. */
+LOCKQ_MUST_CHECK int assign_failure(struct db *db, const struct task *task,
+    const struct lead *lead, uint64_t own_request, struct run *run);
+LOCKQ_MUST_CHECK int assign_record_run(struct db *db, const struct task *task,
+    const struct lead *lead, const struct candidates *candidates, const struct run *run);
+
+/* wait.c: step 7 */
+
+struct waiting {
+	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */
+	unsigned int quick;  /* waits in a row that ended at once */
+	size_t gap;          /* of --poll */
+	uint64_t usual_ms;
+};
+enum { WAIT_OVER = 1 };
+/* Waits for the leader's commit: 0 when it is time to look again, WAIT_OVER at the deadline. */
+LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
+    struct waiting *waiting);
+LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
+    const struct leader *leader, struct waiting *waiting);
+/* Sleeps a little before the same is tried again; WAIT_OVER at the deadline. */
+LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail,
+    unsigned int try, struct waiting *waiting);
+
+/* answer.c */
+
+LOCKQ_MUST_CHECK int answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer);
+/* The public code for how it stands, with a text where that is an error. */
+LOCKQ_MUST_CHECK int answer_rc(struct lockq *q, const struct lockq_answer *answer);
+
+#endif

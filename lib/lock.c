@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it locked follows. */
+#include "internal.h"
+
+static const struct db_query take_lock = {
+	"take_lock",
+	"SELECT epoch, NOW(6)"
+	"  FROM task_lock"
+	" WHERE task_id = ?"
+	"   FOR UPDATE SKIP LOCKED",
+	DB_MAYBE
+};
+
+/* The write is what makes two leaders impossible on a cluster that certifies at commit. */
+static const struct db_query raise_epoch = {
+	"raise_epoch",
+	"UPDATE task_lock"
+	"   SET epoch = ?, holder = ?, since = NOW(6)"
+	" WHERE task_id = ?",
+	DB_NO_ROWS
+};
+
+static const struct db_query lock_wake = {
+	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE", DB_MAYBE
+};
+
+static const struct db_query clear_holder = {
+	"clear_holder",
+	"UPDATE task_lock"
+	"   SET holder = NULL, since = NULL"
+	" WHERE task_id = ? AND epoch = ?",
+	DB_NO_ROWS
+};
+
+/* For the next transaction only: what follows is a dirty read, the only way to see a holder. */
+static const struct db_query next_read_dirty = {
+	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
+};
+static const struct db_query read_holder = {
+	"read_holder",
+	"SELECT holder, TIMESTAMPDIFF(MICROSECOND, since, NOW(6)) DIV 1000, epoch"
+	"  FROM task_lock"
+	" WHERE task_id = ?",
+	DB_MAYBE
+};
+
+enum { MOMENT_TRIES = 40, MOMENT_MS = 4, WAKE_WAIT_S = 1 };
+
+/* What an attempt came to, beside the codes in internal.h. */
+enum { LOCK_MISSED = 100, LOCK_WAKE_STUCK = 101 };
+
+int
+lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &next_read_dirty, DB_NO_ARGS, NULL);
+
+	*held = false;
+	if (rc == DB_OK)
+		rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), &rows);
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = TASK_UNKNOWN;
+	if (rc == DB_OK) {
+		*held = !db_cell_is_null(&rows, 0, 0);
+		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);
+		leader->ms = db_cell_u64(&rows, 0, 1);
+		leader->epoch = db_cell_u64(&rows, 0, 2);
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Followers wait on this row. Who leads without it is still the only leader: they look less
+ * promptly, that is all. */
+static int
+take_wake(struct db *db, uint32_t task_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_set_lock_wait(db, WAKE_WAIT_S);
+
+	if (rc == DB_OK)
+		rc = db_run(db, &lock_wake, DB_ARGS(db_u64(task_id)), &rows);
+	if (rc == DB_ELOCKWAIT)
+		rc = LOCK_WAKE_STUCK;
+	else if (rc == DB_OK)
+		rc = db_set_lock_wait(db, DB_LOCK_WAIT_S);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* A second connection: the lock connection then stays idle while the query runs, so that the
+ * server notices at once when this process dies. */
+static int
+open_query_connection(struct lockq *q, struct lead *lead)
+{
+	int rc;
+
+	lead->single = false;
+	if (q->query != NULL && db_ping(q->query) == DB_OK)
+		return DB_OK;
+	db_close(q->query);
+	q->query = NULL;
+	rc = db_connect(&q->query, &q->where);
+	if (rc == DB_OK)
+		return DB_OK;
+	error_set(q, "%s", db_error(q->query));
+	db_close(q->query);
+	q->query = NULL;
+	/* Waiting followers may have taken them all; the leader must not starve. */
+	lead->single = rc == DB_ECROWDED;
+	return lead->single ? DB_OK : DB_ELOST;
+}
+
+/* Our own request may have been served between our look and our lock. The look goes over the query
+ * connection, or the lock's transaction would hold the metadata lock of work_requested during the
+ * whole query, and a waiting ALTER would stall every insert. */
+static int
+still_wanted(struct lockq *q, struct request *request, struct lead *lead)
+{
+	int rc = open_query_connection(q, lead);
+
+	if (rc == DB_OK)
+		rc = request_status(lead->single ? q->lock : q->query, request);
+	if (rc == DB_OK)
+		return LOCK_NOT_NEEDED;
+	return rc == REQUEST_PENDING ? DB_OK : rc;
+}
+
+static int
+lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch, bool with_wake)
+{
+	int rc = db_run(q->lock, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
+	    db_u64(task_id)), NULL);
+
+	if (rc == DB_OK && with_wake)
+		rc = take_wake(q->lock, task_id);
+	return rc;
+}
+
+/* One attempt, from BEGIN on. Whatever is not 0 has been rolled back. */
+static int
+attempt(struct lockq *q, const struct task *task, struct request *request, const char *user,
+    struct lead *lead, bool with_wake)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t committed = 0;
+	int rc = db_begin(q->lock);
+
+	if (rc == DB_OK)
+		rc = db_run(q->lock, &take_lock, DB_ARGS(db_u64(task->task_id)), &rows);
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = LOCK_MISSED;
+	if (rc == DB_OK) {
+		committed = db_cell_u64(&rows, 0, 0);
+		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
+		if (request != NULL)
+			rc = still_wanted(q, request, lead);
+		else if (committed != lead->epoch)
+			rc = LOCK_LED_SINCE;
+	}
+	if (rc == DB_OK)
+		rc = lead_from(q, task->task_id, user, committed + 1, with_wake);
+	if (rc == DB_OK)
+		lead->epoch = committed + 1;
+	else
+		db_rollback(q->lock);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Tries until it is ours or somebody is seen to lead. A locked row without a holder is held for a
+ * moment only, by someone who will not serve us: that is not "busy". */
+static int
+take(struct lockq *q, const struct task *task, struct request *request, const char *user,
+    struct lead *lead, struct leader *leader)
+{
+	bool with_wake = true, held = false;
+	int rc = LOCK_MISSED;
+
+	for (unsigned int try = 0; try < MOMENT_TRIES; try++) {
+		rc = attempt(q, task, request, user, lead, with_wake);
+		if (rc == LOCK_WAKE_STUCK) {
+			with_wake = false;
+			continue;
+		}
+		if (rc != LOCK_MISSED)
+			return rc;
+		rc = lock_holder(q->lock, task->task_id, leader, &held);
+		if (rc != DB_OK || held)
+			return rc == DB_OK ? LOCK_BUSY : rc;
+		db_sleep_ms(1 + (unsigned int)(db_connection_id(q->lock) + try) % MOMENT_MS);
+		if (request != NULL) {
+			rc = request_status(q->lock, request);
+			if (rc != REQUEST_PENDING)
+				return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
+		}
+	}
+	leader->name[0] = '\0';
+	leader->ms = 0;
+	return LOCK_BUSY;
+}
+
+int
+lock_try(struct lockq *q, const struct task *task, struct request *request, struct lead *lead,
+    struct leader *leader)
+{
+	return take(q, task, request, request->user, lead, leader);
+}
+
+int
+lock_again(struct lockq *q, const struct task *task, const char *user, struct lead *lead)
+{
+	struct leader leader;
+
+	return take(q, task, NULL, user, lead, &leader);
+}
+
+int
+lock_commit(struct lockq *q, const struct task *task, const struct lead *lead)
+{
+	int rc = db_change(q->lock, &clear_holder, DB_ARGS(db_u64(task->task_id),
+	    db_u64(lead->epoch)), 1);
+
+	return rc == DB_OK ? db_commit(q->lock) : rc;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "internal.h"
+
+/* A third of the lock connection's wait_timeout: one lost ping does not lose the lock. */
+enum { PING_MS = DB_WAIT_TIMEOUT_S * 1000 / 3, SLICE_MS = 250 };
+
+int
+tick(void *data)
+{
+	struct ticking *t = data;
+	uint64_t now = db_clock_ms(), passed = now - t->since;
+	struct lockq_progress progress = {
+		.phase = t->phase, .phase_ms = passed, .leader = t->leader,
+		.leader_ms = t->leader_ms + passed, .usual_ms = t->usual_ms, .detail = t->detail
+	};
+
+	if (t->keep_alive != NULL && now - t->pinged >= PING_MS) {
+		t->pinged = now;
+		t->ping_rc = db_ping(t->keep_alive);
+		if (t->ping_rc != DB_OK)
+			return 1;
+	}
+	return t->q->progress != NULL ? t->q->progress(&progress, t->q->progress_data) : 0;
+}
+
+int
+tick_sleep(struct ticking *ticking, uint64_t ms)
+{
+	uint64_t end = db_clock_ms() + ms;
+
+	for (;;) {
+		uint64_t now = db_clock_ms();
+
+		if (tick(ticking) != 0)
+			return DB_ECANCELLED;
+		if (now >= end)
+			return DB_OK;
+		db_sleep_ms(end - now < SLICE_MS ? (unsigned int)(end - now) : SLICE_MS);
+	}
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 1, recording a request, and step 7's look at it. Each statement here is a transaction of its
+ * own: a duplicate key inside an open one would keep locks that block other users' inserts. */
+#include <string.h>
+
+#include <uuid/uuid.h>
+
+#include "internal.h"
+
+static const struct db_query insert_request = {
+	"insert_request",
+	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	" VALUES (?, ?, CURRENT_USER(), ?, ?, ?)",
+	DB_NO_ROWS
+};
+
+static const struct db_query request_by_uuid = {
+	"request_by_uuid", "SELECT request_id FROM work_requested WHERE uuid = ?", DB_MAYBE
+};
+
+static const struct db_query pending_of_user = {
+	"pending_of_user",
+	"SELECT request_id, uuid"
+	"  FROM work_requested"
+	" WHERE user_id = ? AND task_id = ? AND pending = 1",
+	DB_MAYBE
+};
+
+/* Conditional, so that a request which has just ended is not joined. */
+static const struct db_query touch_pending = {
+	"touch_pending",
+	"UPDATE work_requested"
+	"   SET seen_at = NOW(6)"
+	" WHERE request_id = ? AND outcome = 'pending'",
+	DB_NO_ROWS
+};
+
+static const struct db_query read_status = {
+	"read_status", "SELECT outcome, epoch FROM work_requested WHERE request_id = ?", DB_ONE
+};
+
+/* A plain read that finds it pending proves nothing while the lost connection's COMMIT may still
+ * be on its way; this one waits for that transaction's end. */
+static const struct db_query read_status_locked = {
+	"read_status_locked",
+	"SELECT outcome, epoch FROM work_requested WHERE request_id = ? FOR SHARE",
+	DB_ONE
+};
+
+static const struct db_query cancel_pending = {
+	"cancel_pending",
+	"UPDATE work_requested"
+	"   SET outcome = 'cancelled', served_at = NOW(6)"
+	" WHERE request_id = ? AND outcome = 'pending'",
+	DB_NO_ROWS
+};
+
+static const struct db_query any_pending = {
+	"any_pending",
+	"SELECT EXISTS (SELECT 1 FROM work_requested WHERE task_id = ? AND pending = 1)",
+	DB_ONE
+};
+
+enum { RECORD_TRIES = 20 };
+
+void
+request_make_uuid(char uuid[UUID_BYTES])
+{
+	uuid_t binary;
+
+	uuid_generate(binary);
+	uuid_unparse_lower(binary, uuid);
+}
+
+static int
+find_own(struct db *db, struct request *request, bool *found)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)), &rows);
+
+	*found = rc == DB_OK && rows.n_rows == 1;
+	if (*found)
+		request->request_id = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Joins the user's pending request, unless it ends before it is touched. */
+static int
+join(struct db *db, uint32_t task_id, struct request *request, bool *found)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &pending_of_user, DB_ARGS(db_u64(request->user_id), db_u64(task_id)),
+	    &rows);
+
+	*found = false;
+	if (rc == DB_OK && rows.n_rows == 1) {
+		uint64_t request_id = db_cell_u64(&rows, 0, 0);
+
+		rc = db_run(db, &touch_pending, DB_ARGS(db_u64(request_id)), NULL);
+		if (rc == DB_OK && db_affected(db) == 1) {
+			*found = true;
+			request->joined = true;
+			request->request_id = request_id;
+			copy_cell(request->uuid, sizeof(request->uuid), &rows, 0, 1);
+		}
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *request)
+{
+	int rc = DB_EDUPLICATE;
+
+	/* A duplicate is this very UUID, inserted before the connection was lost, or the user's
+	 * other request; that one may end before it can be joined, and then the way is free. */
+	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
+		bool found = false;
+
+		rc = db_run(db, &insert_request, DB_ARGS(db_text(request->uuid),
+		    db_u64(request->user_id), db_u64(task_id), db_u64(count), db_u64(count)),
+		    NULL);
+		if (rc == DB_OK) {
+			request->request_id = db_insert_id(db);
+			return DB_OK;
+		}
+		if (rc != DB_EDUPLICATE)
+			return rc;
+		rc = find_own(db, request, &found);
+		if (rc == DB_OK && !found)
+			rc = join(db, task_id, request, &found);
+		if (rc != DB_OK || found)
+			return rc;
+		rc = DB_EDUPLICATE;
+		db_backoff(0);
+	}
+	return rc;
+}
+
+static int
+look(struct db *db, const struct db_query *query, struct request *request)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
+
+	if (rc == DB_OK) {
+		request->epoch = db_cell_u64(&rows, 0, 1);
+		if (strcmp(db_cell(&rows, 0, 0), "pending") == 0)
+			rc = REQUEST_PENDING;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+request_status(struct db *db, struct request *request)
+{
+	return look(db, &read_status, request);
+}
+
+int
+request_status_locked(struct db *db, struct request *request)
+{
+	int rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
+
+	if (rc == DB_OK)
+		rc = look(db, &read_status_locked, request);
+	return rc;
+}
+
+int
+request_seen(struct db *db, const struct request *request)
+{
+	return db_run(db, &touch_pending, DB_ARGS(db_u64(request->request_id)), NULL);
+}
+
+int
+request_cancel(struct db *db, const struct request *request)
+{
+	return db_run(db, &cancel_pending, DB_ARGS(db_u64(request->request_id)), NULL);
+}
+
+int
+request_any_pending(struct db *db, uint32_t task_id, bool *any)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &any_pending, DB_ARGS(db_u64(task_id)), &rows);
+
+	*any = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
+	db_rows_clear(&rows);
+	return rc;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "internal.h"
+
+static const struct db_query read_task = {
+	"read_task",
+	"SELECT name, candidates_view, enabled, max_count, max_query_s, candidate_limit,"
+	"       request_ttl, lease_minutes"
+	"  FROM task"
+	" WHERE task_id = ?",
+	DB_MAYBE
+};
+
+static const struct db_query read_user = {
+	"read_user", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
+};
+
+static const struct db_query recent_queries = {
+	"recent_queries",
+	"SELECT query_ms"
+	"  FROM leader_run"
+	" WHERE task_id = ? AND query_ms IS NOT NULL AND how <> 'failed'"
+	" ORDER BY epoch DESC"
+	" LIMIT 9",
+	DB_MANY
+};
+
+int
+task_read(struct db *db, uint32_t task_id, struct task *task)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &read_task, DB_ARGS(db_u64(task_id)), &rows);
+
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = TASK_UNKNOWN;
+	if (rc == DB_OK) {
+		task->task_id = task_id;
+		copy_cell(task->name, sizeof(task->name), &rows, 0, 0);
+		copy_cell(task->view, sizeof(task->view), &rows, 0, 1);
+		task->enabled = db_cell_u64(&rows, 0, 2) != 0;
+		task->max_count = (uint32_t)db_cell_u64(&rows, 0, 3);
+		task->max_query_s = (uint32_t)db_cell_u64(&rows, 0, 4);
+		task->candidate_limit = (uint32_t)db_cell_u64(&rows, 0, 5);
+		task->request_ttl = (uint32_t)db_cell_u64(&rows, 0, 6);
+		task->lease_minutes = (uint32_t)db_cell_u64(&rows, 0, 7);
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+user_read(struct db *db, const char *name, uint32_t *user_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &read_user, DB_ARGS(db_text(name)), &rows);
+
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = USER_UNKNOWN;
+	if (rc == DB_OK)
+		*user_id = (uint32_t)db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *task,
+    uint32_t *user_id)
+{
+	int rc = user_read(q->lock, user, user_id);
+
+	if (rc == DB_OK && task != NULL)
+		rc = task_read(q->lock, task_id, task);
+	if (rc < 0)
+		return error_from_db(q, q->lock, rc);
+	if (rc == USER_UNKNOWN)
+		error_set(q, "user %s is unknown: the table app_user has the names", user);
+	else if (rc == TASK_UNKNOWN)
+		error_set(q, "task %u is unknown: the table task has the numbers", task_id);
+	return rc == DB_OK ? LOCKQ_OK : LOCKQ_EREFUSED;
+}
+
+static int
+compare_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int
+task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t all[9];
+	size_t n = 0;
+	int rc = db_run(db, &recent_queries, DB_ARGS(db_u64(task_id)), &rows);
+
+	for (; rc == DB_OK && n < rows.n_rows && n < sizeof(all) / sizeof(all[0]); n++)
+		all[n] = db_cell_u64(&rows, n, 0);
+	qsort(all, n, sizeof(all[0]), compare_u64);
+	*ms = n > 0 ? all[n / 2] : 0;
+	db_rows_clear(&rows);
+	return rc;
+}

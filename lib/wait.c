@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 7: a follower waits. It never waits on task_lock, where its shared lock would look like a
+ * leader, and it comes back now and then whatever happens: nobody waits while nobody leads. */
+#include <string.h>
+
+#include "internal.h"
+
+static const struct db_query wait_for_commit = {
+	"wait_for_commit", "SELECT task_id FROM task_wake WHERE task_id = ? FOR SHARE", DB_MAYBE
+};
+
+enum {
+	SLICE_S = 20,          /* then it looks again, and says that it is still there */
+	QUICK_MS = 20,         /* a wait shorter than this was none */
+	NAP_MS = 10,           /* doubled for each wait in a row that was none … */
+	NAP_MOST_MS = 640,     /* … up to this */
+	LAST_NAP_MS = 50       /* lock waits are whole seconds; the last one is looked away */
+};
+
+static int
+ignore_row(char **cells, const unsigned long *lengths, void *data)
+{
+	(void)cells;
+	(void)lengths;
+	(void)data;
+	return 0;
+}
+
+static uint64_t
+time_left(const struct waiting *waiting)
+{
+	uint64_t now = db_clock_ms();
+
+	return waiting->deadline > now ? waiting->deadline - now : 0;
+}
+
+static struct ticking
+start_ticking(struct lockq *q, const struct leader *leader, const struct waiting *waiting)
+{
+	return (struct ticking){
+		.q = q, .phase = LOCKQ_PHASE_WAIT, .since = db_clock_ms(),
+		.leader = leader != NULL && leader->name[0] != '\0' ? leader->name : NULL,
+		.leader_ms = leader != NULL ? leader->ms : 0, .usual_ms = waiting->usual_ms
+	};
+}
+
+static int
+nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
+{
+	uint64_t left = time_left(waiting);
+
+	return tick_sleep(ticking, ms < left ? ms : left);
+}
+
+/* One FOR SHARE wait. What ends it does not matter, commit, time or a deadlock that the server sees
+ * among 200 waiters: the caller looks. */
+static int
+wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking)
+{
+	int rc = db_set_lock_wait(db, seconds);
+
+	if (rc == DB_OK)
+		rc = db_start(db, &wait_for_commit, DB_ARGS(db_u64(task_id)));
+	if (rc == DB_OK)
+		rc = db_wait(db, tick, ticking);
+	if (rc == DB_OK)
+		rc = db_fetch(db, 0, ignore_row, NULL);
+	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY)
+		rc = DB_OK;
+	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
+}
+
+int
+wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
+    struct waiting *waiting)
+{
+	struct ticking ticking = start_ticking(q, leader, waiting);
+	uint64_t left = time_left(waiting);
+	unsigned int quick = waiting->quick < 6 ? waiting->quick : 6;
+	int rc;
+
+	if (left == 0)
+		return WAIT_OVER;
+	if (left < 1000)
+		return nap(&ticking, LAST_NAP_MS, waiting);
+	rc = wait_slice(q->lock, task_id, left / 1000 < SLICE_S ? (unsigned int)(left / 1000) :
+	    SLICE_S, &ticking);
+	if (rc != DB_OK)
+		return rc;
+	if (db_clock_ms() - ticking.since >= QUICK_MS) {
+		waiting->quick = 0;
+		return DB_OK;
+	}
+	/* The leader has not locked the row yet, could not, or someone led for a moment only. */
+	waiting->quick++;
+	return quick == 0 ? DB_OK : nap(&ticking, (uint64_t)NAP_MS << (quick - 1) < NAP_MOST_MS ?
+	    (uint64_t)NAP_MS << (quick - 1) : NAP_MOST_MS, waiting);
+}
+
+int
+wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct leader *leader,
+    struct waiting *waiting)
+{
+	struct ticking ticking = start_ticking(q, leader, waiting);
+	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
+	int rc;
+
+	if (time_left(waiting) == 0)
+		return WAIT_OVER;
+	waiting->gap++;
+	handle_disconnect(q);
+	rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
+	return rc == DB_OK ? handle_connect(q) : rc;
+}
+
+int
+wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsigned int try,
+    struct waiting *waiting)
+{
+	struct ticking ticking = start_ticking(q, NULL, waiting);
+
+	ticking.phase = phase;
+	ticking.detail = detail;
+	if (tick(&ticking) != 0)
+		return DB_ECANCELLED;
+	db_backoff(try);
+	return tick(&ticking) != 0 ? DB_ECANCELLED : DB_OK;
+}
