@@ -21,7 +21,7 @@ static const struct db_query read_answer = {
 	DB_ONE
 };
 
-/* From the log: its order is the list's, and a loan that has been disposed of since is there too. */
+/* From the log: its order is the list's, and a loan disposed of since is there too. */
 static const struct db_query read_loans = {
 	"read_loans",
 	"SELECT loan_id, token, lease_expires_at"

@@ -375,7 +375,7 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
 	if (rc == DB_OK)
 		rc = fill_stock(db, task, candidates, claims.wanted, stock);
 	if (rc == DB_OK) {
-		/* A list that was cut short or lost candidates does not tell that nothing is left. */
+		/* A list that was cut short, or lost some, does not tell that nothing is left. */
 		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
 		    candidates->dropped == 0, &plan, &n_inserts, &n_updates);
 		rc = plan.failed ? DB_ENOMEM : write_loans(db, task, lead, plan.data, n_inserts,

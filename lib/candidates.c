@@ -169,8 +169,9 @@ explain(const struct task *task, const struct db *db, const struct reading *read
 	if (reading->fault != NULL)
 		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
 	else if (rc == DB_ETIME)
-		snprintf(reason, REASON_BYTES, "view %s took longer than the task's max_query_s, %u s",
-		    task->view, task->max_query_s);
+		snprintf(reason, REASON_BYTES,
+		    "view %s took longer than the task's max_query_s, %u s", task->view,
+		    task->max_query_s);
 	else if (rc == DB_EINTERRUPTED || rc == DB_ELOST)
 		snprintf(reason, REASON_BYTES, "the query of view %s was ended on the server",
 		    task->view);

@@ -230,7 +230,8 @@ db_rows_clear(struct db_rows *rows)
 const char *
 db_cell(const struct db_rows *rows, size_t row, size_t column)
 {
-	return rows->cells[row * rows->n_columns + column];
+	return row < rows->n_rows && column < rows->n_columns && rows->cells != NULL ?
+	    rows->cells[row * rows->n_columns + column] : NULL;
 }
 
 bool
@@ -314,8 +315,8 @@ check_server(struct db *db)
 	const char *version = mysql_get_server_info(db->mysql);
 
 	if (strstr(version, "MariaDB") != NULL) {
-		snprintf(db->error, sizeof(db->error), "the server is MariaDB %s: lockq needs MySQL "
-		    "8.0.19 or later", version);
+		snprintf(db->error, sizeof(db->error),
+		    "the server is MariaDB %s: lockq needs MySQL 8.0.19 or later", version);
 		return DB_EFAIL;
 	}
 	if (mysql_get_server_version(db->mysql) < OLDEST_SERVER) {
@@ -587,8 +588,8 @@ static int
 check_shape(struct db *db, const struct db_query *query, const struct db_rows *rows)
 {
 	if (query->expect == DB_ONE && rows->n_rows != 1)
-		return fail_shape(db, query->name, rows->n_rows == 0 ? "no row where one is expected" :
-		    "more than the one row that is expected");
+		return fail_shape(db, query->name, rows->n_rows == 0 ?
+		    "no row where one is expected" : "more than the one row that is expected");
 	if (query->expect == DB_MAYBE && rows->n_rows > 1)
 		return fail_shape(db, query->name, "more than one row");
 	return DB_OK;
@@ -750,7 +751,6 @@ enum { STARTED_ARGS_MAX = 8 };
 int
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	static const char set_part[] = ", @p%zu = ?", use_part[] = "%s @p%zu";
 	char set[STARTED_ARGS_MAX * 16 + 32], use[STARTED_ARGS_MAX * 8 + 64];
 	struct db_arg all[STARTED_ARGS_MAX + 1];
 	struct db_query assign = { query->name, set, DB_NO_ROWS };
@@ -763,9 +763,10 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	use_length = snprintf(use, sizeof(use), "EXECUTE lockq_started");
 	for (size_t i = 0; i < n_args; i++) {
 		all[i + 1] = args[i];
-		set_length += snprintf(set + set_length, sizeof(set) - (size_t)set_length, set_part, i);
-		use_length += snprintf(use + use_length, sizeof(use) - (size_t)use_length, use_part,
-		    i == 0 ? " USING" : ",", i);
+		set_length += snprintf(set + set_length, sizeof(set) - (size_t)set_length,
+		    ", @p%zu = ?", i);
+		use_length += snprintf(use + use_length, sizeof(use) - (size_t)use_length,
+		    "%s @p%zu", i == 0 ? " USING" : ",", i);
 	}
 	rc = db_run(db, &assign, all, n_args + 1, NULL);
 	if (rc != DB_OK)

@@ -42,7 +42,7 @@ enum {
 	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout and net_write_timeout: a stopped client loses its
 	                          * locks after this */
 	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt: longer than the above */
-	DB_READ_TIMEOUT_S = 60,  /* of the client, for statements that are not waited for in slices */
+	DB_READ_TIMEOUT_S = 60,  /* of the client, where it does not wait in slices */
 	DB_CONNECT_TIMEOUT_S = 10
 };
 
@@ -91,6 +91,7 @@ struct db_rows {
 	char *text;    /* what they point into */
 };
 
+/* NULL for SQL NULL, and where there is no such cell. */
 const char *db_cell(const struct db_rows *rows, size_t row, size_t column);
 uint64_t db_cell_u64(const struct db_rows *rows, size_t row, size_t column); /* NULL is 0 */
 bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);

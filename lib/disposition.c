@@ -26,7 +26,7 @@ static const struct db_query lock_loans = {
 	"JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
 	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j"
 
-/* Conditional on the version, though the row is locked: nothing is overwritten that was not seen. */
+/* Conditional on the version, though the row is locked: what was not seen is not overwritten. */
 static const struct db_query dispose_work = {
 	"dispose_work",
 	"UPDATE " CHANGE_TABLE
@@ -162,7 +162,8 @@ dispose_body(struct db *db, void *data)
 
 	if (rc == DB_OK && n > 0)
 		rc = db_change(db, &dispose_work, DB_ARGS(db_text(change.data), db_u64(what->task),
-		    db_text(states[what->kind]), db_text(what->note), after, db_u64(d->user_id)), n);
+		    db_text(states[what->kind]), db_text(what->note), after,
+		    db_u64(d->user_id)), n);
 	if (rc == DB_OK && n > 0)
 		rc = db_change(db, &log_disposed, DB_ARGS(db_text(change.data),
 		    db_u64(what->task)), n);

@@ -286,6 +286,9 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 		answer->status = LOCKQ_STATUS_UNKNOWN;
 		return LOCKQ_EUNKNOWN;
 	}
+	if (answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0' &&
+	    copy_text(&answer->leader, c->leader.name) != DB_OK)
+		return LOCKQ_ENOMEM;
 	answer->led = c->led_epoch != 0 && answer->epoch == c->led_epoch;
 	rc = answer_rc(c->q, answer);
 	return rc == LOCKQ_BUSY && cancelled ? LOCKQ_CANCELLED : rc;

@@ -62,7 +62,7 @@ struct ticking {
 	uint64_t pinged;
 	int ping_rc;
 };
-/* A db_tick_fn; @data is a struct ticking. Not 0 when the caller gives up or @keep_alive is gone. */
+/* A db_tick_fn, @data a struct ticking. Not 0 when the caller gives up or @keep_alive is gone. */
 int tick(void *data);
 /* Sleeps in slices. DB_ECANCELLED when the caller gives up. */
 LOCKQ_MUST_CHECK int tick_sleep(struct ticking *ticking, uint64_t ms);

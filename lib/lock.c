@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it locked follows. */
+/* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it taken follows. */
 #include "internal.h"
 
 static const struct db_query take_lock = {
@@ -188,7 +188,8 @@ take(struct lockq *q, const struct task *task, struct request *request, const ch
 		rc = lock_holder(q->lock, task->task_id, leader, &held);
 		if (rc != DB_OK || held)
 			return rc == DB_OK ? LOCK_BUSY : rc;
-		db_sleep_ms(1 + (unsigned int)(db_connection_id(q->lock) + try) % MOMENT_MS);
+		db_sleep_ms(1 + try / 2 +
+		    (unsigned int)(db_connection_id(q->lock) + try) % MOMENT_MS);
 		if (request != NULL) {
 			rc = request_status(q->lock, request);
 			if (rc != REQUEST_PENDING)

@@ -50,7 +50,7 @@ enum lockq_rc {
 	LOCKQ_BUSY = 2,        /**< still pending, cancelled on timeout, or expired: try again */
 	LOCKQ_CANCELLED = 3,   /**< the progress function gave up; the request is cancelled */
 	LOCKQ_EUSAGE = -1,     /**< a parameter is out of the range that any task could allow */
-	LOCKQ_EREFUSED = -2,   /**< unknown user or task, task disabled, not your loan, stale token */
+	LOCKQ_EREFUSED = -2,   /**< unknown user or task, task disabled, not your loan … */
 	LOCKQ_EDATABASE = -3,  /**< the database can't be reached or refused a statement */
 	LOCKQ_EQUERY = -4,     /**< the task's heavy query failed: the view or its time limit */
 	LOCKQ_EUNKNOWN = -5,   /**< lost at commit and could not be resolved: outcome unknown */
@@ -84,7 +84,7 @@ struct lockq_connection {
 	const char *user;           /**< database account */
 	const char *password;       /**< never takes part in a message */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
-	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: the client library's own */
+	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: the client's own */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
 
@@ -191,7 +191,7 @@ LOCKQ_EXPORT const char *lockq_status_name(enum lockq_status status);
 
 /** How a request waits while another process leads. */
 enum lockq_wait {
-	LOCKQ_WAIT_BLOCKING = 0, /**< on the row of task_wake: wakes milliseconds after the commit */
+	LOCKQ_WAIT_BLOCKING = 0, /**< on a row: wakes milliseconds after the commit */
 	LOCKQ_WAIT_POLL,         /**< disconnects between looks: for more people than connections */
 	LOCKQ_WAIT_NONE          /**< leads where nobody does, else leaves the request pending */
 };
@@ -229,13 +229,13 @@ struct lockq_answer {
 	int led;                 /**< this call led and served the request itself */
 	int joined;              /**< an earlier pending request of the user was joined */
 	uint64_t epoch;          /**< of the leader that ended it; 0 while pending */
-	char *leader;            /**< who led; NULL while pending */
+	char *leader;            /**< who led; while pending, who leads, or NULL */
 	uint64_t waited_ms;      /**< from this call's start to its end */
 	int64_t query_ms;        /**< of the heavy query that served it; negative: none known */
 	char as_of[27];          /**< start of that query: what "no work" refers to; "" if none */
 	char *reason;            /**< why it failed or was refused; NULL otherwise */
 	uint32_t retries;        /**< transactions that were tried again */
-	struct lockq_loan *loans; /**< this answer's loans, not the pipeline; in order of priority */
+	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
 	size_t n_loans;
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, NULL, 0, -1, \

@@ -92,7 +92,7 @@ int
 task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t all[9];
+	uint64_t all[9] = { 0 };
 	size_t n = 0;
 	int rc = db_run(db, &recent_queries, DB_ARGS(db_u64(task_id)), &rows);
 

@@ -109,8 +109,13 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct leader *
 		return WAIT_OVER;
 	waiting->gap++;
 	handle_disconnect(q);
-	rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
-	return rc == DB_OK ? handle_connect(q) : rc;
+	/* A server without a free session is not a reason to give up, only to look later. */
+	do {
+		rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
+		if (rc == DB_OK)
+			rc = handle_connect(q);
+	} while (rc == DB_ECROWDED && time_left(waiting) > 0);
+	return rc;
 }
 
 int

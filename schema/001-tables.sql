@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS task (
 CREATE TABLE IF NOT EXISTS task_lock (
   task_id  INT UNSIGNED NOT NULL,
   epoch    BIGINT UNSIGNED NOT NULL DEFAULT 0,
-  holder   VARCHAR(64) NULL COMMENT 'who leads; cleared before COMMIT, so only a dirty read sees it',
+  holder   VARCHAR(64) NULL COMMENT 'who leads; cleared before COMMIT: only a dirty read sees it',
   since    DATETIME(6) NULL,
   PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
@@ -134,7 +134,7 @@ CREATE TABLE IF NOT EXISTS leader_run (
   query_ms    BIGINT UNSIGNED NULL COMMENT 'NULL: no heavy query ran',
   candidates  INT UNSIGNED NOT NULL DEFAULT 0,
   dropped     INT UNSIGNED NOT NULL DEFAULT 0,
-  requests    INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'that it ended: served, empty, expired, failed',
+  requests    INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'that it ended: served, empty, failed …',
   loans       INT UNSIGNED NOT NULL DEFAULT 0,
   retries     INT UNSIGNED NOT NULL DEFAULT 0,
   reason      VARCHAR(512) NULL,
