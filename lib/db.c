@@ -729,6 +729,12 @@ db_set_time_limit(struct db *db, unsigned int seconds)
 }
 
 int
+db_set_read_only(struct db *db)
+{
+	return command(db, "SET SESSION transaction_read_only = 1");
+}
+
+int
 db_ping(struct db *db)
 {
 	if (db->lost)

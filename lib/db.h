@@ -130,6 +130,9 @@ void db_rollback(struct db *db);               /* what fails here has lost the c
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
 LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, unsigned int seconds);
 
+/* From here on this connection can't write, whatever a view's functions try. */
+LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
+
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
 

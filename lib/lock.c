@@ -102,6 +102,8 @@ open_query_connection(struct lockq *q, struct lead *lead)
 	q->query = NULL;
 	rc = db_connect(&q->query, &q->where);
 	if (rc == DB_OK)
+		rc = db_set_read_only(q->query);
+	if (rc == DB_OK)
 		return DB_OK;
 	error_set(q, "%s", db_error(q->query));
 	db_close(q->query);
