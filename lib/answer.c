@@ -179,7 +179,7 @@ look(struct lockq *q, uint64_t request_id, struct leader *leader, struct lockq_a
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
 	/* Who may only read can't keep a request alive, but may look. */
-	rc = request_seen(q->lock, &request);
+	rc = request_seen(q->lock, &request, 0);
 	if (rc == DB_OK || rc == DB_EFAIL)
 		rc = lock_holder(q->lock, answer->task, leader, &held);
 	if (rc == DB_OK && held)
@@ -192,7 +192,9 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
     struct lockq_answer *answer)
 {
 	uint64_t start = db_clock_ms(), request_id = 0;
-	struct waiting waiting = { .deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0) };
+	struct waiting waiting = {
+		.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0), .slice_s = 1
+	};
 	struct leader leader = { .name = "" };
 	int rc = handle_ready(q);
 

@@ -12,8 +12,7 @@
  * a sort would lock every row before it passes any on. */
 static const struct db_query pending_requests = {
 	"pending_requests",
-	"SELECT request_id, user_id, requested,"
-	"       TIMESTAMPDIFF(SECOND, seen_at, NOW(6))"
+	"SELECT request_id, user_id, requested, seen_at < NOW(6) - INTERVAL ? SECOND"
 	"  FROM work_requested FORCE INDEX (work_requested_line)"
 	" WHERE task_id = ? AND pending = 1"
 	" ORDER BY request_id"
@@ -150,7 +149,7 @@ struct claims {
 
 /* Checked candidates, in order, from where the next request takes its loans. */
 struct stock {
-	struct candidate *list;
+	struct candidate **list;
 	size_t n, next;
 };
 
@@ -160,7 +159,8 @@ static int
 read_claims(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->task_id)), &rows);
+	int rc = db_run(db, &pending_requests,
+	    DB_ARGS(db_u64(task->request_ttl), db_u64(task->task_id)), &rows);
 
 	free(claims->list);
 	*claims = (struct claims){ NULL, 0, 0 };
@@ -176,8 +176,7 @@ read_claims(struct db *db, const struct task *task, uint64_t own_request, struct
 		c->user_id = db_cell_u64(&rows, i, 1);
 		c->requested = (uint32_t)db_cell_u64(&rows, i, 2);
 		/* No loans for people who left; who waits touches seen_at, and we are here. */
-		if (c->request_id != own_request &&
-		    db_cell_u64(&rows, i, 3) > task->request_ttl)
+		if (c->request_id != own_request && db_cell_u64(&rows, i, 3) != 0)
 			c->outcome = "expired";
 		else
 			claims->wanted += c->requested;
@@ -244,15 +243,17 @@ check_some(struct db *db, const struct task *task, struct candidates *candidates
 	if (rc == DB_OK)
 		rc = loans_of(db, &appeared, task, json.data, &taken, &n_taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
-		const struct candidate *c = &candidates->list[candidates->next++];
+		struct candidate *c = &candidates->list[candidates->next++];
 		bool as_seen = c->version > 0 ?
 		    bsearch(&c->loan_id, kept, n_kept, sizeof(*kept), compare_loan) != NULL :
 		    bsearch(&c->loan_id, taken, n_taken, sizeof(*taken), compare_loan) == NULL;
 
-		if (as_seen)
-			stock->list[stock->n++] = *c;
-		else
+		if (as_seen) {
+			stock->list[stock->n++] = c;
+		} else {
+			c->gone = true;
 			candidates->dropped++;
+		}
 	}
 	free(kept);
 	free(taken);
@@ -287,8 +288,9 @@ plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, st
 		if (c->outcome != NULL)
 			continue;
 		while (c->given < c->requested && stock->next < stock->n) {
-			const struct candidate *loan = &stock->list[stock->next++];
+			struct candidate *loan = stock->list[stock->next++];
 
+			loan->gone = true;
 			text_add(plan, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
 			    plan->used == 0 ? "[" : ",", loan->loan_id, loan->version, c->user_id,
 			    c->request_id);
@@ -394,10 +396,14 @@ assign_loans(struct db *db, const struct task *task, const struct lead *lead, ui
     struct candidates *candidates, bool may_say_empty, struct run *run)
 {
 	struct stock stock = { NULL, 0, 0 };
-	size_t n_ended = 0, next_before = candidates->next;
+	size_t n_ended = 0;
 	int rc = DB_OK;
 
-	stock.list = calloc(candidates->n + 1, sizeof(*stock.list));
+	/* From the list's start: an earlier try may have been rolled back. */
+	for (size_t i = 0; i < candidates->n; i++)
+		candidates->list[i].gone = false;
+	candidates->next = candidates->dropped = 0;
+	stock.list = calloc(candidates->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
 		return DB_ENOMEM;
 	/* The last look serves those who came while the others were being written. */
@@ -408,18 +414,6 @@ assign_loans(struct db *db, const struct task *task, const struct lead *lead, ui
 		run->requests += n_ended;
 		if (n_ended == 0)
 			break;
-	}
-	/* What was checked and not given stays for the hand-over, which checks it again. */
-	if (rc == DB_OK) {
-		memmove(candidates->list, stock.list + stock.next,
-		    (stock.n - stock.next) * sizeof(*stock.list));
-		memmove(candidates->list + (stock.n - stock.next),
-		    candidates->list + candidates->next,
-		    (candidates->n - candidates->next) * sizeof(*stock.list));
-		candidates->n = stock.n - stock.next + candidates->n - candidates->next;
-		candidates->next = 0;
-	} else {
-		candidates->next = next_before;
 	}
 	free(stock.list);
 	return rc;

@@ -27,16 +27,19 @@ static const struct db_query unclaim_query = {
 
 /* The wrapping, around the manager's view: each loan once, without those that are not available,
  * the smallest priority first. One statement is one snapshot, so `version` is of the same moment as
- * what the view saw. */
+ * what the view saw. ROW_NUMBER, not MIN, which compares an ENUM by its words. */
 static const char wrapped_view[] =
 	"SELECT c.loan_id, w.version"
-	"  FROM (SELECT loan_id, MIN(priority) AS priority FROM %s GROUP BY loan_id) AS c"
+	"  FROM (SELECT loan_id, priority,"
+	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n"
+	"          FROM %s) AS c"
 	"  LEFT JOIN work AS w"
 	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
-	" WHERE w.loan_id IS NULL"
-	"    OR w.state = 'completed'"
-	"    OR (w.state = 'returned' AND w.available_at <= NOW(6))"
-	"    OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6))"
+	" WHERE c.n = 1"
+	"   AND (w.loan_id IS NULL"
+	"        OR w.state = 'completed'"
+	"        OR (w.state = 'returned' AND w.available_at <= NOW(6))"
+	"        OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
 	" ORDER BY c.priority, c.loan_id"
 	" LIMIT ?";
 
@@ -55,6 +58,19 @@ candidates_clear(struct candidates *candidates)
 {
 	free(candidates->list);
 	*candidates = (struct candidates){ .list = NULL };
+}
+
+void
+candidates_forget_gone(struct candidates *candidates)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < candidates->n; i++) {
+		if (!candidates->list[i].gone)
+			candidates->list[kept++] = candidates->list[i];
+	}
+	candidates->n = kept;
+	candidates->next = 0;
 }
 
 static int
@@ -82,6 +98,7 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 		c->size = size;
 	}
 	c->list[c->n].loan_id = strtoull(cells[0], NULL, 10);
+	c->list[c->n].gone = false;
 	c->list[c->n].version = cells[1] != NULL ? strtoull(cells[1], NULL, 10) : 0;
 	c->n++;
 	/* A long list must not leave the lock connection idle beyond its wait_timeout. */

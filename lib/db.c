@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,8 @@ static const struct db_query set_lock_wait = {
 static const struct db_query set_time_limit = {
 	"set_time_limit", "SET SESSION max_execution_time = ?", DB_NO_ROWS
 };
-static const struct db_query kill_connection = { "kill_connection", "KILL ?", DB_NO_ROWS };
+/* KILL takes no parameter, but it takes a user variable. */
+static const struct db_query set_target = { "set_target", "SET @target = ?", DB_NO_ROWS };
 
 uint64_t
 db_clock_ms(void)
@@ -207,6 +209,18 @@ fail_shape(struct db *db, const char *what, const char *text)
 	db->error_number = 0;
 	snprintf(db->error, sizeof(db->error), "%s: %s", what, text);
 	return DB_ESHAPE;
+}
+
+int
+db_refuse(struct db *db, const char *format, ...)
+{
+	va_list args;
+
+	db->error_number = 0;
+	va_start(args, format);
+	vsnprintf(db->error, sizeof(db->error), format, args);
+	va_end(args);
+	return DB_EFAIL;
 }
 
 static int
@@ -745,7 +759,9 @@ db_ping(struct db *db)
 int
 db_kill(struct db *db, uint64_t connection_id)
 {
-	return db_run(db, &kill_connection, DB_ARGS(db_u64(connection_id)), NULL);
+	int rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
+
+	return rc == DB_OK ? command(db, "KILL @target") : rc;
 }
 
 /* Long statements. The client library has no prepared execution that can be waited for in slices,

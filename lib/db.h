@@ -105,6 +105,9 @@ LOCKQ_MUST_CHECK int db_connect(struct db **db, const struct lockq_connection *w
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);
+/* DB_EFAIL with a text of the caller's: for what a room finds wrong in a well-formed answer. */
+__attribute__((format(printf, 2, 3))) LOCKQ_MUST_CHECK int db_refuse(struct db *db,
+    const char *format, ...);
 unsigned int db_errno(const struct db *db);
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */

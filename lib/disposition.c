@@ -52,6 +52,19 @@ static const struct db_query log_disposed = {
 	DB_NO_ROWS
 };
 
+/* What a lost commit did is in the log, whatever became of the loan since. */
+static const struct db_query disposed_before = {
+	"disposed_before",
+	"SELECT l.loan_id"
+	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
+	"                                     token BIGINT UNSIGNED PATH '$[1]')) AS j"
+	"  STRAIGHT_JOIN work_log AS l"
+	"    ON l.task_id = ? AND l.loan_id = j.loan_id"
+	" WHERE l.token = j.token AND l.event = ? AND l.user_id = ?"
+	" ORDER BY l.loan_id",
+	DB_MANY
+};
+
 static const char *const states[] = { "completed", "returned", "never" };
 
 enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
@@ -62,7 +75,8 @@ struct disposing {
 	struct lockq_disposed_result *result;
 	uint32_t user_id;
 	const char *ids;     /* JSON array of the loans */
-	bool in_doubt;       /* an earlier try may have been committed */
+	struct text tried;   /* JSON array of the loans and tokens that an earlier try changed */
+	bool in_doubt;       /* that try may have been committed */
 };
 
 void
@@ -87,7 +101,7 @@ judge(const struct disposing *d, const struct lockq_loan_ref *ref, const struct 
 	if (state == NULL)
 		return LOCKQ_NOT_ASSIGNED;
 	if (mine && current && strcmp(state, states[d->what->kind]) == 0)
-		return d->in_doubt ? LOCKQ_DISPOSED : LOCKQ_DISPOSED_ALREADY;
+		return LOCKQ_DISPOSED_ALREADY;
 	if (strcmp(state, "assigned") != 0)
 		return LOCKQ_NOT_ASSIGNED;
 	if (!mine)
@@ -124,30 +138,51 @@ row_of(const struct db_rows *rows, uint64_t loan_id)
 	return low;
 }
 
+/* The loans that an earlier try, whose commit was lost, is seen to have changed. */
+static int
+read_done(struct db *db, const struct disposing *d, struct db_rows *done)
+{
+	if (!d->in_doubt || d->tried.used == 0)
+		return DB_OK;
+	return db_run(db, &disposed_before, DB_ARGS(db_text(d->tried.data), db_u64(d->what->task),
+	    db_text(states[d->what->kind]), db_u64(d->user_id)), done);
+}
+
 /* Locks the loans and says of each what is to become of it; @change gets those that change. */
 static int
 judge_all(struct db *db, struct disposing *d, struct text *change, uint64_t *n_change)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct db_rows rows = { 0, 0, NULL, NULL }, done = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &lock_loans, DB_ARGS(db_text(d->ids), db_u64(d->what->task)), &rows);
 
 	*n_change = 0;
+	if (rc == DB_OK)
+		rc = read_done(db, d, &done);
+	text_clear(&d->tried);
 	for (size_t i = 0; rc == DB_OK && i < d->what->n_loans; i++) {
 		const struct lockq_loan_ref *ref = &d->what->loans[i];
 		struct lockq_disposed_loan *loan = &d->result->loans[i];
-		size_t row = row_of(&rows, ref->loan_id);
+		size_t row = row_of(&rows, ref->loan_id), log_row = row_of(&done, ref->loan_id);
+		bool is_done = log_row < done.n_rows && db_cell_u64(&done, log_row, 0) == ref->loan_id;
 
 		loan->loan_id = ref->loan_id;
-		loan->what = judge(d, ref, &rows, row);
+		loan->what = is_done ? LOCKQ_DISPOSED : judge(d, ref, &rows, row);
 		rc = fill_loan(loan, &rows, row);
-		if (loan->what == LOCKQ_DISPOSED && strcmp(loan->state, "assigned") == 0)
+		if (loan->what != LOCKQ_DISPOSED)
+			continue;
+		text_add(&d->tried, "%s[%" PRIu64 ",%" PRIu64 "]", d->tried.used == 0 ? "[" : ",",
+		    ref->loan_id, loan->token);
+		if (!is_done)
 			text_add(change, "%s[%" PRIu64 ",%" PRIu64 "]",
 			    (*n_change)++ == 0 ? "[" : ",", ref->loan_id,
 			    db_cell_u64(&rows, row, 5));
 	}
 	text_add(change, "]");
+	if (d->tried.used > 0)
+		text_add(&d->tried, "]");
 	db_rows_clear(&rows);
-	return rc == DB_OK && change->failed ? DB_ENOMEM : rc;
+	db_rows_clear(&done);
+	return rc == DB_OK && (change->failed || d->tried.failed) ? DB_ENOMEM : rc;
 }
 
 static int
@@ -319,6 +354,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	if (rc == DB_OK)
 		rc = dispose_surely(q, &d);
 	text_clear(&ids);
+	text_clear(&d.tried);
 	if (rc != DB_OK) {
 		lockq_disposed_clear(result);
 		return error_from_db(q, q->lock, rc);

@@ -28,11 +28,11 @@ struct call {
 	uint64_t led_epoch;       /* of the round that we led to its end */
 	unsigned int tries;       /* errors in a row that were tried again */
 	unsigned int fruitless;   /* rounds in a row that ended no request */
+	uint64_t seen;            /* when we last said that we are still there */
 	bool in_doubt;            /* a commit was lost and is not resolved yet */
 };
 
-/* What rooms answer when it is time to look at our own row again is DB_OK; this is the other. */
-enum { GIVE_UP = 1 };
+enum { TRIES_FORGOTTEN_MS = 1000 };
 
 /* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
 static int
@@ -48,7 +48,11 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 	    assign_loans(db, &c->task, &c->lead, own, candidates, may_say_empty, run);
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
-	return rc == DB_OK ? lock_commit(c->q, &c->task, &c->lead) : rc;
+	if (rc == DB_OK)
+		rc = lock_commit(c->q, &c->task, &c->lead);
+	if (rc == DB_OK)
+		candidates_forget_gone(candidates);
+	return rc;
 }
 
 /* The same, tried again as a whole after a deadlock or a lock wait. The list stays good as long as
@@ -89,7 +93,6 @@ hand_over(struct call *c, struct candidates *candidates)
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
 		if (rc != DB_OK)
 			break;
-		candidates->dropped = 0;
 		rc = give_and_commit(c, candidates, false, &run);
 		if (rc < 0)
 			db_rollback(c->q->lock);
@@ -133,7 +136,7 @@ rest(struct call *c)
 	if (c->fruitless == 0)
 		return DB_OK;
 	if (db_clock_ms() >= c->waiting.deadline)
-		return GIVE_UP;
+		return WAIT_OVER;
 	return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, "others hold the loans that were found",
 	    c->fruitless, &c->waiting);
 }
@@ -146,16 +149,17 @@ follow(struct call *c)
 	int rc;
 
 	if (c->ask->wait == LOCKQ_WAIT_NONE)
-		return GIVE_UP;
+		return WAIT_OVER;
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
-		rc = wait_polling(c->q, c->ask, &c->leader, &c->waiting);
+		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting);
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->leader, &c->waiting);
-	if (rc == WAIT_OVER)
-		return GIVE_UP;
-	if (rc == DB_OK && db_clock_ms() - since > 1000) {
+	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
 		c->tries = 0;
-		rc = request_seen(c->q->lock, &c->request);
+	/* No loans for people who left; so who waits says so. */
+	if (rc == DB_OK && db_clock_ms() - c->seen >= (uint64_t)c->waiting.slice_s * 1000 / 2) {
+		rc = request_seen(c->q->lock, &c->request, 0);
+		c->seen = db_clock_ms();
 	}
 	return rc;
 }
@@ -202,7 +206,7 @@ record(struct call *c)
 	return rc;
 }
 
-/* The algorithm. 0 when the request has ended, GIVE_UP when the wait is over. */
+/* The algorithm. 0 when the request has ended, WAIT_OVER when the wait is over. */
 static int
 get_served(struct call *c)
 {
@@ -232,13 +236,13 @@ get_served(struct call *c)
 /* Nobody waits any longer, so nothing may arrive later behind the user's back. A leader may be
  * serving the request this moment: then the statement waits for its commit and changes nothing. */
 static int
-cancel(struct call *c, bool abandon)
+cancel(struct call *c, bool abandon, unsigned int tries)
 {
 	int rc = abandon ? handle_abandon(c->q) : DB_OK;
 
 	if (c->request.request_id == 0 || c->request.joined)
 		return rc;
-	for (unsigned int try = 0; try < DB_TRIES; try++) {
+	for (unsigned int try = 0; try < tries; try++) {
 		if (rc == DB_OK)
 			rc = request_cancel(c->q->lock, &c->request);
 		if (!db_is_retryable(rc))
@@ -266,6 +270,23 @@ read_answer(struct call *c, struct lockq_answer *answer)
 	return rc;
 }
 
+/* An error that no second try cured. The request must not be served later behind the back of who
+ * was told of the error; if it was served just before, that is the better answer. */
+static int
+finish_failed(struct call *c, int failure, struct lockq_answer *answer)
+{
+	char text[sizeof(c->q->error)];
+	int rc = error_from_db(c->q, c->q->lock, failure);
+
+	memcpy(text, c->q->error, sizeof(text));
+	if (c->request.request_id != 0 && cancel(c, true, 1) == DB_OK &&
+	    answer_read(c->q->lock, c->request.request_id, answer) == DB_OK &&
+	    answer_rc(c->q, answer) == LOCKQ_OK)
+		return LOCKQ_OK;
+	memcpy(c->q->error, text, sizeof(text));
+	return rc;
+}
+
 static int
 finish(struct call *c, int rc, struct lockq_answer *answer)
 {
@@ -275,11 +296,11 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 	answer->retries = c->lead.retries;
 	answer->request_id = c->request.request_id;
 	if (cancelled)
-		rc = cancel(c, true);
-	else if (rc == GIVE_UP)
-		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false);
+		rc = cancel(c, true, DB_TRIES);
+	else if (rc == WAIT_OVER)
+		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false, DB_TRIES);
 	if (rc < 0 && rc != DB_EINDOUBT)
-		return error_from_db(c->q, c->q->lock, rc);
+		return finish_failed(c, rc, answer);
 	if (rc == DB_EINDOUBT || (c->request.request_id != 0 && read_answer(c, answer) != DB_OK)) {
 		error_set(c->q, "outcome unknown: the connection was lost while request %llu was "
 		    "being committed", (unsigned long long)c->request.request_id);
@@ -341,6 +362,8 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 		return rc;
 	c.request.user = ask->user;
 	request_make_uuid(c.request.uuid);
+	c.waiting.slice_s = wait_slice_s(c.task.request_ttl);
+	c.seen = start;
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
 	if (q->progress != NULL)
 		rc = task_usual_ms(q->lock, ask->task, &c.waiting.usual_ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rooms of the library share. Functions here return enum db_rc when negative. */
+/* What the rooms of the library share. Functions here return enum db_rc when negative, 0 when done,
+ * and enum room_answer for what is expected besides. */
 #ifndef LOCKQ_INTERNAL_H
 #define LOCKQ_INTERNAL_H
 
@@ -11,6 +12,20 @@
 #include "lockq.h"
 
 enum { NAME_BYTES = 64 * 4 + 1, TIME_BYTES = 27, REASON_BYTES = 2048, UUID_BYTES = 37 };
+
+/* All in one place, because they meet in the same variables. */
+enum room_answer {
+	REQUEST_PENDING = 1, /* nobody has ended it */
+	TASK_UNKNOWN,
+	USER_UNKNOWN,
+	LOCK_BUSY,           /* somebody leads */
+	LOCK_NOT_NEEDED,     /* the own request was ended meanwhile */
+	LOCK_LED_SINCE,      /* the epoch is no longer ours */
+	LOCK_MISSED,         /* taken, by whom is not known yet */
+	LOCK_WAKE_STUCK,     /* task_wake could not be had */
+	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
+	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
+};
 
 /* handle.c */
 
@@ -80,7 +95,6 @@ struct task {
 	uint32_t request_ttl;
 	uint32_t lease_minutes;  /* 0: none */
 };
-enum { TASK_UNKNOWN = 1, USER_UNKNOWN = 2 };
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, struct task *task);
 LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
@@ -103,11 +117,11 @@ void request_make_uuid(char uuid[UUID_BYTES]);
 LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request);
 /* REQUEST_PENDING while nobody has ended it, 0 when somebody has. */
-enum { REQUEST_PENDING = 1 };
 LOCKQ_MUST_CHECK int request_status(struct db *db, struct request *request);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
 LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *request);
-LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request);
+/* Says that its owner still waits, and will for the next @ahead_s seconds. */
+LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
 LOCKQ_MUST_CHECK int request_cancel(struct db *db, const struct request *request);
 LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *any);
 
@@ -125,7 +139,6 @@ struct leader {
 	uint64_t ms;      /* since it began */
 	uint64_t epoch;   /* the row's, uncommitted or not */
 };
-enum { LOCK_BUSY = 1, LOCK_NOT_NEEDED = 2, LOCK_LED_SINCE = 3 };
 /* Takes the task's lock: 0; LOCK_BUSY, @leader filled; LOCK_NOT_NEEDED when @request was served
  * meanwhile. */
 LOCKQ_MUST_CHECK int lock_try(struct lockq *q, const struct task *task, struct request *request,
@@ -143,6 +156,7 @@ LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader 
 struct candidate {
 	uint64_t loan_id;
 	uint64_t version;  /* of its row of work as the query saw it; 0: there was none */
+	bool gone;         /* given or dropped by the assignment in progress */
 };
 struct candidates {
 	struct candidate *list; /* in the view's order */
@@ -153,12 +167,13 @@ struct candidates {
 	char as_of[TIME_BYTES];
 	uint64_t query_ms;
 };
-enum { CANDIDATES_FAILED = 1 };
 /* 0, or CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
 LOCKQ_MUST_CHECK int candidates_fetch(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t usual_ms, struct candidates *candidates,
     char reason[REASON_BYTES]);
 void candidates_clear(struct candidates *candidates);
+/* After a commit: forgets what is gone. */
+void candidates_forget_gone(struct candidates *candidates);
 
 /* assign.c: step 5 */
 
@@ -185,14 +200,16 @@ struct waiting {
 	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */
 	unsigned int quick;  /* waits in a row that ended at once */
 	size_t gap;          /* of --poll */
+	uint32_t slice_s;    /* the longest wait before it looks again */
 	uint64_t usual_ms;
 };
-enum { WAIT_OVER = 1 };
 /* Waits for the leader's commit: 0 when it is time to look again, WAIT_OVER at the deadline. */
 LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
     struct waiting *waiting);
 LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
-    const struct leader *leader, struct waiting *waiting);
+    const struct request *request, const struct leader *leader, struct waiting *waiting);
+/* The longest wait that keeps a request of a task with @request_ttl from expiring. */
+uint32_t wait_slice_s(uint32_t request_ttl);
 /* Sleeps a little before the same is tried again; WAIT_OVER at the deadline. */
 LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail,
     unsigned int try, struct waiting *waiting);

@@ -46,9 +46,6 @@ static const struct db_query read_holder = {
 
 enum { MOMENT_TRIES = 40, MOMENT_MS = 4, WAKE_WAIT_S = 1 };
 
-/* What an attempt came to, beside the codes in internal.h. */
-enum { LOCK_MISSED = 100, LOCK_WAKE_STUCK = 101 };
-
 int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 {
@@ -59,7 +56,8 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	if (rc == DB_OK)
 		rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), &rows);
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = TASK_UNKNOWN;
+		rc = db_refuse(db, "task %u has no row in task_lock, so nobody can lead: insert "
+		    "it there and in task_wake", task_id);
 	if (rc == DB_OK) {
 		*held = !db_cell_is_null(&rows, 0, 0);
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);

@@ -30,7 +30,7 @@ static const struct db_query pending_of_user = {
 static const struct db_query touch_pending = {
 	"touch_pending",
 	"UPDATE work_requested"
-	"   SET seen_at = NOW(6)"
+	"   SET seen_at = NOW(6) + INTERVAL ? SECOND"
 	" WHERE request_id = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };
@@ -97,7 +97,7 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 	if (rc == DB_OK && rows.n_rows == 1) {
 		uint64_t request_id = db_cell_u64(&rows, 0, 0);
 
-		rc = db_run(db, &touch_pending, DB_ARGS(db_u64(request_id)), NULL);
+		rc = db_run(db, &touch_pending, DB_ARGS(db_u64(0), db_u64(request_id)), NULL);
 		if (rc == DB_OK && db_affected(db) == 1) {
 			*found = true;
 			request->joined = true;
@@ -171,9 +171,10 @@ request_status_locked(struct db *db, struct request *request)
 }
 
 int
-request_seen(struct db *db, const struct request *request)
+request_seen(struct db *db, const struct request *request, uint32_t ahead_s)
 {
-	return db_run(db, &touch_pending, DB_ARGS(db_u64(request->request_id)), NULL);
+	return db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s), db_u64(request->request_id)),
+	    NULL);
 }
 
 int

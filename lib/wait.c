@@ -10,7 +10,8 @@ static const struct db_query wait_for_commit = {
 };
 
 enum {
-	SLICE_S = 20,          /* then it looks again, and says that it is still there */
+	SLICE_S = 20,          /* then it looks again, and says that it is still there … */
+	SLICES_IN_TTL = 3,     /* … as often at least before the request would expire */
 	QUICK_MS = 20,         /* a wait shorter than this was none */
 	NAP_MS = 10,           /* doubled for each wait in a row that was none … */
 	NAP_MOST_MS = 640,     /* … up to this */
@@ -24,6 +25,14 @@ ignore_row(char **cells, const unsigned long *lengths, void *data)
 	(void)lengths;
 	(void)data;
 	return 0;
+}
+
+uint32_t
+wait_slice_s(uint32_t request_ttl)
+{
+	uint32_t slice = request_ttl / SLICES_IN_TTL;
+
+	return slice == 0 ? 1 : slice < SLICE_S ? slice : SLICE_S;
 }
 
 static uint64_t
@@ -83,8 +92,8 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
 		return WAIT_OVER;
 	if (left < 1000)
 		return nap(&ticking, LAST_NAP_MS, waiting);
-	rc = wait_slice(q->lock, task_id, left / 1000 < SLICE_S ? (unsigned int)(left / 1000) :
-	    SLICE_S, &ticking);
+	rc = wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
+	    (unsigned int)(left / 1000) : waiting->slice_s, &ticking);
 	if (rc != DB_OK)
 		return rc;
 	if (db_clock_ms() - ticking.since >= QUICK_MS) {
@@ -98,8 +107,8 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
 }
 
 int
-wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct leader *leader,
-    struct waiting *waiting)
+wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request *request,
+    const struct leader *leader, struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
@@ -108,6 +117,9 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct leader *
 	if (time_left(waiting) == 0)
 		return WAIT_OVER;
 	waiting->gap++;
+	rc = request_seen(q->lock, request, ask->poll_s[gap]);
+	if (rc != DB_OK)
+		return rc;
 	handle_disconnect(q);
 	/* A server without a free session is not a reason to give up, only to look later. */
 	do {

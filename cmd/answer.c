@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* What people read about a request's answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static char *
+how_served(const struct lockq_answer *answer, bool waited)
+{
+	char wait[CLI_TIME_SIZE], query[CLI_TIME_SIZE];
+	const char *leader = answer->leader != NULL ? answer->leader : "another";
+	bool known = answer->query_ms >= 0;
+
+	cli_ms(wait, answer->waited_ms);
+	cli_ms(query, known ? (uint64_t)answer->query_ms : 0);
+	if (answer->led)
+		return cli_text("you led%s%s", known ? ": query " : "", known ? query : "");
+	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "", waited ? wait : "",
+	    leader, answer->leader != NULL ? "'s" : "", known ? "query" : "list",
+	    known ? " (" : "", known ? query : "", known ? ")" : "");
+}
+
+char *
+cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot)
+{
+	char *how = how_served(answer, waited), *text;
+
+	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
+	    answer->asked, answer->asked == 1 ? "loan" : "loans",
+	    answer->user != NULL ? answer->user : "",
+	    answer->status == LOCKQ_PARTIAL ? ": the task has no more" : "", dot, how, dot,
+	    (unsigned long long)answer->request_id);
+	free(how);
+	return text;
+}
+
+char *
+cli_answer_no_work(const struct lockq_answer *answer, time_t now)
+{
+	char as_of[CLI_TIME_SIZE];
+
+	cli_time_local(as_of, answer->as_of, true, now);
+	return cli_text("no work for task %u%s%s", answer->task, as_of[0] != '\0' ? " as of " : "",
+	    as_of);
+}
+
+static void
+print_table(const struct lockq_answer *answer)
+{
+	static const struct cli_column columns[] = {
+		{ "loan", true }, { "token", true }, { "lease until", false }
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	char lease[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+	size_t i;
+
+	for (i = 0; i < answer->n_loans; i++) {
+		cli_time_local(lease, answer->loans[i].lease_expires_at, false, now);
+		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].loan_id);
+		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].token);
+		cli_table_cell(table, "%s", lease[0] != '\0' ? lease : "no limit");
+	}
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_free(table);
+}
+
+void
+cli_answer_loans(const struct lockq_answer *answer, bool waited)
+{
+	char *summary = cli_answer_summary(answer, waited, cli_dot());
+
+	cli_heading("Task %u %s %s", answer->task, cli_dot(),
+	    answer->task_name != NULL ? answer->task_name : "");
+	print_table(answer);
+	cli_line("%s", summary);
+	free(summary);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool's life: start, connection, signals, messages, exit status. */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const struct cli_tool *tool_running;
+
+static volatile sig_atomic_t caught;
+static struct timespec caught_at;
+
+static const char *
+program(void)
+{
+	return tool_running != NULL ? tool_running->name : "lockq";
+}
+
+/*
+ * A closed standard descriptor would become the database's socket, and the answer be written into
+ * it. Opened the wrong way round, so that writing still fails and is noticed.
+ */
+static void
+hold_descriptors(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
+/* Whether --json was meant, where parsing ended before it came to it. */
+static bool
+asks_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
+{
+	struct cli_common *common = options;
+	struct cli_error error = { "" };
+	int rc;
+
+	tool_running = tool;
+	setlocale(LC_CTYPE, "");
+	hold_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	rc = cli_parse(tool, options, argc, argv, &error);
+	if (rc == CLI_PARSED_HELP) {
+		cli_help(stdout, tool);
+		exit(cli_finish(CLI_EXIT_DONE, NULL));
+	}
+	if (rc == CLI_PARSED_VERSION) {
+		printf("%s (lockq) %s\n", tool->name, lockq_version());
+		exit(cli_finish(CLI_EXIT_DONE, NULL));
+	}
+	if (rc == CLI_PARSED_RUN)
+		rc = cli_connection(common, tool->group, &error);
+	if (rc != CLI_PARSED_RUN) {
+		common->json = common->json || asks_json(argc, argv);
+		cli_usage(common, "%s", error.text);
+	}
+}
+
+int
+cli_open(struct lockq **q, struct cli_common *common)
+{
+	struct lockq_connection connection = common->connection;
+	int rc = lockq_new(q);
+
+	connection.program = program();
+	if (rc == LOCKQ_OK)
+		rc = lockq_connect(*q, &connection);
+	if (rc == LOCKQ_OK)
+		lockq_on_progress(*q, cli_on_progress, common);
+	return rc;
+}
+
+static void
+on_signal(int signal_number)
+{
+	int errno_before = errno;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (caught == 0) {
+		caught_at = now;
+		caught = signal_number;
+	} else if (now.tv_sec - caught_at.tv_sec > 1) {
+		/* timeout(1) and terminals send two at once; this one is somebody who won't wait */
+		signal(signal_number, SIG_DFL);
+		raise(signal_number);
+	}
+	errno = errno_before;
+}
+
+void
+cli_catch_signals(void)
+{
+	struct sigaction action, before;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_signal;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	/* nohup ignores it on purpose */
+	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+}
+
+int
+cli_caught(void)
+{
+	return caught;
+}
+
+int
+cli_exit_status(int rc, int signal_number)
+{
+	switch (rc) {
+	case LOCKQ_OK:
+		return CLI_EXIT_DONE;
+	case LOCKQ_NOTHING:
+		return CLI_EXIT_NOTHING;
+	case LOCKQ_BUSY:
+		return CLI_EXIT_BUSY;
+	case LOCKQ_CANCELLED:
+		return signal_number != 0 ? 128 + signal_number : CLI_EXIT_BUSY;
+	case LOCKQ_EUSAGE:
+		return CLI_EXIT_USAGE;
+	case LOCKQ_EREFUSED:
+		return CLI_EXIT_REFUSED;
+	case LOCKQ_EUNKNOWN:
+		return CLI_EXIT_UNKNOWN;
+	default:
+		return CLI_EXIT_DATABASE;
+	}
+}
+
+int
+cli_finish(int status, const char *consequence)
+{
+	int failed, why;
+
+	cli_tick_end();
+	failed = ferror(stdout);
+	errno = 0;
+	failed = fflush(stdout) != 0 || failed;
+	why = errno;
+	if (!failed)
+		return status;
+	cli_message("standard output: %s%s%s", why != 0 ? strerror(why) : "can't be written",
+	    consequence != NULL ? ": " : "", consequence != NULL ? consequence : "");
+	return CLI_EXIT_DATABASE;
+}
+
+static void
+message(const char *text)
+{
+	char *escaped = cli_escape(text);
+
+	cli_tick_end();
+	fflush(stdout); /* in the order said, also into one pipe */
+	fprintf(stderr, "%s: %s\n", program(), escaped);
+	free(escaped);
+}
+
+void
+cli_message(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	message(text);
+	free(text);
+}
+
+static void
+report(const struct cli_common *common, int status, const char *text)
+{
+	json_t *object;
+
+	message(text);
+	if (!common->json)
+		return;
+	object = json_object();
+	cli_json_set(object, "error", cli_json_text(text));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+int
+cli_report(const struct cli_common *common, int status, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	report(common, status, text);
+	free(text);
+	return status;
+}
+
+const char *
+cli_library_text(struct lockq *q, int rc)
+{
+	const char *text = q != NULL ? lockq_error(q) : "";
+
+	if (text[0] != '\0')
+		return text;
+	return rc == LOCKQ_ENOMEM ? "out of memory" : "the database gave no reason";
+}
+
+int
+cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
+{
+	int status = cli_exit_status(rc, cli_caught());
+
+	report(common, status, cli_library_text(q, rc));
+	return status;
+}
+
+void
+cli_usage(const struct cli_common *common, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	report(common, CLI_EXIT_USAGE, text);
+	free(text);
+	fprintf(stderr, "try '%s --help'\n", program());
+	exit(CLI_EXIT_USAGE);
+}

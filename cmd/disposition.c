@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* disposition: says what became of loans: complete, return later, never. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum {
+	NOTE_LONGEST = 512,
+	LOANS_MAX = 10000
+};
+
+/* The --loan options, one after the other. */
+struct loans {
+	struct lockq_loan_ref *list;
+	size_t n, capacity;
+};
+
+struct disposition_options {
+	struct cli_common common;
+	struct lockq_disposition what;
+	struct loans loans;
+	uint64_t token;
+	bool complete;
+	bool never;
+	uint32_t return_after_s;
+};
+#define NOT_GIVEN UINT32_MAX
+#define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, LOCKQ_DISPOSITION_INIT, { NULL, 0, 0 }, 0, false, \
+	false, NOT_GIVEN }
+
+/* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
+static int
+parse_ref(struct lockq_loan_ref *ref, const char *text)
+{
+	size_t length = strcspn(text, ":");
+	char *loan = cli_text("%.*s", (int)length, text);
+	int rc = cli_number(&ref->loan_id, loan);
+
+	free(loan);
+	ref->token = 0;
+	if (rc == 0 && text[length] == ':') {
+		rc = cli_number(&ref->token, text + length + 1);
+		if (ref->token == 0)
+			rc = -1;
+	}
+	return rc;
+}
+
+static int
+add_loan(struct loans *loans, const struct lockq_loan_ref *ref, struct cli_error *error)
+{
+	size_t i;
+
+	for (i = 0; i < loans->n; i++) {
+		if (loans->list[i].loan_id == ref->loan_id)
+			return cli_fail(error, "--loan: %llu is named twice",
+			    (unsigned long long)ref->loan_id);
+	}
+	if (loans->n == LOANS_MAX)
+		return cli_fail(error, "--loan: more than %d loans at once", LOANS_MAX);
+	if (loans->n == loans->capacity) {
+		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
+		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));
+	}
+	loans->list[loans->n++] = *ref;
+	return 0;
+}
+
+static int
+parse_loans(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct lockq_loan_ref ref = { 0, 0 };
+	const char *from = text;
+	size_t length;
+	char *one;
+	int rc;
+
+	for (;;) {
+		length = strcspn(from, ",");
+		one = cli_text("%.*s", (int)length, from);
+		rc = parse_ref(&ref, one);
+		if (rc != 0)
+			cli_fail(error, "--%s %s: must be a loan, or loan:token, as in 12 or 12:7",
+			    option->name, one);
+		else
+			rc = add_loan(target, &ref, error);
+		free(one);
+		if (rc != 0 || from[length] == '\0')
+			return rc;
+		from += length + 1;
+	}
+}
+
+static int
+check_kind(struct disposition_options *o, struct cli_error *error)
+{
+	bool returned = o->return_after_s != NOT_GIVEN;
+	int given = o->complete + o->never + returned;
+
+	if (given != 1)
+		return cli_fail(error, "%s of --complete, --return-after and --never",
+		    given == 0 ? "say one" : "only one");
+	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER : LOCKQ_RETURN;
+	o->what.return_after_s = returned ? o->return_after_s : 0;
+	return 0;
+}
+
+static int
+check(void *options, struct cli_error *error)
+{
+	struct disposition_options *o = options;
+
+	if (o->what.task == 0)
+		return cli_fail(error, "--task is missing");
+	if (o->loans.n == 0)
+		return cli_fail(error, "--loan is missing");
+	if (check_kind(o, error) != 0)
+		return -1;
+	if (o->token != 0 && (o->loans.n > 1 || o->loans.list[0].token != 0))
+		return cli_fail(error, "--token goes with one loan: write --loan 12:7,13:7");
+	if (o->token != 0)
+		o->loans.list[0].token = o->token;
+	if (o->what.user == NULL)
+		o->what.user = cli_login_name();
+	if (o->what.user == NULL)
+		return cli_fail(error, "--user is missing, and your login has no name");
+	o->what.loans = o->loans.list;
+	o->what.n_loans = o->loans.n;
+	return 0;
+}
+
+#define OPTION(member) offsetof(struct disposition_options, member)
+
+static const struct cli_option disposition_table[] = {
+	{ .help = "Which loans" },
+	{ "user", 'u', "NAME", "whose they are (default: your login name)", cli_parse_utf8,
+	    OPTION(what.user), 0, 0 },
+	{ "task", 't', "N", "the task's number", cli_parse_u32, OPTION(what.task), 1, UINT32_MAX },
+	{ "loan", 'l', "L[,L...]", "the loans; with a token, as in 12:7, only that\n"
+	    "very assignment",
+	    parse_loans, OPTION(loans), 0, 0 },
+	{ "token", 0, "N", "the token of a single loan", cli_parse_u64, OPTION(token), 1,
+	    UINT64_MAX },
+	{ .help = "What became of them" },
+	{ "complete", 0, NULL, "the task is done for them", cli_parse_flag, OPTION(complete),
+	    0, 0 },
+	{ "return-after", 0, "DURATION", "offer them again after 30s, 90m, 4h, 2d; 0: at\n"
+	    "once; 72h at most", cli_parse_duration, OPTION(return_after_s), 0,
+	    LOCKQ_RETURN_AFTER_MAX },
+	{ "never", 0, NULL, "never offer them again for this task", cli_parse_flag, OPTION(never),
+	    0, 0 },
+	{ "note", 0, "TEXT", "why, up to 512 characters", cli_parse_utf8, OPTION(what.note), 0,
+	    NOTE_LONGEST },
+	CLI_OPTIONS_END
+};
+
+static const struct cli_tool disposition_tool = {
+	.name = "disposition",
+	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
+	    " --complete | --return-after DURATION | --never\n"
+	    " [--note TEXT] [--json]",
+	.purpose = "Says what became of loans that are assigned to a user. Saying the same again\n"
+	    "is fine. A loan that is refused stays as it was; the others are done.",
+	.examples = "  disposition --task 7 --loan 123 --complete\n"
+	    "  disposition --user oliver --task 7 --loan 12:7,13:7 --complete\n"
+	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n",
+	.exits = "  0  done, or done before\n"
+	    "  2  usage error\n"
+	    "  4  refused: unknown user or task; a loan that is not yours, or no longer\n"
+	    CLI_EXITS_ERRORS
+	    "  6  outcome unknown (connection lost at commit): say the same again\n",
+	.options = disposition_table,
+	.check = check,
+};
+
+static const char *
+result_name(enum lockq_disposed what)
+{
+	static const char *const names[] = {
+		[LOCKQ_DISPOSED] = "done",
+		[LOCKQ_DISPOSED_ALREADY] = "already",
+		[LOCKQ_NOT_ASSIGNED] = "not_assigned",
+		[LOCKQ_NOT_YOURS] = "not_yours",
+		[LOCKQ_STALE_TOKEN] = "stale_token",
+		[LOCKQ_LEASE_OVER] = "lease_over",
+	};
+
+	return (size_t)what < sizeof(names) / sizeof(names[0]) ? names[what] : "unknown";
+}
+
+static void
+print_json(const struct disposition_options *o, const struct lockq_disposed_loan *loan, int status)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
+	cli_json_set(object, "user", cli_json_text(o->what.user));
+	cli_json_set(object, "task", cli_json_number(o->what.task));
+	cli_json_set(object, "result", cli_json_text(result_name(loan->what)));
+	cli_json_set(object, "state", loan->state[0] != '\0' ? cli_json_text(loan->state) :
+	    json_null());
+	cli_json_set(object, "holder", cli_json_text(loan->holder));
+	cli_json_set(object, "token",
+	    loan->state[0] != '\0' ? cli_json_number(loan->token) : json_null());
+	cli_json_set(object, "since", cli_json_time(loan->since));
+	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+/* What was done, as in "already completed at 10:41". */
+static const char *
+deed(const struct lockq_disposed_loan *loan)
+{
+	return strcmp(loan->state, "never") == 0 ? "set to never" : loan->state;
+}
+
+static void
+print_done(const struct lockq_disposed_loan *loan, time_t now)
+{
+	unsigned long long id = loan->loan_id;
+	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
+	bool returned = strcmp(loan->state, "returned") == 0;
+	const char *available;
+
+	cli_time_local(since, loan->since, false, now);
+	cli_time_local(from, returned ? loan->available_at : NULL, false, now);
+	available = from[0] != '\0' ? ", available from " : "";
+	if (loan->what == LOCKQ_DISPOSED)
+		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
+	else
+		cli_line("loan %llu: already %s at %s%s%s", id, deed(loan), since, available, from);
+}
+
+/* Nobody holds it: who did what last, where that is known. */
+static void
+print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const char *since)
+{
+	unsigned long long id = loan->loan_id;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody";
+
+	if (loan->state[0] == '\0')
+		cli_message("loan %llu is not assigned in task %u: see checkwork", id, task);
+	else
+		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork",
+		    id, task, deed(loan), holder, since);
+}
+
+static void
+print_refused(const struct disposition_options *o, const struct lockq_disposed_loan *loan,
+    uint64_t given, time_t now)
+{
+	unsigned long long id = loan->loan_id, token = loan->token;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+	char since[CLI_TIME_SIZE];
+
+	cli_time_local(since, loan->since, false, now);
+	switch (loan->what) {
+	case LOCKQ_NOT_YOURS:
+		cli_message("loan %llu is not yours: assigned to %s since %s", id, holder, since);
+		break;
+	case LOCKQ_STALE_TOKEN:
+		cli_message("loan %llu: token %llu is stale: it is yours anew since %s, under "
+		    "token %llu: look at it again", id, (unsigned long long)given, since, token);
+		break;
+	case LOCKQ_LEASE_OVER:
+		cli_message("loan %llu is no longer yours: its lease has run out: ask again with "
+		    "getwork", id);
+		break;
+	default:
+		print_not_assigned(loan, o->what.task, since);
+	}
+}
+
+/* An answer a loan. Returns the exit status. */
+static int
+show(const struct disposition_options *o, struct lockq *q,
+    const struct lockq_disposed_result *result, int rc)
+{
+	int status = cli_exit_status(rc, cli_caught());
+	time_t now = time(NULL);
+	bool done;
+	size_t i;
+
+	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
+		return cli_report(&o->common, status, "%s: say the same again",
+		    cli_library_text(q, rc));
+	if (result->n_loans == 0)
+		return cli_report_library(&o->common, q, rc);
+	for (i = 0; i < result->n_loans; i++) {
+		done = result->loans[i].what <= LOCKQ_DISPOSED_ALREADY;
+		if (o->common.json)
+			print_json(o, &result->loans[i], done ? CLI_EXIT_DONE : CLI_EXIT_REFUSED);
+		if (!done)
+			print_refused(o, &result->loans[i], o->what.loans[i].token, now);
+		else if (!o->common.json)
+			print_done(&result->loans[i], now);
+	}
+	return status;
+}
+
+static void
+print_details(const struct disposition_options *o, const struct lockq_disposed_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->n_loans; i++)
+		cli_message("loan %llu, task %u: %s under token %llu",
+		    (unsigned long long)result->loans[i].loan_id, o->what.task,
+		    result_name(result->loans[i].what), (unsigned long long)result->loans[i].token);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct disposition_options o = DISPOSITION_DEFAULTS;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq *q = NULL;
+	int rc;
+
+	cli_start(&disposition_tool, &o, argc, argv);
+	rc = cli_open(&q, &o.common);
+	if (rc == LOCKQ_OK)
+		rc = lockq_dispose(q, &o.what, &result);
+	rc = cli_finish(show(&o, q, &result, rc), result.n_loans == 0 ? NULL :
+	    "what was said is done all the same, see checkwork");
+	if (o.common.verbose)
+		print_details(&o, &result);
+	lockq_disposed_clear(&result);
+	free(o.loans.list);
+	lockq_free(q);
+	return rc;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* One object per line on standard output, for scripts. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+json_t *
+cli_json_text(const char *text)
+{
+	json_t *value;
+	char *valid;
+
+	if (text == NULL)
+		return json_null();
+	valid = cli_valid_utf8(text);
+	value = json_string(valid);
+	free(valid);
+	return value;
+}
+
+json_t *
+cli_json_number(uint64_t number)
+{
+	json_t *value;
+	char *text;
+
+	if (number <= INT64_MAX)
+		return json_integer((json_int_t)number);
+	text = cli_text("%llu", (unsigned long long)number);
+	value = json_string(text);
+	free(text);
+	return value;
+}
+
+json_t *
+cli_json_time(const char *utc)
+{
+	char text[CLI_TIME_SIZE];
+
+	cli_time_iso(text, utc);
+	return text[0] == '\0' ? json_null() : json_string(text);
+}
+
+void
+cli_json_set(json_t *object, const char *key, json_t *value)
+{
+	/* fails on a value that could not be made, too */
+	if (json_object_set_new(object, key, value) != 0)
+		cli_out_of_memory();
+}
+
+static json_t *
+json_loans(const struct lockq_answer *answer)
+{
+	json_t *loans = json_array(), *loan;
+	size_t i;
+
+	for (i = 0; i < answer->n_loans; i++) {
+		loan = json_object();
+		cli_json_set(loan, "loan_id", cli_json_number(answer->loans[i].loan_id));
+		cli_json_set(loan, "token", cli_json_number(answer->loans[i].token));
+		cli_json_set(loan, "lease_expires_at",
+		    cli_json_time(answer->loans[i].lease_expires_at));
+		if (json_array_append_new(loans, loan) != 0)
+			cli_out_of_memory();
+	}
+	return loans;
+}
+
+json_t *
+cli_json_answer(const struct lockq_answer *answer, int status, const char *error)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "request_id", cli_json_number(answer->request_id));
+	cli_json_set(object, "uuid", cli_json_text(answer->uuid));
+	cli_json_set(object, "user", cli_json_text(answer->user));
+	cli_json_set(object, "task", cli_json_number(answer->task));
+	cli_json_set(object, "task_name", cli_json_text(answer->task_name));
+	cli_json_set(object, "asked", cli_json_number(answer->asked));
+	cli_json_set(object, "requested", cli_json_number(answer->requested));
+	cli_json_set(object, "assigned", cli_json_number(answer->assigned));
+	cli_json_set(object, "status", cli_json_text(lockq_status_name(answer->status)));
+	cli_json_set(object, "led", json_boolean(answer->led));
+	cli_json_set(object, "joined", json_boolean(answer->joined));
+	cli_json_set(object, "leader", cli_json_text(answer->leader));
+	cli_json_set(object, "epoch", cli_json_number(answer->epoch));
+	cli_json_set(object, "waited_ms", cli_json_number(answer->waited_ms));
+	cli_json_set(object, "query_ms",
+	    answer->query_ms < 0 ? json_null() : json_integer(answer->query_ms));
+	cli_json_set(object, "as_of", cli_json_time(answer->as_of));
+	cli_json_set(object, "reason", cli_json_text(answer->reason));
+	cli_json_set(object, "retries", cli_json_number(answer->retries));
+	cli_json_set(object, "loans", json_loans(answer));
+	if (error != NULL)
+		cli_json_set(object, "error", cli_json_text(error));
+	cli_json_set(object, "exit", json_integer(status));
+	return object;
+}
+
+char *
+cli_json_line(json_t *object)
+{
+	/* ASCII, because escapes in text from the database must not reach a terminal as such */
+	char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
+
+	if (line == NULL)
+		cli_out_of_memory();
+	json_decref(object);
+	return line;
+}
+
+void
+cli_json_print(json_t *object)
+{
+	char *line = cli_json_line(object);
+
+	puts(line);
+	free(line);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* Option tables: parsing, the parsers of values, and what --help says. */
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum {
+	FIRST_LONG = 256, /* above every letter */
+	PASSWORD = FIRST_LONG - 1,
+	N_TABLES = 2,
+	HELP_LEFT_MAX = 26 /* longer ones have a line of their own */
+};
+
+static cli_parse_fn parse_ssl_mode;
+
+#define COMMON(member) offsetof(struct cli_common, member)
+
+static const struct cli_option common_options[] = {
+	{ .help = "Connection" },
+	{ "defaults-file", 0, "FILE", "option file, instead of LOCKQ_DEFAULTS_FILE and of\n"
+	    "MySQL's usual ones", cli_parse_text, COMMON(defaults_file), 0, 0 },
+	{ "defaults-group-suffix", 0, "SUFFIX", "also read the groups with this suffix",
+	    cli_parse_text, COMMON(group_suffix), 0, 0 },
+	{ "login-path", 0, "NAME", "what mysql_config_editor saved as NAME", cli_parse_text,
+	    COMMON(login_path), 0, 0 },
+	{ "host", 0, "HOST", "the database's host", cli_parse_text, COMMON(connection.host), 0, 0 },
+	{ "port", 0, "PORT", "its port", cli_parse_u32, COMMON(connection.port), 1, 65535 },
+	{ "socket", 0, "PATH", "its socket, on this machine", cli_parse_text,
+	    COMMON(connection.socket), 0, 0 },
+	{ "db-user", 0, "ACCOUNT", "database account; its password belongs in an\noption file",
+	    cli_parse_text, COMMON(connection.user), 0, 0 },
+	{ "database", 0, "NAME", "database (default: lockq)", cli_parse_text,
+	    COMMON(connection.database), 0, 0 },
+	{ "ssl-mode", 0, "MODE", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or\nVERIFY_IDENTITY",
+	    parse_ssl_mode, COMMON(connection.ssl_mode), 0, 0 },
+	{ .help = "Output" },
+	{ "json", 'j', NULL, "one JSON object per line on standard output", cli_parse_flag,
+	    COMMON(json), 0, 0 },
+	{ "verbose", 'v', NULL, "say more, on standard error", cli_parse_flag, COMMON(verbose),
+	    0, 0 },
+	{ "help", 'h', NULL, "show this help", NULL, 0, 0, 0 },
+	{ "version", 'V', NULL, "show the version", NULL, 0, 0, 0 },
+	CLI_OPTIONS_END
+};
+
+int
+cli_fail(struct cli_error *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+int
+cli_number(uint64_t *number, const char *text)
+{
+	size_t length = strspn(text, "0123456789");
+	unsigned long long parsed;
+
+	if (length == 0 || text[length] != '\0')
+		return -1;
+	errno = 0;
+	parsed = strtoull(text, NULL, 10);
+	if (errno != 0)
+		return -1;
+	*number = parsed;
+	return 0;
+}
+
+int
+cli_parse_flag(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	(void)option;
+	(void)text;
+	(void)error;
+	*(bool *)target = true;
+	return 0;
+}
+
+int
+cli_parse_text(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	(void)option;
+	(void)error;
+	*(const char **)target = text;
+	return 0;
+}
+
+int
+cli_parse_utf8(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	long length = cli_utf8_length(text);
+
+	if (length < 0)
+		return cli_fail(error, "--%s: not valid UTF-8", option->name);
+	if (option->max != 0 && (uint64_t)length > option->max)
+		return cli_fail(error, "--%s: %ld characters: must be at most %llu", option->name,
+		    length, (unsigned long long)option->max);
+	*(const char **)target = text;
+	return 0;
+}
+
+int
+cli_parse_u64(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	unsigned long long min = option->min, max = option->max;
+	uint64_t number = 0;
+	int rc = cli_number(&number, text);
+
+	if (rc == 0 && number >= min && number <= max) {
+		*(uint64_t *)target = number;
+		return 0;
+	}
+	if (max == UINT64_MAX)
+		return cli_fail(error, "--%s %s: must be a number from %llu", option->name, text,
+		    min);
+	return cli_fail(error, "--%s %s: must be %s%llu to %llu", option->name, text,
+	    text[0] != '\0' && strspn(text, "-0123456789") == strlen(text) ? "" :
+	    "a number from ", min, max);
+}
+
+int
+cli_parse_u32(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	uint64_t number = 0;
+	int rc = cli_parse_u64(option, text, &number, error);
+
+	if (rc == 0)
+		*(uint32_t *)target = (uint32_t)number;
+	return rc;
+}
+
+/* What three decimals say: ".5" is 500. -1 where @text is not a point and digits, or nothing. */
+static int
+milliseconds(const char *text)
+{
+	size_t length = strlen(text), i;
+	int ms = 0, weight = 100;
+
+	if (length == 0)
+		return 0;
+	if (text[0] != '.' || length == 1 || strspn(text + 1, "0123456789") != length - 1)
+		return -1;
+	for (i = 1; i < length && weight > 0; i++, weight /= 10)
+		ms += (text[i] - '0') * weight;
+	return ms;
+}
+
+int
+cli_parse_seconds(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	size_t length = strspn(text, "0123456789");
+	char *whole = cli_text("%.*s", (int)length, text);
+	int ms = milliseconds(text + length), rc;
+	uint64_t seconds = 0, total;
+
+	rc = cli_number(&seconds, whole);
+	free(whole);
+	total = seconds <= option->max && ms >= 0 ? seconds * 1000 + (uint64_t)ms : UINT64_MAX;
+	if (rc != 0 || total < option->min * 1000 || total > option->max * 1000)
+		return cli_fail(error, "--%s %s: must be seconds, %llu to %llu", option->name, text,
+		    (unsigned long long)option->min, (unsigned long long)option->max);
+	*(int64_t *)target = (int64_t)total;
+	return 0;
+}
+
+/* Seconds in a unit; 0 where it is none. */
+static uint64_t
+unit_seconds(const char *unit)
+{
+	static const struct {
+		char letter;
+		uint64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (unit[0] == units[i].letter && unit[1] == '\0')
+			return units[i].seconds;
+	}
+	return 0;
+}
+
+int
+cli_parse_duration(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	size_t length = strspn(text, "0123456789");
+	char *whole = cli_text("%.*s", (int)length, text);
+	uint64_t number = 0, unit = unit_seconds(text + length);
+	int rc = cli_number(&number, whole);
+	bool overflow = rc != 0 && length > 0;
+
+	free(whole);
+	if (length == 0)
+		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
+		    option->name, text);
+	if (unit == 0 && text[length] != '\0')
+		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
+		    option->name, text);
+	if (unit == 0 && (number != 0 || overflow))
+		return cli_fail(error, "--%s %s: needs a unit, as in %.*sh (s, m, h or d)",
+		    option->name, text, (int)length, text);
+	if (overflow || (unit != 0 && number > option->max / unit))
+		return cli_fail(error, "--%s %s: must be 0 to %lluh", option->name, text,
+		    (unsigned long long)option->max / 3600);
+	*(uint32_t *)target = (uint32_t)(number * unit);
+	return 0;
+}
+
+static int
+parse_ssl_mode(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	static const char *const modes[] = { "DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA",
+		"VERIFY_IDENTITY" };
+	size_t i;
+
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcasecmp(text, modes[i]) == 0) {
+			*(const char **)target = modes[i];
+			return 0;
+		}
+	}
+	return cli_fail(error, "--%s %s: must be DISABLED, PREFERRED, REQUIRED, VERIFY_CA or "
+	    "VERIFY_IDENTITY", option->name, text);
+}
+
+const char *
+cli_login_name(void)
+{
+	static char name[256];
+	const struct passwd *entry = getpwuid(geteuid());
+
+	if (entry == NULL)
+		return NULL;
+	snprintf(name, sizeof(name), "%s", entry->pw_name);
+	return name;
+}
+
+/* What getopt_long() wants, made of a tool's table and the common one. */
+struct grammar {
+	struct option *longs;               /* ends with a row of zeros */
+	const struct cli_option **rows;     /* of longs; NULL for --password */
+	size_t n;
+	char *shorts;
+};
+
+static void
+grammar_add(struct grammar *g, const struct cli_option *row)
+{
+	size_t letters = strlen(g->shorts);
+	int has_argument = row->argument != NULL ? required_argument : no_argument;
+
+	g->longs[g->n] = (struct option){ row->name, has_argument, NULL, FIRST_LONG + (int)g->n };
+	g->rows[g->n++] = row;
+	if (row->letter == 0)
+		return;
+	g->shorts[letters++] = row->letter;
+	if (row->argument != NULL)
+		g->shorts[letters++] = ':';
+	g->shorts[letters] = '\0';
+}
+
+static size_t
+table_length(const struct cli_option *table)
+{
+	size_t n = 0;
+
+	while (table[n].name != NULL || table[n].help != NULL)
+		n++;
+	return n;
+}
+
+static void
+grammar_make(struct grammar *g, const struct cli_tool *tool)
+{
+	const struct cli_option *tables[N_TABLES] = { tool->options, common_options }, *row;
+	size_t most = table_length(tables[0]) + table_length(tables[1]) + 2, i;
+
+	g->longs = cli_alloc(most * sizeof(*g->longs));
+	g->rows = cli_alloc(most * sizeof(*g->rows));
+	g->shorts = cli_text(":%*s", (int)(2 * most), "");
+	g->shorts[1] = '\0';
+	g->n = 0;
+	for (i = 0; i < N_TABLES; i++) {
+		for (row = tables[i]; row->name != NULL || row->help != NULL; row++) {
+			if (row->name != NULL)
+				grammar_add(g, row);
+		}
+	}
+	/* known so that it can be refused with the reason, and never shown */
+	g->longs[g->n] = (struct option){ "password", optional_argument, NULL, PASSWORD };
+	g->rows[g->n++] = NULL;
+	g->longs[g->n] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static void
+grammar_clear(struct grammar *g)
+{
+	free(g->longs);
+	free(g->rows);
+	free(g->shorts);
+}
+
+/* The row that getopt_long() means with @value. */
+static const struct cli_option *
+grammar_row(const struct grammar *g, int value)
+{
+	size_t i;
+
+	if (value >= FIRST_LONG)
+		return g->rows[value - FIRST_LONG];
+	for (i = 0; i < g->n; i++) {
+		if (g->rows[i] != NULL && g->rows[i]->letter == value)
+			return g->rows[i];
+	}
+	return NULL;
+}
+
+/* Why getopt_long() did not like @argument. */
+static int
+explain(const struct grammar *g, const char *argument, struct cli_error *error)
+{
+	const char *name = argument + 2;
+	size_t length = strcspn(name, "="), i, matches = 0;
+
+	if (optopt != 0 && optopt < PASSWORD)
+		return cli_fail(error, "unknown option -%c", optopt);
+	if (optopt >= FIRST_LONG)
+		return cli_fail(error, "--%s takes no value", grammar_row(g, optopt)->name);
+	for (i = 0; i < g->n; i++)
+		matches += strncmp(g->longs[i].name, name, length) == 0;
+	return cli_fail(error, "%s option --%.*s", matches > 1 ? "ambiguous" : "unknown",
+	    (int)length, name);
+}
+
+/* One option. Returns a CLI_PARSED_ value. */
+static int
+parse_one(const struct grammar *g, int value, void *options, const char *argument,
+    struct cli_error *error)
+{
+	const struct cli_option *row;
+
+	if (value == '?')
+		return explain(g, argument, error);
+	if (value == PASSWORD)
+		return cli_fail(error, "a password is never an argument: put it in an option file, "
+		    "under [client]");
+	if (value == ':') {
+		row = grammar_row(g, optopt);
+		return cli_fail(error, "--%s needs a value: %s", row->name, row->argument);
+	}
+	row = grammar_row(g, value);
+	if (row->parse == NULL)
+		return row->letter == 'h' ? CLI_PARSED_HELP : CLI_PARSED_VERSION;
+	return row->parse(row, optarg, (char *)options + row->offset, error);
+}
+
+int
+cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
+    struct cli_error *error)
+{
+	struct grammar g;
+	int rc = CLI_PARSED_RUN, value;
+
+	grammar_make(&g, tool);
+	opterr = 0;
+	optind = 0; /* tests parse more than once in a process */
+	while (rc == CLI_PARSED_RUN) {
+		value = getopt_long(argc, argv, g.shorts, g.longs, NULL);
+		if (value == -1)
+			break;
+		rc = parse_one(&g, value, options, argv[optind - 1], error);
+	}
+	grammar_clear(&g);
+	if (rc == CLI_PARSED_RUN && optind < argc)
+		rc = cli_fail(error, "unexpected argument: %s", argv[optind]);
+	if (rc == CLI_PARSED_RUN && tool->check != NULL)
+		rc = tool->check(options, error);
+	return rc;
+}
+
+static char *
+help_left(const struct cli_option *row)
+{
+	const char *space = row->argument != NULL ? " " : "";
+	const char *argument = row->argument != NULL ? row->argument : "";
+
+	if (row->letter == 0)
+		return cli_text("      --%s%s%s", row->name, space, argument);
+	return cli_text("  -%c, --%s%s%s", row->letter, row->name, space, argument);
+}
+
+static int
+help_width(const struct cli_option *table, int width)
+{
+	const struct cli_option *row;
+	char *left;
+	int length;
+
+	for (row = table; row->name != NULL || row->help != NULL; row++) {
+		if (row->name == NULL)
+			continue;
+		left = help_left(row);
+		length = (int)strlen(left);
+		free(left);
+		if (length > width && length <= HELP_LEFT_MAX)
+			width = length;
+	}
+	return width;
+}
+
+static void
+help_row(FILE *out, const struct cli_option *row, int width)
+{
+	char *left = help_left(row);
+	const char *line = row->help;
+	size_t length;
+
+	if ((int)strlen(left) > width)
+		fprintf(out, "%s\n%*s  ", left, width, "");
+	else
+		fprintf(out, "%-*s  ", width, left);
+	free(left);
+	for (;;) {
+		length = strcspn(line, "\n");
+		fprintf(out, "%.*s\n", (int)length, line);
+		if (line[length] == '\0')
+			break;
+		fprintf(out, "%*s  ", width, "");
+		line += length + 1;
+	}
+}
+
+static void
+help_table(FILE *out, const struct cli_option *table, int width)
+{
+	const struct cli_option *row;
+
+	for (row = table; row->name != NULL || row->help != NULL; row++) {
+		if (row->name == NULL)
+			fprintf(out, "\n%s:\n", row->help);
+		else
+			help_row(out, row, width);
+	}
+}
+
+/* The name before each form of the synopsis, the second and later ones below the first; a line that
+ * begins with a space goes on with the form before. */
+static void
+help_synopsis(FILE *out, const struct cli_tool *tool)
+{
+	const char *form = tool->synopsis;
+	size_t length;
+
+	for (; *form != '\0'; form += length + (form[length] == '\n')) {
+		length = strcspn(form, "\n");
+		if (form[0] == ' ')
+			fprintf(out, "%*s%.*s\n", (int)strlen(tool->name) + 7, "", (int)length,
+			    form);
+		else
+			fprintf(out, "%s %s %.*s\n", form == tool->synopsis ? "Usage:" : "      ",
+			    tool->name, (int)length, form);
+	}
+}
+
+void
+cli_help(FILE *out, const struct cli_tool *tool)
+{
+	int width = help_width(common_options, help_width(tool->options, 0));
+
+	help_synopsis(out, tool);
+	fprintf(out, "\n%s\n", tool->purpose);
+	help_table(out, tool->options, width);
+	help_table(out, common_options, width);
+	fprintf(out, "\nExamples:\n%s\nExit status:\n%s", tool->examples, tool->exits);
+}

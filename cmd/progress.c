@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Terminals: what they can show, lines on standard output, and a line that ticks on the other. */
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum {
+	BAR_MIN = 8,
+	BAR_MAX = 32,
+	COLUMNS_DEFAULT = 80
+};
+
+static size_t ticking; /* columns of the line that is on the terminal now */
+
+bool
+cli_utf8_locale(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+enum cli_style
+cli_stdout_style(void)
+{
+	return isatty(STDOUT_FILENO) && cli_utf8_locale() ? CLI_BOXES : CLI_PLAIN;
+}
+
+bool
+cli_stdout_bold(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
+	    term != NULL && strcmp(term, "dumb") != 0;
+}
+
+const char *
+cli_dot(void)
+{
+	return cli_stdout_style() == CLI_BOXES ? "·" : "-";
+}
+
+void
+cli_heading(const char *format, ...)
+{
+	bool bold = cli_stdout_bold();
+	va_list arguments;
+	char *text, *escaped;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	escaped = cli_escape(text);
+	cli_tick_end();
+	printf("%s%s%s\n", bold ? "\033[1m" : "", escaped, bold ? "\033[0m" : "");
+	free(escaped);
+	free(text);
+}
+
+void
+cli_line(const char *format, ...)
+{
+	va_list arguments;
+	char *text, *escaped;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	escaped = cli_escape(text);
+	cli_tick_end();
+	puts(escaped);
+	free(escaped);
+	free(text);
+}
+
+bool
+cli_progress_shown(const struct cli_common *common)
+{
+	return !common->json && isatty(STDERR_FILENO);
+}
+
+static size_t
+terminal_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return COLUMNS_DEFAULT;
+	return size.ws_col;
+}
+
+char *
+cli_bar(size_t width, uint64_t done, uint64_t total)
+{
+	size_t inner = width > 2 ? width - 2 : 0, filled = inner, i;
+	char *bar = cli_alloc(inner + 3);
+
+	if (done < total)
+		filled = (size_t)((double)done / (double)total * (double)inner);
+	bar[0] = '[';
+	for (i = 0; i < inner; i++)
+		bar[i + 1] = i < filled ? '#' : '-';
+	bar[inner + 1] = ']';
+	bar[inner + 2] = '\0';
+	return bar;
+}
+
+/* @text and what of a bar fits beside it. */
+static char *
+with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
+{
+	size_t width = cli_width(text), room = columns > width + 1 ? columns - width - 1 : 0;
+	char *bar, *line;
+
+	if (total == 0 || room < BAR_MIN)
+		return cli_cut(text, columns);
+	bar = cli_bar(room < BAR_MAX ? room : BAR_MAX, done, total);
+	line = cli_text("%s %s", text, bar);
+	free(bar);
+	return line;
+}
+
+static void
+draw(const char *line)
+{
+	size_t width = cli_width(line);
+	int rest = ticking > width ? (int)(ticking - width) : 0;
+
+	/* over the rest of the last one with spaces: any terminal can do that */
+	fprintf(stderr, "\r%s%*s", line, rest, "");
+	if (rest > 0)
+		fprintf(stderr, "\r%s", line);
+	fflush(stderr);
+	ticking = width;
+}
+
+void
+cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
+{
+	size_t columns = terminal_columns() - 1; /* a full line would scroll */
+	va_list arguments;
+	char *text, *escaped, *line;
+
+	if (!cli_progress_shown(common))
+		return;
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	escaped = cli_escape(text);
+	line = with_bar(escaped, columns, done, total);
+	draw(line);
+	free(line);
+	free(escaped);
+	free(text);
+}
+
+void
+cli_tick_end(void)
+{
+	if (ticking == 0)
+		return;
+	ticking += 2; /* the terminal's ^C stands there */
+	if (ticking >= terminal_columns())
+		ticking = terminal_columns() - 1;
+	draw("");
+	fputs("\r", stderr);
+	fflush(stderr);
+}
+
+/* How long the phase has lasted, by the clock that knows. */
+static uint64_t
+elapsed_ms(const struct lockq_progress *progress)
+{
+	return progress->leader != NULL && progress->phase == LOCKQ_PHASE_WAIT ?
+	    progress->leader_ms : progress->phase_ms;
+}
+
+static char *
+query_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE], usual[CLI_TIME_SIZE];
+	bool own = progress->phase == LOCKQ_PHASE_QUERY;
+	bool known = progress->usual_ms > 0;
+	const char *whose = progress->leader;
+
+	cli_age(elapsed, elapsed_ms(progress) / 1000);
+	cli_ms(usual, progress->usual_ms);
+	if (own)
+		return cli_text("your query runs: %s%s%s", elapsed, known ? ", usually " : "",
+		    known ? usual : "");
+	return cli_text("waiting for %s%s query: %s%s%s", whose != NULL ? whose : "another",
+	    whose != NULL ? "'s" : "", elapsed, known ? ", usually " : "", known ? usual : "");
+}
+
+char *
+cli_progress_text(const struct lockq_progress *progress)
+{
+	switch (progress->phase) {
+	case LOCKQ_PHASE_ASSIGN:
+		return cli_text("giving out the loans");
+	case LOCKQ_PHASE_RETRY:
+		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
+		    progress->detail != NULL ? progress->detail : "");
+	default:
+		return query_text(progress);
+	}
+}
+
+/* For --verbose: each change of phase once. */
+static void
+say_phase(const struct lockq_progress *progress)
+{
+	static int said = -1;
+	char *text;
+
+	if (said == (int)progress->phase)
+		return;
+	said = (int)progress->phase;
+	text = cli_progress_text(progress);
+	cli_message("%s", text);
+	free(text);
+}
+
+int
+cli_on_progress(const struct lockq_progress *progress, void *data)
+{
+	const struct cli_common *common = data;
+	uint64_t usual = 0;
+	char *text;
+
+	if (cli_caught() != 0)
+		return 1;
+	if (common->verbose)
+		say_phase(progress);
+	if (!cli_progress_shown(common))
+		return 0;
+	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT)
+		usual = progress->usual_ms;
+	text = cli_progress_text(progress);
+	cli_tick(common, elapsed_ms(progress), usual, "%s", text);
+	free(text);
+	return 0;
+}

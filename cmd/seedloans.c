@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* seedloans: fills a database with the example's people, tasks and loans. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "seed.h"
+
+struct seedloans_options {
+	struct cli_common common;
+	struct seed_options seed;
+};
+#define SEEDLOANS_DEFAULTS { CLI_COMMON_INIT, SEED_OPTIONS_INIT }
+
+static int
+check(void *options, struct cli_error *error)
+{
+	const struct seed_options *o = &((struct seedloans_options *)options)->seed;
+
+	if (o->csv != NULL && o->loans > 0)
+		return cli_fail(error, "only one of --loans and --csv");
+	if (o->csv == NULL && (o->map != NULL || o->strict || o->rejects != NULL))
+		return cli_fail(error, "%s goes with --csv", o->map != NULL ? "--map" :
+		    o->strict ? "--strict" : "--rejects");
+	if (o->csv == NULL && o->loans == 0 && o->heavy_ms < 0 && o->users == 0 && !o->reset)
+		return cli_fail(error, "nothing to do: say --loans or --csv");
+	return 0;
+}
+
+#define OPTION(member) offsetof(struct seedloans_options, member)
+
+static const struct cli_option seedloans_table[] = {
+	{ .help = "Loans to make up" },
+	{ "loans", 'n', "N", "add this many, after the largest loan_id that is there",
+	    cli_parse_u64, OPTION(seed.loans), 1, SEED_LOANS_MAX },
+	{ "seed", 0, "S", "the same number makes the same loans and documents (default: 1)",
+	    cli_parse_u64, OPTION(seed.seed), 0, UINT64_MAX },
+	{ .help = "Loans from a file" },
+	{ "csv", 0, "FILE", "load a CSV file with a header row, in UTF-8", cli_parse_text,
+	    OPTION(seed.csv), 0, 0 },
+	{ "map", 0, "FIELD=COLUMN,…", "which column is loan_id, applicant, amount, submitted_at,\n"
+	    "city, state (default: the one of the same name)", cli_parse_text, OPTION(seed.map), 0,
+	    0 },
+	{ "strict", 0, NULL, "load nothing when any row is bad", cli_parse_flag,
+	    OPTION(seed.strict), 0, 0 },
+	{ "rejects", 0, "FILE", "write bad rows there, with line and reason (default: the file's\n"
+	    "name and .rejects.csv, in this directory)", cli_parse_text, OPTION(seed.rejects), 0,
+	    0 },
+	{ .help = "Around them" },
+	{ "heavy", 0, "SECONDS", "make task 7's query take that long on this server; 0: no extra\n"
+	    "work (default: as it is)", cli_parse_seconds, OPTION(seed.heavy_ms), 0,
+	    SEED_HEAVY_MAX_S },
+	{ "users", 0, "N", "people who ask for work (default: 24)", cli_parse_u32,
+	    OPTION(seed.users), SEED_USERS_MIN, SEED_USERS_MAX },
+	{ "reset", 0, NULL, "empty lockq's and the example's tables first; refused while\n"
+	    "somebody leads", cli_parse_flag, OPTION(seed.reset), 0, 0 },
+	CLI_OPTIONS_END
+};
+
+static const struct cli_tool seedloans_tool = {
+	.name = "seedloans",
+	.synopsis = "--loans N [--seed S] [--heavy SECONDS] [--users N] [--reset] [--json]\n"
+	    "--csv FILE [--map FIELD=COLUMN,…] [--strict] [--rejects FILE] [--seed S]\n"
+	    "[--heavy SECONDS] [--users N] [--reset] [--json]\n"
+	    "--heavy SECONDS | --users N | --reset [--json]",
+	.purpose = "Fills the example's tables: people, ten tasks, loans and their documents. Loans that\n"
+	    "are there stay, but for --reset. Stopped half-way, what was added stays and is whole.",
+	.examples = "  seedloans --loans 100000 --heavy 5\n"
+	    "  seedloans --reset --csv sba-loans.csv \\\n"
+	    "    --map loan_id=LoanNr_ChkDgt,applicant=Name,amount=GrAppv,submitted_at=ApprovalDate\n"
+	    "  seedloans --heavy 0\n",
+	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file\n"
+	    "  2  usage error, or a file or mapping that can't be used: nothing was changed\n"
+	    "  3  somebody leads a task (--reset), or another seedloans is at work: try again\n"
+	    "  4  refused: a bad row with --strict, and nothing was loaded; or no loan for --heavy\n"
+	    CLI_EXITS_ERRORS
+	    "  6  outcome unknown: the connection was lost at commit; run it again to see\n"
+	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: what was added stays\n",
+	.group = "lockq_seed",
+	.options = seedloans_table,
+	.check = check,
+};
+
+static int
+on_progress(const struct seed_progress *progress, void *data)
+{
+	static const char *const words[] = {
+		[SEED_CHECK] = "checking the file", [SEED_RESET] = "emptying tables",
+		[SEED_LOAD] = "loading", [SEED_ANALYZE] = "gathering statistics",
+		[SEED_MEASURE] = "measuring task 7's query"
+	};
+	const char *word = words[progress->phase];
+
+	if (cli_caught() != 0)
+		return 1;
+	if (progress->phase == SEED_LOAD)
+		cli_tick(data, progress->done, progress->total, "%s: %llu loans", word,
+		    (unsigned long long)progress->loans);
+	else
+		cli_tick(data, progress->done, progress->total, "%s", word);
+	return 0;
+}
+
+static uint64_t
+loans_per_second(const struct seed_report *report)
+{
+	return report->loans * 1000 / (report->load_ms > 0 ? report->load_ms : 1);
+}
+
+static void
+print_json(const struct seed_report *report)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "loans", cli_json_number(report->loans));
+	cli_json_set(object, "loans_before", cli_json_number(report->loans_before));
+	cli_json_set(object, "documents", cli_json_number(report->documents));
+	cli_json_set(object, "users", cli_json_number(report->users));
+	cli_json_set(object, "tasks", cli_json_number(report->tasks));
+	cli_json_set(object, "rejected", cli_json_number(report->rejected));
+	cli_json_set(object, "rejects_file",
+	    report->rejects[0] != '\0' ? cli_json_text(report->rejects) : json_null());
+	cli_json_set(object, "seconds", json_real((double)report->ms / 1000));
+	cli_json_set(object, "loans_per_second", cli_json_number(loans_per_second(report)));
+	cli_json_set(object, "heavy_seconds", report->heavy_ms < 0 ? json_null() :
+	    json_real((double)report->heavy_ms / 1000));
+	cli_json_print(object);
+}
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void
+print_summary(const struct seed_options *options, const struct seed_report *report)
+{
+	unsigned long long before = report->loans_before, loans = report->loans;
+	unsigned long long documents = report->documents, rejected = report->rejected;
+	char took[CLI_TIME_SIZE], heavy[CLI_TIME_SIZE];
+
+	cli_ms(took, report->ms);
+	if (before > 0)
+		cli_line("before: %llu loan%s", before, plural(before));
+	if (options->loans > 0 || options->csv != NULL)
+		cli_line("added: %llu loan%s with %llu document%s, %llu loans/s", loans,
+		    plural(loans), documents, plural(documents),
+		    (unsigned long long)loans_per_second(report));
+	if (rejected > 0)
+		cli_line("rejected: %llu row%s, see %s", rejected, plural(rejected),
+		    report->rejects);
+	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
+	    plural(before + loans), (unsigned long long)report->users,
+	    (unsigned long long)report->tasks, took);
+	if (report->heavy_ms < 0)
+		return;
+	cli_ms(heavy, (uint64_t)report->heavy_ms);
+	cli_line("task 7's query takes %s%s", heavy,
+	    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
+	    " by itself, as so many loans match it" : "");
+}
+
+int
+main(int argc, char **argv)
+{
+	struct seedloans_options o = SEEDLOANS_DEFAULTS;
+	struct seed_report report;
+	int rc, status;
+
+	cli_start(&seedloans_tool, &o, argc, argv);
+	cli_catch_signals();
+	rc = seed_run(&o.common.connection, &o.seed, on_progress, &o.common, &report);
+	cli_tick_end();
+	status = cli_exit_status(rc, cli_caught());
+	if (rc != LOCKQ_OK)
+		status = cli_report(&o.common, status, "%s", report.error);
+	else if (o.common.json)
+		print_json(&report);
+	else
+		print_summary(&o.seed, &report);
+	return cli_finish(status, "the loans are loaded all the same");
+}

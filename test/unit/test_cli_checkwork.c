@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of checkwork: every good form and every bad one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The table is the program's own: the file with its main is part of the test. */
+int tool_main(int argc, char **argv);
+#define main tool_main
+#include "../../cmd/checkwork.c" /* NOLINT(bugprone-suspicious-include) */
+#undef main
+
+enum { WORDS_MAX = 24 };
+
+/* Parses @line, whose words stand between blanks; they live until the next call. */
+static int
+parse(struct checkwork_options *o, const char *line, struct cli_error *error)
+{
+	static char words[16384];
+	char *argv[WORDS_MAX + 1] = { NULL }, *next = words;
+	int argc = 0;
+
+	snprintf(words, sizeof(words), "checkwork %s", line);
+	*o = (struct checkwork_options)CHECKWORK_DEFAULTS;
+	error->text[0] = '\0';
+	while (*next != '\0' && argc < WORDS_MAX) {
+		argv[argc++] = next;
+		next += strcspn(next, " ");
+		if (*next != '\0')
+			*next++ = '\0';
+	}
+	return cli_parse(&checkwork_tool, o, argc, argv, error);
+}
+
+struct bad {
+	const char *line, *error;
+};
+
+static void
+refuse_all(const struct bad *bad, size_t n)
+{
+	struct checkwork_options o;
+	struct cli_error error;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		assert_int_equal(parse(&o, bad[i].line, &error), CLI_PARSED_ERROR);
+		assert_string_equal(error.text, bad[i].error);
+	}
+}
+
+static void
+parses_good_lines(void **state)
+{
+	struct checkwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--user oliver --task 7", &error), 0);
+	assert_string_equal(o.user, "oliver");
+	assert_int_equal(o.task, 7);
+	assert_int_equal(parse(&o, "", &error), 0);
+	assert_string_equal(o.user, cli_login_name());
+	assert_null(o.request);
+	assert_int_equal(parse(&o, "--request 118 --wait 0.25", &error), 0);
+	assert_string_equal(o.request, "118");
+	assert_int_equal(o.wait_ms, 250);
+	assert_int_equal(parse(&o, "-r e588A6C2-e5a8-4d3f-8b3f-5a1f0c6c1b11", &error), 0);
+}
+
+static void
+refuses_bad_lines(void **state)
+{
+	static const struct bad bad[] = {
+		{ "--request 118 --task 7", "--request excludes --user and --task" },
+		{ "--request 118 --user tracy", "--request excludes --user and --task" },
+		{ "--wait 3", "--wait goes with --request" },
+		{ "--request x", "--request x: must be a request's number or its UUID" },
+		{ "--request 0", "--request 0: must be a request's number or its UUID" },
+		{ "--request -5", "--request -5: must be a request's number or its UUID" },
+		{ "--request e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g",
+		    "--request e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g: must be a request's number or "
+		    "its UUID" },
+		{ "--request 118 --wait x", "--wait x: must be seconds, 0 to 31536000" },
+		{ "118", "unexpected argument: 118" },
+	};
+
+	(void)state;
+	refuse_all(bad, sizeof(bad) / sizeof(bad[0]));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_good_lines),
+		cmocka_unit_test(refuses_bad_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of getwork: every good form and every bad one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The table is the program's own: the file with its main is part of the test. */
+int tool_main(int argc, char **argv);
+#define main tool_main
+#include "../../cmd/getwork.c" /* NOLINT(bugprone-suspicious-include) */
+#undef main
+
+enum { WORDS_MAX = 24 };
+
+/* Parses @line, whose words stand between blanks; they live until the next call. */
+static int
+parse(struct getwork_options *o, const char *line, struct cli_error *error)
+{
+	static char words[16384];
+	char *argv[WORDS_MAX + 1] = { NULL }, *next = words;
+	int argc = 0;
+
+	snprintf(words, sizeof(words), "getwork %s", line);
+	*o = (struct getwork_options)GETWORK_DEFAULTS;
+	error->text[0] = '\0';
+	while (*next != '\0' && argc < WORDS_MAX) {
+		argv[argc++] = next;
+		next += strcspn(next, " ");
+		if (*next != '\0')
+			*next++ = '\0';
+	}
+	return cli_parse(&getwork_tool, o, argc, argv, error);
+}
+
+struct bad {
+	const char *line, *error;
+};
+
+static void
+refuse_all(const struct bad *bad, size_t n)
+{
+	struct getwork_options o;
+	struct cli_error error;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		assert_int_equal(parse(&o, bad[i].line, &error), CLI_PARSED_ERROR);
+		assert_string_equal(error.text, bad[i].error);
+	}
+}
+
+static void
+parses_what_is_asked(void **state)
+{
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--user oliver --task 7 --count 3 --timeout 1.5", &error), 0);
+	assert_string_equal(o.ask.user, "oliver");
+	assert_int_equal(o.ask.task, 7);
+	assert_int_equal(o.ask.count, 3);
+	assert_int_equal(o.ask.wait, LOCKQ_WAIT_BLOCKING);
+	assert_int_equal(o.ask.timeout_ms, 1500);
+	assert_int_equal(parse(&o, "-t7 -n1000 --tim=0 -j", &error), 0);
+	assert_int_equal(o.ask.count, LOCKQ_COUNT_MAX);
+	assert_int_equal(o.ask.timeout_ms, 0);
+	assert_true(o.common.json);
+	assert_int_equal(parse(&o, "--task 7", &error), 0);
+	assert_int_equal(o.ask.count, 1);
+	assert_true(o.ask.timeout_ms < 0);
+	assert_string_equal(o.ask.user, cli_login_name());
+}
+
+static void
+parses_ways_to_wait(void **state)
+{
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--task 7 --poll 5,10,3600", &error), 0);
+	assert_int_equal(o.ask.wait, LOCKQ_WAIT_POLL);
+	assert_int_equal(o.ask.n_poll, 3);
+	assert_ptr_equal(o.ask.poll_s, o.poll.seconds);
+	assert_int_equal(o.ask.poll_s[0], 5);
+	assert_int_equal(o.ask.poll_s[2], 3600);
+	assert_int_equal(parse(&o, "--task 7 --no-wait", &error), 0);
+	assert_int_equal(o.ask.wait, LOCKQ_WAIT_NONE);
+}
+
+static void
+parses_connection_options(void **state)
+{
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "-t 7 --host db --port 3307 --socket /s --db-user u "
+	    "--database d --ssl-mode verify_ca --defaults-file f --login-path l "
+	    "--defaults-group-suffix _x", &error), 0);
+	assert_string_equal(o.common.connection.host, "db");
+	assert_int_equal(o.common.connection.port, 3307);
+	assert_string_equal(o.common.connection.socket, "/s");
+	assert_string_equal(o.common.connection.user, "u");
+	assert_string_equal(o.common.connection.database, "d");
+	assert_string_equal(o.common.connection.ssl_mode, "VERIFY_CA");
+	assert_string_equal(o.common.defaults_file, "f");
+	assert_string_equal(o.common.login_path, "l");
+	assert_string_equal(o.common.group_suffix, "_x");
+}
+
+static void
+refuses_bad_values(void **state)
+{
+	static const struct bad bad[] = {
+		{ "--task 7 --count 0", "--count 0: must be 1 to 1000" },
+		{ "--task 7 --count -1", "--count -1: must be 1 to 1000" },
+		{ "--task 7 --count 1001", "--count 1001: must be 1 to 1000" },
+		{ "--task 7 --count 18446744073709551617",
+		    "--count 18446744073709551617: must be 1 to 1000" },
+		{ "--task 7 --count 3x", "--count 3x: must be a number from 1 to 1000" },
+		{ "--task 7 --count=", "--count : must be a number from 1 to 1000" },
+		{ "--task 7 --count 0x3", "--count 0x3: must be a number from 1 to 1000" },
+		{ "--task 0", "--task 0: must be 1 to 4294967295" },
+		{ "--task 4294967296", "--task 4294967296: must be 1 to 4294967295" },
+		{ "--task x", "--task x: must be a number from 1 to 4294967295" },
+		{ "--task 7 --timeout -1", "--timeout -1: must be seconds, 0 to 31536000" },
+		{ "--task 7 --timeout 1e3", "--timeout 1e3: must be seconds, 0 to 31536000" },
+		{ "--task 7 --timeout 1.", "--timeout 1.: must be seconds, 0 to 31536000" },
+		{ "--task 7 --timeout inf", "--timeout inf: must be seconds, 0 to 31536000" },
+		{ "--task 7 --timeout 31536001",
+		    "--timeout 31536001: must be seconds, 0 to 31536000" },
+		{ "--task 7 --port 65536", "--port 65536: must be 1 to 65535" },
+		{ "--task 7 --user \xff", "--user: not valid UTF-8" },
+		{ "--task 7 --ssl-mode on", "--ssl-mode on: must be DISABLED, PREFERRED, REQUIRED, "
+		    "VERIFY_CA or VERIFY_IDENTITY" },
+	};
+
+	(void)state;
+	refuse_all(bad, sizeof(bad) / sizeof(bad[0]));
+}
+
+static void
+refuses_bad_gaps(void **state)
+{
+	static const char *const bad[] = { "0", "5,", ",5", "5,,5", "3601", "5;6", "-5", "5,x" };
+	struct getwork_options o;
+	struct cli_error error;
+	char line[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(line, sizeof(line), "--task 7 --poll %s", bad[i]);
+		assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
+		assert_non_null(strstr(error.text, "must be up to 64 gaps of 1 to 3600 seconds"));
+	}
+}
+
+static void
+bounds_the_number_of_gaps(void **state)
+{
+	char line[16 + 2 * (GAPS_MAX + 1)] = "-t 7 --poll 1";
+	struct getwork_options o;
+	struct cli_error error;
+	size_t i, length = strlen(line);
+
+	(void)state;
+	for (i = 1; i < GAPS_MAX; i++, length += 2)
+		memcpy(line + length, ",1", 3);
+	assert_int_equal(parse(&o, line, &error), 0);
+	assert_int_equal(o.ask.n_poll, GAPS_MAX);
+	memcpy(line + length, ",1", 3);
+	assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
+}
+
+static void
+refuses_bad_arguments(void **state)
+{
+	static const struct bad bad[] = {
+		{ "", "--task is missing" },
+		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait exclude each other" },
+		{ "--task 7 loan", "unexpected argument: loan" },
+		{ "--task 7 -- --json", "unexpected argument: --json" },
+		{ "--task 7 --bogus=1", "unknown option --bogus" },
+		{ "--task 7 -x", "unknown option -x" },
+		{ "--task 7 --no-wait=1", "--no-wait takes no value" },
+		{ "--task 7 --p 1", "ambiguous option --p" },
+		{ "--task", "--task needs a value: N" },
+		{ "-t", "--task needs a value: N" },
+	};
+
+	(void)state;
+	refuse_all(bad, sizeof(bad) / sizeof(bad[0]));
+}
+
+static void
+refuses_passwords(void **state)
+{
+	static const char *const lines[] = { "--password", "--password=x", "--password x",
+		"--pass=x", "--task 7 --password=x --help" };
+	struct getwork_options o;
+	struct cli_error error;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		assert_int_equal(parse(&o, lines[i], &error), CLI_PARSED_ERROR);
+		assert_string_equal(error.text, "a password is never an argument: put it in an "
+		    "option file, under [client]");
+	}
+}
+
+static void
+knows_help_and_version(void **state)
+{
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--help", &error), CLI_PARSED_HELP);
+	assert_int_equal(parse(&o, "-h --task x", &error), CLI_PARSED_HELP);
+	assert_int_equal(parse(&o, "--version", &error), CLI_PARSED_VERSION);
+	assert_int_equal(parse(&o, "-V", &error), CLI_PARSED_VERSION);
+}
+
+static void
+helps_with_every_option(void **state)
+{
+	static const char *const words[] = { "--user", "--task", "--count", "--timeout", "--poll",
+		"--no-wait", "--defaults-file", "--defaults-group-suffix", "--login-path", "--host",
+		"--port", "--socket", "--db-user", "--database", "--ssl-mode", "--json",
+		"--verbose", "--help", "--version", "Usage: getwork ", "Examples:", "Exit status:",
+		"130" };
+	char *text = NULL;
+	size_t size = 0, i;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	cli_help(out, &getwork_tool);
+	fclose(out);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_non_null(strstr(text, words[i]));
+	assert_null(strstr(text, "password="));
+	free(text);
+}
+
+static void
+complains_with_the_next_step(void **state)
+{
+	struct getwork_options o = GETWORK_DEFAULTS;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	static const struct {
+		int rc;
+		enum lockq_status status;
+		int joined;
+		const char *text;
+	} cases[] = {
+		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 0,
+		    "gave up after 30 s: request 118 is cancelled, try again" },
+		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 1,
+		    "request 118 was cancelled by who made it, try again" },
+		{ LOCKQ_BUSY, LOCKQ_PENDING, 1, "gave up after 30 s: request 118 stays pending, as "
+		    "it is another getwork's: see checkwork --request 118" },
+		{ LOCKQ_BUSY, LOCKQ_EXPIRED, 0,
+		    "request 118 has expired: nobody looked after it, try again" },
+		{ LOCKQ_CANCELLED, LOCKQ_STATUS_CANCELLED, 0,
+		    "interrupted: request 118 is cancelled" },
+		{ LOCKQ_CANCELLED, LOCKQ_PENDING, 1,
+		    "interrupted: request 118 stays pending, as it is another getwork's" },
+	};
+	char *text;
+	size_t i;
+
+	(void)state;
+	o.ask.timeout_ms = 30000;
+	answer.request_id = 118;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		answer.status = cases[i].status;
+		answer.joined = cases[i].joined;
+		text = complaint(&o, NULL, &answer, cases[i].rc);
+		assert_non_null(text);
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
+}
+
+static void
+complains_about_failures(void **state)
+{
+	struct getwork_options o = GETWORK_DEFAULTS;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	char *text;
+
+	(void)state;
+	o.ask.user = "oliver";
+	o.ask.task = 7;
+	answer.reason = (char *)(uintptr_t)"no such view";
+	text = complaint(&o, NULL, &answer, LOCKQ_EQUERY);
+	assert_string_equal(text, "task 7's query failed: no such view");
+	free(text);
+	text = complaint(&o, NULL, &answer, LOCKQ_EUNKNOWN);
+	assert_non_null(strstr(text, "outcome unknown"));
+	assert_non_null(strstr(text, "checkwork --user oliver shows what is yours"));
+	free(text);
+	o.no_wait = true;
+	assert_null(complaint(&o, NULL, &answer, LOCKQ_BUSY));
+	assert_null(complaint(&o, NULL, &answer, LOCKQ_OK));
+	assert_null(complaint(&o, NULL, &answer, LOCKQ_NOTHING));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_what_is_asked),
+		cmocka_unit_test(parses_ways_to_wait),
+		cmocka_unit_test(parses_connection_options),
+		cmocka_unit_test(refuses_bad_values),
+		cmocka_unit_test(refuses_bad_gaps),
+		cmocka_unit_test(bounds_the_number_of_gaps),
+		cmocka_unit_test(refuses_bad_arguments),
+		cmocka_unit_test(refuses_passwords),
+		cmocka_unit_test(knows_help_and_version),
+		cmocka_unit_test(helps_with_every_option),
+		cmocka_unit_test(complains_with_the_next_step),
+		cmocka_unit_test(complains_about_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

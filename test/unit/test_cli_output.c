@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables, JSON, progress, summaries, exit statuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "cli.h"
+
+static char *
+table_text(enum cli_style style)
+{
+	static const struct cli_column columns[] = { { "loan", true }, { "user", false } };
+	struct cli_table *table = cli_table_new(columns, 2);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	cli_table_cell(table, "%d", 7);
+	cli_table_cell(table, "J\xc3\xb6rg");
+	cli_table_cell(table, "%d", 123456);
+	cli_table_cell(table, "ev\x1b");
+	cli_table_print(out, table, style);
+	cli_table_free(table);
+	fclose(out);
+	return text;
+}
+
+static void
+draws_plain_tables(void **state)
+{
+	char *text = table_text(CLI_PLAIN);
+
+	(void)state;
+	assert_string_equal(text,
+	    "+--------+--------+\n"
+	    "|   loan | user   |\n"
+	    "+--------+--------+\n"
+	    "|      7 | J\xc3\xb6rg   |\n"
+	    "| 123456 | ev\\x1b |\n"
+	    "+--------+--------+\n");
+	free(text);
+}
+
+static void
+draws_boxes(void **state)
+{
+	char *text = table_text(CLI_BOXES);
+
+	(void)state;
+	assert_string_equal(text,
+	    "┌────────┬────────┐\n"
+	    "│   loan │ user   │\n"
+	    "├────────┼────────┤\n"
+	    "│      7 │ J\xc3\xb6rg   │\n"
+	    "│ 123456 │ ev\\x1b │\n"
+	    "└────────┴────────┘\n");
+	free(text);
+}
+
+static void
+maps_exit_statuses(void **state)
+{
+	static const struct {
+		int rc, signal, status;
+	} cases[] = {
+		{ LOCKQ_OK, 0, 0 }, { LOCKQ_OK, SIGINT, 0 }, { LOCKQ_NOTHING, 0, 1 },
+		{ LOCKQ_EUSAGE, 0, 2 }, { LOCKQ_BUSY, 0, 3 }, { LOCKQ_EREFUSED, 0, 4 },
+		{ LOCKQ_EDATABASE, 0, 5 }, { LOCKQ_EQUERY, 0, 5 }, { LOCKQ_ENOMEM, 0, 5 },
+		{ LOCKQ_EUNKNOWN, 0, 6 }, { LOCKQ_CANCELLED, SIGINT, 130 },
+		{ LOCKQ_CANCELLED, SIGTERM, 143 }, { LOCKQ_CANCELLED, SIGHUP, 129 },
+		{ LOCKQ_CANCELLED, 0, 3 }, { -99, 0, 5 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(cli_exit_status(cases[i].rc, cases[i].signal), cases[i].status);
+}
+
+static struct lockq_answer
+an_answer(void)
+{
+	static struct lockq_loan loans[] = {
+		{ 12, 41, "2026-11-20 13:50:01.123456" },
+		{ UINT64_MAX, 41, "" },
+	};
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+
+	answer.request_id = 118;
+	memcpy(answer.uuid, "e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b11", sizeof(answer.uuid));
+	answer.user = (char *)(uintptr_t)"oliver";
+	answer.task = 7;
+	answer.task_name = (char *)(uintptr_t)"Verify \xff";
+	answer.asked = 3;
+	answer.requested = answer.assigned = 2;
+	answer.status = LOCKQ_PARTIAL;
+	answer.epoch = 41;
+	answer.leader = (char *)(uintptr_t)"tracy";
+	answer.waited_ms = 3100;
+	answer.query_ms = 2900;
+	memcpy(answer.as_of, "2026-11-20 13:49:58.000001", sizeof(answer.as_of));
+	answer.loans = loans;
+	answer.n_loans = 2;
+	return answer;
+}
+
+static void
+prints_an_answer_as_json(void **state)
+{
+	struct lockq_answer answer = an_answer();
+	char *line = cli_json_line(cli_json_answer(&answer, 0, NULL));
+
+	(void)state;
+	assert_string_equal(line,
+	    "{\"request_id\":118,\"uuid\":\"e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b11\","
+	    "\"user\":\"oliver\",\"task\":7,\"task_name\":\"Verify \\\\xff\",\"asked\":3,"
+	    "\"requested\":2,\"assigned\":2,\"status\":\"partial\",\"led\":false,\"joined\":false,"
+	    "\"leader\":\"tracy\",\"epoch\":41,\"waited_ms\":3100,\"query_ms\":2900,"
+	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"reason\":null,\"retries\":0,\"loans\":["
+	    "{\"loan_id\":12,\"token\":41,\"lease_expires_at\":\"2026-11-20T13:50:01.123456Z\"},"
+	    "{\"loan_id\":\"18446744073709551615\",\"token\":41,\"lease_expires_at\":null}],"
+	    "\"exit\":0}");
+	free(line);
+}
+
+static void
+prints_an_error_as_json(void **state)
+{
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	char *line = cli_json_line(cli_json_answer(&answer, 6, "lost\x1b\xc2\x9b"));
+
+	(void)state;
+	assert_non_null(strstr(line, "\"query_ms\":null,\"as_of\":null"));
+	assert_non_null(strstr(line, "\"error\":\"lost\\u001B\\u009B\",\"exit\":6}"));
+	free(line);
+}
+
+static void
+sums_up_an_answer(void **state)
+{
+	struct lockq_answer answer = an_answer();
+	char *text;
+
+	(void)state;
+	text = cli_answer_summary(&answer, true, "-");
+	assert_string_equal(text, "2 of 3 loans for oliver: the task has no more - "
+	    "served in 3.1 s by tracy's query (2.9 s) - request 118");
+	free(text);
+	answer.status = LOCKQ_SERVED;
+	answer.asked = answer.assigned = 1;
+	answer.led = 1;
+	text = cli_answer_summary(&answer, true, "-");
+	assert_string_equal(text, "1 of 1 loan for oliver - you led: query 2.9 s - request 118");
+	free(text);
+	answer.led = 0;
+	answer.query_ms = -1;
+	text = cli_answer_summary(&answer, false, "-");
+	assert_string_equal(text, "1 of 1 loan for oliver - served by tracy's list - request 118");
+	free(text);
+}
+
+static void
+says_as_of_when_there_is_no_work(void **state)
+{
+	struct lockq_answer answer = an_answer();
+	time_t now = 0;
+	char *text;
+
+	(void)state;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	assert_int_equal(cli_time(&now, "2026-11-20 15:00:00"), 0);
+	text = cli_answer_no_work(&answer, now);
+	assert_string_equal(text, "no work for task 7 as of 13:49:58");
+	free(text);
+	answer.as_of[0] = '\0';
+	text = cli_answer_no_work(&answer, now);
+	assert_string_equal(text, "no work for task 7");
+	free(text);
+}
+
+static void
+says_what_it_waits_for(void **state)
+{
+	struct lockq_progress progress = { LOCKQ_PHASE_WAIT, 900, "tracy", 2100, 2960, NULL };
+	char *text;
+
+	(void)state;
+	text = cli_progress_text(&progress);
+	assert_string_equal(text, "waiting for tracy's query: 2 s, usually 3.0 s");
+	free(text);
+	progress.leader = NULL;
+	progress.usual_ms = 0;
+	text = cli_progress_text(&progress);
+	assert_string_equal(text, "waiting for another query: 0 s");
+	free(text);
+	progress.phase = LOCKQ_PHASE_QUERY;
+	progress.phase_ms = 1500;
+	text = cli_progress_text(&progress);
+	assert_string_equal(text, "your query runs: 1 s");
+	free(text);
+	progress.phase = LOCKQ_PHASE_RETRY;
+	progress.detail = "too many connections";
+	text = cli_progress_text(&progress);
+	assert_string_equal(text, "trying again: too many connections");
+	free(text);
+}
+
+static void
+draws_bars(void **state)
+{
+	static const struct {
+		uint64_t done, total;
+		const char *bar;
+	} cases[] = {
+		{ 0, 10, "[----------]" }, { 5, 10, "[#####-----]" }, { 99, 100, "[#########-]" },
+		{ 10, 10, "[##########]" }, { 50, 10, "[##########]" },
+	};
+	char *bar;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bar = cli_bar(12, cases[i].done, cases[i].total);
+		assert_string_equal(bar, cases[i].bar);
+		free(bar);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(draws_plain_tables),
+		cmocka_unit_test(draws_boxes),
+		cmocka_unit_test(maps_exit_statuses),
+		cmocka_unit_test(prints_an_answer_as_json),
+		cmocka_unit_test(prints_an_error_as_json),
+		cmocka_unit_test(sums_up_an_answer),
+		cmocka_unit_test(says_as_of_when_there_is_no_work),
+		cmocka_unit_test(says_what_it_waits_for),
+		cmocka_unit_test(draws_bars),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

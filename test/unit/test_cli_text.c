@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Escaping, UTF-8, times and ages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli.h"
+
+static const char zone[] = "CET-1CEST,M3.5.0,M10.5.0/3";
+
+static void
+escapes_what_drives_a_terminal(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "oliver", "oliver" },
+		{ "", "" },
+		{ "J\xc3\xb6rg", "J\xc3\xb6rg" },
+		{ "\xe2\x82\xac \xf0\x9f\x8f\xa0", "\xe2\x82\xac \xf0\x9f\x8f\xa0" },
+		{ "a\nb\tc\rd", "a\\nb\\tc\\rd" },
+		{ "\x1b[31mred", "\\x1b[31mred" },
+		{ "\x01\x7f", "\\x01\\x7f" },
+		{ "\xc2\x85", "\\u0085" },
+		{ "\xc2\x9b" "2J", "\\u009b2J" },
+		{ "\xe2\x80\xae", "\\u202e" },
+		{ "\xe2\x81\xa6", "\\u2066" },
+		{ "\xff\xfe", "\\xff\\xfe" },
+		{ "\xc3", "\\xc3" },
+		{ "\xc0\xaf", "\\xc0\\xaf" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+		{ "C:\\tmp", "C:\\tmp" },
+	};
+	char *escaped;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		escaped = cli_escape(cases[i][0]);
+		assert_string_equal(escaped, cases[i][1]);
+		free(escaped);
+	}
+	escaped = cli_escape(NULL);
+	assert_string_equal(escaped, "");
+	free(escaped);
+}
+
+static void
+keeps_valid_utf8_in_json(void **state)
+{
+	char *valid = cli_valid_utf8("\xc3\xb6\x1b\xff");
+
+	(void)state;
+	assert_string_equal(valid, "\xc3\xb6\x1b\\xff");
+	free(valid);
+}
+
+static void
+counts_characters(void **state)
+{
+	(void)state;
+	assert_int_equal(cli_utf8_length(""), 0);
+	assert_int_equal(cli_utf8_length("J\xc3\xb6rg"), 4);
+	assert_int_equal(cli_utf8_length("\xf0\x9f\x8f\xa0"), 1);
+	assert_int_equal(cli_utf8_length("a\xff"), -1);
+	assert_int_equal(cli_utf8_length("\xe0\x80\xaf"), -1);
+	assert_int_equal(cli_width("J\xc3\xb6rg"), 4);
+}
+
+static void
+cuts_between_characters(void **state)
+{
+	static const char *const expected[] = { "", "J", "J\xc3\xb6", "J\xc3\xb6r" };
+	char *cut;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		cut = cli_cut("J\xc3\xb6rg", i);
+		assert_string_equal(cut, expected[i]);
+		free(cut);
+	}
+}
+
+static void
+reads_the_servers_times(void **state)
+{
+	time_t seconds = 0;
+
+	(void)state;
+	assert_int_equal(cli_time(&seconds, "1970-01-01 00:00:00"), 0);
+	assert_int_equal(seconds, 0);
+	assert_int_equal(cli_time(&seconds, "2026-11-20 13:50:01.123456"), 0);
+	assert_int_equal(seconds, 1795182601);
+	assert_int_equal(cli_time(&seconds, "2024-02-29 23:59:59.9"), 0);
+	assert_int_equal(seconds, 1709251199);
+	assert_int_equal(cli_time(&seconds, ""), -1);
+	assert_int_equal(cli_time(&seconds, NULL), -1);
+	assert_int_equal(cli_time(&seconds, "2026-11-20"), -1);
+	assert_int_equal(cli_time(&seconds, "2026-11-20T13:50:01"), -1);
+}
+
+static void
+shows_local_times(void **state)
+{
+	char text[CLI_TIME_SIZE];
+	time_t now = 0;
+
+	(void)state;
+	setenv("TZ", zone, 1);
+	tzset();
+	assert_int_equal(cli_time(&now, "2026-07-01 10:00:00"), 0);
+	cli_time_local(text, "2026-07-01 08:42:03.999999", false, now);
+	assert_string_equal(text, "10:42");
+	cli_time_local(text, "2026-07-01 08:42:03.999999", true, now);
+	assert_string_equal(text, "10:42:03");
+	/* already the next day here, though not in UTC; and winter time */
+	cli_time_local(text, "2026-07-01 22:30:00", false, now);
+	assert_string_equal(text, "2026-07-02 00:30");
+	cli_time_local(text, "2026-12-31 23:30:00", true, now);
+	assert_string_equal(text, "2027-01-01 00:30:00");
+	cli_time_local(text, "", false, now);
+	assert_string_equal(text, "");
+}
+
+static void
+shows_iso_times(void **state)
+{
+	char text[CLI_TIME_SIZE];
+
+	(void)state;
+	cli_time_iso(text, "2026-11-20 13:50:01.123456");
+	assert_string_equal(text, "2026-11-20T13:50:01.123456Z");
+	cli_time_iso(text, "2026-11-20 13:50:01");
+	assert_string_equal(text, "2026-11-20T13:50:01Z");
+	cli_time_iso(text, "");
+	assert_string_equal(text, "");
+}
+
+static void
+shows_ages(void **state)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} cases[] = {
+		{ 0, "0 s" }, { 59, "59 s" }, { 60, "1 min 0 s" }, { 3599, "59 min 59 s" },
+		{ 3600, "1 h 0 min" }, { 11520, "3 h 12 min" }, { 86400, "1 d 0 h" },
+		{ 190800, "2 d 5 h" }, { UINT64_MAX, "213503982334601 d 7 h" },
+	};
+	char text[CLI_TIME_SIZE];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cli_age(text, cases[i].seconds);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+static void
+shows_milliseconds(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		const char *text;
+	} cases[] = {
+		{ 0, "0 ms" }, { 999, "999 ms" }, { 1000, "1.0 s" }, { 2949, "2.9 s" },
+		{ 2950, "3.0 s" }, { 9949, "9.9 s" }, { 9950, "10 s" }, { 59499, "59 s" },
+		{ 59500, "1 min 0 s" },
+	};
+	char text[CLI_TIME_SIZE];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cli_ms(text, cases[i].ms);
+		assert_string_equal(text, cases[i].text);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(escapes_what_drives_a_terminal),
+		cmocka_unit_test(keeps_valid_utf8_in_json),
+		cmocka_unit_test(counts_characters),
+		cmocka_unit_test(cuts_between_characters),
+		cmocka_unit_test(reads_the_servers_times),
+		cmocka_unit_test(shows_local_times),
+		cmocka_unit_test(shows_iso_times),
+		cmocka_unit_test(shows_ages),
+		cmocka_unit_test(shows_milliseconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
