@@ -1,0 +1,368 @@
+# lockq: one non-recursive file for GNU make. `make help` lists the targets.
+#
+#   BUILD=DIR        where everything is built
+#   CLIENT=mariadb   against libmariadb instead of MySQL's own client, in build/mariadb
+#   SANITIZE=LIST    with these sanitizers (address,undefined), against libmariadb, in build/asan
+#   WERROR=1         warnings are errors
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+PROGRAMS := getwork checkwork disposition seedloans
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+datadir ?= $(prefix)/share
+mandir ?= $(datadir)/man
+
+SANITIZE ?=
+CLIENT ?= $(if $(SANITIZE),mariadb,mysql)
+ifneq ($(SANITIZE),)
+BUILD ?= build/asan
+else ifeq ($(CLIENT),mariadb)
+BUILD ?= build/mariadb
+else
+BUILD ?= build
+endif
+
+VERSION := $(shell sed -n 's/^\#define LOCKQ_VERSION "\(.*\)"/\1/p' lib/lockq.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+# -j of the one who called make holds; without it, one job a processor.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin AR),default)
+AR := ar
+endif
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wundef -Wvla -Wwrite-strings -Wpointer-arith
+LANGUAGE := -std=c11 -D_POSIX_C_SOURCE=200809L
+INCLUDES := -I lib -I seed -I cmd -I test/support
+FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+# It wants an optimizing compiler, and no sanitizer.
+HARDENING := -fstack-protector-strong \
+	$(if $(SANITIZE),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),$(FORTIFY)))
+SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer)
+COMPILE = $(CC) $(LANGUAGE) $(INCLUDES) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) $(HARDENING) \
+	$(SANITIZERS)
+LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+
+# --- sources ------------------------------------------------------------------------------------
+
+LIB_SRC := $(sort $(wildcard lib/*.c))
+PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
+CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC),$(wildcard cmd/*.c)))
+SEED_SRC := $(sort $(wildcard seed/*.c))
+SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
+UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
+DB_SRC := $(sort $(wildcard test/db/test_*.c))
+RACE_SRC := $(sort $(wildcard test/race/*.c))
+TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC)
+ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
+
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB_OBJ := $(call object,$(LIB_SRC))
+CMD_OBJ := $(call object,$(CMD_SRC))
+SEED_OBJ := $(call object,$(SEED_SRC))
+SUPPORT_OBJ := $(call object,$(SUPPORT_SRC))
+
+STATIC := $(BUILD)/lib/liblockq.a
+SONAME := liblockq.so.$(SOVERSION)
+SHARED := $(BUILD)/lib/liblockq.so.$(VERSION)
+LINKS := $(BUILD)/lib/$(SONAME) $(BUILD)/lib/liblockq.so
+BIN := $(patsubst cmd/%.c,$(BUILD)/bin/%,$(PROGRAM_SRC))
+UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
+DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
+RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
+TEST_BIN := $(UNIT_BIN) $(DB_BIN) $(RACE_BIN)
+
+all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
+
+test-programs: $(TEST_BIN) build/tap
+
+# --- the MySQL client ---------------------------------------------------------------------------
+
+# Goals that build nothing themselves need no client yet: their sub-makes do.
+CLIENT_MK := $(BUILD)/client.mk
+WITHOUT_CLIENT := help clean distclean check check-locked check-memory lint demo bench uninstall \
+	print-flags
+ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
+-include $(CLIENT_MK)
+ifneq ($(CLIENT_TOP),$(CURDIR))
+$(CLIENT_MK): FORCE
+endif
+$(CLIENT_MK): scripts/setup
+	@scripts/setup client-mk $(CLIENT) $@
+endif
+
+# Everything is made again when it would be made differently; WERROR makes nothing different.
+FLAGS := $(BUILD)/flags
+FLAGS_NOW = $(COMPILE) $(LINK) $(CLIENT_KIND) $(VERSION)
+$(FLAGS): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# --- objects ------------------------------------------------------------------------------------
+
+WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
+
+# The only files that see mysql.h.
+$(BUILD)/obj/lib/db%: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
+
+$(LIB_OBJ): PIC := -fPIC -fvisibility=hidden
+$(BUILD)/obj/%.o: %.c $(FLAGS) $(CLIENT_MK)
+	@mkdir -p $(@D)
+	$(COMPILE) $(WERROR_FLAG) $(or $(PIC),-fPIE) $(PRIVATE_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_SRC))
+
+# --- the library --------------------------------------------------------------------------------
+
+LIB_LIBS = $(CLIENT_LIBS) -luuid -pthread
+
+$(STATIC): $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcsD $@ $(LIB_OBJ)
+
+$(SHARED): $(LIB_OBJ) lib/lockq.map
+	@mkdir -p $(@D)
+	$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/lockq.map \
+		$(if $(SANITIZE),,-Wl,-z,defs) $(CLIENT_LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
+
+$(LINKS): $(SHARED)
+	@ln -sf $(notdir $(SHARED)) $@
+
+# --- the programs -------------------------------------------------------------------------------
+
+# $(1): where the shared library will be. seedloans needs what the library does not export.
+link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
+	$(if $(filter %.a,$^),$(STATIC) -lcsv -lm $(LIB_LIBS),-Xlinker -rpath -Xlinker '$(1)' \
+	$(SHARED)) -ljansson
+
+$(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) | $(LINKS)
+	@mkdir -p $(@D)
+	$(call link_program,$$ORIGIN/../lib)
+
+$(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
+	@mkdir -p $(@D)
+	$(call link_program)
+
+# The same for `make install`: the library is in $(libdir) then.
+$(BUILD)/install/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) FORCE | $(LINKS)
+	@mkdir -p $(@D)
+	@$(call link_program,$(libdir))
+
+$(BUILD)/install/seedloans: $(BUILD)/bin/seedloans
+	@mkdir -p $(@D)
+	@cp $< $@
+
+# --- the tests ----------------------------------------------------------------------------------
+
+link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
+	$(STATIC) -lcmocka -ljansson -lcsv -lm $(LIB_LIBS)
+
+$(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
+	@mkdir -p $(@D)
+	$(link_test)
+
+$(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(SEED_OBJ) $(STATIC)
+	@mkdir -p $(@D)
+	$(link_test)
+
+# The tests' own server: the sandbox's data are left alone.
+CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)
+IN_SANDBOX = LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox run
+PROVE = CMOCKA_MESSAGE_OUTPUT=TAP LOCKQ_TOP='$(CURDIR)' prove --timer --failures -e build/tap
+
+# cmocka 1.1.5 says "not ok" of a test that was skipped.
+build/tap: Makefile
+	@mkdir -p $(@D)
+	@printf '%s\n' '#!/usr/bin/env bash' 'set -o pipefail' \
+		'"$$@" | sed -u "s/^not ok \([0-9]*\) # SKIP/ok \1 # SKIP/"' >$@
+	@chmod +x $@
+
+
+scripts_of = $(sort $(wildcard test/$(1)/*.t))
+ASAN := build/asan
+ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(UNIT_SRC) $(DB_SRC))
+prove = $(if $(strip $(1)),$(2) $(PROVE) $(strip $(1)),@echo 'no tests of this kind')
+
+UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit)
+DB_TESTS := $(DB_BIN) $(call scripts_of,db)
+CLI_TESTS := $(call scripts_of,cli)
+RACE_TESTS := $(call scripts_of,race)
+DOCS_TESTS := $(call scripts_of,docs)
+MEMORY_TESTS := $(ASAN_BIN) $(call scripts_of,memory)
+
+check: ## install what is missing, build, lint, run every test
+	@mkdir -p build
+	@flock --nonblock --conflict-exit-code 75 --close build/check.lock \
+		$(MAKE) --no-print-directory check-locked || { status=$$?; \
+		if [ $$status -eq 75 ]; then \
+			echo 'check: another make check is at work here: wait for it' >&2; \
+		fi; exit $$status; }
+
+check-locked:
+	@echo 'check: what the build and the tests need'
+	@scripts/setup all
+	@echo 'check: build, warnings are errors'
+	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
+	@echo 'check: build with the address and undefined behaviour sanitizers'
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 test-programs
+	@echo 'check: lint'
+	@scripts/lint
+	@echo 'check: tests'
+	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
+	@$(IN_SANDBOX) $(MAKE) --no-print-directory prove-all
+	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
+
+prove-all: all test-programs
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS)
+
+check-unit: all test-programs ## the tests that need no server
+	$(call prove,$(UNIT_TESTS))
+
+check-db: all test-programs ## the library against a server
+	$(call prove,$(DB_TESTS),$(IN_SANDBOX) env)
+
+check-cli: all build/tap ## the programs as a user runs them
+	$(call prove,$(CLI_TESTS),$(IN_SANDBOX) env)
+
+check-race: all test-programs ## many at once, and processes that die
+	$(call prove,$(RACE_TESTS),$(IN_SANDBOX) env)
+
+check-docs: all build/tap ## what the documentation promises
+	$(call prove,$(DOCS_TESTS),$(IN_SANDBOX) env)
+
+check-memory: ## unit and db tests under the sanitizers
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined test-programs
+	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env)
+
+lint: ## compilers' warnings, static analysis, house rules
+	@scripts/lint
+
+# What scripts/lint compiles with.
+print-flags:
+	@: $(info $(LANGUAGE) $(INCLUDES) $(WARNINGS) $(FORTIFY) -O2)
+
+print-client-flags:
+	@: $(info $(CLIENT_CFLAGS))
+
+demo: ## on a fresh machine: a private MySQL, loans, several shells that race
+	@scripts/setup build
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@scripts/demo
+
+bench: ## the benchmark, as ratios measured in one run
+	@scripts/setup build
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@test/bench/run
+
+# --- installation -------------------------------------------------------------------------------
+
+INSTALL_BIN := $(patsubst cmd/%.c,$(BUILD)/install/%,$(PROGRAM_SRC))
+MAN := $(wildcard man/*.1 man/*.3 man/*.5 man/*.7)
+BASH_COMPLETION := $(wildcard completions/*.bash)
+ZSH_COMPLETION := $(wildcard completions/_*)
+FISH_COMPLETION := $(wildcard completions/*.fish)
+SCHEMA := $(wildcard schema/*.sql)
+EXAMPLE := $(wildcard schema/example/*.sql)
+SHARE := $(datadir)/lockq
+BASH_DIR := $(datadir)/bash-completion/completions
+ZSH_DIR := $(datadir)/zsh/site-functions
+FISH_DIR := $(datadir)/fish/vendor_completions.d
+PC_DIR := $(libdir)/pkgconfig
+
+$(BUILD)/lockq.pc: FORCE
+	@mkdir -p $(@D)
+	@{ \
+	echo 'prefix=$(prefix)'; \
+	echo 'libdir=$(libdir)'; \
+	echo 'includedir=$(includedir)'; \
+	echo; \
+	echo 'Name: lockq'; \
+	echo 'Description: work queues on MySQL row locks'; \
+	echo 'Version: $(VERSION)'; \
+	echo 'Requires.private: $(CLIENT_PC) uuid'; \
+	echo 'Libs: -L$${libdir} -llockq'; \
+	echo 'Cflags: -I$${includedir}'; \
+	} >$@
+
+# install_files MODE, DIRECTORY, FILES
+define install_files
+$(if $(strip $(3)),install -d '$(DESTDIR)$(2)' && \
+	install -m $(1) $(3) '$(DESTDIR)$(2)')
+endef
+
+install: all $(INSTALL_BIN) $(BUILD)/lockq.pc ## install under prefix (DESTDIR, libdir, mandir …)
+	$(call install_files,755,$(bindir),$(INSTALL_BIN))
+	$(call install_files,755,$(libdir),$(SHARED))
+	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(libdir)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/liblockq.so'
+	$(call install_files,644,$(libdir),$(STATIC))
+	$(call install_files,644,$(includedir),lib/lockq.h)
+	$(call install_files,644,$(PC_DIR),$(BUILD)/lockq.pc)
+	$(call install_files,644,$(mandir)/man1,$(filter %.1,$(MAN)))
+	$(call install_files,644,$(mandir)/man3,$(filter %.3,$(MAN)))
+	$(call install_files,644,$(mandir)/man5,$(filter %.5,$(MAN)))
+	$(call install_files,644,$(mandir)/man7,$(filter %.7,$(MAN)))
+	$(call install_files,644,$(SHARE)/schema,$(SCHEMA))
+	$(call install_files,644,$(SHARE)/schema/example,$(EXAMPLE))
+	$(call install_files,755,$(SHARE),scripts/migrate)
+	$(foreach f,$(BASH_COMPLETION),\
+		$(call install_as,$(f),$(BASH_DIR),$(basename $(notdir $(f)))))
+	$(call install_files,644,$(ZSH_DIR),$(ZSH_COMPLETION))
+	$(call install_files,644,$(FISH_DIR),$(FISH_COMPLETION))
+	@if [ '$(CLIENT_KIND)' = unpacked ]; then \
+		echo 'install: the programs use the client in $(CURDIR)/build/mysql: keep it'; \
+	fi
+
+define install_as
+install -d '$(DESTDIR)$(2)' && install -m 644 $(1) '$(DESTDIR)$(2)/$(3)'
+
+endef
+
+uninstall: ## remove what install put there
+	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%')
+	rm -f '$(DESTDIR)$(libdir)'/liblockq.a '$(DESTDIR)$(libdir)'/liblockq.so*
+	rm -f '$(DESTDIR)$(includedir)/lockq.h' '$(DESTDIR)$(PC_DIR)/lockq.pc'
+	rm -f $(foreach m,$(MAN),'$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')
+	rm -f $(foreach f,$(BASH_COMPLETION),'$(DESTDIR)$(BASH_DIR)/$(basename $(notdir $(f)))')
+	rm -f $(foreach f,$(ZSH_COMPLETION),'$(DESTDIR)$(ZSH_DIR)/$(notdir $(f))')
+	rm -f $(foreach f,$(FISH_COMPLETION),'$(DESTDIR)$(FISH_DIR)/$(notdir $(f))')
+	rm -rf '$(DESTDIR)$(SHARE)'
+
+# --- the rest -----------------------------------------------------------------------------------
+
+stop_sandboxes = for d in build/sandbox build/check-sandbox; do \
+	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; done
+
+clean: ## remove what was built, and the sandbox; the downloaded MySQL stays
+	@$(stop_sandboxes)
+	@if [ -d build ]; then \
+		find build -mindepth 1 -maxdepth 1 ! -name mysql -exec rm -rf {} +; \
+	fi
+
+distclean: ## remove build/ altogether
+	@$(stop_sandboxes)
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
+
+FORCE:
+.PHONY: FORCE all bench check check-cli check-db check-docs check-locked check-memory check-race \
+	check-unit clean demo distclean help install lint print-client-flags print-flags \
+	prove-all test-programs uninstall
+.SECONDARY:
