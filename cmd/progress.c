@@ -199,8 +199,6 @@ char *
 cli_progress_text(const struct lockq_progress *progress)
 {
 	switch (progress->phase) {
-	case LOCKQ_PHASE_ASSIGN:
-		return cli_text("giving out the loans");
 	case LOCKQ_PHASE_RETRY:
 		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
 		    progress->detail != NULL ? progress->detail : "");

@@ -300,6 +300,17 @@ set_ssl_mode(struct db *db, const char *mode)
 	return DB_EFAIL;
 }
 
+/* The client library looks in /etc for a file without a slash. */
+static int
+set_option_file(struct db *db, const char *file)
+{
+	char here[4096];
+	int n = snprintf(here, sizeof(here), "%s%s", strchr(file, '/') == NULL ? "./" : "", file);
+
+	return n > 0 && (size_t)n < sizeof(here) &&
+	    mysql_options(db->mysql, MYSQL_READ_DEFAULT_FILE, here) == 0 ? DB_OK : DB_EFAIL;
+}
+
 static int
 set_options(struct db *db, const struct lockq_connection *where)
 {
@@ -317,8 +328,7 @@ set_options(struct db *db, const struct lockq_connection *where)
 	    mysql_options(mysql, MYSQL_READ_DEFAULT_GROUP, group) != 0 ||
 	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", program) != 0)
 		return fail(db, "options");
-	if (where->defaults_file != NULL &&
-	    mysql_options(mysql, MYSQL_READ_DEFAULT_FILE, where->defaults_file) != 0)
+	if (where->defaults_file != NULL && set_option_file(db, where->defaults_file) != DB_OK)
 		return fail(db, "option file");
 	return where->ssl_mode != NULL ? set_ssl_mode(db, where->ssl_mode) : DB_OK;
 }

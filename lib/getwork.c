@@ -135,7 +135,7 @@ rest(struct call *c)
 {
 	if (c->fruitless == 0)
 		return DB_OK;
-	if (db_clock_ms() >= c->waiting.deadline)
+	if (c->ask->wait == LOCKQ_WAIT_NONE || db_clock_ms() >= c->waiting.deadline)
 		return WAIT_OVER;
 	return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, "others hold the loans that were found",
 	    c->fruitless, &c->waiting);

@@ -210,7 +210,7 @@ LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
     const struct request *request, const struct leader *leader, struct waiting *waiting);
 /* The longest wait that keeps a request of a task with @request_ttl from expiring. */
 uint32_t wait_slice_s(uint32_t request_ttl);
-/* Sleeps a little before the same is tried again; WAIT_OVER at the deadline. */
+/* Sleeps a little before the same is tried again. */
 LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail,
     unsigned int try, struct waiting *waiting);
 

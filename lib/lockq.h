@@ -46,7 +46,7 @@ extern "C" {
 /** What functions return. */
 enum lockq_rc {
 	LOCKQ_OK = 0,
-	LOCKQ_NOTHING = 1,     /**< no work available; an empty pipeline; no such request */
+	LOCKQ_NOTHING = 1,     /**< no work available; an empty pipeline */
 	LOCKQ_BUSY = 2,        /**< still pending, cancelled on timeout, or expired: try again */
 	LOCKQ_CANCELLED = 3,   /**< the progress function gave up; the request is cancelled */
 	LOCKQ_EUSAGE = -1,     /**< a parameter is out of the range that any task could allow */
@@ -91,7 +91,6 @@ struct lockq_connection {
 /** What a call is doing, for a line that ticks. */
 enum lockq_phase {
 	LOCKQ_PHASE_QUERY,      /**< this process leads: its heavy query runs */
-	LOCKQ_PHASE_ASSIGN,     /**< this process leads: it gives the loans out */
 	LOCKQ_PHASE_WAIT,       /**< another process leads */
 	LOCKQ_PHASE_RETRY       /**< the database refused for the moment; trying again */
 };
