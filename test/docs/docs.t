@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# What the programs, the header and the tables have, the manual has, and the other way round. Each
+# check_ function prints what is missing or too much in the tree given as its first argument; the
+# end of this file damages copies of the manual and expects each check to notice.
+set -u
+# shellcheck source=test/docs/common.sh
+. "$(dirname "$0")/common.sh"
+
+programs='getwork checkwork disposition seedloans'
+statuses='0 1 2 3 4 5 6 130 143'
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# compare WHAT-IS DOCUMENTED: two files with one name a line.
+compare() {
+	sort -u "$1" >"$1.sorted"
+	sort -u "$2" >"$2.sorted"
+	[ -s "$1.sorted" ] || echo "nothing to compare with: this test reads the sources wrongly"
+	comm -23 "$1.sorted" "$2.sorted" | sed 's/$/: not documented/'
+	comm -13 "$1.sorted" "$2.sorted" | sed 's/$/: documented, but there is no such thing/'
+}
+
+# section PAGE NAME: the lines of that .Sh.
+section() {
+	awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"
+}
+
+# subsection PAGE NAME: the lines of that .Ss.
+subsection() {
+	awk -v name="$2" '/^\.S[hs] / { inside = ($0 == ".Ss " name) } inside' "$1"
+}
+
+# "-u" and "--user", one a line, of what --help prints.
+help_options() {
+	"$1" --help | sed -n \
+		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
+}
+
+check_options() {
+	local program=$2
+	help_options "$program" >"$scratch/is"
+	section "$1/man/$program.1" OPTIONS |
+		sed -n -e 's/^\.It Fl \([A-Za-z]\) , -\([a-z-]*\).*/-\1\n--\2/p' \
+			-e 's/^\.It Fl -\([a-z-]*\).*/--\1/p' >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+check_statuses() {
+	local program=$2
+	{
+		printf '%s\n' "$statuses" | tr ' ' '\n'
+		"$program" --help | sed -n '/^Exit status:/,$s/^  \([0-9, ]*[0-9]\)  .*/\1/p' |
+			tr -d ' ' | tr ',' '\n'
+	} >"$scratch/is"
+	section "$1/man/$program.1" 'EXIT STATUS' >"$scratch/text"
+	{
+		sed -n 's/^\.It \([0-9 ,]*\)$/\1/p' "$scratch/text" | tr -d ' ' | tr ',' '\n'
+		grep -o '\b129\b' "$scratch/text"
+	} >"$scratch/documented"
+	"$program" --help | grep -q '\b129\b' || echo 129 >>"$scratch/is"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+check_symbols() {
+	local symbol
+	sed -n 's/^\t\(lockq_[a-z_]*\);$/\1/p' "$1/lib/lockq.map" >"$scratch/is"
+	section "$1/man/lockq.3" FUNCTIONS | sed -n 's/^\.It Fn \([a-z_]*\)$/\1/p' \
+		>"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+	while read -r symbol; do
+		grep -q "^ \* $symbol:\$" "$1/lib/lockq.h" ||
+			echo "$symbol: lockq.h has no comment block for it"
+		section "$1/man/lockq.3" NAME | grep -q "^\.Nm $symbol\( ,\)\?\$" ||
+			echo "$symbol: not in NAME"
+		section "$1/man/lockq.3" SYNOPSIS | grep -q "^\.Fn $symbol " ||
+			echo "$symbol: not in SYNOPSIS"
+	done <"$scratch/is"
+}
+
+# Enumerators, and macros but for the header's own.
+check_constants() {
+	{
+		sed -n 's/^\t\(LOCKQ_[A-Z_]*\)\( =\|,\| *\/\*\).*/\1/p' "$1/lib/lockq.h"
+		sed -n 's/^#define \(LOCKQ_[A-Z_]*\).*/\1/p' "$1/lib/lockq.h" |
+			grep -Evx 'LOCKQ_(H|EXPORT|MUST_CHECK)'
+	} >"$scratch/is"
+	sed -n 's/^\.\(It \)\?Dv \(LOCKQ_[A-Z_]*\).*/\2/p' "$1/man/lockq.3" >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+check_return_codes() {
+	sed -n '/^enum lockq_rc {/,/^}/s/^\t\(LOCKQ_[A-Z]*\) = \(-\{0,1\}[0-9]*\).*/\1 \2/p' \
+		"$1/lib/lockq.h" >"$scratch/is"
+	subsection "$1/man/lockq.3" 'enum lockq_rc' |
+		sed -n -e 's/Pq \\-/Pq -/' -e 's/^\.It Dv \(LOCKQ_[A-Z]*\) Pq \(.*\)$/\1 \2/p' \
+		>"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# "lockq_ask.user", one a line.
+check_fields() {
+	awk '/^struct [a-z_]* \{$/ { name = $2; next }
+		/^};/ { name = "" }
+		name != "" && /;/ { sub(/;.*/, ""); sub(/\[.*/, ""); sub(/.*[ *]/, "")
+			print name "." $0 }' "$1/lib/lockq.h" >"$scratch/is"
+	awk '/^\.S[hs] / { name = $2 == "struct" ? $3 : "" }
+		name != "" && /^\.It Va / { sub(/^\.It Va /, ""); n = split($0, fields, / , /)
+			for (i = 1; i <= n; i++) print name "." fields[i] }' \
+		"$1/man/lockq.3" >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# "work.loan_id", one a line. scripts/migrate makes schema_version itself.
+# shellcheck disable=SC2016 # dollar signs that sed is to find
+check_columns() {
+	{
+		cat "$1"/schema/[0-9]*.sql
+		sed -n '/CREATE TABLE IF NOT EXISTS \$1/,/ENGINE/p' "$1/scripts/migrate" |
+			sed -e 's/\$1/schema_version/' -e 's/^.*\(CREATE TABLE\)/\1/' \
+				-e 's/^\t*/  /' -e 's/^  CREATE/CREATE/'
+	} | awk '/^CREATE TABLE IF NOT EXISTS / { name = $6; next }
+		/^\)|ENGINE=/ { name = "" }
+		name != "" && /^  [a-z_]+ +[A-Z]/ { print name "." $1 }' >"$scratch/is"
+	section "$1/man/lockq-schema.5" TABLES |
+		awk '/^\.Ss / { name = $2 }
+		/^\.It Va / { sub(/^\.It Va /, ""); n = split($0, columns, / , /)
+			for (i = 1; i <= n; i++) print name "." columns[i] }' >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+check_roles() {
+	sed -n 's/^CREATE ROLE IF NOT EXISTS \(.*\);$/\1/p' "$1/schema/roles.sql" |
+		tr -d ' ' | tr ',' '\n' >"$scratch/is"
+	section "$1/man/lockq-schema.5" ROLES | sed -n 's/^\.It Vt \(.*\)$/\1/p' \
+		>"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# Files that the manual names are there, and functions are in the files that it says.
+check_places() {
+	local page file name
+	for page in "$1"/man/*.[1-9]; do
+		tr ',' '\n' <"$page" |
+			grep -Eo '\b(lib|schema|examples|scripts)/[A-Za-z0-9./_-]*' |
+			sed 's/[.,]*$//' | sort -u | while read -r file; do
+			[ -e "$top/$file" ] || echo "${page##*/}: there is no $file"
+		done
+	done
+	sed -n 's/^\.Pq \(Fn\|Va\) \([a-z_]*\) No in Pa \([a-z/.]*\).*/\2 \3/p' "$1/man/lockq.7" \
+		>"$scratch/places"
+	[ -s "$scratch/places" ] || echo 'lockq.7 names no guards'
+	while read -r name file; do
+		grep -q "\b$name\b" "$top/$file" || echo "lockq.7: there is no $name in $file"
+	done <"$scratch/places"
+}
+
+check_links() {
+	sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$1"/man/*.[1-9] | sort -u |
+		grep -v '^pkg-config' | while read -r page; do
+		[ -e "$1/man/$page" ] || echo "there is no $page"
+	done
+}
+
+check_lint() {
+	local page
+	for page in "$1"/man/*.[1-9]; do
+		(cd "${page%/*}" && mandoc -Tlint -W warning "${page##*/}") 2>&1
+	done
+}
+
+# What the shell offers after "program --", and that it offers no options where an option wants a
+# value.
+check_completion() {
+	local program=$2
+	help_options "$program" | grep '^--' >"$scratch/is"
+	# shellcheck disable=SC2016 # that shell's variables, not ours
+	bash -c '. "$1"; COMP_WORDS=("$2" --); COMP_CWORD=1
+		eval "$(complete -p "$2" | sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
+		printf "%s\n" "${COMPREPLY[@]}"' - \
+		"$1/completions/$program.bash" "$program" >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+	"$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' >"$scratch/with-value"
+	# shellcheck disable=SC2016
+	bash -c '. "$1"; while read -r option; do
+			COMP_WORDS=("$2" "$option" --); COMP_CWORD=2; COMPREPLY=()
+			eval "$(complete -p "$2" | sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
+			[ ${#COMPREPLY[@]} -lt 5 ] || echo "$option wants a value, not an option"
+		done' - "$1/completions/$program.bash" "$program" <"$scratch/with-value"
+}
+
+# JSON keys that the sources set are in the page, and the other way round.
+check_json() {
+	local program=$2
+	{
+		sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/$program.c"
+		case $program in
+		getwork | checkwork)
+			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/json.c" ;;
+		esac
+		printf 'error\nexit\n'
+	} >"$scratch/is"
+	section "$1/man/$program.1" JSON | grep '\.\(It \)\?Va ' | sed 's/^\.\(It \)\?Va //' |
+		sed 's/ , /\n/g' | sed 's/[ ,.]*$//' >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# none DESCRIPTION CHECK ARGS…: the check finds nothing to say.
+none() {
+	local description=$1
+	shift
+	"$@" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ]; echo $((! $?)))" "$description"
+	show "$scratch/said"
+}
+
+# some FILE SED-SCRIPT CHECK [ARGS…]: in a copy of the tree where FILE is changed so, the check
+# finds something.
+some() {
+	local file=$1 script=$2 check=$3
+	shift 3
+	rm -rf "$scratch/copy"
+	mkdir "$scratch/copy"
+	(cd "$top" && cp -R man lib schema scripts completions "$scratch/copy")
+	sed -i "$script" "$scratch/copy/$file"
+	if cmp -s "$top/$file" "$scratch/copy/$file"; then
+		ok 1 "the test's test: '$script' changes nothing in $file"
+		return
+	fi
+	"$check" "$scratch/copy" "$@" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ]; echo $?)" "$check notices: $file without '$script'"
+}
+
+for program in $programs; do
+	none "$program(1) has the options that --help has" check_options "$top" "$program"
+	none "$program(1) has all exit statuses" check_statuses "$top" "$program"
+	none "$program(1) has the keys of its JSON" check_json "$top" "$program"
+	none "the shell completes the options of $program" check_completion "$top" "$program"
+done
+none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
+none 'lockq(3) has every constant of lockq.h' check_constants "$top"
+none 'lockq(3) has every return code with its number' check_return_codes "$top"
+none 'lockq(3) has every field of every structure' check_fields "$top"
+none 'lockq-schema(5) has every column of every table' check_columns "$top"
+none 'lockq-schema(5) has every role' check_roles "$top"
+none 'files and functions that the manual names are there' check_places "$top"
+none 'pages that the manual refers to are there' check_links "$top"
+if command -v mandoc >/dev/null 2>&1; then
+	none 'mandoc has nothing to say' check_lint "$top"
+else
+	skip 'mandoc has nothing to say' 'no mandoc'
+fi
+
+some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork
+some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getwork
+some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
+some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
+some man/lockq.3 '/^\.It Fn lockq_dispose$/d' check_symbols
+some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_symbols
+some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_symbols
+some man/lockq.3 '/^\.It Dv LOCKQ_LEASE_OVER/d' check_constants
+some man/lockq.3 's/^\.It Dv LOCKQ_EQUERY Pq.*/.It Dv LOCKQ_EQUERY Pq \\-9/' check_return_codes
+some man/lockq.3 '/^\.It Va timeout_ms/d' check_fields
+some man/lockq-schema.5 '/^\.It Va request_ttl/d' check_columns
+some man/lockq-schema.5 '/^\.Ss task_wake/d' check_columns
+some schema/001-tables.sql 's/^  holder .*/&\n  humour INT NULL,/' check_columns
+some man/lockq-schema.5 '/^\.It Vt lockq_viewer/d' check_roles
+some man/lockq.7 's/Fn still_wanted/Fn still_wanting/' check_places
+some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
+some completions/seedloans.bash 's/ --heavy |//' check_completion seedloans
+if command -v mandoc >/dev/null 2>&1; then
+	some man/getwork.1 '/^\.El/d' check_lint
+fi
+finish

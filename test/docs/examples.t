@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# The examples do what they say: examples/ask.c and the program of lockq(3) are compiled and run,
+# the SQL of lockq-schema(5) and lockq(7) is run, in a database of their own.
+set -u
+# shellcheck source=test/docs/common.sh
+. "$(dirname "$0")/common.sh"
+
+[ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
+database=docs_examples
+scratch=$(mktemp -d)
+sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$database" "$@"; }
+trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
+
+(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
+"$top/test/support/own-database" "$database" >/dev/null 2>"$scratch/output"
+ok $? 'a database of their own'
+export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
+seedloans --loans 300 --seed 5 >"$scratch/output" 2>&1
+ok $? 'with loans'
+
+# compile FILE: as a reader would, with the flags that this build's MySQL client needs.
+build=$(cd "$(dirname "$(command -v getwork)")/.." && pwd)
+compile() {
+	printf '%s\n' 'CLIENT_MK := unused.mk' "include $build/client.mk" 'unused.mk: ;' \
+		'program: ; cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -pedantic' \
+		>"$scratch/Makefile"
+	sed -i "\$s|\$| -I '$top/lib' -I '$scratch' \$(CLIENT_LDFLAGS) \$(CLIENT_EXE_LDFLAGS) -o \
+'$scratch/program' '$1' -L '$build/lib' -llockq -Wl,-rpath,'$build/lib'|" "$scratch/Makefile"
+	make -s -f "$scratch/Makefile" program >"$scratch/output" 2>&1
+}
+unset MAKEFLAGS MAKELEVEL MFLAGS
+
+# A view whose loans are even and odd: the program completes the first and returns the second.
+sql --execute "CREATE TABLE numbers (n BIGINT PRIMARY KEY); INSERT INTO numbers VALUES (2), (3);
+	CREATE VIEW by_number AS SELECT n AS loan_id, n AS priority FROM numbers;
+	INSERT INTO task (task_id, name, candidates_view) VALUES (30, 'Numbers', 'by_number');
+	GRANT SELECT ON by_number TO lockq_worker"
+compile "$top/examples/ask.c"
+ok $? 'examples/ask.c compiles'
+show "$scratch/output"
+"$scratch/program" oliver 30 2 >"$scratch/output" 2>"$scratch/errors"
+ok $? 'and runs'
+show "$scratch/errors"
+printf 'loan 2: completed\nloan 3: returned\n' | cmp -s - "$scratch/output"
+ok $? 'it says what became of each loan'
+[ "$(sql --execute "SELECT GROUP_CONCAT(loan_id, state, TIMESTAMPDIFF(HOUR, changed_at,
+	COALESCE(available_at, changed_at)) ORDER BY loan_id) FROM work WHERE task_id = 30")" = \
+	2completed0,3returned4 ]
+ok $? 'and so does the table'
+sql --execute 'DELETE FROM numbers'
+"$scratch/program" tracy 30 1 >"$scratch/output" 2>&1
+[ $? -eq 1 ] && grep -q '^no work for task 30 as of 20' "$scratch/output"
+ok $? 'it says so where there is no work'
+"$scratch/program" nobody 30 1 >"$scratch/output" 2>&1
+[ $? -eq 1 ] && grep -q '^ask: user nobody is unknown' "$scratch/output"
+ok $? 'and why it was refused'
+
+# blocks PAGE: its .Bd blocks as files in $scratch/blocks.
+blocks() {
+	rm -rf "$scratch/blocks"
+	mkdir "$scratch/blocks"
+	awk -v to="$scratch/blocks/" '/^\.Bd/ { file = sprintf("%s%02d", to, ++n); next }
+		/^\.Ed/ { file = ""; next }
+		file != "" { gsub(/\\e/, "\\"); print >file }' "$1"
+}
+
+blocks "$top/man/lockq.3"
+cp "$scratch/blocks/01" "$scratch/page.c"
+cp "$top/lib/lockq.h" "$scratch"
+compile "$scratch/page.c"
+ok $? 'the program in lockq(3) compiles'
+show "$scratch/output"
+(cd "$scratch" && ./program) >"$scratch/output" 2>&1
+ok $? 'and runs'
+[ "$(cat "$scratch/output")" = "$(checkwork --user oliver --task 7 --json | jq -r .loan_id)" ]
+ok $? 'and prints the loan that is Oliver'\''s'
+
+# Placeholders are for programs; accounts and what the server shows are not ours to make.
+sql --execute 'CREATE TABLE invoice (invoice_id INT PRIMARY KEY, due_date DATE, paid_at DATETIME);
+	INSERT INTO invoice VALUES (1, "2026-05-01", NULL), (2, "2026-04-01", NULL),
+	(3, "2026-03-01", NOW())'
+ran=0
+for page in lockq-schema.5 lockq.7; do
+	blocks "$top/man/$page"
+	for block in "$scratch"/blocks/*; do
+		grep -Eqx '(CREATE|INSERT|GRANT|SELECT|SET|UPDATE) .*' "$block" || continue
+		grep -Eq 'CREATE USER|\?|^START' "$block" && continue
+		sql <"$block" >"$scratch/output" 2>&1
+		ok $? "$page: $(head -n 1 "$block")"
+		show "$scratch/output" | grep -i error
+		ran=$((ran + 1))
+	done
+done
+ok $((ran >= 10 ? 0 : 1)) "SQL was found: $ran statements"
+[ "$(getwork --user tracy --task 21 --count 2 --json | jq -c '[.loans[].loan_id]')" = '[2,1]' ]
+ok $? 'the task of lockq-schema(5) gives its work out, oldest first'
+finish
