@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# getwork as a user runs it: help, bad options, every exit status, both kinds of output.
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+
+task=221 slow=222
+make_task "$task" 12 0
+make_task "$slow" 6000 20000
+make_users 6
+sql "INSERT IGNORE INTO app_user (name) VALUES ('zoë \"the\" o''neil')"
+scratch=$(mktemp -d)
+# shellcheck disable=SC2154 # status, out and err are set by run
+trap 'forget_task "$task"; forget_task "$slow"; forget_users; rm -rf "$scratch"
+	sql "DELETE FROM app_user WHERE name LIKE '\''zoë%'\''"' EXIT
+
+run getwork --help
+is "$status" 0 '--help: exit 0'
+like "$out" '^Usage: getwork ' '--help says how to use it'
+is "$err" '' '--help says it on standard output'
+run getwork --version
+is "$status:$out" '0:getwork (lockq) 0.1.0' '--version'
+
+# bad NAME EXPECTED-TEXT ARGUMENT…: exit 2 with a line that names the thing.
+bad() {
+	local name=$1 text=$2
+	shift 2
+	run getwork "$@"
+	is "$status" 2 "$name: exit 2"
+	like "$err" "^getwork: .*$text" "$name: the line names it"
+}
+bad 'no task' '--task' --user race-1
+bad 'an unknown option' 'frobnicate' --frobnicate
+bad 'an argument' 'seven' --task "$task" seven
+bad 'count 0' 'count 0' --task "$task" --count 0
+bad 'a negative count' 'count -1' --task "$task" --count -1
+bad 'a count with letters' 'count 3x' --task "$task" --count 3x
+bad 'a count no task could allow' '1001' --task "$task" --count 1001
+bad 'a task that is no number' 'task seven' --task seven
+bad 'poll and no-wait' 'no-wait' --task "$task" --poll 5 --no-wait
+bad 'poll with a hole' 'poll' --task "$task" --poll 5,,10
+bad 'a password' 'option file' --task "$task" --password=secret
+bad 'an option file that is not there' '/nowhere' --task "$task" --defaults-file /nowhere
+ok "$(grep -q secret <<<"$err$out" && echo 1 || echo 0)" 'a password is not repeated'
+
+# refused NAME EXPECTED-TEXT ARGUMENT…: exit 4
+refused() {
+	local name=$1 text=$2
+	shift 2
+	run getwork "$@"
+	is "$status" 4 "$name: exit 4"
+	like "$err" "^getwork: .*$text" "$name: the line says so"
+}
+long=$(printf 'x%.0s' {1..300})
+refused 'an unknown user' 'nobody is unknown' --user nobody --task "$task"
+refused 'an unknown task' 'task 4711 is unknown' --user race-1 --task 4711
+refused 'a name of 300 characters' 'is unknown' --user "$long" --task "$task"
+refused 'quotes' "o'neil\" -- is unknown" --user "o'neil\" --" --task "$task"
+refused 'control characters' 'a\\x1b\[31mb\\nc is unknown' --user $'a\x1b[31mb\nc' --task "$task"
+is "$(wc -l <<<"$err")" 1 'control characters stay within one line'
+bad 'invalid UTF-8' 'not valid UTF-8' --user $'\xff\xfe' --task "$task"
+refused 'more than the task allows' '5 at most' --user race-1 --task "$task" --count 6
+sql "UPDATE task SET enabled = FALSE WHERE task_id = $task"
+refused 'a disabled task' 'disabled' --user race-1 --task "$task"
+sql "UPDATE task SET enabled = TRUE WHERE task_id = $task"
+is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task")" 0 \
+	'nothing was recorded for what was refused'
+
+run getwork --user race-1 --task "$task" --count 5 --json
+is "$status" 0 'loans: exit 0'
+is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led, (.loans | length)]' \
+	<<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" 'JSON: what was asked and given'
+is "$(jq -r 'keys_unsorted | join(" ")' <<<"$out" | grep -Ec \
+	'request_id.*uuid.*user.*task.*asked.*requested.*assigned.*status.*led.*epoch.*waited_ms.*query_ms.*as_of.*loans')" \
+	1 'JSON: the keys'
+is "$(jq -c '.loans[0] | keys' <<<"$out")" '["lease_expires_at","loan_id","token"]' 'JSON: a loan'
+like "$(jq -r .as_of <<<"$out")" '^20[0-9]{2}-[0-9-]+T[0-9:]+\.[0-9]{6}Z$' 'JSON: times are ISO 8601'
+run getwork --user 'zoë "the" o'\''neil' --task "$task" --count 4
+is "$status" 0 'a name with quotes and UTF-8: exit 0'
+like "$out" "Task $task .*Test $task" 'people see the task'"'"'s name'
+like "$out" '4 of 4 loans for zoë "the" o'\''neil' 'people see how many, for whom'
+like "$out" 'you led: query' 'people see whose query it was'
+run getwork --user race-2 --task "$task" --count 5
+is "$status" 0 'fewer than asked: exit 0'
+like "$out" '3 of 5 loans' 'fewer than asked: it says so'
+run getwork --user race-3 --task "$task"
+is "$status" 1 'no work: exit 1'
+like "$out$err" "no work for task $task as of" 'no work: as of when'
+run getwork --user race-3 --task "$task" --json
+is "$status:$(jq -c '[.status, .assigned, .loans]' <<<"$out")" '1:["empty",0,[]]' 'no work in JSON'
+
+# While somebody leads.
+getwork --user race-1 --task "$slow" --json >"$scratch/led" &
+leader=$!
+sleep 0.4
+run getwork --user race-2 --task "$slow" --no-wait --json
+is "$status:$(jq -r .status <<<"$out")" 3:pending '--no-wait: exit 3, pending'
+pending=$(jq -r .request_id <<<"$out")
+run getwork --user race-3 --task "$slow" --no-wait
+is "$status" 3 '--no-wait for people: exit 3'
+like "$out$err" 'checkwork --request [0-9]+' '--no-wait says how to look later'
+run getwork --user race-4 --task "$slow" --timeout 0.2
+is "$status" 3 '--timeout: exit 3'
+like "$err" 'request [0-9]+ is cancelled' '--timeout: the request is cancelled'
+getwork --user race-5 --task "$slow" --poll 1 --json >"$scratch/polled" &
+polling=$!
+getwork --user race-6 --task "$slow" >"$scratch/stopped" 2>&1 &
+stopped=$!
+sleep 0.2
+kill -INT "$stopped" 2>/dev/null
+wait "$stopped"
+is "$?" 130 'Ctrl-C while waiting: exit 130'
+like "$(cat "$scratch/stopped")" 'is cancelled' 'Ctrl-C: it says that the request is cancelled'
+wait "$leader"
+is "$?" 0 'the leader is served'
+wait "$polling"
+is "$?" 0 '--poll: served'
+is "$(jq -r .led "$scratch/polled")" false '--poll: by the other query'
+run checkwork --request "$pending" --json
+is "$(jq -r .status <<<"$out")" served 'who did not wait was served by the leader all the same'
+is "$(sql "SELECT COUNT(*) FROM work_requested
+            WHERE task_id = $slow AND outcome = 'cancelled' AND assigned = 0")" 2 \
+	'the two who gave up got nothing'
+
+# A leading one that is stopped ends its query on the server and leaves nothing behind.
+getwork --user race-1 --task "$slow" >"$scratch/stopped" 2>&1 &
+stopped=$!
+sleep 0.4
+kill -TERM "$stopped"
+wait "$stopped"
+is "$?" 143 'SIGTERM while leading: exit 143'
+sleep 0.2
+is "$(sql "SELECT IS_USED_LOCK(CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', $slow))")" \
+	NULL 'its query has ended on the server'
+run getwork --user race-2 --task "$slow" --json
+is "$status" 0 'and the lock is free'
+
+# The query fails: everybody who waits hears why, once.
+sql "CREATE OR REPLACE VIEW test_candidates_$task AS
+     SELECT loan_id, (SELECT b.line FROM test_loan_$task AS b
+       WHERE b.loan_id <= a.loan_id) AS priority FROM test_loan_$task AS a"
+run getwork --user race-1 --task "$task"
+is "$status" 5 'a view that fails in the middle of the query: exit 5'
+like "$err" "view test_candidates_$task: .*more than 1 row" 'it says which view, and why'
+run getwork --user race-1 --task "$task" --json
+is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '5:["failed",5]' 'the same in JSON'
+sql "UPDATE task SET max_query_s = 1 WHERE task_id = $slow;
+     CREATE OR REPLACE VIEW test_candidates_$slow AS
+       SELECT loan_id, line AS priority FROM test_loan_$slow
+        WHERE SHA2(REPEAT(CONCAT('loan ', loan_id), 40000), 512) <> ''"
+run getwork --user race-1 --task "$slow"
+is "$status" 5 'a query over its time limit: exit 5'
+like "$err" 'longer than the task.s max_query_s, 1 s' 'it names the limit'
+
+run getwork --user race-1 --task "$task" --socket "$scratch/no.sock"
+is "$status" 5 'no server: exit 5'
+like "$err" "^getwork: .*$scratch/no.sock" 'no server: it names the socket'
+run getwork --user race-1 --task "$task" --socket "$scratch/no.sock" --json
+is "$status:$(jq -c '[.exit, (.error | length > 0)]' <<<"$out")" '5:[5,true]' 'an error is an object too'
+run getwork --user race-1 --task "$task" --database mysql
+is "$status" 5 'a database without the schema, or no right to it: exit 5'
+finish

@@ -1,0 +1,106 @@
+# What the tests in shell share: TAP, a task of their own over a small table, reading the tables.
+# Sourced by test/cli/*.t, test/race/*.t and test/bench/run.
+# shellcheck shell=bash
+
+top=${LOCKQ_TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+[ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
+tests=0 failed=0
+
+sql() {
+	"$top/scripts/sandbox" mysql --batch --skip-column-names --execute "$1"
+}
+
+# ok CONDITION-STATUS DESCRIPTION
+ok() {
+	tests=$((tests + 1))
+	if [ "$1" -eq 0 ]; then
+		printf 'ok %d - %s\n' "$tests" "$2"
+	else
+		failed=$((failed + 1))
+		printf 'not ok %d - %s\n' "$tests" "$2"
+	fi
+}
+
+# is GOT EXPECTED DESCRIPTION
+is() {
+	local status=0
+	[ "$1" = "$2" ] || status=1
+	ok "$status" "$3"
+	[ "$status" -eq 0 ] || printf '#   got %s, expected %s\n' "$1" "$2"
+}
+
+# run COMMAND…: leaves its status, standard output and standard error in $status, $out and $err.
+run() {
+	local errors
+	errors=$(mktemp)
+	status=0
+	# shellcheck disable=SC2034 # for the test that called
+	out=$("$@" 2>"$errors") || status=$?
+	# shellcheck disable=SC2034
+	err=$(cat "$errors")
+	rm -f "$errors"
+}
+
+# like TEXT PATTERN DESCRIPTION: an extended regular expression, anywhere in TEXT.
+like() {
+	local found=0
+	grep -Eq -e "$2" <<<"$1" || found=1
+	ok "$found" "$3"
+	[ "$found" -eq 0 ] || printf '#   got: %s\n' "${1//$'\n'/$'\n'#   got: }"
+}
+
+finish() {
+	printf '1..%d\n' "$tests"
+	[ "$failed" -eq 0 ]
+}
+
+# make_task TASK LOANS ROUNDS: loans 1 to LOANS of task TASK in an order of their own; ROUNDS sets
+# what the view's query costs, in real work for each row.
+make_task() {
+	local task=$1 loans=$2 rounds=$3
+	forget_task "$task"
+	sql "CREATE TABLE test_loan_$task (
+	       loan_id BIGINT UNSIGNED PRIMARY KEY, line BIGINT NOT NULL);
+	     SET SESSION cte_max_recursion_depth = 1000000;
+	     INSERT INTO test_loan_$task
+	       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < $loans)
+	       SELECT i, (i * 7919) % 104729 FROM n;
+	     CREATE VIEW test_candidates_$task AS
+	       SELECT loan_id, line AS priority FROM test_loan_$task
+	        WHERE SHA2(REPEAT(CONCAT('loan ', loan_id), $rounds), 512) <> '';
+	     GRANT SELECT ON test_candidates_$task TO lockq_worker;
+	     INSERT INTO task (task_id, name, candidates_view)
+	       VALUES ($task, 'Test $task', 'test_candidates_$task')"
+}
+
+forget_task() {
+	sql "DELETE FROM work_log WHERE task_id = $1;
+	     DELETE FROM work WHERE task_id = $1;
+	     DELETE FROM work_requested WHERE task_id = $1;
+	     DELETE FROM leader_run WHERE task_id = $1;
+	     DELETE FROM task WHERE task_id = $1;
+	     DROP VIEW IF EXISTS test_candidates_$1;
+	     DROP TABLE IF EXISTS test_loan_$1"
+}
+
+# make_users N: race-1 to race-N; forget_users removes them
+make_users() {
+	local i values=
+	for ((i = 1; i <= $1; i++)); do
+		values="$values${values:+,}('race-$i')"
+	done
+	sql "INSERT IGNORE INTO app_user (name) VALUES $values"
+}
+
+forget_users() {
+	sql "DELETE FROM app_user WHERE name LIKE 'race-%' AND user_id NOT IN (
+	       SELECT user_id FROM work UNION SELECT user_id FROM work_requested)"
+}
+
+# Loans of a task that were assigned while an earlier assignment had not ended.
+given_twice() {
+	sql "SELECT COUNT(*) FROM (
+	       SELECT event, LAG(event) OVER (PARTITION BY loan_id ORDER BY log_id) AS before_it
+	         FROM work_log WHERE task_id = $1) AS steps
+	      WHERE event = 'assigned' AND before_it = 'assigned'"
+}
