@@ -19,6 +19,27 @@ extern char **environ;
 
 #define READER "my_print_defaults"
 
+/* What options point to is freed when the process ends, on whichever way. */
+static char *kept[16];
+static size_t n_kept;
+
+static void
+free_kept(void)
+{
+	while (n_kept > 0)
+		free(kept[--n_kept]);
+}
+
+static char *
+keep(char *text)
+{
+	if (n_kept == 0 && atexit(free_kept) != 0)
+		return text;
+	if (n_kept < sizeof(kept) / sizeof(kept[0]))
+		kept[n_kept++] = text;
+	return text;
+}
+
 /* The client library looks for a name without a slash in /etc, not here. */
 static char *
 absolute(const char *path)
@@ -208,7 +229,7 @@ move(const char **to, const char **from)
 {
 	if (*to != NULL)
 		return;
-	*to = *from;
+	*to = keep((char *)(uintptr_t)*from);
 	*from = NULL;
 }
 
@@ -321,7 +342,7 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 		rc = check_file(file, where, error);
 		if (rc != 0)
 			return rc;
-		connection->defaults_file = absolute(file);
+		connection->defaults_file = keep(absolute(file));
 	}
 	connection->defaults_group = group;
 	if (common->group_suffix == NULL && common->login_path == NULL)

@@ -62,16 +62,18 @@ static const struct cli_tool seedloans_tool = {
 	    "--csv FILE [--map FIELD=COLUMN,…] [--strict] [--rejects FILE] [--seed S]\n"
 	    "[--heavy SECONDS] [--users N] [--reset] [--json]\n"
 	    "--heavy SECONDS | --users N | --reset [--json]",
-	.purpose = "Fills the example's tables: people, ten tasks, loans and their documents. Loans that\n"
-	    "are there stay, but for --reset. Stopped half-way, what was added stays and is whole.",
+	.purpose = "Fills the example's tables: people, ten tasks, loans and their documents.\n"
+	    "Loans that are there stay, but for --reset. Stopped half-way, what was added\n"
+	    "stays whole.",
 	.examples = "  seedloans --loans 100000 --heavy 5\n"
 	    "  seedloans --reset --csv sba-loans.csv \\\n"
-	    "    --map loan_id=LoanNr_ChkDgt,applicant=Name,amount=GrAppv,submitted_at=ApprovalDate\n"
+	    "    --map loan_id=LoanNr_ChkDgt,applicant=Name,amount=GrAppv,"
+	    "submitted_at=ApprovalDate\n"
 	    "  seedloans --heavy 0\n",
 	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file\n"
 	    "  2  usage error, or a file or mapping that can't be used: nothing was changed\n"
 	    "  3  somebody leads a task (--reset), or another seedloans is at work: try again\n"
-	    "  4  refused: a bad row with --strict, and nothing was loaded; or no loan for --heavy\n"
+	    "  4  refused: a bad row with --strict, nothing was loaded; no loan for --heavy\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown: the connection was lost at commit; run it again to see\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: what was added stays\n",

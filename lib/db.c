@@ -48,13 +48,15 @@ struct db {
 };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
- * gaps that new ones go into. UTC, so that no time depends on who wrote it. */
+ * gaps that new ones go into. UTC, so that no time depends on who wrote it. MySQL's own collation,
+ * because MariaDB's library brings another, which a view's literals may not mix with. */
 static const char pin_session[] =
 	"SET SESSION autocommit = 1,"
 	" transaction_isolation = 'READ-COMMITTED',"
 	" sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
 	"ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
 	" time_zone = '+00:00',"
+	" collation_connection = 'utf8mb4_0900_ai_ci',"
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
 	" innodb_lock_wait_timeout = 5,"
