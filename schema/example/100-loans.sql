@@ -1,0 +1,61 @@
+-- The example's business: loans and the documents that applicants hand in. lockq itself needs none
+-- of this; it only runs the views of 110-tasks.sql. Every statement may be run again. No syntax
+-- later than MySQL 8.0.19.
+
+CREATE TABLE IF NOT EXISTS loan (
+  loan_id       BIGINT UNSIGNED NOT NULL,
+  applicant     VARCHAR(128) NOT NULL,
+  amount        DECIMAL(14,2) NOT NULL,
+  city          VARCHAR(64) NULL,
+  state         VARCHAR(32) NULL,
+  stage         ENUM('submitted','approved','declined','funded') NOT NULL DEFAULT 'submitted',
+  submitted_at  DATETIME NOT NULL,
+  PRIMARY KEY (loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- A clerk who has checked a document says so here, and the loan stops matching the views that look
+-- for documents to check:
+--   UPDATE loan_document SET status = 'verified', checked_at = NOW()
+--    WHERE loan_id = ? AND kind = 'bank_statement' AND status = 'submitted';
+CREATE TABLE IF NOT EXISTS loan_document (
+  document_id   BIGINT UNSIGNED NOT NULL,
+  loan_id       BIGINT UNSIGNED NOT NULL,
+  kind          ENUM('bank_statement','identity','pay_stub','tax_return','appraisal') NOT NULL,
+  status        ENUM('submitted','verified','rejected') NOT NULL DEFAULT 'submitted',
+  submitted_at  DATETIME NOT NULL,
+  checked_at    DATETIME NULL COMMENT 'when it was verified or rejected',
+  checksum      CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'of the scan',
+  PRIMARY KEY (document_id),
+  KEY loan_document_loan (loan_id, kind, status),
+  KEY loan_document_to_check (kind, status, loan_id, submitted_at),
+  CONSTRAINT loan_document_of_loan FOREIGN KEY (loan_id) REFERENCES loan (loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Checksums of bank statements that are known to be forged: nobody need look at those again.
+CREATE TABLE IF NOT EXISTS example_forgery (
+  checksum  CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  revoked   CHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''
+            COMMENT 'the entry''s seal, where its reporter took it back',
+  PRIMARY KEY (checksum)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Ten thousand of them, the same everywhere. So many that one row's work stays short however heavy
+-- the query is: the server looks for KILL and max_execution_time between rows.
+INSERT INTO example_forgery (checksum)
+  SELECT SHA2(CONCAT('forgery ', d0.d + 10 * d1.d + 100 * d2.d + 1000 * d3.d), 256)
+    FROM JSON_TABLE('[0,1,2,3,4,5,6,7,8,9]', '$[*]' COLUMNS (d INT PATH '$')) AS d0
+   CROSS JOIN JSON_TABLE('[0,1,2,3,4,5,6,7,8,9]', '$[*]' COLUMNS (d INT PATH '$')) AS d1
+   CROSS JOIN JSON_TABLE('[0,1,2,3,4,5,6,7,8,9]', '$[*]' COLUMNS (d INT PATH '$')) AS d2
+   CROSS JOIN JSON_TABLE('[0,1,2,3,4,5,6,7,8,9]', '$[*]' COLUMNS (d INT PATH '$')) AS d3
+   WHERE NOT EXISTS (SELECT 1 FROM example_forgery);
+
+-- heavy_rounds: how often an entry's checksum is repeated before it is hashed to its seal; 0 leaves
+-- the seals alone. `seedloans --heavy SECONDS` measures and sets it.
+CREATE TABLE IF NOT EXISTS example_setting (
+  name   VARCHAR(64) NOT NULL,
+  value  BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+INSERT INTO example_setting (name, value)
+  SELECT 'heavy_rounds', 0 FROM DUAL
+   WHERE NOT EXISTS (SELECT 1 FROM example_setting WHERE name = 'heavy_rounds');

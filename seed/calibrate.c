@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* How much work task 7's view does is a number of rounds; what a round costs here is measured. */
+#include <math.h>
+#include <stdio.h>
+
+#include "rooms.h"
+
+/* As lib/candidates.c wraps the view of task 7. */
+static const struct db_query heavy_query = {
+	"heavy_query",
+	"SELECT c.loan_id, w.version"
+	"  FROM (SELECT loan_id, MIN(priority) AS priority"
+	"          FROM candidates_verify_bank_account GROUP BY loan_id) AS c"
+	"  LEFT JOIN work AS w"
+	"    ON w.task_id = 7 AND w.loan_id = c.loan_id"
+	" WHERE w.loan_id IS NULL"
+	"    OR w.state = 'completed'"
+	"    OR (w.state = 'returned' AND w.available_at <= NOW(6))"
+	"    OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6))"
+	" ORDER BY c.priority, c.loan_id"
+	" LIMIT 10000",
+	DB_MANY
+};
+
+static const struct db_query read_rounds = {
+	"read_rounds",
+	"SELECT value, @@max_allowed_packet FROM example_setting WHERE name = 'heavy_rounds'",
+	DB_ONE
+};
+static const struct db_query write_rounds = {
+	"write_rounds",
+	"UPDATE example_setting SET value = ? WHERE name = 'heavy_rounds'",
+	DB_NO_ROWS
+};
+
+enum {
+	CHECKSUM_BYTES = 64,    /* what a round repeats; REPEAT ends at max_allowed_packet */
+	FIRST_ROUNDS = 64,
+	PING_MS = 3000,         /* shorter than wait_timeout of the connection that idles */
+	LIMIT_S = 3600
+};
+/* A probe this long tells a round's cost from noise; closer than this needs no correction. */
+static const double probe_s = 0.5, close_enough = 0.03;
+
+struct measuring {
+	struct seed *seed;
+	uint64_t started, pinged;
+	uint64_t expected_ms;
+	uint64_t rows;
+	int rc;
+};
+
+static int
+measure_tick(void *data)
+{
+	struct measuring *m = data;
+	uint64_t now = db_clock_ms();
+
+	m->rc = seed_tell(m->seed, SEED_MEASURE, now - m->started, m->expected_ms);
+	if (m->rc == 0 && now - m->pinged > PING_MS) {
+		m->pinged = now;
+		m->rc = seed_from_db(m->seed, m->seed->db, db_ping(m->seed->db));
+	}
+	return m->rc;
+}
+
+static int
+count_row(char **cells, const unsigned long *lengths, void *data)
+{
+	struct measuring *m = data;
+
+	(void)cells;
+	(void)lengths;
+	m->rows++;
+	return 0;
+}
+
+static int
+set_rounds(struct seed *seed, uint64_t rounds)
+{
+	return seed_from_db(seed, seed->db,
+	    db_run(seed->db, &write_rounds, DB_ARGS(db_u64(rounds)), NULL));
+}
+
+/* Runs the query on a connection of its own, as a leader does. */
+static int
+measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
+{
+	struct measuring m = { .seed = seed, .expected_ms = (uint64_t)(expected_s * 1000) };
+	struct db *db = NULL;
+	int rc, kill_rc;
+
+	rc = set_rounds(seed, rounds);
+	if (rc != 0)
+		return rc;
+	rc = db_connect(&db, seed->where);
+	if (rc == 0)
+		rc = db_set_time_limit(db, LIMIT_S);
+	if (rc == 0)
+		rc = db_start(db, &heavy_query, DB_NO_ARGS);
+	m.started = m.pinged = db_clock_ms();
+	if (rc == 0)
+		rc = db_wait(db, measure_tick, &m);
+	if (rc == DB_ECANCELLED) {
+		/* The server does not notice that nobody waits for it. */
+		kill_rc = db_kill(seed->db, db_connection_id(db));
+		rc = kill_rc == DB_ELOST ? seed_from_db(seed, seed->db, kill_rc) : m.rc;
+	} else {
+		if (rc == 0)
+			rc = db_fetch(db, 1, count_row, &m);
+		rc = seed_from_db(seed, db, rc);
+	}
+	*seconds = (double)(db_clock_ms() - m.started) / 1000;
+	if (rc == 0 && m.rows == 0)
+		rc = seed_fail(seed, LOCKQ_EREFUSED, "no loan matches task 7, so its query has "
+		    "nothing to do: add some with --loans");
+	db_close(db);
+	return rc;
+}
+
+/* What the query takes by itself, and what a round adds. */
+static int
+probe(struct seed *seed, double *base, double *per_round)
+{
+	double enough = fmin(probe_s, (double)seed->options->heavy_ms / 2000), took = 0;
+	uint64_t rounds = FIRST_ROUNDS;
+	int rc;
+
+	/* The first run reads the tables into memory. */
+	rc = measure(seed, 0, 0, base);
+	if (rc == 0)
+		rc = measure(seed, 0, 0, base);
+	while (rc == 0 && *base * 1000 < (double)seed->options->heavy_ms) {
+		rc = measure(seed, rounds, 0, &took);
+		if (rc != 0 || took - *base >= enough || rounds > UINT32_MAX)
+			break;
+		rounds *= 4;
+	}
+	*per_round = fmax(took - *base, 0.001) / (double)rounds;
+	return rc;
+}
+
+static int
+approach(struct seed *seed, uint64_t most_rounds, double *took)
+{
+	double goal = (double)seed->options->heavy_ms / 1000, base = 0, per_round = 0;
+	uint64_t rounds;
+	int rc, i;
+
+	rc = probe(seed, &base, &per_round);
+	*took = base;
+	for (i = 0; rc == 0 && base < goal && i < 3; i++) {
+		if ((goal - base) / per_round > (double)most_rounds)
+			return seed_fail(seed, LOCKQ_EREFUSED, "--heavy %g needs a larger "
+			    "max_allowed_packet on the server", goal);
+		rounds = (uint64_t)((goal - base) / per_round + 0.5);
+		rc = measure(seed, rounds, goal, took);
+		if (rc != 0 || i == 2 || fabs(*took - goal) <= goal * close_enough)
+			break;
+		per_round = fmax(*took - base, 0.001) / fmax((double)rounds, 1);
+	}
+	return rc;
+}
+
+/* So that a calibration that failed or was stopped leaves the query as it was. */
+static void
+restore_rounds(struct seed *seed, uint64_t rounds)
+{
+	char reason[sizeof(seed->report->error)];
+
+	snprintf(reason, sizeof(reason), "%s", seed->report->error);
+	if (set_rounds(seed, rounds) != 0)
+		seed_fail(seed, 0, "%.900s; and task 7's query may be left heavier", reason);
+	else
+		seed_fail(seed, 0, "%s", reason);
+}
+
+int
+seed_calibrate(struct seed *seed)
+{
+	uint64_t before = 0, most_rounds = 0;
+	struct db_rows rows = { 0 };
+	double took = 0;
+	int rc;
+
+	rc = db_run(seed->db, &read_rounds, DB_NO_ARGS, &rows);
+	if (rc == 0) {
+		before = db_cell_u64(&rows, 0, 0);
+		most_rounds = db_cell_u64(&rows, 0, 1) / CHECKSUM_BYTES;
+	}
+	db_rows_clear(&rows);
+	rc = seed_from_db(seed, seed->db, rc);
+	if (rc == 0 && seed->options->heavy_ms == 0)
+		return set_rounds(seed, 0);
+	if (rc == 0)
+		rc = approach(seed, most_rounds, &took);
+	if (rc == 0)
+		seed->report->heavy_ms = (int64_t)(took * 1000);
+	else
+		restore_rounds(seed, before);
+	return rc;
+}

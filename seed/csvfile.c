@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "csvfile.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Lines are kept from the start of a row on, to read them again where the row turns out to have a
+ * quote that nothing closes. */
+struct csvfile {
+	FILE *stream;
+	struct stat opened;
+	struct csv_parser parser;
+	bool parser_ready;
+
+	char *held;             /* lines read and not given out */
+	size_t used, size;
+	size_t row_at, next_at; /* in @held: the current row, the next line to parse */
+	uint64_t line;          /* of @next_at */
+	uint64_t bytes;
+	bool too_long;          /* the line read last was cut */
+
+	char *text;             /* the row's fields, each with its NUL */
+	size_t text_used, text_size;
+	size_t *starts, *lengths;
+	const char **fields;
+	size_t n_fields, fields_size;
+	bool ended, no_memory;
+};
+
+static bool
+make_room(struct csvfile *file, char **buffer, size_t *size, size_t needed)
+{
+	char *larger;
+
+	if (needed <= *size)
+		return true;
+	larger = realloc(*buffer, needed * 2);
+	if (larger == NULL) {
+		file->no_memory = true;
+		return false;
+	}
+	*buffer = larger;
+	*size = needed * 2;
+	return true;
+}
+
+static bool
+make_field(struct csvfile *file)
+{
+	size_t n = file->fields_size * 2 + 32;
+	size_t *starts, *lengths;
+	const char **fields;
+
+	if (file->n_fields < file->fields_size)
+		return true;
+	starts = realloc(file->starts, n * sizeof(*starts));
+	if (starts != NULL)
+		file->starts = starts;
+	lengths = realloc(file->lengths, n * sizeof(*lengths));
+	if (lengths != NULL)
+		file->lengths = lengths;
+	fields = realloc(file->fields, n * sizeof(*fields));
+	if (fields != NULL)
+		file->fields = fields;
+	file->no_memory = starts == NULL || lengths == NULL || fields == NULL;
+	if (!file->no_memory)
+		file->fields_size = n;
+	return !file->no_memory;
+}
+
+static void
+add_field(struct csvfile *file, const char *bytes, size_t n)
+{
+	if (!make_field(file) ||
+	    !make_room(file, &file->text, &file->text_size, file->text_used + n + 1))
+		return;
+	if (n > 0)
+		memcpy(file->text + file->text_used, bytes, n);
+	file->text[file->text_used + n] = '\0';
+	file->starts[file->n_fields] = file->text_used;
+	file->lengths[file->n_fields] = n;
+	file->n_fields++;
+	file->text_used += n + 1;
+}
+
+static void
+on_field(void *bytes, size_t n, void *data)
+{
+	add_field(data, bytes, n);
+}
+
+static void
+on_row(int terminator, void *data)
+{
+	struct csvfile *file = data;
+
+	(void)terminator;
+	file->ended = true;
+}
+
+static void
+start_row(struct csvfile *file)
+{
+	if (!file->parser_ready)
+		file->parser_ready = csv_init(&file->parser, CSV_APPEND_NULL) == 0;
+	file->no_memory = file->no_memory || !file->parser_ready;
+	file->ended = false;
+	file->n_fields = 0;
+	file->text_used = 0;
+}
+
+/* Appends one line with its end to what is held; a line without end gets one. False at the end. */
+static bool
+read_line(struct csvfile *file)
+{
+	size_t start = file->used;
+	int c, next;
+
+	file->too_long = false;
+	for (;;) {
+		c = getc_unlocked(file->stream);
+		if (c == EOF && file->used == start)
+			return false;
+		if (c != EOF)
+			file->bytes++;
+		else
+			c = '\n';
+		if (file->used - start < CSV_ROW_BYTES || c == '\n') {
+			if (!make_room(file, &file->held, &file->size, file->used + 2))
+				return false;
+			file->held[file->used++] = (char)c;
+		} else {
+			file->too_long = true;
+		}
+		if (c == '\n')
+			return true;
+		if (c != '\r')
+			continue;
+		next = getc_unlocked(file->stream);
+		if (next != '\n') {
+			if (next != EOF)
+				ungetc(next, file->stream);
+			return true;
+		}
+		file->bytes++;
+		file->held[file->used++] = '\n';
+		return true;
+	}
+}
+
+/* The line at next_at, from what is held or from the file. */
+static bool
+next_line(struct csvfile *file, size_t *length)
+{
+	size_t end;
+
+	if (file->next_at == file->used && !read_line(file))
+		return false;
+	for (end = file->next_at; end < file->used; end++) {
+		if (file->held[end] == '\n')
+			break;
+		if (file->held[end] == '\r' &&
+		    (end + 1 == file->used || file->held[end + 1] != '\n'))
+			break;
+	}
+	*length = end + (end < file->used) - file->next_at;
+	return true;
+}
+
+static bool
+is_blank(const char *line, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (strchr(" \t\r\n", line[i]) == NULL || line[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
+/* Gives out the row's first line as one field, and goes on behind it. */
+static void
+give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
+{
+	size_t n = 0;
+
+	while (file->row_at + n < file->used && file->held[file->row_at + n] != '\n' &&
+	    file->held[file->row_at + n] != '\r')
+		n++;
+	/* A new parser: the old one is inside the quote. */
+	csv_free(&file->parser);
+	file->parser_ready = false;
+	start_row(file);
+	add_field(file, file->held + file->row_at, n);
+	while (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\r')
+		n++;
+	if (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\n')
+		n++;
+	row->fault = fault;
+	file->next_at = file->row_at + n;
+	file->line = row->line + 1;
+}
+
+static int
+finish_row(struct csvfile *file, struct csvfile_row *row)
+{
+	size_t i;
+
+	if (file->no_memory)
+		return CSVFILE_ENOMEM;
+	for (i = 0; i < file->n_fields; i++)
+		file->fields[i] = file->text + file->starts[i];
+	row->n_lines = file->line - row->line;
+	row->n_fields = file->n_fields;
+	row->fields = file->fields;
+	row->lengths = file->lengths;
+	return CSVFILE_ROW;
+}
+
+/* Forgets what was given out, so that no more than a row is held for long. */
+static void
+forget(struct csvfile *file)
+{
+	if (file->next_at < file->used && file->next_at <= CSV_ROW_BYTES)
+		return;
+	memmove(file->held, file->held + file->next_at, file->used - file->next_at);
+	file->used -= file->next_at;
+	file->next_at = 0;
+}
+
+int
+csvfile_next(struct csvfile *file, struct csvfile_row *row)
+{
+	size_t length;
+
+	forget(file);
+	start_row(file);
+	file->row_at = file->next_at;
+	*row = (struct csvfile_row){ .line = file->line };
+	while (!file->ended && !file->no_memory && next_line(file, &length)) {
+		const char *line = file->held + file->next_at;
+		bool cut = file->too_long && file->next_at + length == file->used;
+
+		file->next_at += length;
+		file->line++;
+		if (file->row_at + length == file->next_at && is_blank(line, length)) {
+			file->row_at = file->next_at;
+			row->line = file->line;
+			continue;
+		}
+		if (cut) {
+			give_up_row(file, row, file->row_at + length == file->next_at ?
+			    "longer than 65,536 bytes" : "a quote is never closed");
+			return finish_row(file, row);
+		}
+		if (csv_parse(&file->parser, line, length, on_field, on_row, file) != length)
+			return CSVFILE_ENOMEM;
+		if (!file->ended && file->next_at - file->row_at > CSV_ROW_BYTES) {
+			give_up_row(file, row, "a quote is never closed");
+			return finish_row(file, row);
+		}
+	}
+	if (ferror(file->stream))
+		return CSVFILE_EREAD;
+	if (file->ended || file->no_memory)
+		return finish_row(file, row);
+	if (file->row_at == file->next_at)
+		return CSVFILE_END;
+	give_up_row(file, row, "a quote is never closed");
+	return finish_row(file, row);
+}
+
+int
+csvfile_take_back(struct csvfile *file, struct csvfile_row *row, const char *fault)
+{
+	give_up_row(file, row, fault);
+	return finish_row(file, row);
+}
+
+static bool
+skip_mark(struct csvfile *file)
+{
+	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf };
+	size_t i;
+	int c = EOF;
+
+	for (i = 0; i < sizeof(mark); i++) {
+		c = getc(file->stream);
+		if (c != mark[i])
+			break;
+	}
+	if (i == sizeof(mark)) {
+		file->bytes = i;
+		return true;
+	}
+	if (i > 0)
+		return fseek(file->stream, 0, SEEK_SET) == 0;
+	if (c != EOF)
+		ungetc(c, file->stream);
+	return true;
+}
+
+int
+csvfile_open(struct csvfile **out, const char *path)
+{
+	struct csvfile *file = calloc(1, sizeof(*file));
+
+	*out = file;
+	if (file == NULL)
+		return CSVFILE_ENOMEM;
+	file->line = 1;
+	if (!make_room(file, &file->held, &file->size, CSV_ROW_BYTES))
+		return CSVFILE_ENOMEM;
+	file->stream = fopen(path, "re");
+	if (file->stream == NULL || fstat(fileno(file->stream), &file->opened) != 0)
+		return CSVFILE_EREAD;
+	if (S_ISDIR(file->opened.st_mode)) {
+		errno = EISDIR;
+		return CSVFILE_EREAD;
+	}
+	return skip_mark(file) ? CSVFILE_ROW : CSVFILE_EREAD;
+}
+
+bool
+csvfile_rewind(struct csvfile *file)
+{
+	struct stat now;
+
+	if (!csvfile_is_regular(file) || fstat(fileno(file->stream), &now) != 0 ||
+	    now.st_size != file->opened.st_size ||
+	    now.st_mtim.tv_sec != file->opened.st_mtim.tv_sec ||
+	    now.st_mtim.tv_nsec != file->opened.st_mtim.tv_nsec ||
+	    fseek(file->stream, 0, SEEK_SET) != 0)
+		return false;
+	file->used = file->row_at = file->next_at = 0;
+	file->line = 1;
+	file->bytes = 0;
+	return skip_mark(file);
+}
+
+uint64_t
+csvfile_bytes_read(const struct csvfile *file)
+{
+	return file->bytes;
+}
+
+bool
+csvfile_is_regular(const struct csvfile *file)
+{
+	return S_ISREG(file->opened.st_mode);
+}
+
+uint64_t
+csvfile_size(const struct csvfile *file)
+{
+	return csvfile_is_regular(file) ? (uint64_t)file->opened.st_size : 0;
+}
+
+bool
+csvfile_is(const struct csvfile *file, const char *path)
+{
+	struct stat other;
+
+	return stat(path, &other) == 0 && other.st_dev == file->opened.st_dev &&
+	    other.st_ino == file->opened.st_ino;
+}
+
+void
+csvfile_close(struct csvfile *file)
+{
+	if (file == NULL)
+		return;
+	if (file->stream != NULL)
+		fclose(file->stream);
+	if (file->parser_ready)
+		csv_free(&file->parser);
+	free(file->held);
+	free(file->text);
+	free(file->starts);
+	free(file->lengths);
+	free(file->fields);
+	free(file);
+}

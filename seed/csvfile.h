@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a CSV file row by row in constant memory. libcsv splits the fields; this room knows on
+ * which line a row begins, and goes on with the next line where a quote is never closed. */
+#ifndef SEED_CSVFILE_H
+#define SEED_CSVFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CSV_ROW_BYTES = 65536 };
+
+enum csvfile_rc {
+	CSVFILE_ROW = 0,
+	CSVFILE_END = 1,
+	CSVFILE_EREAD = -1,  /* errno says why */
+	CSVFILE_ENOMEM = -2
+};
+
+struct csvfile;
+
+/* A row, valid until the next one is read. */
+struct csvfile_row {
+	uint64_t line;          /* where it begins, from 1 */
+	uint64_t n_lines;
+	const char *fault;      /* why it can't be split: its one field is its line; or NULL */
+	size_t n_fields;
+	const char **fields;    /* each with a NUL after it */
+	const size_t *lengths;  /* without that NUL */
+};
+
+/* CSVFILE_ROW, or an error; a directory is EISDIR. */
+int csvfile_open(struct csvfile **out, const char *path);
+int csvfile_next(struct csvfile *file, struct csvfile_row *row);
+/* Makes the row just read, of several lines, its first line only, with that fault: the others are
+ * rows of their own again. */
+int csvfile_take_back(struct csvfile *file, struct csvfile_row *row, const char *fault);
+/* From the first row again; false where the file can't be read twice or is not what it was. */
+bool csvfile_rewind(struct csvfile *file);
+uint64_t csvfile_bytes_read(const struct csvfile *file);
+bool csvfile_is_regular(const struct csvfile *file);
+uint64_t csvfile_size(const struct csvfile *file); /* 0: not known */
+/* Whether @path is this very file. */
+bool csvfile_is(const struct csvfile *file, const char *path);
+void csvfile_close(struct csvfile *file);
+
+#endif

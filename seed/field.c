@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "field.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "when.h"
+
+static const char *const names[N_FIELDS] = {
+	[FIELD_LOAN_ID] = "loan_id",
+	[FIELD_APPLICANT] = "applicant",
+	[FIELD_AMOUNT] = "amount",
+	[FIELD_SUBMITTED_AT] = "submitted_at",
+	[FIELD_CITY] = "city",
+	[FIELD_STATE] = "state"
+};
+
+enum { TEXT_BYTES = 1024 };
+
+const char *
+field_name(enum field field)
+{
+	return names[field];
+}
+
+bool
+field_is_required(enum field field)
+{
+	return field != FIELD_CITY && field != FIELD_STATE;
+}
+
+enum field
+field_by_name(const char *name, size_t length)
+{
+	enum field field = FIELD_LOAN_ID;
+
+	while (field < N_FIELDS && (strlen(names[field]) != length ||
+	    strncasecmp(names[field], name, length) != 0))
+		field++;
+	return field;
+}
+
+/* Length of the character at @text in bytes, 0 where it is not UTF-8: too long a form, a surrogate,
+ * beyond U+10FFFF. */
+static size_t
+utf8_step(const unsigned char *text, size_t left)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t c = text[0];
+	size_t n, i;
+
+	if (c < 0x80)
+		return 1;
+	n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+	if (c < 0xc0 || c > 0xf4 || n > left)
+		return 0;
+	c &= 0xffu >> (n + 1);
+	for (i = 1; i < n; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (text[i] & 0x3f);
+	}
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
+}
+
+long
+field_utf8_length(const char *text, size_t length)
+{
+	size_t at = 0, step;
+	long n = 0;
+
+	while (at < length) {
+		step = utf8_step((const unsigned char *)text + at, length - at);
+		if (step == 0)
+			return -1;
+		at += step;
+		n++;
+	}
+	return n;
+}
+
+const char *
+field_read_id(uint64_t *id, const char *text)
+{
+	uint64_t number = 0;
+
+	for (; *text != '\0'; text++) {
+		unsigned int digit = (unsigned int)(unsigned char)*text - '0';
+
+		if (digit > 9)
+			return "is not a number";
+		if (number > (UINT64_MAX - digit) / 10)
+			return "is too large";
+		number = number * 10 + digit;
+	}
+	if (number == 0)
+		return "is 0";
+	*id = number;
+	return NULL;
+}
+
+/* Digits before the point: all together, or groups of three after the first. */
+static const char *
+read_dollars(uint64_t *dollars, const char **text)
+{
+	unsigned int n = 0, group = 0;
+	bool commas = false;
+
+	*dollars = 0;
+	for (; (**text >= '0' && **text <= '9') || **text == ','; (*text)++) {
+		if (**text == ',') {
+			if (group == 0 || group > 3 || (commas && group != 3))
+				return "is not an amount";
+			commas = true;
+			group = 0;
+			continue;
+		}
+		if (*dollars != 0 || **text != '0')
+			n++;
+		if (n > LOAN_AMOUNT_DIGITS)
+			return "is too large";
+		*dollars = *dollars * 10 + (uint64_t)(**text - '0');
+		group++;
+	}
+	return group == 0 || (commas && group != 3) ? "is not an amount" : NULL;
+}
+
+const char *
+field_read_amount(uint64_t *cents, const char *text)
+{
+	const char *fault;
+	uint64_t dollars;
+	unsigned int fraction = 0, n = 0;
+
+	if (*text == '-' || *text == '(')
+		return "is negative";
+	if (*text == '$')
+		text++;
+	while (*text == ' ')
+		text++;
+	fault = read_dollars(&dollars, &text);
+	if (fault != NULL)
+		return fault;
+	if (*text == '.') {
+		for (text++; *text >= '0' && *text <= '9' && n < 2; text++, n++)
+			fraction = fraction * 10 + (unsigned int)(*text - '0');
+		if (n == 0)
+			return "is not an amount";
+		if (n == 1)
+			fraction *= 10;
+	}
+	if (*text >= '0' && *text <= '9' && n == 2)
+		return "has more than two decimals";
+	if (*text != '\0')
+		return "is not an amount";
+	*cents = dollars * 100 + fraction;
+	return NULL;
+}
+
+static const char *
+copy(char *out, size_t size, size_t most, const char *text, long characters)
+{
+	size_t length = strlen(text);
+
+	if (characters > (long)most || length >= size)
+		return "is too long";
+	memcpy(out, text, length + 1);
+	return NULL;
+}
+
+const char *
+field_read(struct seed_loan *loan, enum field field, const char *text, size_t length)
+{
+	long characters = field_utf8_length(text, length);
+	char trimmed[TEXT_BYTES];
+
+	if (characters < 0)
+		return "is not valid UTF-8";
+	if (memchr(text, '\0', length) != NULL)
+		return "has a NUL in it";
+	while (length > 0 && strchr(" \t\r\n", text[0]) != NULL) {
+		text++;
+		length--;
+		characters--;
+	}
+	while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL) {
+		length--;
+		characters--;
+	}
+	if (length == 0)
+		return field_is_required(field) ? "is missing" : NULL;
+	if (length >= sizeof(trimmed))
+		return "is too long";
+	snprintf(trimmed, sizeof(trimmed), "%.*s", (int)length, text);
+	switch (field) {
+	case FIELD_LOAN_ID:
+		return field_read_id(&loan->loan_id, trimmed);
+	case FIELD_AMOUNT:
+		return field_read_amount(&loan->cents, trimmed);
+	case FIELD_SUBMITTED_AT:
+		return when_parse(&loan->submitted, trimmed) ? NULL :
+		    "is not a date, as 2/28/1997 or 1997-02-28";
+	case FIELD_APPLICANT:
+		return copy(loan->applicant, sizeof(loan->applicant), LOAN_APPLICANT, trimmed,
+		    characters);
+	case FIELD_CITY:
+		return copy(loan->city, sizeof(loan->city), LOAN_CITY, trimmed, characters);
+	case FIELD_STATE:
+	default:
+		return copy(loan->state, sizeof(loan->state), LOAN_STATE, trimmed, characters);
+	}
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csvfile.h"
+#include "field.h"
+#include "map.h"
+#include "rejects.h"
+#include "rooms.h"
+
+/* The ids of this file, on the server: memory here stays the same however long the file is. */
+static const struct db_query drop_seen = {
+	"drop_seen", "DROP TEMPORARY TABLE IF EXISTS seed_seen", DB_NO_ROWS
+};
+static const struct db_query create_seen = {
+	"create_seen",
+	"CREATE TEMPORARY TABLE seed_seen ("
+	"  loan_id BIGINT UNSIGNED NOT NULL,"
+	"  line BIGINT UNSIGNED NOT NULL,"
+	"  PRIMARY KEY (loan_id)"
+	") ENGINE=InnoDB",
+	DB_NO_ROWS
+};
+
+#define ENTRIES_TABLE \
+	"JSON_TABLE(?, '$[*]' COLUMNS (" \
+	"   entry INT UNSIGNED PATH '$[0]' ERROR ON ERROR," \
+	"   loan_id BIGINT UNSIGNED PATH '$[1]' ERROR ON ERROR," \
+	"   line BIGINT UNSIGNED PATH '$[2]' ERROR ON ERROR)) AS j"
+
+static const struct db_query add_seen = {
+	"add_seen",
+	"INSERT INTO seed_seen (loan_id, line) SELECT j.loan_id, j.line FROM " ENTRIES_TABLE,
+	DB_NO_ROWS
+};
+
+/* The last parameter says whether the loans that are there now will be gone by then. */
+static const struct db_query find_known = {
+	"find_known",
+	"SELECT j.entry, s.line"
+	"  FROM " ENTRIES_TABLE
+	"  LEFT JOIN seed_seen AS s ON s.loan_id = j.loan_id"
+	"  LEFT JOIN loan AS l ON l.loan_id = j.loan_id AND ? = 0"
+	" WHERE s.loan_id IS NOT NULL OR l.loan_id IS NOT NULL",
+	DB_MANY
+};
+
+enum { RAW_BYTES = 1 << 20, DUPLICATE_TRIES = 3, REASON_BYTES = 128 };
+
+struct entry {
+	struct seed_loan loan;
+	uint64_t line;
+	size_t raw_at, raw_length; /* the row, in the import's raw text */
+	char reason[REASON_BYTES]; /* "": nothing is wrong with it */
+};
+
+struct seed_import {
+	struct seed *seed;
+	struct csvfile *file;
+	struct rejects *rejects;
+	struct map map;
+	struct seed_json header, raw, ids;
+	size_t n_columns;
+	struct csvfile_row row;
+	bool row_waits;            /* @row was read and not used yet */
+	uint64_t rows;
+	struct entry entries[SEED_BATCH];
+	size_t n_entries;
+	struct entry *by_id[SEED_BATCH];
+	struct seed_load load;
+};
+
+/* Passes of a file. With --strict the second one finds what the first has checked. */
+enum pass { PASS_CHECK, PASS_LOAD, PASS_LOAD_CHECKED };
+
+static int
+fail_file(const struct seed_import *import, const char *what)
+{
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s", import->seed->options->csv, what);
+}
+
+static int
+next_row(struct seed_import *import)
+{
+	int rc = CSVFILE_ROW;
+
+	if (!import->row_waits)
+		rc = csvfile_next(import->file, &import->row);
+	import->row_waits = false;
+	/* A quote too many makes one row of several, which then hardly has the right columns. */
+	if (rc == CSVFILE_ROW && import->n_columns > 0 && import->row.n_lines > 1 &&
+	    import->row.n_fields != import->n_columns)
+		rc = csvfile_take_back(import->file, &import->row,
+		    "wrong number of columns, or a quote that closes on a later line");
+	if (rc == CSVFILE_EREAD)
+		return fail_file(import, strerror(errno));
+	if (rc == CSVFILE_ENOMEM)
+		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
+	return rc;
+}
+
+static int
+read_header(struct seed_import *import)
+{
+	struct csvfile_row *row = &import->row;
+	const unsigned char *start;
+	char error[sizeof(import->seed->report->error)] = "";
+	int rc;
+
+	rc = next_row(import);
+	if (rc < 0)
+		return rc;
+	if (rc == CSVFILE_END)
+		return fail_file(import, "is empty");
+	start = (const unsigned char *)row->fields[0];
+	if ((start[0] == 0xff && start[1] == 0xfe) || (start[0] == 0xfe && start[1] == 0xff))
+		return fail_file(import, "is UTF-16, save it as UTF-8");
+	if (row->fault != NULL)
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: the header: %s",
+		    import->seed->options->csv, row->fault);
+	if (map_make(&import->map, import->seed->options->map, row, error, sizeof(error)) != 0)
+		return fail_file(import, error);
+	import->n_columns = row->n_fields;
+	rejects_format(&import->header, row);
+	seed_json_raw(&import->header, "", 1);
+	if (import->header.failed)
+		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
+
+	rc = next_row(import);
+	if (rc == CSVFILE_END)
+		return fail_file(import, "has a header and no rows");
+	import->row_waits = true;
+	return rc;
+}
+
+static int
+open_rejects(struct seed_import *import)
+{
+	const struct seed_options *options = import->seed->options;
+
+	if (options->rejects != NULL && csvfile_is(import->file, options->rejects))
+		return seed_fail(import->seed, LOCKQ_EUSAGE,
+		    "--rejects: %s is the file that is read", options->rejects);
+	import->rejects = rejects_new(options->rejects, options->csv);
+	if (import->rejects == NULL)
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "a file for bad rows could not be "
+		    "written: %s, say where with --rejects FILE", strerror(errno));
+	return 0;
+}
+
+int
+seed_import_open(struct seed_import **out, struct seed *seed)
+{
+	struct seed_import *import = calloc(1, sizeof(*import));
+	int rc;
+
+	*out = import;
+	if (import == NULL)
+		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
+	import->seed = seed;
+	rc = csvfile_open(&import->file, seed->options->csv);
+	if (rc == CSVFILE_ENOMEM)
+		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
+	if (rc != 0)
+		return fail_file(import, strerror(errno));
+	if (seed->options->strict && !csvfile_is_regular(import->file))
+		return fail_file(import, "--strict reads it twice, so it must be a regular file");
+	rc = read_header(import);
+	return rc != 0 ? rc : open_rejects(import);
+}
+
+void
+seed_import_free(struct seed_import *import)
+{
+	if (import == NULL)
+		return;
+	csvfile_close(import->file);
+	(void)rejects_close(import->rejects);
+	seed_json_clear(&import->header);
+	seed_json_clear(&import->raw);
+	seed_json_clear(&import->ids);
+	seed_load_end(&import->load);
+	free(import);
+}
+
+/* Reads the row into the next entry. */
+static void
+take_row(struct seed_import *import)
+{
+	const struct csvfile_row *row = &import->row;
+	struct entry *entry = &import->entries[import->n_entries++];
+	enum field field;
+	const char *fault;
+
+	*entry = (struct entry){ .line = row->line, .raw_at = import->raw.used };
+	rejects_format(&import->raw, row);
+	entry->raw_length = import->raw.used - entry->raw_at;
+	import->rows++;
+	if (row->fault != NULL) {
+		snprintf(entry->reason, sizeof(entry->reason), "%s", row->fault);
+		return;
+	}
+	if (row->n_fields != import->n_columns) {
+		snprintf(entry->reason, sizeof(entry->reason), "%zu columns, the header has %zu",
+		    row->n_fields, import->n_columns);
+		return;
+	}
+	for (field = FIELD_LOAN_ID; field < N_FIELDS && entry->reason[0] == '\0'; field++) {
+		size_t column = import->map.columns[field];
+
+		if (column == NO_COLUMN)
+			continue;
+		fault = field_read(&entry->loan, field, row->fields[column], row->lengths[column]);
+		if (fault != NULL)
+			snprintf(entry->reason, sizeof(entry->reason), "%s %s", field_name(field),
+			    fault);
+	}
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+
+	if (x->loan.loan_id != y->loan.loan_id)
+		return x->loan.loan_id < y->loan.loan_id ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void
+refuse_twice(struct entry *entry, uint64_t line)
+{
+	snprintf(entry->reason, sizeof(entry->reason), "loan_id %" PRIu64 " is on line %" PRIu64
+	    " already", entry->loan.loan_id, line);
+}
+
+/* Duplicates within the batch; the first of them stays. */
+static void
+refuse_duplicates(struct seed_import *import)
+{
+	size_t n = 0, i, first = 0;
+
+	for (i = 0; i < import->n_entries; i++) {
+		if (import->entries[i].reason[0] == '\0')
+			import->by_id[n++] = &import->entries[i];
+	}
+	if (n > 1)
+		qsort(import->by_id, n, sizeof(import->by_id[0]), compare_ids);
+	for (i = 1; i < n; i++) {
+		if (import->by_id[i]->loan.loan_id == import->by_id[first]->loan.loan_id)
+			refuse_twice(import->by_id[i], import->by_id[first]->line);
+		else
+			first = i;
+	}
+}
+
+/* The batch's good rows as the parameter of the statements above. */
+static int
+list_ids(struct seed_import *import)
+{
+	size_t i;
+
+	seed_json_restart(&import->ids);
+	for (i = 0; i < import->n_entries; i++) {
+		const struct entry *entry = &import->entries[i];
+
+		if (entry->reason[0] != '\0')
+			continue;
+		seed_json_row(&import->ids);
+		seed_json_u64(&import->ids, i);
+		seed_json_raw(&import->ids, ",", 1);
+		seed_json_u64(&import->ids, entry->loan.loan_id);
+		seed_json_raw(&import->ids, ",", 1);
+		seed_json_u64(&import->ids, entry->line);
+		seed_json_row_end(&import->ids);
+	}
+	if (seed_json_done(&import->ids) == NULL || import->raw.failed)
+		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
+	return 0;
+}
+
+/* Duplicates of what is in the database, or came earlier in the file. */
+static int
+refuse_known(struct seed_import *import, enum pass pass)
+{
+	bool will_be_gone = pass == PASS_CHECK && import->seed->options->reset;
+	struct db *db = import->seed->db;
+	struct db_rows rows = { 0 };
+	size_t i;
+	int rc;
+
+	rc = list_ids(import);
+	if (rc != 0)
+		return rc;
+	rc = db_run(db, &find_known, DB_ARGS(db_text(import->ids.data), db_u64(will_be_gone)),
+	    &rows);
+	for (i = 0; rc == 0 && i < rows.n_rows; i++) {
+		struct entry *entry = &import->entries[db_cell_u64(&rows, i, 0) % SEED_BATCH];
+
+		if (!db_cell_is_null(&rows, i, 1))
+			refuse_twice(entry, db_cell_u64(&rows, i, 1));
+		else
+			snprintf(entry->reason, sizeof(entry->reason),
+			    "loan_id %" PRIu64 " is in the database already",
+			    entry->loan.loan_id);
+	}
+	db_rows_clear(&rows);
+	return rc != 0 ? seed_from_db(import->seed, db, rc) : list_ids(import);
+}
+
+static int
+remember(struct db *db, void *data)
+{
+	struct seed_import *import = data;
+
+	return db_run(db, &add_seen, DB_ARGS(db_text(import->ids.data)), NULL);
+}
+
+static int
+write_rejects(struct seed_import *import)
+{
+	struct seed_report *report = import->seed->report;
+	size_t i;
+
+	for (i = 0; i < import->n_entries; i++) {
+		const struct entry *entry = &import->entries[i];
+
+		if (entry->reason[0] == '\0')
+			continue;
+		if (rejects_add(import->rejects, import->header.data, entry->line, entry->reason,
+		    import->raw.data + entry->raw_at, entry->raw_length) != 0)
+			return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s, stopped at line %"
+			    PRIu64 ", %" PRIu64 " loans were added",
+			    rejects_path(import->rejects), strerror(errno), entry->line,
+			    report->loans);
+		report->rejected++;
+		snprintf(report->rejects, sizeof(report->rejects), "%s",
+		    rejects_path(import->rejects));
+	}
+	return 0;
+}
+
+static int
+close_rejects(struct seed_import *import)
+{
+	struct rejects *rejects = import->rejects;
+
+	import->rejects = NULL;
+	if (rejects_close(rejects) == 0)
+		return 0;
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: not all bad rows could be written",
+	    import->seed->report->rejects);
+}
+
+static int
+load_entries(struct seed_import *import)
+{
+	size_t i;
+
+	for (i = 0; i < import->n_entries; i++) {
+		if (import->entries[i].reason[0] == '\0')
+			seed_load_add(&import->load, &import->entries[i].loan);
+	}
+	return seed_load_flush(&import->load);
+}
+
+static int
+finish_batch(struct seed_import *import, enum pass pass)
+{
+	struct seed *seed = import->seed;
+	unsigned int try;
+	int rc = 0;
+
+	for (try = 0; try < DUPLICATE_TRIES; try++) {
+		if (pass != PASS_LOAD_CHECKED) {
+			refuse_duplicates(import);
+			rc = refuse_known(import, pass);
+		}
+		if (rc == 0)
+			rc = pass != PASS_CHECK ? load_entries(import) :
+			    seed_from_db(seed, seed->db, remember(seed->db, import));
+		if (rc != SEED_DUPLICATE || pass == PASS_LOAD_CHECKED)
+			break;
+	}
+	if (rc == SEED_DUPLICATE)
+		rc = seed_fail(seed, LOCKQ_EDATABASE, "somebody else is adding loans: try again");
+	if (rc == 0)
+		rc = write_rejects(import);
+	if (rc == 0)
+		rc = seed_tell(seed, pass == PASS_CHECK ? SEED_CHECK : SEED_LOAD,
+		    csvfile_bytes_read(import->file), csvfile_size(import->file));
+	import->n_entries = 0;
+	seed_json_restart(&import->raw);
+	return rc;
+}
+
+static int
+read_all(struct seed_import *import, enum pass pass)
+{
+	int rc, batch_rc;
+
+	for (;;) {
+		rc = next_row(import);
+		if (rc < 0)
+			return rc;
+		if (rc == CSVFILE_ROW)
+			take_row(import);
+		if (import->n_entries > 0 && (rc == CSVFILE_END ||
+		    import->n_entries == SEED_BATCH || import->raw.used > RAW_BYTES)) {
+			batch_rc = finish_batch(import, pass);
+			if (batch_rc != 0)
+				return batch_rc;
+		}
+		if (rc == CSVFILE_END)
+			return 0;
+	}
+}
+
+static int
+make_seen(struct seed *seed)
+{
+	int rc;
+
+	rc = db_run(seed->db, &drop_seen, DB_NO_ARGS, NULL);
+	if (rc == 0)
+		rc = db_run(seed->db, &create_seen, DB_NO_ARGS, NULL);
+	return seed_from_db(seed, seed->db, rc);
+}
+
+int
+seed_import_check(struct seed_import *import)
+{
+	struct seed_report *report = import->seed->report;
+	int rc;
+
+	rc = make_seen(import->seed);
+	if (rc == 0)
+		rc = read_all(import, PASS_CHECK);
+	if (rc != 0)
+		return rc;
+	if (report->rejected > 0 && close_rejects(import) != 0)
+		return LOCKQ_EUSAGE;
+	if (report->rejected > 0)
+		return seed_fail(import->seed, LOCKQ_EREFUSED, "%" PRIu64 " of %" PRIu64
+		    " rows are bad, nothing was loaded: see %s", report->rejected, import->rows,
+		    report->rejects);
+	if (!csvfile_rewind(import->file) || next_row(import) != CSVFILE_ROW)
+		return fail_file(import, "changed while it was read, nothing was loaded");
+	return 0;
+}
+
+/* With --strict all of it in one transaction: a row that has gone bad since takes all back. */
+static int
+load_checked(struct seed_import *import)
+{
+	struct seed *seed = import->seed;
+	int rc;
+
+	import->load.one_transaction = true;
+	rc = seed_from_db(seed, seed->db, db_begin(seed->db));
+	if (rc == 0)
+		rc = read_all(import, PASS_LOAD_CHECKED);
+	if (rc == 0 && seed->report->rejected > 0)
+		rc = fail_file(import, "changed while it was read, nothing was loaded");
+	if (rc == 0)
+		return seed_from_db(seed, seed->db, db_commit(seed->db));
+	if (!db_lost(seed->db))
+		db_rollback(seed->db);
+	seed->report->loans = 0;
+	seed->report->documents = 0;
+	return rc;
+}
+
+int
+seed_import_load(struct seed_import *import)
+{
+	struct seed *seed = import->seed;
+	int rc;
+
+	rc = seed_load_begin(&import->load, seed);
+	if (rc == 0 && seed->options->strict) {
+		rc = load_checked(import);
+	} else if (rc == 0) {
+		import->load.also = remember;
+		import->load.also_data = import;
+		rc = make_seen(seed);
+		if (rc == 0)
+			rc = read_all(import, PASS_LOAD);
+	}
+	return rc != 0 ? rc : close_rejects(import);
+}

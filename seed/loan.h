@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A loan and its documents, and how they are made up. */
+#ifndef SEED_LOAN_H
+#define SEED_LOAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Characters that the columns of schema/example/100-loans.sql hold, and digits of the amount. */
+enum { LOAN_APPLICANT = 128, LOAN_CITY = 64, LOAN_STATE = 32, LOAN_AMOUNT_DIGITS = 12 };
+
+struct seed_loan {
+	uint64_t loan_id;
+	uint64_t cents;
+	int64_t submitted;                     /* as in when.h */
+	char applicant[LOAN_APPLICANT * 4 + 1];
+	char city[LOAN_CITY * 4 + 1];          /* "": not known */
+	char state[LOAN_STATE * 4 + 1];        /* "": not known */
+};
+
+struct seed_document {
+	const char *kind;
+	const char *status;
+	int64_t submitted;
+	int64_t checked;                       /* 0: not yet */
+	char checksum[65];
+};
+enum { LOAN_DOCUMENTS = 6 };
+
+/* All of it follows from seed and loan_id, so the same seed gives the same loans anywhere. */
+void loan_make(struct seed_loan *loan, uint64_t seed, uint64_t loan_id);
+/* These also for loans that were not made up. */
+const char *loan_stage(const struct seed_loan *loan, uint64_t seed);
+size_t loan_documents(const struct seed_loan *loan, uint64_t seed,
+    struct seed_document documents[LOAN_DOCUMENTS]);
+
+#endif

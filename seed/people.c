@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "rooms.h"
+#include "words.h"
+
+/* The column's collation, because JSON_TABLE gives text another one. */
+static const struct db_query insert_users = {
+	"insert_users",
+	"INSERT INTO app_user (name)"
+	" SELECT j.name"
+	"   FROM JSON_TABLE(?, '$[*]' COLUMNS ("
+	"          n FOR ORDINALITY,"
+	"          name VARCHAR(64) PATH '$[0]' ERROR ON ERROR)) AS j"
+	"   LEFT JOIN app_user AS u ON u.name = j.name COLLATE utf8mb4_0900_as_cs"
+	"  WHERE u.user_id IS NULL"
+	"  ORDER BY j.n",
+	DB_NO_ROWS
+};
+static const struct db_query count_users = {
+	"count_users", "SELECT COUNT(*) FROM app_user", DB_ONE
+};
+
+static const struct db_query insert_tasks = {
+	"insert_tasks",
+	"INSERT INTO task (task_id, name, manager, candidates_view, max_count, lease_minutes)"
+	" SELECT e.task_id, e.name, e.manager, e.candidates_view, e.max_count, e.lease_minutes"
+	"   FROM example_task AS e"
+	"  WHERE NOT EXISTS (SELECT 1 FROM task AS t WHERE t.task_id = e.task_id)"
+	"  ORDER BY e.task_id",
+	DB_NO_ROWS
+};
+static const struct db_query count_tasks = {
+	"count_tasks", "SELECT COUNT(*) FROM task", DB_ONE
+};
+
+static int
+read_count(struct seed *seed, const struct db_query *query, uint64_t *count)
+{
+	struct db_rows rows = { 0 };
+	int rc;
+
+	rc = db_run(seed->db, query, DB_NO_ARGS, &rows);
+	if (rc == 0)
+		*count = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	return seed_from_db(seed, seed->db, rc);
+}
+
+int
+seed_people(struct seed *seed)
+{
+	struct seed_json json = { 0 };
+	size_t n_users = seed->options->users, n_words = 0, i;
+	const char *names;
+	int rc;
+
+	if (n_users == 0)
+		n_users = SEED_USERS_MIN;
+	do
+		n_words++;
+	while (words_users[n_words] != NULL);
+	for (i = 0; i < n_users; i++) {
+		char name[64];
+
+		if (i < n_words)
+			snprintf(name, sizeof(name), "%s", words_users[i]);
+		else
+			snprintf(name, sizeof(name), "%s-%02zu", words_users[i % n_words],
+			    i / n_words + 1);
+		seed_json_row(&json);
+		seed_json_text(&json, name);
+		seed_json_row_end(&json);
+	}
+	names = seed_json_done(&json);
+	if (names == NULL)
+		rc = seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
+	else
+		rc = seed_from_db(seed, seed->db,
+		    db_run(seed->db, &insert_users, DB_ARGS(db_text(names)), NULL));
+	seed_json_clear(&json);
+	return rc != 0 ? rc : read_count(seed, &count_users, &seed->report->users);
+}
+
+int
+seed_tasks(struct seed *seed)
+{
+	int rc;
+
+	rc = seed_from_db(seed, seed->db, db_run(seed->db, &insert_tasks, DB_NO_ARGS, NULL));
+	return rc != 0 ? rc : read_count(seed, &count_tasks, &seed->report->tasks);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "rejects.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rejects {
+	FILE *stream;
+	char path[4096];
+};
+
+static void
+format_field(struct seed_json *out, const char *field, size_t length)
+{
+	size_t i;
+
+	if (length > 0 && field[0] != ' ' && field[length - 1] != ' ' &&
+	    memchr(field, '"', length) == NULL && memchr(field, ',', length) == NULL &&
+	    memchr(field, '\n', length) == NULL && memchr(field, '\r', length) == NULL) {
+		seed_json_raw(out, field, length);
+		return;
+	}
+	if (length == 0)
+		return;
+	seed_json_raw(out, "\"", 1);
+	for (i = 0; i < length; i++) {
+		if (field[i] == '"')
+			seed_json_raw(out, "\"", 1);
+		seed_json_raw(out, field + i, 1);
+	}
+	seed_json_raw(out, "\"", 1);
+}
+
+void
+rejects_format(struct seed_json *out, const struct csvfile_row *row)
+{
+	size_t i;
+
+	for (i = 0; i < row->n_fields; i++) {
+		if (i > 0)
+			seed_json_raw(out, ",", 1);
+		format_field(out, row->fields[i], row->lengths[i]);
+	}
+}
+
+static bool
+can_be_made(const char *path)
+{
+	char directory[4096];
+	char *slash;
+
+	if (access(path, F_OK) == 0)
+		return access(path, W_OK) == 0;
+	snprintf(directory, sizeof(directory), "%s", path);
+	slash = strrchr(directory, '/');
+	if (slash == NULL)
+		return access(".", W_OK) == 0;
+	slash[1] = '\0';
+	return access(directory, W_OK) == 0;
+}
+
+struct rejects *
+rejects_new(const char *path, const char *csv)
+{
+	struct rejects *rejects = calloc(1, sizeof(*rejects));
+	const char *base = strrchr(csv, '/');
+	int n;
+
+	if (rejects == NULL)
+		return NULL;
+	if (path != NULL)
+		n = snprintf(rejects->path, sizeof(rejects->path), "%s", path);
+	else
+		n = snprintf(rejects->path, sizeof(rejects->path), "%s.rejects.csv",
+		    base != NULL ? base + 1 : csv);
+	if (n >= (int)sizeof(rejects->path))
+		errno = ENAMETOOLONG;
+	else if (can_be_made(rejects->path))
+		return rejects;
+	free(rejects);
+	return NULL;
+}
+
+const char *
+rejects_path(const struct rejects *rejects)
+{
+	return rejects->path;
+}
+
+/* The reason may quote what the file has. */
+static void
+write_reason(FILE *stream, const char *reason)
+{
+	struct seed_json out = { 0 };
+
+	format_field(&out, reason, strlen(reason));
+	fwrite(out.data, 1, out.used, stream);
+	seed_json_clear(&out);
+}
+
+int
+rejects_add(struct rejects *rejects, const char *header, uint64_t line, const char *reason,
+    const char *row, size_t length)
+{
+	if (rejects->stream == NULL) {
+		rejects->stream = fopen(rejects->path, "we");
+		if (rejects->stream == NULL)
+			return -1;
+		fprintf(rejects->stream, "line,reason,%s\n", header);
+	}
+	fprintf(rejects->stream, "%" PRIu64 ",", line);
+	write_reason(rejects->stream, reason);
+	fputc(',', rejects->stream);
+	fwrite(row, 1, length, rejects->stream);
+	fputc('\n', rejects->stream);
+	return ferror(rejects->stream) ? -1 : 0;
+}
+
+int
+rejects_close(struct rejects *rejects)
+{
+	int rc = 0;
+
+	if (rejects == NULL)
+		return 0;
+	if (rejects->stream != NULL) {
+		rc = ferror(rejects->stream) ? -1 : 0;
+		if (fclose(rejects->stream) != 0)
+			rc = -1;
+	}
+	free(rejects);
+	return rc;
+}

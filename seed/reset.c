@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Empties lockq's and the example's tables, but for task and task_lock: epochs never go back, or an
+ * old token would be good again. */
+#include "rooms.h"
+
+enum { NOWAIT_FAILED = 3572, GUARD_TRIES = 20, GUARD_PAUSE_MS = 50 };
+
+/* NOWAIT: waiting would let leader after leader go first. */
+static const struct db_query lock_all_tasks = {
+	"lock_all_tasks",
+	"SELECT task_id FROM task_lock ORDER BY task_id FOR UPDATE NOWAIT",
+	DB_MANY
+};
+
+/* Who had released the lock and means to serve more from an old list must find that somebody has
+ * led since. */
+static const struct db_query lead_all_tasks = {
+	"lead_all_tasks",
+	"UPDATE task_lock"
+	"   SET epoch = epoch + 1, holder = 'seedloans --reset', since = NOW(6)"
+	" ORDER BY task_id",
+	DB_NO_ROWS
+};
+static const struct db_query leave_all_tasks = {
+	"leave_all_tasks", "UPDATE task_lock SET holder = NULL ORDER BY task_id", DB_NO_ROWS
+};
+
+/* For the next transaction only: a holder is never committed. */
+static const struct db_query next_read_dirty = {
+	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
+};
+static const struct db_query who_leads = {
+	"who_leads",
+	"SELECT l.holder, l.task_id"
+	"  FROM task_lock AS l"
+	" WHERE l.holder IS NOT NULL"
+	" ORDER BY l.task_id"
+	" LIMIT 1",
+	DB_MAYBE
+};
+
+/* TRUNCATE asks for it even where the tables that refer to a table are empty. The other waits for
+ * statements that use a table; a year is the server's default. */
+static const struct db_query truncate_session = {
+	"truncate_session", "SET SESSION foreign_key_checks = 0, lock_wait_timeout = 5", DB_NO_ROWS
+};
+static const struct db_query end_truncate_session = {
+	"end_truncate_session", "SET SESSION foreign_key_checks = 1", DB_NO_ROWS
+};
+
+/* Children before parents, so that a reset cut short leaves no row without what it refers to. */
+static const struct db_query empty_tables[] = {
+	{ "empty_leader_run", "TRUNCATE TABLE leader_run", DB_NO_ROWS },
+	{ "empty_work_requested", "TRUNCATE TABLE work_requested", DB_NO_ROWS },
+	{ "empty_work_log", "TRUNCATE TABLE work_log", DB_NO_ROWS },
+	{ "empty_work", "TRUNCATE TABLE work", DB_NO_ROWS },
+	{ "empty_app_user", "TRUNCATE TABLE app_user", DB_NO_ROWS },
+	{ "empty_loan_document", "TRUNCATE TABLE loan_document", DB_NO_ROWS },
+	{ "empty_loan", "TRUNCATE TABLE loan", DB_NO_ROWS }
+};
+enum { N_TABLES = sizeof(empty_tables) / sizeof(empty_tables[0]) };
+
+static const struct db_query no_heavy_work = {
+	"no_heavy_work", "UPDATE example_setting SET value = 0 WHERE name = 'heavy_rounds'",
+	DB_NO_ROWS
+};
+
+/* LOCKQ_BUSY with the leader's name, 0 where nobody is to be seen. */
+static int
+find_leader(struct seed *seed)
+{
+	struct db_rows rows = { 0 };
+	int rc;
+
+	rc = db_run(seed->db, &next_read_dirty, DB_NO_ARGS, NULL);
+	if (rc == 0)
+		rc = db_run(seed->db, &who_leads, DB_NO_ARGS, &rows);
+	rc = seed_from_db(seed, seed->db, rc);
+	if (rc == 0 && rows.n_rows > 0)
+		rc = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied, try again "
+		    "when that is done", db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
+	db_rows_clear(&rows);
+	return rc;
+}
+
+static int
+take_guard(struct seed *seed, struct db *guard)
+{
+	struct db_rows rows = { 0 };
+	unsigned int try;
+	int rc, found;
+
+	for (try = 0; try < GUARD_TRIES; try++) {
+		rc = db_begin(guard);
+		if (rc == 0)
+			rc = db_run(guard, &lock_all_tasks, DB_NO_ARGS, &rows);
+		db_rows_clear(&rows);
+		if (rc == 0)
+			return seed_from_db(seed, guard,
+			    db_run(guard, &lead_all_tasks, DB_NO_ARGS, NULL));
+		if (db_lost(guard) || db_errno(guard) != NOWAIT_FAILED)
+			return seed_from_db(seed, guard, rc);
+		db_rollback(guard);
+		found = find_leader(seed);
+		if (found != 0)
+			return found;
+		/* Locked for a moment only: somebody is looking, or is done. */
+		db_sleep_ms(GUARD_PAUSE_MS);
+	}
+	return seed_fail(seed, LOCKQ_BUSY,
+	    "somebody holds the lock of a task: nothing was emptied, try again");
+}
+
+static int
+empty_all(struct seed *seed, struct db *guard)
+{
+	unsigned int i;
+	int rc;
+
+	rc = seed_from_db(seed, seed->db, db_run(seed->db, &truncate_session, DB_NO_ARGS, NULL));
+	for (i = 0; rc == 0 && i < N_TABLES; i++) {
+		rc = seed_tell(seed, SEED_RESET, i, N_TABLES);
+		if (rc == 0)
+			rc = seed_from_db(seed, guard, db_ping(guard));
+		if (rc != 0)
+			break;
+		rc = db_run(seed->db, &empty_tables[i], DB_NO_ARGS, NULL);
+		if (rc == DB_ELOCKWAIT)
+			rc = seed_fail(seed, LOCKQ_BUSY, "%s: a statement is using the table, %s, "
+			    "try again when it is done", empty_tables[i].name,
+			    i == 0 ? "nothing was emptied" : "some tables are empty by now");
+		else
+			rc = seed_from_db(seed, seed->db, rc);
+	}
+	if (rc == 0)
+		rc = seed_from_db(seed, seed->db,
+		    db_run(seed->db, &end_truncate_session, DB_NO_ARGS, NULL));
+	if (rc == 0)
+		rc = seed_from_db(seed, seed->db,
+		    db_run(seed->db, &no_heavy_work, DB_NO_ARGS, NULL));
+	return rc;
+}
+
+/* TRUNCATE commits, so the locks are held on a connection of their own. */
+int
+seed_reset(struct seed *seed)
+{
+	struct db *guard = NULL;
+	int rc;
+
+	rc = db_connect(&guard, seed->where);
+	rc = seed_from_db(seed, guard, rc);
+	if (rc == 0)
+		rc = take_guard(seed, guard);
+	if (rc == 0)
+		rc = empty_all(seed, guard);
+	if (rc == 0)
+		rc = seed_from_db(seed, guard,
+		    db_run(guard, &leave_all_tasks, DB_NO_ARGS, NULL));
+	if (rc == 0)
+		rc = seed_from_db(seed, guard, db_commit(guard));
+	db_close(guard);
+	return rc;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms of seedloans share. Functions return enum lockq_rc, with the reason in the seed's
+ * report, unless they say otherwise. */
+#ifndef SEED_ROOMS_H
+#define SEED_ROOMS_H
+
+#include "db.h"
+#include "loan.h"
+#include "seed.h"
+
+struct seed {
+	const struct lockq_connection *where;
+	const struct seed_options *options;
+	struct seed_report *report;
+	struct db *db;
+	seed_progress_fn *progress;
+	void *progress_data;
+	uint64_t told; /* db_clock_ms() of the last progress */
+};
+
+/* seed.c */
+
+/* Sets the reason and returns @rc. */
+__attribute__((format(printf, 3, 4)))
+int seed_fail(const struct seed *seed, int rc, const char *format, ...);
+/* The same for what the database layer returned on @db; 0 stays 0. */
+LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, int rc);
+/* LOCKQ_CANCELLED when the caller gives up. */
+LOCKQ_MUST_CHECK int seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done,
+    uint64_t total);
+
+/* json.c: the arrays that statements take as their one parameter */
+
+struct seed_json {
+	char *data;
+	size_t used, size;
+	bool failed; /* out of memory */
+};
+void seed_json_raw(struct seed_json *json, const char *bytes, size_t n);
+void seed_json_u64(struct seed_json *json, uint64_t number);
+void seed_json_text(struct seed_json *json, const char *text); /* NULL is null */
+void seed_json_restart(struct seed_json *json);               /* keeps the memory */
+void seed_json_clear(struct seed_json *json);
+/* A row of an array of rows: first and later items, then the end of the array. */
+void seed_json_row(struct seed_json *json);
+void seed_json_row_end(struct seed_json *json);
+const char *seed_json_done(struct seed_json *json); /* NULL: out of memory */
+
+/* load.c: loans and their documents, a batch in one transaction */
+
+enum { SEED_BATCH = 2000 };
+struct seed_load {
+	struct seed *seed;
+	struct seed_json loans, documents;
+	uint64_t next_document;
+	size_t n_loans, n_documents;
+	bool one_transaction; /* the caller begins and commits */
+	db_body_fn *also;     /* runs in the batch's transaction; or NULL */
+	void *also_data;
+};
+LOCKQ_MUST_CHECK int seed_load_begin(struct seed_load *load, struct seed *seed);
+void seed_load_add(struct seed_load *load, const struct seed_loan *loan);
+/* Writes the batch and adds it to the report; SEED_DUPLICATE when a loan of it is there already,
+ * and nothing of it was written. */
+enum { SEED_DUPLICATE = 100 };
+LOCKQ_MUST_CHECK int seed_load_flush(struct seed_load *load);
+void seed_load_end(struct seed_load *load);
+/* Makes up options->loans loans, after the largest that is there. */
+LOCKQ_MUST_CHECK int seed_load_made_up(struct seed *seed);
+
+/* people.c */
+
+/* Users and tasks that are not there yet. */
+LOCKQ_MUST_CHECK int seed_people(struct seed *seed);
+LOCKQ_MUST_CHECK int seed_tasks(struct seed *seed);
+
+/* reset.c: LOCKQ_BUSY when somebody leads */
+
+LOCKQ_MUST_CHECK int seed_reset(struct seed *seed);
+
+/* calibrate.c: makes task 7's query take options->heavy_ms */
+
+LOCKQ_MUST_CHECK int seed_calibrate(struct seed *seed);
+
+/* import.c: a CSV file */
+
+struct seed_import;
+/* Opens the file and settles which column is which field; nothing is written. */
+LOCKQ_MUST_CHECK int seed_import_open(struct seed_import **import, struct seed *seed);
+/* For --strict: reads all rows, and refuses when one is bad. */
+LOCKQ_MUST_CHECK int seed_import_check(struct seed_import *import);
+LOCKQ_MUST_CHECK int seed_import_load(struct seed_import *import);
+void seed_import_free(struct seed_import *import);
+
+#endif

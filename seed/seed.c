@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "seed.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "rooms.h"
+
+enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
+
+/* Two at once would give out the same ids. Ends with the connection: the wait is for a batch of one
+ * that was killed just before. */
+static const struct db_query only_one = {
+	"only_one",
+	"SELECT GET_LOCK(CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40)), 2)",
+	DB_ONE
+};
+
+static const struct db_query whats_there = {
+	"whats_there",
+	"SELECT (SELECT COUNT(*) FROM loan),"
+	"       (SELECT COUNT(*) FROM example_task),"
+	"       (SELECT COUNT(*) FROM example_setting),"
+	"       (SELECT COUNT(*) FROM task)",
+	DB_ONE
+};
+
+/* The optimizer's statistics, or the first queries after a large load take a bad plan. */
+static const struct db_query analyze = {
+	"analyze", "ANALYZE TABLE loan, loan_document", DB_MANY
+};
+
+int
+seed_fail(const struct seed *seed, int rc, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(seed->report->error, sizeof(seed->report->error), format, args);
+	va_end(args);
+	return rc;
+}
+
+int
+seed_from_db(const struct seed *seed, const struct db *db, int rc)
+{
+	const char *text = db != NULL ? db_error(db) : "out of memory";
+
+	switch (rc) {
+	case DB_OK:
+		return LOCKQ_OK;
+	case DB_EINDOUBT:
+		return seed_fail(seed, LOCKQ_EUNKNOWN, "%s: the last batch may be there or not, "
+		    "run it again to see", text);
+	case DB_ENOMEM:
+		return seed_fail(seed, LOCKQ_ENOMEM, "%s", text);
+	default:
+		if (db != NULL && db_errno(db) == NO_SUCH_TABLE)
+			return seed_fail(seed, LOCKQ_EDATABASE,
+			    "%s: run scripts/migrate --example", text);
+		return seed_fail(seed, LOCKQ_EDATABASE, "%s", text);
+	}
+}
+
+int
+seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done, uint64_t total)
+{
+	struct seed_progress progress = { phase, done, total, seed->report->loans };
+	uint64_t now = db_clock_ms();
+
+	if (seed->progress == NULL || (done < total && now - seed->told < TELL_MS))
+		return 0;
+	seed->told = now;
+	if (seed->progress(&progress, seed->progress_data) == 0)
+		return 0;
+	return seed_fail(seed, LOCKQ_CANCELLED, "stopped: %llu loans were added and stay",
+	    (unsigned long long)seed->report->loans);
+}
+
+static int
+take_turn(struct seed *seed)
+{
+	struct db_rows rows = { 0 };
+	bool ours;
+	int rc;
+
+	rc = db_run(seed->db, &only_one, DB_NO_ARGS, &rows);
+	ours = rc == 0 && db_cell_u64(&rows, 0, 0) == 1;
+	db_rows_clear(&rows);
+	if (rc == 0 && !ours)
+		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database %s",
+		    db_database(seed->db));
+	return seed_from_db(seed, seed->db, rc);
+}
+
+static int
+look_around(struct seed *seed)
+{
+	struct db_rows rows = { 0 };
+	bool example = false;
+	int rc;
+
+	rc = db_run(seed->db, &whats_there, DB_NO_ARGS, &rows);
+	if (rc == 0) {
+		seed->report->loans_before = seed->options->reset ? 0 : db_cell_u64(&rows, 0, 0);
+		example = db_cell_u64(&rows, 0, 1) > 0 && db_cell_u64(&rows, 0, 2) > 0;
+	}
+	db_rows_clear(&rows);
+	rc = seed_from_db(seed, seed->db, rc);
+	if (rc == 0 && !example)
+		rc = seed_fail(seed, LOCKQ_EDATABASE, "the example's tables are there but not "
+		    "filled: run scripts/migrate --example");
+	return rc;
+}
+
+static int
+analyze_tables(struct seed *seed)
+{
+	struct db_rows rows = { 0 };
+	int rc;
+
+	rc = seed_tell(seed, SEED_ANALYZE, 0, 0);
+	if (rc == 0)
+		rc = seed_from_db(seed, seed->db, db_run(seed->db, &analyze, DB_NO_ARGS, &rows));
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* What can be refused is refused before anything is emptied. */
+static int
+fill(struct seed *seed, struct seed_import *import)
+{
+	const struct seed_options *options = seed->options;
+	uint64_t started;
+	int rc;
+
+	rc = take_turn(seed);
+	if (rc == 0)
+		rc = look_around(seed);
+	if (rc == 0 && import != NULL && options->strict)
+		rc = seed_import_check(import);
+	if (rc == 0 && options->reset)
+		rc = seed_reset(seed);
+	if (rc == 0)
+		rc = seed_people(seed);
+	if (rc == 0)
+		rc = seed_tasks(seed);
+	started = db_clock_ms();
+	if (rc == 0 && import != NULL)
+		rc = seed_import_load(import);
+	if (rc == 0 && options->loans > 0)
+		rc = seed_load_made_up(seed);
+	seed->report->load_ms = db_clock_ms() - started;
+	if (rc == 0 && seed->report->loans > 0)
+		rc = analyze_tables(seed);
+	if (rc == 0 && options->heavy_ms >= 0)
+		rc = seed_calibrate(seed);
+	return rc;
+}
+
+int
+seed_run(const struct lockq_connection *where, const struct seed_options *options,
+    seed_progress_fn *progress, void *progress_data, struct seed_report *report)
+{
+	struct seed seed = { where, options, report, NULL, progress, progress_data, 0 };
+	struct seed_import *import = NULL;
+	uint64_t started = db_clock_ms();
+	int rc = 0;
+
+	*report = (struct seed_report){ .heavy_ms = -1 };
+	if (options->csv != NULL)
+		rc = seed_import_open(&import, &seed);
+	if (rc == 0) {
+		rc = db_connect(&seed.db, where);
+		rc = seed_from_db(&seed, seed.db, rc);
+	}
+	if (rc == 0)
+		rc = fill(&seed, import);
+	report->ms = db_clock_ms() - started;
+	seed_import_free(import);
+	db_close(seed.db);
+	return rc;
+}

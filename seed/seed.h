@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills a database with the example: people, tasks, loans and their documents. */
+#ifndef SEED_SEED_H
+#define SEED_SEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lockq.h"
+
+enum { SEED_USERS_MIN = 24, SEED_USERS_MAX = 100000, SEED_HEAVY_MAX_S = 300 };
+#define SEED_LOANS_MAX 1000000000ULL
+
+struct seed_options {
+	uint64_t loans;       /* to make up; 0: none */
+	uint64_t seed;        /* the same seed makes the same loans on any machine */
+	int64_t heavy_ms;     /* how long task 7's query is to take; negative: as it is */
+	const char *csv;      /* loans to read from a file; NULL: none */
+	const char *map;      /* field=Column,…; NULL: columns are named like the fields */
+	const char *rejects;  /* where bad rows go; NULL: @csv's name and ".rejects.csv", here */
+	uint32_t users;       /* 0: SEED_USERS_MIN */
+	bool strict;          /* one bad row and nothing is loaded */
+	bool reset;           /* empty lockq's and the example's tables first */
+};
+#define SEED_OPTIONS_INIT { 0, 1, -1, NULL, NULL, NULL, 0, false, false }
+
+enum seed_phase { SEED_CHECK, SEED_RESET, SEED_LOAD, SEED_ANALYZE, SEED_MEASURE };
+struct seed_progress {
+	enum seed_phase phase;
+	uint64_t done, total; /* loans, bytes of the file, or milliseconds; total 0: not known */
+	uint64_t loans;       /* loaded so far */
+};
+/* Called about ten times a second. Not 0: give up; what was loaded so far stays. */
+typedef int seed_progress_fn(const struct seed_progress *progress, void *data);
+
+/* What was done, and what is there now. */
+struct seed_report {
+	uint64_t loans_before;  /* that were there and stayed */
+	uint64_t loans, documents, rejected;
+	uint64_t users, tasks;  /* in the database */
+	uint64_t ms;            /* all of it */
+	uint64_t load_ms;
+	int64_t heavy_ms;       /* task 7's query as measured last; negative: not measured */
+	char rejects[4096];     /* "" where there is no such file */
+	char error[1024];
+};
+
+/**
+ * seed_run:
+ *
+ * Returns: 0; LOCKQ_EUSAGE for a file or mapping that can't be used, with nothing changed;
+ * LOCKQ_EREFUSED when a row was bad and @options->strict, with nothing changed; LOCKQ_BUSY when
+ * somebody leads a task that is to be reset, or another seedloans is at work; LOCKQ_CANCELLED when
+ * @progress gave up; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN. @report->error has the reason.
+ */
+LOCKQ_MUST_CHECK int seed_run(const struct lockq_connection *where,
+    const struct seed_options *options, seed_progress_fn *progress, void *progress_data,
+    struct seed_report *report);
+
+#endif

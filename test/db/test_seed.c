@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: MIT */
+/* seedloans against a server, in a database of its own: what it empties is nobody else's. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "seed.h"
+#include "support.h"
+
+#define DATABASE "lockq_test_seed"
+#define TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
+
+static struct db *db;
+static struct seed_report report;
+static char directory[] = "/tmp/lockq-test-XXXXXX";
+
+static struct lockq_connection
+own_database(void)
+{
+	struct lockq_connection where = where_is(OWNER_GROUP);
+
+	where.database = DATABASE;
+	return where;
+}
+
+static int
+seed(const struct seed_options *options)
+{
+	struct lockq_connection where = own_database();
+
+	return seed_run(&where, options, NULL, NULL, &report);
+}
+
+static void
+seed_well(const struct seed_options *options)
+{
+	if (seed(options) != LOCKQ_OK)
+		fail_msg("%s", report.error);
+}
+
+static struct seed_options
+some_loans(uint64_t loans)
+{
+	struct seed_options options = SEED_OPTIONS_INIT;
+
+	options.loans = loans;
+	return options;
+}
+
+static void
+fresh_loans(uint64_t loans)
+{
+	struct seed_options options = some_loans(loans);
+
+	options.reset = true;
+	seed_well(&options);
+}
+
+/* A number that any change in any row of the loans and documents changes. */
+static uint64_t
+all_rows(void)
+{
+	return u64_on(db, "SELECT (SELECT BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS('|', loan_id,"
+	    " applicant, amount, city, state, stage, submitted_at), 256), 15), 16, 10)"
+	    " AS UNSIGNED)) FROM loan) + (SELECT BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS('|',"
+	    " document_id, loan_id, kind, status, submitted_at, IFNULL(checked_at, '-'), checksum), 256),"
+	    " 15), 16, 10)"
+	    " AS UNSIGNED)) FROM loan_document)");
+}
+
+static uint64_t
+count_loans(void)
+{
+	return u64_on(db, "SELECT COUNT(*) FROM loan");
+}
+
+/* A file in the test's directory; static text. */
+static const char *
+path_of(const char *name)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static struct seed_options
+csv_of(const char *text)
+{
+	struct seed_options options = SEED_OPTIONS_INIT;
+	static char csv[4096], rejects[4096];
+	FILE *file;
+
+	snprintf(csv, sizeof(csv), "%s", path_of("loans.csv"));
+	snprintf(rejects, sizeof(rejects), "%s", path_of("rejects.csv"));
+	(void)unlink(rejects);
+	file = fopen(csv, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	options.csv = csv;
+	options.rejects = rejects;
+	return options;
+}
+
+/* What is in the rejects file; "" where there is none. Static. */
+static const char *
+rejected_rows(void)
+{
+	static char text[8192];
+	FILE *file = fopen(path_of("rejects.csv"), "r");
+	size_t n = 0;
+
+	if (file != NULL) {
+		n = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[n] = '\0';
+	return text;
+}
+
+static void
+test_same_seed_same_rows(void **state)
+{
+	struct seed_options more = some_loans(2000);
+	uint64_t first;
+
+	(void)state;
+	fresh_loans(5000);
+	assert_true(report.loans == 5000 && report.loans_before == 0);
+	assert_true(report.documents == u64_on(db, "SELECT COUNT(*) FROM loan_document"));
+	first = all_rows();
+
+	/* In two goes, and with other batches. */
+	fresh_loans(3000);
+	assert_true(all_rows() != first);
+	seed_well(&more);
+	assert_true(report.loans_before == 3000 && report.loans == 2000);
+	assert_true(u64_on(db, "SELECT MAX(loan_id) FROM loan") == 5000);
+	assert_true(all_rows() == first);
+
+	more.reset = true;
+	more.loans = 5000;
+	more.seed = 2;
+	seed_well(&more);
+	assert_true(all_rows() != first);
+}
+
+static void
+test_people_and_tasks(void **state)
+{
+	struct seed_options options = SEED_OPTIONS_INIT;
+
+	(void)state;
+	options.users = 60;
+	options.reset = true;
+	sql_on(db, "DELETE FROM task WHERE task_id = 3");
+	sql_on(db, "UPDATE task SET max_count = 9 WHERE task_id = 7");
+	seed_well(&options);
+	assert_true(report.users == 60 && report.tasks == 10);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM app_user WHERE name IN ('oliver', 'tracy',"
+	    " 'oliver-02')") == 3);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM task WHERE task_id = 7"
+	    " AND name = 'Verify user submitted bank account' AND max_count = 9") == 1);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM task JOIN task_lock USING (task_id)"
+	    " JOIN task_wake USING (task_id)") == 10);
+	options.reset = false;
+	seed_well(&options);
+	assert_true(report.users == 60);
+}
+
+/* Every view can be read as lockq reads it, and has something to show. */
+static void
+test_every_task_has_candidates(void **state)
+{
+	unsigned int task;
+
+	(void)state;
+	fresh_loans(5000);
+	for (task = 1; task <= 10; task++) {
+		char view[200];
+		struct db_rows rows = { 0 };
+		struct db_query name = {
+			"view", "SELECT candidates_view FROM task WHERE task_id = ?", DB_ONE
+		};
+
+		assert_int_equal(db_run(db, &name, DB_ARGS(db_u64(task)), &rows), 0);
+		snprintf(view, sizeof(view), "%s", db_cell(&rows, 0, 0));
+		db_rows_clear(&rows);
+		assert_true(u64_on(db, "SELECT COUNT(*) FROM (SELECT loan_id, MIN(priority)"
+		    " AS priority FROM %s GROUP BY loan_id) AS c", view) >= 20);
+	}
+	/* A statement that is verified is no work any more; nor is one that is known as forged. */
+	sql_on(db, "UPDATE loan_document SET status = 'verified', checked_at = NOW()"
+	    " WHERE kind = 'bank_statement' AND status = 'submitted' AND loan_id <= 2500");
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM candidates_verify_bank_account"
+	    " WHERE loan_id <= 2500") == 0);
+	sql_on(db, "UPDATE loan_document SET checksum = (SELECT MIN(checksum) FROM example_forgery)"
+	    " WHERE kind = 'bank_statement' AND loan_id <= 4000");
+	assert_true(u64_on(db, "SELECT MIN(loan_id) FROM candidates_verify_bank_account") > 4000);
+}
+
+static void
+test_reset_keeps_epochs(void **state)
+{
+	(void)state;
+	fresh_loans(10);
+	sql_on(db, "UPDATE task_lock SET epoch = 41 WHERE task_id = 7");
+	sql_on(db, "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	    " assigned_at, changed_at) VALUES (7, 1, 1, 'assigned', 41, 1, 1, NOW(6), NOW(6))");
+	sql_on(db, "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " VALUES (UUID(), 1, 'a', 7, 1, 1)");
+	fresh_loans(10);
+	/* Raised, so that a leader with an old list finds that somebody has led since. */
+	assert_true(u64_on(db, "SELECT epoch FROM task_lock WHERE task_id = 7") == 42);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL") == 0);
+	assert_true(u64_on(db, "SELECT (SELECT COUNT(*) FROM work) + (SELECT COUNT(*) FROM"
+	    " work_requested) + (SELECT COUNT(*) FROM work_log)") == 0);
+}
+
+static void
+test_reset_is_refused_while_somebody_leads(void **state)
+{
+	struct seed_options options = some_loans(5);
+	struct db *leader = NULL;
+	struct lockq_connection where = own_database();
+
+	(void)state;
+	fresh_loans(10);
+	options.reset = true;
+	assert_int_equal(db_connect(&leader, &where), 0);
+	assert_int_equal(db_begin(leader), 0);
+	sql_on(leader, "UPDATE task_lock SET holder = 'tracy', since = NOW(6) WHERE task_id = 7");
+	assert_int_equal(seed(&options), LOCKQ_BUSY);
+	assert_string_equal(report.error,
+	    "tracy leads task 7: nothing was emptied, try again when that is done");
+	assert_true(count_loans() == 10);
+	/* Without --reset nobody is in the way. */
+	options.reset = false;
+	seed_well(&options);
+	db_rollback(leader);
+	db_close(leader);
+	assert_true(count_loans() == 15);
+}
+
+static void
+test_one_at_a_time(void **state)
+{
+	struct seed_options options = some_loans(5);
+
+	(void)state;
+	assert_true(u64_on(db, "SELECT GET_LOCK(" TURN ", 0)") == 1);
+	assert_int_equal(seed(&options), LOCKQ_BUSY);
+	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
+}
+
+static int
+give_up_in_the_middle(const struct seed_progress *progress, void *data)
+{
+	(void)data;
+	return progress->phase == SEED_LOAD && progress->loans >= 4000;
+}
+
+static void
+test_stopped_half_way_leaves_whole_loans(void **state)
+{
+	struct lockq_connection where = own_database();
+	struct seed_options options = some_loans(1000000);
+	uint64_t before, loans, rows;
+	int status;
+	pid_t child;
+
+	(void)state;
+	options.reset = true;
+	assert_int_equal(seed_run(&where, &options, give_up_in_the_middle, NULL, &report),
+	    LOCKQ_CANCELLED);
+	assert_true(count_loans() == report.loans && report.loans >= 4000);
+
+	/* Killed: the batch under way is gone as a whole, the others are as they should be. */
+	before = u64_on(db, "SELECT epoch FROM task_lock WHERE task_id = 1");
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(seed(&options) == LOCKQ_OK ? 0 : 1);
+	while (u64_on(db, "SELECT epoch FROM task_lock WHERE task_id = 1") == before ||
+	    count_loans() < 4000)
+		db_sleep_ms(20);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	while (u64_on(db, "SELECT IS_FREE_LOCK(" TURN ")") == 0)
+		db_sleep_ms(20);
+	loans = count_loans();
+	rows = all_rows();
+	fresh_loans(loans);
+	assert_true(all_rows() == rows);
+}
+
+static const struct db_query wrapped = {
+	"wrapped",
+	"SELECT c.loan_id"
+	"  FROM (SELECT loan_id, MIN(priority) AS priority"
+	"          FROM candidates_verify_bank_account GROUP BY loan_id) AS c"
+	"  LEFT JOIN work AS w ON w.task_id = 7 AND w.loan_id = c.loan_id"
+	" WHERE w.loan_id IS NULL"
+	" ORDER BY c.priority, c.loan_id"
+	" LIMIT 3",
+	DB_MANY
+};
+
+/* Task 7's query takes about as long as asked, few or many loans, and can be ended at any time.
+ * As ratios, and generous: this machine may be busy. */
+static double
+measured_s(unsigned int limit_ms)
+{
+	struct lockq_connection where = own_database();
+	struct db_rows rows = { 0 };
+	struct db *query = NULL;
+	uint64_t started;
+	int rc;
+
+	assert_int_equal(db_connect(&query, &where), 0);
+	sql_on(query, "SET SESSION max_execution_time = %u", limit_ms);
+	started = db_clock_ms();
+	rc = db_run(query, &wrapped, DB_NO_ARGS, &rows);
+	started = db_clock_ms() - started;
+	assert_int_equal(rc, limit_ms == 0 ? DB_OK : DB_ETIME);
+	db_rows_clear(&rows);
+	db_close(query);
+	return (double)started / 1000;
+}
+
+static void
+test_heavy_takes_as_long_as_asked(void **state)
+{
+	static const uint64_t loans[] = { 50, 20000 };
+	struct seed_options heavy = SEED_OPTIONS_INIT;
+	size_t i;
+
+	(void)state;
+	heavy.heavy_ms = 1500;
+	for (i = 0; i < 2; i++) {
+		fresh_loans(loans[i]);
+		assert_true(measured_s(0) < 1);
+		seed_well(&heavy);
+		assert_in_range(report.heavy_ms, 1000, 2200);
+		assert_true(measured_s(0) > 0.8 && measured_s(0) < 3);
+	}
+	/* Not much less to do when most loans have gone out. */
+	sql_on(db, "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	    " assigned_at, changed_at) SELECT 7, loan_id, 1, 'assigned', 1, 1, 1, NOW(6), NOW(6)"
+	    " FROM loan WHERE loan_id <= 19000");
+	assert_true(measured_s(0) > 0.8);
+	assert_true(measured_s(300) < 0.8);
+
+	heavy.heavy_ms = 0;
+	seed_well(&heavy);
+	assert_true(u64_on(db, "SELECT value FROM example_setting") == 0);
+	assert_true(measured_s(0) < 1);
+}
+
+static int
+give_up_measuring(const struct seed_progress *progress, void *data)
+{
+	(void)data;
+	return progress->phase == SEED_MEASURE && progress->done > 300;
+}
+
+static void
+test_stopped_calibration_changes_nothing(void **state)
+{
+	struct lockq_connection where = own_database();
+	struct seed_options heavy = SEED_OPTIONS_INIT;
+	uint64_t started;
+
+	(void)state;
+	fresh_loans(100);
+	sql_on(db, "UPDATE example_setting SET value = 7");
+	heavy.heavy_ms = 60000;
+	started = db_clock_ms();
+	assert_int_equal(seed_run(&where, &heavy, give_up_measuring, NULL, &report),
+	    LOCKQ_CANCELLED);
+	assert_true(db_clock_ms() - started < 20000);
+	assert_true(u64_on(db, "SELECT value FROM example_setting") == 7);
+	until("SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE db = '" DATABASE "'"
+	    " AND info LIKE '%%candidates_verify%%' AND id <> CONNECTION_ID()");
+}
+
+/* Nothing to measure with: said, not guessed. */
+static void
+test_heavy_without_loans(void **state)
+{
+	struct seed_options heavy = SEED_OPTIONS_INIT;
+
+	(void)state;
+	heavy.heavy_ms = 1000;
+	heavy.reset = true;
+	assert_int_equal(seed(&heavy), LOCKQ_EREFUSED);
+	assert_string_equal(report.error, "no loan matches task 7, so its query has nothing to do: "
+	    "add some with --loans");
+}
+
+/* Most memory that seeding took, in kilobytes, as a process of its own. */
+static long
+memory_of(uint64_t loans)
+{
+	struct seed_options options = some_loans(loans);
+	struct rusage usage = { 0 };
+	int status, ends[2];
+	pid_t child;
+
+	options.reset = true;
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		status = seed(&options);
+		if (status == LOCKQ_OK && (getrusage(RUSAGE_SELF, &usage) != 0 ||
+		    write(ends[1], &usage, sizeof(usage)) != sizeof(usage)))
+			status = 1;
+		_exit(status == LOCKQ_OK ? 0 : 1);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &usage, sizeof(usage)), sizeof(usage));
+	close(ends[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	return usage.ru_maxrss;
+}
+
+static void
+test_memory_does_not_grow_with_the_loans(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	/* It keeps freed memory for a while. */
+	skip();
+#endif
+	assert_true((double)memory_of(100000) < 1.3 * (double)memory_of(10000));
+}
+
+#define HEADER "loan_id,applicant,amount,submitted_at,city\n"
+
+static void
+test_csv_reasons(void **state)
+{
+	struct seed_options options = csv_of(HEADER
+	    "101,Ann,\"$1,234.50\",2/28/1997,Gent\n"
+	    "102,Bob,12,1997-02-30,x\n"
+	    "103,,12,1997-02-28,x\n"
+	    "abc,Bob,12,1997-02-28,x\n"
+	    "0,Bob,12,1997-02-28,x\n"
+	    "104,Bob,1x,1997-02-28,x\n"
+	    "105,Bob,12,1997-02-28\n"
+	    "106,B\xff,12,1997-02-28,x\n"
+	    "101,Twice,12,1997-02-28,x\n"
+	    "7,There,12,1997-02-28,x\n"
+	    "107,Bob,-1,1997-02-28,x\n"
+	    "108,\"Two\nlines\",12,1997-02-28,x\n"
+	    "109,Bob,12,1997-02-28,0123456789012345678901234567890123456789012345678901234567890"
+	    "1234\n"
+	    "110,\"Bob,12,1997-02-28,x\n"
+	    "111,Eve,0.10,1997-02-28 12:30:59,\n");
+
+	(void)state;
+	fresh_loans(10);
+	seed_well(&options);
+	assert_true(report.loans == 3 && report.rejected == 12);
+	assert_string_equal(report.rejects, options.rejects);
+	assert_string_equal(rejected_rows(), "line,reason," HEADER
+	    "3,\"submitted_at is not a date, as 2/28/1997 or 1997-02-28\",102,Bob,12,1997-02-30,x\n"
+	    "4,applicant is missing,103,,12,1997-02-28,x\n"
+	    "5,loan_id is not a number,abc,Bob,12,1997-02-28,x\n"
+	    "6,loan_id is 0,0,Bob,12,1997-02-28,x\n"
+	    "7,amount is not an amount,104,Bob,1x,1997-02-28,x\n"
+	    "8,\"4 columns, the header has 5\",105,Bob,12,1997-02-28\n"
+	    "9,applicant is not valid UTF-8,106,B\xff,12,1997-02-28,x\n"
+	    "10,loan_id 101 is on line 2 already,101,Twice,12,1997-02-28,x\n"
+	    "11,loan_id 7 is in the database already,7,There,12,1997-02-28,x\n"
+	    "12,amount is negative,107,Bob,-1,1997-02-28,x\n"
+	    "15,city is too long,109,Bob,12,1997-02-28,"
+	    "01234567890123456789012345678901234567890123456789012345678901234\n"
+	    "16,a quote is never closed,\"110,\"\"Bob,12,1997-02-28,x\"\n");
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 101 AND amount = 1234.50"
+	    " AND applicant = 'Ann' AND city = 'Gent' AND submitted_at = '1997-02-28'") == 1);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 108"
+	    " AND applicant = 'Two\nlines'") == 1);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 111 AND amount = 0.10"
+	    " AND city IS NULL AND submitted_at = '1997-02-28 12:30:59'") == 1);
+}
+
+/* The same id far apart in the file: in other batches, but not forgotten. */
+static void
+test_csv_duplicate_in_a_later_batch(void **state)
+{
+	struct seed_options options;
+	size_t size = 5000 * 64, used = 0;
+	char *text = malloc(size);
+	unsigned int i;
+
+	(void)state;
+	assert_non_null(text);
+	used += (size_t)snprintf(text, size, HEADER);
+	for (i = 1; i <= 4500; i++)
+		used += (size_t)snprintf(text + used, size - used, "%u,Ann,1,1997-02-28,\n", i);
+	(void)snprintf(text + used, size - used, "3,Ann,1,1997-02-28,\n");
+	options = csv_of(text);
+	free(text);
+	options.reset = true;
+	seed_well(&options);
+	assert_true(report.loans == 4500 && report.rejected == 1);
+	assert_string_equal(rejected_rows(), "line,reason," HEADER
+	    "4502,loan_id 3 is on line 4 already,3,Ann,1,1997-02-28,\n");
+	options.reset = false;
+	options.strict = true;
+	assert_int_equal(seed(&options), LOCKQ_EREFUSED);
+	assert_true(report.rejected == 4501);
+}
+
+static void
+test_csv_strict(void **state)
+{
+	struct seed_options options = csv_of(HEADER "101,Ann,1,2/28/1997,\n7,Bob,1,2/28/1997,\n"
+	    "101,Eve,1,2/28/1997,\n");
+	uint64_t before;
+
+	(void)state;
+	fresh_loans(10);
+	before = all_rows();
+	options.strict = true;
+	assert_int_equal(seed(&options), LOCKQ_EREFUSED);
+	assert_true(all_rows() == before && report.loans == 0);
+	assert_string_equal(rejected_rows(), "line,reason," HEADER
+	    "3,loan_id 7 is in the database already,7,Bob,1,2/28/1997,\n"
+	    "4,loan_id 101 is on line 2 already,101,Eve,1,2/28/1997,\n");
+	/* With --reset number 7 will be free, but the file still is bad: nothing is emptied. */
+	options.reset = true;
+	assert_int_equal(seed(&options), LOCKQ_EREFUSED);
+	assert_true(all_rows() == before && report.rejected == 1);
+
+	options = csv_of(HEADER "101,Ann,1,2/28/1997,\n7,Bob,1,2/28/1997,\n");
+	options.strict = options.reset = true;
+	seed_well(&options);
+	assert_true(report.loans == 2 && report.rejected == 0 && count_loans() == 2);
+	assert_string_equal(rejected_rows(), "");
+	assert_string_equal(report.rejects, "");
+}
+
+/* What can't be used changes nothing, --reset or not. */
+static void
+test_csv_that_cannot_be_used(void **state)
+{
+	static const char *const files[] = {
+		"", "\n\n", HEADER, "\xff\xfel\0o",
+		"id,applicant,amount,submitted_at\n1,a,1,2/28/1997\n"
+	};
+	struct seed_options options;
+	uint64_t before;
+	size_t i;
+
+	(void)state;
+	fresh_loans(10);
+	before = all_rows();
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		options = csv_of(files[i]);
+		options.reset = true;
+		assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+		assert_true(strlen(report.error) > 0);
+	}
+	assert_non_null(strstr(report.error, "no column for loan_id: say which with --map "
+	    "loan_id=COLUMN, there are id, applicant, amount, submitted_at"));
+	options = csv_of(HEADER "101,Ann,1,2/28/1997,\n");
+	options.reset = true;
+	options.map = "loan_id=Number";
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	options.map = "number=loan_id";
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	options.map = NULL;
+	options.rejects = options.csv;
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	options.rejects = "/nonexistent/rejects.csv";
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	options.csv = "/nonexistent";
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	options.csv = "/";
+	assert_int_equal(seed(&options), LOCKQ_EUSAGE);
+	assert_true(all_rows() == before);
+}
+
+/* Real data, where they are. */
+static void
+test_csv_of_real_loans(void **state)
+{
+	struct seed_options options = SEED_OPTIONS_INIT;
+	const char *data = getenv("LOCKQ_DATA"), *top = getenv("LOCKQ_TOP");
+	char path[4096];
+
+	(void)state;
+	if (data != NULL)
+		snprintf(path, sizeof(path), "%s/sba-loans.csv", data);
+	else
+		snprintf(path, sizeof(path), "%s/../shared/data/sba-loans.csv",
+		    top != NULL ? top : ".");
+	if (access(path, R_OK) != 0) {
+		print_message("# no %s: set LOCKQ_DATA\n", path);
+		skip();
+	}
+	options.csv = path;
+	options.rejects = path_of("rejects.csv");
+	options.map = "loan_id=LoanNr_ChkDgt,applicant=Name,amount=GrAppv,"
+	    "submitted_at=ApprovalDate";
+	options.strict = true;
+	options.reset = true;
+	seed_well(&options);
+	assert_true(report.loans == 12000 && count_loans() == 12000);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 1000034009 AND"
+	    " applicant = 'WHITLOCK DDS, TODD M.' AND amount = 287000 AND"
+	    " city = 'BLOOMINGTON' AND submitted_at = '1997-02-28'") == 1);
+	assert_true(u64_on(db, "SELECT COUNT(DISTINCT loan_id) FROM"
+	    " candidates_verify_bank_account") > 2000);
+}
+
+static void
+test_without_the_example(void **state)
+{
+	struct lockq_connection where = own_database();
+	struct seed_options options = some_loans(1);
+
+	(void)state;
+	where.database = DATABASE "_none";
+	assert_int_equal(seed_run(&where, &options, NULL, NULL, &report), LOCKQ_EDATABASE);
+	assert_non_null(strstr(report.error, "run scripts/migrate --example"));
+}
+
+static bool
+run(const char *script, const char *first, const char *second)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		execl(script, script, first, second, (char *)NULL);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static int
+make_databases(void **state)
+{
+	const char *top = getenv("LOCKQ_TOP");
+	struct lockq_connection where = own_database();
+	char script[4096];
+
+	(void)state;
+	snprintf(script, sizeof(script), "%s/test/support/own-database",
+	    top != NULL ? top : ".");
+	if (!run(script, DATABASE, NULL) || !run(script, DATABASE "_none", "none") ||
+	    mkdtemp(directory) == NULL)
+		return -1;
+	if (db_connect(&db, &where) != 0)
+		return -1;
+	/* The test's own connection may be idle for longer than the library's. */
+	sql_on(db, "SET SESSION wait_timeout = 3600");
+	return 0;
+}
+
+static int
+drop_databases(void **state)
+{
+	(void)state;
+	sql_on(db, "DROP DATABASE " DATABASE);
+	sql_on(db, "DROP DATABASE " DATABASE "_none");
+	(void)unlink(path_of("loans.csv"));
+	(void)unlink(path_of("rejects.csv"));
+	return rmdir(directory);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_seed_same_rows),
+		cmocka_unit_test(test_people_and_tasks),
+		cmocka_unit_test(test_every_task_has_candidates),
+		cmocka_unit_test(test_reset_keeps_epochs),
+		cmocka_unit_test(test_reset_is_refused_while_somebody_leads),
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_stopped_half_way_leaves_whole_loans),
+		cmocka_unit_test(test_heavy_takes_as_long_as_asked),
+		cmocka_unit_test(test_stopped_calibration_changes_nothing),
+		cmocka_unit_test(test_heavy_without_loans),
+		cmocka_unit_test(test_memory_does_not_grow_with_the_loans),
+		cmocka_unit_test(test_csv_reasons),
+		cmocka_unit_test(test_csv_duplicate_in_a_later_batch),
+		cmocka_unit_test(test_csv_strict),
+		cmocka_unit_test(test_csv_that_cannot_be_used),
+		cmocka_unit_test(test_csv_of_real_loans),
+		cmocka_unit_test(test_without_the_example)
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("seed", tests, make_databases, drop_databases);
+}
