@@ -65,7 +65,8 @@ SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
 RACE_SRC := $(sort $(wildcard test/race/*.c))
-TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC)
+BENCH_SRC := $(sort $(wildcard test/bench/*.c))
+TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC)
 ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -82,7 +83,8 @@ BIN := $(patsubst cmd/%.c,$(BUILD)/bin/%,$(PROGRAM_SRC))
 UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
-TEST_BIN := $(UNIT_BIN) $(DB_BIN) $(RACE_BIN)
+BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
+TEST_BIN := $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN)
 
 all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
 
@@ -113,6 +115,10 @@ $(FLAGS): FORCE
 
 # --- objects ------------------------------------------------------------------------------------
 
+# make V=1 shows the commands.
+Q := $(if $(V),,@)
+told = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$@)')
+
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 
 # The only files that see mysql.h.
@@ -121,7 +127,8 @@ $(BUILD)/obj/lib/db%: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden
 $(BUILD)/obj/%.o: %.c $(FLAGS) $(CLIENT_MK)
 	@mkdir -p $(@D)
-	$(COMPILE) $(WERROR_FLAG) $(or $(PIC),-fPIE) $(PRIVATE_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call told,CC)
+	$(Q)$(COMPILE) $(WERROR_FLAG) $(or $(PIC),-fPIE) $(PRIVATE_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_SRC))
 
@@ -132,11 +139,13 @@ LIB_LIBS = $(CLIENT_LIBS) -luuid -pthread
 $(STATIC): $(LIB_OBJ)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcsD $@ $(LIB_OBJ)
+	$(call told,AR)
+	$(Q)$(AR) rcsD $@ $(LIB_OBJ)
 
 $(SHARED): $(LIB_OBJ) lib/lockq.map
 	@mkdir -p $(@D)
-	$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/lockq.map \
+	$(call told,LINK)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/lockq.map \
 		$(if $(SANITIZE),,-Wl,-z,defs) $(CLIENT_LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
 
 $(LINKS): $(SHARED)
@@ -151,11 +160,13 @@ link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filt
 
 $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) | $(LINKS)
 	@mkdir -p $(@D)
-	$(call link_program,$$ORIGIN/../lib)
+	$(call told,LINK)
+	$(Q)$(call link_program,$$ORIGIN/../lib)
 
 $(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
-	$(call link_program)
+	$(call told,LINK)
+	$(Q)$(call link_program)
 
 # The same for `make install`: the library is in $(libdir) then.
 $(BUILD)/install/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) FORCE | $(LINKS)
@@ -173,11 +184,18 @@ link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter 
 
 $(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
-	$(link_test)
+	$(call told,LINK)
+	$(Q)$(link_test)
 
 $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
-	$(link_test)
+	$(call told,LINK)
+	$(Q)$(link_test)
+
+$(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(STATIC)
+	@mkdir -p $(@D)
+	$(call told,LINK)
+	$(Q)$(link_test)
 
 # The tests' own server: the sandbox's data are left alone.
 CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)
@@ -202,6 +220,7 @@ DB_TESTS := $(DB_BIN) $(call scripts_of,db)
 CLI_TESTS := $(call scripts_of,cli)
 RACE_TESTS := $(call scripts_of,race)
 DOCS_TESTS := $(call scripts_of,docs)
+GUARD_TESTS := $(wildcard test/guards.t)
 MEMORY_TESTS := $(ASAN_BIN) $(call scripts_of,memory)
 
 check: ## install what is missing, build, lint, run every test
@@ -218,7 +237,7 @@ check-locked:
 	@echo 'check: build, warnings are errors'
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
 	@echo 'check: build with the address and undefined behaviour sanitizers'
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 test-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 all test-programs
 	@echo 'check: lint'
 	@scripts/lint
 	@echo 'check: tests'
@@ -227,7 +246,8 @@ check-locked:
 	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
 
 prove-all: all test-programs
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS)
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS) \
+		$(GUARD_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -244,8 +264,11 @@ check-race: all test-programs ## many at once, and processes that die
 check-docs: all build/tap ## what the documentation promises
 	$(call prove,$(DOCS_TESTS),$(IN_SANDBOX) env)
 
+check-guards: all test-programs ## each guard of the algorithm has a test that fails without it
+	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env)
+
 check-memory: ## unit and db tests under the sanitizers
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined test-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all test-programs
 	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env)
 
 lint: ## compilers' warnings, static analysis, house rules
@@ -265,8 +288,8 @@ demo: ## on a fresh machine: a private MySQL, loans, several shells that race
 
 bench: ## the benchmark, as ratios measured in one run
 	@scripts/setup build
-	@$(MAKE) --no-print-directory $(PARALLEL) all
-	@test/bench/run
+	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
+	@scripts/sandbox run test/bench/run
 
 # --- installation -------------------------------------------------------------------------------
 

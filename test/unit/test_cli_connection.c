@@ -63,19 +63,6 @@ reader_arguments(void)
 	return line;
 }
 
-static void
-drop(const char **value)
-{
-	free((void *)(uintptr_t)*value);
-	*value = NULL;
-}
-
-static void
-release(struct cli_common *common)
-{
-	drop(&common->connection.defaults_file);
-}
-
 static int
 set_up(void **state)
 {
@@ -121,7 +108,6 @@ takes_the_option_file(void **state)
 	assert_string_equal(common.connection.defaults_file, path_of("a.cnf"));
 	assert_string_equal(common.connection.defaults_group, "lockq_seed");
 	assert_null(common.connection.host);
-	release(&common);
 	setenv("LOCKQ_DEFAULTS_FILE", "", 1);
 	common = (struct cli_common)CLI_COMMON_INIT;
 	assert_int_equal(cli_connection(&common, NULL, &error), 0);
@@ -141,7 +127,6 @@ makes_the_file_absolute(void **state)
 	common.defaults_file = "a.cnf";
 	assert_int_equal(cli_connection(&common, NULL, &error), 0);
 	assert_string_equal(common.connection.defaults_file, path_of("a.cnf"));
-	release(&common);
 	assert_int_equal(chdir("/"), 0);
 }
 
@@ -195,11 +180,6 @@ reads_login_paths(void **state)
 	assert_string_equal(found->socket, "/s");
 	assert_string_equal(found->database, "mine");
 	assert_string_equal(found->ssl_mode, "REQUIRED");
-	drop(&found->host);
-	drop(&found->user);
-	drop(&found->password);
-	drop(&found->socket);
-	drop(&found->ssl_mode);
 }
 
 static void
@@ -230,18 +210,14 @@ never_drops_an_ssl_mode(void **state)
 	use_path(false);
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
 	assert_non_null(strstr(error.text, "ssl-mode in an option file needs the program"));
-	release(&common);
 	use_path(true);
 	write_reader("--ssl-mode=VERIFY_CA\n--host=left to the library");
 	assert_int_equal(cli_connection(&common, NULL, &error), 0);
 	assert_string_equal(common.connection.ssl_mode, "VERIFY_CA");
 	assert_null(common.connection.host);
-	release(&common);
-	drop(&common.connection.ssl_mode);
 	common.connection.ssl_mode = "DISABLED";
 	assert_int_equal(cli_connection(&common, NULL, &error), 0);
 	assert_string_equal(common.connection.ssl_mode, "DISABLED");
-	release(&common);
 	free(file);
 }
 
