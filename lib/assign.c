@@ -26,7 +26,7 @@ static const struct db_query lock_seen = {
 	"SELECT w.loan_id"
 	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
 	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  STRAIGHT_JOIN work AS w"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	" WHERE j.version > 0 AND w.version = j.version"
 	"   FOR UPDATE OF w SKIP LOCKED",
@@ -40,7 +40,7 @@ static const struct db_query appeared = {
 	"SELECT w.loan_id"
 	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
 	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  STRAIGHT_JOIN work AS w"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	" WHERE j.version = 0",
 	DB_MANY
@@ -74,7 +74,7 @@ static const struct db_query log_expired = {
 	" SELECT w.task_id, w.loan_id, 'expired', w.user_id, CURRENT_USER(), w.token,"
 	"        w.version + 1, w.request_id, w.lease_expires_at, w.lease_expires_at, NOW(6)"
 	"   FROM " PLAN_TABLE
-	"   STRAIGHT_JOIN work AS w"
+	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"  WHERE j.version > 0 AND w.version = j.version AND w.state = 'assigned'"
 	"  ORDER BY w.loan_id",
@@ -84,7 +84,7 @@ static const struct db_query log_expired = {
 static const struct db_query update_work = {
 	"update_work",
 	"UPDATE " PLAN_TABLE
-	"  STRAIGHT_JOIN work AS w"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"   SET w.version = w.version + IF(w.state = 'assigned', 2, 1),"
 	"       w.state = 'assigned', w.user_id = j.user_id, w.token = ?,"
@@ -103,9 +103,9 @@ static const struct db_query log_assigned = {
 	" SELECT w.task_id, w.loan_id, 'assigned', w.user_id, r.account, w.token, w.version,"
 	"        w.request_id, w.lease_expires_at, w.assigned_at"
 	"   FROM " PLAN_TABLE
-	"   STRAIGHT_JOIN work AS w"
+	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
-	"   STRAIGHT_JOIN work_requested AS r"
+	"   STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
 	"     ON r.request_id = w.request_id"
 	"  ORDER BY j.n",
 	DB_NO_ROWS
@@ -117,7 +117,7 @@ static const struct db_query end_requests = {
 	"                                     requested INT UNSIGNED PATH '$[1]',"
 	"                                     assigned INT UNSIGNED PATH '$[2]',"
 	"                                     outcome VARCHAR(16) PATH '$[3]')) AS j"
-	"  STRAIGHT_JOIN work_requested AS r"
+	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
 	"    ON r.request_id = j.request_id"
 	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
 	"       r.epoch = ?, r.reason = LEFT(?, 512), r.served_at = NOW(6)"

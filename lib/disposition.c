@@ -14,7 +14,7 @@ static const struct db_query lock_loans = {
 	"  FROM (SELECT loan_id"
 	"          FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$')) AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
-	"  LEFT JOIN work AS w"
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.user_id = w.user_id"
@@ -30,7 +30,7 @@ static const struct db_query lock_loans = {
 static const struct db_query dispose_work = {
 	"dispose_work",
 	"UPDATE " CHANGE_TABLE
-	"  STRAIGHT_JOIN work AS w"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"   SET w.state = ?, w.version = w.version + 1, w.note = ?,"
 	"       w.available_at = NOW(6) + INTERVAL ? SECOND, w.lease_expires_at = NULL,"
@@ -46,7 +46,7 @@ static const struct db_query log_disposed = {
 	" SELECT w.task_id, w.loan_id, w.state, w.user_id, CURRENT_USER(), w.token, w.version,"
 	"        w.request_id, w.available_at, w.note, w.changed_at"
 	"   FROM " CHANGE_TABLE
-	"   STRAIGHT_JOIN work AS w"
+	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
