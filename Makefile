@@ -237,7 +237,8 @@ check-locked:
 	@echo 'check: build, warnings are errors'
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
 	@echo 'check: build with the address and undefined behaviour sanitizers'
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 all test-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
+		all test-programs
 	@echo 'check: lint'
 	@scripts/lint
 	@echo 'check: tests'
@@ -246,8 +247,8 @@ check-locked:
 	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
 
 prove-all: all test-programs
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS) \
-		$(GUARD_TESTS)
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) \
+		$(MEMORY_TESTS) $(GUARD_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))

@@ -163,7 +163,8 @@ judge_all(struct db *db, struct disposing *d, struct text *change, uint64_t *n_c
 		const struct lockq_loan_ref *ref = &d->what->loans[i];
 		struct lockq_disposed_loan *loan = &d->result->loans[i];
 		size_t row = row_of(&rows, ref->loan_id), log_row = row_of(&done, ref->loan_id);
-		bool is_done = log_row < done.n_rows && db_cell_u64(&done, log_row, 0) == ref->loan_id;
+		bool is_done = log_row < done.n_rows &&
+		    db_cell_u64(&done, log_row, 0) == ref->loan_id;
 
 		loan->loan_id = ref->loan_id;
 		loan->what = is_done ? LOCKQ_DISPOSED : judge(d, ref, &rows, row);

@@ -37,7 +37,8 @@ like "$out" '3 loans' 'it counts the loans'
 run checkwork --user race-1 --task "$task" --json
 is "$(jq -s -c '[.[].loan_id] | sort' <<<"$out")" "$(jq -c '[.loans[].loan_id] | sort' \
 	"$scratch/answer")" 'JSON: an object for each loan, those that getwork gave'
-is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 60)]' <<<"$out")" \
+is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 60)]' \
+	<<<"$out")" \
 	"[\"race-1\",$task,null,false,true]" 'JSON: what it says of one'
 run checkwork --user race-1 --task "$slow"
 is "$status" 1 'only the task that was named'

@@ -32,7 +32,8 @@ token=$(jq '.loans[0].token' "$scratch/answer")
 
 run disposition --user race-1 --task "$task" --loan "${loans[0]}" --complete --note 'all in order'
 is "$status:$out" "0:loan ${loans[0]}: completed" '--complete'
-is "$(sql "SELECT state, note, version FROM work WHERE task_id = $task AND loan_id = ${loans[0]}")" \
+is "$(sql "SELECT state, note, version FROM work
+            WHERE task_id = $task AND loan_id = ${loans[0]}")" \
 	$'completed\tall in order\t2' 'the row says so'
 is "$(sql "SELECT event, token, version FROM work_log
             WHERE task_id = $task AND loan_id = ${loans[0]} ORDER BY log_id DESC LIMIT 1")" \
@@ -69,7 +70,8 @@ getwork --user race-2 --task "$task" --count 1 --json >"$scratch/again"
 is "$(jq '.loans[0].loan_id' "$scratch/again")" "${loans[0]}" \
 	'a completed loan that still matches the view is offered again'
 getwork --user race-2 --task "$task" --count 5 --json >"$scratch/again"
-is "$(jq '.loans[0].loan_id' "$scratch/again")" "${loans[4]}" 'a loan returned for 0 is offered again'
+is "$(jq '.loans[0].loan_id' "$scratch/again")" "${loans[4]}" \
+	'a loan returned for 0 is offered again'
 is "$(jq --argjson given "[${loans[1]},${loans[2]},${loans[3]}]" \
 	'[.loans[].loan_id | select(IN($given[]))] | length' "$scratch/again")" 0 \
 	'those returned for later and those that are never wanted are not'
