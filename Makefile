@@ -84,7 +84,8 @@ UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
-TEST_BIN := $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN)
+FAULT_SO := $(patsubst %.c,$(BUILD)/%.so,$(wildcard test/fault/*.c))
+TEST_BIN := $(FAULT_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN)
 
 all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
 
@@ -196,6 +197,12 @@ $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
+
+# Preloaded into a program; the client library's functions are found at run time.
+$(FAULT_SO): $(BUILD)/%.so: %.c $(FLAGS)
+	@mkdir -p $(@D)
+	$(call told,LINK)
+	$(Q)$(LINK) $(LANGUAGE) $(WARNINGS) $(WERROR_FLAG) -fPIC -shared -o $@ $< -ldl
 
 # The tests' own server: the sandbox's data are left alone.
 CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)

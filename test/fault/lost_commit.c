@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Preloaded into a program, it loses the connection at COMMIT. LOCKQ_FAULT says how: "reply": the
+ * COMMIT is done and its reply is lost; "commit": it never arrives; "server": it is done, and no
+ * connection can be made from then on. Only the first COMMIT is hit.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERVER_LOST = 2013, CANNOT_CONNECT = 2002 };
+
+int mysql_query(void *mysql, const char *text);
+unsigned int mysql_errno(void *mysql);
+const char *mysql_error(void *mysql);
+void *mysql_real_connect(void *mysql, const char *host, const char *user, const char *password,
+    const char *database, unsigned int port, const char *socket, unsigned long flags);
+
+static bool hit;
+static void *broken;         /* the connection that is lost */
+static unsigned int number;  /* its error */
+
+static void *
+next(const char *name)
+{
+	void *symbol = dlsym(RTLD_NEXT, name);
+
+	if (symbol == NULL)
+		abort();
+	return symbol;
+}
+
+static const char *
+fault(void)
+{
+	const char *how = getenv("LOCKQ_FAULT");
+
+	return how != NULL ? how : "";
+}
+
+int
+mysql_query(void *mysql, const char *text)
+{
+	int (*real)(void *, const char *);
+
+	*(void **)&real = next("mysql_query");
+	if (hit || strcmp(text, "COMMIT") != 0 || fault()[0] == '\0')
+		return real(mysql, text);
+	hit = true;
+	broken = mysql;
+	number = SERVER_LOST;
+	/* What the server does with a connection that goes away before COMMIT is to roll back. */
+	(void)real(mysql, strcmp(fault(), "commit") == 0 ? "ROLLBACK" : "COMMIT");
+	return 1;
+}
+
+void *
+mysql_real_connect(void *mysql, const char *host, const char *user, const char *password,
+    const char *database, unsigned int port, const char *socket, unsigned long flags)
+{
+	void *(*real)(void *, const char *, const char *, const char *, const char *, unsigned int,
+	    const char *, unsigned long);
+
+	*(void **)&real = next("mysql_real_connect");
+	if (mysql == broken)
+		broken = NULL; /* another connection, at the same address */
+	if (!hit || strcmp(fault(), "server") != 0)
+		return real(mysql, host, user, password, database, port, socket, flags);
+	broken = mysql;
+	number = CANNOT_CONNECT;
+	return NULL;
+}
+
+unsigned int
+mysql_errno(void *mysql)
+{
+	unsigned int (*real)(void *);
+
+	*(void **)&real = next("mysql_errno");
+	return hit && mysql == broken ? number : real(mysql);
+}
+
+const char *
+mysql_error(void *mysql)
+{
+	const char *(*real)(void *);
+
+	*(void **)&real = next("mysql_error");
+	return hit && mysql == broken ? "lost for a test" : real(mysql);
+}
