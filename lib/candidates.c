@@ -131,8 +131,7 @@ end_orphan(struct db *db, uint32_t task_id)
 	db_rows_clear(&rows);
 	if (rc != DB_OK || orphan == 0)
 		return rc;
-	rc = db_kill(db, orphan);
-	return rc == DB_EFAIL ? DB_OK : rc;
+	return db_kill(db, orphan);
 }
 
 static int

@@ -773,7 +773,10 @@ db_kill(struct db *db, uint64_t connection_id)
 {
 	int rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
 
-	return rc == DB_OK ? command(db, "KILL @target") : rc;
+	if (rc == DB_OK)
+		rc = command(db, "KILL @target");
+	return rc == DB_EFAIL && (db->error_number == ER_NO_SUCH_THREAD ||
+	    db->error_number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }
 
 /* Long statements. The client library has no prepared execution that can be waited for in slices,

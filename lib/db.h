@@ -139,7 +139,7 @@ LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
 
-/* Ends another connection of the same account; DB_EFAIL where it is gone or another account's. */
+/* Ends another connection. One that is gone, or another account's, is nothing wrong. */
 LOCKQ_MUST_CHECK int db_kill(struct db *db, uint64_t connection_id);
 
 LOCKQ_MUST_CHECK int db_library_init(void);

@@ -98,9 +98,7 @@ handle_abandon(struct lockq *q)
 
 	if (rc != DB_OK || orphan == 0)
 		return rc;
-	/* It may have ended by itself; then there is nothing to kill and nothing wrong. */
-	rc = db_kill(q->lock, orphan);
-	return rc == DB_EFAIL ? DB_OK : rc;
+	return db_kill(q->lock, orphan);
 }
 
 static int

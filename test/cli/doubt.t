@@ -46,7 +46,7 @@ is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task AND loan_id = $lo
             AND event = 'completed'")" 1 'and is logged once'
 loan=$(checkwork --user race-2 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault commit disposition --user race-2 --task "$task" --loan "$loan" --never
-is "$status:$out" "0:loan $loan: never again in this task" \
+is "$status:$out" "0:loan $loan: set to never" \
 	'disposition, the COMMIT never arrives: done again'
 loan=$(checkwork --user race-3 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault server disposition --user race-3 --task "$task" --loan "$loan" --complete
