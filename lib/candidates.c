@@ -157,6 +157,17 @@ unclaim(struct db *db, uint32_t task_id)
 	return rc;
 }
 
+int
+candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
+{
+	char quoted[NAME_BYTES * 3];
+	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
+
+	if (rc == DB_OK)
+		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
+	return rc;
+}
+
 static int
 run_query(struct db *db, const struct task *task, const char *sql, struct reading *reading)
 {
@@ -248,17 +259,16 @@ candidates_fetch(struct lockq *q, const struct task *task, const struct lead *le
 		.keep_alive = lead->single ? NULL : q->lock, .pinged = db_clock_ms()
 	};
 	struct reading reading = { candidates, &ticking, NULL, false };
-	char quoted[sizeof(task->view) + 8], sql[sizeof(wrapped_view) + sizeof(quoted)];
+	char sql[CANDIDATES_SQL_BYTES];
 	bool ours = false;
 	int rc;
 
 	candidates_clear(candidates);
-	if (db_quote_identifier(quoted, sizeof(quoted), task->view) != DB_OK) {
+	if (candidates_statement(sql, task->view) != DB_OK) {
 		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
 		    "letters, digits, _ and $, with one dot at most");
 		return CANDIDATES_FAILED;
 	}
-	snprintf(sql, sizeof(sql), wrapped_view, quoted);
 	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
 		rc = run_query(db, task, sql, &reading);

@@ -171,6 +171,10 @@ struct candidates {
 LOCKQ_MUST_CHECK int candidates_fetch(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t usual_ms, struct candidates *candidates,
     char reason[REASON_BYTES]);
+/* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
+ * DB_EFAIL for what is no name of a view. */
+enum { CANDIDATES_SQL_BYTES = 1536 };
+LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view);
 void candidates_clear(struct candidates *candidates);
 /* After a commit: forgets what is gone. */
 void candidates_forget_gone(struct candidates *candidates);

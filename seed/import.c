@@ -333,9 +333,8 @@ write_rejects(struct seed_import *import)
 		if (rejects_add(import->rejects, import->header.data, entry->line, entry->reason,
 		    import->raw.data + entry->raw_at, entry->raw_length) != 0)
 			return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s, stopped at line %"
-			    PRIu64 ", %" PRIu64 " loans were added",
-			    rejects_path(import->rejects), strerror(errno), entry->line,
-			    report->loans);
+			    PRIu64, rejects_path(import->rejects), strerror(errno),
+			    entry->line);
 		report->rejected++;
 		snprintf(report->rejects, sizeof(report->rejects), "%s",
 		    rejects_path(import->rejects));

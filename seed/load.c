@@ -210,9 +210,8 @@ seed_load_made_up(struct seed *seed)
 			continue;
 		rc = seed_load_flush(&load);
 		if (rc == SEED_DUPLICATE)
-			rc = seed_fail(seed, LOCKQ_EDATABASE, "somebody else is adding loans, "
-			    "%llu were added, run it again to add more",
-			    (unsigned long long)seed->report->loans);
+			rc = seed_fail(seed, LOCKQ_EDATABASE,
+			    "somebody else is adding loans, run it again");
 		if (rc == 0)
 			rc = seed_tell(seed, SEED_LOAD, i + 1, total);
 	}

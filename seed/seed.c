@@ -73,8 +73,7 @@ seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done, uint64_t tota
 	seed->told = now;
 	if (seed->progress(&progress, seed->progress_data) == 0)
 		return 0;
-	return seed_fail(seed, LOCKQ_CANCELLED, "stopped: %llu loans were added and stay",
-	    (unsigned long long)seed->report->loans);
+	return seed_fail(seed, LOCKQ_CANCELLED, "stopped");
 }
 
 static int
@@ -158,6 +157,19 @@ fill(struct seed *seed, struct seed_import *import)
 	return rc;
 }
 
+/* Batches that were committed stay, whatever came after. */
+static void
+say_what_stays(const struct seed *seed)
+{
+	char reason[sizeof(seed->report->error)];
+
+	if (seed->report->loans == 0)
+		return;
+	snprintf(reason, sizeof(reason), "%s", seed->report->error);
+	seed_fail(seed, 0, "%.900s: %llu loans were added and stay", reason,
+	    (unsigned long long)seed->report->loans);
+}
+
 int
 seed_run(const struct lockq_connection *where, const struct seed_options *options,
     seed_progress_fn *progress, void *progress_data, struct seed_report *report)
@@ -176,6 +188,8 @@ seed_run(const struct lockq_connection *where, const struct seed_options *option
 	}
 	if (rc == 0)
 		rc = fill(&seed, import);
+	if (rc != 0)
+		say_what_stays(&seed);
 	report->ms = db_clock_ms() - started;
 	seed_import_free(import);
 	db_close(seed.db);

@@ -67,9 +67,8 @@ all_rows(void)
 	return u64_on(db, "SELECT (SELECT BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS('|', loan_id,"
 	    " applicant, amount, city, state, stage, submitted_at), 256), 15), 16, 10)"
 	    " AS UNSIGNED)) FROM loan) + (SELECT BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS('|',"
-	    " document_id, loan_id, kind, status, submitted_at, IFNULL(checked_at, '-'), checksum), 256),"
-	    " 15), 16, 10)"
-	    " AS UNSIGNED)) FROM loan_document)");
+	    " document_id, loan_id, kind, status, submitted_at, IFNULL(checked_at, '-'), checksum),"
+	    " 256), 15), 16, 10) AS UNSIGNED)) FROM loan_document)");
 }
 
 static uint64_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests of a program's options: a command line as one string. Included by test/unit/test_cli_*.c
+/* For tests of options: a command line as one string. Included by test/unit/test_cli_*.c
  * after cmocka.h. */
 #ifndef LOCKQ_TEST_LINE_H
 #define LOCKQ_TEST_LINE_H
