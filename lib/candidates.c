@@ -195,7 +195,7 @@ explain(const struct task *task, const struct db *db, const struct reading *read
 		return DB_ENOMEM;
 	if (reading->fault != NULL)
 		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
-	else if (rc == DB_ETIME)
+	else if (rc == DB_ETIME || rc == DB_ELOCKWAIT)
 		snprintf(reason, REASON_BYTES,
 		    "view %s took longer than the task's max_query_s, %u s", task->view,
 		    task->max_query_s);

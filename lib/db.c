@@ -43,6 +43,7 @@ struct db {
 	uint64_t insert_id;
 	uint64_t connection_id;
 	const char *started;  /* name of the statement that db_start() sent */
+	char execute[128];    /* what comes after its PREPARE */
 	char database[65 * 4];
 	char error[1024];
 };
@@ -60,6 +61,7 @@ static const char pin_session[] =
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
 	" innodb_lock_wait_timeout = 5,"
+	" lock_wait_timeout = 5,"
 	" wait_timeout = 10,"
 	" net_write_timeout = 10";
 
@@ -70,7 +72,9 @@ static const struct db_query set_lock_wait = {
 	"set_lock_wait", "SET SESSION innodb_lock_wait_timeout = ?", DB_NO_ROWS
 };
 static const struct db_query set_time_limit = {
-	"set_time_limit", "SET SESSION max_execution_time = ?", DB_NO_ROWS
+	"set_time_limit",
+	"SET SESSION max_execution_time = ?, lock_wait_timeout = ?",
+	DB_NO_ROWS
 };
 /* KILL takes no parameter, but it takes a user variable. */
 static const struct db_query set_target = { "set_target", "SET @target = ?", DB_NO_ROWS };
@@ -748,7 +752,8 @@ db_set_time_limit(struct db *db, unsigned int seconds)
 	int rc = DB_OK;
 
 	if (db->time_limit_s != seconds)
-		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64((uint64_t)seconds * 1000)), NULL);
+		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64((uint64_t)seconds * 1000),
+		    db_u64(seconds == 0 ? DB_LOCK_WAIT_S : seconds)), NULL);
 	if (rc == DB_OK)
 		db->time_limit_s = seconds;
 	return rc;
@@ -788,30 +793,30 @@ enum { STARTED_ARGS_MAX = 8 };
 int
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	char set[STARTED_ARGS_MAX * 16 + 32], use[STARTED_ARGS_MAX * 8 + 64];
+	static const char prepare[] = "PREPARE lockq_started FROM @statement";
+	char set[STARTED_ARGS_MAX * 16 + 32];
 	struct db_arg all[STARTED_ARGS_MAX + 1];
 	struct db_query assign = { query->name, set, DB_NO_ROWS };
-	int rc, set_length, use_length;
+	size_t set_length, use_length;
+	int rc;
 
 	if (n_args > STARTED_ARGS_MAX)
 		return fail_shape(db, query->name, "too many parameters");
 	all[0] = db_text(query->sql);
-	set_length = snprintf(set, sizeof(set), "SET @statement = ?");
-	use_length = snprintf(use, sizeof(use), "EXECUTE lockq_started");
+	set_length = (size_t)snprintf(set, sizeof(set), "SET @statement = ?");
+	use_length = (size_t)snprintf(db->execute, sizeof(db->execute), "EXECUTE lockq_started");
 	for (size_t i = 0; i < n_args; i++) {
 		all[i + 1] = args[i];
-		set_length += snprintf(set + set_length, sizeof(set) - (size_t)set_length,
+		set_length += (size_t)snprintf(set + set_length, sizeof(set) - set_length,
 		    ", @p%zu = ?", i);
-		use_length += snprintf(use + use_length, sizeof(use) - (size_t)use_length,
-		    "%s @p%zu", i == 0 ? " USING" : ",", i);
+		use_length += (size_t)snprintf(db->execute + use_length,
+		    sizeof(db->execute) - use_length, "%s @p%zu", i == 0 ? " USING" : ",", i);
 	}
 	rc = db_run(db, &assign, all, n_args + 1, NULL);
 	if (rc != DB_OK)
 		return rc;
-	if (mysql_query(db->mysql, "PREPARE lockq_started FROM @statement") != 0)
-		return fail(db, query->name);
 	db->started = query->name;
-	if (mysql_send_query(db->mysql, use, (unsigned long)use_length) != 0)
+	if (mysql_send_query(db->mysql, prepare, sizeof(prepare) - 1) != 0)
 		return fail(db, query->name);
 	return DB_OK;
 }
@@ -826,8 +831,9 @@ db_socket(struct db *db)
 #endif
 }
 
-int
-db_wait(struct db *db, db_tick_fn *tick, void *data)
+/* For the answer to what was sent last. */
+static int
+wait_answer(struct db *db, db_tick_fn *tick, void *data)
 {
 	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
 
@@ -848,6 +854,18 @@ db_wait(struct db *db, db_tick_fn *tick, void *data)
 	if (mysql_read_query_result(db->mysql) != 0)
 		return fail(db, db->started);
 	return DB_OK;
+}
+
+int
+db_wait(struct db *db, db_tick_fn *tick, void *data)
+{
+	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
+	int rc = wait_answer(db, tick, data);
+
+	if (rc == DB_OK &&
+	    mysql_send_query(db->mysql, db->execute, (unsigned long)strlen(db->execute)) != 0)
+		rc = fail(db, db->started);
+	return rc == DB_OK ? wait_answer(db, tick, data) : rc;
 }
 
 static bool

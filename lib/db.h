@@ -129,7 +129,8 @@ LOCKQ_MUST_CHECK int db_begin(struct db *db);
 LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
 void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
 
-/* Sets innodb_lock_wait_timeout, max_execution_time; a statement only where it changes. */
+/* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time, and the wait for
+ * metadata locks that it does not cover. */
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
 LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, unsigned int seconds);
 
