@@ -118,6 +118,8 @@ print_request(const struct lockq_answer *answer, int rc)
 	} else if (answer->leader != NULL) {
 		cli_line("request %llu for %s, task %u: pending, %s leads", id, user, answer->task,
 		    answer->leader);
+	} else if (!answer->nobody_leads) {
+		cli_line("request %llu for %s, task %u: pending", id, user, answer->task);
 	} else {
 		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
 		    "--user %s --task %u to lead", id, user, answer->task, user, answer->task);

@@ -58,6 +58,7 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	a->requested = (uint32_t)db_cell_u64(rows, 0, 6);
 	a->assigned = (uint32_t)db_cell_u64(rows, 0, 7);
 	a->status = status_of(db_cell(rows, 0, 8));
+	a->nobody_leads = 0;
 	a->epoch = db_cell_u64(rows, 0, 9);
 	a->query_ms = db_cell_is_null(rows, 0, 12) ? -1 : (int64_t)db_cell_u64(rows, 0, 12);
 	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, 13);
@@ -142,6 +143,9 @@ lockq_answer_clear(struct lockq_answer *answer)
 	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
 }
 
+/* Of the backoff: some two looks a second. */
+enum { LOOK_EVERY = 4 };
+
 static int
 find_request(struct lockq *q, const char *request, uint64_t *request_id)
 {
@@ -182,6 +186,7 @@ look(struct lockq *q, uint64_t request_id, struct leader *leader, struct lockq_a
 	rc = request_seen(q->lock, &request, 0);
 	if (rc == DB_OK || rc == DB_EFAIL)
 		rc = lock_holder(q->lock, answer->task, leader, &held);
+	answer->nobody_leads = rc == DB_OK && !held;
 	if (rc == DB_OK && held)
 		rc = copy_text(&answer->leader, leader->name);
 	return rc == DB_EFAIL ? DB_OK : rc;
@@ -208,6 +213,9 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 			break;
 		rc = wait_blocking(q, answer->task, &leader, &waiting);
+		/* Nor may it wait on task_wake. */
+		if (rc == DB_EFAIL)
+			rc = wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, &waiting);
 	}
 	answer->waited_ms = db_clock_ms() - start;
 	return rc < 0 ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);

@@ -33,8 +33,12 @@ static const struct db_query lock_seen = {
 	DB_MANY
 };
 
-/* Of the loans that had no row: those that have one by now. A plain read, because a row that
- * somebody holds must not pass for absent. */
+/* Of the loans that had no row: those that have one by now. Not a locking read, which passes over a
+ * row that somebody holds, as if it were absent; and on the query connection a dirty one, which
+ * sees an insert before its commit, so that nobody waits for that. */
+static const struct db_query next_read_dirty = {
+	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
+};
 static const struct db_query appeared = {
 	"appeared",
 	"SELECT w.loan_id"
@@ -214,18 +218,35 @@ loans_of(struct db *db, const struct db_query *query, const struct task *task, c
 	int rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task->task_id)), &rows);
 
 	*n = rows.n_rows;
+	free(*ids);
+	*ids = NULL;
 	if (rc == DB_OK)
 		rc = sorted_ids(&rows, ids);
 	db_rows_clear(&rows);
 	return rc;
 }
 
+static int
+loans_that_appeared(struct db *db, const struct task *task, const struct lead *lead,
+    const char *json, uint64_t **ids, size_t *n)
+{
+	int rc = DB_ELOST;
+
+	if (lead->look != NULL && !db_lost(lead->look)) {
+		rc = db_run(lead->look, &next_read_dirty, DB_NO_ARGS, NULL);
+		if (rc == DB_OK)
+			rc = loans_of(lead->look, &appeared, task, json, ids, n);
+	}
+	/* Without that connection an insert in progress is met when ours waits for it. */
+	return rc == DB_OK ? rc : loans_of(db, &appeared, task, json, ids, n);
+}
+
 /* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
  * query saw it. "Available now" would not do: a loan completed since then is available, and would
  * go out again. */
 static int
-check_some(struct db *db, const struct task *task, struct candidates *candidates, size_t n,
-    struct stock *stock)
+check_some(struct db *db, const struct task *task, const struct lead *lead,
+    struct candidates *candidates, size_t n, struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
 	uint64_t *kept = NULL, *taken = NULL;
@@ -241,7 +262,7 @@ check_some(struct db *db, const struct task *task, struct candidates *candidates
 	text_add(&json, "]");
 	rc = json.failed ? DB_ENOMEM : loans_of(db, &lock_seen, task, json.data, &kept, &n_kept);
 	if (rc == DB_OK)
-		rc = loans_of(db, &appeared, task, json.data, &taken, &n_taken);
+		rc = loans_that_appeared(db, task, lead, json.data, &taken, &n_taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
 		struct candidate *c = &candidates->list[candidates->next++];
 		bool as_seen = c->version > 0 ?
@@ -263,8 +284,8 @@ check_some(struct db *db, const struct task *task, struct candidates *candidates
 
 /* Enough checked candidates for @wanted loans, or all there are. */
 static int
-fill_stock(struct db *db, const struct task *task, struct candidates *candidates, uint64_t wanted,
-    struct stock *stock)
+fill_stock(struct db *db, const struct task *task, const struct lead *lead,
+    struct candidates *candidates, uint64_t wanted, struct stock *stock)
 {
 	int rc = DB_OK;
 
@@ -272,7 +293,8 @@ fill_stock(struct db *db, const struct task *task, struct candidates *candidates
 		size_t n = candidates->n - candidates->next;
 		uint64_t missing = wanted - (stock->n - stock->next) + SPARE;
 
-		rc = check_some(db, task, candidates, n < missing ? n : (size_t)missing, stock);
+		rc = check_some(db, task, lead, candidates, n < missing ? n : (size_t)missing,
+		    stock);
 	}
 	return rc;
 }
@@ -375,7 +397,7 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
 	int rc = read_claims(db, task, own_request, &claims);
 
 	if (rc == DB_OK)
-		rc = fill_stock(db, task, candidates, claims.wanted, stock);
+		rc = fill_stock(db, task, lead, candidates, claims.wanted, stock);
 	if (rc == DB_OK) {
 		/* A list that was cut short, or lost some, does not tell that nothing is left. */
 		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
@@ -428,7 +450,7 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 
 	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
 		if (claims.list[i].outcome == NULL)
-			claims.list[i].outcome = "failed";
+			claims.list[i].outcome = run->refused ? "refused" : "failed";
 	}
 	if (rc == DB_OK)
 		rc = write_requests(db, &claims, lead, run->reason, &run->requests);

@@ -11,7 +11,7 @@
  *   7  following: wait for the leader's commit, look at the    wait.c
  *      own row only, and lead if it is still pending
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -26,13 +26,19 @@ struct call {
 	struct leader leader;     /* whom we follow */
 	struct waiting waiting;
 	uint64_t led_epoch;       /* of the round that we led to its end */
-	unsigned int tries;       /* errors in a row that were tried again */
+	unsigned int tries;       /* errors in a row that were tried again … */
+	uint64_t trouble_since;   /* … since then */
 	unsigned int fruitless;   /* rounds in a row that ended no request */
 	uint64_t seen;            /* when we last said that we are still there */
 	bool in_doubt;            /* a commit was lost and is not resolved yet */
 };
 
-enum { TRIES_FORGOTTEN_MS = 1000 };
+enum {
+	TRIES_FORGOTTEN_MS = 1000,
+	PATIENCE_MS = 30000    /* a server that is started again is back in less */
+};
+
+static const char disabled[] = "the task is disabled, ask its manager";
 
 /* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
 static int
@@ -67,7 +73,9 @@ give_until_done(struct call *c, struct candidates *candidates, bool may_say_empt
 		db_rollback(c->q->lock);
 		c->lead.retries++;
 		c->lead.epoch--;
-		db_backoff(try);
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);
+		if (rc != DB_OK)
+			return rc;
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
 		if (rc != DB_OK)
 			return rc < 0 ? rc : DB_ERETRY;
@@ -110,7 +118,15 @@ lead_round(struct call *c)
 	char reason[REASON_BYTES] = "";
 	int rc;
 
-	rc = candidates_fetch(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates, reason);
+	if (c->task.enabled) {
+		rc = candidates_fetch(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates,
+		    reason);
+	} else {
+		snprintf(reason, sizeof(reason), "%s", disabled);
+		run.refused = true;
+		rc = CANDIDATES_FAILED;
+	}
+	c->lead.look = c->q->query;
 	if (c->lead.single)
 		run.how = "query on the lock connection";
 	if (rc == CANDIDATES_FAILED) {
@@ -164,6 +180,20 @@ follow(struct call *c)
 	return rc;
 }
 
+static bool
+worth_another_try(struct call *c, int rc)
+{
+	uint64_t now = db_clock_ms();
+
+	if (c->tries++ == 0)
+		c->trouble_since = now;
+	if (c->tries <= DB_TRIES)
+		return true;
+	/* A lost server, not a transaction that keeps failing: as long as the user would wait. */
+	return rc != DB_ERETRY && rc != DB_ELOCKWAIT && now < c->waiting.deadline &&
+	    now - c->trouble_since < PATIENCE_MS;
+}
+
 /* Rolls back, reconnects where that is needed, and lets the caller look again: its own row tells
  * what became of it. Bounded; what no second try cures is returned. */
 static int
@@ -172,7 +202,7 @@ recover(struct call *c, int rc)
 	while (db_is_retryable(rc) || rc == DB_EINDOUBT) {
 		if (rc == DB_EINDOUBT)
 			c->in_doubt = true;
-		if (c->tries++ >= DB_TRIES)
+		if (!worth_another_try(c, rc))
 			break;
 		c->lead.retries++;
 		error_set(c->q, "%s", db_error(c->q->lock));
@@ -279,8 +309,14 @@ finish_failed(struct call *c, int failure, struct lockq_answer *answer)
 	int rc = error_from_db(c->q, c->q->lock, failure);
 
 	memcpy(text, c->q->error, sizeof(text));
-	if (c->request.request_id != 0 && cancel(c, true, 1) == DB_OK &&
-	    answer_read(c->q->lock, c->request.request_id, answer) == DB_OK &&
+	if (c->request.request_id == 0)
+		return rc;
+	if (cancel(c, true, 1) != DB_OK) {
+		error_set(c->q, "%.900s: request %llu may still be pending, see checkwork", text,
+		    (unsigned long long)c->request.request_id);
+		return rc;
+	}
+	if (answer_read(c->q->lock, c->request.request_id, answer) == DB_OK &&
 	    answer_rc(c->q, answer) == LOCKQ_OK)
 		return LOCKQ_OK;
 	memcpy(c->q->error, text, sizeof(text));
@@ -332,8 +368,7 @@ check_ask(struct call *c)
 	if (rc != LOCKQ_OK)
 		return rc;
 	if (!c->task.enabled) {
-		error_set(c->q, "task %u (%s) is disabled: ask its manager", ask->task,
-		    c->task.name);
+		error_set(c->q, "task %u (%s): %s", ask->task, c->task.name, disabled);
 		return LOCKQ_EREFUSED;
 	}
 	if (ask->count > c->task.max_count) {

@@ -131,6 +131,8 @@ struct lead {
 	uint64_t epoch;
 	char started_at[TIME_BYTES];
 	bool single;       /* no second connection was to be had */
+	struct db *look;   /* for dirty reads beside the lock's transaction; NULL: none */
+	unsigned int missed; /* attempts in a row that met a lock which nobody held to lead */
 	uint32_t retries;
 };
 /* Who leads, as far as a dirty read tells. */
@@ -139,12 +141,12 @@ struct leader {
 	uint64_t ms;      /* since it began */
 	uint64_t epoch;   /* the row's, uncommitted or not */
 };
-/* Takes the task's lock: 0; LOCK_BUSY, @leader filled; LOCK_NOT_NEEDED when @request was served
- * meanwhile. */
-LOCKQ_MUST_CHECK int lock_try(struct lockq *q, const struct task *task, struct request *request,
+/* Takes the task's lock: 0, and @task is as its manager has it now; LOCK_BUSY, @leader filled;
+ * LOCK_NOT_NEEDED when @request was served meanwhile. */
+LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, struct request *request,
     struct lead *lead, struct leader *leader);
 /* Takes it again after the leader's own commit: LOCK_LED_SINCE when its epoch is not @lead's. */
-LOCKQ_MUST_CHECK int lock_again(struct lockq *q, const struct task *task, const char *user,
+LOCKQ_MUST_CHECK int lock_again(struct lockq *q, struct task *task, const char *user,
     struct lead *lead);
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
     const struct lead *lead);
@@ -186,13 +188,14 @@ struct run {
 	const char *user;
 	const char *how;
 	size_t candidates, requests, loans;
-	const char *reason;
+	const char *reason;  /* NULL: loans are given; else why all requests end without */
+	bool refused;        /* … as refused; else as failed */
 };
 /* Gives @candidates to the pending requests; not committed yet. With @may_say_empty, and where the
  * list is exhaustive, requests that get nothing are told so; else they stay pending. */
 LOCKQ_MUST_CHECK int assign_loans(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct candidates *candidates, bool may_say_empty, struct run *run);
-/* Ends all pending requests as failed, for @run->reason. */
+/* Ends all pending requests as failed or refused, for @run->reason. */
 LOCKQ_MUST_CHECK int assign_failure(struct db *db, const struct task *task,
     const struct lead *lead, uint64_t own_request, struct run *run);
 LOCKQ_MUST_CHECK int assign_record_run(struct db *db, const struct task *task,

@@ -44,7 +44,7 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
-enum { MOMENT_TRIES = 40, MOMENT_MS = 4, WAKE_WAIT_S = 1 };
+enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 4, WAKE_WAIT_S = 1 };
 
 int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
@@ -56,8 +56,8 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	if (rc == DB_OK)
 		rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), &rows);
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = db_refuse(db, "task %u has no row in task_lock, so nobody can lead: insert "
-		    "it there and in task_wake", task_id);
+		rc = db_refuse(db, "task %u has no row in task_lock, so nobody can lead: run "
+		    "scripts/migrate", task_id);
 	if (rc == DB_OK) {
 		*held = !db_cell_is_null(&rows, 0, 0);
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);
@@ -115,15 +115,20 @@ open_query_connection(struct lockq *q, struct lead *lead)
  * connection, or the lock's transaction would hold the metadata lock of work_requested during the
  * whole query, and a waiting ALTER would stall every insert. */
 static int
-still_wanted(struct lockq *q, struct request *request, struct lead *lead)
+still_wanted(struct lockq *q, struct task *task, struct request *request, struct lead *lead)
 {
+	struct db *db;
 	int rc = open_query_connection(q, lead);
 
-	if (rc == DB_OK)
-		rc = request_status(lead->single ? q->lock : q->query, request);
-	if (rc == DB_OK)
-		return LOCK_NOT_NEEDED;
-	return rc == REQUEST_PENDING ? DB_OK : rc;
+	if (rc != DB_OK)
+		return rc;
+	db = lead->single ? q->lock : q->query;
+	lead->look = q->query;
+	rc = request_status(db, request);
+	if (rc != REQUEST_PENDING)
+		return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
+	/* Who waited for long leads for what the task is now. */
+	return task_read(db, task->task_id, task);
 }
 
 static int
@@ -139,7 +144,7 @@ lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch, b
 
 /* One attempt, from BEGIN on. Whatever is not 0 has been rolled back. */
 static int
-attempt(struct lockq *q, const struct task *task, struct request *request, const char *user,
+attempt(struct lockq *q, struct task *task, struct request *request, const char *user,
     struct lead *lead, bool with_wake)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
@@ -154,7 +159,7 @@ attempt(struct lockq *q, const struct task *task, struct request *request, const
 		committed = db_cell_u64(&rows, 0, 0);
 		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
 		if (request != NULL)
-			rc = still_wanted(q, request, lead);
+			rc = still_wanted(q, task, request, lead);
 		else if (committed != lead->epoch)
 			rc = LOCK_LED_SINCE;
 	}
@@ -171,23 +176,29 @@ attempt(struct lockq *q, const struct task *task, struct request *request, const
 /* Tries until it is ours or somebody is seen to lead. A locked row without a holder is held for a
  * moment only, by someone who will not serve us: that is not "busy". */
 static int
-take(struct lockq *q, const struct task *task, struct request *request, const char *user,
+take(struct lockq *q, struct task *task, struct request *request, const char *user,
     struct lead *lead, struct leader *leader)
 {
+	/* Somebody who only forgot a session on the row is there again each time: no storm. */
+	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 	bool with_wake = true, held = false;
 	int rc = LOCK_MISSED;
 
-	for (unsigned int try = 0; try < MOMENT_TRIES; try++) {
+	for (unsigned int try = 0; try < tries; try++) {
 		rc = attempt(q, task, request, user, lead, with_wake);
 		if (rc == LOCK_WAKE_STUCK) {
 			with_wake = false;
 			continue;
 		}
-		if (rc != LOCK_MISSED)
+		if (rc != LOCK_MISSED) {
+			lead->missed = 0;
 			return rc;
+		}
 		rc = lock_holder(q->lock, task->task_id, leader, &held);
-		if (rc != DB_OK || held)
+		if (rc != DB_OK || held) {
+			lead->missed = 0;
 			return rc == DB_OK ? LOCK_BUSY : rc;
+		}
 		db_sleep_ms(1 + try / 2 +
 		    (unsigned int)(db_connection_id(q->lock) + try) % MOMENT_MS);
 		if (request != NULL) {
@@ -196,20 +207,21 @@ take(struct lockq *q, const struct task *task, struct request *request, const ch
 				return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
 		}
 	}
+	lead->missed++;
 	leader->name[0] = '\0';
 	leader->ms = 0;
 	return LOCK_BUSY;
 }
 
 int
-lock_try(struct lockq *q, const struct task *task, struct request *request, struct lead *lead,
+lock_try(struct lockq *q, struct task *task, struct request *request, struct lead *lead,
     struct leader *leader)
 {
 	return take(q, task, request, request->user, lead, leader);
 }
 
 int
-lock_again(struct lockq *q, const struct task *task, const char *user, struct lead *lead)
+lock_again(struct lockq *q, struct task *task, const char *user, struct lead *lead)
 {
 	struct leader leader;
 

@@ -227,6 +227,7 @@ struct lockq_answer {
 	enum lockq_status status;
 	int led;                 /**< this call led and served the request itself */
 	int joined;              /**< an earlier pending request of the user was joined */
+	int nobody_leads;        /**< pending, and it was seen that nobody leads */
 	uint64_t epoch;          /**< of the leader that ended it; 0 while pending */
 	char *leader;            /**< who led; while pending, who leads, or NULL */
 	uint64_t waited_ms;      /**< from this call's start to its end */
@@ -237,7 +238,7 @@ struct lockq_answer {
 	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
 	size_t n_loans;
 };
-#define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, NULL, 0, -1, \
+#define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
 	"", NULL, 0, NULL, 0 }
 
 /**
@@ -274,7 +275,7 @@ LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
  * @request: a request's id in decimal, or its UUID
  * @wait_ms: how long to wait while it is pending, in milliseconds; 0 looks once
  * @answer:  as for lockq_getwork(); while the request is pending, @answer->leader is who leads
- *           now, NULL where nobody does
+ *           now, NULL where nobody does (@answer->nobody_leads) or the account may not see it
  *
  * Looks at a request; never leads, takes no lock but the shared one on task_wake while it waits.
  * Looking keeps a pending request from expiring.

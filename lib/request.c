@@ -30,7 +30,7 @@ static const struct db_query pending_of_user = {
 static const struct db_query touch_pending = {
 	"touch_pending",
 	"UPDATE work_requested"
-	"   SET seen_at = NOW(6) + INTERVAL ? SECOND"
+	"   SET seen_at = GREATEST(seen_at, NOW(6) + INTERVAL ? SECOND)"
 	" WHERE request_id = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };

@@ -14,7 +14,7 @@ enum {
 	SLICES_IN_TTL = 3,     /* … as often at least before the request would expire */
 	QUICK_MS = 20,         /* a wait shorter than this was none */
 	NAP_MS = 10,           /* doubled for each wait in a row that was none … */
-	NAP_MOST_MS = 640,     /* … up to this */
+	NAP_DOUBLINGS = 6,     /* … so often */
 	LAST_NAP_MS = 50       /* lock waits are whole seconds; the last one is looked away */
 };
 
@@ -79,31 +79,39 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
 }
 
+/* A wait that was none: the leader has not locked the row yet, could not, or nobody leads and the
+ * lock was held for a moment only. Longer each time, or hundreds would come back at once. */
+static int
+nap_after_quick(struct ticking *ticking, struct waiting *waiting)
+{
+	unsigned int doublings = waiting->quick < NAP_DOUBLINGS ? waiting->quick : NAP_DOUBLINGS;
+
+	waiting->quick++;
+	return nap(ticking, (uint64_t)NAP_MS << doublings, waiting);
+}
+
 int
 wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
     struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	uint64_t left = time_left(waiting);
-	unsigned int quick = waiting->quick < 6 ? waiting->quick : 6;
 	int rc;
 
 	if (left == 0)
 		return WAIT_OVER;
 	if (left < 1000)
 		return nap(&ticking, LAST_NAP_MS, waiting);
+	if (leader->name[0] == '\0')
+		return nap_after_quick(&ticking, waiting);
 	rc = wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
 	    (unsigned int)(left / 1000) : waiting->slice_s, &ticking);
 	if (rc != DB_OK)
 		return rc;
-	if (db_clock_ms() - ticking.since >= QUICK_MS) {
-		waiting->quick = 0;
-		return DB_OK;
-	}
-	/* The leader has not locked the row yet, could not, or someone led for a moment only. */
-	waiting->quick++;
-	return quick == 0 ? DB_OK : nap(&ticking, (uint64_t)NAP_MS << (quick - 1) < NAP_MOST_MS ?
-	    (uint64_t)NAP_MS << (quick - 1) : NAP_MOST_MS, waiting);
+	if (db_clock_ms() - ticking.since < QUICK_MS)
+		return nap_after_quick(&ticking, waiting);
+	waiting->quick = 0;
+	return DB_OK;
 }
 
 int

@@ -50,13 +50,6 @@ CREATE TABLE IF NOT EXISTS task_wake (
   PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
-DROP TRIGGER IF EXISTS task_gets_lock;
-CREATE TRIGGER task_gets_lock AFTER INSERT ON task FOR EACH ROW
-  INSERT IGNORE INTO task_lock (task_id) VALUES (NEW.task_id);
-DROP TRIGGER IF EXISTS task_gets_wake;
-CREATE TRIGGER task_gets_wake AFTER INSERT ON task FOR EACH ROW
-  INSERT IGNORE INTO task_wake (task_id) VALUES (NEW.task_id);
-
 -- One row a request. `pending` is 1 or NULL, so that its unique key allows one pending request for
 -- each user and task, and any number of ended ones; the second key is the leader's reading order.
 CREATE TABLE IF NOT EXISTS work_requested (
@@ -142,3 +135,12 @@ CREATE TABLE IF NOT EXISTS leader_run (
   ended_at    DATETIME(6) NOT NULL,
   PRIMARY KEY (task_id, epoch)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- A task made again, with its lock row gone, must not begin at an epoch that was used.
+DROP TRIGGER IF EXISTS task_gets_lock;
+CREATE TRIGGER task_gets_lock AFTER INSERT ON task FOR EACH ROW
+  INSERT IGNORE INTO task_lock (task_id, epoch)
+    SELECT NEW.task_id, COALESCE(MAX(epoch), 0) FROM leader_run WHERE task_id = NEW.task_id;
+DROP TRIGGER IF EXISTS task_gets_wake;
+CREATE TRIGGER task_gets_wake AFTER INSERT ON task FOR EACH ROW
+  INSERT IGNORE INTO task_wake (task_id) VALUES (NEW.task_id);

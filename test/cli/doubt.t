@@ -31,12 +31,12 @@ is "$status:$(jq -c '[.status, (.loans | length)]' <<<"$out")" '0:["served",3]' 
 	'getwork, the COMMIT never arrives: done again'
 is "$(loans_of race-2 assigned)" 3 'and the loans were given once'
 like "$(jq .retries <<<"$out")" '^[1-9]' 'it counts as tried again'
-with_fault server getwork --user race-3 --task "$task" --count 3
+with_fault server getwork --user race-3 --task "$task" --count 3 --timeout 1
 is "$status" 6 'getwork, the server is gone after COMMIT: exit 6'
 like "$err" 'outcome unknown' 'it says that it does not know'
 like "$err" 'checkwork --user race-3' 'and how to find out'
 is "$(loans_of race-3 assigned)" 3 'the loans are there'
-with_fault server getwork --user race-4 --task "$task" --json
+with_fault server getwork --user race-4 --task "$task" --timeout 1 --json
 is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '6:["unknown",6]' 'the same in JSON'
 
 loan=$(checkwork --user race-1 --task "$task" --json | head -n 1 | jq .loan_id)
