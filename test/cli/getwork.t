@@ -68,10 +68,11 @@ is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task")" 0 \
 
 run getwork --user race-1 --task "$task" --count 5 --json
 is "$status" 0 'loans: exit 0'
-is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led, (.loans | length)]' \
-	<<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" 'JSON: what was asked and given'
-is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status", "led",
-	"epoch", "waited_ms", "query_ms", "as_of", "loans"] - keys' <<<"$out")" '[]' 'JSON: the keys'
+is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led,
+	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" 'JSON: what was asked and given'
+is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status",
+	"led", "epoch", "waited_ms", "query_ms", "as_of", "loans"] - keys' <<<"$out")" '[]' \
+	'JSON: the keys'
 is "$(jq -c '.loans[0] | keys' <<<"$out")" '["lease_expires_at","loan_id","token"]' 'JSON: a loan'
 like "$(jq -r .as_of <<<"$out")" '^20[0-9]{2}-[0-9-]+T[0-9:]+\.[0-9]{6}Z$' \
 	'JSON: times are ISO 8601'
