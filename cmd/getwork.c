@@ -203,8 +203,9 @@ print_answer(const struct lockq_answer *answer, int rc)
 		cli_line("%s", text);
 		free(text);
 	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
-		cli_line("request %llu is pending: somebody else's query runs: "
-		    "see checkwork --request %llu", id, id);
+		cli_line("request %llu is pending, %s%s: see checkwork --request %llu", id,
+		    answer->leader != NULL ? answer->leader : "nobody",
+		    answer->leader != NULL ? " leads" : " leads at the moment", id);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a request ended, or stands: for getwork and for checkwork --request. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,18 +151,20 @@ static int
 find_request(struct lockq *q, const char *request, uint64_t *request_id)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	bool is_id = request[0] != '\0' && strspn(request, "0123456789") == strlen(request) &&
-	    strlen(request) < UUID_BYTES - 1;
-	struct db_arg arg = db_text(request);
-	int rc;
+	char uuid[UUID_BYTES] = "";
+	bool is_id = strspn(request, "0123456789") == strlen(request);
+	int rc = DB_OK;
 
-	if (is_id) {
-		errno = 0;
-		arg = db_u64(strtoull(request, NULL, 10));
-		if (errno != 0)
-			arg = db_u64(0);
+	errno = 0;
+	*request_id = is_id ? strtoull(request, NULL, 10) : 0;
+	if (is_id && errno == 0) {
+		rc = db_run(q->lock, &find_by_id, DB_ARGS(db_u64(*request_id)), &rows);
+	} else if (strlen(request) == UUID_BYTES - 1 &&
+	    strspn(request, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
+		for (size_t i = 0; request[i] != '\0'; i++)
+			uuid[i] = (char)tolower((unsigned char)request[i]);
+		rc = db_run(q->lock, &find_by_uuid, DB_ARGS(db_text(uuid)), &rows);
 	}
-	rc = db_run(q->lock, is_id ? &find_by_id : &find_by_uuid, &arg, 1, &rows);
 	if (rc == DB_OK && rows.n_rows == 0) {
 		error_set(q, "there is no request %s", request);
 		rc = TASK_UNKNOWN;

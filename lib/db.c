@@ -179,7 +179,7 @@ advice(unsigned int number)
 	case ER_CON_COUNT_ERROR:
 	case ER_TOO_MANY_USER_CONNECTIONS:
 	case ER_USER_LIMIT_REACHED:
-		return ": try again later, or --poll, which waits without a connection";
+		return ": try again later";
 	default:
 		return "";
 	}

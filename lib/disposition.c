@@ -237,9 +237,9 @@ dispose_surely(struct lockq *q, struct disposing *d)
 	int rc = db_transaction(q->lock, dispose_and_refresh, d, NULL);
 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		if (rc != DB_EINDOUBT && rc != DB_ELOST)
-			break;
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
+		if (rc != DB_EINDOUBT && !db_is_retryable(rc))
+			break;
 		db_backoff(try);
 		rc = handle_connect(q);
 		if (rc == DB_OK)
@@ -249,7 +249,8 @@ dispose_surely(struct lockq *q, struct disposing *d)
 		else if (rc == DB_EFAIL)
 			rc = DB_ELOST;
 	}
-	return rc == DB_ELOST && d->in_doubt ? DB_EINDOUBT : rc;
+	/* It may have been done: no failure afterwards says that it was not. */
+	return rc != DB_OK && d->in_doubt ? DB_EINDOUBT : rc;
 }
 
 static size_t
@@ -358,7 +359,10 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	text_clear(&d.tried);
 	if (rc != DB_OK) {
 		lockq_disposed_clear(result);
-		return error_from_db(q, q->lock, rc);
+		rc = error_from_db(q, q->lock, rc);
+		if (rc == LOCKQ_EUNKNOWN)
+			error_unknown(q);
+		return rc;
 	}
 	return overall(q, result);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -33,6 +34,15 @@ error_from_db(struct lockq *q, const struct db *db, int rc)
 	default:
 		return LOCKQ_EDATABASE;
 	}
+}
+
+void
+error_unknown(struct lockq *q)
+{
+	char text[sizeof(q->error)];
+
+	memcpy(text, q->error, sizeof(text));
+	error_set(q, "outcome unknown, the connection was lost at COMMIT: %.900s", text);
 }
 
 const char *

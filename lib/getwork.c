@@ -26,15 +26,19 @@ struct call {
 	struct leader leader;     /* whom we follow */
 	struct waiting waiting;
 	uint64_t led_epoch;       /* of the round that we led to its end */
+	uint64_t doubt_epoch;     /* of one whose commit was lost, if it was done */
 	unsigned int tries;       /* errors in a row that were tried again … */
 	uint64_t trouble_since;   /* … since then */
 	unsigned int fruitless;   /* rounds in a row that ended no request */
 	uint64_t seen;            /* when we last said that we are still there */
+	bool recorded;            /* our INSERT was sent, whatever became of it */
 	bool in_doubt;            /* a commit was lost and is not resolved yet */
 };
 
 enum {
 	TRIES_FORGOTTEN_MS = 1000,
+	HAND_OVER_TRIES = 3,
+	CANCEL_TRIES = 12, CANCEL_WAIT_S = 2,
 	PATIENCE_MS = 30000    /* a server that is started again is back in less */
 };
 
@@ -56,6 +60,8 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
 	if (rc == DB_OK)
 		rc = lock_commit(c->q, &c->task, &c->lead);
+	if (rc == DB_EINDOUBT)
+		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK)
 		candidates_forget_gone(candidates);
 	return rc;
@@ -94,18 +100,22 @@ hand_over(struct call *c, struct candidates *candidates)
 	bool any = false;
 	int rc = DB_OK;
 
-	while (rc == DB_OK && candidates->n > 0) {
+	for (unsigned int fruitless = 0; rc == DB_OK && candidates->n > 0 &&
+	    fruitless < HAND_OVER_TRIES;) {
 		rc = request_any_pending(c->q->lock, c->task.task_id, &any);
 		if (rc != DB_OK || !any)
 			break;
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
 		if (rc != DB_OK)
 			break;
-		rc = give_and_commit(c, candidates, false, &run);
+		rc = give_until_done(c, candidates, false, &run);
 		if (rc < 0)
 			db_rollback(c->q->lock);
-		else if (run.requests == 0)
-			break;
+		/* Somebody may be touching that request at this moment. */
+		if (rc == DB_OK && run.requests == 0) {
+			fruitless++;
+			db_backoff(0);
+		}
 	}
 }
 
@@ -157,6 +167,16 @@ rest(struct call *c)
 	    c->fruitless, &c->waiting);
 }
 
+/* No loans for people who left; so who is still there says so now and then. */
+static int
+say_still_here(struct call *c)
+{
+	if (db_clock_ms() - c->seen < (uint64_t)c->waiting.slice_s * 1000 / 2)
+		return DB_OK;
+	c->seen = db_clock_ms();
+	return request_seen(c->q->lock, &c->request, 0);
+}
+
 /* Step 7, the waiting part. */
 static int
 follow(struct call *c)
@@ -172,11 +192,6 @@ follow(struct call *c)
 		rc = wait_blocking(c->q, c->task.task_id, &c->leader, &c->waiting);
 	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
 		c->tries = 0;
-	/* No loans for people who left; so who waits says so. */
-	if (rc == DB_OK && db_clock_ms() - c->seen >= (uint64_t)c->waiting.slice_s * 1000 / 2) {
-		rc = request_seen(c->q->lock, &c->request, 0);
-		c->seen = db_clock_ms();
-	}
 	return rc;
 }
 
@@ -205,7 +220,8 @@ recover(struct call *c, int rc)
 		if (!worth_another_try(c, rc))
 			break;
 		c->lead.retries++;
-		error_set(c->q, "%s", db_error(c->q->lock));
+		if (db_error(c->q->lock)[0] != '\0')
+			error_set(c->q, "%s", db_error(c->q->lock));
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
 		if (rc != DB_OK)
 			break;
@@ -228,6 +244,7 @@ record(struct call *c)
 	int rc;
 
 	do {
+		c->recorded = true;
 		rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request);
 		if (rc == DB_OK)
 			return DB_OK;
@@ -247,6 +264,8 @@ get_served(struct call *c)
 		if (rc == DB_OK)
 			break;
 		if (rc == REQUEST_PENDING)
+			rc = say_still_here(c);
+		if (rc == DB_OK)
 			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader); /* 2, 3 */
 		if (rc == DB_OK) {
 			rc = lead_round(c);                           /* steps 4 to 6 */
@@ -269,18 +288,24 @@ static int
 cancel(struct call *c, bool abandon, unsigned int tries)
 {
 	int rc = abandon ? handle_abandon(c->q) : DB_OK;
+	int failure = rc;
 
-	if (c->request.request_id == 0 || c->request.joined)
+	if (!c->recorded || c->request.joined)
 		return rc;
 	for (unsigned int try = 0; try < tries; try++) {
 		if (rc == DB_OK)
+			rc = db_set_lock_wait(c->q->lock, CANCEL_WAIT_S);
+		if (rc == DB_OK)
 			rc = request_cancel(c->q->lock, &c->request);
+		if (rc == DB_OK && c->request.request_id == 0)
+			rc = request_find(c->q->lock, &c->request);
 		if (!db_is_retryable(rc))
-			break;
+			return rc;
+		failure = rc;
 		db_backoff(try);
 		rc = handle_connect(c->q);
 	}
-	return rc;
+	return failure;
 }
 
 /* What the tables say now, whatever happened to connections on the way. */
@@ -309,14 +334,16 @@ finish_failed(struct call *c, int failure, struct lockq_answer *answer)
 	int rc = error_from_db(c->q, c->q->lock, failure);
 
 	memcpy(text, c->q->error, sizeof(text));
-	if (c->request.request_id == 0)
+	if (!c->recorded)
 		return rc;
 	if (cancel(c, true, 1) != DB_OK) {
-		error_set(c->q, "%.900s: request %llu may still be pending, see checkwork", text,
-		    (unsigned long long)c->request.request_id);
+		error_set(c->q, "%.900s: the request may still be pending, see checkwork "
+		    "--request %s", text, c->request.uuid);
 		return rc;
 	}
-	if (answer_read(c->q->lock, c->request.request_id, answer) == DB_OK &&
+	answer->request_id = c->request.request_id;
+	if (c->request.request_id != 0 &&
+	    answer_read(c->q->lock, c->request.request_id, answer) == DB_OK &&
 	    answer_rc(c->q, answer) == LOCKQ_OK)
 		return LOCKQ_OK;
 	memcpy(c->q->error, text, sizeof(text));
@@ -330,23 +357,28 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 
 	answer->joined = c->request.joined;
 	answer->retries = c->lead.retries;
-	answer->request_id = c->request.request_id;
+	memcpy(answer->uuid, c->request.uuid, sizeof(answer->uuid));
 	if (cancelled)
-		rc = cancel(c, true, DB_TRIES);
+		rc = cancel(c, true, CANCEL_TRIES);
 	else if (rc == WAIT_OVER)
-		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false, DB_TRIES);
+		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false, CANCEL_TRIES);
+	answer->request_id = c->request.request_id;
 	if (rc < 0 && rc != DB_EINDOUBT)
 		return finish_failed(c, rc, answer);
-	if (rc == DB_EINDOUBT || (c->request.request_id != 0 && read_answer(c, answer) != DB_OK)) {
-		error_set(c->q, "outcome unknown: the connection was lost while request %llu was "
-		    "being committed", (unsigned long long)c->request.request_id);
+	if (rc != DB_EINDOUBT && c->request.request_id != 0)
+		rc = read_answer(c, answer);
+	if (rc < 0) {
+		rc = error_from_db(c->q, c->q->lock, rc);
+		error_unknown(c->q);
 		answer->status = LOCKQ_STATUS_UNKNOWN;
 		return LOCKQ_EUNKNOWN;
 	}
 	if (answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0' &&
 	    copy_text(&answer->leader, c->leader.name) != DB_OK)
 		return LOCKQ_ENOMEM;
-	answer->led = c->led_epoch != 0 && answer->epoch == c->led_epoch;
+	answer->led = answer->epoch != 0 && (answer->epoch == c->led_epoch ||
+	    (answer->epoch == c->doubt_epoch && answer->leader != NULL &&
+	    strcmp(answer->leader, c->request.user) == 0));
 	rc = answer_rc(c->q, answer);
 	return rc == LOCKQ_BUSY && cancelled ? LOCKQ_CANCELLED : rc;
 }
@@ -356,10 +388,12 @@ static int
 check_ask(struct call *c)
 {
 	const struct lockq_ask *ask = c->ask;
+	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
 	int rc;
 
-	if (ask->user == NULL || ask->count < 1 || ask->count > LOCKQ_COUNT_MAX ||
-	    (ask->wait == LOCKQ_WAIT_POLL && (ask->n_poll == 0 || ask->poll_s == NULL))) {
+	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
+		gaps = ask->poll_s[i] > 0;
+	if (ask->user == NULL || ask->count < 1 || ask->count > LOCKQ_COUNT_MAX || !gaps) {
 		error_set(c->q, "count must be 1 to %d, with a user, and gaps when polling",
 		    LOCKQ_COUNT_MAX);
 		return LOCKQ_EUSAGE;

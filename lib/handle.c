@@ -13,6 +13,9 @@ static const struct db_query newest_schema = {
 /* ER_NO_SUCH_TABLE */
 enum { NO_SUCH_TABLE = 1146 };
 
+/* With their backoff some ten seconds. */
+enum { CROWDED_TRIES = 14 };
+
 const char *
 lockq_version(void)
 {
@@ -78,8 +81,15 @@ handle_disconnect(struct lockq *q)
 int
 handle_connect(struct lockq *q)
 {
+	int rc;
+
 	handle_disconnect(q);
-	return db_connect(&q->lock, &q->where);
+	rc = db_connect(&q->lock, &q->where);
+	if (rc == DB_OK && q->orphan != 0) {
+		rc = db_kill(q->lock, q->orphan);
+		q->orphan = 0;
+	}
+	return rc;
 }
 
 int
@@ -93,12 +103,9 @@ handle_ready(struct lockq *q)
 int
 handle_abandon(struct lockq *q)
 {
-	uint64_t orphan = q->lock != NULL ? db_connection_id(q->lock) : 0;
-	int rc = handle_connect(q);
-
-	if (rc != DB_OK || orphan == 0)
-		return rc;
-	return db_kill(q->lock, orphan);
+	if (q->lock != NULL)
+		q->orphan = db_connection_id(q->lock);
+	return handle_connect(q);
 }
 
 static int
@@ -139,7 +146,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 	/* Someone else's connections may be about to end, so a full server is asked again. */
 	for (unsigned int try = 0;; try++) {
 		rc = handle_connect(q);
-		if (rc != DB_ECROWDED || try >= DB_TRIES)
+		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)
 			break;
 		db_backoff(try);
 	}

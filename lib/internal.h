@@ -33,6 +33,7 @@ struct lockq {
 	struct lockq_connection where;
 	struct db *lock;   /* the lock connection; everything short runs on it too */
 	struct db *query;  /* the query connection, while leading */
+	uint64_t orphan;   /* connection given up with a statement outstanding, not ended yet */
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];
@@ -42,7 +43,8 @@ LOCKQ_MUST_CHECK int handle_connect(struct lockq *q);
 void handle_disconnect(struct lockq *q);
 /* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
-/* Closes a connection that has a statement outstanding, and ends that on the server. */
+/* Closes a connection that has a statement outstanding; that is ended on the server as soon as a
+ * new connection can be had. */
 LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
 
 /* error.c */
@@ -50,6 +52,9 @@ LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
 __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
 /* The public code for what the database layer returned, its text into the handle's error. */
 LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, int rc);
+
+/* Puts before the error's text that the outcome is unknown. */
+void error_unknown(struct lockq *q);
 
 /* text.c: small growing buffer for the JSON arrays of numbers that statements take */
 
@@ -123,6 +128,8 @@ LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *reques
 /* Says that its owner still waits, and will for the next @ahead_s seconds. */
 LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
 LOCKQ_MUST_CHECK int request_cancel(struct db *db, const struct request *request);
+/* Sets @request->request_id by its UUID, 0 where there is none. */
+LOCKQ_MUST_CHECK int request_find(struct db *db, struct request *request);
 LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *any);
 
 /* lock.c: steps 2 and 3 */

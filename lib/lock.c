@@ -103,12 +103,13 @@ open_query_connection(struct lockq *q, struct lead *lead)
 		rc = db_set_read_only(q->query);
 	if (rc == DB_OK)
 		return DB_OK;
-	error_set(q, "%s", db_error(q->query));
+	/* Waiting followers may have taken them all; the leader must not starve. Any other error is
+	 * reported by who looks at the lock connection. */
+	lead->single = rc == DB_ECROWDED;
+	rc = lead->single ? DB_OK : db_refuse(q->lock, "%s", db_error(q->query));
 	db_close(q->query);
 	q->query = NULL;
-	/* Waiting followers may have taken them all; the leader must not starve. */
-	lead->single = rc == DB_ECROWDED;
-	return lead->single ? DB_OK : DB_ELOST;
+	return rc == DB_OK ? DB_OK : DB_ELOST;
 }
 
 /* Our own request may have been served between our look and our lock. The look goes over the query
@@ -188,6 +189,9 @@ take(struct lockq *q, struct task *task, struct request *request, const char *us
 		rc = attempt(q, task, request, user, lead, with_wake);
 		if (rc == LOCK_WAKE_STUCK) {
 			with_wake = false;
+			rc = db_set_lock_wait(q->lock, DB_LOCK_WAIT_S);
+			if (rc != DB_OK)
+				return rc;
 			continue;
 		}
 		if (rc != LOCK_MISSED) {

@@ -47,11 +47,12 @@ static const struct db_query read_status_locked = {
 	DB_ONE
 };
 
+/* By UUID: after a lost INSERT the number is not known. */
 static const struct db_query cancel_pending = {
 	"cancel_pending",
 	"UPDATE work_requested"
 	"   SET outcome = 'cancelled', served_at = NOW(6)"
-	" WHERE request_id = ? AND outcome = 'pending'",
+	" WHERE uuid = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };
 
@@ -72,15 +73,13 @@ request_make_uuid(char uuid[UUID_BYTES])
 	uuid_unparse_lower(binary, uuid);
 }
 
-static int
-find_own(struct db *db, struct request *request, bool *found)
+int
+request_find(struct db *db, struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)), &rows);
 
-	*found = rc == DB_OK && rows.n_rows == 1;
-	if (*found)
-		request->request_id = db_cell_u64(&rows, 0, 0);
+	request->request_id = rc == DB_OK && rows.n_rows == 1 ? db_cell_u64(&rows, 0, 0) : 0;
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -128,7 +127,8 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 		}
 		if (rc != DB_EDUPLICATE)
 			return rc;
-		rc = find_own(db, request, &found);
+		rc = request_find(db, request);
+		found = request->request_id != 0;
 		if (rc == DB_OK && !found)
 			rc = join(db, task_id, request, &found);
 		if (rc != DB_OK || found)
@@ -180,7 +180,7 @@ request_seen(struct db *db, const struct request *request, uint32_t ahead_s)
 int
 request_cancel(struct db *db, const struct request *request)
 {
-	return db_run(db, &cancel_pending, DB_ARGS(db_u64(request->request_id)), NULL);
+	return db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
 }
 
 int

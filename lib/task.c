@@ -67,8 +67,13 @@ int
 task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *task,
     uint32_t *user_id)
 {
-	int rc = user_read(q->lock, user, user_id);
+	int rc;
 
+	if (user == NULL) {
+		error_set(q, "no user was named");
+		return LOCKQ_EUSAGE;
+	}
+	rc = user_read(q->lock, user, user_id);
 	if (rc == DB_OK && task != NULL)
 		rc = task_read(q->lock, task_id, task);
 	if (rc < 0)

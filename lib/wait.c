@@ -61,8 +61,8 @@ nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 	return tick_sleep(ticking, ms < left ? ms : left);
 }
 
-/* One FOR SHARE wait. What ends it does not matter, commit, time or a deadlock that the server sees
- * among 200 waiters: the caller looks. */
+/* One FOR SHARE wait. What ends it does not matter, commit, time, a deadlock that the server sees
+ * among 200 waiters, somebody's KILL QUERY: the caller looks. */
 static int
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking)
 {
@@ -74,7 +74,7 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 		rc = db_wait(db, tick, ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(db, 0, ignore_row, NULL);
-	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY)
+	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY || rc == DB_EINTERRUPTED)
 		rc = DB_OK;
 	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
 }

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS task (
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
   CONSTRAINT task_candidate_limit CHECK (candidate_limit BETWEEN 1 AND 1000000),
   CONSTRAINT task_request_ttl CHECK (request_ttl >= 1),
-  CONSTRAINT task_lease CHECK (lease_minutes >= 1)
+  CONSTRAINT task_lease CHECK (lease_minutes BETWEEN 1 AND 525600)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- The row that leaders lock. Nothing references it and nobody takes a shared lock on it: a locked

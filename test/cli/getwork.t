@@ -69,7 +69,8 @@ is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task")" 0 \
 run getwork --user race-1 --task "$task" --count 5 --json
 is "$status" 0 'loans: exit 0'
 is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led,
-	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" 'JSON: what was asked and given'
+	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" \
+	'JSON: what was asked and given'
 is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status",
 	"led", "epoch", "waited_ms", "query_ms", "as_of", "loans"] - keys' <<<"$out")" '[]' \
 	'JSON: the keys'
