@@ -37,8 +37,8 @@ static void
 what_is_no_identifier_is_refused(void **state)
 {
 	static const char *const names[] = {
-		"", ".", "a.", ".a", "a..b", "a.b.c", "a b", "a`b", "a'b", "a\"b", "a;b", "a-b", "a/*",
-		"a\\b", "a\nb", "(SELECT 1)", "caf\xc3\xa9", "a@b"
+		"", ".", "a.", ".a", "a..b", "a.b.c", "a b", "a`b", "a'b", "a\"b", "a;b", "a-b",
+		"a/*", "a\\b", "a\nb", "(SELECT 1)", "caf\xc3\xa9", "a@b"
 	};
 	char out[64 * 4 + 8];
 
@@ -137,8 +137,8 @@ static void
 each_status_has_its_word(void **state)
 {
 	static const char *const words[] = {
-		"pending", "served", "partial", "empty", "cancelled", "expired", "failed", "refused",
-		"unknown"
+		"pending", "served", "partial", "empty", "cancelled", "expired", "failed",
+		"refused", "unknown"
 	};
 
 	(void)state;
