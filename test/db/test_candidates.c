@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4: the heavy query, and what a manager's view may do to it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "support.h"
+
+/* Takes the lock and runs the query; nothing is assigned. */
+struct fetched {
+	struct worker *worker;
+	struct task task;
+	struct lead lead;
+	struct candidates candidates;
+	char reason[REASON_BYTES];
+	int rc;
+};
+
+static struct fetched
+fetch(uint32_t task)
+{
+	struct fetched f = { .worker = worker_connected(0, task, 1), .task = read_task(task) };
+	struct request request = { .user = user(0), .user_id = user_id(0) };
+	struct leader leader;
+
+	request_make_uuid(request.uuid);
+	assert_int_equal(request_record(f.worker->q->lock, task, 1, &request), DB_OK);
+	assert_int_equal(lock_try(f.worker->q, &f.task, &request, &f.lead, &leader), DB_OK);
+	f.rc = candidates_fetch(f.worker->q, &f.task, &f.lead, 0, &f.candidates, f.reason);
+	return f;
+}
+
+static void
+assert_list(const struct fetched *f, const uint64_t *ids, size_t n)
+{
+	if (f->rc != DB_OK)
+		print_error("%s\n", f->reason);
+	assert_int_equal(f->rc, DB_OK);
+	assert_int_equal(f->candidates.n, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(f->candidates.list[i].loan_id, ids[i]);
+}
+#define ASSERT_LIST(f, ...) assert_list(f, (const uint64_t[]){ __VA_ARGS__ }, \
+	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+/* The request of user 0 fails with a reason that has @part. */
+static void
+assert_fails(const char *part)
+{
+	struct worker *w = ask_now(0, TASK, 1);
+
+	if (w->rc == LOCKQ_EQUERY && strstr(w->answer.reason, part) == NULL)
+		print_error("%s\n", w->answer.reason);
+	assert_int_equal(w->rc, LOCKQ_EQUERY);
+	assert_int_equal(w->answer.status, LOCKQ_FAILED);
+	assert_non_null(strstr(w->answer.reason, part));
+	assert_non_null(strstr(w->error, part));
+	assert_string_equal(outcome_of(TASK, 0), "failed");
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
+	    " AND how = 'failed' AND reason LIKE '%%%s%%'", TASK, part), 1);
+	/* The lock is free, and the name of the query, too. */
+	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
+}
+
+/* Fails when it comes to loan 2: its subquery has more than one row. */
+static const char two_rows_for_one[] =
+	"SELECT loan_id, (SELECT n FROM test_number WHERE n <= c.loan_id) AS priority"
+	" FROM test_candidate AS c WHERE task_id = 100";
+
+static void
+smallest_priority_first_then_loan(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	add_loan(TASK, 5, 2);
+	add_loan(TASK, 9, 1);
+	add_loan(TASK, 3, 2);
+	add_loan(TASK, 7, 1);
+	f = fetch(TASK);
+	ASSERT_LIST(&f, 7, 9, 3, 5);
+	assert_true(f.candidates.exhaustive);
+	assert_int_not_equal(f.candidates.as_of[0], '\0');
+	candidates_clear(&f.candidates);
+}
+
+static void
+any_type_that_sorts(void **state)
+{
+	static const char *const types[] = {
+		"DATE '2026-01-01' + INTERVAL priority DAY", "CAST(priority AS DECIMAL(20,4)) / 7",
+		"CONCAT('word ', CHAR(96 + priority))", "-CAST(5 - priority AS DOUBLE)",
+		"CAST(ELT(priority, 'urgent', 'normal', 'late') AS CHAR)"
+	};
+
+	(void)state;
+	for (unsigned int n = 1; n <= 3; n++)
+		add_loan(TASK, 10 - n, n);
+	for (size_t i = 0; i < 4; i++) {
+		struct fetched f;
+
+		set_view(TASK, "SELECT loan_id, %s AS priority FROM test_candidate"
+		    " WHERE task_id = %d", types[i], TASK);
+		f = fetch(TASK);
+		ASSERT_LIST(&f, 9, 8, 7);
+		candidates_clear(&f.candidates);
+		workers_end();
+		sql("UPDATE work_requested SET outcome = 'cancelled' WHERE task_id = %d", TASK);
+	}
+}
+
+/* An ENUM sorts by position, not by its words. */
+static void
+an_enum_sorts_by_position(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	sql("DROP TABLE IF EXISTS test_enum");
+	sql("CREATE TABLE test_enum ("
+	    " loan_id BIGINT UNSIGNED, urgency ENUM('urgent','normal','late'))");
+	sql("INSERT INTO test_enum VALUES (1, 'late'), (2, 'urgent'), (3, 'normal'), (2, 'late')");
+	set_view(TASK, "SELECT loan_id, urgency AS priority FROM test_enum");
+	f = fetch(TASK);
+	sql("DROP TABLE test_enum");
+	ASSERT_LIST(&f, 2, 3, 1);
+	candidates_clear(&f.candidates);
+}
+
+/* guard: the view may show a loan more than once; it is taken once, with its smallest priority. */
+static void
+each_loan_once(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loan(TASK, 1, 5);
+	add_loan(TASK, 2, 2);
+	add_loan(TASK, 1, 1);
+	add_loan(TASK, 1, 1);
+	w = ask_within(0, TASK, 3, 2000);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(w->answer.loans[0].loan_id, 1);
+	assert_int_equal(w->answer.loans[1].loan_id, 2);
+	assert_int_equal(w->answer.retries, 0);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+static void
+what_is_not_available_is_left_out(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	add_loans(TASK, 7);
+	add_work(TASK, 1, 1, "assigned", 1);
+	add_work(TASK, 2, 1, "completed", 4);
+	add_work(TASK, 3, 1, "never", 2);
+	add_work(TASK, 4, 1, "returned", 6);
+	add_work(TASK, 5, 1, "returned", 2);
+	add_work(TASK, 6, 1, "assigned", 3);
+	sql("UPDATE work SET available_at = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d"
+	    " AND loan_id = 5", TASK);
+	sql("UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND WHERE task_id = %d"
+	    " AND loan_id = 6", TASK);
+	/* Another task's rows are not this one's. */
+	add_work(OTHER_TASK, 7, 1, "never", 9);
+	f = fetch(TASK);
+	ASSERT_LIST(&f, 2, 4, 6, 7);
+	/* Each with the version of its row as the query saw it. */
+	assert_int_equal(f.candidates.list[0].version, 4);
+	assert_int_equal(f.candidates.list[1].version, 6);
+	assert_int_equal(f.candidates.list[2].version, 3);
+	assert_int_equal(f.candidates.list[3].version, 0);
+	candidates_clear(&f.candidates);
+}
+
+static void
+the_limit_is_not_below_max_count(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	set_task(TASK, "max_count = 4, candidate_limit = 2");
+	add_loans(TASK, 6);
+	f = fetch(TASK);
+	ASSERT_LIST(&f, 1, 2, 3, 4);
+	assert_false(f.candidates.exhaustive);
+	candidates_clear(&f.candidates);
+}
+
+static void
+a_list_as_long_as_the_limit_is_not_exhaustive(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	set_task(TASK, "max_count = 2, candidate_limit = 3");
+	add_loans(TASK, 3);
+	f = fetch(TASK);
+	assert_int_equal(f.candidates.n, 3);
+	assert_false(f.candidates.exhaustive);
+	candidates_clear(&f.candidates);
+}
+
+static void
+the_largest_loan_id(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	sql("INSERT INTO test_candidate VALUES (%d, 18446744073709551615, 1)", TASK);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.loans[0].loan_id, UINT64_MAX);
+}
+
+static void
+a_null_loan_fails(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	sql("INSERT INTO test_candidate VALUES (%d, NULL, 0)", TASK);
+	assert_fails("NULL loan_id");
+}
+
+static void
+a_negative_loan_fails(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	set_view(TASK, "SELECT 2 - CAST(loan_id AS SIGNED) AS loan_id, priority"
+	    " FROM test_candidate WHERE task_id = %d", TASK);
+	assert_fails("negative loan_id");
+}
+
+static void
+a_loan_that_is_no_integer_fails(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	set_view(TASK, "SELECT CONCAT(loan_id) AS loan_id, priority FROM test_candidate"
+	    " WHERE task_id = %d", TASK);
+	assert_fails("not an integer");
+}
+
+static void
+a_view_without_priority_fails(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	set_view(TASK, "SELECT loan_id FROM test_candidate WHERE task_id = %d", TASK);
+	assert_fails("priority");
+}
+
+static void
+a_missing_view_fails(void **state)
+{
+	(void)state;
+	set_task(TASK, "candidates_view = 'test_no_such_view'");
+	assert_fails("test_no_such_view");
+}
+
+/* guard: a task's view is a name and nothing else. */
+static void
+a_name_that_is_none_fails(void **state)
+{
+	static const char *const names[] = {
+		"a`b", "a b", "a.b.c", "(SELECT 1 AS loan_id, 1 AS priority)", ".a", "a.", "", "a;b"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		set_task(TASK, "candidates_view = '%s'", names[i]);
+		sql("DELETE FROM leader_run WHERE task_id = %d", TASK);
+		assert_fails("not the name of a view");
+	}
+}
+
+/* The error comes when rows have been sent already, or while they are made. */
+static void
+a_view_that_fails_half_way_fails(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	set_view(TASK, "%s", two_rows_for_one);
+	assert_fails("1242");
+	sql("DELETE FROM leader_run WHERE task_id = %d", TASK);
+	set_view(TASK, "SELECT loan_id, 9223372036854775805 + CAST(loan_id AS SIGNED) AS priority"
+	    " FROM test_candidate AS c WHERE task_id = %d", TASK);
+	assert_fails("1690");
+}
+
+static void
+a_query_over_its_time_limit_fails(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 5000);
+	set_task(TASK, "max_query_s = 1");
+	assert_fails("max_query_s, 1 s");
+	/* The limit is the task's, not the connection's for ever. */
+	set_view(TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d", TASK);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+}
+
+/* A killed statement, a killed connection: the task's query failed, the leader did not. */
+static void
+a_killed_query_fails(void **state)
+{
+	static const char *const kills[] = { "KILL QUERY", "KILL" };
+	struct db *killer = connect_as(worker_group());
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 4000);
+	for (size_t i = 0; i < 2; i++) {
+		struct worker *w = worker_new(0, TASK, 1, 0);
+
+		worker_start(w);
+		until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
+		db_sleep_ms(200);
+		sql_on(killer, "%s %" PRIu64, kills[i],
+		    u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK)));
+		worker_join(w);
+		assert_int_equal(w->rc, LOCKQ_EQUERY);
+		assert_non_null(strstr(w->answer.reason, "ended on the server"));
+		assert_true(w->ms < 3000);
+	}
+}
+
+/* The user gives up: the server must not go on with a query that nobody needs. */
+static void
+giving_up_stops_the_query(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+	uint64_t start;
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 5000);
+	worker_start(w);
+	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
+	w->give_up = true;
+	start = db_clock_ms();
+	worker_join(w);
+	until("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK));
+	assert_true(db_clock_ms() - start < 2000);
+	assert_int_equal(w->rc, LOCKQ_CANCELLED);
+	assert_string_equal(outcome_of(TASK, 0), "cancelled");
+	assert_int_equal(rounds_of(TASK), 0);
+}
+
+/* guard: a failed query fails all who are pending, with the reason, and not one after another. */
+static void
+a_failure_is_everybodys(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0), *followers[3];
+
+	(void)state;
+	add_loans(TASK, 3);
+	set_view(TASK, "%s", two_rows_for_one);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	for (unsigned int i = 0; i < 3; i++) {
+		followers[i] = worker_new(i + 1, TASK, 1, 8000);
+		worker_start(followers[i]);
+	}
+	until("SELECT COUNT(*) = 4 FROM work_requested WHERE task_id = %d AND pending = 1", TASK);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_EQUERY);
+	for (unsigned int i = 0; i < 3; i++) {
+		worker_join(followers[i]);
+		assert_int_equal(followers[i]->rc, LOCKQ_EQUERY);
+		assert_int_equal(followers[i]->answer.epoch, leader->answer.epoch);
+		assert_string_equal(followers[i]->answer.reason, leader->answer.reason);
+	}
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_int_equal(u64("SELECT requests FROM leader_run WHERE task_id = %d", TASK), 4);
+}
+
+/* guard: who holds the query's name while we hold the lock is the orphan of a dead leader: it is
+ * ended, and does not go on beside ours. */
+static void
+an_orphan_is_ended(void **state)
+{
+	struct db *orphan = connect_as(worker_group());
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	assert_int_equal(u64_on(orphan, "SELECT GET_LOCK(%s, 0)", query_lock_name(TASK)), 1);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_true(w->ms < 1500);
+	assert_int_not_equal(db_ping(orphan), DB_OK);
+}
+
+/* Another account's orphan can't be ended: it is left to its own time limit. */
+static void
+another_accounts_orphan_is_left(void **state)
+{
+	struct db *orphan;
+	struct worker *w;
+
+	(void)state;
+	if (strcmp(worker_group(), OWNER_GROUP) == 0)
+		skip();
+	orphan = connect_as(OWNER_GROUP);
+	add_loans(TASK, 3);
+	assert_int_equal(u64_on(orphan, "SELECT GET_LOCK(%s, 0)", query_lock_name(TASK)), 1);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(db_ping(orphan), DB_OK);
+}
+
+/* guard: the name is given back before the commit, or the next leader would take us for an
+ * orphan. */
+static void
+the_name_is_free_before_the_commit(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SET holder = NULL", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+}
+
+/* guard: where no second connection can be had, the query runs on the lock connection: waiting
+ * followers must not starve the leader. */
+static void
+without_a_second_connection(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_crowd(w->proxy, true);
+	worker_start(w);
+	worker_join_within(w, 5000);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
+	    " AND how = 'query on the lock connection' AND query_ms IS NOT NULL", TASK), 1);
+	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
+	/* The time limit does not stay on the lock connection. */
+	assert_int_equal(u64_on(w->q->lock, "SELECT @@max_execution_time"), 0);
+}
+
+/* … and its failure there fails the request, not the call. */
+static void
+a_failure_without_a_second_connection(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 5000);
+	set_task(TASK, "max_query_s = 1");
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_crowd(w->proxy, true);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EQUERY);
+	assert_string_equal(outcome_of(TASK, 0), "failed");
+	assert_int_equal(u64_on(w->q->lock, "SELECT @@max_execution_time"), 0);
+}
+
+static void
+the_query_connection_is_read_only(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	add_loans(TASK, 1);
+	f = fetch(TASK);
+	assert_int_equal(f.rc, DB_OK);
+	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@transaction_read_only"), 1);
+	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@autocommit"), 1);
+	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@max_execution_time"),
+	    f.task.max_query_s * 1000);
+	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@transaction_read_only"), 0);
+	candidates_clear(&f.candidates);
+}
+
+static void
+a_view_named_with_its_database(void **state)
+{
+	struct fetched f;
+
+	(void)state;
+	add_loans(TASK, 2);
+	set_task(TASK, "candidates_view = CONCAT(DATABASE(), '.test_view_%d')", TASK);
+	f = fetch(TASK);
+	ASSERT_LIST(&f, 1, 2);
+	candidates_clear(&f.candidates);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(smallest_priority_first_then_loan),
+		DB_TEST(any_type_that_sorts),
+		DB_TEST(an_enum_sorts_by_position),
+		DB_TEST(each_loan_once),
+		DB_TEST(what_is_not_available_is_left_out),
+		DB_TEST(the_limit_is_not_below_max_count),
+		DB_TEST(a_list_as_long_as_the_limit_is_not_exhaustive),
+		DB_TEST(the_largest_loan_id),
+		DB_TEST(a_null_loan_fails),
+		DB_TEST(a_negative_loan_fails),
+		DB_TEST(a_loan_that_is_no_integer_fails),
+		DB_TEST(a_view_without_priority_fails),
+		DB_TEST(a_missing_view_fails),
+		DB_TEST(a_name_that_is_none_fails),
+		DB_TEST(a_view_that_fails_half_way_fails),
+		DB_TEST(a_query_over_its_time_limit_fails),
+		DB_TEST(a_killed_query_fails),
+		DB_TEST(giving_up_stops_the_query),
+		DB_TEST(a_failure_is_everybodys),
+		DB_TEST(an_orphan_is_ended),
+		DB_TEST(another_accounts_orphan_is_left),
+		DB_TEST(the_name_is_free_before_the_commit),
+		DB_TEST(without_a_second_connection),
+		DB_TEST(a_failure_without_a_second_connection),
+		DB_TEST(the_query_connection_is_read_only),
+		DB_TEST(a_view_named_with_its_database),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("candidates", tests, suite_setup, suite_teardown);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* Connecting, what is checked of server and schema, handles in threads. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+/* Connects with a new handle; the error goes into @error. */
+static int
+try_connect(struct lockq_connection where, char error[1024])
+{
+	struct lockq *q = NULL;
+	int rc;
+
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	rc = lockq_connect(q, &where);
+	snprintf(error, 1024, "%s", lockq_error(q));
+	lockq_free(q);
+	return rc;
+}
+
+static void
+it_connects(void **state)
+{
+	char error[1024];
+
+	(void)state;
+	assert_int_equal(try_connect(where_is(APP_GROUP), error), LOCKQ_OK);
+	assert_string_equal(error, "");
+}
+
+static void
+a_newer_schema_is_refused(void **state)
+{
+	char error[1024];
+	int rc;
+
+	(void)state;
+	sql("INSERT INTO schema_version (version, name, checksum) VALUES (%d, 'x', 'x')",
+	    LOCKQ_SCHEMA + 1);
+	rc = try_connect(worker_where(), error);
+	sql("DELETE FROM schema_version WHERE version = %d", LOCKQ_SCHEMA + 1);
+	assert_int_equal(rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "update lockq"));
+}
+
+static void
+an_older_schema_is_refused(void **state)
+{
+	char error[1024];
+	int rc;
+
+	(void)state;
+	sql("CREATE TABLE test_schema_version AS SELECT * FROM schema_version");
+	sql("DELETE FROM schema_version");
+	rc = try_connect(worker_where(), error);
+	sql("INSERT INTO schema_version SELECT * FROM test_schema_version");
+	sql("DROP TABLE test_schema_version");
+	assert_int_equal(rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "schema"));
+	assert_int_equal(try_connect(worker_where(), error), LOCKQ_OK);
+}
+
+static void
+a_database_without_the_schema_is_refused(void **state)
+{
+	struct lockq_connection where = where_is(OWNER_GROUP);
+	char error[1024];
+
+	(void)state;
+	where.database = "information_schema";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "information_schema"));
+}
+
+/* What the server says it is decides, whatever its tables look like. */
+static void
+other_servers_are_refused(void **state)
+{
+	struct proxy *proxy = proxy_new();
+	char error[1024];
+
+	(void)state;
+	proxy_pretend(proxy, "8.0.18");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "8.0.18"));
+	proxy_pretend(proxy, "5.5.5-10.11.6-MariaDB-1");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "MariaDB"));
+	proxy_pretend(proxy, "8.0.19");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_OK);
+}
+
+static void
+an_error_never_has_the_password(void **state)
+{
+	struct lockq_connection where = worker_where();
+	char error[1024];
+
+	(void)state;
+	where.password = "not-the-password";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "1045"));
+	assert_null(strstr(error, "not-the-password"));
+	where = worker_where();
+	where.socket = "/nonexistent/mysql.sock";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "/nonexistent/mysql.sock"));
+	where = worker_where();
+	where.ssl_mode = "SOMETIMES";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "SOMETIMES"));
+}
+
+/* A full server is asked again: someone's connection may be about to end. */
+static void
+a_full_server_is_asked_again(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_crowd(w->proxy, true);
+	worker_start(w);
+	db_sleep_ms(200);
+	assert_false(w->done);
+	proxy_crowd(w->proxy, false);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+}
+
+/* One statement with another shape than it declares is an error with its name. */
+static void
+a_query_says_what_it_expects(void **state)
+{
+	struct db *db = connect_as(OWNER_GROUP);
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct db_query query = { "shape", "SELECT 1 UNION SELECT 2", DB_ONE };
+
+	(void)state;
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
+	assert_non_null(strstr(db_error(db), "shape"));
+	query.expect = DB_MAYBE;
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
+	query.expect = DB_NO_ROWS;
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, NULL), DB_ESHAPE);
+	query = (struct db_query){ "shape", "SELECT 1 FROM DUAL WHERE 1 = 0", DB_ONE };
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
+	query.expect = DB_MAYBE;
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_OK);
+	assert_int_equal(rows.n_rows, 0);
+	query = (struct db_query){ "args", "SELECT ?", DB_ONE };
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
+	db_rows_clear(&rows);
+}
+
+/* guard: affected rows are checked, and are those that really changed. */
+static void
+a_change_counts_its_rows(void **state)
+{
+	static const struct db_query change = {
+		"change", "UPDATE test_number SET n = n WHERE n = ?", DB_NO_ROWS
+	};
+	struct db *db = connect_as(OWNER_GROUP);
+
+	(void)state;
+	assert_int_equal(db_change(db, &change, DB_ARGS(db_u64(1)), 0), DB_OK);
+	assert_int_equal(db_change(db, &change, DB_ARGS(db_u64(1)), 1), DB_ERETRY);
+	assert_non_null(strstr(db_error(db), "changed 0 rows, not 1"));
+}
+
+/* Values of any size and kind go in and out as they are. */
+static void
+values_are_bound(void **state)
+{
+	static const struct db_query echo = { "echo", "SELECT ?, ?, ?, ?", DB_ONE };
+	struct db *db = connect_as(OWNER_GROUP);
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	char *text = malloc(300001);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'q', 300000);
+	text[300000] = '\0';
+	assert_int_equal(db_run(db, &echo, DB_ARGS(db_text(text), db_text("'; -- \"`\\ \xc3\xbc"),
+	    db_u64(UINT64_MAX), db_null()), &rows), DB_OK);
+	assert_string_equal(db_cell(&rows, 0, 0), text);
+	assert_string_equal(db_cell(&rows, 0, 1), "'; -- \"`\\ \xc3\xbc");
+	assert_true(db_cell_u64(&rows, 0, 2) == UINT64_MAX);
+	assert_true(db_cell_is_null(&rows, 0, 3));
+	db_rows_clear(&rows);
+	free(text);
+}
+
+enum { ROUNDS = 15 };
+
+struct asking {
+	struct lockq *q;
+	const char *user;
+	uint64_t loans;
+	int rc;
+};
+
+static void *
+ask_often(void *data)
+{
+	struct asking *a = data;
+	struct lockq_connection where = worker_where();
+	struct lockq_ask ask = LOCKQ_ASK_INIT;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+
+	ask.user = a->user;
+	ask.task = TASK;
+	ask.count = 2;
+	ask.timeout_ms = 20000;
+	a->rc = lockq_connect(a->q, &where);
+	for (int i = 0; a->rc == LOCKQ_OK && i < ROUNDS; i++) {
+		a->rc = lockq_getwork(a->q, &ask, &answer);
+		a->loans += answer.n_loans;
+	}
+	lockq_answer_clear(&answer);
+	return NULL;
+}
+
+/* Several handles in several threads: every loan to one of them. */
+static void
+handles_in_threads(void **state)
+{
+	struct asking asking[USERS];
+	pthread_t threads[USERS];
+	uint64_t loans = 0;
+
+	(void)state;
+	add_loans(TASK, 2 * ROUNDS * USERS);
+	(void)worker_group();
+	for (unsigned int i = 0; i < USERS; i++) {
+		asking[i] = (struct asking){ .user = user(i) };
+		assert_int_equal(lockq_new(&asking[i].q), LOCKQ_OK);
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &asking[i]), 0);
+	}
+	for (unsigned int i = 0; i < USERS; i++) {
+		pthread_join(threads[i], NULL);
+		loans += asking[i].loans;
+		lockq_free(asking[i].q);
+	}
+	for (unsigned int i = 0; i < USERS; i++)
+		assert_int_equal(asking[i].rc, LOCKQ_OK);
+	assert_int_equal(loans, 2 * ROUNDS * USERS);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND version = 1", TASK),
+	    2 * ROUNDS * USERS);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK),
+	    2 * ROUNDS * USERS);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND outcome <> 'served'", TASK), 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(it_connects),
+		DB_TEST(a_newer_schema_is_refused),
+		DB_TEST(an_older_schema_is_refused),
+		DB_TEST(a_database_without_the_schema_is_refused),
+		DB_TEST(other_servers_are_refused),
+		DB_TEST(an_error_never_has_the_password),
+		DB_TEST(a_full_server_is_asked_again),
+		DB_TEST(a_query_says_what_it_expects),
+		DB_TEST(a_change_counts_its_rows),
+		DB_TEST(values_are_bound),
+		DB_TEST(handles_in_threads),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("connect", tests, suite_setup, suite_teardown);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Locking statements lock every row that they look at: so each must find its rows by the index that
+ * is meant for it, on small tables, too, where the optimizer prefers to scan. The statements are
+ * those that the library sends, seen through the proxy. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { STATEMENT_BYTES = 2048 };
+
+/* The plan of the first statement with @text; @values stand for its parameters. */
+static const char *
+plan_of(struct proxy *proxy, const char *text, const char *const *values)
+{
+	char statement[STATEMENT_BYTES], filled[2 * STATEMENT_BYTES] = "";
+	size_t position = proxy_position(proxy, text, 1), used = 0;
+
+	assert_true(position != SIZE_MAX);
+	proxy_text(proxy, position, statement, sizeof(statement));
+	for (const char *c = statement; *c != '\0'; c++) {
+		char one[2] = { *c, '\0' };
+		const char *part = one;
+
+		if (*c == '?' && *values != NULL)
+			part = *values++;
+		assert_true(used + strlen(part) < sizeof(filled));
+		memcpy(filled + used, part, strlen(part) + 1);
+		used += strlen(part);
+	}
+	assert_null(*values);
+	return text_of("EXPLAIN FORMAT=TREE %s", filled);
+}
+#define VALUES(...) (const char *const[]){ __VA_ARGS__, NULL }
+
+static void
+assert_plan(const char *plan, const char *has)
+{
+	if (strstr(plan, has) == NULL || strstr(plan, "Sort") != NULL ||
+	    strstr(plan, "Table scan on w") != NULL || strstr(plan, "Table scan on r") != NULL ||
+	    strstr(plan, "hash join") != NULL)
+		print_error("%s\n", plan);
+	assert_non_null(strstr(plan, has));
+	assert_null(strstr(plan, "Sort"));
+	assert_null(strstr(plan, "Table scan on w"));
+	assert_null(strstr(plan, "Table scan on r"));
+	assert_null(strstr(plan, "hash join"));
+}
+
+/* A round and a disposition, with rows that were seen and rows that were absent. */
+static struct proxy *
+statements(void)
+{
+	struct worker *w = worker_new(0, TASK, 3, 0);
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_loan_ref loan = { 1, 0 };
+
+	add_loans(TASK, 4);
+	add_work(TASK, 1, 1, "completed", 2);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	what.user = user(0);
+	what.task = TASK;
+	what.loans = &loan;
+	what.n_loans = 1;
+	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	lockq_disposed_clear(&result);
+	return w->proxy;
+}
+
+static void
+assert_plans(struct proxy *p)
+{
+	static const char task[] = "100", json[] = "'[[1,2],[2,1],[3,0]]'";
+	static const char at_once[] = "Rows fetched before execution";
+	static const char by_key[] = "index lookup on w using PRIMARY"
+	    " (task_id = 100, loan_id = j.loan_id)";
+
+	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)", VALUES("600", task)),
+	    "on work_requested using work_requested_line");
+	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);
+	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
+	assert_plan(plan_of(p, "w.version + IF(", VALUES("'[[1,2,1,1]]'", task, "1", "NULL")),
+	    by_key);
+	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
+	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL")),
+	    "Single-row index lookup on r using PRIMARY");
+	assert_plan(plan_of(p, "FOR UPDATE OF w", VALUES(json, task)), by_key);
+	assert_plan(plan_of(p, "w.state = 'assigned' AND w.user_id = ?",
+	    VALUES("'[[1,2]]'", task, "'completed'", "NULL", "NULL", "1")), by_key);
+	assert_plan(plan_of(p, "SELECT epoch, NOW(6)", VALUES(task)), at_once);
+	assert_plan(plan_of(p, "FROM task_wake WHERE task_id = ? FOR UPDATE", VALUES(task)),
+	    at_once);
+}
+
+static void
+plans_on_small_tables(void **state)
+{
+	(void)state;
+	assert_plans(statements());
+}
+
+static void
+plans_on_larger_tables(void **state)
+{
+	struct proxy *proxy = statements();
+
+	(void)state;
+	sql("INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	    " assigned_at, changed_at)"
+	    " SELECT %d, 1000 + n, %u, 'completed', 1, 1, 1, NOW(6), NOW(6) FROM test_number",
+	    TASK, user_id(1));
+	sql("INSERT INTO work_requested"
+	    " (uuid, user_id, account, task_id, asked, requested, outcome)"
+	    " SELECT UUID(), %u, 'x', %d, 1, 1, 'served' FROM test_number", user_id(1), TASK);
+	assert_plans(proxy);
+}
+
+/* guard: the look at the line locks the pending rows of its own task, and no other. */
+static void
+only_the_tasks_own_requests_are_locked(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0);
+	uint64_t own, others;
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	add_loans(TASK, 3);
+	for (unsigned int n = 1; n < USERS; n++)
+		(void)add_request(OTHER_TASK, n, 1);
+	(void)add_request(TASK, 1, 1);
+	(void)add_request(TASK, 2, 1);
+	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64,
+	    request_of(TASK, 2));
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "SET holder = NULL", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	own = u64_on(administrator(), "SELECT COUNT(DISTINCT lock_data)"
+	    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
+	    " AND object_name = 'work_requested' AND index_name = 'PRIMARY'");
+	others = u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM performance_schema.data_locks AS l JOIN work_requested AS r"
+	    " ON l.index_name = 'PRIMARY' AND l.lock_data = CAST(r.request_id AS CHAR)"
+	    " WHERE l.object_schema = DATABASE() AND l.object_name = 'work_requested'"
+	    " AND (r.task_id <> %d OR r.outcome = 'cancelled')", TASK);
+	assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
+	    " AND object_name = 'work_requested' AND lock_mode LIKE '%%GAP%%'"
+	    " AND lock_mode NOT LIKE '%%REC_NOT_GAP%%'"), 0);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(own, 2);
+	assert_int_equal(others, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(plans_on_small_tables),
+		DB_TEST(plans_on_larger_tables),
+		DB_TEST(only_the_tasks_own_requests_are_locked),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("explain", tests, suite_setup, suite_teardown);
+}

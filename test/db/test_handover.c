@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 6: after it freed the lock, the leader looks for those who came too late to be seen. */
+#include <inttypes.h>
+
+#include "support.h"
+
+/* A leader that has looked for the last time, and has not committed. */
+static struct worker *
+leader_about_to_commit(unsigned int user_no, uint32_t count)
+{
+	struct worker *w = worker_new(user_no, TASK, count, 0);
+
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SET holder = NULL", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	return w;
+}
+
+static void
+go_on(struct worker *w)
+{
+	proxy_release(w->proxy);
+	worker_join(w);
+}
+
+/* guard: hand-over after the commit. Who does not wait and was told "busy" is served from what is
+ * left of the list, without anybody calling. */
+static void
+who_was_told_busy_is_served(void **state)
+{
+	struct worker *leader, *late;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader = leader_about_to_commit(0, 2);
+	late = ask_now(1, TASK, 2);
+	assert_int_equal(late->rc, LOCKQ_BUSY);
+	assert_string_equal(late->answer.leader, user(0));
+	go_on(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id ORDER BY loan_id) FROM work"
+	    " WHERE task_id = %d AND user_id = %u", TASK, user_id(1)), "3,4");
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d AND epoch = 2"
+	    " AND how = 'hand-over' AND query_ms IS NULL AND requests = 1 AND loans = 2"
+	    " AND user = '%s'", TASK, user(0)), 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND token = 2", TASK),
+	    2);
+	assert_int_equal(rounds_of(TASK), 2);
+	assert_int_equal(proxy_count(leader->proxy, "EXECUTE lockq_started"), 1);
+}
+
+/* One after another, as long as there are requests and loans. */
+static void
+it_goes_on_until_nobody_is_pending(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader = leader_about_to_commit(0, 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	proxy_hold(leader->proxy, "SET holder = NULL", 1);
+	proxy_release(leader->proxy);
+	proxy_until_held(leader->proxy);
+	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_BUSY);
+	go_on(leader);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_int_equal(rounds_of(TASK), 3);
+}
+
+/* guard: a hand-over never says "no work": its list is older than the request. */
+static void
+it_never_says_no_work(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 2);
+	leader = leader_about_to_commit(0, 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_BUSY);
+	go_on(leader);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+	assert_string_equal(outcome_of(TASK, 2), "pending");
+}
+
+static void
+an_empty_list_hands_nothing_over(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 1);
+	leader = leader_about_to_commit(0, 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	go_on(leader);
+	assert_string_equal(outcome_of(TASK, 1), "pending");
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* guard: the hand-over stops when someone else has led since. Its list is stale by then. */
+static void
+it_stops_when_someone_else_has_led(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0), *other;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "SELECT EXISTS", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	other = ask_now(1, TASK, 1);
+	assert_int_equal(other->rc, LOCKQ_OK);
+	assert_int_equal(other->answer.epoch, 2);
+	(void)add_request(TASK, 2, 1);
+	go_on(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 2), "pending");
+	assert_int_equal(epoch_of(TASK), 2);
+}
+
+/* What it hands over is checked like any other candidate. */
+static void
+what_changed_since_is_not_handed_over(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader = leader_about_to_commit(0, 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	add_work(TASK, 2, 3, "completed", 4);
+	go_on(leader);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+	assert_int_equal(u64("SELECT loan_id FROM work WHERE task_id = %d AND user_id = %u", TASK,
+	    user_id(1)), 3);
+}
+
+/* Whatever happens to the hand-over, the leader's own answer is committed. */
+static void
+a_lost_hand_over_loses_no_answer(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader = leader_about_to_commit(0, 2);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	proxy_cut(leader->proxy, "SELECT EXISTS", 1, CUT_BEFORE);
+	go_on(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.n_loans, 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 2);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(who_was_told_busy_is_served),
+		DB_TEST(it_goes_on_until_nobody_is_pending),
+		DB_TEST(it_never_says_no_work),
+		DB_TEST(an_empty_list_hands_nothing_over),
+		DB_TEST(it_stops_when_someone_else_has_led),
+		DB_TEST(what_changed_since_is_not_handed_over),
+		DB_TEST(a_lost_hand_over_loses_no_answer),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("hand-over", tests, suite_setup, suite_teardown);
+}

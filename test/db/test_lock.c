@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps 2 and 3: who leads, and what a locked row means. */
+#include <string.h>
+
+#include "support.h"
+
+/* Its request is recorded; nothing else is done. */
+static struct request
+recorded(struct worker *w)
+{
+	struct request request = { .user = w->ask.user };
+
+	assert_int_equal(user_read(owner(), w->ask.user, &request.user_id), DB_OK);
+	request_make_uuid(request.uuid);
+	assert_int_equal(request_record(w->q->lock, w->ask.task, w->ask.count, &request), DB_OK);
+	return request;
+}
+
+static void
+a_free_lock_is_taken(void **state)
+{
+	struct worker *w = worker_connected(0, TASK, 1);
+	struct request request = recorded(w);
+	struct task task = read_task(TASK);
+	struct lead lead = { .epoch = 0 };
+	struct leader seen;
+	bool held = false;
+
+	(void)state;
+	assert_int_equal(lock_try(w->q, &task, &request, &lead, &seen), DB_OK);
+	assert_int_equal(lead.epoch, epoch_of(TASK) + 1);
+	assert_false(lead.single);
+	assert_int_equal(lock_holder(owner(), TASK, &seen, &held), DB_OK);
+	assert_true(held);
+	assert_string_equal(seen.name, user(0));
+	/* guard: holder is cleared before COMMIT, so a committed row never has one. */
+	assert_int_equal(lock_commit(w->q, &task, &lead), DB_OK);
+	assert_int_equal(u64("SELECT epoch FROM task_lock WHERE task_id = %d AND holder IS NULL"
+	    " AND since IS NULL", TASK), lead.epoch);
+}
+
+/* guard: a holder is seen by a dirty read, and that is what "busy" means. */
+static void
+a_led_task_is_busy(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *w = worker_connected(0, TASK, 1);
+	struct request request = recorded(w);
+	struct task task = read_task(TASK);
+	struct lead lead = { .epoch = 0 };
+	struct leader seen;
+	uint64_t start = db_clock_ms();
+
+	(void)state;
+	db_sleep_ms(30);
+	assert_int_equal(lock_try(w->q, &task, &request, &lead, &seen), LOCK_BUSY);
+	assert_true(db_clock_ms() - start < 300);
+	assert_string_equal(seen.name, "by hand");
+	assert_in_range(seen.ms, 30, 5000);
+	db_rollback(leader.lock);
+}
+
+/* guard: an empty result does not say why; a task without its row must not look busy. */
+static void
+a_missing_row_is_not_busy(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 1500);
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("DELETE FROM task_lock WHERE task_id = %d", TASK);
+	worker_start(w);
+	worker_join(w);
+	assert_true(w->rc < 0);
+	assert_true(w->ms < 1400);
+}
+
+/* guard: a locked row without a holder is held for a moment only, by someone who will not serve
+ * us; who does not wait is not told "busy" by it. */
+static void
+a_momentary_lock_is_tried_again(void **state)
+{
+	struct db *moment = connect_as(OWNER_GROUP);
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	assert_int_equal(db_begin(moment), DB_OK);
+	(void)u64_on(moment, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
+	worker_start(w);
+	while (proxy_count(w->proxy, "SELECT holder") < 2 && !w->done)
+		db_sleep_ms(1);
+	db_rollback(moment);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_true(w->answer.led);
+}
+
+/* … and while it tries again it looks at its own row. */
+static void
+served_during_a_momentary_lock(void **state)
+{
+	struct db *moment = connect_as(OWNER_GROUP);
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SELECT holder", 2);
+	assert_int_equal(db_begin(moment), DB_OK);
+	(void)u64_on(moment, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	sql("UPDATE work_requested SET outcome = 'empty', requested = 0, epoch = 7"
+	    " WHERE task_id = %d", TASK);
+	proxy_release(w->proxy);
+	worker_join(w);
+	db_rollback(moment);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_int_equal(proxy_count(w->proxy, "SELECT holder"), 2);
+	assert_int_equal(rounds_of(TASK), 0);
+}
+
+/* guard: the own look before leading. Who starts as a round ends was served by it, and must not
+ * run the heavy query for nothing. */
+static void
+served_before_the_lock_does_not_lead(void **state)
+{
+	struct worker *late = worker_new(0, TASK, 1, 0), *leader;
+
+	(void)state;
+	add_loans(TASK, 3);
+	late->proxy = proxy_new();
+	proxy_hold(late->proxy, "SELECT epoch, NOW(6)", 1);
+	worker_start(late);
+	proxy_until_held(late->proxy);
+	leader = ask_now(1, TASK, 1);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+	proxy_release(late->proxy);
+	worker_join(late);
+	assert_int_equal(late->rc, LOCKQ_OK);
+	assert_false(late->answer.led);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_int_equal(epoch_of(TASK), 1);
+}
+
+/* Somebody shares task_wake: the leader leads without it after a second. */
+static void
+a_stuck_wake_row_does_not_stop_a_leader(void **state)
+{
+	struct leader_by_hand stuck = lead_by_hand(TASK, false, true);
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_in_range(w->ms, 900, 3000);
+	db_rollback(stuck.wake);
+}
+
+/* Only committed epochs count: what a leader that died had raised is used again. */
+static void
+an_aborted_epoch_is_used_again(void **state)
+{
+	struct worker *first = worker_new(0, TASK, 1, 0), *second;
+
+	(void)state;
+	add_loans(TASK, 3);
+	(void)ask_now(1, TASK, 1);
+	first->proxy = proxy_new();
+	proxy_hold(first->proxy, "EXECUTE lockq_started", 1);
+	worker_start(first);
+	proxy_until_held(first->proxy);
+	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock WHERE task_id = %d AND epoch = 1",
+	    TASK), 1);
+	/* The process goes on when it has lost both connections, but by then it is the second's. */
+	first->give_up = true;
+	proxy_drop(first->proxy);
+	worker_join(first);
+	second = ask_now(2, TASK, 1);
+	assert_int_equal(second->rc, LOCKQ_OK);
+	assert_int_equal(second->answer.epoch, 2);
+}
+
+/* guard: the look at the own row and the heavy query are on a second connection. Else the lock's
+ * transaction holds the metadata lock of work_requested for the whole query, and a waiting ALTER
+ * stalls every INSERT. */
+static void
+an_alter_does_not_stall_requests(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0), *other;
+	struct db *db = connect_as(OWNER_GROUP);
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	sql_on(db, "SET SESSION lock_wait_timeout = 1");
+	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT 'altered'"), DB_OK);
+	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT ''"), DB_OK);
+	other = ask_now(1, TASK, 1);
+	assert_int_equal(other->rc, LOCKQ_BUSY);
+	assert_true(other->ms < 1000);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+}
+
+/* guard: nothing references task_lock, or the INSERT of a request would need a shared lock on the
+ * row that the leader holds, and hang for the whole heavy query. */
+static void
+a_request_is_recorded_while_somebody_leads(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *w = worker_connected(0, TASK, 1);
+	uint64_t start = db_clock_ms();
+
+	(void)state;
+	(void)recorded(w);
+	assert_true(db_clock_ms() - start < 1000);
+	db_rollback(leader.lock);
+}
+
+static void
+nothing_references_the_rows_of_the_lock(void **state)
+{
+	(void)state;
+	assert_int_equal(u64("SELECT COUNT(*) FROM information_schema.key_column_usage"
+	    " WHERE table_schema = DATABASE()"
+	    " AND referenced_table_name IN ('task_lock', 'task_wake')"), 0);
+}
+
+/* guard: the lock order, the same in all code: task_lock, task_wake, work_requested, work,
+ * work_log. */
+static void
+locks_are_taken_in_order(void **state)
+{
+	static const char *const order[] = {
+		"SELECT epoch, NOW(6)", "SET epoch = ?",
+		"FROM task_wake WHERE task_id = ? FOR UPDATE", "EXECUTE lockq_started",
+		"FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
+		"INSERT INTO work (task_id", "'assigned', w.user_id, r.account",
+		"SET holder = NULL", "=COMMIT"
+	};
+	struct worker *w = worker_new(0, TASK, 2, 0);
+	size_t last = 0;
+
+	(void)state;
+	add_loans(TASK, 3);
+	add_work(TASK, 1, 1, "completed", 3);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t position = proxy_position(w->proxy, order[i], 1);
+
+		if (position == SIZE_MAX || position < last)
+			print_error("%s\n", order[i]);
+		assert_true(position != SIZE_MAX);
+		assert_true(position >= last);
+		last = position;
+	}
+	/* The heavy query on a connection that is not the lock's. */
+	assert_int_not_equal(proxy_connection(w->proxy, proxy_position(w->proxy, order[3], 1)),
+	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
+}
+
+/* guard: a follower only tries task_lock, and looks at it without a lock. */
+static void
+a_follower_shares_nothing_of_the_lock(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *w = worker_new(0, TASK, 1, 1300);
+
+	(void)state;
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_true(proxy_count(w->proxy, "task_lock") > 0);
+	assert_int_equal(proxy_count(w->proxy, "task_lock"),
+	    proxy_count(w->proxy, "FOR UPDATE SKIP LOCKED") +
+	    proxy_count(w->proxy, "SELECT holder"));
+	db_rollback(leader.lock);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_free_lock_is_taken),
+		DB_TEST(a_led_task_is_busy),
+		DB_TEST(a_missing_row_is_not_busy),
+		DB_TEST(a_momentary_lock_is_tried_again),
+		DB_TEST(served_during_a_momentary_lock),
+		DB_TEST(served_before_the_lock_does_not_lead),
+		DB_TEST(a_stuck_wake_row_does_not_stop_a_leader),
+		DB_TEST(an_aborted_epoch_is_used_again),
+		DB_TEST(an_alter_does_not_stall_requests),
+		DB_TEST(a_request_is_recorded_while_somebody_leads),
+		DB_TEST(nothing_references_the_rows_of_the_lock),
+		DB_TEST(locks_are_taken_in_order),
+		DB_TEST(a_follower_shares_nothing_of_the_lock),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("lock", tests, suite_setup, suite_teardown);
+}

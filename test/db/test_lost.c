@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections that are lost, processes that die or stop, commits in doubt. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "support.h"
+
+static uint64_t
+log_rows(void)
+{
+	return u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK);
+}
+
+static void
+assert_served_once(const struct worker *w)
+{
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.status, LOCKQ_SERVED);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(log_rows(), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
+}
+
+/* The commit is done, its answer lost: the own row says so. */
+static void
+a_commit_whose_answer_is_lost(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "=COMMIT", 1, CUT_AFTER);
+	worker_start(w);
+	worker_join(w);
+	assert_served_once(w);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_int_equal(w->answer.epoch, 1);
+}
+
+/* The commit never came: all of it is done again. */
+static void
+a_commit_that_never_came(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "=COMMIT", 1, CUT_BEFORE);
+	worker_start(w);
+	worker_join(w);
+	assert_served_once(w);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* guard: a plain read that finds nothing proves nothing, the old connection may still be
+ * committing. The look after a commit in doubt waits for it. */
+static void
+a_commit_that_comes_late(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_hold_and_cut(w->proxy, "=COMMIT", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	db_sleep_ms(1500);
+	assert_false(w->done);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_served_once(w);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* Only when it can't be found out: unknown, and it never guesses. */
+static void
+a_commit_that_nobody_can_tell_of(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 1000);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "=COMMIT", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	proxy_refuse(w->proxy);
+	proxy_drop(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EUNKNOWN);
+	assert_int_equal(w->answer.status, LOCKQ_STATUS_UNKNOWN);
+	assert_int_not_equal(w->answer.request_id, 0);
+	assert_non_null(strstr(w->error, "outcome unknown"));
+}
+
+/* Lost at any other statement: nothing was written, and it is all done again. */
+static void
+a_connection_lost_at_any_statement(void **state)
+{
+	static const char *const statements[] = {
+		"SELECT outcome, epoch", "=START TRANSACTION", "SELECT epoch, NOW(6)",
+		"SET epoch = ?", "FROM task_wake WHERE task_id = ? FOR UPDATE",
+		"FORCE INDEX (work_requested_line)", "INSERT INTO work (task_id",
+		"outcome VARCHAR(16) PATH", "INSERT INTO leader_run", "SET holder = NULL"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		for (int after = 0; after < 2; after++) {
+			struct worker *w = worker_new(0, TASK, 2, 0);
+
+			clear_fixture();
+			make_task(TASK);
+			add_loans(TASK, 5);
+			w->proxy = proxy_new();
+			proxy_cut(w->proxy, statements[i], 1, after ? CUT_AFTER : CUT_BEFORE);
+			worker_start(w);
+			worker_join(w);
+			if (w->rc != LOCKQ_OK)
+				print_error("%s: %s\n", statements[i], w->error);
+			assert_served_once(w);
+			proxies_end();
+			workers_end();
+		}
+	}
+}
+
+/* guard: a handle is looked after before it is used: its connection may be gone, by wait_timeout or
+ * otherwise. */
+static void
+an_idle_handle_connects_again(void **state)
+{
+	struct db *killer = connect_as(worker_group());
+	struct worker *w = worker_connected(0, TASK, 2);
+
+	(void)state;
+	add_loans(TASK, 5);
+	for (int i = 0; i < 2; i++) {
+		sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->lock));
+		worker_start(w);
+		worker_join(w);
+		assert_int_equal(w->rc, LOCKQ_OK);
+	}
+	/* The query connection that the first call left behind, too. */
+	sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->query));
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT how = 'query' FROM leader_run WHERE task_id = %d"
+	    " AND epoch = 3", TASK), 1);
+}
+
+static void
+a_follower_whose_connection_is_lost_goes_on(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0), *waits = worker_new(1, TASK, 1, 15000);
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader->proxy = proxy_new();
+	waits->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	worker_start(waits);
+	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 0)
+		db_sleep_ms(2);
+	proxy_drop(waits->proxy);
+	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 1 && !waits->done)
+		db_sleep_ms(2);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* guard: the heavy query is on a second connection, so the lock's is idle: the server notices at
+ * once when the process dies, and does not hold the lock until the query ends. */
+static void
+a_killed_leader_frees_the_lock_at_once(void **state)
+{
+	struct db *watcher = connect_as(worker_group());
+	struct worker *w = worker_new(0, TASK, 1, 0), *next;
+	uint64_t start, orphan;
+	int pid;
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 2500);
+	pid = worker_fork(w);
+	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
+	db_sleep_ms(200);
+	orphan = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK));
+	kill(pid, SIGKILL);
+	start = db_clock_ms();
+	assert_int_equal(worker_reap(pid), -1);
+	until_free(TASK);
+	assert_true(db_clock_ms() - start < 500);
+	/* Its query still runs; the next leader ends it and serves both. */
+	assert_int_equal(u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK)), orphan);
+	next = worker_new(1, TASK, 1, 0);
+	worker_start(next);
+	until_led(TASK);
+	db_sleep_ms(500);
+	assert_int_equal(u64_on(watcher, "SELECT COUNT(*) FROM information_schema.processlist"
+	    " WHERE id = %" PRIu64, orphan), 0);
+	worker_join(next);
+	assert_int_equal(next->rc, LOCKQ_OK);
+	assert_int_equal(next->answer.epoch, 1);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+}
+
+/* guard: a short wait_timeout on what opens a transaction: a leader that is stopped loses its lock,
+ * can write nothing when it wakes up, and reports what its own row says.
+ * guard: the lock connection is pinged during the query: one that is not stopped keeps it.
+ * And a handle that was idle for longer than wait_timeout connects again. All in one wait. */
+static void
+a_stopped_leader_loses_its_lock(void **state)
+{
+	struct worker *idle = worker_connected(3, OTHER_TASK + 1, 1);
+	struct worker *stopped = worker_new(0, TASK, 1, 0);
+	struct worker *alive = worker_new(1, OTHER_TASK, 1, 0);
+	struct db *gate = connect_as(OWNER_GROUP);
+	struct worker *next;
+	uint64_t start;
+	int pid;
+
+	(void)state;
+	add_loans(TASK, 3);
+	add_loans(OTHER_TASK, 3);
+	make_task(OTHER_TASK + 1);
+	add_loans(OTHER_TASK + 1, 3);
+	stopped->proxy = proxy_new();
+	proxy_hold(stopped->proxy, "EXECUTE lockq_started", 1);
+	pid = worker_fork(stopped);
+	proxy_until_held(stopped->proxy);
+	kill(pid, SIGSTOP);
+	start = db_clock_ms();
+	/* A query that the server has for as long as the gate is shut, without heating the room. */
+	assert_int_equal(u64_on(gate, "SELECT GET_LOCK('lockq-test-gate', 0)"), 1);
+	set_view(OTHER_TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d"
+	    " AND GET_LOCK('lockq-test-gate', 60) = 1", OTHER_TASK);
+	alive->proxy = proxy_new();
+	worker_start(alive);
+	until_free(TASK);
+	assert_in_range(db_clock_ms() - start, 5000, 1000 * (DB_WAIT_TIMEOUT_S + 2));
+	next = ask_now(2, TASK, 1);
+	assert_int_equal(next->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+	kill(pid, SIGCONT);
+	proxy_release(stopped->proxy);
+	assert_int_equal(worker_reap(pid), LOCKQ_OK);
+	assert_int_equal(log_rows(), 2);
+	assert_int_equal(rounds_of(TASK), 1);
+
+	while (db_clock_ms() - start < 1000 * DB_WAIT_TIMEOUT_S + 1500)
+		db_sleep_ms(50);
+	assert_int_equal(u64_on(gate, "SELECT RELEASE_LOCK('lockq-test-gate')"), 1);
+	worker_join(alive);
+	assert_int_equal(alive->rc, LOCKQ_OK);
+	assert_int_equal(proxy_count(alive->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(alive->answer.epoch, 1);
+
+	worker_start(idle);
+	worker_join(idle);
+	assert_int_equal(idle->rc, LOCKQ_OK);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_commit_whose_answer_is_lost),
+		DB_TEST(a_commit_that_never_came),
+		DB_TEST(a_commit_that_comes_late),
+		DB_TEST(a_commit_that_nobody_can_tell_of),
+		DB_TEST(a_connection_lost_at_any_statement),
+		DB_TEST(an_idle_handle_connects_again),
+		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
+		DB_TEST(a_killed_leader_frees_the_lock_at_once),
+		DB_TEST(a_stopped_leader_loses_its_lock),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("lost", tests, suite_setup, suite_teardown);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 1, recording a request, and its end by the one who made it. */
+#include <string.h>
+
+#include "support.h"
+
+static struct request
+new_request(unsigned int user_no)
+{
+	struct request request = { .user_id = user_id(user_no), .user = user(user_no) };
+
+	request_make_uuid(request.uuid);
+	return request;
+}
+
+static uint64_t
+rows_of(unsigned int user_no)
+{
+	return u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND user_id = %u", TASK,
+	    user_id(user_no));
+}
+
+static void
+a_request_is_one_committed_row(void **state)
+{
+	struct worker *w = worker_connected(0, TASK, 3);
+	struct request request = new_request(0);
+
+	(void)state;
+	assert_int_equal(request_record(w->q->lock, TASK, 3, &request), DB_OK);
+	assert_false(request.joined);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE request_id = %llu"
+	    " AND uuid = '%s' AND user_id = %u AND task_id = %d AND asked = 3 AND requested = 3"
+	    " AND assigned = 0 AND outcome = 'pending' AND pending = 1 AND epoch IS NULL",
+	    (unsigned long long)request.request_id, request.uuid, request.user_id, TASK), 1);
+	assert_int_equal(u64("SELECT account LIKE 'lockq\\_%%@%%' FROM work_requested"
+	    " WHERE request_id = %llu", (unsigned long long)request.request_id), 1);
+}
+
+static void
+the_same_uuid_is_one_request(void **state)
+{
+	struct worker *w = worker_connected(0, TASK, 1);
+	struct request request = new_request(0), again = request;
+
+	(void)state;
+	assert_int_equal(request_record(w->q->lock, TASK, 1, &request), DB_OK);
+	assert_int_equal(request_record(w->q->lock, TASK, 1, &again), DB_OK);
+	assert_int_equal(again.request_id, request.request_id);
+	assert_false(again.joined);
+	assert_int_equal(rows_of(0), 1);
+}
+
+/* guard: after a lost connection the same UUID is inserted again, so nobody asks twice. */
+static void
+a_lost_reply_is_found_by_uuid(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, CUT_AFTER);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.status, LOCKQ_SERVED);
+	assert_false(w->answer.joined);
+	assert_int_equal(rows_of(0), 1);
+	assert_int_equal(proxy_count(w->proxy, "INSERT INTO work_requested"), 2);
+}
+
+static void
+a_lost_insert_is_made_again(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, CUT_BEFORE);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(rows_of(0), 1);
+}
+
+static void
+a_second_call_joins(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *first = ask_now(0, TASK, 3), *second;
+
+	(void)state;
+	assert_int_equal(first->rc, LOCKQ_BUSY);
+	second = worker_new(0, TASK, 1, 300);
+	worker_start(second);
+	worker_join(second);
+	assert_int_equal(second->rc, LOCKQ_BUSY);
+	assert_true(second->answer.joined);
+	assert_int_equal(second->answer.asked, 3);
+	assert_string_equal(second->answer.uuid, first->answer.uuid);
+	assert_int_equal(rows_of(0), 1);
+	/* Only the one who made it can cancel it; the second's time was up, too. */
+	assert_string_equal(outcome_of(TASK, 0), "pending");
+	db_rollback(leader.lock);
+}
+
+/* guard: joining is conditional, so a request that has just ended is not waited for. */
+static void
+one_that_just_ended_is_not_joined(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+	uint64_t old = add_request(TASK, 0, 1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SET seen_at =", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %llu",
+	    (unsigned long long)old);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_false(w->answer.joined);
+	assert_int_equal(w->answer.assigned, 2);
+	assert_int_not_equal(w->answer.request_id, old);
+}
+
+/* An expired request is not joined: a new one is made. */
+static void
+an_expired_one_is_not_joined(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	(void)add_request(TASK, 0, 1);
+	sql("UPDATE work_requested SET outcome = 'expired' WHERE task_id = %d", TASK);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_false(w->answer.joined);
+	assert_int_equal(rows_of(0), 2);
+}
+
+/* guard: each statement of a requester is its own transaction. A duplicate key inside an open one
+ * keeps locks that block the inserts of other users. */
+static void
+a_duplicate_keeps_no_lock(void **state)
+{
+	struct worker *w = worker_connected(1, TASK, 1), *others[3];
+	struct request request = new_request(1), again = new_request(1);
+	uint64_t start;
+
+	(void)state;
+	assert_int_equal(request_record(w->q->lock, TASK, 1, &request), DB_OK);
+	assert_int_equal(request_record(w->q->lock, TASK, 1, &again), DB_OK);
+	assert_true(again.joined);
+	start = db_clock_ms();
+	for (unsigned int i = 0; i < 3; i++) {
+		struct request other = new_request(i == 1 ? 3 : i);
+
+		others[i] = worker_connected(i, TASK, 1);
+		assert_int_equal(request_record(others[i]->q->lock, TASK, 1, &other), DB_OK);
+	}
+	assert_true(db_clock_ms() - start < 2000);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 4);
+}
+
+/* guard: cancelling is conditional on pending, so what was served stays served. */
+static void
+a_served_one_is_not_cancelled(void **state)
+{
+	struct worker *w;
+	struct request request = { .request_id = 0 };
+
+	(void)state;
+	add_loans(TASK, 3);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	request.request_id = w->answer.request_id;
+	memcpy(request.uuid, w->answer.uuid, sizeof(request.uuid));
+	assert_int_equal(request_cancel(w->q->lock, &request), DB_OK);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+}
+
+/* Time is up while the leader writes: the follower hears what the leader gave, not "cancelled". */
+static void
+a_cancel_waits_for_the_leaders_commit(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0), *follower = worker_new(1, TASK, 1, 1100);
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader->proxy = proxy_new();
+	follower->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	worker_start(follower);
+	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+	proxy_hold(leader->proxy, "SET holder = NULL", 1);
+	proxy_release(leader->proxy);
+	proxy_until_held(leader->proxy);
+	while (proxy_count(follower->proxy, "SET outcome = 'cancelled'") == 0)
+		db_sleep_ms(5);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	worker_join(follower);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(follower->rc, LOCKQ_OK);
+	assert_int_equal(follower->answer.n_loans, 1);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+}
+
+static void
+what_no_task_could_allow_is_a_usage_error(void **state)
+{
+	struct worker *none = ask_now(0, TASK, 0), *many = ask_now(0, TASK, LOCKQ_COUNT_MAX + 1);
+
+	(void)state;
+	assert_int_equal(none->rc, LOCKQ_EUSAGE);
+	assert_int_equal(many->rc, LOCKQ_EUSAGE);
+	assert_int_equal(rows_of(0), 0);
+}
+
+static void
+what_the_task_forbids_is_refused(void **state)
+{
+	struct worker *unknown_task = ask_now(0, TASK_LAST, 1), *unknown_user, *over, *disabled;
+
+	(void)state;
+	assert_int_equal(unknown_task->rc, LOCKQ_EREFUSED);
+	assert_non_null(strstr(unknown_task->error, "unknown"));
+	unknown_user = worker_new(0, TASK, 1, 0);
+	unknown_user->ask.user = "test_nobody";
+	worker_start(unknown_user);
+	worker_join(unknown_user);
+	assert_int_equal(unknown_user->rc, LOCKQ_EREFUSED);
+	over = ask_now(0, TASK, 11);
+	assert_int_equal(over->rc, LOCKQ_EREFUSED);
+	assert_int_equal(over->answer.status, LOCKQ_REFUSED);
+	set_task(TASK, "enabled = 0");
+	disabled = ask_now(0, TASK, 1);
+	assert_int_equal(disabled->rc, LOCKQ_EREFUSED);
+	assert_int_equal(rows_of(0), 0);
+}
+
+/* An error that no second try cures ends the request: nothing arrives later behind the user's
+ * back. */
+static void
+an_error_leaves_no_pending_request(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	add_loans(TASK, 3);
+	sql_on(administrator(), "REVOKE INSERT ON leader_run FROM lockq_worker");
+	worker_start(w);
+	worker_join(w);
+	sql_on(administrator(), "GRANT INSERT ON leader_run TO lockq_worker");
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_string_equal(outcome_of(TASK, 0), "cancelled");
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_request_is_one_committed_row),
+		DB_TEST(the_same_uuid_is_one_request),
+		DB_TEST(a_lost_reply_is_found_by_uuid),
+		DB_TEST(a_lost_insert_is_made_again),
+		DB_TEST(a_second_call_joins),
+		DB_TEST(one_that_just_ended_is_not_joined),
+		DB_TEST(an_expired_one_is_not_joined),
+		DB_TEST(a_duplicate_keeps_no_lock),
+		DB_TEST(a_served_one_is_not_cancelled),
+		DB_TEST(a_cancel_waits_for_the_leaders_commit),
+		DB_TEST(what_no_task_could_allow_is_a_usage_error),
+		DB_TEST(what_the_task_forbids_is_refused),
+		DB_TEST(an_error_leaves_no_pending_request),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("request", tests, suite_setup, suite_teardown);
+}

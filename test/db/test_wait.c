@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 7: followers wait for the leader's commit, and lead when nobody does. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+static void
+until_waiting(struct worker *w)
+{
+	uint64_t start = db_clock_ms();
+
+	while (proxy_count(w->proxy, "EXECUTE lockq_started") == 0) {
+		assert_true(db_clock_ms() - start < 5000);
+		db_sleep_ms(2);
+	}
+	db_sleep_ms(20);
+}
+
+static struct worker *
+follower(unsigned int user_no, int64_t timeout_ms)
+{
+	struct worker *w = worker_new(user_no, TASK, 1, timeout_ms);
+
+	w->proxy = proxy_new();
+	worker_start(w);
+	return w;
+}
+
+static struct worker *
+held_leader(unsigned int user_no)
+{
+	struct worker *w = worker_new(user_no, TASK, 1, 0);
+
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "EXECUTE lockq_started", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	return w;
+}
+
+/* A follower in FOR SHARE wakes with the commit, not with its next look. */
+static void
+a_follower_wakes_with_the_commit(void **state)
+{
+	struct worker *leader = held_leader(0), *waits;
+	uint64_t freed;
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits = follower(1, 15000);
+	until_waiting(waits);
+	db_sleep_ms(300);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	freed = db_clock_ms();
+	worker_join(waits);
+	assert_true(db_clock_ms() - freed < 1000);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_false(waits->answer.led);
+	assert_string_equal(waits->answer.leader, user(0));
+	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* guard: followers wait on task_wake, not on task_lock, where their shared locks would look like a
+ * leader: it is the wake row that wakes them. */
+static void
+the_wake_row_wakes(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *waits = follower(1, 9000);
+	size_t before;
+	uint64_t start;
+
+	(void)state;
+	until_waiting(waits);
+	before = proxy_total(waits->proxy);
+	db_sleep_ms(200);
+	assert_int_equal(proxy_total(waits->proxy), before);
+	start = db_clock_ms();
+	db_rollback(leader.wake);
+	while (proxy_total(waits->proxy) == before) {
+		assert_true(db_clock_ms() - start < 500);
+		db_sleep_ms(1);
+	}
+	db_rollback(leader.lock);
+	worker_join(waits);
+}
+
+/* … and no record of task_lock is ever share locked. */
+static void
+nobody_shares_the_lock_row(void **state)
+{
+	struct worker *waits;
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	(void)lead_by_hand(TASK, true, true);
+	waits = follower(1, 3000);
+	until_waiting(waits);
+	assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
+	    " AND object_name = 'task_lock' AND lock_type = 'RECORD' AND lock_mode LIKE 'S%%'"), 0);
+	assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
+	    " AND object_name = 'task_wake' AND lock_mode LIKE 'S%%'"
+	    " AND lock_status = 'WAITING'"), 1);
+	waits->give_up = true;
+	worker_join(waits);
+}
+
+/* The wait runs out: the request is cancelled, nothing arrives later. */
+static void
+a_timeout_cancels(void **state)
+{
+	struct worker *waits;
+
+	(void)state;
+	(void)lead_by_hand(TASK, true, true);
+	waits = follower(1, 1300);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_BUSY);
+	assert_int_equal(waits->answer.status, LOCKQ_STATUS_CANCELLED);
+	assert_in_range(waits->answer.waited_ms, 1200, 2500);
+	assert_string_equal(outcome_of(TASK, 1), "cancelled");
+}
+
+static void
+giving_up_cancels(void **state)
+{
+	struct worker *waits;
+	uint64_t start;
+
+	(void)state;
+	(void)lead_by_hand(TASK, true, true);
+	waits = follower(1, -1);
+	until_waiting(waits);
+	start = db_clock_ms();
+	waits->give_up = true;
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_CANCELLED);
+	assert_true(db_clock_ms() - start < 1500);
+	assert_string_equal(outcome_of(TASK, 1), "cancelled");
+	/* Nothing of it goes on waiting on the server. */
+	if (administrator() != NULL)
+		assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
+		    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
+		    " AND object_name = 'task_wake' AND lock_status = 'WAITING'"), 0);
+}
+
+/* A polling follower has no connection between its looks. */
+static void
+polling_needs_no_connection(void **state)
+{
+	static const uint32_t gaps[] = { 1 };
+	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, 15000);
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits->proxy = proxy_new();
+	waits->ask.wait = LOCKQ_WAIT_POLL;
+	waits->ask.poll_s = gaps;
+	waits->ask.n_poll = 1;
+	worker_start(waits);
+	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+	db_sleep_ms(400);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_false(waits->answer.led);
+	assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 0);
+	/* One connection asked, another one looked. */
+	assert_int_not_equal(proxy_connection(waits->proxy, 0),
+	    proxy_connection(waits->proxy, proxy_total(waits->proxy) - 1));
+}
+
+/* … and a server without a free session is a reason to look later, not to give up. */
+static void
+polling_is_patient_with_a_full_server(void **state)
+{
+	static const uint32_t gaps[] = { 1 };
+	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, 15000);
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits->proxy = proxy_new();
+	waits->ask.wait = LOCKQ_WAIT_POLL;
+	waits->ask.poll_s = gaps;
+	waits->ask.n_poll = 1;
+	worker_start(waits);
+	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+	proxy_crowd(waits->proxy, true);
+	db_sleep_ms(2300);
+	assert_false(waits->done);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	proxy_crowd(waits->proxy, false);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
+}
+
+/* guard: no follower waits while nobody leads. Its leader is gone without serving it: it leads. */
+static void
+a_woken_follower_takes_over(void **state)
+{
+	struct worker *leader = held_leader(0), *waits;
+	uint64_t start;
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits = follower(1, 6000);
+	until_waiting(waits);
+	leader->give_up = true;
+	start = db_clock_ms();
+	proxy_drop(leader->proxy);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_true(waits->answer.led);
+	assert_true(db_clock_ms() - start < 4000);
+	worker_join(leader);
+}
+
+/* The same with KILL, and the leader's process lives on: it asks again and is served. */
+static void
+a_killed_leader_is_replaced(void **state)
+{
+	struct db *killer = connect_as(worker_group());
+	struct worker *leader = worker_new(0, TASK, 1, 15000), *waits;
+	uint64_t lock_id;
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	lock_id = db_connection_id(leader->q->lock);
+	waits = follower(1, 15000);
+	until_waiting(waits);
+	sql_on(killer, "KILL %llu", (unsigned long long)lock_id);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_true(waits->answer.led);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.n_loans, 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
+	assert_int_equal(u64("SELECT COUNT(DISTINCT loan_id) FROM work WHERE task_id = %d", TASK),
+	    2);
+}
+
+/* guard: a wait that ends at once backs off. The leader leads without the wake row: nothing
+ * blocks, and a loop would ask thousands of times a second. */
+static void
+a_wait_that_is_none_backs_off(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, false);
+	struct worker *waits = follower(1, 2500);
+
+	(void)state;
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_BUSY);
+	print_message("# %zu statements in 2.5 s\n", proxy_total(waits->proxy));
+	assert_true(proxy_total(waits->proxy) < 400);
+	db_rollback(leader.lock);
+}
+
+/* guard: max_execution_time is the query connection's alone: it would end a FOR SHARE wait, too. */
+static void
+a_wait_has_no_time_limit_but_its_own(void **state)
+{
+	struct leader_by_hand leader;
+	struct worker *waits;
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader = lead_by_hand(TASK, true, true);
+	waits = follower(1, 15000);
+	until_waiting(waits);
+	db_sleep_ms(1500);
+	assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 1);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+}
+
+/* A request whose owner waits does not expire, however short the task's request_ttl is. */
+static void
+who_waits_does_not_expire(void **state)
+{
+	struct worker *leader, *waits;
+
+	(void)state;
+	add_loans(TASK, 3);
+	set_task(TASK, "request_ttl = 2");
+	leader = held_leader(0);
+	waits = follower(1, 15000);
+	until_waiting(waits);
+	db_sleep_ms(4500);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	worker_join(waits);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
+}
+
+/* guard: who waited for long leads for what the task is now, not for what it was. */
+static void
+a_task_that_was_disabled_meanwhile_is_refused(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *waits = follower(1, 9000);
+
+	(void)state;
+	add_loans(TASK, 3);
+	until_waiting(waits);
+	set_task(TASK, "enabled = 0");
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_EREFUSED);
+	assert_string_equal(outcome_of(TASK, 1), "refused");
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 0);
+}
+
+/* Many wake at once, and one of them leads for all. */
+static void
+when_many_wake_one_leads(void **state)
+{
+	struct leader_by_hand leader;
+	struct worker *waits[24];
+	uint64_t led = 0;
+
+	(void)state;
+	add_loans(TASK, 100);
+	make_task(OTHER_TASK + 1);
+	for (unsigned int i = 0; i < 24; i++)
+		sql("INSERT INTO app_user (name) VALUES ('test_many_%u')", i);
+	leader = lead_by_hand(TASK, true, true);
+	for (unsigned int i = 0; i < 24; i++) {
+		static char names[24][16];
+
+		snprintf(names[i], sizeof(names[i]), "test_many_%u", i);
+		waits[i] = worker_new(0, TASK, 1, 15000);
+		waits[i]->ask.user = names[i];
+		worker_start(waits[i]);
+	}
+	until("SELECT COUNT(*) = 24 FROM work_requested WHERE task_id = %d", TASK);
+	db_sleep_ms(300);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	for (unsigned int i = 0; i < 24; i++) {
+		worker_join(waits[i]);
+		assert_int_equal(waits[i]->rc, LOCKQ_OK);
+		led += (uint64_t)waits[i]->answer.led;
+	}
+	assert_int_equal(led, 1);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
+static void
+a_look_leads_nobody(void **state)
+{
+	struct worker *asks, *looks = worker_connected(1, TASK, 1);
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	uint64_t seen;
+
+	(void)state;
+	add_loans(TASK, 3);
+	asks = ask_now(0, TASK, 1);
+	sql("UPDATE work_requested SET seen_at = NOW(6) - INTERVAL 60 SECOND WHERE task_id = %d",
+	    TASK);
+	assert_int_equal(lockq_request_look(looks->q, asks->answer.uuid, 0, &looks->answer),
+	    LOCKQ_BUSY);
+	assert_int_equal(looks->answer.status, LOCKQ_PENDING);
+	assert_int_equal(looks->answer.request_id, asks->answer.request_id);
+	assert_string_equal(looks->answer.leader, "by hand");
+	/* Looking keeps it from expiring. */
+	seen = u64("SELECT seen_at > NOW(6) - INTERVAL 20 SECOND FROM work_requested"
+	    " WHERE task_id = %d", TASK);
+	assert_int_equal(seen, 1);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	assert_int_equal(lockq_request_look(looks->q, asks->answer.uuid, 1200, &looks->answer),
+	    LOCKQ_BUSY);
+	assert_null(looks->answer.leader);
+	assert_int_equal(rounds_of(TASK), 0);
+	assert_int_equal(lockq_request_look(looks->q, "1234567890123", 0, &looks->answer),
+	    LOCKQ_EREFUSED);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_follower_wakes_with_the_commit),
+		DB_TEST(the_wake_row_wakes),
+		DB_TEST(nobody_shares_the_lock_row),
+		DB_TEST(a_timeout_cancels),
+		DB_TEST(giving_up_cancels),
+		DB_TEST(polling_needs_no_connection),
+		DB_TEST(polling_is_patient_with_a_full_server),
+		DB_TEST(a_woken_follower_takes_over),
+		DB_TEST(a_killed_leader_is_replaced),
+		DB_TEST(a_wait_that_is_none_backs_off),
+		DB_TEST(a_wait_has_no_time_limit_but_its_own),
+		DB_TEST(who_waits_does_not_expire),
+		DB_TEST(a_task_that_was_disabled_meanwhile_is_refused),
+		DB_TEST(when_many_wake_one_leads),
+		DB_TEST(a_look_leads_nobody),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("wait", tests, suite_setup, suite_teardown);
+}

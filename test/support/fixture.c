@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { PATIENCE_MS = 20000, HEAVY_ROWS = 1000 };
+
+static bool tables_made;
+
+const char *
+user(unsigned int n)
+{
+	static const char *const names[USERS] = {
+		"test_a", "test_b", "test_c", "test_d", "test_e", "test_f"
+	};
+
+	assert_true(n < USERS);
+	return names[n];
+}
+
+uint32_t
+user_id(unsigned int n)
+{
+	return (uint32_t)u64("SELECT user_id FROM app_user WHERE name = '%s'", user(n));
+}
+
+/* The tests' own tables and users: made once a program. */
+static void
+make_tables(void)
+{
+	if (tables_made)
+		return;
+	sql("CREATE TABLE IF NOT EXISTS test_candidate ("
+	    " task_id INT UNSIGNED NOT NULL, loan_id BIGINT UNSIGNED NULL, priority INT NULL,"
+	    " KEY (task_id)) ENGINE=InnoDB");
+	sql("CREATE TABLE IF NOT EXISTS test_number (n INT UNSIGNED NOT NULL PRIMARY KEY)"
+	    " ENGINE=InnoDB");
+	sql("INSERT IGNORE INTO test_number"
+	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d)"
+	    " SELECT n FROM s", HEAVY_ROWS);
+	for (unsigned int n = 0; n < USERS; n++)
+		sql("INSERT IGNORE INTO app_user (name) VALUES ('%s')", user(n));
+	tables_made = true;
+}
+
+void
+make_task(uint32_t task)
+{
+	make_tables();
+	sql("INSERT INTO task (task_id, name, candidates_view, max_count)"
+	    " VALUES (%u, 'test %u', 'test_view_%u', 10)", task, task, task);
+	set_view(task, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %u", task);
+}
+
+void
+set_task(uint32_t task, const char *format, ...)
+{
+	char change[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(change, sizeof(change), format, args);
+	va_end(args);
+	sql("UPDATE task SET %s WHERE task_id = %u", change, task);
+}
+
+void
+set_view(uint32_t task, const char *format, ...)
+{
+	char select[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(select, sizeof(select), format, args);
+	va_end(args);
+	sql("CREATE OR REPLACE VIEW test_view_%u AS %s", task, select);
+	if (administrator() != NULL)
+		sql_on(administrator(), "GRANT SELECT ON test_view_%u TO lockq_worker", task);
+}
+
+void
+add_loan(uint32_t task, uint64_t loan_id, unsigned int priority)
+{
+	sql("INSERT INTO test_candidate VALUES (%u, %" PRIu64 ", %u)", task, loan_id, priority);
+}
+
+void
+add_loans(uint32_t task, unsigned int n)
+{
+	sql("INSERT INTO test_candidate"
+	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %u)"
+	    " SELECT /*+ SET_VAR(cte_max_recursion_depth = 1000000) */ %u, n, n FROM s", n, task);
+}
+
+/* How often a text must be repeated for HEAVY_ROWS hashes of it to take a second. */
+static uint64_t
+rounds_a_second(void)
+{
+	static uint64_t rounds;
+	uint64_t start = db_clock_ms(), ms;
+
+	if (rounds == 0) {
+		(void)u64("SELECT COUNT(*) FROM test_number"
+		    " WHERE SHA2(REPEAT(CONCAT('lockq ', n), 5000), 512) <> ''");
+		ms = db_clock_ms() - start;
+		rounds = 5000 * 1000 / (ms > 0 ? ms : 1);
+	}
+	return rounds;
+}
+
+/* GROUP BY keeps the work in a table of its own, done once whatever is put around the view. */
+void
+make_heavy(uint32_t task, unsigned int ms)
+{
+	set_view(task, "SELECT c.loan_id, c.priority FROM test_candidate AS c"
+	    " LEFT JOIN (SELECT n FROM test_number"
+	    "  WHERE SHA2(REPEAT(CONCAT('lockq ', n), %" PRIu64 "), 512) = '' GROUP BY n) AS h"
+	    " ON h.n = c.loan_id WHERE c.task_id = %u AND h.n IS NULL",
+	    rounds_a_second() * ms / 1000 + 1, task);
+}
+
+struct task
+read_task(uint32_t task_id)
+{
+	struct task task = { .task_id = 0 };
+
+	assert_int_equal(task_read(owner(), task_id, &task), DB_OK);
+	return task;
+}
+
+void
+add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
+    uint64_t version)
+{
+	sql("INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	    " assigned_at, available_at, changed_at)"
+	    " VALUES (%u, %" PRIu64 ", %u, '%s', 1, %" PRIu64 ", 1, NOW(6),"
+	    " IF('%s' = 'returned', NOW(6), NULL), NOW(6))", task, loan_id, user_id(owner_no),
+	    state, version, state);
+}
+
+uint64_t
+add_request(uint32_t task, unsigned int user_no, unsigned int count)
+{
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " VALUES (UUID(), %u, CURRENT_USER(), %u, %u, %u)", user_id(user_no), task, count,
+	    count);
+	return request_of(task, user_no);
+}
+
+uint64_t
+request_of(uint32_t task, unsigned int user_no)
+{
+	return u64("SELECT MAX(request_id) FROM work_requested"
+	    " WHERE task_id = %u AND user_id = %u", task, user_id(user_no));
+}
+
+const char *
+outcome_of(uint32_t task, unsigned int user_no)
+{
+	return text_of("SELECT outcome FROM work_requested WHERE request_id = %" PRIu64,
+	    request_of(task, user_no));
+}
+
+uint64_t
+rounds_of(uint32_t task)
+{
+	return u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %u", task);
+}
+
+uint64_t
+epoch_of(uint32_t task)
+{
+	return u64("SELECT epoch FROM task_lock WHERE task_id = %u", task);
+}
+
+/* In the order of the foreign keys. */
+void
+clear_fixture(void)
+{
+	static const char *const tables[] = {
+		"work_log", "leader_run", "work", "work_requested", "task_lock", "task_wake", "task"
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		sql("DELETE FROM %s WHERE task_id BETWEEN %d AND %d", tables[i], TASK, TASK_LAST);
+	if (tables_made)
+		sql("DELETE FROM test_candidate");
+}
+
+void
+remove_fixture(void)
+{
+	clear_fixture();
+	sql("DELETE FROM app_user WHERE name LIKE 'test\\_%%'");
+	for (unsigned int task = TASK; task <= TASK_LAST; task++) {
+		sql("DROP VIEW IF EXISTS test_view_%u", task);
+		/* A privilege outlives its view. Most of them were never given. */
+		if (administrator() != NULL)
+			(void)try_sql(administrator(),
+			    "REVOKE SELECT ON test_view_%u FROM lockq_worker", task);
+	}
+	sql("DROP TABLE IF EXISTS test_candidate, test_number");
+	tables_made = false;
+}
+
+static bool
+is_led(uint32_t task)
+{
+	struct leader leader;
+	bool held = false;
+
+	assert_int_equal(lock_holder(owner(), task, &leader, &held), DB_OK);
+	return held;
+}
+
+static void
+until_holder_is(uint32_t task, bool there)
+{
+	uint64_t start = db_clock_ms();
+
+	while (is_led(task) != there) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(2);
+	}
+}
+
+void
+until_led(uint32_t task)
+{
+	until_holder_is(task, true);
+}
+
+void
+until_free(uint32_t task)
+{
+	until_holder_is(task, false);
+}
+
+void
+until(const char *format, ...)
+{
+	char select[2048];
+	uint64_t start = db_clock_ms();
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(select, sizeof(select), format, args);
+	va_end(args);
+	while (u64("%s", select) != 1) {
+		if (db_clock_ms() - start > PATIENCE_MS)
+			print_error("still not: %s\n", select);
+		assert_true(db_clock_ms() - start <= PATIENCE_MS);
+		db_sleep_ms(5);
+	}
+}
+
+struct leader_by_hand
+lead_by_hand(uint32_t task, bool with_lock, bool with_wake)
+{
+	struct leader_by_hand leader = { NULL, NULL };
+
+	if (with_lock) {
+		leader.lock = connect_as(OWNER_GROUP);
+		assert_int_equal(db_begin(leader.lock), DB_OK);
+		sql_on(leader.lock, "UPDATE task_lock SET epoch = epoch + 1, holder = 'by hand',"
+		    " since = NOW(6) WHERE task_id = %u", task);
+	}
+	if (with_wake) {
+		leader.wake = connect_as(OWNER_GROUP);
+		assert_int_equal(db_begin(leader.wake), DB_OK);
+		(void)u64_on(leader.wake,
+		    "SELECT task_id FROM task_wake WHERE task_id = %u FOR UPDATE", task);
+	}
+	return leader;
+}
+
+const char *
+query_lock_name(uint32_t task)
+{
+	static char name[128];
+
+	snprintf(name, sizeof(name), "CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':%u')",
+	    task);
+	return name;
+}

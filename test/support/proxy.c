@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+/* Between a client and the server: passes bytes on, and sees the client's statements. A command
+ * packet has sequence number 0; a prepared statement's text is known from its COM_STMT_PREPARE,
+ * which the library always sends just before the execution. No TLS on a socket of this machine. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { PROXIES = 16, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 1024, HEADER = 4,
+	PATIENCE_MS = 20000, COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17 };
+
+enum action { HOLD, BEFORE, AFTER, HOLD_CUT };
+
+struct rule {
+	const char *text;   /* NULL: not in use */
+	unsigned int nth;
+	enum action action;
+};
+
+struct link {
+	int client, server; /* -1: closed */
+	unsigned int number;
+	char prepared[TEXT_BYTES];
+	unsigned char *in;
+	size_t used, size;
+	bool held;          /* nothing more is read from this client */
+	bool swallow;       /* cut when the server answers */
+	bool greeted;       /* the server's first packet has been passed on */
+	bool zombie;        /* the client is gone, the server waits for the rest */
+};
+
+struct entry {
+	unsigned int connection;
+	char text[TEXT_BYTES];
+};
+
+struct proxy {
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	int listener;
+	int wake[2];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	char folder[64];
+	struct link links[LINKS];
+	struct rule rules[RULES];
+	struct entry *log;
+	size_t n_log;
+	unsigned int n_links;
+	const char *version; /* what the server is said to be; NULL: what it is */
+	bool holding, release, drop, refuse, crowded, end;
+};
+
+static struct proxy *proxies[PROXIES];
+static char server_path[256];
+
+static void
+give_up(const char *what)
+{
+	fprintf(stderr, "# proxy: %s: %s\n", what, strerror(errno));
+	abort();
+}
+
+static void
+close_link(struct link *link)
+{
+	if (link->client >= 0)
+		close(link->client);
+	if (link->server >= 0)
+		close(link->server);
+	free(link->in);
+	*link = (struct link){ .client = -1, .server = -1 };
+}
+
+static int
+dial(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		give_up("socket");
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* All of it; false when the other side is gone. */
+static bool
+send_all(int fd, const void *data, size_t size)
+{
+	const char *bytes = data;
+
+	while (size > 0) {
+		ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* What a server says that has no session left. */
+static void
+say_crowded(int client)
+{
+	static const char error[] = "\x17\x00\x00\x00\xff\x10\x04Too many connections";
+
+	(void)send_all(client, error, sizeof(error) - 1);
+	(void)shutdown(client, SHUT_WR);
+	close(client);
+}
+
+static void
+add_link(struct proxy *p)
+{
+	int client = accept(p->listener, NULL, NULL);
+	int server = client >= 0 && !p->refuse ? dial(server_path) : -1;
+
+	if (client >= 0 && server >= 0 && p->crowded) {
+		close(server);
+		say_crowded(client);
+		return;
+	}
+	if (client >= 0 && server < 0)
+		close(client);
+	if (server < 0)
+		return;
+	for (size_t i = 0; i < LINKS; i++) {
+		if (p->links[i].client < 0 && p->links[i].server < 0) {
+			p->links[i] = (struct link){ .client = client, .server = server,
+				.number = p->n_links++ };
+			return;
+		}
+	}
+	errno = EMFILE;
+	give_up("too many connections");
+}
+
+static size_t
+packet_size(const unsigned char *packet)
+{
+	return HEADER + (packet[0] | (size_t)packet[1] << 8 | (size_t)packet[2] << 16);
+}
+
+/* The readable part of a packet after its command; other bytes become blanks, none leads. */
+static void
+packet_text(const unsigned char *packet, char text[TEXT_BYTES])
+{
+	size_t size = packet_size(packet), n = 0;
+
+	for (size_t i = HEADER + 1; i < size && n < TEXT_BYTES - 1; i++) {
+		if (packet[i] > ' ')
+			text[n++] = (char)packet[i];
+		else if (n > 0)
+			text[n++] = ' ';
+	}
+	text[n] = '\0';
+}
+
+/* "=TEXT" is the whole statement, else a part of it. */
+static bool
+is_about(const char *statement, const char *text)
+{
+	return text[0] == '=' ? strcmp(statement, text + 1) == 0 : strstr(statement, text) != NULL;
+}
+
+/* The statement that a packet starts, or NULL. */
+static const char *
+statement_of(struct link *link, const unsigned char *packet, char text[TEXT_BYTES])
+{
+	if (packet[3] != 0 || packet_size(packet) <= HEADER)
+		return NULL;
+	switch (packet[HEADER]) {
+	case COM_QUERY:
+		packet_text(packet, text);
+		return text;
+	case COM_PREPARE:
+		packet_text(packet, link->prepared);
+		return NULL;
+	case COM_EXECUTE:
+		return link->prepared;
+	default:
+		return NULL;
+	}
+}
+
+static void
+log_statement(struct proxy *p, const struct link *link, const char *text)
+{
+	if (p->n_log == LOGGED) {
+		errno = ENOSPC;
+		give_up("log");
+	}
+	p->log[p->n_log].connection = link->number;
+	snprintf(p->log[p->n_log++].text, TEXT_BYTES, "%s", text);
+}
+
+/* The rule that is due with this statement; it is used up. */
+static bool
+rule_for(struct proxy *p, const char *text, enum action *action)
+{
+	for (size_t i = 0; i < RULES; i++) {
+		struct rule *rule = &p->rules[i];
+
+		if (rule->text == NULL || !is_about(text, rule->text) || --rule->nth > 0)
+			continue;
+		*action = rule->action;
+		rule->text = NULL;
+		return true;
+	}
+	return false;
+}
+
+/* Passes on the complete packets that have come, up to one that is held. */
+static void
+pass_packets(struct proxy *p, struct link *link)
+{
+	while (!link->held && link->used >= HEADER && link->used >= packet_size(link->in)) {
+		size_t size = packet_size(link->in);
+		char text[TEXT_BYTES];
+		const char *statement = statement_of(link, link->in, text);
+		enum action action = AFTER;
+		bool ruled = false;
+
+		if (statement != NULL) {
+			log_statement(p, link, statement);
+			ruled = rule_for(p, statement, &action);
+		}
+		if (ruled && action == BEFORE) {
+			close_link(link);
+			return;
+		}
+		if (ruled && (action == HOLD || action == HOLD_CUT)) {
+			link->held = p->holding = true;
+			if (action == HOLD_CUT) {
+				link->zombie = true;
+				close(link->client);
+				link->client = -1;
+			}
+			return;
+		}
+		link->swallow = ruled && action == AFTER;
+		if (!send_all(link->server, link->in, size)) {
+			close_link(link);
+			return;
+		}
+		memmove(link->in, link->in + size, link->used - size);
+		link->used -= size;
+	}
+}
+
+/* What was held goes on as it came, without being looked at once more. */
+static void
+release_link(struct proxy *p, struct link *link)
+{
+	size_t size = packet_size(link->in);
+
+	link->held = false;
+	if (!send_all(link->server, link->in, size)) {
+		close_link(link);
+		return;
+	}
+	memmove(link->in, link->in + size, link->used - size);
+	link->used -= size;
+	pass_packets(p, link);
+}
+
+static void
+from_client(struct proxy *p, struct link *link)
+{
+	ssize_t n;
+
+	if (link->size - link->used < 65536) {
+		link->size = link->size * 2 + 131072;
+		link->in = realloc(link->in, link->size);
+		if (link->in == NULL)
+			give_up("memory");
+	}
+	n = read(link->client, link->in + link->used, link->size - link->used);
+	if (n <= 0) {
+		close_link(link);
+		return;
+	}
+	link->used += (size_t)n;
+	pass_packets(p, link);
+}
+
+/* The server's greeting with another version in it: that is what follows the first byte, up to a
+ * zero byte. */
+static bool
+send_greeting(const struct link *link, const char *bytes, size_t size, const char *version)
+{
+	char packet[1024];
+	size_t old = strlen(bytes + HEADER + 1), new = strlen(version);
+	size_t rest = size - HEADER - 1 - old, length = 1 + new + rest;
+
+	if (HEADER + length > sizeof(packet))
+		give_up("greeting");
+	packet[0] = (char)(length & 0xff);
+	packet[1] = (char)(length >> 8);
+	packet[2] = 0;
+	packet[3] = bytes[3];
+	packet[HEADER] = bytes[HEADER];
+	memcpy(packet + HEADER + 1, version, new);
+	memcpy(packet + HEADER + 1 + new, bytes + HEADER + 1 + old, rest);
+	return send_all(link->client, packet, HEADER + length);
+}
+
+static void
+from_server(const struct proxy *p, struct link *link)
+{
+	char bytes[65536];
+	ssize_t n = read(link->server, bytes, sizeof(bytes));
+
+	if (n > HEADER && p->version != NULL && !link->greeted) {
+		link->greeted = true;
+		if (!send_greeting(link, bytes, (size_t)n, p->version))
+			close_link(link);
+		return;
+	}
+	link->greeted = true;
+	/* A zombie's transaction has ended once its last statement is answered. */
+	if (n <= 0 || link->swallow || link->zombie || !send_all(link->client, bytes, (size_t)n))
+		close_link(link);
+}
+
+static void
+close_links(struct proxy *p)
+{
+	for (size_t i = 0; i < LINKS; i++) {
+		if (p->links[i].server >= 0)
+			close_link(&p->links[i]);
+	}
+}
+
+static void
+obey(struct proxy *p)
+{
+	char byte;
+
+	while (read(p->wake[0], &byte, 1) > 0)
+		continue;
+	if (p->release) {
+		p->release = false;
+		for (size_t i = 0; i < LINKS; i++) {
+			if (p->links[i].held)
+				release_link(p, &p->links[i]);
+		}
+	}
+	if (p->drop) {
+		close_links(p);
+		p->drop = p->holding = false;
+	}
+}
+
+/* Two slots a link, after the wake pipe and the listener; -1 is passed over by poll(). A held
+ * link is not read from, unless its client is gone: then its server is. */
+static void
+fill_pollfds(const struct proxy *p, struct pollfd *fds)
+{
+	fds[0] = (struct pollfd){ p->wake[0], POLLIN, 0 };
+	fds[1] = (struct pollfd){ p->listener, POLLIN, 0 };
+	for (size_t i = 0; i < LINKS; i++) {
+		const struct link *link = &p->links[i];
+
+		fds[2 + 2 * i] = (struct pollfd){ link->held ? -1 : link->client, POLLIN, 0 };
+		fds[3 + 2 * i] = (struct pollfd){ link->server, POLLIN, 0 };
+	}
+}
+
+static void
+serve_links(struct proxy *p, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < LINKS; i++) {
+		struct link *link = &p->links[i];
+
+		if (fds[3 + 2 * i].revents != 0 && link->server == fds[3 + 2 * i].fd &&
+		    link->server >= 0)
+			from_server(p, link);
+		if (fds[2 + 2 * i].revents != 0 && link->client == fds[2 + 2 * i].fd &&
+		    link->client >= 0)
+			from_client(p, link);
+	}
+}
+
+static void *
+run(void *data)
+{
+	struct proxy *p = data;
+	struct pollfd fds[2 + 2 * LINKS];
+	bool end = false;
+
+	while (!end) {
+		fill_pollfds(p, fds);
+		if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) < 0)
+			continue;
+		pthread_mutex_lock(&p->mutex);
+		if (fds[0].revents != 0)
+			obey(p);
+		if (fds[1].revents != 0)
+			add_link(p);
+		serve_links(p, fds);
+		end = p->end;
+		pthread_mutex_unlock(&p->mutex);
+	}
+	close_links(p);
+	return NULL;
+}
+
+struct proxy *
+proxy_new(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct proxy *p = calloc(1, sizeof(*p));
+	size_t n = 0;
+
+	while (proxies[n] != NULL)
+		assert_true(++n < PROXIES);
+	snprintf(server_path, sizeof(server_path), "%s", text_of("SELECT @@socket"));
+	assert_true(strlen(server_path) < sizeof(address.sun_path));
+	assert_non_null(p);
+	p->log = calloc(LOGGED, sizeof(*p->log));
+	assert_non_null(p->log);
+	for (size_t i = 0; i < LINKS; i++)
+		p->links[i].client = p->links[i].server = -1;
+	snprintf(p->folder, sizeof(p->folder), "/tmp/lockq-test-XXXXXX");
+	assert_non_null(mkdtemp(p->folder));
+	snprintf(p->path, sizeof(p->path), "%s/s", p->folder);
+	memcpy(address.sun_path, p->path, sizeof(p->path));
+	p->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_true(p->listener >= 0);
+	assert_int_equal(bind(p->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(p->listener, LINKS), 0);
+	assert_int_equal(pipe(p->wake), 0);
+	assert_int_equal(fcntl(p->wake[0], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(pthread_mutex_init(&p->mutex, NULL), 0);
+	assert_int_equal(pthread_create(&p->thread, NULL, run, p), 0);
+	proxies[n] = p;
+	return p;
+}
+
+struct lockq_connection
+proxy_where(struct proxy *p)
+{
+	struct lockq_connection where = worker_where();
+
+	where.socket = p->path;
+	return where;
+}
+
+static void
+nudge(struct proxy *p)
+{
+	assert_int_equal(write(p->wake[1], "", 1), 1);
+}
+
+static void
+add_rule(struct proxy *p, const char *text, unsigned int nth, enum action action)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&p->mutex);
+	while (i < RULES && p->rules[i].text != NULL)
+		i++;
+	if (i < RULES)
+		p->rules[i] = (struct rule){ text, nth, action };
+	pthread_mutex_unlock(&p->mutex);
+	assert_true(i < RULES);
+}
+
+void
+proxy_hold(struct proxy *p, const char *text, unsigned int nth)
+{
+	add_rule(p, text, nth, HOLD);
+}
+
+void
+proxy_cut(struct proxy *p, const char *text, unsigned int nth, enum proxy_cut when)
+{
+	add_rule(p, text, nth, when == CUT_BEFORE ? BEFORE : AFTER);
+}
+
+void
+proxy_hold_and_cut(struct proxy *p, const char *text, unsigned int nth)
+{
+	add_rule(p, text, nth, HOLD_CUT);
+}
+
+bool
+proxy_is_holding(struct proxy *p)
+{
+	bool holding;
+
+	pthread_mutex_lock(&p->mutex);
+	holding = p->holding;
+	pthread_mutex_unlock(&p->mutex);
+	return holding;
+}
+
+void
+proxy_until_held(struct proxy *p)
+{
+	uint64_t start = db_clock_ms();
+
+	while (!proxy_is_holding(p)) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
+}
+
+void
+proxy_release(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->release = true;
+	p->holding = false;
+	pthread_mutex_unlock(&p->mutex);
+	nudge(p);
+}
+
+void
+proxy_drop(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->drop = true;
+	pthread_mutex_unlock(&p->mutex);
+	nudge(p);
+}
+
+void
+proxy_refuse(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->refuse = true;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_crowd(struct proxy *p, bool crowded)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->crowded = crowded;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_pretend(struct proxy *p, const char *version)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->version = version;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_text(struct proxy *p, size_t position, char *text, size_t size)
+{
+	pthread_mutex_lock(&p->mutex);
+	snprintf(text, size, "%s", p->log[position].text);
+	pthread_mutex_unlock(&p->mutex);
+}
+
+size_t
+proxy_total(struct proxy *p)
+{
+	return proxy_count(p, "");
+}
+
+size_t
+proxy_count(struct proxy *p, const char *text)
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&p->mutex);
+	for (size_t i = 0; i < p->n_log; i++)
+		n += is_about(p->log[i].text, text);
+	pthread_mutex_unlock(&p->mutex);
+	return n;
+}
+
+size_t
+proxy_position(struct proxy *p, const char *text, unsigned int nth)
+{
+	size_t position = SIZE_MAX;
+
+	pthread_mutex_lock(&p->mutex);
+	for (size_t i = 0; i < p->n_log && position == SIZE_MAX; i++) {
+		if (is_about(p->log[i].text, text) && --nth == 0)
+			position = i;
+	}
+	pthread_mutex_unlock(&p->mutex);
+	return position;
+}
+
+unsigned int
+proxy_connection(struct proxy *p, size_t position)
+{
+	unsigned int connection;
+
+	pthread_mutex_lock(&p->mutex);
+	connection = p->log[position].connection;
+	pthread_mutex_unlock(&p->mutex);
+	return connection;
+}
+
+void
+proxies_relent(void)
+{
+	for (size_t i = 0; i < PROXIES; i++) {
+		struct proxy *p = proxies[i];
+
+		if (p == NULL)
+			continue;
+		pthread_mutex_lock(&p->mutex);
+		memset(p->rules, 0, sizeof(p->rules));
+		p->refuse = p->crowded = p->holding = false;
+		p->release = true;
+		pthread_mutex_unlock(&p->mutex);
+		nudge(p);
+	}
+}
+
+void
+proxies_end(void)
+{
+	for (size_t i = 0; i < PROXIES; i++) {
+		struct proxy *p = proxies[i];
+
+		if (p == NULL)
+			continue;
+		pthread_mutex_lock(&p->mutex);
+		p->end = true;
+		pthread_mutex_unlock(&p->mutex);
+		nudge(p);
+		pthread_join(p->thread, NULL);
+		close(p->listener);
+		close(p->wake[0]);
+		close(p->wake[1]);
+		unlink(p->path);
+		rmdir(p->folder);
+		free(p->log);
+		free(p);
+		proxies[i] = NULL;
+	}
+}

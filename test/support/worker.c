@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { WORKERS = 64, PATIENCE_MS = 30000 };
+
+static struct worker *workers[WORKERS];
+static pthread_t threads[WORKERS];
+
+static size_t
+number_of(const struct worker *worker)
+{
+	size_t n = 0;
+
+	while (workers[n] != worker)
+		assert_true(++n < WORKERS);
+	return n;
+}
+
+struct worker *
+worker_new(unsigned int user_no, uint32_t task, uint32_t count, int64_t timeout_ms)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	size_t n = number_of(NULL);
+
+	assert_non_null(worker);
+	workers[n] = worker;
+	worker->ask = (struct lockq_ask)LOCKQ_ASK_INIT;
+	worker->ask.user = user(user_no);
+	worker->ask.task = task;
+	worker->ask.count = count;
+	worker->ask.wait = timeout_ms == 0 ? LOCKQ_WAIT_NONE : LOCKQ_WAIT_BLOCKING;
+	worker->ask.timeout_ms = timeout_ms == 0 ? -1 : timeout_ms;
+	worker->answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
+	assert_int_equal(lockq_new(&worker->q), LOCKQ_OK);
+	return worker;
+}
+
+static int
+progress(const struct lockq_progress *now, void *data)
+{
+	const struct worker *worker = data;
+
+	(void)now;
+	return worker->give_up;
+}
+
+static int
+connect_handle(struct worker *worker)
+{
+	struct lockq_connection where = worker->proxy != NULL ? proxy_where(worker->proxy) :
+	    worker_where();
+
+	lockq_on_progress(worker->q, progress, worker);
+	return worker->q->lock != NULL ? LOCKQ_OK : lockq_connect(worker->q, &where);
+}
+
+static void
+call(struct worker *worker)
+{
+	uint64_t start = db_clock_ms();
+
+	worker->rc = connect_handle(worker);
+	if (worker->rc == LOCKQ_OK)
+		worker->rc = lockq_getwork(worker->q, &worker->ask, &worker->answer);
+	snprintf(worker->error, sizeof(worker->error), "%s", lockq_error(worker->q));
+	worker->ms = db_clock_ms() - start;
+}
+
+static void *
+work(void *data)
+{
+	struct worker *worker = data;
+
+	call(worker);
+	worker->done = true;
+	return NULL;
+}
+
+void
+worker_start(struct worker *worker)
+{
+	/* Both are looked for once, here: the thread only uses them. */
+	(void)worker_group();
+	worker->done = false;
+	assert_int_equal(pthread_create(&threads[number_of(worker)], NULL, work, worker), 0);
+	worker->started = true;
+}
+
+static bool
+wait_done(const struct worker *worker, uint64_t ms)
+{
+	uint64_t start = db_clock_ms();
+
+	while (!worker->done && db_clock_ms() - start < ms)
+		db_sleep_ms(2);
+	return worker->done;
+}
+
+void
+worker_join_within(struct worker *worker, uint64_t ms)
+{
+	bool done = wait_done(worker, ms);
+
+	if (!done)
+		print_error("%s still waits\n", worker->ask.user);
+	assert_true(done);
+	pthread_join(threads[number_of(worker)], NULL);
+	worker->started = false;
+}
+
+void
+worker_join(struct worker *worker)
+{
+	worker_join_within(worker, PATIENCE_MS);
+}
+
+void
+worker_connect(struct worker *worker)
+{
+	int rc = connect_handle(worker);
+
+	if (rc != LOCKQ_OK)
+		print_error("connect: %s\n", lockq_error(worker->q));
+	assert_int_equal(rc, LOCKQ_OK);
+}
+
+struct worker *
+ask_now(unsigned int user_no, uint32_t task, uint32_t count)
+{
+	return ask_within(user_no, task, count, PATIENCE_MS);
+}
+
+struct worker *
+ask_within(unsigned int user_no, uint32_t task, uint32_t count, uint64_t ms)
+{
+	struct worker *worker = worker_new(user_no, task, count, 0);
+
+	worker_start(worker);
+	worker_join_within(worker, ms);
+	return worker;
+}
+
+struct worker *
+worker_connected(unsigned int user_no, uint32_t task, uint32_t count)
+{
+	struct worker *worker = worker_new(user_no, task, count, 0);
+
+	worker_connect(worker);
+	return worker;
+}
+
+void
+workers_end(void)
+{
+	for (size_t i = 0; i < WORKERS; i++) {
+		if (workers[i] != NULL)
+			workers[i]->give_up = true;
+	}
+	for (size_t i = 0; i < WORKERS; i++) {
+		struct worker *worker = workers[i];
+
+		if (worker == NULL)
+			continue;
+		if (worker->started && !wait_done(worker, PATIENCE_MS)) {
+			/* A hang is what some tests look for; there is no way back from it. */
+			fprintf(stderr, "# a call of lockq_getwork() does not end\n");
+			_exit(99);
+		}
+		if (worker->started)
+			pthread_join(threads[i], NULL);
+		lockq_answer_clear(&worker->answer);
+		lockq_free(worker->q);
+		free(worker);
+		workers[i] = NULL;
+	}
+}
+
+int
+worker_fork(const struct worker *worker)
+{
+	struct worker copy = *worker;
+	int pid;
+
+	(void)worker_group();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	/* Nothing of the parent's is touched: a handle of its own, no cmocka, no atexit. */
+	if (lockq_new(&copy.q) != LOCKQ_OK)
+		_exit(99);
+	copy.answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
+	call(&copy);
+	_exit(copy.rc < 0 ? 100 - copy.rc : copy.rc);
+}
+
+int
+worker_reap(int pid)
+{
+	uint64_t start = db_clock_ms();
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (db_clock_ms() - start > PATIENCE_MS)
+			kill(pid, SIGKILL);
+		db_sleep_ms(5);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
