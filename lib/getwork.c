@@ -371,7 +371,7 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 		rc = error_from_db(c->q, c->q->lock, rc);
 		error_unknown(c->q);
 		answer->status = LOCKQ_STATUS_UNKNOWN;
-		return LOCKQ_EUNKNOWN;
+		return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
 	}
 	if (answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0' &&
 	    copy_text(&answer->leader, c->leader.name) != DB_OK)
