@@ -248,14 +248,25 @@ check-locked:
 		all test-programs
 	@echo 'check: lint'
 	@scripts/lint
-	@echo 'check: tests'
+	@echo 'check: tests, in two lanes with a server each; the second is shown when it is done'
 	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
-	@$(IN_SANDBOX) $(MAKE) --no-print-directory prove-all
+	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-2' scripts/sandbox destroy
+	@{ LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-2' scripts/sandbox run \
+			$(MAKE) --no-print-directory prove-second; \
+		echo $$? >build/second-lane.status; } >build/second-lane.log 2>&1 & \
+	status=0; \
+	$(IN_SANDBOX) $(MAKE) --no-print-directory prove-first || status=1; \
+	echo 'check: the second lane'; wait; cat build/second-lane.log; \
+	[ "$$(cat build/second-lane.status)" = 0 ] || status=1; \
+	exit $$status
 	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox destroy
+	@LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-2' scripts/sandbox destroy
 
-prove-all: all test-programs
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS) \
-		$(MEMORY_TESTS) $(GUARD_TESTS)
+prove-first: all test-programs
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS)
+
+prove-second: all test-programs
+	@$(PROVE) $(MEMORY_TESTS) $(GUARD_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -375,7 +386,7 @@ uninstall: ## remove what install put there
 
 # --- the rest -----------------------------------------------------------------------------------
 
-stop_sandboxes = for d in build/sandbox build/check-sandbox; do \
+stop_sandboxes = for d in build/sandbox build/check-sandbox build/check-sandbox-2; do \
 	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; done
 
 clean: ## remove what was built, and the sandbox; the downloaded MySQL stays
@@ -393,7 +404,8 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench check check-cli check-db check-docs check-locked check-memory check-race \
+.PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-locked \
+	check-memory check-race \
 	check-unit clean demo distclean help install lint print-client-flags print-flags \
-	prove-all test-programs uninstall
+	prove-first prove-second test-programs uninstall
 .SECONDARY:
