@@ -35,7 +35,8 @@ is "$(sql "SELECT COUNT(*) FROM leader_run AS l
 	'each leader was served by its own query: it was still wanted when it began'
 is "$(given_twice "$task")" 0 'no loan was given twice'
 waits=$(cat "$answers"/* |
-	jq -s '[.[] | select((.led | not) and .waited_ms < .query_ms / 2)] | length')
+	jq -s '[.[] | select((.led | not) and (.query_ms == null or .waited_ms < .query_ms / 2))]
+	       | length')
 ok $((waits > 0 ? 0 : 1)) \
-	"the moment was hit: $waits came in the last half of somebody's query and were served"
+	"the moment was hit: $waits came as somebody's query ended, or just after, and were served"
 finish
