@@ -36,9 +36,6 @@ static const struct db_query lock_seen = {
 /* Of the loans that had no row: those that have one by now. Not a locking read, which passes over a
  * row that somebody holds, as if it were absent; and on the query connection a dirty one, which
  * sees an insert before its commit, so that nobody waits for that. */
-static const struct db_query next_read_dirty = {
-	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
-};
 static const struct db_query appeared = {
 	"appeared",
 	"SELECT w.loan_id"
@@ -233,7 +230,7 @@ loans_that_appeared(struct db *db, const struct task *task, const struct lead *l
 	int rc = DB_ELOST;
 
 	if (lead->look != NULL && !db_lost(lead->look)) {
-		rc = db_run(lead->look, &next_read_dirty, DB_NO_ARGS, NULL);
+		rc = db_next_read_dirty(lead->look);
 		if (rc == DB_OK)
 			rc = loans_of(lead->look, &appeared, task, json, ids, n);
 	}

@@ -766,6 +766,12 @@ db_set_read_only(struct db *db)
 }
 
 int
+db_next_read_dirty(struct db *db)
+{
+	return command(db, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
+}
+
+int
 db_ping(struct db *db)
 {
 	if (db->lost)

@@ -137,6 +137,9 @@ LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, unsigned int seconds);
 /* From here on this connection can't write, whatever a view's functions try. */
 LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
 
+/* The next statement, outside a transaction, sees what others have not committed. */
+LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
+
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
 

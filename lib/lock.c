@@ -32,10 +32,7 @@ static const struct db_query clear_holder = {
 	DB_NO_ROWS
 };
 
-/* For the next transaction only: what follows is a dirty read, the only way to see a holder. */
-static const struct db_query next_read_dirty = {
-	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
-};
+/* After db_next_read_dirty(): a committed row never has a holder. */
 static const struct db_query read_holder = {
 	"read_holder",
 	"SELECT holder, TIMESTAMPDIFF(MICROSECOND, since, NOW(6)) DIV 1000, epoch"
@@ -50,7 +47,7 @@ int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &next_read_dirty, DB_NO_ARGS, NULL);
+	int rc = db_next_read_dirty(db);
 
 	*held = false;
 	if (rc == DB_OK)
