@@ -43,37 +43,42 @@ cli_dot(void)
 	return cli_stdout_style() == CLI_BOXES ? "·" : "-";
 }
 
+CLI_PRINTF(1, 0) static char *
+escaped_text(const char *format, va_list arguments)
+{
+	char *text = cli_vtext(format, arguments), *escaped = cli_escape(text);
+
+	free(text);
+	return escaped;
+}
+
 void
 cli_heading(const char *format, ...)
 {
 	bool bold = cli_stdout_bold();
 	va_list arguments;
-	char *text, *escaped;
+	char *escaped;
 
 	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
+	escaped = escaped_text(format, arguments);
 	va_end(arguments);
-	escaped = cli_escape(text);
 	cli_tick_end();
 	printf("%s%s%s\n", bold ? "\033[1m" : "", escaped, bold ? "\033[0m" : "");
 	free(escaped);
-	free(text);
 }
 
 void
 cli_line(const char *format, ...)
 {
 	va_list arguments;
-	char *text, *escaped;
+	char *escaped;
 
 	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
+	escaped = escaped_text(format, arguments);
 	va_end(arguments);
-	escaped = cli_escape(text);
 	cli_tick_end();
 	puts(escaped);
 	free(escaped);
-	free(text);
 }
 
 bool

@@ -121,7 +121,6 @@ still_wanted(struct lockq *q, struct task *task, struct request *request, struct
 	if (rc != DB_OK)
 		return rc;
 	db = lead->single ? q->lock : q->query;
-	lead->look = q->query;
 	rc = request_status(db, request);
 	if (rc != REQUEST_PENDING)
 		return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
