@@ -84,12 +84,18 @@ cli_open(struct lockq **q, struct cli_common *common)
 	int rc = lockq_new(q);
 
 	connection.program = program();
+	/* A script's background job is started with it ignored. But nobody is left there to take
+	 * loans when the script is ended; while we connect nothing has been asked yet. */
+	signal(SIGINT, SIG_DFL);
 	if (rc == LOCKQ_OK)
 		rc = lockq_connect(*q, &connection);
 	if (rc == LOCKQ_OK)
 		lockq_on_progress(*q, cli_on_progress, common);
 	return rc;
 }
+
+static const char wont_wait[] =
+	"\nended at once: a request may still be pending, see checkwork\n";
 
 static void
 on_signal(int signal_number)
@@ -103,6 +109,7 @@ on_signal(int signal_number)
 		caught = signal_number;
 	} else if (now.tv_sec - caught_at.tv_sec > 1) {
 		/* timeout(1) and terminals send two at once; this one is somebody who won't wait */
+		(void)!write(STDERR_FILENO, wont_wait, sizeof(wont_wait) - 1);
 		signal(signal_number, SIG_DFL);
 		raise(signal_number);
 	}

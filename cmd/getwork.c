@@ -61,6 +61,9 @@ check(void *options, struct cli_error *error)
 		return cli_fail(error, "--task is missing");
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait exclude each other");
+	if (o->ask.timeout_ms >= 0 && o->no_wait)
+		return cli_fail(error, "--timeout and --no-wait exclude each other: --timeout 0 "
+		    "does not wait either, and leaves nothing pending");
 	if (o->ask.user == NULL)
 		o->ask.user = cli_login_name();
 	if (o->ask.user == NULL)
@@ -158,7 +161,7 @@ try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 		return cli_text("interrupted: request %llu is cancelled", id);
 	if (rc == LOCKQ_CANCELLED)
 		return cli_text("interrupted: request %llu stays pending, as it is another "
-		    "getwork's", id);
+		    "getwork's: see checkwork --request %llu", id, id);
 	if (answer->status == LOCKQ_EXPIRED)
 		return cli_text("request %llu has expired: nobody looked after it, try again", id);
 	if (cancelled && answer->joined)
@@ -219,9 +222,11 @@ print_details(const struct lockq_answer *answer)
 		cli_message("request %llu (%s): %s after %s",
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
-	if (answer->leader != NULL)
+	if (answer->leader != NULL && answer->epoch != 0)
 		cli_message("led by %s, epoch %llu", answer->leader,
 		    (unsigned long long)answer->epoch);
+	else if (answer->leader != NULL)
+		cli_message("%s leads", answer->leader);
 	if (answer->retries > 0)
 		cli_message("%u transactions were tried again", answer->retries);
 }

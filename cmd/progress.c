@@ -145,12 +145,13 @@ draw(const char *line)
 void
 cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
 {
-	size_t columns = terminal_columns() - 1; /* a full line would scroll */
+	size_t columns = terminal_columns(); /* a full line would scroll, and so would its ^C */
 	va_list arguments;
 	char *text, *escaped, *line;
 
 	if (!cli_progress_shown(common))
 		return;
+	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
 	va_start(arguments, format);
 	text = cli_vtext(format, arguments);
 	va_end(arguments);
@@ -207,9 +208,29 @@ cli_progress_text(const struct lockq_progress *progress)
 	case LOCKQ_PHASE_RETRY:
 		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
 		    progress->detail != NULL ? progress->detail : "");
+	case LOCKQ_PHASE_CANCEL:
+		return cli_text("cancelling the request, again: %s", progress->detail != NULL ?
+		    progress->detail : "");
 	default:
 		return query_text(progress);
 	}
+}
+
+/* At once, since it means another number of loans, perhaps. */
+static void
+say_joined(const struct lockq_progress *progress)
+{
+	static uint64_t said;
+
+	if (progress->joined_request == said)
+		return;
+	said = progress->joined_request;
+	if (said == 0)
+		return;
+	cli_tick_end();
+	ticking = 0;
+	cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
+	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
 }
 
 /* For --verbose: each change of phase once. */
@@ -234,12 +255,13 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 	uint64_t usual = 0;
 	char *text;
 
-	if (cli_caught() != 0)
+	if (cli_caught() != 0 && progress->phase != LOCKQ_PHASE_CANCEL)
 		return 1;
 	if (common->verbose)
 		say_phase(progress);
 	if (!cli_progress_shown(common))
 		return 0;
+	say_joined(progress);
 	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT)
 		usual = progress->usual_ms;
 	text = cli_progress_text(progress);

@@ -145,49 +145,49 @@ lockq_answer_clear(struct lockq_answer *answer)
 }
 
 /* Of the backoff: some two looks a second. */
-enum { LOOK_EVERY = 4 };
+enum { LOOK_EVERY = 4, LOOK_SLICE_S = 5 };
 
 static int
-find_request(struct lockq *q, const char *request, uint64_t *request_id)
+find_request(struct lockq *q, const char *text, struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char uuid[UUID_BYTES] = "";
-	bool is_id = strspn(request, "0123456789") == strlen(request);
+	bool is_id = strspn(text, "0123456789") == strlen(text);
 	int rc = DB_OK;
 
 	errno = 0;
-	*request_id = is_id ? strtoull(request, NULL, 10) : 0;
+	request->request_id = is_id ? strtoull(text, NULL, 10) : 0;
 	if (is_id && errno == 0) {
-		rc = db_run(q->lock, &find_by_id, DB_ARGS(db_u64(*request_id)), &rows);
-	} else if (strlen(request) == UUID_BYTES - 1 &&
-	    strspn(request, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
-		for (size_t i = 0; request[i] != '\0'; i++)
-			uuid[i] = (char)tolower((unsigned char)request[i]);
+		rc = db_run(q->lock, &find_by_id, DB_ARGS(db_u64(request->request_id)), &rows);
+	} else if (strlen(text) == UUID_BYTES - 1 &&
+	    strspn(text, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
+		for (size_t i = 0; text[i] != '\0'; i++)
+			uuid[i] = (char)tolower((unsigned char)text[i]);
 		rc = db_run(q->lock, &find_by_uuid, DB_ARGS(db_text(uuid)), &rows);
 	}
 	if (rc == DB_OK && rows.n_rows == 0) {
-		error_set(q, "there is no request %s", request);
+		error_set(q, "there is no request %s", text);
 		rc = TASK_UNKNOWN;
 	}
 	if (rc == DB_OK)
-		*request_id = db_cell_u64(&rows, 0, 0);
+		request->request_id = db_cell_u64(&rows, 0, 0);
 	db_rows_clear(&rows);
 	return rc;
 }
 
 /* Looks once; while it is pending, who leads goes into the answer. */
 static int
-look(struct lockq *q, uint64_t request_id, struct leader *leader, struct lockq_answer *answer)
+look(struct lockq *q, const struct request *request, struct leader *leader,
+    struct lockq_answer *answer)
 {
-	struct request request = { .request_id = request_id };
 	bool held = false;
-	int rc = answer_read(q->lock, request_id, answer);
+	int rc = answer_read(q->lock, request->request_id, answer);
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
 	/* Who may only read can't keep a request alive, nor see who leads, but may look. */
-	rc = request_seen(q->lock, &request, 0);
-	if (rc == DB_OK || rc == DB_EFAIL)
+	rc = request_seen(q->lock, request, 0);
+	if (rc >= 0 || rc == DB_EFAIL)
 		rc = lock_holder(q->lock, answer->task, leader, &held);
 	answer->nobody_leads = rc == DB_OK && !held;
 	if (rc == DB_OK && held)
@@ -195,30 +195,44 @@ look(struct lockq *q, uint64_t request_id, struct leader *leader, struct lockq_a
 	return rc == DB_EFAIL ? DB_OK : rc;
 }
 
+/* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
+static int
+look_later(struct lockq *q, int rc, struct waiting *waiting)
+{
+	if (rc != DB_EFAIL && rc != DB_ELOST && rc != DB_ECROWDED)
+		return rc;
+	if (db_clock_ms() >= waiting->deadline)
+		return rc == DB_EFAIL ? WAIT_OVER : rc;
+	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, waiting) != DB_OK)
+		return DB_ECANCELLED;
+	return rc == DB_EFAIL ? DB_OK : handle_connect(q);
+}
+
 int
 lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
     struct lockq_answer *answer)
 {
-	uint64_t start = db_clock_ms(), request_id = 0;
+	uint64_t start = db_clock_ms();
 	struct waiting waiting = {
-		.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0), .slice_s = 1
+		.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0),
+		.slice_s = LOOK_SLICE_S, .seen = start
 	};
 	struct leader leader = { .name = "" };
+	struct request found = { .request_id = 0 };
 	int rc = handle_ready(q);
 
 	q->error[0] = '\0';
 	if (rc == DB_OK)
-		rc = find_request(q, request, &request_id);
+		rc = find_request(q, request, &found);
 	if (rc == TASK_UNKNOWN)
 		return LOCKQ_EREFUSED;
 	while (rc == DB_OK) {
-		rc = look(q, request_id, &leader, answer);
-		if (rc != DB_OK || answer->status != LOCKQ_PENDING)
+		rc = look(q, &found, &leader, answer);
+		if (rc == DB_OK && answer->status != LOCKQ_PENDING)
 			break;
-		rc = wait_blocking(q, answer->task, &leader, &waiting);
-		/* Nor may it wait on task_wake. */
-		if (rc == DB_EFAIL)
-			rc = wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, &waiting);
+		if (rc == DB_OK)
+			rc = wait_blocking(q, answer->task, &found, &leader, &waiting);
+		rc = look_later(q, rc, &waiting);
 	}
 	answer->waited_ms = db_clock_ms() - start;
 	return rc < 0 ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);

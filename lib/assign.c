@@ -129,8 +129,9 @@ static const struct db_query end_requests = {
 static const struct db_query record_run = {
 	"record_run",
 	"INSERT INTO leader_run (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
-	"                        requests, loans, retries, reason, started_at, ended_at)"
-	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, NOW(6))",
+	"                        requests, left_pending, loans, retries, reason, started_at,"
+	"                        ended_at)"
+	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, NOW(6))",
 	DB_NO_ROWS
 };
 
@@ -187,55 +188,18 @@ read_claims(struct db *db, const struct task *task, uint64_t own_request, struct
 }
 
 static int
-compare_loan(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* Loan ids that a query returned, for look-ups. */
-static int
-sorted_ids(const struct db_rows *rows, uint64_t **ids)
-{
-	*ids = calloc(rows->n_rows + 1, sizeof(**ids));
-	if (*ids == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++)
-		(*ids)[i] = db_cell_u64(rows, i, 0);
-	qsort(*ids, rows->n_rows, sizeof(**ids), compare_loan);
-	return DB_OK;
-}
-
-static int
-loans_of(struct db *db, const struct db_query *query, const struct task *task, const char *json,
-    uint64_t **ids, size_t *n)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task->task_id)), &rows);
-
-	*n = rows.n_rows;
-	free(*ids);
-	*ids = NULL;
-	if (rc == DB_OK)
-		rc = sorted_ids(&rows, ids);
-	db_rows_clear(&rows);
-	return rc;
-}
-
-static int
 loans_that_appeared(struct db *db, const struct task *task, const struct lead *lead,
-    const char *json, uint64_t **ids, size_t *n)
+    const char *json, struct loans *loans)
 {
 	int rc = DB_ELOST;
 
-	if (lead->look != NULL && !db_lost(lead->look)) {
+	if (lead->look != db && !db_lost(lead->look)) {
 		rc = db_next_read_dirty(lead->look);
 		if (rc == DB_OK)
-			rc = loans_of(lead->look, &appeared, task, json, ids, n);
+			rc = loans_read(lead->look, &appeared, json, task->task_id, loans);
 	}
 	/* Without that connection an insert in progress is met when ours waits for it. */
-	return rc == DB_OK ? rc : loans_of(db, &appeared, task, json, ids, n);
+	return rc == DB_OK ? rc : loans_read(db, &appeared, json, task->task_id, loans);
 }
 
 /* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
@@ -246,25 +210,17 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
     struct candidates *candidates, size_t n, struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
-	uint64_t *kept = NULL, *taken = NULL;
-	size_t n_kept = 0, n_taken = 0;
+	struct loans kept = { NULL, 0 }, taken = { NULL, 0 };
 	int rc;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct candidate *c = &candidates->list[candidates->next + i];
-
-		text_add(&json, "%s[%" PRIu64 ",%" PRIu64 "]", i == 0 ? "[" : ",", c->loan_id,
-		    c->version);
-	}
-	text_add(&json, "]");
-	rc = json.failed ? DB_ENOMEM : loans_of(db, &lock_seen, task, json.data, &kept, &n_kept);
+	candidates_json(candidates, candidates->next, n, &json);
+	rc = json.failed ? DB_ENOMEM : loans_read(db, &lock_seen, json.data, task->task_id, &kept);
 	if (rc == DB_OK)
-		rc = loans_that_appeared(db, task, lead, json.data, &taken, &n_taken);
+		rc = loans_that_appeared(db, task, lead, json.data, &taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
 		struct candidate *c = &candidates->list[candidates->next++];
-		bool as_seen = c->version > 0 ?
-		    bsearch(&c->loan_id, kept, n_kept, sizeof(*kept), compare_loan) != NULL :
-		    bsearch(&c->loan_id, taken, n_taken, sizeof(*taken), compare_loan) == NULL;
+		bool as_seen = c->version > 0 ? loans_have(&kept, c->loan_id) :
+		    !loans_have(&taken, c->loan_id);
 
 		if (as_seen) {
 			stock->list[stock->n++] = c;
@@ -273,8 +229,8 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
 			candidates->dropped++;
 		}
 	}
-	free(kept);
-	free(taken);
+	loans_clear(&kept);
+	loans_clear(&taken);
 	text_clear(&json);
 	return rc;
 }
@@ -405,6 +361,9 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
 	if (rc == DB_OK)
 		rc = write_requests(db, &claims, lead, NULL, n_ended);
 	run->loans += n_inserts + n_updates;
+	run->left = 0;
+	for (size_t i = 0; i < claims.n; i++)
+		run->left += claims.list[i].outcome == NULL;
 	free(claims.list);
 	text_clear(&plan);
 	return rc;
@@ -459,13 +418,14 @@ int
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
     const struct candidates *candidates, const struct run *run)
 {
-	bool queried = strcmp(run->how, "hand-over") != 0;
+	bool queried = strcmp(run->how, "hand-over") != 0 && strcmp(run->how, "cache") != 0;
 
 	return db_run(db, &record_run, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
 	    db_text(run->user), db_text(run->how),
 	    db_text(candidates->as_of[0] != '\0' ? candidates->as_of : NULL),
 	    queried ? db_u64(candidates->query_ms) : db_null(),
-	    db_u64(run->candidates), db_u64(candidates->dropped), db_u64(run->requests),
-	    db_u64(run->loans), db_u64(lead->retries), db_text(run->reason),
+	    db_u64(run->candidates), db_u64(candidates->dropped + candidates->stale),
+	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
+	    db_u64(lead->retries), db_text(run->reason != NULL ? run->reason : run->note),
 	    db_text(lead->started_at)), NULL);
 }

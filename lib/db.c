@@ -38,13 +38,19 @@ struct db {
 	bool lost;
 	unsigned int error_number;
 	unsigned int lock_wait_s;
-	unsigned int time_limit_s;
+	uint64_t time_limit_ms;
 	uint64_t affected;
 	uint64_t insert_id;
 	uint64_t connection_id;
+	uint64_t connected_at;
+	uint64_t used;        /* when its last statement began */
+	uint64_t pinged;      /* when, where the answer is outstanding; else 0 */
 	const char *started;  /* name of the statement that db_start() sent */
-	char execute[128];    /* what comes after its PREPARE */
+	char *prepared;       /* what the server has prepared for it, with its numbers; or NULL */
+	bool preparing;       /* its PREPARE was sent, EXECUTE is next */
+	char execute[128];
 	char database[65 * 4];
+	char server_uuid[37];
 	char error[1024];
 };
 
@@ -60,13 +66,17 @@ static const char pin_session[] =
 	" collation_connection = 'utf8mb4_0900_ai_ci',"
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
-	" innodb_lock_wait_timeout = 5,"
-	" lock_wait_timeout = 5,"
-	" wait_timeout = 10,"
-	" net_write_timeout = 10";
+	" innodb_lock_wait_timeout = %d,"
+	" lock_wait_timeout = %d,"
+	" wait_timeout = %d,"
+	" net_write_timeout = %d";
 
+/* And what has become of it: something between us and the server may have settings of its own. */
 static const struct db_query who_am_i = {
-	"who_am_i", "SELECT DATABASE(), CONNECTION_ID()", DB_ONE
+	"who_am_i",
+	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation, @@autocommit,"
+	"       @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout",
+	DB_ONE
 };
 static const struct db_query set_lock_wait = {
 	"set_lock_wait", "SET SESSION innodb_lock_wait_timeout = ?", DB_NO_ROWS
@@ -357,20 +367,58 @@ check_server(struct db *db)
 	return DB_OK;
 }
 
+/* The timeouts line up only if the server keeps to them. */
+static int
+check_pinned(struct db *db, const struct db_rows *rows)
+{
+	const struct {
+		const char *name;
+		const char *want;
+		uint64_t seconds;
+	} pinned[] = {
+		{ "transaction_isolation", "READ-COMMITTED", 0 },
+		{ "autocommit", "1", 0 },
+		{ "innodb_lock_wait_timeout", NULL, DB_LOCK_WAIT_S },
+		{ "wait_timeout", NULL, DB_WAIT_TIMEOUT_S },
+		{ "net_write_timeout", NULL, DB_WAIT_TIMEOUT_S },
+	};
+
+	for (size_t i = 0; i < sizeof(pinned) / sizeof(pinned[0]); i++) {
+		const char *is = db_cell(rows, 0, 3 + i);
+
+		if (is != NULL && (pinned[i].want != NULL ? strcmp(is, pinned[i].want) == 0 :
+		    strtoull(is, NULL, 10) == pinned[i].seconds))
+			continue;
+		return db_refuse(db, "the session's %s is %s after it was set: connect without "
+		    "what changes it on the way, a proxy perhaps", pinned[i].name,
+		    is != NULL ? is : "NULL");
+	}
+	return DB_OK;
+}
+
 static int
 pin(struct db *db)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
+	char text[sizeof(pin_session) + 64];
 	int rc;
 
-	if (mysql_query(db->mysql, pin_session) != 0)
+	snprintf(text, sizeof(text), pin_session, DB_LOCK_WAIT_S, DB_LOCK_WAIT_S,
+	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S);
+	if (mysql_query(db->mysql, text) != 0)
 		return fail(db, "session settings");
 	db->lock_wait_s = DB_LOCK_WAIT_S;
-	db->time_limit_s = 0;
+	db->connected_at = db_clock_ms();
 	rc = db_run(db, &who_am_i, DB_NO_ARGS, &rows);
-	if (rc != DB_OK)
+	if (rc == DB_OK)
+		rc = check_pinned(db, &rows);
+	if (rc != DB_OK) {
+		db_rows_clear(&rows);
 		return rc;
+	}
 	db->connection_id = db_cell_u64(&rows, 0, 1);
+	snprintf(db->server_uuid, sizeof(db->server_uuid), "%s",
+	    db_cell_is_null(&rows, 0, 2) ? "" : db_cell(&rows, 0, 2));
 	if (!db_cell_is_null(&rows, 0, 0)) {
 		snprintf(db->database, sizeof(db->database), "%s", db_cell(&rows, 0, 0));
 	} else if (mysql_select_db(db->mysql, "lockq") != 0) {
@@ -415,6 +463,7 @@ db_close(struct db *db)
 		return;
 	if (db->mysql != NULL)
 		mysql_close(db->mysql);
+	free(db->prepared);
 	free(db);
 }
 
@@ -428,6 +477,18 @@ uint64_t
 db_connection_id(const struct db *db)
 {
 	return db->connection_id;
+}
+
+uint64_t
+db_connected_at(const struct db *db)
+{
+	return db->connected_at;
+}
+
+bool
+db_same_server(const struct db *a, const struct db *b)
+{
+	return strcmp(a->server_uuid, b->server_uuid) == 0;
 }
 
 uint64_t
@@ -449,6 +510,53 @@ db_library_init(void)
 }
 
 /* Running a statement. */
+
+static int
+db_socket(struct db *db)
+{
+#if LOCKQ_MARIADB_CLIENT
+	return (int)mysql_get_socket(db->mysql);
+#else
+	return (int)db->mysql->net.fd;
+#endif
+}
+
+static const char ping[] = "ping";
+
+/* The answer to a ping that is outstanding; waits @wait_ms at most. */
+static int
+read_ping(struct db *db, unsigned int wait_ms)
+{
+	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
+	uint64_t start = db_clock_ms(), waited = 0;
+
+	while (poll(&pfd, 1, (int)(wait_ms - waited)) <= 0) {
+		waited = db_clock_ms() - start;
+		if (waited < wait_ms)
+			continue;
+		if (db_clock_ms() - db->pinged < (uint64_t)DB_GRACE_S * 1000)
+			return DB_OK;
+		return set_error(db, ping, CR_SERVER_LOST, "the server does not answer");
+	}
+	db->pinged = 0;
+	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : fail(db, ping);
+}
+
+/* Before the next statement, @what. */
+static int
+ready(struct db *db, const char *what)
+{
+	int rc = DB_OK;
+
+	if (db->lost) {
+		snprintf(db->error, sizeof(db->error), "%s: the connection is gone", what);
+		return DB_ELOST;
+	}
+	if (db->pinged != 0)
+		rc = read_ping(db, DB_GRACE_S * 1000);
+	db->used = db_clock_ms();
+	return rc;
+}
 
 /* Parameters point into @args, which outlives the execution. */
 static int
@@ -665,10 +773,9 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 
 	if (rows != NULL)
 		db_rows_clear(rows);
-	if (db->lost) {
-		snprintf(db->error, sizeof(db->error), "%s: the connection is gone", query->name);
-		return DB_ELOST;
-	}
+	rc = ready(db, query->name);
+	if (rc != DB_OK)
+		return rc;
 	statement = mysql_stmt_init(db->mysql);
 	if (statement == NULL)
 		return fail_memory(db);
@@ -698,8 +805,10 @@ db_change(struct db *db, const struct db_query *query, const struct db_arg *args
 static int
 command(struct db *db, const char *text)
 {
-	if (db->lost)
-		return DB_ELOST;
+	int rc = ready(db, text);
+
+	if (rc != DB_OK)
+		return rc;
 	return mysql_query(db->mysql, text) == 0 ? DB_OK : fail(db, text);
 }
 
@@ -747,15 +856,15 @@ db_set_lock_wait(struct db *db, unsigned int seconds)
 }
 
 int
-db_set_time_limit(struct db *db, unsigned int seconds)
+db_set_time_limit(struct db *db, uint64_t ms)
 {
 	int rc = DB_OK;
 
-	if (db->time_limit_s != seconds)
-		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64((uint64_t)seconds * 1000),
-		    db_u64(seconds == 0 ? DB_LOCK_WAIT_S : seconds)), NULL);
+	if (db->time_limit_ms != ms)
+		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64(ms),
+		    db_u64(ms == 0 ? DB_LOCK_WAIT_S : (ms + 999) / 1000)), NULL);
 	if (rc == DB_OK)
-		db->time_limit_s = seconds;
+		db->time_limit_ms = ms;
 	return rc;
 }
 
@@ -774,9 +883,30 @@ db_next_read_dirty(struct db *db)
 int
 db_ping(struct db *db)
 {
+	int rc = ready(db, ping);
+
+	if (rc != DB_OK)
+		return rc;
+	return mysql_ping(db->mysql) == 0 ? DB_OK : fail(db, ping);
+}
+
+/* A statement, since mysql_ping() waits: for a cut network that is half a minute in which nobody
+ * hears Ctrl-C. */
+int
+db_keep_alive(struct db *db)
+{
+	uint64_t now = db_clock_ms();
+
+	if (db->pinged != 0)
+		return read_ping(db, 0);
 	if (db->lost)
 		return DB_ELOST;
-	return mysql_ping(db->mysql) == 0 ? DB_OK : fail(db, "ping");
+	if (now - db->used < (uint64_t)DB_PING_EVERY_S * 1000)
+		return DB_OK;
+	if (mysql_send_query(db->mysql, "DO 0", 4) != 0)
+		return fail(db, ping);
+	db->used = db->pinged = now;
+	return DB_OK;
 }
 
 int
@@ -796,18 +926,37 @@ db_kill(struct db *db, uint64_t connection_id)
 
 enum { STARTED_ARGS_MAX = 8 };
 
-int
-db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
+/* What tells whether the server has just this prepared already: the statement and its numbers. NULL
+ * where there is no memory, or a text among the parameters: then it is prepared anew. */
+static char *
+prepared_key(const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	static const char prepare[] = "PREPARE lockq_started FROM @statement";
+	size_t size = strlen(query->sql) + n_args * 24 + 1, used = 0;
+	char *key = malloc(size);
+
+	for (size_t i = 0; key != NULL && i < n_args; i++) {
+		if (args[i].text != NULL) {
+			free(key);
+			return NULL;
+		}
+		used += (size_t)snprintf(key + used, size - used, "%llu%s,",
+		    (unsigned long long)args[i].number, args[i].null ? "-" : "");
+	}
+	if (key != NULL)
+		snprintf(key + used, size - used, "%s", query->sql);
+	return key;
+}
+
+/* Statement and parameters into user variables, and what executes them into @db->execute. */
+static int
+set_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
+    size_t n_args)
+{
 	char set[STARTED_ARGS_MAX * 16 + 32];
 	struct db_arg all[STARTED_ARGS_MAX + 1];
 	struct db_query assign = { query->name, set, DB_NO_ROWS };
 	size_t set_length, use_length;
-	int rc;
 
-	if (n_args > STARTED_ARGS_MAX)
-		return fail_shape(db, query->name, "too many parameters");
 	all[0] = db_text(query->sql);
 	set_length = (size_t)snprintf(set, sizeof(set), "SET @statement = ?");
 	use_length = (size_t)snprintf(db->execute, sizeof(db->execute), "EXECUTE lockq_started");
@@ -818,28 +967,39 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 		use_length += (size_t)snprintf(db->execute + use_length,
 		    sizeof(db->execute) - use_length, "%s @p%zu", i == 0 ? " USING" : ",", i);
 	}
-	rc = db_run(db, &assign, all, n_args + 1, NULL);
+	return db_run(db, &assign, all, n_args + 1, NULL);
+}
+
+int
+db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
+{
+	static const char prepare[] = "PREPARE lockq_started FROM @statement";
+	char *key;
+	int rc;
+
+	if (n_args > STARTED_ARGS_MAX)
+		return fail_shape(db, query->name, "too many parameters");
+	rc = ready(db, query->name);
+	if (rc != DB_OK)
+		return rc;
+	key = prepared_key(query, args, n_args);
+	db->preparing = key == NULL || db->prepared == NULL || strcmp(key, db->prepared) != 0;
+	free(db->prepared);
+	db->prepared = key;
+	if (db->preparing)
+		rc = set_variables(db, query, args, n_args);
 	if (rc != DB_OK)
 		return rc;
 	db->started = query->name;
-	if (mysql_send_query(db->mysql, prepare, sizeof(prepare) - 1) != 0)
+	if (mysql_send_query(db->mysql, db->preparing ? prepare : db->execute,
+	    db->preparing ? sizeof(prepare) - 1 : (unsigned long)strlen(db->execute)) != 0)
 		return fail(db, query->name);
 	return DB_OK;
 }
 
-static int
-db_socket(struct db *db)
-{
-#if LOCKQ_MARIADB_CLIENT
-	return (int)mysql_get_socket(db->mysql);
-#else
-	return (int)db->mysql->net.fd;
-#endif
-}
-
 /* For the answer to what was sent last. */
 static int
-wait_answer(struct db *db, db_tick_fn *tick, void *data)
+wait_answer(struct db *db, uint64_t deadline, db_tick_fn *tick, void *data)
 {
 	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
 
@@ -856,22 +1016,33 @@ wait_answer(struct db *db, db_tick_fn *tick, void *data)
 			snprintf(db->error, sizeof(db->error), "%s: given up", db->started);
 			return DB_ECANCELLED;
 		}
+		if (db_clock_ms() > deadline)
+			return set_error(db, db->started, CR_SERVER_LOST,
+			    "the server does not answer");
 	}
-	if (mysql_read_query_result(db->mysql) != 0)
-		return fail(db, db->started);
-	return DB_OK;
+	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : fail(db, db->started);
 }
 
 int
-db_wait(struct db *db, db_tick_fn *tick, void *data)
+db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 {
-	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
-	int rc = wait_answer(db, tick, data);
+	uint64_t deadline = db_clock_ms() + ((uint64_t)limit_s + DB_GRACE_S) * 1000;
+	int rc = DB_OK;
 
-	if (rc == DB_OK &&
+	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
+	if (db->preparing)
+		rc = wait_answer(db, deadline, tick, data);
+	if (rc == DB_OK && db->preparing &&
 	    mysql_send_query(db->mysql, db->execute, (unsigned long)strlen(db->execute)) != 0)
 		rc = fail(db, db->started);
-	return rc == DB_OK ? wait_answer(db, tick, data) : rc;
+	if (rc == DB_OK)
+		rc = wait_answer(db, deadline, tick, data);
+	/* Where PREPARE failed, what is prepared is not known. */
+	if (rc != DB_OK && rc != DB_ELOCKWAIT) {
+		free(db->prepared);
+		db->prepared = NULL;
+	}
+	return rc;
 }
 
 static bool

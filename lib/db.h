@@ -34,17 +34,25 @@ enum db_expect {
 	DB_MANY     /* any number of rows */
 };
 
-/* Server limits, in one place because they must line up: a statement's lock wait ends before the
- * transaction's idle time, that before the client stops reading, or a client would walk away from
- * a lock that is still held. Seconds. */
+/* Time limits, in one place because they must line up, in seconds: a statement of a transaction
+ * ends before the transaction's connection is given up for idle, that before who resolves a doubt
+ * stops waiting for it, and all that before the client stops reading, or it would walk away from a
+ * lock that is still held. Held to it when this is compiled, below, and the server's part when a
+ * connection is made. */
 enum {
-	DB_LOCK_WAIT_S = 5,      /* innodb_lock_wait_timeout in a transaction */
-	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout and net_write_timeout: a stopped client loses its
+	DB_PING_EVERY_S = 3,     /* on the lock connection, while it is idle during a query */
+	DB_LOCK_WAIT_S = 5,      /* innodb_lock_wait_timeout, lock_wait_timeout: of a statement */
+	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout, net_write_timeout: a stopped client loses its
 	                          * locks after this */
-	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt: longer than the above */
-	DB_READ_TIMEOUT_S = 60,  /* of the client, where it does not wait in slices */
-	DB_CONNECT_TIMEOUT_S = 10
+	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt */
+	DB_READ_TIMEOUT_S = 30,  /* of the client, where it does not wait in slices */
+	DB_CONNECT_TIMEOUT_S = 10,
+	DB_GRACE_S = 10          /* an answer that is later than its limit by this never comes */
 };
+_Static_assert((int)DB_PING_EVERY_S < (int)DB_WAIT_TIMEOUT_S, "a leader that lives keeps its lock");
+_Static_assert((int)DB_LOCK_WAIT_S < (int)DB_WAIT_TIMEOUT_S, "statement < transaction");
+_Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < who resolves it");
+_Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client");
 
 /* A statement: a name for messages, its text, the shape of its answer. */
 struct db_query {
@@ -111,6 +119,8 @@ __attribute__((format(printf, 2, 3))) LOCKQ_MUST_CHECK int db_refuse(struct db *
 unsigned int db_errno(const struct db *db);
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
+uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
+bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
 
 /* Runs one statement and reads its whole answer. @rows may be NULL for DB_NO_ROWS. */
@@ -129,10 +139,10 @@ LOCKQ_MUST_CHECK int db_begin(struct db *db);
 LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
 void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
 
-/* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time, and the wait for
- * metadata locks that it does not cover. */
+/* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time in milliseconds,
+ * 0 for none, and the wait for metadata locks that it does not cover. */
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
-LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, unsigned int seconds);
+LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, uint64_t ms);
 
 /* From here on this connection can't write, whatever a view's functions try. */
 LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
@@ -142,6 +152,9 @@ LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
+/* The same without waiting, to be called often: sends a ping where the connection has been idle for
+ * DB_PING_EVERY_S, and looks whether the last one was answered. */
+LOCKQ_MUST_CHECK int db_keep_alive(struct db *db);
 
 /* Ends another connection. One that is gone, or another account's, is nothing wrong. */
 LOCKQ_MUST_CHECK int db_kill(struct db *db, uint64_t connection_id);
@@ -152,10 +165,12 @@ LOCKQ_MUST_CHECK int db_library_init(void);
 typedef int db_tick_fn(void *data);              /* not 0: give up */
 typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
 
+/* The same statement with the same numbers as the last time on this connection is sent at once. */
 LOCKQ_MUST_CHECK int db_start(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args);
-/* Waits for the answer; calls @tick every 250 ms and after a signal. */
-LOCKQ_MUST_CHECK int db_wait(struct db *db, db_tick_fn *tick, void *data);
+/* Waits for the answer; calls @tick every 250 ms and after a signal. After @limit_s seconds and
+ * DB_GRACE_S the server is taken for gone: DB_ELOST. */
+LOCKQ_MUST_CHECK int db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data);
 /* Reads it; @integer_columns, a bit each, must be integers or it is DB_ESHAPE. */
 LOCKQ_MUST_CHECK int db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
     void *data);

@@ -236,13 +236,14 @@ dispose_surely(struct lockq *q, struct disposing *d)
 {
 	int rc = db_transaction(q->lock, dispose_and_refresh, d, NULL);
 
+	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
-		if (rc != DB_EINDOUBT && !db_is_retryable(rc))
+		if (rc != DB_EINDOUBT && rc != DB_ELOST && rc != DB_ECROWDED)
 			break;
 		db_backoff(try);
 		rc = handle_connect(q);
-		if (rc == DB_OK)
+		if (rc == DB_OK && d->in_doubt)
 			rc = db_set_lock_wait(q->lock, DB_RESOLVE_WAIT_S);
 		if (rc == DB_OK)
 			rc = db_transaction(q->lock, dispose_and_refresh, d, NULL);

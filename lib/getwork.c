@@ -30,15 +30,14 @@ struct call {
 	unsigned int tries;       /* errors in a row that were tried again … */
 	uint64_t trouble_since;   /* … since then */
 	unsigned int fruitless;   /* rounds in a row that ended no request */
-	uint64_t seen;            /* when we last said that we are still there */
 	bool recorded;            /* our INSERT was sent, whatever became of it */
 	bool in_doubt;            /* a commit was lost and is not resolved yet */
 };
 
 enum {
 	TRIES_FORGOTTEN_MS = 1000,
-	HAND_OVER_TRIES = 3,
-	CANCEL_TRIES = 12, CANCEL_WAIT_S = 2,
+	HAND_OVER_TRIES = 4, HAND_OVER_DONE = 1,
+	CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2,
 	PATIENCE_MS = 30000    /* a server that is started again is back in less */
 };
 
@@ -56,36 +55,65 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 	run->candidates = candidates->n;
 	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, own, run) :
 	    assign_loans(db, &c->task, &c->lead, own, candidates, may_say_empty, run);
+	if (rc == DB_OK && run->reason == NULL)
+		rc = cache_update(db, &c->task, candidates);
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
 	if (rc == DB_OK)
 		rc = lock_commit(c->q, &c->task, &c->lead);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
-	if (rc == DB_OK)
+	if (rc == DB_OK) {
 		candidates_forget_gone(candidates);
+		candidates->stale = 0;
+		candidates->kept = candidates->kept || c->task.cache_ttl > 0;
+	}
 	return rc;
 }
 
 /* The same, tried again as a whole after a deadlock or a lock wait. The list stays good as long as
- * nobody has led since: it is checked against `work` each time. */
+ * nobody has led since: it is checked against `work` each time. DB_EFAIL when no try did it: that
+ * is for good, the query is not run again for it. */
 static int
 give_until_done(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
 {
 	int rc = give_and_commit(c, candidates, may_say_empty, run);
 
-	for (unsigned int try = 0; try < DB_TRIES && (rc == DB_ERETRY || rc == DB_ELOCKWAIT);
-	    try++) {
+	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
 		db_rollback(c->q->lock);
-		c->lead.retries++;
 		c->lead.epoch--;
+		if (try == DB_TRIES)
+			return DB_EFAIL;
+		c->lead.retries++;
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);
-		if (rc != DB_OK)
-			return rc;
-		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
+		if (rc == DB_OK)
+			rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
 		if (rc != DB_OK)
 			return rc < 0 ? rc : DB_ERETRY;
 		rc = give_and_commit(c, candidates, may_say_empty, run);
+	}
+	return rc;
+}
+
+/* Looks for late requests, and gives to them: 0 when it is to be done once more, HAND_OVER_DONE. */
+static int
+hand_over_once(struct call *c, struct candidates *candidates, struct run *run)
+{
+	uint64_t epoch = c->lead.epoch;
+	bool any = false;
+	int rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+
+	if (rc == DB_OK && !any)
+		return HAND_OVER_DONE;
+	if (rc == DB_OK)
+		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
+	if (rc > 0)
+		return HAND_OVER_DONE; /* somebody else leads, or has led since */
+	if (rc == DB_OK)
+		rc = give_until_done(c, candidates, false, run);
+	if (rc < 0 && rc != DB_EINDOUBT) {
+		db_rollback(c->q->lock);
+		c->lead.epoch = epoch;
 	}
 	return rc;
 }
@@ -97,24 +125,24 @@ static void
 hand_over(struct call *c, struct candidates *candidates)
 {
 	struct run run = { .user = c->request.user, .how = "hand-over" };
-	bool any = false;
-	int rc = DB_OK;
+	unsigned int fruitless = 0;
 
-	for (unsigned int fruitless = 0; rc == DB_OK && candidates->n > 0 &&
-	    fruitless < HAND_OVER_TRIES;) {
-		rc = request_any_pending(c->q->lock, c->task.task_id, &any);
-		if (rc != DB_OK || !any)
+	while (candidates->n > 0 && fruitless < HAND_OVER_TRIES) {
+		int rc = hand_over_once(c, candidates, &run);
+
+		if (rc == DB_OK && run.requests > 0)
+			continue;
+		if (rc != DB_OK && !db_is_retryable(rc))
 			break;
-		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
+		/* Nothing given: somebody may be touching that request at this moment. */
+		db_backoff(fruitless++);
 		if (rc != DB_OK)
-			break;
-		rc = give_until_done(c, candidates, false, &run);
-		if (rc < 0)
-			db_rollback(c->q->lock);
-		/* Somebody may be touching that request at this moment. */
-		if (rc == DB_OK && run.requests == 0) {
-			fruitless++;
-			db_backoff(0);
+			c->lead.retries++;
+		if (rc == DB_ELOST || rc == DB_ECROWDED) {
+			rc = handle_connect(c->q);
+			c->lead.look = c->q->lock;
+			if (rc != DB_OK && !db_is_retryable(rc))
+				break;
 		}
 	}
 }
@@ -124,21 +152,21 @@ static int
 lead_round(struct call *c)
 {
 	struct candidates candidates = { .list = NULL };
-	struct run run = { .user = c->request.user, .how = "query" };
+	struct run run = { .user = c->request.user };
 	char reason[REASON_BYTES] = "";
 	int rc;
 
 	if (c->task.enabled) {
-		rc = candidates_fetch(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates,
+		rc = candidates_find(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates,
 		    reason);
 	} else {
 		snprintf(reason, sizeof(reason), "%s", disabled);
 		run.refused = true;
 		rc = CANDIDATES_FAILED;
 	}
-	c->lead.look = c->q->query;
-	if (c->lead.single)
-		run.how = "query on the lock connection";
+	c->lead.look = c->q->query != NULL ? c->q->query : c->q->lock;
+	run.how = candidates.how;
+	run.note = reason[0] != '\0' ? reason : NULL;
 	if (rc == CANDIDATES_FAILED) {
 		run.how = "failed";
 		run.reason = reason;
@@ -148,7 +176,9 @@ lead_round(struct call *c)
 		rc = give_until_done(c, &candidates, true, &run);
 	if (rc == DB_OK) {
 		c->led_epoch = c->lead.epoch;
-		c->fruitless = run.requests > 0 ? 0 : c->fruitless + 1;
+		/* What a hint leaves, the query here may serve: that is not the same again. */
+		c->fruitless = run.requests > 0 || (candidates.hint && run.left > 0) ? 0 :
+		    c->fruitless + 1;
 		hand_over(c, &candidates);
 	}
 	candidates_clear(&candidates);
@@ -167,16 +197,6 @@ rest(struct call *c)
 	    c->fruitless, &c->waiting);
 }
 
-/* No loans for people who left; so who is still there says so now and then. */
-static int
-say_still_here(struct call *c)
-{
-	if (db_clock_ms() - c->seen < (uint64_t)c->waiting.slice_s * 1000 / 2)
-		return DB_OK;
-	c->seen = db_clock_ms();
-	return request_seen(c->q->lock, &c->request, 0);
-}
-
 /* Step 7, the waiting part. */
 static int
 follow(struct call *c)
@@ -189,7 +209,7 @@ follow(struct call *c)
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting);
 	else
-		rc = wait_blocking(c->q, c->task.task_id, &c->leader, &c->waiting);
+		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting);
 	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
 		c->tries = 0;
 	return rc;
@@ -247,10 +267,22 @@ record(struct call *c)
 		c->recorded = true;
 		rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request);
 		if (rc == DB_OK)
-			return DB_OK;
+			break;
 		rc = recover(c, rc);
 	} while (rc == DB_OK);
+	c->waiting.slice_s = wait_slice_s(c->task.request_ttl, c->request.joined);
+	c->waiting.seen = db_clock_ms();
 	return rc;
+}
+
+/* Who joined a request that its maker has cancelled has not given up: from here on with one of its
+ * own. Likewise when it expired. WAIT_OVER is not for us to say: the new one is looked at first. */
+static int
+ask_anew(struct call *c)
+{
+	c->request = (struct request){ .user = c->request.user, .user_id = c->request.user_id };
+	request_make_uuid(c->request.uuid);
+	return record(c);
 }
 
 /* The algorithm. 0 when the request has ended, WAIT_OVER when the wait is over. */
@@ -260,12 +292,14 @@ get_served(struct call *c)
 	int rc = record(c);                                           /* step 1 */
 
 	while (rc == DB_OK) {
-		rc = request_status(c->q->lock, &c->request);         /* step 7: only our own row */
+		rc = wait_look(c->q, &c->request, &c->waiting);       /* step 7: only our own row */
+		if (rc == DB_OK && c->request.joined && c->request.withdrawn) {
+			rc = ask_anew(c);
+			continue;
+		}
 		if (rc == DB_OK)
 			break;
 		if (rc == REQUEST_PENDING)
-			rc = say_still_here(c);
-		if (rc == DB_OK)
 			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader); /* 2, 3 */
 		if (rc == DB_OK) {
 			rc = lead_round(c);                           /* steps 4 to 6 */
@@ -285,14 +319,14 @@ get_served(struct call *c)
 /* Nobody waits any longer, so nothing may arrive later behind the user's back. A leader may be
  * serving the request this moment: then the statement waits for its commit and changes nothing. */
 static int
-cancel(struct call *c, bool abandon, unsigned int tries)
+cancel(struct call *c, bool abandon, uint64_t patience_ms)
 {
+	uint64_t end = db_clock_ms() + patience_ms;
 	int rc = abandon ? handle_abandon(c->q) : DB_OK;
-	int failure = rc;
 
 	if (!c->recorded || c->request.joined)
 		return rc;
-	for (unsigned int try = 0; try < tries; try++) {
+	for (unsigned int try = 0;; try++) {
 		if (rc == DB_OK)
 			rc = db_set_lock_wait(c->q->lock, CANCEL_WAIT_S);
 		if (rc == DB_OK)
@@ -301,11 +335,14 @@ cancel(struct call *c, bool abandon, unsigned int tries)
 			rc = request_find(c->q->lock, &c->request);
 		if (!db_is_retryable(rc))
 			return rc;
-		failure = rc;
-		db_backoff(try);
+		if (db_clock_ms() >= end)
+			return rc;
+		/* Who gives up now is told, but not asked. */
+		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try,
+		    &c->waiting) != DB_OK)
+			db_backoff(try);
 		rc = handle_connect(c->q);
 	}
-	return failure;
 }
 
 /* What the tables say now, whatever happened to connections on the way. */
@@ -328,7 +365,7 @@ read_answer(struct call *c, struct lockq_answer *answer)
 /* An error that no second try cured. The request must not be served later behind the back of who
  * was told of the error; if it was served just before, that is the better answer. */
 static int
-finish_failed(struct call *c, int failure, struct lockq_answer *answer)
+finish_failed(struct call *c, int failure, bool cancelled, struct lockq_answer *answer)
 {
 	char text[sizeof(c->q->error)];
 	int rc = error_from_db(c->q, c->q->lock, failure);
@@ -336,9 +373,11 @@ finish_failed(struct call *c, int failure, struct lockq_answer *answer)
 	memcpy(text, c->q->error, sizeof(text));
 	if (!c->recorded)
 		return rc;
-	if (cancel(c, true, 1) != DB_OK) {
-		error_set(c->q, "%.900s: the request may still be pending, see checkwork "
-		    "--request %s", text, c->request.uuid);
+	if (cancelled || cancel(c, true, 0) != DB_OK) {
+		error_set(c->q, "%s%.900s: the request may still be pending, see checkwork "
+		    "--request %s when the database is back", cancelled ?
+		    "interrupted, but it could not be cancelled: " : "", text,
+		    c->request.uuid);
 		return rc;
 	}
 	answer->request_id = c->request.request_id;
@@ -359,12 +398,12 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 	answer->retries = c->lead.retries;
 	memcpy(answer->uuid, c->request.uuid, sizeof(answer->uuid));
 	if (cancelled)
-		rc = cancel(c, true, CANCEL_TRIES);
+		rc = cancel(c, true, CANCEL_AT_ONCE_MS);
 	else if (rc == WAIT_OVER)
-		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false, CANCEL_TRIES);
+		rc = c->ask->wait == LOCKQ_WAIT_NONE ? DB_OK : cancel(c, false, CANCEL_MS);
 	answer->request_id = c->request.request_id;
 	if (rc < 0 && rc != DB_EINDOUBT)
-		return finish_failed(c, rc, answer);
+		return finish_failed(c, rc, cancelled, answer);
 	if (rc != DB_EINDOUBT && c->request.request_id != 0)
 		rc = read_answer(c, answer);
 	if (rc < 0) {
@@ -425,20 +464,23 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
 	rc = check_ask(&c);
+	/* Stopped for too long since it was connected, say; nothing has been asked yet. */
+	if (rc == LOCKQ_EDATABASE && db_lost(q->lock) && handle_connect(q) == DB_OK)
+		rc = check_ask(&c);
 	if (rc == LOCKQ_EREFUSED)
 		answer->status = LOCKQ_REFUSED;
 	if (rc != LOCKQ_OK)
 		return rc;
 	c.request.user = ask->user;
 	request_make_uuid(c.request.uuid);
-	c.waiting.slice_s = wait_slice_s(c.task.request_ttl);
-	c.seen = start;
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
+	q->asking = &c.request;
 	if (q->progress != NULL)
 		rc = task_usual_ms(q->lock, ask->task, &c.waiting.usual_ms);
 	if (rc == DB_OK)
 		rc = get_served(&c);
 	rc = finish(&c, rc, answer);
+	q->asking = NULL;
 	answer->waited_ms = db_clock_ms() - start;
 	return rc;
 }

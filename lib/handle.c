@@ -10,6 +10,13 @@ static const struct db_query newest_schema = {
 	"newest_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
 };
 
+static const struct db_query uptime = {
+	"uptime",
+	"SELECT variable_value FROM performance_schema.global_status"
+	" WHERE variable_name = 'Uptime'",
+	DB_ONE
+};
+
 /* ER_NO_SUCH_TABLE */
 enum { NO_SUCH_TABLE = 1146 };
 
@@ -35,47 +42,135 @@ lockq_new(struct lockq **q)
 	return *q != NULL ? LOCKQ_OK : LOCKQ_ENOMEM;
 }
 
-/* The handle owns copies: the caller's strings may be gone when it has to reconnect. */
-static int
-copy_where(struct lockq *q, const struct lockq_connection *from)
+/* The strings of a connection, to be gone through together. */
+enum { WHERE_TEXTS = 9 };
+static void
+texts_of(struct lockq_connection *where, const char **texts[WHERE_TEXTS])
 {
-	const char *const sources[] = { from->program, from->defaults_file, from->defaults_group,
-		from->host, from->socket, from->user, from->password, from->database,
-		from->ssl_mode };
-	const char **const targets[] = { &q->where.program, &q->where.defaults_file,
-		&q->where.defaults_group, &q->where.host, &q->where.socket, &q->where.user,
-		&q->where.password, &q->where.database, &q->where.ssl_mode };
+	const char **const all[WHERE_TEXTS] = { &where->program, &where->defaults_file,
+		&where->defaults_group, &where->host, &where->socket, &where->user,
+		&where->password, &where->database, &where->ssl_mode };
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		char *copy = NULL;
-
-		if (copy_text(&copy, sources[i]) != DB_OK)
-			return LOCKQ_ENOMEM;
-		*targets[i] = copy;
-	}
-	q->where.port = from->port;
-	return LOCKQ_OK;
+	memcpy(texts, all, sizeof(all));
 }
 
 static void
 free_where(struct lockq_connection *where)
 {
-	const char *const texts[] = { where->program, where->defaults_file, where->defaults_group,
-		where->host, where->socket, where->user, where->password, where->database,
-		where->ssl_mode };
+	const char **texts[WHERE_TEXTS];
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		free((void *)(uintptr_t)texts[i]);
+	texts_of(where, texts);
+	for (size_t i = 0; i < WHERE_TEXTS; i++)
+		free((void *)(uintptr_t)*texts[i]);
 	*where = (struct lockq_connection)LOCKQ_CONNECTION_INIT;
+}
+
+/* The handle owns copies: the caller's strings may be gone when it has to reconnect. */
+static int
+copy_where(struct lockq_connection *to, const struct lockq_connection *from)
+{
+	struct lockq_connection given = *from;
+	const char **sources[WHERE_TEXTS], **targets[WHERE_TEXTS];
+
+	free_where(to);
+	texts_of(&given, sources);
+	texts_of(to, targets);
+	for (size_t i = 0; i < WHERE_TEXTS; i++) {
+		char *copy = NULL;
+
+		if (copy_text(&copy, *sources[i]) != DB_OK)
+			return LOCKQ_ENOMEM;
+		*targets[i] = copy;
+	}
+	to->port = from->port;
+	return LOCKQ_OK;
 }
 
 void
 handle_disconnect(struct lockq *q)
 {
+	db_close(q->elsewhere);
 	db_close(q->query);
-	q->query = NULL;
 	db_close(q->lock);
-	q->lock = NULL;
+	q->elsewhere = q->query = q->lock = NULL;
+}
+
+void
+handle_close_query(struct lockq *q, struct db *db)
+{
+	if (db == q->query)
+		q->query = NULL;
+	if (db == q->elsewhere)
+		q->elsewhere = NULL;
+	db_close(db);
+}
+
+/* A second connection: the lock connection then stays idle while the query runs, so that the server
+ * notices at once when this process dies. */
+int
+handle_ready_query(struct lockq *q)
+{
+	int rc;
+
+	if (q->query != NULL && db_ping(q->query) == DB_OK)
+		return DB_OK;
+	handle_close_query(q, q->query);
+	rc = db_connect(&q->query, &q->where);
+	if (rc == DB_OK)
+		rc = db_set_read_only(q->query);
+	if (rc == DB_OK || rc == DB_ENOMEM)
+		return rc;
+	if (rc != DB_ECROWDED)
+		rc = db_refuse(q->lock, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
+	handle_close_query(q, q->query);
+	return rc;
+}
+
+/* What is not said of the other place is as here; a host and a socket exclude each other. */
+int
+handle_connect_elsewhere(struct lockq *q, struct db **db)
+{
+	struct lockq_connection where = q->query_where, here = q->where;
+	const char **there_texts[WHERE_TEXTS], **here_texts[WHERE_TEXTS];
+
+	if (where.host != NULL)
+		here.socket = NULL;
+	if (where.socket != NULL)
+		here.host = NULL;
+	texts_of(&where, there_texts);
+	texts_of(&here, here_texts);
+	for (size_t i = 0; i < WHERE_TEXTS; i++) {
+		if (*there_texts[i] == NULL)
+			*there_texts[i] = *here_texts[i];
+	}
+	if (where.port == 0)
+		where.port = here.port;
+	return db_connect(db, &where);
+}
+
+int
+handle_ready_elsewhere(struct lockq *q)
+{
+	int rc;
+
+	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
+		return DB_OK;
+	handle_close_query(q, q->elsewhere);
+	rc = handle_connect_elsewhere(q, &q->elsewhere);
+	return rc == DB_OK ? db_set_read_only(q->elsewhere) : rc;
+}
+
+/* Ids begin anew when a server is started, so one from before that may be somebody else's now. */
+static int
+end_abandoned(struct lockq *q)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t age_s = (db_clock_ms() - q->orphan_since) / 1000;
+	int rc = db_run(q->lock, &uptime, DB_NO_ARGS, &rows);
+	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
+
+	db_rows_clear(&rows);
+	return same ? db_kill(q->lock, q->orphan) : rc;
 }
 
 int
@@ -86,7 +181,7 @@ handle_connect(struct lockq *q)
 	handle_disconnect(q);
 	rc = db_connect(&q->lock, &q->where);
 	if (rc == DB_OK && q->orphan != 0) {
-		rc = db_kill(q->lock, q->orphan);
+		rc = end_abandoned(q);
 		q->orphan = 0;
 	}
 	return rc;
@@ -103,8 +198,10 @@ handle_ready(struct lockq *q)
 int
 handle_abandon(struct lockq *q)
 {
-	if (q->lock != NULL)
+	if (q->lock != NULL) {
 		q->orphan = db_connection_id(q->lock);
+		q->orphan_since = db_connected_at(q->lock);
+	}
 	return handle_connect(q);
 }
 
@@ -137,8 +234,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
 	int rc;
 
-	free_where(&q->where);
-	rc = copy_where(q, connection);
+	rc = copy_where(&q->where, connection);
 	if (rc != LOCKQ_OK) {
 		error_set(q, "out of memory");
 		return rc;
@@ -162,7 +258,22 @@ lockq_free(struct lockq *q)
 		return;
 	handle_disconnect(q);
 	free_where(&q->where);
+	free_where(&q->query_where);
 	free(q);
+}
+
+int
+lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
+{
+	static const struct lockq_connection here = LOCKQ_CONNECTION_INIT;
+
+	handle_close_query(q, q->elsewhere);
+	q->asks_elsewhere = connection != NULL;
+	if (copy_where(&q->query_where, connection != NULL ? connection : &here) != LOCKQ_OK) {
+		error_set(q, "out of memory");
+		return LOCKQ_ENOMEM;
+	}
+	return LOCKQ_OK;
 }
 
 void

@@ -24,6 +24,7 @@ enum room_answer {
 	LOCK_MISSED,         /* taken, by whom is not known yet */
 	LOCK_WAKE_STUCK,     /* task_wake could not be had */
 	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
+	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
 	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
 };
 
@@ -31,9 +32,14 @@ enum room_answer {
 
 struct lockq {
 	struct lockq_connection where;
-	struct db *lock;   /* the lock connection; everything short runs on it too */
-	struct db *query;  /* the query connection, while leading */
+	struct lockq_connection query_where; /* where that differs for the heavy query */
+	bool asks_elsewhere; /* … if it does */
+	struct db *lock;      /* the lock connection; everything short runs on it too */
+	struct db *query;     /* the query connection, while leading: same server, same account */
+	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
 	uint64_t orphan;   /* connection given up with a statement outstanding, not ended yet */
+	uint64_t orphan_since; /* when it was made */
+	const struct request *asking; /* that a call is at work on, or NULL */
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];
@@ -43,6 +49,13 @@ LOCKQ_MUST_CHECK int handle_connect(struct lockq *q);
 void handle_disconnect(struct lockq *q);
 /* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
+/* The second connection, @q->query; DB_ECROWDED where none is to be had. */
+LOCKQ_MUST_CHECK int handle_ready_query(struct lockq *q);
+/* @q->elsewhere; on failure it has the error. */
+LOCKQ_MUST_CHECK int handle_ready_elsewhere(struct lockq *q);
+LOCKQ_MUST_CHECK int handle_connect_elsewhere(struct lockq *q, struct db **db);
+/* Closes @db, which is one of the two. */
+void handle_close_query(struct lockq *q, struct db *db);
 /* Closes a connection that has a statement outstanding; that is ended on the server as soon as a
  * new connection can be had. */
 LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
@@ -79,7 +92,6 @@ struct ticking {
 	uint64_t usual_ms;
 	const char *detail;
 	struct db *keep_alive;     /* pinged meanwhile; or NULL */
-	uint64_t pinged;
 	int ping_rc;
 };
 /* A db_tick_fn, @data a struct ticking. Not 0 when the caller gives up or @keep_alive is gone. */
@@ -99,6 +111,7 @@ struct task {
 	uint32_t candidate_limit;
 	uint32_t request_ttl;
 	uint32_t lease_minutes;  /* 0: none */
+	uint32_t cache_ttl;      /* seconds; 0: none */
 };
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, struct task *task);
 LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
@@ -115,8 +128,9 @@ struct request {
 	char uuid[UUID_BYTES];
 	uint32_t user_id;
 	const char *user;
-	bool joined;       /* somebody else's call made it */
-	uint64_t epoch;    /* of the leader that ended it */
+	bool joined;       /* somebody else's call made it … */
+	uint32_t asked;    /* … and asked for so many loans */
+	bool withdrawn;    /* it has ended as cancelled or expired */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
 LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
@@ -125,7 +139,8 @@ LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t co
 LOCKQ_MUST_CHECK int request_status(struct db *db, struct request *request);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
 LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *request);
-/* Says that its owner still waits, and will for the next @ahead_s seconds. */
+/* Says that its owner still waits, and will for the next @ahead_s seconds: REQUEST_PENDING, or 0
+ * when it has ended. */
 LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
 LOCKQ_MUST_CHECK int request_cancel(struct db *db, const struct request *request);
 /* Sets @request->request_id by its UUID, 0 where there is none. */
@@ -137,8 +152,8 @@ LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *
 struct lead {
 	uint64_t epoch;
 	char started_at[TIME_BYTES];
-	bool single;       /* no second connection was to be had */
-	struct db *look;   /* for dirty reads beside the lock's transaction; NULL: none */
+	struct db *look;   /* for reads beside the lock's transaction; the lock connection itself
+	                    * where no second one was to be had */
 	unsigned int missed; /* attempts in a row that met a lock which nobody held to lead */
 	uint32_t retries;
 };
@@ -146,7 +161,7 @@ struct lead {
 struct leader {
 	char name[NAME_BYTES];
 	uint64_t ms;      /* since it began */
-	uint64_t epoch;   /* the row's, uncommitted or not */
+	bool wakes;       /* it holds the row of task_wake: followers may wait there */
 };
 /* Takes the task's lock: 0, and @task is as its manager has it now; LOCK_BUSY, @leader filled;
  * LOCK_NOT_NEEDED when @request was served meanwhile. */
@@ -165,6 +180,7 @@ LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader 
 struct candidate {
 	uint64_t loan_id;
 	uint64_t version;  /* of its row of work as the query saw it; 0: there was none */
+	uint32_t position; /* in the list of the query */
 	bool gone;         /* given or dropped by the assignment in progress */
 };
 struct candidates {
@@ -172,21 +188,60 @@ struct candidates {
 	size_t n, size;
 	size_t next;            /* not looked at yet */
 	size_t dropped;
-	bool exhaustive;        /* the view has no more than these, and none was dropped */
+	size_t stale;           /* dropped before, as a hint that was out of date */
+	bool exhaustive;        /* the view has no more than these: "nothing left" is known */
+	bool hint;              /* not from here and now, so more may be had by the query here */
+	bool kept;              /* task_candidate has what is left of it */
+	const char *how;        /* as in leader_run */
 	char as_of[TIME_BYTES];
 	uint64_t query_ms;
 };
-/* 0, or CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
-LOCKQ_MUST_CHECK int candidates_fetch(struct lockq *q, const struct task *task,
-    const struct lead *lead, uint64_t usual_ms, struct candidates *candidates,
+/* The list that a leader gives from. 0, and @reason may say why the query did not run elsewhere; or
+ * CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
+LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task,
+    const struct lead *lead, uint64_t usual_ms, struct candidates *found,
     char reason[REASON_BYTES]);
+LOCKQ_MUST_CHECK int candidates_add(struct candidates *candidates, uint64_t loan_id,
+    uint64_t version, uint32_t position);
+void candidates_clear(struct candidates *candidates);
+/* After a commit: forgets what is gone. */
+void candidates_forget_gone(struct candidates *candidates);
+/* @n of the list as [[loan_id,version],…]. */
+void candidates_json(const struct candidates *candidates, size_t from, size_t n, struct text *json);
+
+/* A set of loans, as a query returned them in its first column. */
+struct loans {
+	uint64_t *ids; /* sorted */
+	size_t n;
+};
+/* @query takes @json, and @task_id where that is not 0. */
+LOCKQ_MUST_CHECK int loans_read(struct db *db, const struct db_query *query, const char *json,
+    uint32_t task_id, struct loans *loans);
+bool loans_have(const struct loans *loans, uint64_t loan_id);
+void loans_clear(struct loans *loans);
+/* Those of the first @n that are still as the list has them; without a lock. */
+LOCKQ_MUST_CHECK int candidates_unchanged(struct db *db, const struct task *task,
+    const struct candidates *candidates, size_t n, struct loans *loans);
+
+/* query.c: the heavy query */
+
+/* Runs it on @db, which is one of @q's. As candidates_find(); CANDIDATES_LOST where the connection
+ * elsewhere was. */
+LOCKQ_MUST_CHECK int query_run(struct lockq *q, struct db *db, const struct task *task,
+    uint64_t usual_ms, struct candidates *candidates, char reason[REASON_BYTES]);
 /* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
  * DB_EFAIL for what is no name of a view. */
 enum { CANDIDATES_SQL_BYTES = 1536 };
 LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view);
-void candidates_clear(struct candidates *candidates);
-/* After a commit: forgets what is gone. */
-void candidates_forget_gone(struct candidates *candidates);
+
+/* cache.c: what a query left */
+
+/* What may be used of it; @enough for all who ask. */
+LOCKQ_MUST_CHECK int cache_read(struct db *db, const struct task *task, struct candidates *found,
+    bool *enough);
+/* In the transaction that has just given from @list. */
+LOCKQ_MUST_CHECK int cache_update(struct db *db, const struct task *task,
+    const struct candidates *list);
 
 /* assign.c: step 5 */
 
@@ -195,8 +250,10 @@ struct run {
 	const char *user;
 	const char *how;
 	size_t candidates, requests, loans;
+	size_t left;         /* requests that stay pending */
 	const char *reason;  /* NULL: loans are given; else why all requests end without */
 	bool refused;        /* … as refused; else as failed */
+	const char *note;    /* why the list is not from where it should be; or NULL */
 };
 /* Gives @candidates to the pending requests; not committed yet. With @may_say_empty, and where the
  * list is exhaustive, requests that get nothing are told so; else they stay pending. */
@@ -216,14 +273,18 @@ struct waiting {
 	size_t gap;          /* of --poll */
 	uint32_t slice_s;    /* the longest wait before it looks again */
 	uint64_t usual_ms;
+	uint64_t seen;       /* when it last said that it is still there */
 };
-/* Waits for the leader's commit: 0 when it is time to look again, WAIT_OVER at the deadline. */
-LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
-    struct waiting *waiting);
+/* How the own request stands, as request_status(); and says now and then that its owner waits. */
+LOCKQ_MUST_CHECK int wait_look(struct lockq *q, struct request *request, struct waiting *waiting);
+/* Waits for the leader's commit: 0 when it is time to look, and to try the lock; WAIT_OVER at the
+ * deadline. */
+LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, struct request *request,
+    struct leader *leader, struct waiting *waiting);
 LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
     const struct request *request, const struct leader *leader, struct waiting *waiting);
 /* The longest wait that keeps a request of a task with @request_ttl from expiring. */
-uint32_t wait_slice_s(uint32_t request_ttl);
+uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
 /* Sleeps a little before the same is tried again. */
 LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail,
     unsigned int try, struct waiting *waiting);

@@ -15,7 +15,7 @@ static const struct db_query take_lock = {
 static const struct db_query raise_epoch = {
 	"raise_epoch",
 	"UPDATE task_lock"
-	"   SET epoch = ?, holder = ?, since = NOW(6)"
+	"   SET epoch = ?, holder = ?, since = NOW(6), wakes = FALSE"
 	" WHERE task_id = ?",
 	DB_NO_ROWS
 };
@@ -24,10 +24,16 @@ static const struct db_query lock_wake = {
 	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE", DB_MAYBE
 };
 
+/* Only then do followers wait on the row: without this leader's lock on it they would come back at
+ * once, or wait for somebody else. */
+static const struct db_query say_wakes = {
+	"say_wakes", "UPDATE task_lock SET wakes = TRUE WHERE task_id = ?", DB_NO_ROWS
+};
+
 static const struct db_query clear_holder = {
 	"clear_holder",
 	"UPDATE task_lock"
-	"   SET holder = NULL, since = NULL"
+	"   SET holder = NULL, since = NULL, wakes = FALSE"
 	" WHERE task_id = ? AND epoch = ?",
 	DB_NO_ROWS
 };
@@ -35,7 +41,7 @@ static const struct db_query clear_holder = {
 /* After db_next_read_dirty(): a committed row never has a holder. */
 static const struct db_query read_holder = {
 	"read_holder",
-	"SELECT holder, TIMESTAMPDIFF(MICROSECOND, since, NOW(6)) DIV 1000, epoch"
+	"SELECT holder, TIMESTAMPDIFF(MICROSECOND, since, NOW(6)) DIV 1000, wakes"
 	"  FROM task_lock"
 	" WHERE task_id = ?",
 	DB_MAYBE
@@ -59,7 +65,7 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 		*held = !db_cell_is_null(&rows, 0, 0);
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);
 		leader->ms = db_cell_u64(&rows, 0, 1);
-		leader->epoch = db_cell_u64(&rows, 0, 2);
+		leader->wakes = db_cell_u64(&rows, 0, 2) != 0;
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -77,36 +83,8 @@ take_wake(struct db *db, uint32_t task_id)
 		rc = db_run(db, &lock_wake, DB_ARGS(db_u64(task_id)), &rows);
 	if (rc == DB_ELOCKWAIT)
 		rc = LOCK_WAKE_STUCK;
-	else if (rc == DB_OK)
-		rc = db_set_lock_wait(db, DB_LOCK_WAIT_S);
 	db_rows_clear(&rows);
 	return rc;
-}
-
-/* A second connection: the lock connection then stays idle while the query runs, so that the
- * server notices at once when this process dies. */
-static int
-open_query_connection(struct lockq *q, struct lead *lead)
-{
-	int rc;
-
-	lead->single = false;
-	if (q->query != NULL && db_ping(q->query) == DB_OK)
-		return DB_OK;
-	db_close(q->query);
-	q->query = NULL;
-	rc = db_connect(&q->query, &q->where);
-	if (rc == DB_OK)
-		rc = db_set_read_only(q->query);
-	if (rc == DB_OK)
-		return DB_OK;
-	/* Waiting followers may have taken them all; the leader must not starve. Any other error is
-	 * reported by who looks at the lock connection. */
-	lead->single = rc == DB_ECROWDED;
-	rc = lead->single ? DB_OK : db_refuse(q->lock, "%s", db_error(q->query));
-	db_close(q->query);
-	q->query = NULL;
-	return rc == DB_OK ? DB_OK : DB_ELOST;
 }
 
 /* Our own request may have been served between our look and our lock. The look goes over the query
@@ -115,17 +93,18 @@ open_query_connection(struct lockq *q, struct lead *lead)
 static int
 still_wanted(struct lockq *q, struct task *task, struct request *request, struct lead *lead)
 {
-	struct db *db;
-	int rc = open_query_connection(q, lead);
+	/* Waiting followers may have taken all connections; the leader must not starve. Any other
+	 * error is reported by who looks at the lock connection. */
+	int rc = handle_ready_query(q);
 
-	if (rc != DB_OK)
+	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
-	db = lead->single ? q->lock : q->query;
-	rc = request_status(db, request);
+	lead->look = rc == DB_OK ? q->query : q->lock;
+	rc = request_status(lead->look, request);
 	if (rc != REQUEST_PENDING)
 		return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
 	/* Who waited for long leads for what the task is now. */
-	return task_read(db, task->task_id, task);
+	return task_read(lead->look, task->task_id, task);
 }
 
 static int
@@ -136,7 +115,10 @@ lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch, b
 
 	if (rc == DB_OK && with_wake)
 		rc = take_wake(q->lock, task_id);
-	return rc;
+	if (rc == DB_OK && with_wake)
+		rc = db_run(q->lock, &say_wakes, DB_ARGS(db_u64(task_id)), NULL);
+	/* A follower that waited had another one. */
+	return rc == DB_OK ? db_set_lock_wait(q->lock, DB_LOCK_WAIT_S) : rc;
 }
 
 /* One attempt, from BEGIN on. Whatever is not 0 has been rolled back. */
@@ -185,9 +167,6 @@ take(struct lockq *q, struct task *task, struct request *request, const char *us
 		rc = attempt(q, task, request, user, lead, with_wake);
 		if (rc == LOCK_WAKE_STUCK) {
 			with_wake = false;
-			rc = db_set_lock_wait(q->lock, DB_LOCK_WAIT_S);
-			if (rc != DB_OK)
-				return rc;
 			continue;
 		}
 		if (rc != LOCK_MISSED) {

@@ -35,7 +35,7 @@ extern "C" {
 #define LOCKQ_VERSION "0.1.0"
 
 /** The schema that this library works with; scripts/migrate brings a database there. */
-#define LOCKQ_SCHEMA 1
+#define LOCKQ_SCHEMA 2
 
 /** No task may allow more loans than this for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -92,7 +92,8 @@ struct lockq_connection {
 enum lockq_phase {
 	LOCKQ_PHASE_QUERY,      /**< this process leads: its heavy query runs */
 	LOCKQ_PHASE_WAIT,       /**< another process leads */
-	LOCKQ_PHASE_RETRY       /**< the database refused for the moment; trying again */
+	LOCKQ_PHASE_RETRY,      /**< the database refused for the moment; trying again */
+	LOCKQ_PHASE_CANCEL      /**< the same while the request is being cancelled */
 };
 struct lockq_progress {
 	enum lockq_phase phase;
@@ -100,7 +101,9 @@ struct lockq_progress {
 	const char *leader;     /**< who leads; NULL where that is not known */
 	uint64_t leader_ms;     /**< since the leader began, by the server's clock */
 	uint64_t usual_ms;      /**< median of the task's last queries; 0 where there are none */
-	const char *detail;     /**< for LOCKQ_PHASE_RETRY: what happened; else NULL */
+	uint64_t joined_request; /**< the user's earlier request that this call has joined; or 0 */
+	uint32_t joined_asked;  /**< … and how many loans that one asks for */
+	const char *detail;     /**< when something is tried again: what happened; else NULL */
 };
 
 /**
@@ -158,6 +161,23 @@ LOCKQ_EXPORT void lockq_free(struct lockq *q);
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
+    const struct lockq_connection *connection);
+
+/**
+ * lockq_query_at:
+ * @q:          a handle
+ * @connection: where heavy queries run instead, copied: what is NULL or 0 in it is as
+ *              lockq_connect() was told; NULL: where everything else runs
+ *
+ * Lets heavy queries run with another account or on a replica. What a replica finds is a hint: each
+ * loan is checked on the primary before it is given, "no work" is never said from a replica's list,
+ * and where most of the list is out of date, or the replica can't be reached, the query runs on the
+ * primary, which leader_run.reason then says. Connects when it is needed. Takes no lock.
+ *
+ * Returns: 0, or LOCKQ_ENOMEM.
+ * Since: 0.1
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_query_at(struct lockq *q,
     const struct lockq_connection *connection);
 
 /**

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "internal.h"
 
-/* A third of the lock connection's wait_timeout: one lost ping does not lose the lock. */
-enum { PING_MS = DB_WAIT_TIMEOUT_S * 1000 / 3, SLICE_MS = 250 };
+enum { SLICE_MS = 250 };
 
 int
 tick(void *data)
@@ -13,10 +12,15 @@ tick(void *data)
 		.phase = t->phase, .phase_ms = passed, .leader = t->leader,
 		.leader_ms = t->leader_ms + passed, .usual_ms = t->usual_ms, .detail = t->detail
 	};
+	const struct request *asking = t->q->asking;
 
-	if (t->keep_alive != NULL && now - t->pinged >= PING_MS) {
-		t->pinged = now;
-		t->ping_rc = db_ping(t->keep_alive);
+	if (asking != NULL && asking->joined) {
+		progress.joined_request = asking->request_id;
+		progress.joined_asked = asking->asked;
+	}
+
+	if (t->keep_alive != NULL) {
+		t->ping_rc = db_keep_alive(t->keep_alive);
 		if (t->ping_rc != DB_OK)
 			return 1;
 	}

@@ -20,7 +20,7 @@ static const struct db_query request_by_uuid = {
 
 static const struct db_query pending_of_user = {
 	"pending_of_user",
-	"SELECT request_id, uuid"
+	"SELECT request_id, uuid, asked"
 	"  FROM work_requested"
 	" WHERE user_id = ? AND task_id = ? AND pending = 1",
 	DB_MAYBE
@@ -36,14 +36,14 @@ static const struct db_query touch_pending = {
 };
 
 static const struct db_query read_status = {
-	"read_status", "SELECT outcome, epoch FROM work_requested WHERE request_id = ?", DB_ONE
+	"read_status", "SELECT outcome FROM work_requested WHERE request_id = ?", DB_ONE
 };
 
 /* A plain read that finds it pending proves nothing while the lost connection's COMMIT may still
  * be on its way; this one waits for that transaction's end. */
 static const struct db_query read_status_locked = {
 	"read_status_locked",
-	"SELECT outcome, epoch FROM work_requested WHERE request_id = ? FOR SHARE",
+	"SELECT outcome FROM work_requested WHERE request_id = ? FOR SHARE",
 	DB_ONE
 };
 
@@ -102,6 +102,7 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 			request->joined = true;
 			request->request_id = request_id;
 			copy_cell(request->uuid, sizeof(request->uuid), &rows, 0, 1);
+			request->asked = (uint32_t)db_cell_u64(&rows, 0, 2);
 		}
 	}
 	db_rows_clear(&rows);
@@ -146,8 +147,11 @@ look(struct db *db, const struct db_query *query, struct request *request)
 	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
 
 	if (rc == DB_OK) {
-		request->epoch = db_cell_u64(&rows, 0, 1);
-		if (strcmp(db_cell(&rows, 0, 0), "pending") == 0)
+		const char *outcome = db_cell(&rows, 0, 0);
+
+		request->withdrawn = strcmp(outcome, "cancelled") == 0 ||
+		    strcmp(outcome, "expired") == 0;
+		if (strcmp(outcome, "pending") == 0)
 			rc = REQUEST_PENDING;
 	}
 	db_rows_clear(&rows);
@@ -173,8 +177,10 @@ request_status_locked(struct db *db, struct request *request)
 int
 request_seen(struct db *db, const struct request *request, uint32_t ahead_s)
 {
-	return db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s), db_u64(request->request_id)),
-	    NULL);
+	int rc = db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s),
+	    db_u64(request->request_id)), NULL);
+
+	return rc == DB_OK && db_affected(db) == 1 ? REQUEST_PENDING : rc;
 }
 
 int

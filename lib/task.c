@@ -6,7 +6,7 @@
 static const struct db_query read_task = {
 	"read_task",
 	"SELECT name, candidates_view, enabled, max_count, max_query_s, candidate_limit,"
-	"       request_ttl, lease_minutes"
+	"       request_ttl, lease_minutes, cache_ttl"
 	"  FROM task"
 	" WHERE task_id = ?",
 	DB_MAYBE
@@ -44,6 +44,7 @@ task_read(struct db *db, uint32_t task_id, struct task *task)
 		task->candidate_limit = (uint32_t)db_cell_u64(&rows, 0, 5);
 		task->request_ttl = (uint32_t)db_cell_u64(&rows, 0, 6);
 		task->lease_minutes = (uint32_t)db_cell_u64(&rows, 0, 7);
+		task->cache_ttl = (uint32_t)db_cell_u64(&rows, 0, 8);
 	}
 	db_rows_clear(&rows);
 	return rc;

@@ -12,10 +12,11 @@ static const struct db_query wait_for_commit = {
 enum {
 	SLICE_S = 20,          /* then it looks again, and says that it is still there … */
 	SLICES_IN_TTL = 3,     /* … as often at least before the request would expire */
+	JOINED_SLICE_S = 5,    /* who made the request may cancel it: that wakes nobody */
 	QUICK_MS = 20,         /* a wait shorter than this was none */
 	NAP_MS = 10,           /* doubled for each wait in a row that was none … */
 	NAP_DOUBLINGS = 6,     /* … so often */
-	LAST_NAP_MS = 50       /* lock waits are whole seconds; the last one is looked away */
+	LAST_NAP_MS = 200      /* lock waits are whole seconds; the last one is looked away */
 };
 
 static int
@@ -28,11 +29,11 @@ ignore_row(char **cells, const unsigned long *lengths, void *data)
 }
 
 uint32_t
-wait_slice_s(uint32_t request_ttl)
+wait_slice_s(uint32_t request_ttl, bool joined)
 {
-	uint32_t slice = request_ttl / SLICES_IN_TTL;
+	uint32_t slice = request_ttl / SLICES_IN_TTL, most = joined ? JOINED_SLICE_S : SLICE_S;
 
-	return slice == 0 ? 1 : slice < SLICE_S ? slice : SLICE_S;
+	return slice == 0 ? 1 : slice < most ? slice : most;
 }
 
 static uint64_t
@@ -61,26 +62,24 @@ nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 	return tick_sleep(ticking, ms < left ? ms : left);
 }
 
-/* One FOR SHARE wait. What ends it does not matter, commit, time, a deadlock that the server sees
- * among 200 waiters, somebody's KILL QUERY: the caller looks. */
-static int
-wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking)
+int
+wait_look(struct lockq *q, struct request *request, struct waiting *waiting)
 {
-	int rc = db_set_lock_wait(db, seconds);
+	uint64_t now = db_clock_ms();
 
-	if (rc == DB_OK)
-		rc = db_start(db, &wait_for_commit, DB_ARGS(db_u64(task_id)));
-	if (rc == DB_OK)
-		rc = db_wait(db, tick, ticking);
-	if (rc == DB_OK)
-		rc = db_fetch(db, 0, ignore_row, NULL);
-	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY || rc == DB_EINTERRUPTED)
-		rc = DB_OK;
-	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
+	/* No loans for people who left; so who is still there says so. */
+	if (now - waiting->seen >= (uint64_t)waiting->slice_s * 500) {
+		int rc = request_seen(q->lock, request, 0);
+
+		waiting->seen = now;
+		if (rc != DB_OK)
+			return rc;
+	}
+	return request_status(q->lock, request);
 }
 
-/* A wait that was none: the leader has not locked the row yet, could not, or nobody leads and the
- * lock was held for a moment only. Longer each time, or hundreds would come back at once. */
+/* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
+ * moment only. Longer each time, or hundreds would come back at once. */
 static int
 nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 {
@@ -90,9 +89,36 @@ nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 	return nap(ticking, (uint64_t)NAP_MS << doublings, waiting);
 }
 
-int
-wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
+/* One FOR SHARE wait: 0 when the row was free, LOCK_BUSY when the time ran out. A deadlock, which
+ * the server sees among 200 waiters, or somebody's KILL QUERY tells nothing. */
+static int
+wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
     struct waiting *waiting)
+{
+	int rc = db_set_lock_wait(db, seconds);
+
+	if (rc == DB_OK)
+		rc = db_start(db, &wait_for_commit, DB_ARGS(db_u64(task_id)));
+	if (rc == DB_OK)
+		rc = db_wait(db, seconds, tick, ticking);
+	if (rc == DB_OK)
+		rc = db_fetch(db, 0, ignore_row, NULL);
+	if (rc == DB_ERETRY || rc == DB_EINTERRUPTED)
+		rc = nap_after_quick(ticking, waiting);
+	else if (rc != DB_OK && rc != DB_ELOCKWAIT)
+		return rc;
+	else if (db_clock_ms() - ticking->since >= QUICK_MS)
+		waiting->quick = 0;
+	else if (waiting->quick == 0)
+		waiting->quick = 1;
+	else
+		return nap_after_quick(ticking, waiting);
+	return rc == DB_ELOCKWAIT ? LOCK_BUSY : rc;
+}
+
+/* LOCK_BUSY where it has to wait on. */
+static int
+wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	uint64_t left = time_left(waiting);
@@ -100,18 +126,35 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct leader *leader,
 
 	if (left == 0)
 		return WAIT_OVER;
-	if (left < 1000)
-		return nap(&ticking, LAST_NAP_MS, waiting);
-	if (leader->name[0] == '\0')
-		return nap_after_quick(&ticking, waiting);
-	rc = wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
-	    (unsigned int)(left / 1000) : waiting->slice_s, &ticking);
-	if (rc != DB_OK)
-		return rc;
-	if (db_clock_ms() - ticking.since < QUICK_MS)
-		return nap_after_quick(&ticking, waiting);
-	waiting->quick = 0;
-	return DB_OK;
+	if (left >= 1000 && leader->name[0] != '\0' && leader->wakes)
+		return wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
+		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting);
+	rc = left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
+	    nap_after_quick(&ticking, waiting);
+	return rc == DB_OK ? LOCK_BUSY : rc;
+}
+
+int
+wait_blocking(struct lockq *q, uint32_t task_id, struct request *request, struct leader *leader,
+    struct waiting *waiting)
+{
+	int rc = LOCK_BUSY;
+
+	while (rc == LOCK_BUSY) {
+		bool held = false;
+
+		rc = wait_once(q, task_id, leader, waiting);
+		if (rc != LOCK_BUSY)
+			break;
+		/* Still pending, and somebody still leads: nothing to do but wait on. */
+		rc = wait_look(q, request, waiting);
+		if (rc != REQUEST_PENDING)
+			break;
+		rc = lock_holder(q->lock, task_id, leader, &held);
+		if (rc == DB_OK && held)
+			rc = LOCK_BUSY;
+	}
+	return rc;
 }
 
 int
@@ -126,7 +169,7 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 		return WAIT_OVER;
 	waiting->gap++;
 	rc = request_seen(q->lock, request, ask->poll_s[gap]);
-	if (rc != DB_OK)
+	if (rc != REQUEST_PENDING)
 		return rc;
 	handle_disconnect(q);
 	/* A server without a free session is not a reason to give up, only to look later. */

@@ -5,13 +5,14 @@ CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer;
 GRANT SELECT ON app_user TO lockq_worker;
 GRANT SELECT ON task TO lockq_worker;
 GRANT SELECT ON schema_version TO lockq_worker;
-GRANT SELECT, UPDATE (epoch, holder, since) ON task_lock TO lockq_worker;
+GRANT SELECT, UPDATE (epoch, holder, since, wakes) ON task_lock TO lockq_worker;
 -- Up to MySQL 8.0.21 FOR SHARE wants more than SELECT; nothing ever writes this column.
 GRANT SELECT, UPDATE (task_id) ON task_wake TO lockq_worker;
 GRANT SELECT, INSERT, UPDATE ON work_requested TO lockq_worker;
 GRANT SELECT, INSERT, UPDATE ON work TO lockq_worker;
 GRANT SELECT, INSERT ON work_log TO lockq_worker;
 GRANT SELECT, INSERT ON leader_run TO lockq_worker;
+GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
 
 -- Not task_lock and not task_wake: who may read them could stop every leader with FOR SHARE.
 GRANT SELECT ON app_user TO lockq_viewer;
@@ -21,3 +22,4 @@ GRANT SELECT ON work_requested TO lockq_viewer;
 GRANT SELECT ON work TO lockq_viewer;
 GRANT SELECT ON work_log TO lockq_viewer;
 GRANT SELECT ON leader_run TO lockq_viewer;
+GRANT SELECT ON task_candidate TO lockq_viewer;

@@ -89,12 +89,12 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 	if (rc == 0)
 		rc = candidates_statement(sql, heavy_view);
 	if (rc == 0)
-		rc = db_set_time_limit(db, LIMIT_S);
+		rc = db_set_time_limit(db, LIMIT_S * 1000);
 	if (rc == 0)
 		rc = db_start(db, &heavy_query, DB_ARGS(db_u64(HEAVY_TASK), db_u64(LIMIT_ROWS)));
 	m.started = m.pinged = db_clock_ms();
 	if (rc == 0)
-		rc = db_wait(db, measure_tick, &m);
+		rc = db_wait(db, LIMIT_S, measure_tick, &m);
 	if (rc == DB_ECANCELLED) {
 		/* The server does not notice that nobody waits for it. */
 		kill_rc = db_kill(seed->db, db_connection_id(db));

@@ -25,7 +25,7 @@ fetch(uint32_t task)
 	request_make_uuid(request.uuid);
 	assert_int_equal(request_record(f.worker->q->lock, task, 1, &request), DB_OK);
 	assert_int_equal(lock_try(f.worker->q, &f.task, &request, &f.lead, &leader), DB_OK);
-	f.rc = candidates_fetch(f.worker->q, &f.task, &f.lead, 0, &f.candidates, f.reason);
+	f.rc = candidates_find(f.worker->q, &f.task, &f.lead, 0, &f.candidates, f.reason);
 	return f;
 }
 

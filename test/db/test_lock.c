@@ -29,7 +29,7 @@ a_free_lock_is_taken(void **state)
 	(void)state;
 	assert_int_equal(lock_try(w->q, &task, &request, &lead, &seen), DB_OK);
 	assert_int_equal(lead.epoch, epoch_of(TASK) + 1);
-	assert_false(lead.single);
+	assert_ptr_not_equal(lead.look, w->q->lock);
 	assert_int_equal(lock_holder(owner(), TASK, &seen, &held), DB_OK);
 	assert_true(held);
 	assert_string_equal(seen.name, user(0));

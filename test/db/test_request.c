@@ -119,7 +119,7 @@ one_that_just_ended_is_not_joined(void **state)
 	proxy_hold(w->proxy, "SET seen_at =", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %llu",
+	sql("UPDATE work_requested SET outcome = 'empty' WHERE request_id = %llu",
 	    (unsigned long long)old);
 	proxy_release(w->proxy);
 	worker_join(w);

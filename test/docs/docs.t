@@ -119,6 +119,8 @@ check_columns() {
 			sed -e 's/\$1/schema_version/' -e 's/^.*\(CREATE TABLE\)/\1/' \
 				-e 's/^\t*/  /' -e 's/^  CREATE/CREATE/'
 	} | awk '/^CREATE TABLE IF NOT EXISTS / { name = $6; next }
+		/^  .ALTER TABLE / { altered = $3 }
+		/^ *ADD COLUMN / { print altered "." $3 }
 		/^\)|ENGINE=/ { name = "" }
 		name != "" && /^  [a-z_]+ +[A-Z]/ { print name "." $1 }' >"$scratch/is"
 	section "$1/man/lockq-schema.5" TABLES |

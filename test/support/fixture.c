@@ -267,7 +267,7 @@ lead_by_hand(uint32_t task, bool with_lock, bool with_wake)
 		leader.lock = connect_as(OWNER_GROUP);
 		assert_int_equal(db_begin(leader.lock), DB_OK);
 		sql_on(leader.lock, "UPDATE task_lock SET epoch = epoch + 1, holder = 'by hand',"
-		    " since = NOW(6) WHERE task_id = %u", task);
+		    " since = NOW(6), wakes = %d WHERE task_id = %u", with_wake, task);
 	}
 	if (with_wake) {
 		leader.wake = connect_as(OWNER_GROUP);

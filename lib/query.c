@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4: the heavy query on one connection, so that the server notices who died and nobody's query
+ * goes on for nothing. Which connection, and whether at all, is candidates.c's to say. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* No leader holds this name after its query, and we hold the task's lock: whoever still has it runs
+ * the query of a leader that is gone. Hashed, because a name ends at 64 characters. */
+#define QUERY_LOCK_NAME "CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', ?)"
+
+static const struct db_query claim_query = {
+	"claim_query",
+	"SELECT GET_LOCK(" QUERY_LOCK_NAME ", ?), NOW(6)",
+	DB_ONE
+};
+
+static const struct db_query query_claimed_by = {
+	"query_claimed_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
+};
+
+static const struct db_query unclaim_query = {
+	"unclaim_query", "SELECT RELEASE_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
+};
+
+/* The wrapping, around the manager's view: each loan once, without those that are not available,
+ * the smallest priority first. One statement is one snapshot, so `version` is of the same moment as
+ * what the view saw. ROW_NUMBER, not MIN, which compares an ENUM by its words. */
+static const char wrapped_view[] =
+	"SELECT c.loan_id, w.version"
+	"  FROM (SELECT loan_id, priority,"
+	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n"
+	"          FROM %s) AS c"
+	"  LEFT JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
+	" WHERE c.n = 1"
+	"   AND (w.loan_id IS NULL"
+	"        OR w.state = 'completed'"
+	"        OR (w.state = 'returned' AND w.available_at <= NOW(6))"
+	"        OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+	" ORDER BY c.priority, c.loan_id"
+	" LIMIT ?";
+
+enum { ORPHAN_WAIT_S = 2, TICK_EVERY_ROWS = 1024 };
+
+/* The query in progress, and what is wrong with its rows. */
+struct reading {
+	struct lockq *q;
+	struct db *db;        /* where it runs */
+	const struct task *task;
+	struct candidates *candidates;
+	struct ticking ticking;
+	const char *fault;
+	bool no_memory;
+};
+
+static int
+read_candidate(char **cells, const unsigned long *lengths, void *data)
+{
+	struct reading *reading = data;
+	struct candidates *c = reading->candidates;
+
+	(void)lengths;
+	if (cells[0] == NULL)
+		reading->fault = "has a NULL loan_id";
+	else if (cells[0][0] == '-')
+		reading->fault = "has a negative loan_id";
+	if (reading->fault != NULL)
+		return 1;
+	if (candidates_add(c, strtoull(cells[0], NULL, 10),
+	    cells[1] != NULL ? strtoull(cells[1], NULL, 10) : 0, (uint32_t)c->n) != DB_OK) {
+		reading->no_memory = true;
+		return 1;
+	}
+	/* A long list must not leave the lock connection idle beyond its wait_timeout. */
+	return c->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
+}
+
+/* GET_LOCK on the query connection, and the server's time as the query is about to start. */
+static int
+claim(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &claim_query, DB_ARGS(db_u64(task_id), db_u64(wait_s)), &rows);
+
+	*ours = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 1;
+	if (rc == DB_OK)
+		copy_cell(as_of, TIME_BYTES, &rows, 0, 1);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Ends the query of a dead leader, where it runs under this account; another account's ends at its
+ * time limit. */
+static int
+end_orphan(struct db *db, uint32_t task_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &query_claimed_by, DB_ARGS(db_u64(task_id)), &rows);
+	uint64_t orphan = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
+
+	db_rows_clear(&rows);
+	if (rc != DB_OK || orphan == 0)
+		return rc;
+	return db_kill(db, orphan);
+}
+
+static int
+claim_or_end_orphan(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
+{
+	int rc = claim(db, task_id, 0, ours, as_of);
+
+	if (rc == DB_OK && !*ours) {
+		rc = end_orphan(db, task_id);
+		if (rc == DB_OK)
+			rc = claim(db, task_id, ORPHAN_WAIT_S, ours, as_of);
+	}
+	return rc;
+}
+
+static int
+unclaim(struct db *db, uint32_t task_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &unclaim_query, DB_ARGS(db_u64(task_id)), &rows);
+
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
+{
+	char quoted[NAME_BYTES * 3];
+	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
+
+	if (rc == DB_OK)
+		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
+	return rc;
+}
+
+static int
+run(struct reading *reading, const char *sql)
+{
+	const struct task *task = reading->task;
+	const struct db_query query = { "candidates", sql, DB_MANY };
+	uint32_t limit = task->candidate_limit > task->max_count ? task->candidate_limit :
+	    task->max_count;
+	int rc = db_set_time_limit(reading->db, (uint64_t)task->max_query_s * 1000);
+
+	if (rc == DB_OK)
+		rc = db_start(reading->db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)));
+	if (rc == DB_OK)
+		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
+	if (rc == DB_OK)
+		rc = db_fetch(reading->db, 1, read_candidate, reading);
+	reading->candidates->exhaustive = reading->candidates->n < limit;
+	return rc;
+}
+
+/* The lock connection still answers, so it is the query that failed, not the server. */
+static int
+explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
+{
+	const struct task *task = reading->task;
+
+	if (reading->no_memory)
+		return DB_ENOMEM;
+	if (rc == DB_ELOST && reading->db == reading->q->elsewhere) {
+		snprintf(reason, REASON_BYTES, "queried again here, the connection of lockq_query "
+		    "was lost: %s", db_error(reading->db));
+		return CANDIDATES_LOST;
+	}
+	if (reading->fault != NULL)
+		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
+	else if (rc == DB_ETIME || rc == DB_ELOCKWAIT)
+		snprintf(reason, REASON_BYTES,
+		    "view %s took longer than the task's max_query_s, %u s", task->view,
+		    task->max_query_s);
+	else if (rc == DB_EINTERRUPTED || rc == DB_ELOST)
+		snprintf(reason, REASON_BYTES, "the query of view %s was ended on the server",
+		    task->view);
+	else
+		snprintf(reason, REASON_BYTES, "view %s: %s", task->view, db_error(reading->db));
+	return CANDIDATES_FAILED;
+}
+
+/* The user gave up: nobody needs the answer, so the server must not go on. The lock connection has
+ * been idle and can say so, where it is the same server. */
+static int
+end_query(struct reading *reading)
+{
+	struct lockq *q = reading->q;
+	uint64_t id = db_connection_id(reading->db);
+	struct db *other = NULL;
+	int rc;
+
+	if (reading->db == q->lock)
+		return DB_OK; /* abandoned with its connection */
+	if (reading->db == q->query)
+		return db_kill(q->lock, id);
+	rc = handle_connect_elsewhere(q, &other);
+	if (rc == DB_OK)
+		rc = db_kill(other, id);
+	db_close(other);
+	/* Who can't be told ends it at max_execution_time; our own lock is not concerned. */
+	return rc == DB_ENOMEM ? rc : DB_OK;
+}
+
+/* What the caller hears after @rc. */
+static int
+settle(struct reading *reading, int rc, char reason[REASON_BYTES])
+{
+	struct db *lock = reading->q->lock;
+
+	if (rc == DB_OK)
+		return DB_OK;
+	if (reading->ticking.ping_rc != DB_OK)
+		return reading->ticking.ping_rc;
+	if (rc == DB_ECANCELLED && reading->fault == NULL && !reading->no_memory)
+		return end_query(reading) == DB_ELOST ? DB_ELOST : DB_ECANCELLED;
+	if (db_lost(lock) || db_ping(lock) != DB_OK)
+		return DB_ELOST;
+	return explain(reading, rc, reason);
+}
+
+/* Before the commit, or who leads next would take us for an orphan. */
+static int
+tidy_up(struct reading *reading, bool ours, int rc)
+{
+	struct db *db = reading->db;
+	int tidied = DB_OK;
+
+	if (rc != DB_OK && db != reading->q->lock) {
+		/* Its state is not known; closed, it gives the name back by itself. */
+		handle_close_query(reading->q, db);
+		return rc;
+	}
+	if (ours && !db_lost(db))
+		tidied = unclaim(db, reading->task->task_id);
+	if (tidied == DB_OK && db == reading->q->lock && !db_lost(db))
+		tidied = db_set_time_limit(db, 0);
+	return rc == DB_OK || tidied != DB_OK ? tidied : rc;
+}
+
+int
+query_run(struct lockq *q, struct db *db, const struct task *task, uint64_t usual_ms,
+    struct candidates *candidates, char reason[REASON_BYTES])
+{
+	struct reading reading = {
+		.q = q, .db = db, .task = task, .candidates = candidates,
+		.ticking = { .q = q, .phase = LOCKQ_PHASE_QUERY, .since = db_clock_ms(),
+			.usual_ms = usual_ms, .keep_alive = db == q->lock ? NULL : q->lock }
+	};
+	char sql[CANDIDATES_SQL_BYTES];
+	bool ours = false;
+	int rc;
+
+	candidates_clear(candidates);
+	if (candidates_statement(sql, task->view) != DB_OK) {
+		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
+		    "letters, digits, _ and $, with one dot at most");
+		return CANDIDATES_FAILED;
+	}
+	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
+	if (rc == DB_OK)
+		rc = run(&reading, sql);
+	candidates->query_ms = db_clock_ms() - reading.ticking.since;
+	rc = settle(&reading, rc, reason);
+	return tidy_up(&reading, ours, rc);
+}
