@@ -252,7 +252,8 @@ complains_with_the_next_step(void **state)
 		{ LOCKQ_CANCELLED, LOCKQ_STATUS_CANCELLED, 0,
 		    "interrupted: request 118 is cancelled" },
 		{ LOCKQ_CANCELLED, LOCKQ_PENDING, 1,
-		    "interrupted: request 118 stays pending, as it is another getwork's" },
+		    "interrupted: request 118 stays pending, as it is another "
+		    "getwork's: see checkwork --request 118" },
 	};
 	char *text;
 	size_t i;
