@@ -56,6 +56,25 @@ make_task(uint32_t task)
 }
 
 void
+make_task_with_same_view(uint32_t task)
+{
+	sql("INSERT INTO task (task_id, name, candidates_view, max_count)"
+	    " VALUES (%u, 'test %u', 'test_view_%d', 10)", task, task, TASK);
+}
+
+void
+start_again(void)
+{
+	end_connections();
+	proxies_relent();
+	workers_end();
+	proxies_end();
+	clear_fixture();
+	make_task(TASK);
+	make_task(OTHER_TASK);
+}
+
+void
 set_task(uint32_t task, const char *format, ...)
 {
 	char change[512];
@@ -186,7 +205,7 @@ clear_fixture(void)
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		sql("DELETE FROM %s WHERE task_id BETWEEN %d AND %d", tables[i], TASK, TASK_LAST);
+		sql("DELETE FROM %s WHERE task_id BETWEEN %d AND %d", tables[i], TASK, TASK_MOST);
 	if (tables_made)
 		sql("DELETE FROM test_candidate");
 }
@@ -205,6 +224,36 @@ remove_fixture(void)
 	}
 	sql("DROP TABLE IF EXISTS test_candidate, test_number");
 	tables_made = false;
+}
+
+void
+assert_consistent(uint32_t task)
+{
+	assert_int_equal(u64("SELECT COUNT(*) FROM (SELECT event, LAG(event) OVER"
+	    " (PARTITION BY loan_id ORDER BY log_id) AS before_it FROM work_log"
+	    " WHERE task_id = %u) AS steps WHERE event = 'assigned' AND before_it = 'assigned'",
+	    task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work AS w WHERE w.task_id = %u"
+	    " AND w.state = 'assigned' AND w.request_id > 1 AND NOT EXISTS (SELECT 1"
+	    "  FROM work_log AS l WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
+	    "  AND l.event = 'assigned' AND l.token = w.token AND l.version = w.version"
+	    "  AND l.user_id = w.user_id AND l.request_id = w.request_id)", task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log AS l LEFT JOIN work AS w"
+	    " USING (task_id, loan_id) WHERE l.task_id = %u AND (w.version IS NULL"
+	    " OR w.version < l.version)", task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested AS r WHERE r.task_id = %u"
+	    " AND r.assigned <> (SELECT COUNT(*) FROM work_log AS l"
+	    "  WHERE l.request_id = r.request_id AND l.event = 'assigned')", task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock AS k WHERE k.task_id = %u"
+	    " AND (k.holder IS NOT NULL OR k.epoch <> (SELECT COUNT(*) FROM leader_run AS l"
+	    "  WHERE l.task_id = k.task_id) OR k.epoch <> (SELECT COALESCE(MAX(epoch), 0)"
+	    "  FROM leader_run AS l WHERE l.task_id = k.task_id))", task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run AS l WHERE l.task_id = %u AND"
+	    " l.loans <> (SELECT COUNT(*) FROM work_log AS g WHERE g.task_id = l.task_id"
+	    "  AND g.token = l.epoch AND g.event = 'assigned')", task), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run AS l WHERE l.task_id = %u AND"
+	    " l.requests <> (SELECT COUNT(*) FROM work_requested AS r"
+	    "  WHERE r.task_id = l.task_id AND r.epoch = l.epoch)", task), 0);
 }
 
 static bool

@@ -15,15 +15,17 @@
 
 #include "support.h"
 
-enum { PROXIES = 16, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 1024, HEADER = 4,
+enum { PROXIES = 64, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 1024, HEADER = 4,
 	PATIENCE_MS = 20000, COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17 };
 
-enum action { HOLD, BEFORE, AFTER, HOLD_CUT };
+enum action { HOLD, BEFORE, AFTER, HOLD_CUT, FAIL };
 
 struct rule {
 	const char *text;   /* NULL: not in use */
 	unsigned int nth;
 	enum action action;
+	unsigned int times; /* FAIL: so many, from the nth on */
+	unsigned int error; /* FAIL */
 };
 
 struct link {
@@ -33,6 +35,7 @@ struct link {
 	unsigned char *in;
 	size_t used, size;
 	bool held;          /* nothing more is read from this client */
+	unsigned int error; /* not 0: the client is told this once the server has rolled back */
 	bool swallow;       /* cut when the server answers */
 	bool greeted;       /* the server's first packet has been passed on */
 	bool zombie;        /* the client is gone, the server waits for the rest */
@@ -211,20 +214,69 @@ log_statement(struct proxy *p, const struct link *link, const char *text)
 	snprintf(p->log[p->n_log++].text, TEXT_BYTES, "%s", text);
 }
 
-/* The rule that is due with this statement; it is used up. */
+/* The rule that is due with this statement; it is used up. All of them count it. */
 static bool
-rule_for(struct proxy *p, const char *text, enum action *action)
+rule_for(struct proxy *p, const char *text, struct rule *due)
 {
+	bool found = false;
+
 	for (size_t i = 0; i < RULES; i++) {
 		struct rule *rule = &p->rules[i];
 
-		if (rule->text == NULL || !is_about(text, rule->text) || --rule->nth > 0)
+		if (rule->text == NULL || !is_about(text, rule->text))
 			continue;
-		*action = rule->action;
-		rule->text = NULL;
-		return true;
+		if (rule->nth > 1) {
+			rule->nth--;
+		} else if (!found) {
+			found = true;
+			*due = *rule;
+			if (rule->action != FAIL || --rule->times == 0)
+				rule->text = NULL;
+		}
 	}
-	return false;
+	return found;
+}
+
+/* What an error makes of the transaction: a lock wait that is over undoes its statement only. */
+static bool
+rolls_back(unsigned int error)
+{
+	return error == 1213 || error == 3101 || error == 1180;
+}
+
+static const char *
+state_of(unsigned int error)
+{
+	return error == 1213 ? "40001" : error == 3101 ? "40000" : "HY000";
+}
+
+static bool
+send_error(int client, unsigned int error)
+{
+	char packet[128];
+	int n = snprintf(packet + HEADER + 3, sizeof(packet) - HEADER - 3,
+	    "#%serror %u, made by the test", state_of(error), error);
+
+	packet[0] = (char)(n + 3);
+	packet[1] = packet[2] = 0;
+	packet[3] = 1;
+	packet[HEADER] = (char)0xff;
+	packet[HEADER + 1] = (char)(error & 0xff);
+	packet[HEADER + 2] = (char)(error >> 8);
+	return send_all(client, packet, HEADER + 3 + (size_t)n);
+}
+
+/* The server does not see the statement. What the client then believes of its transaction must be
+ * true, so that is rolled back first where the real error would have done it. */
+static bool
+fail_statement(struct link *link, unsigned int error)
+{
+	static const char rollback[] = "\x09\x00\x00\x00\x03ROLLBACK";
+
+	if (!rolls_back(error))
+		return send_error(link->client, error);
+	link->error = error;
+	return send_all(link->server, rollback, sizeof(rollback) - 1);
 }
 
 /* Passes on the complete packets that have come, up to one that is held. */
@@ -235,28 +287,29 @@ pass_packets(struct proxy *p, struct link *link)
 		size_t size = packet_size(link->in);
 		char text[TEXT_BYTES];
 		const char *statement = statement_of(link, link->in, text);
-		enum action action = AFTER;
+		struct rule rule = { .action = AFTER };
 		bool ruled = false;
 
 		if (statement != NULL) {
 			log_statement(p, link, statement);
-			ruled = rule_for(p, statement, &action);
+			ruled = rule_for(p, statement, &rule);
 		}
-		if (ruled && action == BEFORE) {
+		if (ruled && rule.action == BEFORE) {
 			close_link(link);
 			return;
 		}
-		if (ruled && (action == HOLD || action == HOLD_CUT)) {
+		if (ruled && (rule.action == HOLD || rule.action == HOLD_CUT)) {
 			link->held = p->holding = true;
-			if (action == HOLD_CUT) {
+			if (rule.action == HOLD_CUT) {
 				link->zombie = true;
 				close(link->client);
 				link->client = -1;
 			}
 			return;
 		}
-		link->swallow = ruled && action == AFTER;
-		if (!send_all(link->server, link->in, size)) {
+		link->swallow = ruled && rule.action == AFTER;
+		if (ruled && rule.action == FAIL ? !fail_statement(link, rule.error) :
+		    !send_all(link->server, link->in, size)) {
 			close_link(link);
 			return;
 		}
@@ -335,6 +388,13 @@ from_server(const struct proxy *p, struct link *link)
 		return;
 	}
 	link->greeted = true;
+	if (n > 0 && link->error != 0) {
+		/* The answer to our ROLLBACK. */
+		if (!send_error(link->client, link->error))
+			close_link(link);
+		link->error = 0;
+		return;
+	}
 	/* A zombie's transaction has ended once its last statement is answered. */
 	if (n <= 0 || link->swallow || link->zombie || !send_all(link->client, bytes, (size_t)n))
 		close_link(link);
@@ -471,7 +531,7 @@ nudge(struct proxy *p)
 }
 
 static void
-add_rule(struct proxy *p, const char *text, unsigned int nth, enum action action)
+add_rule(struct proxy *p, struct rule rule)
 {
 	size_t i = 0;
 
@@ -479,7 +539,7 @@ add_rule(struct proxy *p, const char *text, unsigned int nth, enum action action
 	while (i < RULES && p->rules[i].text != NULL)
 		i++;
 	if (i < RULES)
-		p->rules[i] = (struct rule){ text, nth, action };
+		p->rules[i] = rule;
 	pthread_mutex_unlock(&p->mutex);
 	assert_true(i < RULES);
 }
@@ -487,19 +547,27 @@ add_rule(struct proxy *p, const char *text, unsigned int nth, enum action action
 void
 proxy_hold(struct proxy *p, const char *text, unsigned int nth)
 {
-	add_rule(p, text, nth, HOLD);
+	add_rule(p, (struct rule){ .text = text, .nth = nth, .action = HOLD });
 }
 
 void
 proxy_cut(struct proxy *p, const char *text, unsigned int nth, enum proxy_cut when)
 {
-	add_rule(p, text, nth, when == CUT_BEFORE ? BEFORE : AFTER);
+	add_rule(p, (struct rule){ .text = text, .nth = nth,
+	    .action = when == CUT_BEFORE ? BEFORE : AFTER });
 }
 
 void
 proxy_hold_and_cut(struct proxy *p, const char *text, unsigned int nth)
 {
-	add_rule(p, text, nth, HOLD_CUT);
+	add_rule(p, (struct rule){ .text = text, .nth = nth, .action = HOLD_CUT });
+}
+
+void
+proxy_fail(struct proxy *p, const char *text, unsigned int nth, unsigned int times,
+    unsigned int error)
+{
+	add_rule(p, (struct rule){ text, nth, FAIL, times, error });
 }
 
 bool

@@ -55,7 +55,8 @@ __attribute__((format(printf, 1, 2))) const char *text_of(const char *format, ..
 
 /* fixture.c */
 
-enum { TASK = 100, OTHER_TASK = 101, TASK_LAST = 109, USERS = 6 };
+/* From TASK_LAST + 1 to TASK_MOST: tasks with the view of another one. */
+enum { TASK = 100, OTHER_TASK = 101, TASK_LAST = 109, TASK_MOST = 199, USERS = 6 };
 
 /* "test_a" … "test_f". */
 const char *user(unsigned int n);
@@ -63,6 +64,10 @@ uint32_t user_id(unsigned int n);
 
 /* A task whose view shows the task's rows of test_candidate. */
 void make_task(uint32_t task);
+/* A task with the view of TASK, so with its loans. */
+void make_task_with_same_view(uint32_t task);
+/* Everything as in a new test. */
+void start_again(void);
 __attribute__((format(printf, 2, 3))) void set_task(uint32_t task, const char *format, ...);
 /* Loans 1 to @n of the task, in this order. */
 void add_loans(uint32_t task, unsigned int n);
@@ -84,6 +89,10 @@ uint64_t rounds_of(uint32_t task); /* rows of leader_run */
 uint64_t epoch_of(uint32_t task);  /* committed */
 void clear_fixture(void);  /* rows */
 void remove_fixture(void); /* all of it */
+
+/* What must be true of a task whenever nobody leads: no loan was given twice, what `work` says is
+ * what the log says, each request has the loans that it was given, each epoch its leader. */
+void assert_consistent(uint32_t task);
 
 /* Waits up to 20 s until the (dirty) read shows a holder, or none. */
 void until_led(uint32_t task);
@@ -119,6 +128,10 @@ enum proxy_cut { CUT_BEFORE, CUT_AFTER };
 void proxy_cut(struct proxy *proxy, const char *text, unsigned int nth, enum proxy_cut when);
 /* The client is cut off at once, the server gets the statement when it is released. */
 void proxy_hold_and_cut(struct proxy *proxy, const char *text, unsigned int nth);
+/* It fails with this error of the server's, which does not see it; so do as many after it as make
+ * @times with it. Where the real error rolls the transaction back, it is rolled back. */
+void proxy_fail(struct proxy *proxy, const char *text, unsigned int nth, unsigned int times,
+    unsigned int error);
 /* Cuts what is open now. */
 void proxy_drop(struct proxy *proxy);
 /* From here on no new connection gets through. */
@@ -152,6 +165,9 @@ struct worker {
 	volatile bool give_up;   /* its progress function then does */
 	volatile bool done;
 	bool started;
+	bool stop_while_reading; /* it stops itself with SIGSTOP between the rows of the query */
+	uint64_t called;         /* when its progress function was */
+	int report_fd;           /* of worker_fork() */
 };
 
 /* Somebody who asks; owned by the fixture. @timeout_ms of 0 is LOCKQ_WAIT_NONE, negative is for
@@ -170,7 +186,23 @@ void worker_connect(struct worker *worker);
 void workers_end(void);
 /* The same as a process of its own, for signals. The child exits with lockq_getwork()'s code,
  * 100 added where that is negative. */
-int worker_fork(const struct worker *worker);
+int worker_fork(struct worker *worker);
+/* What it sent before it exited: how its call ended. */
+enum { REPORTED_LOANS = 10 };
+struct report {
+	int rc;
+	enum lockq_status status;
+	bool led;
+	uint64_t epoch;
+	uint32_t retries;
+	uint64_t loans[REPORTED_LOANS];
+	size_t n_loans;
+	uint64_t ms;
+	char error[512];
+};
+struct report worker_report(const struct worker *worker);
+/* Waits for it to be stopped; false when it has ended instead. */
+bool worker_until_stopped(int pid);
 /* Ends when the child does, 30 s at most; its exit status, -1 for a signal. */
 int worker_reap(int pid);
 

@@ -9,7 +9,9 @@
 
 #include "support.h"
 
-enum { WORKERS = 64, PATIENCE_MS = 30000 };
+enum { WORKERS = 128, PATIENCE_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
+	READING_MS = 100 /* between two calls of the progress function while rows are read; a
+	                  * wait calls it every 250 ms */ };
 
 static struct worker *workers[WORKERS];
 static pthread_t threads[WORKERS];
@@ -39,6 +41,7 @@ worker_new(unsigned int user_no, uint32_t task, uint32_t count, int64_t timeout_
 	worker->ask.wait = timeout_ms == 0 ? LOCKQ_WAIT_NONE : LOCKQ_WAIT_BLOCKING;
 	worker->ask.timeout_ms = timeout_ms == 0 ? -1 : timeout_ms;
 	worker->answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
+	worker->report_fd = -1;
 	assert_int_equal(lockq_new(&worker->q), LOCKQ_OK);
 	return worker;
 }
@@ -46,9 +49,15 @@ worker_new(unsigned int user_no, uint32_t task, uint32_t count, int64_t timeout_
 static int
 progress(const struct lockq_progress *now, void *data)
 {
-	const struct worker *worker = data;
+	struct worker *worker = data;
+	uint64_t called = worker->called;
 
-	(void)now;
+	worker->called = db_clock_ms();
+	if (worker->stop_while_reading && now->phase == LOCKQ_PHASE_QUERY && called != 0 &&
+	    worker->called - called < READING_MS) {
+		worker->stop_while_reading = false;
+		raise(SIGSTOP);
+	}
 	return worker->give_up;
 }
 
@@ -176,6 +185,8 @@ workers_end(void)
 		}
 		if (worker->started)
 			pthread_join(threads[i], NULL);
+		if (worker->report_fd >= 0)
+			close(worker->report_fd);
 		lockq_answer_clear(&worker->answer);
 		lockq_free(worker->q);
 		free(worker);
@@ -183,23 +194,79 @@ workers_end(void)
 	}
 }
 
+/* What the parent has open would stay open in the child: a connection that the proxy cuts would
+ * not end for its other side. */
+static void
+close_all_but(int kept)
+{
+	for (int fd = FIRST_FD; fd <= LAST_FD; fd++) {
+		if (fd != kept)
+			close(fd);
+	}
+}
+
+static void
+send_report(const struct worker *worker, int fd)
+{
+	struct report report = {
+		.rc = worker->rc, .status = worker->answer.status, .led = worker->answer.led != 0,
+		.epoch = worker->answer.epoch, .retries = worker->answer.retries,
+		.n_loans = worker->answer.n_loans, .ms = worker->ms
+	};
+
+	for (size_t i = 0; i < report.n_loans && i < REPORTED_LOANS; i++)
+		report.loans[i] = worker->answer.loans[i].loan_id;
+	snprintf(report.error, sizeof(report.error), "%.*s", (int)sizeof(report.error) - 1,
+	    worker->error);
+	if (write(fd, &report, sizeof(report)) != (ssize_t)sizeof(report))
+		_exit(98);
+}
+
 int
-worker_fork(const struct worker *worker)
+worker_fork(struct worker *worker)
 {
 	struct worker copy = *worker;
-	int pid;
+	int ends[2], pid;
 
 	(void)worker_group();
+	assert_int_equal(pipe(ends), 0);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (pid > 0)
+	if (pid > 0) {
+		close(ends[1]);
+		worker->report_fd = ends[0];
 		return pid;
-	/* Nothing of the parent's is touched: a handle of its own, no cmocka, no atexit. */
+	}
+	/* Nothing of the parent's is used: a handle of its own, no cmocka, no atexit. */
+	close_all_but(ends[1]);
 	if (lockq_new(&copy.q) != LOCKQ_OK)
 		_exit(99);
 	copy.answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
 	call(&copy);
+	send_report(&copy, ends[1]);
 	_exit(copy.rc < 0 ? 100 - copy.rc : copy.rc);
+}
+
+struct report
+worker_report(const struct worker *worker)
+{
+	struct report report;
+
+	assert_int_equal(read(worker->report_fd, &report, sizeof(report)), sizeof(report));
+	return report;
+}
+
+bool
+worker_until_stopped(int pid)
+{
+	uint64_t start = db_clock_ms();
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG | WUNTRACED) == 0) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(2);
+	}
+	return WIFSTOPPED(status);
 }
 
 int

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole-transaction retry: each statement fails once with each error that rolling back cures, and
+ * some never stop failing. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180 };
+enum { FOR_EVER = 1000000, STATEMENTS = 256, MOST_TRIES = 14, MOST_QUERIES = 2 };
+
+/* A statement of the leader's that an error may hit. */
+struct target {
+	unsigned int nth;    /* of all that it sends */
+	bool in_transaction;
+	bool is_commit;
+	bool is_look;        /* of the hand-over, for somebody pending */
+	char text[80];
+};
+
+/* Loan 1 was never given, 2 is back, the lease of 3 has run out, 4 to 6 were never given; user 1
+ * is in line. */
+static void
+make_line(void)
+{
+	add_loans(TASK, 6);
+	add_work(TASK, 2, 5, "returned", 3);
+	add_work(TASK, 3, 5, "assigned", 3);
+	sql("UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND WHERE task_id = %d"
+	    " AND loan_id = 3", TASK);
+	(void)add_request(TASK, 1, 1);
+}
+
+/* User 0 leads, and user 2 comes after its last look: all statements of a leader are met. */
+static struct worker *
+lead_through(struct proxy *proxy, const char *late_at)
+{
+	struct worker *leader = worker_new(0, TASK, 2, 0);
+
+	leader->proxy = proxy;
+	proxy_hold(proxy, late_at, 1);
+	worker_start(leader);
+	proxy_until_held(proxy);
+	(void)add_request(TASK, 2, 1);
+	proxy_release(proxy);
+	worker_join(leader);
+	return leader;
+}
+
+static void
+assert_all_served(const struct worker *leader)
+{
+	if (leader->rc != LOCKQ_OK)
+		print_error("%s\n", leader->error);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.status, LOCKQ_SERVED);
+	assert_int_equal(leader->answer.n_loans, 2);
+	assert_int_equal(leader->answer.loans[0].loan_id, 2);
+	assert_int_equal(leader->answer.loans[1].loan_id, 3);
+	assert_consistent(TASK);
+	assert_string_equal(outcome_of(TASK, 1), "served");
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND loan_id = 3"
+	    " AND user_id = %u AND version = 5", TASK, user_id(0)), 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'expired'", TASK), 1);
+}
+
+/* The one who came late has loan 4. */
+static bool
+is_handed_over(void)
+{
+	return strcmp(outcome_of(TASK, 2), "served") == 0 &&
+	    u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK) == 4;
+}
+
+static bool
+names_a_table(const char *text)
+{
+	return strstr(text, " work") != NULL || strstr(text, " task") != NULL ||
+	    strstr(text, "leader_run") != NULL;
+}
+
+/* What a leader sends from recording its request on, as it is when nothing fails. */
+static size_t
+find_targets(struct target *targets)
+{
+	struct proxy *proxy = proxy_new();
+	size_t first, n = 0;
+	unsigned int lock_connection;
+	bool inside = false;
+	char text[1024];
+
+	make_line();
+	assert_all_served(lead_through(proxy, "SET holder = NULL"));
+	assert_true(is_handed_over());
+	first = proxy_position(proxy, "INSERT INTO work_requested", 1);
+	lock_connection = proxy_connection(proxy, first);
+	for (size_t i = first; i < proxy_total(proxy); i++) {
+		struct target *t = &targets[n];
+
+		proxy_text(proxy, i, text, sizeof(text));
+		if (strstr(text, "EXECUTE") != NULL || strstr(text, "SET @") == text ||
+		    proxy_connection(proxy, i) != lock_connection)
+			continue;
+		*t = (struct target){ .nth = (unsigned int)i + 1, .in_transaction = inside,
+			.is_commit = strcmp(text, "COMMIT") == 0,
+			.is_look = strstr(text, "SELECT EXISTS") != NULL };
+		snprintf(t->text, sizeof(t->text), "%.79s", text);
+		if (strcmp(text, "START TRANSACTION") == 0)
+			inside = true;
+		if (t->is_commit)
+			inside = false;
+		if (t->is_commit || names_a_table(text))
+			assert_true(++n < STATEMENTS);
+	}
+	start_again();
+	return n;
+}
+
+/* True when the one who came late was served, too. */
+static bool
+fail_once(const struct target *target, unsigned int error)
+{
+	struct proxy *proxy = proxy_new();
+	struct worker *leader;
+	bool handed_over;
+
+	make_line();
+	proxy_fail(proxy, "", target->nth, 1, error);
+	/* Two rules don't meet in one statement. */
+	leader = lead_through(proxy, strstr(target->text, "SET holder") != NULL ?
+	    "INSERT INTO leader_run" : "SET holder = NULL");
+	handed_over = is_handed_over();
+	if (leader->rc != LOCKQ_OK || !handed_over)
+		print_error("%u at %u: %s\n", error, target->nth, target->text);
+	assert_all_served(leader);
+	/* The list is still good: the query runs once. */
+	if (target->in_transaction && strstr(target->text, "task_lock") == NULL &&
+	    strstr(target->text, "task_wake") == NULL)
+		assert_int_equal(proxy_count(proxy, "EXECUTE lockq_started"), 1);
+	if (handed_over && target->in_transaction && strstr(target->text, "task_wake") == NULL) {
+		assert_true(leader->answer.retries > 0);
+		assert_int_equal(u64("SELECT MAX(retries) FROM leader_run WHERE task_id = %d",
+		    TASK), leader->answer.retries);
+	}
+	start_again();
+	return handed_over;
+}
+
+static void
+fail_each(unsigned int error, bool at_commit_only, bool outside_too)
+{
+	static struct target targets[STATEMENTS];
+	size_t n = find_targets(targets), hit = 0, left_pending = 0;
+	uint64_t start = db_clock_ms();
+
+	for (size_t i = 0; i < n; i++) {
+		if (at_commit_only ? !targets[i].is_commit :
+		    !targets[i].in_transaction && !outside_too)
+			continue;
+		left_pending += !fail_once(&targets[i], error);
+		hit++;
+	}
+	printf("# error %u at %zu statements, %" PRIu64 " ms\n", error, hit,
+	    db_clock_ms() - start);
+	assert_true(hit >= (at_commit_only ? 2 : 15));
+	assert_int_equal(left_pending, 0);
+}
+
+/* guard: after an error the whole transaction is tried again, whatever statement it hit. */
+static void
+a_deadlock_at_any_statement(void **state)
+{
+	(void)state;
+	fail_each(DEADLOCK, false, false);
+}
+
+/* guard: 1205 undoes its statement only: going on would commit half of the transaction. It is also
+ * what a wait for a table that is being altered ends with, outside a transaction, too. */
+static void
+a_lock_wait_that_ends_at_any_statement(void **state)
+{
+	(void)state;
+	fail_each(LOCK_WAIT, false, true);
+}
+
+static void
+a_certification_that_fails_at_commit(void **state)
+{
+	(void)state;
+	fail_each(CERTIFICATION, true, false);
+}
+
+static void
+a_commit_that_fails(void **state)
+{
+	(void)state;
+	fail_each(AT_COMMIT, true, false);
+}
+
+/* Whose error never ends: told so in bounded time, with growing pauses, and nothing half done. */
+static void
+never_ends(const char *statement, unsigned int error)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+	char number[8];
+
+	add_loans(TASK, 6);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, statement, 1, FOR_EVER, error);
+	worker_start(w);
+	worker_join(w);
+	printf("# %u for ever at %s: %" PRIu64 " ms, %zu tries, %zu queries, %u retries: %s\n", error,
+	    statement, w->ms, proxy_count(w->proxy, statement),
+	    proxy_count(w->proxy, "EXECUTE lockq_started"), w->answer.retries, w->error);
+	snprintf(number, sizeof(number), "%u", error);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(w->error, number));
+	/* A few times, and the heavy query not again and again for one error. */
+	assert_in_range(proxy_count(w->proxy, statement), 2, MOST_TRIES);
+	assert_in_range(proxy_count(w->proxy, "EXECUTE lockq_started"), 0, MOST_QUERIES);
+	assert_true(w->ms > 300);
+	assert_true(w->answer.retries > 0);
+	assert_string_equal(outcome_of(TASK, 0), "cancelled");
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 0);
+	assert_int_equal(rounds_of(TASK), 0);
+	assert_int_equal(epoch_of(TASK), 0);
+	/* Nobody is kept out by it. */
+	assert_int_equal(ask_now(1, TASK, 6)->answer.n_loans, 6);
+	assert_consistent(TASK);
+	start_again();
+}
+
+static void
+a_deadlock_that_never_ends(void **state)
+{
+	(void)state;
+	never_ends("INSERT INTO work (task_id", DEADLOCK);
+}
+
+static void
+a_commit_that_never_gets_through(void **state)
+{
+	(void)state;
+	never_ends("=COMMIT", CERTIFICATION);
+}
+
+static void
+a_lock_wait_that_never_ends(void **state)
+{
+	(void)state;
+	never_ends("SET epoch = ?", LOCK_WAIT);
+}
+
+/* Not even the request can be recorded: nothing is pending behind the user's back. */
+static void
+a_request_that_can_not_be_recorded(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 2);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "INSERT INTO work_requested", 1, FOR_EVER, DEADLOCK);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_in_range(proxy_count(w->proxy, "INSERT INTO work_requested"), 2, MOST_TRIES);
+	assert_int_equal(w->answer.request_id, 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 0);
+}
+
+/* As often as a transaction is tried again with the same list; then it works. */
+static void
+an_error_that_repeats(void **state)
+{
+	(void)state;
+	for (unsigned int times = 2; times <= 6; times += 2) {
+		struct proxy *proxy = proxy_new();
+		struct worker *leader;
+
+		make_line();
+		proxy_fail(proxy, "=COMMIT", 1, times, times == 4 ? AT_COMMIT : DEADLOCK);
+		leader = lead_through(proxy, "SET holder = NULL");
+		assert_all_served(leader);
+		assert_true(is_handed_over());
+		assert_int_equal(leader->answer.retries, times);
+		assert_int_equal(u64("SELECT retries FROM leader_run WHERE task_id = %d"
+		    " AND epoch = 1", TASK), times);
+		assert_int_equal(proxy_count(proxy, "EXECUTE lockq_started"), 1);
+		start_again();
+	}
+}
+
+/* A follower's own statements, and its wait, end in errors: it goes on waiting, and is served. */
+static void
+a_follower_goes_on(void **state)
+{
+	static const char *const statements[] = {
+		"INSERT INTO work_requested", "SELECT outcome, epoch", "SELECT epoch, NOW(6)",
+		"SELECT holder", "EXECUTE lockq_started"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		for (int how = 0; how < 2; how++) {
+			struct worker *leader = worker_new(0, TASK, 1, 0);
+			struct worker *waits = worker_new(1, TASK, 1, -1);
+
+			add_loans(TASK, 3);
+			leader->proxy = proxy_new();
+			waits->proxy = proxy_new();
+			proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+			worker_start(leader);
+			proxy_until_held(leader->proxy);
+			proxy_fail(waits->proxy, statements[i], 1, 3,
+			    how == 0 ? DEADLOCK : LOCK_WAIT);
+			worker_start(waits);
+			while (proxy_count(waits->proxy, statements[i]) < 4 && !waits->done)
+				db_sleep_ms(1);
+			assert_false(waits->done);
+			proxy_release(leader->proxy);
+			worker_join(leader);
+			worker_join(waits);
+			assert_int_equal(waits->rc, LOCKQ_OK);
+			assert_int_equal(waits->answer.n_loans, 1);
+			assert_consistent(TASK);
+			start_again();
+		}
+	}
+}
+
+/* The connection is lost, and for a time the server has no session left for a new one. */
+static void
+lost_and_crowded_for_a_time(void **state)
+{
+	static const char *const statements[] = {
+		"INSERT INTO work_requested", "SET epoch = ?", "INSERT INTO work (task_id", "=COMMIT"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		struct worker *w = worker_new(0, TASK, 2, -1);
+
+		add_loans(TASK, 4);
+		w->proxy = proxy_new();
+		proxy_hold(w->proxy, statements[i], 1);
+		worker_start(w);
+		proxy_until_held(w->proxy);
+		proxy_crowd(w->proxy, true);
+		proxy_drop(w->proxy);
+		db_sleep_ms(1500);
+		assert_false(w->done);
+		proxy_crowd(w->proxy, false);
+		worker_join(w);
+		if (w->rc != LOCKQ_OK)
+			print_error("%s: %s\n", statements[i], w->error);
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_int_equal(w->answer.n_loans, 2);
+		assert_true(w->answer.retries > 1);
+		assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d",
+		    TASK), 1);
+		assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 2);
+		assert_consistent(TASK);
+		start_again();
+	}
+}
+
+/* Completes loans 1 and 2 of user 0 through the proxy. */
+static int
+complete_through(struct worker *by, struct lockq_disposed_result *result)
+{
+	const struct lockq_loan_ref loans[] = { { 2, 0 }, { 1, 0 } };
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+
+	what.user = user(0);
+	what.task = TASK;
+	what.kind = LOCKQ_COMPLETE;
+	what.loans = loans;
+	what.n_loans = 2;
+	return lockq_dispose(by->q, &what, result);
+}
+
+static struct worker *
+with_two_loans(void)
+{
+	struct worker *by = worker_new(0, TASK, 1, 0);
+
+	add_loans(TASK, 2);
+	assert_int_equal(ask_now(0, TASK, 2)->answer.n_loans, 2);
+	by->proxy = proxy_new();
+	worker_connect(by);
+	return by;
+}
+
+static const char *const disposing[] = {
+	"SELECT j.loan_id, w.user_id", "SET w.state = ?", "SELECT w.task_id, w.loan_id, w.state",
+	"=COMMIT"
+};
+enum { DISPOSING = sizeof(disposing) / sizeof(disposing[0]) };
+
+static void
+a_disposition_is_tried_again(void **state)
+{
+	static const unsigned int errors[] = { DEADLOCK, LOCK_WAIT, CERTIFICATION, AT_COMMIT };
+
+	(void)state;
+	for (size_t i = 0; i < DISPOSING * 4; i++) {
+		struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+		unsigned int error = errors[i % 4];
+		const char *statement = disposing[i / 4];
+		struct worker *by;
+
+		if (error > LOCK_WAIT && strcmp(statement, "=COMMIT") != 0 && error == AT_COMMIT)
+			continue;
+		by = with_two_loans();
+		proxy_fail(by->proxy, statement, 1, 2, error);
+		assert_int_equal(complete_through(by, &result), LOCKQ_OK);
+		assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+		assert_int_equal(result.loans[1].what, LOCKQ_DISPOSED);
+		assert_int_equal(proxy_count(by->proxy, "=START TRANSACTION"), 3);
+		assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
+		    " AND state = 'completed' AND version = 2", TASK), 2);
+		assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+		    " AND event = 'completed'", TASK), 2);
+		assert_consistent(TASK);
+		lockq_disposed_clear(&result);
+		start_again();
+	}
+}
+
+static void
+a_disposition_that_never_gets_through(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *by = with_two_loans();
+	uint64_t start = db_clock_ms();
+
+	(void)state;
+	proxy_fail(by->proxy, "SET w.state = ?", 1, FOR_EVER, LOCK_WAIT);
+	assert_int_equal(complete_through(by, &result), LOCKQ_EDATABASE);
+	printf("# a disposition, 1205 for ever: %" PRIu64 " ms, %zu tries: %s\n",
+	    db_clock_ms() - start, proxy_count(by->proxy, "SET w.state = ?"),
+	    lockq_error(by->q));
+	assert_non_null(strstr(lockq_error(by->q), "1205"));
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
+	    " AND state = 'assigned' AND version = 1", TASK), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
+	assert_in_range(proxy_count(by->proxy, "SET w.state = ?"), 2, MOST_TRIES);
+	lockq_disposed_clear(&result);
+}
+
+struct call {
+	struct worker *by;
+	int rc;
+};
+
+static void *
+complete(void *data)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct call *call = data;
+
+	call->rc = complete_through(call->by, &result);
+	lockq_disposed_clear(&result);
+	return NULL;
+}
+
+static void
+until_one_waits(void)
+{
+	uint64_t start = db_clock_ms();
+
+	/* Who may not look has to trust that half a second is enough. */
+	while (db_clock_ms() - start < 500 && (administrator() == NULL ||
+	    u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_lock_waits")
+	    == 0))
+		db_sleep_ms(10);
+}
+
+/* Two real transactions in a ring: the server ends the lighter one, ours, and it is done again. */
+static void
+a_real_deadlock_of_a_disposition(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct call call = { with_two_loans(), -1 };
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "UPDATE test_number SET n = n + 1000000 ORDER BY n DESC");
+	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 2"
+	    " FOR UPDATE", TASK);
+	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
+	until_one_waits();
+	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 1"
+	    " FOR UPDATE", TASK);
+	db_rollback(other);
+	pthread_join(thread, NULL);
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(proxy_count(call.by->proxy, "=START TRANSACTION"), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed'", TASK), 2);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_deadlock_at_any_statement),
+		DB_TEST(a_lock_wait_that_ends_at_any_statement),
+		DB_TEST(a_certification_that_fails_at_commit),
+		DB_TEST(a_commit_that_fails),
+		DB_TEST(an_error_that_repeats),
+		DB_TEST(a_deadlock_that_never_ends),
+		DB_TEST(a_commit_that_never_gets_through),
+		DB_TEST(a_lock_wait_that_never_ends),
+		DB_TEST(a_request_that_can_not_be_recorded),
+		DB_TEST(a_follower_goes_on),
+		DB_TEST(lost_and_crowded_for_a_time),
+		DB_TEST(a_disposition_is_tried_again),
+		DB_TEST(a_disposition_that_never_gets_through),
+		DB_TEST(a_real_deadlock_of_a_disposition),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("retry", tests, suite_setup, suite_teardown);
+}
