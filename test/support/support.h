@@ -203,6 +203,7 @@ struct report {
 struct report worker_report(const struct worker *worker);
 /* Waits for it to be stopped; false when it has ended instead. */
 bool worker_until_stopped(int pid);
+bool worker_has_exited(int pid);
 /* Ends when the child does, 30 s at most; its exit status, -1 for a signal. */
 int worker_reap(int pid);
 

@@ -9,7 +9,7 @@
 
 #include "support.h"
 
-enum { WORKERS = 128, PATIENCE_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
+enum { WORKERS = 160, PATIENCE_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
 	READING_MS = 100 /* between two calls of the progress function while rows are read; a
 	                  * wait calls it every 250 ms */ };
 
@@ -267,6 +267,16 @@ worker_until_stopped(int pid)
 		db_sleep_ms(2);
 	}
 	return WIFSTOPPED(status);
+}
+
+bool
+worker_has_exited(int pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	/* Left as it is: worker_reap() has its status. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid != 0;
 }
 
 int

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/* The leader dies, or stops, at each statement that it sends: who waits takes over, nobody else is
+ * hurt, and who wakes up again has written nothing. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+/* A kill is heard at once; the limit is far off, since others may be at work on this machine. */
+enum { AFTER_KILL_MS = 3000, AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 5), QUIET_MS = 400 };
+
+static const char last_statement[] = "SET holder = NULL";
+
+/* It waits for the leader's commit, has an answer, or has found a reason not to wait yet. */
+static void
+until_settled(const struct worker *follower)
+{
+	uint64_t start = db_clock_ms();
+
+	while (!follower->done && db_clock_ms() - start < QUIET_MS &&
+	    proxy_count(follower->proxy, "=EXECUTE lockq_started USING @p0") == 0)
+		db_sleep_ms(1);
+}
+
+/* Until something of the proxy's is held; false when the process ends without that. */
+static bool
+held_before_exit(struct proxy *proxy, int pid)
+{
+	for (;;) {
+		if (proxy_is_holding(proxy))
+			return true;
+		if (worker_has_exited(pid))
+			return proxy_is_holding(proxy);
+		db_sleep_ms(1);
+	}
+}
+
+/* A leader, in a process of its own, that is held at its @nth statement. Somebody asks after its last
+ * look, so that it hands over, too. 0 when it has fewer statements: then it has ended. */
+static int
+lead_to(struct worker *leader, unsigned int nth)
+{
+	int pid;
+
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, last_statement, 1);
+	proxy_hold(leader->proxy, "", nth);
+	pid = worker_fork(leader);
+	if (held_before_exit(leader->proxy, pid) && proxy_total(leader->proxy) != nth) {
+		(void)add_request(leader->ask.task, 2, 1);
+		proxy_release(leader->proxy);
+	}
+	if (held_before_exit(leader->proxy, pid))
+		return pid;
+	assert_int_equal(worker_reap(pid), LOCKQ_OK);
+	return 0;
+}
+
+/* Kills a leader at its @nth statement, the whole machine with it; a follower's time until it was
+ * served. False where there is no such statement. */
+static bool
+killed_at(unsigned int nth, uint64_t *ms)
+{
+	struct worker *leader = worker_new(0, TASK, 2, -1), *follower = worker_new(1, TASK, 1, -1);
+	uint64_t start, recorded;
+	char text[256];
+	int pid;
+
+	add_loans(TASK, 6);
+	pid = lead_to(leader, nth);
+	if (pid == 0)
+		return false;
+	proxy_text(leader->proxy, nth - 1, text, sizeof(text));
+	recorded = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND user_id = %u",
+	    TASK, user_id(0));
+	follower->proxy = proxy_new();
+	worker_start(follower);
+	until_settled(follower);
+	start = db_clock_ms();
+	kill(pid, SIGKILL);
+	assert_int_equal(worker_reap(pid), -1);
+	/* What it had sent last is lost with it. */
+	proxy_drop(leader->proxy);
+	worker_join(follower);
+	*ms = db_clock_ms() - start;
+	if (follower->rc != LOCKQ_OK || *ms > AFTER_KILL_MS)
+		print_error("killed at %u, %s: %s after %" PRIu64 " ms\n", nth, text,
+		    follower->error, *ms);
+	assert_int_equal(follower->rc, LOCKQ_OK);
+	assert_int_equal(follower->answer.n_loans, 1);
+	assert_true(*ms < AFTER_KILL_MS);
+	/* Whoever is still pending is served with the next one. */
+	assert_int_equal(ask_now(3, TASK, 1)->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND outcome <> 'served'", TASK), 0);
+	if (recorded > 0)
+		assert_int_equal(u64("SELECT SUM(assigned) FROM work_requested WHERE task_id = %d"
+		    " AND user_id = %u", TASK, user_id(0)), 2);
+	assert_consistent(TASK);
+	return true;
+}
+
+/* guard: nothing of what a leader holds outlives it, wherever it was. */
+static void
+killed_at_any_statement(void **state)
+{
+	uint64_t ms, most = 0;
+	unsigned int nth = 1, worst = 0;
+
+	(void)state;
+	for (; killed_at(nth, &ms); nth++) {
+		if (ms > most) {
+			most = ms;
+			worst = nth;
+		}
+		start_again();
+	}
+	printf("# killed at each of %u statements: a follower was served %" PRIu64
+	    " ms after it at the latest (statement %u)\n", nth - 1, most, worst);
+	assert_true(nth > 30);
+}
+
+static void *
+run_own_query(void *data)
+{
+	int *rc = data;
+
+	*rc = try_sql(connect_as(worker_group()), "DO GET_LOCK('lockq-test-own', 60)");
+	return NULL;
+}
+
+static uint64_t
+ms_until_led_by(uint32_t task, unsigned int user_no, uint64_t start, uint64_t most)
+{
+	struct leader leader = { .name = "" };
+	bool held = false;
+
+	while (!held || strcmp(leader.name, user(user_no)) != 0) {
+		assert_int_equal(lock_holder(owner(), task, &leader, &held), DB_OK);
+		assert_true(db_clock_ms() - start < most);
+		db_sleep_ms(2);
+	}
+	return db_clock_ms() - start;
+}
+
+/* guard: the orphan, and only it. Under the same account somebody runs a query of their own, and
+ * another task is led: both go on. Those two wait at gates, so that they heat no room. */
+static void
+the_orphan_is_ended_and_nobody_else(void **state)
+{
+	struct db *gate = connect_as(OWNER_GROUP);
+	struct worker *leader = worker_new(0, TASK, 2, -1), *follower = worker_new(1, TASK, 1, -1);
+	struct worker *elsewhere = worker_new(2, OTHER_TASK, 1, -1);
+	uint64_t start, ms, orphan;
+	pthread_t thread;
+	int pid, own_query = -1;
+
+	(void)state;
+	add_loans(TASK, 5);
+	add_loans(OTHER_TASK, 5);
+	make_heavy(TASK, 3000);
+	assert_int_equal(u64_on(gate, "SELECT GET_LOCK('lockq-test-gate', 0)"
+	    " + GET_LOCK('lockq-test-own', 0)"), 2);
+	set_view(OTHER_TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d"
+	    " AND GET_LOCK('lockq-test-gate', 60) = 1", OTHER_TASK);
+	pid = worker_fork(leader);
+	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
+	elsewhere->proxy = proxy_new();
+	worker_start(elsewhere);
+	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(OTHER_TASK));
+	assert_int_equal(pthread_create(&thread, NULL, run_own_query, &own_query), 0);
+	follower->proxy = proxy_new();
+	worker_start(follower);
+	until_settled(follower);
+	orphan = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK));
+	kill(pid, SIGKILL);
+	start = db_clock_ms();
+	ms = ms_until_led_by(TASK, 1, start, AFTER_KILL_MS);
+	assert_int_equal(worker_reap(pid), -1);
+	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) NOT IN (0, %" PRIu64 ")", query_lock_name(TASK),
+	    orphan);
+	printf("# killed in its query: a follower leads after %" PRIu64 " ms, the orphan is ended"
+	    " after %" PRIu64 "\n", ms, db_clock_ms() - start);
+	assert_true(db_clock_ms() - start < AFTER_KILL_MS);
+	worker_join(follower);
+	assert_int_equal(follower->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+	assert_consistent(TASK);
+	assert_false(elsewhere->done);
+	assert_int_equal(own_query, -1);
+	sql_on(gate, "DO RELEASE_ALL_LOCKS()");
+	worker_join(elsewhere);
+	pthread_join(thread, NULL);
+	assert_int_equal(elsewhere->rc, LOCKQ_OK);
+	assert_int_equal(proxy_count(elsewhere->proxy, "=EXECUTE lockq_started USING @p0, @p1"), 1);
+	assert_int_equal(own_query, DB_OK);
+}
+
+/* A leader that will be stopped, and who waits for it. */
+struct pair {
+	struct worker *leader, *follower;
+	uint32_t task;
+	unsigned int nth;
+	int pid;
+	uint64_t asked;      /* when the follower did */
+	bool ended;          /* the leader's request, by the time it was woken */
+	char before[256];    /* what the tables had then */
+};
+
+enum { PAIRS = TASK_MOST - TASK_LAST };
+
+static void
+copy_state(uint32_t task, char *text, size_t size)
+{
+	snprintf(text, size, "%s", text_of("SELECT CONCAT_WS(',',"
+	    " (SELECT CONCAT(COUNT(*), '-', COALESCE(SUM(version), 0), '-',"
+	    "   COALESCE(SUM(token * loan_id * user_id), 0)) FROM work WHERE task_id = t.task_id),"
+	    " (SELECT COUNT(*) FROM work_log WHERE task_id = t.task_id),"
+	    " (SELECT COUNT(*) FROM leader_run WHERE task_id = t.task_id),"
+	    " (SELECT CONCAT(COUNT(*), '-', COUNT(pending)) FROM work_requested"
+	    "   WHERE task_id = t.task_id),"
+	    " (SELECT epoch FROM task_lock WHERE task_id = t.task_id))"
+	    " FROM task AS t WHERE t.task_id = %u", task));
+}
+
+/* One pair a statement of a leader; how many. */
+static size_t
+lead_pairs(struct pair *pairs)
+{
+	size_t n = 0;
+
+	for (;; n++) {
+		struct pair *p = &pairs[n];
+
+		assert_true(n < PAIRS);
+		p->nth = (unsigned int)n + 1;
+		p->task = TASK_LAST + p->nth;
+		make_task_with_same_view(p->task);
+		p->leader = worker_new(0, p->task, 2, -1);
+		p->follower = worker_new(1, p->task, 1, -1);
+		p->pid = lead_to(p->leader, p->nth);
+		if (p->pid == 0)
+			return n;
+	}
+}
+
+/* The leader of a big result, read over a connection without a proxy: it stops itself among the
+ * rows, and the server can't send the rest. */
+static struct pair
+stop_in_big_result(uint32_t task)
+{
+	struct pair p = { .task = task };
+
+	set_task(task, "candidate_limit = 1000000");
+	set_view(task, "SELECT (a.n - 1) * 1000 + b.n AS loan_id, b.n AS priority"
+	    " FROM test_number AS a JOIN test_number AS b WHERE a.n <= 500 AND b.n <= 1000");
+	p.leader = worker_new(0, task, 2, -1);
+	p.leader->stop_while_reading = true;
+	p.follower = worker_new(1, task, 1, -1);
+	p.pid = worker_fork(p.leader);
+	assert_true(worker_until_stopped(p.pid));
+	return p;
+}
+
+/* The server has filled the socket's buffers and can't go on. */
+static void
+until_stuck_in_result(uint32_t task)
+{
+	uint64_t start = db_clock_ms(), id = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(task));
+
+	assert_int_not_equal(id, 0);
+	while (administrator() != NULL && u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM information_schema.processlist WHERE state = 'Sending to client'"
+	    " AND id = %" PRIu64, id) == 0) {
+		assert_true(db_clock_ms() - start < AFTER_STOP_MS);
+		db_sleep_ms(10);
+	}
+}
+
+static void
+follow_and_stop(struct pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		pairs[i].asked = db_clock_ms();
+		worker_start(pairs[i].follower);
+	}
+	db_sleep_ms(2 * QUIET_MS);
+	for (size_t i = 0; i < n; i++)
+		kill(pairs[i].pid, SIGSTOP);
+}
+
+static void
+assert_taken_over(struct pair *pairs, size_t n, uint64_t stopped)
+{
+	uint64_t most = 0;
+	unsigned int worst = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct pair *p = &pairs[i];
+		uint64_t end;
+
+		worker_join(p->follower);
+		end = p->asked + p->follower->ms;
+		if (end > stopped && end - stopped > most) {
+			most = end - stopped;
+			worst = p->nth;
+		}
+		if (p->follower->rc != LOCKQ_OK)
+			print_error("stopped at %u: %s\n", p->nth, p->follower->error);
+		assert_int_equal(p->follower->rc, LOCKQ_OK);
+		assert_int_equal(p->follower->answer.n_loans, 1);
+		p->ended = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %u"
+		    " AND user_id = %u AND outcome = 'served'", p->task, user_id(0)) == 1;
+		copy_state(p->task, p->before, sizeof(p->before));
+	}
+	printf("# stopped at each of %zu statements: followers were served %" PRIu64
+	    " ms after it at the latest (statement %u)\n", n, most, worst);
+	assert_true(most < AFTER_STOP_MS);
+}
+
+/* It has its two loans, each given once; and has written nothing where its request was ended. */
+static void
+assert_woken(const struct pair *p)
+{
+	struct report report;
+	char after[256];
+
+	(void)worker_reap(p->pid);
+	report = worker_report(p->leader);
+	/* Nothing was asked yet: an error is an answer, too. */
+	if (report.rc == LOCKQ_EDATABASE && u64("SELECT COUNT(*) FROM work_requested"
+	    " WHERE task_id = %u AND user_id = %u", p->task, user_id(0)) == 0)
+		return;
+	if (report.rc != LOCKQ_OK)
+		print_error("stopped at %u: %s\n", p->nth, report.error);
+	assert_int_equal(report.rc, LOCKQ_OK);
+	assert_int_equal(report.status, LOCKQ_SERVED);
+	assert_int_equal(report.n_loans, 2);
+	for (size_t i = 0; i < report.n_loans; i++)
+		assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %u AND user_id = %u"
+		    " AND loan_id = %" PRIu64 " AND token = %" PRIu64, p->task, user_id(0),
+		    report.loans[i], report.epoch), 1);
+	copy_state(p->task, after, sizeof(after));
+	if (p->ended)
+		assert_string_equal(after, p->before);
+	assert_consistent(p->task);
+}
+
+/* guard: a short wait_timeout and net_write_timeout on what opens a transaction. All leaders are
+ * stopped at the same time, each of them at another statement, one among the rows of a big result. */
+static void
+stopped_at_any_statement(void **state)
+{
+	static struct pair pairs[PAIRS];
+	struct pair big = stop_in_big_result(OTHER_TASK);
+	uint64_t stopped, all_stopped, big_ms, woken;
+	size_t n, ended = 0;
+
+	(void)state;
+	stopped = db_clock_ms();
+	until_stuck_in_result(OTHER_TASK);
+	worker_start(big.follower);
+	add_loans(TASK, 6);
+	n = lead_pairs(pairs);
+	follow_and_stop(pairs, n);
+	all_stopped = db_clock_ms();
+	big_ms = ms_until_led_by(OTHER_TASK, 1, stopped, AFTER_STOP_MS);
+	printf("# stopped in a result of 500000 rows: a follower leads after %" PRIu64 " ms\n",
+	    big_ms);
+	assert_taken_over(pairs, n, all_stopped);
+	worker_join(big.follower);
+	assert_int_equal(big.follower->rc, LOCKQ_OK);
+	copy_state(OTHER_TASK, big.before, sizeof(big.before));
+	big.ended = true;
+	woken = db_clock_ms();
+	kill(big.pid, SIGCONT);
+	for (size_t i = 0; i < n; i++)
+		kill(pairs[i].pid, SIGCONT);
+	proxies_relent();
+	for (size_t i = 0; i < n; i++) {
+		assert_woken(&pairs[i]);
+		ended += pairs[i].ended;
+	}
+	assert_woken(&big);
+	printf("# woken: %zu of them had been served by then; all have ended after %" PRIu64
+	    " ms\n", ended, db_clock_ms() - woken);
+	assert_true(ended > n / 2);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(killed_at_any_statement),
+		DB_TEST(the_orphan_is_ended_and_nobody_else),
+		DB_TEST(stopped_at_any_statement),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("dies", tests, suite_setup, suite_teardown);
+}
