@@ -1,0 +1,347 @@
+#!/usr/bin/env bash
+# Ctrl-C and its like, as users see them: on a getwork that waits, polls, leads, connects, looks for
+# its lost server, in a terminal, and at random moments.
+set -u
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../support/steered.sh"
+
+task=233 small=234
+make_steered "$task" 6000
+make_task "$small" 3000 60
+make_users 9
+open_gatekeeper
+socket=$(sql 'SELECT @@socket')
+# shellcheck disable=SC2154 # status, out, err and scratch are set by what is sourced
+trap 'end_all; forget_steered "$task"; forget_task "$small"
+	forget_users; rm -rf "$scratch"' EXIT
+
+# interrupted REQUEST: what it says then.
+interrupted() {
+	printf 'getwork: interrupted: request %s is cancelled' "$1"
+}
+
+# --- who waits ----------------------------------------------------------------------------------
+
+steer "$task" heavy
+start leader getwork --task "$task" --user race-1
+await_leader "$task" race-1
+signals=(INT TERM HUP) statuses=(130 143 129)
+for i in 0 1 2; do
+	start "blocking-$i" getwork --task "$task" --user "race-$((i + 2))"
+	start "polling-$i" getwork --task "$task" --user "race-$((i + 5))" --poll 600
+done
+start json getwork --task "$task" --user race-8 --json
+for i in {2..8}; do
+	await_request "race-$i" "$task"
+done
+for i in 0 1 2; do
+	await "SELECT $(connections "polling-$i")" 0
+	for who in "blocking-$i:$((i + 2))" "polling-$i:$((i + 5))"; do
+		name=${who%:*} request=$(last_request "race-${who#*:}" "$task")
+		kill "-${signals[i]}" "${process[$name]}"
+		end "$name"
+		is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
+			"SIG${signals[i]}, ${name%-*}: exit ${statuses[i]}, cancelled, and which"
+		is "$(request_is "$request")" 'cancelled 1 0 0' 'and so it is'
+	done
+done
+kill -INT "${process[json]}"
+end json
+is "$status:$(jq -c '[.status, .exit, .loans, .request_id]' <<<"$out")" \
+	"130:[\"cancelled\",130,[],$(last_request race-8 "$task")]" 'the same in JSON'
+is "$err" "$(interrupted "$(jq .request_id <<<"$out")")" 'and for people'
+
+# A terminal and timeout(1) send it twice.
+start twice getwork --task "$task" --user race-2
+await_request race-2 "$task"
+request=$(last_request race-2 "$task")
+kill -INT "${process[twice]}"
+kill -INT "${process[twice]}" 2>/dev/null
+end twice
+is "$status:$err:$(request_is "$request")" "130:$(interrupted "$request"):cancelled 1 0 0" \
+	'twice at once is the same as once'
+run timeout 1 getwork --task "$task" --user race-2
+request=$(last_request race-2 "$task")
+is "$status:$err:$(request_is "$request")" "124:$(interrupted "$request"):cancelled 1 0 0" \
+	'timeout(1): cancelled, too'
+
+# A script's background job ignores SIGINT, unless it says otherwise.
+start background sh -c "getwork --task $task --user race-2 & echo \$! >'$scratch/background.pid'
+	wait \$!"
+await_request race-2 "$task"
+request=$(last_request race-2 "$task")
+kill -INT "$(cat "$scratch/background.pid")"
+end background
+is "$status:$err:$(request_is "$request")" "130:$(interrupted "$request"):cancelled 1 0 0" \
+	'Ctrl-C reaches the background job of a script, too'
+start nohup sh -c "trap '' HUP; exec getwork --task $task --user race-2"
+await_request race-2 "$task"
+request=$(last_request race-2 "$task")
+kill -HUP "${process[nohup]}"
+
+start looker checkwork --request "$request" --wait 300
+start looker_json checkwork --request "$request" --wait 300 --json
+await "SELECT $(connections looker) + $(connections looker_json)" 2
+sleep 0.2
+kill -INT "${process[looker]}"
+end looker
+is "$status:$out" "130:request $request for race-2, task $task: pending, race-1 leads" \
+	'Ctrl-C on checkwork --wait: exit 130, and how the request stands'
+kill -TERM "${process[looker_json]}"
+end looker_json
+is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '143:["pending",143]' \
+	'SIGTERM on checkwork --wait, in JSON'
+is "$(request_is "$request")" 'pending 1 0 0' 'the request stays pending'
+is "$(kill -0 "${process[nohup]}" && echo alive)" alive 'SIGHUP is still ignored under nohup'
+
+start joiner getwork --task "$task" --user race-2
+await "SELECT seen_at > created_at FROM work_requested WHERE request_id = $request" 1
+await "SELECT $(connections joiner)" 1
+kill -INT "${process[joiner]}"
+end joiner
+is "$status:$(request_is "$request")" '130:pending 1 0 0' \
+	'Ctrl-C on one who joined: the request stays pending'
+like "$err" "^getwork: interrupted: request $request stays pending, as it is another getwork's" \
+	'and it says so'
+kill -TERM "${process[nohup]}"
+end nohup
+is "$status:$(request_is "$request")" '143:cancelled 1 0 0' 'the one who made it cancels it'
+
+# --- who leads ----------------------------------------------------------------------------------
+
+lines="SELECT (SELECT COUNT(*) FROM work WHERE task_id = $task)
+            + (SELECT COUNT(*) FROM work_log WHERE task_id = $task)
+            + (SELECT COUNT(*) FROM leader_run WHERE task_id = $task)"
+for i in 0 1 2; do
+	[ "$i" -eq 0 ] || start leader getwork --task "$task" --user race-1
+	await_leader "$task" race-1
+	request=$(last_request race-1 "$task")
+	kill "-${signals[i]}" "${process[leader]}"
+	end leader
+	is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
+		"SIG${signals[i]} while leading: exit ${statuses[i]}, cancelled, and which"
+	await "SELECT $(queries "$task")" 0
+	ok $? 'its query has ended on the server'
+	is "$(request_is "$request")" 'cancelled 1 0 0' 'the request is cancelled'
+done
+is "$(sql "$lines")" 0 'nothing was given or logged, no round was recorded'
+steer "$task" light
+run getwork --task "$task" --user race-2 --no-wait --json
+is "$status:$(jq .led <<<"$out")" 0:true 'the lock is free: the next one leads'
+
+# --- just before ---------------------------------------------------------------------------------
+
+# Stopped while it waits, served, interrupted, and only then let go on.
+steer "$task" gated
+shut_gate "$task"
+start leader getwork --task "$task" --user race-1
+await_leader "$task" race-1
+start follower getwork --task "$task" --user race-3 --count 2 --json
+await_request race-3 "$task"
+request=$(last_request race-3 "$task")
+await "SELECT COUNT(*) FROM performance_schema.threads
+        WHERE processlist_info LIKE '%FOR SHARE%' AND processlist_id <> CONNECTION_ID()" 1
+kill -STOP "${process[follower]}"
+open_gate "$task"
+end leader
+is "$(request_is "$request")" 'served 2 2 2' 'a follower is served'
+kill -INT "${process[follower]}"
+kill -CONT "${process[follower]}"
+end follower
+is "$status:$(jq -c '[.status, .exit, (.loans | length)]' <<<"$out"):$err" '0:["served",0,2]:' \
+	'served just before Ctrl-C: exit 0, with the loans'
+
+# --- without its server -------------------------------------------------------------------------
+
+# kill_connections NAME: as an administrator.
+kill_connections() {
+	local id
+	for id in $(sql "SELECT processlist_id FROM performance_schema.session_connect_attrs
+	                  WHERE attr_name = '_pid' AND attr_value = '${process[$1]}'"); do
+		sql "KILL $id" 2>/dev/null
+	done
+}
+
+# lose NAME USER: it follows, and its server goes away.
+lose() {
+	local i
+	ln -sfn "$socket" "$scratch/$1.sock"
+	start "$1" getwork --task "$task" --user "$2" --socket "$scratch/$1.sock" --verbose
+	await_request "$2" "$task"
+	sleep 0.2
+	rm "$scratch/$1.sock"
+	[ $# -lt 3 ] || ln -sfn "$3" "$scratch/$1.sock"
+	kill_connections "$1"
+	for ((i = 0; i < 300; i++)); do
+		! grep -q 'trying again' "$scratch/$1.err" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# Takes connections and says nothing.
+perl -MIO::Socket::UNIX -e '
+	my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 20) or die;
+	sleep 600' "$scratch/mute" &
+process[mute]=$!
+while [ ! -S "$scratch/mute" ]; do
+	sleep 0.1
+done
+
+steer "$task" heavy
+start leader getwork --task "$task" --user race-1
+await_leader "$task" race-1
+lose gone race-4
+ok $? 'a server that goes away: it tries again'
+lose back race-5
+lose hung race-6 "$scratch/mute"
+gone=$(sql "SELECT uuid FROM work_requested WHERE request_id = $(last_request race-4 "$task")")
+kill -INT "${process[gone]}" "${process[back]}" "${process[hung]}"
+hung_since=$SECONDS
+sleep 0.5
+ln -sfn "$socket" "$scratch/back.sock"
+end back
+request=$(last_request race-5 "$task")
+is "$status:$(request_is "$request")" '130:cancelled 1 0 0' \
+	'Ctrl-C while it tries again: cancelled as soon as the server is back'
+like "$err" "interrupted: request $request is cancelled" 'and it says so'
+end gone
+like "$status" '^(5|130)$' 'Ctrl-C, and the server does not come back: it ends all the same'
+like "$err" "may still be pending, see checkwork --request $gone" 'and says how to find out'
+run checkwork --request "$gone"
+like "$status:$out" '^3:request [0-9]+ for race-4, .*: pending' 'which works'
+while [ $((SECONDS - hung_since)) -lt 4 ]; do
+	sleep 0.1
+done
+kill -INT "${process[hung]}" 2>/dev/null
+hung_since=$SECONDS
+end hung
+ok $((SECONDS - hung_since < 30 ? 0 : 1)) 'a server that does not answer: Ctrl-C again ends it'
+is "$status" 130 'with 130'
+# SIGINT as a terminal's program has it, not as a script's background job.
+# shellcheck disable=SC2016 # perl's variables
+start connecting perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
+	getwork --task "$task" --user race-9 --socket "$scratch/mute"
+sleep 0.5
+kill -INT "${process[connecting]}"
+end connecting
+is "$status" 130 'Ctrl-C while it connects: exit 130'
+is "$(last_request race-9 "$task")" 0 'and nothing was asked for'
+kill -TERM "${process[mute]}"
+wait "${process[mute]}" 2>/dev/null
+
+# --- nobody reads --------------------------------------------------------------------------------
+
+start reader getwork --task "$task" --user race-8
+await_request race-8 "$task"
+kill -INT "${process[leader]}"
+end leader
+kill -INT "${process[reader]}"
+end reader
+steer "$task" light
+run bash -c "getwork --task $task --user race-8 >/dev/full"
+is "$status" 5 'the answer can not be written: exit 5'
+like "$err" 'the loans are assigned all the same, see checkwork' 'it says that the loans are there'
+run bash -c "getwork --task $task --user race-8 --json | exec sleep 0; exit \${PIPESTATUS[0]}"
+is "$status" 5 'nobody reads the pipe: exit 5, and not SIGPIPE'
+is "$(sql "SELECT COUNT(*) FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id
+            WHERE u.name = 'race-8' AND w.task_id = $task")" 2 'the loans are there'
+
+# --- a terminal ----------------------------------------------------------------------------------
+
+terminal() {
+	timeout 20 tmux -S "$scratch/tmux" -f /dev/null "$@"
+}
+screen() {
+	terminal capture-pane -p -t "$1" | sed 's/ *$//' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+}
+# await_screen TERMINAL PATTERN
+await_screen() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		! screen "$1" | grep -Eq -e "$2" || return 0
+		sleep 0.1
+	done
+	screen "$1" | sed 's/^/#   /'
+	return 1
+}
+# in_terminal NAME COLUMNS USER PHASE: Ctrl-C while the line says PHASE; leaves $out, the screen.
+in_terminal() {
+	terminal new-session -d -s "$1" -x "$2" -y 20 \
+		"exec env PS1='prompt> ' TERM=screen bash --norc --noprofile -i"
+	await_screen "$1" '^prompt>'
+	terminal send-keys -t "$1" "getwork --task $task --user $3" Enter
+	await_screen "$1" "^$4"
+	terminal send-keys -t "$1" C-c
+	await_screen "$1" '^getwork: interrupted'
+	# shellcheck disable=SC2016 # that shell's variable
+	terminal send-keys -t "$1" 'echo status $?' Enter
+	await_screen "$1" '^status [0-9]'
+	out=$(screen "$1")
+	terminal kill-session -t "$1"
+}
+
+if command -v tmux >/dev/null 2>&1; then
+	steer "$task" heavy
+	in_terminal leading 80 race-2 'your query runs'
+	is "$out" "prompt> getwork --task $task --user race-2
+$(interrupted "$(last_request race-2 "$task")")
+prompt> echo status \$?
+status 130
+prompt>" 'in a terminal, leading: the line is cleared, the message and the prompt on their own'
+	start leader getwork --task "$task" --user race-1
+	await_leader "$task" race-1
+	in_terminal waiting 80 race-2 'waiting for race-1'
+	is "$out" "prompt> getwork --task $task --user race-2
+$(interrupted "$(last_request race-2 "$task")")
+prompt> echo status \$?
+status 130
+prompt>" 'the same while it waits'
+	in_terminal narrow 40 race-2 'waiting for race-1'
+	like "$out" "^prompt> echo status" 'a narrow one: the prompt on a line of its own'
+	is "$(grep -c 'waiting for' <<<"$out")" 0 'and nothing is left of the line that ticked'
+	terminal kill-server 2>/dev/null
+	kill -TERM "${process[leader]}"
+	end leader
+else
+	ok 0 'Ctrl-C in a terminal # SKIP no tmux'
+fi
+
+# --- at any moment -------------------------------------------------------------------------------
+
+rounds=${LOCKQ_SIGNAL_ROUNDS:-200}
+for ((round = 1; round <= rounds; round++)); do
+	for i in 1 2; do
+		getwork --user "race-$i" --task "$small" --json \
+			>"$scratch/r-$round-$i" 2>/dev/null &
+		process[race-$i]=$!
+	done
+	# A process takes some 10 ms before it asks, the query 20 more.
+	sleep "0.0$((RANDOM % 4))$((RANDOM % 10))"
+	kill -INT "${process[race-$((RANDOM % 2 + 1))]}" 2>/dev/null
+	for i in 1 2; do
+		wait "${process[race-$i]}"
+		echo "$?" >"$scratch/s-$round-$i"
+	done
+done
+for answer in "$scratch"/r-*; do
+	jq -r --arg exit "$(cat "${answer/r-/s-}")" \
+		'"\(.uuid) \($exit) \(.loans | map(.loan_id) | sort | join(","))"' "$answer"
+done | sort >"$scratch/told"
+sql "SELECT r.uuid, CASE r.outcome WHEN 'served' THEN 0 WHEN 'cancelled' THEN 130
+                    ELSE r.outcome END,
+            COALESCE(GROUP_CONCAT(l.loan_id ORDER BY l.loan_id), '')
+       FROM work_requested AS r
+       LEFT JOIN work_log AS l ON l.request_id = r.request_id
+      WHERE r.task_id = $small GROUP BY r.request_id" | tr '\t' ' ' | sort >"$scratch/done"
+is "$(wc -l <"$scratch/told")" $((rounds * 2)) "$rounds rounds of two, one of them interrupted"
+is "$(diff "$scratch/told" "$scratch/done" | head -n 4)" '' \
+	'exit 0 and the loans, or exit 130, a cancelled request and no loan; nothing else'
+is "$(sql "SELECT COUNT(*) FROM work_requested
+            WHERE task_id = $small AND outcome = 'pending'")" 0 'no request is left pending'
+is "$(sql "SELECT COUNT(*) FROM performance_schema.data_locks
+            WHERE object_name IN ('task_lock', 'task_wake')")" 0 'no lock is left'
+is "$(given_twice "$small")" 0 'no loan was given twice'
+hits=$(grep -c ' 130 ' "$scratch/told")
+ok $((hits > 0 && hits < rounds ? 0 : 1)) "the moment was hit: $hits of $rounds were cancelled"
+finish

@@ -1,0 +1,158 @@
+# A task whose query takes as long as the test wants, programs in the background, and waiting for
+# what the tables say instead of for a time. Sourced by test/cli/waiting.t and test/cli/signals.t.
+# shellcheck shell=bash
+
+# shellcheck source=test/support/shell.sh
+. "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
+[ -n "${scratch-}" ] || scratch=$(mktemp -d)
+
+declare -A process # by the name that start gave
+
+# make_steered TASK LOANS: as make_task; its query is cheap until steer says otherwise.
+make_steered() {
+	local task=$1
+	make_task "$task" "$2" 0
+	sql "CREATE TABLE test_steer_$task (rounds INT NOT NULL, gated BOOLEAN NOT NULL);
+	     INSERT INTO test_steer_$task VALUES (0, FALSE);
+	     CREATE OR REPLACE VIEW test_candidates_$task AS
+	       SELECT l.loan_id, l.line AS priority
+	         FROM test_loan_$task AS l CROSS JOIN test_steer_$task AS s
+	        WHERE SHA2(REPEAT(CONCAT('loan ', l.loan_id), s.rounds), 512) <> ''
+	          AND (NOT s.gated
+	               OR GET_LOCK('test gate $task', 120) + RELEASE_LOCK('test gate $task') > 0)"
+}
+
+forget_steered() {
+	forget_task "$1"
+	sql "DROP TABLE IF EXISTS test_steer_$1"
+}
+
+# steer TASK HOW: what the task's next query does. light: next to nothing. heavy: real work for
+# minutes. gated: it ends when the gate is opened; no stand-in for a heavy query where its leader
+# dies, since the server looks after the client meanwhile.
+steer() {
+	local rounds=0 gated=FALSE
+	case $2 in
+	heavy) rounds=1000000 ;;
+	gated) gated=TRUE ;;
+	esac
+	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated"
+}
+
+# The session that keeps gates shut.
+open_gatekeeper() {
+	coproc gatekeeper {
+		exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered
+	}
+}
+gatekeeper_does() {
+	local answer
+	# shellcheck disable=SC2154 # made by coproc
+	echo "SELECT $1;" >&"${gatekeeper[1]}"
+	read -r -t 30 answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
+}
+shut_gate() {
+	gatekeeper_does "GET_LOCK('test gate $1', 30)"
+}
+open_gate() {
+	gatekeeper_does "RELEASE_LOCK('test gate $1')"
+}
+
+# await SQL VALUE: until the query gives VALUE; fails when it has not for half a minute.
+await() {
+	local got until=$((SECONDS + 30))
+	while [ "$SECONDS" -lt "$until" ]; do
+		got=$(sql "$1")
+		[ "$got" != "$2" ] || return 0
+		sleep 0.05
+	done
+	printf '#   never %s, but %s: %s\n' "$2" "$got" "$1"
+	return 1
+}
+
+# start NAME COMMAND…: in the background; its process id is in process[NAME].
+start() {
+	local name=$1
+	shift
+	"$@" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+	process[$name]=$!
+}
+
+# end NAME: waits for it, a minute at most; leaves status, out and err as run does.
+end() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		kill -0 "${process[$1]}" 2>/dev/null || break
+		sleep 0.1
+	done
+	if kill -KILL "${process[$1]}" 2>/dev/null; then
+		printf '#   %s did not end by itself\n' "$1"
+	fi
+	status=0
+	wait "${process[$1]}" 2>/dev/null || status=$?
+	# shellcheck disable=SC2034 # for the test that called
+	out=$(cat "$scratch/$1.out")
+	# shellcheck disable=SC2034
+	err=$(cat "$scratch/$1.err")
+}
+
+# end_hard NAME: kill -9.
+end_hard() {
+	kill -KILL "${process[$1]}"
+	wait "${process[$1]}" 2>/dev/null
+}
+
+end_all() {
+	local pid
+	[ -z "${gatekeeper_PID-}" ] || kill "$gatekeeper_PID"
+	for pid in "${process[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	wait
+}
+
+# await_holder TASK USER: until USER leads it; -: nobody.
+await_holder() {
+	await "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+	       SELECT COALESCE(MAX(holder), '-') FROM task_lock WHERE task_id = $1" "$2"
+}
+
+# await_leader TASK USER: until USER leads it and its query runs.
+await_leader() {
+	await_holder "$1" "$2" && await "SELECT $(queries "$1") > 0" 1
+}
+
+# queries TASK: an expression, how many of its queries the server runs.
+queries() {
+	printf "(SELECT COUNT(*) FROM performance_schema.threads
+	          WHERE processlist_info LIKE '%%test_candidates_%d%%'
+	            AND processlist_command IN ('Query', 'Execute')
+	            AND processlist_id <> CONNECTION_ID())" "$1"
+}
+
+# connections NAME: an expression, how many the program has.
+connections() {
+	printf "(SELECT COUNT(*) FROM performance_schema.session_connect_attrs
+	          WHERE attr_name = '_pid' AND attr_value = '%d')" "${process[$1]}"
+}
+
+# last_request USER TASK: the number of the user's newest request.
+last_request() {
+	sql "SELECT COALESCE(MAX(r.request_id), 0)
+	       FROM work_requested AS r JOIN app_user AS u ON u.user_id = r.user_id
+	      WHERE u.name = '$1' AND r.task_id = $2"
+}
+
+# await_request USER TASK [ABOVE]: until the user has one pending, with a number over ABOVE.
+await_request() {
+	await "SELECT COUNT(*) FROM work_requested AS r JOIN app_user AS u ON u.user_id = r.user_id
+	        WHERE u.name = '$1' AND r.task_id = $2 AND r.outcome = 'pending'
+	          AND r.request_id > ${3-0}" 1
+}
+
+# request_is REQUEST: "outcome asked assigned", and how many loans the log has for it.
+request_is() {
+	sql "SELECT CONCAT_WS(' ', outcome, asked, assigned,
+	       (SELECT COUNT(*) FROM work_log AS l WHERE l.request_id = r.request_id))
+	       FROM work_requested AS r WHERE request_id = $1"
+}
