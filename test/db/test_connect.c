@@ -94,6 +94,24 @@ other_servers_are_refused(void **state)
 	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_OK);
 }
 
+/* guard: what has become of the session's settings is asked. */
+static void
+a_session_that_does_not_hold_is_refused(void **state)
+{
+	struct proxy *proxy = proxy_new();
+	char error[1024];
+
+	(void)state;
+	proxy_replace(proxy, " wait_timeout = 10", " wait_timeout = 99");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "wait_timeout is 99"));
+	proxy_replace(proxy, "'READ-COMMITTED'", "'SERIALIZABLE'  ");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "transaction_isolation is SERIALIZABLE"));
+	proxy_replace(proxy, "x", "x");
+	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_OK);
+}
+
 static void
 an_error_never_has_the_password(void **state)
 {
@@ -267,6 +285,7 @@ main(int argc, char **argv)
 		DB_TEST(an_older_schema_is_refused),
 		DB_TEST(a_database_without_the_schema_is_refused),
 		DB_TEST(other_servers_are_refused),
+		DB_TEST(a_session_that_does_not_hold_is_refused),
 		DB_TEST(an_error_never_has_the_password),
 		DB_TEST(a_full_server_is_asked_again),
 		DB_TEST(a_query_says_what_it_expects),

@@ -330,6 +330,131 @@ a_task_that_was_disabled_meanwhile_is_refused(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 0);
 }
 
+/* guard: a session forgotten in a transaction holds the row that followers wait on, shared or not.
+ * The leader says that it hasn't got the row, so they neither spin nor sleep there for long. */
+static void
+a_forgotten_lock_on_the_wake_row(void **state)
+{
+	static const char *const modes[] = { "SHARE", "UPDATE" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct db *forgotten = connect_as(OWNER_GROUP);
+		struct worker *leader, *waits;
+		uint64_t freed;
+
+		add_loans(TASK, 3);
+		assert_int_equal(db_begin(forgotten), DB_OK);
+		(void)u64_on(forgotten, "SELECT task_id FROM task_wake WHERE task_id = %d FOR %s",
+		    TASK, modes[i]);
+		leader = held_leader(0);
+		waits = worker_new(1, TASK, 1, 15000);
+		waits->proxy = proxy_new();
+		worker_start(waits);
+		until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+		db_sleep_ms(3000);
+		print_message("# FOR %s: %zu statements in 3 s\n", modes[i],
+		    proxy_total(waits->proxy));
+		assert_true(proxy_total(waits->proxy) < 80);
+		assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 0);
+		proxy_release(leader->proxy);
+		worker_join(leader);
+		freed = db_clock_ms();
+		worker_join(waits);
+		assert_true(db_clock_ms() - freed < 3000);
+		assert_int_equal(waits->answer.epoch, leader->answer.epoch);
+		start_again();
+	}
+}
+
+/* guard: a wait that runs out while somebody still leads costs little, however long it takes. */
+static void
+a_long_wait_costs_little(void **state)
+{
+	struct worker *waits;
+	size_t before;
+
+	(void)state;
+	(void)lead_by_hand(TASK, true, true);
+	set_task(TASK, "request_ttl = 3");
+	waits = follower(1, 15000);
+	until_waiting(waits);
+	before = proxy_total(waits->proxy);
+	db_sleep_ms(4500);
+	/* Four slices of a second: a look at the own row, one at the leader, the wait. */
+	print_message("# %zu statements in 4 waits\n", proxy_total(waits->proxy) - before);
+	assert_true(proxy_total(waits->proxy) - before <= 4 * 5 + 5);
+	assert_int_equal(proxy_count(waits->proxy, "START TRANSACTION"), 1);
+	waits->give_up = true;
+	worker_join(waits);
+}
+
+/* guard: an answer that never comes ends the wait, on the lock connection of a leader, too. The
+ * server is asked again, on a new connection. */
+static void
+a_server_that_is_silent(void **state)
+{
+	struct worker *waits = worker_new(1, TASK, 1, -1);
+	struct worker *leads = worker_new(0, OTHER_TASK, 1, -1);
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct db *gate = connect_as(OWNER_GROUP);
+
+	(void)state;
+	add_loans(TASK, 3);
+	add_loans(OTHER_TASK, 3);
+	set_task(TASK, "request_ttl = 3");
+	waits->proxy = proxy_new();
+	worker_start(waits);
+	assert_int_equal(u64_on(gate, "SELECT GET_LOCK('lockq-test-gate', 0)"), 1);
+	set_view(OTHER_TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d"
+	    " AND GET_LOCK('lockq-test-gate', 60) = 1", OTHER_TASK);
+	leads->proxy = proxy_new();
+	worker_start(leads);
+	until_waiting(waits);
+	until_waiting(leads);
+	proxy_silence(waits->proxy);
+	proxy_silence(leads->proxy);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+	/* Its first query is an orphan now, which the second one ends. */
+	assert_int_equal(u64_on(gate, "SELECT RELEASE_LOCK('lockq-test-gate')"), 1);
+	worker_join(leads);
+	assert_int_equal(leads->rc, LOCKQ_OK);
+	assert_int_equal(leads->answer.epoch, 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id IN (%d, %d)", TASK,
+	    OTHER_TASK), 2);
+}
+
+/* guard: who joined has not given up when the maker of the request does. */
+static void
+who_joined_asks_anew(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *maker = follower(1, -1), *joiner;
+
+	(void)state;
+	add_loans(TASK, 3);
+	until_waiting(maker);
+	joiner = worker_new(1, TASK, 2, -1);
+	joiner->proxy = proxy_new();
+	worker_start(joiner);
+	until_waiting(joiner);
+	maker->give_up = true;
+	worker_join(maker);
+	assert_int_equal(maker->rc, LOCKQ_CANCELLED);
+	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	worker_join(joiner);
+	assert_int_equal(joiner->rc, LOCKQ_OK);
+	assert_false(joiner->answer.joined);
+	assert_int_equal(joiner->answer.n_loans, 2);
+	assert_int_not_equal(joiner->answer.request_id, maker->answer.request_id);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
+}
+
 /* Many wake at once, and one of them leads for all. */
 static void
 when_many_wake_one_leads(void **state)
@@ -413,6 +538,10 @@ main(int argc, char **argv)
 		DB_TEST(a_wait_has_no_time_limit_but_its_own),
 		DB_TEST(who_waits_does_not_expire),
 		DB_TEST(a_task_that_was_disabled_meanwhile_is_refused),
+		DB_TEST(a_forgotten_lock_on_the_wake_row),
+		DB_TEST(a_long_wait_costs_little),
+		DB_TEST(a_server_that_is_silent),
+		DB_TEST(who_joined_asks_anew),
 		DB_TEST(when_many_wake_one_leads),
 		DB_TEST(a_look_leads_nobody),
 	};

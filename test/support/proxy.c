@@ -34,6 +34,7 @@ struct link {
 	char prepared[TEXT_BYTES];
 	unsigned char *in;
 	size_t used, size;
+	bool silent;        /* nothing is read from either side */
 	bool held;          /* nothing more is read from this client */
 	unsigned int error; /* not 0: the client is told this once the server has rolled back */
 	bool swallow;       /* cut when the server answers */
@@ -59,7 +60,8 @@ struct proxy {
 	size_t n_log;
 	unsigned int n_links;
 	const char *version; /* what the server is said to be; NULL: what it is */
-	bool holding, release, drop, refuse, crowded, end;
+	const char *from, *to; /* what clients say is changed; NULL: nothing */
+	bool holding, release, drop, silence, refuse, crowded, end;
 };
 
 static struct proxy *proxies[PROXIES];
@@ -279,6 +281,17 @@ fail_statement(struct link *link, unsigned int error)
 	return send_all(link->server, rollback, sizeof(rollback) - 1);
 }
 
+static void
+change(unsigned char *packet, size_t size, const char *from, const char *to)
+{
+	size_t length = strlen(from);
+
+	for (size_t i = 0; i + length <= size; i++) {
+		if (memcmp(packet + i, from, length) == 0)
+			memcpy(packet + i, to, length);
+	}
+}
+
 /* Passes on the complete packets that have come, up to one that is held. */
 static void
 pass_packets(struct proxy *p, struct link *link)
@@ -290,6 +303,8 @@ pass_packets(struct proxy *p, struct link *link)
 		struct rule rule = { .action = AFTER };
 		bool ruled = false;
 
+		if (p->from != NULL)
+			change(link->in, size, p->from, p->to);
 		if (statement != NULL) {
 			log_statement(p, link, statement);
 			ruled = rule_for(p, statement, &rule);
@@ -423,6 +438,9 @@ obey(struct proxy *p)
 				release_link(p, &p->links[i]);
 		}
 	}
+	for (size_t i = 0; p->silence && i < LINKS; i++)
+		p->links[i].silent = p->links[i].server >= 0;
+	p->silence = false;
 	if (p->drop) {
 		close_links(p);
 		p->drop = p->holding = false;
@@ -439,8 +457,9 @@ fill_pollfds(const struct proxy *p, struct pollfd *fds)
 	for (size_t i = 0; i < LINKS; i++) {
 		const struct link *link = &p->links[i];
 
-		fds[2 + 2 * i] = (struct pollfd){ link->held ? -1 : link->client, POLLIN, 0 };
-		fds[3 + 2 * i] = (struct pollfd){ link->server, POLLIN, 0 };
+		fds[2 + 2 * i] = (struct pollfd){ link->held || link->silent ? -1 :
+			link->client, POLLIN, 0 };
+		fds[3 + 2 * i] = (struct pollfd){ link->silent ? -1 : link->server, POLLIN, 0 };
 	}
 }
 
@@ -603,6 +622,15 @@ proxy_release(struct proxy *p)
 }
 
 void
+proxy_silence(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->silence = true;
+	pthread_mutex_unlock(&p->mutex);
+	nudge(p);
+}
+
+void
 proxy_drop(struct proxy *p)
 {
 	pthread_mutex_lock(&p->mutex);
@@ -632,6 +660,16 @@ proxy_pretend(struct proxy *p, const char *version)
 {
 	pthread_mutex_lock(&p->mutex);
 	p->version = version;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_replace(struct proxy *p, const char *from, const char *to)
+{
+	assert_int_equal(strlen(from), strlen(to));
+	pthread_mutex_lock(&p->mutex);
+	p->from = from;
+	p->to = to;
 	pthread_mutex_unlock(&p->mutex);
 }
 

@@ -132,6 +132,8 @@ void proxy_hold_and_cut(struct proxy *proxy, const char *text, unsigned int nth)
  * @times with it. Where the real error rolls the transaction back, it is rolled back. */
 void proxy_fail(struct proxy *proxy, const char *text, unsigned int nth, unsigned int times,
     unsigned int error);
+/* Nothing gets through on what is open now, in either direction, and nobody is told: a cut cable. */
+void proxy_silence(struct proxy *proxy);
 /* Cuts what is open now. */
 void proxy_drop(struct proxy *proxy);
 /* From here on no new connection gets through. */
@@ -140,6 +142,8 @@ void proxy_refuse(struct proxy *proxy);
 void proxy_crowd(struct proxy *proxy, bool crowded);
 /* The server is said to be of this version. */
 void proxy_pretend(struct proxy *proxy, const char *version);
+/* In each packet of a client: @to stands where @from was; both are of one length. */
+void proxy_replace(struct proxy *proxy, const char *from, const char *to);
 /* Statements since the proxy was made: all, or those with @text; pings are not statements. */
 size_t proxy_total(struct proxy *proxy);
 size_t proxy_count(struct proxy *proxy, const char *text);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4 without a query: what the last query left is given out, as long as it is good. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "support.h"
+
+static uint64_t
+runs(const char *how)
+{
+	return u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d AND how = '%s'", TASK, how);
+}
+
+static uint64_t
+kept(void)
+{
+	return u64("SELECT COUNT(*) FROM task_candidate WHERE task_id = %d", TASK);
+}
+
+/* A leader whose query found @loans, of which it got the first. */
+static void
+fill(unsigned int loans)
+{
+	struct worker *w;
+
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, loans);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.loans[0].loan_id, 1);
+	assert_int_equal(runs("query"), 1);
+	assert_int_equal(kept(), loans - 1);
+}
+
+static void
+assert_got(unsigned int user_no, const uint64_t *loans, uint32_t n)
+{
+	struct worker *w = ask_now(user_no, TASK, n);
+
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(w->answer.loans[i].loan_id, loans[i]);
+}
+#define ASSERT_GOT(user_no, ...) assert_got(user_no, (const uint64_t[]){ __VA_ARGS__ }, \
+	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void
+what_is_left_is_given(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(10);
+	w = ask_now(1, TASK, 3);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 3);
+	assert_int_equal(w->answer.loans[0].loan_id, 2);
+	assert_int_equal(w->answer.loans[2].loan_id, 4);
+	assert_true(w->answer.led);
+	assert_true(w->answer.query_ms < 0);
+	assert_int_equal(runs("query"), 1);
+	assert_int_equal(runs("cache"), 1);
+	assert_int_equal(u64("SELECT query_ms IS NULL AND candidates = 9 AND dropped = 0 AND"
+	    " as_of = (SELECT MIN(as_of) FROM leader_run WHERE task_id = %d)"
+	    " FROM leader_run WHERE task_id = %d AND how = 'cache'", TASK, TASK), 1);
+	assert_int_equal(kept(), 6);
+	ASSERT_GOT(2, 5, 6);
+	assert_int_equal(runs("query"), 1);
+}
+
+/* 0 is the default: every leader queries. */
+static void
+by_default_nothing_is_kept(void **state)
+{
+	(void)state;
+	add_loans(TASK, 5);
+	ASSERT_GOT(0, 1);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(runs("query"), 2);
+	assert_int_equal(kept(), 0);
+}
+
+/* guard: what was kept is used for cache_ttl seconds. */
+static void
+it_runs_out(void **state)
+{
+	(void)state;
+	fill(5);
+	sql("UPDATE task_candidate SET kept_at = NOW(6) - INTERVAL 61 SECOND WHERE task_id = %d",
+	    TASK);
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(1, 50);
+	assert_int_equal(runs("query"), 2);
+}
+
+/* guard: … and only with cache_ttl, whatever is there. */
+static void
+it_is_switched_off(void **state)
+{
+	(void)state;
+	fill(5);
+	set_task(TASK, "cache_ttl = 0");
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(1, 50);
+	assert_int_equal(runs("cache"), 0);
+}
+
+/* guard: what has changed in `work` since the query is not given, and does not count. */
+static void
+what_changed_is_left_out(void **state)
+{
+	(void)state;
+	fill(6);
+	add_work(TASK, 2, 3, "completed", 1);
+	add_work(TASK, 3, 3, "never", 1);
+	ASSERT_GOT(1, 4, 5);
+	add_work(TASK, 6, 3, "never", 1);
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(2, 50);
+	assert_int_equal(runs("query"), 2);
+	assert_int_equal(runs("cache"), 1);
+	assert_int_equal(u64("SELECT dropped FROM leader_run WHERE task_id = %d AND how = 'cache'",
+	    TASK), 2);
+}
+
+/* guard: where the view says at once that a loan is gone from it, it is not given. */
+static void
+what_the_view_has_no_longer_is_left_out(void **state)
+{
+	(void)state;
+	fill(6);
+	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id IN (2, 4)", TASK);
+	ASSERT_GOT(1, 3, 5);
+	assert_int_equal(runs("cache"), 1);
+}
+
+/* guard: a view that takes its time is not asked: that would be the heavy query again. */
+static void
+a_heavy_view_is_not_asked(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(6);
+	make_heavy(TASK, 4000);
+	w = ask_now(1, TASK, 2);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(runs("cache"), 1);
+	assert_true(w->ms < 3000);
+}
+
+/* guard: where it is not enough for all who ask, the query runs. */
+static void
+too_little_is_not_used(void **state)
+{
+	(void)state;
+	fill(3);
+	(void)add_request(TASK, 2, 2);
+	add_loan(TASK, 50, 0);
+	add_loan(TASK, 51, 0);
+	ASSERT_GOT(1, 2);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_int_equal(runs("cache"), 0);
+	assert_int_equal(runs("query"), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u"
+	    " AND loan_id IN (50, 51)", TASK, user_id(2)), 2);
+}
+
+/* "No work" is never said from it. */
+static void
+it_never_says_no_work(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(2);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(runs("cache"), 1);
+	assert_int_equal(kept(), 0);
+	w = ask_now(2, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_int_equal(runs("query"), 2);
+}
+
+/* guard: what one view found is nothing that another one has found. */
+static void
+another_view_begins_anew(void **state)
+{
+	(void)state;
+	fill(5);
+	make_task(OTHER_TASK + 1);
+	add_loan(OTHER_TASK + 1, 77, 1);
+	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
+	assert_int_equal(kept(), 0);
+	ASSERT_GOT(1, 77);
+}
+
+/* guard: after a list that left requests pending, the query is run whatever is kept. */
+static void
+after_a_list_that_left_some_the_query_runs(void **state)
+{
+	(void)state;
+	fill(5);
+	sql("UPDATE leader_run SET left_pending = 1 WHERE task_id = %d", TASK);
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(1, 50);
+	assert_int_equal(runs("query"), 2);
+}
+
+/* It is written in the transaction that gives out: all of it or nothing. */
+static void
+a_retry_keeps_what_it_gave_out_of_it(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 2, 0);
+
+	(void)state;
+	fill(6);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "=COMMIT", 1, 1, 3101);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.retries, 1);
+	assert_int_equal(kept(), 3);
+	assert_int_equal(u64("SELECT COUNT(*) FROM task_candidate AS c JOIN work AS w"
+	    " ON w.task_id = c.task_id AND w.loan_id = c.loan_id WHERE c.task_id = %d", TASK), 0);
+}
+
+/* Many at once, mostly from what was kept: no loan twice, and few queries. */
+static void
+a_race_for_what_is_left(void **state)
+{
+	struct worker *w[USERS];
+
+	(void)state;
+	fill(200);
+	for (int round = 0; round < 5; round++) {
+		for (unsigned int i = 0; i < USERS; i++) {
+			w[i] = worker_new(i, TASK, 3, 20000);
+			worker_start(w[i]);
+		}
+		for (unsigned int i = 0; i < USERS; i++) {
+			worker_join(w[i]);
+			assert_int_equal(w[i]->rc, LOCKQ_OK);
+			assert_int_equal(w[i]->answer.n_loans, 3);
+		}
+		workers_end();
+	}
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND version = 1", TASK),
+	    1 + 5 * 3 * USERS);
+	assert_int_equal(runs("query"), 1);
+	assert_true(runs("cache") >= 5);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(what_is_left_is_given),
+		DB_TEST(by_default_nothing_is_kept),
+		DB_TEST(it_runs_out),
+		DB_TEST(it_is_switched_off),
+		DB_TEST(what_changed_is_left_out),
+		DB_TEST(what_the_view_has_no_longer_is_left_out),
+		DB_TEST(a_heavy_view_is_not_asked),
+		DB_TEST(too_little_is_not_used),
+		DB_TEST(it_never_says_no_work),
+		DB_TEST(another_view_begins_anew),
+		DB_TEST(after_a_list_that_left_some_the_query_runs),
+		DB_TEST(a_retry_keeps_what_it_gave_out_of_it),
+		DB_TEST(a_race_for_what_is_left),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("cache", tests, suite_setup, suite_teardown);
+}
