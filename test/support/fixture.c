@@ -65,13 +65,19 @@ make_task_with_same_view(uint32_t task)
 void
 start_again(void)
 {
+	static const char *const written[] = {
+		"work_log", "leader_run", "work", "work_requested", "test_candidate"
+	};
+
 	end_connections();
 	proxies_relent();
 	workers_end();
 	proxies_end();
-	clear_fixture();
-	make_task(TASK);
-	make_task(OTHER_TASK);
+	assert_int_equal(db_begin(owner()), DB_OK);
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++)
+		sql("DELETE FROM %s WHERE task_id IN (%d, %d)", written[i], TASK, OTHER_TASK);
+	sql("UPDATE task_lock SET epoch = 0 WHERE task_id IN (%d, %d)", TASK, OTHER_TASK);
+	assert_int_equal(db_commit(owner()), DB_OK);
 }
 
 void

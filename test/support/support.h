@@ -66,7 +66,7 @@ uint32_t user_id(unsigned int n);
 void make_task(uint32_t task);
 /* A task with the view of TASK, so with its loans. */
 void make_task_with_same_view(uint32_t task);
-/* Everything as in a new test. */
+/* As in a new test, but for what was done to tasks and views: quicker than a new one. */
 void start_again(void);
 __attribute__((format(printf, 2, 3))) void set_task(uint32_t task, const char *format, ...);
 /* Loans 1 to @n of the task, in this order. */
