@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,7 +238,10 @@ worker_fork(struct worker *worker)
 		worker->report_fd = ends[0];
 		return pid;
 	}
-	/* Nothing of the parent's is used: a handle of its own, no cmocka, no atexit. */
+	/* Nothing of the parent's is used: a handle of its own, no cmocka, no atexit. A test that
+	 * fails leaves nobody behind, stopped or not. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		_exit(97);
 	close_all_but(ends[1]);
 	if (lockq_new(&copy.q) != LOCKQ_OK)
 		_exit(99);
