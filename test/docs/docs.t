@@ -170,24 +170,51 @@ check_lint() {
 	done
 }
 
-# What the shell offers after "program --", and that it offers no options where an option wants a
-# value.
+# offers TREE SHELL PROGRAM [OPTION…]: what the shell offers after "PROGRAM --"; with options, what
+# it offers after "PROGRAM OPTION --", each line with the option before it.
+offers() {
+	local completions=$1/completions shell=$2 program=$3
+	shift 3
+	case $shell in
+	bash)
+		# shellcheck disable=SC2016 # that shell's variables, not ours
+		bash -c '. "$1"; program=$2; shift 2
+			for option in "${@:-}"; do
+				COMP_WORDS=("$program" ${option:+"$option"} --) COMPREPLY=()
+				COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+				eval "$(complete -p "$program" |
+					sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
+				printf "%s\n" "${COMPREPLY[@]/#/${option:+$option }}"
+			done' - "$completions/$program.bash" "$program" "$@" ;;
+	zsh)
+		timeout 60 zsh -f "$top/test/docs/offers.zsh" "$completions/_lockq" "$program" \
+			"$@" ;;
+	fish)
+		# Whatever comes before, it offers options after a dash: the values are looked at.
+		[ $# -eq 0 ] || set -- V --ssl-mode
+		# shellcheck disable=SC2016
+		timeout 60 fish --no-config -c 'source $argv[1]
+			complete -C "$argv[2] $argv[4] $argv[3]" | while read -l -d \t word text
+				echo $word
+			end' "$completions/$program.fish" "$program" "${1---}" "${2-}" ;;
+	esac
+}
+
+# Each option is offered; none where another one wants a value.
 check_completion() {
-	local program=$2
+	local shell=$2 program=$3
+	local -a with_value
 	help_options "$program" | grep '^--' >"$scratch/is"
-	# shellcheck disable=SC2016 # that shell's variables, not ours
-	bash -c '. "$1"; COMP_WORDS=("$2" --); COMP_CWORD=1
-		eval "$(complete -p "$2" | sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
-		printf "%s\n" "${COMPREPLY[@]}"' - \
-		"$1/completions/$program.bash" "$program" >"$scratch/documented"
+	offers "$1" "$shell" "$program" >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
-	"$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' >"$scratch/with-value"
-	# shellcheck disable=SC2016
-	bash -c '. "$1"; while read -r option; do
-			COMP_WORDS=("$2" "$option" --); COMP_CWORD=2; COMPREPLY=()
-			eval "$(complete -p "$2" | sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
-			[ ${#COMPREPLY[@]} -lt 5 ] || echo "$option wants a value, not an option"
-		done' - "$1/completions/$program.bash" "$program" <"$scratch/with-value"
+	mapfile -t with_value < <("$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
+		sort -u)
+	offers "$1" "$shell" "$program" "${with_value[@]}" >"$scratch/values"
+	if [ "$shell" = fish ]; then
+		[ "$(sort "$scratch/values" | tr '\n' ' ')" = 'VERIFY_CA VERIFY_IDENTITY ' ] ||
+			echo '--ssl-mode: its values are not offered'
+	fi
+	sed -n 's/ --[a-z].*/ wants a value, not an option/p' "$scratch/values" | sort -u
 }
 
 # JSON keys that the sources set are in the page, and the other way round.
@@ -236,7 +263,14 @@ for program in $programs; do
 	none "$program(1) has the options that --help has" check_options "$top" "$program"
 	none "$program(1) has all exit statuses" check_statuses "$top" "$program"
 	none "$program(1) has the keys of its JSON" check_json "$top" "$program"
-	none "the shell completes the options of $program" check_completion "$top" "$program"
+	for shell in bash zsh fish; do
+		if command -v "$shell" >/dev/null 2>&1; then
+			none "$shell completes the options of $program" \
+				check_completion "$top" "$shell" "$program"
+		else
+			skip "$shell completes the options of $program" "no $shell"
+		fi
+	done
 done
 none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
 none 'lockq(3) has every constant of lockq.h' check_constants "$top"
@@ -268,7 +302,17 @@ some schema/001-tables.sql 's/^  holder .*/&\n  humour INT NULL,/' check_columns
 some man/lockq-schema.5 '/^\.It Vt lockq_viewer/d' check_roles
 some man/lockq.7 's/Fn still_wanted/Fn still_wanting/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
-some completions/seedloans.bash 's/ --heavy |//' check_completion seedloans
+some completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
+if command -v zsh >/dev/null 2>&1; then
+	some completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork
+	some completions/_lockq 's/ rest=":.*/ rest=/' check_completion zsh getwork
+	some completions/_lockq '1s/ seedloans//' check_completion zsh seedloans
+fi
+if command -v fish >/dev/null 2>&1; then
+	some completions/getwork.fish 's/  -(?<letter>.), |//' check_completion fish getwork
+	some completions/disposition.fish 's/set -a spec -x -a.*/set -a spec -x/' \
+		check_completion fish disposition
+fi
 if command -v mandoc >/dev/null 2>&1; then
 	some man/getwork.1 '/^\.El/d' check_lint
 fi
