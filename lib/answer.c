@@ -7,10 +7,13 @@
 
 #include "internal.h"
 
+/* All of it at once: hundreds who have just been woken ask this. The loans are from the log: its order
+ * is the list's, and a loan disposed of since is there too. */
 static const struct db_query read_answer = {
 	"read_answer",
 	"SELECT r.request_id, r.uuid, u.name, r.task_id, t.name, r.asked, r.requested, r.assigned,"
-	"       r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of"
+	"       r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of,"
+	"       g.loan_id, g.token, g.lease_expires_at"
 	"  FROM work_requested AS r"
 	"  JOIN app_user AS u"
 	"    ON u.user_id = r.user_id"
@@ -18,17 +21,10 @@ static const struct db_query read_answer = {
 	"    ON t.task_id = r.task_id"
 	"  LEFT JOIN leader_run AS l"
 	"    ON l.task_id = r.task_id AND l.epoch = r.epoch"
-	" WHERE r.request_id = ?",
-	DB_ONE
-};
-
-/* From the log: its order is the list's, and a loan disposed of since is there too. */
-static const struct db_query read_loans = {
-	"read_loans",
-	"SELECT loan_id, token, lease_expires_at"
-	"  FROM work_log"
-	" WHERE request_id = ? AND event = 'assigned'"
-	" ORDER BY log_id",
+	"  LEFT JOIN work_log AS g"
+	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
+	" WHERE r.request_id = ?"
+	" ORDER BY g.log_id",
 	DB_MANY
 };
 
@@ -79,12 +75,12 @@ fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 	a->loans = calloc(rows->n_rows + 1, sizeof(*a->loans));
 	if (a->loans == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
+	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, 14); i++) {
 		struct lockq_loan *loan = &a->loans[a->n_loans++];
 
-		loan->loan_id = db_cell_u64(rows, i, 0);
-		loan->token = db_cell_u64(rows, i, 1);
-		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 2);
+		loan->loan_id = db_cell_u64(rows, i, 14);
+		loan->token = db_cell_u64(rows, i, 15);
+		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 16);
 	}
 	return DB_OK;
 }
@@ -95,15 +91,20 @@ answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &read_answer, DB_ARGS(db_u64(request_id)), &rows);
 
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = db_refuse(db, "request %llu is gone", (unsigned long long)request_id);
 	if (rc == DB_OK)
 		rc = fill(answer, &rows);
-	db_rows_clear(&rows);
-	if (rc == DB_OK && answer->assigned > 0)
-		rc = db_run(db, &read_loans, DB_ARGS(db_u64(request_id)), &rows);
-	if (rc == DB_OK && answer->assigned > 0)
+	if (rc == DB_OK)
 		rc = fill_loans(answer, &rows);
 	db_rows_clear(&rows);
 	return rc;
+}
+
+int
+answer_prepare(struct db *db)
+{
+	return db_prepare(db, &read_answer);
 }
 
 int

@@ -28,10 +28,19 @@ typedef bool db_flag;
 enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
+	SERVER_LOCK_NOWAIT = 3572,
+	SERVER_TOO_MANY_PREPARED = 1461,
 	SERVER_IDLE_DISCONNECT = 4031
 };
 
-enum { OLDEST_SERVER = 80019, TICK_MS = 250, CELL_MIN = 64 };
+enum { OLDEST_SERVER = 80019, TICK_MS = 250, CELL_MIN = 64, KEPT_STATEMENTS = 8 };
+
+/* A statement that stays prepared: hundreds who wake at once spend most of their time preparing. */
+struct kept_statement {
+	char *sql;
+	MYSQL_STMT *statement;
+	uint64_t used;        /* counts up: the least recently used one makes room */
+};
 
 struct db {
 	MYSQL *mysql;
@@ -51,6 +60,8 @@ struct db {
 	char execute[128];
 	char database[65 * 4];
 	char server_uuid[37];
+	struct kept_statement kept[KEPT_STATEMENTS];
+	uint64_t n_run;
 	char error[1024];
 };
 
@@ -152,6 +163,8 @@ classify(unsigned int number)
 		return DB_ERETRY;
 	case ER_LOCK_WAIT_TIMEOUT:
 		return DB_ELOCKWAIT;
+	case SERVER_LOCK_NOWAIT:
+		return DB_EHELD;
 	case ER_DUP_ENTRY:
 		return DB_EDUPLICATE;
 	case CR_SERVER_GONE_ERROR:
@@ -165,6 +178,7 @@ classify(unsigned int number)
 	case ER_CON_COUNT_ERROR:
 	case ER_TOO_MANY_USER_CONNECTIONS:
 	case ER_USER_LIMIT_REACHED:
+	case SERVER_TOO_MANY_PREPARED:
 		return DB_ECROWDED;
 	case SERVER_QUERY_TIMEOUT:
 		return DB_ETIME;
@@ -456,13 +470,25 @@ db_connect(struct db **out, const struct lockq_connection *where)
 	return rc;
 }
 
+static void
+forget(struct kept_statement *kept)
+{
+	if (kept->statement != NULL)
+		mysql_stmt_close(kept->statement);
+	free(kept->sql);
+	*kept = (struct kept_statement){ .sql = NULL };
+}
+
 void
 db_close(struct db *db)
 {
 	if (db == NULL)
 		return;
+	/* In this order the server is told once, not for each statement. */
 	if (db->mysql != NULL)
 		mysql_close(db->mysql);
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+		forget(&db->kept[i]);
 	free(db->prepared);
 	free(db);
 }
@@ -737,14 +763,9 @@ static int
 execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
     const struct db_arg *args, size_t n_args, struct db_rows *rows)
 {
-	static const db_flag update_max_length = 1;
 	MYSQL_RES *meta;
-	int rc;
+	int rc = bind_args(db, query->name, statement, args, n_args);
 
-	mysql_stmt_attr_set(statement, STMT_ATTR_UPDATE_MAX_LENGTH, &update_max_length);
-	if (mysql_stmt_prepare(statement, query->sql, strlen(query->sql)) != 0)
-		return fail_statement(db, query->name, statement);
-	rc = bind_args(db, query->name, statement, args, n_args);
 	if (rc != DB_OK)
 		return rc;
 	if (mysql_stmt_execute(statement) != 0)
@@ -759,30 +780,84 @@ execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 		if (rc == DB_OK)
 			rc = check_shape(db, query, rows);
 	}
-	if (meta != NULL)
+	if (meta != NULL) {
 		mysql_free_result(meta);
+		mysql_stmt_free_result(statement);
+	}
 	return rc;
+}
+
+static int
+prepare(struct db *db, const struct db_query *query, MYSQL_STMT **statement)
+{
+	static const db_flag update_max_length = 1;
+
+	*statement = mysql_stmt_init(db->mysql);
+	if (*statement == NULL)
+		return fail_memory(db);
+	mysql_stmt_attr_set(*statement, STMT_ATTR_UPDATE_MAX_LENGTH, &update_max_length);
+	if (mysql_stmt_prepare(*statement, query->sql, strlen(query->sql)) == 0)
+		return DB_OK;
+	return fail_statement(db, query->name, *statement);
+}
+
+/* The statement as it was kept, or prepared anew in the place of the one not used for longest. */
+static int
+keep(struct db *db, const struct db_query *query, struct kept_statement **found)
+{
+	struct kept_statement *oldest = &db->kept[0];
+	int rc;
+
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++) {
+		if (db->kept[i].sql != NULL && strcmp(db->kept[i].sql, query->sql) == 0) {
+			*found = &db->kept[i];
+			(*found)->used = ++db->n_run;
+			return DB_OK;
+		}
+		if (db->kept[i].used < oldest->used)
+			oldest = &db->kept[i];
+	}
+	forget(oldest);
+	rc = prepare(db, query, &oldest->statement);
+	if (rc == DB_OK) {
+		oldest->sql = strdup(query->sql);
+		rc = oldest->sql != NULL ? DB_OK : fail_memory(db);
+	}
+	if (rc != DB_OK)
+		forget(oldest);
+	oldest->used = ++db->n_run;
+	*found = oldest;
+	return rc;
+}
+
+int
+db_prepare(struct db *db, const struct db_query *query)
+{
+	struct kept_statement *kept;
+	int rc = ready(db, query->name);
+
+	return rc == DB_OK ? keep(db, query, &kept) : rc;
 }
 
 int
 db_run(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     struct db_rows *rows)
 {
-	MYSQL_STMT *statement;
+	struct kept_statement *kept;
 	int rc;
 
 	if (rows != NULL)
 		db_rows_clear(rows);
 	rc = ready(db, query->name);
+	if (rc == DB_OK)
+		rc = keep(db, query, &kept);
 	if (rc != DB_OK)
 		return rc;
-	statement = mysql_stmt_init(db->mysql);
-	if (statement == NULL)
-		return fail_memory(db);
-	rc = execute(db, query, statement, args, n_args, rows);
+	rc = execute(db, query, kept->statement, args, n_args, rows);
 	if (rc != DB_OK && rows != NULL)
 		db_rows_clear(rows);
-	mysql_stmt_close(statement);
+	if (rc != DB_OK)
+		forget(kept);
 	return rc;
 }
 

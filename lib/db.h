@@ -23,7 +23,8 @@ enum db_rc {
 	DB_ESHAPE = -9,       /* a result of another shape than the query declares */
 	DB_ECANCELLED = -10,  /* the tick function gave up; the statement still runs */
 	DB_ENOMEM = -11,
-	DB_EINDOUBT = -12     /* lost during COMMIT: it may have happened or not */
+	DB_EINDOUBT = -12,    /* lost during COMMIT: it may have happened or not */
+	DB_EHELD = -13        /* 3572: NOWAIT met a lock; the transaction goes on */
 };
 
 /* What a statement answers. Anything else is DB_ESHAPE. */
@@ -45,11 +46,12 @@ enum {
 	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout, net_write_timeout: a stopped client loses its
 	                          * locks after this */
 	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt */
-	DB_READ_TIMEOUT_S = 30,  /* of the client, where it does not wait in slices */
-	DB_CONNECT_TIMEOUT_S = 10,
+	DB_READ_TIMEOUT_S = 20,  /* of the client, where it does not wait in slices */
+	DB_CONNECT_TIMEOUT_S = 5, /* a leader connects to where its query runs */
 	DB_GRACE_S = 10          /* an answer that is later than its limit by this never comes */
 };
 _Static_assert((int)DB_PING_EVERY_S < (int)DB_WAIT_TIMEOUT_S, "a leader that lives keeps its lock");
+_Static_assert((int)DB_CONNECT_TIMEOUT_S < (int)DB_WAIT_TIMEOUT_S, "and while it connects");
 _Static_assert((int)DB_LOCK_WAIT_S < (int)DB_WAIT_TIMEOUT_S, "statement < transaction");
 _Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < who resolves it");
 _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client");
@@ -126,6 +128,9 @@ bool db_lost(const struct db *db);
 /* Runs one statement and reads its whole answer. @rows may be NULL for DB_NO_ROWS. */
 LOCKQ_MUST_CHECK int db_run(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args, struct db_rows *rows);
+
+/* Prepares what a later db_run() will be in a hurry for. */
+LOCKQ_MUST_CHECK int db_prepare(struct db *db, const struct db_query *query);
 
 /* db_run() of a statement that must change exactly @expected rows; else DB_ERETRY. */
 LOCKQ_MUST_CHECK int db_change(struct db *db, const struct db_query *query,

@@ -330,9 +330,8 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 		if (rc == DB_OK)
 			rc = db_set_lock_wait(c->q->lock, CANCEL_WAIT_S);
 		if (rc == DB_OK)
-			rc = request_cancel(c->q->lock, &c->request);
-		if (rc == DB_OK && c->request.request_id == 0)
-			rc = request_find(c->q->lock, &c->request);
+			rc = request_cancel(c->q->lock, c->task.task_id, c->ask->count,
+			    &c->request);
 		if (!db_is_retryable(rc))
 			return rc;
 		if (db_clock_ms() >= end)

@@ -22,7 +22,6 @@ enum room_answer {
 	LOCK_NOT_NEEDED,     /* the own request was ended meanwhile */
 	LOCK_LED_SINCE,      /* the epoch is no longer ours */
 	LOCK_MISSED,         /* taken, by whom is not known yet */
-	LOCK_WAKE_STUCK,     /* task_wake could not be had */
 	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
 	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
 	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
@@ -142,9 +141,10 @@ LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *reques
 /* Says that its owner still waits, and will for the next @ahead_s seconds: REQUEST_PENDING, or 0
  * when it has ended. */
 LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
-LOCKQ_MUST_CHECK int request_cancel(struct db *db, const struct request *request);
-/* Sets @request->request_id by its UUID, 0 where there is none. */
-LOCKQ_MUST_CHECK int request_find(struct db *db, struct request *request);
+/* Whatever becomes of an INSERT that is still on its way: it ends as cancelled, unless a leader has
+ * ended it. Sets @request->request_id. */
+LOCKQ_MUST_CHECK int request_cancel(struct db *db, uint32_t task_id, uint32_t count,
+    struct request *request);
 LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *any);
 
 /* lock.c: steps 2 and 3 */
@@ -292,6 +292,8 @@ LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, cons
 /* answer.c */
 
 LOCKQ_MUST_CHECK int answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer);
+/* Beforehand, so that answer_read() is quick. */
+LOCKQ_MUST_CHECK int answer_prepare(struct db *db);
 /* The public code for how it stands, with a text where that is an error. */
 LOCKQ_MUST_CHECK int answer_rc(struct lockq *q, const struct lockq_answer *answer);
 

@@ -20,8 +20,10 @@ static const struct db_query raise_epoch = {
 	DB_NO_ROWS
 };
 
+/* NOWAIT: a request that waits for the row would put all who come after it in line behind it, and
+ * its time-out would have to be told from one that ends the transaction. */
 static const struct db_query lock_wake = {
-	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE", DB_MAYBE
+	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE NOWAIT", DB_MAYBE
 };
 
 /* Only then do followers wait on the row: without this leader's lock on it they would come back at
@@ -47,7 +49,7 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
-enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 4, WAKE_WAIT_S = 1 };
+enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 4, WAKE_MS = 1000, WAKE_NAP_MS = 2 };
 
 int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
@@ -71,20 +73,25 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	return rc;
 }
 
-/* Followers wait on this row. Who leads without it is still the only leader: they look less
- * promptly, that is all. */
+/* Followers wait on this row. Woken ones share it for a moment; a session that somebody forgot keeps
+ * it. Who leads without it is still the only leader: followers hear of its commit a little later,
+ * that is all. */
 static int
-take_wake(struct db *db, uint32_t task_id)
+take_wake(struct db *db, uint32_t task_id, bool *taken)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_set_lock_wait(db, WAKE_WAIT_S);
+	uint64_t end = db_clock_ms() + WAKE_MS;
+	int rc = DB_EHELD;
 
-	if (rc == DB_OK)
+	for (unsigned int nap = WAKE_NAP_MS; rc == DB_EHELD; nap += nap / 2) {
 		rc = db_run(db, &lock_wake, DB_ARGS(db_u64(task_id)), &rows);
-	if (rc == DB_ELOCKWAIT)
-		rc = LOCK_WAKE_STUCK;
+		if (rc != DB_EHELD || db_clock_ms() + nap > end)
+			break;
+		db_sleep_ms(nap);
+	}
 	db_rows_clear(&rows);
-	return rc;
+	*taken = rc == DB_OK;
+	return rc == DB_EHELD ? DB_OK : rc;
 }
 
 /* Our own request may have been served between our look and our lock. The look goes over the query
@@ -108,14 +115,15 @@ still_wanted(struct lockq *q, struct task *task, struct request *request, struct
 }
 
 static int
-lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch, bool with_wake)
+lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch)
 {
+	bool wakes = false;
 	int rc = db_run(q->lock, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
 	    db_u64(task_id)), NULL);
 
-	if (rc == DB_OK && with_wake)
-		rc = take_wake(q->lock, task_id);
-	if (rc == DB_OK && with_wake)
+	if (rc == DB_OK)
+		rc = take_wake(q->lock, task_id, &wakes);
+	if (rc == DB_OK && wakes)
 		rc = db_run(q->lock, &say_wakes, DB_ARGS(db_u64(task_id)), NULL);
 	/* A follower that waited had another one. */
 	return rc == DB_OK ? db_set_lock_wait(q->lock, DB_LOCK_WAIT_S) : rc;
@@ -124,7 +132,7 @@ lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch, b
 /* One attempt, from BEGIN on. Whatever is not 0 has been rolled back. */
 static int
 attempt(struct lockq *q, struct task *task, struct request *request, const char *user,
-    struct lead *lead, bool with_wake)
+    struct lead *lead)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t committed = 0;
@@ -143,7 +151,7 @@ attempt(struct lockq *q, struct task *task, struct request *request, const char 
 			rc = LOCK_LED_SINCE;
 	}
 	if (rc == DB_OK)
-		rc = lead_from(q, task->task_id, user, committed + 1, with_wake);
+		rc = lead_from(q, task->task_id, user, committed + 1);
 	if (rc == DB_OK)
 		lead->epoch = committed + 1;
 	else
@@ -160,15 +168,11 @@ take(struct lockq *q, struct task *task, struct request *request, const char *us
 {
 	/* Somebody who only forgot a session on the row is there again each time: no storm. */
 	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
-	bool with_wake = true, held = false;
+	bool held = false;
 	int rc = LOCK_MISSED;
 
 	for (unsigned int try = 0; try < tries; try++) {
-		rc = attempt(q, task, request, user, lead, with_wake);
-		if (rc == LOCK_WAKE_STUCK) {
-			with_wake = false;
-			continue;
-		}
+		rc = attempt(q, task, request, user, lead);
 		if (rc != LOCK_MISSED) {
 			lead->missed = 0;
 			return rc;

@@ -54,6 +54,7 @@ struct reading {
 	struct ticking ticking;
 	const char *fault;
 	bool no_memory;
+	bool begun;           /* the server has been told to run it */
 };
 
 static int
@@ -152,6 +153,7 @@ run(struct reading *reading, const char *sql)
 
 	if (rc == DB_OK)
 		rc = db_start(reading->db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)));
+	reading->begun = rc == DB_OK;
 	if (rc == DB_OK)
 		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
 	if (rc == DB_OK)
@@ -221,7 +223,9 @@ settle(struct reading *reading, int rc, char reason[REASON_BYTES])
 		return reading->ticking.ping_rc;
 	if (rc == DB_ECANCELLED && reading->fault == NULL && !reading->no_memory)
 		return end_query(reading) == DB_ELOST ? DB_ELOST : DB_ECANCELLED;
-	if (db_lost(lock) || db_ping(lock) != DB_OK)
+	/* Nobody's query has failed where none ran. */
+	if (db_lost(lock) || db_ping(lock) != DB_OK || (rc == DB_ELOST && !reading->begun &&
+	    reading->db != reading->q->elsewhere))
 		return DB_ELOST;
 	return explain(reading, rc, reason);
 }
@@ -240,6 +244,11 @@ tidy_up(struct reading *reading, bool ours, int rc)
 	}
 	if (ours && !db_lost(db))
 		tidied = unclaim(db, reading->task->task_id);
+	if (tidied == DB_ELOST && db != reading->q->lock) {
+		/* So the name is free, and the list is good. */
+		handle_close_query(reading->q, db);
+		return rc;
+	}
 	if (tidied == DB_OK && db == reading->q->lock && !db_lost(db))
 		tidied = db_set_time_limit(db, 0);
 	return rc == DB_OK || tidied != DB_OK ? tidied : rc;

@@ -56,6 +56,15 @@ static const struct db_query cancel_pending = {
 	DB_NO_ROWS
 };
 
+/* In the place of a request that may still be on its way: its UUID is taken then. */
+static const struct db_query insert_cancelled = {
+	"insert_cancelled",
+	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome,"
+	"                            served_at)"
+	" VALUES (?, ?, CURRENT_USER(), ?, ?, ?, 'cancelled', NOW(6))",
+	DB_NO_ROWS
+};
+
 static const struct db_query any_pending = {
 	"any_pending",
 	"SELECT EXISTS (SELECT 1 FROM work_requested WHERE task_id = ? AND pending = 1)",
@@ -73,7 +82,8 @@ request_make_uuid(char uuid[UUID_BYTES])
 	uuid_unparse_lower(binary, uuid);
 }
 
-int
+/* Sets @request->request_id by its UUID, 0 where there is none. */
+static int
 request_find(struct db *db, struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
@@ -184,9 +194,23 @@ request_seen(struct db *db, const struct request *request, uint32_t ahead_s)
 }
 
 int
-request_cancel(struct db *db, const struct request *request)
+request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *request)
 {
-	return db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
+	int rc = DB_EDUPLICATE;
+
+	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
+		rc = db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
+		if (rc == DB_OK && request->request_id == 0)
+			rc = request_find(db, request);
+		if (rc != DB_OK || request->request_id != 0)
+			return rc;
+		rc = db_run(db, &insert_cancelled, DB_ARGS(db_text(request->uuid),
+		    db_u64(request->user_id), db_u64(task_id), db_u64(count), db_u64(count)),
+		    NULL);
+		if (rc == DB_OK)
+			request->request_id = db_insert_id(db);
+	}
+	return rc;
 }
 
 int

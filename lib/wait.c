@@ -95,8 +95,10 @@ static int
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
     struct waiting *waiting)
 {
-	int rc = db_set_lock_wait(db, seconds);
+	int rc = answer_prepare(db);
 
+	if (rc == DB_OK)
+		rc = db_set_lock_wait(db, seconds);
 	if (rc == DB_OK)
 		rc = db_start(db, &wait_for_commit, DB_ARGS(db_u64(task_id)));
 	if (rc == DB_OK)

@@ -174,7 +174,7 @@ static void
 a_served_one_is_not_cancelled(void **state)
 {
 	struct worker *w;
-	struct request request = { .request_id = 0 };
+	struct request request = { .user_id = user_id(0) };
 
 	(void)state;
 	add_loans(TASK, 3);
@@ -182,7 +182,7 @@ a_served_one_is_not_cancelled(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	request.request_id = w->answer.request_id;
 	memcpy(request.uuid, w->answer.uuid, sizeof(request.uuid));
-	assert_int_equal(request_cancel(w->q->lock, &request), DB_OK);
+	assert_int_equal(request_cancel(w->q->lock, TASK, 1, &request), DB_OK);
 	assert_string_equal(outcome_of(TASK, 0), "served");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Between a client and the server: passes bytes on, and sees the client's statements. A command
- * packet has sequence number 0; a prepared statement's text is known from its COM_STMT_PREPARE,
- * which the library always sends just before the execution. No TLS on a socket of this machine. */
+ * packet has sequence number 0; a prepared statement's text is known from its COM_STMT_PREPARE, and
+ * its id from the answer. No TLS on a socket of this machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,8 @@
 #include "support.h"
 
 enum { PROXIES = 80, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 1024, HEADER = 4,
-	PATIENCE_MS = 20000, COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17 };
+	PATIENCE_MS = 20000, COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17,
+	COM_CLOSE = 0x19, PREPARED = 16 /* more than the library keeps */ };
 
 enum action { HOLD, BEFORE, AFTER, HOLD_CUT, FAIL };
 
@@ -28,10 +29,17 @@ struct rule {
 	unsigned int error; /* FAIL */
 };
 
+/* A statement that the server has prepared; its id is in the answer to COM_STMT_PREPARE. */
+struct prepared {
+	unsigned char id[4];
+	char text[TEXT_BYTES];
+};
+
 struct link {
 	int client, server; /* -1: closed */
 	unsigned int number;
-	char prepared[TEXT_BYTES];
+	struct prepared prepared[PREPARED]; /* text "": a free place */
+	struct prepared *preparing;         /* the next answer has the id of this one */
 	unsigned char *in;
 	size_t used, size;
 	bool silent;        /* nothing is read from either side */
@@ -185,6 +193,22 @@ is_about(const char *statement, const char *text)
 	return text[0] == '=' ? strcmp(statement, text + 1) == 0 : strstr(statement, text) != NULL;
 }
 
+/* The statement whose id is in the packet; for NULL a free place. */
+static struct prepared *
+prepared(struct link *link, const unsigned char *packet)
+{
+	for (size_t i = 0; i < PREPARED; i++) {
+		struct prepared *p = &link->prepared[i];
+
+		if (packet == NULL ? p->text[0] == '\0' : p->text[0] != '\0' &&
+		    memcmp(p->id, packet + HEADER + 1, sizeof(p->id)) == 0)
+			return p;
+	}
+	errno = ENOENT;
+	give_up("statement");
+	return NULL;
+}
+
 /* The statement that a packet starts, or NULL. */
 static const char *
 statement_of(struct link *link, const unsigned char *packet, char text[TEXT_BYTES])
@@ -196,13 +220,28 @@ statement_of(struct link *link, const unsigned char *packet, char text[TEXT_BYTE
 		packet_text(packet, text);
 		return text;
 	case COM_PREPARE:
-		packet_text(packet, link->prepared);
+		link->preparing = prepared(link, NULL);
+		packet_text(packet, link->preparing->text);
+		return NULL;
+	case COM_CLOSE:
+		prepared(link, packet)->text[0] = '\0';
 		return NULL;
 	case COM_EXECUTE:
-		return link->prepared;
+		return prepared(link, packet)->text;
 	default:
 		return NULL;
 	}
+}
+
+/* The answer to COM_STMT_PREPARE: 0 and the id, or an error. */
+static void
+note_prepared(struct link *link, const char *bytes, size_t size)
+{
+	if (size >= HEADER + 5 && bytes[HEADER] == 0)
+		memcpy(link->preparing->id, bytes + HEADER + 1, sizeof(link->preparing->id));
+	else
+		link->preparing->text[0] = '\0';
+	link->preparing = NULL;
 }
 
 static void
@@ -396,6 +435,8 @@ from_server(const struct proxy *p, struct link *link)
 	char bytes[65536];
 	ssize_t n = read(link->server, bytes, sizeof(bytes));
 
+	if (n > 0 && link->preparing != NULL)
+		note_prepared(link, bytes, (size_t)n);
 	if (n > HEADER && p->version != NULL && !link->greeted) {
 		link->greeted = true;
 		if (!send_greeting(link, bytes, (size_t)n, p->version))
