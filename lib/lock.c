@@ -49,7 +49,7 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
-enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 4, WAKE_MS = 1000, WAKE_NAP_MS = 2 };
+enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 8, WAKE_MS = 1000, WAKE_NAP_MS = 2 };
 
 int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
@@ -182,7 +182,8 @@ take(struct lockq *q, struct task *task, struct request *request, const char *us
 			lead->missed = 0;
 			return rc == DB_OK ? LOCK_BUSY : rc;
 		}
-		db_sleep_ms(1 + try / 2 +
+		/* Hundreds may be here at once, while one of them connects to lead. */
+		db_sleep_ms(1 + try +
 		    (unsigned int)(db_connection_id(q->lock) + try) % MOMENT_MS);
 		if (request != NULL) {
 			rc = request_status(q->lock, request);
