@@ -20,7 +20,7 @@
 
 #include "internal.h"
 
-enum { CROWD_MAX = 1000, SETTLE_MS = 500, POLL_US = 500, PATIENCE_MS = 60000 };
+enum { CROWD_MAX = 1000, SETTLE_MS = 1500, POLL_US = 500, PATIENCE_MS = 60000 };
 
 /* One of the crowd. */
 struct person {

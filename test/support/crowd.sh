@@ -91,11 +91,12 @@ statements() {
 		>"$scratch/$1"
 }
 
-# ran_since BEFORE AFTER: what they ran in between, $mean on average and $most the busiest.
+# ran_since BEFORE AFTER: what they ran in between, $mean on average and $most the busiest. Sessions
+# that ran nothing do not count: a leader's.
 ran_since() {
 	# shellcheck disable=SC2034 # for those who source this
 	read -r mean most < <(awk 'NR == FNR { was[$1] = $2; next }
-		{ n = $2 - was[$1]; sum += n } n > most { most = n }
-		END { printf "%.1f %d\n", sum / (FNR ? FNR : 1), most }' \
+		{ n = $2 - was[$1]; sum += n; active += n > 0 } n > most { most = n }
+		END { printf "%.1f %d\n", sum / (active ? active : 1), most }' \
 		"$scratch/$1" "$scratch/$2")
 }
