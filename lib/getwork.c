@@ -20,6 +20,7 @@
 struct call {
 	struct lockq *q;
 	const struct lockq_ask *ask;
+	struct lockq_answer *answer; /* how our request stands; final when it is not pending */
 	struct task task;
 	struct request request;
 	struct lead lead;
@@ -280,9 +281,31 @@ record(struct call *c)
 static int
 ask_anew(struct call *c)
 {
+	lockq_answer_clear(c->answer);
 	c->request = (struct request){ .user = c->request.user, .user_id = c->request.user_id };
 	request_make_uuid(c->request.uuid);
 	return record(c);
+}
+
+/* Only at our own row. All of the answer at once: mostly it is there. */
+static int
+look(struct call *c)
+{
+	int rc;
+
+	do {
+		rc = answer_read(c->q->lock, c->request.request_id, c->answer);
+		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
+			rc = wait_still_here(c->q, &c->request, &c->waiting);
+	} while (rc == DB_OK && c->answer->status == LOCKQ_PENDING);
+	return rc;
+}
+
+static bool
+is_left_by_its_maker(const struct call *c)
+{
+	return c->request.joined && (c->answer->status == LOCKQ_STATUS_CANCELLED ||
+	    c->answer->status == LOCKQ_EXPIRED);
 }
 
 /* The algorithm. 0 when the request has ended, WAIT_OVER when the wait is over. */
@@ -292,13 +315,13 @@ get_served(struct call *c)
 	int rc = record(c);                                           /* step 1 */
 
 	while (rc == DB_OK) {
-		rc = wait_look(c->q, &c->request, &c->waiting);       /* step 7: only our own row */
-		if (rc == DB_OK && c->request.joined && c->request.withdrawn) {
+		rc = look(c);                                         /* step 7 */
+		if (rc == DB_OK && !is_left_by_its_maker(c))
+			break;
+		if (rc == DB_OK) {
 			rc = ask_anew(c);
 			continue;
 		}
-		if (rc == DB_OK)
-			break;
 		if (rc == REQUEST_PENDING)
 			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader); /* 2, 3 */
 		if (rc == DB_OK) {
@@ -350,6 +373,8 @@ read_answer(struct call *c, struct lockq_answer *answer)
 {
 	int rc = DB_ELOST;
 
+	if (answer->status != LOCKQ_PENDING)
+		return DB_OK;
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
 		rc = c->q->lock == NULL || db_lost(c->q->lock) ? handle_connect(c->q) : DB_OK;
 		if (rc == DB_OK)
@@ -454,7 +479,7 @@ check_ask(struct call *c)
 int
 lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
 {
-	struct call c = { .q = q, .ask = ask };
+	struct call c = { .q = q, .ask = ask, .answer = answer };
 	uint64_t start = db_clock_ms();
 	int rc = handle_ready(q);
 

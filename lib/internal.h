@@ -129,15 +129,14 @@ struct request {
 	const char *user;
 	bool joined;       /* somebody else's call made it … */
 	uint32_t asked;    /* … and asked for so many loans */
-	bool withdrawn;    /* it has ended as cancelled or expired */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
 LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request);
 /* REQUEST_PENDING while nobody has ended it, 0 when somebody has. */
-LOCKQ_MUST_CHECK int request_status(struct db *db, struct request *request);
+LOCKQ_MUST_CHECK int request_status(struct db *db, const struct request *request);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
-LOCKQ_MUST_CHECK int request_status_locked(struct db *db, struct request *request);
+LOCKQ_MUST_CHECK int request_status_locked(struct db *db, const struct request *request);
 /* Says that its owner still waits, and will for the next @ahead_s seconds: REQUEST_PENDING, or 0
  * when it has ended. */
 LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
@@ -275,8 +274,9 @@ struct waiting {
 	uint64_t usual_ms;
 	uint64_t seen;       /* when it last said that it is still there */
 };
-/* How the own request stands, as request_status(); and says now and then that its owner waits. */
-LOCKQ_MUST_CHECK int wait_look(struct lockq *q, struct request *request, struct waiting *waiting);
+/* Says now and then that the owner of a pending request waits; 0 when it has ended. */
+LOCKQ_MUST_CHECK int wait_still_here(struct lockq *q, const struct request *request,
+    struct waiting *waiting);
 /* Waits for the leader's commit: 0 when it is time to look, and to try the lock; WAIT_OVER at the
  * deadline. */
 LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, struct request *request,

@@ -151,31 +151,25 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 }
 
 static int
-look(struct db *db, const struct db_query *query, struct request *request)
+look(struct db *db, const struct db_query *query, const struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
 
-	if (rc == DB_OK) {
-		const char *outcome = db_cell(&rows, 0, 0);
-
-		request->withdrawn = strcmp(outcome, "cancelled") == 0 ||
-		    strcmp(outcome, "expired") == 0;
-		if (strcmp(outcome, "pending") == 0)
-			rc = REQUEST_PENDING;
-	}
+	if (rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "pending") == 0)
+		rc = REQUEST_PENDING;
 	db_rows_clear(&rows);
 	return rc;
 }
 
 int
-request_status(struct db *db, struct request *request)
+request_status(struct db *db, const struct request *request)
 {
 	return look(db, &read_status, request);
 }
 
 int
-request_status_locked(struct db *db, struct request *request)
+request_status_locked(struct db *db, const struct request *request)
 {
 	int rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
 

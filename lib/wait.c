@@ -63,19 +63,15 @@ nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 }
 
 int
-wait_look(struct lockq *q, struct request *request, struct waiting *waiting)
+wait_still_here(struct lockq *q, const struct request *request, struct waiting *waiting)
 {
 	uint64_t now = db_clock_ms();
 
 	/* No loans for people who left; so who is still there says so. */
-	if (now - waiting->seen >= (uint64_t)waiting->slice_s * 500) {
-		int rc = request_seen(q->lock, request, 0);
-
-		waiting->seen = now;
-		if (rc != DB_OK)
-			return rc;
-	}
-	return request_status(q->lock, request);
+	if (now - waiting->seen < (uint64_t)waiting->slice_s * 500)
+		return REQUEST_PENDING;
+	waiting->seen = now;
+	return request_seen(q->lock, request, 0);
 }
 
 /* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
@@ -149,7 +145,9 @@ wait_blocking(struct lockq *q, uint32_t task_id, struct request *request, struct
 		if (rc != LOCK_BUSY)
 			break;
 		/* Still pending, and somebody still leads: nothing to do but wait on. */
-		rc = wait_look(q, request, waiting);
+		rc = request_status(q->lock, request);
+		if (rc == REQUEST_PENDING)
+			rc = wait_still_here(q, request, waiting);
 		if (rc != REQUEST_PENDING)
 			break;
 		rc = lock_holder(q->lock, task_id, leader, &held);

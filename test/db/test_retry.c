@@ -300,7 +300,7 @@ static void
 a_follower_goes_on(void **state)
 {
 	static const char *const statements[] = {
-		"INSERT INTO work_requested", "SELECT outcome FROM", "SELECT epoch, NOW(6)",
+		"INSERT INTO work_requested", "SELECT r.request_id", "SELECT epoch, NOW(6)",
 		"SELECT holder", "EXECUTE lockq_started"
 	};
 
