@@ -71,6 +71,8 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	}
 	if (rc == CLI_PARSED_RUN)
 		rc = cli_connection(common, tool->group, &error);
+	if (rc == CLI_PARSED_RUN && tool->leads)
+		rc = cli_query_connection(common, &error);
 	if (rc != CLI_PARSED_RUN) {
 		common->json = common->json || asks_json(argc, argv);
 		cli_usage(common, "%s", error.text);
@@ -89,6 +91,8 @@ cli_open(struct lockq **q, struct cli_common *common)
 	signal(SIGINT, SIG_DFL);
 	if (rc == LOCKQ_OK)
 		rc = lockq_connect(*q, &connection);
+	if (rc == LOCKQ_OK && common->queries_elsewhere)
+		rc = lockq_query_at(*q, &common->query);
 	if (rc == LOCKQ_OK)
 		lockq_on_progress(*q, cli_on_progress, common);
 	return rc;

@@ -98,8 +98,11 @@ struct cli_common {
 	const char *group_suffix;
 	const char *login_path;
 	struct lockq_connection connection;  /* complete after cli_start() */
+	bool queries_elsewhere;              /* the tool leads, and there is a [lockq_query] */
+	struct lockq_connection query;       /* … which says so much */
 };
-#define CLI_COMMON_INIT { false, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT }
+#define CLI_COMMON_INIT { false, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
+	LOCKQ_CONNECTION_INIT }
 
 struct cli_tool {
 	const char *name;
@@ -109,6 +112,7 @@ struct cli_tool {
 	const char *examples;   /* lines, each indented by two spaces */
 	const char *exits;      /* the same */
 	const char *group;      /* option-file group beside [client]; NULL: lockq */
+	bool leads;             /* may run a heavy query: where [lockq_query] says */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */
 	/* what the table can't say: what is missing, what excludes what. Returns 0, or -1. */
 	int (*check)(void *options, struct cli_error *error);
@@ -142,6 +146,12 @@ const char *cli_login_name(void);
  */
 LOCKQ_MUST_CHECK int cli_connection(struct cli_common *common, const char *group,
     struct cli_error *error);
+
+/*
+ * Fills @common->query from the group [lockq_query] of the option files, where it is there and sets
+ * anything; after cli_connection(). Likewise.
+ */
+LOCKQ_MUST_CHECK int cli_query_connection(struct cli_common *common, struct cli_error *error);
 
 /* ---- a tool's life (cli.c) ---- */
 

@@ -18,6 +18,22 @@
 extern char **environ;
 
 #define READER "my_print_defaults"
+#define QUERY_GROUP "lockq_query"
+
+/* What my_print_defaults is asked for. */
+struct wanted {
+	const char *login_path;  /* or NULL */
+	const char *groups[4];
+	const char *need;        /* what can't be had without it */
+};
+
+/* What it printed. */
+struct found {
+	struct lockq_connection connection;
+	char *other;             /* the first option that can't be used here; or NULL */
+	size_t n;                /* options that can */
+};
+#define FOUND_NOTHING { LOCKQ_CONNECTION_INIT, NULL, 0 }
 
 /* What options point to is freed when the process ends, on whichever way. */
 static char *kept[16];
@@ -80,8 +96,9 @@ drop(const char **value)
 	*value = NULL;
 }
 
-/* One line "--host=…" of my_print_defaults. Later lines win, the command line before all. */
-static void
+/* One line "--host=…" of my_print_defaults: whether it is of use. Later lines win, the command line
+ * before all. */
+static bool
 take_line(struct lockq_connection *found, const char *line)
 {
 	const struct {
@@ -104,9 +121,23 @@ take_line(struct lockq_connection *found, const char *line)
 			continue;
 		drop(keys[i].value);
 		*keys[i].value = cli_text("%s", line + strlen(keys[i].key));
+		return true;
 	}
-	if (strncmp(line, "--port=", 7) == 0 && cli_number(&port, line + 7) == 0 && port < 65536)
-		found->port = (unsigned int)port;
+	if (strncmp(line, "--port=", 7) != 0 || cli_number(&port, line + 7) != 0 || port > 65535)
+		return false;
+	found->port = (unsigned int)port;
+	return true;
+}
+
+static void
+take(struct found *found, const char *line)
+{
+	if (strncmp(line, "--", 2) != 0)
+		return;
+	if (take_line(&found->connection, line))
+		found->n++;
+	else if (found->other == NULL)
+		found->other = cli_text("%.*s", (int)strcspn(line + 2, "="), line + 2);
 }
 
 /* Starts my_print_defaults with its output in a pipe. Returns 0 or an errno. */
@@ -142,7 +173,7 @@ start_reader(pid_t *pid, int *output, char *const arguments[])
 
 /* Reads what it prints, and its exit status. */
 static int
-finish_reader(pid_t pid, int output, struct lockq_connection *found)
+finish_reader(pid_t pid, int output, struct found *found)
 {
 	FILE *lines = fdopen(output, "r");
 	char *line = NULL;
@@ -154,7 +185,7 @@ finish_reader(pid_t pid, int output, struct lockq_connection *found)
 	} else {
 		while (getline(&line, &size, lines) >= 0) {
 			line[strcspn(line, "\n")] = '\0';
-			take_line(found, line);
+			take(found, line);
 		}
 		fclose(lines);
 	}
@@ -168,34 +199,32 @@ finish_reader(pid_t pid, int output, struct lockq_connection *found)
 
 /* The arguments of my_print_defaults, each to be freed; returns how many. */
 static size_t
-reader_arguments(char **arguments, const struct cli_common *common, const char *group)
+reader_arguments(char **arguments, const struct cli_common *common, const struct wanted *wanted)
 {
 	const char *file = common->connection.defaults_file;
-	size_t n = 0;
+	size_t n = 0, i;
 
 	arguments[n++] = cli_text("%s", READER);
 	if (file != NULL)
 		arguments[n++] = cli_text("--defaults-file=%s", file);
 	if (common->group_suffix != NULL)
 		arguments[n++] = cli_text("--defaults-group-suffix=%s", common->group_suffix);
-	if (common->login_path != NULL)
-		arguments[n++] = cli_text("--login-path=%s", common->login_path);
+	if (wanted->login_path != NULL)
+		arguments[n++] = cli_text("--login-path=%s", wanted->login_path);
 	arguments[n++] = cli_text("--show");
-	arguments[n++] = cli_text("client");
-	arguments[n++] = cli_text("lockq");
-	if (group != NULL)
-		arguments[n++] = cli_text("%s", group);
+	for (i = 0; wanted->groups[i] != NULL; i++)
+		arguments[n++] = cli_text("%s", wanted->groups[i]);
 	return n;
 }
 
-/* Fills @found with what the option files say. @need names what can't be had without. */
+/* Fills @found with what the option files say. */
 static int
-read_defaults(struct lockq_connection *found, const struct cli_common *common, const char *group,
-    const char *need, struct cli_error *error)
+read_defaults(struct found *found, const struct cli_common *common, const struct wanted *wanted,
+    struct cli_error *error)
 {
 	enum { MOST = 10 };
 	char *arguments[MOST] = { NULL };
-	size_t n = reader_arguments(arguments, common, group), i;
+	size_t n = reader_arguments(arguments, common, wanted), i;
 	int output = -1, rc;
 	pid_t pid = -1;
 
@@ -204,24 +233,27 @@ read_defaults(struct lockq_connection *found, const struct cli_common *common, c
 		free(arguments[i]);
 	if (rc != 0)
 		return cli_fail(error, "%s needs the program " READER " of the MySQL client: %s",
-		    need, strerror(rc));
+		    wanted->need, strerror(rc));
 	rc = finish_reader(pid, output, found);
 	if (rc == 127)
 		return cli_fail(error, READER " can't be run: install the MySQL client");
 	if (rc != 0)
-		return cli_fail(error, READER " failed (MariaDB's knows no login paths)");
+		return cli_fail(error, "%s: " READER " failed (MariaDB's will not do)",
+		    wanted->need);
 	return 0;
 }
 
 static void
-drop_all(struct lockq_connection *found)
+drop_all(struct found *found)
 {
-	drop(&found->host);
-	drop(&found->socket);
-	drop(&found->user);
-	drop(&found->password);
-	drop(&found->database);
-	drop(&found->ssl_mode);
+	drop(&found->connection.host);
+	drop(&found->connection.socket);
+	drop(&found->connection.user);
+	drop(&found->connection.password);
+	drop(&found->connection.database);
+	drop(&found->connection.ssl_mode);
+	free(found->other);
+	found->other = NULL;
 }
 
 static void
@@ -249,13 +281,29 @@ fill(struct lockq_connection *connection, struct lockq_connection *found)
 
 enum mention {
 	MENTIONS_NOTHING = 0,
-	MENTIONS_FILES,    /* includes others, which may have an ssl-mode */
-	MENTIONS_SSL_MODE
+	MENTIONS_FILES,    /* includes others, which may have it */
+	MENTIONS_IT
 };
 
-/* Whether a file may have an ssl-mode: most have none, and then no program need be run. */
+/* Whether a line of an option file, without its indentation, is what is looked for. */
+typedef bool line_fn(const char *line);
+
+static bool
+is_ssl_mode(const char *line)
+{
+	return strncmp(line, "ssl-mode", 8) == 0 || strncmp(line, "ssl_mode", 8) == 0;
+}
+
+/* With any suffix. */
+static bool
+is_query_group(const char *line)
+{
+	return strncmp(line, "[" QUERY_GROUP, sizeof(QUERY_GROUP)) == 0;
+}
+
+/* Whether a file may have such a line: most have none, and then no program need be run. */
 static enum mention
-mentions(const char *path)
+mentions(const char *path, line_fn *is_it)
 {
 	enum mention found = MENTIONS_NOTHING;
 	struct stat status;
@@ -270,10 +318,10 @@ mentions(const char *path)
 	file = fopen(path, "r");
 	if (file == NULL)
 		return found;
-	while (found != MENTIONS_SSL_MODE && getline(&line, &size, file) >= 0) {
+	while (found != MENTIONS_IT && getline(&line, &size, file) >= 0) {
 		word = line + strspn(line, " \t");
-		if (strncmp(word, "ssl-mode", 8) == 0 || strncmp(word, "ssl_mode", 8) == 0)
-			found = MENTIONS_SSL_MODE;
+		if (is_it(word))
+			found = MENTIONS_IT;
 		else if (strncmp(word, "!include", 8) == 0)
 			found = MENTIONS_FILES;
 	}
@@ -286,7 +334,7 @@ mentions(const char *path)
 
 /* The same of the file that is used, or of the usual ones. */
 static enum mention
-ssl_mode_mentioned(const char *file)
+mentioned(const char *file, line_fn *is_it)
 {
 	const char *home = getenv("HOME");
 	char *own = cli_text("%s/.my.cnf", home != NULL ? home : "");
@@ -295,9 +343,9 @@ ssl_mode_mentioned(const char *file)
 	size_t i;
 
 	if (file != NULL)
-		most = mentions(file);
+		most = mentions(file, is_it);
 	for (i = 0; file == NULL && i < sizeof(usual) / sizeof(usual[0]); i++) {
-		one = mentions(usual[i]);
+		one = mentions(usual[i], is_it);
 		if (one > most)
 			most = one;
 	}
@@ -305,32 +353,27 @@ ssl_mode_mentioned(const char *file)
 	return most;
 }
 
-/* The ssl-mode of the option files; an error where there is one that can't be read. */
+/* Reads what a file mentions; an error where it is there and can't be read. */
 static int
-find_ssl_mode(struct cli_common *common, const char *group, struct cli_error *error)
+read_mentioned(struct found *found, const struct cli_common *common, line_fn *is_it,
+    const struct wanted *wanted, struct cli_error *error)
 {
-	struct lockq_connection found = LOCKQ_CONNECTION_INIT;
-	enum mention mention = MENTIONS_NOTHING;
-	int rc;
+	enum mention mention = mentioned(common->connection.defaults_file, is_it);
+	int rc = mention == MENTIONS_NOTHING ? 0 : read_defaults(found, common, wanted, error);
 
-	if (common->connection.ssl_mode == NULL)
-		mention = ssl_mode_mentioned(common->connection.defaults_file);
-	if (mention == MENTIONS_NOTHING)
-		return 0;
-	rc = read_defaults(&found, common, group, "ssl-mode in an option file", error);
-	if (rc == 0)
-		move(&common->connection.ssl_mode, &found.ssl_mode);
-	drop_all(&found);
-	return mention == MENTIONS_SSL_MODE ? rc : 0;
+	return mention == MENTIONS_IT ? rc : 0;
 }
 
 int
 cli_connection(struct cli_common *common, const char *group, struct cli_error *error)
 {
-	struct lockq_connection found = LOCKQ_CONNECTION_INIT;
+	struct found found = FOUND_NOTHING;
+	struct wanted wanted = {
+		common->login_path, { "client", "lockq", group, NULL }, "ssl-mode in an option file"
+	};
 	struct lockq_connection *connection = &common->connection;
 	const char *file = common->defaults_file, *where = "--defaults-file";
-	int rc;
+	int rc = 0;
 
 	if (file == NULL) {
 		file = getenv("LOCKQ_DEFAULTS_FILE");
@@ -345,12 +388,37 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 		connection->defaults_file = keep(absolute(file));
 	}
 	connection->defaults_group = group;
-	if (common->group_suffix == NULL && common->login_path == NULL)
-		return find_ssl_mode(common, group, error);
-	rc = read_defaults(&found, common, group, common->login_path != NULL ? "--login-path" :
-	    "--defaults-group-suffix", error);
-	if (rc == 0)
-		fill(connection, &found);
+	if (common->group_suffix != NULL || common->login_path != NULL) {
+		wanted.need = common->login_path != NULL ? "--login-path" :
+		    "--defaults-group-suffix";
+		rc = read_defaults(&found, common, &wanted, error);
+		if (rc == 0)
+			fill(connection, &found.connection);
+	} else if (connection->ssl_mode == NULL) {
+		rc = read_mentioned(&found, common, is_ssl_mode, &wanted, error);
+		if (rc == 0)
+			move(&connection->ssl_mode, &found.connection.ssl_mode);
+	}
+	drop_all(&found);
+	return rc;
+}
+
+int
+cli_query_connection(struct cli_common *common, struct cli_error *error)
+{
+	/* Not with the login path, whose options would pass for the group's. */
+	static const struct wanted wanted = { NULL, { QUERY_GROUP, NULL },
+		"[" QUERY_GROUP "] in an option file" };
+	struct found found = FOUND_NOTHING;
+	int rc = read_mentioned(&found, common, is_query_group, &wanted, error);
+
+	if (rc == 0 && found.other != NULL)
+		rc = cli_fail(error, "%s: can't use '%s' as it is there: it takes host, port, "
+		    "socket, user, password, database and ssl-mode", wanted.need, found.other);
+	if (rc == 0 && found.n > 0) {
+		fill(&common->query, &found.connection);
+		common->queries_elsewhere = true;
+	}
 	drop_all(&found);
 	return rc;
 }

@@ -114,6 +114,7 @@ static const struct cli_tool getwork_tool = {
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): see checkwork\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the request is cancelled\n",
+	.leads = true,
 	.options = getwork_table,
 	.check = check,
 };

@@ -77,7 +77,9 @@ set_up(void **state)
 static int
 clean_up(void **state)
 {
-	static const char *const names[] = { "my_print_defaults", "arguments", "a.cnf" };
+	static const char *const names[] = {
+		"my_print_defaults", "arguments", "a.cnf", ".my.cnf"
+	};
 	size_t i;
 
 	(void)state;
@@ -221,6 +223,147 @@ never_drops_an_ssl_mode(void **state)
 	free(file);
 }
 
+/* The group's own reading, of a file with this text and a reader that says these lines. */
+static int
+read_query_group(struct cli_common *common, const char *text, const char *lines,
+    struct cli_error *error)
+{
+	unlink(path_of("arguments"));
+	write_file("a.cnf", text, 0600);
+	write_reader(lines);
+	use_path(true);
+	common->connection.defaults_file = path_of("a.cnf");
+	return cli_query_connection(common, error);
+}
+
+static void
+reads_the_query_group(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+	char *arguments;
+
+	(void)state;
+	common.connection.host = "primary";
+	common.login_path = "work";
+	assert_int_equal(read_query_group(&common, "[client]\nuser=app\n\t[lockq_query]\n",
+	    "--host=replica\n--port=3307\n--user=reader\n--password=#=", &error), 0);
+	arguments = cli_text("--defaults-file=%s --show lockq_query", path_of("a.cnf"));
+	assert_string_equal(reader_arguments(), arguments);
+	free(arguments);
+	assert_true(common.queries_elsewhere);
+	assert_string_equal(common.query.host, "replica");
+	assert_int_equal(common.query.port, 3307);
+	assert_string_equal(common.query.user, "reader");
+	assert_string_equal(common.query.password, "#=");
+	assert_null(common.query.socket);
+	assert_null(common.query.database);
+	assert_string_equal(common.connection.host, "primary");
+	assert_null(common.connection.user);
+}
+
+static void
+reads_the_query_group_with_a_suffix(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+	char *arguments;
+
+	(void)state;
+	common.group_suffix = "_test";
+	assert_int_equal(read_query_group(&common, "[lockq_query_test]\nuser=reader\n",
+	    "--user=reader", &error), 0);
+	arguments = cli_text("--defaults-file=%s --defaults-group-suffix=_test --show lockq_query",
+	    path_of("a.cnf"));
+	assert_string_equal(reader_arguments(), arguments);
+	free(arguments);
+	assert_true(common.queries_elsewhere);
+	assert_string_equal(common.query.user, "reader");
+}
+
+static void
+starts_no_reader_for_nothing(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(read_query_group(&common,
+	    "[lockq]\nuser=lockq_query\n# [lockq_query]\n", "--user=nobody", &error), 0);
+	assert_string_equal(reader_arguments(), "");
+	assert_false(common.queries_elsewhere);
+}
+
+static void
+looks_for_the_query_group_where_mysql_does(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(read_query_group(&common, "!includedir /etc/mysql/more\n",
+	    "--user=included", &error), 0);
+	assert_string_equal(common.query.user, "included");
+	common = (struct cli_common)CLI_COMMON_INIT;
+	write_file(".my.cnf", "[lockq_query]\n", 0600);
+	write_reader("--user=at home");
+	assert_int_equal(cli_query_connection(&common, &error), 0);
+	assert_string_equal(reader_arguments(), "--show lockq_query");
+	assert_string_equal(common.query.user, "at home");
+	unlink(path_of(".my.cnf"));
+}
+
+static void
+a_query_group_that_says_nothing_is_none(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(read_query_group(&common, "[lockq_query_of_others]\nuser=a\n", "", &error),
+	    0);
+	assert_false(common.queries_elsewhere);
+}
+
+static void
+refuses_a_query_group_that_it_would_not_obey(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(read_query_group(&common, "[lockq_query]\n",
+	    "--host=replica\n--ssl-ca=/secret/place", &error), -1);
+	assert_string_equal(error.text, "[lockq_query] in an option file: can't use 'ssl-ca' as it "
+	    "is there: it takes host, port, socket, user, password, database and ssl-mode");
+	assert_int_equal(read_query_group(&common, "[lockq_query]\n", "--port=70000", &error), -1);
+	assert_non_null(strstr(error.text, "can't use 'port'"));
+	assert_int_equal(read_query_group(&common, "[lockq_query]\n", "--port=", &error), -1);
+	assert_false(common.queries_elsewhere);
+}
+
+static void
+never_drops_the_query_group(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+	char *file = cli_text("%s", path_of("a.cnf"));
+
+	(void)state;
+	write_file("a.cnf", "[lockq_query]\nhost=replica\n", 0600);
+	common.connection.defaults_file = file;
+	unlink(path_of("my_print_defaults"));
+	use_path(false);
+	assert_int_equal(cli_query_connection(&common, &error), -1);
+	assert_non_null(strstr(error.text, "[lockq_query] in an option file needs the program"));
+	use_path(true);
+	write_file("my_print_defaults", "#!/bin/sh\nexit 1\n", 0755);
+	assert_int_equal(cli_query_connection(&common, &error), -1);
+	assert_non_null(strstr(error.text, "[lockq_query] in an option file: my_print_defaults "
+	    "failed"));
+	free(file);
+}
+
 int
 main(void)
 {
@@ -231,6 +374,13 @@ main(void)
 		cmocka_unit_test(reads_login_paths),
 		cmocka_unit_test(says_that_the_reader_is_missing),
 		cmocka_unit_test(never_drops_an_ssl_mode),
+		cmocka_unit_test(reads_the_query_group),
+		cmocka_unit_test(reads_the_query_group_with_a_suffix),
+		cmocka_unit_test(starts_no_reader_for_nothing),
+		cmocka_unit_test(looks_for_the_query_group_where_mysql_does),
+		cmocka_unit_test(a_query_group_that_says_nothing_is_none),
+		cmocka_unit_test(refuses_a_query_group_that_it_would_not_obey),
+		cmocka_unit_test(never_drops_the_query_group),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);
