@@ -135,8 +135,9 @@ handle_connect_elsewhere(struct lockq *q, struct db **db)
 
 	if (where.host != NULL)
 		here.socket = NULL;
+	/* The client library takes a host that is not said from the option file. */
 	if (where.socket != NULL)
-		here.host = NULL;
+		here.host = "localhost";
 	texts_of(&where, there_texts);
 	texts_of(&here, here_texts);
 	for (size_t i = 0; i < WHERE_TEXTS; i++) {
