@@ -20,7 +20,8 @@ static const struct db_query pending_requests = {
 	DB_MANY
 };
 
-/* Rows that another transaction holds are skipped, so they count as changed. */
+/* Rows that another transaction holds are skipped, so they count as changed. And the time is this
+ * server's: by that of a replica whose clock is ahead, leases would be over too early. */
 static const struct db_query lock_seen = {
 	"lock_seen",
 	"SELECT w.loan_id"
@@ -29,6 +30,9 @@ static const struct db_query lock_seen = {
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	" WHERE j.version > 0 AND w.version = j.version"
+	"   AND (w.state = 'completed'"
+	"        OR (w.state = 'returned' AND w.available_at <= NOW(6))"
+	"        OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
 	"   FOR UPDATE OF w SKIP LOCKED",
 	DB_MANY
 };
