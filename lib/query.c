@@ -175,6 +175,12 @@ explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
 		    "was lost: %s", db_error(reading->db));
 		return CANDIDATES_LOST;
 	}
+	/* A replica may not have the view yet, an account no right to it. */
+	if (rc == DB_EFAIL && reading->db == reading->q->elsewhere) {
+		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't do "
+		    "it: %s", db_error(reading->db));
+		return CANDIDATES_LOST;
+	}
 	if (reading->fault != NULL)
 		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
 	else if (rc == DB_ETIME || rc == DB_ELOCKWAIT)
