@@ -147,13 +147,20 @@ is_stale(struct db *db, const struct task *task, const struct candidates *candid
 	return rc;
 }
 
+/* Another account on the same server sees the same `work`, if it looks into the same database. */
+static bool
+same_tables(const struct db *a, const struct db *b)
+{
+	return db_same_server(a, b) && strcmp(db_database(a), db_database(b)) == 0;
+}
+
 /* The list of a server that may lag. CANDIDATES_LOST where it is of no use; @reason says why. */
 static int
-ask_elsewhere(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t usual_ms, struct candidates *found, char reason[REASON_BYTES])
+ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
+    struct candidates *found, char reason[REASON_BYTES])
 {
 	bool stale = false;
-	int rc = handle_ready_elsewhere(q);
+	int rc = handle_ready_elsewhere(q), looks;
 
 	if (rc != DB_OK) {
 		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't be "
@@ -163,9 +170,11 @@ ask_elsewhere(struct lockq *q, const struct task *task, const struct lead *lead,
 	}
 	rc = query_run(q, q->elsewhere, task, usual_ms, found, reason);
 	found->how = "query elsewhere";
-	if (rc != DB_OK)
-		return rc;
-	if (!db_same_server(q->elsewhere, q->lock)) {
+	/* Idle meanwhile, perhaps for longer than the server waits. */
+	looks = rc == DB_OK || rc == CANDIDATES_LOST ? lock_look(q, lead) : DB_OK;
+	if (rc != DB_OK || looks != DB_OK)
+		return looks != DB_OK ? looks : rc;
+	if (!same_tables(q->elsewhere, q->lock)) {
 		found->exhaustive = false;
 		found->hint = true;
 		rc = is_stale(lead->look, task, found, &stale);
@@ -190,8 +199,8 @@ hints_suffice(struct db *db, const struct task *task, bool *suffice)
 }
 
 int
-candidates_find(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t usual_ms, struct candidates *found, char reason[REASON_BYTES])
+candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
+    struct candidates *found, char reason[REASON_BYTES])
 {
 	bool second = lead->look != q->lock, cached = task->cache_ttl > 0 && second;
 	bool hints = false, enough = false;
@@ -210,6 +219,6 @@ candidates_find(struct lockq *q, const struct task *task, const struct lead *lea
 	if (rc != CANDIDATES_LOST)
 		return rc;
 	rc = query_run(q, lead->look, task, usual_ms, found, reason);
-	found->how = second ? "query" : "query on the lock connection";
+	found->how = lead->look != q->lock ? "query" : "query on the lock connection";
 	return rc;
 }

@@ -169,6 +169,8 @@ LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, struct request
 /* Takes it again after the leader's own commit: LOCK_LED_SINCE when its epoch is not @lead's. */
 LOCKQ_MUST_CHECK int lock_again(struct lockq *q, struct task *task, const char *user,
     struct lead *lead);
+/* Makes sure that @lead->look is connected. */
+LOCKQ_MUST_CHECK int lock_look(struct lockq *q, struct lead *lead);
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
     const struct lead *lead);
 LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
@@ -197,9 +199,8 @@ struct candidates {
 };
 /* The list that a leader gives from. 0, and @reason may say why the query did not run elsewhere; or
  * CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
-LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task,
-    const struct lead *lead, uint64_t usual_ms, struct candidates *found,
-    char reason[REASON_BYTES]);
+LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task, struct lead *lead,
+    uint64_t usual_ms, struct candidates *found, char reason[REASON_BYTES]);
 LOCKQ_MUST_CHECK int candidates_add(struct candidates *candidates, uint64_t loan_id,
     uint64_t version, uint32_t position);
 void candidates_clear(struct candidates *candidates);

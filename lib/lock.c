@@ -94,11 +94,8 @@ take_wake(struct db *db, uint32_t task_id, bool *taken)
 	return rc == DB_EHELD ? DB_OK : rc;
 }
 
-/* Our own request may have been served between our look and our lock. The look goes over the query
- * connection, or the lock's transaction would hold the metadata lock of work_requested during the
- * whole query, and a waiting ALTER would stall every insert. */
-static int
-still_wanted(struct lockq *q, struct task *task, struct request *request, struct lead *lead)
+int
+lock_look(struct lockq *q, struct lead *lead)
 {
 	/* Waiting followers may have taken all connections; the leader must not starve. Any other
 	 * error is reported by who looks at the lock connection. */
@@ -107,6 +104,19 @@ still_wanted(struct lockq *q, struct task *task, struct request *request, struct
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
 	lead->look = rc == DB_OK ? q->query : q->lock;
+	return DB_OK;
+}
+
+/* Our own request may have been served between our look and our lock. The look goes over the query
+ * connection, or the lock's transaction would hold the metadata lock of work_requested during the
+ * whole query, and a waiting ALTER would stall every insert. */
+static int
+still_wanted(struct lockq *q, struct task *task, struct request *request, struct lead *lead)
+{
+	int rc = lock_look(q, lead);
+
+	if (rc != DB_OK)
+		return rc;
 	rc = request_status(lead->look, request);
 	if (rc != REQUEST_PENDING)
 		return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
