@@ -124,6 +124,117 @@ killed_at_any_statement(void **state)
 	assert_true(nth > 30);
 }
 
+/* One after another is killed in its query; the last one serves them all. */
+static void
+who_takes_over_is_killed_too(void **state)
+{
+	struct worker *leaders[3];
+	int pids[3];
+	uint64_t start;
+
+	(void)state;
+	add_loans(TASK, 8);
+	for (unsigned int i = 0; i < 3; i++) {
+		leaders[i] = worker_new(i, TASK, 1, -1);
+		leaders[i]->proxy = proxy_new();
+		proxy_hold(leaders[i]->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+		pids[i] = worker_fork(leaders[i]);
+		if (i == 0)
+			proxy_until_held(leaders[i]->proxy);
+		else
+			until_settled(leaders[i]);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		start = db_clock_ms();
+		assert_int_equal(worker_reap(pids[i]), -1);
+		proxy_drop(leaders[i]->proxy);
+		while (!proxy_is_holding(leaders[1]->proxy) &&
+		    !proxy_is_holding(leaders[2]->proxy)) {
+			assert_true(db_clock_ms() - start < AFTER_KILL_MS);
+			db_sleep_ms(1);
+		}
+		/* Whichever of the two it is: the next one to be killed. */
+		if (i == 0 && proxy_is_holding(leaders[2]->proxy)) {
+			struct worker *w = leaders[1];
+			int pid = pids[1];
+
+			leaders[1] = leaders[2];
+			pids[1] = pids[2];
+			leaders[2] = w;
+			pids[2] = pid;
+		}
+	}
+	proxies_relent();
+	assert_int_equal(worker_reap(pids[2]), LOCKQ_OK);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_string_equal(outcome_of(TASK, i), "served");
+	assert_int_equal(epoch_of(TASK), 1);
+	assert_consistent(TASK);
+}
+
+/* The same user asked twice: the second call joined the request of the first, which is killed. */
+static void
+who_joined_takes_over(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 2, -1), *joined = worker_new(0, TASK, 1, -1);
+	uint64_t start;
+	int pid;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader->proxy = proxy_new();
+	joined->proxy = proxy_new();
+	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+	pid = worker_fork(leader);
+	proxy_until_held(leader->proxy);
+	worker_start(joined);
+	until_settled(joined);
+	kill(pid, SIGKILL);
+	start = db_clock_ms();
+	assert_int_equal(worker_reap(pid), -1);
+	proxy_drop(leader->proxy);
+	worker_join(joined);
+	assert_true(db_clock_ms() - start < AFTER_KILL_MS);
+	assert_int_equal(joined->rc, LOCKQ_OK);
+	assert_true(joined->answer.joined);
+	assert_int_equal(joined->answer.n_loans, 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
+	assert_consistent(TASK);
+}
+
+/* Who polls leads with its next look. */
+static void
+who_polls_takes_over(void **state)
+{
+	static const uint32_t gaps[] = { 1 };
+	struct worker *leader = worker_new(0, TASK, 2, -1), *polls = worker_new(1, TASK, 1, -1);
+	uint64_t start;
+	int pid;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+	pid = worker_fork(leader);
+	proxy_until_held(leader->proxy);
+	polls->ask.wait = LOCKQ_WAIT_POLL;
+	polls->ask.poll_s = gaps;
+	polls->ask.n_poll = 1;
+	worker_start(polls);
+	until("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND seen_at > NOW(6)", TASK);
+	kill(pid, SIGKILL);
+	start = db_clock_ms();
+	assert_int_equal(worker_reap(pid), -1);
+	proxy_drop(leader->proxy);
+	worker_join(polls);
+	assert_true(db_clock_ms() - start < 1000 + AFTER_KILL_MS);
+	assert_int_equal(polls->rc, LOCKQ_OK);
+	assert_true(polls->answer.led);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+	assert_consistent(TASK);
+}
+
 static void *
 run_own_query(void *data)
 {
@@ -361,15 +472,22 @@ stopped_at_any_statement(void **state)
 {
 	static struct pair pairs[PAIRS];
 	struct pair big = stop_in_big_result(OTHER_TASK);
+	struct worker *sleeper = worker_new(2, OTHER_TASK, 1, -1);
 	uint64_t stopped, all_stopped, big_ms, woken;
 	size_t n, ended = 0;
+	int sleeper_pid;
 
 	(void)state;
 	stopped = db_clock_ms();
 	until_stuck_in_result(OTHER_TASK);
+	/* One who only waits is stopped, too. */
+	sleeper_pid = worker_fork(sleeper);
+	until("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND user_id = %u", OTHER_TASK,
+	    user_id(2));
 	worker_start(big.follower);
 	add_loans(TASK, 6);
 	n = lead_pairs(pairs);
+	kill(sleeper_pid, SIGSTOP);
 	follow_and_stop(pairs, n);
 	all_stopped = db_clock_ms();
 	big_ms = ms_until_led_by(OTHER_TASK, 1, stopped, AFTER_STOP_MS);
@@ -381,7 +499,9 @@ stopped_at_any_statement(void **state)
 	copy_state(OTHER_TASK, big.before, sizeof(big.before));
 	big.ended = true;
 	woken = db_clock_ms();
+	assert_string_equal(outcome_of(OTHER_TASK, 2), "served");
 	kill(big.pid, SIGCONT);
+	kill(sleeper_pid, SIGCONT);
 	for (size_t i = 0; i < n; i++)
 		kill(pairs[i].pid, SIGCONT);
 	proxies_relent();
@@ -390,6 +510,8 @@ stopped_at_any_statement(void **state)
 		ended += pairs[i].ended;
 	}
 	assert_woken(&big);
+	assert_int_equal(worker_reap(sleeper_pid), LOCKQ_OK);
+	assert_int_equal(worker_report(sleeper).n_loans, 1);
 	printf("# woken: %zu of them had been served by then; all have ended after %" PRIu64
 	    " ms\n", ended, db_clock_ms() - woken);
 	assert_true(ended > n / 2);
@@ -400,6 +522,9 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		DB_TEST(killed_at_any_statement),
+		DB_TEST(who_takes_over_is_killed_too),
+		DB_TEST(who_joined_takes_over),
+		DB_TEST(who_polls_takes_over),
 		DB_TEST(the_orphan_is_ended_and_nobody_else),
 		DB_TEST(stopped_at_any_statement),
 	};

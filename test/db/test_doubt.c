@@ -14,7 +14,7 @@
 enum how { BEFORE, AFTER, LATE, HOWS };
 static const char *const how_names[HOWS] = { "before", "after", "late" };
 
-enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 20, A_LONG_WHILE_MS = 1000, PATIENCE_MS = 20000 };
+enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 30, A_LONG_WHILE_MS = 1000, PATIENCE_MS = 20000 };
 
 static void
 cut(struct proxy *proxy, const char *text, unsigned int nth, enum how how)
@@ -237,7 +237,7 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	if (until_held_or_done(leader)) {
 		worker_start(waits);
 		(void)add_request(TASK, 2, 1);
-		db_sleep_ms(how == LATE ? A_WHILE_MS : FIRST_LOOK_MS);
+		db_sleep_ms(FIRST_LOOK_MS);
 		proxy_release(leader->proxy);
 	} else {
 		worker_start(waits);
