@@ -14,7 +14,7 @@
 enum how { BEFORE, AFTER, LATE, HOWS };
 static const char *const how_names[HOWS] = { "before", "after", "late" };
 
-enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 30, A_LONG_WHILE_MS = 1000, PATIENCE_MS = 20000 };
+enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 30, A_LONG_WHILE_MS = 1500, PATIENCE_MS = 20000 };
 
 static void
 cut(struct proxy *proxy, const char *text, unsigned int nth, enum how how)
@@ -101,8 +101,8 @@ commit_of_leader(unsigned int nth, enum how how)
 	cut(leader->proxy, "=COMMIT", nth, how);
 	proxy_release(leader->proxy);
 	if (how == LATE && until_held_or_done(leader)) {
-		db_sleep_ms(A_WHILE_MS);
 		/* Until it is known, nobody is told anything. */
+		db_sleep_ms(nth == 1 ? A_LONG_WHILE_MS : A_WHILE_MS);
 		assert_true(nth > 1 || (!leader->done && !waits->done));
 		proxy_release(leader->proxy);
 	}
@@ -247,17 +247,17 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	nothing_asked = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND user_id = %u", TASK, user_id(0)) == 0;
 	proxy_text(leader->proxy, nth - 1, text, sizeof(text));
-	if (!nothing_asked && leader->rc != LOCKQ_OK)
-		print_error("cut %s %u, %s: %s\n", how_names[how], nth, text, leader->error);
-	/* A query that ends on the server may have been ended by somebody, for all. */
-	if (leader->rc == LOCKQ_EQUERY && strstr(text, "lockq_started") != NULL) {
+	/* A query that ends on the server may have been ended by somebody, for all; but not one that
+	 * had not begun. */
+	if (leader->rc == LOCKQ_EQUERY) {
+		bool had_begun = strstr(text, "lockq_started") != NULL;
+
+		if (!had_begun)
+			print_error("cut %s %u, %s: %s\n", how_names[how], nth, text,
+			    leader->error);
 		assert_consistent(TASK);
 		start_again();
-		return true;
-	}
-	if (leader->rc == LOCKQ_EQUERY) {
-		start_again();
-		return false;
+		return had_begun;
 	}
 	if (nothing_asked)
 		assert_int_equal(leader->rc, LOCKQ_EDATABASE);

@@ -333,6 +333,26 @@ a_follower_goes_on(void **state)
 	}
 }
 
+/* So is the statement that cancels. */
+static void
+a_cancel_is_tried_again(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *w = worker_new(0, TASK, 1, 1100);
+
+	(void)state;
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "SET outcome = 'cancelled'", 1, 2, LOCK_WAIT);
+	proxy_fail(w->proxy, "SET outcome = 'cancelled'", 3, 1, DEADLOCK);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_int_equal(w->answer.status, LOCKQ_STATUS_CANCELLED);
+	assert_string_equal(outcome_of(TASK, 0), "cancelled");
+	assert_int_equal(proxy_count(w->proxy, "SET outcome = 'cancelled'"), 4);
+	db_rollback(leader.lock);
+}
+
 /* The connection is lost, and for a time the server has no session left for a new one. */
 static void
 lost_and_crowded_for_a_time(void **state)
@@ -520,6 +540,7 @@ main(int argc, char **argv)
 		DB_TEST(a_lock_wait_that_never_ends),
 		DB_TEST(a_request_that_can_not_be_recorded),
 		DB_TEST(a_follower_goes_on),
+		DB_TEST(a_cancel_is_tried_again),
 		DB_TEST(lost_and_crowded_for_a_time),
 		DB_TEST(a_disposition_is_tried_again),
 		DB_TEST(a_disposition_that_never_gets_through),
