@@ -235,13 +235,41 @@ who_polls_takes_over(void **state)
 	assert_consistent(TASK);
 }
 
+/* Somebody's query, on a connection of theirs, that waits at a gate. */
+static struct {
+	struct db *db, *gate;
+	pthread_t thread;
+	bool started;
+	int rc;
+} own_query;
+
 static void *
 run_own_query(void *data)
 {
-	int *rc = data;
-
-	*rc = try_sql(connect_as(worker_group()), "DO GET_LOCK('lockq-test-own', 60)");
+	(void)data;
+	own_query.rc = try_sql(own_query.db, "DO GET_LOCK('lockq-test-own', 60)");
 	return NULL;
+}
+
+static void
+start_own_query(struct db *gate)
+{
+	own_query.gate = gate;
+	own_query.db = connect_as(worker_group());
+	own_query.rc = -1;
+	assert_int_equal(pthread_create(&own_query.thread, NULL, run_own_query, NULL), 0);
+	own_query.started = true;
+}
+
+static int
+end_own_query(void **state)
+{
+	if (own_query.started) {
+		(void)try_sql(own_query.gate, "DO RELEASE_ALL_LOCKS()");
+		pthread_join(own_query.thread, NULL);
+	}
+	own_query.started = false;
+	return state != NULL ? test_teardown(state) : 0;
 }
 
 static uint64_t
@@ -267,8 +295,7 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	struct worker *leader = worker_new(0, TASK, 2, -1), *follower = worker_new(1, TASK, 1, -1);
 	struct worker *elsewhere = worker_new(2, OTHER_TASK, 1, -1);
 	uint64_t start, ms, orphan;
-	pthread_t thread;
-	int pid, own_query = -1;
+	int pid;
 
 	(void)state;
 	add_loans(TASK, 5);
@@ -285,7 +312,7 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	elsewhere->proxy = proxy_new();
 	worker_start(elsewhere);
 	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(OTHER_TASK));
-	assert_int_equal(pthread_create(&thread, NULL, run_own_query, &own_query), 0);
+	start_own_query(gate);
 	follower->proxy = proxy_new();
 	worker_start(follower);
 	until_settled(follower);
@@ -306,13 +333,12 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	assert_string_equal(outcome_of(TASK, 0), "served");
 	assert_consistent(TASK);
 	assert_false(elsewhere->done);
-	assert_int_equal(own_query, -1);
-	sql_on(gate, "DO RELEASE_ALL_LOCKS()");
+	assert_int_equal(own_query.rc, -1);
+	assert_int_equal(end_own_query(NULL), 0);
 	worker_join(elsewhere);
-	pthread_join(thread, NULL);
 	assert_int_equal(elsewhere->rc, LOCKQ_OK);
 	assert_int_equal(proxy_count(elsewhere->proxy, "=EXECUTE lockq_started USING @p0, @p1"), 1);
-	assert_int_equal(own_query, DB_OK);
+	assert_int_equal(own_query.rc, DB_OK);
 }
 
 /* A leader that will be stopped, and who waits for it. */
@@ -465,8 +491,8 @@ assert_woken(const struct pair *p)
 	assert_consistent(p->task);
 }
 
-/* guard: a short wait_timeout on what opens a transaction. All leaders are stopped at the same time,
- * each of them at another statement, one among the rows of a big result. */
+/* guard: a short wait_timeout on what opens a transaction. All leaders are stopped at the same
+ * time, each of them at another statement, one among the rows of a big result. */
 static void
 stopped_at_any_statement(void **state)
 {
@@ -525,7 +551,8 @@ main(int argc, char **argv)
 		DB_TEST(who_takes_over_is_killed_too),
 		DB_TEST(who_joined_takes_over),
 		DB_TEST(who_polls_takes_over),
-		DB_TEST(the_orphan_is_ended_and_nobody_else),
+		cmocka_unit_test_setup_teardown(the_orphan_is_ended_and_nobody_else, test_setup,
+		    end_own_query),
 		DB_TEST(stopped_at_any_statement),
 	};
 

@@ -218,8 +218,8 @@ leaders_statements(unsigned int *last_look)
 	return n;
 }
 
-/* A leader is cut off at its @nth statement while somebody waits; somebody else came after its last
- * look. False when all requests failed with a query that was not the reason. */
+/* A leader is cut off at its @nth statement while somebody waits; somebody else came after its
+ * last look. False when all requests failed with a query that was not the reason. */
 static bool
 leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 {
@@ -247,7 +247,7 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	nothing_asked = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND user_id = %u", TASK, user_id(0)) == 0;
 	proxy_text(leader->proxy, nth - 1, text, sizeof(text));
-	/* A query that ends on the server may have been ended by somebody, for all; but not one that
+	/* A query that ends on the server may have been ended by somebody, for all; but not if it
 	 * had not begun. */
 	if (leader->rc == LOCKQ_EQUERY) {
 		bool had_begun = strstr(text, "lockq_started") != NULL;

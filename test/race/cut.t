@@ -152,7 +152,7 @@ done
 for task in $follow $follow_int $follow_back; do
 	make_task "$task" 6000 10000
 done
-make_users 11
+make_users 12
 
 ask other here --user race-4 --task $follow
 ask other-int here --user race-5 --task $follow_int
@@ -164,6 +164,7 @@ for task in $follow $follow_int $follow_back; do
 	until_led "$task" "race-$((task - follow + 4))"
 done
 ask follower "$gone" --user race-7 --task $follow
+ask follower-limit "$gone" --user race-12 --task $follow --timeout 10
 ask follower-int "$gone" --user race-8 --task $follow_int
 ask follower-back "$back" --user race-9 --task $follow_back
 for task in $lead $lead_int $lead_back; do
@@ -213,6 +214,7 @@ gave_up() {
 }
 gave_up leader-int "$interrupted_s" "$int_at"
 gave_up follower-int "$interrupted_s" "$int_at"
+gave_up follower-limit "$gives_up_s" "$cut_at"
 gave_up leader "$gives_up_s" "$cut_at"
 gave_up follower "$gives_up_s" "$cut_at"
 
