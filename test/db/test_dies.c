@@ -389,10 +389,10 @@ lead_pairs(struct pair *pairs)
 	}
 }
 
-/* The leader of a big result, read over a connection without a proxy: it stops itself among the
- * rows, and the server can't send the rest. */
+/* The leader of a big result: it stops itself among the rows, and the server can't send the rest.
+ * With @single it got no second connection, so that the query runs on the lock's own. */
 static struct pair
-stop_in_big_result(uint32_t task)
+stop_in_big_result(uint32_t task, bool single)
 {
 	struct pair p = { .task = task };
 
@@ -402,8 +402,20 @@ stop_in_big_result(uint32_t task)
 	p.leader = worker_new(0, task, 2, -1);
 	p.leader->stop_while_reading = true;
 	p.follower = worker_new(1, task, 1, -1);
+	if (single) {
+		p.leader->proxy = proxy_new();
+		proxy_hold(p.leader->proxy, "SELECT epoch, NOW(6)", 1);
+	}
 	p.pid = worker_fork(p.leader);
+	if (single) {
+		proxy_until_held(p.leader->proxy);
+		proxy_crowd(p.leader->proxy, true);
+		proxy_release(p.leader->proxy);
+	}
 	assert_true(worker_until_stopped(p.pid));
+	if (single)
+		assert_int_equal(proxy_connection(p.leader->proxy,
+		    proxy_position(p.leader->proxy, "EXECUTE lockq_started", 1)), 0);
 	return p;
 }
 
@@ -491,21 +503,26 @@ assert_woken(const struct pair *p)
 	assert_consistent(p->task);
 }
 
-/* guard: a short wait_timeout on what opens a transaction. All leaders are stopped at the same
- * time, each of them at another statement, one among the rows of a big result. */
+/* guard: a short wait_timeout and net_write_timeout on what opens a transaction. All leaders are
+ * stopped at the same time, each of them at another statement, two among the rows of a big result,
+ * one of them with its query on the lock connection. */
 static void
 stopped_at_any_statement(void **state)
 {
 	static struct pair pairs[PAIRS];
-	struct pair big = stop_in_big_result(OTHER_TASK);
+	struct pair big = stop_in_big_result(OTHER_TASK, false), single;
 	struct worker *sleeper = worker_new(2, OTHER_TASK, 1, -1);
-	uint64_t stopped, all_stopped, big_ms, woken;
+	uint64_t stopped, all_stopped, big_ms, single_ms, woken;
 	size_t n, ended = 0;
 	int sleeper_pid;
 
 	(void)state;
 	stopped = db_clock_ms();
 	until_stuck_in_result(OTHER_TASK);
+	make_task(TASK + 3);
+	single = stop_in_big_result(TASK + 3, true);
+	until_stuck_in_result(TASK + 3);
+	worker_start(single.follower);
 	/* One who only waits is stopped, too. */
 	sleeper_pid = worker_fork(sleeper);
 	until("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND user_id = %u", OTHER_TASK,
@@ -517,16 +534,21 @@ stopped_at_any_statement(void **state)
 	follow_and_stop(pairs, n);
 	all_stopped = db_clock_ms();
 	big_ms = ms_until_led_by(OTHER_TASK, 1, stopped, AFTER_STOP_MS);
-	printf("# stopped in a result of 500000 rows: a follower leads after %" PRIu64 " ms\n",
-	    big_ms);
+	single_ms = ms_until_led_by(TASK + 3, 1, stopped, AFTER_STOP_MS);
+	printf("# stopped in a result of 500000 rows: a follower leads after %" PRIu64 " ms;"
+	    " on the lock connection %" PRIu64 "\n", big_ms, single_ms);
 	assert_taken_over(pairs, n, all_stopped);
 	worker_join(big.follower);
 	assert_int_equal(big.follower->rc, LOCKQ_OK);
 	copy_state(OTHER_TASK, big.before, sizeof(big.before));
-	big.ended = true;
+	worker_join(single.follower);
+	assert_int_equal(single.follower->rc, LOCKQ_OK);
+	copy_state(single.task, single.before, sizeof(single.before));
+	big.ended = single.ended = true;
 	woken = db_clock_ms();
 	assert_string_equal(outcome_of(OTHER_TASK, 2), "served");
 	kill(big.pid, SIGCONT);
+	kill(single.pid, SIGCONT);
 	kill(sleeper_pid, SIGCONT);
 	for (size_t i = 0; i < n; i++)
 		kill(pairs[i].pid, SIGCONT);
@@ -536,6 +558,7 @@ stopped_at_any_statement(void **state)
 		ended += pairs[i].ended;
 	}
 	assert_woken(&big);
+	assert_woken(&single);
 	assert_int_equal(worker_reap(sleeper_pid), LOCKQ_OK);
 	assert_int_equal(worker_report(sleeper).n_loans, 1);
 	printf("# woken: %zu of them had been served by then; all have ended after %" PRIu64
