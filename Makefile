@@ -95,7 +95,7 @@ test-programs: $(TEST_BIN) build/tap
 
 # Goals that build nothing themselves need no client yet: their sub-makes do.
 CLIENT_MK := $(BUILD)/client.mk
-WITHOUT_CLIENT := help clean distclean check check-locked check-memory lint demo bench uninstall \
+WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo bench uninstall \
 	print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
@@ -228,6 +228,7 @@ CLI_TESTS := $(call scripts_of,cli)
 RACE_TESTS := $(call scripts_of,race)
 DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(wildcard test/guards.t)
+MODEL_TESTS := $(call scripts_of,model)
 MEMORY_TESTS := $(ASAN_BIN) $(call scripts_of,memory)
 
 check: ## install what is missing, build, lint, run every test
@@ -266,7 +267,7 @@ prove-first: all test-programs
 	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(DOCS_TESTS)
 
 prove-second: all test-programs
-	@$(PROVE) $(MEMORY_TESTS) $(GUARD_TESTS)
+	@$(PROVE) $(MEMORY_TESTS) $(GUARD_TESTS) $(MODEL_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -289,6 +290,9 @@ check-guards: all test-programs ## each guard of the algorithm has a test that f
 check-memory: ## unit and db tests under the sanitizers
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all test-programs
 	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env)
+
+check-model: build/tap ## every order of steps of the protocol, with faults, in a model
+	$(call prove,$(MODEL_TESTS))
 
 lint: ## compilers' warnings, static analysis, house rules
 	@scripts/lint
@@ -405,7 +409,7 @@ help: ## this list
 
 FORCE:
 .PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-locked \
-	check-memory check-race \
+	check-memory check-model check-race \
 	check-unit clean demo distclean help install lint print-client-flags print-flags \
 	prove-first prove-second test-programs uninstall
 .SECONDARY:

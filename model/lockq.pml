@@ -1,0 +1,1110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The protocol of lockq(7), for the model checker Spin: every order in which the statements of a
+ * few requesters can reach the server, with faults. It reads from top to bottom like
+ * lib/getwork.c; "step 5" is that of lockq(7), names with () are functions of lib/.
+ *
+ * What is one step here is one SQL statement or one COMMIT there, or it touches nothing that
+ * others can see. Rows of committed data are global variables; what a transaction has written but
+ * not committed is in its own process, and others meet it as a row lock. Two things show more:
+ * `holder` is what a dirty read of task_lock finds, and a locked row that is absent is an INSERT
+ * that a dirty read of work finds.
+ *
+ * test/model/protocol.t runs it. A configuration says with -D how many of each fault there may be;
+ * a mutant takes a guard out, and names a property that then must fail.
+ */
+
+#ifndef REQUESTERS
+#define REQUESTERS 3  /* or 2 */
+#endif
+#ifndef LOANS
+#define LOANS 2       /* or 3 */
+#endif
+#ifndef LIMIT
+#define LIMIT 4       /* candidate_limit; not above LOANS: the list is cut short */
+#endif
+#ifndef BIG
+#define BIG 99        /* the request that asks for two loans; the others ask for one */
+#endif
+#ifndef NO_WAITS
+#define NO_WAITS 0    /* requests with --no-wait, whichever they are; likewise below */
+#endif
+#ifndef POLLS
+#define POLLS 0       /* requests with --poll */
+#endif
+#ifndef CRASHES
+#define CRASHES 0     /* kill -9: the server frees the locks, the pending row stays */
+#endif
+#ifndef STOPS
+#define STOPS 0       /* SIGSTOP for longer than wait_timeout, or a connection that is lost */
+#endif
+#ifndef CANCELS
+#define CANCELS 0     /* Ctrl-C, or --timeout is over */
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES 0    /* requests that nobody looked after for request_ttl */
+#endif
+#ifndef DEADLOCKS
+#define DEADLOCKS 0   /* 1213 or 1205 in a leader's transaction */
+#endif
+#ifndef FAILURES
+#define FAILURES 0    /* heavy queries that fail */
+#endif
+#ifndef STUCK
+#define STUCK 0       /* a foreign session that holds task_wake */
+#endif
+#ifndef DISPOSALS
+#define DISPOSALS 0   /* loans that who was served disposes of at once; two LOANS */
+#endif
+#ifndef LEASES
+#define LEASES 0      /* 1: a loan is somebody's whose lease is about to run out */
+#endif
+
+/* work_requested.outcome; NO_ROW before step 1. */
+#define NO_ROW    0
+#define PENDING   1
+#define SERVED    2
+#define PARTIAL   3
+#define EMPTY     4
+#define CANCELLED 5
+#define EXPIRED   6
+#define FAILED    7
+
+/* work.state; ABSENT: there is no row. */
+#define ABSENT    0
+#define ASSIGNED  1
+#define COMPLETED 2   /* and the business data changed: the view does not have it any more */
+#define RETURNED  3   /* its time has come */
+
+/* How a requester waits. */
+#define BLOCKING 0
+#define POLLING  1
+#define NO_WAIT  2
+
+/* Who holds a row lock. */
+#define NOBODY   0
+#define ME       (me + 1)
+#define A_USER   (REQUESTERS + 1)
+
+#define HAND_OVER_TRIES 3
+
+#define BIT(n)   (1 << (n))
+#define ALL      (BIT(REQUESTERS) - 1)
+#if LOANS == 3
+#define of_all_loans(p) (p(0) && p(1) && p(2))
+#else
+#define of_all_loans(p) (p(0) && p(1))
+#endif
+#define wants(r) (r == BIG -> 2 : 1)
+#define has(set, n) (((set) >> (n)) & 1)
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+byte outcome[REQUESTERS], got[REQUESTERS];         /* work_requested, and the loans of each */
+bool stale[REQUESTERS];                            /* seen_at is older than request_ttl */
+byte request_lock[REQUESTERS];
+byte state[LOANS], version[LOANS], work_lock[LOANS]; /* work */
+bool lapsed[LOANS];                                /* lease_expires_at has passed */
+byte epoch, lock_by;                               /* task_lock: committed epoch, row lock */
+byte holder, committed_holder;                     /* as a dirty read sees it, and as it is */
+byte wake_by;                                      /* task_wake: exclusive row lock */
+byte last_run;                                     /* leader_run: the newest epoch */
+byte arrived;                                      /* requests come in the order of their ids */
+
+/* --- what is left of each fault --------------------------------------------------------------- */
+
+byte crashes = CRASHES, stops = STOPS, cancels = CANCELS, expiries = EXPIRIES;
+byte deadlocks = DEADLOCKS, failures = FAILURES, stuck = STUCK, disposals = DISPOSALS;
+byte no_waits = NO_WAITS, polls = POLLS;
+
+/* --- what only the properties look at --------------------------------------------------------- */
+
+byte ended;           /* processes that have ended, a set */
+byte told;            /* those that were told how their request ended, a set */
+byte list_left;       /* of the newest query's list as committed: the loans nobody got */
+bool troubled;        /* a leader may have crashed, been stopped, failed, or been given up */
+
+/* Set and asserted in one step, and no part of a state. ONLY=name leaves the others out: of a
+ * mutant that breaks several the checker shows the one that is meant. */
+hidden byte two_leaders, led_for_nothing, loan_given_twice, answered_twice, answer_untrue;
+hidden byte no_work_not_known, left_out, left_over;
+#define two_leaders_n       1
+#define led_for_nothing_n   2
+#define loan_given_twice_n  3
+#define answered_twice_n    4
+#define answer_untrue_n     5
+#define no_work_not_known_n 6
+#define left_out_n          7
+#define left_over_n         8
+#ifdef ONLY
+#define number_of_(name) name##_n
+#define number_of(name) number_of_(name)
+#define wanted(number) (number == number_of(ONLY))
+#else
+#define wanted(number) true
+#endif
+#define never_is(name, wrong) name = (wrong) && wanted(name##_n); assert(!name)
+
+hidden byte i, l, n;
+
+#define not_given(l) (give[l] == 0)
+#define is_free(l) (work_lock[l] == NOBODY)
+#define can_be_written(l) (give[l] == 0 || work_lock[l] == NOBODY || work_lock[l] == ME)
+#define available(l) (state[l] == ABSENT || state[l] == RETURNED || \
+	(state[l] == ASSIGNED && lapsed[l]))
+
+/* --- transactions ----------------------------------------------------------------------------- */
+
+/* The locks of a session go with its transaction. */
+inline free_locks()
+{
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: request_lock[i] == ME -> request_lock[i] = NOBODY
+		:: else
+		fi
+	}
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: work_lock[l] == ME -> work_lock[l] = NOBODY
+		:: else
+		fi
+	}
+	if
+	:: lock_by == ME -> lock_by = NOBODY
+	:: else
+	fi;
+	if
+	:: wake_by == ME -> wake_by = NOBODY
+	:: else
+	fi
+}
+
+inline forget_plan()
+{
+	for (i : 0 .. REQUESTERS - 1) {
+		ends[i] = 0
+	}
+	for (l : 0 .. LOANS - 1) {
+		give[l] = 0
+	}
+	claims = 0;
+	gone = 0;
+	dropped = false;
+	checked = false;
+	second = false
+}
+
+inline rollback()
+{
+	if
+	:: lock_by == ME -> holder = committed_holder
+	:: else
+	fi;
+	free_locks();
+	forget_plan()
+}
+
+inline forget_list()
+{
+	for (l : 0 .. LOANS - 1) {
+		seen[l] = 0
+	}
+	list = 0;
+	cut = false;
+	failing = false;
+	again = false;
+	handing = false;
+	no_wake = false;
+	tried = false;
+	futile = 0;
+	my_epoch = 0;
+	at_start = 0;
+	asked = 0
+}
+
+/* db_commit(): all at once. The properties first. */
+inline commit()
+{
+	never_is(two_leaders, my_epoch <= last_run);
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 ->
+			never_is(loan_given_twice, !available(l));
+			at_start = at_start & ~BIT(l);
+			version[l] = version[l] + 1 + (state[l] == ASSIGNED);
+			state[l] = ASSIGNED;
+			lapsed[l] = false;
+			got[give[l] - 1] = got[give[l] - 1] | BIT(l)
+		:: else
+		fi
+	}
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: ends[i] != 0 ->
+			never_is(answered_twice, outcome[i] != PENDING || has(told, i));
+			/* "No work" is: what was available as the query began, all of it, went out
+			 * to those who had asked before. */
+			never_is(no_work_not_known, ends[i] == EMPTY && (at_start != 0 || handing));
+			outcome[i] = ends[i]
+		:: else ->
+			/* Who asked before the query ended is served from it, if it has a loan. */
+			never_is(left_out, has(asked, i) && outcome[i] == PENDING &&
+			    (list & ~gone) != 0 && lock_by == ME)
+		fi
+	}
+	if
+	:: lock_by == ME ->
+		epoch = my_epoch;
+		committed_holder = holder
+	:: else
+	fi;
+	last_run = my_epoch;
+	list = list & ~gone;
+	list_left = list;
+	asked = 0;
+	n = 0;
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: ends[i] != 0 -> n++
+		:: else
+		fi
+	}
+	if
+	:: handing && n == 0 -> futile++
+	:: !handing -> fruitless = n == 0
+	:: else
+	fi;
+	free_locks();
+	forget_plan()
+}
+
+/* --- steps 4 and 5 ---------------------------------------------------------------------------- */
+
+/* candidates_fetch(): one statement, one snapshot; smallest priority first, up to the limit. */
+inline fetch()
+{
+	n = 0;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: available(l) ->
+			at_start = at_start | BIT(l);
+			if
+			:: n < LIMIT ->
+				list = list | BIT(l);
+				seen[l] = version[l];
+				n++
+			:: else
+			fi
+		:: else
+		fi
+	}
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: outcome[i] == PENDING -> asked = asked | BIT(i)
+		:: else
+		fi
+	}
+	cut = n >= LIMIT
+}
+
+/* read_claims(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
+inline read_claims()
+{
+	claims = 0;
+	news = false;
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: outcome[i] == PENDING && ends[i] == 0 &&
+		    (request_lock[i] == NOBODY || request_lock[i] == ME) ->
+#ifndef UNLOCKED_CLAIMS
+			request_lock[i] = ME;
+#endif
+			if
+			:: i != me && stale[i] ->
+				ends[i] = EXPIRED;
+				news = true
+			:: else -> claims = claims | BIT(i)
+			fi
+		:: outcome[i] == PENDING && ends[i] == 0 &&
+		    request_lock[i] != NOBODY && request_lock[i] != ME ->
+			asked = asked & ~BIT(i)
+		:: else
+		fi
+	}
+}
+
+/* Drops a candidate. */
+#ifdef NO_VERSION_CHECK
+#define drop(l) skip
+#else
+#define drop(l) \
+	gone = gone | BIT(l); \
+	dropped = true
+#endif
+
+/* lock_seen in check_some(): rows that are as seen, by key, SKIP LOCKED. */
+inline lock_seen()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: has(list, l) && seen[l] > 0 ->
+			if
+			:: version[l] == seen[l] && work_lock[l] == NOBODY -> work_lock[l] = ME
+			:: else -> drop(l)
+			fi
+		:: else
+		fi
+	}
+}
+
+/* appeared in check_some(): rows that were absent, read dirty. */
+inline look_for_new_rows()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: has(list, l) && seen[l] == 0 && (state[l] != ABSENT || work_lock[l] != NOBODY) ->
+			drop(l)
+		:: else
+		fi
+	}
+	checked = true
+}
+
+#ifdef EMPTY_WHEN_CUT
+#define list_is_whole (!dropped)
+#else
+#ifdef EMPTY_WHEN_DROPPED
+#define list_is_whole (!cut)
+#else
+#define list_is_whole (!cut && !dropped)
+#endif
+#endif
+#ifdef HAND_OVER_SAYS_EMPTY
+#define may_say_empty true
+#else
+#define may_say_empty (!handing)
+#endif
+
+/* plan_loans(): in order, each up to what it asked for. Touches no row. */
+inline plan_loans()
+{
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: has(claims, i) && failing -> ends[i] = FAILED   /* assign_failure() */
+		:: has(claims, i) && !failing ->
+			n = 0;
+			for (l : 0 .. LOANS - 1) {
+				if
+				:: has(list & ~gone, l) && n < wants(i) ->
+					give[l] = i + 1;
+					gone = gone | BIT(l);
+					n++
+				:: else
+				fi
+			}
+			if
+			:: n == wants(i) -> ends[i] = SERVED
+			:: n > 0 && n < wants(i) -> ends[i] = PARTIAL
+			:: n == 0 && list_is_whole && may_say_empty -> ends[i] = EMPTY
+			:: else
+			fi
+		:: else
+		fi;
+		if
+		:: has(claims, i) && ends[i] != 0 -> news = true
+		:: else
+		fi
+	}
+}
+
+/* write_loans(): a row that is not as planned, or changed rows that are not as many. */
+inline check_work()
+{
+	conflict = false;
+#ifndef UPSERT
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 && (version[l] != seen[l]) -> conflict = true
+		:: else
+		fi
+	}
+#endif
+}
+
+inline lock_work()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 -> work_lock[l] = ME
+		:: else
+		fi
+	}
+}
+
+/* write_requests(): only what is still pending, and as many rows as planned. */
+inline check_requests()
+{
+	conflict = false;
+#ifndef UNCHECKED_REQUESTS
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: ends[i] != 0 && outcome[i] != PENDING -> conflict = true
+		:: else
+		fi
+	}
+#endif
+}
+
+inline lock_requests()
+{
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: ends[i] != 0 -> request_lock[i] = ME
+		:: else
+		fi
+	}
+}
+
+inline count_pending()
+{
+	n = 0;
+	for (i : 0 .. REQUESTERS - 1) {
+		if
+		:: outcome[i] == PENDING -> n++
+		:: else
+		fi
+	}
+}
+
+/* --- small guards, and what is there without them --------------------------------------------- */
+
+#ifdef BUSY_AT_ONCE
+#define led true                /* a locked row is a leader */
+#else
+#define led (holder != NOBODY)
+#endif
+#ifdef NO_OWN_LOOK
+#define still_wanted true
+#else
+#define still_wanted (outcome[me] == PENDING)
+#endif
+#ifdef NO_EPOCH_CHECK
+#define led_since false
+#else
+#define led_since (my_epoch != epoch)
+#endif
+#ifdef ONE_LOOK
+#define another_look false
+#else
+#define another_look (!second)
+#endif
+#ifdef NO_HANDOVER
+#define nothing_to_hand_over true
+#else
+#define nothing_to_hand_over (list == 0 || futile == HAND_OVER_TRIES)
+#endif
+#ifdef CANCEL_OVERWRITES
+#define may_cancel true
+#else
+#define may_cancel (outcome[me] == PENDING)
+#endif
+#ifdef HOLDER_STAYS
+#define holder_at_commit ME
+#else
+#define holder_at_commit NOBODY
+#endif
+#ifdef SHARED_TRY_ROW
+byte sharing;                   /* followers with a shared lock on the row of task_lock, a set */
+#define can_lock (lock_by == NOBODY && sharing == 0)
+#else
+#define can_lock (lock_by == NOBODY)
+#endif
+
+/* --- what can happen to a process at any moment ----------------------------------------------- */
+
+/* What a replayed counterexample prints. */
+#define say(text) printf("requester %d: ", me); printf(text); printf("\n")
+
+#define CRASH        :: atomic { crashes > 0 -> crashes--; goto killed }
+#define STOP(label)  :: atomic { stops > 0 -> stops--; goto label }
+#define CANCEL       :: atomic { cancels > 0 -> cancels--; goto given_up }
+
+#ifdef WRITE_AFTER_LOSS
+#define STOP_LEADER STOP(stopped_leader)
+#else
+#define STOP_LEADER STOP(stopped)
+#endif
+
+/* lockq_dispose(): complete or return. */
+inline dispose(loan)
+{
+	d_step { version[loan] = version[loan] + 1; lapsed[loan] = false }
+	if
+	:: state[loan] = RETURNED
+	:: state[loan] = COMPLETED
+	fi
+}
+
+/* --- getwork ---------------------------------------------------------------------------------- */
+
+proctype requester(byte me)
+{
+	byte waits;                     /* BLOCKING, POLLING, NO_WAIT */
+	byte my_epoch;                  /* of the round that it leads or has led */
+	byte list, seen[LOANS];         /* candidates with their versions, without those gone */
+	byte gone;                      /* of the list: given or dropped in this transaction */
+	byte claims;                    /* pending requests, locked */
+	byte give[LOANS], ends[REQUESTERS]; /* written, not committed: loans, outcomes */
+	bool cut, dropped, checked, news, second, failing;
+	bool again;                     /* takes the lock again: the list is still good */
+	bool handing;                   /* hand_over() */
+	bool no_wake, tried, conflict, fruitless, in_doubt;
+	byte futile;                    /* rounds of hand_over() that ended no request */
+	byte at_start, asked;           /* for the properties */
+#ifdef EARLY_CLAIMS
+	bool early;
+#endif
+
+	/* Step 1: request_record(). Who is the first is requester 0: they are all alike. */
+	atomic {
+		arrived == me;
+		arrived++;
+		outcome[me] = PENDING;
+		say("step 1: records its request");
+		if
+		:: true
+		:: no_waits > 0 -> no_waits--; waits = NO_WAIT; say("… with --no-wait")
+		:: polls > 0 -> polls--; waits = POLLING; say("… with --poll")
+		fi
+	}
+
+	/* Step 7: request_status(), only the own row. An outcome stays. */
+look:
+	if
+	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
+	:: atomic { outcome[me] == PENDING && !stale[me] -> say("step 7: sees that it is pending") }
+	:: atomic {
+		outcome[me] == PENDING && stale[me] && request_lock[me] == NOBODY ->
+		stale[me] = false;
+		say("say_still_here()")
+	}
+	CRASH
+	STOP(stopped)
+	fi;
+
+	/* Step 2: attempt(), take_lock. */
+try:
+	if
+	:: atomic { can_lock -> lock_by = ME; say("step 2: gets the lock") }
+	:: atomic { !can_lock -> say("step 2: the lock is taken"); goto taken }
+	CRASH
+	STOP(stopped)
+	fi;
+	if
+	:: again -> goto compare
+	:: else
+	fi;
+
+	/* still_wanted(). Once ended it stays so: the ROLLBACK after it may be the same step. */
+	if
+	:: atomic {
+		!still_wanted ->
+		say("step 2: was served meanwhile, frees the lock");
+		d_step { rollback() }
+		goto look
+	}
+	:: atomic { still_wanted -> goto raise }
+	CRASH
+	STOP(stopped)
+	fi;
+
+	/* lock_again(): has somebody led since? */
+compare:
+	if
+	:: atomic {
+		led_since ->
+		say("step 6: somebody led since, frees the lock");
+		d_step { rollback() }
+		goto stale_list
+	}
+	:: atomic { !led_since -> skip }
+	CRASH
+	STOP(stopped)
+	fi;
+
+	/* lead_from(), raise_epoch. */
+raise:
+	if
+	:: atomic {
+		true ->
+		d_step { my_epoch = epoch + 1; holder = ME }
+		say("step 2: raises the epoch, is the holder")
+	}
+	CRASH
+	STOP(stopped)
+	fi;
+
+	/* take_wake() */
+	if
+	:: atomic { !no_wake && wake_by == NOBODY -> wake_by = ME; say("step 2: locks task_wake") }
+	:: atomic { no_wake -> say("step 2: leads without task_wake") }
+	:: atomic {
+		stuck > 0 && !no_wake ->
+		say("step 2: can't have task_wake, rolls back");
+		d_step { stuck--; rollback(); no_wake = true; my_epoch-- }
+		goto try
+	}
+	CRASH
+	STOP(stopped)
+	fi;
+	if
+	:: again -> goto line
+	:: else
+	fi;
+
+#ifdef EARLY_CLAIMS
+	atomic {
+		say("step 5, early: reads the pending requests");
+		d_step { read_claims(); early = true }
+	}
+#endif
+
+	/* Step 4: candidates_fetch() */
+	if
+	:: atomic {
+		true ->
+		say("step 4: the heavy query");
+		d_step {
+			never_is(led_for_nothing, outcome[me] != PENDING && lock_by == ME);
+			fetch()
+		}
+	}
+	:: atomic {
+		failures > 0 ->
+		say("step 4: the heavy query fails");
+		d_step { failures--; failing = true; troubled = true }
+	}
+	CRASH
+	STOP_LEADER
+	CANCEL
+	fi;
+
+	/* Step 5: assign_loans(), serve_once(), read_claims() */
+line:
+	if
+#ifdef EARLY_CLAIMS
+	:: atomic { early -> early = false }
+	:: atomic { !early -> d_step { read_claims(); say("step 5: reads the pending requests") } }
+#else
+	:: atomic { true -> d_step { read_claims(); say("step 5: reads the pending requests") } }
+#endif
+	CRASH
+	STOP_LEADER
+	fi;
+
+	/* check_some(), two statements; nothing where nobody wants a loan */
+	if
+	:: atomic { claims == 0 || checked || list == 0 -> goto plan }
+	:: atomic {
+		claims != 0 && !checked && list != 0 ->
+		d_step { lock_seen(); say("step 5: locks the candidates") }
+	}
+	CRASH
+	STOP_LEADER
+	fi;
+	if
+	:: atomic {
+		true ->
+		d_step { look_for_new_rows(); say("step 5: looks for rows that were absent") }
+	}
+	CRASH
+	STOP_LEADER
+	fi;
+
+plan:
+	atomic {
+		d_step { plan_loans(); skip }
+		if
+		:: !news -> goto record
+		:: news && of_all_loans(not_given) -> goto write_requests
+		:: else
+		fi
+	}
+
+	/* write_loans() */
+	if
+	:: atomic {
+		of_all_loans(can_be_written) ->
+		d_step { check_work(); lock_work(); say("step 5: writes work") }
+		if
+		:: conflict -> goto retry
+		:: else
+		fi
+	}
+	:: atomic { deadlocks > 0 -> deadlocks--; say("step 5: a deadlock"); goto retry }
+	CRASH
+	STOP_LEADER
+	fi;
+
+write_requests:
+	if
+	:: atomic {
+		d_step { check_requests(); lock_requests(); say("step 5: writes work_requested") }
+		if
+		:: conflict -> goto retry
+		:: !conflict && another_look -> second = true; goto line   /* LOOKS */
+		:: !conflict && !another_look -> skip
+		fi
+	}
+	CRASH
+	STOP_LEADER
+	fi;
+
+	/* lock_commit(), clear_holder: one row is changed. */
+record:
+	if
+	:: atomic { lock_by == ME -> holder = holder_at_commit; say("step 5: clears the holder") }
+#ifdef WRITE_AFTER_LOSS
+#ifdef UNCHECKED_CLEAR
+	:: atomic { lock_by == NOBODY -> say("step 5: clears no holder") }
+#else
+	:: atomic { lock_by == NOBODY -> say("step 5: no holder to clear, rolls back"); goto retry }
+#endif
+	:: atomic {                     /* 1205 or 1213 */
+		lock_by != NOBODY && lock_by != ME ->
+		say("step 5: somebody leads, rolls back");
+		goto retry
+	}
+#endif
+	CRASH
+	STOP_LEADER
+	fi;
+
+	/* assign_record_run(), whose row nobody else looks at before the commit, and the COMMIT. */
+	if
+#if defined(WRITE_AFTER_LOSS) && !defined(UNCHECKED_RUN)
+	:: atomic {
+		my_epoch <= last_run;
+		say("step 5: leader_run has this epoch: an error, finish_failed()");
+		d_step { rollback(); forget_list() }
+		goto cancel
+	}
+	:: atomic { my_epoch > last_run -> say("step 5: COMMIT"); d_step { commit() } }
+#else
+	:: atomic { true -> say("step 5: COMMIT"); d_step { commit() } }
+#endif
+	:: atomic {
+		stops > 0;
+		say("step 5: COMMIT, but the connection is lost before the answer");
+		d_step { stops--; troubled = true; commit(); forget_list(); in_doubt = true }
+		goto woken
+	}
+	CRASH
+	STOP_LEADER
+	fi;
+
+	/* Step 6: hand_over(), request_any_pending() */
+	if
+	:: atomic { nothing_to_hand_over -> goto rest }
+	:: atomic {
+		!nothing_to_hand_over ->
+		d_step { count_pending(); say("step 6: looks for pending requests") }
+		if
+		:: n > 0 -> handing = true; again = true; no_wake = false; tried = false; goto try
+		:: else -> goto rest
+		fi
+	}
+	CRASH
+	STOP(stopped)
+	fi;
+
+rest:
+	atomic {
+		d_step { forget_list() }
+		if
+		:: fruitless && waits == NO_WAIT -> goto busy
+		:: fruitless && waits != NO_WAIT -> skip
+		:: !fruitless -> goto look
+		fi
+	}
+	/* Others hold what it found, or its own row, but not for ever. */
+	if
+	:: atomic {
+		of_all_loans(is_free) && request_lock[me] == NOBODY ->
+		say("rest() is over");
+		goto look
+	}
+	CRASH
+	STOP(stopped)
+	CANCEL
+	fi;
+
+	/* The list is no longer good: hand_over() ends, give_until_done() leaves it to recover(). */
+stale_list:
+	atomic {
+		if
+		:: handing -> goto rest
+		:: !handing -> d_step { forget_list() } goto look
+		fi
+	}
+
+	/* give_until_done(): the whole transaction again, if nobody leads meanwhile. */
+retry:
+	atomic {
+		d_step { rollback(); my_epoch-- }
+		if
+		:: !tried -> tried = true; again = true; goto try   /* DB_TRIES */
+		:: tried -> goto stale_list
+		fi
+	}
+
+	/* Step 3: take(), lock_holder(), a dirty read. */
+taken:
+	if
+	:: atomic { led && !again -> say("step 3: somebody leads"); goto busy }
+	:: atomic { led && again -> say("step 3: somebody leads"); goto stale_list }
+	:: atomic { !led -> say("step 3: held for a moment only") }
+	CRASH
+	STOP(stopped)
+	fi;
+	/* The own row, and again. */
+	if
+	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
+	:: atomic { again || outcome[me] == PENDING -> goto try }
+	CRASH
+	STOP(stopped)
+	fi;
+
+busy:
+	atomic {
+		if
+		:: waits == NO_WAIT -> say("does not wait"); goto done
+		:: else
+		fi
+	}
+
+	/* Step 7: follow(), wait_blocking() or wait_polling(). An autocommit statement: the shared
+	 * lock goes as soon as it is there. */
+follow:
+	if
+#ifdef SHARED_TRY_ROW
+	:: atomic { waits == BLOCKING && lock_by == NOBODY -> sharing = sharing | BIT(me) }
+#else
+	:: atomic { waits == BLOCKING && wake_by == NOBODY -> say("step 7: wakes") }
+#endif
+	:: atomic { waits == POLLING -> say("step 7: it is time to look") }
+	CRASH
+	STOP(stopped)
+	CANCEL
+	fi;
+#ifdef SHARED_TRY_ROW
+	sharing = sharing & ~BIT(me);
+#endif
+#ifdef NO_TAKEOVER
+	if
+	:: atomic { outcome[me] != PENDING -> goto answer }
+	:: atomic { outcome[me] == PENDING -> say("waits again"); goto follow }
+	CRASH
+	STOP(stopped)
+	fi;
+#else
+	goto look;
+#endif
+
+#ifdef WRITE_AFTER_LOSS
+stopped_leader:
+	atomic {
+		true ->
+		d_step { rollback(); troubled = true; say("is cut off, writes on a new connection") }
+		goto line
+	}
+#endif
+
+	/* The server ends the session, and later the process goes on: recover(), with a new
+	 * connection, after a commit in doubt request_status_locked(). */
+stopped:
+	atomic {
+		true ->
+		d_step { rollback(); forget_list(); troubled = true; say("its session is ended") }
+	}
+woken:
+	if
+	:: atomic {
+		!in_doubt || request_lock[me] == NOBODY ->
+		in_doubt = false;
+		say("connects again");
+		goto look
+	}
+	:: atomic {
+		expiries > 0 && outcome[me] == PENDING ->
+		expiries--;
+		stale[me] = true;
+		say("was away for longer than request_ttl")
+	}
+#ifdef CLOCK_EXPIRY
+	:: atomic {
+		outcome[me] == PENDING && stale[me] ->
+		told = told | BIT(me);
+		say("tells itself that it is expired");
+		goto done
+	}
+#endif
+	CRASH
+	fi;
+	goto woken;
+
+	/* handle_abandon(): the connection is closed. */
+given_up:
+	atomic {
+		true ->
+		d_step {
+			troubled = troubled || lock_by == ME;
+			rollback();
+			forget_list();
+			say("gives up")
+		}
+	}
+
+	/* cancel(): waits for a leader that has the row. */
+cancel:
+	if
+	:: atomic {
+		request_lock[me] == NOBODY ->
+		if
+		:: may_cancel -> outcome[me] = CANCELLED; say("cancels its request")
+		:: else -> say("was ended before it could cancel")
+		fi
+	}
+	CRASH
+	STOP(cancel)
+	fi;
+
+	/* finish(), read_answer() */
+answer:
+	atomic {
+		d_step {
+			never_is(answer_untrue, outcome[me] == PENDING || (got[me] != 0) !=
+			    (outcome[me] == SERVED || outcome[me] == PARTIAL));
+			told = told | BIT(me);
+			say("step 6: answers")
+		}
+		if
+		:: true
+		:: disposals > 0 && got[me] != 0 -> disposals--; goto dispose_of
+		fi
+	}
+	goto done;
+
+	/* lockq_dispose(): its rows are locked from its start, so it is one step. */
+dispose_of:
+	if
+	:: atomic { has(got[me], 0) && is_free(0) -> dispose(0) }
+	:: atomic { has(got[me], 1) && is_free(1) -> dispose(1) }
+	fi;
+	goto done;
+
+	/* The server ends the session of a process that is dead. */
+killed:
+	atomic {
+		true ->
+		d_step { rollback(); forget_list(); troubled = true; say("is dead, so is its session") }
+	}
+
+done:
+	atomic {
+		ended = ended | BIT(me);
+		d_step {
+			waits = 0;
+			fruitless = false;
+			news = false;
+			conflict = false;
+			in_doubt = false
+		}
+	}
+}
+
+/* lockq_dispose() by a user who has a loan, whose lease is about to run out: the row is
+ * locked and judged first, written and committed later. */
+proctype user()
+{
+	if
+	:: atomic {
+		is_free(1) && state[1] == ASSIGNED && version[1] == 1 && !lapsed[1] ->
+		work_lock[1] = A_USER
+	}
+	:: atomic { version[1] > 1 || lapsed[1] -> goto refused }
+	fi;
+	atomic { work_lock[1] = NOBODY; dispose(1) }
+refused:
+	skip
+}
+
+/* Time goes on, or the run ends before: a lease runs out, and cron writes that down. */
+proctype clock()
+{
+	if
+	:: atomic { state[1] == ASSIGNED && version[1] == 1 -> lapsed[1] = true }
+	:: goto end_of_time
+	fi;
+	if
+	:: atomic {                     /* lockq_expire() */
+		lapsed[1] && work_lock[1] == NOBODY ->
+		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false }
+	}
+	:: goto end_of_time
+	fi;
+end_of_time:
+	skip
+}
+
+#define left(r) (has(ended, r) && outcome[r] == PENDING && !stale[r])
+
+/* Nobody looks after a request whose process has ended, by a crash or without waiting. */
+proctype neglect()
+{
+	do
+	:: atomic { expiries > 0 && left(0) -> expiries--; stale[0] = true }
+	:: atomic { expiries > 0 && left(1) -> expiries--; stale[1] = true }
+#if REQUESTERS == 3
+	:: atomic { expiries > 0 && left(2) -> expiries--; stale[2] = true }
+#endif
+	:: break
+	od
+}
+
+active proctype nobody_is_left_over()
+{
+	atomic {
+		ended == ALL;
+		d_step {
+			n = false;
+			for (i : 0 .. REQUESTERS - 1) {
+				n = n || outcome[i] == PENDING
+			}
+			never_is(left_over, n && list_left != 0 && !troubled)
+		}
+	}
+}
+
+init {
+	atomic {
+		for (i : 0 .. REQUESTERS - 1) {
+			run requester(i)
+		}
+		if
+		:: LEASES > 0 ->
+			state[1] = ASSIGNED;
+			version[1] = 1;
+			run user();
+			run clock()
+		:: else
+		fi;
+		if
+		:: EXPIRIES > 0 -> run neglect()
+		:: else
+		fi
+	}
+}
+
+ltl answered { <> (ended == ALL) }
