@@ -1048,7 +1048,7 @@ proctype clock()
 	:: goto end_of_time
 	fi;
 	if
-	:: atomic {                     /* lockq_expire() */
+	:: atomic {                     /* the loan stays available, its row is another one */
 		lapsed[1] && work_lock[1] == NOBODY ->
 		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false }
 	}

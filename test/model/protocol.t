@@ -22,7 +22,7 @@ if [ "$only" = --job ]; then
 	fi
 	# For a short search the compiler would need longer than it saves.
 	case "$3 $mode $options" in
-	'holds live '*LEASES* | 'holds live '*EXPIRIES* | 'holds live '*NO_WAITS=2*) level=-O1 ;;
+	'holds safety '*LEASES* | 'holds live '*EXPIRIES* | 'holds live '*NO_WAITS=2*) level=-O1 ;;
 	esac
 	# shellcheck disable=SC2086 # options are words
 	timeout 300 spin -a $options "$model" >log 2>&1 &&
@@ -45,7 +45,9 @@ holds | safety live | two who do not wait
 	-DNO_WAITS=2
 holds | safety live | two are killed
 	-DCRASHES=2
-holds | safety live | one is killed, one does not wait, requests expire
+holds | safety live | one is killed, its request expires
+	-DCRASHES=1 -DEXPIRIES=1
+holds | safety | one is killed, one does not wait, requests expire
 	-DCRASHES=1 -DNO_WAITS=1 -DEXPIRIES=1
 holds | safety live | two are stopped, or lose their connection
 	-DSTOPS=2
@@ -69,8 +71,10 @@ holds | safety live | one polls, task_wake is held
 	-DPOLLS=1 -DSTUCK=1
 holds | safety live | loans come back, or are completed
 	-DDISPOSALS=2
-holds | safety live | a lease runs out, its user and cron change the row
+holds | safety | a lease runs out, its user and others change the row
 	-DLEASES=1
+holds | live | the same, two requesters
+	-DLEASES=1 -DREQUESTERS=2
 breaks | answered | no take-over, one is killed
 	-DNO_TAKEOVER -DCRASHES=1
 breaks | answered | no take-over, one is stopped
@@ -216,7 +220,7 @@ done
 # Statements that no configuration reaches.
 if [ -z "$only" ]; then
 	for ((n = 0; n < row; n++)); do
-		[ "${kinds[n]}" = holds ] || continue
+		[ "${kinds[n]}" = holds ] && [ -e "$scratch/$n.safety/log" ] || continue
 		awk '/^unreached in/ { inside = !/claim/; process = $4 }
 			inside && /lockq.pml:/ {
 				sub(/, state [0-9]+/, "")
@@ -235,5 +239,35 @@ if [ -z "$only" ]; then
 	[ ! -s "$scratch/unreached" ]
 	ok $? 'every statement of the model is reached'
 	sed 's/^/#   line /' "$scratch/unreached"
+
+	# The functions that the model stands for are there, and what lockq(7) says of it.
+	grep -Eo '[a-z_]+\(\)' "$model" | tr -d '()' | sort -u | while read -r name; do
+		grep -q "^inline $name(\|proctype $name(" "$model" ||
+			grep -q "^$name(" "$top"/lib/*.c || echo "$name"
+	done >"$scratch/names"
+	[ ! -s "$scratch/names" ]
+	ok $? 'every function that the model names is in lib'
+	sed 's/^/#   no /' "$scratch/names"
+	sed -n '/^\.Sh THE MODEL/,/^\.Sh LIMITS/p' "$top/man/lockq.7" >"$scratch/page"
+	{
+		table | grep -o '\-D[A-Z_]*' | sed 's/^-D//' | sort -u | while read -r name; do
+			grep -q "^#define $name " "$model" || grep -qw "$name" "$scratch/page" ||
+				echo "$name"
+		done
+		sed -n 's/^#define \([a-z_]*\)_n  *[0-9]*$/\1/p' "$model" | while read -r name; do
+			grep -q "^\.It Va $name\$" "$scratch/page" || echo "$name"
+		done
+		sed -n 's/^\.It \([A-Z_ ,]*\)$/\1/p' "$scratch/page" | tr -d ' ' | tr , '\n' |
+			while read -r name; do
+				grep -q "def $name\b\|defined($name)" "$model" || echo "$name"
+			done
+		grep ' Ta Fn ' "$scratch/page" | grep -Eo 'Fn [a-z_]+' | cut -d ' ' -f 2 |
+			while read -r name; do
+				grep -q "^$name(" "$top"/lib/*.c || echo "$name"
+			done
+	} >"$scratch/names"
+	[ ! -s "$scratch/names" ]
+	ok $? 'lockq(7) has the guards, the properties and the functions'
+	sed 's/^/#   /' "$scratch/names"
 fi
 finish
