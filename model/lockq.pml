@@ -840,7 +840,8 @@ rest:
 	CANCEL
 	fi;
 
-	/* The list is no longer good: hand_over() ends, give_until_done() leaves it to recover(). */
+	/* The list is good no longer: hand_over() ends, give_until_done() leaves the rest
+	 * to recover(). */
 stale_list:
 	atomic {
 		if
@@ -916,7 +917,7 @@ follow:
 stopped_leader:
 	atomic {
 		true ->
-		d_step { rollback(); troubled = true; say("is cut off, writes on a new connection") }
+		d_step { rollback(); troubled = true; say("is cut off, connects and writes") }
 		goto line
 	}
 #endif
@@ -1008,7 +1009,7 @@ dispose_of:
 killed:
 	atomic {
 		true ->
-		d_step { rollback(); forget_list(); troubled = true; say("is dead, so is its session") }
+		d_step { rollback(); forget_list(); troubled = true; say("is dead") }
 	}
 
 done:

@@ -217,10 +217,11 @@ for ((n = 0; n < row; n++)); do
 	done
 done
 
-# Statements that no configuration reaches.
+# Statements that no configuration reaches. An option that only jumps is not seen: it has no state
+# of its own.
 if [ -z "$only" ]; then
 	for ((n = 0; n < row; n++)); do
-		[ "${kinds[n]}" = holds ] && [ -e "$scratch/$n.safety/log" ] || continue
+		[[ ${kinds[n]} = holds && -e $scratch/$n.safety/log ]] || continue
 		awk '/^unreached in/ { inside = !/claim/; process = $4 }
 			inside && /lockq.pml:/ {
 				sub(/, state [0-9]+/, "")
