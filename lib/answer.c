@@ -7,8 +7,8 @@
 
 #include "internal.h"
 
-/* All of it at once: hundreds who have just been woken ask this. The loans are from the log: its order
- * is the list's, and a loan disposed of since is there too. */
+/* All of it at once: hundreds who have just been woken ask this. The loans are from the log: its
+ * order is the list's, and a loan disposed of since is there too. */
 static const struct db_query read_answer = {
 	"read_answer",
 	"SELECT r.request_id, r.uuid, u.name, r.task_id, t.name, r.asked, r.requested, r.assigned,"

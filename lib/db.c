@@ -643,6 +643,8 @@ row_buffer_new(struct db *db, struct row_buffer *buffer, MYSQL_RES *meta)
 	MYSQL_FIELD *fields = mysql_fetch_fields(meta);
 	size_t offset = 0;
 
+	if (n == 0)
+		return fail_shape(db, "result", "no columns");
 	for (unsigned int i = 0; i < n; i++)
 		buffer->width += fields[i].max_length + CELL_MIN;
 	buffer->bind = calloc(n, sizeof(*buffer->bind));

@@ -163,15 +163,15 @@ handle_ready_elsewhere(struct lockq *q)
 
 /* Ids begin anew when a server is started, so one from before that may be somebody else's now. */
 static int
-end_abandoned(struct lockq *q)
+end_orphan(struct lockq *q, const struct orphan *orphan)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t age_s = (db_clock_ms() - q->orphan_since) / 1000;
+	uint64_t age_s = (db_clock_ms() - orphan->since) / 1000;
 	int rc = db_run(q->lock, &uptime, DB_NO_ARGS, &rows);
 	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
 
 	db_rows_clear(&rows);
-	return same ? db_kill(q->lock, q->orphan) : rc;
+	return same ? db_kill(q->lock, orphan->id) : rc;
 }
 
 int
@@ -181,9 +181,11 @@ handle_connect(struct lockq *q)
 
 	handle_disconnect(q);
 	rc = db_connect(&q->lock, &q->where);
-	if (rc == DB_OK && q->orphan != 0) {
-		rc = end_abandoned(q);
-		q->orphan = 0;
+	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
+		if (q->orphans[i].id != 0)
+			rc = end_orphan(q, &q->orphans[i]);
+		if (rc == DB_OK)
+			q->orphans[i].id = 0;
 	}
 	return rc;
 }
@@ -196,13 +198,19 @@ handle_ready(struct lockq *q)
 	return handle_connect(q);
 }
 
+void
+handle_orphan(struct lockq *q, const struct db *db)
+{
+	q->orphans[db == q->lock ? 0 : 1] = (struct orphan){
+		db_connection_id(db), db_connected_at(db)
+	};
+}
+
 int
 handle_abandon(struct lockq *q)
 {
-	if (q->lock != NULL) {
-		q->orphan = db_connection_id(q->lock);
-		q->orphan_since = db_connected_at(q->lock);
-	}
+	if (q->lock != NULL)
+		handle_orphan(q, q->lock);
 	return handle_connect(q);
 }
 

@@ -36,8 +36,9 @@ struct lockq {
 	struct db *lock;      /* the lock connection; everything short runs on it too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
-	uint64_t orphan;   /* connection given up with a statement outstanding, not ended yet */
-	uint64_t orphan_since; /* when it was made */
+	struct orphan {
+		uint64_t id, since;   /* 0, or a connection given up with a statement outstanding */
+	} orphans[2];
 	const struct request *asking; /* that a call is at work on, or NULL */
 	lockq_progress_fn *progress;
 	void *progress_data;
@@ -55,8 +56,9 @@ LOCKQ_MUST_CHECK int handle_ready_elsewhere(struct lockq *q);
 LOCKQ_MUST_CHECK int handle_connect_elsewhere(struct lockq *q, struct db **db);
 /* Closes @db, which is one of the two. */
 void handle_close_query(struct lockq *q, struct db *db);
-/* Closes a connection that has a statement outstanding; that is ended on the server as soon as a
- * new connection can be had. */
+/* What runs on @db, and anything on the lock connection, is ended on the server as soon as a new
+ * connection can be had; for the lock connection that is at once. */
+void handle_orphan(struct lockq *q, const struct db *db);
 LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
 
 /* error.c */

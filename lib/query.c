@@ -195,26 +195,23 @@ explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
 	return CANDIDATES_FAILED;
 }
 
-/* The user gave up: nobody needs the answer, so the server must not go on. The lock connection has
- * been idle and can say so, where it is the same server. */
-static int
+/* The user gave up: nobody needs the answer, so the server must not go on. Not over the lock
+ * connection, which may be cut: the next one that can be had does it, at once. */
+static void
 end_query(struct reading *reading)
 {
 	struct lockq *q = reading->q;
-	uint64_t id = db_connection_id(reading->db);
 	struct db *other = NULL;
-	int rc;
 
-	if (reading->db == q->lock)
-		return DB_OK; /* abandoned with its connection */
-	if (reading->db == q->query)
-		return db_kill(q->lock, id);
-	rc = handle_connect_elsewhere(q, &other);
-	if (rc == DB_OK)
-		rc = db_kill(other, id);
-	db_close(other);
+	if (reading->db != q->elsewhere) {
+		handle_orphan(q, reading->db);
+		return;
+	}
 	/* Who can't be told ends it at max_execution_time; our own lock is not concerned. */
-	return rc == DB_ENOMEM ? rc : DB_OK;
+	if (handle_connect_elsewhere(q, &other) == DB_OK &&
+	    db_kill(other, db_connection_id(reading->db)) != DB_OK)
+		error_set(q, "%s", db_error(other));
+	db_close(other);
 }
 
 /* What the caller hears after @rc. */
@@ -227,8 +224,10 @@ settle(struct reading *reading, int rc, char reason[REASON_BYTES])
 		return DB_OK;
 	if (reading->ticking.ping_rc != DB_OK)
 		return reading->ticking.ping_rc;
-	if (rc == DB_ECANCELLED && reading->fault == NULL && !reading->no_memory)
-		return end_query(reading) == DB_ELOST ? DB_ELOST : DB_ECANCELLED;
+	if (rc == DB_ECANCELLED && reading->fault == NULL && !reading->no_memory) {
+		end_query(reading);
+		return DB_ECANCELLED;
+	}
 	/* Nobody's query has failed where none ran. */
 	if (db_lost(lock) || db_ping(lock) != DB_OK || (rc == DB_ELOST && !reading->begun &&
 	    reading->db != reading->q->elsewhere))

@@ -344,7 +344,8 @@ for answer in "$scratch"/r-*; do
 	fi
 	jq -r --arg exit "$(cat "${answer/r-/s-}")" \
 		'"\(.uuid) \($exit) \(.loans | map(.loan_id) | sort | join(","))"' "$answer"
-done | sort >"$scratch/told"
+done >"$scratch/answers"
+sort "$scratch/answers" >"$scratch/told"
 sql "SELECT r.uuid, CASE r.outcome WHEN 'served' THEN 0 WHEN 'cancelled' THEN 130
                     ELSE r.outcome END,
             COALESCE(GROUP_CONCAT(l.loan_id ORDER BY l.loan_id), '')

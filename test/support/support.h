@@ -132,7 +132,7 @@ void proxy_hold_and_cut(struct proxy *proxy, const char *text, unsigned int nth)
  * @times with it. Where the real error rolls the transaction back, it is rolled back. */
 void proxy_fail(struct proxy *proxy, const char *text, unsigned int nth, unsigned int times,
     unsigned int error);
-/* Nothing gets through on what is open now, in either direction, and nobody is told: a cut cable. */
+/* Nothing gets through on what is open now, either way, and nobody is told: a cut cable. */
 void proxy_silence(struct proxy *proxy);
 /* Cuts what is open now. */
 void proxy_drop(struct proxy *proxy);
