@@ -133,6 +133,13 @@ db_is_retryable(int rc)
 	return rc == DB_ERETRY || rc == DB_ELOCKWAIT || rc == DB_ECROWDED || rc == DB_ELOST;
 }
 
+bool
+db_is_behind(const struct db *db)
+{
+	return db_errno(db) == SERVER_TRANSACTION_ROLLED_BACK ||
+	    db_errno(db) == ER_ERROR_DURING_COMMIT;
+}
+
 /* Errors. */
 
 const char *
@@ -1050,7 +1057,7 @@ set_variables(struct db *db, const struct db_query *query, const struct db_arg *
 int
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	static const char prepare[] = "PREPARE lockq_started FROM @statement";
+	static const char prepare_it[] = "PREPARE lockq_started FROM @statement";
 	char *key;
 	int rc;
 
@@ -1068,8 +1075,8 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	if (rc != DB_OK)
 		return rc;
 	db->started = query->name;
-	if (mysql_send_query(db->mysql, db->preparing ? prepare : db->execute,
-	    db->preparing ? sizeof(prepare) - 1 : (unsigned long)strlen(db->execute)) != 0)
+	if (mysql_send_query(db->mysql, db->preparing ? prepare_it : db->execute,
+	    db->preparing ? sizeof(prepare_it) - 1 : (unsigned long)strlen(db->execute)) != 0)
 		return fail(db, query->name);
 	return DB_OK;
 }

@@ -39,6 +39,7 @@ enum {
 	TRIES_FORGOTTEN_MS = 1000,
 	HAND_OVER_TRIES = 4, HAND_OVER_DONE = 1,
 	CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2,
+	BEHIND_MS = 10000,
 	PATIENCE_MS = 30000    /* a server that is started again is back in less */
 };
 
@@ -74,16 +75,18 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 
 /* The same, tried again as a whole after a deadlock or a lock wait. The list stays good as long as
  * nobody has led since: it is checked against `work` each time. DB_EFAIL when no try did it: that
- * is for good, the query is not run again for it. */
+ * is for good, the query is not run again for it. A server that is behind its cluster is given some
+ * time. */
 static int
 give_until_done(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
 {
 	int rc = give_and_commit(c, candidates, may_say_empty, run);
+	uint64_t end = db_clock_ms() + BEHIND_MS;
 
 	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
 		db_rollback(c->q->lock);
 		c->lead.epoch--;
-		if (try == DB_TRIES)
+		if (try >= DB_TRIES && (!db_is_behind(c->q->lock) || db_clock_ms() >= end))
 			return DB_EFAIL;
 		c->lead.retries++;
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);
@@ -225,9 +228,10 @@ worth_another_try(struct call *c, int rc)
 		c->trouble_since = now;
 	if (c->tries <= DB_TRIES)
 		return true;
-	/* A lost server, not a transaction that keeps failing: as long as the user would wait. */
-	return rc != DB_ERETRY && rc != DB_ELOCKWAIT && now < c->waiting.deadline &&
-	    now - c->trouble_since < PATIENCE_MS;
+	/* A lost server, or one of a cluster that is behind, not a transaction that keeps failing: as
+	 * long as the user would wait. */
+	return ((rc != DB_ERETRY && rc != DB_ELOCKWAIT) || db_is_behind(c->q->lock)) &&
+	    now < c->waiting.deadline && now - c->trouble_since < PATIENCE_MS;
 }
 
 /* Rolls back, reconnects where that is needed, and lets the caller look again: its own row tells
@@ -265,10 +269,15 @@ record(struct call *c)
 	int rc;
 
 	do {
+		bool before = c->recorded;
+
 		c->recorded = true;
 		rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request);
 		if (rc == DB_OK)
 			break;
+		/* An answer is no doubt: there is nothing to cancel. */
+		if (rc != DB_ELOST)
+			c->recorded = before;
 		rc = recover(c, rc);
 	} while (rc == DB_OK);
 	c->waiting.slice_s = wait_slice_s(c->task.request_ttl, c->request.joined);

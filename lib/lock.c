@@ -73,9 +73,8 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	return rc;
 }
 
-/* Followers wait on this row. Woken ones share it for a moment; a session that somebody forgot
- * keeps it. Who leads without it is still the only leader: followers hear of its commit a little later,
- * that is all. */
+/* Followers wait on this row. Woken ones share it for a moment; a session that was forgotten keeps
+ * it. Who leads without it is still the only leader, its followers hear of its commit later. */
 static int
 take_wake(struct db *db, uint32_t task_id, bool *taken)
 {
