@@ -1,6 +1,7 @@
 -- Least privilege: what the programs need, and no more. Applied again after every migration.
--- lockq_worker asks for work and disposes of it; lockq_viewer only looks.
-CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer;
+-- lockq_worker asks for work and disposes of it; lockq_viewer only looks; lockq_query runs heavy
+-- queries, where they have an account of their own.
+CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query;
 
 GRANT SELECT ON app_user TO lockq_worker;
 GRANT SELECT ON task TO lockq_worker;
@@ -23,3 +24,7 @@ GRANT SELECT ON work TO lockq_viewer;
 GRANT SELECT ON work_log TO lockq_viewer;
 GRANT SELECT ON leader_run TO lockq_viewer;
 GRANT SELECT ON task_candidate TO lockq_viewer;
+
+-- And the candidates views. The query leaves out what is not available, so it reads that of work.
+GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at) ON work
+  TO lockq_query;

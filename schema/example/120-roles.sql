@@ -1,12 +1,13 @@
--- Workers run the candidates views, and see nothing of the tables behind them.
-CREATE ROLE IF NOT EXISTS lockq_worker;
-GRANT SELECT ON candidates_ask_for_identity TO lockq_worker;
-GRANT SELECT ON candidates_verify_identity TO lockq_worker;
-GRANT SELECT ON candidates_verify_income TO lockq_worker;
-GRANT SELECT ON candidates_read_tax_return TO lockq_worker;
-GRANT SELECT ON candidates_appraise_property TO lockq_worker;
-GRANT SELECT ON candidates_ask_again TO lockq_worker;
-GRANT SELECT ON candidates_verify_bank_account TO lockq_worker;
-GRANT SELECT ON candidates_decide TO lockq_worker;
-GRANT SELECT ON candidates_second_look TO lockq_worker;
-GRANT SELECT ON candidates_prepare_closing TO lockq_worker;
+-- Workers run the candidates views, or have an account that runs them, and see nothing of the tables
+-- behind them.
+CREATE ROLE IF NOT EXISTS lockq_worker, lockq_query;
+GRANT SELECT ON candidates_ask_for_identity TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_verify_identity TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_verify_income TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_read_tax_return TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_appraise_property TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_ask_again TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_verify_bank_account TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_decide TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_second_look TO lockq_worker, lockq_query;
+GRANT SELECT ON candidates_prepare_closing TO lockq_worker, lockq_query;
