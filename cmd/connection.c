@@ -36,7 +36,7 @@ struct found {
 #define FOUND_NOTHING { LOCKQ_CONNECTION_INIT, NULL, 0 }
 
 /* What options point to is freed when the process ends, on whichever way. */
-static char *kept[16];
+static char *kept[32];
 static size_t n_kept;
 
 static void
