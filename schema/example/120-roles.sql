@@ -1,5 +1,5 @@
--- Workers run the candidates views, or have an account that runs them, and see nothing of the tables
--- behind them.
+-- Workers run the candidates views, or have an account that runs them, and see nothing of the
+-- tables behind them.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_query;
 GRANT SELECT ON candidates_ask_for_identity TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_verify_identity TO lockq_worker, lockq_query;

@@ -180,7 +180,7 @@ denied for user 'reader'@'localhost' (using password: YES) (1045)" \
 run asks stranger race-4 $one
 is "$status:$(led $one how)" 0:query 'guard: CANDIDATES_LOST. A view not granted there: likewise'
 like "$(led $one reason)" \
-	"^queried here, .*SELECT command denied to user 'stranger'@'localhost' for table 'test_can" \
+	"^queried here, .*SELECT command denied to user 'stranger'@'localhost' for table 'test_c" \
 	'with a reason that says so'
 options bad host=127.0.0.1 ssl-ca=/nowhere
 run asks bad race-4 $one

@@ -53,7 +53,8 @@ replicate() {
 	at_least "$version" 8.0.22 || replica_word=SLAVE
 	# Both were made by the same scripts and are alike: it copies what happens from here on.
 	sql "$reset; CREATE USER copy@'%' IDENTIFIED BY 'copy';
-	     GRANT REPLICATION SLAVE ON *.* TO copy@'%'; CREATE TABLE test_copied (n INT PRIMARY KEY)" &&
+	     GRANT REPLICATION SLAVE ON *.* TO copy@'%';
+	     CREATE TABLE test_copied (n INT PRIMARY KEY)" &&
 		rsql "CHANGE $change TO
 		       ${source}_HOST = '127.0.0.1', ${source}_PORT = $1, ${source}_USER = 'copy',
 		       ${source}_PASSWORD = 'copy', GET_${source}_PUBLIC_KEY = 1;
