@@ -188,8 +188,8 @@ LOCKQ_MUST_CHECK int db_transaction(struct db *db, db_body_fn *body, void *data,
 enum { DB_TRIES = 6 };
 
 bool db_is_retryable(int rc);
-/* The last error was a cluster's: 3101 or 1180. The server lacks what another member has written, and
- * goes on failing until it has that. */
+/* The last error was a cluster's: 3101 or 1180. The server lacks what another member has written,
+ * and goes on failing until it has that. */
 bool db_is_behind(const struct db *db);
 /* Sleeps @try's backoff: 20 ms doubling to 1 s, a random half of it. */
 void db_backoff(unsigned int try);

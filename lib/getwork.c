@@ -228,8 +228,8 @@ worth_another_try(struct call *c, int rc)
 		c->trouble_since = now;
 	if (c->tries <= DB_TRIES)
 		return true;
-	/* A lost server, or one of a cluster that is behind, not a transaction that keeps failing: as
-	 * long as the user would wait. */
+	/* A lost server, or one that is behind its cluster, not a transaction that keeps failing:
+	 * as long as the user would wait. */
 	return ((rc != DB_ERETRY && rc != DB_ELOCKWAIT) || db_is_behind(c->q->lock)) &&
 	    now < c->waiting.deadline && now - c->trouble_since < PATIENCE_MS;
 }
