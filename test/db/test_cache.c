@@ -124,6 +124,18 @@ what_changed_is_left_out(void **state)
 	    TASK), 2);
 }
 
+/* guard: … by the time here: a list whose server is ahead has loans that are not due yet. */
+static void
+what_is_not_due_is_left_out(void **state)
+{
+	(void)state;
+	add_work(TASK, 2, 3, "returned", 1);
+	fill(6);
+	sql("UPDATE work SET available_at = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+	ASSERT_GOT(1, 3);
+	assert_int_equal(runs("cache"), 1);
+}
+
 /* guard: where the view says at once that a loan is gone from it, it is not given. */
 static void
 what_the_view_has_no_longer_is_left_out(void **state)
@@ -262,6 +274,7 @@ main(int argc, char **argv)
 		DB_TEST(it_runs_out),
 		DB_TEST(it_is_switched_off),
 		DB_TEST(what_changed_is_left_out),
+		DB_TEST(what_is_not_due_is_left_out),
 		DB_TEST(what_the_view_has_no_longer_is_left_out),
 		DB_TEST(a_heavy_view_is_not_asked),
 		DB_TEST(too_little_is_not_used),
