@@ -259,7 +259,7 @@ drop_all(struct found *found)
 static void
 move(const char **to, const char **from)
 {
-	if (*to != NULL)
+	if (*to != NULL || *from == NULL)
 		return;
 	*to = keep((char *)(uintptr_t)*from);
 	*from = NULL;

@@ -337,7 +337,7 @@ is "$(led $monster retries)" 0 \
 	'guard: lock_look. A query connection that was idle for too long is made again'
 run asks replica race-6 $one
 is "$status:$(led $one how)" 0:query 'a replica that is down'
-like "$(led $one reason)" "can't be used: connect: Can't connect to local MySQL server" \
+like "$(led $one reason)" "can't be used: connect: Can't connect to local (MySQL )?server" \
 	'leader_run says so'
 for task in $heavy $stale $unknown $none $ahead; do
 	given_twice "$task"
