@@ -1116,17 +1116,15 @@ db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
 	if (db->preparing)
 		rc = wait_answer(db, deadline, tick, data);
-	if (rc == DB_OK && db->preparing &&
-	    mysql_send_query(db->mysql, db->execute, (unsigned long)strlen(db->execute)) != 0)
-		rc = fail(db, db->started);
-	if (rc == DB_OK)
-		rc = wait_answer(db, deadline, tick, data);
-	/* Where PREPARE failed, what is prepared is not known. */
-	if (rc != DB_OK && rc != DB_ELOCKWAIT) {
+	if (rc != DB_OK) {
 		free(db->prepared);
 		db->prepared = NULL;
+		return rc;
 	}
-	return rc;
+	if (db->preparing &&
+	    mysql_send_query(db->mysql, db->execute, (unsigned long)strlen(db->execute)) != 0)
+		return fail(db, db->started);
+	return wait_answer(db, deadline, tick, data);
 }
 
 static bool

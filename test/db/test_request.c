@@ -129,6 +129,24 @@ one_that_just_ended_is_not_joined(void **state)
 	assert_int_not_equal(w->answer.request_id, old);
 }
 
+/* guard: touching a request changes its row, also where it was said that somebody is there for a
+ * time to come: who polls may be joined. */
+static void
+one_that_polls_is_joined(void **state)
+{
+	struct worker *w;
+	uint64_t old = add_request(TASK, 0, 1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("UPDATE work_requested SET seen_at = NOW(6) + INTERVAL 60 SECOND WHERE request_id = %llu",
+	    (unsigned long long)old);
+	w = ask_now(0, TASK, 2);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_true(w->answer.joined);
+	assert_int_equal(w->answer.request_id, old);
+}
+
 /* An expired request is not joined: a new one is made. */
 static void
 an_expired_one_is_not_joined(void **state)
@@ -277,6 +295,7 @@ main(int argc, char **argv)
 		DB_TEST(a_lost_insert_is_made_again),
 		DB_TEST(a_second_call_joins),
 		DB_TEST(one_that_just_ended_is_not_joined),
+		DB_TEST(one_that_polls_is_joined),
 		DB_TEST(an_expired_one_is_not_joined),
 		DB_TEST(a_duplicate_keeps_no_lock),
 		DB_TEST(a_served_one_is_not_cancelled),

@@ -455,6 +455,27 @@ who_joined_asks_anew(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
 }
 
+/* guard: what could not be prepared is not executed: the row's table is being altered, say. */
+static void
+a_wait_that_is_not_prepared(void **state)
+{
+	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
+	struct worker *waits = worker_new(1, TASK, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits->proxy = proxy_new();
+	proxy_fail(waits->proxy, "PREPARE lockq_started", 1, 1, 1205);
+	worker_start(waits);
+	until_waiting(waits);
+	assert_false(waits->done);
+	assert_int_equal(proxy_count(waits->proxy, "PREPARE lockq_started"), 2);
+	db_rollback(leader.lock);
+	db_rollback(leader.wake);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_OK);
+}
+
 /* Many wake at once, and one of them leads for all. */
 static void
 when_many_wake_one_leads(void **state)
@@ -542,6 +563,7 @@ main(int argc, char **argv)
 		DB_TEST(a_long_wait_costs_little),
 		DB_TEST(a_server_that_is_silent),
 		DB_TEST(who_joined_asks_anew),
+		DB_TEST(a_wait_that_is_not_prepared),
 		DB_TEST(when_many_wake_one_leads),
 		DB_TEST(a_look_leads_nobody),
 	};
