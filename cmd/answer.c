@@ -29,7 +29,7 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
-	    answer->status == LOCKQ_PARTIAL ? ": the task has no more" : "", dot, how, dot,
+	    answer->status == LOCKQ_PARTIAL ? ": the list had no more" : "", dot, how, dot,
 	    (unsigned long long)answer->request_id);
 	free(how);
 	return text;

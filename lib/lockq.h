@@ -61,7 +61,7 @@ enum lockq_rc {
 enum lockq_status {
 	LOCKQ_PENDING = 0,
 	LOCKQ_SERVED,            /**< got all it asked for */
-	LOCKQ_PARTIAL,           /**< got some; the task has no more */
+	LOCKQ_PARTIAL,           /**< got some; the list had no more: ask again for the rest */
 	LOCKQ_EMPTY,             /**< the task has no work, as of lockq_answer.as_of */
 	LOCKQ_STATUS_CANCELLED,
 	LOCKQ_EXPIRED,           /**< nobody looked after it for the task's request_ttl */

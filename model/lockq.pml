@@ -281,7 +281,7 @@ inline commit()
 
 /* --- steps 4 and 5 ---------------------------------------------------------------------------- */
 
-/* candidates_fetch(): one statement, one snapshot; smallest priority first, up to the limit. */
+/* candidates_find(): one statement, one snapshot; smallest priority first, up to the limit. */
 inline fetch()
 {
 	n = 0;
@@ -587,7 +587,7 @@ look:
 	:: atomic {
 		outcome[me] == PENDING && stale[me] && request_lock[me] == NOBODY ->
 		stale[me] = false;
-		say("say_still_here()")
+		say("wait_still_here()")
 	}
 	CRASH
 	STOP(stopped)
@@ -670,7 +670,7 @@ raise:
 	}
 #endif
 
-	/* Step 4: candidates_fetch() */
+	/* Step 4: candidates_find() */
 	if
 	:: atomic {
 		true ->

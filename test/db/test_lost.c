@@ -136,6 +136,7 @@ an_idle_handle_connects_again(void **state)
 {
 	struct db *killer = connect_as(worker_group());
 	struct worker *w = worker_connected(0, TASK, 2);
+	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
 
 	(void)state;
 	add_loans(TASK, 5);
@@ -152,6 +153,9 @@ an_idle_handle_connects_again(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT how = 'query' FROM leader_run WHERE task_id = %d"
 	    " AND epoch = 3", TASK), 1);
+	sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->lock));
+	assert_int_equal(lockq_pipeline(w->q, user(0), TASK, &pipeline), LOCKQ_OK);
+	lockq_pipeline_clear(&pipeline);
 }
 
 static void

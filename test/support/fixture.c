@@ -69,6 +69,7 @@ start_again(void)
 		"work_log", "leader_run", "work", "work_requested", "test_candidate"
 	};
 
+	workers_kill();
 	end_connections();
 	proxies_relent();
 	workers_end();

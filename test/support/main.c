@@ -48,6 +48,7 @@ test_teardown(void **state)
 {
 	(void)state;
 	/* In this order what still runs after a failure comes to its end soonest. */
+	workers_kill();
 	end_connections();
 	proxies_relent();
 	workers_end();

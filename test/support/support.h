@@ -172,6 +172,7 @@ struct worker {
 	bool stop_while_reading; /* it stops itself with SIGSTOP between the rows of the query */
 	uint64_t called;         /* when its progress function was */
 	int report_fd;           /* of worker_fork() */
+	int pid;                 /* of worker_fork() */
 };
 
 /* Somebody who asks; owned by the fixture. @timeout_ms of 0 is LOCKQ_WAIT_NONE, negative is for
@@ -188,6 +189,8 @@ struct worker *worker_connected(unsigned int user_no, uint32_t task, uint32_t co
 /* Connects its handle, unless that was done before. */
 void worker_connect(struct worker *worker);
 void workers_end(void);
+/* Ends what worker_fork() made: a stopped one reads nothing, and who sends to it would wait. */
+void workers_kill(void);
 /* The same as a process of its own, for signals. The child exits with lockq_getwork()'s code,
  * 100 added where that is negative. */
 int worker_fork(struct worker *worker);

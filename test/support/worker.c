@@ -168,6 +168,20 @@ worker_connected(unsigned int user_no, uint32_t task, uint32_t count)
 }
 
 void
+workers_kill(void)
+{
+	for (size_t i = 0; i < WORKERS; i++) {
+		int pid = workers[i] != NULL ? workers[i]->pid : 0;
+
+		/* Its number may be somebody else's once it has been waited for. */
+		if (pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0)
+			continue;
+		kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+void
 workers_end(void)
 {
 	for (size_t i = 0; i < WORKERS; i++) {
@@ -236,6 +250,7 @@ worker_fork(struct worker *worker)
 	if (pid > 0) {
 		close(ends[1]);
 		worker->report_fd = ends[0];
+		worker->pid = pid;
 		return pid;
 	}
 	/* Nothing of the parent's is used: a handle of its own, no cmocka, no atexit. A test that

@@ -151,7 +151,7 @@ sums_up_an_answer(void **state)
 
 	(void)state;
 	text = cli_answer_summary(&answer, true, "-");
-	assert_string_equal(text, "2 of 3 loans for oliver: the task has no more - "
+	assert_string_equal(text, "2 of 3 loans for oliver: the list had no more - "
 	    "served in 3.1 s by tracy's query (2.9 s) - request 118");
 	free(text);
 	answer.status = LOCKQ_SERVED;
