@@ -47,6 +47,12 @@ static const struct db_query keep = {
 	DB_NO_ROWS
 };
 
+static const struct db_query view_of_task = {
+	"view_of_task",
+	"SELECT candidates_view = ? AND cache_ttl > 0 FROM task WHERE task_id = ?",
+	DB_ONE
+};
+
 enum {
 	SPARE = 256,          /* read beyond what is wanted: some will have changed */
 	KEPT_MOST = 100000,   /* of a longer list the rest is found again */
@@ -146,14 +152,34 @@ cache_read(struct db *db, const struct task *task, struct candidates *found, boo
 	return rc == DB_EFAIL || rc == DB_EINTERRUPTED ? DB_OK : rc;
 }
 
+static int
+forget_all(struct db *db, const struct task *task)
+{
+	return db_run(db, &forget_before, DB_ARGS(db_u64(task->task_id), db_u64(UINT32_MAX)),
+	    NULL);
+}
+
+/* The task's manager may have changed the view while it was queried. What we have just put in
+ * shares a lock on the task's row by its foreign key, so from here on nobody does. */
+static int
+forget_if_changed(struct db *db, const struct task *task)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &view_of_task, DB_ARGS(db_text(task->view), db_u64(task->task_id)),
+	    &rows);
+	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
+
+	db_rows_clear(&rows);
+	return rc == DB_OK && !same ? forget_all(db, task) : rc;
+}
+
 /* The leftovers of a new list in place of the old ones. */
 static int
 replace(struct db *db, const struct task *task, const struct candidates *list)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
-	int rc = db_run(db, &forget_before, DB_ARGS(db_u64(task->task_id), db_u64(UINT32_MAX)),
-	    NULL);
+	int rc = forget_all(db, task);
 
 	for (size_t i = 0; rc == DB_OK && i < list->n && n < KEPT_MOST; i++) {
 		if (list->list[i].gone)
@@ -168,6 +194,8 @@ replace(struct db *db, const struct task *task, const struct candidates *list)
 	else if (rc == DB_OK && n > 0)
 		rc = db_change(db, &keep, DB_ARGS(db_u64(task->task_id), db_text(list->as_of),
 		    db_text(json.data)), n);
+	if (rc == DB_OK && n > 0)
+		rc = forget_if_changed(db, task);
 	text_clear(&json);
 	return rc;
 }

@@ -26,12 +26,13 @@ static const struct db_query pending_of_user = {
 	DB_MAYBE
 };
 
-/* Conditional, so that a request which has just ended is not joined. And always a change, also where
- * somebody polls who said "seen" for some time to come: no row changed means that it has ended. */
+/* Conditional, so that a request which has just ended is not joined. And always a change, also
+ * where somebody polls who said "seen" for some time to come: no row changed, it has ended. */
 static const struct db_query touch_pending = {
 	"touch_pending",
 	"UPDATE work_requested"
-	"   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND, NOW(6) + INTERVAL ? SECOND)"
+	"   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND,"
+	"                          NOW(6) + INTERVAL ? SECOND)"
 	" WHERE request_id = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };

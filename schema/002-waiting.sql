@@ -49,4 +49,5 @@ CREATE TABLE IF NOT EXISTS task_candidate (
 DROP TRIGGER IF EXISTS task_changes_view;
 CREATE TRIGGER task_changes_view AFTER UPDATE ON task FOR EACH ROW
   DELETE FROM task_candidate
-   WHERE task_id = NEW.task_id AND NEW.candidates_view <> OLD.candidates_view;
+   WHERE task_id = NEW.task_id
+     AND (NEW.candidates_view <> OLD.candidates_view OR NEW.cache_ttl = 0);

@@ -376,7 +376,8 @@ a_leader_that_writes_does_not_block_requests(void **state)
 	other->proxy = proxy_new();
 	worker_start(other);
 	/* Its insert went through when it goes on to its next statement. */
-	for (uint64_t start = db_clock_ms(); proxy_count(other->proxy, "SELECT r.request_id") == 0;) {
+	for (uint64_t start = db_clock_ms();
+	    proxy_count(other->proxy, "SELECT r.request_id") == 0;) {
 		assert_true(db_clock_ms() - start < 2000);
 		db_sleep_ms(5);
 	}

@@ -208,6 +208,29 @@ another_view_begins_anew(void **state)
 	ASSERT_GOT(1, 77);
 }
 
+/* guard: … also where it was changed while a leader queried the old one. */
+static void
+another_view_meanwhile_begins_anew(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 5);
+	make_task(OTHER_TASK + 1);
+	add_loan(OTHER_TASK + 1, 77, 1);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(kept(), 0);
+	ASSERT_GOT(1, 77);
+}
+
 /* guard: after a list that left requests pending, the query is run whatever is kept. */
 static void
 after_a_list_that_left_some_the_query_runs(void **state)
@@ -280,6 +303,7 @@ main(int argc, char **argv)
 		DB_TEST(too_little_is_not_used),
 		DB_TEST(it_never_says_no_work),
 		DB_TEST(another_view_begins_anew),
+		DB_TEST(another_view_meanwhile_begins_anew),
 		DB_TEST(after_a_list_that_left_some_the_query_runs),
 		DB_TEST(a_retry_keeps_what_it_gave_out_of_it),
 		DB_TEST(a_race_for_what_is_left),

@@ -139,8 +139,8 @@ one_that_polls_is_joined(void **state)
 
 	(void)state;
 	add_loans(TASK, 3);
-	sql("UPDATE work_requested SET seen_at = NOW(6) + INTERVAL 60 SECOND WHERE request_id = %llu",
-	    (unsigned long long)old);
+	sql("UPDATE work_requested SET seen_at = NOW(6) + INTERVAL 60 SECOND"
+	    " WHERE request_id = %llu", (unsigned long long)old);
 	w = ask_now(0, TASK, 2);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_true(w->answer.joined);
