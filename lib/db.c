@@ -29,6 +29,7 @@ enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
 	SERVER_LOCK_NOWAIT = 3572,
+	SERVER_OFFLINE_MODE = 3032,
 	SERVER_TOO_MANY_PREPARED = 1461,
 	SERVER_IDLE_DISCONNECT = 4031
 };
@@ -211,6 +212,11 @@ advice(unsigned int number)
 	case ER_TOO_MANY_USER_CONNECTIONS:
 	case ER_USER_LIMIT_REACHED:
 		return ": try again later";
+	case ER_ERROR_DURING_COMMIT:
+	case SERVER_TRANSACTION_ROLLED_BACK:
+		return ": another member of the cluster was first, try again";
+	case SERVER_OFFLINE_MODE:
+		return ": it is closed, or has lost its cluster: connect to another server";
 	default:
 		return "";
 	}
