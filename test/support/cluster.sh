@@ -1,0 +1,186 @@
+# Three servers of the test's own that form a Group Replication group, all of them primaries.
+# Sourced in place of shell.sh; sql and what is built on it speak to member 1. A group that can't be
+# had skips the whole test.
+# shellcheck shell=bash
+
+members=3
+scratch=$(mktemp -d)
+export LOCKQ_SANDBOX_DIR=$scratch/1 LOCKQ_DEFAULTS_FILE=$scratch/1/lockq.cnf
+# shellcheck source=test/support/shell.sh
+. "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
+
+# sandbox MEMBER COMMAND…
+sandbox() {
+	LOCKQ_SANDBOX_DIR=$scratch/$1 "$top/scripts/sandbox" "${@:2}"
+}
+
+# at MEMBER SQL: as sql, at that member; never waits for ever.
+at() {
+	LOCKQ_SANDBOX_DIR=$scratch/$1 timeout 120 "$top/scripts/sandbox" mysql --batch \
+		--skip-column-names --execute "$2"
+}
+
+# as MEMBER COMMAND…: one of lockq's programs, connected to that member.
+as() {
+	LOCKQ_DEFAULTS_FILE=$scratch/$1/lockq.cnf timeout 120 "${@:2}"
+}
+
+# each COMMAND…: for all members at once, with the member's number as the last argument.
+each() {
+	local i status=0 pids=()
+	for ((i = 1; i <= members; i++)); do
+		"$@" "$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || status=1
+	done
+	return "$status"
+}
+
+# kill_member MEMBER: kill -9, as a machine that is switched off.
+kill_member() {
+	local pid
+	read -r pid <"$scratch/$1/mysqld.pid" || return 1
+	kill -KILL "$pid"
+}
+
+end_cluster() {
+	local i
+	for ((i = 1; i <= members; i++)); do
+		[ ! -s "$scratch/$i/mysqld.pid" ] || kill_member "$i" 2>/dev/null
+		sandbox "$i" destroy 2>/dev/null
+	done
+	wait
+	rm -rf "$scratch"
+}
+
+skip_cluster() {
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+# Ports that nobody listens on, below those that the system gives out itself.
+find_ports() {
+	local i ports
+	for ((i = 0; i < 50; i++)); do
+		first_port=$((20000 + RANDOM % 12000))
+		printf -v ports '%04X|' $(seq "$first_port" $((first_port + 2 * members - 1)))
+		grep -Eqi "^ *[0-9]+: [0-9A-F]+:(${ports%|}) " /proc/net/tcp || return 0
+	done
+	skip_cluster 'no free ports'
+}
+
+# start_member MEMBER: the sandbox's server with what a group needs. What starts by itself can't be
+# told how: a group is formed by the first.
+start_member() {
+	local i seeds='' g=--loose-group-replication
+	for ((i = 0; i < members; i++)); do
+		seeds=$seeds${seeds:+,}127.0.0.1:$((first_port + i))
+	done
+	LOCKQ_MYSQLD_ARGS="--server-id=$1 --log-bin=binlog --gtid-mode=ON
+		--enforce-gtid-consistency=ON --skip-networking=0 --bind-address=127.0.0.1
+		--port=$((first_port + members + $1 - 1)) --report-host=127.0.0.1
+		--innodb-buffer-pool-size=128M --innodb-redo-log-capacity=64M
+		--plugin-load-add=group_replication.so $g-group-name=$group
+		$g-start-on-boot=OFF $g-local-address=127.0.0.1:$((first_port + $1 - 1))
+		$g-group-seeds=$seeds $g-single-primary-mode=OFF
+		$g-enforce-update-everywhere-checks=OFF" \
+		sandbox "$1" start >"$scratch/start-$1" 2>&1 && return 0
+	sed 's/^/# /' "$scratch/start-$1"
+	return 1
+}
+
+# The same data everywhere, and nothing that one of them has and others have not. The older name of
+# the statement is gone since 8.4.
+forget_history() {
+	at "$1" 'RESET BINARY LOGS AND GTIDS' 2>/dev/null || at "$1" 'RESET MASTER'
+}
+
+join() {
+	[ "$1" -eq 1 ] || at "$1" 'START GROUP_REPLICATION'
+}
+
+# online MEMBERS: until so many are there, and primaries; member 1 says it.
+online() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ "$(sql "SELECT COUNT(*) FROM performance_schema.replication_group_members
+		           WHERE member_state = 'ONLINE' AND member_role = 'PRIMARY'")" != "$1" ] ||
+			return 0
+		sleep 0.2
+	done
+	sql 'SELECT * FROM performance_schema.replication_group_members' | sed 's/^/# /'
+	return 1
+}
+
+form_group() {
+	each forget_history || return 1
+	sql 'SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION;
+	     SET GLOBAL group_replication_bootstrap_group = OFF' || return 1
+	each join && online "$members"
+}
+
+# Made once, with its schema, and copied; without auto.cnf each gives itself a name of its own.
+start_cluster() {
+	local i
+	read -r group </proc/sys/kernel/random/uuid
+	find_ports
+	start_member 1 || skip_cluster 'the first server does not start'
+	[ "$(sql "SELECT plugin_status FROM information_schema.plugins
+	           WHERE plugin_name = 'group_replication'")" = ACTIVE ] ||
+		skip_cluster 'this MySQL has no group_replication.so'
+	sandbox 1 stop 2>/dev/null
+	rm "$scratch/1/data/auto.cnf"
+	for ((i = 2; i <= members; i++)); do
+		cp -R "$scratch/1" "$scratch/$i"
+	done
+	each start_member || skip_cluster 'the servers do not start'
+	form_group 2>"$scratch/form" || {
+		sed 's/^/# /' "$scratch/form"
+		skip_cluster 'the servers do not form a group'
+	}
+}
+
+# catch_up MEMBER…: until these have all that member 1 has.
+catch_up() {
+	local i gtids
+	gtids=$(sql 'SELECT @@global.gtid_executed')
+	for i in "$@"; do
+		[ "$(at "$i" "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', 60)")" = 0 ] ||
+			return 1
+	done
+}
+
+# everywhere MEMBER…: until each of these has all that any of them has.
+everywhere() {
+	local i gtids
+	for i in "$@"; do
+		gtids=$(at "$i" 'SELECT @@global.gtid_executed')
+		sql "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', 60)" >/dev/null
+	done
+	catch_up "$@"
+}
+
+# everywhere_sum SQL: of what each member says.
+everywhere_sum() {
+	local i sum=0
+	for ((i = 1; i <= members; i++)); do
+		sum=$((sum + $(at "$i" "$1")))
+	done
+	echo "$sum"
+}
+
+# raised ERRORS: how often statements failed with one of these numbers, so far.
+raised() {
+	everywhere_sum "SELECT SUM(sum_error_raised)
+	                  FROM performance_schema.events_errors_summary_global_by_error
+	                 WHERE error_number IN ($1)"
+}
+
+# How many COMMITs failed so far. Statements that are a transaction of their own are not among them.
+uncommitted() {
+	everywhere_sum "SELECT sum_errors
+	                  FROM performance_schema.events_statements_summary_global_by_event_name
+	                 WHERE event_name = 'statement/sql/commit'"
+}
