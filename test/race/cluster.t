@@ -221,6 +221,26 @@ wait
 
 # --- a member that is switched off while its leader runs ------------------------------------------
 
+# keep_on I: race-I takes loans at member 3 and returns them, as long as it answers.
+keep_on() {
+	local name=$scratch/keep-$1
+	while as 3 getwork --user "race-$1" --task "$race" --timeout 5 --json \
+		>"$name" 2>"$name.errors"; do
+		jq -r '.loans[] | "\(.loan_id)\t\(.token)"' "$name" >>"$scratch/told-$1"
+		as 3 disposition --user "race-$1" --task "$race" --return-after 0h --loan \
+			"$(jq -r '.loans[0].loan_id' "$name")" >>"$name.errors" 2>&1 || break
+	done
+}
+
+steady=()
+for i in 7 8 9; do
+	keep_on "$i" &
+	steady+=($!)
+done
+for ((i = 0; i < 300; i++)); do
+	[ "$(cat "$scratch"/told-* 2>/dev/null | wc -l)" -lt 3 ] || break
+	sleep 0.1
+done
 lead_at 3 --timeout 5
 until_led 3
 kill_member 3
@@ -237,4 +257,10 @@ request=$(sed -n 's/.* checkwork --request \([0-9a-f-]*\).*/\1/p' "$scratch/lead
 run as 1 checkwork --request "$request" --json
 is "$(jq -r .status <<<"$out")" served \
 	'and that names a request which a leader at another member has served'
+wait "${steady[@]}"
+sort "$scratch"/told-* >"$scratch/told"
+sql "SELECT loan_id, token FROM work_log WHERE task_id = $race AND event = 'assigned'" |
+	sort >"$scratch/logged"
+is "$(comm -23 "$scratch/told" "$scratch/logged" | wc -l)" 0 \
+	"the others have all that people were told there before: $(wc -l <"$scratch/told") loans"
 finish
