@@ -211,6 +211,9 @@ candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uin
 		rc = hints_suffice(lead->look, task, &hints);
 	if (rc == DB_OK && hints && cached)
 		rc = cache_read(lead->look, task, found, &enough);
+	/* Something extra, not worth an error: where it can't be had there is the query. */
+	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
+		rc = DB_OK;
 	if (rc != DB_OK || enough)
 		return rc;
 	rc = CANDIDATES_LOST;

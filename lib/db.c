@@ -47,6 +47,7 @@ struct db {
 	MYSQL *mysql;
 	bool lost;
 	unsigned int error_number;
+	uint64_t failed_at;
 	unsigned int lock_wait_s;
 	uint64_t time_limit_ms;
 	uint64_t affected;
@@ -149,6 +150,12 @@ db_error(const struct db *db)
 	return db == NULL ? "out of memory" : db->error;
 }
 
+uint64_t
+db_failed_at(const struct db *db)
+{
+	return db == NULL ? 0 : db->failed_at;
+}
+
 unsigned int
 db_errno(const struct db *db)
 {
@@ -229,6 +236,7 @@ set_error(struct db *db, const char *what, unsigned int number, const char *text
 
 	if (rc == DB_ELOST)
 		db->lost = true;
+	db->failed_at = db_clock_ms();
 	db->error_number = number;
 	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number, advice(number));
 	return rc;
@@ -249,6 +257,7 @@ fail_statement(struct db *db, const char *what, MYSQL_STMT *statement)
 static int
 fail_shape(struct db *db, const char *what, const char *text)
 {
+	db->failed_at = db_clock_ms();
 	db->error_number = 0;
 	snprintf(db->error, sizeof(db->error), "%s: %s", what, text);
 	return DB_ESHAPE;
@@ -259,6 +268,7 @@ db_refuse(struct db *db, const char *format, ...)
 {
 	va_list args;
 
+	db->failed_at = db_clock_ms();
 	db->error_number = 0;
 	va_start(args, format);
 	vsnprintf(db->error, sizeof(db->error), format, args);
@@ -522,6 +532,12 @@ uint64_t
 db_connected_at(const struct db *db)
 {
 	return db->connected_at;
+}
+
+const char *
+db_server(const struct db *db)
+{
+	return db->server_uuid;
 }
 
 bool

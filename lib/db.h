@@ -119,9 +119,11 @@ const char *db_error(const struct db *db);
 __attribute__((format(printf, 2, 3))) LOCKQ_MUST_CHECK int db_refuse(struct db *db,
     const char *format, ...);
 unsigned int db_errno(const struct db *db);
+uint64_t db_failed_at(const struct db *db);       /* db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
+const char *db_server(const struct db *db);       /* its server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
 

@@ -245,8 +245,8 @@ recover(struct call *c, int rc)
 		if (!worth_another_try(c, rc))
 			break;
 		c->lead.retries++;
-		if (db_error(c->q->lock)[0] != '\0')
-			error_set(c->q, "%s", db_error(c->q->lock));
+		if (db_error(handle_failed(c->q))[0] != '\0')
+			error_set(c->q, "%s", db_error(handle_failed(c->q)));
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
 		if (rc != DB_OK)
 			break;
@@ -401,7 +401,7 @@ static int
 finish_failed(struct call *c, int failure, bool cancelled, struct lockq_answer *answer)
 {
 	char text[sizeof(c->q->error)];
-	int rc = error_from_db(c->q, c->q->lock, failure);
+	int rc = error_from_db(c->q, handle_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
 	if (!c->recorded)

@@ -161,17 +161,27 @@ handle_ready_elsewhere(struct lockq *q)
 	return rc == DB_OK ? db_set_read_only(q->elsewhere) : rc;
 }
 
-/* Ids begin anew when a server is started, so one from before that may be somebody else's now. */
-static int
-end_orphan(struct lockq *q, const struct orphan *orphan)
+/* Never somebody else's: the same name may lead to another server by now, and ids begin anew when a
+ * server is started. */
+int
+handle_end_orphan(struct db *db, const struct orphan *orphan)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t age_s = (db_clock_ms() - orphan->since) / 1000;
-	int rc = db_run(q->lock, &uptime, DB_NO_ARGS, &rows);
-	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
+	bool same = strcmp(orphan->server, db_server(db)) == 0;
+	int rc = same ? db_run(db, &uptime, DB_NO_ARGS, &rows) : DB_OK;
 
+	same = same && rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
 	db_rows_clear(&rows);
-	return same ? db_kill(q->lock, orphan->id) : rc;
+	return same ? db_kill(db, orphan->id) : rc;
+}
+
+void
+handle_note_orphan(struct orphan *orphan, const struct db *db)
+{
+	orphan->id = db_connection_id(db);
+	orphan->since = db_connected_at(db);
+	snprintf(orphan->server, sizeof(orphan->server), "%s", db_server(db));
 }
 
 int
@@ -183,7 +193,7 @@ handle_connect(struct lockq *q)
 	rc = db_connect(&q->lock, &q->where);
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
 		if (q->orphans[i].id != 0)
-			rc = end_orphan(q, &q->orphans[i]);
+			rc = handle_end_orphan(q->lock, &q->orphans[i]);
 		if (rc == DB_OK)
 			q->orphans[i].id = 0;
 	}
@@ -198,12 +208,17 @@ handle_ready(struct lockq *q)
 	return handle_connect(q);
 }
 
+const struct db *
+handle_failed(const struct lockq *q)
+{
+	return q->query != NULL && db_failed_at(q->query) > db_failed_at(q->lock) ? q->query :
+	    q->lock;
+}
+
 void
 handle_orphan(struct lockq *q, const struct db *db)
 {
-	q->orphans[db == q->lock ? 0 : 1] = (struct orphan){
-		db_connection_id(db), db_connected_at(db)
-	};
+	handle_note_orphan(&q->orphans[db == q->lock ? 0 : 1], db);
 }
 
 int

@@ -38,6 +38,7 @@ struct lockq {
 	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
 	struct orphan {
 		uint64_t id, since;   /* 0, or a connection given up with a statement outstanding */
+		char server[UUID_BYTES];
 	} orphans[2];
 	const struct request *asking; /* that a call is at work on, or NULL */
 	lockq_progress_fn *progress;
@@ -47,6 +48,8 @@ struct lockq {
 
 LOCKQ_MUST_CHECK int handle_connect(struct lockq *q);
 void handle_disconnect(struct lockq *q);
+/* The connection whose error is the last one. */
+const struct db *handle_failed(const struct lockq *q);
 /* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
 /* The second connection, @q->query; DB_ECROWDED where none is to be had. */
@@ -59,6 +62,9 @@ void handle_close_query(struct lockq *q, struct db *db);
 /* What runs on @db, and anything on the lock connection, is ended on the server as soon as a new
  * connection can be had; for the lock connection that is at once. */
 void handle_orphan(struct lockq *q, const struct db *db);
+void handle_note_orphan(struct orphan *orphan, const struct db *db);
+/* Ends it over @db, where that is a connection to the same server. */
+LOCKQ_MUST_CHECK int handle_end_orphan(struct db *db, const struct orphan *orphan);
 LOCKQ_MUST_CHECK int handle_abandon(struct lockq *q);
 
 /* error.c */

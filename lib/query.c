@@ -202,14 +202,16 @@ end_query(struct reading *reading)
 {
 	struct lockq *q = reading->q;
 	struct db *other = NULL;
+	struct orphan orphan;
 
 	if (reading->db != q->elsewhere) {
 		handle_orphan(q, reading->db);
 		return;
 	}
 	/* Who can't be told ends it at max_execution_time; our own lock is not concerned. */
+	handle_note_orphan(&orphan, reading->db);
 	if (handle_connect_elsewhere(q, &other) == DB_OK &&
-	    db_kill(other, db_connection_id(reading->db)) != DB_OK)
+	    handle_end_orphan(other, &orphan) != DB_OK)
 		error_set(q, "%s", db_error(other));
 	db_close(other);
 }

@@ -243,6 +243,23 @@ after_a_list_that_left_some_the_query_runs(void **state)
 	assert_int_equal(runs("query"), 2);
 }
 
+/* guard: it is something extra: where it can't be read, there is the query. */
+static void
+what_can_not_be_read_is_queried(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	fill(5);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "FROM task_candidate", 1, 1, 1205);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.retries, 0);
+	assert_int_equal(runs("query"), 2);
+}
+
 /* It is written in the transaction that gives out: all of it or nothing. */
 static void
 a_retry_keeps_what_it_gave_out_of_it(void **state)
@@ -305,6 +322,7 @@ main(int argc, char **argv)
 		DB_TEST(another_view_begins_anew),
 		DB_TEST(another_view_meanwhile_begins_anew),
 		DB_TEST(after_a_list_that_left_some_the_query_runs),
+		DB_TEST(what_can_not_be_read_is_queried),
 		DB_TEST(a_retry_keeps_what_it_gave_out_of_it),
 		DB_TEST(a_race_for_what_is_left),
 	};

@@ -158,6 +158,28 @@ an_idle_handle_connects_again(void **state)
 	lockq_pipeline_clear(&pipeline);
 }
 
+/* guard: what is ended is the connection that was given up, and nobody else's: not that of another
+ * server to which the name leads by now, and not of one that was started again. */
+static void
+only_its_own_orphan_is_ended(void **state)
+{
+	struct db *victim = connect_as(worker_group()), *killer = connect_as(worker_group());
+	struct orphan orphan, other;
+
+	(void)state;
+	handle_note_orphan(&orphan, victim);
+	other = orphan;
+	other.server[0] = other.server[0] == 'x' ? 'y' : 'x';
+	assert_int_equal(handle_end_orphan(killer, &other), DB_OK);
+	assert_int_equal(db_ping(victim), DB_OK);
+	other = orphan;
+	other.since -= 1000000000000;
+	assert_int_equal(handle_end_orphan(killer, &other), DB_OK);
+	assert_int_equal(db_ping(victim), DB_OK);
+	assert_int_equal(handle_end_orphan(killer, &orphan), DB_OK);
+	assert_int_equal(db_ping(victim), DB_ELOST);
+}
+
 static void
 a_follower_whose_connection_is_lost_goes_on(void **state)
 {
@@ -286,6 +308,7 @@ main(int argc, char **argv)
 		DB_TEST(a_commit_that_nobody_can_tell_of),
 		DB_TEST(a_connection_lost_at_any_statement),
 		DB_TEST(an_idle_handle_connects_again),
+		DB_TEST(only_its_own_orphan_is_ended),
 		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
 		DB_TEST(a_killed_leader_frees_the_lock_at_once),
 		DB_TEST(a_stopped_leader_loses_its_lock),
