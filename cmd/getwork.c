@@ -229,7 +229,8 @@ print_details(const struct lockq_answer *answer)
 	else if (answer->leader != NULL)
 		cli_message("%s leads", answer->leader);
 	if (answer->retries > 0)
-		cli_message("%u transactions were tried again", answer->retries);
+		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
+		    "transaction was" : "transactions were");
 }
 
 /* The answer to standard output, complaints to standard error. Returns the exit status. */

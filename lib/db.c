@@ -206,6 +206,12 @@ classify(unsigned int number)
 	}
 }
 
+int
+db_failure(const struct db *db)
+{
+	return db == NULL ? DB_ENOMEM : classify(db->error_number);
+}
+
 /* What an operator should do about the errors whose own text does not say it. */
 static const char *
 advice(unsigned int number)
@@ -224,6 +230,8 @@ advice(unsigned int number)
 		return ": another member of the cluster was first, try again";
 	case SERVER_OFFLINE_MODE:
 		return ": it is closed, or has lost its cluster: connect to another server";
+	case ER_LOCK_WAIT_TIMEOUT:
+		return ": another session holds it, try again later";
 	default:
 		return "";
 	}

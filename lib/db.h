@@ -119,6 +119,7 @@ const char *db_error(const struct db *db);
 __attribute__((format(printf, 2, 3))) LOCKQ_MUST_CHECK int db_refuse(struct db *db,
     const char *format, ...);
 unsigned int db_errno(const struct db *db);
+int db_failure(const struct db *db);              /* the last error's enum db_rc */
 uint64_t db_failed_at(const struct db *db);       /* db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */

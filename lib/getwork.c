@@ -30,16 +30,19 @@ struct call {
 	uint64_t doubt_epoch;     /* of one whose commit was lost, if it was done */
 	unsigned int tries;       /* errors in a row that were tried again … */
 	uint64_t trouble_since;   /* … since then */
-	unsigned int fruitless;   /* rounds in a row that ended no request */
+	unsigned int fruitless;   /* rounds in a row that ended no request … */
+	const char *why;          /* … and what is in the way */
+	uint64_t query_ms;        /* of the last one */
 	bool recorded;            /* our INSERT was sent, whatever became of it */
 	bool in_doubt;            /* a commit was lost and is not resolved yet */
 };
 
 enum {
 	TRIES_FORGOTTEN_MS = 1000,
+	CHECK_TRIES = 2,
 	HAND_OVER_TRIES = 4, HAND_OVER_DONE = 1,
 	CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2,
-	BEHIND_MS = 10000,
+	BEHIND_MS = 10000, REST_MS = 30000,
 	PATIENCE_MS = 30000    /* a server that is started again is back in less */
 };
 
@@ -183,22 +186,27 @@ lead_round(struct call *c)
 		/* What a hint leaves, the query here may serve: that is not the same again. */
 		c->fruitless = run.requests > 0 || (candidates.hint && run.left > 0) ? 0 :
 		    c->fruitless + 1;
+		c->why = run.left > 0 ? "others hold the loans that were found" :
+		    "another session holds the request";
+		c->query_ms = candidates.query_ms;
 		hand_over(c, &candidates);
 	}
 	candidates_clear(&candidates);
 	return rc;
 }
 
-/* A round that ended no request, because others hold what it found: not again at once. */
+/* A round that ended no request, because others hold what it found: not again at once, nor before a
+ * time that is worth another query. */
 static int
 rest(struct call *c)
 {
+	uint64_t ms = c->query_ms < REST_MS ? c->query_ms : REST_MS;
+
 	if (c->fruitless == 0)
 		return DB_OK;
 	if (c->ask->wait == LOCKQ_WAIT_NONE || db_clock_ms() >= c->waiting.deadline)
 		return WAIT_OVER;
-	return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, "others hold the loans that were found",
-	    c->fruitless, &c->waiting);
+	return wait_for_better(c->q, c->why, c->fruitless, ms, &c->waiting);
 }
 
 /* Step 7, the waiting part. */
@@ -408,9 +416,9 @@ finish_failed(struct call *c, int failure, bool cancelled, struct lockq_answer *
 		return rc;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
 		error_set(c->q, "%s%.900s: the request may still be pending, see checkwork "
-		    "--request %s when the database is back", cancelled ?
+		    "--request %s%s", cancelled ?
 		    "interrupted, but it could not be cancelled: " : "", text,
-		    c->request.uuid);
+		    c->request.uuid, failure == DB_ELOST ? " when the database is back" : "");
 		return rc;
 	}
 	answer->request_id = c->request.request_id;
@@ -485,6 +493,23 @@ check_ask(struct call *c)
 	return LOCKQ_OK;
 }
 
+/* Stopped for too long since it was connected, say, or a table is being altered; nothing has been
+ * asked yet, so the same again does no harm. */
+static int
+check_ask_again(struct call *c)
+{
+	struct lockq *q = c->q;
+	int rc = check_ask(c);
+
+	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
+	    db_is_retryable(db_failure(q->lock)); try++) {
+		if (db_lost(q->lock) && handle_connect(q) != DB_OK)
+			break;
+		rc = check_ask(c);
+	}
+	return rc;
+}
+
 int
 lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
 {
@@ -496,10 +521,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	q->error[0] = '\0';
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
-	rc = check_ask(&c);
-	/* Stopped for too long since it was connected, say; nothing has been asked yet. */
-	if (rc == LOCKQ_EDATABASE && db_lost(q->lock) && handle_connect(q) == DB_OK)
-		rc = check_ask(&c);
+	rc = check_ask_again(&c);
 	if (rc == LOCKQ_EREFUSED)
 		answer->status = LOCKQ_REFUSED;
 	if (rc != LOCKQ_OK)

@@ -182,6 +182,18 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 }
 
 int
+wait_for_better(struct lockq *q, const char *detail, unsigned int try, uint64_t ms,
+    struct waiting *waiting)
+{
+	struct ticking ticking = start_ticking(q, NULL, waiting);
+
+	ticking.phase = LOCKQ_PHASE_RETRY;
+	ticking.detail = detail;
+	db_backoff(try);
+	return nap(&ticking, ms, waiting);
+}
+
+int
 wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsigned int try,
     struct waiting *waiting)
 {
