@@ -326,9 +326,9 @@ sql "DELETE FROM test_loan_$monster WHERE loan_id > 20"
 look=$(sql "SELECT t.processlist_id FROM performance_schema.threads AS t
              WHERE t.processlist_user = 'lockq_app' AND t.processlist_id NOT IN (
                SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)")
-kill -9 "$server"
 sql "KILL $look"
-is "$?" 0 'its query connection, which is idle, is ended, too'
+is "$?" 0 'its query connection here, which is idle, is ended'
+kill -9 "$server"
 wait "$leader"
 is "$?:$(led $monster how)" 0:query 'the replica dies in the middle of the query: it runs here'
 like "$(led $monster reason)" '^queried again here, the connection of lockq_query was lost' \
