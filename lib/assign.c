@@ -30,9 +30,7 @@ static const struct db_query lock_seen = {
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	" WHERE j.version > 0 AND w.version = j.version"
-	"   AND (w.state = 'completed'"
-	"        OR (w.state = 'returned' AND w.available_at <= NOW(6))"
-	"        OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+	"   AND " ROW_IS_AVAILABLE
 	"   FOR UPDATE OF w SKIP LOCKED",
 	DB_MANY
 };

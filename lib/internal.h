@@ -242,6 +242,12 @@ LOCKQ_MUST_CHECK int query_run(struct lockq *q, struct db *db, const struct task
 enum { CANDIDATES_SQL_BYTES = 1536 };
 LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view);
 
+/* What may be given again, of a row w of `work`, by the time of the server that is asked. */
+#define ROW_IS_AVAILABLE \
+	"(w.state = 'completed'" \
+	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
+	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+
 /* cache.c: what a query left */
 
 /* What may be used of it; @enough for all who ask. */

@@ -36,10 +36,7 @@ static const char wrapped_view[] =
 	"  LEFT JOIN work AS w"
 	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
 	" WHERE c.n = 1"
-	"   AND (w.loan_id IS NULL"
-	"        OR w.state = 'completed'"
-	"        OR (w.state = 'returned' AND w.available_at <= NOW(6))"
-	"        OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+	"   AND (w.loan_id IS NULL OR " ROW_IS_AVAILABLE ")"
 	" ORDER BY c.priority, c.loan_id"
 	" LIMIT ?";
 
