@@ -430,10 +430,11 @@ send_greeting(const struct link *link, const char *bytes, size_t size, const cha
 }
 
 static void
-from_server(const struct proxy *p, struct link *link)
+from_server(struct proxy *p, struct link *link)
 {
 	char bytes[65536];
 	ssize_t n = read(link->server, bytes, sizeof(bytes));
+	bool sent;
 
 	if (n > 0 && link->preparing != NULL)
 		note_prepared(link, bytes, (size_t)n);
@@ -452,7 +453,16 @@ from_server(const struct proxy *p, struct link *link)
 		return;
 	}
 	/* A zombie's transaction has ended once its last statement is answered. */
-	if (n <= 0 || link->swallow || link->zombie || !send_all(link->client, bytes, (size_t)n))
+	if (n <= 0 || link->swallow || link->zombie) {
+		close_link(link);
+		return;
+	}
+	/* A client that is stopped takes nothing: this thread waits then, but nobody else may. Links
+	 * are this thread's alone. */
+	pthread_mutex_unlock(&p->mutex);
+	sent = send_all(link->client, bytes, (size_t)n);
+	pthread_mutex_lock(&p->mutex);
+	if (!sent)
 		close_link(link);
 }
 
