@@ -457,8 +457,8 @@ from_server(struct proxy *p, struct link *link)
 		close_link(link);
 		return;
 	}
-	/* A client that is stopped takes nothing: this thread waits then, but nobody else may. Links
-	 * are this thread's alone. */
+	/* A client that is stopped takes nothing: this thread waits then, but nobody else may.
+	 * Links are this thread's alone. */
 	pthread_mutex_unlock(&p->mutex);
 	sent = send_all(link->client, bytes, (size_t)n);
 	pthread_mutex_lock(&p->mutex);
