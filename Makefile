@@ -112,8 +112,8 @@ FLAGS := $(BUILD)/flags
 FLAGS_NOW = $(COMPILE) $(LINK) $(CLIENT_KIND) $(VERSION)
 $(FLAGS): FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	@new=$@.$$$$; printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$$new; \
+		if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
 # --- objects ------------------------------------------------------------------------------------
 
@@ -269,13 +269,14 @@ check-locked:
 # What computes, what computes and what mostly waits: side by side they take half the time.
 LANES := library programs race
 
-prove-library: all test-programs
+# Everything is built by then: a make in each lane would build in one place three times at once.
+prove-library:
 	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(MEMORY_TESTS)
 
-prove-programs: all test-programs
+prove-programs:
 	@$(PROVE) $(GUARD_TESTS) $(MODEL_TESTS) $(DOCS_TESTS)
 
-prove-race: all test-programs
+prove-race:
 	@$(PROVE) $(CLI_TESTS) $(RACE_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
