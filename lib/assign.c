@@ -60,9 +60,9 @@ static const struct db_query appeared = {
 static const struct db_query insert_work = {
 	"insert_work",
 	"INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
-	"                  assigned_at, lease_expires_at, changed_at)"
+	"                  assigned_at, lease_expires_at, due_at, changed_at)"
 	" SELECT ?, j.loan_id, j.user_id, 'assigned', ?, 1, j.request_id,"
-	"        NOW(6), NOW(6) + INTERVAL ? MINUTE, NOW(6)"
+	"        NOW(6), NOW(6) + INTERVAL ? MINUTE, NOW(6) + INTERVAL ? MINUTE, NOW(6)"
 	"   FROM " PLAN_TABLE
 	"  WHERE j.version = 0"
 	"  ORDER BY j.loan_id",
@@ -92,7 +92,8 @@ static const struct db_query update_work = {
 	"   SET w.version = w.version + IF(w.state = 'assigned', 2, 1),"
 	"       w.state = 'assigned', w.user_id = j.user_id, w.token = ?,"
 	"       w.request_id = j.request_id, w.assigned_at = NOW(6), w.available_at = NULL,"
-	"       w.lease_expires_at = NOW(6) + INTERVAL ? MINUTE, w.note = NULL,"
+	"       w.lease_expires_at = NOW(6) + INTERVAL ? MINUTE,"
+	"       w.due_at = NOW(6) + INTERVAL ? MINUTE,"
 	"       w.changed_at = NOW(6)"
 	" WHERE j.version > 0 AND w.version = j.version",
 	DB_NO_ROWS
@@ -102,9 +103,9 @@ static const struct db_query update_work = {
 static const struct db_query log_assigned = {
 	"log_assigned",
 	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, lease_expires_at, at)"
+	"                      request_id, lease_expires_at, note, at)"
 	" SELECT w.task_id, w.loan_id, 'assigned', w.user_id, r.account, w.token, w.version,"
-	"        w.request_id, w.lease_expires_at, w.assigned_at"
+	"        w.request_id, w.lease_expires_at, w.note, w.assigned_at"
 	"   FROM " PLAN_TABLE
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
@@ -296,7 +297,7 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead, con
 
 	if (n_inserts > 0)
 		rc = db_change(db, &insert_work,
-		    DB_ARGS(task_id, epoch, lease, db_text(plan)), n_inserts);
+		    DB_ARGS(task_id, epoch, lease, lease, db_text(plan)), n_inserts);
 	/* The last arbiter spoke: somebody's insert was not visible to our check yet. */
 	if (rc == DB_EDUPLICATE)
 		rc = DB_ERETRY;
@@ -304,7 +305,7 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead, con
 		rc = db_run(db, &log_expired, DB_ARGS(db_text(plan), task_id), NULL);
 	if (rc == DB_OK && n_updates > 0)
 		rc = db_change(db, &update_work,
-		    DB_ARGS(db_text(plan), task_id, epoch, lease), n_updates);
+		    DB_ARGS(db_text(plan), task_id, epoch, lease, lease), n_updates);
 	if (rc == DB_OK && n_inserts + n_updates > 0)
 		rc = db_change(db, &log_assigned, DB_ARGS(db_text(plan), task_id),
 		    n_inserts + n_updates);

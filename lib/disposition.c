@@ -33,8 +33,8 @@ static const struct db_query dispose_work = {
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"   SET w.state = ?, w.version = w.version + 1, w.note = ?,"
-	"       w.available_at = NOW(6) + INTERVAL ? SECOND, w.lease_expires_at = NULL,"
-	"       w.changed_at = NOW(6)"
+	"       w.available_at = NOW(6) + INTERVAL ? SECOND, w.due_at = NOW(6) + INTERVAL ? SECOND,"
+	"       w.lease_expires_at = NULL, w.changed_at = NOW(6)"
 	" WHERE w.state = 'assigned' AND w.user_id = ? AND w.version = j.version",
 	DB_NO_ROWS
 };
@@ -198,7 +198,7 @@ dispose_body(struct db *db, void *data)
 
 	if (rc == DB_OK && n > 0)
 		rc = db_change(db, &dispose_work, DB_ARGS(db_text(change.data), db_u64(what->task),
-		    db_text(states[what->kind]), db_text(what->note), after,
+		    db_text(states[what->kind]), db_text(what->note), after, after,
 		    db_u64(d->user_id)), n);
 	if (rc == DB_OK && n > 0)
 		rc = db_change(db, &log_disposed, DB_ARGS(db_text(change.data),

@@ -119,6 +119,7 @@ struct task {
 	uint32_t request_ttl;
 	uint32_t lease_minutes;  /* 0: none */
 	uint32_t cache_ttl;      /* seconds; 0: none */
+	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
 };
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, struct task *task);
 LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
@@ -244,7 +245,7 @@ LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const 
 
 /* What may be given again, of a row w of `work`, by the time of the server that is asked. */
 #define ROW_IS_AVAILABLE \
-	"(w.state = 'completed'" \
+	"((w.state = 'completed' AND COALESCE(w.available_at <= NOW(6), TRUE))" \
 	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
 	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
 

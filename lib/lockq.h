@@ -35,13 +35,16 @@ extern "C" {
 #define LOCKQ_VERSION "0.1.0"
 
 /** The schema that this library works with; scripts/migrate brings a database there. */
-#define LOCKQ_SCHEMA 2
+#define LOCKQ_SCHEMA 3
 
 /** No task may allow more loans than this for one request. */
 #define LOCKQ_COUNT_MAX 1000
 
 /** A loan may be returned for 0 to this many seconds (72 hours). */
 #define LOCKQ_RETURN_AFTER_MAX 259200
+
+/** And not be offered to the same user for up to this many seconds (366 days). */
+#define LOCKQ_NOT_ME_MAX 31622400
 
 /** What functions return. */
 enum lockq_rc {
@@ -253,13 +256,19 @@ struct lockq_answer {
 	uint64_t waited_ms;      /**< from this call's start to its end */
 	int64_t query_ms;        /**< of the heavy query that served it; negative: none known */
 	char as_of[27];          /**< start of that query: what "no work" refers to; "" if none */
-	char *reason;            /**< why it failed or was refused; NULL otherwise */
+	char *reason;            /**< why it failed, was refused or got less; else NULL */
+	uint32_t excluded;       /**< loans that were left, but are not for this user: they were
+	                          * returned as not to be offered to the user again */
+	uint32_t position;       /**< while pending: its place in the task's line, from 1; else 0 */
+	uint64_t loans_ahead;    /**< while pending: asked for by those before it */
+	int64_t expected_ms;     /**< while pending: until it is served, as far as the task's last
+	                          * queries tell; negative: not known */
 	uint32_t retries;        /**< transactions that were tried again */
 	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
 	size_t n_loans;
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, 0, NULL, 0 }
+	"", NULL, 0, 0, 0, -1, 0, NULL, 0 }
 
 /**
  * lockq_getwork:
@@ -307,6 +316,12 @@ LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_request_look(struct lockq *q, const char *request,
     int64_t wait_ms, struct lockq_answer *answer);
 
+/** A column of a task's detail_view, of one loan. */
+struct lockq_detail {
+	char *name;
+	char *value;               /**< NULL is SQL NULL */
+};
+
 /** One current assignment. */
 struct lockq_assignment {
 	uint32_t task;
@@ -318,14 +333,19 @@ struct lockq_assignment {
 	uint64_t age_s;            /**< seconds since then */
 	char lease_expires_at[27]; /**< "" where the task has no lease */
 	int lease_expired;         /**< it may go to someone else at any time */
+	uint64_t lease_left_s;     /**< seconds until the lease ends; 0 where it has or there is none */
+	char *note;                /**< what was last said about the loan in this task; or NULL */
+	struct lockq_detail *details; /**< as the task's detail_view has them, in its order */
+	size_t n_details;
 };
 
 /** A user's current assignments. */
 struct lockq_pipeline {
 	struct lockq_assignment *assignments; /**< by task, then oldest first */
 	size_t n_assignments;
+	char *detail_fault;        /**< why some details are missing; NULL where none are */
 };
-#define LOCKQ_PIPELINE_INIT { NULL, 0 }
+#define LOCKQ_PIPELINE_INIT { NULL, 0, NULL }
 
 /**
  * lockq_pipeline:
@@ -349,11 +369,58 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_pipeline(struct lockq *q, const char *us
  */
 LOCKQ_EXPORT void lockq_pipeline_clear(struct lockq_pipeline *pipeline);
 
-/** What a user says at the end. */
+/** What happened to a loan in a task: a row of work_log. */
+struct lockq_event {
+	char event[16];            /**< assigned, completed, returned, never, expired, renewed,
+	                            * available */
+	char at[27];
+	char *user;                /**< whose assignment it is or was */
+	char *account;             /**< MySQL account that did it */
+	uint64_t token;
+	uint64_t version;          /**< of the row of work after it */
+	uint64_t request_id;       /**< that it was assigned for */
+	char available_at[27];     /**< "" where that does not apply, as below */
+	char lease_expires_at[27];
+	char excluded_until[27];   /**< not offered to that user before */
+	char *note;                /**< or NULL */
+};
+
+/** What happened to a loan in a task, oldest first. */
+struct lockq_history {
+	struct lockq_event *events;
+	size_t n_events;
+};
+#define LOCKQ_HISTORY_INIT { NULL, 0 }
+
+/**
+ * lockq_history:
+ * @q:       a connected handle
+ * @task:    task.task_id
+ * @loan_id: the loan
+ * @history: filled; the caller releases it with lockq_history_clear()
+ *
+ * Reads who had a loan when, from work_log: as far back as that goes. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING where the log has nothing; LOCKQ_EREFUSED for an unknown task;
+ * LOCKQ_EDATABASE.
+ * Since: 0.1
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id,
+    struct lockq_history *history);
+
+/**
+ * lockq_history_clear:
+ * @history: a history or NULL
+ * Since: 0.1
+ */
+LOCKQ_EXPORT void lockq_history_clear(struct lockq_history *history);
+
+/** What a user says at the end, or, to renew its lease, on the way. */
 enum lockq_disposition_kind {
 	LOCKQ_COMPLETE = 0,
 	LOCKQ_RETURN,      /**< available again after return_after_s */
-	LOCKQ_NEVER        /**< never again in this task */
+	LOCKQ_NEVER,       /**< never again in this task */
+	LOCKQ_RENEW        /**< the lease begins anew */
 };
 
 /** A loan to dispose of. */
@@ -368,11 +435,14 @@ struct lockq_disposition {
 	uint32_t task;
 	enum lockq_disposition_kind kind;
 	uint32_t return_after_s;            /**< 0 to LOCKQ_RETURN_AFTER_MAX seconds, server time */
+	uint32_t not_me_s;                  /**< a returned loan is not offered to the same user
+	                                     * before so many seconds; 0: it may be; at most
+	                                     * LOCKQ_NOT_ME_MAX */
 	const char *note;                   /**< up to 512 characters, or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;
 };
-#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, NULL, NULL, 0 }
+#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0 }
 
 /** What became of one loan of a disposition. */
 enum lockq_disposed {
@@ -380,8 +450,9 @@ enum lockq_disposed {
 	LOCKQ_DISPOSED_ALREADY,  /**< the same user had done the same before: nothing to do */
 	LOCKQ_NOT_ASSIGNED,      /**< nobody holds it in this task */
 	LOCKQ_NOT_YOURS,         /**< assigned to somebody else */
-	LOCKQ_STALE_TOKEN,       /**< yours, but in a later assignment than the token's */
-	LOCKQ_LEASE_OVER         /**< yours, but its lease has run out: ask again */
+	LOCKQ_STALE_TOKEN,       /**< assigned anew since the token's assignment, to whom it says */
+	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again */
+	LOCKQ_NOT_COMPLETED      /**< the task's on_complete did not do it; reason says why */
 };
 struct lockq_disposed_loan {
 	uint64_t loan_id;
@@ -390,7 +461,9 @@ struct lockq_disposed_loan {
 	char *holder;            /**< whose row it is; NULL where there is none */
 	char state[16];          /**< of the row as it stands; "" where there is none */
 	char since[27];          /**< when it came into that state */
-	char available_at[27];   /**< of a returned loan, else "" */
+	char available_at[27];   /**< of a returned loan, or a completed one that is held; else "" */
+	char lease_expires_at[27]; /**< of an assignment, or of one that its lease has ended; else "" */
+	char *reason;            /**< of LOCKQ_NOT_COMPLETED, else NULL */
 };
 struct lockq_disposed_result {
 	struct lockq_disposed_loan *loans; /**< in the order asked */
@@ -404,11 +477,13 @@ struct lockq_disposed_result {
  * @disposition: what to do
  * @result:      filled with one entry a loan; release it with lockq_disposed_clear()
  *
- * Disposes of loans in one transaction; each that can't be is left as it was and says why. Locks
- * the rows of work by primary key, in key order. Saying the same again is fine.
+ * Disposes of loans, or renews their leases; each that can't be is left as it was and says why. One
+ * transaction for all, where task.on_complete does not fail for one of them; else one for each.
+ * Locks the rows of work by primary key, in key order. Saying the same again is fine.
  *
- * Returns: 0; LOCKQ_EREFUSED when at least one loan was refused; LOCKQ_EUSAGE; LOCKQ_EDATABASE;
- * LOCKQ_EUNKNOWN when the connection was lost at commit and could not be resolved.
+ * Returns: 0; LOCKQ_EREFUSED when at least one loan was refused; LOCKQ_EQUERY when task.on_complete
+ * failed for one; LOCKQ_EUSAGE; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN when the connection was lost at
+ * commit and could not be resolved.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
@@ -420,6 +495,49 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
+
+/** What cron asks for. */
+struct lockq_expire {
+	uint32_t batch;          /**< rows of one transaction, 1 to LOCKQ_BATCH_MAX */
+	uint64_t purge_after_s;  /**< delete what ended longer ago than this; 0: delete nothing */
+};
+#define LOCKQ_EXPIRE_INIT { 500, 0 }
+#define LOCKQ_BATCH_MAX 10000
+
+/** What lockq_expire() did. */
+struct lockq_expired {
+	int busy;                /**< another one is at work on this server: nothing was done */
+	uint64_t leases;         /**< assignments whose lease had run out, now returned */
+	uint64_t available;      /**< loans whose time had come, noted in work_log */
+	uint64_t requests;       /**< requests that nobody looked after, now expired */
+	uint64_t candidates;     /**< kept candidates that were too old, deleted */
+	uint64_t exclusions;     /**< exclusions that were over, deleted */
+	uint64_t log_rows;       /**< purged rows of work_log */
+	uint64_t old_requests;   /**< purged rows of work_requested */
+	uint64_t runs;           /**< purged rows of leader_run */
+	uint64_t skipped;        /**< rows that somebody held: left for the next time */
+	uint64_t took_ms;
+};
+#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/**
+ * lockq_expire:
+ * @q:       a connected handle; the progress function is called between transactions
+ * @what:    how much at once, and what to purge
+ * @expired: filled, also when the return is not 0: what was done until then is done
+ *
+ * Tidies up what time has changed: returns assignments whose lease has run out, notes loans that
+ * are available again, expires requests (under their task's lock), deletes kept candidates and
+ * exclusions that are over, and purges. Nothing depends on it having run. One at a time on a server
+ * (GET_LOCK); small transactions that pass over rows which others hold (SKIP LOCKED), so nobody
+ * waits for it. What was committed stays done: it may be ended at any point and run again.
+ *
+ * Returns: 0, also when another one is at work; LOCKQ_CANCELLED when the progress function gave up;
+ * LOCKQ_EUSAGE; LOCKQ_EDATABASE.
+ * Since: 0.1
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_expire(struct lockq *q, const struct lockq_expire *what,
+    struct lockq_expired *expired);
 
 #ifdef __cplusplus
 }

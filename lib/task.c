@@ -6,7 +6,7 @@
 static const struct db_query read_task = {
 	"read_task",
 	"SELECT name, candidates_view, enabled, max_count, max_query_s, candidate_limit,"
-	"       request_ttl, lease_minutes, cache_ttl"
+	"       request_ttl, lease_minutes, cache_ttl, max_pipeline"
 	"  FROM task"
 	" WHERE task_id = ?",
 	DB_MAYBE
@@ -45,6 +45,7 @@ task_read(struct db *db, uint32_t task_id, struct task *task)
 		task->request_ttl = (uint32_t)db_cell_u64(&rows, 0, 6);
 		task->lease_minutes = (uint32_t)db_cell_u64(&rows, 0, 7);
 		task->cache_ttl = (uint32_t)db_cell_u64(&rows, 0, 8);
+		task->max_pipeline = (uint32_t)db_cell_u64(&rows, 0, 9);
 	}
 	db_rows_clear(&rows);
 	return rc;

@@ -51,6 +51,7 @@ static const struct db_query end_truncate_session = {
 /* Children before parents, so that a reset cut short leaves no row without what it refers to. */
 static const struct db_query empty_tables[] = {
 	{ "empty_task_candidate", "TRUNCATE TABLE task_candidate", DB_NO_ROWS },
+	{ "empty_work_exclusion", "TRUNCATE TABLE work_exclusion", DB_NO_ROWS },
 	{ "empty_leader_run", "TRUNCATE TABLE leader_run", DB_NO_ROWS },
 	{ "empty_work_requested", "TRUNCATE TABLE work_requested", DB_NO_ROWS },
 	{ "empty_work_log", "TRUNCATE TABLE work_log", DB_NO_ROWS },

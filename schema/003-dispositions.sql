@@ -1,0 +1,74 @@
+-- What happens to a loan after it was assigned: leases, holds, caps, exclusions, and what cron has to
+-- do. Every statement may be run again; MySQL has no ADD COLUMN IF NOT EXISTS, so the catalogue is
+-- asked.
+
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task'
+                           AND column_name = 'on_complete'), 'DO 0',
+  'ALTER TABLE task
+     ADD COLUMN on_complete VARCHAR(129) CHARACTER SET utf8mb4 NULL
+     COMMENT ''procedure (loan_id BIGINT UNSIGNED, user VARCHAR(64)), run as a loan is completed'',
+     ADD COLUMN complete_hold INT UNSIGNED NOT NULL DEFAULT 0
+     COMMENT ''seconds for which a completed loan is not offered, though it still matches'',
+     ADD COLUMN max_pipeline INT UNSIGNED NULL
+     COMMENT ''loans of this task that one user may hold; NULL: any number'',
+     ADD COLUMN detail_view VARCHAR(129) CHARACTER SET utf8mb4 NULL
+     COMMENT ''view with loan_id and what checkwork shows beside a loan'',
+     ADD CONSTRAINT task_complete_hold CHECK (complete_hold <= 31536000),
+     ADD CONSTRAINT task_max_pipeline CHECK (max_pipeline BETWEEN 1 AND 1000000)');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+
+-- The next moment at which time alone changes what a row means: its lease ends, or it is offered
+-- again. NULL: there is none, or work_log has it already. So cron finds its work by one index.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work'
+                           AND column_name = 'due_at'), 'DO 0',
+  'ALTER TABLE work
+     ADD COLUMN due_at DATETIME(6) NULL
+     COMMENT ''when its lease ends, or it is offered again; NULL: never, or noted in work_log''');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+UPDATE work
+   SET due_at = IF(state = 'assigned', lease_expires_at, available_at)
+ WHERE state IN ('assigned', 'returned') AND due_at IS NULL;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.statistics
+                         WHERE table_schema = DATABASE() AND table_name = 'work'
+                           AND index_name = 'work_due'), 'DO 0',
+  'ALTER TABLE work ADD KEY work_due (due_at)');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work_log'
+                           AND column_name = 'uuid'), 'DO 0',
+  'ALTER TABLE work_log
+     MODIFY COLUMN event ENUM(''assigned'',''completed'',''returned'',''never'',''expired'',
+                              ''renewed'',''available'') NOT NULL,
+     ADD COLUMN uuid CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL
+     COMMENT ''of the disposition that wrote it'',
+     ADD COLUMN excluded_until DATETIME(6) NULL
+     COMMENT ''of a returned loan: not offered to this user before''');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work_requested'
+                           AND column_name = 'excluded'), 'DO 0',
+  'ALTER TABLE work_requested
+     ADD COLUMN excluded INT UNSIGNED NOT NULL DEFAULT 0
+     COMMENT ''loans that were left, but are not offered to this user: work_exclusion''');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+DEALLOCATE PREPARE lockq_alter;
+
+-- Who returned a loan because it is not for them. In the order in which leaders ask: for a task and
+-- the users who wait. No foreign keys: it only ever leaves out.
+CREATE TABLE IF NOT EXISTS work_exclusion (
+  task_id  INT UNSIGNED NOT NULL,
+  user_id  INT UNSIGNED NOT NULL,
+  loan_id  BIGINT UNSIGNED NOT NULL,
+  until    DATETIME(6) NOT NULL COMMENT 'not offered to this user again before then',
+  PRIMARY KEY (task_id, user_id, loan_id),
+  KEY work_exclusion_until (until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
