@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* disposition: says what became of loans: complete, return later, never. */
+/* disposition: says what became of loans: complete, return later, never; or renews their leases. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +7,16 @@
 
 enum {
 	NOTE_LONGEST = 512,
-	LOANS_MAX = 10000
+	LOANS_MAX = 10000,
+	LOAN_LONGEST = 64,        /* characters of LOAN:TOKEN, and more */
+	NOT_ME_S = 30 * 24 * 3600 /* what a person can't do today is not done in a week */
 };
 
 /* The --loan options, one after the other. */
 struct loans {
 	struct lockq_loan_ref *list;
 	size_t n, capacity;
+	bool from_stdin;
 };
 
 struct disposition_options {
@@ -23,11 +26,14 @@ struct disposition_options {
 	uint64_t token;
 	bool complete;
 	bool never;
+	bool renew;
+	bool not_me;
 	uint32_t return_after_s;
+	uint32_t not_me_for_s;
 };
 #define NOT_GIVEN UINT32_MAX
-#define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, LOCKQ_DISPOSITION_INIT, { NULL, 0, 0 }, 0, false, \
-	false, NOT_GIVEN }
+#define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, LOCKQ_DISPOSITION_INIT, { NULL, 0, 0, false }, 0, \
+	false, false, false, false, NOT_GIVEN, NOT_GIVEN }
 
 /* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
 static int
@@ -73,10 +79,15 @@ parse_loans(const struct cli_option *option, const char *text, void *target,
 {
 	struct lockq_loan_ref ref = { 0, 0 };
 	const char *from = text;
+	struct loans *loans = target;
 	size_t length;
 	char *one;
 	int rc;
 
+	if (strcmp(text, "-") == 0) {
+		loans->from_stdin = true;
+		return 0;
+	}
 	for (;;) {
 		length = strcspn(from, ",");
 		one = cli_text("%.*s", (int)length, from);
@@ -85,7 +96,7 @@ parse_loans(const struct cli_option *option, const char *text, void *target,
 			cli_fail(error, "--%s %s: must be a loan, or loan:token, as in 12 or 12:7",
 			    option->name, one);
 		else
-			rc = add_loan(target, &ref, error);
+			rc = add_loan(loans, &ref, error);
 		free(one);
 		if (rc != 0 || from[length] == '\0')
 			return rc;
@@ -93,17 +104,54 @@ parse_loans(const struct cli_option *option, const char *text, void *target,
 	}
 }
 
+/* --loan -: loans on standard input, with white space or commas between them. */
+static int
+read_loans(struct loans *loans, FILE *in, struct cli_error *error)
+{
+	char word[LOAN_LONGEST + 1] = "";
+	struct lockq_loan_ref ref = { 0, 0 };
+	size_t n = 0;
+	int c;
+
+	do {
+		c = getc(in);
+		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
+			/* A NUL is no part of a number either. */
+			if (n < LOAN_LONGEST)
+				word[n++] = c != '\0' ? (char)c : '?';
+			continue;
+		}
+		word[n] = '\0';
+		if (n > 0 && parse_ref(&ref, word) != 0)
+			return cli_fail(error, "--loan -: '%s' on standard input: must be a loan, "
+			    "or loan:token, as in 12 or 12:7", word);
+		if (n > 0 && add_loan(loans, &ref, error) != 0)
+			return -1;
+		n = 0;
+	} while (c != EOF);
+	if (ferror(in))
+		return cli_fail(error, "--loan -: standard input can't be read");
+	return loans->n > 0 ? 0 : cli_fail(error, "--loan -: no loan on standard input");
+}
+
 static int
 check_kind(struct disposition_options *o, struct cli_error *error)
 {
 	bool returned = o->return_after_s != NOT_GIVEN;
-	int given = o->complete + o->never + returned;
+	int given = o->complete + o->never + o->renew + returned;
 
 	if (given != 1)
-		return cli_fail(error, "%s of --complete, --return-after and --never",
+		return cli_fail(error, "%s of --complete, --return-after, --never and --renew",
 		    given == 0 ? "say one" : "only one");
-	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER : LOCKQ_RETURN;
+	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER :
+	    o->renew ? LOCKQ_RENEW : LOCKQ_RETURN;
 	o->what.return_after_s = returned ? o->return_after_s : 0;
+	if ((o->not_me || o->not_me_for_s != NOT_GIVEN) && !returned)
+		return cli_fail(error, "--not-me goes with --return-after");
+	if (o->not_me_for_s != NOT_GIVEN)
+		o->what.not_me_s = o->not_me_for_s;
+	else if (o->not_me)
+		o->what.not_me_s = NOT_ME_S;
 	return 0;
 }
 
@@ -114,9 +162,11 @@ check(void *options, struct cli_error *error)
 
 	if (o->what.task == 0)
 		return cli_fail(error, "--task is missing");
-	if (o->loans.n == 0)
+	if (o->loans.n == 0 && !o->loans.from_stdin)
 		return cli_fail(error, "--loan is missing");
 	if (check_kind(o, error) != 0)
+		return -1;
+	if (o->loans.from_stdin && read_loans(&o->loans, stdin, error) != 0)
 		return -1;
 	if (o->token != 0 && (o->loans.n > 1 || o->loans.list[0].token != 0))
 		return cli_fail(error, "--token goes with one loan: write --loan 12:7,13:7");
@@ -139,7 +189,7 @@ static const struct cli_option disposition_table[] = {
 	    OPTION(what.user), 0, 0 },
 	{ "task", 't', "N", "the task's number", cli_parse_u32, OPTION(what.task), 1, UINT32_MAX },
 	{ "loan", 'l', "L[,L...]", "the loans; with a token, as in 12:7, only that\n"
-	    "very assignment",
+	    "very assignment; -: read them from standard input",
 	    parse_loans, OPTION(loans), 0, 0 },
 	{ "token", 0, "N", "the token of a single loan", cli_parse_u64, OPTION(token), 1,
 	    UINT64_MAX },
@@ -149,8 +199,14 @@ static const struct cli_option disposition_table[] = {
 	{ "return-after", 0, "DURATION", "offer them again after 30s, 90m, 4h, 2d; 0: at\n"
 	    "once; 72h at most", cli_parse_duration, OPTION(return_after_s), 0,
 	    LOCKQ_RETURN_AFTER_MAX },
+	{ "not-me", 0, NULL, "with --return-after: offer them to others, not to\n"
+	    "this user again for 30 days", cli_parse_flag, OPTION(not_me), 0, 0 },
+	{ "not-me-for", 0, "DURATION", "the same for 30m, 4h, 90d; 366d at most",
+	    cli_parse_duration, OPTION(not_me_for_s), 1, LOCKQ_NOT_ME_MAX },
 	{ "never", 0, NULL, "never offer them again for this task", cli_parse_flag, OPTION(never),
 	    0, 0 },
+	{ "renew", 0, NULL, "still at work on them: their leases begin anew", cli_parse_flag,
+	    OPTION(renew), 0, 0 },
 	{ "note", 0, "TEXT", "why, up to 512 characters", cli_parse_utf8, OPTION(what.note), 0,
 	    NOTE_LONGEST },
 	CLI_OPTIONS_END
@@ -159,17 +215,21 @@ static const struct cli_option disposition_table[] = {
 static const struct cli_tool disposition_tool = {
 	.name = "disposition",
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
-	    " --complete | --return-after DURATION | --never\n"
+	    " --complete | --return-after DURATION [--not-me] | --never | --renew\n"
 	    " [--note TEXT] [--json]",
-	.purpose = "Says what became of loans that are assigned to a user. Saying the same again\n"
-	    "is fine. A loan that is refused stays as it was; the others are done.",
+	.purpose = "Says what became of loans that are assigned to a user, or that the user is\n"
+	    "still at work on them. Saying the same again is fine. A loan that is refused\n"
+	    "stays as it was; the others are done.",
 	.examples = "  disposition --task 7 --loan 123 --complete\n"
 	    "  disposition --user oliver --task 7 --loan 12:7,13:7 --complete\n"
-	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n",
+	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n"
+	    "  disposition --task 7 --loan 123 --return-after 0 --not-me\n"
+	    "  checkwork --task 7 --json | jq .loan_id | disposition --task 7 --loan - --renew\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"
 	    "  4  refused: unknown user or task; a loan that is not yours, or no longer\n"
-	    CLI_EXITS_ERRORS
+	    "  5  no database, the task's on_complete failed for a loan, or the output could\n"
+	    "     not be written\n"
 	    "  6  outcome unknown (connection lost at commit): say the same again\n",
 	.options = disposition_table,
 	.check = check,
@@ -185,6 +245,7 @@ result_name(enum lockq_disposed what)
 		[LOCKQ_NOT_YOURS] = "not_yours",
 		[LOCKQ_STALE_TOKEN] = "stale_token",
 		[LOCKQ_LEASE_OVER] = "lease_over",
+		[LOCKQ_NOT_COMPLETED] = "not_completed",
 	};
 
 	return (size_t)what < sizeof(names) / sizeof(names[0]) ? names[what] : "unknown";
@@ -206,6 +267,8 @@ print_json(const struct disposition_options *o, const struct lockq_disposed_loan
 	    loan->state[0] != '\0' ? cli_json_number(loan->token) : json_null());
 	cli_json_set(object, "since", cli_json_time(loan->since));
 	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "reason", cli_json_text(loan->reason));
 	cli_json_set(object, "exit", json_integer(status));
 	cli_json_print(object);
 }
@@ -218,17 +281,32 @@ deed(const struct lockq_disposed_loan *loan)
 }
 
 static void
+print_renewed(const struct lockq_disposed_loan *loan, time_t now)
+{
+	unsigned long long id = loan->loan_id;
+	char until[CLI_TIME_SIZE];
+
+	cli_time_local(until, loan->lease_expires_at, false, now);
+	if (until[0] == '\0')
+		cli_line("loan %llu: yours without a time limit: nothing to renew", id);
+	else
+		cli_line("loan %llu: renewed, yours until %s", id, until);
+}
+
+static void
 print_done(const struct lockq_disposed_loan *loan, time_t now)
 {
 	unsigned long long id = loan->loan_id;
 	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
-	bool returned = strcmp(loan->state, "returned") == 0;
 	const char *available;
 
 	cli_time_local(since, loan->since, false, now);
-	cli_time_local(from, returned ? loan->available_at : NULL, false, now);
-	available = from[0] != '\0' ? ", available from " : "";
-	if (loan->what == LOCKQ_DISPOSED)
+	cli_time_local(from, loan->available_at, false, now);
+	available = from[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
+	    ", available from " : ", not offered before ";
+	if (strcmp(loan->state, "assigned") == 0)
+		print_renewed(loan, now);
+	else if (loan->what == LOCKQ_DISPOSED)
 		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
 	else
 		cli_line("loan %llu: already %s at %s%s%s", id, deed(loan), since, available, from);
@@ -249,29 +327,58 @@ print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const 
 }
 
 static void
+print_stale(const struct disposition_options *o, const struct lockq_disposed_loan *loan,
+    uint64_t given, const char *since)
+{
+	unsigned long long id = loan->loan_id, token = loan->token, old = given;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+
+	if (strcmp(loan->state, "assigned") != 0)
+		cli_message("loan %llu: token %llu is stale: %s by %s at %s, under token %llu", id,
+		    old, deed(loan), holder, since, token);
+	else if (strcmp(holder, o->what.user) == 0)
+		cli_message("loan %llu: token %llu is stale: it is yours anew since %s, under "
+		    "token %llu: look at it again", id, old, since, token);
+	else
+		cli_message("loan %llu: token %llu is stale: reassigned to %s at %s", id, old,
+		    holder, since);
+}
+
+static void
 print_refused(const struct disposition_options *o, const struct lockq_disposed_loan *loan,
     uint64_t given, time_t now)
 {
-	unsigned long long id = loan->loan_id, token = loan->token;
+	unsigned long long id = loan->loan_id;
 	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
-	char since[CLI_TIME_SIZE];
+	char since[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
 
 	cli_time_local(since, loan->since, false, now);
+	cli_time_local(lease, loan->lease_expires_at, false, now);
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
 		cli_message("loan %llu is not yours: assigned to %s since %s", id, holder, since);
 		break;
 	case LOCKQ_STALE_TOKEN:
-		cli_message("loan %llu: token %llu is stale: it is yours anew since %s, under "
-		    "token %llu: look at it again", id, (unsigned long long)given, since, token);
+		print_stale(o, loan, given, since);
 		break;
 	case LOCKQ_LEASE_OVER:
-		cli_message("loan %llu is no longer yours: its lease has run out: ask again with "
-		    "getwork", id);
+		cli_message("loan %llu is no longer yours: its lease ran out at %s: ask again with "
+		    "getwork", id, lease);
+		break;
+	case LOCKQ_NOT_COMPLETED:
+		cli_message("loan %llu was not completed, it is still yours: %s", id, loan->reason);
 		break;
 	default:
 		print_not_assigned(loan, o->what.task, since);
 	}
+}
+
+static int
+exit_of(enum lockq_disposed what)
+{
+	if (what == LOCKQ_NOT_COMPLETED)
+		return CLI_EXIT_DATABASE;
+	return what <= LOCKQ_DISPOSED_ALREADY ? CLI_EXIT_DONE : CLI_EXIT_REFUSED;
 }
 
 /* An answer a loan. Returns the exit status. */
@@ -281,7 +388,7 @@ show(const struct disposition_options *o, struct lockq *q,
 {
 	int status = cli_exit_status(rc, cli_caught());
 	time_t now = time(NULL);
-	bool done;
+	int one;
 	size_t i;
 
 	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
@@ -290,10 +397,10 @@ show(const struct disposition_options *o, struct lockq *q,
 	if (result->n_loans == 0)
 		return cli_report_library(&o->common, q, rc);
 	for (i = 0; i < result->n_loans; i++) {
-		done = result->loans[i].what <= LOCKQ_DISPOSED_ALREADY;
+		one = exit_of(result->loans[i].what);
 		if (o->common.json)
-			print_json(o, &result->loans[i], done ? CLI_EXIT_DONE : CLI_EXIT_REFUSED);
-		if (!done)
+			print_json(o, &result->loans[i], one);
+		if (one != CLI_EXIT_DONE)
 			print_refused(o, &result->loans[i], o->what.loans[i].token, now);
 		else if (!o->common.json)
 			print_done(&result->loans[i], now);

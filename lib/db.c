@@ -64,6 +64,8 @@ struct db {
 	char server_uuid[37];
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;
+	bool only;            /* db_begin_only() */
+	unsigned int begins, commits, rollbacks; /* statements of ours, as the server counts them */
 	char error[1024];
 };
 
@@ -246,7 +248,8 @@ set_error(struct db *db, const char *what, unsigned int number, const char *text
 		db->lost = true;
 	db->failed_at = db_clock_ms();
 	db->error_number = number;
-	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number, advice(number));
+	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number,
+	    db->only ? "" : advice(number));
 	return rc;
 }
 
@@ -826,6 +829,63 @@ execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	return rc;
 }
 
+/* Text protocol: a result that has been stored, into memory of ours. */
+static int
+copy_rows(struct db *db, MYSQL_RES *result, struct db_rows *rows)
+{
+	struct growing grow = { NULL, 0, 0 };
+	size_t n, cell = 0, *offsets;
+	MYSQL_ROW cells;
+	int rc = DB_OK;
+
+	rows->n_rows = (size_t)mysql_num_rows(result);
+	rows->n_columns = mysql_num_fields(result);
+	n = rows->n_rows * rows->n_columns;
+	offsets = calloc(n + 1, sizeof(*offsets));
+	rows->cells = calloc(n + 1, sizeof(*rows->cells));
+	if (offsets == NULL || rows->cells == NULL)
+		rc = fail_memory(db);
+	while (rc == DB_OK && (cells = mysql_fetch_row(result)) != NULL) {
+		unsigned long *lengths = mysql_fetch_lengths(result);
+
+		for (size_t i = 0; rc == DB_OK && i < rows->n_columns; i++, cell++) {
+			if (cells[i] != NULL)
+				rc = append_cell(db, &grow, cells[i], lengths[i], &offsets[cell]);
+		}
+	}
+	for (size_t i = 0; rc == DB_OK && i < n; i++)
+		rows->cells[i] = offsets[i] == 0 ? NULL : grow.text + offsets[i] - 1;
+	rows->text = grow.text;
+	free(offsets);
+	return rc;
+}
+
+/* Without parameters, so in one round trip. */
+static int
+run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
+{
+	MYSQL_RES *result;
+	int rc = DB_OK;
+
+	if (mysql_real_query(db->mysql, query->sql, (unsigned long)strlen(query->sql)) != 0)
+		return fail(db, query->name);
+	result = mysql_store_result(db->mysql);
+	if (result == NULL && mysql_errno(db->mysql) != 0)
+		return fail(db, query->name);
+	db->affected = mysql_affected_rows(db->mysql);
+	db->insert_id = mysql_insert_id(db->mysql);
+	if ((result == NULL) != (query->expect == DB_NO_ROWS) || (result != NULL && rows == NULL)) {
+		rc = fail_shape(db, query->name, "rows where none are expected, or the reverse");
+	} else if (result != NULL) {
+		rc = copy_rows(db, result, rows);
+		if (rc == DB_OK)
+			rc = check_shape(db, query, rows);
+	}
+	if (result != NULL)
+		mysql_free_result(result);
+	return rc;
+}
+
 static int
 prepare(struct db *db, const struct db_query *query, MYSQL_STMT **statement)
 {
@@ -878,25 +938,36 @@ db_prepare(struct db *db, const struct db_query *query)
 	return rc == DB_OK ? keep(db, query, &kept) : rc;
 }
 
+static int
+run_prepared(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    struct db_rows *rows)
+{
+	struct kept_statement *kept;
+	int rc = keep(db, query, &kept);
+
+	if (rc != DB_OK)
+		return rc;
+	rc = execute(db, query, kept->statement, args, n_args, rows);
+	if (rc != DB_OK)
+		forget(kept);
+	return rc;
+}
+
 int
 db_run(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     struct db_rows *rows)
 {
-	struct kept_statement *kept;
 	int rc;
 
 	if (rows != NULL)
 		db_rows_clear(rows);
 	rc = ready(db, query->name);
-	if (rc == DB_OK)
-		rc = keep(db, query, &kept);
 	if (rc != DB_OK)
 		return rc;
-	rc = execute(db, query, kept->statement, args, n_args, rows);
+	rc = n_args == 0 ? run_text(db, query, rows) :
+	    run_prepared(db, query, args, n_args, rows);
 	if (rc != DB_OK && rows != NULL)
 		db_rows_clear(rows);
-	if (rc != DB_OK)
-		forget(kept);
 	return rc;
 }
 
@@ -929,7 +1000,93 @@ command(struct db *db, const char *text)
 int
 db_begin(struct db *db)
 {
+	db->begins++;
 	return command(db, "START TRANSACTION");
+}
+
+/* The read only default is for whatever transaction comes after the next one: @@name without SESSION
+ * is for that one alone. */
+int
+db_begin_only(struct db *db, const char *set, const struct db_arg *args, size_t n_args)
+{
+	char sql[1024];
+	struct db_query query = { "begin", sql, DB_NO_ROWS };
+
+	snprintf(sql, sizeof(sql), "SET autocommit = 0, SESSION transaction_read_only = 1,"
+	    " @@transaction_read_only = 0, %s", set);
+	db->only = true;
+	return db_run(db, &query, args, n_args, NULL);
+}
+
+bool
+db_is_over(const struct db *db)
+{
+	return db->only && db->error_number == ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION;
+}
+
+int
+db_end_only(struct db *db)
+{
+	int rc = db->only ? command(db, "SET SESSION autocommit = 1, transaction_read_only = 0") :
+	    DB_OK;
+
+	if (rc == DB_OK)
+		db->only = false;
+	return rc;
+}
+
+int
+db_call(struct db *db, const char *name, const char *sql)
+{
+	MYSQL_RES *result;
+	int rc = ready(db, name), more;
+
+	if (rc != DB_OK)
+		return rc;
+	if (mysql_real_query(db->mysql, sql, (unsigned long)strlen(sql)) != 0)
+		return fail(db, name);
+	do {
+		result = mysql_store_result(db->mysql);
+		if (result != NULL)
+			mysql_free_result(result);
+		more = mysql_next_result(db->mysql);
+	} while (more == 0);
+	return more < 0 ? DB_OK : fail(db, name);
+}
+
+/* Those of the session, procedures included. Whatever commits by the way is no COMMIT. */
+static const struct db_query count_ends = {
+	"count_ends",
+	"SHOW SESSION STATUS"
+	" WHERE Variable_name RLIKE '^Com_(begin|commit|rollback|(create|alter|drop|rename)_.*"
+	"|truncate|lock_tables|grant|revoke|analyze)$' AND Value > 0",
+	DB_MANY
+};
+
+int
+db_who_ended(struct db *db, enum db_end *end)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	unsigned int commits = 0, rollbacks = 0, others = 0;
+	int rc = db_run(db, &count_ends, DB_NO_ARGS, &rows);
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		const char *name = db_cell(&rows, i, 0);
+		unsigned int n = (unsigned int)db_cell_u64(&rows, i, 1);
+
+		if (strcmp(name, "Com_commit") == 0)
+			commits += n - db->commits;
+		else if (strcmp(name, "Com_begin") == 0)
+			commits += n - db->begins;
+		else if (strcmp(name, "Com_rollback") == 0)
+			rollbacks = n - db->rollbacks;
+		else
+			others = n;
+	}
+	db_rows_clear(&rows);
+	*end = commits > 0 ? DB_ENDED_BY_COMMIT : rollbacks > 0 ? DB_ENDED_BY_ROLLBACK :
+	    others > 0 ? DB_ENDED_BY_DDL : DB_ENDED_BY_ERROR;
+	return rc;
 }
 
 int
@@ -939,6 +1096,7 @@ db_commit(struct db *db)
 
 	if (db->lost)
 		return DB_ELOST;
+	db->commits++;
 	rc = command(db, "COMMIT");
 	return rc == DB_ELOST || rc == DB_EINTERRUPTED ? DB_EINDOUBT : rc;
 }
@@ -951,6 +1109,7 @@ db_rollback(struct db *db)
 	char text[sizeof(db->error)];
 
 	memcpy(text, db->error, sizeof(text));
+	db->rollbacks++;
 	if (command(db, "ROLLBACK") != DB_OK)
 		db->lost = true;
 	memcpy(db->error, text, sizeof(text));
@@ -1002,6 +1161,12 @@ db_ping(struct db *db)
 	if (rc != DB_OK)
 		return rc;
 	return mysql_ping(db->mysql) == 0 ? DB_OK : fail(db, ping);
+}
+
+bool
+db_is_fresh(const struct db *db)
+{
+	return !db_lost(db) && db_clock_ms() - db->used < (uint64_t)DB_PING_EVERY_S * 1000;
 }
 
 /* A statement, since mysql_ping() waits: for a cut network that is half a minute in which nobody
@@ -1196,13 +1361,13 @@ db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data
 	return rc;
 }
 
-int
-db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
+static int
+transaction(struct db *db, bool begin, db_body_fn *body, void *data, uint32_t *retries)
 {
 	int rc = DB_OK;
 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		rc = db_begin(db);
+		rc = begin ? db_begin(db) : DB_OK;
 		if (rc == DB_OK)
 			rc = body(db, data);
 		if (rc == DB_OK)
@@ -1218,6 +1383,18 @@ db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
 		db_backoff(try);
 	}
 	return rc;
+}
+
+int
+db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
+{
+	return transaction(db, true, body, data, retries);
+}
+
+int
+db_transaction_begun(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
+{
+	return transaction(db, false, body, data, retries);
 }
 
 /* Identifiers. */

@@ -128,7 +128,8 @@ const char *db_server(const struct db *db);       /* its server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
 
-/* Runs one statement and reads its whole answer. @rows may be NULL for DB_NO_ROWS. */
+/* Runs one statement and reads its whole answer: prepared, where it has parameters, else as text,
+ * which is one round trip instead of two. @rows may be NULL for DB_NO_ROWS. */
 LOCKQ_MUST_CHECK int db_run(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args, struct db_rows *rows);
 
@@ -147,6 +148,21 @@ LOCKQ_MUST_CHECK int db_begin(struct db *db);
 LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
 void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
 
+/* Begins a transaction by setting user variables, for statements without parameters of their own:
+ * @set is a list for SET, "@a = ?, @b = ?". Until db_end_only() the session can write in this one
+ * transaction only: when a stored procedure ends it, whatever would be written after that fails,
+ * and db_is_over() says so. */
+LOCKQ_MUST_CHECK int db_begin_only(struct db *db, const char *set, const struct db_arg *args,
+    size_t n_args);
+bool db_is_over(const struct db *db);
+/* Where db_begin_only() was used: makes the session as it was. */
+LOCKQ_MUST_CHECK int db_end_only(struct db *db);
+/* A statement that calls a procedure; what rows it shows are passed over. */
+LOCKQ_MUST_CHECK int db_call(struct db *db, const char *name, const char *sql);
+/* What ended the transaction of db_begin_only() instead of us, as the server counted. */
+enum db_end { DB_ENDED_BY_COMMIT, DB_ENDED_BY_ROLLBACK, DB_ENDED_BY_DDL, DB_ENDED_BY_ERROR };
+LOCKQ_MUST_CHECK int db_who_ended(struct db *db, enum db_end *end);
+
 /* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time in milliseconds,
  * 0 for none, and the wait for metadata locks that it does not cover. */
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
@@ -160,6 +176,8 @@ LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
+/* Whether it was heard of so lately that it need not be asked. */
+bool db_is_fresh(const struct db *db);
 /* The same without waiting, to be called often: sends a ping where the connection has been idle for
  * DB_PING_EVERY_S, and looks whether the last one was answered. */
 LOCKQ_MUST_CHECK int db_keep_alive(struct db *db);
@@ -187,6 +205,9 @@ LOCKQ_MUST_CHECK int db_fetch(struct db *db, unsigned int integer_columns, db_ro
  * rolling back cures; bounded, with backoff and jitter. @retries counts, and may be NULL. */
 typedef int db_body_fn(struct db *db, void *data);
 LOCKQ_MUST_CHECK int db_transaction(struct db *db, db_body_fn *body, void *data,
+    uint32_t *retries);
+/* The same, where @body begins the transaction. */
+LOCKQ_MUST_CHECK int db_transaction_begun(struct db *db, db_body_fn *body, void *data,
     uint32_t *retries);
 enum { DB_TRIES = 6 };
 

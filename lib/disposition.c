@@ -1,82 +1,125 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user says at the end: complete, return later, never. One transaction for all loans. */
+/* What a user says at the end: complete, return later, never; or on the way: renew the lease. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
+/* What is said goes into user variables once, and the statements after that have no parameters: each
+ * is one round trip, however many loans there are. The time is that of the first statement, so that
+ * what is answered is what is written. */
+static const char said[] =
+	"@lockq_at = NOW(6), @lockq_task = ?,"
+	" @lockq_user = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
+	" @lockq_event = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
+	" @lockq_loans = ?, @lockq_after = ?, @lockq_not_me = ?, @lockq_note = ?,"
+	" @lockq_uuid = CONVERT(? USING ascii) COLLATE ascii_bin";
+
+#define SAID_LOANS \
+	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
+	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
+
+/* Never before the last change, which we may have waited for. */
+#define AT "GREATEST(@lockq_at, w.changed_at)"
+#define AVAILABLE_AT \
+	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
+	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
+#define LEASE_EXPIRES_AT \
+	"IF(@lockq_event = 'renewed', " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
+
+/* Only who holds a loan, under this very token, and as long as the lease lasts. */
+#define MAY_CHANGE \
+	"(w.state = 'assigned' AND w.user_id = me.user_id AND w.token = COALESCE(j.token, w.token)" \
+	" AND COALESCE(w.lease_expires_at > NOW(6), @lockq_event <> 'renewed'))"
+
 /* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
 static const struct db_query lock_loans = {
 	"lock_loans",
-	"SELECT j.loan_id, w.user_id, u.name, w.state, w.token, w.version, w.changed_at,"
-	"       w.available_at, COALESCE(w.lease_expires_at <= NOW(6), 0)"
-	"  FROM (SELECT loan_id"
-	"          FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$')) AS ids"
+	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
+	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
+	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
+	"       w.lease_expires_at, " MAY_CHANGE ","
+	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
+	"       (SELECT COUNT(*) FROM work_log AS l"
+	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
+	"           AND l.uuid = @lockq_uuid)"
+	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
+	"  LEFT JOIN app_user AS me"
+	"    ON me.name = @lockq_user"
+	"  LEFT JOIN task AS t"
+	"    ON t.task_id = @lockq_task"
 	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	"  LEFT JOIN app_user AS u"
-	"    ON u.user_id = w.user_id"
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  LEFT JOIN app_user AS holder"
+	"    ON holder.user_id = w.user_id"
 	"   FOR UPDATE OF w",
 	DB_MANY
 };
-
-#define CHANGE_TABLE \
-	"JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
-	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j"
-
-/* Conditional on the version, though the row is locked: what was not seen is not overwritten. */
-static const struct db_query dispose_work = {
-	"dispose_work",
-	"UPDATE " CHANGE_TABLE
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	"   SET w.state = ?, w.version = w.version + 1, w.note = ?,"
-	"       w.available_at = NOW(6) + INTERVAL ? SECOND, w.due_at = NOW(6) + INTERVAL ? SECOND,"
-	"       w.lease_expires_at = NULL, w.changed_at = NOW(6)"
-	" WHERE w.state = 'assigned' AND w.user_id = ? AND w.version = j.version",
-	DB_NO_ROWS
+enum {
+	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
+	LEASE, MAY, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, DONE_BEFORE
 };
 
-static const struct db_query log_disposed = {
-	"log_disposed",
+/* The change as it is going to be, under the same conditions: a lease may run out this moment. */
+static const struct db_query log_change = {
+	"log_change",
 	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, available_at, note, at)"
-	" SELECT w.task_id, w.loan_id, w.state, w.user_id, CURRENT_USER(), w.token, w.version,"
-	"        w.request_id, w.available_at, w.note, w.changed_at"
-	"   FROM " CHANGE_TABLE
+	"                      request_id, available_at, lease_expires_at, excluded_until, note,"
+	"                      uuid, at)"
+	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, CURRENT_USER(), w.token,"
+	"        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
+	"        " AT " + INTERVAL @lockq_not_me SECOND,"
+	"        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
+	"        @lockq_uuid, " AT
+	"   FROM " SAID_LOANS " AS j"
+	"   STRAIGHT_JOIN app_user AS me"
+	"     ON me.name = @lockq_user"
+	"   STRAIGHT_JOIN task AS t"
+	"     ON t.task_id = @lockq_task"
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
+	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  WHERE " MAY_CHANGE
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
 };
 
-/* What a lost commit did is in the log, whatever became of the loan since. */
-static const struct db_query disposed_before = {
-	"disposed_before",
-	"SELECT l.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     token BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  STRAIGHT_JOIN work_log AS l"
-	"    ON l.task_id = ? AND l.loan_id = j.loan_id"
-	" WHERE l.token = j.token AND l.event = ? AND l.user_id = ?"
-	" ORDER BY l.loan_id",
-	DB_MANY
+/* Conditional all the same, though the row is locked: what was not seen is not overwritten. */
+static const struct db_query change_work = {
+	"change_work",
+	"UPDATE " SAID_LOANS " AS j"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
+	"    ON l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version + 1"
+	"   SET w.state = IF(l.event = 'renewed', 'assigned', CONCAT(l.event)),"
+	"       w.version = l.version, w.available_at = l.available_at,"
+	"       w.lease_expires_at = l.lease_expires_at,"
+	"       w.due_at = COALESCE(NULLIF(l.available_at, l.at), l.lease_expires_at),"
+	"       w.note = l.note, w.changed_at = l.at"
+	" WHERE l.uuid = @lockq_uuid AND w.state = 'assigned' AND w.user_id = l.user_id"
+	"   AND w.token = l.token",
+	DB_NO_ROWS
 };
 
-static const char *const states[] = { "completed", "returned", "never" };
+static const char *const events[] = { "completed", "returned", "never", "renewed" };
 
 enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
 
-/* One call of lockq_dispose(). */
+/* Some of the loans of a call of lockq_dispose(): what is done in one transaction. */
 struct disposing {
+	struct lockq *q;
 	const struct lockq_disposition *what;
-	struct lockq_disposed_result *result;
-	uint32_t user_id;
-	const char *ids;     /* JSON array of the loans */
-	struct text tried;   /* JSON array of the loans and tokens that an earlier try changed */
-	bool in_doubt;       /* that try may have been committed */
+	const struct lockq_loan_ref *loans;   /* of these … */
+	struct lockq_disposed_loan *results;  /* … each its result */
+	size_t n;
+	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
+	bool in_doubt;          /* a try may have been committed */
+	bool failed;            /* on_complete failed, nothing is done … */
+	bool over;              /* … and it ended the transaction */
+	char reason[REASON_BYTES];
 };
 
 void
@@ -84,41 +127,60 @@ lockq_disposed_clear(struct lockq_disposed_result *result)
 {
 	if (result == NULL)
 		return;
-	for (size_t i = 0; i < result->n_loans; i++)
+	for (size_t i = 0; i < result->n_loans; i++) {
 		free(result->loans[i].holder);
+		free(result->loans[i].reason);
+	}
 	free(result->loans);
 	*result = (struct lockq_disposed_result)LOCKQ_DISPOSED_RESULT_INIT;
 }
 
-static enum lockq_disposed
-judge(const struct disposing *d, const struct lockq_loan_ref *ref, const struct db_rows *rows,
-    size_t row)
+static bool
+is_set(const struct db_rows *rows, size_t row, size_t column)
 {
-	const char *state = db_cell(rows, row, 3);
-	bool mine = db_cell_u64(rows, row, 1) == d->user_id;
-	bool current = ref->token == 0 || ref->token == db_cell_u64(rows, row, 4);
+	return db_cell_u64(rows, row, column) != 0;
+}
+
+/* A row that is not to be changed: why not. */
+static enum lockq_disposed
+refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
+{
+	const char *state = db_cell(rows, row, STATE);
+	bool assigned, mine = is_set(rows, row, IS_MINE), lease;
 
 	if (state == NULL)
 		return LOCKQ_NOT_ASSIGNED;
-	if (mine && current && strcmp(state, states[d->what->kind]) == 0)
-		return LOCKQ_DISPOSED_ALREADY;
-	if (strcmp(state, "assigned") != 0)
-		return LOCKQ_NOT_ASSIGNED;
-	if (!mine)
-		return LOCKQ_NOT_YOURS;
-	if (!current)
+	assigned = strcmp(state, "assigned") == 0;
+	lease = !db_cell_is_null(rows, row, LEASE);
+	if (!is_set(rows, row, IS_CURRENT))
 		return LOCKQ_STALE_TOKEN;
-	return db_cell_u64(rows, row, 8) != 0 ? LOCKQ_LEASE_OVER : LOCKQ_DISPOSED;
+	/* Who returns a loan clears its lease: it is still there where it has ended the assignment. */
+	if (mine && lease && (assigned || strcmp(state, "returned") == 0))
+		return LOCKQ_LEASE_OVER;
+	/* What has no lease needs no renewal. */
+	if (mine && strcmp(state, d->what->kind == LOCKQ_RENEW ? "assigned" :
+	    events[d->what->kind]) == 0)
+		return LOCKQ_DISPOSED_ALREADY;
+	return assigned ? LOCKQ_NOT_YOURS : LOCKQ_NOT_ASSIGNED;
 }
 
+/* As the row stands, or, where it is about to change, as it will. */
 static int
-fill_loan(struct lockq_disposed_loan *loan, const struct db_rows *rows, size_t row)
+fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
+    size_t row, bool changes)
 {
-	loan->token = db_cell_u64(rows, row, 4);
-	copy_cell(loan->state, sizeof(loan->state), rows, row, 3);
-	copy_cell(loan->since, sizeof(loan->since), rows, row, 6);
-	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row, 7);
-	return copy_text(&loan->holder, db_cell(rows, row, 2));
+	loan->token = db_cell_u64(rows, row, TOKEN);
+	copy_cell(loan->state, sizeof(loan->state), rows, row, STATE);
+	if (changes && d->what->kind != LOCKQ_RENEW)
+		snprintf(loan->state, sizeof(loan->state), "%s", events[d->what->kind]);
+	copy_cell(loan->since, sizeof(loan->since), rows, row, changes ? NEW_SINCE : SINCE);
+	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row,
+	    changes ? NEW_AVAILABLE : AVAILABLE);
+	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row,
+	    changes ? NEW_LEASE : LEASE);
+	if (copy_text(&loan->reason, NULL) != DB_OK)
+		return DB_ENOMEM;
+	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
 }
 
 /* Rows come in the order of loan ids, the caller's loans in any. */
@@ -130,7 +192,7 @@ row_of(const struct db_rows *rows, uint64_t loan_id)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (db_cell_u64(rows, middle, 0) < loan_id)
+		if (db_cell_u64(rows, middle, LOAN) < loan_id)
 			low = middle + 1;
 		else
 			high = middle;
@@ -138,103 +200,183 @@ row_of(const struct db_rows *rows, uint64_t loan_id)
 	return low;
 }
 
-/* The loans that an earlier try, whose commit was lost, is seen to have changed. */
 static int
-read_done(struct db *db, const struct disposing *d, struct db_rows *done)
+say(struct db *db, const struct disposing *d)
 {
-	if (!d->in_doubt || d->tried.used == 0)
-		return DB_OK;
-	return db_run(db, &disposed_before, DB_ARGS(db_text(d->tried.data), db_u64(d->what->task),
-	    db_text(states[d->what->kind]), db_u64(d->user_id)), done);
+	const struct lockq_disposition *what = d->what;
+	struct text loans = { NULL, 0, 0, false };
+	bool returns = what->kind == LOCKQ_RETURN;
+	int rc = DB_ENOMEM;
+
+	for (size_t i = 0; i < d->n; i++) {
+		text_add(&loans, "%s[%" PRIu64, i == 0 ? "[" : ",", d->loans[i].loan_id);
+		if (d->loans[i].token != 0)
+			text_add(&loans, ",%" PRIu64, d->loans[i].token);
+		text_add(&loans, "]");
+	}
+	text_add(&loans, "]");
+	if (!loans.failed)
+		rc = db_begin_only(db, said, DB_ARGS(db_u64(what->task), db_text(what->user),
+		    db_text(events[what->kind]), db_text(loans.data),
+		    returns ? db_u64(what->return_after_s) : db_null(),
+		    returns && what->not_me_s > 0 ? db_u64(what->not_me_s) : db_null(),
+		    db_text(what->note), db_text(d->uuid)));
+	text_clear(&loans);
+	return rc;
 }
 
-/* Locks the loans and says of each what is to become of it; @change gets those that change. */
 static int
-judge_all(struct db *db, struct disposing *d, struct text *change, uint64_t *n_change)
+lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL }, done = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &lock_loans, DB_ARGS(db_text(d->ids), db_u64(d->what->task)), &rows);
+	int rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+
+	/* The statement may have begun before the lost commit it then waited for: its locked rows
+	 * are new, what it read of the log is old. */
+	if (rc == DB_OK && d->in_doubt)
+		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+	return rc;
+}
+
+/* Says of each loan what is to become of it. @n_change: of so many the row is to be changed. */
+static int
+judge(struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
+{
+	int rc = DB_OK;
 
 	*n_change = 0;
-	if (rc == DB_OK)
-		rc = read_done(db, d, &done);
-	text_clear(&d->tried);
-	for (size_t i = 0; rc == DB_OK && i < d->what->n_loans; i++) {
-		const struct lockq_loan_ref *ref = &d->what->loans[i];
-		struct lockq_disposed_loan *loan = &d->result->loans[i];
-		size_t row = row_of(&rows, ref->loan_id), log_row = row_of(&done, ref->loan_id);
-		bool is_done = log_row < done.n_rows &&
-		    db_cell_u64(&done, log_row, 0) == ref->loan_id;
+	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
+		size_t row = row_of(rows, d->loans[i].loan_id);
+		bool done = is_set(rows, row, DONE_BEFORE);
+		bool change = is_set(rows, row, MAY) && !done;
 
-		loan->loan_id = ref->loan_id;
-		loan->what = is_done ? LOCKQ_DISPOSED : judge(d, ref, &rows, row);
-		rc = fill_loan(loan, &rows, row);
-		if (loan->what != LOCKQ_DISPOSED)
-			continue;
-		text_add(&d->tried, "%s[%" PRIu64 ",%" PRIu64 "]", d->tried.used == 0 ? "[" : ",",
-		    ref->loan_id, loan->token);
-		if (!is_done)
-			text_add(change, "%s[%" PRIu64 ",%" PRIu64 "]",
-			    (*n_change)++ == 0 ? "[" : ",", ref->loan_id,
-			    db_cell_u64(&rows, row, 5));
+		d->results[i].loan_id = d->loans[i].loan_id;
+		d->results[i].what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
+		rc = fill_loan(d, &d->results[i], rows, row, change);
+		*n_change += change;
 	}
-	text_add(change, "]");
-	if (d->tried.used > 0)
-		text_add(&d->tried, "]");
-	db_rows_clear(&rows);
-	db_rows_clear(&done);
-	return rc == DB_OK && (change->failed || d->tried.failed) ? DB_ENOMEM : rc;
+	return rc;
 }
 
+/* What task.on_complete says to a loan. */
+static int
+call(struct db *db, struct disposing *d, const char *procedure, size_t i)
+{
+	char quoted[NAME_BYTES * 3], sql[sizeof(quoted) + 128];
+	int rc = db_quote_identifier(quoted, sizeof(quoted), procedure);
+
+	if (rc != DB_OK) {
+		snprintf(d->reason, sizeof(d->reason), "on_complete is not the name of a "
+		    "procedure: letters, digits, _ and $, with one dot at most");
+		return rc;
+	}
+	/* The loan's place in what was said, not its number: that is bound. */
+	snprintf(sql, sizeof(sql),
+	    "CALL %s(CAST(JSON_EXTRACT(@lockq_loans, '$[%zu][0]') AS UNSIGNED), @lockq_user)",
+	    quoted, i);
+	rc = db_call(db, procedure, sql);
+	if (rc != DB_OK)
+		snprintf(d->reason, sizeof(d->reason), "on_complete: %s", db_error(db));
+	return rc;
+}
+
+/* A procedure has ended the transaction: what it did is none of ours. */
+static int
+explain_end(struct db *db, struct disposing *d, const char *procedure)
+{
+	static const char *const how[] = {
+		[DB_ENDED_BY_COMMIT] = "commits",
+		[DB_ENDED_BY_ROLLBACK] = "rolls back",
+		[DB_ENDED_BY_DDL] = "runs DDL, which commits",
+		[DB_ENDED_BY_ERROR] = "goes on after a deadlock, which has undone what it did"
+	};
+	enum db_end end = DB_ENDED_BY_ERROR;
+	int rc = db_who_ended(db, &end);
+
+	d->over = true;
+	snprintf(d->reason, sizeof(d->reason), "on_complete: %s %s: it must leave the transaction "
+	    "to lockq, tell the task's manager", procedure, how[end]);
+	return rc;
+}
+
+/* Before the change, while the loans are locked: a procedure that commits takes nothing of ours
+ * with it. DB_EFAIL with @d->failed when nothing is to be called done. */
+static int
+call_all(struct db *db, struct disposing *d, const struct db_rows *rows)
+{
+	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
+	int rc = DB_OK;
+
+	if (d->what->kind != LOCKQ_COMPLETE || procedure == NULL)
+		return DB_OK;
+	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
+		size_t row = row_of(rows, d->loans[i].loan_id);
+
+		if (is_set(rows, row, MAY) && !is_set(rows, row, DONE_BEFORE))
+			rc = call(db, d, procedure, i);
+	}
+	d->failed = rc == DB_EFAIL || rc == DB_EDUPLICATE;
+	if (rc == DB_EFAIL && db_is_over(db)) {
+		rc = explain_end(db, d, procedure);
+		rc = rc == DB_OK ? DB_EFAIL : rc;
+	}
+	return d->failed && rc == DB_EDUPLICATE ? DB_EFAIL : rc;
+}
+
+/* The log first, and the rows by what it says. */
+static int
+change(struct db *db, struct disposing *d, const struct db_rows *rows, uint64_t n)
+{
+	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
+	int rc = db_change(db, &log_change, DB_NO_ARGS, n);
+
+	if (rc == DB_EFAIL && db_is_over(db) && procedure != NULL) {
+		d->failed = true;
+		rc = explain_end(db, d, procedure);
+		return rc == DB_OK ? DB_EFAIL : rc;
+	}
+	return rc == DB_OK ? db_change(db, &change_work, DB_NO_ARGS, n) : rc;
+}
+
+static int
+unknown(const struct db_rows *rows)
+{
+	if (db_cell_is_null(rows, 0, ME))
+		return USER_UNKNOWN;
+	return db_cell_is_null(rows, 0, IN_TASK) ? TASK_UNKNOWN : DB_OK;
+}
+
+/* One transaction but for its COMMIT: six round trips with that, whatever the number of loans, and
+ * one a CALL. */
 static int
 dispose_body(struct db *db, void *data)
 {
 	struct disposing *d = data;
-	const struct lockq_disposition *what = d->what;
-	struct text change = { NULL, 0, 0, false };
-	struct db_arg after = what->kind == LOCKQ_RETURN ? db_u64(what->return_after_s) : db_null();
-	uint64_t n = 0;
-	int rc = judge_all(db, d, &change, &n);
-
-	if (rc == DB_OK && n > 0)
-		rc = db_change(db, &dispose_work, DB_ARGS(db_text(change.data), db_u64(what->task),
-		    db_text(states[what->kind]), db_text(what->note), after, after,
-		    db_u64(d->user_id)), n);
-	if (rc == DB_OK && n > 0)
-		rc = db_change(db, &log_disposed, DB_ARGS(db_text(change.data),
-		    db_u64(what->task)), n);
-	text_clear(&change);
-	return rc;
-}
-
-/* What the rows say after the change, so that an answer shows the server's times. */
-static int
-refresh(struct db *db, struct disposing *d)
-{
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &lock_loans, DB_ARGS(db_text(d->ids), db_u64(d->what->task)), &rows);
+	uint64_t n = 0;
+	int rc = say(db, d);
 
-	for (size_t i = 0; rc == DB_OK && i < d->what->n_loans; i++)
-		rc = fill_loan(&d->result->loans[i], &rows,
-		    row_of(&rows, d->what->loans[i].loan_id));
+	d->failed = d->over = false;
+	if (rc == DB_OK)
+		rc = lock_and_read(db, d, &rows);
+	if (rc == DB_OK)
+		rc = unknown(&rows);
+	if (rc == DB_OK)
+		rc = judge(d, &rows, &n);
+	if (rc == DB_OK && n > 0)
+		rc = call_all(db, d, &rows);
+	if (rc == DB_OK && n > 0)
+		rc = change(db, d, &rows, n);
 	db_rows_clear(&rows);
 	return rc;
 }
 
-static int
-dispose_and_refresh(struct db *db, void *data)
-{
-	int rc = dispose_body(db, data);
-
-	return rc == DB_OK ? refresh(db, data) : rc;
-}
-
 /* A connection lost on the way: the same again on a new one, which waits for the old transaction's
- * end. What that one did is found done, by this user, under this token. */
+ * end. What that one did is in the log, with this call's UUID. */
 static int
-dispose_surely(struct lockq *q, struct disposing *d)
+dispose_surely(struct disposing *d)
 {
-	int rc = db_transaction(q->lock, dispose_and_refresh, d, NULL);
+	struct lockq *q = d->q;
+	int rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
 
 	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
@@ -246,12 +388,54 @@ dispose_surely(struct lockq *q, struct disposing *d)
 		if (rc == DB_OK && d->in_doubt)
 			rc = db_set_lock_wait(q->lock, DB_RESOLVE_WAIT_S);
 		if (rc == DB_OK)
-			rc = db_transaction(q->lock, dispose_and_refresh, d, NULL);
+			rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
 		else if (rc == DB_EFAIL)
 			rc = DB_ELOST;
 	}
 	/* It may have been done: no failure afterwards says that it was not. */
-	return rc != DB_OK && d->in_doubt ? DB_EINDOUBT : rc;
+	return rc < 0 && d->in_doubt && !d->failed ? DB_EINDOUBT : rc;
+}
+
+/* What on_complete refused: nothing is done, and the caller hears why of each loan that would have
+ * been. */
+static int
+refuse_failed(struct disposing *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct lockq_disposed_loan *loan = &d->results[i];
+
+		if (loan->what != LOCKQ_DISPOSED)
+			continue;
+		loan->what = LOCKQ_NOT_COMPLETED;
+		snprintf(loan->state, sizeof(loan->state), "assigned");
+		loan->available_at[0] = '\0';
+		if (copy_text(&loan->reason, d->reason) != DB_OK)
+			return DB_ENOMEM;
+	}
+	return DB_OK;
+}
+
+/* All in one transaction; where on_complete fails for one of them, each in one of its own. */
+static int
+dispose_all(struct disposing *d)
+{
+	struct disposing one = *d;
+	int rc = dispose_surely(d);
+
+	if (rc >= 0 || !d->failed)
+		return rc;
+	/* Once more would do once more what it has committed. */
+	if (d->n == 1 || d->over)
+		return refuse_failed(d);
+	one.n = 1;
+	for (rc = DB_OK; rc == DB_OK && one.loans < d->loans + d->n; one.loans++, one.results++) {
+		request_make_uuid(one.uuid);
+		one.in_doubt = false;
+		rc = dispose_surely(&one);
+		if (rc < 0 && one.failed)
+			rc = refuse_failed(&one);
+	}
+	return rc;
 }
 
 static size_t
@@ -288,82 +472,93 @@ has_duplicates(const struct lockq_disposition *what)
 	return found;
 }
 
-static int
-check_what(struct lockq *q, const struct lockq_disposition *what)
+static const char *
+fault_of(const struct lockq_disposition *what)
 {
-	const char *fault = NULL;
-
+	if (what->user == NULL)
+		return "no user was named";
 	if (what->n_loans == 0 || what->n_loans > LOANS_MAX)
-		fault = "name 1 to 10000 loans";
-	else if ((unsigned int)what->kind >= sizeof(states) / sizeof(states[0]))
-		fault = "no such disposition";
-	else if (what->kind == LOCKQ_RETURN && what->return_after_s > LOCKQ_RETURN_AFTER_MAX)
-		fault = "a loan can be returned for 0 to 72 hours";
-	else if (what->note != NULL && characters(what->note) > NOTE_CHARACTERS)
-		fault = "a note has 512 characters at most";
-	else if (has_duplicates(what))
-		fault = "name each loan once";
-	if (fault != NULL)
-		error_set(q, "%s", fault);
-	return fault == NULL ? LOCKQ_OK : LOCKQ_EUSAGE;
+		return "name 1 to 10000 loans";
+	if ((unsigned int)what->kind >= sizeof(events) / sizeof(events[0]))
+		return "no such disposition";
+	if (what->kind == LOCKQ_RETURN && what->return_after_s > LOCKQ_RETURN_AFTER_MAX)
+		return "a loan can be returned for 0 to 72 hours";
+	if (what->not_me_s > 0 && what->kind != LOCKQ_RETURN)
+		return "only a loan that is returned can be kept from being offered to its user";
+	if (what->not_me_s > LOCKQ_NOT_ME_MAX)
+		return "a loan can be kept from its user for 366 days at most";
+	if (what->note != NULL && characters(what->note) > NOTE_CHARACTERS)
+		return "a note has 512 characters at most";
+	return has_duplicates(what) ? "name each loan once" : NULL;
 }
 
 static int
-result_new(struct disposing *d, struct text *ids)
+result_new(const struct lockq_disposition *what, struct lockq_disposed_result *result)
 {
-	for (size_t i = 0; i < d->what->n_loans; i++)
-		text_add(ids, "%s%" PRIu64, i == 0 ? "[" : ",", d->what->loans[i].loan_id);
-	text_add(ids, "]");
-	d->ids = ids->data;
-	d->result->loans = calloc(d->what->n_loans, sizeof(*d->result->loans));
-	d->result->n_loans = d->result->loans != NULL ? d->what->n_loans : 0;
-	return d->result->loans != NULL && !ids->failed ? DB_OK : DB_ENOMEM;
+	result->loans = calloc(what->n_loans, sizeof(*result->loans));
+	result->n_loans = result->loans != NULL ? what->n_loans : 0;
+	return result->loans != NULL ? DB_OK : DB_ENOMEM;
 }
 
+/* The worst of it. */
 static int
 overall(struct lockq *q, const struct lockq_disposed_result *result)
 {
+	const struct lockq_disposed_loan *refused = NULL, *failed = NULL;
+
 	for (size_t i = 0; i < result->n_loans; i++) {
-		if (result->loans[i].what > LOCKQ_DISPOSED_ALREADY) {
-			error_set(q, "loan %llu was refused",
-			    (unsigned long long)result->loans[i].loan_id);
-			return LOCKQ_EREFUSED;
-		}
+		if (result->loans[i].what == LOCKQ_NOT_COMPLETED)
+			failed = &result->loans[i];
+		else if (result->loans[i].what > LOCKQ_DISPOSED_ALREADY)
+			refused = &result->loans[i];
 	}
-	return LOCKQ_OK;
+	if (failed != NULL) {
+		error_set(q, "loan %llu was not completed: %s",
+		    (unsigned long long)failed->loan_id, failed->reason);
+		return LOCKQ_EQUERY;
+	}
+	if (refused != NULL)
+		error_set(q, "loan %llu was refused", (unsigned long long)refused->loan_id);
+	return refused != NULL ? LOCKQ_EREFUSED : LOCKQ_OK;
+}
+
+static int
+settle(struct lockq *q, int rc, const struct lockq_disposition *what,
+    struct lockq_disposed_result *result)
+{
+	if (rc == DB_OK)
+		return overall(q, result);
+	lockq_disposed_clear(result);
+	if (rc > 0)
+		return error_unknown_name(q, rc, what->user, what->task);
+	rc = error_from_db(q, q->lock, rc);
+	if (rc == LOCKQ_EUNKNOWN)
+		error_unknown(q);
+	return rc;
 }
 
 int
 lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
     struct lockq_disposed_result *result)
 {
-	struct disposing d = { .what = disposition, .result = result };
-	struct text ids = { NULL, 0, 0, false };
-	struct task task;
-	int rc;
+	struct disposing d = { .q = q, .what = disposition, .loans = disposition->loans,
+		.n = disposition->n_loans };
+	const char *fault = fault_of(disposition);
+	int rc = DB_OK;
 
 	lockq_disposed_clear(result);
 	q->error[0] = '\0';
-	rc = check_what(q, disposition);
-	if (rc != LOCKQ_OK)
-		return rc;
-	rc = handle_ready(q);
-	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
-	rc = task_and_user(q, disposition->user, disposition->task, &task, &d.user_id);
-	if (rc != LOCKQ_OK)
-		return rc;
-	rc = result_new(&d, &ids);
-	if (rc == DB_OK)
-		rc = dispose_surely(q, &d);
-	text_clear(&ids);
-	text_clear(&d.tried);
-	if (rc != DB_OK) {
-		lockq_disposed_clear(result);
-		rc = error_from_db(q, q->lock, rc);
-		if (rc == LOCKQ_EUNKNOWN)
-			error_unknown(q);
-		return rc;
+	if (fault != NULL) {
+		error_set(q, "%s", fault);
+		return LOCKQ_EUSAGE;
 	}
-	return overall(q, result);
+	if (q->lock == NULL || !db_is_fresh(q->lock))
+		rc = handle_ready(q);
+	if (rc == DB_OK)
+		rc = result_new(disposition, result);
+	d.results = result->loans;
+	request_make_uuid(d.uuid);
+	if (rc == DB_OK)
+		rc = dispose_all(&d);
+	return settle(q, rc, disposition, result);
 }

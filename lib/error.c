@@ -60,3 +60,13 @@ lockq_status_name(enum lockq_status status)
 
 	return (size_t)status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
 }
+
+int
+error_unknown_name(struct lockq *q, int rc, const char *user, uint32_t task_id)
+{
+	if (rc == USER_UNKNOWN)
+		error_set(q, "user %s is unknown: the table app_user has the names", user);
+	else
+		error_set(q, "task %u is unknown: the table task has the numbers", task_id);
+	return LOCKQ_EREFUSED;
+}

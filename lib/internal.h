@@ -73,6 +73,10 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 /* The public code for what the database layer returned, its text into the handle's error. */
 LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, int rc);
 
+/* LOCKQ_EREFUSED, for USER_UNKNOWN or TASK_UNKNOWN. */
+LOCKQ_MUST_CHECK int error_unknown_name(struct lockq *q, int rc, const char *user,
+    uint32_t task_id);
+
 /* Puts before the error's text that the outcome is unknown. */
 void error_unknown(struct lockq *q);
 

@@ -80,11 +80,7 @@ task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *
 		rc = task_read(q->lock, task_id, task);
 	if (rc < 0)
 		return error_from_db(q, q->lock, rc);
-	if (rc == USER_UNKNOWN)
-		error_set(q, "user %s is unknown: the table app_user has the names", user);
-	else if (rc == TASK_UNKNOWN)
-		error_set(q, "task %u is unknown: the table task has the numbers", task_id);
-	return rc == DB_OK ? LOCKQ_OK : LOCKQ_EREFUSED;
+	return rc == DB_OK ? LOCKQ_OK : error_unknown_name(q, rc, user, task_id);
 }
 
 static int

@@ -72,3 +72,15 @@ CREATE TABLE IF NOT EXISTS work_exclusion (
   PRIMARY KEY (task_id, user_id, loan_id),
   KEY work_exclusion_until (until)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- From what was said about a loan, so that it is one statement, and no account needs the right to
+-- exclude anybody.
+DROP TRIGGER IF EXISTS work_log_excludes;
+DELIMITER //
+CREATE TRIGGER work_log_excludes AFTER INSERT ON work_log FOR EACH ROW
+  IF NEW.excluded_until IS NOT NULL THEN
+    INSERT INTO work_exclusion (task_id, user_id, loan_id, until)
+      VALUES (NEW.task_id, NEW.user_id, NEW.loan_id, NEW.excluded_until)
+      ON DUPLICATE KEY UPDATE until = GREATEST(until, NEW.excluded_until);
+  END IF//
+DELIMITER ;

@@ -172,7 +172,8 @@ a_query_says_what_it_expects(void **state)
 	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_OK);
 	assert_int_equal(rows.n_rows, 0);
 	query = (struct db_query){ "args", "SELECT ?", DB_ONE };
-	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
+	assert_int_equal(db_run(db, &query, DB_ARGS(db_u64(1), db_u64(2)), &rows), DB_ESHAPE);
+	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_EFAIL);
 	db_rows_clear(&rows);
 }
 

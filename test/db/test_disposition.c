@@ -155,7 +155,7 @@ the_same_again_is_fine(void **state)
 	assert_int_equal(log_rows(1, "completed"), 1);
 	/* Something else is not the same. */
 	assert_disposed(LOCKQ_NEVER, w, 1, 0, LOCKQ_EREFUSED, LOCKQ_NOT_ASSIGNED);
-	assert_disposed(LOCKQ_COMPLETE, w, 1, 7, LOCKQ_EREFUSED, LOCKQ_NOT_ASSIGNED);
+	assert_disposed(LOCKQ_COMPLETE, w, 1, 7, LOCKQ_EREFUSED, LOCKQ_STALE_TOKEN);
 }
 
 static void
@@ -289,7 +289,7 @@ it_waits_for_a_leader_that_takes_the_loan(void **state)
 	finish(&d);
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(d.rc, LOCKQ_EREFUSED);
-	assert_int_equal(d.result.loans[0].what, LOCKQ_NOT_YOURS);
+	assert_int_equal(d.result.loans[0].what, LOCKQ_STALE_TOKEN);
 	assert_int_equal(log_rows(1, "completed"), 0);
 	lockq_disposed_clear(&d.result);
 }
@@ -325,7 +325,7 @@ loans_are_locked_in_key_order(void **state)
 	assert_int_equal(up.rc, LOCKQ_OK);
 	assert_int_equal(down.rc, LOCKQ_OK);
 	assert_int_equal(down.result.loans[0].what, LOCKQ_DISPOSED_ALREADY);
-	assert_int_equal(proxy_count(other->proxy, "=START TRANSACTION"), 1);
+	assert_int_equal(proxy_count(other->proxy, "SET autocommit = 0"), 1);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
 	    " AND event = 'completed'", TASK), 3);
 	lockq_disposed_clear(&up.result);
@@ -393,7 +393,7 @@ a_commit_in_doubt_ends_no_later_assignment(void **state)
 	worker_connect(by);
 	d = dispose_of(by, LOCKQ_RETURN, 1, 0);
 	proxy_cut(by->proxy, "=COMMIT", 1, CUT_AFTER);
-	proxy_hold(by->proxy, "=START TRANSACTION", 2);
+	proxy_hold(by->proxy, "SET autocommit = 0", 2);
 	start(&d);
 	proxy_until_held(by->proxy);
 	again = ask_now(0, TASK, 1);

@@ -417,7 +417,7 @@ a_disposition_that_came_to_nothing(void **state)
 
 	(void)state;
 	cut(d.by->proxy, "=COMMIT", 1, BEFORE);
-	proxy_hold(d.by->proxy, "=START TRANSACTION", 2);
+	proxy_hold(d.by->proxy, "SET autocommit = 0", 2);
 	assert_int_equal(pthread_create(&d.thread, NULL, dispose, &d), 0);
 	proxy_until_held(d.by->proxy);
 	sql("UPDATE work SET lease_expires_at = NOW(6) WHERE task_id = %d", TASK);

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-enum { STATEMENT_BYTES = 2048 };
+enum { STATEMENT_BYTES = 4096 };
 
 /* The plan of the first statement with @text; @values stand for its parameters. */
 static const char *
@@ -84,24 +84,50 @@ assert_plans(struct proxy *p)
 	    "on work_requested using work_requested_line");
 	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
-	assert_plan(plan_of(p, "w.version + IF(", VALUES("'[[1,2,1,1]]'", task, "1", "NULL")),
+	assert_plan(plan_of(p, "w.version + IF(", VALUES("'[[1,2,1,1]]'", task, "1", "NULL", "NULL")),
 	    by_key);
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
 	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL")),
 	    "Single-row index lookup on r using PRIMARY");
-	assert_plan(plan_of(p, "FOR UPDATE OF w", VALUES(json, task)), by_key);
-	assert_plan(plan_of(p, "w.state = 'assigned' AND w.user_id = ?",
-	    VALUES("'[[1,2]]'", task, "'completed'", "NULL", "NULL", "1")), by_key);
 	assert_plan(plan_of(p, "SELECT epoch, NOW(6)", VALUES(task)), at_once);
 	assert_plan(plan_of(p, "FROM task_wake WHERE task_id = ? FOR UPDATE", VALUES(task)),
 	    at_once);
 }
 
+/* A disposition's, whose values are user variables. */
+static void
+assert_plans_of_disposition(struct proxy *p)
+{
+	static const char by_key[] = "lookup on w using PRIMARY (task_id = (@lockq_task), "
+	    "loan_id = ";
+	static const char *const statements[] = {
+		"SELECT j.loan_id, me.user_id", "excluded_until, note", "SET w.state = IF("
+	};
+
+	sql("SET @lockq_at = NOW(6), @lockq_task = %d, @lockq_loans = '[[1],[2,3]]',"
+	    " @lockq_user = CONVERT('%s' USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
+	    " @lockq_event = CONVERT('completed' USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
+	    " @lockq_uuid = CONVERT(UUID() USING ascii) COLLATE ascii_bin", TASK, user(0));
+	for (size_t i = 0; i < 3; i++) {
+		const char *plan = plan_of(p, statements[i], VALUES(NULL));
+
+		if (strstr(plan, by_key) == NULL || strstr(plan, "Table scan on w") != NULL ||
+		    strstr(plan, "Table scan on l") != NULL)
+			print_error("%s\n", plan);
+		assert_non_null(strstr(plan, by_key));
+		assert_null(strstr(plan, "Table scan on w"));
+		assert_null(strstr(plan, "Table scan on l"));
+	}
+}
+
 static void
 plans_on_small_tables(void **state)
 {
+	struct proxy *proxy = statements();
+
 	(void)state;
-	assert_plans(statements());
+	assert_plans(proxy);
+	assert_plans_of_disposition(proxy);
 }
 
 static void
@@ -118,6 +144,7 @@ plans_on_larger_tables(void **state)
 	    " (uuid, user_id, account, task_id, asked, requested, outcome)"
 	    " SELECT UUID(), %u, 'x', %d, 1, 1, 'served' FROM test_number", user_id(1), TASK);
 	assert_plans(proxy);
+	assert_plans_of_disposition(proxy);
 }
 
 /* guard: the look at the line locks the pending rows of its own task, and no other. */
