@@ -29,6 +29,7 @@ enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
 	SERVER_LOCK_NOWAIT = 3572,
+	LOCKQ_TRANSACTION_ENDED = 45001, /* of our own procedure work_completes */
 	SERVER_OFFLINE_MODE = 3032,
 	SERVER_TOO_MANY_PREPARED = 1461,
 	SERVER_IDLE_DISCONNECT = 4031
@@ -64,7 +65,7 @@ struct db {
 	char server_uuid[37];
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;
-	bool only;            /* db_begin_only() */
+	bool begun_set;       /* db_begin_set() */
 	unsigned int begins, commits, rollbacks; /* statements of ours, as the server counts them */
 	char error[1024];
 };
@@ -182,6 +183,8 @@ classify(unsigned int number)
 		return DB_ELOCKWAIT;
 	case SERVER_LOCK_NOWAIT:
 		return DB_EHELD;
+	case LOCKQ_TRANSACTION_ENDED:
+		return DB_EENDED;
 	case ER_DUP_ENTRY:
 		return DB_EDUPLICATE;
 	case CR_SERVER_GONE_ERROR:
@@ -248,8 +251,7 @@ set_error(struct db *db, const char *what, unsigned int number, const char *text
 		db->lost = true;
 	db->failed_at = db_clock_ms();
 	db->error_number = number;
-	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number,
-	    db->only ? "" : advice(number));
+	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number, advice(number));
 	return rc;
 }
 
@@ -1004,34 +1006,24 @@ db_begin(struct db *db)
 	return command(db, "START TRANSACTION");
 }
 
-/* The read only default is for whatever transaction comes after the next one: @@name without SESSION
- * is for that one alone. */
 int
-db_begin_only(struct db *db, const char *set, const struct db_arg *args, size_t n_args)
+db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n_args)
 {
 	char sql[1024];
 	struct db_query query = { "begin", sql, DB_NO_ROWS };
 
-	snprintf(sql, sizeof(sql), "SET autocommit = 0, SESSION transaction_read_only = 1,"
-	    " @@transaction_read_only = 0, %s", set);
-	db->only = true;
+	snprintf(sql, sizeof(sql), "SET autocommit = 0, %s", set);
+	db->begun_set = true;
 	return db_run(db, &query, args, n_args, NULL);
 }
 
-bool
-db_is_over(const struct db *db)
-{
-	return db->only && db->error_number == ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION;
-}
-
 int
-db_end_only(struct db *db)
+db_restore(struct db *db)
 {
-	int rc = db->only ? command(db, "SET SESSION autocommit = 1, transaction_read_only = 0") :
-	    DB_OK;
+	int rc = db->begun_set ? command(db, "SET autocommit = 1") : DB_OK;
 
 	if (rc == DB_OK)
-		db->only = false;
+		db->begun_set = false;
 	return rc;
 }
 

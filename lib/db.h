@@ -24,7 +24,8 @@ enum db_rc {
 	DB_ECANCELLED = -10,  /* the tick function gave up; the statement still runs */
 	DB_ENOMEM = -11,
 	DB_EINDOUBT = -12,    /* lost during COMMIT: it may have happened or not */
-	DB_EHELD = -13        /* 3572: NOWAIT met a lock; the transaction goes on */
+	DB_EHELD = -13,       /* 3572: NOWAIT met a lock; the transaction goes on */
+	DB_EENDED = -14       /* work_completes: a manager's procedure has ended the transaction */
 };
 
 /* What a statement answers. Anything else is DB_ESHAPE. */
@@ -149,17 +150,16 @@ LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connectio
 void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
 
 /* Begins a transaction by setting user variables, for statements without parameters of their own:
- * @set is a list for SET, "@a = ?, @b = ?". Until db_end_only() the session can write in this one
- * transaction only: when a stored procedure ends it, whatever would be written after that fails,
- * and db_is_over() says so. */
-LOCKQ_MUST_CHECK int db_begin_only(struct db *db, const char *set, const struct db_arg *args,
+ * @set is a list for SET, "@a = ?, @b = ?". Until db_restore(), whatever follows is in a
+ * transaction. */
+LOCKQ_MUST_CHECK int db_begin_set(struct db *db, const char *set, const struct db_arg *args,
     size_t n_args);
-bool db_is_over(const struct db *db);
-/* Where db_begin_only() was used: makes the session as it was. */
-LOCKQ_MUST_CHECK int db_end_only(struct db *db);
-/* A statement that calls a procedure; what rows it shows are passed over. */
+/* After db_begin_set(): makes the session as it was. */
+LOCKQ_MUST_CHECK int db_restore(struct db *db);
+/* A statement that calls a procedure; what rows it shows are passed over. DB_EENDED where it says
+ * that the transaction was ended meanwhile. */
 LOCKQ_MUST_CHECK int db_call(struct db *db, const char *name, const char *sql);
-/* What ended the transaction of db_begin_only() instead of us, as the server counted. */
+/* Who ended it, as the server counts this session's statements, procedures' included. */
 enum db_end { DB_ENDED_BY_COMMIT, DB_ENDED_BY_ROLLBACK, DB_ENDED_BY_DDL, DB_ENDED_BY_ERROR };
 LOCKQ_MUST_CHECK int db_who_ended(struct db *db, enum db_end *end);
 

@@ -14,7 +14,7 @@ static const char said[] =
 	"@lockq_at = NOW(6), @lockq_task = ?,"
 	" @lockq_user = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
 	" @lockq_event = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
-	" @lockq_loans = ?, @lockq_after = ?, @lockq_not_me = ?, @lockq_note = ?,"
+	" @lockq_loans = ?, @lockq_failed = JSON_ARRAY(), @lockq_after = ?, @lockq_not_me = ?, @lockq_note = ?,"
 	" @lockq_uuid = CONVERT(? USING ascii) COLLATE ascii_bin";
 
 #define SAID_LOANS \
@@ -82,6 +82,7 @@ static const struct db_query log_change = {
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
 	"  WHERE " MAY_CHANGE
+	"    AND NOT JSON_CONTAINS(@lockq_failed, CAST(w.loan_id AS JSON))"
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
 };
@@ -108,7 +109,7 @@ static const char *const events[] = { "completed", "returned", "never", "renewed
 
 enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
 
-/* Some of the loans of a call of lockq_dispose(): what is done in one transaction. */
+/* One call of lockq_dispose(): one transaction. */
 struct disposing {
 	struct lockq *q;
 	const struct lockq_disposition *what;
@@ -117,8 +118,7 @@ struct disposing {
 	size_t n;
 	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
 	bool in_doubt;          /* a try may have been committed */
-	bool failed;            /* on_complete failed, nothing is done … */
-	bool over;              /* … and it ended the transaction */
+	bool ended;             /* on_complete has ended the transaction: nothing is done */
 	char reason[REASON_BYTES];
 };
 
@@ -216,7 +216,7 @@ say(struct db *db, const struct disposing *d)
 	}
 	text_add(&loans, "]");
 	if (!loans.failed)
-		rc = db_begin_only(db, said, DB_ARGS(db_u64(what->task), db_text(what->user),
+		rc = db_begin_set(db, said, DB_ARGS(db_u64(what->task), db_text(what->user),
 		    db_text(events[what->kind]), db_text(loans.data),
 		    returns ? db_u64(what->return_after_s) : db_null(),
 		    returns && what->not_me_s > 0 ? db_u64(what->not_me_s) : db_null(),
@@ -257,29 +257,33 @@ judge(struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 	return rc;
 }
 
-/* What task.on_complete says to a loan. */
 static int
-call(struct db *db, struct disposing *d, const char *procedure, size_t i)
+not_completed(struct disposing *d, size_t i, const char *reason)
 {
-	char quoted[NAME_BYTES * 3], sql[sizeof(quoted) + 128];
-	int rc = db_quote_identifier(quoted, sizeof(quoted), procedure);
+	struct lockq_disposed_loan *loan = &d->results[i];
 
-	if (rc != DB_OK) {
-		snprintf(d->reason, sizeof(d->reason), "on_complete is not the name of a "
-		    "procedure: letters, digits, _ and $, with one dot at most");
-		return rc;
-	}
-	/* The loan's place in what was said, not its number: that is bound. */
-	snprintf(sql, sizeof(sql),
-	    "CALL %s(CAST(JSON_EXTRACT(@lockq_loans, '$[%zu][0]') AS UNSIGNED), @lockq_user)",
-	    quoted, i);
-	rc = db_call(db, procedure, sql);
-	if (rc != DB_OK)
-		snprintf(d->reason, sizeof(d->reason), "on_complete: %s", db_error(db));
-	return rc;
+	loan->what = LOCKQ_NOT_COMPLETED;
+	snprintf(loan->state, sizeof(loan->state), "assigned");
+	loan->available_at[0] = '\0';
+	return copy_text(&loan->reason, reason);
 }
 
-/* A procedure has ended the transaction: what it did is none of ours. */
+/* What task.on_complete does for one loan. */
+static int
+complete_one(struct db *db, const char *procedure, size_t i)
+{
+	char quoted[NAME_BYTES * 3], sql[sizeof(quoted) + 128];
+
+	if (db_quote_identifier(quoted, sizeof(quoted), procedure) != DB_OK)
+		return db_refuse(db, "it is not the name of a procedure: letters, digits, _ and $, "
+		    "with one dot at most");
+	/* The loan by its place in what was said. */
+	snprintf(sql, sizeof(sql), "CALL work_completes('%s',"
+	    " JSON_UNQUOTE(JSON_EXTRACT(@lockq_loans, '$[%zu][0]')), @lockq_user)", quoted, i);
+	return db_call(db, procedure, sql);
+}
+
+/* What a procedure did that ends the transaction is none of ours: nothing is called done. */
 static int
 explain_end(struct db *db, struct disposing *d, const char *procedure)
 {
@@ -292,18 +296,19 @@ explain_end(struct db *db, struct disposing *d, const char *procedure)
 	enum db_end end = DB_ENDED_BY_ERROR;
 	int rc = db_who_ended(db, &end);
 
-	d->over = true;
+	d->ended = rc == DB_OK;
 	snprintf(d->reason, sizeof(d->reason), "on_complete: %s %s: it must leave the transaction "
 	    "to lockq, tell the task's manager", procedure, how[end]);
-	return rc;
+	return rc == DB_OK ? DB_EENDED : rc;
 }
 
 /* Before the change, while the loans are locked: a procedure that commits takes nothing of ours
- * with it. DB_EFAIL with @d->failed when nothing is to be called done. */
+ * with it. A loan for which it fails is left out of what follows. */
 static int
-call_all(struct db *db, struct disposing *d, const struct db_rows *rows)
+complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 {
 	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
+	char reason[REASON_BYTES];
 	int rc = DB_OK;
 
 	if (d->what->kind != LOCKQ_COMPLETE || procedure == NULL)
@@ -311,30 +316,16 @@ call_all(struct db *db, struct disposing *d, const struct db_rows *rows)
 	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
 		size_t row = row_of(rows, d->loans[i].loan_id);
 
-		if (is_set(rows, row, MAY) && !is_set(rows, row, DONE_BEFORE))
-			rc = call(db, d, procedure, i);
+		if (!is_set(rows, row, MAY) || is_set(rows, row, DONE_BEFORE))
+			continue;
+		rc = complete_one(db, procedure, i);
+		if (rc != DB_EFAIL && rc != DB_EDUPLICATE)
+			continue;
+		--*n_change;
+		snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
+		rc = not_completed(d, i, reason);
 	}
-	d->failed = rc == DB_EFAIL || rc == DB_EDUPLICATE;
-	if (rc == DB_EFAIL && db_is_over(db)) {
-		rc = explain_end(db, d, procedure);
-		rc = rc == DB_OK ? DB_EFAIL : rc;
-	}
-	return d->failed && rc == DB_EDUPLICATE ? DB_EFAIL : rc;
-}
-
-/* The log first, and the rows by what it says. */
-static int
-change(struct db *db, struct disposing *d, const struct db_rows *rows, uint64_t n)
-{
-	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
-	int rc = db_change(db, &log_change, DB_NO_ARGS, n);
-
-	if (rc == DB_EFAIL && db_is_over(db) && procedure != NULL) {
-		d->failed = true;
-		rc = explain_end(db, d, procedure);
-		return rc == DB_OK ? DB_EFAIL : rc;
-	}
-	return rc == DB_OK ? db_change(db, &change_work, DB_NO_ARGS, n) : rc;
+	return rc == DB_EENDED ? explain_end(db, d, procedure) : rc;
 }
 
 static int
@@ -355,7 +346,7 @@ dispose_body(struct db *db, void *data)
 	uint64_t n = 0;
 	int rc = say(db, d);
 
-	d->failed = d->over = false;
+	d->ended = false;
 	if (rc == DB_OK)
 		rc = lock_and_read(db, d, &rows);
 	if (rc == DB_OK)
@@ -363,9 +354,12 @@ dispose_body(struct db *db, void *data)
 	if (rc == DB_OK)
 		rc = judge(d, &rows, &n);
 	if (rc == DB_OK && n > 0)
-		rc = call_all(db, d, &rows);
+		rc = complete_all(db, d, &rows, &n);
+	/* The log first, and the rows by what it says. */
 	if (rc == DB_OK && n > 0)
-		rc = change(db, d, &rows, n);
+		rc = db_change(db, &log_change, DB_NO_ARGS, n);
+	if (rc == DB_OK && n > 0)
+		rc = db_change(db, &change_work, DB_NO_ARGS, n);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -393,47 +387,18 @@ dispose_surely(struct disposing *d)
 			rc = DB_ELOST;
 	}
 	/* It may have been done: no failure afterwards says that it was not. */
-	return rc < 0 && d->in_doubt && !d->failed ? DB_EINDOUBT : rc;
+	return rc < 0 && d->in_doubt && !d->ended ? DB_EINDOUBT : rc;
 }
 
-/* What on_complete refused: nothing is done, and the caller hears why of each loan that would have
- * been. */
+/* on_complete has ended the transaction: what would have been done is not. */
 static int
-refuse_failed(struct disposing *d)
+refuse_all(struct disposing *d)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		struct lockq_disposed_loan *loan = &d->results[i];
+	int rc = DB_OK;
 
-		if (loan->what != LOCKQ_DISPOSED)
-			continue;
-		loan->what = LOCKQ_NOT_COMPLETED;
-		snprintf(loan->state, sizeof(loan->state), "assigned");
-		loan->available_at[0] = '\0';
-		if (copy_text(&loan->reason, d->reason) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
-
-/* All in one transaction; where on_complete fails for one of them, each in one of its own. */
-static int
-dispose_all(struct disposing *d)
-{
-	struct disposing one = *d;
-	int rc = dispose_surely(d);
-
-	if (rc >= 0 || !d->failed)
-		return rc;
-	/* Once more would do once more what it has committed. */
-	if (d->n == 1 || d->over)
-		return refuse_failed(d);
-	one.n = 1;
-	for (rc = DB_OK; rc == DB_OK && one.loans < d->loans + d->n; one.loans++, one.results++) {
-		request_make_uuid(one.uuid);
-		one.in_doubt = false;
-		rc = dispose_surely(&one);
-		if (rc < 0 && one.failed)
-			rc = refuse_failed(&one);
+	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
+		if (d->results[i].what == LOCKQ_DISPOSED)
+			rc = not_completed(d, i, d->reason);
 	}
 	return rc;
 }
@@ -559,6 +524,8 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	d.results = result->loans;
 	request_make_uuid(d.uuid);
 	if (rc == DB_OK)
-		rc = dispose_all(&d);
+		rc = dispose_surely(&d);
+	if (rc == DB_EENDED)
+		rc = refuse_all(&d);
 	return settle(q, rc, disposition, result);
 }

@@ -203,7 +203,7 @@ handle_connect(struct lockq *q)
 int
 handle_ready(struct lockq *q)
 {
-	if (q->lock != NULL && db_end_only(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
+	if (q->lock != NULL && db_restore(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
 		return DB_OK;
 	return handle_connect(q);
 }

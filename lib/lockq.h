@@ -477,9 +477,8 @@ struct lockq_disposed_result {
  * @disposition: what to do
  * @result:      filled with one entry a loan; release it with lockq_disposed_clear()
  *
- * Disposes of loans, or renews their leases; each that can't be is left as it was and says why. One
- * transaction for all, where task.on_complete does not fail for one of them; else one for each.
- * Locks the rows of work by primary key, in key order. Saying the same again is fine.
+ * Disposes of loans, or renews their leases, in one transaction; each that can't be is left as it was
+ * and says why. Locks the rows of work by primary key, in key order. Saying the same again is fine.
  *
  * Returns: 0; LOCKQ_EREFUSED when at least one loan was refused; LOCKQ_EQUERY when task.on_complete
  * failed for one; LOCKQ_EUSAGE; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN when the connection was lost at

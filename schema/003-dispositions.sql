@@ -83,4 +83,32 @@ CREATE TRIGGER work_log_excludes AFTER INSERT ON work_log FOR EACH ROW
       VALUES (NEW.task_id, NEW.user_id, NEW.loan_id, NEW.excluded_until)
       ON DUPLICATE KEY UPDATE until = GREATEST(until, NEW.excluded_until);
   END IF//
+
+-- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
+-- round trip. The savepoint tells whether the transaction still is the same one. A deadlock or a
+-- lock wait is for the caller, who tries all of it again.
+DROP PROCEDURE IF EXISTS work_completes//
+CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
+                                 IN p_user VARCHAR(64))
+  MODIFIES SQL DATA
+  SQL SECURITY INVOKER
+BEGIN
+  DECLARE EXIT HANDLER FOR 1205, 1213 RESIGNAL;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION
+  BEGIN
+    DECLARE EXIT HANDLER FOR 1305
+      SIGNAL SQLSTATE '45000'
+        SET MYSQL_ERRNO = 45001, MESSAGE_TEXT = 'the procedure has ended the transaction';
+    ROLLBACK TO SAVEPOINT lockq_on_complete;
+    SET @lockq_failed = JSON_ARRAY_APPEND(@lockq_failed, '$', p_loan_id);
+    RESIGNAL;
+  END;
+  SAVEPOINT lockq_on_complete;
+  SET @lockq_call = CONCAT('CALL ', p_procedure, '(?, ?)'), @lockq_loan = p_loan_id,
+      @lockq_for = p_user;
+  PREPARE lockq_on_complete FROM @lockq_call;
+  EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
+  DEALLOCATE PREPARE lockq_on_complete;
+  RELEASE SAVEPOINT lockq_on_complete;
+END//
 DELIMITER ;

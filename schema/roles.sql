@@ -16,6 +16,7 @@ GRANT SELECT, INSERT ON work_log TO lockq_worker;
 GRANT SELECT, INSERT ON leader_run TO lockq_worker;
 GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
 GRANT SELECT, DELETE ON work_exclusion TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
 
 -- Not task_lock and not task_wake: who may read them could stop every leader with FOR SHARE.
 GRANT SELECT ON app_user TO lockq_viewer;

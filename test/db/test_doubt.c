@@ -372,6 +372,7 @@ disposing_of(enum lockq_disposition_kind kind)
 	struct disposing d = { .kind = kind, .result = LOCKQ_DISPOSED_RESULT_INIT };
 
 	add_loans(TASK, 1);
+	set_task(TASK, "lease_minutes = %s", kind == LOCKQ_RENEW ? "60" : "NULL");
 	assert_int_equal(ask_now(0, TASK, 1)->answer.n_loans, 1);
 	d.by = worker_new(0, TASK, 1, 0);
 	d.by->proxy = proxy_new();
@@ -382,10 +383,10 @@ disposing_of(enum lockq_disposition_kind kind)
 static void
 each_disposition_is_found_or_done(void **state)
 {
-	static const char *const events[] = { "completed", "returned", "never" };
+	static const char *const events[] = { "completed", "returned", "never", "renewed" };
 
 	(void)state;
-	for (int i = 0; i < 3 * HOWS; i++) {
+	for (int i = 0; i < 4 * HOWS; i++) {
 		enum lockq_disposition_kind kind = (enum lockq_disposition_kind)(i / HOWS);
 		struct disposing d = disposing_of(kind);
 
@@ -399,7 +400,8 @@ each_disposition_is_found_or_done(void **state)
 		pthread_join(d.thread, NULL);
 		assert_int_equal(d.rc, LOCKQ_OK);
 		assert_int_equal(d.result.loans[0].what, LOCKQ_DISPOSED);
-		assert_string_equal(d.result.loans[0].state, events[kind]);
+		assert_string_equal(d.result.loans[0].state, kind == LOCKQ_RENEW ? "assigned" :
+		    events[kind]);
 		assert_int_equal(log_rows(events[kind]), 1);
 		assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 2);
 		assert_consistent(TASK);

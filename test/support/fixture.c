@@ -66,7 +66,8 @@ void
 start_again(void)
 {
 	static const char *const written[] = {
-		"work_log", "leader_run", "work", "work_requested", "test_candidate"
+		"work_log", "leader_run", "work", "work_requested", "work_exclusion",
+		"test_candidate"
 	};
 
 	workers_kill();
@@ -238,12 +239,13 @@ assert_consistent(uint32_t task)
 {
 	assert_int_equal(u64("SELECT COUNT(*) FROM (SELECT event, LAG(event) OVER"
 	    " (PARTITION BY loan_id ORDER BY log_id) AS before_it FROM work_log"
-	    " WHERE task_id = %u) AS steps WHERE event = 'assigned' AND before_it = 'assigned'",
-	    task), 0);
+	    " WHERE task_id = %u AND event NOT IN ('renewed', 'available')) AS steps"
+	    " WHERE event = 'assigned' AND before_it = 'assigned'", task), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work AS w WHERE w.task_id = %u"
 	    " AND w.state = 'assigned' AND w.request_id > 1 AND NOT EXISTS (SELECT 1"
 	    "  FROM work_log AS l WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
-	    "  AND l.event = 'assigned' AND l.token = w.token AND l.version = w.version"
+	    "  AND l.event IN ('assigned', 'renewed') AND l.token = w.token"
+	    "  AND l.version = w.version"
 	    "  AND l.user_id = w.user_id AND l.request_id = w.request_id)", task), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log AS l LEFT JOIN work AS w"
 	    " USING (task_id, loan_id) WHERE l.task_id = %u AND (w.version IS NULL"

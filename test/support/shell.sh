@@ -57,6 +57,7 @@ forget_users() {
 given_twice() {
 	sql "SELECT COUNT(*) FROM (
 	       SELECT event, LAG(event) OVER (PARTITION BY loan_id ORDER BY log_id) AS before_it
-	         FROM work_log WHERE task_id = $1) AS steps
+	         FROM work_log
+	        WHERE task_id = $1 AND event NOT IN ('renewed', 'available')) AS steps
 	      WHERE event = 'assigned' AND before_it = 'assigned'"
 }

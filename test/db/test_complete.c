@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* task.on_complete: a procedure of the manager's, in the transaction of the disposition. What it
+ * fails at, or takes into its own hands, is not called done. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { LOANS_MOST = 8 };
+
+/* A procedure for TASK with this body. Its own work is a row of test_completed for each call. */
+__attribute__((format(printf, 1, 2))) static void
+on_complete(const char *format, ...)
+{
+	char body[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(body, sizeof(body), format, args);
+	va_end(args);
+	sql("DROP PROCEDURE IF EXISTS test_on_complete");
+	sql("CREATE PROCEDURE test_on_complete (IN p_loan_id BIGINT UNSIGNED,"
+	    " IN p_user VARCHAR(64)) %s", body);
+	if (administrator() != NULL)
+		sql_on(administrator(), "GRANT EXECUTE ON PROCEDURE %s.test_on_complete"
+		    " TO lockq_worker", db_database(owner()));
+	sql("DROP TABLE IF EXISTS test_completed");
+	sql("CREATE TABLE test_completed (loan_id BIGINT UNSIGNED NOT NULL, user VARCHAR(64)"
+	    " NOT NULL) ENGINE=InnoDB");
+	set_task(TASK, "on_complete = 'test_on_complete'");
+}
+
+#define NOTE_IT "INSERT INTO test_completed VALUES (p_loan_id, p_user)"
+
+static struct worker *
+with_loans(unsigned int n)
+{
+	struct worker *w = worker_new(0, TASK, n, 0);
+
+	add_loans(TASK, n);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	return w;
+}
+
+/* Loans 1 to @n, completed in one call. */
+static int
+complete(struct worker *by, unsigned int n, struct lockq_disposed_result *result)
+{
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_loan_ref loans[LOANS_MOST] = { { 0, 0 } };
+
+	for (unsigned int i = 0; i < n; i++)
+		loans[i].loan_id = i + 1;
+	what.user = by->ask.user;
+	what.task = TASK;
+	what.loans = loans;
+	what.n_loans = n;
+	lockq_disposed_clear(result);
+	return lockq_dispose(by->q, &what, result);
+}
+
+static uint64_t
+called(void)
+{
+	return u64("SELECT COUNT(*) FROM test_completed");
+}
+
+static void
+assert_nothing_done(unsigned int n)
+{
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND state = 'assigned'"
+	    " AND version = 1", TASK), n);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed'", TASK), 0);
+}
+
+/* One call that fails, with @reason. */
+static void
+assert_not_completed(struct worker *by, const char *reason)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+
+	assert_int_equal(complete(by, 1, &result), LOCKQ_EQUERY);
+	assert_int_equal(result.n_loans, 1);
+	assert_int_equal(result.loans[0].what, LOCKQ_NOT_COMPLETED);
+	assert_string_equal(result.loans[0].state, "assigned");
+	if (strstr(result.loans[0].reason, reason) == NULL)
+		print_error("%s\n", result.loans[0].reason);
+	assert_non_null(strstr(result.loans[0].reason, reason));
+	assert_non_null(strstr(lockq_error(by->q), reason));
+	assert_nothing_done(1);
+	lockq_disposed_clear(&result);
+}
+
+static void
+it_runs_in_the_same_transaction(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(3);
+
+	(void)state;
+	on_complete("BEGIN SELECT p_loan_id, p_user; " NOTE_IT "; SELECT 2; END");
+	assert_int_equal(complete(w, 3, &result), LOCKQ_OK);
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id, user ORDER BY loan_id)"
+	    " FROM test_completed"), "1test_a,2test_a,3test_a");
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(state, version ORDER BY loan_id)"
+	    " FROM work WHERE task_id = %d", TASK), "completed2,completed2,completed2");
+	/* What is done is not done again. */
+	assert_int_equal(complete(w, 3, &result), LOCKQ_OK);
+	assert_int_equal(result.loans[1].what, LOCKQ_DISPOSED_ALREADY);
+	assert_int_equal(called(), 3);
+	lockq_disposed_clear(&result);
+	/* And the handle is as it was. */
+	add_loan(TASK, 4, 4);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+}
+
+/* Six round trips for any number of loans, and one a call. */
+static void
+it_takes_a_round_trip_a_loan(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(8);
+	size_t before;
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; END");
+	before = proxy_total(w->proxy);
+	assert_int_equal(complete(w, 8, &result), LOCKQ_OK);
+	assert_in_range(proxy_total(w->proxy) - before, 1, 6 + 8);
+	assert_int_equal(called(), 8);
+	lockq_disposed_clear(&result);
+}
+
+static void
+other_dispositions_do_not_call_it(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(1);
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_loan_ref loan = { 1, 0 };
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; END");
+	what.user = w->ask.user;
+	what.task = TASK;
+	what.kind = LOCKQ_RETURN;
+	what.loans = &loan;
+	what.n_loans = 1;
+	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(called(), 0);
+	lockq_disposed_clear(&result);
+}
+
+static void
+one_that_fails(void **state)
+{
+	struct worker *w = with_loans(1);
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT ="
+	    " 'the statement is not signed'; END");
+	assert_not_completed(w, "the statement is not signed");
+	assert_int_equal(called(), 0);
+	on_complete("BEGIN " NOTE_IT "; SET @nobody = (SELECT 1 FROM test_no_such_table); END");
+	assert_not_completed(w, "test_no_such_table");
+	set_task(TASK, "on_complete = 'test_no_such_procedure'");
+	assert_not_completed(w, "test_no_such_procedure");
+	set_task(TASK, "on_complete = 'x`; DROP TABLE work'");
+	assert_not_completed(w, "not the name of a procedure");
+}
+
+/* All or nothing for each loan: the others are done. */
+static void
+one_of_several_fails(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(4);
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; IF p_loan_id IN (2, 4) THEN SIGNAL SQLSTATE '45000'"
+	    " SET MESSAGE_TEXT = 'not this one'; END IF; END");
+	assert_int_equal(complete(w, 4, &result), LOCKQ_EQUERY);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(result.loans[i].what, i % 2 == 0 ? LOCKQ_DISPOSED :
+		    LOCKQ_NOT_COMPLETED);
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(state ORDER BY loan_id)"
+	    " FROM work WHERE task_id = %d", TASK), "completed,assigned,completed,assigned");
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id ORDER BY loan_id)"
+	    " FROM test_completed"), "1,3");
+	lockq_disposed_clear(&result);
+}
+
+/* guard: whatever ends the transaction, lockq's change does not follow it, and it says what it was. */
+static void
+one_that_ends_the_transaction(void **state)
+{
+	static const struct {
+		const char *body, *reason;
+		unsigned int calls; /* what it has done for good, against all advice */
+	} cases[] = {
+		{ "BEGIN " NOTE_IT "; COMMIT; END", "commits", 1 },
+		{ "BEGIN " NOTE_IT "; COMMIT; START TRANSACTION; END", "commits", 1 },
+		{ "BEGIN " NOTE_IT "; START TRANSACTION; " NOTE_IT "; END", "commits", 1 },
+		{ "BEGIN " NOTE_IT "; ROLLBACK; END", "rolls back", 0 },
+		{ "BEGIN " NOTE_IT "; CREATE TABLE IF NOT EXISTS test_number (n INT); END",
+		    "DDL", 1 },
+		{ "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; " NOTE_IT
+		    "; COMMIT; " NOTE_IT "; END", "commits", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct worker *w = with_loans(1);
+
+		on_complete("%s", cases[i].body);
+		assert_not_completed(w, cases[i].reason);
+		assert_int_equal(called(), cases[i].calls);
+		set_task(TASK, "on_complete = NULL");
+		start_again();
+	}
+}
+
+/* Several at once: what it has committed for some is not done once more. */
+static void
+one_that_commits_is_not_called_again(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(3);
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; COMMIT; END");
+	assert_int_equal(complete(w, 3, &result), LOCKQ_EQUERY);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(result.loans[i].what, LOCKQ_NOT_COMPLETED);
+	assert_nothing_done(3);
+	assert_in_range(called(), 1, 3);
+	assert_int_equal(u64("SELECT COUNT(*) FROM (SELECT loan_id FROM test_completed"
+	    " GROUP BY loan_id HAVING COUNT(*) > 1) AS twice"), 0);
+	lockq_disposed_clear(&result);
+}
+
+struct call {
+	struct worker *by;
+	struct lockq_disposed_result result;
+	int rc;
+};
+
+static void *
+complete_one(void *data)
+{
+	struct call *call = data;
+
+	call->rc = complete(call->by, 1, &call->result);
+	return NULL;
+}
+
+/* The procedure holds its row of test_completed and wants one that @other has, which then wants the
+ * procedure's: the server ends ours, the lighter one. */
+static struct call
+in_a_deadlock(const char *handler)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct call call = { with_loans(1), LOCKQ_DISPOSED_RESULT_INIT, -1 };
+	pthread_t thread;
+	uint64_t start = db_clock_ms();
+
+	on_complete("BEGIN %s DELETE FROM test_completed WHERE loan_id = 100;"
+	    " DELETE FROM test_completed WHERE loan_id = 200; " NOTE_IT "; END", handler);
+	sql("ALTER TABLE test_completed ADD PRIMARY KEY (loan_id)");
+	sql("INSERT INTO test_completed VALUES (100, 'x'), (200, 'y')");
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "UPDATE test_number SET n = n + 1000000 ORDER BY n DESC");
+	sql_on(other, "UPDATE test_completed SET user = 'z' WHERE loan_id = 200");
+	assert_int_equal(pthread_create(&thread, NULL, complete_one, &call), 0);
+	while (db_clock_ms() - start < 10000 && (administrator() == NULL ||
+	    u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_lock_waits")
+	    == 0))
+		db_sleep_ms(10);
+	sql_on(other, "UPDATE test_completed SET user = 'z' WHERE loan_id = 100");
+	db_rollback(other);
+	pthread_join(thread, NULL);
+	return call;
+}
+
+static void
+a_deadlock_is_tried_again(void **state)
+{
+	struct call call = in_a_deadlock("");
+
+	(void)state;
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM test_completed WHERE loan_id = 1"), 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM test_completed"), 1);
+	lockq_disposed_clear(&call.result);
+}
+
+/* guard: the trap of a CONTINUE HANDLER. CALL and COMMIT would succeed, and nothing is there. */
+static void
+a_deadlock_that_is_swallowed(void **state)
+{
+	struct call call = in_a_deadlock("DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;");
+
+	(void)state;
+	assert_int_equal(call.rc, LOCKQ_EQUERY);
+	assert_int_equal(call.result.loans[0].what, LOCKQ_NOT_COMPLETED);
+	if (strstr(call.result.loans[0].reason, "deadlock") == NULL)
+		print_error("%s\n", call.result.loans[0].reason);
+	assert_non_null(strstr(call.result.loans[0].reason, "deadlock"));
+	assert_nothing_done(1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM test_completed WHERE loan_id = 1"), 0);
+	lockq_disposed_clear(&call.result);
+}
+
+/* A completed loan that still matches is kept away for a while. */
+static void
+it_is_held(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(1), *again;
+
+	(void)state;
+	set_task(TASK, "complete_hold = 3600");
+	assert_int_equal(complete(w, 1, &result), LOCKQ_OK);
+	assert_int_equal(u64("SELECT available_at = '%s' AND due_at = available_at AND"
+	    " available_at = changed_at + INTERVAL 1 HOUR FROM work WHERE task_id = %d",
+	    result.loans[0].available_at, TASK), 1);
+	again = ask_now(1, TASK, 1);
+	assert_int_equal(again->rc, LOCKQ_NOTHING);
+	sql("UPDATE work SET available_at = NOW(6) WHERE task_id = %d", TASK);
+	again = ask_now(1, TASK, 1);
+	assert_int_equal(again->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT available_at IS NULL AND due_at IS NULL FROM work"
+	    " WHERE task_id = %d", TASK), 1);
+	lockq_disposed_clear(&result);
+}
+
+static int
+forget_procedure(void **state)
+{
+	sql("DROP PROCEDURE IF EXISTS test_on_complete");
+	sql("DROP TABLE IF EXISTS test_completed");
+	return suite_teardown(state);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(it_runs_in_the_same_transaction),
+		DB_TEST(it_takes_a_round_trip_a_loan),
+		DB_TEST(other_dispositions_do_not_call_it),
+		DB_TEST(one_that_fails),
+		DB_TEST(one_of_several_fails),
+		DB_TEST(one_that_ends_the_transaction),
+		DB_TEST(one_that_commits_is_not_called_again),
+		DB_TEST(a_deadlock_is_tried_again),
+		DB_TEST(a_deadlock_that_is_swallowed),
+		DB_TEST(it_is_held),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("complete", tests, suite_setup, forget_procedure);
+}
