@@ -7,19 +7,6 @@
 
 #include "internal.h"
 
-/* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
- * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
- * a sort would lock every row before it passes any on. */
-static const struct db_query pending_requests = {
-	"pending_requests",
-	"SELECT request_id, user_id, requested, seen_at < NOW(6) - INTERVAL ? SECOND"
-	"  FROM work_requested FORCE INDEX (work_requested_line)"
-	" WHERE task_id = ? AND pending = 1"
-	" ORDER BY request_id"
-	"   FOR UPDATE SKIP LOCKED",
-	DB_MANY
-};
-
 /* Rows that another transaction holds are skipped, so they count as changed. And the time is this
  * server's: by that of a replica whose clock is ahead, leases would be over too early. */
 static const struct db_query lock_seen = {
@@ -115,20 +102,6 @@ static const struct db_query log_assigned = {
 	DB_NO_ROWS
 };
 
-static const struct db_query end_requests = {
-	"end_requests",
-	"UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     requested INT UNSIGNED PATH '$[1]',"
-	"                                     assigned INT UNSIGNED PATH '$[2]',"
-	"                                     outcome VARCHAR(16) PATH '$[3]')) AS j"
-	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
-	"    ON r.request_id = j.request_id"
-	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
-	"       r.epoch = ?, r.reason = LEFT(?, 512), r.served_at = NOW(6)"
-	" WHERE r.outcome = 'pending'",
-	DB_NO_ROWS
-};
-
 static const struct db_query record_run = {
 	"record_run",
 	"INSERT INTO leader_run (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
@@ -138,57 +111,15 @@ static const struct db_query record_run = {
 	DB_NO_ROWS
 };
 
-/* A pending request and what it gets. */
-struct claim {
-	uint64_t request_id;
-	uint64_t user_id;
-	uint32_t requested;
-	uint32_t given;
-	const char *outcome;  /* NULL: stays pending */
-};
-struct claims {
-	struct claim *list;
-	size_t n;
-	uint64_t wanted;      /* loans, by those that may still be served */
-};
-
 /* Checked candidates, in order, from where the next request takes its loans. */
 struct stock {
 	struct candidate **list;
 	size_t n, next;
+	size_t left;          /* not given yet; from @next on, though not one after the other: some
+	                       * are kept from those who came first */
 };
 
 enum { SPARE = 16, LOOKS = 2 };
-
-static int
-read_claims(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &pending_requests,
-	    DB_ARGS(db_u64(task->request_ttl), db_u64(task->task_id)), &rows);
-
-	free(claims->list);
-	*claims = (struct claims){ NULL, 0, 0 };
-	if (rc == DB_OK) {
-		claims->list = calloc(rows.n_rows + 1, sizeof(*claims->list));
-		if (claims->list == NULL)
-			rc = DB_ENOMEM;
-	}
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
-		struct claim *c = &claims->list[claims->n++];
-
-		c->request_id = db_cell_u64(&rows, i, 0);
-		c->user_id = db_cell_u64(&rows, i, 1);
-		c->requested = (uint32_t)db_cell_u64(&rows, i, 2);
-		/* No loans for people who left; who waits touches seen_at, and we are here. */
-		if (c->request_id != own_request && db_cell_u64(&rows, i, 3) != 0)
-			c->outcome = "expired";
-		else
-			claims->wanted += c->requested;
-	}
-	db_rows_clear(&rows);
-	return rc;
-}
 
 static int
 loans_that_appeared(struct db *db, const struct task *task, const struct lead *lead,
@@ -227,6 +158,7 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
 
 		if (as_seen) {
 			stock->list[stock->n++] = c;
+			stock->left++;
 		} else {
 			c->gone = true;
 			candidates->dropped++;
@@ -245,9 +177,9 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 {
 	int rc = DB_OK;
 
-	while (rc == DB_OK && stock->n - stock->next < wanted && candidates->next < candidates->n) {
+	while (rc == DB_OK && stock->left < wanted && candidates->next < candidates->n) {
 		size_t n = candidates->n - candidates->next;
-		uint64_t missing = wanted - (stock->n - stock->next) + SPARE;
+		uint64_t missing = wanted - stock->left + SPARE;
 
 		rc = check_some(db, task, lead, candidates, n < missing ? n : (size_t)missing,
 		    stock);
@@ -255,89 +187,88 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-/* First come, first served, each up to what it asked for. @plan gets a line for each loan. */
+/* Who writes what goes to whom. */
+struct plan {
+	struct text json;
+	uint64_t n_inserts, n_updates;
+};
+
 static void
-plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, struct text *plan,
-    uint64_t *n_inserts, uint64_t *n_updates)
+plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
+{
+	loan->gone = true;
+	text_add(&plan->json, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+	    plan->json.used == 0 ? "[" : ",", loan->loan_id, loan->version, c->user_id,
+	    c->request_id);
+	++*(loan->version == 0 ? &plan->n_inserts : &plan->n_updates);
+}
+
+/* The next loans that may be the user's, up to what it asked for. */
+static void
+plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan)
+{
+	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
+		struct candidate *loan = stock->list[i];
+
+		if (loan->gone)
+			continue;
+		if (claims_exclude(claims, c, loan->loan_id)) {
+			c->excluded++;
+			continue;
+		}
+		plan_loan(plan, c, loan);
+		stock->left--;
+		c->given++;
+	}
+	while (stock->next < stock->n && stock->list[stock->next]->gone)
+		stock->next++;
+}
+
+/* First come, first served. */
+static void
+plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, struct plan *plan)
 {
 	for (size_t i = 0; i < claims->n; i++) {
 		struct claim *c = &claims->list[i];
 
 		if (c->outcome != NULL)
 			continue;
-		while (c->given < c->requested && stock->next < stock->n) {
-			struct candidate *loan = stock->list[stock->next++];
-
-			loan->gone = true;
-			text_add(plan, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
-			    plan->used == 0 ? "[" : ",", loan->loan_id, loan->version, c->user_id,
-			    c->request_id);
-			++*(loan->version == 0 ? n_inserts : n_updates);
-			c->given++;
-		}
-		if (c->given == c->requested)
+		plan_claim(claims, c, stock, plan);
+		if (c->given == c->asked)
 			c->outcome = "served";
 		else if (c->given > 0)
 			c->outcome = "partial";
 		else if (nothing_is_known)
 			c->outcome = "empty";
 	}
-	if (plan->used > 0)
-		text_add(plan, "]");
+	if (plan->json.used > 0)
+		text_add(&plan->json, "]");
 }
 
 /* To the row as planned, or somebody else has been at work and all is undone. */
 static int
-write_loans(struct db *db, const struct task *task, const struct lead *lead, const char *plan,
-    uint64_t n_inserts, uint64_t n_updates)
+write_loans(struct db *db, const struct task *task, const struct lead *lead,
+    const struct plan *plan)
 {
 	struct db_arg lease = task->lease_minutes > 0 ? db_u64(task->lease_minutes) : db_null();
 	struct db_arg task_id = db_u64(task->task_id), epoch = db_u64(lead->epoch);
+	struct db_arg json = db_text(plan->json.data);
 	int rc = DB_OK;
 
-	if (n_inserts > 0)
+	if (plan->n_inserts > 0)
 		rc = db_change(db, &insert_work,
-		    DB_ARGS(task_id, epoch, lease, lease, db_text(plan)), n_inserts);
+		    DB_ARGS(task_id, epoch, lease, lease, json), plan->n_inserts);
 	/* The last arbiter spoke: somebody's insert was not visible to our check yet. */
 	if (rc == DB_EDUPLICATE)
 		rc = DB_ERETRY;
-	if (rc == DB_OK && n_updates > 0)
-		rc = db_run(db, &log_expired, DB_ARGS(db_text(plan), task_id), NULL);
-	if (rc == DB_OK && n_updates > 0)
+	if (rc == DB_OK && plan->n_updates > 0)
+		rc = db_run(db, &log_expired, DB_ARGS(json, task_id), NULL);
+	if (rc == DB_OK && plan->n_updates > 0)
 		rc = db_change(db, &update_work,
-		    DB_ARGS(db_text(plan), task_id, epoch, lease, lease), n_updates);
-	if (rc == DB_OK && n_inserts + n_updates > 0)
-		rc = db_change(db, &log_assigned, DB_ARGS(db_text(plan), task_id),
-		    n_inserts + n_updates);
-	return rc;
-}
-
-static int
-write_requests(struct db *db, const struct claims *claims, const struct lead *lead,
-    const char *reason, size_t *n_ended)
-{
-	struct text json = { NULL, 0, 0, false };
-	size_t n = 0;
-	int rc = DB_OK;
-
-	for (size_t i = 0; i < claims->n; i++) {
-		const struct claim *c = &claims->list[i];
-
-		if (c->outcome == NULL)
-			continue;
-		text_add(&json, "%s[%" PRIu64 ",%u,%u,\"%s\"]", n == 0 ? "[" : ",", c->request_id,
-		    strcmp(c->outcome, "partial") == 0 || strcmp(c->outcome, "empty") == 0 ?
-		    c->given : c->requested, c->given, c->outcome);
-		n++;
-	}
-	text_add(&json, "]");
-	if (json.failed)
-		rc = DB_ENOMEM;
-	else if (n > 0)
-		rc = db_change(db, &end_requests,
-		    DB_ARGS(db_text(json.data), db_u64(lead->epoch), db_text(reason)), n);
-	text_clear(&json);
-	*n_ended += n;
+		    DB_ARGS(json, task_id, epoch, lease, lease), plan->n_updates);
+	if (rc == DB_OK && plan->n_inserts + plan->n_updates > 0)
+		rc = db_change(db, &log_assigned, DB_ARGS(json, task_id),
+		    plan->n_inserts + plan->n_updates);
 	return rc;
 }
 
@@ -347,28 +278,26 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
     struct candidates *candidates, bool may_say_empty, struct stock *stock, struct run *run,
     size_t *n_ended)
 {
-	struct claims claims = { NULL, 0, 0 };
-	struct text plan = { NULL, 0, 0, false };
-	uint64_t n_inserts = 0, n_updates = 0;
-	int rc = read_claims(db, task, own_request, &claims);
+	struct claims claims = { .list = NULL };
+	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
+	int rc = claims_read(db, task, own_request, &claims);
 
 	if (rc == DB_OK)
 		rc = fill_stock(db, task, lead, candidates, claims.wanted, stock);
 	if (rc == DB_OK) {
 		/* A list that was cut short, or lost some, does not tell that nothing is left. */
 		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
-		    candidates->dropped == 0, &plan, &n_inserts, &n_updates);
-		rc = plan.failed ? DB_ENOMEM : write_loans(db, task, lead, plan.data, n_inserts,
-		    n_updates);
+		    candidates->dropped == 0, &plan);
+		rc = plan.json.failed ? DB_ENOMEM : write_loans(db, task, lead, &plan);
 	}
 	if (rc == DB_OK)
-		rc = write_requests(db, &claims, lead, NULL, n_ended);
-	run->loans += n_inserts + n_updates;
+		rc = claims_write(db, &claims, lead, NULL, n_ended);
+	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = 0;
 	for (size_t i = 0; i < claims.n; i++)
 		run->left += claims.list[i].outcome == NULL;
-	free(claims.list);
-	text_clear(&plan);
+	claims_clear(&claims);
+	text_clear(&plan.json);
 	return rc;
 }
 
@@ -376,7 +305,7 @@ int
 assign_loans(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
     struct candidates *candidates, bool may_say_empty, struct run *run)
 {
-	struct stock stock = { NULL, 0, 0 };
+	struct stock stock = { NULL, 0, 0, 0 };
 	size_t n_ended = 0;
 	int rc = DB_OK;
 
@@ -404,16 +333,16 @@ int
 assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
-	struct claims claims = { NULL, 0, 0 };
-	int rc = read_claims(db, task, own_request, &claims);
+	struct claims claims = { .list = NULL };
+	int rc = claims_read(db, task, own_request, &claims);
 
 	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
 		if (claims.list[i].outcome == NULL)
 			claims.list[i].outcome = run->refused ? "refused" : "failed";
 	}
 	if (rc == DB_OK)
-		rc = write_requests(db, &claims, lead, run->reason, &run->requests);
-	free(claims.list);
+		rc = claims_write(db, &claims, lead, run->reason, &run->requests);
+	claims_clear(&claims);
 	return rc;
 }
 

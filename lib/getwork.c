@@ -463,6 +463,24 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 	return rc == LOCKQ_BUSY && cancelled ? LOCKQ_CANCELLED : rc;
 }
 
+/* No heavy query for who may not have what it finds. Whether it fits is said under the lock: two
+ * shells of one user may be here at once. */
+static int
+check_room(struct call *c)
+{
+	char reason[PIPELINE_REASON_BYTES];
+	uint64_t held = 0;
+	int rc = task_held(c->q->lock, c->task.task_id, c->request.user_id, &held);
+
+	if (rc != DB_OK)
+		return error_from_db(c->q, c->q->lock, rc);
+	if (held < c->task.max_pipeline)
+		return LOCKQ_OK;
+	pipeline_reason(reason, &c->task, held);
+	error_set(c->q, "task %u (%s): %s", c->task.task_id, c->task.name, reason);
+	return LOCKQ_EREFUSED;
+}
+
 /* What needs no request to be refused. */
 static int
 check_ask(struct call *c)
@@ -490,7 +508,7 @@ check_ask(struct call *c)
 		    ask->count, ask->task, c->task.max_count);
 		return LOCKQ_EREFUSED;
 	}
-	return LOCKQ_OK;
+	return c->task.max_pipeline > 0 ? check_room(c) : LOCKQ_OK;
 }
 
 /* Stopped for too long since it was connected, say, or a table is being altered; nothing has been

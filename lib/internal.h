@@ -124,8 +124,17 @@ struct task {
 	uint32_t lease_minutes;  /* 0: none */
 	uint32_t cache_ttl;      /* seconds; 0: none */
 	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
+	uint64_t excluded;       /* loans that are not offered to who leads: the list is longer by
+	                          * so many, or it might have none for the one who asked for it */
 };
-LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, struct task *task);
+/* @user_id is who asks, for @task->excluded. */
+LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
+    struct task *task);
+/* What the user holds of the task, for max_pipeline. */
+LOCKQ_MUST_CHECK int task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held);
+/* What a user is told whose pipeline has no room, or not enough, for what was asked. */
+enum { PIPELINE_REASON_BYTES = 160 };
+void pipeline_reason(char reason[PIPELINE_REASON_BYTES], const struct task *task, uint64_t held);
 LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
@@ -253,6 +262,10 @@ LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const 
 	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
 	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
 
+/* And what is somebody's: it counts against task.max_pipeline. */
+#define ROW_IS_HELD \
+	"(w.state = 'assigned' AND COALESCE(w.lease_expires_at > NOW(6), TRUE))"
+
 /* cache.c: what a query left */
 
 /* What may be used of it; @enough for all who ask. */
@@ -261,6 +274,40 @@ LOCKQ_MUST_CHECK int cache_read(struct db *db, const struct task *task, struct c
 /* In the transaction that has just given from @list. */
 LOCKQ_MUST_CHECK int cache_update(struct db *db, const struct task *task,
     const struct candidates *list);
+
+/* claims.c: the line of step 5 */
+
+/* A pending request and what it gets. */
+struct claim {
+	uint64_t request_id;
+	uint64_t user_id;
+	uint32_t asked;
+	uint32_t requested;   /* … as far as it fits into the user's pipeline */
+	uint32_t given;
+	uint32_t excluded;    /* loans that were left, but not for this user */
+	uint64_t n_excluded;  /* the user's exclusions in this task */
+	const char *outcome;  /* NULL: stays pending */
+	char reason[PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
+};
+struct exclusion {
+	uint64_t user_id, loan_id;
+};
+struct claims {
+	struct claim *list;   /* first come first */
+	size_t n;
+	uint64_t wanted;      /* loans to be had ready for those that may still be served */
+	struct exclusion *excluded; /* sorted */
+	size_t n_excluded;
+};
+/* The task's pending requests, locked. */
+LOCKQ_MUST_CHECK int claims_read(struct db *db, const struct task *task, uint64_t own_request,
+    struct claims *claims);
+/* Whether the loan is not to be offered to who asks. */
+bool claims_exclude(const struct claims *claims, const struct claim *claim, uint64_t loan_id);
+/* Ends those that have an outcome; @reason is for who has none of its own. */
+LOCKQ_MUST_CHECK int claims_write(struct db *db, const struct claims *claims,
+    const struct lead *lead, const char *reason, size_t *n_ended);
+void claims_clear(struct claims *claims);
 
 /* assign.c: step 5 */
 

@@ -120,7 +120,7 @@ still_wanted(struct lockq *q, struct task *task, struct request *request, struct
 	if (rc != REQUEST_PENDING)
 		return rc == DB_OK ? LOCK_NOT_NEEDED : rc;
 	/* Who waited for long leads for what the task is now. */
-	return task_read(lead->look, task->task_id, task);
+	return task_read(lead->look, task->task_id, request->user_id, task);
 }
 
 static int

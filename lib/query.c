@@ -144,8 +144,8 @@ run(struct reading *reading, const char *sql)
 {
 	const struct task *task = reading->task;
 	const struct db_query query = { "candidates", sql, DB_MANY };
-	uint32_t limit = task->candidate_limit > task->max_count ? task->candidate_limit :
-	    task->max_count;
+	uint64_t limit = (task->candidate_limit > task->max_count ? task->candidate_limit :
+	    task->max_count) + task->excluded;
 	int rc = db_set_time_limit(reading->db, (uint64_t)task->max_query_s * 1000);
 
 	if (rc == DB_OK)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -6,10 +7,20 @@
 static const struct db_query read_task = {
 	"read_task",
 	"SELECT name, candidates_view, enabled, max_count, max_query_s, candidate_limit,"
-	"       request_ttl, lease_minutes, cache_ttl, max_pipeline"
-	"  FROM task"
+	"       request_ttl, lease_minutes, cache_ttl, max_pipeline,"
+	"       (SELECT COUNT(*) FROM work_exclusion AS e"
+	"         WHERE e.task_id = t.task_id AND e.user_id = ? AND e.until > NOW(6))"
+	"  FROM task AS t"
 	" WHERE task_id = ?",
 	DB_MAYBE
+};
+
+static const struct db_query held_by_user = {
+	"held_by_user",
+	"SELECT COUNT(*)"
+	"  FROM work AS w FORCE INDEX (work_pipeline)"
+	" WHERE w.user_id = ? AND w.task_id = ? AND " ROW_IS_HELD,
+	DB_ONE
 };
 
 static const struct db_query read_user = {
@@ -27,10 +38,10 @@ static const struct db_query recent_queries = {
 };
 
 int
-task_read(struct db *db, uint32_t task_id, struct task *task)
+task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &read_task, DB_ARGS(db_u64(task_id)), &rows);
+	int rc = db_run(db, &read_task, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
 
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = TASK_UNKNOWN;
@@ -46,9 +57,30 @@ task_read(struct db *db, uint32_t task_id, struct task *task)
 		task->lease_minutes = (uint32_t)db_cell_u64(&rows, 0, 7);
 		task->cache_ttl = (uint32_t)db_cell_u64(&rows, 0, 8);
 		task->max_pipeline = (uint32_t)db_cell_u64(&rows, 0, 9);
+		task->excluded = db_cell_u64(&rows, 0, 10);
 	}
 	db_rows_clear(&rows);
 	return rc;
+}
+
+int
+task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &held_by_user, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
+
+	*held = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
+	db_rows_clear(&rows);
+	return rc;
+}
+
+void
+pipeline_reason(char reason[PIPELINE_REASON_BYTES], const struct task *task, uint64_t held)
+{
+	unsigned long long n = held;
+
+	snprintf(reason, PIPELINE_REASON_BYTES, "%llu of %u loans of this task are yours already, "
+	    "more are not allowed: dispose of some, see checkwork", n, task->max_pipeline);
 }
 
 int
@@ -77,7 +109,7 @@ task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *
 	}
 	rc = user_read(q->lock, user, user_id);
 	if (rc == DB_OK && task != NULL)
-		rc = task_read(q->lock, task_id, task);
+		rc = task_read(q->lock, task_id, *user_id, task);
 	if (rc < 0)
 		return error_from_db(q, q->lock, rc);
 	return rc == DB_OK ? LOCKQ_OK : error_unknown_name(q, rc, user, task_id);

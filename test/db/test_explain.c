@@ -80,8 +80,8 @@ assert_plans(struct proxy *p)
 	static const char by_key[] = "index lookup on w using PRIMARY"
 	    " (task_id = 100, loan_id = j.loan_id)";
 
-	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)", VALUES("600", task)),
-	    "on work_requested using work_requested_line");
+	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)", VALUES("600", "10", task)),
+	    "on r using work_requested_line");
 	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "w.version + IF(", VALUES("'[[1,2,1,1]]'", task, "1", "NULL", "NULL")),

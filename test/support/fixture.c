@@ -154,7 +154,7 @@ read_task(uint32_t task_id)
 {
 	struct task task = { .task_id = 0 };
 
-	assert_int_equal(task_read(owner(), task_id, &task), DB_OK);
+	assert_int_equal(task_read(owner(), task_id, 0, &task), DB_OK);
 	return task;
 }
 

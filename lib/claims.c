@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 5's line: who asks, for how many, and what may not go to whom; and how each request ends. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
+ * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
+ * a sort would lock every row before it passes any on. What a user holds is counted here, under the
+ * task's lock: only who has that gives loans. */
+static const struct db_query pending_requests = {
+	"pending_requests",
+	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
+	"       (SELECT COUNT(*) FROM work_exclusion AS e"
+	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
+	"       IF(? = 0, 0, (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
+	"                      WHERE w.user_id = r.user_id AND w.task_id = r.task_id"
+	"                        AND " ROW_IS_HELD "))"
+	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	" WHERE r.task_id = ? AND r.pending = 1"
+	" ORDER BY r.request_id"
+	"   FOR UPDATE OF r SKIP LOCKED",
+	DB_MANY
+};
+
+/* In the order of the key, as they are looked up. */
+static const struct db_query read_exclusions = {
+	"read_exclusions",
+	"SELECT e.user_id, e.loan_id"
+	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$')) AS j"
+	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
+	"    ON e.task_id = ? AND e.user_id = j.user_id"
+	" WHERE e.until > NOW(6)"
+	" ORDER BY e.user_id, e.loan_id",
+	DB_MANY
+};
+
+static const struct db_query end_requests = {
+	"end_requests",
+	"UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
+	"                                     requested INT UNSIGNED PATH '$[1]',"
+	"                                     assigned INT UNSIGNED PATH '$[2]',"
+	"                                     outcome VARCHAR(16) PATH '$[3]',"
+	"                                     excluded INT UNSIGNED PATH '$[4]',"
+	"                                     reason VARCHAR(512) PATH '$[5]')) AS j"
+	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
+	"    ON r.request_id = j.request_id"
+	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
+	"       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"
+	"       r.served_at = NOW(6)"
+	" WHERE r.outcome = 'pending'",
+	DB_NO_ROWS
+};
+
+/* What fits into the user's pipeline. Nothing: refused, and no loan is looked for. */
+static void
+trim(struct claim *c, const struct task *task, uint64_t held)
+{
+	uint64_t room = held < task->max_pipeline ? task->max_pipeline - held : 0;
+
+	if (task->max_pipeline == 0 || room >= c->requested)
+		return;
+	c->requested = (uint32_t)room;
+	pipeline_reason(c->reason, task, held);
+	if (room == 0)
+		c->outcome = "refused";
+}
+
+static void
+read_claim(struct claims *claims, const struct task *task, uint64_t own_request,
+    const struct db_rows *rows, size_t row)
+{
+	struct claim *c = &claims->list[claims->n++];
+
+	c->request_id = db_cell_u64(rows, row, 0);
+	c->user_id = db_cell_u64(rows, row, 1);
+	c->asked = c->requested = (uint32_t)db_cell_u64(rows, row, 2);
+	/* No loans for people who left; who waits touches seen_at, and we are here. */
+	if (c->request_id != own_request && db_cell_u64(rows, row, 3) != 0) {
+		c->outcome = "expired";
+		return;
+	}
+	trim(c, task, db_cell_u64(rows, row, 5));
+	if (c->outcome != NULL)
+		return;
+	c->n_excluded = db_cell_u64(rows, row, 4);
+	claims->wanted += c->requested + c->n_excluded;
+	claims->n_excluded += c->n_excluded;
+}
+
+/* Those of all who have some. */
+static int
+read_excluded(struct db *db, const struct task *task, struct claims *claims)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct text users = { NULL, 0, 0, false };
+	int rc = DB_ENOMEM;
+
+	for (size_t i = 0; i < claims->n; i++) {
+		if (claims->list[i].n_excluded > 0)
+			text_add(&users, "%s%" PRIu64, users.used == 0 ? "[" : ",",
+			    claims->list[i].user_id);
+	}
+	text_add(&users, "]");
+	if (!users.failed)
+		rc = db_run(db, &read_exclusions, DB_ARGS(db_text(users.data),
+		    db_u64(task->task_id)), &rows);
+	text_clear(&users);
+	claims->n_excluded = 0;
+	if (rc == DB_OK) {
+		claims->excluded = calloc(rows.n_rows + 1, sizeof(*claims->excluded));
+		rc = claims->excluded != NULL ? DB_OK : DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		claims->excluded[claims->n_excluded++] = (struct exclusion){
+			db_cell_u64(&rows, i, 0), db_cell_u64(&rows, i, 1)
+		};
+	db_rows_clear(&rows);
+	return rc;
+}
+
+int
+claims_read(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
+	    db_u64(task->max_pipeline), db_u64(task->task_id)), &rows);
+
+	claims_clear(claims);
+	if (rc == DB_OK) {
+		claims->list = calloc(rows.n_rows + 1, sizeof(*claims->list));
+		rc = claims->list != NULL ? DB_OK : DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		read_claim(claims, task, own_request, &rows, i);
+	db_rows_clear(&rows);
+	return rc == DB_OK && claims->n_excluded > 0 ? read_excluded(db, task, claims) : rc;
+}
+
+static int
+compare_exclusion(const void *a, const void *b)
+{
+	const struct exclusion *x = a, *y = b;
+
+	if (x->user_id != y->user_id)
+		return x->user_id < y->user_id ? -1 : 1;
+	return (x->loan_id > y->loan_id) - (x->loan_id < y->loan_id);
+}
+
+bool
+claims_exclude(const struct claims *claims, const struct claim *claim, uint64_t loan_id)
+{
+	struct exclusion wanted = { claim->user_id, loan_id };
+
+	return claim->n_excluded > 0 && bsearch(&wanted, claims->excluded, claims->n_excluded,
+	    sizeof(wanted), compare_exclusion) != NULL;
+}
+
+static void
+add_ended(struct text *json, const struct claim *c)
+{
+	bool lowered = strcmp(c->outcome, "partial") == 0 || strcmp(c->outcome, "empty") == 0;
+
+	text_add(json, "%s[%" PRIu64 ",%u,%u,\"%s\",%u", json->used == 0 ? "[" : ",",
+	    c->request_id, lowered ? c->given : c->asked, c->given, c->outcome, c->excluded);
+	if (c->reason[0] != '\0')
+		text_add(json, ",\"%s\"", c->reason);
+	text_add(json, "]");
+}
+
+int
+claims_write(struct db *db, const struct claims *claims, const struct lead *lead,
+    const char *reason, size_t *n_ended)
+{
+	struct text json = { NULL, 0, 0, false };
+	size_t n = 0;
+	int rc = DB_OK;
+
+	for (size_t i = 0; i < claims->n; i++) {
+		if (claims->list[i].outcome == NULL)
+			continue;
+		add_ended(&json, &claims->list[i]);
+		n++;
+	}
+	text_add(&json, "]");
+	if (json.failed)
+		rc = DB_ENOMEM;
+	else if (n > 0)
+		rc = db_change(db, &end_requests,
+		    DB_ARGS(db_text(json.data), db_u64(lead->epoch), db_text(reason)), n);
+	text_clear(&json);
+	*n_ended += n;
+	return rc;
+}
+
+void
+claims_clear(struct claims *claims)
+{
+	free(claims->list);
+	free(claims->excluded);
+	*claims = (struct claims){ .list = NULL };
+}
