@@ -209,7 +209,8 @@ void
 clear_fixture(void)
 {
 	static const char *const tables[] = {
-		"work_log", "leader_run", "work", "work_requested", "task_lock", "task_wake", "task"
+		"work_log", "leader_run", "work", "work_requested", "work_exclusion", "task_lock",
+		"task_wake", "task"
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
