@@ -29,7 +29,8 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
-	    answer->status == LOCKQ_PARTIAL ? ": the list had no more" : "", dot, how, dot,
+	    answer->status == LOCKQ_PARTIAL && answer->reason == NULL ?
+	    ": the list had no more" : "", dot, how, dot,
 	    (unsigned long long)answer->request_id);
 	free(how);
 	return text;
@@ -75,5 +76,7 @@ cli_answer_loans(const struct lockq_answer *answer, bool waited)
 	    answer->task_name != NULL ? answer->task_name : "");
 	print_table(answer);
 	cli_line("%s", summary);
+	if (answer->reason != NULL)
+		cli_line("%s", answer->reason);
 	free(summary);
 }

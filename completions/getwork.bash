@@ -37,7 +37,7 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -u -- "$current")
 		return
 		;;
-	--return-after)
+	--return-after | --not-me-for)
 		mapfile -t COMPREPLY < <(compgen -W '30m 1h 4h 1d 2d' -- "$current")
 		return
 		;;

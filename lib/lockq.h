@@ -257,12 +257,10 @@ struct lockq_answer {
 	int64_t query_ms;        /**< of the heavy query that served it; negative: none known */
 	char as_of[27];          /**< start of that query: what "no work" refers to; "" if none */
 	char *reason;            /**< why it failed, was refused or got less; else NULL */
-	uint32_t excluded;       /**< loans that were left, but are not for this user: they were
-	                          * returned as not to be offered to the user again */
+	uint32_t excluded;       /**< loans that were left, but are not for this user */
 	uint32_t position;       /**< while pending: its place in the task's line, from 1; else 0 */
 	uint64_t loans_ahead;    /**< while pending: asked for by those before it */
-	int64_t expected_ms;     /**< while pending: until it is served, as far as the task's last
-	                          * queries tell; negative: not known */
+	int64_t expected_ms;     /**< while pending: until it is served; negative: not known */
 	uint32_t retries;        /**< transactions that were tried again */
 	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
 	size_t n_loans;
@@ -435,9 +433,7 @@ struct lockq_disposition {
 	uint32_t task;
 	enum lockq_disposition_kind kind;
 	uint32_t return_after_s;            /**< 0 to LOCKQ_RETURN_AFTER_MAX seconds, server time */
-	uint32_t not_me_s;                  /**< a returned loan is not offered to the same user
-	                                     * before so many seconds; 0: it may be; at most
-	                                     * LOCKQ_NOT_ME_MAX */
+	uint32_t not_me_s;                  /**< not offered to the same user before; 0: it may be */
 	const char *note;                   /**< up to 512 characters, or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;
