@@ -9,9 +9,10 @@ shift 2
 local hits=$(mktemp)
 
 # Typed into the other shell; what that prints is not what was typed, or the echo would be heard.
+# Then its line editor is waited for: before it is there, the terminal takes ^U for itself.
 type_line() {
 	zpty -w -n shell "$1"$'\n'
-	zpty -r -m shell heard $'*TYPED\r\n*'
+	zpty -r -m shell heard $'*TYPED\r\n*EDITING*'
 }
 
 zpty shell 'PS1= TERM=dumb zsh -f -i'
@@ -25,6 +26,7 @@ compadd() {
 	fi
 	builtin compadd \"\$@\"
 }
+zle-line-init() { print -n EDIT''ING }; zle -N zle-line-init
 print TY''PED"
 for option in "${@:-}"; do
 	type_line "word='${option:+$option }'; print TY''PED"
