@@ -66,6 +66,7 @@ struct proxy {
 	struct rule rules[RULES];
 	struct entry *log;
 	size_t n_log;
+	size_t asked;      /* commands that the server answers */
 	unsigned int n_links;
 	const char *version; /* what the server is said to be; NULL: what it is */
 	const char *from, *to; /* what clients say is changed; NULL: nothing */
@@ -344,6 +345,8 @@ pass_packets(struct proxy *p, struct link *link)
 
 		if (p->from != NULL)
 			change(link->in, size, p->from, p->to);
+		/* Logging in goes on with the server's numbers; a command begins anew. */
+		p->asked += link->in[3] == 0 && size > HEADER && link->in[HEADER] != COM_CLOSE;
 		if (statement != NULL) {
 			log_statement(p, link, statement);
 			ruled = rule_for(p, statement, &rule);
@@ -722,6 +725,17 @@ proxy_replace(struct proxy *p, const char *from, const char *to)
 	p->from = from;
 	p->to = to;
 	pthread_mutex_unlock(&p->mutex);
+}
+
+size_t
+proxy_round_trips(struct proxy *p)
+{
+	size_t n;
+
+	pthread_mutex_lock(&p->mutex);
+	n = p->asked;
+	pthread_mutex_unlock(&p->mutex);
+	return n;
 }
 
 void

@@ -144,6 +144,8 @@ void proxy_crowd(struct proxy *proxy, bool crowded);
 void proxy_pretend(struct proxy *proxy, const char *version);
 /* In each packet of a client: @to stands where @from was; both are of one length. */
 void proxy_replace(struct proxy *proxy, const char *from, const char *to);
+/* Commands of any kind that were sent and are answered: a PREPARE is one, and its EXECUTE. */
+size_t proxy_round_trips(struct proxy *proxy);
 /* Statements since the proxy was made: all, or those with @text; pings are not statements. */
 size_t proxy_total(struct proxy *proxy);
 size_t proxy_count(struct proxy *proxy, const char *text);
