@@ -116,8 +116,10 @@ read_loans(struct loans *loans, FILE *in, struct cli_error *error)
 	do {
 		c = getc(in);
 		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
-			/* A NUL is no part of a number either. */
-			if (n < LOAN_LONGEST)
+			/* What is longer is no loan, nor what has a NUL. */
+			if (n == LOAN_LONGEST)
+				word[0] = '?';
+			else
 				word[n++] = c != '\0' ? (char)c : '?';
 			continue;
 		}

@@ -216,8 +216,10 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
 	if (unit == 0 && (number != 0 || overflow))
 		return cli_fail(error, "--%s %s: needs a unit, as in %.*sh (s, m, h or d)",
 		    option->name, text, (int)length, text);
-	if (overflow || (unit != 0 && number > option->max / unit))
-		return cli_fail(error, "--%s %s: must be 0 to %lluh", option->name, text,
+	if (overflow || number * unit < option->min || (unit != 0 && number > option->max / unit))
+		return cli_fail(error, "--%s %s: must be %llu%s to %lluh", option->name, text,
+		    (unsigned long long)(option->min % 3600 == 0 ? option->min / 3600 :
+		    option->min), option->min == 0 ? "" : option->min % 3600 == 0 ? "h" : "s",
 		    (unsigned long long)option->max / 3600);
 	*(uint32_t *)target = (uint32_t)(number * unit);
 	return 0;

@@ -19,9 +19,12 @@ is "$status:$out" '0:disposition (lockq) 0.1.0' '--version'
 for arguments in '' '--frob' '--loan 1' '--loan x --complete' '--loan 0x1 --complete' \
 	'--loan 1,1 --complete' '--loan 1 --complete --never' '--loan 1 --return-after 73h' \
 	'--loan 1 --return-after -1h' '--loan 1 --return-after 4' '--loan 1 --return-after 4d' \
-	'--loan 1,2 --token 3 --complete' '--loan 1: --complete'; do
+	'--loan 1,2 --token 3 --complete' '--loan 1: --complete' '--loan 1 --return-after 4321m' \
+	'--loan 1 --complete --renew' '--loan 1 --complete --not-me' '--loan 1 --never --not-me' \
+	'--loan 1 --renew --not-me-for 1h' '--loan 1 --return-after 0 --not-me-for 0' \
+	'--loan 1 --return-after 0 --not-me-for 367d' '--loan - --complete'; do
 	# shellcheck disable=SC2086 # words, on purpose
-	run disposition --user race-1 --task "$task" $arguments
+	run disposition --user race-1 --task "$task" $arguments </dev/null
 	is "$status" 2 "'$arguments': exit 2"
 	like "$err" '^disposition: ' "'$arguments': one line that names it"
 done
@@ -86,8 +89,96 @@ run disposition --user nobody --task "$task" --loan 1 --complete
 is "$status" 4 'an unknown user: exit 4'
 run disposition --user race-1 --task "$task" --loan 1 --complete --socket "$scratch/no.sock"
 is "$status" 5 'no server: exit 5'
+
+aside=${loans[4]}
+# --- times, leases, standard input -----------------------------------------------------------------
+
+token_of() {
+	sql "SELECT token FROM work WHERE task_id = $task AND loan_id = $1"
+}
+sql "UPDATE task SET lease_minutes = 90 WHERE task_id = $task"
+getwork --user race-3 --task "$task" --count 5 --json >"$scratch/answer"
+mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
+for after in 30s=30 4319m=259140 72h=259200 3d=259200; do
+	run disposition --user race-3 --task "$task" --loan "${loans[0]}" --renew
+	run env TZ=CET-1CEST,M3.5.0,M10.5.0/3 disposition --user race-3 --task "$task" \
+		--loan "${loans[0]}" --return-after "${after%=*}"
+	is "$status:$(sql "SELECT TIMESTAMPDIFF(SECOND, changed_at, available_at) FROM work
+	                    WHERE task_id = $task AND loan_id = ${loans[0]}")" \
+		"0:${after#*=}" "--return-after ${after%=*}: so many seconds of the server's time"
+	sql "UPDATE work SET state = 'assigned', version = version + 1, available_at = NULL
+	      WHERE task_id = $task AND loan_id = ${loans[0]}"
+done
+run disposition --user race-3 --task "$task" --loan "${loans[1]}:$(token_of "${loans[1]}")" --renew
+is "$status" 0 '--renew: exit 0'
+like "$out" "^loan ${loans[1]}: renewed, yours until " '--renew says until when'
+run disposition --user race-3 --task "$task" --loan "${loans[1]}" --renew --json
+is "$(jq -c '[.result, .state, .available_at, (.lease_expires_at | type), .exit]' <<<"$out")" \
+	'["done","assigned",null,"string",0]' '--renew in JSON'
+printf '%s\n%s:%s, ' "${loans[1]}" "${loans[2]}" "$(token_of "${loans[2]}")" >"$scratch/loans"
+run disposition --user race-3 --task "$task" --loan - --loan "${loans[3]}" --return-after 0 \
+	--not-me --note 'my neighbour' --json <"$scratch/loans"
+is "$status" 0 '--loan - reads loans from standard input'
+is "$(jq -c '[.loan_id, .result]' <<<"$out" | sort | paste -sd' ')" \
+	"$(printf '[%s,"done"]\n' "${loans[@]:1:3}" | sort | paste -sd' ')" 'all of them, once each'
+is "$(sql "SELECT COUNT(*) FROM work_exclusion AS e JOIN work_log AS l
+            USING (task_id, loan_id, user_id)
+            WHERE e.task_id = $task AND l.event = 'returned' AND e.until = l.excluded_until
+              AND l.excluded_until = l.at + INTERVAL 30 DAY AND l.note = 'my neighbour'")" 3 \
+	'--not-me: 30 days, in the log and in the table'
+for bad in '12 x' '12:' '-' '1 1' "$(printf '%0100d' 1)"; do
+	run disposition --user race-3 --task "$task" --loan - --complete <<<"$bad"
+	is "$status" 2 "'${bad:0:20}' on standard input: exit 2"
+	like "$err" '^disposition: --loan' "'${bad:0:20}' on standard input: one line that names it"
+done
+run disposition --user race-3 --task "$task" --loan "${loans[4]}:$(token_of "${loans[4]}")" --complete
+is "$status" 0 'complete under the right token'
+
+aside=$aside,${loans[0]}
+# --- who is late -----------------------------------------------------------------------------------
+
+getwork --user race-1 --task "$task" --count 1 --json >"$scratch/answer"
+loan=$(jq '.loans[0].loan_id' "$scratch/answer")
+token=$(jq '.loans[0].token' "$scratch/answer")
+sql "UPDATE work SET lease_expires_at = '2026-01-02 03:04:05', due_at = '2026-01-02 03:04:05'
+      WHERE task_id = $task AND loan_id = $loan"
+TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" --complete
+is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran out at \
+2026-01-02 03:04: ask again with getwork" 'who is late hears when the lease ran out'
+getwork --user race-2 --task "$task" --count 1 --json >"$scratch/answer"
+is "$(jq '.loans[0].loan_id' "$scratch/answer")" "$loan" 'the loan goes to the next one'
+run disposition --user race-1 --task "$task" --loan "$loan" --complete
+like "$err" "^disposition: loan $loan is not yours: assigned to race-2 since " 'he hears to whom'
+run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
+is "$status" 4 'and with his token: exit 4'
+like "$err" "token $token is stale: reassigned to race-2 at " 'and with his token: he hears when'
+
+# --- on_complete -----------------------------------------------------------------------------------
+
+sql "CREATE PROCEDURE test_refuses_$task (IN l BIGINT UNSIGNED, IN u VARCHAR(64))
+       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the statement is not signed';
+     UPDATE task SET on_complete = 'test_refuses_$task' WHERE task_id = $task"
+sql_root() {
+	"$top/scripts/sandbox" mysql --execute="$1" 2>/dev/null
+}
+sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task TO lockq_worker"
+run disposition --user race-2 --task "$task" --loan "$loan" --complete
+is "$status" 5 'an on_complete that fails: exit 5'
+like "$err" "^disposition: loan $loan was not completed, it is still yours: on_complete: .*not signed" \
+	'it says why, and that the loan is still his'
+run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
+is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \
+	"5:[4711,\"not_assigned\",4] [$loan,\"not_completed\",5]" 'the exit status is the worst'
+like "$(jq -r '.reason // empty' <<<"$out")" 'not signed' 'JSON has the reason'
+sql "DROP PROCEDURE test_refuses_$task"
+run disposition --user race-2 --task "$task" --loan "$loan" --complete
+like "$err" "on_complete: .*test_refuses_$task" 'an on_complete that is not there is named'
+sql "UPDATE task SET on_complete = NULL, complete_hold = 3600 WHERE task_id = $task"
+run disposition --user race-2 --task "$task" --loan "$loan" --complete
+like "$out" "^loan $loan: completed, not offered before " 'a hold is told'
+
 is "$(sql "SELECT COUNT(*) FROM work AS w WHERE task_id = $task AND w.version <> (
              SELECT MAX(l.version) FROM work_log AS l
               WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id)
-              AND w.loan_id <> ${loans[4]}")" 0 'the log ends where the table stands'
+              AND w.loan_id NOT IN ($aside)")" 0 'the log ends where the table stands'
 finish

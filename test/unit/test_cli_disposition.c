@@ -81,6 +81,27 @@ parses_durations(void **state)
 }
 
 static void
+parses_who_is_left_out(void **state)
+{
+	struct disposition_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 0", &error), 0);
+	assert_int_equal(o.what.not_me_s, 0);
+	free(o.loans.list);
+	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 0 --not-me", &error), 0);
+	assert_int_equal(o.what.not_me_s, 30 * 24 * 3600);
+	free(o.loans.list);
+	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 1h --not-me-for 366d", &error), 0);
+	assert_int_equal(o.what.not_me_s, LOCKQ_NOT_ME_MAX);
+	free(o.loans.list);
+	assert_int_equal(parse(&o, "-t 7 -l 12 --renew", &error), 0);
+	assert_int_equal(o.what.kind, LOCKQ_RENEW);
+	free(o.loans.list);
+}
+
+static void
 refuses_bad_durations(void **state)
 {
 	static const char as_in[] = "must be a duration, as in 30s, 90m, 4h, 2d";
@@ -118,8 +139,6 @@ refuses_bad_lines(void **state)
 		    "--loan 12:0: must be a loan, or loan:token, as in 12 or 12:7" },
 		{ "-t 7 --loan -12 --complete",
 		    "--loan -12: must be a loan, or loan:token, as in 12 or 12:7" },
-		{ "-t 7 --loan - --complete",
-		    "--loan -: must be a loan, or loan:token, as in 12 or 12:7" },
 		{ "-t 7 -l 18446744073709551616 --never", "--loan 18446744073709551616: must be a "
 		    "loan, or loan:token, as in 12 or 12:7" },
 	};
@@ -134,11 +153,11 @@ refuses_bad_combinations(void **state)
 {
 	static const struct bad bad[] = {
 		{ "-l 12 --complete", "--task is missing" },
-		{ "-t 7 -l 12", "say one of --complete, --return-after and --never" },
+		{ "-t 7 -l 12", "say one of --complete, --return-after, --never and --renew" },
 		{ "-t 7 -l 12 --complete --never",
-		    "only one of --complete, --return-after and --never" },
+		    "only one of --complete, --return-after, --never and --renew" },
 		{ "-t 7 -l 12 --complete --return-after 0",
-		    "only one of --complete, --return-after and --never" },
+		    "only one of --complete, --return-after, --never and --renew" },
 		{ "-t 7 -l 12,13,12:4 --complete", "--loan: 12 is named twice" },
 		{ "-t 7 -l 12 -l 12 --complete", "--loan: 12 is named twice" },
 		{ "-t 7 -l 12,13 --token 5 --complete",
@@ -146,7 +165,14 @@ refuses_bad_combinations(void **state)
 		{ "-t 7 -l 12:5 --token 5 --complete",
 		    "--token goes with one loan: write --loan 12:7,13:7" },
 		{ "-t 7 -l 12 --token 0 --never", "--token 0: must be a number from 1" },
-		{ "-t 7 -l 12 --complete --renew", "unknown option --renew" },
+		{ "-t 7 -l 12 --complete --renew",
+		    "only one of --complete, --return-after, --never and --renew" },
+		{ "-t 7 -l 12 --complete --not-me", "--not-me goes with --return-after" },
+		{ "-t 7 -l 12 --renew --not-me-for 4h", "--not-me goes with --return-after" },
+		{ "-t 7 -l 12 --return-after 0 --not-me-for 0",
+		    "--not-me-for 0: must be 1s to 8784h" },
+		{ "-t 7 -l 12 --return-after 0 --not-me-for 367d",
+		    "--not-me-for 367d: must be 1s to 8784h" },
 		{ "-t 7 -l 12 --complete --note \xc3", "--note: not valid UTF-8" },
 	};
 	struct disposition_options o;
@@ -188,6 +214,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_loans),
 		cmocka_unit_test(parses_durations),
+		cmocka_unit_test(parses_who_is_left_out),
 		cmocka_unit_test(refuses_bad_durations),
 		cmocka_unit_test(refuses_bad_lines),
 		cmocka_unit_test(refuses_bad_combinations),
