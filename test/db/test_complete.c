@@ -319,6 +319,60 @@ a_deadlock_that_is_swallowed(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
+/* Errors that trying again cures, at each statement: done once in the end. */
+static void
+it_is_tried_again_as_a_whole(void **state)
+{
+	static const char *const statements[] = {
+		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
+		"excluded_until, note", "SET w.state = IF", "=COMMIT"
+	};
+	static const unsigned int errors[] = { 1213, 1205 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(statements) / sizeof(statements[0]); i++) {
+		struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+		struct worker *w = with_loans(2);
+
+		on_complete("BEGIN " NOTE_IT "; END");
+		proxy_fail(w->proxy, statements[i / 2], 1, 2, errors[i % 2]);
+		assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
+		assert_int_equal(proxy_count(w->proxy, "SET autocommit = 0"), 3);
+		assert_int_equal(called(), 2);
+		assert_consistent(TASK);
+		lockq_disposed_clear(&result);
+		set_task(TASK, "on_complete = NULL");
+		start_again();
+	}
+}
+
+/* The connection is lost at each statement, before it and after: done once in the end. */
+static void
+it_is_done_once_when_cut_off(void **state)
+{
+	static const char *const statements[] = {
+		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
+		"excluded_until, note", "SET w.state = IF", "=COMMIT"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(statements) / sizeof(statements[0]); i++) {
+		struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+		struct worker *w = with_loans(2);
+
+		on_complete("BEGIN " NOTE_IT "; END");
+		proxy_cut(w->proxy, statements[i / 2], 1, i % 2 == 0 ? CUT_BEFORE : CUT_AFTER);
+		assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
+		assert_int_equal(proxy_count(w->proxy, "SET autocommit = 0"), 2);
+		assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+		assert_int_equal(called(), 2);
+		assert_consistent(TASK);
+		lockq_disposed_clear(&result);
+		set_task(TASK, "on_complete = NULL");
+		start_again();
+	}
+}
+
 /* A completed loan that still matches is kept away for a while. */
 static void
 it_is_held(void **state)
@@ -363,6 +417,8 @@ main(int argc, char **argv)
 		DB_TEST(one_that_commits_is_not_called_again),
 		DB_TEST(a_deadlock_is_tried_again),
 		DB_TEST(a_deadlock_that_is_swallowed),
+		DB_TEST(it_is_tried_again_as_a_whole),
+		DB_TEST(it_is_done_once_when_cut_off),
 		DB_TEST(it_is_held),
 	};
 
