@@ -210,7 +210,8 @@ CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/
 IN_SANDBOX = LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox run
 # Signals as in a terminal, whoever started this: under nohup or in a script's background they are
 # ignored, and so would be what the tests send.
-PROVE = env --default-signal=HUP,INT,QUIT,TERM CMOCKA_MESSAGE_OUTPUT=TAP LOCKQ_TOP='$(CURDIR)' prove --timer --failures -e build/tap
+PROVE = env --default-signal=HUP,INT,QUIT,TERM CMOCKA_MESSAGE_OUTPUT=TAP \
+	LOCKQ_TOP='$(CURDIR)' prove --timer --failures -e build/tap
 
 # cmocka 1.1.5 says "not ok" of a test that was skipped.
 build/tap: Makefile

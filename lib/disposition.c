@@ -7,14 +7,15 @@
 
 #include "internal.h"
 
-/* What is said goes into user variables once, and the statements after that have no parameters: each
- * is one round trip, however many loans there are. The time is that of the first statement, so that
- * what is answered is what is written. */
+/* What is said goes into user variables once, and the statements after that have no parameters:
+ * each is one round trip, however many loans there are. The time is that of the first statement, so
+ * that what is answered is what is written. */
 static const char said[] =
 	"@lockq_at = NOW(6), @lockq_task = ?,"
 	" @lockq_user = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
 	" @lockq_event = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
-	" @lockq_loans = ?, @lockq_failed = JSON_ARRAY(), @lockq_after = ?, @lockq_not_me = ?, @lockq_note = ?,"
+	" @lockq_loans = ?, @lockq_failed = JSON_ARRAY(), @lockq_after = ?, @lockq_not_me = ?,"
+	" @lockq_note = ?,"
 	" @lockq_uuid = CONVERT(? USING ascii) COLLATE ascii_bin";
 
 #define SAID_LOANS \
@@ -31,7 +32,8 @@ static const char said[] =
 
 /* Only who holds a loan, under this very token, and as long as the lease lasts. */
 #define MAY_CHANGE \
-	"(w.state = 'assigned' AND w.user_id = me.user_id AND w.token = COALESCE(j.token, w.token)" \
+	"(w.state = 'assigned' AND w.user_id = me.user_id" \
+	" AND w.token = COALESCE(j.token, w.token)" \
 	" AND COALESCE(w.lease_expires_at > NOW(6), @lockq_event <> 'renewed'))"
 
 /* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
@@ -154,7 +156,7 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 	lease = !db_cell_is_null(rows, row, LEASE);
 	if (!is_set(rows, row, IS_CURRENT))
 		return LOCKQ_STALE_TOKEN;
-	/* Who returns a loan clears its lease: it is still there where it has ended the assignment. */
+	/* Who returns a loan clears its lease: where it is still there, it ended the assignment. */
 	if (mine && lease && (assigned || strcmp(state, "returned") == 0))
 		return LOCKQ_LEASE_OVER;
 	/* What has no lease needs no renewal. */

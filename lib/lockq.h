@@ -331,7 +331,7 @@ struct lockq_assignment {
 	uint64_t age_s;            /**< seconds since then */
 	char lease_expires_at[27]; /**< "" where the task has no lease */
 	int lease_expired;         /**< it may go to someone else at any time */
-	uint64_t lease_left_s;     /**< seconds until the lease ends; 0 where it has or there is none */
+	uint64_t lease_left_s;     /**< until the lease ends; 0 where it has or there is none */
 	char *note;                /**< what was last said about the loan in this task; or NULL */
 	struct lockq_detail *details; /**< as the task's detail_view has them, in its order */
 	size_t n_details;
@@ -433,7 +433,7 @@ struct lockq_disposition {
 	uint32_t task;
 	enum lockq_disposition_kind kind;
 	uint32_t return_after_s;            /**< 0 to LOCKQ_RETURN_AFTER_MAX seconds, server time */
-	uint32_t not_me_s;                  /**< not offered to the same user before; 0: it may be */
+	uint32_t not_me_s;                  /**< not offered to the same user for so long */
 	const char *note;                   /**< up to 512 characters, or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;
@@ -457,8 +457,8 @@ struct lockq_disposed_loan {
 	char *holder;            /**< whose row it is; NULL where there is none */
 	char state[16];          /**< of the row as it stands; "" where there is none */
 	char since[27];          /**< when it came into that state */
-	char available_at[27];   /**< of a returned loan, or a completed one that is held; else "" */
-	char lease_expires_at[27]; /**< of an assignment, or of one that its lease has ended; else "" */
+	char available_at[27];   /**< of a returned loan, or a completed one that is held */
+	char lease_expires_at[27]; /**< of an assignment, or of one that its lease has ended */
 	char *reason;            /**< of LOCKQ_NOT_COMPLETED, else NULL */
 };
 struct lockq_disposed_result {
@@ -473,8 +473,9 @@ struct lockq_disposed_result {
  * @disposition: what to do
  * @result:      filled with one entry a loan; release it with lockq_disposed_clear()
  *
- * Disposes of loans, or renews their leases, in one transaction; each that can't be is left as it was
- * and says why. Locks the rows of work by primary key, in key order. Saying the same again is fine.
+ * Disposes of loans, or renews their leases, in one transaction; each that can't be is left as it
+ * was and says why. Locks the rows of work by primary key, in key order. Saying the same again is
+ * fine.
  *
  * Returns: 0; LOCKQ_EREFUSED when at least one loan was refused; LOCKQ_EQUERY when task.on_complete
  * failed for one; LOCKQ_EUSAGE; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN when the connection was lost at

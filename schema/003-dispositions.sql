@@ -1,6 +1,6 @@
--- What happens to a loan after it was assigned: leases, holds, caps, exclusions, and what cron has to
--- do. Every statement may be run again; MySQL has no ADD COLUMN IF NOT EXISTS, so the catalogue is
--- asked.
+-- What happens to a loan after it was assigned: leases, holds, caps, exclusions, and what cron has
+-- to do. Every statement may be run again; MySQL has no ADD COLUMN IF NOT EXISTS, so the catalogue
+-- is asked.
 
 SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
                          WHERE table_schema = DATABASE() AND table_name = 'task'

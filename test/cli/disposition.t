@@ -91,7 +91,7 @@ run disposition --user race-1 --task "$task" --loan 1 --complete --socket "$scra
 is "$status" 5 'no server: exit 5'
 
 aside=${loans[4]}
-# --- times, leases, standard input -----------------------------------------------------------------
+# --- times, leases, standard input ---------------------------------------------------------------
 
 token_of() {
 	sql "SELECT token FROM work WHERE task_id = $task AND loan_id = $1"
@@ -131,11 +131,12 @@ for bad in '12 x' '12:' '-' '1 1' "$(printf '%0100d' 1)"; do
 	is "$status" 2 "'${bad:0:20}' on standard input: exit 2"
 	like "$err" '^disposition: --loan' "'${bad:0:20}' on standard input: one line that names it"
 done
-run disposition --user race-3 --task "$task" --loan "${loans[4]}:$(token_of "${loans[4]}")" --complete
+run disposition --user race-3 --task "$task" --loan "${loans[4]}" \
+	--token "$(token_of "${loans[4]}")" --complete
 is "$status" 0 'complete under the right token'
 
 aside=$aside,${loans[0]}
-# --- who is late -----------------------------------------------------------------------------------
+# --- who is late ---------------------------------------------------------------------------------
 
 getwork --user race-1 --task "$task" --count 1 --json >"$scratch/answer"
 loan=$(jq '.loans[0].loan_id' "$scratch/answer")
@@ -153,7 +154,7 @@ run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
 is "$status" 4 'and with his token: exit 4'
 like "$err" "token $token is stale: reassigned to race-2 at " 'and with his token: he hears when'
 
-# --- on_complete -----------------------------------------------------------------------------------
+# --- on_complete ---------------------------------------------------------------------------------
 
 sql "CREATE PROCEDURE test_refuses_$task (IN l BIGINT UNSIGNED, IN u VARCHAR(64))
        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the statement is not signed';
@@ -164,7 +165,7 @@ sql_root() {
 sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task TO lockq_worker"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 is "$status" 5 'an on_complete that fails: exit 5'
-like "$err" "^disposition: loan $loan was not completed, it is still yours: on_complete: .*not signed" \
+like "$err" "^disposition: loan $loan was not completed, it is still yours: on_complete: .*signed" \
 	'it says why, and that the loan is still his'
 run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
 is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \

@@ -198,7 +198,7 @@ one_of_several_fails(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* guard: whatever ends the transaction, lockq's change does not follow it, and it says what it was. */
+/* guard: whatever ends the transaction, lockq's change does not follow it, and it says which. */
 static void
 one_that_ends_the_transaction(void **state)
 {

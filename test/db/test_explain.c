@@ -84,8 +84,8 @@ assert_plans(struct proxy *p)
 	    "on r using work_requested_line");
 	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
-	assert_plan(plan_of(p, "w.version + IF(", VALUES("'[[1,2,1,1]]'", task, "1", "NULL", "NULL")),
-	    by_key);
+	assert_plan(plan_of(p, "w.version + IF(",
+	    VALUES("'[[1,2,1,1]]'", task, "1", "NULL", "NULL")), by_key);
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
 	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL")),
 	    "Single-row index lookup on r using PRIMARY");
@@ -100,7 +100,7 @@ assert_plans_of_disposition(struct proxy *p)
 {
 	static const char by_key[] = "lookup on w using PRIMARY (task_id = (@lockq_task), "
 	    "loan_id = ";
-	static const char *const statements[] = {
+	static const char *const texts[] = {
 		"SELECT j.loan_id, me.user_id", "excluded_until, note", "SET w.state = IF("
 	};
 
@@ -109,7 +109,7 @@ assert_plans_of_disposition(struct proxy *p)
 	    " @lockq_event = CONVERT('completed' USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
 	    " @lockq_uuid = CONVERT(UUID() USING ascii) COLLATE ascii_bin", TASK, user(0));
 	for (size_t i = 0; i < 3; i++) {
-		const char *plan = plan_of(p, statements[i], VALUES(NULL));
+		const char *plan = plan_of(p, texts[i], VALUES(NULL));
 
 		if (strstr(plan, by_key) == NULL || strstr(plan, "Table scan on w") != NULL ||
 		    strstr(plan, "Table scan on l") != NULL)
