@@ -23,8 +23,10 @@ static const struct db_query count_users = {
 
 static const struct db_query insert_tasks = {
 	"insert_tasks",
-	"INSERT INTO task (task_id, name, manager, candidates_view, max_count, lease_minutes)"
-	" SELECT e.task_id, e.name, e.manager, e.candidates_view, e.max_count, e.lease_minutes"
+	"INSERT INTO task (task_id, name, manager, candidates_view, on_complete, detail_view,"
+	"                  max_count, max_pipeline, lease_minutes, complete_hold)"
+	" SELECT e.task_id, e.name, e.manager, e.candidates_view, e.on_complete, e.detail_view,"
+	"        e.max_count, e.max_pipeline, e.lease_minutes, e.complete_hold"
 	"   FROM example_task AS e"
 	"  WHERE NOT EXISTS (SELECT 1 FROM task AS t WHERE t.task_id = e.task_id)"
 	"  ORDER BY e.task_id",

@@ -10,26 +10,46 @@ CREATE TABLE IF NOT EXISTS loan (
   state         VARCHAR(32) NULL,
   stage         ENUM('submitted','approved','declined','funded') NOT NULL DEFAULT 'submitted',
   submitted_at  DATETIME NOT NULL,
+  reviewed_by   VARCHAR(64) NULL COMMENT 'who looked once more at a declined one',
   PRIMARY KEY (loan_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
--- A clerk who has checked a document says so here, and the loan stops matching the views that look
--- for documents to check:
---   UPDATE loan_document SET status = 'verified', checked_at = NOW()
---    WHERE loan_id = ? AND kind = 'bank_statement' AND status = 'submitted';
+-- What a clerk has checked is said here, by the procedures of 115-procedures.sql, and the loan
+-- stops matching the views that look for documents to check.
 CREATE TABLE IF NOT EXISTS loan_document (
-  document_id   BIGINT UNSIGNED NOT NULL,
+  document_id   BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
   loan_id       BIGINT UNSIGNED NOT NULL,
   kind          ENUM('bank_statement','identity','pay_stub','tax_return','appraisal') NOT NULL,
   status        ENUM('submitted','verified','rejected') NOT NULL DEFAULT 'submitted',
   submitted_at  DATETIME NOT NULL,
   checked_at    DATETIME NULL COMMENT 'when it was verified or rejected',
+  checked_by    VARCHAR(64) NULL COMMENT 'by whom, where lockq was told',
   checksum      CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'of the scan',
   PRIMARY KEY (document_id),
   KEY loan_document_loan (loan_id, kind, status),
   KEY loan_document_to_check (kind, status, loan_id, submitted_at),
   CONSTRAINT loan_document_of_loan FOREIGN KEY (loan_id) REFERENCES loan (loan_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Tables of an earlier example have not got all of that. MySQL has no ADD COLUMN IF NOT EXISTS, so
+-- the catalogue is asked.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'loan'
+                           AND column_name = 'reviewed_by'), 'DO 0',
+  'ALTER TABLE loan
+     ADD COLUMN reviewed_by VARCHAR(64) NULL COMMENT ''who looked once more at a declined one''');
+PREPARE example_alter FROM @alter;
+EXECUTE example_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'loan_document'
+                           AND column_name = 'checked_by'), 'DO 0',
+  'ALTER TABLE loan_document
+     MODIFY COLUMN document_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+     ADD COLUMN checked_by VARCHAR(64) NULL COMMENT ''by whom, where lockq was told''
+     AFTER checked_at');
+PREPARE example_alter FROM @alter;
+EXECUTE example_alter;
+DEALLOCATE PREPARE example_alter;
 
 -- Checksums of bank statements that are known to be forged: nobody need look at those again.
 CREATE TABLE IF NOT EXISTS example_forgery (

@@ -118,7 +118,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_second_look AS
          -l.amount AS priority,
          l.applicant, l.amount, l.submitted_at
     FROM loan AS l
-   WHERE l.stage = 'declined';
+   WHERE l.stage = 'declined'
+     AND l.reviewed_by IS NULL;
 
 -- 10. Approved loans: prepare the papers to sign. Oldest application first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_prepare_closing AS
@@ -128,31 +129,78 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_prepare_closing AS
     FROM loan AS l
    WHERE l.stage = 'approved';
 
+-- What checkwork shows beside a loan: a row a loan, whatever the loan has in documents.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW detail_applicant AS
+  SELECT l.loan_id, l.applicant, l.amount, l.city
+    FROM loan AS l;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW detail_property AS
+  SELECT l.loan_id, l.applicant, l.amount, l.city, l.state
+    FROM loan AS l;
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW detail_decision AS
+  SELECT l.loan_id, l.applicant, l.amount, l.stage,
+         DATE(l.submitted_at) AS submitted,
+         (SELECT COUNT(*) FROM loan_document AS d
+           WHERE d.loan_id = l.loan_id AND d.status = 'verified') AS verified,
+         (SELECT COUNT(*) FROM loan_document AS d
+           WHERE d.loan_id = l.loan_id AND d.status = 'rejected') AS rejected
+    FROM loan AS l;
+
 -- The tasks as they are meant to be. seedloans makes those again that are gone, and leaves alone
--- what a manager has changed.
-CREATE TABLE IF NOT EXISTS example_task (
+-- what a manager has changed. It is this file's alone, so it is made anew each time.
+DROP TABLE IF EXISTS example_task;
+CREATE TABLE example_task (
   task_id          INT UNSIGNED NOT NULL,
   name             VARCHAR(128) NOT NULL,
   manager          VARCHAR(64) NOT NULL,
-  candidates_view  VARCHAR(129) NOT NULL,
+  candidates_view  VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL,
+  on_complete      VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL,
+  detail_view      VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL,
   max_count        INT UNSIGNED NOT NULL,
+  max_pipeline     INT UNSIGNED NULL,
   lease_minutes    INT UNSIGNED NULL,
+  complete_hold    INT UNSIGNED NOT NULL,
   PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
-REPLACE INTO example_task VALUES
-  (1, 'Ask applicant for identity papers', 'ingrid', 'candidates_ask_for_identity', 10, NULL),
-  (2, 'Verify identity', 'ingrid', 'candidates_verify_identity', 5, NULL),
-  (3, 'Verify income from pay stubs', 'rafael', 'candidates_verify_income', 5, NULL),
-  (4, 'Read tax return', 'rafael', 'candidates_read_tax_return', 5, NULL),
-  (5, 'Appraise property of large loan', 'wanda', 'candidates_appraise_property', 20, 4320),
-  (6, 'Ask again for rejected document', 'ingrid', 'candidates_ask_again', 10, NULL),
-  (7, 'Verify user submitted bank account', 'marcus', 'candidates_verify_bank_account', 5, NULL),
-  (8, 'Decide on application', 'yvonne', 'candidates_decide', 3, 480),
-  (9, 'Second look at declined loan', 'yvonne', 'candidates_second_look', 5, NULL),
-  (10, 'Prepare closing papers', 'wanda', 'candidates_prepare_closing', 5, 1440);
+INSERT INTO example_task VALUES
+  (1, 'Ask applicant for identity papers', 'ingrid', 'candidates_ask_for_identity',
+   'complete_ask_for_identity', 'detail_applicant', 10, NULL, NULL, 0),
+  -- Who has begun with papers has them for a morning.
+  (2, 'Verify identity', 'ingrid', 'candidates_verify_identity',
+   'complete_verify_identity', 'detail_applicant', 5, 10, 240, 0),
+  (3, 'Verify income from pay stubs', 'rafael', 'candidates_verify_income',
+   'complete_verify_income', 'detail_applicant', 5, 10, 240, 0),
+  (4, 'Read tax return', 'rafael', 'candidates_read_tax_return',
+   'complete_read_tax_return', 'detail_applicant', 5, NULL, 480, 0),
+  -- One trip, three days.
+  (5, 'Appraise property of large loan', 'wanda', 'candidates_appraise_property',
+   'complete_appraise_property', 'detail_property', 20, 20, 4320, 0),
+  -- What comes in and is rejected at once is not asked for again before the next day.
+  (6, 'Ask again for rejected document', 'ingrid', 'candidates_ask_again',
+   'complete_ask_again', 'detail_applicant', 10, NULL, NULL, 86400),
+  (7, 'Verify user submitted bank account', 'marcus', 'candidates_verify_bank_account',
+   'complete_verify_bank_account', 'detail_applicant', 5, NULL, NULL, 0),
+  (8, 'Decide on application', 'yvonne', 'candidates_decide',
+   'complete_decide', 'detail_decision', 3, 6, 480, 0),
+  (9, 'Second look at declined loan', 'yvonne', 'candidates_second_look',
+   'complete_second_look', 'detail_decision', 5, NULL, NULL, 0),
+  (10, 'Prepare closing papers', 'wanda', 'candidates_prepare_closing',
+   'complete_prepare_closing', 'detail_property', 5, 10, 1440, 0);
 
-INSERT INTO task (task_id, name, manager, candidates_view, max_count, lease_minutes)
-  SELECT e.task_id, e.name, e.manager, e.candidates_view, e.max_count, e.lease_minutes
+INSERT INTO task (task_id, name, manager, candidates_view, on_complete, detail_view, max_count,
+                  max_pipeline, lease_minutes, complete_hold)
+  SELECT e.task_id, e.name, e.manager, e.candidates_view, e.on_complete, e.detail_view,
+         e.max_count, e.max_pipeline, e.lease_minutes, e.complete_hold
     FROM example_task AS e
    WHERE NOT EXISTS (SELECT 1 FROM task AS t WHERE t.task_id = e.task_id)
    ORDER BY e.task_id;
+
+-- Tasks of an earlier example get what there was not at the time, where nobody has set any of it.
+UPDATE task AS t
+  JOIN example_task AS e ON e.task_id = t.task_id AND e.candidates_view = t.candidates_view
+   SET t.on_complete = e.on_complete, t.detail_view = e.detail_view,
+       t.max_pipeline = e.max_pipeline, t.complete_hold = e.complete_hold,
+       t.lease_minutes = COALESCE(t.lease_minutes, e.lease_minutes)
+ WHERE t.on_complete IS NULL AND t.detail_view IS NULL AND t.max_pipeline IS NULL
+   AND t.complete_hold = 0;

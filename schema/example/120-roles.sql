@@ -11,3 +11,9 @@ GRANT SELECT ON candidates_verify_bank_account TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_decide TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_second_look TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_prepare_closing TO lockq_worker, lockq_query;
+
+-- Who works and who looks may see what checkwork shows beside a loan.
+CREATE ROLE IF NOT EXISTS lockq_viewer;
+GRANT SELECT ON detail_applicant TO lockq_worker, lockq_viewer;
+GRANT SELECT ON detail_property TO lockq_worker, lockq_viewer;
+GRANT SELECT ON detail_decision TO lockq_worker, lockq_viewer;

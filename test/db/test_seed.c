@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seedloans against a server, in a database of its own: what it empties is nobody else's. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +166,16 @@ test_people_and_tasks(void **state)
 	    " 'oliver-02')") == 3);
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM task WHERE task_id = 7"
 	    " AND name = 'Verify user submitted bank account' AND max_count = 9") == 1);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM task WHERE task_id = 3"
+	    " AND on_complete = 'complete_verify_income' AND detail_view = 'detail_applicant'"
+	    " AND max_pipeline = 10 AND lease_minutes = 240 AND complete_hold = 0") == 1);
+	sql_on(db, "UPDATE task SET on_complete = NULL, detail_view = NULL WHERE task_id = 7");
+	seed_well(&options);
+	assert_true(u64_on(db, "SELECT COUNT(*) FROM task WHERE task_id = 7"
+	    " AND on_complete IS NULL AND detail_view IS NULL") == 1);
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM task JOIN task_lock USING (task_id)"
 	    " JOIN task_wake USING (task_id)") == 10);
+	sql_on(db, "DELETE FROM task WHERE task_id = 7");
 	options.reset = false;
 	seed_well(&options);
 	assert_true(report.users == 60);
@@ -201,6 +210,88 @@ test_every_task_has_candidates(void **state)
 	sql_on(db, "UPDATE loan_document SET checksum = (SELECT MIN(checksum) FROM example_forgery)"
 	    " WHERE kind = 'bank_statement' AND loan_id <= 4000");
 	assert_true(u64_on(db, "SELECT MIN(loan_id) FROM candidates_verify_bank_account") > 4000);
+}
+
+/* A cell of the task's row; static text. */
+static const char *
+of_task(unsigned int task, const char *column)
+{
+	static char text[200];
+	char select[200];
+	struct db_query query = { "of_task", select, DB_ONE };
+	struct db_rows rows = { 0 };
+
+	snprintf(select, sizeof(select), "SELECT %s FROM task WHERE task_id = ?", column);
+	assert_int_equal(db_run(db, &query, DB_ARGS(db_u64(task)), &rows), 0);
+	snprintf(text, sizeof(text), "%s", db_cell(&rows, 0, 0));
+	db_rows_clear(&rows);
+	return text;
+}
+
+static void
+call_on_complete(unsigned int task, uint64_t loan_id)
+{
+	sql_on(db, "CALL %s(%" PRIu64 ", 'oliver')", of_task(task, "on_complete"), loan_id);
+}
+
+/* How many loans the task's view shows, and whether @loan_id is one of them. */
+static uint64_t
+loans_of(unsigned int task, uint64_t loan_id)
+{
+	return u64_on(db, "SELECT COUNT(DISTINCT loan_id) FROM %s WHERE %" PRIu64
+	    " IN (0, loan_id)", of_task(task, "candidates_view"), loan_id);
+}
+
+/* Each task's procedure: what was called for its loans matches no more, and only that. Called
+ * again, it changes nothing. */
+static void
+test_completed_loans_match_no_more(void **state)
+{
+	uint64_t before, loan_id, rows;
+	unsigned int task, i;
+
+	(void)state;
+	fresh_loans(5000);
+	for (task = 1; task <= 10; task++) {
+		before = loans_of(task, 0);
+		for (i = 0; i < 15; i++) {
+			/* Some have two documents of a kind: the view shows those twice. */
+			loan_id = u64_on(db, "SELECT loan_id FROM %s GROUP BY loan_id"
+			    " ORDER BY COUNT(*) DESC, loan_id %% 7, loan_id LIMIT 1",
+			    of_task(task, "candidates_view"));
+			call_on_complete(task, loan_id);
+			assert_true(loans_of(task, loan_id) == 0);
+			rows = all_rows();
+			call_on_complete(task, loan_id);
+			assert_true(all_rows() == rows);
+		}
+		assert_true(loans_of(task, 0) == before - 15);
+	}
+}
+
+/* In the transaction of who calls it, which decides. */
+static void
+test_completing_can_be_undone(void **state)
+{
+	uint64_t loan_id, rows;
+	unsigned int task;
+
+	(void)state;
+	fresh_loans(2000);
+	rows = all_rows();
+	for (task = 1; task <= 10; task++) {
+		loan_id = u64_on(db, "SELECT MIN(loan_id) FROM %s",
+		    of_task(task, "candidates_view"));
+		assert_int_equal(db_begin(db), DB_OK);
+		call_on_complete(task, loan_id);
+		assert_true(loans_of(task, loan_id) == 0);
+		db_rollback(db);
+		assert_true(loans_of(task, loan_id) == 1);
+		assert_int_equal(try_sql(db, "CALL %s(4711000, 'oliver')",
+		    of_task(task, "on_complete")), DB_EFAIL);
+		assert_non_null(strstr(db_error(db), "there is no loan 4711000 any more"));
+	}
+	assert_true(all_rows() == rows);
 }
 
 static void
@@ -686,6 +777,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_same_seed_same_rows),
 		cmocka_unit_test(test_people_and_tasks),
 		cmocka_unit_test(test_every_task_has_candidates),
+		cmocka_unit_test(test_completed_loans_match_no_more),
+		cmocka_unit_test(test_completing_can_be_undone),
 		cmocka_unit_test(test_reset_keeps_epochs),
 		cmocka_unit_test(test_reset_is_refused_while_somebody_leads),
 		cmocka_unit_test(test_one_at_a_time),
