@@ -253,8 +253,23 @@ judge(struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 
 		d->results[i].loan_id = d->loans[i].loan_id;
 		d->results[i].what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
-		rc = fill_loan(d, &d->results[i], rows, row, change);
+		rc = fill_loan(d, &d->results[i], rows, row, false);
 		*n_change += change;
+	}
+	return rc;
+}
+
+/* Of those that have changed: not before, since on_complete may be against it. */
+static int
+fill_changed(struct disposing *d, const struct db_rows *rows)
+{
+	int rc = DB_OK;
+
+	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
+		size_t row = row_of(rows, d->loans[i].loan_id);
+
+		if (d->results[i].what == LOCKQ_DISPOSED && !is_set(rows, row, DONE_BEFORE))
+			rc = fill_loan(d, &d->results[i], rows, row, true);
 	}
 	return rc;
 }
@@ -265,8 +280,6 @@ not_completed(struct disposing *d, size_t i, const char *reason)
 	struct lockq_disposed_loan *loan = &d->results[i];
 
 	loan->what = LOCKQ_NOT_COMPLETED;
-	snprintf(loan->state, sizeof(loan->state), "assigned");
-	loan->available_at[0] = '\0';
 	return copy_text(&loan->reason, reason);
 }
 
@@ -362,6 +375,8 @@ dispose_body(struct db *db, void *data)
 		rc = db_change(db, &log_change, DB_NO_ARGS, n);
 	if (rc == DB_OK && n > 0)
 		rc = db_change(db, &change_work, DB_NO_ARGS, n);
+	if (rc == DB_OK)
+		rc = fill_changed(d, &rows);
 	db_rows_clear(&rows);
 	return rc;
 }
