@@ -62,3 +62,13 @@ given_twice() {
 	        WHERE task_id = $1 AND event NOT IN ('renewed', 'available')) AS steps
 	      WHERE event = 'assigned' AND before_it = 'assigned'"
 }
+
+# replay TASK [SQL]: the faults that replaying the task's log finds, a line each; after SQL, which
+# is undone.
+replay() {
+	{
+		printf 'SET @replay_task = %s;\nSTART TRANSACTION;\n%s;\n' "$1" "${2:-DO 0}"
+		cat "$top/test/support/replay.sql"
+		echo 'ROLLBACK;'
+	} | "$top/scripts/sandbox" mysql --batch --skip-column-names 2>&1
+}

@@ -1,0 +1,356 @@
+#!/usr/bin/env bash
+# Sixteen processes complete, return, renew and expire the same few loans while they are given out,
+# about the moments when their leases end. What the log says must lead to what the table says, step
+# by step, and be exactly what people were told; each refusal must be right.
+#
+#   LOCKQ_LEASES_ROUNDS   how often all sixteen do something at once (100)
+#   LOCKQ_LEASES_SEED     what they do is drawn from it
+#
+# The shortest lease is a minute. So that they end in the middle of the race, triggers shorten those
+# of this task to 0.1 to 0.6 s as lockq writes them: in the row, and in the log, from which a
+# renewed one is taken. So lockq alone writes these rows, which would not be so if somebody aged them, and
+# what it reads later is what it wrote.
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+
+task=255 few=12 rounds=${LOCKQ_LEASES_ROUNDS:-100} seed=${LOCKQ_LEASES_SEED:-$RANDOM}
+build=${LOCKQ_BUILD:-$top/build}
+scratch=$(mktemp -d)
+
+drop_ours() {
+	sql "DROP TRIGGER IF EXISTS test_lease_insert;
+	     DROP TRIGGER IF EXISTS test_lease_update;
+	     DROP TRIGGER IF EXISTS test_lease_log;
+	     DROP PROCEDURE IF EXISTS test_complete_$task;
+	     DROP TABLE IF EXISTS test_completed_$task, test_told_$task, test_step_$task;
+	     DELETE FROM work_exclusion WHERE task_id = $task"
+}
+cleanup() {
+	drop_ours
+	forget_task "$task"
+	forget_users
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+
+drop_ours
+make_task "$task" 400 0
+make_users 8
+# What was set to never makes room for another loan: there are as few to the end.
+sql "ALTER VIEW test_candidates_$task AS
+       SELECT l.loan_id, l.loan_id AS priority FROM test_loan_$task AS l
+        WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
+                             AND w.loan_id = l.loan_id AND w.state = 'never')
+        ORDER BY l.loan_id LIMIT $few;
+     CREATE TABLE test_completed_$task (
+       id INT AUTO_INCREMENT PRIMARY KEY, loan_id BIGINT UNSIGNED, user VARCHAR(64));
+     UPDATE task SET lease_minutes = 1, complete_hold = 1, on_complete = 'test_complete_$task'
+      WHERE task_id = $task"
+# The bank refuses one completion in five, after it has begun with it.
+sql "DELIMITER //
+CREATE PROCEDURE test_complete_$task (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
+BEGIN
+  INSERT INTO test_completed_$task (loan_id, user) VALUES (p_loan_id, p_user);
+  IF RAND() < 0.2 THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not today';
+  END IF;
+END//
+DELIMITER ;
+GRANT EXECUTE ON PROCEDURE test_complete_$task TO lockq_worker"
+short='NOW(6) + INTERVAL 100000 + FLOOR(RAND() * 500000) MICROSECOND'
+is_long="NEW.task_id = $task AND NEW.lease_expires_at > NOW(6) + INTERVAL 10 SECOND"
+for event in insert update; do
+	sql "CREATE TRIGGER test_lease_$event BEFORE ${event^^} ON work FOR EACH ROW
+	       SET @test_lease = $short,
+	           NEW.due_at = IF($is_long AND NEW.due_at = NEW.lease_expires_at, @test_lease,
+	                           NEW.due_at),
+	           NEW.lease_expires_at = IF($is_long, @test_lease, NEW.lease_expires_at)"
+done
+sql "CREATE TRIGGER test_lease_log BEFORE INSERT ON work_log FOR EACH ROW
+       SET NEW.lease_expires_at = IF(NEW.event = 'renewed' AND $is_long, $short,
+                                     NEW.lease_expires_at)"
+
+run "$build/test/race/leases" "$task" race 16 "$rounds" "$seed" "$scratch/told"
+is "$status:$err" 0: "$rounds rounds, 16 processes, seed $seed"
+sql "CREATE TABLE test_told_$task (
+       round INT, process INT, user VARCHAR(64), what VARCHAR(16), event VARCHAR(16),
+       loan_id BIGINT UNSIGNED, given BIGINT UNSIGNED, outcome VARCHAR(16),
+       token BIGINT UNSIGNED, holder VARCHAR(64), state VARCHAR(16), since DATETIME(6),
+       request_id BIGINT UNSIGNED, note VARCHAR(64), leases INT, available INT,
+       began DATETIME(6), ended DATETIME(6),
+       KEY (loan_id, note), KEY (request_id)
+     ) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs"
+{
+	echo "INSERT INTO test_told_$task VALUES"
+	paste -sd, "$scratch/told"
+} >"$scratch/told.sql"
+"$top/scripts/sandbox" mysql <"$scratch/told.sql"
+ok $? 'what they were told'
+is "$(replay "$task")" '' 'the log replays to exactly what the table says'
+is "$(given_twice "$task")" 0 'no loan was given twice'
+
+# --- what they were told -------------------------------------------------------------------------
+
+is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
+            WHERE t.what = 'disposed' AND t.outcome = 'done' AND 1 <> (
+              SELECT COUNT(*) FROM work_log AS l JOIN app_user AS u ON u.user_id = l.user_id
+               WHERE l.task_id = $task AND l.loan_id = t.loan_id AND l.note = t.note
+                 AND l.event = t.event AND u.name = t.user AND l.token = t.token
+                 AND l.at = t.since AND l.at BETWEEN t.began AND t.ended
+                 AND t.given IN (0, l.token))")" 0 \
+	'what was said to be done has its row in the log'
+done=$(sql "SELECT COUNT(*) FROM test_told_$task WHERE what = 'disposed' AND outcome = 'done'")
+is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task
+              AND event IN ('completed', 'returned', 'never', 'renewed')")" "$done" \
+	"and nothing else has: $done"
+is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
+            WHERE t.event = 'assigned' AND 1 <> (
+              SELECT COUNT(*) FROM work_log AS l JOIN app_user AS u ON u.user_id = l.user_id
+               WHERE l.task_id = $task AND l.loan_id = t.loan_id AND l.event = 'assigned'
+                 AND l.request_id = t.request_id AND l.token = t.token AND u.name = t.user
+                 AND l.at <= t.ended)")" 0 'each loan that somebody was given is in the log'
+is "$(sql "SELECT COUNT(*) FROM work_log AS l
+            WHERE l.task_id = $task AND l.event = 'assigned' AND NOT EXISTS (
+              SELECT 1 FROM test_told_$task AS t
+               WHERE t.event = 'assigned' AND t.request_id = l.request_id
+                 AND t.loan_id = l.loan_id AND t.token = l.token)")" 0 \
+	'and each in the log was told to somebody'
+is "$(sql "SELECT COUNT(*) FROM work_requested AS r
+            WHERE r.task_id = $task AND r.assigned <> (
+              SELECT COUNT(*) FROM work_log AS l
+               WHERE l.request_id = r.request_id AND l.event = 'assigned')")" 0 \
+	'each request has as many loans as its row says'
+is "$(sql "SELECT COUNT(*) FROM (
+             SELECT loan_id, user, SUM(n) AS n FROM (
+               SELECT loan_id, user, 1 AS n FROM test_completed_$task
+               UNION ALL
+               SELECT l.loan_id, u.name, -1 FROM work_log AS l
+                 JOIN app_user AS u ON u.user_id = l.user_id
+                WHERE l.task_id = $task AND l.event = 'completed') AS both_sides
+              GROUP BY loan_id, user HAVING SUM(n) <> 0) AS odd")" 0 \
+	"what is completed is completed in the business, too, and once"
+read -r cron_leases cron_available < <(sql "SELECT SUM(leases), SUM(available)
+	FROM test_told_$task WHERE what = 'expired'")
+read -r expired available < <(sql "SELECT SUM(event = 'expired'), SUM(event = 'available')
+	FROM work_log WHERE task_id = $task")
+is "$available" "$cron_available" "loans that cron noted as available: $available"
+by_leaders=$(sql "SELECT COUNT(*) FROM work_log AS l
+	JOIN work_log AS a ON a.task_id = l.task_id AND a.loan_id = l.loan_id
+	 AND a.version = l.version + 1 AND a.event = 'assigned'
+	JOIN leader_run AS r ON r.task_id = a.task_id AND r.epoch = a.token
+	 AND l.at BETWEEN r.started_at AND r.ended_at
+	WHERE l.task_id = $task AND l.event = 'expired'")
+ok $((expired - cron_leases >= 0 && expired - cron_leases <= by_leaders ? 0 : 1)) \
+	"of $expired leases that ended, cron ended $cron_leases, leaders the others"
+
+# --- who was refused -----------------------------------------------------------------------------
+
+# Each version of a row, and until when it can have been seen: the next one's disposition locked the
+# row while it ran, a leader or cron before the time that it wrote down; a row's first one was not
+# there before.
+sql "CREATE TABLE test_step_$task (KEY (loan_id, since))
+       DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs AS
+     WITH line AS (
+       SELECT l.loan_id, l.version, CONCAT(l.event) AS event, l.token, u.name AS user,
+              l.lease_expires_at AS lease, l.at AS since,
+              IF(l.event IN ('assigned', 'renewed'), 'assigned',
+                 IF(l.event = 'expired', 'returned', CONCAT(l.event))) AS state,
+              MAX(IF(l.event = 'assigned', l.at, NULL)) OVER by_version AS assigned_at,
+              LEAD(CONCAT(l.event)) OVER by_version AS next_event,
+              LEAD(l.note) OVER by_version AS next_note,
+              LEAD(l.at) OVER by_version AS next_at
+         FROM work_log AS l JOIN app_user AS u ON u.user_id = l.user_id
+        WHERE l.task_id = $task AND l.event <> 'available'
+       WINDOW by_version AS (PARTITION BY l.loan_id ORDER BY l.version))
+     SELECT line.*, IF(next_event IN ('assigned', 'expired'), next_at,
+              (SELECT MAX(t.ended) FROM test_told_$task AS t
+                WHERE t.loan_id = line.loan_id AND t.note = line.next_note
+                  AND t.outcome = 'done')) AS until
+       FROM line
+     UNION ALL
+     SELECT n.loan_id, 0, 'none', 0, NULL, NULL, '1970-01-02', 'none', NULL, NULL, NULL, NULL,
+            (SELECT r.ended_at FROM work_log AS l
+               JOIN leader_run AS r ON r.task_id = l.task_id AND r.epoch = l.token
+              WHERE l.task_id = $task AND l.loan_id = n.loan_id AND l.version = 1)
+       FROM test_loan_$task AS n"
+refused="test_told_$task AS t
+	WHERE t.what = 'disposed' AND t.outcome <> 'done' AND NOT EXISTS (
+	  SELECT 1 FROM test_step_$task AS s
+	   WHERE s.loan_id = t.loan_id AND s.since <= t.ended
+	     AND (s.until IS NULL OR s.until >= t.began)
+	     AND s.state = COALESCE(t.state, 'none') AND s.token = t.token
+	     AND s.user <=> t.holder
+	     AND t.since <=> CASE s.state WHEN 'none' THEN NULL WHEN 'assigned' THEN s.assigned_at
+	                                  ELSE s.since END
+	     AND CASE t.outcome
+	         WHEN 'stale_token' THEN t.given > 0 AND t.given < s.token
+	         ELSE t.given IN (0, s.token) OR s.state = 'none' END
+	     AND CASE t.outcome
+	         WHEN 'stale_token' THEN TRUE
+	         WHEN 'already' THEN s.user = t.user AND s.event = t.event
+	         WHEN 'not_yours' THEN s.state = 'assigned' AND s.user <> t.user
+	         WHEN 'lease_over' THEN s.user = t.user AND
+	           (s.event = 'expired' OR (s.state = 'assigned' AND s.lease <= t.ended))
+	         WHEN 'not_completed' THEN s.state = 'assigned' AND s.user = t.user
+	           AND t.event = 'completed' AND s.lease > t.began
+	         WHEN 'not_assigned' THEN s.state <> 'assigned'
+	           AND NOT (s.user <=> t.user AND s.event IN (t.event, 'expired'))
+	         ELSE FALSE END)"
+is "$(sql "SELECT COUNT(*) FROM $refused")" 0 'each refusal is right: the log shows why'
+sql "SELECT CONCAT_WS(' ', '#', t.user, t.event, t.loan_id, t.given, t.outcome, t.token, t.holder,
+            t.state, t.since, t.began, t.ended) FROM $refused LIMIT 10"
+is "$(sql "SELECT COUNT(*) FROM work_log AS a JOIN work_log AS r
+               ON r.task_id = a.task_id AND r.loan_id = a.loan_id AND r.user_id = a.user_id
+              AND r.version < a.version AND r.excluded_until > a.at
+            WHERE a.task_id = $task AND a.event = 'assigned'")" 0 \
+	'who returned a loan as not for them did not get it again before the time'
+
+# --- whether it was a race -----------------------------------------------------------------------
+
+outcomes=$(sql "SELECT COALESCE(event, what), outcome, COUNT(*) FROM test_told_$task
+	GROUP BY 1, 2 ORDER BY 1, 2" | awk '{ printf "# %-10s %-14s %5d\n", $1, $2, $3 }')
+echo "$outcomes"
+is "$(awk '$2 != "assigned" && $2 != "expired" { print $3 }' <<<"$outcomes" | sort -u |
+	tr '\n' ' ')" \
+	'already done empty lease_over not_assigned not_completed not_yours stale_token ' \
+	'each answer was given'
+close=$(sql "SELECT COUNT(*) FROM (
+	SELECT l.at, LAG(l.lease_expires_at) OVER (PARTITION BY l.loan_id ORDER BY l.version)
+	         AS lease
+	  FROM work_log AS l WHERE l.task_id = $task AND l.event <> 'available') AS steps
+	WHERE ABS(TIMESTAMPDIFF(MICROSECOND, lease, at)) < 20000")
+ok $((close > 0 && expired > cron_leases && cron_leases > 0 ? 0 : 1)) \
+	"$close changes within 20 ms of a lease's end"
+
+# --- whether the replay would notice -------------------------------------------------------------
+
+# Cron has noted of a row as it stands that it is available, whatever the race has left. By now all
+# leases, holds and exclusions are over.
+sleep 2.5
+run getwork --user race-1 --task "$task" --json
+loan=$(jq '.loans[0].loan_id' <<<"$out")
+run disposition --user race-1 --task "$task" --loan "$loan" --return-after 1s
+is "$status:$err" 0: 'one loan more is returned'
+sleep 1.2
+run disposition --expire
+is "$status:$err" 0: 'and noted as available by cron'
+is "$(replay "$task")" '' 'the replay still finds nothing'
+
+# plant DESCRIPTION SQL: undone again.
+plant() {
+	printf "SELECT '== %s';\nSTART TRANSACTION;\n%s;\n" "$1" "$2"
+	cat "$top/test/support/replay.sql"
+	echo 'ROLLBACK;'
+}
+log_columns=$(sql "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns
+	WHERE table_schema = DATABASE() AND table_name = 'work_log' AND column_name <> 'log_id'")
+# row CONDITION: the first of the task's rows in the log for which it holds, into @row.
+row() {
+	printf 'SELECT log_id INTO @row FROM work_log AS l WHERE task_id = %s AND (%s)
+		ORDER BY log_id LIMIT 1;\n' "$task" "$1"
+}
+# change_row CONDITION CHANGE: of that row.
+change_row() {
+	row "$1"
+	printf 'UPDATE work_log SET %s WHERE log_id = @row' "$2"
+}
+# change_work CONDITION CHANGE: of one of the task's rows of work.
+change_work() {
+	printf 'UPDATE work SET %s WHERE task_id = %s AND (%s) ORDER BY loan_id LIMIT 1' \
+		"$2" "$task" "$1"
+}
+# Of a loan that two users had one after the other, the row of the first one's assignment.
+shared="event = 'assigned' AND EXISTS (SELECT 1 FROM work_log AS m WHERE m.task_id = l.task_id
+	AND m.loan_id = l.loan_id AND m.event = 'assigned' AND m.version > l.version
+	AND m.user_id <> l.user_id)"
+faults() {
+	local event column
+	for event in $(sql "SELECT DISTINCT event FROM work_log WHERE task_id = $task"); do
+		if [ "$event" = available ]; then
+			# An old one is missed by nobody; of the row as it stands, due_at tells it.
+			plant 'deleted: available' "$(row "event = 'available' AND version = (
+				SELECT version FROM work AS w WHERE w.task_id = l.task_id
+				   AND w.loan_id = l.loan_id)")
+				DELETE FROM work_log WHERE log_id = @row"
+		else
+			plant "deleted: $event" "$(row "event = '$event'")
+				DELETE FROM work_log WHERE log_id = @row"
+			plant "another version: $event" "$(change_row "event = '$event'" \
+				'version = version + 1')"
+			plant "another token: $event" "$(change_row "event = '$event'" \
+				'token = token - 1')"
+			plant "earlier: $event" "$(change_row "event = '$event' AND version > 1" \
+				'at = at - INTERVAL 1 HOUR')"
+			plant "later: $event" "$(change_row "event = '$event'" \
+				'at = at + INTERVAL 1 HOUR')"
+		fi
+		plant "twice: $event" "$(row "event = '$event'")
+			INSERT INTO work_log ($log_columns)
+			SELECT $log_columns FROM work_log WHERE log_id = @row"
+		plant "of another user: $event" "$(change_row "event = '$event'" \
+			"user_id = (SELECT MIN(u.user_id) FROM app_user AS u
+			   WHERE u.name LIKE 'race-%' AND u.user_id <> work_log.user_id)")"
+	done
+	plant 'users swapped' "$(row "$shared")
+		SELECT user_id, loan_id, version INTO @user, @loan, @version
+		  FROM work_log WHERE log_id = @row;
+		SELECT log_id, user_id INTO @other, @other_user FROM work_log
+		 WHERE task_id = $task AND loan_id = @loan AND event = 'assigned'
+		   AND version > @version AND user_id <> @user ORDER BY version LIMIT 1;
+		UPDATE work_log SET user_id = IF(log_id = @row, @other_user, @user)
+		 WHERE log_id IN (@row, @other)"
+	plant 'versions swapped' "$(row "version = 2")
+		SELECT loan_id INTO @loan FROM work_log WHERE log_id = @row;
+		UPDATE work_log SET version = 5 - version
+		 WHERE task_id = $task AND loan_id = @loan AND version IN (2, 3)"
+	plant 'the whole log of a loan' "$(row 'version = 1')
+		SELECT loan_id INTO @loan FROM work_log WHERE log_id = @row;
+		DELETE FROM work_log WHERE task_id = $task AND loan_id = @loan"
+	plant 'another event' "$(change_row "event IN ('completed', 'returned') AND version = (
+		SELECT version FROM work AS w WHERE w.task_id = l.task_id
+		   AND w.loan_id = l.loan_id)" \
+		"event = IF(event = 'returned', 'completed', 'returned')")"
+	plant 'available as nothing was' "$(change_row "event = 'available'" \
+		'version = version + 1')"
+	plant 'available too early' "$(change_row "event = 'available'" \
+		'at = available_at - INTERVAL 1 SECOND')"
+	plant 'a lease that ended later' "$(change_row "event = 'assigned' AND EXISTS (SELECT 1
+		FROM work_log AS m WHERE m.task_id = l.task_id AND m.loan_id = l.loan_id
+		 AND m.version = l.version + 1 AND m.event = 'expired')" \
+		'lease_expires_at = lease_expires_at + INTERVAL 1 HOUR')"
+	plant 'offered later' "$(change_row "event = 'returned' AND EXISTS (SELECT 1
+		FROM work_log AS m WHERE m.task_id = l.task_id AND m.loan_id = l.loan_id
+		 AND m.version = l.version + 1)" 'available_at = available_at + INTERVAL 1 HOUR')"
+	plant 'another note' "$(change_row "note IS NOT NULL AND EXISTS (SELECT 1
+		FROM work_log AS m WHERE m.task_id = l.task_id AND m.loan_id = l.loan_id
+		 AND m.version = l.version + 1 AND m.event = 'assigned')" "note = 'another'")"
+	plant 'the row: user_id' "$(change_work TRUE "user_id = (SELECT MIN(u.user_id)
+		FROM app_user AS u WHERE u.name LIKE 'race-%' AND u.user_id <> work.user_id)")"
+	for column in token version request_id; do
+		plant "the row: $column" "$(change_work TRUE "$column = $column + 1")"
+	done
+	for column in assigned_at available_at lease_expires_at due_at; do
+		plant "the row: $column" "$(change_work TRUE \
+			"$column = COALESCE($column, NOW(6)) + INTERVAL 1 SECOND")"
+	done
+	plant 'the row: state' "$(change_work "state = 'returned'" "state = 'never'")"
+	plant 'the row: note' "$(change_work TRUE "note = CONCAT(COALESCE(note, ''), '.')")"
+	plant 'a row too many' "INSERT INTO work (task_id, loan_id, user_id, state, token, version,
+		request_id, assigned_at, changed_at)
+		SELECT task_id, 4711, user_id, state, token, version, request_id, assigned_at,
+		       changed_at FROM work WHERE task_id = $task LIMIT 1"
+	plant 'a row too few' "DELETE FROM work WHERE task_id = $task LIMIT 1"
+}
+faults >"$scratch/faults.sql"
+"$top/scripts/sandbox" mysql --batch --skip-column-names <"$scratch/faults.sql" \
+	>"$scratch/found" 2>&1
+ok $? 'faults are planted'
+planted=$(grep -c "^SELECT '== " "$scratch/faults.sql")
+missed=$(awk '/^== / { if (name != "") print name; name = $0; next }
+	/^'"$task"'\t/ { name = ""; next }
+	{ print } END { if (name != "") print name }' "$scratch/found")
+is "$missed:$(grep -c '^== ' "$scratch/found")" ":$planted" \
+	"the replay finds each fault of $planted that are planted"
+is "$(replay "$task")" '' 'and none when they are gone'
+finish

@@ -1,0 +1,155 @@
+-- Replays work_log: what it says, change by change, must lead to what `work` says, and each change
+-- must be one that was allowed. A row for each fault, so no row when all is right:
+-- task, loan, version, fault.
+--   SET @replay_task = 7, or NULL for all tasks, before it.
+--
+-- One statement, so that it sees one moment. For tasks whose log was never purged, and whose rows
+-- nobody but lockq has written. Events 'available' change nothing, so they are looked at apart.
+WITH
+-- Each change with the one before it; n counts them.
+step AS (
+  SELECT l.*,
+         ROW_NUMBER() OVER line AS n,
+         LAG(l.event) OVER line AS was,
+         LAG(l.user_id) OVER line AS was_user,
+         LAG(l.token) OVER line AS was_token,
+         LAG(l.request_id) OVER line AS was_request,
+         LAG(l.available_at) OVER line AS was_available,
+         LAG(l.lease_expires_at) OVER line AS was_lease,
+         LAG(l.at) OVER line AS was_at,
+         LAG(l.log_id) OVER line AS was_log_id,
+         LEAD(l.log_id) OVER line AS next_log_id,
+         MAX(IF(l.event = 'assigned', l.at, NULL)) OVER line AS last_assigned,
+         -- Whose note it is: an expiry says none, and the one before it stays.
+         SUM(l.event <> 'expired') OVER line AS notes
+    FROM work_log AS l
+   WHERE l.event <> 'available' AND COALESCE(l.task_id = @replay_task, TRUE)
+  WINDOW line AS (PARTITION BY l.task_id, l.loan_id ORDER BY l.version, l.log_id)
+),
+noted AS (
+  SELECT s.*,
+         FIRST_VALUE(s.note) OVER (PARTITION BY s.task_id, s.loan_id, s.notes
+                                   ORDER BY s.version, s.log_id) AS note_now
+    FROM step AS s
+),
+change_of AS (
+  SELECT n.*,
+         LAG(n.note_now) OVER line AS was_note,
+         n.was IN ('assigned', 'renewed') AS was_active,
+         n.event IN ('assigned', 'renewed') AS is_active,
+         ROW_NUMBER() OVER (PARTITION BY n.task_id, n.loan_id
+                            ORDER BY n.version DESC, n.log_id DESC) AS from_last
+    FROM noted AS n
+  WINDOW line AS (PARTITION BY n.task_id, n.loan_id ORDER BY n.version, n.log_id)
+),
+-- What the last one leaves behind. due_at is what time alone will change, until that is noted.
+stands AS (
+  SELECT c.task_id, c.loan_id, c.version, c.user_id, c.token, c.request_id, c.available_at,
+         c.lease_expires_at, c.note_now AS note, c.last_assigned AS assigned_at,
+         CASE c.event WHEN 'renewed' THEN 'assigned' WHEN 'expired' THEN 'returned'
+                      ELSE CONCAT(c.event) END AS state,
+         CASE WHEN c.is_active THEN c.lease_expires_at
+              WHEN c.event = 'expired' OR c.available_at <= c.at
+                OR EXISTS (SELECT 1 FROM work_log AS a
+                            WHERE a.task_id = c.task_id AND a.loan_id = c.loan_id
+                              AND a.version = c.version AND a.event = 'available') THEN NULL
+              ELSE c.available_at END AS due_at
+    FROM change_of AS c
+   WHERE c.from_last = 1
+),
+fault AS (
+  SELECT c.task_id, c.loan_id, c.version, CONCAT('version ', c.version, ' is change ', c.n) AS what
+    FROM change_of AS c WHERE c.version <> c.n
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT('written before the ', c.was, ' that it follows')
+    FROM change_of AS c WHERE c.log_id < c.was_log_id OR c.at < c.was_at
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT('assigned while ', c.was)
+    FROM change_of AS c
+   WHERE c.event = 'assigned' AND (c.was_active OR c.was = 'never')
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'assigned before it was available'
+    FROM change_of AS c WHERE c.event = 'assigned' AND c.at < c.was_available
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'assigned by a leader of the past'
+    FROM change_of AS c WHERE c.event = 'assigned' AND c.token <= c.was_token
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'assigned with another note'
+    FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.note <=> c.was_note
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' while ', COALESCE(c.was, 'no row'))
+    FROM change_of AS c WHERE c.event <> 'assigned' AND NOT COALESCE(c.was_active, FALSE)
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' by who does not hold it')
+    FROM change_of AS c
+   WHERE c.event <> 'assigned'
+     AND (c.user_id <> c.was_user OR c.token <> c.was_token OR c.request_id <> c.was_request)
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'expired before its lease ended, or without one'
+    FROM change_of AS c WHERE c.event = 'expired' AND NOT COALESCE(c.was_lease <= c.at, FALSE)
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'not available from the end of the lease'
+    FROM change_of AS c
+   WHERE c.event = 'expired'
+     AND NOT (c.available_at <=> c.was_lease AND c.lease_expires_at <=> c.was_lease)
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' after its lease ended')
+    FROM change_of AS c
+   WHERE c.event NOT IN ('assigned', 'expired') AND c.at >= c.was_lease
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, 'renewed, with a lease that has ended, or none'
+    FROM change_of AS c
+   WHERE c.event = 'renewed' AND NOT COALESCE(c.lease_expires_at > c.at, FALSE)
+  UNION ALL
+  SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' with times that it cannot have')
+    FROM change_of AS c
+   WHERE (c.event <> 'expired' AND c.available_at < c.at)
+      OR (c.event IN ('assigned', 'renewed', 'never') AND c.available_at IS NOT NULL)
+      OR (c.event IN ('completed', 'returned', 'never') AND c.lease_expires_at IS NOT NULL)
+      OR (c.event IN ('returned', 'expired') AND c.available_at IS NULL)
+      OR (c.event = 'assigned' AND c.lease_expires_at <= c.at)
+  UNION ALL
+  -- Of the change whose version it names, before the next one, once its time has come.
+  SELECT a.task_id, a.loan_id, a.version, 'noted as available, which it was not, or twice'
+    FROM (SELECT l.*, COUNT(*) OVER (PARTITION BY l.task_id, l.loan_id, l.version) AS times
+            FROM work_log AS l
+           WHERE l.event = 'available' AND COALESCE(l.task_id = @replay_task, TRUE)) AS a
+    LEFT JOIN change_of AS c
+      ON c.task_id = a.task_id AND c.loan_id = a.loan_id AND c.version = a.version
+   WHERE a.times > 1
+      OR NOT COALESCE(c.event IN ('completed', 'returned') AND c.available_at <= a.at
+                      AND c.available_at <=> a.available_at AND c.user_id = a.user_id
+                      AND c.token = a.token AND c.log_id < a.log_id
+                      AND COALESCE(a.log_id < c.next_log_id, TRUE), FALSE)
+  UNION ALL
+  SELECT w.task_id, w.loan_id, w.version, 'the log does not know of the row'
+    FROM work AS w
+    LEFT JOIN stands AS s ON s.task_id = w.task_id AND s.loan_id = w.loan_id
+   WHERE s.version IS NULL AND COALESCE(w.task_id = @replay_task, TRUE)
+  UNION ALL
+  SELECT s.task_id, s.loan_id, s.version, 'the row is gone'
+    FROM stands AS s
+    LEFT JOIN work AS w ON w.task_id = s.task_id AND w.loan_id = s.loan_id
+   WHERE w.version IS NULL
+  UNION ALL
+  SELECT s.task_id, s.loan_id, s.version,
+         CONCAT('the row differs in',
+                IF(w.version = s.version, '', ' version'),
+                IF(w.state = s.state, '', ' state'),
+                IF(w.user_id = s.user_id, '', ' user_id'),
+                IF(w.token = s.token, '', ' token'),
+                IF(w.request_id = s.request_id, '', ' request_id'),
+                IF(w.assigned_at <=> s.assigned_at, '', ' assigned_at'),
+                IF(w.available_at <=> s.available_at, '', ' available_at'),
+                IF(w.lease_expires_at <=> s.lease_expires_at, '', ' lease_expires_at'),
+                IF(w.due_at <=> s.due_at, '', ' due_at'),
+                IF(w.note <=> s.note, '', ' note'))
+    FROM stands AS s
+    JOIN work AS w ON w.task_id = s.task_id AND w.loan_id = s.loan_id
+   WHERE NOT (w.version = s.version AND w.state = s.state AND w.user_id = s.user_id
+              AND w.token = s.token AND w.request_id = s.request_id
+              AND w.assigned_at <=> s.assigned_at AND w.available_at <=> s.available_at
+              AND w.lease_expires_at <=> s.lease_expires_at AND w.due_at <=> s.due_at
+              AND w.note <=> s.note)
+)
+SELECT task_id, loan_id, version, what FROM fault ORDER BY task_id, loan_id, version, what;
