@@ -102,6 +102,7 @@ struct ticking {
 	uint64_t leader_ms;        /* at @since */
 	uint64_t usual_ms;
 	const char *detail;
+	uint64_t rows;             /* done so far */
 	struct db *keep_alive;     /* pinged meanwhile; or NULL */
 	int ping_rc;
 };

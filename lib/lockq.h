@@ -96,7 +96,8 @@ enum lockq_phase {
 	LOCKQ_PHASE_QUERY,      /**< this process leads: its heavy query runs */
 	LOCKQ_PHASE_WAIT,       /**< another process leads */
 	LOCKQ_PHASE_RETRY,      /**< the database refused for the moment; trying again */
-	LOCKQ_PHASE_CANCEL      /**< the same while the request is being cancelled */
+	LOCKQ_PHASE_CANCEL,     /**< the same while the request is being cancelled */
+	LOCKQ_PHASE_EXPIRE      /**< lockq_expire() is at work */
 };
 struct lockq_progress {
 	enum lockq_phase phase;
@@ -107,6 +108,7 @@ struct lockq_progress {
 	uint64_t joined_request; /**< the user's earlier request that this call has joined; or 0 */
 	uint32_t joined_asked;  /**< … and how many loans that one asks for */
 	const char *detail;     /**< when something is tried again: what happened; else NULL */
+	uint64_t rows;          /**< that lockq_expire() has changed or deleted so far */
 };
 
 /**
@@ -495,14 +497,20 @@ LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
 /** What cron asks for. */
 struct lockq_expire {
 	uint32_t batch;          /**< rows of one transaction, 1 to LOCKQ_BATCH_MAX */
-	uint64_t purge_after_s;  /**< delete what ended longer ago than this; 0: delete nothing */
+	uint64_t purge_after_s;  /**< delete what ended longer ago than this, LOCKQ_PURGE_AFTER_MIN
+	                          * to LOCKQ_PURGE_AFTER_MAX seconds; 0: delete nothing */
 };
 #define LOCKQ_EXPIRE_INIT { 500, 0 }
 #define LOCKQ_BATCH_MAX 10000
 
+/** Nothing younger than a day is purged: answers and lost commits are looked up in it. */
+#define LOCKQ_PURGE_AFTER_MIN 86400
+#define LOCKQ_PURGE_AFTER_MAX 3153600000
+
 /** What lockq_expire() did. */
 struct lockq_expired {
-	int busy;                /**< another one is at work on this server: nothing was done */
+	int busy;                /**< another one is at work on this server, and does the rest; as
+	                          * a rule that is all of it */
 	uint64_t leases;         /**< assignments whose lease had run out, now returned */
 	uint64_t available;      /**< loans whose time had come, noted in work_log */
 	uint64_t requests;       /**< requests that nobody looked after, now expired */

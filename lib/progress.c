@@ -10,7 +10,8 @@ tick(void *data)
 	uint64_t now = db_clock_ms(), passed = now - t->since;
 	struct lockq_progress progress = {
 		.phase = t->phase, .phase_ms = passed, .leader = t->leader,
-		.leader_ms = t->leader_ms + passed, .usual_ms = t->usual_ms, .detail = t->detail
+		.leader_ms = t->leader_ms + passed, .usual_ms = t->usual_ms, .detail = t->detail,
+		.rows = t->rows
 	};
 	const struct request *asking = t->q->asking;
 

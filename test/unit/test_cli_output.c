@@ -190,7 +190,8 @@ says_as_of_when_there_is_no_work(void **state)
 static void
 says_what_it_waits_for(void **state)
 {
-	struct lockq_progress progress = { LOCKQ_PHASE_WAIT, 900, "tracy", 2100, 2960, 0, 0, NULL };
+	struct lockq_progress progress = { LOCKQ_PHASE_WAIT, 900, "tracy", 2100, 2960, 0, 0, NULL,
+		0 };
 	char *text;
 
 	(void)state;
