@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "expire.h"
 
 enum {
 	NOTE_LONGEST = 512,
@@ -30,10 +31,11 @@ struct disposition_options {
 	bool not_me;
 	uint32_t return_after_s;
 	uint32_t not_me_for_s;
+	struct expire_options expire;
 };
 #define NOT_GIVEN UINT32_MAX
 #define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, LOCKQ_DISPOSITION_INIT, { NULL, 0, 0, false }, 0, \
-	false, false, false, false, NOT_GIVEN, NOT_GIVEN }
+	false, false, false, false, NOT_GIVEN, NOT_GIVEN, EXPIRE_DEFAULTS }
 
 /* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
 static int
@@ -157,11 +159,25 @@ check_kind(struct disposition_options *o, struct cli_error *error)
 	return 0;
 }
 
+/* Whether anything is said about loans. */
+static bool
+disposes(const struct disposition_options *o)
+{
+	return o->complete || o->never || o->renew || o->not_me ||
+	    o->not_me_for_s != NOT_GIVEN || o->return_after_s != NOT_GIVEN || o->loans.n > 0 ||
+	    o->loans.from_stdin ||
+	    o->token != 0 || o->what.task != 0 || o->what.user != NULL || o->what.note != NULL;
+}
+
 static int
 check(void *options, struct cli_error *error)
 {
 	struct disposition_options *o = options;
 
+	if (expire_check(&o->expire, disposes(o), error) != 0)
+		return -1;
+	if (o->expire.wanted)
+		return 0;
 	if (o->what.task == 0)
 		return cli_fail(error, "--task is missing");
 	if (o->loans.n == 0 && !o->loans.from_stdin)
@@ -211,6 +227,7 @@ static const struct cli_option disposition_table[] = {
 	    OPTION(renew), 0, 0 },
 	{ "note", 0, "TEXT", "why, up to 512 characters", cli_parse_utf8, OPTION(what.note), 0,
 	    NOTE_LONGEST },
+	EXPIRE_TABLE(OPTION(expire)),
 	CLI_OPTIONS_END
 };
 
@@ -218,15 +235,17 @@ static const struct cli_tool disposition_tool = {
 	.name = "disposition",
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
 	    " --complete | --return-after DURATION [--not-me] | --never | --renew\n"
-	    " [--note TEXT] [--json]",
+	    " [--note TEXT] [--json]\n"
+	    "--expire [--batch N] [--purge-after DURATION] [--json]",
 	.purpose = "Says what became of loans that are assigned to a user, or that the user is\n"
 	    "still at work on them. Saying the same again is fine. A loan that is refused\n"
-	    "stays as it was; the others are done.",
+	    "stays as it was; the others are done. Or, for cron, tidies up.",
 	.examples = "  disposition --task 7 --loan 123 --complete\n"
 	    "  disposition --user oliver --task 7 --loan 12:7,13:7 --complete\n"
 	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n"
 	    "  disposition --task 7 --loan 123 --return-after 0 --not-me\n"
-	    "  checkwork --task 7 --json | jq .loan_id | disposition --task 7 --loan - --renew\n",
+	    "  checkwork --task 7 --json | jq .loan_id | disposition --task 7 --loan - --renew\n"
+	    "  disposition --expire\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"
 	    "  4  refused: unknown user or task; a loan that is not yours, or no longer\n"
@@ -430,6 +449,8 @@ main(int argc, char **argv)
 	int rc;
 
 	cli_start(&disposition_tool, &o, argc, argv);
+	if (o.expire.wanted)
+		return expire_run(&o.common, &o.expire);
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o.what, &result);

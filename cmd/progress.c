@@ -201,6 +201,16 @@ query_text(const struct lockq_progress *progress)
 	    whose != NULL ? "'s" : "", elapsed, known ? ", usually " : "", known ? usual : "");
 }
 
+static char *
+expire_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE];
+
+	cli_age(elapsed, progress->phase_ms / 1000);
+	return cli_text("tidying up: %llu %s, %s", (unsigned long long)progress->rows,
+	    progress->rows == 1 ? "row" : "rows", elapsed);
+}
+
 char *
 cli_progress_text(const struct lockq_progress *progress)
 {
@@ -211,6 +221,8 @@ cli_progress_text(const struct lockq_progress *progress)
 	case LOCKQ_PHASE_CANCEL:
 		return cli_text("cancelling the request, again: %s", progress->detail != NULL ?
 		    progress->detail : "");
+	case LOCKQ_PHASE_EXPIRE:
+		return expire_text(progress);
 	default:
 		return query_text(progress);
 	}

@@ -41,12 +41,16 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W '30m 1h 4h 1d 2d' -- "$current")
 		return
 		;;
+	--purge-after)
+		mapfile -t COMPREPLY < <(compgen -W '30d 90d 365d' -- "$current")
+		return
+		;;
 	--poll)
 		mapfile -t COMPREPLY < <(compgen -W '5,10,20' -- "$current")
 		return
 		;;
 	--task | -t | --count | -n | --timeout | --wait | --loan | -l | --token | --note | \
-		--request | -r | --port | --db-user | --database | --login-path | \
+		--request | -r | --port | --db-user | --database | --login-path | --batch | \
 		--defaults-group-suffix | --loans | --seed | --heavy | --users | --map)
 		return
 		;;

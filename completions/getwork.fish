@@ -13,6 +13,8 @@ function __lockq_values
             echo '(__fish_complete_users)'
         case return-after not-me-for
             echo '30m 1h 4h 1d 2d'
+        case purge-after
+            echo '30d 90d 365d'
         case poll
             echo '5,10,20'
     end

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* disposition --expire: runs it, and says in one line what was done. */
+#include <stdlib.h>
+
+#include "expire.h"
+
+int
+expire_parse_age(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct cli_option any = *option;
+	uint32_t *seconds = target;
+
+	any.max = UINT32_MAX;
+	if (cli_parse_duration(&any, text, target, error) != 0)
+		return -1;
+	if (*seconds < option->min || *seconds > option->max)
+		return cli_fail(error, "--%s %s: must be 1d to 36500d", option->name, text);
+	return 0;
+}
+
+int
+expire_check(const struct expire_options *options, bool disposes, struct cli_error *error)
+{
+	if (options->wanted && disposes)
+		return cli_fail(error, "--expire stands alone: it takes --batch and --purge-after");
+	if (!options->wanted && options->batch != 0)
+		return cli_fail(error, "--batch goes with --expire");
+	if (!options->wanted && options->purge_after_s != 0)
+		return cli_fail(error, "--purge-after goes with --expire");
+	return 0;
+}
+
+/* Adds "VERB N THING", or THINGS, where there are any. */
+static void
+add(char **summary, const char *verb, uint64_t n, const char *one, const char *many)
+{
+	char *longer;
+
+	if (n == 0)
+		return;
+	longer = cli_text("%s%s%s %llu %s", *summary != NULL ? *summary : "",
+	    *summary != NULL ? ", " : "", verb, (unsigned long long)n, n == 1 ? one : many);
+	free(*summary);
+	*summary = longer;
+}
+
+char *
+expire_summary(const struct lockq_expired *d)
+{
+	char *summary = NULL;
+
+	add(&summary, "returned", d->leases, "loan whose lease had ended",
+	    "loans whose leases had ended");
+	add(&summary, "noted", d->available, "loan that is available again",
+	    "loans that are available again");
+	add(&summary, "expired", d->requests, "request", "requests");
+	add(&summary, "deleted", d->candidates, "candidate that was kept too long",
+	    "candidates that were kept too long");
+	add(&summary, "deleted", d->exclusions, "exclusion that was over",
+	    "exclusions that were over");
+	add(&summary, "purged", d->old_requests, "old request", "old requests");
+	add(&summary, "purged", d->log_rows, "old row of work_log", "old rows of work_log");
+	add(&summary, "purged", d->runs, "old row of leader_run", "old rows of leader_run");
+	add(&summary, "left", d->skipped, "row that somebody holds", "rows that somebody holds");
+	return summary;
+}
+
+static void
+print_json(const struct lockq_expired *d, const char *error, int status)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "busy", json_boolean(d->busy));
+	cli_json_set(object, "leases", cli_json_number(d->leases));
+	cli_json_set(object, "available", cli_json_number(d->available));
+	cli_json_set(object, "requests", cli_json_number(d->requests));
+	cli_json_set(object, "candidates", cli_json_number(d->candidates));
+	cli_json_set(object, "exclusions", cli_json_number(d->exclusions));
+	cli_json_set(object, "log_rows", cli_json_number(d->log_rows));
+	cli_json_set(object, "old_requests", cli_json_number(d->old_requests));
+	cli_json_set(object, "runs", cli_json_number(d->runs));
+	cli_json_set(object, "skipped", cli_json_number(d->skipped));
+	cli_json_set(object, "took_ms", cli_json_number(d->took_ms));
+	if (error != NULL)
+		cli_json_set(object, "error", cli_json_text(error));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+print_line(const struct lockq_expired *d, int rc)
+{
+	char *summary = expire_summary(d), took[CLI_TIME_SIZE];
+	const char *until = d->busy ? ", until another one took over" : rc == LOCKQ_OK ? "" :
+	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
+
+	cli_ms(took, d->took_ms);
+	if (summary != NULL)
+		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
+	else if (d->busy)
+		cli_line("another disposition --expire is at work on this server");
+	else if (rc == LOCKQ_OK)
+		cli_line("nothing was due %s %s", cli_dot(), took);
+	else if (rc == LOCKQ_CANCELLED)
+		cli_line("ended before anything was done");
+	free(summary);
+}
+
+int
+expire_run(struct cli_common *common, const struct expire_options *options)
+{
+	struct lockq_expire what = LOCKQ_EXPIRE_INIT;
+	struct lockq_expired done = LOCKQ_EXPIRED_INIT;
+	struct lockq *q = NULL;
+	const char *error = NULL;
+	int rc = cli_open(&q, common), status;
+	bool opened = rc == LOCKQ_OK;
+
+	if (options->batch != 0)
+		what.batch = options->batch;
+	what.purge_after_s = options->purge_after_s;
+	if (opened) {
+		cli_catch_signals();
+		rc = lockq_expire(q, &what, &done);
+	}
+	status = cli_exit_status(rc, cli_caught());
+	if (rc != LOCKQ_OK && rc != LOCKQ_CANCELLED) {
+		error = cli_library_text(q, rc);
+		cli_message("%s", error);
+	}
+	if (common->json)
+		print_json(&done, error, status);
+	else if (opened)
+		print_line(&done, rc);
+	status = cli_finish(status, "what was due is done all the same");
+	lockq_free(q);
+	return status;
+}
