@@ -11,6 +11,7 @@ expire_parse_age(const struct cli_option *option, const char *text, void *target
 	struct cli_option any = *option;
 	uint32_t *seconds = target;
 
+	any.min = 0;
 	any.max = UINT32_MAX;
 	if (cli_parse_duration(&any, text, target, error) != 0)
 		return -1;

@@ -225,6 +225,9 @@ check_json() {
 		case $program in
 		getwork | checkwork)
 			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/json.c" ;;
+		disposition)
+			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
+				"$top/cmd/expire.c" ;;
 		esac
 		printf 'error\nexit\n'
 	} >"$scratch/is"
