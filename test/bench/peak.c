@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a command takes: peak FILE COMMAND [ARGUMENT…] runs it, writes its milliseconds and the most
+ * memory that it had resident, in KiB, to FILE, and ends as it does.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rusage usage;
+	double start = now_ms();
+	FILE *file;
+	int status;
+	pid_t pid;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: peak FILE COMMAND [ARGUMENT...]\n");
+		return 2;
+	}
+	file = fopen(argv[1], "w");
+	pid = file != NULL ? fork() : -1;
+	if (pid == 0) {
+		execvp(argv[2], argv + 2);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid ||
+	    getrusage(RUSAGE_CHILDREN, &usage) != 0) {
+		perror("peak");
+		return 5;
+	}
+	fprintf(file, "%.0f %ld\n", now_ms() - start, usage.ru_maxrss);
+	if (fclose(file) != 0)
+		return 5;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 5;
+}
