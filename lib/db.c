@@ -320,6 +320,14 @@ db_cell_is_null(const struct db_rows *rows, size_t row, size_t column)
 	return db_cell(rows, row, column) == NULL;
 }
 
+/* The names stand behind the last row. */
+const char *
+db_column(const struct db_rows *rows, size_t column)
+{
+	return column < rows->n_columns && rows->cells != NULL ?
+	    rows->cells[rows->n_rows * rows->n_columns + column] : NULL;
+}
+
 uint64_t
 db_cell_u64(const struct db_rows *rows, size_t row, size_t column)
 {
@@ -735,16 +743,30 @@ append_cell(struct db *db, struct growing *grow, const char *cell, unsigned long
 	return DB_OK;
 }
 
+/* As one more row. */
+static int
+append_names(struct db *db, struct growing *grow, MYSQL_RES *meta, size_t *offsets)
+{
+	MYSQL_FIELD *fields = mysql_fetch_fields(meta);
+	int rc = DB_OK;
+
+	for (unsigned int i = 0; rc == DB_OK && i < mysql_num_fields(meta); i++)
+		rc = append_cell(db, grow, fields[i].name, fields[i].name_length, &offsets[i]);
+	return rc;
+}
+
+/* @names: the result's metadata where the columns' names are wanted, or NULL. */
 static int
 fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_buffer *buffer,
-    struct db_rows *rows)
+    MYSQL_RES *names, struct db_rows *rows)
 {
 	struct growing grow = { NULL, 0, 0 };
-	size_t *offsets = calloc(rows->n_rows * rows->n_columns + 1, sizeof(*offsets));
+	size_t n_cells = (rows->n_rows + 1) * rows->n_columns;
+	size_t *offsets = calloc(n_cells + 1, sizeof(*offsets));
 	size_t cell = 0;
 	int rc = DB_OK, fetched = 0;
 
-	rows->cells = calloc(rows->n_rows * rows->n_columns + 1, sizeof(*rows->cells));
+	rows->cells = calloc(n_cells + 1, sizeof(*rows->cells));
 	if (offsets == NULL || rows->cells == NULL)
 		rc = fail_memory(db);
 	while (rc == DB_OK && cell < rows->n_rows * rows->n_columns) {
@@ -760,7 +782,9 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 				    buffer->length[i], &offsets[cell]);
 		}
 	}
-	for (size_t i = 0; rc == DB_OK && i < cell; i++)
+	if (rc == DB_OK && names != NULL)
+		rc = append_names(db, &grow, names, &offsets[cell]);
+	for (size_t i = 0; rc == DB_OK && i < n_cells; i++)
 		rows->cells[i] = offsets[i] == 0 ? NULL : grow.text + offsets[i] - 1;
 	rows->text = grow.text;
 	free(offsets);
@@ -768,9 +792,10 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 }
 
 static int
-store_rows(struct db *db, const char *name, MYSQL_STMT *statement, MYSQL_RES *meta,
+store_rows(struct db *db, const struct db_query *query, MYSQL_STMT *statement, MYSQL_RES *meta,
     struct db_rows *rows)
 {
+	const char *name = query->name;
 	struct row_buffer buffer = { NULL, NULL, NULL, NULL, 0 };
 	MYSQL_RES *widths;
 	int rc;
@@ -787,7 +812,8 @@ store_rows(struct db *db, const char *name, MYSQL_STMT *statement, MYSQL_RES *me
 	if (rc == DB_OK && mysql_stmt_bind_result(statement, buffer.bind) != 0)
 		rc = fail_statement(db, name, statement);
 	if (rc == DB_OK)
-		rc = fetch_rows(db, name, statement, &buffer, rows);
+		rc = fetch_rows(db, name, statement, &buffer,
+		    query->expect == DB_NAMED ? meta : NULL, rows);
 	row_buffer_free(&buffer);
 	return rc;
 }
@@ -820,7 +846,7 @@ execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	if ((meta == NULL) != (query->expect == DB_NO_ROWS) || (meta != NULL && rows == NULL)) {
 		rc = fail_shape(db, query->name, "rows where none are expected, or the reverse");
 	} else if (meta != NULL) {
-		rc = store_rows(db, query->name, statement, meta, rows);
+		rc = store_rows(db, query, statement, meta, rows);
 		if (rc == DB_OK)
 			rc = check_shape(db, query, rows);
 	}
@@ -1137,6 +1163,12 @@ int
 db_set_read_only(struct db *db)
 {
 	return command(db, "SET SESSION transaction_read_only = 1");
+}
+
+int
+db_next_read_only(struct db *db)
+{
+	return command(db, "SET TRANSACTION READ ONLY");
 }
 
 int

@@ -33,7 +33,8 @@ enum db_expect {
 	DB_NO_ROWS, /* no result set */
 	DB_ONE,     /* exactly one row */
 	DB_MAYBE,   /* one row or none */
-	DB_MANY     /* any number of rows */
+	DB_MANY,    /* any number of rows */
+	DB_NAMED    /* the same, and what their columns are called: db_column() */
 };
 
 /* Time limits, in one place because they must line up, in seconds: a statement of a transaction
@@ -106,6 +107,7 @@ struct db_rows {
 const char *db_cell(const struct db_rows *rows, size_t row, size_t column);
 uint64_t db_cell_u64(const struct db_rows *rows, size_t row, size_t column); /* NULL is 0 */
 bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);
+const char *db_column(const struct db_rows *rows, size_t column); /* of DB_NAMED, else NULL */
 void db_rows_clear(struct db_rows *rows);
 
 struct db;
@@ -170,6 +172,9 @@ LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, uint64_t ms);
 
 /* From here on this connection can't write, whatever a view's functions try. */
 LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
+
+/* The next statement, outside a transaction, can't. */
+LOCKQ_MUST_CHECK int db_next_read_only(struct db *db);
 
 /* The next statement, outside a transaction, sees what others have not committed. */
 LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
