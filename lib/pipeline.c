@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's current assignments. */
+/* A user's current assignments, and what their tasks show beside a loan. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "internal.h"
 
@@ -8,13 +12,31 @@ static const struct db_query read_pipeline = {
 	"read_pipeline",
 	"SELECT w.task_id, t.name, w.loan_id, w.token, w.request_id, w.assigned_at,"
 	"       TIMESTAMPDIFF(SECOND, w.assigned_at, NOW(6)), w.lease_expires_at,"
-	"       COALESCE(w.lease_expires_at <= NOW(6), 0)"
+	"       COALESCE(w.lease_expires_at <= NOW(6), 0),"
+	"       GREATEST(COALESCE(TIMESTAMPDIFF(SECOND, NOW(6), w.lease_expires_at), 0), 0),"
+	"       w.note, t.detail_view"
 	"  FROM work AS w"
 	"  JOIN task AS t"
 	"    ON t.task_id = w.task_id"
 	" WHERE w.user_id = ? AND w.state = 'assigned' AND (? = 0 OR w.task_id = ?)"
 	" ORDER BY w.task_id, w.assigned_at, w.loan_id",
 	DB_MANY
+};
+
+enum {
+	DETAIL_VIEW = 11,             /* its column above */
+	DETAIL_LIMIT_MS = 3000,       /* nobody waits longer for what is shown beside a loan */
+	DETAIL_ROWS_A_LOAN = 20,      /* one is shown; a view with many more is not what is meant */
+	DETAIL_SQL_BYTES = 1024,
+	READ_ONLY_TRANSACTION = 1792, /* the server's number for what writes in one */
+	DETAIL_NAME_BYTES = 640       /* of task.detail_view, and a word before it */
+};
+
+/* One task's part of a pipeline. */
+struct part {
+	struct lockq_assignment *assignments;
+	size_t n;
+	const char *view;
 };
 
 static int
@@ -34,10 +56,167 @@ fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
 		a->age_s = db_cell_u64(rows, i, 6);
 		copy_cell(a->lease_expires_at, sizeof(a->lease_expires_at), rows, i, 7);
 		a->lease_expired = db_cell_u64(rows, i, 8) != 0;
-		if (copy_text(&a->task_name, db_cell(rows, i, 1)) != DB_OK)
+		a->lease_left_s = db_cell_u64(rows, i, 9);
+		if (copy_text(&a->task_name, db_cell(rows, i, 1)) != DB_OK ||
+		    copy_text(&a->note, db_cell(rows, i, 10)) != DB_OK)
 			return DB_ENOMEM;
 	}
 	return DB_OK;
+}
+
+/* From the loans, however the view is made: the server is not to begin with all of its rows. */
+static int
+detail_statement(char sql[DETAIL_SQL_BYTES], const char *view)
+{
+	char quoted[4 * 64 + 8];
+	int n;
+
+	if (db_quote_identifier(quoted, sizeof(quoted), view) != DB_OK)
+		return DB_EFAIL;
+	n = snprintf(sql, DETAIL_SQL_BYTES,
+	    "SELECT d.*"
+	    "  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$')) AS j"
+	    "  STRAIGHT_JOIN %s AS d"
+	    "    ON d.loan_id = j.loan_id"
+	    " LIMIT ?", quoted);
+	return n > 0 && n < DETAIL_SQL_BYTES ? DB_OK : DB_EFAIL;
+}
+
+static size_t
+loan_column(const struct db_rows *rows)
+{
+	size_t column = 0;
+
+	while (column < rows->n_columns && strcasecmp(db_column(rows, column), "loan_id") != 0)
+		column++;
+	return column;
+}
+
+static int
+fill_details(struct lockq_assignment *a, const struct db_rows *rows, size_t row, size_t skip)
+{
+	a->details = calloc(rows->n_columns + 1, sizeof(*a->details));
+	if (a->details == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_columns; i++) {
+		struct lockq_detail *d = &a->details[a->n_details];
+
+		if (i == skip)
+			continue;
+		a->n_details++;
+		if (copy_text(&d->name, db_column(rows, i)) != DB_OK ||
+		    copy_text(&d->value, db_cell(rows, row, i)) != DB_OK)
+			return DB_ENOMEM;
+	}
+	return DB_OK;
+}
+
+static int
+by_loan(const void *a, const void *b)
+{
+	const struct lockq_assignment *const *x = a, *const *y = b;
+
+	return ((*x)->loan_id > (*y)->loan_id) - ((*x)->loan_id < (*y)->loan_id);
+}
+
+/* The first row of each loan; a loan has one assignment a task. */
+static int
+spread_details(const struct part *part, const struct db_rows *rows)
+{
+	struct lockq_assignment **sorted = calloc(part->n, sizeof(struct lockq_assignment *));
+	size_t skip = loan_column(rows);
+	int rc = sorted != NULL ? DB_OK : DB_ENOMEM;
+
+	for (size_t i = 0; rc == DB_OK && i < part->n; i++)
+		sorted[i] = &part->assignments[i];
+	if (rc == DB_OK)
+		qsort(sorted, part->n, sizeof(struct lockq_assignment *), by_loan);
+	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
+		struct lockq_assignment key = { .loan_id = db_cell_u64(rows, i, skip) };
+		const struct lockq_assignment *wanted = &key;
+		struct lockq_assignment **found = bsearch(&wanted, sorted, part->n,
+		    sizeof(struct lockq_assignment *), by_loan);
+
+		if (found != NULL && (*found)->details == NULL)
+			rc = fill_details(*found, rows, i, skip);
+	}
+	free(sorted);
+	return rc;
+}
+
+/* A view may call functions, and who only looks must change nothing. */
+static int
+query_details(struct db *db, const struct part *part, struct db_rows *rows)
+{
+	char sql[DETAIL_SQL_BYTES], name[DETAIL_NAME_BYTES];
+	const struct db_query query = { name, sql, DB_NAMED };
+	struct text loans = { NULL, 0, 0, false };
+	uint64_t most = part->n * DETAIL_ROWS_A_LOAN;
+	int rc = detail_statement(sql, part->view);
+
+	if (rc != DB_OK)
+		return db_refuse(db, "detail_view '%s' is no name of a view", part->view);
+	snprintf(name, sizeof(name), "detail_view %s", part->view);
+	for (size_t i = 0; i < part->n; i++)
+		text_add(&loans, "%s%" PRIu64, i == 0 ? "[" : ",", part->assignments[i].loan_id);
+	text_add(&loans, "]");
+	if (loans.failed)
+		rc = DB_ENOMEM;
+	if (rc == DB_OK)
+		rc = db_set_time_limit(db, DETAIL_LIMIT_MS);
+	if (rc == DB_OK)
+		rc = db_next_read_only(db);
+	if (rc == DB_OK)
+		rc = db_run(db, &query, DB_ARGS(db_text(loans.data), db_u64(most)), rows);
+	if (rc == DB_OK && rows->n_rows == most)
+		rc = db_refuse(db, "%s: %d rows a loan and more, where one is meant", name,
+		    DETAIL_ROWS_A_LOAN);
+	text_clear(&loans);
+	return rc;
+}
+
+/* Whatever is wrong with a manager's view, the pipeline is what was asked for. */
+static int
+read_details(struct db *db, const struct part *part, struct text *faults)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = query_details(db, part, &rows);
+
+	if (rc == DB_OK)
+		rc = spread_details(part, &rows);
+	db_rows_clear(&rows);
+	if (rc == DB_OK || rc == DB_ENOMEM)
+		return rc;
+	text_add(faults, "%stask %u: ", faults->used > 0 ? "; " : "", part->assignments[0].task);
+	if (db_errno(db) == READ_ONLY_TRANSACTION)
+		text_add(faults, "detail_view %s writes, and is only to be looked at", part->view);
+	else if (rc == DB_ETIME)
+		text_add(faults, "detail_view %s was ended after %d s", part->view,
+		    DETAIL_LIMIT_MS / 1000);
+	else
+		text_add(faults, "%s", db_error(db));
+	return faults->failed ? DB_ENOMEM : DB_OK;
+}
+
+/* @rows are the pipeline's, in its order. */
+static int
+details(struct db *db, struct lockq_pipeline *pipeline, const struct db_rows *rows)
+{
+	struct text faults = { NULL, 0, 0, false };
+	int rc = DB_OK;
+
+	for (size_t i = 0, n; rc == DB_OK && i < pipeline->n_assignments; i += n) {
+		struct part part = { &pipeline->assignments[i], 0, db_cell(rows, i, DETAIL_VIEW) };
+
+		while (i + part.n < pipeline->n_assignments &&
+		    part.assignments[part.n].task == part.assignments[0].task)
+			part.n++;
+		n = part.n;
+		if (part.view != NULL)
+			rc = read_details(db, &part, &faults);
+	}
+	pipeline->detail_fault = faults.data;
+	return rc;
 }
 
 int
@@ -59,10 +238,28 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	    &rows);
 	if (rc == DB_OK)
 		rc = fill(pipeline, &rows);
+	if (rc == DB_OK)
+		rc = details(q->lock, pipeline, &rows);
 	db_rows_clear(&rows);
+	rc = rc == DB_OK ? rc : error_from_db(q, q->lock, rc);
+	/* Or the next call would have the details' limit; a new connection has none. */
+	if (db_set_time_limit(q->lock, 0) != DB_OK)
+		handle_disconnect(q);
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return rc;
 	return pipeline->n_assignments > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
+}
+
+static void
+free_assignment(struct lockq_assignment *a)
+{
+	for (size_t i = 0; i < a->n_details; i++) {
+		free(a->details[i].name);
+		free(a->details[i].value);
+	}
+	free(a->details);
+	free(a->task_name);
+	free(a->note);
 }
 
 void
@@ -71,7 +268,8 @@ lockq_pipeline_clear(struct lockq_pipeline *pipeline)
 	if (pipeline == NULL)
 		return;
 	for (size_t i = 0; i < pipeline->n_assignments; i++)
-		free(pipeline->assignments[i].task_name);
+		free_assignment(&pipeline->assignments[i]);
 	free(pipeline->assignments);
+	free(pipeline->detail_fault);
 	*pipeline = (struct lockq_pipeline)LOCKQ_PIPELINE_INIT;
 }
