@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* What happened to a loan in a task. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* One loan's changes wait for each other on its row of work, so the log has them in their order. A
+ * user who is gone has left a number. */
+static const struct db_query read_history = {
+	"read_history",
+	"SELECT l.event, l.at, COALESCE(u.name, CONCAT('#', l.user_id)), l.account, l.token,"
+	"       l.version, l.request_id, l.available_at, l.lease_expires_at, l.excluded_until,"
+	"       l.note"
+	"  FROM work_log AS l FORCE INDEX (work_log_loan)"
+	"  LEFT JOIN app_user AS u"
+	"    ON u.user_id = l.user_id"
+	" WHERE l.task_id = ? AND l.loan_id = ?"
+	" ORDER BY l.log_id",
+	DB_MANY
+};
+
+static int
+fill(struct lockq_history *history, const struct db_rows *rows)
+{
+	history->events = calloc(rows->n_rows + 1, sizeof(*history->events));
+	if (history->events == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct lockq_event *e = &history->events[history->n_events++];
+
+		copy_cell(e->event, sizeof(e->event), rows, i, 0);
+		copy_cell(e->at, sizeof(e->at), rows, i, 1);
+		e->token = db_cell_u64(rows, i, 4);
+		e->version = db_cell_u64(rows, i, 5);
+		e->request_id = db_cell_u64(rows, i, 6);
+		copy_cell(e->available_at, sizeof(e->available_at), rows, i, 7);
+		copy_cell(e->lease_expires_at, sizeof(e->lease_expires_at), rows, i, 8);
+		copy_cell(e->excluded_until, sizeof(e->excluded_until), rows, i, 9);
+		if (copy_text(&e->user, db_cell(rows, i, 2)) != DB_OK ||
+		    copy_text(&e->account, db_cell(rows, i, 3)) != DB_OK ||
+		    copy_text(&e->note, db_cell(rows, i, 10)) != DB_OK)
+			return DB_ENOMEM;
+	}
+	return DB_OK;
+}
+
+int
+lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_history *history)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct task known;
+	int rc = handle_ready(q);
+
+	lockq_history_clear(history);
+	q->error[0] = '\0';
+	if (rc == DB_OK)
+		rc = task_read(q->lock, task, &known);
+	if (rc == TASK_UNKNOWN) {
+		error_set(q, "task %u is unknown: the table task has the numbers", task);
+		return LOCKQ_EREFUSED;
+	}
+	if (rc == DB_OK)
+		rc = db_run(q->lock, &read_history, DB_ARGS(db_u64(task), db_u64(loan_id)), &rows);
+	if (rc == DB_OK)
+		rc = fill(history, &rows);
+	db_rows_clear(&rows);
+	if (rc != DB_OK)
+		return error_from_db(q, q->lock, rc);
+	return history->n_events > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
+}
+
+void
+lockq_history_clear(struct lockq_history *history)
+{
+	if (history == NULL)
+		return;
+	for (size_t i = 0; i < history->n_events; i++) {
+		free(history->events[i].user);
+		free(history->events[i].account);
+		free(history->events[i].note);
+	}
+	free(history->events);
+	*history = (struct lockq_history)LOCKQ_HISTORY_INIT;
+}
