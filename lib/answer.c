@@ -13,7 +13,7 @@ static const struct db_query read_answer = {
 	"read_answer",
 	"SELECT r.request_id, r.uuid, u.name, r.task_id, t.name, r.asked, r.requested, r.assigned,"
 	"       r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of,"
-	"       g.loan_id, g.token, g.lease_expires_at"
+	"       r.excluded, g.loan_id, g.token, g.lease_expires_at"
 	"  FROM work_requested AS r"
 	"  JOIN app_user AS u"
 	"    ON u.user_id = r.user_id"
@@ -26,6 +26,15 @@ static const struct db_query read_answer = {
 	" WHERE r.request_id = ?"
 	" ORDER BY g.log_id",
 	DB_MANY
+};
+
+/* By the leader's index: those that have ended, which may be millions, are not looked at. */
+static const struct db_query read_line = {
+	"read_line",
+	"SELECT COUNT(*), COALESCE(SUM(requested), 0)"
+	"  FROM work_requested FORCE INDEX (work_requested_line)"
+	" WHERE task_id = ? AND pending = 1 AND request_id < ?",
+	DB_ONE
 };
 
 static const struct db_query find_by_uuid = {
@@ -56,9 +65,13 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	a->assigned = (uint32_t)db_cell_u64(rows, 0, 7);
 	a->status = status_of(db_cell(rows, 0, 8));
 	a->nobody_leads = 0;
+	a->position = 0;
+	a->loans_ahead = 0;
+	a->expected_ms = -1;
 	a->epoch = db_cell_u64(rows, 0, 9);
 	a->query_ms = db_cell_is_null(rows, 0, 12) ? -1 : (int64_t)db_cell_u64(rows, 0, 12);
 	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, 13);
+	a->excluded = (uint32_t)db_cell_u64(rows, 0, 14);
 	if (copy_text(&a->user, db_cell(rows, 0, 2)) != DB_OK ||
 	    copy_text(&a->task_name, db_cell(rows, 0, 4)) != DB_OK ||
 	    copy_text(&a->reason, db_cell(rows, 0, 10)) != DB_OK ||
@@ -75,12 +88,12 @@ fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 	a->loans = calloc(rows->n_rows + 1, sizeof(*a->loans));
 	if (a->loans == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, 14); i++) {
+	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, 15); i++) {
 		struct lockq_loan *loan = &a->loans[a->n_loans++];
 
-		loan->loan_id = db_cell_u64(rows, i, 14);
-		loan->token = db_cell_u64(rows, i, 15);
-		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 16);
+		loan->loan_id = db_cell_u64(rows, i, 15);
+		loan->token = db_cell_u64(rows, i, 16);
+		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 17);
 	}
 	return DB_OK;
 }
@@ -196,6 +209,31 @@ look(struct lockq *q, const struct request *request, struct leader *leader,
 	return rc == DB_EFAIL ? DB_OK : rc;
 }
 
+/* Its place in the task's line. Only here: followers who have just woken have no time for it. Where
+ * it is not known whether somebody leads, nobody knows how long it takes. */
+static int
+look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *answer)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t usual_ms = 0;
+	int rc = db_run(db, &read_line, DB_ARGS(db_u64(answer->task), db_u64(answer->request_id)),
+	    &rows);
+
+	if (rc == DB_OK) {
+		answer->position = (uint32_t)db_cell_u64(&rows, 0, 0) + 1;
+		answer->loans_ahead = db_cell_u64(&rows, 0, 1);
+		rc = task_usual_ms(db, answer->task, &usual_ms);
+	}
+	db_rows_clear(&rows);
+	if (rc != DB_OK || usual_ms == 0 || (answer->leader == NULL && !answer->nobody_leads))
+		return rc;
+	if (answer->leader == NULL)
+		answer->expected_ms = (int64_t)usual_ms;
+	else
+		answer->expected_ms = usual_ms > leader->ms ? (int64_t)(usual_ms - leader->ms) : 0;
+	return rc;
+}
+
 /* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
 static int
 look_later(struct lockq *q, int rc, struct waiting *waiting)
@@ -231,10 +269,18 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		rc = look(q, &found, &leader, answer);
 		if (rc == DB_OK && answer->status != LOCKQ_PENDING)
 			break;
+		/* For the progress function. */
+		if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
+			rc = task_usual_ms(q->lock, answer->task, &waiting.usual_ms);
 		if (rc == DB_OK)
 			rc = wait_blocking(q, answer->task, &found, &leader, &waiting);
 		rc = look_later(q, rc, &waiting);
 	}
+	/* What it says is of now, not of before the wait. */
+	if (rc == WAIT_OVER && wait_ms > 0)
+		rc = look(q, &found, &leader, answer);
+	if (rc >= 0 && answer->status == LOCKQ_PENDING)
+		rc = look_at_line(q->lock, &leader, answer);
 	answer->waited_ms = db_clock_ms() - start;
 	return rc < 0 ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
 }

@@ -262,7 +262,8 @@ struct lockq_answer {
 	uint32_t excluded;       /**< loans that were left, but are not for this user */
 	uint32_t position;       /**< while pending: its place in the task's line, from 1; else 0 */
 	uint64_t loans_ahead;    /**< while pending: asked for by those before it */
-	int64_t expected_ms;     /**< while pending: until it is served; negative: not known */
+	int64_t expected_ms;     /**< while pending: until it is served, as far as the task's last
+	                          * queries tell, negative where that is not known */
 	uint32_t retries;        /**< transactions that were tried again */
 	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
 	size_t n_loans;
