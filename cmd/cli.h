@@ -241,6 +241,9 @@ char *cli_valid_utf8(const char *text);
 /* A copy cut to @width columns; free() it. */
 char *cli_cut(const char *text, size_t width);
 
+/* The same, ending with @ellipsis where something was cut off, and that has room; free() it. */
+char *cli_shorten(const char *text, size_t width, const char *ellipsis);
+
 /* Room for any of the formats below. */
 enum { CLI_TIME_SIZE = 48 };
 
@@ -249,7 +252,8 @@ LOCKQ_MUST_CHECK int cli_time(time_t *seconds, const char *utc);
 
 /*
  * UTC text in local time: "10:42" or, with @with_seconds, "10:42:03" where it is the day of @now,
- * else with the date before it. @text receives "" where @utc is no time.
+ * else with the date before it; with the zone's name after it where clocks that were put back show
+ * that time twice. @text receives "" where @utc is no time.
  */
 void cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, time_t now);
 
@@ -264,9 +268,14 @@ void cli_ms(char text[CLI_TIME_SIZE], uint64_t ms);
 
 /* ---- tables (table.c) ---- */
 
+/* What a column is, or'ed together; true and false will do for right and left. */
+#define CLI_RIGHT 1u           /* aligned so: numbers */
+#define CLI_TEXT 2u            /* may be cut where a line is too short; numbers and times are not */
+#define CLI_SPARE(n) (4u * (n)) /* may be left out where that is not enough: the highest n first */
+
 struct cli_column {
-	const char *heading;
-	bool right;
+	const char *heading;   /* escaped, where it is not the program's own */
+	unsigned int is;
 };
 
 struct cli_table;
@@ -282,7 +291,12 @@ enum cli_style {
 	CLI_PLAIN = 0,      /* ASCII */
 	CLI_BOXES = 1       /* box drawing */
 };
+/* On standard output it fits the terminal. */
 void cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style);
+
+/* No wider than @columns, 0 for any width: text is cut, then columns are left out, which a line
+ * after the table says. */
+void cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, size_t columns);
 
 /* ---- terminals and progress (progress.c) ---- */
 
@@ -291,6 +305,9 @@ bool cli_utf8_locale(void);
 
 /* CLI_BOXES where standard output is a terminal of a UTF-8 locale. */
 enum cli_style cli_stdout_style(void);
+
+/* How wide standard output is: as the terminal says, or COLUMNS; 0 where it is no terminal. */
+size_t cli_stdout_columns(void);
 
 /* Whether standard output is a terminal that may be coloured: NO_COLOR, TERM=dumb. */
 bool cli_stdout_bold(void);
@@ -337,8 +354,26 @@ void cli_answer_loans(const struct lockq_answer *answer, bool waited);
  */
 char *cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot);
 
-/* "no work for task 7 as of 10:42:03"; free() it. */
+/*
+ * "no work for task 7 as of 10:42:03", or "nothing for oliver in task 7 as of 10:42:03: 3 loans are
+ * left, but they were returned with --not-me"; free() it.
+ */
 char *cli_answer_no_work(const struct lockq_answer *answer, time_t now);
+
+/* "3rd in line, 8 loans asked before it · in about 40 s", of a pending request; free() it. */
+char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
+
+/* ---- what checkwork shows besides (pipeline.c, history.c) ---- */
+
+/* A table, or one for each task where tasks have details of their own; and what to do about it. */
+void cli_pipeline(const char *user, const struct lockq_pipeline *pipeline);
+
+/* An object for each assignment. */
+void cli_pipeline_json(const char *user, const struct lockq_pipeline *pipeline);
+
+/* Who had @loan_id when in @task, and an object for each event. */
+void cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
+void cli_history_json(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
 /* ---- JSON (json.c) ---- */
 

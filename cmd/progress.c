@@ -11,7 +11,8 @@
 enum {
 	BAR_MIN = 8,
 	BAR_MAX = 32,
-	COLUMNS_DEFAULT = 80
+	COLUMNS_DEFAULT = 80,
+	COLUMNS_MOST = 10000
 };
 
 static size_t ticking; /* columns of the line that is on the terminal now */
@@ -95,6 +96,22 @@ terminal_columns(void)
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
 		return COLUMNS_DEFAULT;
 	return size.ws_col;
+}
+
+size_t
+cli_stdout_columns(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t number = 0;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	if (columns != NULL && cli_number(&number, columns) == 0 && number > 0)
+		return number < COLUMNS_MOST ? (size_t)number : COLUMNS_MOST;
+	return COLUMNS_DEFAULT;
 }
 
 char *

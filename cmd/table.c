@@ -12,15 +12,18 @@ struct cli_table {
 	size_t n_cells, capacity;
 };
 
+enum { TEXT_MIN = 12 }; /* columns that text is not cut below */
+#define LEFT_OUT SIZE_MAX
+
 /* What a style draws with. */
 struct pen {
-	const char *line, *bar;
+	const char *line, *bar, *ellipsis;
 	const char *top[3], *middle[3], *bottom[3]; /* left, between, right */
 };
 
 static const struct pen pens[] = {
-	[CLI_PLAIN] = { "-", "|", { "+", "+", "+" }, { "+", "+", "+" }, { "+", "+", "+" } },
-	[CLI_BOXES] = { "─", "│",
+	[CLI_PLAIN] = { "-", "|", "...", { "+", "+", "+" }, { "+", "+", "+" }, { "+", "+", "+" } },
+	[CLI_BOXES] = { "─", "│", "…",
 	    { "┌", "┬", "┐" }, { "├", "┼", "┤" }, { "└", "┴", "┘" } },
 };
 
@@ -76,6 +79,84 @@ column_width(const struct cli_table *table, size_t column)
 	return width;
 }
 
+/* What a table with these widths takes on a line; a column of LEFT_OUT takes nothing. */
+static size_t
+line_width(const struct cli_table *table, const size_t *widths)
+{
+	size_t width = 1, i;
+
+	for (i = 0; i < table->n_columns; i++)
+		width += widths[i] == LEFT_OUT ? 0 : widths[i] + 3;
+	return width;
+}
+
+/* By how much a column may be narrower. */
+static size_t
+slack(const struct cli_table *table, const size_t *widths, size_t column)
+{
+	bool text = (table->columns[column].is & CLI_TEXT) != 0 && widths[column] != LEFT_OUT;
+
+	return text && widths[column] > TEXT_MIN ? widths[column] - TEXT_MIN : 0;
+}
+
+/* Takes @excess from the columns of text, each in proportion to what it can give; false where they
+ * can't give so much, and nothing is done. */
+static bool
+shrink(const struct cli_table *table, size_t *widths, size_t excess)
+{
+	size_t all = 0, i, part, take;
+
+	for (i = 0; i < table->n_columns; i++)
+		all += slack(table, widths, i);
+	if (all < excess)
+		return false;
+	for (i = 0; i < table->n_columns && excess > 0; i++) {
+		part = slack(table, widths, i);
+		if (part == 0)
+			continue;
+		take = excess * part / all;
+		widths[i] -= take;
+		excess -= take;
+		all -= part;
+	}
+	return true;
+}
+
+/* Of columns that are equally important the last one goes. */
+static bool
+leave_one_out(const struct cli_table *table, size_t *widths)
+{
+	size_t i, worst = table->n_columns;
+
+	for (i = 0; i < table->n_columns; i++) {
+		if (widths[i] == LEFT_OUT || table->columns[i].is < CLI_SPARE(1))
+			continue;
+		if (worst == table->n_columns ||
+		    table->columns[i].is / CLI_SPARE(1) >= table->columns[worst].is / CLI_SPARE(1))
+			worst = i;
+	}
+	if (worst == table->n_columns)
+		return false;
+	widths[worst] = LEFT_OUT;
+	return true;
+}
+
+static void
+fit(const struct cli_table *table, size_t *widths, size_t columns)
+{
+	size_t i, all = 0, needed = line_width(table, widths);
+
+	while (columns != 0 && needed > columns && !shrink(table, widths, needed - columns)) {
+		if (!leave_one_out(table, widths)) {
+			for (i = 0; i < table->n_columns; i++)
+				all += slack(table, widths, i);
+			(void)shrink(table, widths, all);
+			return;
+		}
+		needed = line_width(table, widths);
+	}
+}
+
 static void
 repeat(FILE *out, const char *what, size_t times)
 {
@@ -87,11 +168,15 @@ static void
 print_rule(FILE *out, const struct pen *pen, const char *const corners[3], const size_t *widths,
     size_t n_columns)
 {
+	const char *corner = corners[0];
 	size_t i;
 
 	for (i = 0; i < n_columns; i++) {
-		fputs(corners[i == 0 ? 0 : 1], out);
+		if (widths[i] == LEFT_OUT)
+			continue;
+		fputs(corner, out);
 		repeat(out, pen->line, widths[i] + 2);
+		corner = corners[1];
 	}
 	fprintf(out, "%s\n", corners[2]);
 }
@@ -99,38 +184,72 @@ print_rule(FILE *out, const struct pen *pen, const char *const corners[3], const
 static void
 print_cell(FILE *out, const struct pen *pen, const char *text, bool right, size_t width)
 {
-	size_t padding = width - cli_width(text);
+	char *shown = cli_shorten(text, width, pen->ellipsis);
+	size_t padding = width - cli_width(shown);
 
 	fprintf(out, "%s ", pen->bar);
 	if (right)
 		repeat(out, " ", padding);
-	fputs(text, out);
+	fputs(shown, out);
 	if (!right)
 		repeat(out, " ", padding);
 	fputc(' ', out);
+	free(shown);
+}
+
+/* Column by column from @cell on; NULL: the headings. */
+static void
+print_row(FILE *out, const struct pen *pen, const struct cli_table *table, const size_t *widths,
+    char *const *cell)
+{
+	size_t i;
+
+	for (i = 0; i < table->n_columns; i++) {
+		if (widths[i] != LEFT_OUT)
+			print_cell(out, pen, cell != NULL ? cell[i] : table->columns[i].heading,
+			    (table->columns[i].is & CLI_RIGHT) != 0, widths[i]);
+	}
+	fprintf(out, "%s\n", pen->bar);
+}
+
+static void
+print_left_out(FILE *out, const struct cli_table *table, const size_t *widths)
+{
+	const char *between = "no room for ";
+	size_t i;
+
+	for (i = 0; i < table->n_columns; i++) {
+		if (widths[i] != LEFT_OUT)
+			continue;
+		fprintf(out, "%s%s", between, table->columns[i].heading);
+		between = ", ";
+	}
+	if (between[0] == ',')
+		fputs(": --json has everything\n", out);
+}
+
+void
+cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, size_t columns)
+{
+	const struct pen *pen = &pens[style];
+	size_t *widths = cli_alloc(table->n_columns * sizeof(*widths));
+	size_t i;
+
+	for (i = 0; i < table->n_columns; i++)
+		widths[i] = column_width(table, i);
+	fit(table, widths, columns);
+	print_rule(out, pen, pen->top, widths, table->n_columns);
+	print_row(out, pen, table, widths, NULL);
+	print_rule(out, pen, pen->middle, widths, table->n_columns);
+	for (i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns)
+		print_row(out, pen, table, widths, &table->cells[i]);
+	print_rule(out, pen, pen->bottom, widths, table->n_columns);
+	print_left_out(out, table, widths);
+	free(widths);
 }
 
 void
 cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style)
 {
-	const struct pen *pen = &pens[style];
-	size_t *widths = cli_alloc(table->n_columns * sizeof(*widths));
-	size_t i, column;
-
-	for (i = 0; i < table->n_columns; i++)
-		widths[i] = column_width(table, i);
-	print_rule(out, pen, pen->top, widths, table->n_columns);
-	for (i = 0; i < table->n_columns; i++)
-		print_cell(out, pen, table->columns[i].heading, table->columns[i].right, widths[i]);
-	fprintf(out, "%s\n", pen->bar);
-	print_rule(out, pen, pen->middle, widths, table->n_columns);
-	for (i = 0, column = 0; i < table->n_cells; i++) {
-		print_cell(out, pen, table->cells[i], table->columns[column].right, widths[column]);
-		if (++column == table->n_columns) {
-			fprintf(out, "%s\n", pen->bar);
-			column = 0;
-		}
-	}
-	print_rule(out, pen, pen->bottom, widths, table->n_columns);
-	free(widths);
+	cli_table_fit(out, table, style, out == stdout ? cli_stdout_columns() : 0);
 }

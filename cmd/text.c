@@ -108,13 +108,38 @@ cli_utf8_length(const char *text)
 	return length;
 }
 
+/* For the C locale, which knows no width of what is not ASCII; the terminal does, mostly. */
+static size_t
+usual_width(uint32_t character)
+{
+	static const struct {
+		uint32_t first, last;
+		size_t width;
+	} ranges[] = {
+		{ 0x0300, 0x036f, 0 }, { 0x0483, 0x0489, 0 }, { 0x0591, 0x05bd, 0 },
+		{ 0x064b, 0x065f, 0 }, { 0x1100, 0x115f, 2 }, { 0x1ab0, 0x1aff, 0 },
+		{ 0x1dc0, 0x1dff, 0 }, { 0x200b, 0x200d, 0 }, { 0x20d0, 0x20ff, 0 },
+		{ 0x2e80, 0x303e, 2 }, { 0x3041, 0xa4cf, 2 }, { 0xac00, 0xd7a3, 2 },
+		{ 0xf900, 0xfaff, 2 }, { 0xfe00, 0xfe0f, 0 }, { 0xfe20, 0xfe2f, 0 },
+		{ 0xfe30, 0xfe6f, 2 }, { 0xff01, 0xff60, 2 }, { 0xffe0, 0xffe6, 2 },
+		{ 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 },
+		{ 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (character >= ranges[i].first && character <= ranges[i].last)
+			return ranges[i].width;
+	}
+	return 1;
+}
+
 static size_t
 character_width(uint32_t character)
 {
 	int width = wcwidth((wchar_t)character);
 
-	/* the C locale knows no width for what is not ASCII */
-	return width < 0 ? 1 : (size_t)width;
+	return width < 0 ? usual_width(character) : (size_t)width;
 }
 
 size_t
@@ -231,6 +256,22 @@ cli_cut(const char *text, size_t width)
 	return cli_text("%.*s", (int)end, text);
 }
 
+char *
+cli_shorten(const char *text, size_t width, const char *ellipsis)
+{
+	size_t room = cli_width(ellipsis);
+	char *cut, *shortened;
+
+	if (cli_width(text) <= width)
+		return cli_text("%s", text);
+	if (width <= room)
+		return cli_cut(text, width);
+	cut = cli_cut(text, width - room);
+	shortened = cli_text("%s%s", cut, ellipsis);
+	free(cut);
+	return shortened;
+}
+
 /* Days from 1970-01-01; timegm() is not POSIX. */
 static int64_t
 days_from_civil(int64_t year, int64_t month, int64_t day)
@@ -288,11 +329,31 @@ cli_time(time_t *seconds, const char *utc)
 	return 0;
 }
 
+/* Whether the clocks show @then, the local time of @seconds, at another time as well: they were put
+ * back between the two. */
+static bool
+comes_twice(time_t seconds, const struct tm *then)
+{
+	static const int apart[] = { -HOUR, -HOUR / 2, HOUR / 2, HOUR };
+	struct tm other;
+	time_t at;
+	size_t i;
+
+	for (i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
+		at = seconds + apart[i];
+		if (localtime_r(&at, &other) != NULL && other.tm_yday == then->tm_yday &&
+		    other.tm_hour == then->tm_hour && other.tm_min == then->tm_min)
+			return true;
+	}
+	return false;
+}
+
 void
 cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, time_t now)
 {
 	struct tm then, today;
 	time_t seconds;
+	size_t length;
 	bool same_day;
 
 	text[0] = '\0';
@@ -300,11 +361,11 @@ cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, tim
 	    localtime_r(&now, &today) == NULL)
 		return;
 	same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
-	if (same_day)
-		strftime(text, CLI_TIME_SIZE, with_seconds ? "%H:%M:%S" : "%H:%M", &then);
-	else
-		strftime(text, CLI_TIME_SIZE, with_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M",
-		    &then);
+	length = strftime(text, CLI_TIME_SIZE, same_day ?
+	    (with_seconds ? "%H:%M:%S" : "%H:%M") :
+	    (with_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M"), &then);
+	if (length > 0 && comes_twice(seconds, &then))
+		strftime(text + length, CLI_TIME_SIZE - length, " %Z", &then);
 }
 
 void

@@ -9,9 +9,12 @@
 
 #include <cmocka.h>
 
+#include <locale.h>
+
 #include "cli.h"
 
 static const char zone[] = "CET-1CEST,M3.5.0,M10.5.0/3";
+static const char new_york[] = "EST5EDT,M3.2.0,M11.1.0";
 
 static void
 escapes_what_drives_a_terminal(void **state)
@@ -86,6 +89,62 @@ cuts_between_characters(void **state)
 	}
 }
 
+/* Wide characters, and marks that take no column; in the C locale, too, which knows neither. */
+static void
+counts_columns(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t width;
+	} cases[] = {
+		{ "", 0 }, { "abc", 3 }, { "山田", 4 }, { "a山b", 4 }, { "e\xcc\x81", 1 },
+		{ "한글", 4 }, { "ｱ", 1 }, { "Ａ", 2 }, { "\xf0\x9f\x8f\xa0", 2 }, { "\xff", 1 },
+		{ "а́б", 2 }, { "\xe2\x80\x8b", 0 },
+	};
+	static const char *const locales[] = { "C", "C.UTF-8" };
+	size_t i, n;
+
+	(void)state;
+	for (n = 0; n < sizeof(locales) / sizeof(locales[0]); n++) {
+		assert_non_null(setlocale(LC_CTYPE, locales[n]));
+		for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			if (cli_width(cases[i].text) != cases[i].width)
+				print_error("%s in %s\n", cases[i].text, locales[n]);
+			assert_int_equal(cli_width(cases[i].text), cases[i].width);
+		}
+	}
+	setlocale(LC_CTYPE, "C");
+}
+
+static void
+shortens_text(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t width;
+		const char *ellipsis, *shortened;
+	} cases[] = {
+		{ "oliver", 6, "...", "oliver" }, { "oliver", 5, "...", "ol..." },
+		{ "oliver", 3, "...", "oli" }, { "oliver", 0, "...", "" },
+		{ "oliver", 5, "…", "oliv…" },
+		/* half a wide character is none, and a mark stays with its letter */
+		{ "山田太郎", 8, "…", "山田太郎" }, { "山田太郎", 7, "…", "山田太…" },
+		{ "山田太郎", 6, "…", "山田…" }, { "e\xcc\x81" "abc", 3, "…", "e\xcc\x81" "a…" },
+		{ "e\xcc\x81" "abc", 2, "…", "e\xcc\x81…" },
+	};
+	char *shortened;
+	size_t i;
+
+	(void)state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		shortened = cli_shorten(cases[i].text, cases[i].width, cases[i].ellipsis);
+		assert_string_equal(shortened, cases[i].shortened);
+		free(shortened);
+	}
+	setlocale(LC_CTYPE, "C");
+}
+
 static void
 reads_the_servers_times(void **state)
 {
@@ -125,6 +184,46 @@ shows_local_times(void **state)
 	assert_string_equal(text, "2027-01-01 00:30:00");
 	cli_time_local(text, "", false, now);
 	assert_string_equal(text, "");
+}
+
+/* The clocks are put back, and forward: what is shown twice says which it is. */
+static void
+shows_times_when_clocks_change(void **state)
+{
+	static const struct {
+		const char *zone, *utc, *now, *text;
+	} cases[] = {
+		{ zone, "2026-10-24 23:59:59", "2026-10-25 12:00:00", "01:59" },
+		{ zone, "2026-10-25 00:00:00", "2026-10-25 12:00:00", "02:00 CEST" },
+		{ zone, "2026-10-25 00:59:59", "2026-10-25 12:00:00", "02:59 CEST" },
+		{ zone, "2026-10-25 01:00:00", "2026-10-25 12:00:00", "02:00 CET" },
+		{ zone, "2026-10-25 01:30:00", "2026-10-26 12:00:00", "2026-10-25 02:30 CET" },
+		{ zone, "2026-10-25 02:00:00", "2026-10-25 12:00:00", "03:00" },
+		{ zone, "2026-03-29 00:59:59", "2026-03-29 12:00:00", "01:59" },
+		{ zone, "2026-03-29 01:00:00", "2026-03-29 12:00:00", "03:00" },
+		/* the day has 25 hours: still the same one */
+		{ zone, "2026-10-24 22:00:00", "2026-10-25 22:59:59", "00:00" },
+		{ zone, "2026-10-24 22:00:00", "2026-10-25 23:00:00", "2026-10-25 00:00" },
+		{ new_york, "2026-11-01 05:30:00", "2026-11-01 12:00:00", "01:30 EDT" },
+		{ new_york, "2026-11-01 06:30:00", "2026-11-01 12:00:00", "01:30 EST" },
+		{ new_york, "2026-11-01 07:00:00", "2026-11-01 12:00:00", "02:00" },
+		/* by half an hour */
+		{ "LHST-10:30LHDT-11,M10.1.0,M4.1.0", "2026-04-04 14:45:00",
+		    "2026-04-05 02:00:00", "01:45 LHDT" },
+		{ "UTC0", "2026-10-25 01:00:00", "2026-10-25 12:00:00", "01:00" },
+	};
+	char text[CLI_TIME_SIZE];
+	time_t now = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv("TZ", cases[i].zone, 1);
+		tzset();
+		assert_int_equal(cli_time(&now, cases[i].now), 0);
+		cli_time_local(text, cases[i].utc, false, now);
+		assert_string_equal(text, cases[i].text);
+	}
 }
 
 static void
@@ -191,8 +290,11 @@ main(void)
 		cmocka_unit_test(keeps_valid_utf8_in_json),
 		cmocka_unit_test(counts_characters),
 		cmocka_unit_test(cuts_between_characters),
+		cmocka_unit_test(counts_columns),
+		cmocka_unit_test(shortens_text),
 		cmocka_unit_test(reads_the_servers_times),
 		cmocka_unit_test(shows_local_times),
+		cmocka_unit_test(shows_times_when_clocks_change),
 		cmocka_unit_test(shows_iso_times),
 		cmocka_unit_test(shows_ages),
 		cmocka_unit_test(shows_milliseconds),
