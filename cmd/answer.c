@@ -39,11 +39,66 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 char *
 cli_answer_no_work(const struct lockq_answer *answer, time_t now)
 {
+	const char *user = answer->user != NULL ? answer->user : "";
+	bool one = answer->excluded == 1;
 	char as_of[CLI_TIME_SIZE];
 
 	cli_time_local(as_of, answer->as_of, true, now);
-	return cli_text("no work for task %u%s%s", answer->task, as_of[0] != '\0' ? " as of " : "",
-	    as_of);
+	if (answer->excluded == 0)
+		return cli_text("no work for task %u%s%s", answer->task,
+		    as_of[0] != '\0' ? " as of " : "", as_of);
+	return cli_text("nothing for %s in task %u%s%s: %u %s left, but %s returned with --not-me",
+	    user, answer->task, as_of[0] != '\0' ? " as of " : "", as_of, answer->excluded,
+	    one ? "loan is" : "loans are", one ? "it was" : "they were");
+}
+
+static const char *
+ordinal_end(uint32_t number)
+{
+	if (number % 100 / 10 == 1)
+		return "th";
+	switch (number % 10) {
+	case 1:
+		return "st";
+	case 2:
+		return "nd";
+	case 3:
+		return "rd";
+	default:
+		return "th";
+	}
+}
+
+/* How long until it is served: as long as the task's queries usually take. */
+static char *
+expected_text(const struct lockq_answer *answer)
+{
+	uint64_t ms = answer->expected_ms > 0 ? (uint64_t)answer->expected_ms : 0;
+	char wait[CLI_TIME_SIZE];
+
+	cli_age(wait, (ms + 999) / 1000);
+	if (answer->expected_ms < 0)
+		return cli_text("how long it takes is not known");
+	if (answer->nobody_leads)
+		return cli_text("the task's query usually takes about %s", wait);
+	return ms == 0 ? cli_text("at any moment") : cli_text("in about %s", wait);
+}
+
+char *
+cli_answer_line(const struct lockq_answer *answer, const char *dot)
+{
+	char *expected = expected_text(answer), *ahead, *text;
+
+	if (answer->position <= 1)
+		ahead = cli_text("nobody asked before it");
+	else
+		ahead = cli_text("%llu %s asked before it", (unsigned long long)answer->loans_ahead,
+		    answer->loans_ahead == 1 ? "loan" : "loans");
+	text = cli_text("%u%s in line, %s %s %s", answer->position,
+	    ordinal_end(answer->position), ahead, dot, expected);
+	free(ahead);
+	free(expected);
+	return text;
 }
 
 static void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* checkwork: shows a user's current assignments, or how a request stands. Only looks. */
+/* checkwork: shows a user's current assignments, who had a loan when, or how a request stands. Only
+ * looks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,14 @@ struct checkwork_options {
 	struct cli_common common;
 	const char *user;
 	uint32_t task;
+	struct loan_option {
+		bool given;
+		uint64_t id;
+	} loan;
 	const char *request;
 	int64_t wait_ms; /* negative: not given */
 };
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, NULL, -1 }
+#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1 }
 
 static bool
 is_uuid(const char *text)
@@ -49,17 +54,33 @@ parse_request(const struct cli_option *option, const char *text, void *target,
 }
 
 static int
+parse_loan(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct loan_option *loan = target;
+
+	if (cli_number(&loan->id, text) != 0)
+		return cli_fail(error, "--%s %s: must be a loan's number", option->name, text);
+	loan->given = true;
+	return 0;
+}
+
+static int
 check(void *options, struct cli_error *error)
 {
 	struct checkwork_options *o = options;
 
+	if (o->loan.given && (o->user != NULL || o->request != NULL))
+		return cli_fail(error, "--loan excludes --user and --request");
+	if (o->loan.given && o->task == 0)
+		return cli_fail(error, "--loan goes with --task");
 	if (o->request != NULL && (o->user != NULL || o->task != 0))
 		return cli_fail(error, "--request excludes --user and --task");
 	if (o->request == NULL && o->wait_ms >= 0)
 		return cli_fail(error, "--wait goes with --request");
 	if (o->user == NULL)
 		o->user = cli_login_name();
-	if (o->user == NULL && o->request == NULL)
+	if (o->user == NULL && o->request == NULL && !o->loan.given)
 		return cli_fail(error, "--user is missing, and your login has no name");
 	return 0;
 }
@@ -71,6 +92,9 @@ static const struct cli_option checkwork_table[] = {
 	{ "user", 'u', "NAME", "whose (default: your login name)", cli_parse_utf8, OPTION(user),
 	    0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
+	{ .help = "Who had a loan when" },
+	{ "loan", 'l', "L", "what happened to this loan in the task that --task\nnames", parse_loan,
+	    OPTION(loan), 0, 0 },
 	{ .help = "How a request stands" },
 	{ "request", 'r', "ID|UUID", "the request, as getwork named it", parse_request,
 	    OPTION(request), 0, 0 },
@@ -82,14 +106,16 @@ static const struct cli_option checkwork_table[] = {
 static const struct cli_tool checkwork_tool = {
 	.name = "checkwork",
 	.synopsis = "[--user NAME] [--task N] [--json]\n"
+	    "--loan L --task N [--json]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]",
-	.purpose = "Shows the loans that are assigned to a user, or how a request stands. It only\n"
-	    "looks: it asks for nothing and changes nothing.",
+	.purpose = "Shows the loans that are assigned to a user, who had a loan when, or how a\n"
+	    "request stands. It only looks: it asks for nothing and changes nothing.",
 	.examples = "  checkwork\n"
 	    "  checkwork --user oliver --task 7\n"
+	    "  checkwork --loan 4711 --task 7\n"
 	    "  checkwork --request 118 --wait 60\n",
-	.exits = "  0  there are assignments; the request got loans\n"
-	    "  1  an empty pipeline; the request found no work\n"
+	.exits = "  0  there are assignments; the loan is known; the request got loans\n"
+	    "  1  an empty pipeline; an unknown loan; the request found no work\n"
 	    "  2  usage error\n"
 	    "  3  the request is pending, cancelled or expired\n"
 	    "  4  unknown user, task or request\n"
@@ -100,30 +126,61 @@ static const struct cli_tool checkwork_tool = {
 };
 
 static void
+print_pending(const struct lockq_answer *answer)
+{
+	unsigned long long id = answer->request_id;
+	char *line = cli_answer_line(answer, cli_dot());
+
+	if (answer->leader != NULL)
+		cli_line("request %llu for %s, task %u: pending, %s leads", id, answer->user,
+		    answer->task, answer->leader);
+	else if (!answer->nobody_leads)
+		cli_line("request %llu for %s, task %u: pending", id, answer->user, answer->task);
+	else
+		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
+		    "--user %s --task %u to lead", id, answer->user, answer->task,
+		    answer->user, answer->task);
+	if (answer->position > 0)
+		cli_line("%s", line);
+	free(line);
+}
+
+static void
 print_request(const struct lockq_answer *answer, int rc)
 {
 	unsigned long long id = answer->request_id;
-	const char *user = answer->user != NULL ? answer->user : "";
 	char *text;
 
 	if (rc == LOCKQ_OK) {
 		cli_answer_loans(answer, false);
 	} else if (rc == LOCKQ_NOTHING) {
 		text = cli_answer_no_work(answer, time(NULL));
-		cli_line("request %llu for %s: %s", id, user, text);
+		cli_line("request %llu%s%s: %s", id, answer->excluded == 0 ? " for " : "",
+		    answer->excluded == 0 ? answer->user : "", text);
 		free(text);
 	} else if (answer->status != LOCKQ_PENDING) {
-		cli_line("request %llu for %s, task %u: %s", id, user, answer->task,
+		cli_line("request %llu for %s, task %u: %s", id, answer->user, answer->task,
 		    lockq_status_name(answer->status));
-	} else if (answer->leader != NULL) {
-		cli_line("request %llu for %s, task %u: pending, %s leads", id, user, answer->task,
-		    answer->leader);
-	} else if (!answer->nobody_leads) {
-		cli_line("request %llu for %s, task %u: pending", id, user, answer->task);
 	} else {
-		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
-		    "--user %s --task %u to lead", id, user, answer->task, user, answer->task);
+		print_pending(answer);
 	}
+}
+
+/* Only who looks asks for these. */
+static json_t *
+request_object(const struct lockq_answer *answer, int status, const char *error)
+{
+	json_t *object = cli_json_answer(answer, status, error);
+	bool placed = answer->position > 0;
+
+	cli_json_set(object, "nobody_leads", json_boolean(answer->nobody_leads));
+	cli_json_set(object, "position",
+	    placed ? cli_json_number(answer->position) : json_null());
+	cli_json_set(object, "loans_ahead",
+	    placed ? cli_json_number(answer->loans_ahead) : json_null());
+	cli_json_set(object, "expected_ms",
+	    answer->expected_ms < 0 ? json_null() : json_integer(answer->expected_ms));
+	return object;
 }
 
 static int
@@ -135,7 +192,7 @@ show_request(const struct checkwork_options *o, struct lockq *q, const struct lo
 	if (answer->user == NULL)
 		return cli_report_library(&o->common, q, rc);
 	if (o->common.json)
-		cli_json_print(cli_json_answer(answer, status,
+		cli_json_print(request_object(answer, status,
 		    rc < 0 ? cli_library_text(q, rc) : NULL));
 	if (rc < 0)
 		cli_message("%s", cli_library_text(q, rc));
@@ -145,66 +202,14 @@ show_request(const struct checkwork_options *o, struct lockq *q, const struct lo
 }
 
 static void
-print_assignments_json(const char *user, const struct lockq_pipeline *pipeline)
+print_empty(const struct checkwork_options *o)
 {
-	const struct lockq_assignment *a;
-	json_t *object;
-	size_t i;
-
-	for (i = 0; i < pipeline->n_assignments; i++) {
-		a = &pipeline->assignments[i];
-		object = json_object();
-		cli_json_set(object, "user", cli_json_text(user));
-		cli_json_set(object, "task", cli_json_number(a->task));
-		cli_json_set(object, "task_name", cli_json_text(a->task_name));
-		cli_json_set(object, "loan_id", cli_json_number(a->loan_id));
-		cli_json_set(object, "token", cli_json_number(a->token));
-		cli_json_set(object, "request_id", cli_json_number(a->request_id));
-		cli_json_set(object, "assigned_at", cli_json_time(a->assigned_at));
-		cli_json_set(object, "age_s", cli_json_number(a->age_s));
-		cli_json_set(object, "lease_expires_at", cli_json_time(a->lease_expires_at));
-		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
-		cli_json_print(object);
-	}
-}
-
-static void
-add_row(struct cli_table *table, const struct lockq_assignment *a, time_t now)
-{
-	char since[CLI_TIME_SIZE], age[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
-
-	cli_time_local(since, a->assigned_at, false, now);
-	cli_time_local(lease, a->lease_expires_at, false, now);
-	cli_age(age, a->age_s);
-	cli_table_cell(table, "%u %s", a->task, a->task_name != NULL ? a->task_name : "");
-	cli_table_cell(table, "%llu", (unsigned long long)a->loan_id);
-	cli_table_cell(table, "%llu", (unsigned long long)a->token);
-	cli_table_cell(table, "%s", since);
-	cli_table_cell(table, "%s", age);
-	if (lease[0] == '\0')
-		cli_table_cell(table, "no limit");
+	if (o->task != 0)
+		cli_line("nothing in %s's pipeline for task %u: getwork --user %s --task %u asks "
+		    "for work", o->user, o->task, o->user, o->task);
 	else
-		cli_table_cell(table, "%s%s", a->lease_expired ? "ran out " : "", lease);
-}
-
-static void
-print_assignments(const char *user, const struct lockq_pipeline *pipeline)
-{
-	static const struct cli_column columns[] = {
-		{ "task", false }, { "loan", true }, { "token", true }, { "assigned", false },
-		{ "age", true }, { "lease until", false }
-	};
-	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	time_t now = time(NULL);
-	size_t i;
-
-	for (i = 0; i < pipeline->n_assignments; i++)
-		add_row(table, &pipeline->assignments[i], now);
-	cli_heading("Pipeline %s %s", cli_dot(), user);
-	cli_table_print(stdout, table, cli_stdout_style());
-	cli_line("%zu %s", pipeline->n_assignments,
-	    pipeline->n_assignments == 1 ? "loan" : "loans");
-	cli_table_free(table);
+		cli_line("nothing in %s's pipeline: getwork --user %s --task N asks for work",
+		    o->user, o->user);
 }
 
 static int
@@ -214,14 +219,41 @@ show_pipeline(const struct checkwork_options *o, struct lockq *q,
 	if (rc < 0)
 		return cli_report_library(&o->common, q, rc);
 	if (o->common.json)
-		print_assignments_json(o->user, pipeline);
+		cli_pipeline_json(o->user, pipeline);
 	else if (pipeline->n_assignments > 0)
-		print_assignments(o->user, pipeline);
-	else if (o->task != 0)
-		cli_line("nothing in %s's pipeline for task %u", o->user, o->task);
+		cli_pipeline(o->user, pipeline);
 	else
-		cli_line("nothing in %s's pipeline", o->user);
+		print_empty(o);
+	if (pipeline->detail_fault != NULL)
+		cli_message("without details: %s", pipeline->detail_fault);
 	return cli_exit_status(rc, cli_caught());
+}
+
+static int
+show_history(const struct checkwork_options *o, struct lockq *q,
+    const struct lockq_history *history, int rc)
+{
+	if (rc < 0)
+		return cli_report_library(&o->common, q, rc);
+	if (o->common.json)
+		cli_history_json(o->task, o->loan.id, history);
+	else if (history->n_events > 0)
+		cli_history(o->task, o->loan.id, history);
+	else
+		cli_line("nothing is known of loan %llu in task %u",
+		    (unsigned long long)o->loan.id, o->task);
+	return cli_exit_status(rc, cli_caught());
+}
+
+static int
+look_at_history(const struct checkwork_options *o, struct lockq *q)
+{
+	struct lockq_history history = LOCKQ_HISTORY_INIT;
+	int rc = lockq_history(q, o->task, o->loan.id, &history);
+
+	rc = show_history(o, q, &history, rc);
+	lockq_history_clear(&history);
+	return rc;
 }
 
 static int
@@ -262,6 +294,8 @@ main(int argc, char **argv)
 		rc = cli_report_library(&o.common, q, rc);
 	else if (o.request != NULL)
 		rc = look_at_request(&o, q);
+	else if (o.loan.given)
+		rc = look_at_history(&o, q);
 	else
 		rc = look_at_pipeline(&o, q);
 	rc = cli_finish(rc, NULL);

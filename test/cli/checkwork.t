@@ -5,19 +5,44 @@ set -u
 . "$(dirname "$0")/../support/shell.sh"
 
 task=223 slow=224
+
+forget_details() {
+	sql "UPDATE task SET detail_view = NULL WHERE task_id IN ($task, $slow);
+	     DROP VIEW IF EXISTS test_detail_$task;
+	     DROP FUNCTION IF EXISTS test_writes_$task;
+	     DROP TABLE IF EXISTS test_written_$task"
+}
+
+# in_terminal COLUMNS COMMAND: what a terminal of that width shows of it, blank lines left out.
+in_terminal() {
+	local socket=$scratch/tmux
+	printf '%s\n' "$2" "touch '$scratch/shown'" 'exec sleep 60' >"$scratch/shown.sh"
+	rm -f "$scratch/shown"
+	LC_ALL=C.UTF-8 timeout 20 tmux -u -S "$socket" -f /dev/null new-session -d -x "$1" -y 60 \
+		"LC_ALL=C.UTF-8 sh '$scratch/shown.sh'"
+	for ((i = 0; i < 200; i++)); do
+		[ ! -e "$scratch/shown" ] || break
+		sleep 0.1
+	done
+	timeout 20 tmux -u -S "$socket" capture-pane -p | sed '/^ *$/d'
+	timeout 20 tmux -S "$socket" kill-server
+}
+
 make_task "$task" 20 0
 make_task "$slow" 6000 20000
 make_users 4
 scratch=$(mktemp -d)
 # shellcheck disable=SC2154 # status, out and err are set by run
-trap 'forget_task "$task"; forget_task "$slow"; forget_users; rm -rf "$scratch"' EXIT
+trap 'forget_details; forget_task "$task"; forget_task "$slow"; forget_users
+	rm -rf "$scratch"' EXIT
 
 run checkwork --help
 is "$status" 0 '--help: exit 0'
 like "$out" '^Usage: checkwork ' '--help says how to use it'
 run checkwork --version
 is "$status:$out" '0:checkwork (lockq) 0.1.0' '--version'
-for arguments in '--frob' '--task x' '--request 1 --task 1' '--wait 3' '--request 0x1 --wait -1'; do
+for arguments in '--frob' '--task x' '--request 1 --task 1' '--wait 3' '--request 0x1 --wait -1' \
+	'--loan 1' '--loan x --task 1' '--loan 1 --task 1 --user oliver' '--loan 1 --request 1'; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run checkwork $arguments
 	is "$status" 2 "$arguments: exit 2"
@@ -27,6 +52,7 @@ done
 run checkwork --user race-1
 is "$status" 1 'an empty pipeline: exit 1'
 like "$out$err" "race-1's pipeline" 'an empty pipeline: it says whose'
+like "$out" 'getwork --user race-1 --task N' 'an empty pipeline: it says what to do'
 run checkwork --user race-1 --json
 is "$status:$out" '1:' 'an empty pipeline in JSON: no object'
 getwork --user race-1 --task "$task" --count 3 --json >"$scratch/answer"
@@ -40,8 +66,103 @@ is "$(jq -s -c '[.[].loan_id] | sort' <<<"$out")" "$(jq -c '[.loans[].loan_id] |
 is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 60)]' \
 	<<<"$out")" \
 	"[\"race-1\",$task,null,false,true]" 'JSON: what it says of one'
+is "$(jq -s -c '.[0] | [.lease_left_s, .note, .detail]' <<<"$out")" '[null,null,null]' \
+	'JSON: no lease, no note, no details'
 run checkwork --user race-1 --task "$slow"
 is "$status" 1 'only the task that was named'
+like "$out" "getwork --user race-1 --task $slow asks" 'nothing of that task: what to do'
+
+# Leases and notes.
+sql "UPDATE work SET assigned_at = NOW(6) - INTERVAL 3 HOUR,
+            lease_expires_at = NOW(6) + INTERVAL 11550 SECOND
+      WHERE task_id = $task ORDER BY loan_id LIMIT 1"
+sql "UPDATE work SET assigned_at = NOW(6) - INTERVAL 2 HOUR,
+            lease_expires_at = NOW(6) - INTERVAL 10 MINUTE, note = 'call after five'
+      WHERE task_id = $task AND lease_expires_at IS NULL ORDER BY loan_id LIMIT 1"
+over=$(sql "SELECT DATE_FORMAT(lease_expires_at + INTERVAL 1 HOUR, '%H:%i') FROM work
+             WHERE task_id = $task AND note IS NOT NULL")
+run env TZ=XST-1 checkwork --user race-1
+like "$out" '\| 3 h 0 min \| 3 h 12 min ' 'age, and how much lease is left'
+like "$out" "\| ran out ([0-9-]+ )?$over \| call after five" "when it ran out, in the user's zone"
+like "$out" '\| no limit  ' 'no lease'
+like "$out" '^1 lease has run out' 'what a lease that ran out means'
+run checkwork --user race-1 --json
+is "$(jq -s -c '[.[] | [.lease_expired, .note, (.lease_left_s | if . == null then . else
+	. > 11400 and . <= 11550 end)]]' <<<"$out")" \
+	'[[false,null,true],[true,"call after five",false],[false,null,null]]' 'the same in JSON'
+sql "UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 850 SECOND
+      WHERE task_id = $task AND note IS NOT NULL"
+run checkwork --user race-1
+like "$out" '^the lease of loan [0-9]+ ends in 1[0-9] min .*--task 223 --loan [0-9]+ --renew' \
+	'a lease that ends soon: how to renew it'
+
+# The task's own columns.
+sql "CREATE VIEW test_detail_$task AS
+       SELECT loan_id, CONCAT('Applicant ', REPEAT('山田', 12)) AS applicant,
+              123456.50 AS amount, DATE '2026-11-20' AS due FROM test_loan_$task
+        UNION ALL SELECT loan_id, REPEAT('twin ', 12), 1, NULL
+                    FROM test_loan_$task;
+     GRANT SELECT ON test_detail_$task TO lockq_worker;
+     UPDATE task SET detail_view = 'test_detail_$task' WHERE task_id = $task"
+getwork --user race-1 --task "$slow" >"$scratch/slow"
+run checkwork --user race-1
+is "$status:$err" '0:' 'details: nothing to complain of'
+like "$out" '\| lease left +\| applicant +\| +amount \| due +\| note' \
+	'a column for each of the view'
+like "$out" "^Task $task - Test $task" 'a table for the task'
+like "$out" "^Task $slow - Test $slow" 'and for the other one'
+is "$(grep -c 'Applicant\|twin' <<<"$out")" 3 'a loan with two rows is shown once'
+like "$out" '^4 loans in 2 tasks' 'all of them are counted'
+run checkwork --user race-1 --json
+is "$(jq -s -c '[.[] | .detail | if . == null then . else keys_unsorted end] | unique' \
+	<<<"$out")" '[null,["applicant","amount","due"]]' 'JSON: detail, null for a task without'
+
+if command -v tmux >/dev/null 2>&1; then
+	for columns in 40 80 200; do
+		in_terminal "$columns" "checkwork --user race-1 --task $task" >"$scratch/screen"
+		grep '[│┌├└]' "$scratch/screen" >"$scratch/table"
+		ok "$(($(wc -l <"$scratch/table") != 7))" "$columns columns: no line is broken"
+		ok "$(($(LC_ALL=C.UTF-8 wc -L <"$scratch/table") > columns))" \
+			"$columns columns: it fits"
+		is "$(grep -c '…' "$scratch/table")" "$([ "$columns" = 80 ] && echo 3 || echo 0)" \
+			"$columns columns: what is cut says so"
+		is "$(tr -d '\n' <"$scratch/screen" | grep -c 'no room for .*assigned')" \
+			"$([ "$columns" = 200 ] && echo 0 || echo 1)" \
+			"$columns columns: what is left out is named"
+	done
+	in_terminal 120 "stty cols 0; COLUMNS=60 checkwork --user race-1 --task $task" \
+		>"$scratch/screen"
+	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
+	is "$((width > 30 && width <= 60))" \
+		1 'a terminal that does not tell its width: COLUMNS'
+	in_terminal 80 "COLUMNS=30 checkwork --user race-1 | cat" >"$scratch/screen"
+	like "$(tr -d '\n' <"$scratch/screen")" 'assigned.*applicant' 'into a pipe: all of it'
+else
+	ok 0 'tables in a terminal # SKIP no tmux'
+fi
+
+# Views that are of no use: the pipeline is shown, and one line says why it has no details.
+sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
+run checkwork --user race-1 --json
+is "$status:$(jq -s -c '[.[].detail]' <<<"$out")" '0:[null,null,null,null]' 'no such view: exit 0'
+like "$err" "^checkwork: without details: task $task: detail_view test_gone_$task" \
+	'no such view: it says so'
+is "$(wc -l <<<"$err")" 1 'no such view: in one line'
+sql "CREATE TABLE test_written_$task (n INT)"
+"$top/scripts/sandbox" mysql <<EOF
+delimiter //
+CREATE FUNCTION test_writes_$task() RETURNS INT MODIFIES SQL DATA
+BEGIN INSERT INTO test_written_$task VALUES (1); RETURN 1; END//
+delimiter ;
+CREATE OR REPLACE VIEW test_detail_$task AS
+  SELECT loan_id, test_writes_$task() AS written FROM test_loan_$task;
+UPDATE task SET detail_view = 'test_detail_$task' WHERE task_id = $task;
+EOF
+run checkwork --user race-1
+is "$status" 0 'a view that writes: exit 0'
+like "$err" "detail_view test_detail_$task writes" 'a view that writes: it says so'
+is "$(sql "SELECT COUNT(*) FROM test_written_$task")" 0 'and has not written: checkwork only looks'
+forget_details
 run checkwork --user nobody
 is "$status" 4 'an unknown user: exit 4'
 run checkwork --user race-1 --task 4711
@@ -54,6 +175,8 @@ is "$status:$(jq -r .uuid <<<"$out")" "0:$uuid" 'a request by its number'
 run checkwork --request "$uuid" --json
 is "$status:$(jq -r .request_id <<<"$out")" "0:$request" 'a request by its UUID'
 is "$(jq -c '.loans' <<<"$out")" "$(jq -c '.loans' "$scratch/answer")" 'with its loans, in order'
+is "$(jq -c '[.position, .loans_ahead, .expected_ms, .nobody_leads, .excluded]' <<<"$out")" \
+	'[null,null,null,false,0]' 'no place in the line any more'
 run checkwork --request 99999999
 is "$status" 4 'no such request: exit 4'
 like "$err" 'no request 99999999' 'no such request: it says so'
@@ -65,13 +188,62 @@ request=$(sql "SELECT MAX(request_id) FROM work_requested WHERE task_id = $slow"
 run checkwork --request "$request"
 is "$status" 3 'pending: exit 3'
 like "$out$err" "nobody leads.*getwork --user race-2 --task $slow" 'nobody leads: what to do'
+like "$out" "^1st in line, nobody asked before it - the task's query usually takes" 'first in line'
+sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
+     SELECT UUID(), user_id, 'test', $slow, 1, 1 FROM app_user WHERE name = 'race-4'"
+run checkwork --request "$((request + 1))" --json
+is "$status:$(jq -c '[.position, .loans_ahead, (.expected_ms | type), .nobody_leads]' <<<"$out")" \
+	'3:[2,2,"number",true]' 'the place in the line in JSON'
+sql "UPDATE work_requested SET outcome = 'empty', excluded = 3 WHERE request_id = $((request + 1))"
+run checkwork --request "$((request + 1))"
+is "$status:$out" "1:request $((request + 1)): nothing for race-4 in task $slow: 3 loans are left, \
+but they were returned with --not-me" 'nothing for this user is not: no work'
+run checkwork --request "$((request + 1))" --json
+is "$(jq -c '[.status, .excluded]' <<<"$out")" '["empty",3]' 'the same in JSON'
 getwork --user race-3 --task "$slow" --json >/dev/null &
 sleep 0.3
 run checkwork --request "$request"
 like "$out$err" "race-3" 'somebody leads: who'
+like "$out" '^1st in line, .* - (in about|at any moment)' 'somebody leads: how long it may take'
 run checkwork --request "$request" --wait 30 --json
 is "$status:$(jq -r .status <<<"$out")" 0:served '--wait waits for the answer'
 wait
+
+# Who had a loan when.
+run checkwork --loan 4711 --task "$task"
+is "$status:$out" "1:nothing is known of loan 4711 in task $task" 'an unknown loan: exit 1'
+run checkwork --loan 4711 --task "$task" --json
+is "$status:$out" '1:' 'an unknown loan in JSON: no object'
+run checkwork --loan 1 --task 4711
+is "$status" 4 'the history in an unknown task: exit 4'
+loan=$(jq -r '.loans[0].loan_id' "$scratch/answer")
+token=$(jq -r '.loans[0].token' "$scratch/answer")
+run checkwork --loan "$loan" --task "$task"
+like "$out" "^Loan $loan - task $task" 'history: its heading'
+like "$out" "\\| assigned \\| race-1 \\| no limit \\| +$token \\|" 'history: who has it'
+like "$out" '^1 event$' 'history: how much there is'
+is "$(grep -c 'account\|note\|purged' <<<"$out")" 0 'history: nothing that says nothing'
+sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                           available_at, excluded_until, note, at)
+     SELECT task_id, loan_id, 'returned', user_id, 'else@where', token, 2, request_id,
+            '2026-10-25 00:30:00', '2026-10-25 01:30:00', 'can\\'t\nread it',
+            '2026-10-25 00:15:00'
+       FROM work_log WHERE task_id = $task AND loan_id = $loan"
+run env TZ=CET-1CEST,M3.5.0,M10.5.0/3 checkwork --loan "$loan" --task "$task"
+like "$out" '2026-10-25 02:15:00 CEST \| returned \| race-1 \| 2026-10-25 02:30 CEST \|' \
+	"history: in the user's zone, and which of two that look alike"
+like "$out" '\| 2026-10-25 02:30 CET ' 'history: not offered to the same user before'
+like "$out" 'else@where +\| can.t\\nread it' 'history: account and note, escaped'
+run env TZ=CET-1CEST,M3.5.0,M10.5.0/3 checkwork --loan "$loan" --task "$task" --json
+is "$(jq -s -c '.[1] | [.task, .loan_id, .event, .at, .user, .account, .token, .version,
+	.available_at, .lease_expires_at, .excluded_until]' <<<"$out")" \
+	"[$task,$loan,\"returned\",\"2026-10-25T00:15:00.000000Z\",\"race-1\",\"else@where\",\
+$token,2,\"2026-10-25T00:30:00.000000Z\",null,\"2026-10-25T01:30:00.000000Z\"]" \
+	'history in JSON: UTC'
+is "$(jq -s -c 'map(.note)' <<<"$out")" '[null,"can'"'"'t\nread it"]' 'history in JSON: notes'
+sql "DELETE FROM work_log WHERE task_id = $task AND loan_id = $loan AND version = 1"
+run checkwork --loan "$loan" --task "$task"
+like "$out" 'older rows were purged' 'history: when older rows are gone it says so'
 run checkwork --user race-1 --socket "$scratch/no.sock"
 is "$status" 5 'no server: exit 5'
 finish

@@ -77,7 +77,7 @@ is "$status:$err" "3:getwork: gave up after 3 s: request $(last_request race-4 "
  cancelled, try again" '--poll with --timeout: gives up and cancels'
 
 run checkwork --request "$request" --wait 1
-is "$status:$out" "3:request $request for race-2, task $task: pending, race-1 leads" \
+is "$status:${out%%$'\n'*}" "3:request $request for race-2, task $task: pending, race-1 leads" \
 	'checkwork --wait: after that time exit 3, pending, and who leads'
 run checkwork --request "$no_wait_uuid"
 like "$status:$out" '^3:request [0-9]+ for race-6, .*: pending, race-1 leads$' \
@@ -185,8 +185,8 @@ await_holder "$task" -
 steer "$task" light
 runs=$(sql "$leader_runs")
 run checkwork --request "$looked_at" --wait 1
-is "$status:$out" "3:request $looked_at for race-6, task $task: pending, nobody leads: run\
- getwork --user race-6 --task $task to lead" 'checkwork: nobody leads, and what to do'
+is "$status:${out%%$'\n'*}" "3:request $looked_at for race-6, task $task: pending, nobody leads: \
+run getwork --user race-6 --task $task to lead" 'checkwork: nobody leads, and what to do'
 await "SELECT MAX(seen_at) < NOW(6) - INTERVAL $ttl SECOND FROM work_requested
         WHERE request_id IN ($left, $looked_at)" 1
 is "$(sql "SELECT seen_at > NOW(6) - INTERVAL $ttl SECOND FROM work_requested

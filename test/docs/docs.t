@@ -224,6 +224,9 @@ check_json() {
 		sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/$program.c"
 		case $program in
 		getwork | checkwork)
+			[ "$program" = getwork ] ||
+				sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
+					"$top/cmd/pipeline.c" "$top/cmd/history.c"
 			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/json.c" ;;
 		disposition)
 			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \

@@ -49,6 +49,13 @@ parses_good_lines(void **state)
 	assert_string_equal(o.request, "118");
 	assert_int_equal(o.wait_ms, 250);
 	assert_int_equal(parse(&o, "-r e588A6C2-e5a8-4d3f-8b3f-5a1f0c6c1b11", &error), 0);
+	assert_false(o.loan.given);
+	assert_int_equal(parse(&o, "--loan 18446744073709551615 -t 7", &error), 0);
+	assert_true(o.loan.given);
+	assert_true(o.loan.id == UINT64_MAX);
+	assert_int_equal(o.task, 7);
+	assert_int_equal(parse(&o, "-l 0 -t 7", &error), 0);
+	assert_true(o.loan.given);
 }
 
 static void
@@ -65,6 +72,14 @@ refuses_bad_lines(void **state)
 		    "--request e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g: must be a request's number or "
 		    "its UUID" },
 		{ "--request 118 --wait x", "--wait x: must be seconds, 0 to 31536000" },
+		{ "--loan 12", "--loan goes with --task" },
+		{ "--loan 12 --user tracy --task 7", "--loan excludes --user and --request" },
+		{ "--loan 12 --request 118", "--loan excludes --user and --request" },
+		{ "--loan 12:7 --task 7", "--loan 12:7: must be a loan's number" },
+		{ "--loan -1 --task 7", "--loan -1: must be a loan's number" },
+		{ "--loan 18446744073709551616 --task 7",
+		    "--loan 18446744073709551616: must be a loan's number" },
+		{ "--loan 12 --task 7 --wait 3", "--wait goes with --request" },
 		{ "118", "unexpected argument: 118" },
 	};
 

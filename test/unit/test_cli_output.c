@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <locale.h>
 #include <signal.h>
 
 #include "cli.h"
@@ -63,6 +64,124 @@ draws_boxes(void **state)
 	    "│ 123456 │ ev\\x1b │\n"
 	    "└────────┴────────┘\n");
 	free(text);
+}
+
+/* Two columns of text, one with marks that take no column and wide characters. */
+static char *
+fitted(size_t columns, enum cli_style style)
+{
+	static const struct cli_column heads[] = {
+		{ "loan", CLI_RIGHT }, { "token", CLI_RIGHT | CLI_SPARE(2) },
+		{ "applicant", CLI_TEXT | CLI_SPARE(1) }, { "age", CLI_SPARE(2) },
+		{ "note", CLI_TEXT },
+	};
+	struct cli_table *table = cli_table_new(heads, 5);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	cli_table_cell(table, "%d", 123456);
+	cli_table_cell(table, "%d", 7);
+	cli_table_cell(table, "e\xcc\x81lodie of the twenty");
+	cli_table_cell(table, "3 min 12 s");
+	cli_table_cell(table, "山田太郎さんに電話する、月曜日の朝九時に");
+	cli_table_fit(out, table, style, columns);
+	cli_table_free(table);
+	fclose(out);
+	return text;
+}
+
+static void
+assert_fitted(size_t columns, enum cli_style style, const char *expected)
+{
+	char *text = fitted(columns, style);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void
+fits_tables(void **state)
+{
+	char *all, *top, *wide;
+	size_t columns;
+
+	(void)state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	all = fitted(0, CLI_BOXES);
+	top = cli_text("%.*s", (int)strcspn(all, "\n"), all);
+	columns = cli_width(top);
+	free(top);
+	wide = fitted(columns, CLI_BOXES);
+	assert_string_equal(wide, all);
+	free(wide);
+	free(all);
+	assert_fitted(80, CLI_BOXES,
+	    "┌────────┬───────┬───────────────────┬────────────┬────────────────────────────┐\n"
+	    "│   loan │ token │ applicant         │ age        │ note                       │\n"
+	    "├────────┼───────┼───────────────────┼────────────┼────────────────────────────┤\n"
+	    "│ 123456 │     7 │ e\xcc\x81lodie of the tw… │ 3 min 12 s │ "
+	    "山田太郎さんに電話する、…  │\n"
+	    "└────────┴───────┴───────────────────┴────────────┴────────────────────────────┘\n");
+	assert_fitted(56, CLI_PLAIN,
+	    "+--------+-------+----------------+--------------------+\n"
+	    "|   loan | token | applicant      | note               |\n"
+	    "+--------+-------+----------------+--------------------+\n"
+	    "| 123456 |     7 | e\xcc\x81lodie of t... | 山田太郎さんに...  |\n"
+	    "+--------+-------+----------------+--------------------+\n"
+	    "no room for age: --json has everything\n");
+	assert_fitted(40, CLI_PLAIN,
+	    "+--------+--------------+--------------+\n"
+	    "|   loan | applicant    | note         |\n"
+	    "+--------+--------------+--------------+\n"
+	    "| 123456 | e\xcc\x81lodie of... | 山田太郎...  |\n"
+	    "+--------+--------------+--------------+\n"
+	    "no room for token, age: --json has everything\n");
+	assert_fitted(28, CLI_PLAIN,
+	    "+--------+-----------------+\n"
+	    "|   loan | note            |\n"
+	    "+--------+-----------------+\n"
+	    "| 123456 | 山田太郎さん... |\n"
+	    "+--------+-----------------+\n"
+	    "no room for token, applicant, age: --json has everything\n");
+	/* numbers are never cut */
+	assert_fitted(1, CLI_PLAIN,
+	    "+--------+--------------+\n"
+	    "|   loan | note         |\n"
+	    "+--------+--------------+\n"
+	    "| 123456 | 山田太郎...  |\n"
+	    "+--------+--------------+\n"
+	    "no room for token, applicant, age: --json has everything\n");
+	setlocale(LC_CTYPE, "C");
+}
+
+/* Whatever the width from the narrowest on, each line is as wide as the first, and none wider than
+ * the terminal. */
+static void
+fits_every_width(void **state)
+{
+	size_t columns, length, width;
+	char *text, *from, *line;
+
+	(void)state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	for (columns = 25; columns < 140; columns++) {
+		text = fitted(columns, CLI_BOXES);
+		width = 0;
+		for (from = text; strncmp(from, "no room", 7) != 0 && *from != '\0';
+		    from += length + 1) {
+			length = strcspn(from, "\n");
+			line = cli_text("%.*s", (int)length, from);
+			if (width == 0)
+				width = cli_width(line);
+			assert_int_equal(cli_width(line), width);
+			assert_true(width <= columns);
+			free(line);
+		}
+		free(text);
+	}
+	setlocale(LC_CTYPE, "C");
 }
 
 static void
@@ -124,7 +243,8 @@ prints_an_answer_as_json(void **state)
 	    "\"user\":\"oliver\",\"task\":7,\"task_name\":\"Verify \\\\xff\",\"asked\":3,"
 	    "\"requested\":2,\"assigned\":2,\"status\":\"partial\",\"led\":false,\"joined\":false,"
 	    "\"leader\":\"tracy\",\"epoch\":41,\"waited_ms\":3100,\"query_ms\":2900,"
-	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"reason\":null,\"retries\":0,\"loans\":["
+	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"reason\":null,\"excluded\":0,"
+	    "\"retries\":0,\"loans\":["
 	    "{\"loan_id\":12,\"token\":41,\"lease_expires_at\":\"2026-11-20T13:50:01.123456Z\"},"
 	    "{\"loan_id\":\"18446744073709551615\",\"token\":41,\"lease_expires_at\":null}],"
 	    "\"exit\":0}");
@@ -185,6 +305,55 @@ says_as_of_when_there_is_no_work(void **state)
 	text = cli_answer_no_work(&answer, now);
 	assert_string_equal(text, "no work for task 7");
 	free(text);
+	answer.excluded = 1;
+	text = cli_answer_no_work(&answer, now);
+	assert_string_equal(text, "nothing for oliver in task 7: 1 loan is left, but it was "
+	    "returned with --not-me");
+	free(text);
+	answer.excluded = 3;
+	memcpy(answer.as_of, "2026-11-20 13:49:58.000001", sizeof(answer.as_of));
+	text = cli_answer_no_work(&answer, now);
+	assert_string_equal(text, "nothing for oliver in task 7 as of 13:49:58: 3 loans are left, "
+	    "but they were returned with --not-me");
+	free(text);
+}
+
+static void
+says_where_a_request_stands(void **state)
+{
+	static const struct {
+		uint64_t ahead;
+		int64_t expected_ms;
+		const char *text;
+		uint32_t position;
+		int nobody_leads;
+	} cases[] = {
+		{ 0, -1, "1st in line, nobody asked before it - "
+		    "how long it takes is not known", 1, 0 },
+		{ 1, 0, "2nd in line, 1 loan asked before it - at any moment", 2, 0 },
+		{ 8, 39100, "3rd in line, 8 loans asked before it - in about 40 s", 3, 0 },
+		{ 8, 1, "4th in line, 8 loans asked before it - in about 1 s", 4, 0 },
+		{ 8, 190000, "11th in line, 8 loans asked before it - in about 3 min 10 s", 11, 0 },
+		{ 9, 40000, "12th in line, 9 loans asked before it - "
+		    "the task's query usually takes about 40 s", 12, 1 },
+		{ 9, -1, "21st in line, 9 loans asked before it - "
+		    "how long it takes is not known", 21, 1 },
+		{ 400, 0, "113th in line, 400 loans asked before it - at any moment", 113, 0 },
+	};
+	struct lockq_answer answer = an_answer();
+	char *text;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		answer.position = cases[i].position;
+		answer.loans_ahead = cases[i].ahead;
+		answer.expected_ms = cases[i].expected_ms;
+		answer.nobody_leads = cases[i].nobody_leads;
+		text = cli_answer_line(&answer, "-");
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
 }
 
 static void
@@ -242,11 +411,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(draws_plain_tables),
 		cmocka_unit_test(draws_boxes),
+		cmocka_unit_test(fits_tables),
+		cmocka_unit_test(fits_every_width),
 		cmocka_unit_test(maps_exit_statuses),
 		cmocka_unit_test(prints_an_answer_as_json),
 		cmocka_unit_test(prints_an_error_as_json),
 		cmocka_unit_test(sums_up_an_answer),
 		cmocka_unit_test(says_as_of_when_there_is_no_work),
+		cmocka_unit_test(says_where_a_request_stands),
 		cmocka_unit_test(says_what_it_waits_for),
 		cmocka_unit_test(draws_bars),
 	};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What happened to a loan in a task, for people and for scripts. */
+#include <string.h>
+
+#include "cli.h"
+
+enum { COLUMNS_MOST = 8 };
+
+/* What not every history has something to say about. */
+struct shown {
+	bool accounts; /* more than one database account took part */
+	bool excluded;
+	bool notes;
+};
+
+static struct shown
+what_to_show(const struct lockq_history *history)
+{
+	struct shown shown = { false, false, false };
+	const struct lockq_event *e;
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++) {
+		e = &history->events[i];
+		if (strcmp(e->account, history->events[0].account) != 0)
+			shown.accounts = true;
+		shown.excluded = shown.excluded || e->excluded_until[0] != '\0';
+		shown.notes = shown.notes || e->note != NULL;
+	}
+	return shown;
+}
+
+static size_t
+make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
+{
+	size_t n = 0;
+
+	columns[n++] = (struct cli_column){ "time", 0 };
+	columns[n++] = (struct cli_column){ "event", 0 };
+	columns[n++] = (struct cli_column){ "user", CLI_TEXT };
+	columns[n++] = (struct cli_column){ "until", CLI_SPARE(1) };
+	columns[n++] = (struct cli_column){ "token", CLI_RIGHT | CLI_SPARE(8) };
+	if (shown->excluded)
+		columns[n++] = (struct cli_column){ "excluded until", CLI_SPARE(7) };
+	if (shown->accounts)
+		columns[n++] = (struct cli_column){ "account", CLI_TEXT | CLI_SPARE(9) };
+	if (shown->notes)
+		columns[n++] = (struct cli_column){ "note", CLI_TEXT | CLI_SPARE(6) };
+	return n;
+}
+
+/* Until when what happened holds: the end of the lease, or when the loan is offered again. */
+static void
+add_until(struct cli_table *table, const struct lockq_event *e, time_t now)
+{
+	bool held = strcmp(e->event, "assigned") == 0 || strcmp(e->event, "renewed") == 0;
+	const char *utc = held ? e->lease_expires_at : e->available_at;
+	char until[CLI_TIME_SIZE];
+
+	/* these end what was, and begin nothing that would end by itself */
+	if (strcmp(e->event, "expired") == 0 || strcmp(e->event, "available") == 0)
+		utc = "";
+	cli_time_local(until, utc, false, now);
+	cli_table_cell(table, "%s", held && until[0] == '\0' ? "no limit" : until);
+}
+
+static void
+add_row(struct cli_table *table, const struct lockq_event *e, const struct shown *shown,
+    time_t now)
+{
+	char at[CLI_TIME_SIZE], excluded[CLI_TIME_SIZE];
+
+	cli_time_local(at, e->at, true, now);
+	cli_time_local(excluded, e->excluded_until, false, now);
+	cli_table_cell(table, "%s", at);
+	cli_table_cell(table, "%s", e->event);
+	cli_table_cell(table, "%s", e->user);
+	add_until(table, e, now);
+	cli_table_cell(table, "%llu", (unsigned long long)e->token);
+	if (shown->excluded)
+		cli_table_cell(table, "%s", excluded);
+	if (shown->accounts)
+		cli_table_cell(table, "%s", e->account);
+	if (shown->notes)
+		cli_table_cell(table, "%s", e->note != NULL ? e->note : "");
+}
+
+void
+cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	struct shown shown = what_to_show(history);
+	struct cli_column columns[COLUMNS_MOST];
+	struct cli_table *table = cli_table_new(columns, make_columns(columns, &shown));
+	time_t now = time(NULL);
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++)
+		add_row(table, &history->events[i], &shown, now);
+	cli_heading("Loan %llu %s task %u", (unsigned long long)loan_id, cli_dot(), task);
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");
+	/* a loan's first change makes version 1 */
+	if (history->n_events > 0 && history->events[0].version != 1)
+		cli_line("what happened before is no longer in the log: older rows were purged");
+	cli_table_free(table);
+}
+
+void
+cli_history_json(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	const struct lockq_event *e;
+	json_t *object;
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++) {
+		e = &history->events[i];
+		object = json_object();
+		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "loan_id", cli_json_number(loan_id));
+		cli_json_set(object, "at", cli_json_time(e->at));
+		cli_json_set(object, "event", cli_json_text(e->event));
+		cli_json_set(object, "user", cli_json_text(e->user));
+		cli_json_set(object, "account", cli_json_text(e->account));
+		cli_json_set(object, "token", cli_json_number(e->token));
+		cli_json_set(object, "version", cli_json_number(e->version));
+		cli_json_set(object, "request_id", cli_json_number(e->request_id));
+		cli_json_set(object, "available_at", cli_json_time(e->available_at));
+		cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
+		cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
+		cli_json_set(object, "note", cli_json_text(e->note));
+		cli_json_print(object);
+	}
+}

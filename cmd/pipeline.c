@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* A user's current assignments, for people and for scripts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum {
+	COLUMNS_FIXED = 7,     /* without a task's details */
+	RENEW_SOON_S = 15 * 60 /* a lease with less left than this is worth a word */
+};
+
+/* What one table shows: the assignments of one task, with its details, or all without. */
+struct part {
+	const struct lockq_assignment *assignments;
+	size_t n;
+	const struct lockq_assignment *model; /* the first one with details; or NULL */
+	bool of_one_task;
+	bool has_notes;
+};
+
+static struct part
+make_part(const struct lockq_assignment *assignments, size_t n, bool of_one_task)
+{
+	struct part part = { assignments, n, NULL, of_one_task, false };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (part.model == NULL && assignments[i].n_details > 0)
+			part.model = &assignments[i];
+		part.has_notes = part.has_notes || assignments[i].note != NULL;
+	}
+	return part;
+}
+
+static const char *
+detail(const struct lockq_assignment *a, size_t i)
+{
+	return i < a->n_details ? a->details[i].value : NULL;
+}
+
+/* Whether all of a detail's values have these characters only, after a sign where that may be: then
+ * they are nothing to cut. */
+static bool
+made_of(const struct part *part, size_t column, bool may_have_sign, const char *characters)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < part->n; i++) {
+		value = detail(&part->assignments[i], column);
+		if (value != NULL && may_have_sign && value[0] == '-')
+			value++;
+		if (value != NULL && strspn(value, characters) != strlen(value))
+			return false;
+	}
+	return true;
+}
+
+/* Numbers stand at the right, dates and times at the left. */
+static unsigned int
+detail_kind(const struct part *part, size_t column)
+{
+	if (made_of(part, column, true, "0123456789."))
+		return CLI_RIGHT;
+	return made_of(part, column, false, "0123456789.-: ") ? 0 : CLI_TEXT;
+}
+
+/* Fills @columns, whose headings are the caller's to free. */
+static size_t
+make_columns(struct cli_column *columns, const struct part *part)
+{
+	const struct cli_column fixed[] = {
+		{ "loan", CLI_RIGHT }, { "token", CLI_RIGHT | CLI_SPARE(8) },
+		{ "assigned", CLI_SPARE(9) }, { "age", CLI_RIGHT | CLI_SPARE(6) },
+		{ "lease left", 0 },
+	};
+	size_t n = 0, i;
+
+	if (!part->of_one_task)
+		columns[n++] = (struct cli_column){ cli_text("task"), CLI_TEXT };
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++, n++)
+		columns[n] = (struct cli_column){ cli_text("%s", fixed[i].heading), fixed[i].is };
+	for (i = 0; part->model != NULL && i < part->model->n_details; i++, n++)
+		columns[n] = (struct cli_column){ cli_escape(part->model->details[i].name),
+			detail_kind(part, i) | CLI_SPARE(7) };
+	if (part->has_notes)
+		columns[n++] = (struct cli_column){ cli_text("note"), CLI_TEXT | CLI_SPARE(5) };
+	return n;
+}
+
+static void
+add_lease(struct cli_table *table, const struct lockq_assignment *a, time_t now)
+{
+	char left[CLI_TIME_SIZE];
+
+	if (a->lease_expires_at[0] == '\0') {
+		cli_table_cell(table, "no limit");
+	} else if (a->lease_expired) {
+		cli_time_local(left, a->lease_expires_at, false, now);
+		cli_table_cell(table, "ran out %s", left);
+	} else {
+		cli_age(left, a->lease_left_s);
+		cli_table_cell(table, "%s", left);
+	}
+}
+
+static void
+add_row(struct cli_table *table, const struct part *part, const struct lockq_assignment *a,
+    time_t now)
+{
+	char since[CLI_TIME_SIZE], age[CLI_TIME_SIZE];
+	const char *value;
+	size_t i;
+
+	cli_time_local(since, a->assigned_at, false, now);
+	cli_age(age, a->age_s);
+	if (!part->of_one_task)
+		cli_table_cell(table, "%u %s", a->task, a->task_name != NULL ? a->task_name : "");
+	cli_table_cell(table, "%llu", (unsigned long long)a->loan_id);
+	cli_table_cell(table, "%llu", (unsigned long long)a->token);
+	cli_table_cell(table, "%s", since);
+	cli_table_cell(table, "%s", age);
+	add_lease(table, a, now);
+	for (i = 0; part->model != NULL && i < part->model->n_details; i++) {
+		value = detail(a, i);
+		cli_table_cell(table, "%s", value != NULL ? value : "-");
+	}
+	if (part->has_notes)
+		cli_table_cell(table, "%s", a->note != NULL ? a->note : "");
+}
+
+static void
+print_part(const struct part *part)
+{
+	size_t most = COLUMNS_FIXED + (part->model != NULL ? part->model->n_details : 0), n, i;
+	struct cli_column *columns = cli_alloc(most * sizeof(*columns));
+	struct cli_table *table;
+	time_t now = time(NULL);
+
+	n = make_columns(columns, part);
+	table = cli_table_new(columns, n);
+	for (i = 0; i < part->n; i++)
+		add_row(table, part, &part->assignments[i], now);
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_free(table);
+	for (i = 0; i < n; i++)
+		free((char *)(uintptr_t)columns[i].heading);
+	free(columns);
+}
+
+/* How many of the assignments from @from on are of one task. */
+static size_t
+same_task(const struct lockq_pipeline *pipeline, size_t from)
+{
+	const struct lockq_assignment *a = &pipeline->assignments[from];
+	size_t n = 1;
+
+	while (from + n < pipeline->n_assignments && a[n].task == a->task)
+		n++;
+	return n;
+}
+
+static size_t
+print_by_task(const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a;
+	struct part part;
+	size_t i, n, tasks = 0;
+
+	for (i = 0; i < pipeline->n_assignments; i += n, tasks++) {
+		a = &pipeline->assignments[i];
+		n = same_task(pipeline, i);
+		part = make_part(a, n, true);
+		cli_heading("Task %u %s %s", a->task, cli_dot(),
+		    a->task_name != NULL ? a->task_name : "");
+		print_part(&part);
+	}
+	return tasks;
+}
+
+static void
+print_advice(const char *user, const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a, *first = NULL;
+	char left[CLI_TIME_SIZE];
+	size_t i, over = 0;
+
+	for (i = 0; i < pipeline->n_assignments; i++) {
+		a = &pipeline->assignments[i];
+		over += a->lease_expired != 0;
+		if (a->lease_expires_at[0] != '\0' && !a->lease_expired &&
+		    (first == NULL || a->lease_left_s < first->lease_left_s))
+			first = a;
+	}
+	if (over > 0)
+		cli_line("%zu %s run out: what is past its lease may go to someone else at any "
+		    "moment", over, over == 1 ? "lease has" : "leases have");
+	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
+		return;
+	cli_age(left, first->lease_left_s);
+	cli_line("the lease of loan %llu ends in %s: disposition --user %s --task %u --loan %llu "
+	    "--renew begins it anew", (unsigned long long)first->loan_id, left, user, first->task,
+	    (unsigned long long)first->loan_id);
+}
+
+void
+cli_pipeline(const char *user, const struct lockq_pipeline *pipeline)
+{
+	struct part all = make_part(pipeline->assignments, pipeline->n_assignments, false);
+	size_t n = pipeline->n_assignments, tasks = 1, i;
+
+	cli_heading("Pipeline %s %s", cli_dot(), user);
+	if (all.model != NULL) {
+		tasks = print_by_task(pipeline);
+	} else {
+		print_part(&all);
+		for (i = same_task(pipeline, 0); i < n; i += same_task(pipeline, i))
+			tasks++;
+	}
+	if (tasks > 1)
+		cli_line("%zu loans in %zu tasks", n, tasks);
+	else
+		cli_line("%zu %s", n, n == 1 ? "loan" : "loans");
+	print_advice(user, pipeline);
+}
+
+static json_t *
+json_detail(const struct lockq_assignment *a)
+{
+	json_t *detail_object;
+	char *name;
+	size_t i;
+
+	if (a->n_details == 0)
+		return json_null();
+	detail_object = json_object();
+	for (i = 0; i < a->n_details; i++) {
+		name = cli_valid_utf8(a->details[i].name);
+		cli_json_set(detail_object, name, cli_json_text(a->details[i].value));
+		free(name);
+	}
+	return detail_object;
+}
+
+void
+cli_pipeline_json(const char *user, const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a;
+	json_t *object;
+	size_t i;
+
+	for (i = 0; i < pipeline->n_assignments; i++) {
+		a = &pipeline->assignments[i];
+		object = json_object();
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(a->task));
+		cli_json_set(object, "task_name", cli_json_text(a->task_name));
+		cli_json_set(object, "loan_id", cli_json_number(a->loan_id));
+		cli_json_set(object, "token", cli_json_number(a->token));
+		cli_json_set(object, "request_id", cli_json_number(a->request_id));
+		cli_json_set(object, "assigned_at", cli_json_time(a->assigned_at));
+		cli_json_set(object, "age_s", cli_json_number(a->age_s));
+		cli_json_set(object, "lease_expires_at", cli_json_time(a->lease_expires_at));
+		cli_json_set(object, "lease_left_s", a->lease_expires_at[0] == '\0' ?
+		    json_null() : cli_json_number(a->lease_left_s));
+		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
+		cli_json_set(object, "note", cli_json_text(a->note));
+		cli_json_set(object, "detail", json_detail(a));
+		cli_json_print(object);
+	}
+}
