@@ -269,8 +269,10 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		rc = look(q, &found, &leader, answer);
 		if (rc == DB_OK && answer->status != LOCKQ_PENDING)
 			break;
-		/* For the progress function. */
-		if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
+		/* For the progress function; where nobody leads there is none to be seen. */
+		if (answer->leader == NULL)
+			waiting.usual_ms = 0;
+		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
 			rc = task_usual_ms(q->lock, answer->task, &waiting.usual_ms);
 		if (rc == DB_OK)
 			rc = wait_blocking(q, answer->task, &found, &leader, &waiting);

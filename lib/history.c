@@ -54,7 +54,7 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	lockq_history_clear(history);
 	q->error[0] = '\0';
 	if (rc == DB_OK)
-		rc = task_read(q->lock, task, &known);
+		rc = task_read(q->lock, task, 0, &known);
 	if (rc == TASK_UNKNOWN) {
 		error_set(q, "task %u is unknown: the table task has the numbers", task);
 		return LOCKQ_EREFUSED;

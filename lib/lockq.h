@@ -498,8 +498,7 @@ LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
 /** What cron asks for. */
 struct lockq_expire {
 	uint32_t batch;          /**< rows of one transaction, 1 to LOCKQ_BATCH_MAX */
-	uint64_t purge_after_s;  /**< delete what ended longer ago than this, LOCKQ_PURGE_AFTER_MIN
-	                          * to LOCKQ_PURGE_AFTER_MAX seconds; 0: delete nothing */
+	uint64_t purge_after_s;  /**< delete what ended longer ago than this; 0: delete nothing */
 };
 #define LOCKQ_EXPIRE_INIT { 500, 0 }
 #define LOCKQ_BATCH_MAX 10000
