@@ -227,8 +227,11 @@ step(struct expiring *e, const struct job *job)
 	struct batch *b = &e->batch;
 	struct text found = { NULL, 0, 0, false };
 	struct in_transaction t = { e, job, NULL };
-	int rc = find(e, job);
+	int rc;
 
+	/* Of a try that was lost. */
+	forget_plan(b);
+	rc = find(e, job);
 	for (size_t i = 0; rc == DB_OK && i < b->n_keys; i++)
 		add_key(&found, i, &b->keys[i]);
 	text_add(&found, "]");
@@ -246,32 +249,20 @@ step(struct expiring *e, const struct job *job)
 	return DB_OK;
 }
 
-/* The transaction of a lost connection may live on for a while, and hold the rows. When its commit
- * was lost: none of them is as it was, so it was done, and counts. */
+/* The commit of a page was lost. The name is ours again, so the old session has ended, and its
+ * transaction before that: a plain read is final. None of the rows as it was: it was done. */
 static int
-settle(struct expiring *e, const struct job *job, bool in_doubt)
+settle(struct expiring *e, const struct job *job)
 {
 	struct batch *b = &e->batch;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc, reset;
+	int rc = b->n == 0 ? DB_OK : db_run(e->q->lock, &job->look,
+	    DB_ARGS(db_text(b->plan.data), db_text(e->limit)), &rows);
 
-	if (b->n == 0)
-		return DB_OK;
-	rc = db_set_lock_wait(e->q->lock, DB_RESOLVE_WAIT_S);
-	if (rc == DB_OK)
-		rc = db_run(e->q->lock, &job->wait,
-		    DB_ARGS(db_text(b->plan.data), db_text(e->limit)), &rows);
-	if (rc == DB_OK && in_doubt && rows.n_rows == 0)
+	if (rc == DB_OK && b->n > 0 && rows.n_rows == 0)
 		count(e, job);
 	db_rows_clear(&rows);
-	/* Not ours any more: somebody else has them, and what is left is found again. */
-	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY)
-		rc = DB_OK;
-	if (rc != DB_OK)
-		return rc;
-	forget_plan(b);
-	reset = db_set_lock_wait(e->q->lock, DB_LOCK_WAIT_S);
-	return reset;
+	return rc;
 }
 
 /* A new connection has not got the name, and the old one may keep it for a while. */
@@ -296,8 +287,8 @@ resume(struct expiring *e, const struct job *job, bool *in_doubt)
 
 	if (rc == DB_OK)
 		rc = claim_again(e);
-	if (rc == DB_OK)
-		rc = settle(e, job, *in_doubt);
+	if (rc == DB_OK && *in_doubt)
+		rc = settle(e, job);
 	if (rc == DB_OK)
 		*in_doubt = false;
 	return rc == DB_EFAIL ? DB_ELOST : rc;

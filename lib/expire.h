@@ -33,7 +33,6 @@ struct job {
 	/* a, b, c, a verdict, and the time for the cursor, in the order of the cursor */
 	int (*find)(struct expiring *e, struct db_rows *rows);
 	struct db_query lock;   /* a, b, c, d; passes over what others hold */
-	struct db_query wait;   /* the same, but waits for them */
 	struct db_query look;   /* the same without a lock */
 	struct db_query change; /* changes just these rows */
 	struct db_query log;    /* writes a row for each; .sql NULL: there is none */
@@ -47,10 +46,9 @@ struct job {
 	"                              c BIGINT UNSIGNED PATH '$[2]'," \
 	"                              d BIGINT UNSIGNED PATH '$[3]')) AS j"
 #define JOB_COUNTER(member) offsetof(struct lockq_expired, member)
-/* The three ways to read the rows that @sql selects from a table called @alias. */
+/* The two ways to read the rows that @sql selects from a table called @alias. */
 #define JOB_READS(name, sql, alias) \
 	.lock = { "lock_" name, sql " FOR UPDATE OF " alias " SKIP LOCKED", DB_MANY }, \
-	.wait = { "wait_" name, sql " FOR UPDATE OF " alias, DB_MANY }, \
 	.look = { "look_" name, sql, DB_MANY }
 
 /* A page of a job. */
