@@ -7,8 +7,8 @@
 #   LOCKQ_LEASES_SEED     what they do is drawn from it
 #
 # The shortest lease is a minute. So that they end in the middle of the race, triggers shorten those
-# of this task to 0.1 to 0.6 s as lockq writes them: in the row, and in the log, from which a
-# renewed one is taken. So lockq alone writes these rows, which would not be so if somebody aged them, and
+# of this task to 0.2 to 1 s as lockq writes them: in the row, and in the log, from which a renewed
+# one is taken. So lockq alone writes these rows, which would not be so if somebody aged them, and
 # what it reads later is what it wrote.
 set -u
 # shellcheck source=test/support/shell.sh
@@ -18,11 +18,14 @@ task=255 few=12 rounds=${LOCKQ_LEASES_ROUNDS:-100} seed=${LOCKQ_LEASES_SEED:-$RA
 build=${LOCKQ_BUILD:-$top/build}
 scratch=$(mktemp -d)
 
-drop_ours() {
+drop_triggers() {
 	sql "DROP TRIGGER IF EXISTS test_lease_insert;
 	     DROP TRIGGER IF EXISTS test_lease_update;
-	     DROP TRIGGER IF EXISTS test_lease_log;
-	     DROP PROCEDURE IF EXISTS test_complete_$task;
+	     DROP TRIGGER IF EXISTS test_lease_log"
+}
+drop_ours() {
+	drop_triggers
+	sql "DROP PROCEDURE IF EXISTS test_complete_$task;
 	     DROP TABLE IF EXISTS test_completed_$task, test_told_$task, test_step_$task;
 	     DELETE FROM work_exclusion WHERE task_id = $task"
 }
@@ -37,7 +40,8 @@ trap cleanup EXIT
 drop_ours
 make_task "$task" 400 0
 make_users 8
-# What was set to never makes room for another loan: there are as few to the end.
+# What was set to never makes room for another loan: there are as few to the end. Lists are kept for
+# a while, so that leaders have old ones.
 sql "ALTER VIEW test_candidates_$task AS
        SELECT l.loan_id, l.loan_id AS priority FROM test_loan_$task AS l
         WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
@@ -45,7 +49,8 @@ sql "ALTER VIEW test_candidates_$task AS
         ORDER BY l.loan_id LIMIT $few;
      CREATE TABLE test_completed_$task (
        id INT AUTO_INCREMENT PRIMARY KEY, loan_id BIGINT UNSIGNED, user VARCHAR(64));
-     UPDATE task SET lease_minutes = 1, complete_hold = 1, on_complete = 'test_complete_$task'
+     UPDATE task SET lease_minutes = 1, complete_hold = 1, on_complete = 'test_complete_$task',
+            cache_ttl = 1
       WHERE task_id = $task"
 # The bank refuses one completion in five, after it has begun with it.
 sql "DELIMITER //
@@ -58,7 +63,7 @@ BEGIN
 END//
 DELIMITER ;
 GRANT EXECUTE ON PROCEDURE test_complete_$task TO lockq_worker"
-short='NOW(6) + INTERVAL 100000 + FLOOR(RAND() * 500000) MICROSECOND'
+short='NOW(6) + INTERVAL 200000 + FLOOR(RAND() * 800000) MICROSECOND'
 is_long="NEW.task_id = $task AND NEW.lease_expires_at > NOW(6) + INTERVAL 10 SECOND"
 for event in insert update; do
 	sql "CREATE TRIGGER test_lease_$event BEFORE ${event^^} ON work FOR EACH ROW
@@ -71,6 +76,9 @@ sql "CREATE TRIGGER test_lease_log BEFORE INSERT ON work_log FOR EACH ROW
        SET NEW.lease_expires_at = IF(NEW.event = 'renewed' AND $is_long, $short,
                                      NEW.lease_expires_at)"
 
+# What cron counts is this race's alone.
+run disposition --expire
+is "$status:$err" 0: 'cron, before'
 run "$build/test/race/leases" "$task" race 16 "$rounds" "$seed" "$scratch/told"
 is "$status:$err" 0: "$rounds rounds, 16 processes, seed $seed"
 sql "CREATE TABLE test_told_$task (
@@ -87,7 +95,7 @@ sql "CREATE TABLE test_told_$task (
 } >"$scratch/told.sql"
 "$top/scripts/sandbox" mysql <"$scratch/told.sql"
 ok $? 'what they were told'
-is "$(replay "$task")" '' 'the log replays to exactly what the table says'
+is "$(replay "$task" | head -n 10)" '' 'the log replays to exactly what the table says'
 is "$(given_twice "$task")" 0 'no loan was given twice'
 
 # --- what they were told -------------------------------------------------------------------------
@@ -200,11 +208,12 @@ refused="test_told_$task AS t
 is "$(sql "SELECT COUNT(*) FROM $refused")" 0 'each refusal is right: the log shows why'
 sql "SELECT CONCAT_WS(' ', '#', t.user, t.event, t.loan_id, t.given, t.outcome, t.token, t.holder,
             t.state, t.since, t.began, t.ended) FROM $refused LIMIT 10"
+excluded=$(sql "SELECT COUNT(excluded_until) FROM work_log WHERE task_id = $task")
 is "$(sql "SELECT COUNT(*) FROM work_log AS a JOIN work_log AS r
                ON r.task_id = a.task_id AND r.loan_id = a.loan_id AND r.user_id = a.user_id
               AND r.version < a.version AND r.excluded_until > a.at
             WHERE a.task_id = $task AND a.event = 'assigned'")" 0 \
-	'who returned a loan as not for them did not get it again before the time'
+	"who returned a loan as not for them did not get it again before the time: $excluded"
 
 # --- whether it was a race -----------------------------------------------------------------------
 
@@ -220,13 +229,14 @@ close=$(sql "SELECT COUNT(*) FROM (
 	         AS lease
 	  FROM work_log AS l WHERE l.task_id = $task AND l.event <> 'available') AS steps
 	WHERE ABS(TIMESTAMPDIFF(MICROSECOND, lease, at)) < 20000")
-ok $((close > 0 && expired > cron_leases && cron_leases > 0 ? 0 : 1)) \
+ok $((close > 0 && excluded > 0 && expired > cron_leases && cron_leases > 0 ? 0 : 1)) \
 	"$close changes within 20 ms of a lease's end"
 
 # --- whether the replay would notice -------------------------------------------------------------
 
-# Cron has noted of a row as it stands that it is available, whatever the race has left. By now all
-# leases, holds and exclusions are over.
+# Cron has noted of a row as it stands that it is available, whatever the race has left. By then all
+# leases, holds and exclusions are over; the last one has a minute.
+drop_triggers
 sleep 2.5
 run getwork --user race-1 --task "$task" --json
 loan=$(jq '.loans[0].loan_id' <<<"$out")
@@ -235,7 +245,7 @@ is "$status:$err" 0: 'one loan more is returned'
 sleep 1.2
 run disposition --expire
 is "$status:$err" 0: 'and noted as available by cron'
-is "$(replay "$task")" '' 'the replay still finds nothing'
+is "$(replay "$task" | head -n 10)" '' 'the replay still finds nothing'
 
 # plant DESCRIPTION SQL: undone again.
 plant() {
@@ -352,5 +362,5 @@ missed=$(awk '/^== / { if (name != "") print name; name = $0; next }
 	{ print } END { if (name != "") print name }' "$scratch/found")
 is "$missed:$(grep -c '^== ' "$scratch/found")" ":$planted" \
 	"the replay finds each fault of $planted that are planted"
-is "$(replay "$task")" '' 'and none when they are gone'
+is "$(replay "$task" | head -n 10)" '' 'and none when they are gone'
 finish
