@@ -111,12 +111,18 @@ static const char *const events[] = { "completed", "returned", "never", "renewed
 
 enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
 
+/* Where in the caller's list a loan is. */
+struct place {
+	uint64_t loan_id;
+	size_t index;
+};
+
 /* One call of lockq_dispose(): one transaction. */
 struct disposing {
 	struct lockq *q;
 	const struct lockq_disposition *what;
-	const struct lockq_loan_ref *loans;   /* of these … */
-	struct lockq_disposed_loan *results;  /* … each its result */
+	struct lockq_disposed_loan *results;  /* in the caller's order */
+	struct place *places;                 /* in the order of their ids, as rows come */
 	size_t n;
 	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
 	bool in_doubt;          /* a try may have been committed */
@@ -185,21 +191,10 @@ fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const str
 	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
 }
 
-/* Rows come in the order of loan ids, the caller's loans in any. */
-static size_t
-row_of(const struct db_rows *rows, uint64_t loan_id)
+static struct lockq_disposed_loan *
+result_of(const struct disposing *d, size_t row)
 {
-	size_t low = 0, high = rows->n_rows;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (db_cell_u64(rows, middle, LOAN) < loan_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return &d->results[d->places[row].index];
 }
 
 static int
@@ -210,10 +205,12 @@ say(struct db *db, const struct disposing *d)
 	bool returns = what->kind == LOCKQ_RETURN;
 	int rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < d->n; i++) {
-		text_add(&loans, "%s[%" PRIu64, i == 0 ? "[" : ",", d->loans[i].loan_id);
-		if (d->loans[i].token != 0)
-			text_add(&loans, ",%" PRIu64, d->loans[i].token);
+	for (size_t row = 0; row < d->n; row++) {
+		const struct lockq_loan_ref *loan = &what->loans[d->places[row].index];
+
+		text_add(&loans, "%s[%" PRIu64, row == 0 ? "[" : ",", loan->loan_id);
+		if (loan->token != 0)
+			text_add(&loans, ",%" PRIu64, loan->token);
 		text_add(&loans, "]");
 	}
 	text_add(&loans, "]");
@@ -236,6 +233,8 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 	 * are new, what it read of the log is old. */
 	if (rc == DB_OK && d->in_doubt)
 		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+	if (rc == DB_OK && rows->n_rows != d->n)
+		rc = db_refuse(db, "there are %zu rows for %zu loans", rows->n_rows, d->n);
 	return rc;
 }
 
@@ -246,14 +245,14 @@ judge(struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 	int rc = DB_OK;
 
 	*n_change = 0;
-	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
-		size_t row = row_of(rows, d->loans[i].loan_id);
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		struct lockq_disposed_loan *loan = result_of(d, row);
 		bool done = is_set(rows, row, DONE_BEFORE);
 		bool change = is_set(rows, row, MAY) && !done;
 
-		d->results[i].loan_id = d->loans[i].loan_id;
-		d->results[i].what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
-		rc = fill_loan(d, &d->results[i], rows, row, false);
+		loan->loan_id = d->places[row].loan_id;
+		loan->what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
+		rc = fill_loan(d, loan, rows, row, false);
 		*n_change += change;
 	}
 	return rc;
@@ -265,27 +264,25 @@ fill_changed(struct disposing *d, const struct db_rows *rows)
 {
 	int rc = DB_OK;
 
-	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
-		size_t row = row_of(rows, d->loans[i].loan_id);
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		struct lockq_disposed_loan *loan = result_of(d, row);
 
-		if (d->results[i].what == LOCKQ_DISPOSED && !is_set(rows, row, DONE_BEFORE))
-			rc = fill_loan(d, &d->results[i], rows, row, true);
+		if (loan->what == LOCKQ_DISPOSED && !is_set(rows, row, DONE_BEFORE))
+			rc = fill_loan(d, loan, rows, row, true);
 	}
 	return rc;
 }
 
 static int
-not_completed(struct disposing *d, size_t i, const char *reason)
+not_completed(struct lockq_disposed_loan *loan, const char *reason)
 {
-	struct lockq_disposed_loan *loan = &d->results[i];
-
 	loan->what = LOCKQ_NOT_COMPLETED;
 	return copy_text(&loan->reason, reason);
 }
 
 /* What task.on_complete does for one loan. */
 static int
-complete_one(struct db *db, const char *procedure, size_t i)
+complete_one(struct db *db, const char *procedure, size_t place)
 {
 	char quoted[NAME_BYTES * 3], sql[sizeof(quoted) + 128];
 
@@ -294,7 +291,7 @@ complete_one(struct db *db, const char *procedure, size_t i)
 		    "with one dot at most");
 	/* The loan by its place in what was said. */
 	snprintf(sql, sizeof(sql), "CALL work_completes('%s',"
-	    " JSON_UNQUOTE(JSON_EXTRACT(@lockq_loans, '$[%zu][0]')), @lockq_user)", quoted, i);
+	    " JSON_UNQUOTE(JSON_EXTRACT(@lockq_loans, '$[%zu][0]')), @lockq_user)", quoted, place);
 	return db_call(db, procedure, sql);
 }
 
@@ -328,17 +325,16 @@ complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uin
 
 	if (d->what->kind != LOCKQ_COMPLETE || procedure == NULL)
 		return DB_OK;
-	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
-		size_t row = row_of(rows, d->loans[i].loan_id);
-
+	/* In key order, here too: the rows behind the loans may be locked in theirs. */
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!is_set(rows, row, MAY) || is_set(rows, row, DONE_BEFORE))
 			continue;
-		rc = complete_one(db, procedure, i);
+		rc = complete_one(db, procedure, row);
 		if (rc != DB_EFAIL && rc != DB_EDUPLICATE)
 			continue;
 		--*n_change;
 		snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
-		rc = not_completed(d, i, reason);
+		rc = not_completed(result_of(d, row), reason);
 	}
 	return rc == DB_EENDED ? explain_end(db, d, procedure) : rc;
 }
@@ -415,7 +411,7 @@ refuse_all(struct disposing *d)
 
 	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
 		if (d->results[i].what == LOCKQ_DISPOSED)
-			rc = not_completed(d, i, d->reason);
+			rc = not_completed(&d->results[i], d->reason);
 	}
 	return rc;
 }
@@ -431,27 +427,27 @@ characters(const char *text)
 }
 
 static int
-compare_ref(const void *a, const void *b)
+compare_place(const void *a, const void *b)
 {
-	const struct lockq_loan_ref *x = a, *y = b;
+	const struct place *x = a, *y = b;
 
 	return (x->loan_id > y->loan_id) - (x->loan_id < y->loan_id);
 }
 
-static bool
-has_duplicates(const struct lockq_disposition *what)
+/* Into the order of the ids; @twice: one is named twice. */
+static int
+sort_places(struct disposing *d, bool *twice)
 {
-	struct lockq_loan_ref *sorted = calloc(what->n_loans, sizeof(*sorted));
-	bool found = sorted == NULL;
-
-	for (size_t i = 0; sorted != NULL && i < what->n_loans; i++)
-		sorted[i] = what->loans[i];
-	if (sorted != NULL)
-		qsort(sorted, what->n_loans, sizeof(*sorted), compare_ref);
-	for (size_t i = 1; sorted != NULL && i < what->n_loans; i++)
-		found = found || sorted[i].loan_id == sorted[i - 1].loan_id;
-	free(sorted);
-	return found;
+	*twice = false;
+	d->places = calloc(d->n, sizeof(*d->places));
+	if (d->places == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		d->places[i] = (struct place){ d->what->loans[i].loan_id, i };
+	qsort(d->places, d->n, sizeof(*d->places), compare_place);
+	for (size_t i = 1; i < d->n; i++)
+		*twice = *twice || d->places[i].loan_id == d->places[i - 1].loan_id;
+	return DB_OK;
 }
 
 static const char *
@@ -471,7 +467,7 @@ fault_of(const struct lockq_disposition *what)
 		return "a loan can be kept from its user for 366 days at most";
 	if (what->note != NULL && characters(what->note) > NOTE_CHARACTERS)
 		return "a note has 512 characters at most";
-	return has_duplicates(what) ? "name each loan once" : NULL;
+	return NULL;
 }
 
 static int
@@ -523,18 +519,21 @@ int
 lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
     struct lockq_disposed_result *result)
 {
-	struct disposing d = { .q = q, .what = disposition, .loans = disposition->loans,
-		.n = disposition->n_loans };
+	struct disposing d = { .q = q, .what = disposition, .n = disposition->n_loans };
 	const char *fault = fault_of(disposition);
+	bool twice = false;
 	int rc = DB_OK;
 
 	lockq_disposed_clear(result);
 	q->error[0] = '\0';
-	if (fault != NULL) {
-		error_set(q, "%s", fault);
+	if (fault == NULL)
+		rc = sort_places(&d, &twice);
+	if (fault != NULL || twice) {
+		error_set(q, "%s", twice ? "name each loan once" : fault);
+		free(d.places);
 		return LOCKQ_EUSAGE;
 	}
-	if (q->lock == NULL || !db_is_fresh(q->lock))
+	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
 		rc = handle_ready(q);
 	if (rc == DB_OK)
 		rc = result_new(disposition, result);
@@ -544,5 +543,6 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		rc = dispose_surely(&d);
 	if (rc == DB_EENDED)
 		rc = refuse_all(&d);
+	free(d.places);
 	return settle(q, rc, disposition, result);
 }

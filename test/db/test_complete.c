@@ -122,6 +122,30 @@ it_runs_in_the_same_transaction(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
+/* guard: in key order, however they are named, or two dispositions wait in a ring for what is behind
+ * the loans. */
+static void
+it_is_called_in_key_order(void **state)
+{
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_loan_ref loans[3] = { { 3, 0 }, { 1, 0 }, { 2, 0 } };
+	struct worker *w = with_loans(3);
+
+	(void)state;
+	on_complete("INSERT INTO test_completed SELECT p_loan_id, COUNT(*) FROM test_completed");
+	what.user = w->ask.user;
+	what.task = TASK;
+	what.loans = loans;
+	what.n_loans = 3;
+	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(result.loans[0].loan_id, 3);
+	assert_int_equal(result.loans[1].loan_id, 1);
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id ORDER BY user)"
+	    " FROM test_completed"), "1,2,3");
+	lockq_disposed_clear(&result);
+}
+
 /* Six round trips for any number of loans, and one a call. */
 static void
 it_takes_a_round_trip_a_loan(void **state)
@@ -409,6 +433,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		DB_TEST(it_runs_in_the_same_transaction),
+		DB_TEST(it_is_called_in_key_order),
 		DB_TEST(it_takes_a_round_trip_a_loan),
 		DB_TEST(other_dispositions_do_not_call_it),
 		DB_TEST(one_that_fails),
