@@ -289,6 +289,7 @@ print_json(const struct disposition_options *o, const struct lockq_disposed_loan
 	cli_json_set(object, "since", cli_json_time(loan->since));
 	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
 	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
 	cli_json_set(object, "reason", cli_json_text(loan->reason));
 	cli_json_set(object, "exit", json_integer(status));
 	cli_json_print(object);
@@ -315,6 +316,16 @@ print_renewed(const struct lockq_disposed_loan *loan, time_t now)
 }
 
 static void
+print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t now)
+{
+	char until[CLI_TIME_SIZE];
+
+	cli_time_local(until, loan->excluded_until, false, now);
+	cli_line("loan %llu: returned, available to others from %s, to you not before %s",
+	    (unsigned long long)loan->loan_id, from, until);
+}
+
+static void
 print_done(const struct lockq_disposed_loan *loan, time_t now)
 {
 	unsigned long long id = loan->loan_id;
@@ -327,6 +338,8 @@ print_done(const struct lockq_disposed_loan *loan, time_t now)
 	    ", available from " : ", not offered before ";
 	if (strcmp(loan->state, "assigned") == 0)
 		print_renewed(loan, now);
+	else if (loan->excluded_until[0] != '\0')
+		print_excluded(loan, from, now);
 	else if (loan->what == LOCKQ_DISPOSED)
 		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
 	else

@@ -27,6 +27,7 @@ static const char said[] =
 #define AVAILABLE_AT \
 	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
 	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
+#define EXCLUDED_UNTIL AT " + INTERVAL @lockq_not_me SECOND"
 #define LEASE_EXPIRES_AT \
 	"IF(@lockq_event = 'renewed', " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
 
@@ -43,7 +44,7 @@ static const struct db_query lock_loans = {
 	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
 	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
 	"       w.lease_expires_at, " MAY_CHANGE ","
-	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
+	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
 	"       (SELECT COUNT(*) FROM work_log AS l"
 	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
 	"           AND l.uuid = @lockq_uuid)"
@@ -62,7 +63,8 @@ static const struct db_query lock_loans = {
 };
 enum {
 	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
-	LEASE, MAY, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, DONE_BEFORE
+	LEASE, MAY, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
+	DONE_BEFORE, NO_COLUMN
 };
 
 /* The change as it is going to be, under the same conditions: a lease may run out this moment. */
@@ -73,7 +75,7 @@ static const struct db_query log_change = {
 	"                      uuid, at)"
 	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, CURRENT_USER(), w.token,"
 	"        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
-	"        " AT " + INTERVAL @lockq_not_me SECOND,"
+	"        " EXCLUDED_UNTIL ","
 	"        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
 	"        @lockq_uuid, " AT
 	"   FROM " SAID_LOANS " AS j"
@@ -186,6 +188,8 @@ fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const str
 	    changes ? NEW_AVAILABLE : AVAILABLE);
 	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row,
 	    changes ? NEW_LEASE : LEASE);
+	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
+	    changes ? NEW_EXCLUDED : NO_COLUMN);
 	if (copy_text(&loan->reason, NULL) != DB_OK)
 		return DB_ENOMEM;
 	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));

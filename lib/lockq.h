@@ -462,6 +462,7 @@ struct lockq_disposed_loan {
 	char since[27];          /**< when it came into that state */
 	char available_at[27];   /**< of a returned loan, or a completed one that is held */
 	char lease_expires_at[27]; /**< of an assignment, or of one that its lease has ended */
+	char excluded_until[27]; /**< of one that was returned now: not the user's before; or "" */
 	char *reason;            /**< of LOCKQ_NOT_COMPLETED, else NULL */
 };
 struct lockq_disposed_result {

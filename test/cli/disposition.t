@@ -121,6 +121,9 @@ run disposition --user race-3 --task "$task" --loan - --loan "${loans[3]}" --ret
 is "$status" 0 '--loan - reads loans from standard input'
 is "$(jq -c '[.loan_id, .result]' <<<"$out" | sort | paste -sd' ')" \
 	"$(printf '[%s,"done"]\n' "${loans[@]:1:3}" | sort | paste -sd' ')" 'all of them, once each'
+is "$(jq -r .excluded_until <<<"$out" | sort -u)" \
+	"$(sql "SELECT DISTINCT DATE_FORMAT(until, '%Y-%m-%dT%H:%i:%s.%fZ') FROM work_exclusion
+	         WHERE task_id = $task")" 'JSON says until when he is left out'
 is "$(sql "SELECT COUNT(*) FROM work_exclusion AS e JOIN work_log AS l
             USING (task_id, loan_id, user_id)
             WHERE e.task_id = $task AND l.event = 'returned' AND e.until = l.excluded_until
