@@ -122,8 +122,8 @@ it_runs_in_the_same_transaction(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
-/* guard: in key order, however they are named, or two dispositions wait in a ring for what is behind
- * the loans. */
+/* guard: in key order, however they are named, or two dispositions wait in a ring for what is
+ * behind the loans. */
 static void
 it_is_called_in_key_order(void **state)
 {
