@@ -310,7 +310,8 @@ print_renewed(const struct lockq_disposed_loan *loan, time_t now)
 
 	cli_time_local(until, loan->lease_expires_at, false, now);
 	if (until[0] == '\0')
-		cli_line("loan %llu: yours without a time limit: nothing to renew", id);
+		cli_line("loan %llu: yours without a time limit: %s", id,
+		    loan->what == LOCKQ_DISPOSED ? "noted" : "nothing to renew");
 	else
 		cli_line("loan %llu: renewed, yours until %s", id, until);
 }

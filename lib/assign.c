@@ -234,6 +234,9 @@ plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, st
 		if (c->outcome != NULL)
 			continue;
 		plan_claim(claims, c, stock, plan);
+		/* It fitted, and there was no more of it. */
+		if (c->given < c->requested)
+			c->reason[0] = '\0';
 		if (c->given == c->asked)
 			c->outcome = "served";
 		else if (c->given > 0)
@@ -293,9 +296,11 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
 	if (rc == DB_OK)
 		rc = claims_write(db, &claims, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
-	run->left = 0;
-	for (size_t i = 0; i < claims.n; i++)
+	run->left = run->left_out = 0;
+	for (size_t i = 0; i < claims.n; i++) {
 		run->left += claims.list[i].outcome == NULL;
+		run->left_out += claims.list[i].outcome == NULL && claims.list[i].excluded > 0;
+	}
 	claims_clear(&claims);
 	text_clear(&plan.json);
 	return rc;

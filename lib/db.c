@@ -29,7 +29,6 @@ enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
 	SERVER_LOCK_NOWAIT = 3572,
-	LOCKQ_TRANSACTION_ENDED = 45001, /* of our own procedure work_completes */
 	SERVER_OFFLINE_MODE = 3032,
 	SERVER_TOO_MANY_PREPARED = 1461,
 	SERVER_IDLE_DISCONNECT = 4031
@@ -66,7 +65,8 @@ struct db {
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;
 	bool begun_set;       /* db_begin_set() */
-	unsigned int begins, commits, rollbacks; /* statements of ours, as the server counts them */
+	bool called;          /* db_call(): who knows what that has set */
+	uint64_t commits, rollbacks, others; /* ended by statements of ours, as the server counts */
 	char error[1024];
 };
 
@@ -183,8 +183,6 @@ classify(unsigned int number)
 		return DB_ELOCKWAIT;
 	case SERVER_LOCK_NOWAIT:
 		return DB_EHELD;
-	case LOCKQ_TRANSACTION_ENDED:
-		return DB_EENDED;
 	case ER_DUP_ENTRY:
 		return DB_EDUPLICATE;
 	case CR_SERVER_GONE_ERROR:
@@ -1028,7 +1026,7 @@ command(struct db *db, const char *text)
 int
 db_begin(struct db *db)
 {
-	db->begins++;
+	db->commits++;
 	return command(db, "START TRANSACTION");
 }
 
@@ -1044,16 +1042,6 @@ db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n
 }
 
 int
-db_restore(struct db *db)
-{
-	int rc = db->begun_set ? command(db, "SET autocommit = 1") : DB_OK;
-
-	if (rc == DB_OK)
-		db->begun_set = false;
-	return rc;
-}
-
-int
 db_call(struct db *db, const char *name, const char *sql)
 {
 	MYSQL_RES *result;
@@ -1061,10 +1049,14 @@ db_call(struct db *db, const char *name, const char *sql)
 
 	if (rc != DB_OK)
 		return rc;
+	db->called = true;
 	if (mysql_real_query(db->mysql, sql, (unsigned long)strlen(sql)) != 0)
 		return fail(db, name);
 	do {
 		result = mysql_store_result(db->mysql);
+		/* It may fail while rows are on their way. */
+		if (result == NULL && mysql_errno(db->mysql) != 0)
+			return fail(db, name);
 		if (result != NULL)
 			mysql_free_result(result);
 		more = mysql_next_result(db->mysql);
@@ -1081,29 +1073,81 @@ static const struct db_query count_ends = {
 	DB_MANY
 };
 
+/* How often the session has run each kind of statement that ends a transaction. */
+struct ends {
+	uint64_t commits, rollbacks, others;
+};
+
+static int
+read_ends(struct db *db, struct ends *ends)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &count_ends, DB_NO_ARGS, &rows);
+
+	*ends = (struct ends){ 0, 0, 0 };
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		const char *name = db_cell(&rows, i, 0);
+		uint64_t n = db_cell_u64(&rows, i, 1);
+
+		if (strcmp(name, "Com_commit") == 0 || strcmp(name, "Com_begin") == 0)
+			ends->commits += n;
+		else if (strcmp(name, "Com_rollback") == 0)
+			ends->rollbacks = n;
+		else
+			ends->others += n;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 int
 db_who_ended(struct db *db, enum db_end *end)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	unsigned int commits = 0, rollbacks = 0, others = 0;
-	int rc = db_run(db, &count_ends, DB_NO_ARGS, &rows);
+	struct ends ends;
+	int rc = read_ends(db, &ends);
 
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
-		const char *name = db_cell(&rows, i, 0);
-		unsigned int n = (unsigned int)db_cell_u64(&rows, i, 1);
+	*end = ends.commits > db->commits ? DB_ENDED_BY_COMMIT :
+	    ends.rollbacks > db->rollbacks ? DB_ENDED_BY_ROLLBACK :
+	    ends.others > db->others ? DB_ENDED_BY_DDL : DB_ENDED_BY_ERROR;
+	return rc;
+}
 
-		if (strcmp(name, "Com_commit") == 0)
-			commits += n - db->commits;
-		else if (strcmp(name, "Com_begin") == 0)
-			commits += n - db->begins;
-		else if (strcmp(name, "Com_rollback") == 0)
-			rollbacks = n - db->rollbacks;
-		else
-			others = n;
+/* A procedure may have set anything: as a new connection, but for the connecting. */
+static int
+reset(struct db *db)
+{
+	struct ends ends;
+	int rc = ready(db, "reset");
+
+	if (rc != DB_OK)
+		return rc;
+	if (mysql_reset_connection(db->mysql) != 0 ||
+	    mysql_set_character_set(db->mysql, "utf8mb4") != 0)
+		return fail(db, "reset");
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+		forget(&db->kept[i]);
+	free(db->prepared);
+	db->prepared = NULL;
+	db->time_limit_ms = 0;
+	rc = pin(db);
+	if (rc == DB_OK)
+		rc = read_ends(db, &ends);
+	if (rc == DB_OK) {
+		db->commits = ends.commits;
+		db->rollbacks = ends.rollbacks;
+		db->others = ends.others;
 	}
-	db_rows_clear(&rows);
-	*end = commits > 0 ? DB_ENDED_BY_COMMIT : rollbacks > 0 ? DB_ENDED_BY_ROLLBACK :
-	    others > 0 ? DB_ENDED_BY_DDL : DB_ENDED_BY_ERROR;
+	return rc;
+}
+
+int
+db_restore(struct db *db)
+{
+	int rc = db->called ? reset(db) : db->begun_set ? command(db, "SET autocommit = 1") :
+	    DB_OK;
+
+	if (rc == DB_OK)
+		db->begun_set = db->called = false;
 	return rc;
 }
 
@@ -1190,7 +1234,8 @@ db_ping(struct db *db)
 bool
 db_is_fresh(const struct db *db)
 {
-	return !db_lost(db) && db_clock_ms() - db->used < (uint64_t)DB_PING_EVERY_S * 1000;
+	return !db_lost(db) && !db->called &&
+	    db_clock_ms() - db->used < (uint64_t)DB_PING_EVERY_S * 1000;
 }
 
 /* A statement, since mysql_ping() waits: for a cut network that is half a minute in which nobody

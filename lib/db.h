@@ -24,8 +24,7 @@ enum db_rc {
 	DB_ECANCELLED = -10,  /* the tick function gave up; the statement still runs */
 	DB_ENOMEM = -11,
 	DB_EINDOUBT = -12,    /* lost during COMMIT: it may have happened or not */
-	DB_EHELD = -13,       /* 3572: NOWAIT met a lock; the transaction goes on */
-	DB_EENDED = -14       /* work_completes: a manager's procedure has ended the transaction */
+	DB_EHELD = -13        /* 3572: NOWAIT met a lock; the transaction goes on */
 };
 
 /* What a statement answers. Anything else is DB_ESHAPE. */
@@ -158,8 +157,8 @@ LOCKQ_MUST_CHECK int db_begin_set(struct db *db, const char *set, const struct d
     size_t n_args);
 /* After db_begin_set(): makes the session as it was. */
 LOCKQ_MUST_CHECK int db_restore(struct db *db);
-/* A statement that calls a procedure; what rows it shows are passed over. DB_EENDED where it says
- * that the transaction was ended meanwhile. */
+/* A statement that calls a procedure; what rows it shows are passed over. What it does to the
+ * session's settings is undone by db_restore(). */
 LOCKQ_MUST_CHECK int db_call(struct db *db, const char *name, const char *sql);
 /* Who ended it, as the server counts this session's statements, procedures' included. */
 enum db_end { DB_ENDED_BY_COMMIT, DB_ENDED_BY_ROLLBACK, DB_ENDED_BY_DDL, DB_ENDED_BY_ERROR };
@@ -181,7 +180,7 @@ LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
-/* Whether it was heard of so lately that it need not be asked. */
+/* Whether it was heard of so lately that it need not be asked, and is as it was made. */
 bool db_is_fresh(const struct db *db);
 /* The same without waiting, to be called often: sends a ping where the connection has been idle for
  * DB_PING_EVERY_S, and looks whether the last one was answered. */

@@ -14,8 +14,10 @@ static const char said[] =
 	"@lockq_at = NOW(6), @lockq_task = ?,"
 	" @lockq_user = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
 	" @lockq_event = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
-	" @lockq_loans = ?, @lockq_failed = JSON_ARRAY(), @lockq_after = ?, @lockq_not_me = ?,"
-	" @lockq_note = ?,"
+	" @lockq_loans = ?, @lockq_failed = JSON_ARRAY(), @lockq_ended = 0,"
+	" @lockq_after = ?, @lockq_not_me = ?,"
+	" @lockq_note = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
+	" @lockq_ids = CONVERT(? USING ascii),"
 	" @lockq_uuid = CONVERT(? USING ascii) COLLATE ascii_bin";
 
 #define SAID_LOANS \
@@ -29,13 +31,24 @@ static const char said[] =
 	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
 #define EXCLUDED_UNTIL AT " + INTERVAL @lockq_not_me SECOND"
 #define LEASE_EXPIRES_AT \
-	"IF(@lockq_event = 'renewed', " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
+	"IF(@lockq_event = 'renewed' AND w.lease_expires_at IS NOT NULL," \
+	"   " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
 
 /* Only who holds a loan, under this very token, and as long as the lease lasts. */
 #define MAY_CHANGE \
 	"(w.state = 'assigned' AND w.user_id = me.user_id" \
 	" AND w.token = COALESCE(j.token, w.token)" \
-	" AND COALESCE(w.lease_expires_at > NOW(6), @lockq_event <> 'renewed'))"
+	" AND COALESCE(w.lease_expires_at > NOW(6)," \
+	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
+
+/* Said again, with the same note, and for the same time. */
+#define IS_THE_SAME \
+	"(@lockq_note IS NULL OR w.note <=> @lockq_note) AND (@lockq_event <> 'returned'" \
+	" OR EXISTS (SELECT 1 FROM work_log AS l WHERE l.task_id = w.task_id" \
+	"             AND l.loan_id = w.loan_id AND l.version = w.version" \
+	"             AND l.event = 'returned'" \
+	"             AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
+	"             AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
 
 /* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
 static const struct db_query lock_loans = {
@@ -43,7 +56,7 @@ static const struct db_query lock_loans = {
 	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
 	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
 	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
-	"       w.lease_expires_at, " MAY_CHANGE ","
+	"       w.lease_expires_at, " MAY_CHANGE ", " IS_THE_SAME ","
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
 	"       (SELECT COUNT(*) FROM work_log AS l"
 	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
@@ -63,7 +76,7 @@ static const struct db_query lock_loans = {
 };
 enum {
 	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
-	LEASE, MAY, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
+	LEASE, MAY, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
 	DONE_BEFORE, NO_COLUMN
 };
 
@@ -111,7 +124,7 @@ static const struct db_query change_work = {
 
 static const char *const events[] = { "completed", "returned", "never", "renewed" };
 
-enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
+enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000, ID_DIGITS = 20 };
 
 /* Where in the caller's list a loan is. */
 struct place {
@@ -168,8 +181,8 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 	if (mine && lease && (assigned || strcmp(state, "returned") == 0))
 		return LOCKQ_LEASE_OVER;
 	/* What has no lease needs no renewal. */
-	if (mine && strcmp(state, d->what->kind == LOCKQ_RENEW ? "assigned" :
-	    events[d->what->kind]) == 0)
+	if (mine && is_set(rows, row, SAME) &&
+	    strcmp(state, d->what->kind == LOCKQ_RENEW ? "assigned" : events[d->what->kind]) == 0)
 		return LOCKQ_DISPOSED_ALREADY;
 	return assigned ? LOCKQ_NOT_YOURS : LOCKQ_NOT_ASSIGNED;
 }
@@ -205,7 +218,7 @@ static int
 say(struct db *db, const struct disposing *d)
 {
 	const struct lockq_disposition *what = d->what;
-	struct text loans = { NULL, 0, 0, false };
+	struct text loans = { NULL, 0, 0, false }, ids = { NULL, 0, 0, false };
 	bool returns = what->kind == LOCKQ_RETURN;
 	int rc = DB_ENOMEM;
 
@@ -216,15 +229,17 @@ say(struct db *db, const struct disposing *d)
 		if (loan->token != 0)
 			text_add(&loans, ",%" PRIu64, loan->token);
 		text_add(&loans, "]");
+		text_add(&ids, "%0*" PRIu64, ID_DIGITS, loan->loan_id);
 	}
 	text_add(&loans, "]");
-	if (!loans.failed)
+	if (!loans.failed && !ids.failed)
 		rc = db_begin_set(db, said, DB_ARGS(db_u64(what->task), db_text(what->user),
 		    db_text(events[what->kind]), db_text(loans.data),
 		    returns ? db_u64(what->return_after_s) : db_null(),
 		    returns && what->not_me_s > 0 ? db_u64(what->not_me_s) : db_null(),
-		    db_text(what->note), db_text(d->uuid)));
+		    db_text(what->note), db_text(ids.data), db_text(d->uuid)));
 	text_clear(&loans);
+	text_clear(&ids);
 	return rc;
 }
 
@@ -293,11 +308,13 @@ complete_one(struct db *db, const char *procedure, size_t place)
 	if (db_quote_identifier(quoted, sizeof(quoted), procedure) != DB_OK)
 		return db_refuse(db, "it is not the name of a procedure: letters, digits, _ and $, "
 		    "with one dot at most");
-	/* The loan by its place in what was said. */
-	snprintf(sql, sizeof(sql), "CALL work_completes('%s',"
-	    " JSON_UNQUOTE(JSON_EXTRACT(@lockq_loans, '$[%zu][0]')), @lockq_user)", quoted, place);
+	/* The loan by its place among those that were said. */
+	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
+	    " @lockq_user)", quoted, place * ID_DIGITS + 1, ID_DIGITS);
 	return db_call(db, procedure, sql);
 }
+
+static const struct db_query is_ended = { "is_ended", "SELECT @lockq_ended", DB_ONE };
 
 /* What a procedure did that ends the transaction is none of ours: nothing is called done. */
 static int
@@ -312,10 +329,37 @@ explain_end(struct db *db, struct disposing *d, const char *procedure)
 	enum db_end end = DB_ENDED_BY_ERROR;
 	int rc = db_who_ended(db, &end);
 
-	d->ended = rc == DB_OK;
+	if (rc != DB_OK)
+		return rc;
+	d->ended = true;
 	snprintf(d->reason, sizeof(d->reason), "on_complete: %s %s: it must leave the transaction "
 	    "to lockq, tell the task's manager", procedure, how[end]);
-	return rc == DB_OK ? DB_EENDED : rc;
+	return DB_EFAIL;
+}
+
+/* The loan at @row was not completed. DB_OK where that is all, and the others can go on. */
+static int
+note_failure(struct db *db, struct disposing *d, size_t row, const char *procedure)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	char reason[REASON_BYTES];
+	int rc;
+
+	snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
+	rc = db_run(db, &is_ended, DB_NO_ARGS, &rows);
+	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
+		rc = explain_end(db, d, procedure);
+	else if (rc == DB_OK)
+		rc = not_completed(result_of(d, row), reason);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Not what trying all of it again cures, and not what ends the session. */
+static bool
+is_failure(int rc)
+{
+	return rc == DB_EFAIL || rc == DB_EDUPLICATE || rc == DB_EHELD || rc == DB_ETIME;
 }
 
 /* Before the change, while the loans are locked: a procedure that commits takes nothing of ours
@@ -324,7 +368,6 @@ static int
 complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 {
 	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
-	char reason[REASON_BYTES];
 	int rc = DB_OK;
 
 	if (d->what->kind != LOCKQ_COMPLETE || procedure == NULL)
@@ -334,13 +377,12 @@ complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uin
 		if (!is_set(rows, row, MAY) || is_set(rows, row, DONE_BEFORE))
 			continue;
 		rc = complete_one(db, procedure, row);
-		if (rc != DB_EFAIL && rc != DB_EDUPLICATE)
+		if (!is_failure(rc))
 			continue;
 		--*n_change;
-		snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
-		rc = not_completed(result_of(d, row), reason);
+		rc = note_failure(db, d, row, procedure);
 	}
-	return rc == DB_EENDED ? explain_end(db, d, procedure) : rc;
+	return rc;
 }
 
 static int
@@ -545,7 +587,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	request_make_uuid(d.uuid);
 	if (rc == DB_OK)
 		rc = dispose_surely(&d);
-	if (rc == DB_EENDED)
+	if (rc == DB_EFAIL && d.ended)
 		rc = refuse_all(&d);
 	free(d.places);
 	return settle(q, rc, disposition, result);

@@ -30,6 +30,7 @@ struct call {
 	uint64_t doubt_epoch;     /* of one whose commit was lost, if it was done */
 	unsigned int tries;       /* errors in a row that were tried again … */
 	uint64_t trouble_since;   /* … since then */
+	unsigned int missed;      /* times that nobody led, and yet the lock was not to be had */
 	unsigned int fruitless;   /* rounds in a row that ended no request … */
 	const char *why;          /* … and what is in the way */
 	uint64_t query_ms;        /* of the last one */
@@ -41,6 +42,7 @@ enum {
 	TRIES_FORGOTTEN_MS = 1000,
 	CHECK_TRIES = 2,
 	HAND_OVER_TRIES = 4, HAND_OVER_DONE = 1,
+	MISSED_TRIES = 12,     /* some six seconds: a transaction that is stopped is gone later */
 	CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2,
 	BEHIND_MS = 10000, REST_MS = 30000,
 	PATIENCE_MS = 30000    /* a server that is started again is back in less */
@@ -141,6 +143,9 @@ hand_over(struct call *c, struct candidates *candidates)
 			continue;
 		if (rc != DB_OK && !db_is_retryable(rc))
 			break;
+		/* What is left of the list is not for who is left. */
+		if (rc == DB_OK && run.left > 0 && run.left == run.left_out)
+			break;
 		/* Nothing given: somebody may be touching that request at this moment. */
 		db_backoff(fruitless++);
 		if (rc != DB_OK)
@@ -209,6 +214,14 @@ rest(struct call *c)
 	return wait_for_better(c->q, c->why, c->fruitless, ms, &c->waiting);
 }
 
+/* Somebody has the lock who does not lead: cron for a moment, or a session that was forgotten. Who
+ * does not wait is not told to look later before it is the latter: nobody would see the request. */
+static bool
+nobody_leads(const struct call *c)
+{
+	return c->leader.name[0] == '\0' && c->missed < MISSED_TRIES;
+}
+
 /* Step 7, the waiting part. */
 static int
 follow(struct call *c)
@@ -217,7 +230,8 @@ follow(struct call *c)
 	int rc;
 
 	if (c->ask->wait == LOCKQ_WAIT_NONE)
-		return WAIT_OVER;
+		return nobody_leads(c) ? wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++,
+		    &c->waiting) : WAIT_OVER;
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting);
 	else

@@ -317,7 +317,8 @@ struct run {
 	const char *user;
 	const char *how;
 	size_t candidates, requests, loans;
-	size_t left;         /* requests that stay pending */
+	size_t left;         /* requests that stay pending … */
+	size_t left_out;     /* … of these, that may not have what there is */
 	const char *reason;  /* NULL: loans are given; else why all requests end without */
 	bool refused;        /* … as refused; else as failed */
 	const char *note;    /* why the list is not from where it should be; or NULL */

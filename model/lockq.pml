@@ -308,8 +308,8 @@ inline fetch()
 	cut = n >= LIMIT
 }
 
-/* read_claims(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
-inline read_claims()
+/* claims_read(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
+inline claims_read()
 {
 	claims = 0;
 	news = false;
@@ -442,7 +442,7 @@ inline lock_work()
 	}
 }
 
-/* write_requests(): only what is still pending, and as many rows as planned. */
+/* claims_write(): only what is still pending, and as many rows as planned. */
 inline check_requests()
 {
 	conflict = false;
@@ -666,7 +666,7 @@ raise:
 #ifdef EARLY_CLAIMS
 	atomic {
 		say("step 5, early: reads the pending requests");
-		d_step { read_claims(); early = true }
+		d_step { claims_read(); early = true }
 	}
 #endif
 
@@ -690,14 +690,14 @@ raise:
 	CANCEL
 	fi;
 
-	/* Step 5: assign_loans(), serve_once(), read_claims() */
+	/* Step 5: assign_loans(), serve_once(), claims_read() */
 line:
 	if
 #ifdef EARLY_CLAIMS
 	:: atomic { early -> early = false }
-	:: atomic { !early -> d_step { read_claims(); say("step 5: reads the pending requests") } }
+	:: atomic { !early -> d_step { claims_read(); say("step 5: reads the pending requests") } }
 #else
-	:: atomic { true -> d_step { read_claims(); say("step 5: reads the pending requests") } }
+	:: atomic { true -> d_step { claims_read(); say("step 5: reads the pending requests") } }
 #endif
 	CRASH
 	STOP_LEADER

@@ -85,8 +85,9 @@ CREATE TRIGGER work_log_excludes AFTER INSERT ON work_log FOR EACH ROW
   END IF//
 
 -- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
--- round trip. The savepoint tells whether the transaction still is the same one. A deadlock or a
--- lock wait is for the caller, who tries all of it again.
+-- round trip. The savepoint tells whether the transaction still is the same one: it is gone with it,
+-- and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all of it again.
+-- The time zone is put right at once: what comes next in this transaction asks for the time.
 DROP PROCEDURE IF EXISTS work_completes//
 CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
                                  IN p_user VARCHAR(64))
@@ -96,10 +97,11 @@ BEGIN
   DECLARE EXIT HANDLER FOR 1205, 1213 RESIGNAL;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION
   BEGIN
-    DECLARE EXIT HANDLER FOR 1305
-      SIGNAL SQLSTATE '45000'
-        SET MYSQL_ERRNO = 45001, MESSAGE_TEXT = 'the procedure has ended the transaction';
-    ROLLBACK TO SAVEPOINT lockq_on_complete;
+    BEGIN
+      DECLARE EXIT HANDLER FOR 1305 SET @lockq_ended = 1;
+      ROLLBACK TO SAVEPOINT lockq_on_complete;
+    END;
+    SET time_zone = '+00:00';
     SET @lockq_failed = JSON_ARRAY_APPEND(@lockq_failed, '$', p_loan_id);
     RESIGNAL;
   END;
@@ -110,5 +112,6 @@ BEGIN
   EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
   DEALLOCATE PREPARE lockq_on_complete;
   RELEASE SAVEPOINT lockq_on_complete;
+  SET time_zone = '+00:00';
 END//
 DELIMITER ;

@@ -282,6 +282,50 @@ far_down_the_list(void **state)
 	assert_int_equal(ask_now(1, TASK, 1)->answer.loans[0].loan_id, 1);
 }
 
+/* The cap is not named as the reason where there was no more work. */
+static void
+room_but_no_work(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	set_task(TASK, "max_pipeline = 4");
+	assert_int_equal(ask_now(0, TASK, 2)->answer.n_loans, 2);
+	w = ask_now(0, TASK, 5);
+	assert_int_equal(w->answer.status, LOCKQ_PARTIAL);
+	assert_int_equal(w->answer.n_loans, 1);
+	assert_null(w->answer.reason);
+	w = ask_now(0, TASK, 5);
+	assert_int_equal(w->answer.status, LOCKQ_EMPTY);
+	assert_null(w->answer.reason);
+}
+
+/* What is left of a list that was cut short is not for the one who is left: nobody goes through it
+ * for that one again and again. */
+static void
+no_hand_over_for_who_may_not_have_it(void **state)
+{
+	struct worker *leader = worker_new(1, TASK, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 40);
+	set_task(TASK, "candidate_limit = 20");
+	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
+	    " SELECT %d, %u, loan_id, NOW(6) + INTERVAL 1 HOUR FROM test_candidate"
+	    " WHERE task_id = %d AND loan_id <= 30", TASK, user_id(0), TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	assert_int_equal(ask_now(0, TASK, 1)->rc, LOCKQ_BUSY);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_in_range(queries(), 1, 2);
+	assert_int_equal(ask_now(0, TASK, 1)->answer.loans[0].loan_id, 31);
+}
+
 /* Many who may not have most of it, and many who may. */
 static void
 a_line_of_exclusions(void **state)
@@ -337,6 +381,8 @@ main(int argc, char **argv)
 		DB_TEST(a_short_list_has_something_for_who_asked),
 		DB_TEST(the_others_get_what_he_does_not),
 		DB_TEST(far_down_the_list),
+		DB_TEST(room_but_no_work),
+		DB_TEST(no_hand_over_for_who_may_not_have_it),
 		DB_TEST(a_line_of_exclusions),
 	};
 

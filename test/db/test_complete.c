@@ -201,6 +201,92 @@ one_that_fails(void **state)
 	assert_not_completed(w, "not the name of a procedure");
 }
 
+/* In the middle of what it shows: the rows must not hide it. */
+static void
+one_that_fails_while_it_shows_rows(void **state)
+{
+	struct worker *w = with_loans(1);
+
+	(void)state;
+	on_complete("BEGIN " NOTE_IT "; SELECT n, REPEAT('x', 1000), IF(n = 900,"
+	    " (SELECT 1 UNION SELECT 2), 1) FROM test_number ORDER BY n; " NOTE_IT "; END");
+	assert_not_completed(w, "more than 1 row");
+	assert_int_equal(called(), 0);
+}
+
+/* Errors of its own that look like ours. */
+static void
+one_that_lacks_something(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(3);
+
+	(void)state;
+	on_complete("BEGIN IF p_loan_id = 2 THEN CALL test_gone(1); END IF; " NOTE_IT "; END");
+	assert_int_equal(complete(w, 3, &result), LOCKQ_EQUERY);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(result.loans[1].what, LOCKQ_NOT_COMPLETED);
+	assert_non_null(strstr(result.loans[1].reason, "test_gone does not exist"));
+	assert_int_equal(result.loans[2].what, LOCKQ_DISPOSED);
+	assert_int_equal(called(), 2);
+	lockq_disposed_clear(&result);
+}
+
+/* NOWAIT is what careful people write: who holds a row of one loan does not hold up the others. */
+static void
+one_that_does_not_wait(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *w = with_loans(3);
+
+	(void)state;
+	on_complete("BEGIN DECLARE found INT; SELECT COUNT(*) INTO found FROM test_completed"
+	    " WHERE loan_id = 100 + p_loan_id FOR UPDATE NOWAIT; " NOTE_IT "; END");
+	sql("ALTER TABLE test_completed ADD PRIMARY KEY (loan_id)");
+	sql("INSERT INTO test_completed VALUES (101, 'x'), (102, 'x'), (103, 'x')");
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "UPDATE test_completed SET user = 'y' WHERE loan_id = 102");
+	assert_int_equal(complete(w, 3, &result), LOCKQ_EQUERY);
+	db_rollback(other);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(result.loans[1].what, LOCKQ_NOT_COMPLETED);
+	assert_non_null(strstr(result.loans[1].reason, "3572"));
+	assert_int_equal(result.loans[2].what, LOCKQ_DISPOSED);
+	lockq_disposed_clear(&result);
+}
+
+/* guard: what it sets in the session does not move lockq's clock, nor stay. */
+static void
+one_that_sets_the_session(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w;
+
+	(void)state;
+	set_task(TASK, "lease_minutes = 60");
+	w = with_loans(2);
+	on_complete("BEGIN SET time_zone = '+05:00'; SET SESSION transaction_read_only = 1,"
+	    " sql_select_limit = 1, innodb_lock_wait_timeout = 50;"
+	    " IF p_loan_id = 2 THEN SIGNAL SQLSTATE '45000'; END IF; " NOTE_IT "; END");
+	assert_int_equal(complete(w, 2, &result), LOCKQ_EQUERY);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(result.loans[1].what, LOCKQ_NOT_COMPLETED);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed' AND at BETWEEN NOW(6) - INTERVAL 1 MINUTE AND NOW(6)", TASK),
+	    1);
+	/* The same handle, also at once. */
+	set_task(TASK, "on_complete = NULL");
+	assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
+	add_loan(TASK, 3, 3);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND at > NOW(6) + INTERVAL 1 MINUTE", TASK), 0);
+	lockq_disposed_clear(&result);
+}
+
 /* All or nothing for each loan: the others are done. */
 static void
 one_of_several_fails(void **state)
@@ -437,6 +523,10 @@ main(int argc, char **argv)
 		DB_TEST(it_takes_a_round_trip_a_loan),
 		DB_TEST(other_dispositions_do_not_call_it),
 		DB_TEST(one_that_fails),
+		DB_TEST(one_that_fails_while_it_shows_rows),
+		DB_TEST(one_that_lacks_something),
+		DB_TEST(one_that_does_not_wait),
+		DB_TEST(one_that_sets_the_session),
 		DB_TEST(one_of_several_fails),
 		DB_TEST(one_that_ends_the_transaction),
 		DB_TEST(one_that_commits_is_not_called_again),

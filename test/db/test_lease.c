@@ -168,6 +168,70 @@ it_ends_without_cron(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: only the same again is "already": another time, note or exclusion would be lost. */
+static void
+something_else_is_not_the_same(void **state)
+{
+	static const struct lockq_disposition others[] = {
+		{ .return_after_s = 0, .note = NULL, .not_me_s = 60 },
+		{ .return_after_s = 60, .note = NULL, .not_me_s = 3600 },
+		{ .return_after_s = 60, .note = NULL, .not_me_s = 0 },
+		{ .return_after_s = 60, .note = "another note", .not_me_s = 60 },
+	};
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_loan_ref loan = { 1, 0 };
+	struct worker *w = with_leases(1);
+
+	(void)state;
+	for (size_t i = 0; i < 2 + sizeof(others) / sizeof(others[0]); i++) {
+		bool same = i < 2;
+
+		if (!same)
+			what = others[i - 2];
+		what.user = w->ask.user;
+		what.task = TASK;
+		what.kind = LOCKQ_RETURN;
+		what.loans = &loan;
+		what.n_loans = 1;
+		if (same) {
+			what.return_after_s = what.not_me_s = 60;
+			what.note = "call again";
+		}
+		assert_int_equal(lockq_dispose(w->q, &what, &result), same ? LOCKQ_OK :
+		    LOCKQ_EREFUSED);
+		assert_int_equal(result.loans[0].what, i == 0 ? LOCKQ_DISPOSED : same ?
+		    LOCKQ_DISPOSED_ALREADY : LOCKQ_NOT_ASSIGNED);
+	}
+	lockq_disposed_clear(&result);
+}
+
+/* A note is worth a renewal, where there is no lease to renew. */
+static void
+a_note_without_a_lease(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_loan_ref loan = { 1, 0 };
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 1);
+	w = ask_now(0, TASK, 1);
+	set_task(TASK, "lease_minutes = 60");
+	what.user = w->ask.user;
+	what.task = TASK;
+	what.kind = LOCKQ_RENEW;
+	what.note = "waiting for page 3";
+	what.loans = &loan;
+	what.n_loans = 1;
+	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(u64("SELECT note = '%s' AND lease_expires_at IS NULL AND due_at IS NULL"
+	    " AND version = 2 FROM work WHERE task_id = %d", what.note, TASK), 1);
+	lockq_disposed_clear(&result);
+}
+
 struct call {
 	struct worker *by;
 	struct lockq_disposed_result result;
@@ -292,6 +356,8 @@ main(int argc, char **argv)
 		DB_TEST(a_limit_that_was_lifted),
 		DB_TEST(who_is_late),
 		DB_TEST(it_ends_without_cron),
+		DB_TEST(something_else_is_not_the_same),
+		DB_TEST(a_note_without_a_lease),
 		DB_TEST(it_runs_out_meanwhile),
 		DB_TEST(it_takes_six_round_trips),
 		DB_TEST(the_servers_zone_does_not_matter),
