@@ -380,7 +380,7 @@ void cli_history_json(uint32_t task, uint64_t loan_id, const struct lockq_histor
 /* Text or null; bytes that are not UTF-8 are escaped first. */
 json_t *cli_json_text(const char *text);
 
-/* A number; above INT64_MAX, which jansson can't hold, its decimal text. */
+/* A number; above 2^53 - 1, which not every reader of JSON keeps exactly, its decimal text. */
 json_t *cli_json_number(uint64_t number);
 
 /* The library's UTC text in ISO 8601, or null where it is "". */

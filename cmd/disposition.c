@@ -244,7 +244,7 @@ static const struct cli_tool disposition_tool = {
 	    "  disposition --user oliver --task 7 --loan 12:7,13:7 --complete\n"
 	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n"
 	    "  disposition --task 7 --loan 123 --return-after 0 --not-me\n"
-	    "  checkwork --task 7 --json | jq .loan_id | disposition --task 7 --loan - --renew\n"
+	    "  checkwork --task 7 --json | jq -r .loan_id | disposition --task 7 --loan - --renew\n"
 	    "  disposition --expire\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* disposition --expire: runs it, and says in one line what was done. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "expire.h"
 
@@ -11,6 +12,8 @@ expire_parse_age(const struct cli_option *option, const char *text, void *target
 	struct cli_option any = *option;
 	uint32_t *seconds = target;
 
+	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' && strcmp(text, "0") != 0)
+		return cli_fail(error, "--%s %s: needs a unit, as in %sd", option->name, text, text);
 	any.min = 0;
 	any.max = UINT32_MAX;
 	if (cli_parse_duration(&any, text, target, error) != 0)
@@ -134,7 +137,8 @@ expire_run(struct cli_common *common, const struct expire_options *options)
 		print_json(&done, error, status);
 	else if (opened)
 		print_line(&done, rc);
-	status = cli_finish(status, "what was due is done all the same");
+	status = cli_finish(status, rc == LOCKQ_OK && !done.busy ?
+	    "what was due is done all the same" : NULL);
 	lockq_free(q);
 	return status;
 }

@@ -85,6 +85,23 @@ add_row(struct cli_table *table, const struct lockq_event *e, const struct shown
 		cli_table_cell(table, "%s", e->note != NULL ? e->note : "");
 }
 
+/* A loan's first change makes version 1, each one the next; "available" is no change. */
+static bool
+has_gaps(const struct lockq_history *history)
+{
+	uint64_t version = 0;
+	bool gaps = false;
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++) {
+		bool change = strcmp(history->events[i].event, "available") != 0;
+
+		gaps = gaps || history->events[i].version != version + change;
+		version = history->events[i].version;
+	}
+	return gaps;
+}
+
 void
 cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
 {
@@ -99,9 +116,8 @@ cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history
 	cli_heading("Loan %llu %s task %u", (unsigned long long)loan_id, cli_dot(), task);
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");
-	/* a loan's first change makes version 1 */
-	if (history->n_events > 0 && history->events[0].version != 1)
-		cli_line("what happened before is no longer in the log: older rows were purged");
+	if (has_gaps(history))
+		cli_line("some of what happened is no longer in the log: older rows were purged");
 	cli_table_free(table);
 }
 

@@ -18,13 +18,16 @@ cli_json_text(const char *text)
 	return value;
 }
 
+#define EXACT_IN_DOUBLE ((UINT64_C(1) << 53) - 1)
+
 json_t *
 cli_json_number(uint64_t number)
 {
 	json_t *value;
 	char *text;
 
-	if (number <= INT64_MAX)
+	/* What reads JSON often has no other numbers than doubles. */
+	if (number <= EXACT_IN_DOUBLE)
 		return json_integer((json_int_t)number);
 	text = cli_text("%llu", (unsigned long long)number);
 	value = json_string(text);

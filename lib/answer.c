@@ -31,9 +31,12 @@ static const struct db_query read_answer = {
 /* By the leader's index: those that have ended, which may be millions, are not looked at. */
 static const struct db_query read_line = {
 	"read_line",
-	"SELECT COUNT(*), COALESCE(SUM(requested), 0)"
-	"  FROM work_requested FORCE INDEX (work_requested_line)"
-	" WHERE task_id = ? AND pending = 1 AND request_id < ?",
+	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0)"
+	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	"  JOIN task AS t"
+	"    ON t.task_id = r.task_id"
+	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id < ?"
+	"   AND r.seen_at >= NOW(6) - INTERVAL t.request_ttl SECOND",
 	DB_ONE
 };
 
@@ -267,7 +270,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		return LOCKQ_EREFUSED;
 	while (rc == DB_OK) {
 		rc = look(q, &found, &leader, answer);
-		if (rc == DB_OK && answer->status != LOCKQ_PENDING)
+		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
 			break;
 		/* For the progress function; where nobody leads there is none to be seen. */
 		if (answer->leader == NULL)

@@ -28,7 +28,8 @@ static const struct db_query hold_lock = {
 	DB_MAYBE
 };
 
-enum { PAUSE_MOST_MS = 100 };
+/* Who meets a lock without a holder tries again for a second: it must be free before. */
+enum { PAUSE_MOST_MS = 100, UNDER_LOCK_MOST = 500, PURGE_WAITS_S = 60 };
 
 static int
 claim(struct expiring *e, unsigned int wait_s)
@@ -54,8 +55,17 @@ claim(struct expiring *e, unsigned int wait_s)
 int
 batch_begin(struct expiring *e)
 {
+	int rc;
+
 	e->batch.keys = calloc(e->what->batch, sizeof(*e->batch.keys));
-	return e->batch.keys != NULL ? claim(e, 0) : DB_ENOMEM;
+	if (e->batch.keys == NULL)
+		return DB_ENOMEM;
+	rc = claim(e, 0);
+	/* A purge is asked for once a night, and must not lose against who comes each minute. */
+	for (unsigned int s = 0; rc == LOCK_BUSY && e->what->purge_after_s > 0 && s < PURGE_WAITS_S;
+	    s++)
+		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : claim(e, 1);
+	return rc;
 }
 
 void
@@ -115,8 +125,8 @@ find(struct expiring *e, const struct job *job)
 
 	b->n_keys = 0;
 	b->to = b->from;
-	b->last = rows.n_rows < e->what->batch;
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows && i < e->what->batch; i++) {
+	b->last = rows.n_rows < e->size;
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows && i < e->size; i++) {
 		uint64_t verdict = db_cell_u64(&rows, i, 3);
 
 		if (verdict == VERDICT_STOP) {
@@ -184,17 +194,19 @@ struct in_transaction {
 	struct expiring *e;
 	const struct job *job;
 	const char *found;
+	bool again;
 };
 
 static int
 change(struct db *db, void *data)
 {
-	const struct in_transaction *t = data;
+	struct in_transaction *t = data;
 	struct batch *b = &t->e->batch;
-	int rc = DB_OK;
+	int rc = t->again && tick(&t->e->ticking) != 0 ? DB_ECANCELLED : DB_OK;
 
+	t->again = true;
 	forget_plan(b);
-	if (t->job->under_lock)
+	if (rc == DB_OK && t->job->under_lock)
 		rc = hold_task(db, t->e);
 	/* Who leads does the same, and more. */
 	if (rc != DB_OK || b->led)
@@ -226,7 +238,7 @@ step(struct expiring *e, const struct job *job)
 {
 	struct batch *b = &e->batch;
 	struct text found = { NULL, 0, 0, false };
-	struct in_transaction t = { e, job, NULL };
+	struct in_transaction t = { e, job, NULL, false };
 	int rc;
 
 	/* Of a try that was lost. */
@@ -304,6 +316,8 @@ batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
 		if (!is_lost(rc) && rc != DB_ELOCKWAIT && rc != DB_ERETRY)
 			break;
+		if (tick(&e->ticking) != 0)
+			return DB_ECANCELLED;
 		db_backoff(try);
 		rc = is_lost(rc) ? resume(e, NULL, &in_doubt) : DB_OK;
 		if (rc == DB_OK)
@@ -323,6 +337,8 @@ step_surely(struct expiring *e, const struct job *job)
 		if (!is_lost(rc))
 			break;
 		in_doubt = in_doubt || rc == DB_EINDOUBT;
+		if (tick(&e->ticking) != 0)
+			return DB_ECANCELLED;
 		db_backoff(try);
 		rc = resume(e, job, &in_doubt);
 		if (rc == DB_OK)
@@ -338,6 +354,8 @@ batch_run(struct expiring *e, const struct job *job, const char *limit)
 	int rc = DB_OK;
 
 	e->limit = limit;
+	e->size = job->under_lock && e->what->batch > UNDER_LOCK_MOST ? UNDER_LOCK_MOST :
+	    e->what->batch;
 	e->batch.from = start;
 	e->batch.last = false;
 	while (rc == DB_OK && !e->batch.last) {

@@ -1069,7 +1069,8 @@ static const struct db_query count_ends = {
 	"count_ends",
 	"SHOW SESSION STATUS"
 	" WHERE Variable_name RLIKE '^Com_(begin|commit|rollback|(create|alter|drop|rename)_.*"
-	"|truncate|lock_tables|grant|revoke|analyze)$' AND Value > 0",
+	"|truncate|lock_tables|unlock_tables|grant|revoke|flush|set_password|analyze|optimize"
+	"|repair|check|reset)$' AND Value > 0",
 	DB_MANY
 };
 
@@ -1100,13 +1101,24 @@ read_ends(struct db *db, struct ends *ends)
 	return rc;
 }
 
+static const struct db_query is_autocommit = {
+	"is_autocommit", "SELECT @@SESSION.autocommit", DB_ONE
+};
+
 int
 db_who_ended(struct db *db, enum db_end *end)
 {
+	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct ends ends;
+	bool autocommit;
 	int rc = read_ends(db, &ends);
 
-	*end = ends.commits > db->commits ? DB_ENDED_BY_COMMIT :
+	/* Who sets it commits. */
+	if (rc == DB_OK)
+		rc = db_run(db, &is_autocommit, DB_NO_ARGS, &rows);
+	autocommit = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
+	db_rows_clear(&rows);
+	*end = autocommit || ends.commits > db->commits ? DB_ENDED_BY_COMMIT :
 	    ends.rollbacks > db->rollbacks ? DB_ENDED_BY_ROLLBACK :
 	    ends.others > db->others ? DB_ENDED_BY_DDL : DB_ENDED_BY_ERROR;
 	return rc;

@@ -323,7 +323,7 @@ explain_end(struct db *db, struct disposing *d, const char *procedure)
 	static const char *const how[] = {
 		[DB_ENDED_BY_COMMIT] = "commits",
 		[DB_ENDED_BY_ROLLBACK] = "rolls back",
-		[DB_ENDED_BY_DDL] = "runs DDL, which commits",
+		[DB_ENDED_BY_DDL] = "runs a statement that commits, as DDL does",
 		[DB_ENDED_BY_ERROR] = "goes on after a deadlock, which has undone what it did"
 	};
 	enum db_end end = DB_ENDED_BY_ERROR;

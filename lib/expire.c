@@ -132,14 +132,14 @@ due(struct expiring *e, struct db_rows *rows)
 	struct db_arg at = db_text(c->at), task = db_u64(c->key.a);
 
 	return batch_ask(e, &find_due, DB_ARGS(db_text(e->limit), at, at, task, at, task,
-	    db_u64(c->key.b), db_u64(e->what->batch)), rows);
+	    db_u64(c->key.b), db_u64(e->size)), rows);
 }
 
 static int
 stale(struct expiring *e, struct db_rows *rows)
 {
 	return batch_ask(e, &find_stale, DB_ARGS(db_u64(e->task_id),
-	    db_u64(e->batch.from.key.a), db_text(e->limit), db_u64(e->what->batch)), rows);
+	    db_u64(e->batch.from.key.a), db_text(e->limit), db_u64(e->size)), rows);
 }
 
 /* Positions begin at 0, so c is the one from which it goes on. */
@@ -147,7 +147,7 @@ static int
 kept(struct expiring *e, struct db_rows *rows)
 {
 	return batch_ask(e, &find_kept, DB_ARGS(db_u64(e->task_id),
-	    db_u64(e->batch.from.key.c), db_text(e->limit), db_u64(e->what->batch)), rows);
+	    db_u64(e->batch.from.key.c), db_text(e->limit), db_u64(e->size)), rows);
 }
 
 static int
@@ -157,7 +157,7 @@ over(struct expiring *e, struct db_rows *rows)
 	struct db_arg at = db_text(c->at), task = db_u64(c->key.a), user = db_u64(c->key.b);
 
 	return batch_ask(e, &find_over, DB_ARGS(db_text(e->limit), at, at, task, at, task,
-	    user, at, task, user, db_u64(c->key.c), db_u64(e->what->batch)), rows);
+	    user, at, task, user, db_u64(c->key.c), db_u64(e->size)), rows);
 }
 
 static const struct job due_job = {
@@ -219,8 +219,10 @@ expire_tasks(struct expiring *e)
 static int
 expire_all(struct expiring *e)
 {
-	int rc = batch_run(e, &due_job, e->began);
+	int rc = e->what->purge_after_s > 0 ? purge_allowed(e) : DB_OK;
 
+	if (rc == DB_OK)
+		rc = batch_run(e, &due_job, e->began);
 	if (rc == DB_OK)
 		rc = expire_tasks(e);
 	if (rc == DB_OK)

@@ -72,6 +72,7 @@ struct expiring {
 	char began[TIME_BYTES];  /* by the server: what is due later is for the next time */
 	char cutoff[TIME_BYTES]; /* what ended before it is purged */
 	const char *limit;       /* one of the two, or a task's own */
+	uint32_t size;           /* rows of a page */
 	uint32_t task_id;        /* of jobs that go from task to task */
 	struct batch batch;
 };
@@ -88,5 +89,7 @@ LOCKQ_MUST_CHECK int batch_run(struct expiring *e, const struct job *job, const 
 
 /* purge.c */
 LOCKQ_MUST_CHECK int purge(struct expiring *e);
+/* Whether the account may: said at once, not only when there is something to purge. */
+LOCKQ_MUST_CHECK int purge_allowed(struct expiring *e);
 
 #endif

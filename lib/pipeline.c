@@ -11,7 +11,7 @@
 static const struct db_query read_pipeline = {
 	"read_pipeline",
 	"SELECT w.task_id, t.name, w.loan_id, w.token, w.request_id, w.assigned_at,"
-	"       TIMESTAMPDIFF(SECOND, w.assigned_at, NOW(6)), w.lease_expires_at,"
+	"       GREATEST(TIMESTAMPDIFF(SECOND, w.assigned_at, NOW(6)), 0), w.lease_expires_at,"
 	"       COALESCE(w.lease_expires_at <= NOW(6), 0),"
 	"       GREATEST(COALESCE(TIMESTAMPDIFF(SECOND, NOW(6), w.lease_expires_at), 0), 0),"
 	"       w.note, t.detail_view"

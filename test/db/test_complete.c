@@ -322,6 +322,7 @@ one_that_ends_the_transaction(void **state)
 		{ "BEGIN " NOTE_IT "; ROLLBACK; END", "rolls back", 0 },
 		{ "BEGIN " NOTE_IT "; CREATE TABLE IF NOT EXISTS test_number (n INT); END",
 		    "DDL", 1 },
+		{ "BEGIN " NOTE_IT "; SET autocommit = 1; END", "commits", 1 },
 		{ "BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; " NOTE_IT
 		    "; COMMIT; " NOTE_IT "; END", "commits", 1 },
 	};

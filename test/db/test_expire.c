@@ -708,8 +708,8 @@ a_missing_privilege_is_named(void **state)
 	connect_cron(&cron, APP_GROUP);
 	call(&cron);
 	assert_int_equal(cron.rc, LOCKQ_EDATABASE);
-	assert_int_equal(cron.did.leases, 1);
-	assert_non_null(strstr(cron.error, "work_log"));
+	assert_int_equal(cron.did.leases, 0);
+	assert_non_null(strstr(cron.error, "DELETE command denied"));
 	assert_non_null(strstr(cron.error, "role lockq_cron"));
 	lockq_free(cron.q);
 	assert_int_equal(expire(500).busy, 0);

@@ -239,24 +239,23 @@ reads_the_line_by_its_index(void **state)
 	(void)add_request(TASK, 0, 3);
 	request = add_request(TASK, 1, 2);
 	assert_int_equal(look(w, request, 0)->position, 2);
-	assert_int_equal(proxy_count(w->proxy, "SUM(requested)"), 1);
-	proxy_text(w->proxy, proxy_position(w->proxy, "SUM(requested)", 1), statement,
+	assert_int_equal(proxy_count(w->proxy, "SUM(r.requested)"), 1);
+	proxy_text(w->proxy, proxy_position(w->proxy, "SUM(r.requested)", 1), statement,
 	    sizeof(statement));
 	mark = strchr(statement, '?');
 	assert_non_null(mark);
 	*mark = '\0';
-	plan = text_of("EXPLAIN FORMAT=TREE %s %d AND pending = 1 AND request_id < %" PRIu64,
+	plan = text_of("EXPLAIN FORMAT=TREE %s %d AND r.pending = 1 AND r.request_id < %" PRIu64,
 	    statement, TASK, request);
 	if (strstr(plan, "work_requested_line") == NULL)
 		print_error("%s\n", plan);
-	assert_non_null(strstr(plan, "Index range scan on work_requested using "
-	    "work_requested_line"));
+	assert_non_null(strstr(plan, "Index range scan on r using work_requested_line"));
 	/* who asks for work, and so those who are woken, are spared it */
 	add_loans(TASK, 9);
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
-	assert_int_equal(proxy_count(w->proxy, "SUM(requested)"), 1);
+	assert_int_equal(proxy_count(w->proxy, "SUM(r.requested)"), 1);
 }
 
 /* Who may only look sees no leader, but a place. */
