@@ -29,8 +29,9 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
-	    answer->status == LOCKQ_PARTIAL && answer->reason == NULL ?
-	    ": the list had no more" : "", dot, how, dot,
+	    answer->status != LOCKQ_PARTIAL || answer->reason != NULL ? "" :
+	    answer->excluded > 0 ? ": what is left is not for you" : ": the list had no more",
+	    dot, how, dot,
 	    (unsigned long long)answer->request_id);
 	free(how);
 	return text;

@@ -12,7 +12,7 @@ expire_parse_age(const struct cli_option *option, const char *text, void *target
 	struct cli_option any = *option;
 	uint32_t *seconds = target;
 
-	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' && strcmp(text, "0") != 0)
+	if (text[strspn(text, "0123456789")] == '\0' && strspn(text, "0") != strlen(text))
 		return cli_fail(error, "--%s %s: needs a unit, as in %sd", option->name, text, text);
 	any.min = 0;
 	any.max = UINT32_MAX;

@@ -10,16 +10,20 @@
 /* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
  * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
  * a sort would lock every row before it passes any on. What a user holds is counted here, under the
- * task's lock: only who has that gives loans. */
+ * task's lock: only who has that gives loans. And the cap is the one of now. */
 static const struct db_query pending_requests = {
 	"pending_requests",
 	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
 	"       (SELECT COUNT(*) FROM work_exclusion AS e"
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
-	"       IF(? = 0, 0, (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
-	"                      WHERE w.user_id = r.user_id AND w.task_id = r.task_id"
-	"                        AND " ROW_IS_HELD "))"
+	"       t.max_pipeline,"
+	"       IF(t.max_pipeline IS NULL, 0,"
+	"          (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
+	"            WHERE w.user_id = r.user_id AND w.task_id = r.task_id"
+	"              AND " ROW_IS_HELD "))"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	"  STRAIGHT_JOIN task AS t"
+	"    ON t.task_id = r.task_id"
 	" WHERE r.task_id = ? AND r.pending = 1"
 	" ORDER BY r.request_id"
 	"   FOR UPDATE OF r SKIP LOCKED",
@@ -57,21 +61,20 @@ static const struct db_query end_requests = {
 
 /* What fits into the user's pipeline. Nothing: refused, and no loan is looked for. */
 static void
-trim(struct claim *c, const struct task *task, uint64_t held)
+trim(struct claim *c, uint64_t most, uint64_t held)
 {
-	uint64_t room = held < task->max_pipeline ? task->max_pipeline - held : 0;
+	uint64_t room = held < most ? most - held : 0;
 
-	if (task->max_pipeline == 0 || room >= c->requested)
+	if (most == 0 || room >= c->requested)
 		return;
 	c->requested = (uint32_t)room;
-	pipeline_reason(c->reason, task, held);
+	pipeline_reason(c->reason, most, held);
 	if (room == 0)
 		c->outcome = "refused";
 }
 
 static void
-read_claim(struct claims *claims, const struct task *task, uint64_t own_request,
-    const struct db_rows *rows, size_t row)
+read_claim(struct claims *claims, uint64_t own_request, const struct db_rows *rows, size_t row)
 {
 	struct claim *c = &claims->list[claims->n++];
 
@@ -83,7 +86,7 @@ read_claim(struct claims *claims, const struct task *task, uint64_t own_request,
 		c->outcome = "expired";
 		return;
 	}
-	trim(c, task, db_cell_u64(rows, row, 5));
+	trim(c, db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6));
 	if (c->outcome != NULL)
 		return;
 	c->n_excluded = db_cell_u64(rows, row, 4);
@@ -127,7 +130,7 @@ claims_read(struct db *db, const struct task *task, uint64_t own_request, struct
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
-	    db_u64(task->max_pipeline), db_u64(task->task_id)), &rows);
+	    db_u64(task->task_id)), &rows);
 
 	claims_clear(claims);
 	if (rc == DB_OK) {
@@ -135,7 +138,7 @@ claims_read(struct db *db, const struct task *task, uint64_t own_request, struct
 		rc = claims->list != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		read_claim(claims, task, own_request, &rows, i);
+		read_claim(claims, own_request, &rows, i);
 	db_rows_clear(&rows);
 	return rc == DB_OK && claims->n_excluded > 0 ? read_excluded(db, task, claims) : rc;
 }

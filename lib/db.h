@@ -180,7 +180,9 @@ LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
-/* Whether it was heard of so lately that it need not be asked, and is as it was made. */
+/* Whether no procedure can have changed its settings. */
+bool db_is_as_made(const struct db *db);
+/* Whether it was also heard of so lately that it need not be asked. */
 bool db_is_fresh(const struct db *db);
 /* The same without waiting, to be called often: sends a ping where the connection has been idle for
  * DB_PING_EVERY_S, and looks whether the last one was answered. */

@@ -141,7 +141,8 @@ struct disposing {
 	size_t n;
 	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
 	bool in_doubt;          /* a try may have been committed */
-	bool ended;             /* on_complete has ended the transaction: nothing is done */
+	bool refused;           /* nothing is done: on_complete has ended the transaction */
+	uint64_t n_failed;      /* loans that on_complete failed for */
 	char reason[REASON_BYTES];
 };
 
@@ -301,20 +302,20 @@ not_completed(struct lockq_disposed_loan *loan, const char *reason)
 
 /* What task.on_complete does for one loan. */
 static int
-complete_one(struct db *db, const char *procedure, size_t place)
+complete_one(struct db *db, const char *procedure, const char *quoted, size_t place)
 {
-	char quoted[NAME_BYTES * 3], sql[sizeof(quoted) + 128];
+	char sql[NAME_BYTES * 3 + 128];
 
-	if (db_quote_identifier(quoted, sizeof(quoted), procedure) != DB_OK)
-		return db_refuse(db, "it is not the name of a procedure: letters, digits, _ and $, "
-		    "with one dot at most");
 	/* The loan by its place among those that were said. */
 	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
 	    " @lockq_user)", quoted, place * ID_DIGITS + 1, ID_DIGITS);
 	return db_call(db, procedure, sql);
 }
 
-static const struct db_query is_ended = { "is_ended", "SELECT @lockq_ended", DB_ONE };
+/* What work_completes has seen of it. */
+static const struct db_query seen_failures = {
+	"seen_failures", "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)", DB_ONE
+};
 
 /* What a procedure did that ends the transaction is none of ours: nothing is called done. */
 static int
@@ -331,7 +332,7 @@ explain_end(struct db *db, struct disposing *d, const char *procedure)
 
 	if (rc != DB_OK)
 		return rc;
-	d->ended = true;
+	d->refused = true;
 	snprintf(d->reason, sizeof(d->reason), "on_complete: %s %s: it must leave the transaction "
 	    "to lockq, tell the task's manager", procedure, how[end]);
 	return DB_EFAIL;
@@ -346,9 +347,12 @@ note_failure(struct db *db, struct disposing *d, size_t row, const char *procedu
 	int rc;
 
 	snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
-	rc = db_run(db, &is_ended, DB_NO_ARGS, &rows);
+	rc = db_run(db, &seen_failures, DB_NO_ARGS, &rows);
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d, procedure);
+	else if (rc == DB_OK && db_cell_u64(&rows, 0, 1) != ++d->n_failed)
+		/* An error that no handler sees: what the procedure did is still there. */
+		rc = db_refuse(db, "%s", reason);
 	else if (rc == DB_OK)
 		rc = not_completed(result_of(d, row), reason);
 	db_rows_clear(&rows);
@@ -368,15 +372,22 @@ static int
 complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uint64_t *n_change)
 {
 	const char *procedure = db_cell(rows, 0, ON_COMPLETE);
+	char quoted[NAME_BYTES * 3];
 	int rc = DB_OK;
 
 	if (d->what->kind != LOCKQ_COMPLETE || procedure == NULL)
 		return DB_OK;
+	if (db_quote_identifier(quoted, sizeof(quoted), procedure) != DB_OK) {
+		snprintf(d->reason, sizeof(d->reason), "on_complete is not the name of a "
+		    "procedure: letters, digits, _ and $, with one dot at most");
+		d->refused = true;
+		return DB_EFAIL;
+	}
 	/* In key order, here too: the rows behind the loans may be locked in theirs. */
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!is_set(rows, row, MAY) || is_set(rows, row, DONE_BEFORE))
 			continue;
-		rc = complete_one(db, procedure, row);
+		rc = complete_one(db, procedure, quoted, row);
 		if (!is_failure(rc))
 			continue;
 		--*n_change;
@@ -403,7 +414,8 @@ dispose_body(struct db *db, void *data)
 	uint64_t n = 0;
 	int rc = say(db, d);
 
-	d->ended = false;
+	d->refused = false;
+	d->n_failed = 0;
 	if (rc == DB_OK)
 		rc = lock_and_read(db, d, &rows);
 	if (rc == DB_OK)
@@ -446,10 +458,10 @@ dispose_surely(struct disposing *d)
 			rc = DB_ELOST;
 	}
 	/* It may have been done: no failure afterwards says that it was not. */
-	return rc < 0 && d->in_doubt && !d->ended ? DB_EINDOUBT : rc;
+	return rc < 0 && d->in_doubt && !d->refused ? DB_EINDOUBT : rc;
 }
 
-/* on_complete has ended the transaction: what would have been done is not. */
+/* What would have been done is not. */
 static int
 refuse_all(struct disposing *d)
 {
@@ -580,14 +592,14 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		return LOCKQ_EUSAGE;
 	}
 	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
-		rc = handle_ready(q);
+		rc = handle_alive(q);
 	if (rc == DB_OK)
 		rc = result_new(disposition, result);
 	d.results = result->loans;
 	request_make_uuid(d.uuid);
 	if (rc == DB_OK)
 		rc = dispose_surely(&d);
-	if (rc == DB_EFAIL && d.ended)
+	if (rc == DB_EFAIL && d.refused)
 		rc = refuse_all(&d);
 	free(d.places);
 	return settle(q, rc, disposition, result);

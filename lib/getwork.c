@@ -490,7 +490,7 @@ check_room(struct call *c)
 		return error_from_db(c->q, c->q->lock, rc);
 	if (held < c->task.max_pipeline)
 		return LOCKQ_OK;
-	pipeline_reason(reason, &c->task, held);
+	pipeline_reason(reason, c->task.max_pipeline, held);
 	error_set(c->q, "task %u (%s): %s", c->task.task_id, c->task.name, reason);
 	return LOCKQ_EREFUSED;
 }

@@ -208,6 +208,14 @@ handle_ready(struct lockq *q)
 	return handle_connect(q);
 }
 
+int
+handle_alive(struct lockq *q)
+{
+	if (q->lock != NULL && db_is_as_made(q->lock) && db_ping(q->lock) == DB_OK)
+		return DB_OK;
+	return handle_ready(q);
+}
+
 const struct db *
 handle_failed(const struct lockq *q)
 {

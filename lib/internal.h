@@ -52,6 +52,8 @@ void handle_disconnect(struct lockq *q);
 const struct db *handle_failed(const struct lockq *q);
 /* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
+/* The same for who begins with db_begin_set(), so that autocommit does not matter. */
+LOCKQ_MUST_CHECK int handle_alive(struct lockq *q);
 /* The second connection, @q->query; DB_ECROWDED where none is to be had. */
 LOCKQ_MUST_CHECK int handle_ready_query(struct lockq *q);
 /* @q->elsewhere; on failure it has the error. */
@@ -135,7 +137,7 @@ LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id
 LOCKQ_MUST_CHECK int task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held);
 /* What a user is told whose pipeline has no room, or not enough, for what was asked. */
 enum { PIPELINE_REASON_BYTES = 160 };
-void pipeline_reason(char reason[PIPELINE_REASON_BYTES], const struct task *task, uint64_t held);
+void pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held);
 LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,

@@ -75,12 +75,11 @@ task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held)
 }
 
 void
-pipeline_reason(char reason[PIPELINE_REASON_BYTES], const struct task *task, uint64_t held)
+pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held)
 {
-	unsigned long long n = held;
-
-	snprintf(reason, PIPELINE_REASON_BYTES, "%llu of %u loans of this task are yours already, "
-	    "more are not allowed: dispose of some, see checkwork", n, task->max_pipeline);
+	snprintf(reason, PIPELINE_REASON_BYTES, "%llu of %llu loans of this task are yours "
+	    "already, more are not allowed: dispose of some, see checkwork",
+	    (unsigned long long)held, (unsigned long long)most);
 }
 
 int

@@ -301,6 +301,31 @@ room_but_no_work(void **state)
 	assert_null(w->answer.reason);
 }
 
+/* A cap that is lowered while the query runs holds for its loans. */
+static void
+a_cap_that_is_lowered_meanwhile(void **state)
+{
+	struct worker *leader = worker_new(1, TASK, 1, -1), *full = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 10);
+	set_task(TASK, "max_pipeline = 5");
+	assert_int_equal(ask_now(0, TASK, 2)->rc, LOCKQ_OK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	worker_start(full);
+	until_pending(0);
+	set_task(TASK, "max_pipeline = 2");
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	worker_join(full);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(full->rc, LOCKQ_EREFUSED);
+	assert_non_null(strstr(full->error, "2 of 2"));
+}
+
 /* What is left of a list that was cut short is not for the one who is left: nobody goes through it
  * for that one again and again. */
 static void
@@ -382,6 +407,7 @@ main(int argc, char **argv)
 		DB_TEST(the_others_get_what_he_does_not),
 		DB_TEST(far_down_the_list),
 		DB_TEST(room_but_no_work),
+		DB_TEST(a_cap_that_is_lowered_meanwhile),
 		DB_TEST(no_hand_over_for_who_may_not_have_it),
 		DB_TEST(a_line_of_exclusions),
 	};

@@ -214,6 +214,28 @@ one_that_fails_while_it_shows_rows(void **state)
 	assert_int_equal(called(), 0);
 }
 
+/* A fatal error, which no handler sees: all of it is undone. */
+static void
+one_that_overruns_its_stack(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(2);
+
+	(void)state;
+	sql("DROP PROCEDURE IF EXISTS test_recurses");
+	sql("CREATE PROCEDURE test_recurses (IN depth INT) BEGIN IF depth > 0 THEN"
+	    " CALL test_recurses(depth - 1); END IF; END");
+	on_complete("BEGIN " NOTE_IT "; SET max_sp_recursion_depth = 255;"
+	    " CALL test_recurses(254); END");
+	/* How deep is too deep is the server's business: mostly this is. */
+	if (complete(w, 2, &result) != LOCKQ_OK) {
+		assert_int_equal(called(), 0);
+		assert_nothing_done(2);
+	}
+	sql("DROP PROCEDURE test_recurses");
+	lockq_disposed_clear(&result);
+}
+
 /* Errors of its own that look like ours. */
 static void
 one_that_lacks_something(void **state)
@@ -525,6 +547,7 @@ main(int argc, char **argv)
 		DB_TEST(other_dispositions_do_not_call_it),
 		DB_TEST(one_that_fails),
 		DB_TEST(one_that_fails_while_it_shows_rows),
+		DB_TEST(one_that_overruns_its_stack),
 		DB_TEST(one_that_lacks_something),
 		DB_TEST(one_that_does_not_wait),
 		DB_TEST(one_that_sets_the_session),

@@ -229,6 +229,13 @@ a_note_without_a_lease(void **state)
 	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
 	assert_int_equal(u64("SELECT note = '%s' AND lease_expires_at IS NULL AND due_at IS NULL"
 	    " AND version = 2 FROM work WHERE task_id = %d", what.note, TASK), 1);
+	/* And one without keeps it. */
+	what.note = NULL;
+	sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 1 MINUTE WHERE task_id = %d",
+	    TASK);
+	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(u64("SELECT note = 'waiting for page 3' AND version = 3 FROM work"
+	    " WHERE task_id = %d", TASK), 1);
 	lockq_disposed_clear(&result);
 }
 
