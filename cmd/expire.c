@@ -13,7 +13,8 @@ expire_parse_age(const struct cli_option *option, const char *text, void *target
 	uint32_t *seconds = target;
 
 	if (text[strspn(text, "0123456789")] == '\0' && strspn(text, "0") != strlen(text))
-		return cli_fail(error, "--%s %s: needs a unit, as in %sd", option->name, text, text);
+		return cli_fail(error, "--%s %s: needs a unit, as in %sd", option->name,
+		    text, text);
 	any.min = 0;
 	any.max = UINT32_MAX;
 	if (cli_parse_duration(&any, text, target, error) != 0)

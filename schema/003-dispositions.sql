@@ -85,8 +85,8 @@ CREATE TRIGGER work_log_excludes AFTER INSERT ON work_log FOR EACH ROW
   END IF//
 
 -- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
--- round trip. The savepoint tells whether the transaction still is the same one: it is gone with it,
--- and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all of it again.
+-- round trip. The savepoint tells whether the transaction still is the same one: it is gone with
+-- it, and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all again.
 -- The time zone is put right at once: what comes next in this transaction asks for the time.
 DROP PROCEDURE IF EXISTS work_completes//
 CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,

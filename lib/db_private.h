@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms behind db.h share, and nobody else: only they see mysql.h. */
+#ifndef LOCKQ_DB_PRIVATE_H
+#define LOCKQ_DB_PRIVATE_H
+
+#include "db.h"
+
+#include <stdio.h>
+
+#include <mysql.h>
+
+#ifdef MARIADB_BASE_VERSION
+#define LOCKQ_MARIADB_CLIENT 1
+#include <errmsg.h>
+#include <mysqld_error.h>
+typedef my_bool db_flag;
+#else
+#define LOCKQ_MARIADB_CLIENT 0
+#include <errmsg.h>
+#include <mysqld_error.h>
+typedef bool db_flag;
+#endif
+
+enum { KEPT_STATEMENTS = 8 };
+
+/* A statement that stays prepared: hundreds who wake at once spend most of their time preparing. */
+struct kept_statement {
+	char *sql;
+	MYSQL_STMT *statement;
+	uint64_t used;        /* counts up: the least recently used one makes room */
+};
+
+struct db {
+	MYSQL *mysql;
+	bool lost;
+	unsigned int error_number;
+	uint64_t failed_at;
+	unsigned int lock_wait_s;
+	uint64_t time_limit_ms;
+	uint64_t affected;
+	uint64_t insert_id;
+	uint64_t connection_id;
+	uint64_t connected_at;
+	uint64_t used;        /* when its last statement began */
+	uint64_t pinged;      /* when, where the answer is outstanding; else 0 */
+	const char *started;  /* name of the statement that db_start() sent */
+	char *prepared;       /* what the server has prepared for it, with its numbers; or NULL */
+	bool preparing;       /* its PREPARE was sent, EXECUTE is next */
+	char execute[128];
+	char database[65 * 4];
+	char server_uuid[37];
+	struct kept_statement kept[KEPT_STATEMENTS];
+	uint64_t n_run;
+	bool begun_set;       /* db_begin_set() */
+	bool called;          /* db_call(): who knows what that has set */
+	uint64_t commits, rollbacks, others; /* ended by statements of ours, as the server counts */
+	char error[1024];
+};
+
+/* db_error.c: each sets the handle's error to "@what: …" and returns its class. */
+int db_set_error(struct db *db, const char *what, unsigned int number, const char *text);
+int db_fail(struct db *db, const char *what);
+int db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);
+int db_fail_shape(struct db *db, const char *what, const char *text);
+
+static inline int
+db_fail_memory(struct db *db)
+{
+	db->error_number = 0;
+	snprintf(db->error, sizeof(db->error), "out of memory");
+	return DB_ENOMEM;
+}
+
+/* db.c */
+int db_socket(struct db *db);
+/* Before the next statement, @what: the answer to a ping may be outstanding. */
+LOCKQ_MUST_CHECK int db_ready(struct db *db, const char *what);
+/* A statement that is text, and has no answer but that it is done. */
+LOCKQ_MUST_CHECK int db_command(struct db *db, const char *text);
+/* Makes the session's settings what all else counts on, and sees to it that they are. */
+LOCKQ_MUST_CHECK int db_pin(struct db *db);
+
+/* db_run.c */
+void db_forget(struct kept_statement *kept);
+
+#endif
