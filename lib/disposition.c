@@ -44,8 +44,8 @@ static const char said[] =
 /* Said again, with the same note, and for the same time. */
 #define IS_THE_SAME \
 	"(@lockq_note IS NULL OR w.note <=> @lockq_note) AND (@lockq_event <> 'returned'" \
-	" OR EXISTS (SELECT 1 FROM work_log AS l WHERE l.task_id = w.task_id" \
-	"             AND l.loan_id = w.loan_id AND l.version = w.version" \
+	" OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)" \
+	"             WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version" \
 	"             AND l.event = 'returned'" \
 	"             AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
 	"             AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
@@ -58,7 +58,7 @@ static const struct db_query lock_loans = {
 	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
 	"       w.lease_expires_at, " MAY_CHANGE ", " IS_THE_SAME ","
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
-	"       (SELECT COUNT(*) FROM work_log AS l"
+	"       (SELECT COUNT(*) FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
 	"           AND l.uuid = @lockq_uuid)"
 	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
