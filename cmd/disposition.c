@@ -327,7 +327,7 @@ print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t 
 }
 
 static void
-print_done(const struct lockq_disposed_loan *loan, time_t now)
+print_done(const struct lockq_disposed_loan *loan, bool noted, time_t now)
 {
 	unsigned long long id = loan->loan_id;
 	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
@@ -344,7 +344,8 @@ print_done(const struct lockq_disposed_loan *loan, time_t now)
 	else if (loan->what == LOCKQ_DISPOSED)
 		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
 	else
-		cli_line("loan %llu: already %s at %s%s%s", id, deed(loan), since, available, from);
+		cli_line("loan %llu: already %s at %s%s%s%s", id, deed(loan), since, available,
+		    from, noted ? ": the note stays as it was" : "");
 }
 
 /* Nobody holds it: who did what last, where that is known. */
@@ -438,7 +439,7 @@ show(const struct disposition_options *o, struct lockq *q,
 		if (one != CLI_EXIT_DONE)
 			print_refused(o, &result->loans[i], o->what.loans[i].token, now);
 		else if (!o->common.json)
-			print_done(&result->loans[i], now);
+			print_done(&result->loans[i], o->what.note != NULL, now);
 	}
 	return status;
 }

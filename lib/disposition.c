@@ -41,14 +41,14 @@ static const char said[] =
 	" AND COALESCE(w.lease_expires_at > NOW(6)," \
 	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
 
-/* Said again, with the same note, and for the same time. */
+/* Said again, and for the same time. */
 #define IS_THE_SAME \
-	"(@lockq_note IS NULL OR w.note <=> @lockq_note) AND (@lockq_event <> 'returned'" \
+	"(@lockq_event <> 'returned'" \
 	" OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)" \
-	"             WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version" \
-	"             AND l.event = 'returned'" \
-	"             AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
-	"             AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
+	"             WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id" \
+	"               AND l.version = w.version AND l.event = 'returned'" \
+	"               AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
+	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
 
 /* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
 static const struct db_query lock_loans = {

@@ -168,7 +168,7 @@ it_ends_without_cron(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: only the same again is "already": another time, note or exclusion would be lost. */
+/* guard: only the same again is "already": another time or exclusion would be lost. */
 static void
 something_else_is_not_the_same(void **state)
 {
@@ -176,7 +176,6 @@ something_else_is_not_the_same(void **state)
 		{ .return_after_s = 0, .note = NULL, .not_me_s = 60 },
 		{ .return_after_s = 60, .note = NULL, .not_me_s = 3600 },
 		{ .return_after_s = 60, .note = NULL, .not_me_s = 0 },
-		{ .return_after_s = 60, .note = "another note", .not_me_s = 60 },
 	};
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;

@@ -70,6 +70,8 @@ a_commit_that_comes_late(void **state)
 	proxy_until_held(w->proxy);
 	db_sleep_ms(1500);
 	assert_false(w->done);
+	/* Nothing is begun anew before it is known. */
+	assert_int_equal(proxy_count(w->proxy, "SELECT epoch, NOW(6)"), 1);
 	proxy_release(w->proxy);
 	worker_join(w);
 	assert_served_once(w);

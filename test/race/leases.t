@@ -203,7 +203,8 @@ refused="test_told_$task AS t
 	         WHEN 'not_completed' THEN s.state = 'assigned' AND s.user = t.user
 	           AND t.event = 'completed' AND s.lease > t.began
 	         WHEN 'not_assigned' THEN s.state <> 'assigned'
-	           AND NOT (s.user <=> t.user AND s.event IN (t.event, 'expired'))
+	           AND (NOT (s.user <=> t.user AND s.event IN (t.event, 'expired'))
+	                OR (s.event = 'returned' AND t.event = 'returned'))
 	         ELSE FALSE END)"
 is "$(sql "SELECT COUNT(*) FROM $refused")" 0 'each refusal is right: the log shows why'
 sql "SELECT CONCAT_WS(' ', '#', t.user, t.event, t.loan_id, t.given, t.outcome, t.token, t.holder,
