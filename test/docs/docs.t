@@ -148,7 +148,7 @@ check_places() {
 			[ -e "$top/$file" ] || echo "${page##*/}: there is no $file"
 		done
 	done
-	sed -n 's/^\.Pq \(Fn\|Va\) \([a-z_]*\) No in Pa \([a-z/.]*\).*/\2 \3/p' "$1/man/lockq.7" \
+	sed -n 's/^\.Pq \(Fn\|Va\) \([a-z_]*\) No in Pa \([a-z_/.]*\).*/\2 \3/p' "$1/man/lockq.7" \
 		>"$scratch/places"
 	[ -s "$scratch/places" ] || echo 'lockq.7 names no guards'
 	while read -r name file; do
