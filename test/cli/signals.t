@@ -11,9 +11,18 @@ make_task "$small" 3000 60
 make_users 9
 open_gatekeeper
 socket=$(sql 'SELECT @@socket')
-# shellcheck disable=SC2154 # status, out, err and scratch are set by what is sourced
-trap 'end_all; forget_steered "$task"; forget_task "$small"
-	forget_users; rm -rf "$scratch"' EXIT
+# A signal may meet what was forked to become a program while it is still a shell: that one must not
+# clean up. (status, out, err and scratch are set by what is sourced.)
+# shellcheck disable=SC2154,SC2317
+tidy_up() {
+	[ "$BASHPID" = $$ ] || return
+	end_all
+	forget_steered "$task"
+	forget_task "$small"
+	forget_users
+	rm -rf "$scratch"
+}
+trap tidy_up EXIT
 
 # interrupted REQUEST: what it says then.
 interrupted() {
