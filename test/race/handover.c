@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "internal.h"
 
 /* A user's call in each round. */
@@ -56,25 +56,6 @@ static const struct db_query take_back = {
 	"UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = ? AND pending = 1",
 	DB_NO_ROWS
 };
-
-static uint64_t
-now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static void
-sleep_until(uint64_t us)
-{
-	struct timespec until = { .tv_sec = (time_t)(us / 1000000),
-		.tv_nsec = (long)(us % 1000000) * 1000 };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
-		continue;
-}
 
 /* Marsaglia's xorshift: it has to spread, not to be unpredictable. */
 static uint32_t

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "internal.h"
 
 enum {
@@ -81,25 +82,6 @@ static const struct db_query next_end = {
 	"   AND lease_expires_at > NOW(6) + INTERVAL 10000 MICROSECOND",
 	DB_ONE
 };
-
-static uint64_t
-now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static void
-sleep_until(uint64_t us)
-{
-	struct timespec until = { .tv_sec = (time_t)(us / 1000000),
-		.tv_nsec = (long)(us % 1000000) * 1000 };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
-		continue;
-}
 
 /* As the server writes it, whose clock this is. */
 static void
