@@ -47,21 +47,30 @@ with_loans(unsigned int n)
 	return w;
 }
 
-/* Loans 1 to @n, completed in one call. */
 static int
-complete(struct worker *by, unsigned int n, struct lockq_disposed_result *result)
+dispose(struct worker *by, enum lockq_disposition_kind kind, const struct lockq_loan_ref *loans,
+    size_t n, struct lockq_disposed_result *result)
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
-	struct lockq_loan_ref loans[LOANS_MOST] = { { 0, 0 } };
 
-	for (unsigned int i = 0; i < n; i++)
-		loans[i].loan_id = i + 1;
 	what.user = by->ask.user;
 	what.task = TASK;
+	what.kind = kind;
 	what.loans = loans;
 	what.n_loans = n;
 	lockq_disposed_clear(result);
 	return lockq_dispose(by->q, &what, result);
+}
+
+/* Loans 1 to @n, completed in one call. */
+static int
+complete(struct worker *by, unsigned int n, struct lockq_disposed_result *result)
+{
+	struct lockq_loan_ref loans[LOANS_MOST] = { { 0, 0 } };
+
+	for (unsigned int i = 0; i < n; i++)
+		loans[i].loan_id = i + 1;
+	return dispose(by, LOCKQ_COMPLETE, loans, n, result);
 }
 
 static uint64_t
@@ -127,18 +136,13 @@ it_runs_in_the_same_transaction(void **state)
 static void
 it_is_called_in_key_order(void **state)
 {
-	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq_loan_ref loans[3] = { { 3, 0 }, { 1, 0 }, { 2, 0 } };
 	struct worker *w = with_loans(3);
 
 	(void)state;
 	on_complete("INSERT INTO test_completed SELECT p_loan_id, COUNT(*) FROM test_completed");
-	what.user = w->ask.user;
-	what.task = TASK;
-	what.loans = loans;
-	what.n_loans = 3;
-	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(dispose(w, LOCKQ_COMPLETE, loans, 3, &result), LOCKQ_OK);
 	assert_int_equal(result.loans[0].loan_id, 3);
 	assert_int_equal(result.loans[1].loan_id, 1);
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id ORDER BY user)"
@@ -168,17 +172,11 @@ other_dispositions_do_not_call_it(void **state)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct worker *w = with_loans(1);
-	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	struct lockq_loan_ref loan = { 1, 0 };
 
 	(void)state;
 	on_complete("BEGIN " NOTE_IT "; END");
-	what.user = w->ask.user;
-	what.task = TASK;
-	what.kind = LOCKQ_RETURN;
-	what.loans = &loan;
-	what.n_loans = 1;
-	assert_int_equal(lockq_dispose(w->q, &what, &result), LOCKQ_OK);
+	assert_int_equal(dispose(w, LOCKQ_RETURN, &loan, 1, &result), LOCKQ_OK);
 	assert_int_equal(called(), 0);
 	lockq_disposed_clear(&result);
 }
