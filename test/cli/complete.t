@@ -14,7 +14,7 @@ sql() {
 trap '"$top/scripts/sandbox" mysql --execute "DROP DATABASE IF EXISTS $database"
 	rm -rf "$scratch"' EXIT
 
-"$top/test/support/own-database" "$database" >"$scratch/output" 2>&1 ||
+"$top/scripts/sandbox" database "$database" >"$scratch/output" 2>&1 ||
 	{ echo "Bail out! no database: $(cat "$scratch/output")"; exit 1; }
 (umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf

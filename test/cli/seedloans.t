@@ -63,7 +63,7 @@ is() {
 	ok "$rc" "$3"
 }
 
-LOCKQ_TOP=$top "$top/test/support/own-database" "$database" >/dev/null 2>"$work/err" ||
+"$top/scripts/sandbox" database "$database" >/dev/null 2>"$work/err" ||
 	{ echo "Bail out! no database: $(cat "$work/err")"; exit 1; }
 
 seed --help

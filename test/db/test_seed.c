@@ -727,13 +727,13 @@ test_without_the_example(void **state)
 }
 
 static bool
-run(const char *script, const char *first, const char *second)
+make_database(const char *sandbox, const char *name, const char *option)
 {
 	int status = -1;
 	pid_t child = fork();
 
 	if (child == 0) {
-		execl(script, script, first, second, (char *)NULL);
+		execl(sandbox, sandbox, "database", name, option, (char *)NULL);
 		_exit(127);
 	}
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -744,13 +744,12 @@ make_databases(void **state)
 {
 	const char *top = getenv("LOCKQ_TOP");
 	struct lockq_connection where = own_database();
-	char script[4096];
+	char sandbox[4096];
 
 	(void)state;
-	snprintf(script, sizeof(script), "%s/test/support/own-database",
-	    top != NULL ? top : ".");
-	if (!run(script, DATABASE, NULL) || !run(script, DATABASE "_none", "none") ||
-	    mkdtemp(directory) == NULL)
+	snprintf(sandbox, sizeof(sandbox), "%s/scripts/sandbox", top != NULL ? top : ".");
+	if (!make_database(sandbox, DATABASE, NULL) ||
+	    !make_database(sandbox, DATABASE "_none", "--empty") || mkdtemp(directory) == NULL)
 		return -1;
 	if (db_connect(&db, &where) != 0)
 		return -1;

@@ -12,7 +12,7 @@ sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$da
 trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
 
 (umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
-"$top/test/support/own-database" "$database" >/dev/null 2>"$scratch/output"
+"$top/scripts/sandbox" database "$database" >/dev/null 2>"$scratch/output"
 ok $? 'a database of their own'
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
 seedloans --loans 300 --seed 5 >"$scratch/output" 2>&1
