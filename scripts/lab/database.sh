@@ -1,0 +1,82 @@
+# The lab's database and account. Sourced by scripts/race.
+# shellcheck shell=bash disable=SC2154 # the options are those of scripts/race
+
+administer() {
+	"$top/scripts/sandbox" mysql --batch --skip-column-names "$@"
+}
+
+need_programs() {
+	local program
+	"$top/scripts/sandbox" status >/dev/null 2>&1 ||
+		die 5 "the sandbox does not run: start it with 'scripts/sandbox start'"
+	eval "$("$top/scripts/sandbox" env)"
+	for program in getwork seedloans mysql jq flock; do
+		command -v "$program" >/dev/null ||
+			die 5 "$program is missing: 'make' builds lockq, 'scripts/setup build'" \
+				"installs what it needs"
+	done
+}
+
+# One race at a time, since the patterns share names of tables.
+lock_lab() {
+	exec {lab_lock}>"$(dirname "$LOCKQ_DEFAULTS_FILE")/lab.lock"
+	flock --nonblock "$lab_lock" ||
+		die 3 "another race is at work in this sandbox: wait for it"
+}
+
+# An account for the patterns, with a password that is made for this race.
+make_account() {
+	local password
+	password=$(od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n')
+	administer <<-END
+		CREATE USER IF NOT EXISTS lockq_lab@localhost;
+		ALTER USER lockq_lab@localhost IDENTIFIED BY '$password';
+		GRANT ALL ON lockq_lab.* TO lockq_lab@localhost;
+	END
+	(umask 077; cat >"$scratch/options") <<-END
+		[client]
+		user=lockq_lab
+		password=$password
+		socket="$(dirname "$LOCKQ_DEFAULTS_FILE")/mysql.sock"
+	END
+}
+
+lab_is_there() {
+	[ "$fresh" = no ] &&
+		[ -n "$(administer --execute="SHOW DATABASES LIKE 'lockq_lab'")" ] &&
+		[ -n "$(administer --execute="SHOW TABLES IN lockq_lab LIKE 'lab'")" ] &&
+		"$top/scripts/migrate" --example --status --database lockq_lab -- \
+			--defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf" >/dev/null 2>&1
+}
+
+# Loans and a heavy query, once; what is there already is used again.
+make_lab() {
+	local was=''
+	if lab_is_there; then
+		was=$(administer --execute='SELECT query_seconds FROM lockq_lab.lab')
+	else
+		say 'making the database lockq_lab, with 20,000 loans'
+		"$top/scripts/sandbox" database lockq_lab
+		seedloans --database lockq_lab --loans 20000 --seed 7 >/dev/null
+		administer lockq_lab <<-END
+			CREATE SQL SECURITY DEFINER VIEW candidates AS
+			  SELECT loan_id, MIN(priority) AS priority
+			    FROM candidates_verify_bank_account GROUP BY loan_id;
+			CREATE TABLE lab (query_seconds DECIMAL(7,3) NOT NULL);
+			INSERT INTO lab VALUES (-1);
+		END
+	fi
+	make_account
+	[ "$(reckon "${was:--1}")" != "$(reckon "$seconds")" ] || return 0
+	say "making the heavy query take about $seconds s"
+	seedloans --database lockq_lab --heavy "$seconds" >/dev/null
+	administer --execute="UPDATE lockq_lab.lab SET query_seconds = $seconds"
+}
+
+read_users() {
+	mapfile -t users < <(administer --execute="SELECT name FROM $database.app_user
+		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
+	[ "${#users[@]}" -eq "$shells" ] ||
+		die 2 "there are ${#users[@]} users for $shells shells:" \
+			"'seedloans --users $shells' makes some"
+}

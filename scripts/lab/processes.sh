@@ -1,0 +1,169 @@
+# One race: a process for each user, one gate for all of them, and what they tell. Sourced by
+# scripts/race.
+# shellcheck shell=bash disable=SC2154 # the options are those of scripts/race
+
+# --- the processes ------------------------------------------------------------------------------
+
+# What a pattern's script finds in its environment: see lab/common.sh.
+run_pattern() {
+	LAB_OPTIONS=$scratch/options LAB_EVENTS=$scratch/pipe LAB_GATE=$scratch/gate \
+		LAB_DIR=$scratch LAB_VARIANT=$variant LAB_COUNT=$count LAB_LEASE=$lease \
+		LAB_DATABASE=$database LAB_TASK=${task:-7} \
+		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
+}
+
+# start NUMBER USER ask|background: a process group of its own, which can be killed or stopped as a
+# whole. The subshell around it stays, and tells that it has ended.
+start() {
+	(
+		exec 2>/dev/null
+		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$(reckon "$1 * $gap") \
+			LAB_NODE=$scratch/node-$(($1 % nodes + 1)) run_pattern "$3" &
+		printf '%s\n' "$!" >"$scratch/group-$2"
+		status=0
+		wait "$!" || status=$?
+		rm -f "$scratch/group-$2"
+		printf '%s\t%s\tended\t%s\n' "$(now_ms)" "$2" "$status" >&"$pipe"
+	) &
+}
+
+# signal SIGNAL USER
+signal() {
+	local group
+	read -r group <"$scratch/group-$2" && kill -"$1" -- "-$group"
+} 2>/dev/null
+
+# Whoever is left of a race, also of one that was broken off.
+end_all() {
+	local file
+	for file in "$scratch"/group-*; do
+		[ ! -s "$file" ] || signal KILL "${file##*/group-}" || true
+	done
+}
+
+now_ms() {
+	echo $((${EPOCHREALTIME//[!0-9]/} / 1000))
+}
+
+# --- the race -----------------------------------------------------------------------------------
+
+# Tables as the pattern wants them, empty. lockq's own stay.
+make_tables() {
+	administer lockq_lab --execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job'
+	(LAB_USER='' run_pattern tables) && return
+	IFS= read -r -t 1 -u "$pipe" detail || detail=$(tail -n 1 "$scratch/errors")
+	die 5 "the tables of $pattern could not be made: ${detail##*$'\t'}"
+}
+
+# race PATTERN[:VARIANT]: leaves the events in $events.
+race() {
+	local pattern=${1%%:*} variant='' number ready=$shells
+	case $1 in *:*) variant=${1#*:} ;; esac
+	: >"$events"
+	rm -rf "$scratch"/node-* "$scratch"/answer-*
+	for ((number = 1; number <= nodes; number++)); do
+		mkdir "$scratch/node-$number"
+	done
+	[ -n "$task" ] || make_tables
+	flock "$gate"
+	for number in "${!users[@]}"; do
+		start "$number" "${users[number]}" ask
+	done
+	if grep -q '^background()' "$lab/$pattern"; then
+		start 0 background background
+		ready=$((ready + 1))
+	fi
+	follow "$ready"
+	end_all
+	wait
+}
+
+# follow READY: opens the gate when so many are ready, takes down what they tell, kills or stops
+# one where that is asked for, and returns when every user's process has ended.
+follow() {
+	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
+	local ms user what detail piece line=''
+	local -A ended=()
+	deadline=$(($(now_ms) + 60000))
+	while [ "$left" -gt 0 ]; do
+		# The time may be up in the middle of a line.
+		if IFS= read -r -t 0.05 -u "$pipe" piece; then
+			IFS=$'\t' read -r ms user what detail <<<"$line$piece"
+			line=''
+			hear
+		else
+			line+=$piece
+		fi
+		do_harm "$(now_ms)"
+	done
+}
+
+# One thing that was told. Uses and changes the variables of follow.
+hear() {
+	case $what in
+	ready)
+		ready=$((ready - 1))
+		[ "$ready" -eq 0 ] || return 0
+		opened=$(now_ms)
+		deadline=$((opened + $(milliseconds "$timeout")))
+		flock --unlock "$gate"
+		return ;;
+	leads) choose_victim $((ms + $(milliseconds "$seconds") / 2)) ;;
+	holds) choose_victim "$ms" ;;
+	served | nothing | error) ended[$user]=$what ;;
+	ended)
+		[ "$user" != background ] || return 0
+		left=$((left - 1))
+		[ -z "${ended[$user]-}" ] || return 0
+		take_down "$ms" "$user" error "its process ended with status $detail: $(
+			tail -n 1 "$scratch/errors")"
+		return ;;
+	esac
+	take_down "$ms" "$user" "$what" "$detail"
+}
+
+# The first one that leads, or holds locks, and when to do it.
+choose_victim() {
+	[ -n "$harm" ] && [ -z "$victim" ] && [ "$user" != background ] || return 0
+	victim=$user harm_at=$1
+}
+
+# do_harm NOW
+do_harm() {
+	local late
+	if [ "$harm_at" -gt 0 ] && [ "$1" -ge "$harm_at" ]; then
+		harm_at=0
+		if [ -n "${ended[$victim]-}" ]; then
+			:
+		elif [ "$harm" = kill ]; then
+			ended[$victim]=killed
+			take_down "$1" "$victim" killed ''
+			signal KILL "$victim"
+		else
+			resume_at=$(($1 + $(milliseconds "$pause")))
+			take_down "$1" "$victim" paused ''
+			signal STOP "$victim"
+		fi
+	fi
+	if [ "$resume_at" -gt 0 ] && [ "$1" -ge "$resume_at" ]; then
+		resume_at=0
+		take_down "$1" "$victim" resumed ''
+		signal CONT "$victim"
+	fi
+	[ "$1" -ge "$deadline" ] || return 0
+	deadline=$(($1 + 60000))
+	for late in "${users[@]}"; do
+		[ -z "${ended[$late]-}" ] || continue
+		ended[$late]=late
+		take_down "$1" "$late" late "not served within $timeout s"
+	done
+	end_all
+}
+
+# take_down MS USER EVENT DETAIL: time counts from the opening of the gate.
+take_down() {
+	local ms=$(($1 - opened))
+	[ "$ms" -ge 0 ] || ms=0
+	printf '%s\t%s\t%s\t%s\n' "$ms" "$2" "$3" "$4" >>"$events"
+	[ "$live" = no ] || say_event "$ms" "$2" "$3" "$4"
+}
