@@ -65,7 +65,8 @@ open_session() {
 			--skip-column-names --unbuffered --force 2>&1
 	}
 	sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
-	sql "SET @me = CONVERT(X'$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')' USING utf8mb4)"
+	sql "SET @me = CONVERT(X'$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')'
+		USING utf8mb4)"
 }
 
 # --- the race -----------------------------------------------------------------------------------

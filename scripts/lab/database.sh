@@ -10,6 +10,7 @@ need_programs() {
 	"$top/scripts/sandbox" status >/dev/null 2>&1 ||
 		die 5 "the sandbox does not run: start it with 'scripts/sandbox start'"
 	eval "$("$top/scripts/sandbox" env)"
+	sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
 	for program in getwork seedloans mysql jq flock; do
 		command -v "$program" >/dev/null ||
 			die 5 "$program is missing: 'make' builds lockq, 'scripts/setup build'" \
@@ -19,7 +20,7 @@ need_programs() {
 
 # One race at a time, since the patterns share names of tables.
 lock_lab() {
-	exec {lab_lock}>"$(dirname "$LOCKQ_DEFAULTS_FILE")/lab.lock"
+	exec {lab_lock}>"$sandbox/lab.lock"
 	flock --nonblock "$lab_lock" ||
 		die 3 "another race is at work in this sandbox: wait for it"
 }
@@ -37,16 +38,16 @@ make_account() {
 		[client]
 		user=lockq_lab
 		password=$password
-		socket="$(dirname "$LOCKQ_DEFAULTS_FILE")/mysql.sock"
+		socket="$sandbox/mysql.sock"
 	END
 }
 
 lab_is_there() {
 	[ "$fresh" = no ] &&
-		[ -n "$(administer --execute="SHOW DATABASES LIKE 'lockq_lab'")" ] &&
-		[ -n "$(administer --execute="SHOW TABLES IN lockq_lab LIKE 'lab'")" ] &&
+		[ -n "$(administer --execute="SELECT 1 FROM information_schema.tables
+			WHERE table_schema = 'lockq_lab' AND table_name = 'lab'")" ] &&
 		"$top/scripts/migrate" --example --status --database lockq_lab -- \
-			--defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf" >/dev/null 2>&1
+			--defaults-file="$sandbox/admin.cnf" >/dev/null 2>&1
 }
 
 # Loans and a heavy query, once; what is there already is used again.

@@ -57,8 +57,9 @@ make_tables() {
 
 # race PATTERN[:VARIANT]: leaves the events in $events.
 race() {
-	local pattern=${1%%:*} variant='' number ready=$shells
+	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes
 	case $1 in *:*) variant=${1#*:} ;; esac
+	nodes=$(nodes "$1")
 	: >"$events"
 	rm -rf "$scratch"/node-* "$scratch"/answer-*
 	for ((number = 1; number <= nodes; number++)); do
@@ -109,10 +110,15 @@ hear() {
 		flock --unlock "$gate"
 		return ;;
 	leads) choose_victim $((ms + $(milliseconds "$seconds") / 2)) ;;
-	holds) choose_victim "$ms" ;;
+	holds)
+		choose_victim "$ms"
+		return ;;
 	served | nothing | error) ended[$user]=$what ;;
 	ended)
-		[ "$user" != background ] || return 0
+		[ "$user" != background ] || {
+			take_down "$ms" "$user" 'done' ''
+			return
+		}
 		left=$((left - 1))
 		[ -z "${ended[$user]-}" ] || return 0
 		take_down "$ms" "$user" error "its process ended with status $detail: $(

@@ -5,7 +5,7 @@ set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 
-draw=$top/scripts/lab/draw
+draw=$top/scripts/lab/pictures/draw
 parts=$top/scripts/lab/pictures
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -276,6 +276,6 @@ chmod +x bin/gnuplot
 run env PATH="$scratch/bin:$PATH" "$draw" timeline events kept.svg
 is "$status:$err:$(cat kept.svg)" '5:draw: gnuplot failed: line 3: undefined:before' \
 	'gnuplot fails: exit 5, and what it said'
-like "$("$draw" --help)" '^usage: scripts/lab/draw lanes EVENTS$' '--help'
+like "$("$draw" --help)" '^usage: scripts/lab/pictures/draw lanes EVENTS$' '--help'
 
 finish

@@ -18,12 +18,13 @@ BEGIN {
 	FS = OFS = "\t"
 	prepare_text()
 	words("asked waits leads queried retry served nothing error killed paused resumed late" \
-	    " ended", known)
-	words("served nothing error killed late", final)
+	    " done ended", known)
+	words("served nothing error killed late done", final)
 	said["nothing"] = "no work"
 	said["error"] = "error"
 	said["killed"] = "killed"
 	said["late"] = "never served"
+	said["done"] = "in the background"
 	said["open"] = "no answer"
 }
 
@@ -82,7 +83,7 @@ function finish(user, now, kind, text) {
 	ended[user] = now
 	outcome[user] = kind
 	why[user] = text
-	if (kind != "open")
+	if (kind != "open" && kind != "done")
 		mark(user, now, kind)
 	if (kind == "served")
 		hold(user, text)
@@ -166,7 +167,8 @@ function note(user,    kind, text) {
 }
 
 function tone(user) {
-	if (outcome[user] == "served" && given_twice(user) == 0 || outcome[user] == "nothing")
+	if (outcome[user] == "served" && given_twice(user) == 0 ||
+	    outcome[user] == "nothing" || outcome[user] == "done")
 		return "plain"
 	return "bad"
 }
