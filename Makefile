@@ -96,7 +96,7 @@ test-programs: $(TEST_BIN) build/tap
 # Goals that build nothing themselves need no client yet: their sub-makes do.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo \
-	bench uninstall \
+	bench pictures uninstall \
 	print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
@@ -330,6 +330,18 @@ bench: ## the benchmark, as ratios measured in one run
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
 	@scripts/sandbox run test/bench/run
 
+# README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S makes it quicker.
+PICTURES ?= pictures
+QUERY_SECONDS ?= 1
+pictures: ## README's pictures, from races that are run for them
+	@scripts/setup build
+	@$(MAKE) --no-print-directory $(PARALLEL) all
+	@mkdir -p '$(PICTURES)'
+	@scripts/sandbox run scripts/race lockq --gap "$$(echo '$(QUERY_SECONDS)' | awk '{ print $$1 / 10 }')" \
+		--query-seconds '$(QUERY_SECONDS)' --svg '$(PICTURES)/race.svg'
+	@scripts/sandbox run scripts/race all --query-seconds '$(QUERY_SECONDS)' \
+		--svg '$(PICTURES)/patterns.svg'
+
 # --- installation -------------------------------------------------------------------------------
 
 INSTALL_BIN := $(patsubst cmd/%.c,$(BUILD)/install/%,$(PROGRAM_SRC))
@@ -426,6 +438,6 @@ help: ## this list
 FORCE:
 .PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-locked \
 	check-memory check-model check-race \
-	check-unit clean demo distclean help install lint print-client-flags print-flags \
+	check-unit clean demo distclean help install lint pictures print-client-flags print-flags \
 	$(LANES:%=prove-%) test-programs uninstall
 .SECONDARY:

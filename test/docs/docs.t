@@ -156,9 +156,42 @@ check_places() {
 	done <"$scratch/places"
 }
 
+# lockq-patterns(7) and the lab: options, patterns, keys of the figures.
+check_race_options() {
+	local page=$1/man/lockq-patterns.7
+	"$1/scripts/race" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' >"$scratch/offered"
+	section "$page" OPTIONS | sed -n 's/^\.It Fl \(-[a-z-]*\).*/-\1/p' >"$scratch/documented"
+	echo --help >>"$scratch/offered"
+	compare "$scratch/offered" "$scratch/documented"
+	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESC/s/^\(.*\)Fl \(-[a-z-]*\).*/-\2/p' "$page" |
+		sort -u >"$scratch/named"
+	grep -vx -e --help -f "$scratch/named" "$scratch/offered" |
+		grep -vx -e --kill | sed 's/$/: not in the synopsis/'
+}
+
+check_patterns() {
+	"$1/scripts/race" --list | cut -d ' ' -f 1 >"$scratch/offered"
+	section "$1/man/lockq-patterns.7" 'THE PATTERNS' | sed -n 's/^\.It Cm \(.*\)/\1/p' \
+		>"$scratch/documented"
+	compare "$scratch/offered" "$scratch/documented"
+}
+
+check_figures() {
+	{
+		jq -n '[{round: 1, ms: 1, user: "a", event: "served", detail: "1"},
+			{round: 2, ms: 1, user: "a", event: "served", detail: "1"}]' |
+			jq --argjson race '{}' -f "$1/scripts/lab/figures.jq"
+		sed -n "/ '{pattern: /,/}'/p" "$1/scripts/race" | tr -d "'\n" |
+			sed 's/.*{\(.*\)}.*/{\1}/; s/\(([^)]*)\|\$[a-z]*\)/1/g; s/\([a-z_]*\):/"\1":/g'
+	} | jq -r 'keys[]' >"$scratch/offered"
+	section "$1/man/lockq-patterns.7" JSON | sed -n 's/^\.It Va //p' | tr ',' '\n' | tr -d ' ' \
+		>"$scratch/documented"
+	compare "$scratch/offered" "$scratch/documented"
+}
+
 check_links() {
 	sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$1"/man/*.[1-9] | sort -u |
-		grep -v '^pkg-config' | while read -r page; do
+		grep -Ev '^(pkg-config|flock|gnuplot)\.' | while read -r page; do
 		[ -e "$1/man/$page" ] || echo "there is no $page"
 	done
 }
@@ -284,6 +317,9 @@ none 'lockq(3) has every return code with its number' check_return_codes "$top"
 none 'lockq(3) has every field of every structure' check_fields "$top"
 none 'lockq-schema(5) has every column of every table' check_columns "$top"
 none 'lockq-schema(5) has every role' check_roles "$top"
+none 'lockq-patterns(7) has the options of scripts/race' check_race_options "$top"
+none 'lockq-patterns(7) has every pattern of the lab' check_patterns "$top"
+none 'lockq-patterns(7) has the keys of the JSON of scripts/race' check_figures "$top"
 none 'files and functions that the manual names are there' check_places "$top"
 none 'pages that the manual refers to are there' check_links "$top"
 if command -v mandoc >/dev/null 2>&1; then
@@ -306,6 +342,10 @@ some man/lockq-schema.5 '/^\.It Va request_ttl/d' check_columns
 some man/lockq-schema.5 '/^\.Ss task_wake/d' check_columns
 some schema/001-tables.sql 's/^  holder .*/&\n  humour INT NULL,/' check_columns
 some man/lockq-schema.5 '/^\.It Vt lockq_viewer/d' check_roles
+some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
+some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options
+some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
+some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
 some man/lockq.7 's/Fn still_wanted/Fn still_wanting/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
 some completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
