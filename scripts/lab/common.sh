@@ -121,12 +121,13 @@ collect() {
 	got "${mine[@]}"
 }
 
-# got LOAN…: the user has these; no loan: has been told that there is no work.
+# got LOAN…: the user has these; no loan: has been told that there is no work. It is so from
+# $answered, or from now on.
 got() {
 	if [ $# -eq 0 ]; then
-		event nothing
+		event nothing '' ${answered-}
 	else
-		event served "$*"
+		event served "$*" ${answered-}
 	fi
 	exit 0
 }
