@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# README's pictures: the command that it names makes them, and those that are there are of the
+# patterns that there are now.
+set -u
+# shellcheck source=test/docs/common.sh
+. "$(dirname "$0")/common.sh"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
+
+# missing FILE NAME…: names that the picture does not show.
+missing() {
+	local file=$1 name
+	shift
+	for name in "$@"; do
+		grep -qF ">$name<" "$file" || grep -qF ">$name:" "$file" || echo "$name"
+	done
+}
+
+mapfile -t patterns < <("$top/scripts/race" --list | cut -d ' ' -f 1)
+ok "$([ "${#patterns[@]}" -ge 12 ]; echo $?)" "there are patterns: ${#patterns[@]}"
+
+status=0
+make -C "$top" --no-print-directory pictures PICTURES="$scratch" QUERY_SECONDS=0.1 \
+	>"$scratch/output" 2>&1 || status=$?
+is "$status" 0 'make pictures'
+[ "$status" -eq 0 ] || show "$scratch/output"
+for folder in "$scratch" "$top/pictures"; do
+	is "$(missing "$folder/patterns.svg" "${patterns[@]}")" '' \
+		"${folder#"$scratch"}/patterns.svg shows every pattern"
+	is "$(missing "$folder/race.svg" oliver tracy served 'ran the heavy query')" '' \
+		"${folder#"$scratch"}/race.svg shows who asked, who led and who was served"
+done
+missing "$top/pictures/race.svg" nobody | grep -q nobody
+ok $? "what a picture does not show is noticed"
+finish
