@@ -19,30 +19,37 @@ start() {
 		exec 2>/dev/null
 		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$(reckon "$1 * $gap") \
 			LAB_NODE=$scratch/node-$(($1 % nodes + 1)) run_pattern "$3" &
-		printf '%s\n' "$!" >"$scratch/group-$2"
+		printf '%s\n' "$!" >"$scratch/group-$1"
 		status=0
 		wait "$!" || status=$?
-		rm -f "$scratch/group-$2"
-		printf '%s\t%s\tended\t%s\n' "$(now_ms)" "$2" "$status" >&"$pipe"
+		rm -f "$scratch/group-$1"
+		read_clock
+		printf '%s\t%s\tended\t%s\n' "$now" "$2" "$status" >&"$pipe"
 	) &
 }
 
-# signal SIGNAL USER
+# signal SIGNAL NUMBER
 signal() {
 	local group
 	read -r group <"$scratch/group-$2" && kill -"$1" -- "-$group"
 } 2>/dev/null
 
-# Whoever is left of a race, also of one that was broken off.
+# Whoever is left of a race, also of one that was broken off: then one may be on its way to a
+# process group of its own.
 end_all() {
-	local file
-	for file in "$scratch"/group-*; do
-		[ ! -s "$file" ] || signal KILL "${file##*/group-}" || true
+	local number tries
+	for ((tries = 0; tries < 500; tries++)); do
+		for ((number = 0; number <= shells; number++)); do
+			signal KILL "$number" || true
+		done
+		[ -n "$(jobs -rp)" ] || break
+		sleep 0.02
 	done
 }
 
-now_ms() {
-	echo $((${EPOCHREALTIME//[!0-9]/} / 1000))
+# Milliseconds in $now.
+read_clock() {
+	now=$((${EPOCHREALTIME//[!0-9]/} / 1000))
 }
 
 # --- the race -----------------------------------------------------------------------------------
@@ -71,21 +78,22 @@ race() {
 		start "$number" "${users[number]}" ask
 	done
 	if grep -q '^background()' "$lab/$pattern"; then
-		start 0 background background
+		start "$shells" background background
 		ready=$((ready + 1))
 	fi
 	follow "$ready"
 	end_all
-	wait
 }
 
 # follow READY: opens the gate when so many are ready, takes down what they tell, kills or stops
 # one where that is asked for, and returns when every user's process has ended.
 follow() {
 	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
-	local ms user what detail piece line=''
+	local ms user what detail piece line='' now half
 	local -A ended=()
-	deadline=$(($(now_ms) + 60000))
+	half=$(milliseconds "$seconds / 2")
+	read_clock
+	deadline=$((now + 60000))
 	while [ "$left" -gt 0 ]; do
 		# The time may be up in the middle of a line.
 		if IFS= read -r -t 0.05 -u "$pipe" piece; then
@@ -95,7 +103,8 @@ follow() {
 		else
 			line+=$piece
 		fi
-		do_harm "$(now_ms)"
+		read_clock
+		do_harm "$now"
 	done
 }
 
@@ -105,11 +114,12 @@ hear() {
 	ready)
 		ready=$((ready - 1))
 		[ "$ready" -eq 0 ] || return 0
-		opened=$(now_ms)
+		read_clock
+		opened=$now
 		deadline=$((opened + $(milliseconds "$timeout")))
 		flock --unlock "$gate"
 		return ;;
-	leads) choose_victim $((ms + $(milliseconds "$seconds") / 2)) ;;
+	leads) choose_victim $((ms + half)) ;;
 	holds)
 		choose_victim "$ms"
 		return ;;
@@ -128,10 +138,21 @@ hear() {
 	take_down "$ms" "$user" "$what" "$detail"
 }
 
-# The first one that leads, or holds locks, and when to do it.
+# The first one that leads, or holds locks, and when to do it; the next one where it has ended by
+# then.
 choose_victim() {
 	[ -n "$harm" ] && [ -z "$victim" ] && [ "$user" != background ] || return 0
 	victim=$user harm_at=$1
+}
+
+# signal_victim SIGNAL EVENT NOW
+signal_victim() {
+	local number
+	for number in "${!users[@]}"; do
+		[ "${users[number]}" != "$victim" ] || break
+	done
+	signal "$1" "$number" || return
+	take_down "$3" "$victim" "$2" ''
 }
 
 # do_harm NOW
@@ -140,21 +161,18 @@ do_harm() {
 	if [ "$harm_at" -gt 0 ] && [ "$1" -ge "$harm_at" ]; then
 		harm_at=0
 		if [ -n "${ended[$victim]-}" ]; then
-			:
-		elif [ "$harm" = kill ]; then
+			victim=''
+		elif [ "$harm" = kill ] && signal_victim KILL killed "$1"; then
 			ended[$victim]=killed
-			take_down "$1" "$victim" killed ''
-			signal KILL "$victim"
-		else
+		elif [ "$harm" = pause ] && signal_victim STOP paused "$1"; then
 			resume_at=$(($1 + $(milliseconds "$pause")))
-			take_down "$1" "$victim" paused ''
-			signal STOP "$victim"
+		else
+			victim=''
 		fi
 	fi
 	if [ "$resume_at" -gt 0 ] && [ "$1" -ge "$resume_at" ]; then
 		resume_at=0
-		take_down "$1" "$victim" resumed ''
-		signal CONT "$victim"
+		signal_victim CONT resumed "$1" || true
 	fi
 	[ "$1" -ge "$deadline" ] || return 0
 	deadline=$(($1 + 60000))
