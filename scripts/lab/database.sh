@@ -74,10 +74,13 @@ make_lab() {
 	administer --execute="UPDATE lockq_lab.lab SET query_seconds = $seconds"
 }
 
+# Users by their names, a line each; not those whose names would break the lines of what is told,
+# nor one that has the name of what runs beside the users.
 read_users() {
-	mapfile -t users < <(administer --execute="SELECT name FROM $database.app_user
+	mapfile -t users < <(administer --raw --execute="SELECT name FROM $database.app_user
+		WHERE name NOT REGEXP '[[:cntrl:]]' AND name NOT IN ('', 'background')
 		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
 	[ "${#users[@]}" -eq "$shells" ] ||
 		die 2 "there are ${#users[@]} users for $shells shells:" \
-			"'seedloans --users $shells' makes some"
+			"'seedloans --database $database --users $shells' makes some"
 }

@@ -17,7 +17,7 @@ def figures:
 		last_ms: ($served | max),
 		served: ($served | length),
 		empty: times("nothing"),
-		errors: times("error"),
+		errors: (map(select(.user != "background")) | times("error")),
 		retries: times("retry"),
 		deadlocks: (map(select(.event == "retry" and (.detail | test("1213")))) | length),
 		unserved: (times("killed") + times("late"))
