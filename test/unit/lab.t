@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The lab's figures, of races that are made up: no server, no process.
+set -u
+# shellcheck source=test/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+
+# figures: those of the events on standard input: round, milliseconds, user, event, detail.
+figures() {
+	jq -R 'split(" ; ") | {round: .[0] | tonumber, ms: .[1] | tonumber, user: .[2],
+		event: .[3], detail: (.[4] // "")}' |
+		jq -s -c --argjson race '{"name": "made up"}' -f "$top/scripts/lab/figures.jq"
+}
+
+# among FIGURE…: these of $out, an object.
+among() {
+	jq -c --args '. as $all | [$ARGS.positional[] | {(.): $all[.]}] | add' "$@" <<<"$out"
+}
+
+run figures <<'END'
+1 ; 1 ; ann ; asked ; 3
+1 ; 2 ; bob ; asked ; 3
+1 ; 2 ; cy ; asked ; 3
+1 ; 3 ; dee ; asked ; 3
+1 ; 3 ; eve ; asked ; 3
+1 ; 3 ; fay ; asked ; 3
+1 ; 5 ; ann ; leads
+1 ; 6 ; bob ; leads
+1 ; 7 ; cy ; waits ; for 17 and 1213
+1 ; 90 ; bob ; killed
+1 ; 105 ; ann ; queried
+1 ; 120 ; ann ; served ; 11 12 13
+1 ; 130 ; cy ; retry ; Deadlock found (1213)
+1 ; 131 ; cy ; retry ; somebody else was faster
+1 ; 250 ; cy ; served ; 13 14
+1 ; 110 ; dee ; served ; 13 11 15
+1 ; 300 ; eve ; error ; 1213 of them
+1 ; 301 ; fay ; nothing
+END
+is "$status" 0 'figures of a round'
+is "$out" "$(jq -c . <<'END'
+{"name": "made up", "given": 8, "given_twice": 2, "heavy_queries": 2, "first_ms": 110,
+ "last_ms": 250, "served": 3, "empty": 1, "errors": 1, "retries": 2, "deadlocks": 1, "unserved": 1}
+END
+)" 'a loan that three were told of counts once, with two the same: exact figures'
+
+run figures <<'END'
+1 ; 10 ; ann ; leads
+1 ; 20 ; ann ; served ; 1 2
+1 ; 30 ; bob ; served ; 2 3
+2 ; 10 ; ann ; leads
+2 ; 11 ; bob ; leads
+2 ; 40 ; ann ; served ; 1 2
+2 ; 50 ; bob ; served ; 3 4
+3 ; 10 ; ann ; leads
+3 ; 11 ; bob ; leads
+3 ; 12 ; bob ; leads
+3 ; 15 ; bob ; retry ; why
+3 ; 60 ; ann ; served ; 1 2
+3 ; 90 ; bob ; late ; not served within 0.09 s
+END
+is "$(among given given_twice served retries unserved)" \
+	'{"given":10,"given_twice":1,"served":5,"retries":1,"unserved":1}' \
+	'several rounds: sums; the same loan in another round is not given twice'
+is "$(among heavy_queries first_ms last_ms)" \
+	'{"heavy_queries":2,"first_ms":40,"last_ms":50}' \
+	'heavy queries and times are medians over the rounds'
+is "$(jq -c '[.by_round[] | [.given_twice, .heavy_queries, .first_ms, .unserved]]' <<<"$out")" \
+	'[[1,1,20,0],[0,2,40,0],[0,3,60,1]]' 'each round has figures of its own'
+
+run figures <<'END'
+1 ; 10 ; ann ; error ; refused
+1 ; 20 ; bob ; nothing
+END
+is "$(among first_ms last_ms given served errors empty heavy_queries)" \
+	'{"first_ms":null,"last_ms":null,"given":0,"served":0,"errors":1,"empty":1,"heavy_queries":0}' \
+	'nobody was served: there is no first and no last'
+
+run figures <<'END'
+1 ; 10 ; ann ; error ; refused
+2 ; 20 ; ann ; served ; 5
+END
+is "$(among first_ms last_ms given)" '{"first_ms":20,"last_ms":20,"given":1}' \
+	'a round in which nobody was served does not count in the times'
+
+run figures <<'END'
+1 ; 5 ; background ; leads
+1 ; 9 ; background ; error ; the connection was lost
+1 ; 10 ; ann ; served ; 5
+END
+is "$(among heavy_queries errors served)" '{"heavy_queries":1,"errors":0,"served":1}' \
+	"what runs beside the users is not a user: its queries count, no user saw its error"
+finish
