@@ -46,7 +46,9 @@ try() {
 			return ;;
 		'ERROR '*)
 			error=${line#ERROR } message="${line#*: } (${error%% *})"
-			error=${error%% *} ;;
+			error=${error%% *}
+			# The client would go on without a connection.
+			case $error in 1053 | 2002 | 2006 | 2013) refused "$message" ;; esac ;;
 		*) rows+=${rows:+$'\n'}$line ;;
 		esac
 	done
@@ -62,7 +64,7 @@ sql() {
 open_session() {
 	coproc SESSION {
 		exec mysql --defaults-file="$LAB_OPTIONS" --database=lockq_lab --batch \
-			--skip-column-names --unbuffered --force 2>&1
+			--skip-column-names --unbuffered --force --skip-reconnect 2>&1
 	}
 	sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 	sql "SET @me = CONVERT(X'$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')'

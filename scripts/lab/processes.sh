@@ -56,9 +56,13 @@ read_clock() {
 
 # Tables as the pattern wants them, empty. lockq's own stay.
 make_tables() {
-	administer lockq_lab --execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job'
-	(LAB_USER='' run_pattern tables) && return
-	IFS= read -r -t 1 -u "$pipe" detail || detail=$(tail -n 1 "$scratch/errors")
+	local detail=''
+	if administer lockq_lab --execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job' \
+		2>>"$scratch/errors"; then
+		(LAB_USER='' run_pattern tables) && return
+		IFS= read -r -t 1 -u "$pipe" detail || true
+	fi
+	[ -n "$detail" ] || detail=$(tail -n 1 "$scratch/errors")
 	die 5 "the tables of $pattern could not be made: ${detail##*$'\t'}"
 }
 
