@@ -58,7 +58,7 @@ make_lab() {
 	else
 		say 'making the database lockq_lab, with 20,000 loans'
 		"$top/scripts/sandbox" database lockq_lab
-		seedloans --database lockq_lab --loans 20000 --seed 7 >/dev/null
+		seedloans --database lockq_lab --loans 20000 --seed 7 --users 99 >/dev/null
 		administer lockq_lab <<-END
 			CREATE SQL SECURITY DEFINER VIEW candidates AS
 			  SELECT loan_id, MIN(priority) AS priority

@@ -87,6 +87,8 @@ race() {
 	fi
 	follow "$ready"
 	end_all
+	[ -z "$harm" ] || cut -f 3 "$events" | grep -Eqx 'killed|paused' ||
+		say "$1: nobody led for long enough to be harmed: --query-seconds S makes it longer"
 }
 
 # follow READY: opens the gate when so many are ready, takes down what they tell, kills or stops
@@ -127,7 +129,10 @@ hear() {
 	holds)
 		choose_victim "$ms"
 		return ;;
-	served | nothing | error) ended[$user]=$what ;;
+	served | nothing | error)
+		# It was on its way when the driver ended that process.
+		case ${ended[$user]-} in killed | late) return 0 ;; esac
+		ended[$user]=$what ;;
 	ended)
 		[ "$user" != background ] || {
 			take_down "$ms" "$user" 'done' ''
