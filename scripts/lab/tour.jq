@@ -17,8 +17,8 @@ def at_once:
 	[of("leads")[] | {ms, step: 1}] + [of("queried")[] | {ms, step: -1}] | sort_by(.ms, .step) |
 	[foreach .[] as $each (0; . + $each.step; .)] | max // 0;
 
-def cost: "The price: \(queries) for \(people). First one served after \(
-	.figures.first_ms // 0 | seconds), last one after \(.figures.last_ms // 0 | seconds).";
+def cost: "The price: \(queries) for \(people), the last one served after \(
+	.figures.last_ms // 0 | seconds).";
 
 def given_twice:
 	"Loans given twice: \(.figures.given_twice)." + (twice[0] as $first |
@@ -85,7 +85,8 @@ def lease_no_token:
 def lease:
 	harmed("paused") as $asleep |
 	[of("retry")[] | select($asleep and .user == $asleep.user)][0] as $refused |
-	if $asleep then ($asleep | still) + ", as before." else "Nobody was stopped." end,
+	if $asleep then ($asleep | still) + ", as before."
+	else "Nobody was stopped: the query was over too soon." end,
 	if $refused then "Then the database refused \($asleep.user)'s write: \($refused.detail)." else empty end,
 	given_twice;
 
@@ -97,19 +98,19 @@ def deadlock:
 
 def lockq:
 	given_twice,
-	"\(queries) for \(people): \(of("leads") | map(.user) | words) led. First one served after \(
-		.figures.first_ms // 0 | seconds), last one after \(.figures.last_ms // 0 | seconds).";
+	"\(queries) for \(people): \(of("leads") | map(.user) | words) led. The last one was served after \(
+		.figures.last_ms // 0 | seconds).";
 
 def lockq_kill:
 	harmed("killed") as $dead |
 	if $dead then
 		next_leader($dead) as $next |
 		"\($dead.user) led, and was killed after \($dead.ms | seconds)." +
-		if $next then " \($next.user) led \($next.ms - $dead.ms | seconds) later." else "" end
+		if $next then " \($next.user) led \($next.ms - $dead.ms | seconds) later." else
+			" But the query was over too soon: it served the others, too." end
 	else "Nobody was killed: the query was over too soon." end,
 	given_twice,
-	"\(queries)\(if $dead then ", one of them lost with its leader" else "" end); \(
-		.figures.served) of \(people) were served.";
+	"\(queries); \(.figures.served) of \(people) were served.";
 
 # --- all patterns side by side: input is an array of figures ------------------------------------
 
