@@ -127,9 +127,9 @@ collect() {
 # $answered, or from now on.
 got() {
 	if [ $# -eq 0 ]; then
-		event nothing '' ${answered-}
+		event nothing '' ${answered:+"$answered"}
 	else
-		event served "$*" ${answered-}
+		event served "$*" ${answered:+"$answered"}
 	fi
 	exit 0
 }
