@@ -332,6 +332,7 @@ bench: ## the benchmark, as ratios measured in one run
 
 # README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S makes it quicker.
 PICTURES ?= pictures
+PATTERNS ?= all
 QUERY_SECONDS ?= 1
 pictures: ## README's pictures, from races that are run for them
 	@scripts/setup build
@@ -339,7 +340,7 @@ pictures: ## README's pictures, from races that are run for them
 	@mkdir -p '$(PICTURES)'
 	@scripts/sandbox run scripts/race lockq --gap "$$(echo '$(QUERY_SECONDS)' | awk '{ print $$1 / 10 }')" \
 		--query-seconds '$(QUERY_SECONDS)' --svg '$(PICTURES)/race.svg'
-	@scripts/sandbox run scripts/race all --query-seconds '$(QUERY_SECONDS)' \
+	@scripts/sandbox run scripts/race $(PATTERNS) --query-seconds '$(QUERY_SECONDS)' \
 		--svg '$(PICTURES)/patterns.svg'
 
 # --- installation -------------------------------------------------------------------------------
