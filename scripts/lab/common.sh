@@ -52,7 +52,7 @@ try() {
 		*) rows+=${rows:+$'\n'}$line ;;
 		esac
 	done
-	refused 'the connection was lost'
+	refused "${message:-the connection was lost}"
 }
 
 # sql STATEMENT: the same, where a failure is the end: the user is told.
@@ -77,6 +77,13 @@ open_session() {
 event() {
 	local now=${EPOCHREALTIME//[!0-9]/}
 	printf '%s\t%s\t%s\t%s\n' "${3-$((now / 1000))}" "$user" "$1" "${2-}" >&"$events"
+}
+
+# later: before the next look, where a pattern has to look again and again. Not when nobody follows
+# the race any more.
+later() {
+	sleep 0.2
+	kill -0 "$LAB_RACE" 2>/dev/null || exit
 }
 
 # heavy QUERY: runs it, leaves its rows in $rows.

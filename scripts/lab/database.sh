@@ -84,5 +84,5 @@ read_users() {
 		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
 	[ "${#users[@]}" -eq "$shells" ] ||
 		die 2 "there are ${#users[@]} users for $shells shells:" \
-			"'seedloans --database $database --users $shells' makes some"
+			"'seedloans --database $database --users $((shells < 24 ? 24 : shells))' makes some"
 }

@@ -8,15 +8,17 @@
 run_pattern() {
 	LAB_OPTIONS=$scratch/options LAB_EVENTS=$scratch/pipe LAB_GATE=$scratch/gate \
 		LAB_DIR=$scratch LAB_VARIANT=$variant LAB_COUNT=$count LAB_LEASE=$lease \
-		LAB_DATABASE=$database LAB_TASK=${task:-7} \
+		LAB_DATABASE=$database LAB_TASK=${task:-7} LAB_SHELLS=$shells LAB_RACE=$$ \
 		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
 }
 
 # start NUMBER USER ask|background: a process group of its own, which can be killed or stopped as a
-# whole. The subshell around it stays, and tells that it has ended.
+# whole. The subshell around it stays, and tells that it has ended. It keeps nothing open that
+# would outlive a driver that is killed: neither the gate, nor the lab's lock, nor the pipe's end
+# that is read.
 start() {
 	(
-		exec 2>/dev/null
+		exec 2>/dev/null {tell}>"$scratch/pipe" {pipe}>&- {gate}>&- {lab_lock}>&-
 		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$(reckon "$1 * $gap") \
 			LAB_NODE=$scratch/node-$(($1 % nodes + 1)) run_pattern "$3" &
 		printf '%s\n' "$!" >"$scratch/group-$1"
@@ -24,7 +26,7 @@ start() {
 		wait "$!" || status=$?
 		rm -f "$scratch/group-$1"
 		read_clock
-		printf '%s\t%s\tended\t%s\n' "$now" "$2" "$status" >&"$pipe"
+		printf '%s\t%s\tended\t%s\n' "$now" "$2" "$status" >&"$tell"
 	) &
 }
 
@@ -72,6 +74,8 @@ race() {
 	case $1 in *:*) variant=${1#*:} ;; esac
 	nodes=$(nodes "$1")
 	: >"$events"
+	# What was told when the race before this one was over.
+	while IFS= read -r -t 0.01 -u "$pipe" _; do :; done
 	rm -rf "$scratch"/node-* "$scratch"/answer-*
 	for ((number = 1; number <= nodes; number++)); do
 		mkdir "$scratch/node-$number"
@@ -125,6 +129,9 @@ hear() {
 		deadline=$((opened + $(milliseconds "$timeout")))
 		flock --unlock "$gate"
 		return ;;
+	error | ended)
+		[ "$opened" -gt 0 ] || die 5 "$user could not begin: ${detail:-$(
+			tail -n 1 "$scratch/errors")}" ;;&
 	leads) choose_victim $((ms + half)) ;;
 	holds)
 		choose_victim "$ms"
