@@ -35,7 +35,8 @@ def naive:
 def flag_check:
 	given_twice,
 	if at_once > 1 then
-		"\(at_once) people worked behind the same flag at the same time: each had read 'free'."
+		"\(at_once) people worked behind the same flag at the same time: " +
+		"each had read 'free'."
 	else "This time nobody came in between the reading and the writing. That was luck." end;
 
 def unique:
@@ -50,7 +51,8 @@ def forupdate: given_twice, cost;
 
 def nowait:
 	given_twice,
-	"\(of("served") | map(.user) | words) was served. \(of("error") | length) of \(people) were told:",
+	"\(of("served") | map(.user) | words) was served. " +
+		"\(of("error") | length) of \(people) were told:",
 	(of("error")[:1][] | "    \(.detail)");
 
 # Who was killed or stopped, and who led next.
@@ -61,9 +63,11 @@ def forupdate_kill:
 	harmed("killed") as $dead |
 	if $dead then
 		next_leader($dead) as $next |
-		"\($dead.user) was killed after \($dead.ms | seconds), in the middle of the query." +
-		if $next then " \($next.user) had the row \($next.ms - $dead.ms | seconds) later, and nobody had "
-			+ "to clean up." else "" end
+		"\($dead.user) was killed after \($dead.ms | seconds), " +
+		"in the middle of the query." +
+		if $next then " \($next.user) had the row \(
+			$next.ms - $dead.ms | seconds) later, and nobody had to clean up."
+		else "" end
 	else "Nobody was killed: the query was over too soon." end,
 	given_twice;
 
@@ -79,7 +83,8 @@ def lease_no_token:
 	else "Nobody was stopped: the query was over too soon." end,
 	given_twice,
 	if .figures.given_twice > 0 then
-		"\($asleep.user) woke up, did not know that time had passed, and wrote the loans down."
+		"\($asleep.user) woke up, did not know that time had passed, " +
+		"and wrote the loans down."
 	else empty end;
 
 def lease:
@@ -87,19 +92,22 @@ def lease:
 	[of("retry")[] | select($asleep and .user == $asleep.user)][0] as $refused |
 	if $asleep then ($asleep | still) + ", as before."
 	else "Nobody was stopped: the query was over too soon." end,
-	if $refused then "Then the database refused \($asleep.user)'s write: \($refused.detail)." else empty end,
+	if $refused then
+		"Then the database refused \($asleep.user)'s write: \($refused.detail)."
+	else empty end,
 	given_twice;
 
 def deadlock:
 	(of("retry") | map(select(.detail | test("1213"))))[0] as $loser |
 	"Deadlocks: \(.figures.deadlocks)." +
-	if $loser then " The server saw the circle and rolled one back: \($loser.user)'s." else "" end,
+	if $loser then " The server saw the circle and rolled one back: \($loser.user)'s."
+	else "" end,
 	given_twice;
 
 def lockq:
 	given_twice,
-	"\(queries) for \(people): \(of("leads") | map(.user) | words) led. The last one was served after \(
-		.figures.last_ms // 0 | seconds).";
+	"\(queries) for \(people): \(of("leads") | map(.user) | words) led. " +
+		"The last one was served after \(.figures.last_ms // 0 | seconds).";
 
 def lockq_kill:
 	harmed("killed") as $dead |

@@ -32,31 +32,30 @@ outcomes() {
 	grep -E '^  Loans given twice: ' <<<"$out"
 }
 
-# left: processes and files of a tour or a race, by their directory for temporary files.
+# left: processes and files of a tour or a race, which are told by their directory for temporary
+# files.
 left() {
-	local process
-	for process in /proc/[0-9]*; do
-		case $process in "/proc/$$" | "/proc/$BASHPID") continue ;; esac
-		tr '\0' '\n' <"$process/environ" | grep -Fqx "TMPDIR=$TMPDIR" || continue
-		[ "$(awk '{ print $4 }' "$process/stat")" = "$BASHPID" ] ||
-			tr '\0' ' ' <"$process/cmdline"
-	done 2>/dev/null
+	env -u TMPDIR grep -lzFx -e "TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null |
+		while IFS= read -r process; do
+			tr '\0' ' ' <"${process%/*}/cmdline"
+		done 2>/dev/null
 	ls -A "$TMPDIR"
 }
 
+# At once, but for the moment that a killed process takes.
 nothing_left() {
-	local remains='' i
-	for ((i = 0; i < 100; i++)); do
-		remains=$(left)
-		[ -n "$remains" ] || break
+	local remains end=$((SECONDS + 3))
+	remains=$(left)
+	while [ -n "$remains" ] && [ "$SECONDS" -lt "$end" ]; do
 		sleep 0.1
+		remains=$(left)
 	done
 	is "$remains" '' "$1: nothing stays"
 }
 
 # --- unattended ---------------------------------------------------------------------------------
 
-run timeout 300 "$tour" --act 1 --query-seconds 0.2 </dev/null
+run timeout 300 "$tour" --act 1 --query-seconds 0.3 </dev/null
 is "$status" 0 'act 1'
 holds "sql \"INSERT INTO given VALUES \$(values \$loans)\"" 'its SQL is that of the pattern'
 holds 'WHERE loan_id NOT IN (SELECT loan_id FROM given)' 'and the heavy query that of the lab'
@@ -85,7 +84,7 @@ is "$(outcomes | grep -vc 'twice: 0')" "$(grep -c 'did not know that time had pa
 	'nothing else was given twice'
 is "$(awk 'length($0) > 80' <<<"$out")" '' 'no line is wider than 80 columns'
 
-run timeout 300 "$tour" --act 3 --query-seconds 0.2 --yes </dev/null
+run timeout 300 "$tour" --act 3 --query-seconds 0.3 --yes </dev/null
 is "$status" 0 'act 3'
 holds '   FOR UPDATE SKIP LOCKED' 'its SQL is that of lockq'
 like "$out" '\| +take_lock +no row' 'the row is passed over'
@@ -120,6 +119,9 @@ is "$out" '' 'and nothing else'
 
 # --- in a terminal ------------------------------------------------------------------------------
 
+# So long that no race ends by itself before one looks what is left of it.
+query=2
+
 # in_terminal KEYS…: a tour of act 1 whose reader types KEYS, each once what stands before its '='
 # has been seen on the screen. Leaves the status in $status, the screen in $scratch/screen.
 in_terminal() {
@@ -128,7 +130,7 @@ in_terminal() {
 	mkfifo "$scratch/keys"
 	: >"$scratch/screen"
 	TERM=xterm timeout 120 script -qefc "stty rows 24 cols 80; exec '$tour' --act 1 \
-		--query-seconds 1" "$scratch/screen" <"$scratch/keys" >/dev/null 2>&1 &
+		--query-seconds $query" "$scratch/screen" <"$scratch/keys" >/dev/null 2>&1 &
 	terminal=$!
 	exec {keys}>"$scratch/keys"
 	for key in "$@"; do
@@ -169,7 +171,8 @@ is "$status" 130 'Ctrl-C in a race'
 nothing_left 'Ctrl-C'
 
 # Signals as in a terminal, whoever runs this test.
-env --default-signal=INT,TERM "$tour" --act 2 --query-seconds 1 </dev/null >"$scratch/screen" 2>&1 &
+env --default-signal=INT,TERM "$tour" --act 2 --query-seconds "$query" \
+	</dev/null >"$scratch/screen" 2>&1 &
 await 'GRANTED'
 kill -TERM $!
 status=0
