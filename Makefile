@@ -230,6 +230,7 @@ UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit)
 DB_TESTS := $(DB_BIN) $(call scripts_of,db)
 CLI_TESTS := $(call scripts_of,cli)
 RACE_TESTS := $(call scripts_of,race)
+LAB_TESTS := $(call scripts_of,lab)
 DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(wildcard test/guards.t)
 MODEL_TESTS := $(call scripts_of,model)
@@ -277,7 +278,8 @@ MEMORY_ASIDE := $(patsubst %,$(ASAN)/test/db/test_%,dies doubt expire)
 
 # Everything is built by then: a make in each lane would build in one place three times at once.
 prove-library:
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(filter-out $(MEMORY_ASIDE),$(MEMORY_TESTS))
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(filter-out $(MEMORY_ASIDE),$(MEMORY_TESTS)) \
+		$(LAB_TESTS)
 
 prove-programs:
 	@$(PROVE) $(GUARD_TESTS) $(MODEL_TESTS) $(DOCS_TESTS)
@@ -296,6 +298,9 @@ check-cli: all build/tap ## the programs as a user runs them
 
 check-race: all test-programs ## many at once, and processes that die
 	$(call prove,$(RACE_TESTS),$(IN_SANDBOX) env)
+
+check-lab: all build/tap ## the patterns of locking, their pictures, the tour
+	$(call prove,$(LAB_TESTS),$(IN_SANDBOX) env)
 
 check-docs: all build/tap ## what the documentation promises
 	$(call prove,$(DOCS_TESTS),$(IN_SANDBOX) env)
@@ -437,7 +442,7 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-locked \
+.PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-lab check-locked \
 	check-memory check-model check-race \
 	check-unit clean demo distclean help install lint pictures print-client-flags print-flags \
 	$(LANES:%=prove-%) test-programs uninstall

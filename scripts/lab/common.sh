@@ -68,7 +68,7 @@ open_session() {
 	}
 	sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 	sql "SET @me = CONVERT(X'$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')'
-		USING utf8mb4)"
+		USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
 }
 
 # --- the race -----------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ collect() {
 				mine+=("${row%%$'\t'*}")
 			fi
 		done <<<"$list_ended"
-		[ "${#mine[@]}" -ge "$count" ] || event retry 'others took them all: asks again'
+		[ "${#mine[@]}" -ge "$count" ] || event retry 'others took too many of them: asks again'
 	done
 	got "${mine[@]}"
 }
@@ -152,7 +152,7 @@ lab() {
 	case ${1-} in
 	tables | ask | background) ;;
 	*)
-		awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
+		awk 'NR > 1 { if (!/^#/ || /^# shellcheck/) exit; sub(/^# ?/, ""); print }' "$0"
 		printf '\nTo see it: scripts/race %s\n' "$name"
 		exit 0 ;;
 	esac

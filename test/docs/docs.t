@@ -178,10 +178,9 @@ check_patterns() {
 
 check_figures() {
 	{
-		jq -n '[{round: 1, ms: 1, user: "a", event: "served", detail: "1"},
-			{round: 2, ms: 1, user: "a", event: "served", detail: "1"}]' |
-			jq --argjson race '{}' -f "$1/scripts/lab/figures.jq"
-		sed -n "/ '{pattern: /,/}'/p" "$1/scripts/race" | tr -d "'\n" |
+		printf '%s\t1\ta\tserved\t1\n' 1 2 | jq -R -s -L "$1/scripts/lab/race" \
+			'include "figures"; events | figures'
+		sed -n "/ {pattern: /,/} +/p" "$1/scripts/race" | tr -d "'\n" |
 			sed 's/.*{\(.*\)}.*/{\1}/; s/\(([^)]*)\|\$[a-z]*\)/1/g; s/\([a-z_]*\):/"\1":/g'
 	} | jq -r 'keys[]' >"$scratch/offered"
 	section "$1/man/lockq-patterns.7" JSON | sed -n 's/^\.It Va //p' | tr ',' '\n' | tr -d ' ' \

@@ -6,9 +6,8 @@ set -u
 
 # figures: those of the events on standard input: round, milliseconds, user, event, detail.
 figures() {
-	jq -R 'split(" ; ") | {round: .[0] | tonumber, ms: .[1] | tonumber, user: .[2],
-		event: .[3], detail: (.[4] // "")}' |
-		jq -s -c --argjson race '{"name": "made up"}' -f "$top/scripts/lab/figures.jq"
+	sed 's/ ; /\t/g' | jq -R -s -c -L "$top/scripts/lab/race" \
+		'include "figures"; {name: "made up"} + (events | figures)'
 }
 
 # among FIGURE…: these of $out, an object.
@@ -39,7 +38,8 @@ END
 is "$status" 0 'figures of a round'
 is "$out" "$(jq -c . <<'END'
 {"name": "made up", "given": 8, "given_twice": 2, "heavy_queries": 2, "first_ms": 110,
- "last_ms": 250, "served": 3, "empty": 1, "errors": 1, "retries": 2, "deadlocks": 1, "unserved": 1}
+ "last_ms": 250, "served": 3, "empty": 1, "errors": 1, "retries": 2, "deadlocks": 1,
+ "killed": 1, "paused": 0, "unserved": 1}
 END
 )" 'a loan that three were told of counts once, with two the same: exact figures'
 
@@ -62,8 +62,8 @@ is "$(among given given_twice served retries unserved)" \
 	'{"given":10,"given_twice":1,"served":5,"retries":1,"unserved":1}' \
 	'several rounds: sums; the same loan in another round is not given twice'
 is "$(among heavy_queries first_ms last_ms)" \
-	'{"heavy_queries":2,"first_ms":40,"last_ms":50}' \
-	'heavy queries and times are medians over the rounds'
+	'{"heavy_queries":6,"first_ms":40,"last_ms":50}' \
+	'several rounds: times are medians'
 is "$(jq -c '[.by_round[] | [.given_twice, .heavy_queries, .first_ms, .unserved]]' <<<"$out")" \
 	'[[1,1,20,0],[0,2,40,0],[0,3,60,1]]' 'each round has figures of its own'
 
@@ -81,6 +81,12 @@ run figures <<'END'
 END
 is "$(among first_ms last_ms given)" '{"first_ms":20,"last_ms":20,"given":1}' \
 	'a round in which nobody was served does not count in the times'
+
+run figures <<'END'
+1 ; 40 ; ann ; served ; 5
+2 ; 20 ; ann ; served ; 5
+END
+is "$(among first_ms last_ms)" '{"first_ms":20,"last_ms":20}' 'of two rounds, the lower one'
 
 run figures <<'END'
 1 ; 5 ; background ; leads

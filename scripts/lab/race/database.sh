@@ -32,7 +32,7 @@ make_account() {
 	administer <<-END
 		CREATE USER IF NOT EXISTS lockq_lab@localhost;
 		ALTER USER lockq_lab@localhost IDENTIFIED BY '$password';
-		GRANT ALL ON lockq_lab.* TO lockq_lab@localhost;
+		GRANT ALL ON \`lockq\_lab\`.* TO lockq_lab@localhost;
 	END
 	(umask 077; cat >"$scratch/options") <<-END
 		[client]
@@ -42,12 +42,19 @@ make_account() {
 	END
 }
 
+# With the tables of this lockq; where that can't be told, it is not made anew.
 lab_is_there() {
-	[ "$fresh" = no ] &&
-		[ -n "$(administer --execute="SELECT 1 FROM information_schema.tables
-			WHERE table_schema = 'lockq_lab' AND table_name = 'lab'")" ] &&
-		"$top/scripts/migrate" --example --status --database lockq_lab -- \
-			--defaults-file="$sandbox/admin.cnf" >/dev/null 2>&1
+	local status=0
+	[ "$fresh" = no ] || return 1
+	[ -n "$(administer --execute="SELECT 1 FROM information_schema.tables
+		WHERE table_schema = 'lockq_lab' AND table_name = 'lab'")" ] || return 1
+	"$top/scripts/migrate" --example --status --database lockq_lab -- \
+		--defaults-file="$sandbox/admin.cnf" >/dev/null 2>"$scratch/errors" || status=$?
+	case $status in
+	0) ;;
+	1 | 4) return 1 ;;
+	*) die 5 "the database lockq_lab can't be used: $(tail -n 1 "$scratch/errors")" ;;
+	esac
 }
 
 # Loans and a heavy query, once; what is there already is used again.

@@ -3,7 +3,7 @@
 # patterns that there are now.
 set -u
 # shellcheck source=test/docs/common.sh
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../docs/common.sh"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -44,7 +44,7 @@ def unique:
 	cost,
 	if .figures.retries > 0 then
 		(of("retry") | map(.user) | unique | words) +
-		" found the whole list taken, and ran the query again."
+		" lost too many of their list to others, and ran the query again."
 	else empty end;
 
 def forupdate: given_twice, cost;

@@ -1,11 +1,16 @@
-# What a pattern's races came to: one object of the events of all its rounds, {round, ms, user,
-# event, detail} each. $race is the object that describes the race.
+# What a pattern's races came to, from the lines that scripts/race has taken down of them.
+
+# ROUND MS USER EVENT DETAIL, with tabs, as objects.
+def events:
+	[split("\n")[] | select(. != "") | split("\t") |
+		{round: .[0] | tonumber, ms: .[1] | tonumber, user: .[2], event: .[3],
+		detail: (.[4] // "")}];
 
 def median: sort | if length == 0 then null else .[(length - 1) / 2 | floor] end;
 def times($event): map(select(.event == $event)) | length;
 
-# One round.
-def figures:
+# Given twice are the loans that more than one user was told of.
+def one_round:
 	[.[] | select(.event == "served") | .user as $user | .detail / " " | .[] | {loan: ., $user}]
 		as $given |
 	[.[] | select(.event == "served") | .ms] as $served |
@@ -20,23 +25,15 @@ def figures:
 		errors: (map(select(.user != "background")) | times("error")),
 		retries: times("retry"),
 		deadlocks: (map(select(.event == "retry" and (.detail | test("1213")))) | length),
+		killed: times("killed"),
+		paused: times("paused"),
 		unserved: (times("killed") + times("late"))
 	};
 
-[group_by(.round)[] | figures] as $rounds |
-def total($key): $rounds | map(.[$key]) | add;
-def middle($key): $rounds | map(.[$key] | values) | median;
-
-$race + {
-	given: total("given"),
-	given_twice: total("given_twice"),
-	heavy_queries: middle("heavy_queries"),
-	first_ms: middle("first_ms"),
-	last_ms: middle("last_ms"),
-	served: total("served"),
-	empty: total("empty"),
-	errors: total("errors"),
-	retries: total("retries"),
-	deadlocks: total("deadlocks"),
-	unserved: total("unserved")
-} + if ($rounds | length) > 1 then {by_round: $rounds} else {} end
+# Of all rounds: times are medians, all else are sums.
+def figures:
+	[group_by(.round)[] | one_round] as $rounds |
+	(reduce ($rounds[0] | keys_unsorted[]) as $key ({}; .[$key] =
+		($rounds | map(.[$key]) | if $key | endswith("_ms") then map(values) | median
+			else add end))) +
+	if ($rounds | length) > 1 then {by_round: $rounds} else {} end;

@@ -75,7 +75,9 @@ race() {
 	nodes=$(nodes "$1")
 	: >"$events"
 	# What was told when the race before this one was over.
-	while IFS= read -r -t 0.01 -u "$pipe" _; do :; done
+	while read -r -t 0 -u "$pipe"; do
+		read -r _ <&"$pipe"
+	done
 	rm -rf "$scratch"/node-* "$scratch"/answer-*
 	for ((number = 1; number <= nodes; number++)); do
 		mkdir "$scratch/node-$number"
@@ -99,19 +101,19 @@ race() {
 # one where that is asked for, and returns when every user's process has ended.
 follow() {
 	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
-	local ms user what detail piece line='' now half
+	local ms user what detail now half
 	local -A ended=()
 	half=$(milliseconds "$seconds / 2")
 	read_clock
 	deadline=$((now + 60000))
 	while [ "$left" -gt 0 ]; do
-		# The time may be up in the middle of a line.
-		if IFS= read -r -t 0.05 -u "$pipe" piece; then
-			IFS=$'\t' read -r ms user what detail <<<"$line$piece"
-			line=''
+		# A line comes as a whole. (A read that may time out can take a line's end and say
+		# that it timed out.)
+		if read -r -t 0 -u "$pipe"; then
+			IFS=$'\t' read -r ms user what detail <&"$pipe"
 			hear
 		else
-			line+=$piece
+			sleep 0.02
 		fi
 		read_clock
 		do_harm "$now"
@@ -147,6 +149,7 @@ hear() {
 		}
 		left=$((left - 1))
 		[ -z "${ended[$user]-}" ] || return 0
+		ended[$user]=error
 		take_down "$ms" "$user" error "its process ended with status $detail: $(
 			tail -n 1 "$scratch/errors")"
 		return ;;

@@ -1,0 +1,344 @@
+#!/usr/bin/env bash
+# What the lab's patterns claim, each raced for real; and scripts/race itself.
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+
+scratch=$(mktemp -d)
+mkdir "$scratch/tmp"
+# What the races leave would be here, and they can be told by it.
+export TMPDIR=$scratch/tmp
+task=205
+trap 'forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
+figures=$scratch/figures
+
+race() {
+	timeout --kill-after=5 900 "$top/scripts/race" "$@"
+}
+
+# race_figures ARGUMENT…: leaves the objects of these races in $figures.
+race_figures() {
+	race "$@" --timeout 600 --json >"$figures" 2>"$scratch/errors" || sed 's/^/# /' "$scratch/errors"
+}
+
+# of NAME FIGURE…: of the race of pattern NAME, separated by blanks.
+of() {
+	local name=$1
+	shift
+	jq -r --arg name "$name" --args 'select(.name == $name) | (. + {".": .}) as $all |
+		[$ARGS.positional[] | $all[.] | tostring] | join(" ")' "$@" <"$figures"
+}
+
+# watch ARGUMENT…: leaves what a watcher reads of one race in $seen.
+watch() {
+	seen=$(race "$@" --timeout 600 2>&1) || ok 1 "scripts/race $*: status $?"
+}
+
+# happens TEXT: how often somebody did that, in $seen.
+happens() {
+	grep -Ec -- " s  +[^ ]+ +$1" <<<"$seen"
+}
+
+# Loans that more than one user was told of, counted from what is said of each user.
+told_twice() {
+	sed -nE 's/.* s  +[^ ]+ +gets //p' <<<"$seen" | tr -d , | tr ' ' '\n' | sort | uniq -d | wc -l
+}
+
+# enough CHECK PATTERN [OPTION…]: where the claim is of users who all ask before the first heavy
+# query is over. Whether they do is the machine's business: if CHECK does not hold, again with a
+# longer query. A pattern that does not keep its claim does not keep it with a longer one either.
+enough() {
+	local check=$1 seconds
+	shift
+	for seconds in 0.1 0.8 4; do
+		race_figures "$@" --query-seconds "$seconds"
+		! jq -e "$check" <"$figures" >/dev/null || return 0
+	done
+}
+
+# --- who gives loans twice ----------------------------------------------------------------------
+
+race_figures naive --rounds 3 --query-seconds 0.1
+is "$(of naive by_round | jq -c 'map(.given_twice > 0)')" '[true,true,true]' \
+	'naive: 8 shells are given loans twice in each race'
+is "$(of naive heavy_queries given served errors)" '24 72 24 0' \
+	'naive: everybody runs the query, is served, and sees no error'
+
+# Its gap between reading and writing is short: it happens in most races, not in all.
+for ((i = 0; i < 12; i++)); do
+	race_figures flag:check --query-seconds 0.1
+	[ "$(of flag:check given_twice)" = 0 ] || break
+done
+is "$(of flag:check . | jq '.given_twice > 0 and .errors == 0')" true \
+	"flag:check: loans are given twice: in race $((i + 1))"
+
+right=(flag optimistic unique forupdate advisory skiplocked lease onemachine lockq)
+race_figures "${right[@]}" --query-seconds 0.1
+for pattern in "${right[@]}"; do
+	is "$(of "$pattern" given_twice given served unserved errors empty)" '0 24 8 0 0 0' \
+		"$pattern: 8 people are served, nothing is given twice"
+done
+for pattern in flag forupdate advisory lease; do
+	is "$(of "$pattern" heavy_queries)" 8 "$pattern: 8 heavy queries for 8 people"
+done
+for pattern in unique optimistic; do
+	is "$(of "$pattern" . | jq '.heavy_queries >= 8 and .heavy_queries == 8 + .retries')" \
+		true "$pattern: $(of "$pattern" heavy_queries) heavy queries: one more for each list lost"
+done
+for pattern in onemachine skiplocked; do
+	is "$(of "$pattern" heavy_queries)" 1 "$pattern: one heavy query for 8 people"
+done
+
+race_figures skiplocked:no-index deadlock deadlock:ordered --shells 4 --query-seconds 0.1
+for pattern in skiplocked:no-index deadlock deadlock:ordered; do
+	is "$(of "$pattern" given_twice given served unserved errors heavy_queries)" \
+		'0 12 4 0 0 1' "$pattern: 4 people are served, nothing is given twice"
+done
+is "$(of deadlock . | jq '.deadlocks > 0 and .retries >= .deadlocks')" true \
+	"deadlock: there are some, and they are tried again: $(of deadlock deadlocks)"
+is "$(of deadlock:ordered deadlocks)" 0 'deadlock:ordered: none'
+
+enough '.heavy_queries == 1' lockq
+is "$(of lockq heavy_queries given_twice given served)" '1 0 24 8' \
+	'lockq: one heavy query for 8 people who ask at once'
+enough '.errors == 7' nowait
+is "$(of nowait heavy_queries given_twice given served errors unserved)" '1 0 3 1 7 0' \
+	'nowait: one is served, 7 are refused'
+
+# --- machines -----------------------------------------------------------------------------------
+
+race_figures onemachine --nodes 2 --shells 4 --query-seconds 0.1
+is "$(of onemachine heavy_queries given served errors)" '2 12 4 0' \
+	'onemachine with two nodes: a query on each, everybody is served'
+is "$(of onemachine . | jq '.given_twice > 0')" true \
+	'onemachine with two nodes: loans are given twice'
+
+# --- what users are told ------------------------------------------------------------------------
+
+watch skiplocked:no-index --shells 4 --query-seconds 0.1
+is "$(("$(happens 'tries again: .*every row of it is locked')" > 0))" 1 \
+	'skiplocked:no-index: who finds work is told that every row of it is locked'
+watch nowait --shells 4 --query-seconds 0.1
+is "$(happens 'is told: .*NOWAIT.*\(3572\)')" "$((4 - $(happens gets)))" \
+	'nowait: the server says so, error 3572'
+watch naive --shells 4 --query-seconds 0.1
+is "$(told_twice)" "$(sed -n 's/.*given twice: //p' <<<"$seen")" \
+	'given twice are the loans that more than one user was told of'
+is "$(told_twice)" 3 'of 4 people who are told of the same 3 loans'
+
+# --- a process that dies ------------------------------------------------------------------------
+
+patterns=(naive flag optimistic unique onemachine forupdate nowait advisory skiplocked lease
+	deadlock)
+race_figures "${patterns[@]}" --kill --shells 3 --query-seconds 0.2
+for pattern in "${patterns[@]}"; do
+	errors=0
+	[ "$pattern" != nowait ] || errors=$(of nowait errors)
+	is "$(of "$pattern" unserved served errors)" "1 $((2 - errors)) $errors" \
+		"$pattern: one of 3 is killed and not served"
+	[ "$pattern" = naive ] || is "$(of "$pattern" given_twice)" 0 \
+		"$pattern: nothing is given twice for that"
+done
+is "$(of onemachine heavy_queries)" 2 'onemachine: the next one runs the query again'
+is "$(of skiplocked heavy_queries)" 1 "skiplocked: the producer's query is run by then"
+# The lease is of 1.4 s, and nobody asked before the gate was opened.
+for pattern in flag lease; do
+	is "$(of "$pattern" . | jq '.first_ms >= 1400')" true \
+		"$pattern: nobody is served before it is old: $(of "$pattern" first_ms) ms"
+done
+# --- a process that sleeps ----------------------------------------------------------------------
+
+for pattern in lease:no-token flag lease; do
+	watch "$pattern" --pause --shells 3 --query-seconds 0.2
+	is "$(happens 'is stopped') $(happens 'goes on') $(happens gets)" '1 1 3' \
+		"$pattern: the first holder sleeps, and is served after all"
+	if [ "$pattern" = lease ]; then
+		is "$(told_twice)" 0 'lease: its token is out of date, nothing is given twice'
+		is "$(happens 'tries again: token [0-9]+ is out of date')" 1 'lease: and says so'
+	else
+		is "$(told_twice)" 3 "$pattern: the loans that it had found are given twice"
+	fi
+done
+race_figures lockq --kill --query-seconds 0.6
+is "$(of lockq unserved served given_twice errors heavy_queries)" '1 7 0 0 2' \
+	'lockq: the leader is killed, the next one leads, and 7 are served by one more query'
+watch lockq --pause=2 --shells 3 --query-seconds 0.6
+is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
+	'lockq: a leader that sleeps for 2 s: nothing is given twice'
+is "$(happens 'runs the heavy query')" 1 'lockq: and nobody takes over'
+# The long one runs beside the tests that start no race.
+race lockq --pause=13 --shells 3 --query-seconds 0.6 --timeout 600 >"$scratch/long" 2>&1 &
+long=$!
+# It says something as soon as it is at work.
+for ((i = 0; i < 1200; i++)); do
+	[ ! -s "$scratch/long" ] || break
+	sleep 0.1
+done
+
+# --- how it is used -----------------------------------------------------------------------------
+
+run race naive --query-seconds 0.1
+is "$status:$err" '3:race: another race is at work in this sandbox: wait for it' \
+	'a second race at the same time is refused'
+
+# refused TEXT ARGUMENT…: with a usage error of one line.
+refused() {
+	local text=$1
+	shift
+	run race "$@"
+	is "$status:$out:$err" "2::race: $text" "usage: ${*@Q}"
+}
+
+help="try 'scripts/race --help'"
+refused "which pattern? 'scripts/race --list' has them"
+refused "which pattern? 'scripts/race --list' has them" --json
+for pattern in nosuch naive:x lockq: :naive '' lab naive.sh; do
+	refused "there is no pattern '$pattern': 'scripts/race --list' has them" naive "$pattern"
+done
+for option in --shells --count; do
+	for value in 0 -1 100 x 1.5 '' ' 3' 08 $'8\n9'; do
+		refused "$option is a number from 1 to 99, not '$value': $help" \
+			naive "$option=$value"
+	done
+done
+refused "--nodes is a number of machines, not '0': $help" naive --nodes 0
+refused "--rounds is a number of rounds, not '0': $help" naive --rounds 0
+for option in --query-seconds --gap --timeout --pause; do
+	for value in -1 x .5 1e3 1.2345 99999 1,5; do
+		refused "$option is a number of seconds, not '$value': $help" \
+			naive "$option=$value"
+	done
+done
+for option in --query-seconds --gap; do
+	refused "$option is a number of seconds, not '': $help" naive "$option="
+done
+refused "--pause is a number of seconds, not 'none': $help" naive --pause=
+refused "--task is a task's number, not 'x': $help" lockq --task x
+refused "--task is a task's number, not '0': $help" lockq --task 0
+for option in shells count query-seconds gap nodes rounds timeout task svg; do
+	refused "--$option needs a value: $help" naive "--$option"
+done
+for option in help list kill fresh json; do
+	refused "--$option takes no value: $help" naive "--$option=yes"
+done
+refused "unknown option --frob: $help" naive --frob
+refused "unknown option -x: $help" naive -x
+refused '--kill and --pause: one of them' naive --kill --pause
+refused '--kill and --pause: one of them' naive --pause=1 --kill
+for pattern in naive lockq\ naive; do
+	# shellcheck disable=SC2086 # words
+	refused '--task is for the pattern lockq alone: the others have tables of their own' \
+		$pattern --task 7
+done
+
+run env LOCKQ_SANDBOX_DIR="$scratch/none" "$top/scripts/race" naive
+is "$status:$out:$err" \
+	"5::race: the sandbox does not run: start it with 'scripts/sandbox start'" 'no sandbox'
+run race --help
+is "$status:$err" 0: '--help'
+run race --list
+is "$status:$err" 0: '--list'
+scripts=$(find "$top/scripts/lab" -maxdepth 1 -type f -perm -u+x -printf '%f\n' | sort)
+is "$(awk '{ sub(/:.*/, "", $1); print $1 }' <<<"$out" | sort -u)" "$scripts" \
+	'--list names each script of the lab'
+is "$(awk '{ print $1 }' <<<"$out" | sort | uniq -d)" '' 'and none of them twice'
+is "$(awk 'NF < 3' <<<"$out")" '' 'and says of each what it does'
+for pattern in $scripts; do
+	run "$top/scripts/lab/$pattern"
+	is "$status:$err:$(head -n 1 <<<"$out" | cut -d : -f 1):$(tail -n 1 <<<"$out")" \
+		"0::$pattern:To see it: scripts/race $pattern" "scripts/lab/$pattern says what it is"
+	run "$top/scripts/lab/$pattern" ask
+	is "$status:$out:$err" \
+		"2::$pattern: a pattern is run by scripts/race: try 'scripts/race $pattern'" \
+		"scripts/lab/$pattern ask: refused"
+done
+
+wait "$long" || ok 1 'the long race'
+seen=$(cat "$scratch/long")
+is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
+	'lockq: a leader that sleeps for 13 s: nothing is given twice'
+is "$(happens 'runs the heavy query')" 2 'lockq: another one leads meanwhile'
+
+# --- a race that is broken off ------------------------------------------------------------------
+
+# Processes of the races that this test started.
+left() {
+	local file
+	# That grep is gone when its command is to be read.
+	# shellcheck disable=SC2013 # names without blanks
+	for file in $(grep -lzFx "TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null); do
+		tr '\0' ' ' <"${file%environ}cmdline"
+	done 2>/dev/null
+}
+
+# break_off SIGNAL STATUS AFTER ARGUMENT…: in a group of its own, to which a terminal sends SIGINT.
+break_off() {
+	local signal=$1 expected=$2 after=$3 status=0 i
+	shift 3
+	setsid env --default-signal=INT,TERM "$top/scripts/race" "$@" >"$scratch/broken" 2>&1 &
+	local pid=$! to=$!
+	[ "$signal" != INT ] || to=-$pid
+	eval "$after" || ok 1 "scripts/race $* is not so far"
+	kill -"$signal" -- "$to"
+	wait "$pid" || status=$?
+	is "$status" "$expected" "scripts/race $*: SIG$signal $after"
+	for ((i = 0; i < 600; i++)); do
+		[ -n "$(left)$(sessions)" ] || break
+		sleep 0.1
+	done
+	is "$(left)$(sessions)$(ls "$TMPDIR")" '' 'no process, no session, no folder is left'
+}
+
+sessions() {
+	sql "SELECT info FROM information_schema.processlist WHERE user = 'lockq_lab'"
+}
+
+# So many patterns' processes there are.
+until_started() {
+	local i
+	for ((i = 0; i < 6000; i++)); do
+		[ "$(find "$TMPDIR" -name 'group-*' | wc -l)" -lt "$1" ] || return 0
+		sleep 0.01
+	done
+	return 1
+}
+
+until_seen() {
+	local i
+	for ((i = 0; i < 3000; i++)); do
+		! grep -Eq "$1" "$scratch/broken" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+for number in 1 5 12; do
+	break_off INT 130 "until_started $number" skiplocked --shells 12 --query-seconds 0.6
+done
+break_off TERM 143 'until_started 7' skiplocked --shells 12 --query-seconds 0.6
+break_off INT 130 "until_seen 'runs the heavy query'" naive --query-seconds 0.6
+break_off TERM 143 "until_seen 'runs the heavy query'" lockq --query-seconds 0.6
+break_off INT 130 "until_seen 'is stopped'" lease --pause --query-seconds 0.6
+
+# --- lockq as it is -----------------------------------------------------------------------------
+
+make_task "$task" 100 300
+sql "INSERT INTO app_user (name) VALUES ('race-new\nline'), ('race-o''hara \"x\"'),
+	('race- 2  blanks '), ('race-a/b'), ('race-]'), ('race-\$(exit)'),
+	('race-back\\\\slash'), ('race-ünï')"
+make_users 3
+people=$(sql "SELECT COUNT(*) FROM app_user WHERE name NOT LIKE '%\n%'")
+race_figures lockq --task "$task" --shells "$people" --count 1
+is "$(of lockq served given given_twice errors unserved)" "$people $people 0 0 0" \
+	"--task: lockq's own database: $people users, whatever their names are"
+is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND state = 'assigned'")" "$people" \
+	'they have their loans there'
+is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND user_id IN (
+             SELECT user_id FROM app_user WHERE name LIKE 'race-%')")" 10 'each of them'
+run race lockq --task "$task" --shells "$((people + 1))"
+is "$status:$err" "2:race: there are $people users for $((people + 1)) shells: 'seedloans --database \
+lockq --users $((people + 1))' makes some" '--shells above the number of users'
+run race lockq --task 999999 --shells 2 --json
+is "$status:$(jq -c '[.errors, .served]' <<<"$out")" '1:[2,0]' \
+	'--task with a number that there is not: the users see the error'
+finish
