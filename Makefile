@@ -275,14 +275,15 @@ LANES := library programs race
 
 # Long ones of the library's lane, which would be the last to end.
 MEMORY_ASIDE := $(patsubst %,$(ASAN)/test/db/test_%,dies doubt expire)
+MEMORY_PROGRAMS := test/memory/programs.t
 
 # Everything is built by then: a make in each lane would build in one place three times at once.
 prove-library:
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(filter-out $(MEMORY_ASIDE),$(MEMORY_TESTS)) \
-		$(LAB_TESTS)
+	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(LAB_TESTS) \
+		$(filter-out $(MEMORY_ASIDE) $(MEMORY_PROGRAMS),$(MEMORY_TESTS))
 
 prove-programs:
-	@$(PROVE) $(GUARD_TESTS) $(MODEL_TESTS) $(DOCS_TESTS)
+	@$(PROVE) $(GUARD_TESTS) $(MODEL_TESTS) $(DOCS_TESTS) $(MEMORY_PROGRAMS)
 
 prove-race:
 	@$(PROVE) $(CLI_TESTS) $(RACE_TESTS) $(MEMORY_ASIDE)
@@ -335,7 +336,7 @@ bench: ## the benchmark, as ratios measured in one run
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
 	@scripts/sandbox run test/bench/run
 
-# README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S makes it quicker.
+# README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S and PATTERNS make it quicker.
 PICTURES ?= pictures
 PATTERNS ?= all
 QUERY_SECONDS ?= 1
