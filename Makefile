@@ -344,7 +344,8 @@ pictures: ## README's pictures, from races that are run for them
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@mkdir -p '$(PICTURES)'
-	@scripts/sandbox run scripts/race lockq --gap "$$(echo '$(QUERY_SECONDS)' | awk '{ print $$1 / 10 }')" \
+	@gap=$$(awk 'BEGIN { print $(QUERY_SECONDS) / 10 }'); \
+		scripts/sandbox run scripts/race lockq --gap "$$gap" \
 		--query-seconds '$(QUERY_SECONDS)' --svg '$(PICTURES)/race.svg'
 	@scripts/sandbox run scripts/race $(PATTERNS) --query-seconds '$(QUERY_SECONDS)' \
 		--svg '$(PICTURES)/patterns.svg'

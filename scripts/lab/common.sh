@@ -125,7 +125,8 @@ collect() {
 				mine+=("${row%%$'\t'*}")
 			fi
 		done <<<"$list_ended"
-		[ "${#mine[@]}" -ge "$count" ] || event retry 'others took too many of them: asks again'
+		[ "${#mine[@]}" -ge "$count" ] ||
+			event retry 'others took too many of them: asks again'
 	done
 	got "${mine[@]}"
 }

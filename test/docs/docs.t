@@ -181,10 +181,11 @@ check_figures() {
 		printf '%s\t1\ta\tserved\t1\n' 1 2 | jq -R -s -L "$1/scripts/lab/race" \
 			'include "figures"; events | figures'
 		sed -n "/ {pattern: /,/} +/p" "$1/scripts/race" | tr -d "'\n" |
-			sed 's/.*{\(.*\)}.*/{\1}/; s/\(([^)]*)\|\$[a-z]*\)/1/g; s/\([a-z_]*\):/"\1":/g'
+			sed -e 's/.*{\(.*\)}.*/{\1}/' -e 's/\$[a-z]*/1/g' \
+				-e 's/\([a-z_]*\):/"\1":/g'
 	} | jq -r 'keys[]' >"$scratch/offered"
-	section "$1/man/lockq-patterns.7" JSON | sed -n 's/^\.It Va //p' | tr ',' '\n' | tr -d ' ' \
-		>"$scratch/documented"
+	section "$1/man/lockq-patterns.7" JSON | sed -n 's/^\.It Va //p' | tr ',' '\n' |
+		tr -d ' ' >"$scratch/documented"
 	compare "$scratch/offered" "$scratch/documented"
 }
 

@@ -72,7 +72,8 @@ run figures <<'END'
 1 ; 20 ; bob ; nothing
 END
 is "$(among first_ms last_ms given served errors empty heavy_queries)" \
-	'{"first_ms":null,"last_ms":null,"given":0,"served":0,"errors":1,"empty":1,"heavy_queries":0}' \
+	"{\"first_ms\":null,\"last_ms\":null,\"given\":0,\"served\":0,\"errors\":1,\"empty\":1,$(
+		)\"heavy_queries\":0}" \
 	'nobody was served: there is no first and no last'
 
 run figures <<'END'

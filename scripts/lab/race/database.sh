@@ -90,6 +90,6 @@ read_users() {
 		WHERE name NOT REGEXP '[[:cntrl:]]' AND name NOT IN ('', 'background')
 		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
 	[ "${#users[@]}" -eq "$shells" ] ||
-		die 2 "there are ${#users[@]} users for $shells shells:" \
-			"'seedloans --database $database --users $((shells < 24 ? 24 : shells))' makes some"
+		die 2 "there are ${#users[@]} users for $shells shells: 'seedloans --database" \
+			"$database --users $((shells < 24 ? 24 : shells))' makes some"
 }

@@ -59,8 +59,8 @@ read_clock() {
 # Tables as the pattern wants them, empty. lockq's own stay.
 make_tables() {
 	local detail=''
-	if administer lockq_lab --execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job' \
-		2>>"$scratch/errors"; then
+	if administer lockq_lab 2>>"$scratch/errors" \
+		--execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job'; then
 		(LAB_USER='' run_pattern tables) && return
 		IFS= read -r -t 1 -u "$pipe" detail || true
 	fi
