@@ -79,6 +79,15 @@ event() {
 	printf '%s\t%s\t%s\t%s\n' "${3-$((now / 1000))}" "$user" "$1" "${2-}" >&"$events"
 }
 
+# look_for_jobs: in patterns with a queue: whether it has been filled, and has a job left. No job of
+# a queue that was filled: there is no work.
+look_for_jobs() {
+	sql 'SELECT EXISTS (SELECT * FROM job),
+	            EXISTS (SELECT * FROM job WHERE user_name IS NULL)'
+	[ "$rows" != $'1\t0' ] || got
+	[ "$rows" = $'1\t1' ]
+}
+
 # later: before the next look, where a pattern has to look again and again. Not when nobody follows
 # the race any more.
 later() {

@@ -104,6 +104,8 @@ for pattern in onemachine skiplocked; do
 	is "$(of "$pattern" heavy_queries)" 1 "$pattern: one heavy query for 8 people"
 done
 
+is "$(of skiplocked retries)" 0 'skiplocked: nobody finds all rows locked'
+
 race_figures skiplocked:no-index deadlock deadlock:ordered --shells 4 --query-seconds 0.1
 for pattern in skiplocked:no-index deadlock deadlock:ordered; do
 	is "$(of "$pattern" given_twice given served unserved errors heavy_queries)" \
@@ -136,6 +138,12 @@ is "$(("$(happens 'tries again: .*every row of it is locked')" > 0))" 1 \
 watch nowait --shells 4 --query-seconds 0.1
 is "$(happens 'is told: .*NOWAIT.*\(3572\)')" "$((4 - $(happens gets)))" \
 	'nowait: the server says so, error 3572'
+patience=$(sql 'SELECT @@GLOBAL.innodb_lock_wait_timeout')
+sql 'SET GLOBAL innodb_lock_wait_timeout = 1'
+watch forupdate --shells 5 --query-seconds 0.8
+sql "SET GLOBAL innodb_lock_wait_timeout = $patience"
+is "$(($(happens 'is told: .*\(1205\)') > 0)) $(told_twice)" '1 0' \
+	'forupdate: who stands at the end of the line is told error 1205'
 watch naive --shells 4 --query-seconds 0.1
 is "$(told_twice)" "$(sed -n 's/.*given twice: //p' <<<"$seen")" \
 	'given twice are the loans that more than one user was told of'
