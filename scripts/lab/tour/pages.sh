@@ -1,0 +1,140 @@
+# The tour's pages: what a reader sees at a time, and the SQL on them. Sourced by scripts/tour.
+# shellcheck shell=bash disable=SC2154,SC2034,SC2119,SC2120 # $yes, $lab and $top are those of scripts/tour
+
+# --- the page -----------------------------------------------------------------------------------
+
+# Pages and pauses are for somebody who reads along.
+pauses=no height=24 used=0
+bold='' colour='' faint='' plain=''
+
+prepare_terminal() {
+	local size
+	[ -t 1 ] && [ "${TERM:-dumb}" != dumb ] || return 0
+	if [ -z "${NO_COLOR-}" ]; then
+		bold=$'\e[1m' colour=$'\e[36m' faint=$'\e[2m' plain=$'\e[0m'
+	fi
+	[ "$yes" = no ] && [ -t 0 ] || return 0
+	pauses=yes
+	exec {keys}<&0
+	size=$(stty size)
+	[ "${size%% *}" -lt 10 ] || height=${size%% *}
+	terminal=$(stty -g)
+	# What is typed while a race runs must not disturb the page.
+	stty -echo
+}
+
+# put [COLOUR [INDENT]]: its standard input, wrapped where it is too wide, counted.
+put() {
+	local line
+	while IFS= read -r line; do
+		printf '%s%s%s\n' "${1-}" "$line" "${1:+$plain}"
+		used=$((used + 1))
+	done < <(LC_ALL=C tr -d '\000-\010\013-\037\177' | expand -t 4 | wrap "${2-0}")
+}
+
+# wrap [INDENT]: at blanks; what follows is indented as the text of an event is, or by INDENT more
+# than its line.
+wrap() {
+	awk -v more="${1-0}" '{
+		match($0, /^ *[0-9.]+ s  [^ ]+ +|^ */)
+		indent = sprintf("%" (RLENGTH + more) "s", "")
+		while (length($0) > 80) {
+			for (at = 81; at > RLENGTH + 1 && substr($0, at, 1) != " "; at--)
+				;
+			for (comma = at; more && comma > 50; comma--)
+				if (substr($0, comma - 1, 2) == ", ") {
+					at = comma
+					break
+				}
+			if (at <= RLENGTH + 1)
+				break
+			print substr($0, 1, at - 1)
+			$0 = indent substr($0, at + 1)
+		}
+		print
+	}'
+}
+
+# A page of its own where there are pages.
+page() {
+	if [ "$pauses" = yes ]; then
+		printf '\e[H\e[2J'
+	else
+		echo
+	fi
+	used=0
+}
+
+# pause [WHAT ENTER DOES]
+pause() {
+	local key
+	[ "$pauses" = yes ] || return 0
+	while IFS= read -rsn 1 -t 0.01 -u "$keys" key; do
+		[ "$key" != q ] || exit 0
+	done
+	printf '\n%s[Enter: %s, q: leave]%s ' "$faint" "${1-go on}" "$plain"
+	while IFS= read -rsn 1 -u "$keys" key; do
+		case $key in
+		'') printf '\r\e[K'; return ;;
+		q | Q) break ;;
+		esac
+	done
+	echo
+	exit 0
+}
+
+# room LINES: so many must be seen together; what is above goes, once it has been read.
+room() {
+	if [ "$pauses" = yes ] && [ $((used + $1 + 2)) -gt "$height" ]; then
+		pause
+		page
+	fi
+}
+
+act() {
+	act=$1 steps=$2 step=0 act_title=$3
+}
+
+# step TITLE: a new page; standard input is what will be tried, and why.
+step() {
+	step=$((step + 1))
+	page
+	put "$faint" <<<"Act $act: $act_title ($step of $steps)"
+	put "$bold" <<<"$1"
+	put <<<''
+	put
+}
+
+# --- the SQL, from where it is run --------------------------------------------------------------
+
+# code PATTERN FUNCTION…: the bodies of these functions of its script, but for what only tells
+# scripts/race how far it is.
+code() {
+	local pattern=$1 function
+	shift
+	put <<<''
+	put "$faint" <<<"From scripts/lab/$pattern:"
+	for function in "$@"; do
+		awk -v name="$function" '
+			$0 == name "() {" { inside = 1; next }
+			/^}/ { inside = 0 }
+			inside && !/^\t*(event|local|# shellcheck) /
+			' "$lab/$pattern" | put "$colour" 6
+	done
+}
+
+# statement FILE NAME: the SQL of that query in lockq's C.
+statement() {
+	awk -v name="$2" '
+		index($0, "struct db_query " name " = {") { inside = 1 }
+		inside { text = text $0 }
+		inside && /^};/ { exit }
+		END { for (; match(text, /"[^"]*"/); text = substr(text, RSTART + RLENGTH))
+			if (n++) print substr(text, RSTART + 1, RLENGTH - 2) }' "$top/lib/$1"
+}
+
+show_statement() {
+	put <<<''
+	put "$faint" <<<"From lib/$1, $2:"
+	statement "$1" "$2" | sed 's/^/\t/' | put "$colour"
+}

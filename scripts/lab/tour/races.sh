@@ -1,0 +1,143 @@
+# The tour's races, and looks at the server while they run. Sourced by scripts/tour.
+# shellcheck shell=bash disable=SC2154 # $seconds, $scratch, $lab and $top are those of scripts/tour
+
+# --- a look at the server while a race runs -----------------------------------------------------
+
+watcher=''
+
+# ask STATEMENTS: what they return, in $answer, by a session that stays, at the dirty level.
+ask() {
+	local line
+	if [ -z "$watcher" ]; then
+		coproc WATCH {
+			exec "$top/scripts/sandbox" mysql --batch --skip-column-names \
+				--unbuffered --force 2>&1
+		}
+		watcher=$WATCH_PID
+		ask 'SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED'
+	fi
+	answer=''
+	printf "USE lockq_lab;\n%s;\nSELECT '--done--';\n" "$1" >&"${WATCH[1]}"
+	while IFS= read -r line <&"${WATCH[0]}"; do
+		[ "$line" != --done-- ] || return 0
+		answer+=${answer:+$'\n'}$line
+	done
+	die 5 "the connection to the sandbox was lost: see 'scripts/sandbox status'"
+}
+
+# Each session of the lab keeps its user's name in @me.
+locks="
+SELECT who.variable_value, l.lock_mode, l.lock_status
+  FROM performance_schema.data_locks AS l
+  JOIN performance_schema.user_variables_by_thread AS who USING (thread_id)
+ WHERE l.object_schema = 'lockq_lab' AND l.object_name = 'turn'
+   AND l.lock_type = 'RECORD' AND who.variable_name = 'me'
+ ORDER BY l.lock_status, who.variable_value"
+waits="
+SELECT a.variable_value, 'waits for', GROUP_CONCAT(b.variable_value SEPARATOR ', ')
+  FROM performance_schema.data_lock_waits AS w
+  JOIN performance_schema.user_variables_by_thread AS a
+    ON a.thread_id = w.requesting_thread_id AND a.variable_name = 'me'
+  JOIN performance_schema.user_variables_by_thread AS b
+    ON b.thread_id = w.blocking_thread_id AND b.variable_name = 'me'
+ GROUP BY a.variable_value"
+
+# Once one has the row and the others stand in line.
+look_at_locks() {
+	local locked
+	ask "$locks"
+	locked=$answer
+	[ "$(grep -c WAITING <<<"$locked")" -eq 2 ] || return 0
+	look=''
+	ask "$waits"
+	inset 'seen now in data_locks and data_lock_waits:' <<<"$locked"$'\n'"$answer"
+}
+
+# Once somebody leads: the three reads of the row of task_lock.
+look_at_leader() {
+	local holder committed row
+	ask 'SELECT holder FROM task_lock WHERE task_id = 7 AND holder IS NOT NULL'
+	[ -n "$answer" ] || return 0
+	look=''
+	holder=$answer
+	ask 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+		SELECT holder FROM task_lock WHERE task_id = 7'
+	committed=$answer
+	row=$(statement lock.c take_lock)
+	ask "${row//\?/7}"
+	inset 'seen now in task_lock:' <<-END_OF_TEXT
+		take_lock            ${answer:-no row}
+		read_holder, dirty   $holder
+		the same, committed  $committed
+	END_OF_TEXT
+}
+
+inset() {
+	put "$faint" <<<"            | $1"
+	sed 's/^/            |   /' | expand -t 24,44 | put "$faint"
+}
+
+# --- a race -------------------------------------------------------------------------------------
+
+race=0 look=''
+
+# run ARGUMENTS OF RACE…: leaves {events, figures} in $outcome. It has a session of its own: then
+# what ends it is one signal, and comes from here.
+run() {
+	local from line
+	: >"$scratch/events"
+	page
+	put "$bold" <<<"\$ scripts/race $*"
+	exec {from}< <(COLUMNS=76 exec setsid env --default-signal=INT "$top/scripts/race" \
+		--query-seconds "$seconds" "$@" --events "$scratch/events")
+	race=$!
+	while :; do
+		if read -r -t 0 -u "$from"; then
+			IFS= read -r -u "$from" line || break
+			show_line "$line"
+		else
+			[ -z "$look" ] || "$look"
+			sleep 0.02
+		fi
+	done
+	finish_race
+	figure
+}
+
+finish_race() {
+	local status=0
+	exec {from}<&-
+	wait "$race" || status=$?
+	race=0 look=''
+	[ "$status" -ne 1 ] || say 'lockq gave a loan to two people, or left somebody unserved'
+	[ "$status" -eq 0 ] || exit "$status"
+}
+
+# All ask at once, and most wait at once: a line each for that would tell nothing. Who waits for
+# somebody's query is told.
+show_line() {
+	case $1 in
+	*' asks for '*) ;;
+	*"'s query") put <<<"$1" ;;
+	*' waits for '*) ;;
+	*) put <<<"$1" ;;
+	esac
+}
+
+figure() {
+	outcome=$(sed 's/^/1\t/' "$scratch/events" | jq -R -s -L "$lab/race" \
+		'include "figures"; events | {events: ., figures: figures}')
+}
+
+# tell WHAT: what came of the race, in the words of outcomes.jq; standard input is what it teaches.
+tell() {
+	local words lesson
+	words=$(jq -r -L "$lab/tour" "include \"outcomes\"; $1" <<<"$outcome")
+	lesson=$(cat)
+	room $(($(wrap <<<"  $words"$'\n'"$lesson" | wc -l) + 3))
+	[ "$used" -eq 0 ] || put <<<''
+	put "$bold" <<<'What happened:'
+	put <<<"  ${words//$'\n'/$'\n'  }"
+	put <<<''
+	put <<<"$lesson"
+}
