@@ -274,7 +274,7 @@ check-locked:
 LANES := library programs race
 
 # Long ones of the library's lane, which would be the last to end.
-MEMORY_ASIDE := $(patsubst %,$(ASAN)/test/db/test_%,dies doubt expire)
+MEMORY_ASIDE := $(patsubst %,$(ASAN)/test/db/test_%,dies doubt expire seed)
 MEMORY_PROGRAMS := test/memory/programs.t
 
 # Everything is built by then: a make in each lane would build in one place three times at once.
