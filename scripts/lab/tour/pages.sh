@@ -1,5 +1,6 @@
 # The tour's pages: what a reader sees at a time, and the SQL on them. Sourced by scripts/tour.
-# shellcheck shell=bash disable=SC2154,SC2034,SC2119,SC2120 # $yes, $lab and $top are those of scripts/tour
+# shellcheck shell=bash disable=SC2154 # $yes, $lab and $top are those of scripts/tour
+# shellcheck disable=SC2034,SC2119,SC2120 # it uses what is set here, and calls with arguments
 
 # --- the page -----------------------------------------------------------------------------------
 
