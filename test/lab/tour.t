@@ -94,7 +94,7 @@ like "$out" '^  1 heavy query for 3 people: [a-z]+ led' 'one heavy query for all
 is "$(outcomes | sort -u)" '  Loans given twice: 0.' 'no loan is given twice'
 seen '^  [a-z]+ led, and was killed .*\. [a-z]+ led .* later' 'somebody takes over'
 patterns=$("$top/scripts/race" --list | awk '{ print $1 }')
-is "$(awk 'NF == 8 && $2 ~ /^[0-9]+$/ { print $1 }' <<<"$out")" "$patterns" \
+is "$(awk 'NF == 9 && $2 ~ /^[0-9]+$/ { print $1 }' <<<"$out")" "$patterns" \
 	'all patterns are compared'
 like "$out" '^  Gave a loan to two people: naive' 'the comparison tells who gave loans twice'
 like "$(tr '\n' ' ' <<<"$out")" 'all served: [^.]* lockq  ' 'and who served all by one query'
