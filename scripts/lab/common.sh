@@ -73,10 +73,22 @@ open_session() {
 
 # --- the race -----------------------------------------------------------------------------------
 
+# Milliseconds in $now.
+read_clock() {
+	now=$((${EPOCHREALTIME//[!0-9]/} / 1000))
+}
+
 # event WHAT [DETAIL [MS]]: tells scripts/race, which knows what to make of it.
 event() {
-	local now=${EPOCHREALTIME//[!0-9]/}
-	printf '%s\t%s\t%s\t%s\n' "${3-$((now / 1000))}" "$user" "$1" "${2-}" >&"$events"
+	read_clock
+	printf '%s\t%s\t%s\t%s\n' "${3-$now}" "$user" "$1" "${2-}" >&"$events"
+}
+
+# fill_jobs: in patterns with a queue, what its producer does: the heavy query, once, for all.
+fill_jobs() {
+	heavy "INSERT INTO job (loan_id, priority)
+	       SELECT loan_id, priority FROM candidates
+	        ORDER BY priority, loan_id LIMIT $((4 * count * LAB_SHELLS))"
 }
 
 # look_for_jobs: in patterns with a queue: whether it has been filled, and has a job left. No job of
@@ -118,22 +130,22 @@ list() {
 	printf '%s\n' "$@" | paste -sd ,
 }
 
-# collect TAKE: for patterns in which others may be faster. Asks for more loans than are needed,
-# since some of them will be gone, and calls `TAKE LOAN…` with one row after the other until $count
-# are taken; asks again where that did not suffice.
+# collect ROW: for patterns in which others may be faster. `ROW list` leaves more loans in $rows
+# than are needed, since some of them will be gone; `ROW take LOAN…` takes one of these rows, until
+# $count are taken; begins again where that did not suffice.
 collect() {
-	local row list_ended
+	local row found
 	local -a mine=()
 	while [ "${#mine[@]}" -lt "$count" ]; do
 		"$1" list
 		[ -n "$rows" ] || break
-		list_ended=$rows
+		found=$rows
 		while [ "${#mine[@]}" -lt "$count" ] && read -r row; do
 			# shellcheck disable=SC2086 # the row's columns
 			if "$1" take $row; then
 				mine+=("${row%%$'\t'*}")
 			fi
-		done <<<"$list_ended"
+		done <<<"$found"
 		[ "${#mine[@]}" -ge "$count" ] ||
 			event retry 'others took too many of them: asks again'
 	done
