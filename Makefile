@@ -96,7 +96,7 @@ test-programs: $(TEST_BIN) build/tap
 # Goals that build nothing themselves need no client yet: their sub-makes do.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo \
-	bench pictures uninstall \
+	bench bench-compare pictures uninstall \
 	print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
@@ -331,10 +331,15 @@ demo: ## on a fresh machine: a private MySQL, loans, several shells that race
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@scripts/demo
 
+# BENCH="wake seed": only these figures; scripts/bench list names them.
+BENCH ?=
 bench: ## the benchmark, as ratios measured in one run
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
-	@scripts/sandbox run test/bench/run
+	@scripts/sandbox run scripts/bench run $(BENCH)
+
+bench-compare: ## two results of it, B to A: make bench-compare A=DIR B=DIR
+	@scripts/bench compare '$(A)' '$(B)'
 
 # README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S and PATTERNS make it quicker.
 PICTURES ?= pictures
@@ -444,8 +449,8 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench check check-cli check-db check-docs check-guards check-lab check-locked \
-	check-memory check-model check-race \
+.PHONY: FORCE all bench bench-compare check check-cli check-db check-docs check-guards check-lab \
+	check-locked check-memory check-model check-race \
 	check-unit clean demo distclean help install lint pictures print-client-flags print-flags \
 	$(LANES:%=prove-%) test-programs uninstall
 .SECONDARY:

@@ -1,5 +1,5 @@
 # What the tests in shell share: TAP, a task of their own over a small table, reading the tables.
-# Sourced by test/cli/*.t, test/race/*.t and test/bench/run.
+# Sourced by test/cli/*.t, test/race/*.t and test/bench/common.sh.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/tap.sh
@@ -42,11 +42,10 @@ forget_task() {
 
 # make_users N: race-1 to race-N; forget_users removes them
 make_users() {
-	local i values=
-	for ((i = 1; i <= $1; i++)); do
-		values="$values${values:+,}('race-$i')"
-	done
-	sql "INSERT IGNORE INTO app_user (name) VALUES $values"
+	sql "SET SESSION cte_max_recursion_depth = 1000000;
+	     INSERT IGNORE INTO app_user (name)
+	       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+	       SELECT CONCAT('race-', i) FROM n"
 }
 
 forget_users() {
