@@ -96,7 +96,7 @@ test-programs: $(TEST_BIN) build/tap
 # Goals that build nothing themselves need no client yet: their sub-makes do.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo \
-	bench bench-compare pictures uninstall \
+	bench bench-compare bench-peers pictures uninstall \
 	print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
@@ -341,6 +341,13 @@ bench: ## the benchmark, as ratios measured in one run
 bench-compare: ## two results of it, B to A: make bench-compare A=DIR B=DIR
 	@scripts/bench compare '$(A)' '$(B)'
 
+# PEERS=…, PEERS_WORKERS=… and more: see test/bench/figures/peers.
+bench-peers: ## throughput beside job queues that others have made, which it installs
+	@scripts/setup build
+	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
+	@test/bench/peers/setup || [ $$? -eq 1 ]
+	@scripts/sandbox run scripts/bench run peers
+
 # README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S and PATTERNS make it quicker.
 PICTURES ?= pictures
 PATTERNS ?= all
@@ -449,8 +456,8 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench bench-compare check check-cli check-db check-docs check-guards check-lab \
-	check-locked check-memory check-model check-race \
+.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
+	check-guards check-lab check-locked check-memory check-model check-race \
 	check-unit clean demo distclean help install lint pictures print-client-flags print-flags \
 	$(LANES:%=prove-%) test-programs uninstall
 .SECONDARY:

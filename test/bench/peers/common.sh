@@ -1,0 +1,88 @@
+# What the programs about the peers share. Sourced; $top is the checkout.
+# shellcheck shell=bash disable=SC2034,SC2154
+all_peers=(laravel delayed_job theschwartz sidequest)
+peers_dir=$top/build/peers
+node=$peers_dir/npm/node_modules/.bin/node
+
+is_peer() {
+	[[ " ${all_peers[*]} " == *" $1 "* ]]
+}
+
+# The interpreter of a peer's program and the program, in the array program.
+program_of() {
+	case $1 in
+	laravel) program=(php "$top/test/bench/peers/laravel.php") ;;
+	delayed_job) program=(ruby "$top/test/bench/peers/delayed_job.rb") ;;
+	theschwartz) program=(perl "$top/test/bench/peers/theschwartz.pl") ;;
+	sidequest) program=("$node" "$top/test/bench/peers/sidequest.mjs") ;;
+	esac
+}
+
+# The table that its jobs are in.
+table_of() {
+	case $1 in
+	laravel) table='jobs' ;;
+	delayed_job) table=delayed_jobs ;;
+	theschwartz) table=job ;;
+	sidequest) table=sidequest_jobs ;;
+	esac
+}
+
+administer() {
+	"$top/scripts/sandbox" mysql --batch --skip-column-names "$@"
+}
+
+# make_account FILE: the peers' own account, with a password that is made anew, in an option file.
+# All of their clients can do MySQL's own way to log in, caching_sha2_password, on the socket.
+make_account() {
+	local password socket
+	password=$(od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n')
+	socket=$(administer --execute='SELECT @@socket')
+	administer <<-END
+		CREATE USER IF NOT EXISTS lockq_peers@localhost;
+		ALTER USER lockq_peers@localhost IDENTIFIED BY '$password';
+		GRANT ALL ON \`lockq\_peers\`.* TO lockq_peers@localhost;
+	END
+	(umask 077 && cat >"$1") <<-END
+		[client]
+		user=lockq_peers
+		password=$password
+		socket="$socket"
+		database=lockq_peers
+	END
+}
+
+forget_account() {
+	administer --execute='DROP DATABASE IF EXISTS lockq_peers;
+		DROP USER IF EXISTS lockq_peers@localhost'
+}
+
+# One run at a time: they share the database.
+lock_peers() {
+	mkdir -p "$peers_dir"
+	exec {peers_lock}>"$peers_dir/run.lock"
+	flock --nonblock "$peers_lock" || {
+		echo 'another run of the peers is at work here: wait for it' >&2
+		exit 1
+	}
+}
+
+# Its tables in the empty database lockq_peers, made by the peer itself, with one job of its own
+# making.
+make_tables() {
+	program_of "$1"
+	if ! timeout 120 "${program[@]}" tables >"$scratch/said" 2>&1; then
+		tail -n 3 "$scratch/said" >&2
+		return 1
+	fi
+	table_of "$1"
+	[ "$(administer --execute="SELECT COUNT(*) FROM lockq_peers.$table" 2>/dev/null)" = 1 ] || {
+		tail -n 3 "$scratch/said" >&2
+		echo "$1 made no job" >&2
+		return 1
+	}
+}
+
+# What the peers' programs are told by.
+export PEERS_MODULES=$peers_dir/npm
+export PEERS_SCHEMA=$peers_dir/theschwartz/schema.sql
