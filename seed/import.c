@@ -363,7 +363,7 @@ load_entries(struct seed_import *import)
 		if (import->entries[i].reason[0] == '\0')
 			seed_load_add(&import->load, &import->entries[i].loan);
 	}
-	return seed_load_flush(&import->load);
+	return seed_load_done(&import->load, seed_load_write(&import->load));
 }
 
 static int

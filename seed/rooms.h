@@ -20,6 +20,10 @@ struct seed {
 
 /* seed.c */
 
+/* Names for GET_LOCK: of who seeds, and of its second lane. */
+#define SEED_TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
+#define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
+
 /* Sets the reason and returns @rc. */
 __attribute__((format(printf, 3, 4)))
 int seed_fail(const struct seed *seed, int rc, const char *format, ...);
@@ -49,22 +53,34 @@ const char *seed_json_done(struct seed_json *json); /* NULL: out of memory */
 /* load.c: loans and their documents, a batch in one transaction */
 
 enum { SEED_BATCH = 2000 };
+struct load_document {
+	uint64_t document_id, loan_id;
+	struct seed_document document;
+};
 struct seed_load {
 	struct seed *seed;
-	struct seed_json loans, documents;
-	uint64_t next_document;
+	struct db *db;          /* the seed's, where the caller sets no other */
+	struct seed_loan *loans;
+	struct load_document *documents;
+	uint64_t next_document; /* after those that were written */
 	size_t n_loans, n_documents;
-	bool one_transaction; /* the caller begins and commits */
-	db_body_fn *also;     /* runs in the batch's transaction; or NULL */
+	bool one_transaction;   /* the caller begins and commits */
+	db_body_fn *also;       /* runs in the batch's transaction, as its last; or NULL */
 	void *also_data;
 };
+/* @load is zero before; it is to be released, whatever this returns. */
 LOCKQ_MUST_CHECK int seed_load_begin(struct seed_load *load, struct seed *seed);
 void seed_load_add(struct seed_load *load, const struct seed_loan *loan);
-/* Writes the batch and adds it to the report; SEED_DUPLICATE when a loan of it is there already,
- * and nothing of it was written. */
+/* Writes the batch. Returns enum db_rc, and leaves the report alone. */
+LOCKQ_MUST_CHECK int seed_load_write(struct seed_load *load);
+/* Then: adds the batch to the report, if @rc is 0, and empties it. SEED_DUPLICATE when a loan of it
+ * is there already, and nothing of it was written. */
 enum { SEED_DUPLICATE = 100 };
-LOCKQ_MUST_CHECK int seed_load_flush(struct seed_load *load);
+LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, int rc);
 void seed_load_end(struct seed_load *load);
+
+/* made_up.c */
+
 /* Makes up options->loans loans, after the largest that is there. */
 LOCKQ_MUST_CHECK int seed_load_made_up(struct seed *seed);
 

@@ -9,10 +9,11 @@
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 
 /* Two at once would give out the same ids. Ends with the connection: the wait is for a batch of one
- * that was killed just before. */
+ * that was killed just before, in its second lane, too. */
 static const struct db_query only_one = {
 	"only_one",
-	"SELECT GET_LOCK(CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40)), 2)",
+	"SELECT GET_LOCK(" SEED_TURN ", 2) = 1"
+	"   AND GET_LOCK(" SEED_SECOND ", 2) = 1 AND RELEASE_LOCK(" SEED_SECOND ") = 1",
 	DB_ONE
 };
 

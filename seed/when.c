@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "when.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Days since 1970-01-01, counted from 1 March so that leap days come last in their year. */
@@ -92,6 +91,16 @@ when_parse(int64_t *when, const char *text)
 	return *text == '\0' && when_make(when, year, month, day, hour, minute, second);
 }
 
+/* Not snprintf(): for many loans that takes as long as making them up. */
+static void
+put_digits(char *out, unsigned int n, int64_t number)
+{
+	while (n > 0) {
+		out[--n] = (char)('0' + number % 10);
+		number /= 10;
+	}
+}
+
 void
 when_format(char out[WHEN_BYTES], int64_t when)
 {
@@ -105,11 +114,13 @@ when_format(char out[WHEN_BYTES], int64_t when)
 	int64_t day_of_year = day_of_era -
 	    (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 	int64_t m = (5 * day_of_year + 2) / 153;
-	unsigned int day = (unsigned int)(day_of_year - (153 * m + 2) / 5 + 1) % 32;
-	unsigned int month = (unsigned int)(m < 10 ? m + 3 : m - 9) % 13;
-	unsigned int year = (unsigned int)(year_of_era + era * 400 + (month <= 2)) % 10000;
+	int64_t month = m < 10 ? m + 3 : m - 9;
 
-	snprintf(out, WHEN_BYTES, "%04u-%02u-%02u %02u:%02u:%02u", year, month, day,
-	    (unsigned int)(second / 3600) % 24, (unsigned int)(second / 60) % 60,
-	    (unsigned int)second % 60);
+	memcpy(out, "0000-00-00 00:00:00", WHEN_BYTES);
+	put_digits(out, 4, year_of_era + era * 400 + (month <= 2));
+	put_digits(out + 5, 2, month);
+	put_digits(out + 8, 2, day_of_year - (153 * m + 2) / 5 + 1);
+	put_digits(out + 11, 2, second / 3600);
+	put_digits(out + 14, 2, second / 60 % 60);
+	put_digits(out + 17, 2, second % 60);
 }

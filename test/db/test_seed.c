@@ -14,6 +14,7 @@
 
 #define DATABASE "lockq_test_seed"
 #define TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
+#define SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
 static struct db *db;
 static struct seed_report report;
@@ -346,6 +347,19 @@ test_one_at_a_time(void **state)
 	assert_true(u64_on(db, "SELECT GET_LOCK(" TURN ", 0)") == 1);
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
+
+	/* The second lane of one that was killed. */
+	assert_true(u64_on(db, "SELECT GET_LOCK(" SECOND ", 0)") == 1);
+	assert_int_equal(seed(&options), LOCKQ_BUSY);
+	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
+}
+
+/* Who was killed has a batch under way on either connection for a moment. */
+static void
+until_nobody_seeds(void)
+{
+	while (u64_on(db, "SELECT IS_FREE_LOCK(" TURN ") AND IS_FREE_LOCK(" SECOND ")") == 0)
+		db_sleep_ms(20);
 }
 
 static int
@@ -382,12 +396,125 @@ test_stopped_half_way_leaves_whole_loans(void **state)
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
-	while (u64_on(db, "SELECT IS_FREE_LOCK(" TURN ")") == 0)
-		db_sleep_ms(20);
+	until_nobody_seeds();
 	loans = count_loans();
 	rows = all_rows();
 	fresh_loans(loans);
 	assert_true(all_rows() == rows);
+}
+
+/* Seeds in a process of its own while @other has a loan of the first batch, and is back when the
+ * second batch is there but for its COMMIT. */
+static pid_t
+seed_behind(struct db *other)
+{
+	struct seed_options options = some_loans(8000);
+	pid_t child;
+
+	sql_on(other, "SET SESSION wait_timeout = 3600");
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "INSERT INTO loan (loan_id, applicant, amount, submitted_at)"
+	    " VALUES (20, 'Eve', 1, '2024-01-01')");
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(seed(&options) == LOCKQ_OK ? 0 : 1);
+	while (u64_on(db, "SELECT COUNT(*) FROM information_schema.processlist"
+	    " WHERE db = '" DATABASE "' AND command = 'Sleep' AND time >= 2"
+	    " AND id NOT IN (CONNECTION_ID(), %" PRIu64 ")", db_connection_id(other)) == 0)
+		db_sleep_ms(20);
+	return child;
+}
+
+/* Nothing of a batch is there before all of the one before it, which may take longer than the
+ * server lets a connection idle. */
+static void
+test_batches_are_committed_in_their_order(void **state)
+{
+	struct lockq_connection where = own_database();
+	struct db *other = NULL;
+	uint64_t rows;
+	int status;
+	pid_t child;
+
+	(void)state;
+	fresh_loans(8010);
+	rows = all_rows();
+	assert_int_equal(db_connect(&other, &where), 0);
+
+	fresh_loans(10);
+	child = seed_behind(other);
+	db_sleep_ms((DB_WAIT_TIMEOUT_S + 2) * 1000);
+	assert_true(count_loans() == 10);
+	db_rollback(other);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(all_rows() == rows);
+
+	/* And nothing at all where the one before it fails. */
+	fresh_loans(10);
+	child = seed_behind(other);
+	assert_int_equal(db_commit(other), DB_OK);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_true(count_loans() == 11);
+	db_close(other);
+}
+
+static int
+crowd_while_it_resets(const struct seed_progress *progress, void *data)
+{
+	if (progress->phase == SEED_RESET)
+		proxy_crowd(data, true);
+	return 0;
+}
+
+static int
+seed_through(struct proxy *proxy, bool reset, seed_progress_fn *progress)
+{
+	struct lockq_connection where = own_database();
+	struct seed_options options = some_loans(8000);
+
+	options.reset = reset;
+	where.socket = proxy_where(proxy).socket;
+	return seed_run(&where, &options, progress, proxy, &report);
+}
+
+/* Over one connection, where a second one is not to be had. */
+static void
+test_one_connection_will_do(void **state)
+{
+	struct proxy *proxy = proxy_new();
+	uint64_t rows;
+
+	(void)state;
+	assert_int_equal(seed_through(proxy, true, NULL), LOCKQ_OK);
+	assert_true(proxy_count(proxy, "SELECT GET_LOCK") == 2);
+	rows = all_rows();
+	assert_int_equal(seed_through(proxy, true, crowd_while_it_resets), LOCKQ_OK);
+	assert_true(proxy_count(proxy, "SELECT GET_LOCK") == 3);
+	assert_true(all_rows() == rows && count_loans() == 8000);
+}
+
+/* Lost at the first batch's COMMIT: that batch may be there or not, and none of the others is. */
+static void
+test_nothing_comes_after_a_doubt(void **state)
+{
+	static const enum proxy_cut cuts[] = { CUT_BEFORE, CUT_AFTER };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct proxy *proxy = proxy_new();
+
+		fresh_loans(10);
+		proxy_cut(proxy, "=COMMIT", 1, cuts[i]);
+		assert_int_equal(seed_through(proxy, false, NULL), LOCKQ_EUNKNOWN);
+		assert_non_null(strstr(report.error, "the last batch may be there or not"));
+		assert_true(report.loans == 0);
+		until_nobody_seeds();
+		assert_true(count_loans() == 10 + i * 2000);
+	}
 }
 
 static const struct db_query wrapped = {
@@ -762,6 +889,8 @@ static int
 drop_databases(void **state)
 {
 	(void)state;
+	proxies_relent();
+	proxies_end();
 	sql_on(db, "DROP DATABASE " DATABASE);
 	sql_on(db, "DROP DATABASE " DATABASE "_none");
 	(void)unlink(path_of("loans.csv"));
@@ -782,6 +911,9 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_reset_is_refused_while_somebody_leads),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_stopped_half_way_leaves_whole_loans),
+		cmocka_unit_test(test_batches_are_committed_in_their_order),
+		cmocka_unit_test(test_one_connection_will_do),
+		cmocka_unit_test(test_nothing_comes_after_a_doubt),
 		cmocka_unit_test(test_heavy_takes_as_long_as_asked),
 		cmocka_unit_test(test_stopped_calibration_changes_nothing),
 		cmocka_unit_test(test_heavy_without_loans),

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loans that are made up go in by two lanes. Each has a connection and a thread; it makes a batch
+ * up, writes it, and commits it when all batches before it are committed. So the server works on
+ * two at once, and whoever stops in the middle, or is killed, still leaves the first so many loans.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "rooms.h"
+
+static const struct db_query largest_loan = {
+	"largest_loan", "SELECT MAX(loan_id) FROM loan", DB_ONE
+};
+
+static const struct db_query take_second = {
+	"take_second", "SELECT GET_LOCK(" SEED_SECOND ", 0)", DB_ONE
+};
+
+struct made_up {
+	struct seed *seed;
+	uint64_t first, total;  /* loans */
+	pthread_mutex_t mutex;  /* for what follows, and for the seed's report */
+	pthread_cond_t turned;
+	uint64_t made;
+	uint64_t next_document;
+	uint64_t batches, turn; /* given out; done, whether it went well or not */
+	int rc;                 /* of the first that did not go well */
+};
+
+struct lane {
+	struct made_up *m;
+	struct seed_load load;
+	uint64_t batch;
+};
+
+/* In the order of the batches, as documents are numbered through. */
+static bool
+take_batch(struct lane *lane)
+{
+	struct made_up *m = lane->m;
+	uint64_t seed = m->seed->options->seed;
+	struct seed_load *load = &lane->load;
+	struct seed_loan loan;
+	bool more;
+
+	pthread_mutex_lock(&m->mutex);
+	more = m->rc == 0 && m->made < m->total;
+	if (more) {
+		load->next_document = m->next_document;
+		while (load->n_loans < SEED_BATCH && m->made < m->total) {
+			loan_make(&loan, seed, m->first + m->made++);
+			seed_load_add(load, &loan);
+		}
+		m->next_document += load->n_documents;
+		lane->batch = m->batches++;
+	}
+	pthread_mutex_unlock(&m->mutex);
+	return more;
+}
+
+/* With the mutex held. While the batch before takes its time, the server must not take this
+ * connection for one that nobody uses. */
+static int
+wait_turn(struct lane *lane)
+{
+	struct made_up *m = lane->m;
+	struct timespec until;
+	int rc = 0;
+
+	while (m->turn != lane->batch) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		if (pthread_cond_timedwait(&m->turned, &m->mutex, &until) != ETIMEDOUT || rc != 0)
+			continue;
+		pthread_mutex_unlock(&m->mutex);
+		rc = db_keep_alive(lane->load.db);
+		pthread_mutex_lock(&m->mutex);
+	}
+	return rc;
+}
+
+/* The last of a batch's transaction: what comes next is its COMMIT. */
+static int
+before_commit(struct db *db, void *data)
+{
+	struct lane *lane = data;
+	int rc;
+
+	(void)db;
+	pthread_mutex_lock(&lane->m->mutex);
+	rc = wait_turn(lane);
+	if (rc == 0 && lane->m->rc != 0)
+		rc = DB_ECANCELLED;
+	pthread_mutex_unlock(&lane->m->mutex);
+	return rc;
+}
+
+/* Only the first that fails says why. */
+static void
+end_turn(struct lane *lane, int rc)
+{
+	struct made_up *m = lane->m;
+
+	pthread_mutex_lock(&m->mutex);
+	(void)wait_turn(lane);
+	if (m->rc == 0) {
+		m->rc = seed_load_done(&lane->load, rc);
+		if (m->rc == SEED_DUPLICATE)
+			m->rc = seed_fail(m->seed, LOCKQ_EDATABASE,
+			    "somebody else is adding loans, run it again");
+		/* The caller hears of it in its own thread. */
+		if (m->rc == 0 && lane->load.db == m->seed->db)
+			m->rc = seed_tell(m->seed, SEED_LOAD, m->seed->report->loans, m->total);
+	}
+	m->turn++;
+	pthread_cond_broadcast(&m->turned);
+	pthread_mutex_unlock(&m->mutex);
+}
+
+static void
+run_lane(struct lane *lane)
+{
+	lane->load.also = before_commit;
+	lane->load.also_data = lane;
+	while (take_batch(lane))
+		end_turn(lane, seed_load_write(&lane->load));
+}
+
+/* The second one is only for speed: where it can't be had, the first does it alone. */
+static void *
+run_second(void *data)
+{
+	struct lane *lane = data;
+	const struct seed *seed = lane->m->seed;
+	struct db_rows rows = { 0 };
+	struct db *db = NULL;
+	int rc;
+
+	rc = db_connect(&db, seed->where);
+	if (rc == 0 && db_same_server(db, seed->db))
+		rc = db_run(db, &take_second, DB_NO_ARGS, &rows);
+	if (rc == 0 && db_cell_u64(&rows, 0, 0) == 1) {
+		lane->load.db = db;
+		run_lane(lane);
+	}
+	db_rows_clear(&rows);
+	db_close(db);
+	return NULL;
+}
+
+/* Signals are for the caller's thread. */
+static bool
+start_second(pthread_t *thread, struct lane *lane)
+{
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = pthread_create(thread, NULL, run_second, lane) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
+static int
+first_free_loan(struct seed *seed, uint64_t *loan_id)
+{
+	struct db_rows rows = { 0 };
+	int rc;
+
+	rc = db_run(seed->db, &largest_loan, DB_NO_ARGS, &rows);
+	if (rc == 0)
+		*loan_id = db_cell_u64(&rows, 0, 0) + 1;
+	db_rows_clear(&rows);
+	if (rc != 0)
+		return seed_from_db(seed, seed->db, rc);
+	if (*loan_id == 0 || *loan_id > UINT64_MAX - seed->options->loans)
+		return seed_fail(seed, LOCKQ_EUSAGE,
+		    "no room for more loans after the largest loan_id there is, --reset empties"
+		    " the tables");
+	return 0;
+}
+
+static int
+run_lanes(struct made_up *m, struct lane lanes[2])
+{
+	pthread_t second;
+	bool started;
+
+	m->next_document = lanes[0].load.next_document;
+	started = m->total > SEED_BATCH && start_second(&second, &lanes[1]);
+	run_lane(&lanes[0]);
+	/* What comes after needs the first lane's connection. */
+	pthread_mutex_lock(&m->mutex);
+	lanes[0].batch = m->batches;
+	(void)wait_turn(&lanes[0]);
+	pthread_mutex_unlock(&m->mutex);
+	if (started)
+		pthread_join(second, NULL);
+	return m->rc == 0 ? seed_tell(m->seed, SEED_LOAD, m->total, m->total) : m->rc;
+}
+
+int
+seed_load_made_up(struct seed *seed)
+{
+	struct made_up m = {
+		.seed = seed, .total = seed->options->loans,
+		.mutex = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER
+	};
+	struct lane lanes[2] = { { .m = &m }, { .m = &m } };
+	int rc;
+
+	rc = first_free_loan(seed, &m.first);
+	if (rc == 0)
+		rc = seed_load_begin(&lanes[0].load, seed);
+	if (rc == 0)
+		rc = seed_load_begin(&lanes[1].load, seed);
+	if (rc == 0)
+		rc = run_lanes(&m, lanes);
+	seed_load_end(&lanes[0].load);
+	seed_load_end(&lanes[1].load);
+	return rc;
+}
