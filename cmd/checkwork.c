@@ -300,5 +300,5 @@ main(int argc, char **argv)
 		rc = look_at_pipeline(&o, q);
 	rc = cli_finish(rc, NULL);
 	lockq_free(q);
-	return rc;
+	cli_end(rc);
 }

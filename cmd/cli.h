@@ -187,6 +187,9 @@ int cli_exit_status(int rc, int signal);
  */
 LOCKQ_MUST_CHECK int cli_finish(int status, const char *consequence);
 
+/* The last call of a main, after cli_finish() and when all connections are closed. */
+void cli_end(int status) CLI_NORETURN;
+
 /* "getwork: …" on standard error: one line, escaped. */
 void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
 

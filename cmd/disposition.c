@@ -476,5 +476,5 @@ main(int argc, char **argv)
 	lockq_disposed_clear(&result);
 	free(o.loans.list);
 	lockq_free(q);
-	return rc;
+	cli_end(rc);
 }

@@ -279,5 +279,5 @@ main(int argc, char **argv)
 	    "the loans are assigned all the same, see checkwork");
 	lockq_answer_clear(&answer);
 	lockq_free(q);
-	return rc;
+	cli_end(rc);
 }

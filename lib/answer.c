@@ -7,22 +7,52 @@
 
 #include "internal.h"
 
-/* All of it at once: hundreds who have just been woken ask this. The loans are from the log: its
- * order is the list's, and a loan disposed of since is there too. */
+/* All of it at once. The loans are from the log: its order is the list's, and a loan disposed of
+ * since is there too. */
+#define ANSWER_COLUMNS(user, task) \
+	"SELECT r.request_id, r.uuid, " user ", r.task_id, " task ", r.asked, r.requested," \
+	"       r.assigned, r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of," \
+	"       r.excluded, g.loan_id, g.token, g.lease_expires_at"
+#define ANSWER_TABLES \
+	"  LEFT JOIN leader_run AS l" \
+	"    ON l.task_id = r.task_id AND l.epoch = r.epoch" \
+	"  LEFT JOIN work_log AS g" \
+	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
+enum { ANSWER_LOANS = 15, ANSWER_N_COLUMNS = 18 };
+
 static const struct db_query read_answer = {
 	"read_answer",
-	"SELECT r.request_id, r.uuid, u.name, r.task_id, t.name, r.asked, r.requested, r.assigned,"
-	"       r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of,"
-	"       r.excluded, g.loan_id, g.token, g.lease_expires_at"
+	ANSWER_COLUMNS("u.name", "t.name")
 	"  FROM work_requested AS r"
 	"  JOIN app_user AS u"
 	"    ON u.user_id = r.user_id"
 	"  JOIN task AS t"
 	"    ON t.task_id = r.task_id"
-	"  LEFT JOIN leader_run AS l"
-	"    ON l.task_id = r.task_id AND l.epoch = r.epoch"
-	"  LEFT JOIN work_log AS g"
-	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
+	ANSWER_TABLES
+	" WHERE r.request_id = ?"
+	" ORDER BY g.log_id",
+	DB_MANY
+};
+
+/* Who asked knows the names; hundreds who have just been woken ask this. */
+static const struct db_query read_own_answer = {
+	"read_own_answer",
+	ANSWER_COLUMNS("NULL", "NULL")
+	"  FROM work_requested AS r"
+	ANSWER_TABLES
+	" WHERE r.request_id = ?"
+	" ORDER BY g.log_id",
+	DB_MANY
+};
+
+/* For a leader that has just freed the lock: whether others wait, too. */
+static const struct db_query read_own_answer_and_line = {
+	"read_own_answer_and_line",
+	ANSWER_COLUMNS("NULL", "NULL") ","
+	"       EXISTS (SELECT 1 FROM work_requested AS p USE INDEX (work_requested_line)"
+	"                WHERE p.task_id = r.task_id AND p.pending = 1)"
+	"  FROM work_requested AS r"
+	ANSWER_TABLES
 	" WHERE r.request_id = ?"
 	" ORDER BY g.log_id",
 	DB_MANY
@@ -91,21 +121,23 @@ fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 	a->loans = calloc(rows->n_rows + 1, sizeof(*a->loans));
 	if (a->loans == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, 15); i++) {
+	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, ANSWER_LOANS); i++) {
 		struct lockq_loan *loan = &a->loans[a->n_loans++];
 
-		loan->loan_id = db_cell_u64(rows, i, 15);
-		loan->token = db_cell_u64(rows, i, 16);
-		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i, 17);
+		loan->loan_id = db_cell_u64(rows, i, ANSWER_LOANS);
+		loan->token = db_cell_u64(rows, i, ANSWER_LOANS + 1);
+		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i,
+		    ANSWER_LOANS + 2);
 	}
 	return DB_OK;
 }
 
-int
-answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
+static int
+read_with(struct db *db, const struct db_query *query, uint64_t request_id,
+    struct lockq_answer *answer, bool *any)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &read_answer, DB_ARGS(db_u64(request_id)), &rows);
+	int rc = db_run(db, query, DB_ARGS(db_u64(request_id)), &rows);
 
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = db_refuse(db, "request %llu is gone", (unsigned long long)request_id);
@@ -113,14 +145,38 @@ answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 		rc = fill(answer, &rows);
 	if (rc == DB_OK)
 		rc = fill_loans(answer, &rows);
+	*any = rc == DB_OK && db_cell_u64(&rows, 0, ANSWER_N_COLUMNS) != 0;
 	db_rows_clear(&rows);
 	return rc;
 }
 
 int
+answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
+{
+	bool any;
+
+	return read_with(db, &read_answer, request_id, answer, &any);
+}
+
+int
+answer_read_own(struct db *db, uint64_t request_id, struct lockq_answer *answer)
+{
+	bool any;
+
+	return read_with(db, &read_own_answer, request_id, answer, &any);
+}
+
+int
+answer_read_own_and_line(struct db *db, uint64_t request_id, struct lockq_answer *answer,
+    bool *any)
+{
+	return read_with(db, &read_own_answer_and_line, request_id, answer, any);
+}
+
+int
 answer_prepare(struct db *db)
 {
-	return db_prepare(db, &read_answer);
+	return db_prepare(db, &read_own_answer);
 }
 
 int

@@ -117,9 +117,10 @@ struct stock {
 	size_t n, next;
 	size_t left;          /* not given yet; from @next on, though not one after the other: some
 	                       * are kept from those who came first */
+	bool whole_only;      /* nobody gets less than was asked for */
 };
 
-enum { SPARE = 16, LOOKS = 2 };
+enum { SPARE = 2, LOOKS = 2 };
 
 static int
 loans_that_appeared(struct db *db, const struct task *task, const struct lead *lead,
@@ -145,11 +146,16 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
 {
 	struct text json = { NULL, 0, 0, false };
 	struct loans kept = { NULL, 0 }, taken = { NULL, 0 };
+	size_t n_seen = 0;
 	int rc;
 
+	for (size_t i = 0; i < n; i++)
+		n_seen += candidates->list[candidates->next + i].version > 0;
 	candidates_json(candidates, candidates->next, n, &json);
-	rc = json.failed ? DB_ENOMEM : loans_read(db, &lock_seen, json.data, task->task_id, &kept);
-	if (rc == DB_OK)
+	rc = json.failed ? DB_ENOMEM : DB_OK;
+	if (rc == DB_OK && n_seen > 0)
+		rc = loans_read(db, &lock_seen, json.data, task->task_id, &kept);
+	if (rc == DB_OK && n_seen < n)
 		rc = loans_that_appeared(db, task, lead, json.data, &taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
 		struct candidate *c = &candidates->list[candidates->next++];
@@ -179,8 +185,9 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 
 	while (rc == DB_OK && stock->left < wanted && candidates->next < candidates->n) {
 		size_t n = candidates->n - candidates->next;
-		uint64_t missing = wanted - stock->left + SPARE;
+		uint64_t missing = wanted - stock->left;
 
+		missing += missing / 4 + SPARE;
 		rc = check_some(db, task, lead, candidates, n < missing ? n : (size_t)missing,
 		    stock);
 	}
@@ -191,7 +198,27 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 struct plan {
 	struct text json;
 	uint64_t n_inserts, n_updates;
+	bool no_memory;
 };
+
+void
+assign_own_clear(struct own *own)
+{
+	free(own->loans);
+	*own = (struct own){ .ended = false };
+}
+
+/* The leader knows what it gives to itself. */
+static void
+note_own(struct own *own, const struct claim *c, uint64_t loan_id, struct plan *plan)
+{
+	if (own->loans == NULL)
+		own->loans = calloc(c->requested, sizeof(*own->loans));
+	if (own->loans == NULL)
+		plan->no_memory = true;
+	else
+		own->loans[own->n_loans++] = loan_id;
+}
 
 static void
 plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
@@ -205,7 +232,8 @@ plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
 
 /* The next loans that may be the user's, up to what it asked for. */
 static void
-plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan)
+plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan,
+    struct own *own)
 {
 	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
@@ -217,6 +245,8 @@ plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, st
 			continue;
 		}
 		plan_loan(plan, c, loan);
+		if (own != NULL)
+			note_own(own, c, loan->loan_id, plan);
 		stock->left--;
 		c->given++;
 	}
@@ -226,14 +256,18 @@ plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, st
 
 /* First come, first served. */
 static void
-plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, struct plan *plan)
+plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known,
+    uint64_t own_request, struct plan *plan, struct own *own)
 {
 	for (size_t i = 0; i < claims->n; i++) {
 		struct claim *c = &claims->list[i];
 
 		if (c->outcome != NULL)
 			continue;
-		plan_claim(claims, c, stock, plan);
+		/* There is more than this list has, and who leads next gets it. */
+		if (stock->whole_only && stock->left < c->requested)
+			break;
+		plan_claim(claims, c, stock, plan, c->request_id == own_request ? own : NULL);
 		/* It fitted, and there was no more of it. */
 		if (c->given < c->requested)
 			c->reason[0] = '\0';
@@ -243,6 +277,11 @@ plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known, st
 			c->outcome = "partial";
 		else if (nothing_is_known)
 			c->outcome = "empty";
+		if (c->request_id == own_request && c->given > 0 && c->reason[0] == '\0') {
+			own->ended = true;
+			own->partial = c->given < c->asked;
+			own->excluded = c->excluded;
+		}
 	}
 	if (plan->json.used > 0)
 		text_add(&plan->json, "]");
@@ -282,16 +321,21 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
     size_t *n_ended)
 {
 	struct claims claims = { .list = NULL };
-	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	int rc = claims_read(db, task, own_request, &claims);
+	struct plan plan = { { NULL, 0, 0, false }, 0, 0, false };
+	int rc = claims_read(db, task, lead, own_request, &claims);
 
 	if (rc == DB_OK)
 		rc = fill_stock(db, task, lead, candidates, claims.wanted, stock);
+	if (rc == DB_OK && run->again && candidates->brief && run->requests == 0 &&
+	    stock->left < claims.wanted)
+		rc = ASSIGN_SHORT;
+	stock->whole_only = candidates->brief || candidates->repeated;
 	if (rc == DB_OK) {
 		/* A list that was cut short, or lost some, does not tell that nothing is left. */
 		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
-		    candidates->dropped == 0, &plan);
-		rc = plan.json.failed ? DB_ENOMEM : write_loans(db, task, lead, &plan);
+		    candidates->dropped == 0, own_request, &plan, &run->own);
+		rc = plan.json.failed || plan.no_memory ? DB_ENOMEM :
+		    write_loans(db, task, lead, &plan);
 	}
 	if (rc == DB_OK)
 		rc = claims_write(db, &claims, lead, NULL, n_ended);
@@ -310,20 +354,26 @@ int
 assign_loans(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
     struct candidates *candidates, bool may_say_empty, struct run *run)
 {
-	struct stock stock = { NULL, 0, 0, 0 };
+	struct stock stock = { NULL, 0, 0, 0, false };
 	size_t n_ended = 0;
+	bool any = true;
 	int rc = DB_OK;
 
 	/* From the list's start: an earlier try may have been rolled back. */
 	for (size_t i = 0; i < candidates->n; i++)
 		candidates->list[i].gone = false;
 	candidates->next = candidates->dropped = 0;
+	assign_own_clear(&run->own);
 	stock.list = calloc(candidates->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
 		return DB_ENOMEM;
 	/* The last look serves those who came while the others were being written. */
 	for (int look = 0; rc == DB_OK && look < LOOKS; look++) {
 		n_ended = 0;
+		if (look > 0)
+			rc = request_any_pending(db, task->task_id, &any);
+		if (rc != DB_OK || !any)
+			break;
 		rc = serve_once(db, task, lead, own_request, candidates, may_say_empty, &stock, run,
 		    &n_ended);
 		run->requests += n_ended;
@@ -339,7 +389,7 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
 	struct claims claims = { .list = NULL };
-	int rc = claims_read(db, task, own_request, &claims);
+	int rc = claims_read(db, task, lead, own_request, &claims);
 
 	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
 		if (claims.list[i].outcome == NULL)
@@ -351,16 +401,27 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
+bool
+assign_queried(const struct run *run)
+{
+	return strcmp(run->how, "hand-over") != 0 && strcmp(run->how, "cache") != 0;
+}
+
+bool
+assign_queried_here(const struct run *run)
+{
+	return strcmp(run->how, "query") == 0 ||
+	    strcmp(run->how, "query on the lock connection") == 0;
+}
+
 int
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
     const struct candidates *candidates, const struct run *run)
 {
-	bool queried = strcmp(run->how, "hand-over") != 0 && strcmp(run->how, "cache") != 0;
-
 	return db_run(db, &record_run, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
 	    db_text(run->user), db_text(run->how),
 	    db_text(candidates->as_of[0] != '\0' ? candidates->as_of : NULL),
-	    queried ? db_u64(candidates->query_ms) : db_null(),
+	    assign_queried(run) ? db_u64(candidates->query_ms) : db_null(),
 	    db_u64(run->candidates), db_u64(candidates->dropped + candidates->stale),
 	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
 	    db_u64(lead->retries), db_text(run->reason != NULL ? run->reason : run->note),

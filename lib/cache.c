@@ -7,28 +7,27 @@
 
 #include "internal.h"
 
-static const struct db_query wanted_loans = {
-	"wanted_loans",
-	"SELECT COALESCE(SUM(requested), 0) FROM work_requested WHERE task_id = ? AND pending = 1",
-	DB_ONE
-};
+/* Each with what has become of it: whether its row of `work` is as the query saw it, and whether
+ * the view still shows it. Where the view can be merged into this, that is a look-up a loan. */
+#define KEPT_COLUMNS(shown) \
+	"SELECT /*+ MAX_EXECUTION_TIME(250) */ k.loan_id, k.version, k.position, k.as_of," \
+	"       COALESCE(w.version, 0) = k.version, " shown \
+	"  FROM task_candidate AS k" \
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)" \
+	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id"
+#define KEPT_ROWS \
+	" WHERE k.task_id = ? AND k.kept_at > NOW(6) - INTERVAL ? SECOND" \
+	" ORDER BY k.position" \
+	" LIMIT ?"
 
-static const struct db_query kept_candidates = {
-	"kept_candidates",
-	"SELECT loan_id, version, position, as_of"
-	"  FROM task_candidate"
-	" WHERE task_id = ? AND kept_at > NOW(6) - INTERVAL ? SECOND"
-	" ORDER BY position"
-	" LIMIT ?",
-	DB_MANY
-};
+static const char kept_and_shown[] =
+	KEPT_COLUMNS("c.loan_id IS NOT NULL")
+	"  LEFT JOIN %s AS c"
+	"    ON c.loan_id = k.loan_id"
+	KEPT_ROWS;
 
-/* Where the view can be merged into this, it is a look-up for each loan. */
-static const char still_in_view[] =
-	"SELECT j.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j"
-	"  STRAIGHT_JOIN %s AS c"
-	"    ON c.loan_id = j.loan_id";
+/* For a view that takes longer than that for a few loans: then step 5's check has to do. */
+static const struct db_query kept = { "kept", KEPT_COLUMNS("TRUE") KEPT_ROWS, DB_MANY };
 
 static const struct db_query forget_before = {
 	"forget_before",
@@ -54,102 +53,72 @@ static const struct db_query view_of_task = {
 };
 
 enum {
-	SPARE = 256,          /* read beyond what is wanted: some will have changed */
-	KEPT_MOST = 100000,   /* of a longer list the rest is found again */
-	CHEAP_MS = 250        /* a view that takes longer for a few loans is not asked about them */
+	SPARE = 64,           /* beyond twice what is wanted: others will ask, some have changed … */
+	MORE = 16,            /* … and where that was not enough, so many times as much */
+	KEPT_MOST = 100000    /* of a longer list the rest is found again */
 };
 
-static int
-read_wanted(struct db *db, const struct task *task, uint64_t *wanted)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &wanted_loans, DB_ARGS(db_u64(task->task_id)), &rows);
-
-	*wanted = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
-	db_rows_clear(&rows);
-	return rc;
-}
-
-static int
-read_kept(struct db *db, const struct task *task, uint64_t most, struct candidates *found)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &kept_candidates, DB_ARGS(db_u64(task->task_id),
-	    db_u64(task->cache_ttl), db_u64(most)), &rows);
-
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		rc = candidates_add(found, db_cell_u64(&rows, i, 0), db_cell_u64(&rows, i, 1),
-		    (uint32_t)db_cell_u64(&rows, i, 2));
-	if (rc == DB_OK)
-		copy_cell(found->as_of, sizeof(found->as_of), &rows, 0, 3);
-	db_rows_clear(&rows);
-	return rc;
-}
-
+/* What is still good of the first @most. */
 static void
-keep_only(struct candidates *found, const struct loans *loans)
+take_kept(struct candidates *found, const struct db_rows *rows, int *rc)
 {
-	size_t before = found->n;
-
-	for (size_t i = 0; i < found->n; i++)
-		found->list[i].gone = !loans_have(loans, found->list[i].loan_id);
-	candidates_forget_gone(found);
-	found->stale += before - found->n;
+	candidates_clear(found);
+	for (size_t i = 0; *rc == DB_OK && i < rows->n_rows; i++) {
+		if (db_cell_u64(rows, i, 4) == 0 || db_cell_u64(rows, i, 5) == 0)
+			found->stale++;
+		else
+			*rc = candidates_add(found, db_cell_u64(rows, i, 0),
+			    db_cell_u64(rows, i, 1), (uint32_t)db_cell_u64(rows, i, 2));
+	}
+	copy_cell(found->as_of, sizeof(found->as_of), rows, 0, 3);
+	/* The view may show a loan several times. */
+	if (*rc == DB_OK)
+		*rc = candidates_once(found);
 }
 
-/* Leaves out what the view no longer shows, where it says so in @CHEAP_MS; else step 5's check of
- * `work` has to do. */
+/* @all: there were no more than these. */
 static int
-ask_view(struct db *db, const struct task *task, struct candidates *found)
+read_kept(struct db *db, const struct task *task, uint64_t most, struct candidates *found,
+    bool *all)
 {
-	char view[NAME_BYTES * 3], sql[sizeof(still_in_view) + sizeof(view)];
-	const struct db_query query = { "still_in_view", sql, DB_MANY };
-	struct loans loans = { NULL, 0 };
-	struct text json = { NULL, 0, 0, false };
-	int rc = db_quote_identifier(view, sizeof(view), task->view), reset;
+	char view[NAME_BYTES * 3], sql[sizeof(kept_and_shown) + sizeof(view)];
+	const struct db_query shown = { "kept_and_shown", sql, DB_MANY };
+	const struct db_arg args[] = { db_u64(task->task_id), db_u64(task->cache_ttl),
+		db_u64(most) };
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_quote_identifier(view, sizeof(view), task->view);
 
 	if (rc != DB_OK)
 		return rc;
-	snprintf(sql, sizeof(sql), still_in_view, view);
-	candidates_json(found, 0, found->n, &json);
-	rc = json.failed ? DB_ENOMEM : db_set_time_limit(db, CHEAP_MS);
-	if (rc == DB_OK) {
-		rc = loans_read(db, &query, json.data, 0, &loans);
-		if (rc == DB_OK)
-			keep_only(found, &loans);
-		if (rc == DB_ETIME || rc == DB_ELOCKWAIT)
-			rc = DB_OK;
-		reset = db_set_time_limit(db, 0);
-		rc = rc == DB_OK ? reset : rc;
-	}
-	loans_clear(&loans);
-	text_clear(&json);
+	snprintf(sql, sizeof(sql), kept_and_shown, view);
+	rc = db_run(db, &shown, args, 3, &rows);
+	if (rc == DB_ETIME)
+		rc = db_run(db, &kept, args, 3, &rows);
+	*all = rc == DB_OK && rows.n_rows < most;
+	if (rc == DB_OK)
+		take_kept(found, &rows, &rc);
+	db_rows_clear(&rows);
 	return rc;
 }
 
 int
-cache_read(struct db *db, const struct task *task, struct candidates *found, bool *enough)
+cache_read(struct db *db, const struct task *task, uint64_t wanted, bool at_length,
+    struct candidates *found, bool *enough)
 {
-	struct loans loans = { NULL, 0 };
-	uint64_t wanted = 0;
-	int rc = read_wanted(db, task, &wanted);
+	uint64_t most = at_length ? KEPT_MOST + 1 : wanted * 2 + SPARE;
+	bool all = false;
+	int rc = read_kept(db, task, most, found, &all);
 
-	*enough = false;
-	if (rc == DB_OK)
-		rc = read_kept(db, task, wanted + SPARE, found);
-	if (rc != DB_OK || found->n == 0)
-		return rc;
-	rc = candidates_unchanged(db, task, found, found->n, &loans);
-	if (rc == DB_OK)
-		keep_only(found, &loans);
-	loans_clear(&loans);
-	if (rc == DB_OK && found->n >= wanted)
-		rc = ask_view(db, task, found);
-	/* A view that can't be used is for the query to report. */
+	while (rc == DB_OK && !all && found->n < wanted) {
+		most *= MORE;
+		rc = read_kept(db, task, most, found, &all);
+	}
+	found->brief = !all;
 	*enough = rc == DB_OK && found->n > 0 && found->n >= wanted;
 	found->how = "cache";
 	found->hint = found->kept = true;
-	return rc == DB_EFAIL || rc == DB_EINTERRUPTED ? DB_OK : rc;
+	/* Something extra; and a view that can't be used is for the query to report. */
+	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME ? DB_OK : rc;
 }
 
 static int

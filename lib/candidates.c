@@ -9,13 +9,6 @@
 
 #include "internal.h"
 
-/* Did the last list leave requests pending? Then a hint was not enough. */
-static const struct db_query last_run = {
-	"last_run",
-	"SELECT left_pending FROM leader_run WHERE task_id = ? ORDER BY epoch DESC LIMIT 1",
-	DB_MAYBE
-};
-
 /* Those that are still as the list has them. Not under lock: a first impression. */
 static const struct db_query unchanged = {
 	"unchanged",
@@ -28,7 +21,7 @@ static const struct db_query unchanged = {
 	DB_MANY
 };
 
-enum { SAMPLE = 200 };
+enum { SAMPLE = 200, SPARE = 64 };
 
 void
 candidates_clear(struct candidates *candidates)
@@ -66,6 +59,34 @@ candidates_forget_gone(struct candidates *candidates)
 	}
 	candidates->n = kept;
 	candidates->next = 0;
+}
+
+/* By loan, and of one loan by place. */
+static int
+compare_place(const void *a, const void *b)
+{
+	const struct candidate *const *x = a, *const *y = b;
+
+	if ((*x)->loan_id != (*y)->loan_id)
+		return (*x)->loan_id < (*y)->loan_id ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+int
+candidates_once(struct candidates *c)
+{
+	struct candidate **sorted = calloc(c->n + 1, sizeof(struct candidate *));
+
+	if (sorted == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < c->n; i++)
+		sorted[i] = &c->list[i];
+	qsort(sorted, c->n, sizeof(struct candidate *), compare_place);
+	for (size_t i = 1; i < c->n; i++)
+		sorted[i]->gone = sorted[i]->loan_id == sorted[i - 1]->loan_id;
+	free(sorted);
+	candidates_forget_gone(c);
+	return DB_OK;
 }
 
 void
@@ -154,6 +175,30 @@ same_tables(const struct db *a, const struct db *b)
 	return db_same_server(a, b) && strcmp(db_database(a), db_database(b)) == 0;
 }
 
+static uint64_t
+longest(const struct task *task)
+{
+	return (task->candidate_limit > task->max_count ? task->candidate_limit :
+	    task->max_count) + task->excluded;
+}
+
+/* While a light query runs few others ask, and what is not given is thrown away: so a list for
+ * those who wait, and as many again. If more ask meanwhile, the longest is
+ * asked for after all. */
+static uint64_t
+long_enough(const struct task *task, const struct lead *lead)
+{
+	uint64_t most = longest(task), wanted = lead->wanted;
+
+	if (!lead->light || !lead->unlimited || lead->at_length || lead->left_pending > 0 ||
+	    task->cache_ttl > 0)
+		return most;
+	if (wanted < task->max_count)
+		wanted = task->max_count;
+	wanted = wanted * 2 + SPARE + task->excluded;
+	return wanted < most ? wanted : most;
+}
+
 /* The list of a server that may lag. CANDIDATES_LOST where it is of no use; @reason says why. */
 static int
 ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
@@ -168,7 +213,7 @@ ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint6
 		handle_close_query(q, q->elsewhere);
 		return rc == DB_ENOMEM ? rc : CANDIDATES_LOST;
 	}
-	rc = query_run(q, q->elsewhere, task, usual_ms, found, reason);
+	rc = query_run(q, q->elsewhere, task, lead, usual_ms, longest(task), found, reason);
 	found->how = "query elsewhere";
 	/* Idle meanwhile, perhaps for longer than the server waits. */
 	looks = rc == DB_OK || rc == CANDIDATES_LOST ? lock_look(q, lead) : DB_OK;
@@ -187,30 +232,19 @@ ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint6
 	return rc;
 }
 
-static int
-hints_suffice(struct db *db, const struct task *task, bool *suffice)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &last_run, DB_ARGS(db_u64(task->task_id)), &rows);
-
-	*suffice = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
-	db_rows_clear(&rows);
-	return rc;
-}
-
 int
 candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
     struct candidates *found, char reason[REASON_BYTES])
 {
 	bool second = lead->look != q->lock, cached = task->cache_ttl > 0 && second;
-	bool hints = false, enough = false;
+	/* Did the last list leave requests pending? Then a hint was not enough. */
+	bool hints = lead->left_pending == 0, enough = false;
+	uint64_t limit;
 	int rc = DB_OK;
 
 	candidates_clear(found);
-	if (q->asks_elsewhere || cached)
-		rc = hints_suffice(lead->look, task, &hints);
-	if (rc == DB_OK && hints && cached)
-		rc = cache_read(lead->look, task, found, &enough);
+	if (hints && cached)
+		rc = cache_read(lead->look, task, lead->wanted, lead->at_length, found, &enough);
 	/* Something extra, not worth an error: where it can't be had there is the query. */
 	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
 		rc = DB_OK;
@@ -221,7 +255,9 @@ candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uin
 		rc = ask_elsewhere(q, task, lead, usual_ms, found, reason);
 	if (rc != CANDIDATES_LOST)
 		return rc;
-	rc = query_run(q, lead->look, task, usual_ms, found, reason);
+	limit = long_enough(task, lead);
+	rc = query_run(q, lead->look, task, lead, usual_ms, limit, found, reason);
+	found->brief = limit < longest(task) && !found->exhaustive;
 	found->how = lead->look != q->lock ? "query" : "query on the lock connection";
 	return rc;
 }

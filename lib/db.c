@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OLDEST_SERVER = 80019 };
+enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8 };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
  * gaps that new ones go into. UTC, so that no time depends on who wrote it. MySQL's own collation,
@@ -29,14 +29,18 @@ static const char pin_session[] =
 	" innodb_lock_wait_timeout = %d,"
 	" lock_wait_timeout = %d,"
 	" wait_timeout = %d,"
-	" net_write_timeout = %d";
+	" net_write_timeout = %d%s";
 
 /* And what has become of it: something between us and the server may have settings of its own. */
-static const struct db_query who_am_i = {
-	"who_am_i",
-	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation, @@autocommit,"
-	"       @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout",
-	DB_ONE
+#define WHO_AM_I \
+	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation," \
+	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout"
+
+static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
+
+/* By the way, where nothing is in the way: it saves a round trip of each program. */
+static const struct db_query who_am_i_and_schema = {
+	"who_am_i", WHO_AM_I ", (SELECT MAX(version) FROM schema_version)", DB_ONE
 };
 static const struct db_query set_lock_wait = {
 	"set_lock_wait", "SET SESSION innodb_lock_wait_timeout = ?", DB_NO_ROWS
@@ -192,6 +196,23 @@ check_pinned(struct db *db, const struct db_rows *rows)
 	return DB_OK;
 }
 
+/* No table, no database yet, no right to read it: that is for db_schema() to say, with 0. */
+static int
+read_who_am_i(struct db *db, struct db_rows *rows)
+{
+	bool first = db->server_uuid[0] == '\0' && !db->read_only;
+	int rc = first ? db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows) : DB_EFAIL;
+
+	if (rc == DB_OK)
+		db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
+	if (rc != DB_EFAIL)
+		return rc;
+	db->error[0] = '\0';
+	db->error_number = 0;
+	db->failed_at = 0;
+	return db_run(db, &who_am_i, DB_NO_ARGS, rows);
+}
+
 int
 db_pin(struct db *db)
 {
@@ -200,12 +221,13 @@ db_pin(struct db *db)
 	int rc;
 
 	snprintf(text, sizeof(text), pin_session, DB_LOCK_WAIT_S, DB_LOCK_WAIT_S,
-	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S);
+	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S,
+	    db->read_only ? ", transaction_read_only = 1" : "");
 	if (mysql_query(db->mysql, text) != 0)
 		return db_fail(db, "session settings");
 	db->lock_wait_s = DB_LOCK_WAIT_S;
 	db->connected_at = db_clock_ms();
-	rc = db_run(db, &who_am_i, DB_NO_ARGS, &rows);
+	rc = read_who_am_i(db, &rows);
 	if (rc == DB_OK)
 		rc = check_pinned(db, &rows);
 	if (rc != DB_OK) {
@@ -226,8 +248,8 @@ db_pin(struct db *db)
 	return rc;
 }
 
-int
-db_connect(struct db **out, const struct lockq_connection *where)
+static int
+connect_to(struct db **out, const struct lockq_connection *where, bool read_only)
 {
 	struct db *db = calloc(1, sizeof(*db));
 	int rc;
@@ -235,6 +257,7 @@ db_connect(struct db **out, const struct lockq_connection *where)
 	*out = db;
 	if (db == NULL)
 		return DB_ENOMEM;
+	db->read_only = read_only;
 	db->mysql = mysql_init(NULL);
 	if (db->mysql == NULL)
 		return db_fail_memory(db);
@@ -252,6 +275,18 @@ db_connect(struct db **out, const struct lockq_connection *where)
 	return rc;
 }
 
+int
+db_connect(struct db **out, const struct lockq_connection *where)
+{
+	return connect_to(out, where, false);
+}
+
+int
+db_connect_read_only(struct db **out, const struct lockq_connection *where)
+{
+	return connect_to(out, where, true);
+}
+
 void
 db_close(struct db *db)
 {
@@ -262,7 +297,7 @@ db_close(struct db *db)
 		mysql_close(db->mysql);
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
 		db_forget(&db->kept[i]);
-	free(db->prepared);
+	db_forget_started(db);
 	free(db);
 }
 
@@ -276,6 +311,12 @@ uint64_t
 db_connection_id(const struct db *db)
 {
 	return db->connection_id;
+}
+
+uint64_t
+db_schema(const struct db *db)
+{
+	return db->schema;
 }
 
 uint64_t
@@ -394,12 +435,6 @@ db_set_time_limit(struct db *db, uint64_t ms)
 	if (rc == DB_OK)
 		db->time_limit_ms = ms;
 	return rc;
-}
-
-int
-db_set_read_only(struct db *db)
-{
-	return db_command(db, "SET SESSION transaction_read_only = 1");
 }
 
 int

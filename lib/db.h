@@ -114,6 +114,8 @@ struct db;
 /* Connects and pins the session. Strings of @where are copied. On failure *@db still is a handle
  * whose db_error() says why (NULL only for DB_ENOMEM); release it all the same. */
 LOCKQ_MUST_CHECK int db_connect(struct db **db, const struct lockq_connection *where);
+/* The same, and this connection can't write, whatever a view's functions try. */
+LOCKQ_MUST_CHECK int db_connect_read_only(struct db **db, const struct lockq_connection *where);
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);
@@ -126,6 +128,7 @@ uint64_t db_failed_at(const struct db *db);       /* db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
+uint64_t db_schema(const struct db *db);          /* its version as connected, 0: not known */
 const char *db_server(const struct db *db);       /* its server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
@@ -169,9 +172,6 @@ LOCKQ_MUST_CHECK int db_who_ended(struct db *db, enum db_end *end);
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
 LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, uint64_t ms);
 
-/* From here on this connection can't write, whatever a view's functions try. */
-LOCKQ_MUST_CHECK int db_set_read_only(struct db *db);
-
 /* The next statement, outside a transaction, can't. */
 LOCKQ_MUST_CHECK int db_next_read_only(struct db *db);
 
@@ -197,7 +197,8 @@ LOCKQ_MUST_CHECK int db_library_init(void);
 typedef int db_tick_fn(void *data);              /* not 0: give up */
 typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
 
-/* The same statement with the same numbers as the last time on this connection is sent at once. */
+/* The same statement as the last time on this connection is not prepared again, and with the same
+ * numbers it is sent at once. */
 LOCKQ_MUST_CHECK int db_start(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args);
 /* Waits for the answer; calls @tick every 250 ms and after a signal. After @limit_s seconds and

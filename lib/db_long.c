@@ -14,13 +14,20 @@ enum { TICK_MS = 250 };
 
 enum { STARTED_ARGS_MAX = 8 };
 
-/* What tells whether the server has just this prepared already: the statement and its numbers. NULL
- * where there is no memory, or a text among the parameters: then it is prepared anew. */
-static char *
-prepared_key(const struct db_query *query, const struct db_arg *args, size_t n_args)
+void
+db_forget_started(struct db *db)
 {
-	size_t size = strlen(query->sql) + n_args * 24 + 1, used = 0;
-	char *key = malloc(size);
+	free(db->prepared);
+	free(db->numbers);
+	db->prepared = db->numbers = NULL;
+}
+
+/* NULL where there is no memory, or a text among the parameters: then they are set anew. */
+static char *
+numbers_key(const struct db_arg *args, size_t n_args)
+{
+	size_t size = n_args * 24 + 1, used = 0;
+	char *key = calloc(1, size);
 
 	for (size_t i = 0; key != NULL && i < n_args; i++) {
 		if (args[i].text != NULL) {
@@ -30,39 +37,40 @@ prepared_key(const struct db_query *query, const struct db_arg *args, size_t n_a
 		used += (size_t)snprintf(key + used, size - used, "%llu%s,",
 		    (unsigned long long)args[i].number, args[i].null ? "-" : "");
 	}
-	if (key != NULL)
-		snprintf(key + used, size - used, "%s", query->sql);
 	return key;
 }
 
-/* Statement and parameters into user variables, and what executes them into @db->execute. */
+/* Statement, where it is new, and parameters into user variables, and what executes them into
+ * @db->execute. */
 static int
 set_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args)
 {
-	char set[STARTED_ARGS_MAX * 16 + 32];
+	char set[STARTED_ARGS_MAX * 24 + 32];
 	struct db_arg all[STARTED_ARGS_MAX + 1];
 	struct db_query assign = { query->name, set, DB_NO_ROWS };
-	size_t set_length, use_length;
+	size_t set_length, use_length, n = 0;
 
-	all[0] = db_text(query->sql);
-	set_length = (size_t)snprintf(set, sizeof(set), "SET @statement = ?");
+	if (db->preparing)
+		all[n++] = db_text(query->sql);
+	set_length = (size_t)snprintf(set, sizeof(set), "SET %s", n > 0 ? "@statement = ?" : "");
 	use_length = (size_t)snprintf(db->execute, sizeof(db->execute), "EXECUTE lockq_started");
 	for (size_t i = 0; i < n_args; i++) {
-		all[i + 1] = args[i];
 		set_length += (size_t)snprintf(set + set_length, sizeof(set) - set_length,
-		    ", @p%zu = ?", i);
+		    "%s@lockq_p%zu = ?", n > 0 ? ", " : "", i);
+		all[n++] = args[i];
 		use_length += (size_t)snprintf(db->execute + use_length,
-		    sizeof(db->execute) - use_length, "%s @p%zu", i == 0 ? " USING" : ",", i);
+		    sizeof(db->execute) - use_length, "%s @lockq_p%zu", i == 0 ? " USING" : ",", i);
 	}
-	return db_run(db, &assign, all, n_args + 1, NULL);
+	return db_run(db, &assign, all, n, NULL);
 }
 
 int
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
 	static const char prepare_it[] = "PREPARE lockq_started FROM @statement";
-	char *key;
+	char *numbers;
+	bool same;
 	int rc;
 
 	if (n_args > STARTED_ARGS_MAX)
@@ -70,14 +78,21 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
-	key = prepared_key(query, args, n_args);
-	db->preparing = key == NULL || db->prepared == NULL || strcmp(key, db->prepared) != 0;
-	free(db->prepared);
-	db->prepared = key;
+	db->preparing = db->prepared == NULL || strcmp(db->prepared, query->sql) != 0;
 	if (db->preparing)
+		db_forget_started(db);
+	numbers = numbers_key(args, n_args);
+	same = numbers != NULL && db->numbers != NULL && strcmp(numbers, db->numbers) == 0;
+	free(db->numbers);
+	db->numbers = numbers;
+	if (!same && (n_args > 0 || db->preparing))
 		rc = set_variables(db, query, args, n_args);
-	if (rc != DB_OK)
+	if (rc == DB_OK && db->preparing)
+		db->prepared = strdup(query->sql);
+	if (rc != DB_OK) {
+		db_forget_started(db);
 		return rc;
+	}
 	db->started = query->name;
 	if (mysql_send_query(db->mysql, db->preparing ? prepare_it : db->execute,
 	    db->preparing ? sizeof(prepare_it) - 1 : (unsigned long)strlen(db->execute)) != 0)
@@ -121,8 +136,7 @@ db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 	if (db->preparing)
 		rc = wait_answer(db, deadline, tick, data);
 	if (rc != DB_OK) {
-		free(db->prepared);
-		db->prepared = NULL;
+		db_forget_started(db);
 		return rc;
 	}
 	if (db->preparing &&

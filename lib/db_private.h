@@ -21,7 +21,8 @@ typedef my_bool db_flag;
 typedef bool db_flag;
 #endif
 
-enum { KEPT_STATEMENTS = 8 };
+/* More than one call of any kind needs. */
+enum { KEPT_STATEMENTS = 40 };
 
 /* A statement that stays prepared: hundreds who wake at once spend most of their time preparing. */
 struct kept_statement {
@@ -33,6 +34,7 @@ struct kept_statement {
 struct db {
 	MYSQL *mysql;
 	bool lost;
+	bool read_only;       /* all that it will run */
 	unsigned int error_number;
 	uint64_t failed_at;
 	unsigned int lock_wait_s;
@@ -44,11 +46,13 @@ struct db {
 	uint64_t used;        /* when its last statement began */
 	uint64_t pinged;      /* when, where the answer is outstanding; else 0 */
 	const char *started;  /* name of the statement that db_start() sent */
-	char *prepared;       /* what the server has prepared for it, with its numbers; or NULL */
+	char *prepared;       /* what the server has prepared for it, or NULL … */
+	char *numbers;        /* … and what its variables are, or NULL */
 	bool preparing;       /* its PREPARE was sent, EXECUTE is next */
-	char execute[128];
+	char execute[256];
 	char database[65 * 4];
 	char server_uuid[37];
+	uint64_t schema;      /* as it was connected; 0: not known */
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;
 	bool begun_set;       /* db_begin_set() */
@@ -82,5 +86,8 @@ LOCKQ_MUST_CHECK int db_pin(struct db *db);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);
+
+/* db_long.c: it is to be prepared anew. */
+void db_forget_started(struct db *db);
 
 #endif

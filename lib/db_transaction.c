@@ -121,8 +121,7 @@ reset(struct db *db)
 		return db_fail(db, "reset");
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
 		db_forget(&db->kept[i]);
-	free(db->prepared);
-	db->prepared = NULL;
+	db_forget_started(db);
 	db->time_limit_ms = 0;
 	rc = db_pin(db);
 	if (rc == DB_OK)

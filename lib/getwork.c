@@ -12,6 +12,7 @@
  *      own row only, and lead if it is still pending
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -67,7 +68,10 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
 	if (rc == DB_OK)
-		rc = lock_commit(c->q, &c->task, &c->lead);
+		rc = lock_commit(c->q, &c->task, &c->lead,
+		    assign_queried_here(run) ? &candidates->query_ms : NULL,
+		    candidates->kept && candidates->brief ? 0 : run->left,
+		    candidates->each_once);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
@@ -104,15 +108,59 @@ give_until_done(struct call *c, struct candidates *candidates, bool may_say_empt
 	return rc;
 }
 
+/* The leader's own answer, once what it gave is committed. Only where it knows all of it: leases
+ * end by the server's clock. */
+static int
+answer_self(struct call *c, const struct candidates *candidates, const struct run *run)
+{
+	struct lockq_answer *a = c->answer;
+	const struct own *own = &run->own;
+
+	if (!own->ended || c->task.lease_minutes > 0)
+		return DB_OK;
+	free(a->loans); /* of a look that found it pending */
+	a->n_loans = 0;
+	a->loans = calloc(own->n_loans, sizeof(*a->loans));
+	if (a->loans == NULL || copy_text(&a->leader, c->request.user) != DB_OK)
+		return DB_ENOMEM;
+	for (; a->n_loans < own->n_loans; a->n_loans++)
+		a->loans[a->n_loans] = (struct lockq_loan){
+			.loan_id = own->loans[a->n_loans], .token = c->lead.epoch
+		};
+	a->request_id = c->request.request_id;
+	a->task = c->task.task_id;
+	a->asked = c->request.joined ? c->request.asked : c->ask->count;
+	a->assigned = (uint32_t)own->n_loans;
+	a->requested = own->partial ? a->assigned : a->asked;
+	a->status = own->partial ? LOCKQ_PARTIAL : LOCKQ_SERVED;
+	a->excluded = own->excluded;
+	a->epoch = c->lead.epoch;
+	a->query_ms = assign_queried(run) ? (int64_t)candidates->query_ms : -1;
+	memcpy(a->as_of, candidates->as_of, sizeof(a->as_of));
+	a->nobody_leads = 0;
+	a->expected_ms = -1;
+	return DB_OK;
+}
+
+/* Is there a late request? Who asks that reads its own answer with it. */
+static int
+look_behind(struct call *c, bool *any)
+{
+	if (c->answer->status == LOCKQ_PENDING)
+		return answer_read_own_and_line(c->q->lock, c->request.request_id, c->answer,
+		    any);
+	return request_any_pending(c->q->lock, c->task.task_id, any);
+}
+
 /* Looks for late requests, and gives to them: 0 when it is to be done once more, HAND_OVER_DONE. */
 static int
 hand_over_once(struct call *c, struct candidates *candidates, struct run *run)
 {
 	uint64_t epoch = c->lead.epoch;
 	bool any = false;
-	int rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+	int rc = look_behind(c, &any);
 
-	if (rc == DB_OK && !any)
+	if (rc == DB_OK && (!any || candidates->n == 0))
 		return HAND_OVER_DONE;
 	if (rc == DB_OK)
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
@@ -143,8 +191,9 @@ hand_over(struct call *c, struct candidates *candidates)
 			continue;
 		if (rc != DB_OK && !db_is_retryable(rc))
 			break;
-		/* What is left of the list is not for who is left. */
-		if (rc == DB_OK && run.left > 0 && run.left == run.left_out)
+		/* What is left of the list is not for who is left, or not enough. */
+		if (rc == DB_OK && run.left > 0 && (run.left == run.left_out ||
+		    candidates->brief || candidates->repeated))
 			break;
 		/* Nothing given: somebody may be touching that request at this moment. */
 		db_backoff(fruitless++);
@@ -157,6 +206,16 @@ hand_over(struct call *c, struct candidates *candidates)
 				break;
 		}
 	}
+	assign_own_clear(&run.own);
+}
+
+/* For the line that ticks: not worth an error. */
+static void
+know_usual(struct call *c, struct db *db)
+{
+	if (c->q->progress != NULL && c->waiting.usual_ms == 0 &&
+	    task_usual_ms(db, c->ask->task, &c->waiting.usual_ms) != DB_OK)
+		c->waiting.usual_ms = 0;
 }
 
 /* Steps 4 to 6, with the lock held. */
@@ -169,6 +228,8 @@ lead_round(struct call *c)
 	int rc;
 
 	if (c->task.enabled) {
+		if (!c->lead.light)
+			know_usual(c, c->lead.look);
 		rc = candidates_find(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates,
 		    reason);
 	} else {
@@ -184,10 +245,25 @@ lead_round(struct call *c)
 		run.reason = reason;
 		rc = DB_OK;
 	}
+	/* Who does not wait might find somebody else leading. */
+	run.again = !c->lead.at_length && c->ask->wait != LOCKQ_WAIT_NONE &&
+	    db_clock_ms() < c->waiting.deadline;
 	if (rc == DB_OK)
 		rc = give_until_done(c, &candidates, true, &run);
+	if (rc == ASSIGN_SHORT) {
+		db_rollback(c->q->lock);
+		c->lead.at_length = true;
+		candidates_clear(&candidates);
+		assign_own_clear(&run.own);
+		return DB_OK;
+	}
+	c->lead.at_length = false;
+	if (rc == DB_OK)
+		rc = answer_self(c, &candidates, &run);
+	assign_own_clear(&run.own);
 	if (rc == DB_OK) {
 		c->led_epoch = c->lead.epoch;
+		c->q->expects_leader = run.requests > 1;
 		/* What a hint leaves, the query here may serve: that is not the same again. */
 		c->fruitless = run.requests > 0 || (candidates.hint && run.left > 0) ? 0 :
 		    c->fruitless + 1;
@@ -229,9 +305,11 @@ follow(struct call *c)
 	uint64_t since = db_clock_ms();
 	int rc;
 
+	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
 	if (c->ask->wait == LOCKQ_WAIT_NONE)
 		return nobody_leads(c) ? wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++,
 		    &c->waiting) : WAIT_OVER;
+	know_usual(c, c->q->lock);
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting);
 	else
@@ -285,6 +363,27 @@ recover(struct call *c, int rc)
 	return c->in_doubt && rc != DB_ECANCELLED ? DB_EINDOUBT : rc;
 }
 
+/* An INSERT before may have got through, and what allows none now need not have been so then: the
+ * request is found by its UUID, or takes it, so that nothing arrives later behind the user's back. */
+static int
+refused_in_doubt(struct call *c)
+{
+	int rc = request_find(c->q->lock, &c->request);
+
+	if (rc != DB_OK || c->request.request_id != 0)
+		return rc;
+	rc = request_cancel(c->q->lock, c->ask->task, c->ask->count, &c->request);
+	if (rc == DB_OK && c->request.request_id == 0)
+		return REQUEST_REFUSED; /* there is no such user, or task */
+	if (rc == DB_OK)
+		rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
+	if (rc != DB_OK || c->answer->status != LOCKQ_STATUS_CANCELLED)
+		return rc;
+	lockq_answer_clear(c->answer);
+	c->request.request_id = 0;
+	return REQUEST_REFUSED;
+}
+
 static int
 record(struct call *c)
 {
@@ -295,14 +394,18 @@ record(struct call *c)
 
 		c->recorded = true;
 		rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request);
-		if (rc == DB_OK)
+		if (rc == REQUEST_REFUSED && before)
+			rc = refused_in_doubt(c);
+		if (rc >= 0)
 			break;
 		/* An answer is no doubt: there is nothing to cancel. */
 		if (rc != DB_ELOST)
 			c->recorded = before;
 		rc = recover(c, rc);
 	} while (rc == DB_OK);
-	c->waiting.slice_s = wait_slice_s(c->task.request_ttl, c->request.joined);
+	if (rc == REQUEST_REFUSED)
+		c->recorded = false;
+	c->waiting.slice_s = wait_slice_s(UINT32_MAX, c->request.joined);
 	c->waiting.seen = db_clock_ms();
 	return rc;
 }
@@ -313,19 +416,27 @@ static int
 ask_anew(struct call *c)
 {
 	lockq_answer_clear(c->answer);
-	c->request = (struct request){ .user = c->request.user, .user_id = c->request.user_id };
+	c->request = (struct request){ .user = c->request.user };
 	request_make_uuid(c->request.uuid);
 	return record(c);
 }
 
-/* Only at our own row. All of the answer at once: mostly it is there. */
+/* Only at our own row. All of the answer at once: mostly it is there. The leader, who has committed
+ * it, has read it already. */
 static int
 look(struct call *c)
 {
 	int rc;
 
+	/* Who has just asked is not answered yet; whoever leads looks first. */
+	if (c->request.unseen) {
+		c->request.unseen = false;
+		return REQUEST_PENDING;
+	}
+	if (c->answer->status != LOCKQ_PENDING)
+		return DB_OK;
 	do {
-		rc = answer_read(c->q->lock, c->request.request_id, c->answer);
+		rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
 			rc = wait_still_here(c->q, &c->request, &c->waiting);
 	} while (rc == DB_OK && c->answer->status == LOCKQ_PENDING);
@@ -444,6 +555,21 @@ finish_failed(struct call *c, int failure, bool cancelled, struct lockq_answer *
 	return rc;
 }
 
+/* Who reads its own answer knows them. */
+static int
+add_names(struct call *c)
+{
+	struct lockq_answer *answer = c->answer;
+	int rc = DB_OK;
+
+	if (answer->user == NULL)
+		rc = copy_text(&answer->user, c->request.user);
+	if (rc == DB_OK && answer->task_name == NULL)
+		rc = copy_text(&answer->task_name, c->task.name[0] != '\0' ? c->task.name :
+		    c->leader.task_name);
+	return rc;
+}
+
 static int
 finish(struct call *c, int rc, struct lockq_answer *answer)
 {
@@ -467,6 +593,8 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 		answer->status = LOCKQ_STATUS_UNKNOWN;
 		return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
 	}
+	if (answer->task != 0 && add_names(c) != DB_OK)
+		return LOCKQ_ENOMEM;
 	if (answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0' &&
 	    copy_text(&answer->leader, c->leader.name) != DB_OK)
 		return LOCKQ_ENOMEM;
@@ -477,14 +605,13 @@ finish(struct call *c, int rc, struct lockq_answer *answer)
 	return rc == LOCKQ_BUSY && cancelled ? LOCKQ_CANCELLED : rc;
 }
 
-/* No heavy query for who may not have what it finds. Whether it fits is said under the lock: two
- * shells of one user may be here at once. */
+/* Whose pipeline has no room. */
 static int
-check_room(struct call *c)
+check_room(struct call *c, uint32_t user_id)
 {
 	char reason[PIPELINE_REASON_BYTES];
 	uint64_t held = 0;
-	int rc = task_held(c->q->lock, c->task.task_id, c->request.user_id, &held);
+	int rc = task_held(c->q->lock, c->task.task_id, user_id, &held);
 
 	if (rc != DB_OK)
 		return error_from_db(c->q, c->q->lock, rc);
@@ -495,22 +622,14 @@ check_room(struct call *c)
 	return LOCKQ_EREFUSED;
 }
 
-/* What needs no request to be refused. */
+/* Why a request was not recorded. LOCKQ_OK: by now there is no reason. */
 static int
-check_ask(struct call *c)
+explain_refusal(struct call *c)
 {
 	const struct lockq_ask *ask = c->ask;
-	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
-	int rc;
+	uint32_t user_id = 0;
+	int rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id);
 
-	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
-		gaps = ask->poll_s[i] > 0;
-	if (ask->user == NULL || ask->count < 1 || ask->count > LOCKQ_COUNT_MAX || !gaps) {
-		error_set(c->q, "count must be 1 to %d, with a user, and gaps when polling",
-		    LOCKQ_COUNT_MAX);
-		return LOCKQ_EUSAGE;
-	}
-	rc = task_and_user(c->q, ask->user, ask->task, &c->task, &c->request.user_id);
 	if (rc != LOCKQ_OK)
 		return rc;
 	if (!c->task.enabled) {
@@ -522,52 +641,66 @@ check_ask(struct call *c)
 		    ask->count, ask->task, c->task.max_count);
 		return LOCKQ_EREFUSED;
 	}
-	return c->task.max_pipeline > 0 ? check_room(c) : LOCKQ_OK;
+	return c->task.max_pipeline > 0 ? check_room(c, user_id) : LOCKQ_OK;
 }
 
-/* Stopped for too long since it was connected, say, or a table is being altered; nothing has been
- * asked yet, so the same again does no harm. */
+/* Stopped for too long, say, or a table is being altered; nothing has been recorded, so the same
+ * again does no harm. */
 static int
-check_ask_again(struct call *c)
+refuse(struct call *c)
 {
 	struct lockq *q = c->q;
-	int rc = check_ask(c);
+	int rc = explain_refusal(c);
 
 	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
 	    db_is_retryable(db_failure(q->lock)); try++) {
 		if (db_lost(q->lock) && handle_connect(q) != DB_OK)
 			break;
-		rc = check_ask(c);
+		rc = explain_refusal(c);
 	}
+	if (rc == LOCKQ_OK) {
+		error_set(q, "task %u was changed this moment: ask again", c->ask->task);
+		rc = LOCKQ_EREFUSED;
+	}
+	if (rc == LOCKQ_EREFUSED)
+		c->answer->status = LOCKQ_REFUSED;
 	return rc;
+}
+
+/* What needs no database to be refused. */
+static int
+check_ask(struct lockq *q, const struct lockq_ask *ask)
+{
+	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
+
+	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
+		gaps = ask->poll_s[i] > 0;
+	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
+		return LOCKQ_OK;
+	error_set(q, "count must be 1 to %d, with a user, and gaps when polling", LOCKQ_COUNT_MAX);
+	return LOCKQ_EUSAGE;
 }
 
 int
 lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
 {
-	struct call c = { .q = q, .ask = ask, .answer = answer };
+	struct call c = { .q = q, .ask = ask, .answer = answer, .task = { .task_id = ask->task } };
 	uint64_t start = db_clock_ms();
-	int rc = handle_ready(q);
+	int rc = check_ask(q, ask);
 
 	lockq_answer_clear(answer);
-	q->error[0] = '\0';
-	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
-	rc = check_ask_again(&c);
-	if (rc == LOCKQ_EREFUSED)
-		answer->status = LOCKQ_REFUSED;
 	if (rc != LOCKQ_OK)
 		return rc;
+	q->error[0] = '\0';
+	rc = handle_ready_soon(q);
+	if (rc != DB_OK)
+		return error_from_db(q, q->lock, rc);
 	c.request.user = ask->user;
 	request_make_uuid(c.request.uuid);
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
 	q->asking = &c.request;
-	/* For the line that ticks: not worth an error. */
-	if (q->progress != NULL && task_usual_ms(q->lock, ask->task, &c.waiting.usual_ms) != DB_OK)
-		c.waiting.usual_ms = 0;
-	if (rc == DB_OK)
-		rc = get_served(&c);
-	rc = finish(&c, rc, answer);
+	rc = get_served(&c);
+	rc = rc == REQUEST_REFUSED ? refuse(&c) : finish(&c, rc, answer);
 	q->asking = NULL;
 	answer->waited_ms = db_clock_ms() - start;
 	return rc;

@@ -115,9 +115,7 @@ handle_ready_query(struct lockq *q)
 	if (q->query != NULL && db_ping(q->query) == DB_OK)
 		return DB_OK;
 	handle_close_query(q, q->query);
-	rc = db_connect(&q->query, &q->where);
-	if (rc == DB_OK)
-		rc = db_set_read_only(q->query);
+	rc = db_connect_read_only(&q->query, &q->where);
 	if (rc == DB_OK || rc == DB_ENOMEM)
 		return rc;
 	if (rc != DB_ECROWDED)
@@ -146,19 +144,16 @@ handle_connect_elsewhere(struct lockq *q, struct db **db)
 	}
 	if (where.port == 0)
 		where.port = here.port;
-	return db_connect(db, &where);
+	return db_connect_read_only(db, &where);
 }
 
 int
 handle_ready_elsewhere(struct lockq *q)
 {
-	int rc;
-
 	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
 		return DB_OK;
 	handle_close_query(q, q->elsewhere);
-	rc = handle_connect_elsewhere(q, &q->elsewhere);
-	return rc == DB_OK ? db_set_read_only(q->elsewhere) : rc;
+	return handle_connect_elsewhere(q, &q->elsewhere);
 }
 
 /* Never somebody else's: the same name may lead to another server by now, and ids begin anew when a
@@ -209,6 +204,14 @@ handle_ready(struct lockq *q)
 }
 
 int
+handle_ready_soon(struct lockq *q)
+{
+	if (q->lock != NULL && db_is_fresh(q->lock) && db_restore(q->lock) == DB_OK)
+		return DB_OK;
+	return handle_ready(q);
+}
+
+int
 handle_alive(struct lockq *q)
 {
 	if (q->lock != NULL && db_is_as_made(q->lock) && db_ping(q->lock) == DB_OK)
@@ -241,9 +244,12 @@ static int
 check_schema(struct lockq *q)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t version = 0;
-	int rc = db_run(q->lock, &newest_schema, DB_NO_ARGS, &rows);
+	uint64_t version = db_schema(q->lock);
+	int rc = DB_OK;
 
+	if (version == LOCKQ_SCHEMA)
+		return LOCKQ_OK;
+	rc = db_run(q->lock, &newest_schema, DB_NO_ARGS, &rows);
 	if (rc == DB_OK)
 		version = db_cell_u64(&rows, 0, 0);
 	db_rows_clear(&rows);

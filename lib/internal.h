@@ -16,6 +16,7 @@ enum { NAME_BYTES = 64 * 4 + 1, TIME_BYTES = 27, REASON_BYTES = 2048, UUID_BYTES
 /* All in one place, because they meet in the same variables. */
 enum room_answer {
 	REQUEST_PENDING = 1, /* nobody has ended it */
+	REQUEST_REFUSED,     /* not recorded: the task, or the user's pipeline, does not allow it */
 	TASK_UNKNOWN,
 	USER_UNKNOWN,
 	LOCK_BUSY,           /* somebody leads */
@@ -24,6 +25,7 @@ enum room_answer {
 	LOCK_MISSED,         /* taken, by whom is not known yet */
 	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
 	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
+	ASSIGN_SHORT,        /* more is wanted than a brief list has; nothing is written */
 	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
 };
 
@@ -33,6 +35,7 @@ struct lockq {
 	struct lockq_connection where;
 	struct lockq_connection query_where; /* where that differs for the heavy query */
 	bool asks_elsewhere; /* … if it does */
+	bool expects_leader; /* somebody else led the last time, or others asked, too */
 	struct db *lock;      /* the lock connection; everything short runs on it too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
@@ -52,6 +55,8 @@ void handle_disconnect(struct lockq *q);
 const struct db *handle_failed(const struct lockq *q);
 /* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
+/* The same for who tries again after a loss: one that was used just now is not asked. */
+LOCKQ_MUST_CHECK int handle_ready_soon(struct lockq *q);
 /* The same for who begins with db_begin_set(), so that autocommit does not matter. */
 LOCKQ_MUST_CHECK int handle_alive(struct lockq *q);
 /* The second connection, @q->query; DB_ECROWDED where none is to be had. */
@@ -130,6 +135,14 @@ struct task {
 	uint64_t excluded;       /* loans that are not offered to who leads: the list is longer by
 	                          * so many, or it might have none for the one who asked for it */
 };
+/* What task_fill() takes it from, of the task t; @user_id is who asks, for @excluded. */
+#define TASK_COLUMNS(user_id) \
+	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
+	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline," \
+	" (SELECT COUNT(*) FROM work_exclusion AS e" \
+	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
+enum { TASK_N_COLUMNS = 11 };
+void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* @user_id is who asks, for @task->excluded. */
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task);
@@ -150,14 +163,17 @@ LOCKQ_MUST_CHECK int task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms
 struct request {
 	uint64_t request_id;
 	char uuid[UUID_BYTES];
-	uint32_t user_id;
 	const char *user;
+	bool unseen;       /* nobody has looked at it since it was recorded */
 	bool joined;       /* somebody else's call made it … */
 	uint32_t asked;    /* … and asked for so many loans */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
+/* REQUEST_REFUSED, without a word why, where there is no such user or task, or not for so many. */
 LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request);
+/* Sets @request->request_id by its UUID, 0 where there is none. */
+LOCKQ_MUST_CHECK int request_find(struct db *db, struct request *request);
 /* REQUEST_PENDING while nobody has ended it, 0 when somebody has. */
 LOCKQ_MUST_CHECK int request_status(struct db *db, const struct request *request);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
@@ -175,6 +191,13 @@ LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *
 
 struct lead {
 	uint64_t epoch;
+	uint64_t seen;     /* the last one that was committed, when the own request was looked at */
+	uint64_t wanted;   /* loans, by those who were pending as it began */
+	uint64_t left_pending; /* of those that the last leader's list had nothing for */
+	bool light;        /* the task's last query was over in no time */
+	bool each_once;    /* the view repeats its loans too much for a list that is cut short */
+	bool at_length;    /* a brief list was not enough */
+	bool unlimited;    /* nobody may hold so many only, or is not offered a loan */
 	char started_at[TIME_BYTES];
 	struct db *look;   /* for reads beside the lock's transaction; the lock connection itself
 	                    * where no second one was to be had */
@@ -185,7 +208,11 @@ struct lead {
 struct leader {
 	char name[NAME_BYTES];
 	uint64_t ms;      /* since it began */
+	bool leads;       /* somebody does, also where the name is not to be seen any more */
 	bool wakes;       /* it holds the row of task_wake: followers may wait there */
+	uint64_t epoch;   /* that it has raised, or that was committed last */
+	uint32_t request_ttl; /* of the task … */
+	char task_name[128 * 4 + 1];
 };
 /* Takes the task's lock: 0, and @task is as its manager has it now; LOCK_BUSY, @leader filled;
  * LOCK_NOT_NEEDED when @request was served meanwhile. */
@@ -196,8 +223,9 @@ LOCKQ_MUST_CHECK int lock_again(struct lockq *q, struct task *task, const char *
     struct lead *lead);
 /* Makes sure that @lead->look is connected. */
 LOCKQ_MUST_CHECK int lock_look(struct lockq *q, struct lead *lead);
+/* Frees it, and notes what the next leader wants to know: @query_ms, NULL where none ran. */
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
-    const struct lead *lead);
+    const struct lead *lead, const uint64_t *query_ms, uint64_t left_pending, bool each_once);
 LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 
@@ -217,6 +245,9 @@ struct candidates {
 	size_t stale;           /* dropped before, as a hint that was out of date */
 	bool exhaustive;        /* the view has no more than these: "nothing left" is known */
 	bool hint;              /* not from here and now, so more may be had by the query here */
+	bool repeated;          /* it was cut short, and mostly repeats … */
+	bool each_once;         /* … so the next query had better take each once by itself */
+	bool brief;             /* there is more, and it could have been asked for */
 	bool kept;              /* task_candidate has what is left of it */
 	const char *how;        /* as in leader_run */
 	char as_of[TIME_BYTES];
@@ -229,6 +260,8 @@ LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task, s
 LOCKQ_MUST_CHECK int candidates_add(struct candidates *candidates, uint64_t loan_id,
     uint64_t version, uint32_t position);
 void candidates_clear(struct candidates *candidates);
+/* Each loan where it comes first. */
+LOCKQ_MUST_CHECK int candidates_once(struct candidates *candidates);
 /* After a commit: forgets what is gone. */
 void candidates_forget_gone(struct candidates *candidates);
 /* @n of the list as [[loan_id,version],…]. */
@@ -250,10 +283,11 @@ LOCKQ_MUST_CHECK int candidates_unchanged(struct db *db, const struct task *task
 
 /* query.c: the heavy query */
 
-/* Runs it on @db, which is one of @q's. As candidates_find(); CANDIDATES_LOST where the connection
- * elsewhere was. */
+/* Runs it on @db, which is one of @q's, for a list of @limit at most. As candidates_find();
+ * CANDIDATES_LOST where the connection elsewhere was. */
 LOCKQ_MUST_CHECK int query_run(struct lockq *q, struct db *db, const struct task *task,
-    uint64_t usual_ms, struct candidates *candidates, char reason[REASON_BYTES]);
+    const struct lead *lead, uint64_t usual_ms, uint64_t limit, struct candidates *candidates,
+    char reason[REASON_BYTES]);
 /* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
  * DB_EFAIL for what is no name of a view. */
 enum { CANDIDATES_SQL_BYTES = 1536 };
@@ -271,9 +305,10 @@ LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const 
 
 /* cache.c: what a query left */
 
-/* What may be used of it; @enough for all who ask. */
-LOCKQ_MUST_CHECK int cache_read(struct db *db, const struct task *task, struct candidates *found,
-    bool *enough);
+/* What may be used of it; @enough for all who ask, who want so many loans. A few more than that,
+ * or @at_length all there is. */
+LOCKQ_MUST_CHECK int cache_read(struct db *db, const struct task *task, uint64_t wanted,
+    bool at_length, struct candidates *found, bool *enough);
 /* In the transaction that has just given from @list. */
 LOCKQ_MUST_CHECK int cache_update(struct db *db, const struct task *task,
     const struct candidates *list);
@@ -303,8 +338,8 @@ struct claims {
 	size_t n_excluded;
 };
 /* The task's pending requests, locked. */
-LOCKQ_MUST_CHECK int claims_read(struct db *db, const struct task *task, uint64_t own_request,
-    struct claims *claims);
+LOCKQ_MUST_CHECK int claims_read(struct db *db, const struct task *task, const struct lead *lead,
+    uint64_t own_request, struct claims *claims);
 /* Whether the loan is not to be offered to who asks. */
 bool claims_exclude(const struct claims *claims, const struct claim *claim, uint64_t loan_id);
 /* Ends those that have an outcome; @reason is for who has none of its own. */
@@ -313,6 +348,15 @@ LOCKQ_MUST_CHECK int claims_write(struct db *db, const struct claims *claims,
 void claims_clear(struct claims *claims);
 
 /* assign.c: step 5 */
+
+/* What the leader's own request got. */
+struct own {
+	bool ended;
+	bool partial;        /* less than it asked for */
+	uint32_t excluded;
+	uint64_t *loans;     /* NULL for none; who holds the run frees it */
+	size_t n_loans;
+};
 
 /* What a leader did, for its row of leader_run. */
 struct run {
@@ -324,11 +368,18 @@ struct run {
 	const char *reason;  /* NULL: loans are given; else why all requests end without */
 	bool refused;        /* … as refused; else as failed */
 	const char *note;    /* why the list is not from where it should be; or NULL */
+	bool again;          /* the leader can lead again, with a longer list */
+	struct own own;      /* where it got loans */
 };
+void assign_own_clear(struct own *own);
 /* Gives @candidates to the pending requests; not committed yet. With @may_say_empty, and where the
- * list is exhaustive, requests that get nothing are told so; else they stay pending. */
+ * list is exhaustive, requests that get nothing are told so; else they stay pending. ASSIGN_SHORT,
+ * once, for a list that was brief. */
 LOCKQ_MUST_CHECK int assign_loans(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct candidates *candidates, bool may_say_empty, struct run *run);
+/* Whether the list is from a query that this leader ran; and ran here, to its end. */
+bool assign_queried(const struct run *run);
+bool assign_queried_here(const struct run *run);
 /* Ends all pending requests as failed or refused, for @run->reason. */
 LOCKQ_MUST_CHECK int assign_failure(struct db *db, const struct task *task,
     const struct lead *lead, uint64_t own_request, struct run *run);
@@ -366,7 +417,13 @@ LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, cons
 /* answer.c */
 
 LOCKQ_MUST_CHECK int answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer);
-/* Beforehand, so that answer_read() is quick. */
+/* The same for who asked, without the names of user and task. */
+LOCKQ_MUST_CHECK int answer_read_own(struct db *db, uint64_t request_id,
+    struct lockq_answer *answer);
+/* And whether another request of the task is pending. */
+LOCKQ_MUST_CHECK int answer_read_own_and_line(struct db *db, uint64_t request_id,
+    struct lockq_answer *answer, bool *any);
+/* Beforehand, so that answer_read_own() is quick. */
 LOCKQ_MUST_CHECK int answer_prepare(struct db *db);
 /* The public code for how it stands, with a text where that is an error. */
 LOCKQ_MUST_CHECK int answer_rc(struct lockq *q, const struct lockq_answer *answer);

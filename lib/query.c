@@ -21,14 +21,27 @@ static const struct db_query query_claimed_by = {
 	"query_claimed_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
 };
 
+/* This connection has no other. Without parameters it is one round trip. */
 static const struct db_query unclaim_query = {
-	"unclaim_query", "SELECT RELEASE_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
+	"unclaim_query", "DO RELEASE_ALL_LOCKS()", DB_NO_ROWS
 };
 
-/* The wrapping, around the manager's view: each loan once, without those that are not available,
- * the smallest priority first. One statement is one snapshot, so `version` is of the same moment as
- * what the view saw. ROW_NUMBER, not MIN, which compares an ENUM by its words. */
+/* The wrapping, around the manager's view: without the loans that are not available, the smallest
+ * priority first. One statement is one snapshot, so `version` is of the same moment as what the
+ * view saw. A view that has an index in its order is read no further than LIMIT. */
 static const char wrapped_view[] =
+	"SELECT c.loan_id, w.version"
+	"  FROM %s AS c"
+	"  LEFT JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
+	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE
+	" ORDER BY c.priority, c.loan_id"
+	" LIMIT ?";
+
+/* The same for a view that shows its loans so often that a list which was cut short has not enough
+ * of them: each counts once, and all the view is read for that. ROW_NUMBER, not MIN, which compares
+ * an ENUM by its words. */
+static const char wrapped_once[] =
 	"SELECT c.loan_id, w.version"
 	"  FROM (SELECT loan_id, priority,"
 	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n"
@@ -40,7 +53,7 @@ static const char wrapped_view[] =
 	" ORDER BY c.priority, c.loan_id"
 	" LIMIT ?";
 
-enum { ORPHAN_WAIT_S = 2, TICK_EVERY_ROWS = 1024 };
+enum { ORPHAN_WAIT_S = 2, TICK_EVERY_ROWS = 1024, LEAST_MS = 100 };
 
 /* The query in progress, and what is wrong with its rows. */
 struct reading {
@@ -119,35 +132,43 @@ claim_or_end_orphan(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME
 }
 
 static int
-unclaim(struct db *db, uint32_t task_id)
+wrap(char sql[CANDIDATES_SQL_BYTES], const char *format, const char *view)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &unclaim_query, DB_ARGS(db_u64(task_id)), &rows);
+	char quoted[NAME_BYTES * 3];
+	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
 
-	db_rows_clear(&rows);
+	/* One of the two texts above. */
+	if (rc == DB_OK && format == wrapped_view)
+		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
+	else if (rc == DB_OK)
+		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_once, quoted);
 	return rc;
 }
 
 int
 candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
 {
-	char quoted[NAME_BYTES * 3];
-	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
-
-	if (rc == DB_OK)
-		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
-	return rc;
+	return wrap(sql, wrapped_view, view);
 }
 
+/* One of the two statements, @limit rows of it at most. */
 static int
-run(struct reading *reading, const char *sql)
+read_view(struct reading *reading, const char *format, uint64_t limit)
 {
 	const struct task *task = reading->task;
+	struct candidates *c = reading->candidates;
+	char sql[CANDIDATES_SQL_BYTES];
 	const struct db_query query = { "candidates", sql, DB_MANY };
-	uint64_t limit = (task->candidate_limit > task->max_count ? task->candidate_limit :
-	    task->max_count) + task->excluded;
-	int rc = db_set_time_limit(reading->db, (uint64_t)task->max_query_s * 1000);
+	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
+	size_t rows;
+	int rc = wrap(sql, format, task->view);
 
+	/* Both together have the task's time. */
+	if (reading->begun)
+		most = used + LEAST_MS < most ? most - used : LEAST_MS;
+	if (rc == DB_OK)
+		rc = db_set_time_limit(reading->db, most);
+	c->n = 0;
 	if (rc == DB_OK)
 		rc = db_start(reading->db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)));
 	reading->begun = rc == DB_OK;
@@ -155,7 +176,57 @@ run(struct reading *reading, const char *sql)
 		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(reading->db, 1, read_candidate, reading);
-	reading->candidates->exhaustive = reading->candidates->n < limit;
+	c->exhaustive = c->n < limit;
+	rows = c->n;
+	if (rc == DB_OK)
+		rc = candidates_once(c);
+	c->repeated = !c->exhaustive && c->n * 2 < rows;
+	return rc;
+}
+
+/* Whether a list that was cut short has too few loans because the view repeats them. */
+static bool
+has_too_few(const struct task *task, const struct lead *lead, const struct candidates *c,
+    uint64_t limit)
+{
+	uint64_t wanted = lead->wanted < limit ? lead->wanted : limit;
+
+	return !c->exhaustive && c->n < limit && (c->n < task->max_count + task->excluded ||
+	    (c->repeated && c->n < wanted + task->excluded));
+}
+
+/* In what is left of the task's time; where that is not enough, the list is what it was. */
+static int
+read_once(struct reading *reading, uint64_t limit)
+{
+	struct candidates *c = reading->candidates, before = *c;
+	int rc;
+
+	c->list = NULL;
+	c->n = c->size = 0;
+	rc = read_view(reading, wrapped_once, limit);
+	if (rc != DB_ETIME) {
+		free(before.list);
+		c->repeated = c->each_once = true;
+		return rc;
+	}
+	free(c->list);
+	*c = before;
+	c->repeated = true;
+	return DB_OK;
+}
+
+static int
+run(struct reading *reading, const struct lead *lead, uint64_t limit)
+{
+	const struct task *task = reading->task;
+	int rc;
+
+	if (lead->each_once)
+		return read_view(reading, wrapped_once, limit);
+	rc = read_view(reading, wrapped_view, limit);
+	if (rc == DB_OK && has_too_few(task, lead, reading->candidates, limit))
+		rc = read_once(reading, limit);
 	return rc;
 }
 
@@ -247,7 +318,7 @@ tidy_up(struct reading *reading, bool ours, int rc)
 		return rc;
 	}
 	if (ours && !db_lost(db))
-		tidied = unclaim(db, reading->task->task_id);
+		tidied = db_run(db, &unclaim_query, DB_NO_ARGS, NULL);
 	if (tidied == DB_ELOST && db != reading->q->lock) {
 		/* So the name is free, and the list is good. */
 		handle_close_query(reading->q, db);
@@ -259,8 +330,8 @@ tidy_up(struct reading *reading, bool ours, int rc)
 }
 
 int
-query_run(struct lockq *q, struct db *db, const struct task *task, uint64_t usual_ms,
-    struct candidates *candidates, char reason[REASON_BYTES])
+query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
+    uint64_t usual_ms, uint64_t limit, struct candidates *candidates, char reason[REASON_BYTES])
 {
 	struct reading reading = {
 		.q = q, .db = db, .task = task, .candidates = candidates,
@@ -279,7 +350,7 @@ query_run(struct lockq *q, struct db *db, const struct task *task, uint64_t usua
 	}
 	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
-		rc = run(&reading, sql);
+		rc = run(&reading, lead, limit);
 	candidates->query_ms = db_clock_ms() - reading.ticking.since;
 	rc = settle(&reading, rc, reason);
 	return tidy_up(&reading, ours, rc);

@@ -7,10 +7,28 @@
 
 #include "internal.h"
 
+/* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
+#define INSERT_ALLOWED \
+	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)" \
+	" SELECT ?, u.user_id, CURRENT_USER(), t.task_id, ?, ?" \
+	"   FROM app_user AS u" \
+	"   STRAIGHT_JOIN task AS t" \
+	"  WHERE u.name = ? AND t.task_id = ? AND t.enabled AND t.max_count >= ?"
+
 static const struct db_query insert_request = {
-	"insert_request",
-	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
-	" VALUES (?, ?, CURRENT_USER(), ?, ?, ?)",
+	"insert_request", INSERT_ALLOWED " AND t.max_pipeline IS NULL", DB_NO_ROWS
+};
+
+/* Where a user may hold so many only: who has room for a loan. No heavy query for who may not have
+ * what it finds. Whether all of it fits is said under the lock: two shells of a user may be here at
+ * once. */
+static const struct db_query insert_request_with_room = {
+	"insert_request_with_room",
+	INSERT_ALLOWED
+	"    AND t.max_pipeline >"
+	"        (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
+	"          WHERE w.user_id = u.user_id AND w.task_id = t.task_id"
+	"            AND " ROW_IS_HELD ")",
 	DB_NO_ROWS
 };
 
@@ -22,7 +40,8 @@ static const struct db_query pending_of_user = {
 	"pending_of_user",
 	"SELECT request_id, uuid, asked"
 	"  FROM work_requested"
-	" WHERE user_id = ? AND task_id = ? AND pending = 1",
+	" WHERE user_id = (SELECT u.user_id FROM app_user AS u WHERE u.name = ?)"
+	"   AND task_id = ? AND pending = 1",
 	DB_MAYBE
 };
 
@@ -63,7 +82,11 @@ static const struct db_query insert_cancelled = {
 	"insert_cancelled",
 	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome,"
 	"                            served_at)"
-	" VALUES (?, ?, CURRENT_USER(), ?, ?, ?, 'cancelled', NOW(6))",
+	" SELECT ?, u.user_id, CURRENT_USER(), ?, ?, ?, 'cancelled', NOW(6)"
+	"   FROM app_user AS u"
+	"   JOIN task AS t"
+	"     ON t.task_id = ?"
+	"  WHERE u.name = ?",
 	DB_NO_ROWS
 };
 
@@ -84,8 +107,7 @@ request_make_uuid(char uuid[UUID_BYTES])
 	uuid_unparse_lower(binary, uuid);
 }
 
-/* Sets @request->request_id by its UUID, 0 where there is none. */
-static int
+int
 request_find(struct db *db, struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
@@ -101,7 +123,7 @@ static int
 join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &pending_of_user, DB_ARGS(db_u64(request->user_id), db_u64(task_id)),
+	int rc = db_run(db, &pending_of_user, DB_ARGS(db_text(request->user), db_u64(task_id)),
 	    &rows);
 
 	*found = false;
@@ -121,6 +143,16 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 	return rc;
 }
 
+static int
+insert(struct db *db, const struct db_query *query, uint32_t task_id, uint32_t count,
+    const struct request *request)
+{
+	int rc = db_run(db, query, DB_ARGS(db_text(request->uuid), db_u64(count), db_u64(count),
+	    db_text(request->user), db_u64(task_id), db_u64(count)), NULL);
+
+	return rc == DB_OK && db_affected(db) == 0 ? REQUEST_REFUSED : rc;
+}
+
 int
 request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *request)
 {
@@ -131,11 +163,14 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		bool found = false;
 
-		rc = db_run(db, &insert_request, DB_ARGS(db_text(request->uuid),
-		    db_u64(request->user_id), db_u64(task_id), db_u64(count), db_u64(count)),
-		    NULL);
+		rc = insert(db, &insert_request, task_id, count, request);
+		if (rc == REQUEST_REFUSED)
+			rc = insert(db, &insert_request_with_room, task_id, count, request);
+		if (rc == REQUEST_REFUSED)
+			return rc;
 		if (rc == DB_OK) {
 			request->request_id = db_insert_id(db);
+			request->unseen = true;
 			return DB_OK;
 		}
 		if (rc != DB_EDUPLICATE)
@@ -200,9 +235,8 @@ request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *
 			rc = request_find(db, request);
 		if (rc != DB_OK || request->request_id != 0)
 			return rc;
-		rc = db_run(db, &insert_cancelled, DB_ARGS(db_text(request->uuid),
-		    db_u64(request->user_id), db_u64(task_id), db_u64(count), db_u64(count)),
-		    NULL);
+		rc = db_run(db, &insert_cancelled, DB_ARGS(db_text(request->uuid), db_u64(task_id),
+		    db_u64(count), db_u64(count), db_u64(task_id), db_text(request->user)), NULL);
 		if (rc == DB_OK)
 			request->request_id = db_insert_id(db);
 	}

@@ -6,12 +6,9 @@
 
 static const struct db_query read_task = {
 	"read_task",
-	"SELECT name, candidates_view, enabled, max_count, max_query_s, candidate_limit,"
-	"       request_ttl, lease_minutes, cache_ttl, max_pipeline,"
-	"       (SELECT COUNT(*) FROM work_exclusion AS e"
-	"         WHERE e.task_id = t.task_id AND e.user_id = ? AND e.until > NOW(6))"
+	"SELECT " TASK_COLUMNS("?")
 	"  FROM task AS t"
-	" WHERE task_id = ?",
+	" WHERE t.task_id = ?",
 	DB_MAYBE
 };
 
@@ -37,6 +34,23 @@ static const struct db_query recent_queries = {
 	DB_MANY
 };
 
+void
+task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
+{
+	task->task_id = task_id;
+	copy_cell(task->name, sizeof(task->name), rows, 0, 0);
+	copy_cell(task->view, sizeof(task->view), rows, 0, 1);
+	task->enabled = db_cell_u64(rows, 0, 2) != 0;
+	task->max_count = (uint32_t)db_cell_u64(rows, 0, 3);
+	task->max_query_s = (uint32_t)db_cell_u64(rows, 0, 4);
+	task->candidate_limit = (uint32_t)db_cell_u64(rows, 0, 5);
+	task->request_ttl = (uint32_t)db_cell_u64(rows, 0, 6);
+	task->lease_minutes = (uint32_t)db_cell_u64(rows, 0, 7);
+	task->cache_ttl = (uint32_t)db_cell_u64(rows, 0, 8);
+	task->max_pipeline = (uint32_t)db_cell_u64(rows, 0, 9);
+	task->excluded = db_cell_u64(rows, 0, 10);
+}
+
 int
 task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task)
 {
@@ -45,20 +59,8 @@ task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task)
 
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = TASK_UNKNOWN;
-	if (rc == DB_OK) {
-		task->task_id = task_id;
-		copy_cell(task->name, sizeof(task->name), &rows, 0, 0);
-		copy_cell(task->view, sizeof(task->view), &rows, 0, 1);
-		task->enabled = db_cell_u64(&rows, 0, 2) != 0;
-		task->max_count = (uint32_t)db_cell_u64(&rows, 0, 3);
-		task->max_query_s = (uint32_t)db_cell_u64(&rows, 0, 4);
-		task->candidate_limit = (uint32_t)db_cell_u64(&rows, 0, 5);
-		task->request_ttl = (uint32_t)db_cell_u64(&rows, 0, 6);
-		task->lease_minutes = (uint32_t)db_cell_u64(&rows, 0, 7);
-		task->cache_ttl = (uint32_t)db_cell_u64(&rows, 0, 8);
-		task->max_pipeline = (uint32_t)db_cell_u64(&rows, 0, 9);
-		task->excluded = db_cell_u64(&rows, 0, 10);
-	}
+	if (rc == DB_OK)
+		task_fill(task, task_id, &rows);
 	db_rows_clear(&rows);
 	return rc;
 }

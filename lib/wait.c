@@ -124,7 +124,7 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 
 	if (left == 0)
 		return WAIT_OVER;
-	if (left >= 1000 && leader->name[0] != '\0' && leader->wakes)
+	if (left >= 1000 && leader->leads && leader->wakes)
 		return wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
 		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting);
 	rc = left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :

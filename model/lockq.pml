@@ -606,7 +606,9 @@ try:
 	:: else
 	fi;
 
-	/* still_wanted(). Once ended it stays so: the ROLLBACK after it may be the same step. */
+	/* look_again(), or an epoch that is the one of a look before the lock: who ends a request has
+	 * led, so the two say the same. Once ended it stays so: the ROLLBACK after it may be the same
+	 * step. */
 	if
 	:: atomic {
 		!still_wanted ->

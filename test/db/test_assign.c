@@ -159,6 +159,79 @@ nothing_is_empty_as_of_the_query(void **state)
 	    w->answer.as_of), 1);
 }
 
+/* guard: the list of a light query is brief. More people come meanwhile than it has loans for:
+ * nobody gets less than there is, or nothing. */
+static void
+more_than_a_brief_list_has(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 300);
+	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	sql("INSERT INTO app_user (name)"
+	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
+	    " SELECT CONCAT('test_many_', n) FROM s");
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
+	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
+	go_on(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND outcome = 'served' AND epoch = 1", TASK), 31);
+	assert_int_equal(u64("SELECT candidates FROM leader_run WHERE task_id = %d", TASK), 300);
+	assert_int_equal(rounds_of(TASK), 1);
+	clear_fixture();
+	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
+}
+
+/* What a leader says of itself without asking is what the tables say. */
+static void
+a_leader_knows_its_own_answer(void **state)
+{
+	struct lockq_answer a, b = LOCKQ_ANSWER_INIT;
+	struct worker *w;
+	char request[24];
+
+	(void)state;
+	for (uint32_t loans = 2; loans <= 3; loans++) {
+		clear_fixture();
+		make_task(TASK);
+		add_loans(TASK, loans);
+		w = ask_now(0, TASK, 3);
+		a = w->answer;
+		assert_int_equal(a.status, loans == 3 ? LOCKQ_SERVED : LOCKQ_PARTIAL);
+		snprintf(request, sizeof(request), "%llu", (unsigned long long)a.request_id);
+		assert_int_equal(lockq_request_look(w->q, request, 0, &b), LOCKQ_OK);
+		assert_int_equal(a.status, b.status);
+		assert_int_equal(a.asked, b.asked);
+		assert_int_equal(a.requested, b.requested);
+		assert_int_equal(a.assigned, b.assigned);
+		assert_int_equal(a.excluded, b.excluded);
+		assert_int_equal(a.epoch, b.epoch);
+		assert_int_equal(a.query_ms, b.query_ms);
+		assert_int_equal(a.task, b.task);
+		assert_string_equal(a.as_of, b.as_of);
+		assert_string_equal(a.uuid, b.uuid);
+		assert_string_equal(a.user, b.user);
+		assert_string_equal(a.task_name, b.task_name);
+		assert_string_equal(a.leader, b.leader);
+		assert_ptr_equal(a.reason, b.reason);
+		assert_int_equal(a.n_loans, b.n_loans);
+		for (size_t i = 0; i < a.n_loans; i++) {
+			assert_int_equal(a.loans[i].loan_id, b.loans[i].loan_id);
+			assert_int_equal(a.loans[i].token, b.loans[i].token);
+			assert_string_equal(a.loans[i].lease_expires_at,
+			    b.loans[i].lease_expires_at);
+		}
+	}
+	lockq_answer_clear(&b);
+}
+
 /* guard: a list that the limit cut short does not tell that nothing is left. */
 static void
 a_cut_list_says_nothing_of_the_rest(void **state)
@@ -377,7 +450,7 @@ a_leader_that_writes_does_not_block_requests(void **state)
 	worker_start(other);
 	/* Its insert went through when it goes on to its next statement. */
 	for (uint64_t start = db_clock_ms();
-	    proxy_count(other->proxy, "SELECT r.request_id") == 0;) {
+	    proxy_count(other->proxy, "SELECT l.holder") == 0;) {
 		assert_true(db_clock_ms() - start < 2000);
 		db_sleep_ms(5);
 	}
@@ -524,7 +597,7 @@ static void
 what_is_changed_must_be_what_was_planned(void **state)
 {
 	struct worker *w = worker_connected(0, TASK, 1);
-	struct request request = { .user = user(0), .user_id = user_id(0) };
+	struct request request = { .user = user(0) };
 	struct task task = read_task(TASK);
 	struct candidate twice[] = { { .loan_id = 1, .version = 5 },
 		{ .loan_id = 1, .version = 5 } };
@@ -616,6 +689,8 @@ main(int argc, char **argv)
 		DB_TEST(what_is_written),
 		DB_TEST(not_enough_is_partial),
 		DB_TEST(nothing_is_empty_as_of_the_query),
+		DB_TEST(more_than_a_brief_list_has),
+		DB_TEST(a_leader_knows_its_own_answer),
 		DB_TEST(a_cut_list_says_nothing_of_the_rest),
 		DB_TEST(after_a_drop_nothing_is_not_known),
 		DB_TEST(after_a_drop_who_does_not_wait_stays_pending),

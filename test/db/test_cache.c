@@ -235,7 +235,7 @@ after_a_list_that_left_some_the_query_runs(void **state)
 {
 	(void)state;
 	fill(5);
-	sql("UPDATE leader_run SET left_pending = 1 WHERE task_id = %d", TASK);
+	sql("UPDATE task_lock SET left_pending = 1 WHERE task_id = %d", TASK);
 	add_loan(TASK, 50, 0);
 	ASSERT_GOT(1, 50);
 	assert_int_equal(runs("query"), 2);

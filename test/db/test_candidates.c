@@ -19,7 +19,7 @@ static struct fetched
 fetch(uint32_t task)
 {
 	struct fetched f = { .worker = worker_connected(0, task, 1), .task = read_task(task) };
-	struct request request = { .user = user(0), .user_id = user_id(0) };
+	struct request request = { .user = user(0) };
 	struct leader leader;
 
 	request_make_uuid(request.uuid);
@@ -144,6 +144,31 @@ each_loan_once(void **state)
 	assert_int_equal(w->answer.loans[1].loan_id, 2);
 	assert_int_equal(w->answer.retries, 0);
 	assert_int_equal(rounds_of(TASK), 1);
+}
+
+/* guard: where a list that was cut short is mostly repeats, the query itself takes each loan once:
+ * in the same round, and from then on at once. Nobody gets less than there is. */
+static void
+a_view_that_repeats_its_loans(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	set_task(TASK, "max_count = 4, candidate_limit = 8");
+	for (unsigned int loan = 1; loan <= 9; loan++) {
+		for (unsigned int again = 0; again < 7; again++)
+			add_loan(TASK, loan, loan);
+	}
+	for (unsigned int user_no = 0; user_no < 2; user_no++) {
+		w = worker_new(user_no, TASK, 4, 0);
+		w->proxy = proxy_new();
+		worker_start(w);
+		worker_join(w);
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_int_equal(w->answer.n_loans, 4);
+		assert_int_equal(proxy_count(w->proxy, "EXECUTE lockq_started"), 2 - user_no);
+	}
+	assert_int_equal(rounds_of(TASK), 2);
 }
 
 static void
@@ -521,6 +546,7 @@ main(int argc, char **argv)
 		DB_TEST(any_type_that_sorts),
 		DB_TEST(an_enum_sorts_by_position),
 		DB_TEST(each_loan_once),
+		DB_TEST(a_view_that_repeats_its_loans),
 		DB_TEST(what_is_not_available_is_left_out),
 		DB_TEST(the_limit_is_not_below_max_count),
 		DB_TEST(a_list_as_long_as_the_limit_is_not_exhaustive),

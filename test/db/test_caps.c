@@ -91,7 +91,8 @@ a_full_pipeline_is_refused_without_a_query(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: two shells of a user, both of which find room, don't pass the cap together. */
+/* guard: what a user was given meanwhile counts, so that two shells of one, both of which find
+ * room, don't pass the cap together. */
 static void
 two_shells_do_not_pass_it_together(void **state)
 {
@@ -101,17 +102,17 @@ two_shells_do_not_pass_it_together(void **state)
 	add_loans(TASK, 10);
 	set_task(TASK, "max_pipeline = 3");
 	slow->proxy = proxy_new();
-	proxy_hold(slow->proxy, "INSERT INTO work_requested", 1);
+	proxy_hold(slow->proxy, "EXECUTE lockq_started", 1);
 	worker_start(slow);
 	proxy_until_held(slow->proxy);
-	assert_int_equal(ask_now(0, TASK, 3)->answer.n_loans, 3);
+	for (uint64_t loan = 8; loan <= 10; loan++)
+		add_work(TASK, loan, 0, "assigned", 1);
 	proxy_release(slow->proxy);
 	worker_join(slow);
 	assert_int_equal(slow->rc, LOCKQ_EREFUSED);
 	assert_int_equal(slow->answer.status, LOCKQ_REFUSED);
 	assert_non_null(strstr(slow->error, "3 of 3"));
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 3);
-	assert_consistent(TASK);
 }
 
 /* One of them fits in part; the others in the line are not concerned. */
@@ -170,6 +171,50 @@ who_returned_it_is_not_offered_it(void **state)
 	add_loans(OTHER_TASK, 1);
 	assert_int_equal(ask_now(0, OTHER_TASK, 1)->answer.n_loans, 1);
 	assert_consistent(TASK);
+}
+
+/* guard: … also where nobody had returned anything when the leader looked for such limits. */
+static void
+who_returned_it_meanwhile_is_not_offered_it(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	add_work(TASK, 1, 0, "returned", 2);
+	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
+	    " VALUES (%d, %u, 1, NOW(6) + INTERVAL 1 HOUR)", TASK, user_id(0));
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.loans[0].loan_id, 2);
+	assert_int_equal(leader->answer.excluded, 1);
+}
+
+/* guard: … nor is a cap passed over that was set since. */
+static void
+a_cap_that_is_set_meanwhile(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	set_task(TASK, "max_pipeline = 1");
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.n_loans, 1);
+	assert_int_equal(leader->answer.status, LOCKQ_PARTIAL);
 }
 
 /* "Nothing for you" is told apart from "no work". */
@@ -401,6 +446,8 @@ main(int argc, char **argv)
 		DB_TEST(two_shells_do_not_pass_it_together),
 		DB_TEST(others_in_the_line_are_served),
 		DB_TEST(who_returned_it_is_not_offered_it),
+		DB_TEST(who_returned_it_meanwhile_is_not_offered_it),
+		DB_TEST(a_cap_that_is_set_meanwhile),
 		DB_TEST(nothing_for_you),
 		DB_TEST(an_exclusion_ends),
 		DB_TEST(a_short_list_has_something_for_who_asked),

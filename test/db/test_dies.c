@@ -22,7 +22,7 @@ until_settled(const struct worker *follower)
 	uint64_t start = db_clock_ms();
 
 	while (!follower->done && db_clock_ms() - start < QUIET_MS &&
-	    proxy_count(follower->proxy, "=EXECUTE lockq_started USING @p0") == 0)
+	    proxy_count(follower->proxy, "=EXECUTE lockq_started USING @lockq_p0") == 0)
 		db_sleep_ms(1);
 }
 
@@ -137,7 +137,8 @@ who_takes_over_is_killed_too(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		leaders[i] = worker_new(i, TASK, 1, -1);
 		leaders[i]->proxy = proxy_new();
-		proxy_hold(leaders[i]->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+		proxy_hold(leaders[i]->proxy,
+		    "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1", 1);
 		pids[i] = worker_fork(leaders[i]);
 		if (i == 0)
 			proxy_until_held(leaders[i]->proxy);
@@ -185,7 +186,7 @@ who_joined_takes_over(void **state)
 	add_loans(TASK, 5);
 	leader->proxy = proxy_new();
 	joined->proxy = proxy_new();
-	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1", 1);
 	pid = worker_fork(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(joined);
@@ -215,7 +216,7 @@ who_polls_takes_over(void **state)
 	(void)state;
 	add_loans(TASK, 5);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @p0, @p1", 1);
+	proxy_hold(leader->proxy, "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1", 1);
 	pid = worker_fork(leader);
 	proxy_until_held(leader->proxy);
 	polls->ask.wait = LOCKQ_WAIT_POLL;
@@ -337,7 +338,8 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	assert_int_equal(end_own_query(NULL), 0);
 	worker_join(elsewhere);
 	assert_int_equal(elsewhere->rc, LOCKQ_OK);
-	assert_int_equal(proxy_count(elsewhere->proxy, "=EXECUTE lockq_started USING @p0, @p1"), 1);
+	assert_int_equal(proxy_count(elsewhere->proxy,
+	    "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1"), 1);
 	assert_int_equal(own_query.rc, DB_OK);
 }
 

@@ -110,7 +110,7 @@ it_stops_when_someone_else_has_led(void **state)
 	(void)state;
 	add_loans(TASK, 5);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "SELECT EXISTS", 1);
+	proxy_hold(leader->proxy, "SELECT EXISTS", 2);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	other = ask_now(1, TASK, 1);
@@ -150,7 +150,7 @@ a_lost_hand_over_goes_on(void **state)
 	add_loans(TASK, 5);
 	leader = leader_about_to_commit(0, 2);
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
-	proxy_cut(leader->proxy, "SELECT EXISTS", 1, CUT_BEFORE);
+	proxy_cut(leader->proxy, "SELECT EXISTS", 2, CUT_BEFORE);
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(leader->answer.n_loans, 2);

@@ -10,7 +10,6 @@ recorded(struct worker *w)
 {
 	struct request request = { .user = w->ask.user };
 
-	assert_int_equal(user_read(owner(), w->ask.user, &request.user_id), DB_OK);
 	request_make_uuid(request.uuid);
 	assert_int_equal(request_record(w->q->lock, w->ask.task, w->ask.count, &request), DB_OK);
 	return request;
@@ -34,7 +33,7 @@ a_free_lock_is_taken(void **state)
 	assert_true(held);
 	assert_string_equal(seen.name, user(0));
 	/* guard: holder is cleared before COMMIT, so a committed row never has one. */
-	assert_int_equal(lock_commit(w->q, &task, &lead), DB_OK);
+	assert_int_equal(lock_commit(w->q, &task, &lead, NULL, 0, false), DB_OK);
 	assert_int_equal(u64("SELECT epoch FROM task_lock WHERE task_id = %d AND holder IS NULL"
 	    " AND since IS NULL", TASK), lead.epoch);
 }
@@ -89,7 +88,7 @@ a_momentary_lock_is_tried_again(void **state)
 	assert_int_equal(db_begin(moment), DB_OK);
 	(void)u64_on(moment, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
 	worker_start(w);
-	while (proxy_count(w->proxy, "SELECT holder") < 2 && !w->done)
+	while (proxy_count(w->proxy, "SELECT l.holder") < 2 && !w->done)
 		db_sleep_ms(1);
 	db_rollback(moment);
 	worker_join(w);
@@ -106,7 +105,7 @@ served_during_a_momentary_lock(void **state)
 
 	(void)state;
 	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "SELECT holder", 2);
+	proxy_hold(w->proxy, "SELECT l.holder", 2);
 	assert_int_equal(db_begin(moment), DB_OK);
 	(void)u64_on(moment, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
 	worker_start(w);
@@ -117,7 +116,7 @@ served_during_a_momentary_lock(void **state)
 	worker_join(w);
 	db_rollback(moment);
 	assert_int_equal(w->rc, LOCKQ_NOTHING);
-	assert_int_equal(proxy_count(w->proxy, "SELECT holder"), 2);
+	assert_int_equal(proxy_count(w->proxy, "SELECT l.holder"), 2);
 	assert_int_equal(rounds_of(TASK), 0);
 }
 
@@ -191,6 +190,7 @@ static void
 an_alter_does_not_stall_requests(void **state)
 {
 	struct worker *leader = worker_new(0, TASK, 1, 0), *other;
+	struct worker *waits = worker_new(2, TASK, 1, -1);
 	struct db *db = connect_as(OWNER_GROUP);
 
 	(void)state;
@@ -199,6 +199,12 @@ an_alter_does_not_stall_requests(void **state)
 	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
+	/* Nor is it stalled by who waits for the leader's commit. */
+	waits->proxy = proxy_new();
+	worker_start(waits);
+	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 0)
+		db_sleep_ms(1);
+	db_sleep_ms(100);
 	sql_on(db, "SET SESSION lock_wait_timeout = 1");
 	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT 'altered'"), DB_OK);
 	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT ''"), DB_OK);
@@ -207,7 +213,9 @@ an_alter_does_not_stall_requests(void **state)
 	assert_true(other->ms < 1000);
 	proxy_release(leader->proxy);
 	worker_join(leader);
+	worker_join(waits);
 	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(waits->rc, LOCKQ_OK);
 	assert_string_equal(outcome_of(TASK, 1), "served");
 }
 
@@ -241,8 +249,8 @@ static void
 locks_are_taken_in_order(void **state)
 {
 	static const char *const order[] = {
-		"SELECT epoch, NOW(6)", "SET epoch = ?",
-		"FROM task_wake WHERE task_id = ? FOR UPDATE", "EXECUTE lockq_started",
+		"SELECT epoch, NOW(6)", "FROM task_wake WHERE task_id = ? FOR UPDATE",
+		"SET epoch = ?", "EXECUTE lockq_started",
 		"FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
 		"INSERT INTO work (task_id", "'assigned', w.user_id, r.account",
 		"SET holder = NULL", "=COMMIT"
@@ -286,7 +294,8 @@ a_follower_shares_nothing_of_the_lock(void **state)
 	assert_true(proxy_count(w->proxy, "task_lock") > 0);
 	assert_int_equal(proxy_count(w->proxy, "task_lock"),
 	    proxy_count(w->proxy, "FOR UPDATE SKIP LOCKED") +
-	    proxy_count(w->proxy, "SELECT holder"));
+	    proxy_count(w->proxy, "SELECT l.holder") +
+	    proxy_count(w->proxy, "r.outcome, l.epoch"));
 	db_rollback(leader.lock);
 }
 

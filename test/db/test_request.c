@@ -7,7 +7,7 @@
 static struct request
 new_request(unsigned int user_no)
 {
-	struct request request = { .user_id = user_id(user_no), .user = user(user_no) };
+	struct request request = { .user = user(user_no) };
 
 	request_make_uuid(request.uuid);
 	return request;
@@ -32,7 +32,7 @@ a_request_is_one_committed_row(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE request_id = %llu"
 	    " AND uuid = '%s' AND user_id = %u AND task_id = %d AND asked = 3 AND requested = 3"
 	    " AND assigned = 0 AND outcome = 'pending' AND pending = 1 AND epoch IS NULL",
-	    (unsigned long long)request.request_id, request.uuid, request.user_id, TASK), 1);
+	    (unsigned long long)request.request_id, request.uuid, user_id(0), TASK), 1);
 	assert_int_equal(u64("SELECT account LIKE 'lockq\\_%%@%%' FROM work_requested"
 	    " WHERE request_id = %llu", (unsigned long long)request.request_id), 1);
 }
@@ -68,6 +68,47 @@ a_lost_reply_is_found_by_uuid(void **state)
 	assert_false(w->answer.joined);
 	assert_int_equal(rows_of(0), 1);
 	assert_int_equal(proxy_count(w->proxy, "INSERT INTO work_requested"), 2);
+}
+
+/* guard: … also where the task would not allow it any more. One whose reply is lost, and one that
+ * was lost itself: @cut. */
+static void
+limits_that_change_meanwhile(enum proxy_cut cut)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, cut);
+	proxy_hold(w->proxy, "INSERT INTO work_requested", 2);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	set_task(TASK, "max_count = 1");
+	proxy_release(w->proxy);
+	worker_join(w);
+	if (cut == CUT_AFTER) {
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_int_equal(w->answer.n_loans, 2);
+	} else {
+		assert_int_equal(w->rc, LOCKQ_EREFUSED);
+		assert_non_null(strstr(w->error, "ask for 1 at most"));
+		assert_string_equal(outcome_of(TASK, 0), "cancelled");
+	}
+	assert_int_equal(rows_of(0), 1);
+}
+
+static void
+a_lost_reply_is_no_refusal(void **state)
+{
+	(void)state;
+	limits_that_change_meanwhile(CUT_AFTER);
+}
+
+static void
+a_lost_insert_may_be_refused(void **state)
+{
+	(void)state;
+	limits_that_change_meanwhile(CUT_BEFORE);
 }
 
 static void
@@ -192,7 +233,7 @@ static void
 a_served_one_is_not_cancelled(void **state)
 {
 	struct worker *w;
-	struct request request = { .user_id = user_id(0) };
+	struct request request = { .user = user(0) };
 
 	(void)state;
 	add_loans(TASK, 3);
@@ -292,6 +333,8 @@ main(int argc, char **argv)
 		DB_TEST(a_request_is_one_committed_row),
 		DB_TEST(the_same_uuid_is_one_request),
 		DB_TEST(a_lost_reply_is_found_by_uuid),
+		DB_TEST(a_lost_reply_is_no_refusal),
+		DB_TEST(a_lost_insert_may_be_refused),
 		DB_TEST(a_lost_insert_is_made_again),
 		DB_TEST(a_second_call_joins),
 		DB_TEST(one_that_just_ended_is_not_joined),

@@ -47,10 +47,15 @@ is "$(sql "SELECT COUNT(*) FROM (
              WINDOW line_order AS (PARTITION BY l.token ORDER BY l.log_id)) AS given
             WHERE line < line_before OR (line = line_before AND loan_id < loan_before)")" 0 \
 	'loans went out in order of priority'
+# As far as the leader could see them: a number is taken before its row is committed, and may be
+# seen by its last look only.
 is "$(sql "SELECT COUNT(*) FROM (
-             SELECT request_id,
-                    LAG(request_id) OVER (PARTITION BY token ORDER BY log_id) AS before_it
-               FROM work_log WHERE task_id = $task) AS given
+             SELECT l.request_id,
+                    LAG(l.request_id) OVER (PARTITION BY l.token, r.served_at
+                                            ORDER BY l.log_id) AS before_it
+               FROM work_log AS l
+               JOIN work_requested AS r ON r.request_id = l.request_id
+              WHERE l.task_id = $task) AS given
             WHERE request_id < before_it")" 0 'requests were served first come, first served'
 queries=$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $task AND query_ms IS NOT NULL")
 # How many there are is the machine's business: whoever starts late comes after the commit.

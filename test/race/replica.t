@@ -64,7 +64,7 @@ first_loans() {
 running() {
 	"$1" "SELECT processlist_id FROM performance_schema.threads
 	       WHERE processlist_id <> CONNECTION_ID()
-	         AND processlist_info LIKE '%ROW_NUMBER%test_candidates_$2%'"
+	         AND processlist_info LIKE '%test_candidates_$2%c.priority%'"
 }
 runs() { [ -n "$(running "$@")" ]; }
 runs_other() { running "$1" "$2" | grep -qvx "$3"; }
