@@ -84,7 +84,7 @@ UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
-FAULT_SO := $(patsubst %.c,$(BUILD)/%.so,$(wildcard test/fault/*.c))
+FAULT_SO := $(patsubst %.c,$(BUILD)/%.so,$(wildcard test/fault/*.c test/bench/preload/*.c))
 TEST_BIN := $(FAULT_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN)
 
 all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
@@ -123,8 +123,8 @@ told = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$@)')
 
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 
-# The only files that see mysql.h.
-$(BUILD)/obj/lib/db%: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
+# The only files that see mysql.h, with the benchmark's floors.
+$(BUILD)/obj/lib/db% $(BUILD)/obj/test/bench/floor_%: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden
 $(BUILD)/obj/%.o: %.c $(FLAGS) $(CLIENT_MK)
@@ -203,7 +203,8 @@ $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(STATIC)
 $(FAULT_SO): $(BUILD)/%.so: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
-	$(Q)$(LINK) $(LANGUAGE) $(WARNINGS) $(WERROR_FLAG) -fPIC -shared -o $@ $< -ldl
+	$(Q)$(LINK) $(LANGUAGE) $(INCLUDES) $(CLIENT_CFLAGS) $(WARNINGS) $(WERROR_FLAG) -fPIC \
+		-shared -o $@ $< -ldl
 
 # The tests' own server: the sandbox's data are left alone.
 CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)
@@ -303,7 +304,7 @@ check-race: all test-programs ## many at once, and processes that die
 check-lab: all build/tap ## the patterns of locking, their pictures, the tour
 	$(call prove,$(LAB_TESTS),$(IN_SANDBOX) env)
 
-check-docs: all build/tap ## what the documentation promises
+check-docs: all test-programs ## what the documentation promises
 	$(call prove,$(DOCS_TESTS),$(IN_SANDBOX) env)
 
 check-guards: all test-programs ## each guard of the algorithm has a test that fails without it
@@ -331,12 +332,14 @@ demo: ## on a fresh machine: a private MySQL, loans, several shells that race
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@scripts/demo
 
-# BENCH="wake seed": only these figures; scripts/bench list names them.
+# BENCH="burst wake": only these figures, scripts/bench list names them; SIZE=full: cases that take
+# long, too.
 BENCH ?=
+SIZE ?= usual
 bench: ## the benchmark, as ratios measured in one run
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
-	@scripts/sandbox run scripts/bench run $(BENCH)
+	@scripts/sandbox run scripts/bench run --size '$(SIZE)' $(BENCH)
 
 bench-compare: ## two results of it, B to A: make bench-compare A=DIR B=DIR
 	@scripts/bench compare '$(A)' '$(B)'

@@ -53,7 +53,7 @@ static const struct db_query view_of_task = {
 };
 
 enum {
-	SPARE = 64,           /* beyond twice what is wanted: others will ask, some have changed … */
+	SPARE = 64,           /* beyond twice what is wanted: others will ask … */
 	MORE = 16,            /* … and where that was not enough, so many times as much */
 	KEPT_MOST = 100000    /* of a longer list the rest is found again */
 };

@@ -363,8 +363,8 @@ recover(struct call *c, int rc)
 	return c->in_doubt && rc != DB_ECANCELLED ? DB_EINDOUBT : rc;
 }
 
-/* An INSERT before may have got through, and what allows none now need not have been so then: the
- * request is found by its UUID, or takes it, so that nothing arrives later behind the user's back. */
+/* An INSERT before may have got through, when more was allowed than now: the request is found by
+ * its UUID, or takes it, so that nothing arrives later behind the user's back. */
 static int
 refused_in_doubt(struct call *c)
 {

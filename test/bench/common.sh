@@ -1,5 +1,10 @@
-# What the figures share: a result file, percentiles, what the server has used. Sourced by
-# test/bench/figures/*, each of which begins with figure() and reports by measure().
+# What the figures share: a result file, sizes, percentiles, a heavy query, what the server has
+# used. Sourced by test/bench/figures/*, each of which begins with figure() and reports by
+# measure().
+#
+#   clean_up       of the figure's own: called once at its end, however it ends
+#   BENCH_SIZE     usual, full (cases that take long, too) or short (as small as it can be: to see
+#                  that it works, not to measure)
 # shellcheck shell=bash
 
 # shellcheck source=test/support/crowd.sh
@@ -11,6 +16,32 @@ programs=$build/test/bench
 results=${LOCKQ_BENCH_OUT:-$build/bench}
 mkdir -p "$results"
 result=
+bench_size=${BENCH_SIZE:-usual}
+
+# Their end may take a moment, and a second Ctrl-C does not break it off.
+# shellcheck disable=SC2317 # it is called by the trap
+clean_up() {
+	end_crowd
+}
+
+# shellcheck disable=SC2317
+at_end() {
+	trap '' INT TERM HUP
+	clean_up
+}
+trap at_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+# size USUAL SHORT [FULL]
+size() {
+	case $bench_size in
+	short) echo "$2" ;;
+	full) echo "${3-$1}" ;;
+	*) echo "$1" ;;
+	esac
+}
 
 server_settings() {
 	"$top/scripts/sandbox" mysql --batch --execute "
@@ -19,6 +50,7 @@ server_settings() {
 		       @@innodb_buffer_pool_size AS innodb_buffer_pool_size,
 		       @@innodb_flush_method AS innodb_flush_method,
 		       @@innodb_doublewrite AS innodb_doublewrite,
+		       @@performance_schema AS performance_schema,
 		       @@max_connections AS max_connections" |
 		jq -Rn '[inputs / "\t"] | [.[0], .[1]] | transpose
 			| map({ (.[0]): (.[1] | tonumber? // .) }) | add'
@@ -52,19 +84,23 @@ figure() {
 	done
 	result=$results/$(basename "$0").json
 	jq -n --arg figure "$(basename "$0")" --arg title "$1" --arg at "$(date -u +%FT%TZ)" \
+		--arg size "$bench_size" \
 		--argjson machine "$(machine)" --argjson versions "$(versions)" \
 		--argjson server "$(server_settings)" --argjson own "$own" \
-		'{ figure: $figure, title: $title, at: $at, machine: $machine, versions: $versions,
-		   settings: { server: $server, figure: $own }, measures: [] }' >"$result"
-	printf '\n%s\n' "$1"
+		'{ figure: $figure, title: $title, at: $at, size: $size, machine: $machine,
+		   versions: $versions, settings: { server: $server, figure: $own }, measures: [],
+		   not_run: [] }' >"$result"
+	printf '\n%s: %s\n' "$(basename "$0")" "$1"
 }
 
-# measure [--less | --more] [--at-least N | --at-most N] KEY VALUE UNIT TEXT: a number. --less,
-# --more: which is better; a ratio that is to reach something says what.
+# measure [--silent] [--less | --more] [--at-least N | --at-most N] KEY VALUE UNIT TEXT: a number.
+# --less, --more: which is better; a ratio that is to reach something says what. A VALUE that is no
+# number was not to be had. --silent: it prints no line, the figure has a table of its own.
 measure() {
-	local better=null least=null most=null
+	local better=null least=null most=null silent=no
 	while [[ $1 = --* ]]; do
 		case $1 in
+		--silent) silent=yes ;;
 		--less | --more) better="\"${1#--}\"" ;;
 		--at-least) least=$2 better='"more"' ;;
 		--at-most) most=$2 better='"less"' ;;
@@ -75,23 +111,59 @@ measure() {
 	jq --arg key "$1" --arg value "$2" --arg unit "$3" --arg text "$4" \
 		--argjson better "$better" --argjson least "$least" --argjson most "$most" '
 		($value | tonumber? // null) as $v |
-		($v == null or ($least != null and $v < $least) or ($most != null and $v > $most))
+		(($least != null or $most != null) and ($v == null or
+			($least != null and $v < $least) or ($most != null and $v > $most)))
 			as $missed |
+		.seconds = (now - (.at | fromdate) | floor) |
 		.measures += [{ key: $key, text: $text, value: $v, unit: $unit, better: $better,
 			at_least: $least, at_most: $most, missed: $missed }]' \
 		"$result" >"$result.new"
 	mv "$result.new" "$result"
-	jq -r '.measures[-1] | "  \(.text)\t\(.value) \(.unit)" +
-		if .at_least then ", to reach: \(.at_least) at least" else "" end +
-		if .at_most then ", to reach: \(.at_most) at most" else "" end +
-		if .missed then ": MISSED" else "" end' "$result" |
-		awk -F '\t' '{ printf "%-66s %s\n", $1, $2 }'
+	[ "$silent" = no ] || return 0
+	jq -r '.measures[-1] | [.text, .value // "none", .unit,
+		if .at_least == null and .at_most == null then ""
+		else (if .missed then "MISSED: " else "" end) +
+			if .at_least then "at least \(.at_least)" else "at most \(.at_most)" end
+		end] | @tsv' "$result" | show_line
+}
+
+# TEXT, VALUE, UNIT, WHAT TO REACH, with tabs: in 80 columns, a long text on lines of its own.
+show_line() {
+	awk -F '\t' -v width=45 '{
+		text = $1
+		while (length(text) > width) {
+			for (i = width; i > 1 && substr(text, i + 1, 1) != " "; i--)
+				;
+			if (i == 1)
+				i = width
+			printf "  %s\n", substr(text, 1, i)
+			text = "  " substr(text, i + 2)
+		}
+		line = sprintf("  %-" width "s %9s %-8s %s", text, $2, $3, $4)
+		sub(/ +$/, "", line)
+		print line }'
+}
+
+# not_run KEY TEXT WHY: what was left out, which is never reckoned from something else.
+not_run() {
+	jq --arg key "$1" --arg text "$2" --arg why "$3" \
+		'.not_run += [{ key: $key, text: $text, why: $why }]' "$result" >"$result.new"
+	mv "$result.new" "$result"
+	printf '  %-45s not run: %s\n' "$2" "$3"
 }
 
 # percentile P: the P'th of a hundred of the numbers on standard input.
 percentile() {
 	sort -n | awk -v p="$1" '{ v[NR] = $1 } END { i = int(NR * p / 100 + 0.999999)
 		print NR ? v[i < 1 ? 1 : i] : "none" }'
+}
+
+name_percentile() {
+	case $1 in
+	50) echo median ;;
+	100) echo slowest ;;
+	*) echo "${1}th of a hundred" ;;
+	esac
 }
 
 # ratio A B: how often B goes into A.
@@ -110,4 +182,63 @@ server_cpu() {
 # since BEFORE NOW
 since() {
 	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f\n", b - a }'
+}
+
+# --- a heavy query -------------------------------------------------------------------------------
+
+# make_heavy TASK LOANS SECONDS: a task whose query computes for so long; $rounds is what its view
+# took for it. By the server's CPU time: whoever else is at work on the machine does not change it.
+make_heavy() {
+	local part before used
+	make_task "$1" "$2" 1000
+	rounds=1000
+	for part in 0.1 0.3 1; do
+		before=$(server_cpu)
+		run_query "$1"
+		used=$(since "$before" "$(server_cpu)")
+		rounds=$(awk -v r="$rounds" -v s="$3" -v part="$part" -v used="$used" \
+			'BEGIN { printf "%d", r * s * part / (used > 0.01 ? used : 0.01) + 1 }')
+		set_rounds "$1"
+	done
+}
+
+set_rounds() {
+	local view
+	view=$(sql "SELECT view_definition FROM information_schema.views
+	             WHERE table_schema = DATABASE() AND table_name = 'test_candidates_$1'")
+	sql "CREATE OR REPLACE VIEW test_candidates_$1 AS $(
+		sed -E "s/(repeat\(concat\([^)]*\),)[0-9]+/\1$rounds/" <<<"$view")"
+}
+
+# The query of a task, as a leader would run it.
+run_query() {
+	sql "SELECT COUNT(*)
+	       FROM (SELECT loan_id FROM test_candidates_$1
+	              ORDER BY priority, loan_id LIMIT 1000) AS list" >/dev/null
+}
+
+# until_computing TASK: its leader's query is not only prepared.
+until_computing() {
+	until_true "SELECT COUNT(*) > 0 FROM information_schema.processlist
+	             WHERE user = 'lockq_app' AND state = 'executing'
+	               AND info LIKE '%test_candidates\\_$1%'"
+}
+
+# Whoever still computes for one of these tasks: the server does not notice that its client is gone.
+end_queries() {
+	local task id
+	for task in "$@"; do
+		for id in $(sql "SELECT id FROM information_schema.processlist
+		                  WHERE id <> CONNECTION_ID() AND (
+		                        info LIKE '%test\_candidates\_$task%' OR
+		                        info LIKE '%test\_rows\_$task%' OR
+		                        info LIKE '%test\_loan\_$task%')"); do
+			sql "KILL $id" 2>/dev/null || true
+		done
+	done
+}
+
+# admin_options: the administrator's option file, for programs of the bench's own.
+admin_options() {
+	echo "${LOCKQ_SANDBOX_DIR:-$top/build/sandbox}/admin.cnf"
 }
