@@ -614,6 +614,7 @@ what_is_changed_must_be_what_was_planned(void **state)
 	assert_int_equal(lock_try(w->q, &task, &request, &lead, &leader), DB_OK);
 	assert_int_equal(assign_loans(w->q->lock, &task, &lead, request.request_id, &candidates,
 	    true, &run), DB_ERETRY);
+	assign_own_clear(&run.own);
 	db_rollback(w->q->lock);
 	assert_int_equal(pending(), 2);
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 5);
