@@ -18,7 +18,7 @@
 	"    ON l.task_id = r.task_id AND l.epoch = r.epoch" \
 	"  LEFT JOIN work_log AS g" \
 	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
-enum { ANSWER_LOANS = 15, ANSWER_N_COLUMNS = 18 };
+enum { ANSWER_LOANS = 15 };
 
 static const struct db_query read_answer = {
 	"read_answer",
@@ -38,19 +38,6 @@ static const struct db_query read_answer = {
 static const struct db_query read_own_answer = {
 	"read_own_answer",
 	ANSWER_COLUMNS("NULL", "NULL")
-	"  FROM work_requested AS r"
-	ANSWER_TABLES
-	" WHERE r.request_id = ?"
-	" ORDER BY g.log_id",
-	DB_MANY
-};
-
-/* For a leader that has just freed the lock: whether others wait, too. */
-static const struct db_query read_own_answer_and_line = {
-	"read_own_answer_and_line",
-	ANSWER_COLUMNS("NULL", "NULL") ","
-	"       EXISTS (SELECT 1 FROM work_requested AS p USE INDEX (work_requested_line)"
-	"                WHERE p.task_id = r.task_id AND p.pending = 1)"
 	"  FROM work_requested AS r"
 	ANSWER_TABLES
 	" WHERE r.request_id = ?"
@@ -134,7 +121,7 @@ fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 
 static int
 read_with(struct db *db, const struct db_query *query, uint64_t request_id,
-    struct lockq_answer *answer, bool *any)
+    struct lockq_answer *answer)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, query, DB_ARGS(db_u64(request_id)), &rows);
@@ -145,7 +132,6 @@ read_with(struct db *db, const struct db_query *query, uint64_t request_id,
 		rc = fill(answer, &rows);
 	if (rc == DB_OK)
 		rc = fill_loans(answer, &rows);
-	*any = rc == DB_OK && db_cell_u64(&rows, 0, ANSWER_N_COLUMNS) != 0;
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -153,24 +139,13 @@ read_with(struct db *db, const struct db_query *query, uint64_t request_id,
 int
 answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 {
-	bool any;
-
-	return read_with(db, &read_answer, request_id, answer, &any);
+	return read_with(db, &read_answer, request_id, answer);
 }
 
 int
 answer_read_own(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 {
-	bool any;
-
-	return read_with(db, &read_own_answer, request_id, answer, &any);
-}
-
-int
-answer_read_own_and_line(struct db *db, uint64_t request_id, struct lockq_answer *answer,
-    bool *any)
-{
-	return read_with(db, &read_own_answer_and_line, request_id, answer, any);
+	return read_with(db, &read_own_answer, request_id, answer);
 }
 
 int

@@ -142,25 +142,15 @@ answer_self(struct call *c, const struct candidates *candidates, const struct ru
 	return DB_OK;
 }
 
-/* Is there a late request? Who asks that reads its own answer with it. */
-static int
-look_behind(struct call *c, bool *any)
-{
-	if (c->answer->status == LOCKQ_PENDING)
-		return answer_read_own_and_line(c->q->lock, c->request.request_id, c->answer,
-		    any);
-	return request_any_pending(c->q->lock, c->task.task_id, any);
-}
-
 /* Looks for late requests, and gives to them: 0 when it is to be done once more, HAND_OVER_DONE. */
 static int
 hand_over_once(struct call *c, struct candidates *candidates, struct run *run)
 {
 	uint64_t epoch = c->lead.epoch;
 	bool any = false;
-	int rc = look_behind(c, &any);
+	int rc = request_any_pending(c->q->lock, c->task.task_id, &any);
 
-	if (rc == DB_OK && (!any || candidates->n == 0))
+	if (rc == DB_OK && !any)
 		return HAND_OVER_DONE;
 	if (rc == DB_OK)
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
@@ -421,8 +411,8 @@ ask_anew(struct call *c)
 	return record(c);
 }
 
-/* Only at our own row. All of the answer at once: mostly it is there. The leader, who has committed
- * it, has read it already. */
+/* Only at our own row. All of the answer at once: mostly it is there. A leader mostly
+ * knows it already. */
 static int
 look(struct call *c)
 {

@@ -420,9 +420,6 @@ LOCKQ_MUST_CHECK int answer_read(struct db *db, uint64_t request_id, struct lock
 /* The same for who asked, without the names of user and task. */
 LOCKQ_MUST_CHECK int answer_read_own(struct db *db, uint64_t request_id,
     struct lockq_answer *answer);
-/* And whether another request of the task is pending. */
-LOCKQ_MUST_CHECK int answer_read_own_and_line(struct db *db, uint64_t request_id,
-    struct lockq_answer *answer, bool *any);
 /* Beforehand, so that answer_read_own() is quick. */
 LOCKQ_MUST_CHECK int answer_prepare(struct db *db);
 /* The public code for how it stands, with a text where that is an error. */

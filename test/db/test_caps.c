@@ -173,6 +173,18 @@ who_returned_it_is_not_offered_it(void **state)
 	assert_consistent(TASK);
 }
 
+/* It has looked for limits, and found none; its query, a light one, is about to run. */
+static void
+hold_light_query(struct worker *leader)
+{
+	add_loans(TASK, 3);
+	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+}
+
 /* guard: … also where nobody had returned anything when the leader looked for such limits. */
 static void
 who_returned_it_meanwhile_is_not_offered_it(void **state)
@@ -180,12 +192,7 @@ who_returned_it_meanwhile_is_not_offered_it(void **state)
 	struct worker *leader = worker_new(0, TASK, 1, 0);
 
 	(void)state;
-	add_loans(TASK, 3);
-	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
+	hold_light_query(leader);
 	add_work(TASK, 1, 0, "returned", 2);
 	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
 	    " VALUES (%d, %u, 1, NOW(6) + INTERVAL 1 HOUR)", TASK, user_id(0));
@@ -203,12 +210,7 @@ a_cap_that_is_set_meanwhile(void **state)
 	struct worker *leader = worker_new(0, TASK, 2, 0);
 
 	(void)state;
-	add_loans(TASK, 3);
-	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
+	hold_light_query(leader);
 	set_task(TASK, "max_pipeline = 1");
 	proxy_release(leader->proxy);
 	worker_join(leader);
