@@ -21,8 +21,8 @@ static const struct insert {
 };
 
 /* Many, so that what a statement costs is little beside its rows; few enough for 65,535 parameters,
- * for any max_allowed_packet, and for the last, smaller one of a batch to be prepared quickly. */
-enum { COLUMNS = 7, ROWS_PER_INSERT = 250, AMOUNT_BYTES = 32 };
+ * and for any max_allowed_packet. */
+enum { COLUMNS = 7, ROWS_PER_INSERT = 256, AMOUNT_BYTES = 32 };
 #define ROW "(?,?,?,?,?,?,?),"
 
 static const struct db_query largest_document = {
@@ -155,11 +155,14 @@ typedef int insert_some_fn(struct db *db, const struct seed_load *load, size_t f
 static int
 insert_all(struct db *db, const struct seed_load *load, insert_some_fn *insert_some, size_t n)
 {
-	size_t first, some;
+	size_t first, some = ROWS_PER_INSERT;
 	int rc = 0;
 
+	/* The rest by halves: a few statements, which stay prepared, and not one for each number of
+	 * rows. */
 	for (first = 0; rc == 0 && first < n; first += some) {
-		some = n - first < ROWS_PER_INSERT ? n - first : ROWS_PER_INSERT;
+		while (some > n - first)
+			some /= 2;
 		rc = insert_some(db, load, first, some);
 	}
 	return rc;
