@@ -529,55 +529,72 @@ static const struct db_query wrapped = {
 	DB_MANY
 };
 
-/* Task 7's query takes about as long as asked, few or many loans, and can be ended at any time.
- * As ratios, and generous: this machine may be busy. */
-static double
-measured_s(unsigned int limit_ms)
+/* What task 7's query takes now, -1 where the server ended it. */
+static int64_t
+query_ms(unsigned int limit_ms)
 {
 	struct lockq_connection where = own_database();
 	struct db_rows rows = { 0 };
 	struct db *query = NULL;
-	uint64_t started;
+	uint64_t took;
 	int rc;
 
 	assert_int_equal(db_connect(&query, &where), 0);
 	sql_on(query, "SET SESSION max_execution_time = %u", limit_ms);
-	started = db_clock_ms();
+	took = db_clock_ms();
 	rc = db_run(query, &wrapped, DB_NO_ARGS, &rows);
-	started = db_clock_ms() - started;
-	assert_int_equal(rc, limit_ms == 0 ? DB_OK : DB_ETIME);
+	took = db_clock_ms() - took;
+	assert_true(rc == DB_OK || rc == DB_ETIME);
 	db_rows_clear(&rows);
 	db_close(query);
-	return (double)started / 1000;
+	return rc == DB_OK ? (int64_t)took : -1;
 }
 
+/* It is said to take what was asked for, and does. */
+static bool
+is_as_heavy(const struct seed_options *heavy)
+{
+	int64_t asked = heavy->heavy_ms, took;
+
+	seed_well(heavy);
+	took = query_ms(0);
+	print_message("# asked for %" PRId64 " ms, said %" PRId64 ", took %" PRId64 "\n", asked,
+	    report.heavy_ms, took);
+	return report.heavy_ms > asked * 2 / 3 && report.heavy_ms < asked * 3 / 2 &&
+	    took > asked / 2 && took < asked * 2;
+}
+
+/* Few or many loans. Who else is at work on this machine while it is measured makes it wrong, so
+ * one of some times is enough; a calibration that does not calibrate is wrong each time. */
 static void
 test_heavy_takes_as_long_as_asked(void **state)
 {
 	static const uint64_t loans[] = { 50, 20000 };
 	struct seed_options heavy = SEED_OPTIONS_INIT;
-	size_t i;
+	uint64_t rounds;
+	int times;
 
 	(void)state;
 	heavy.heavy_ms = 1500;
-	for (i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		fresh_loans(loans[i]);
-		assert_true(measured_s(0) < 1);
-		seed_well(&heavy);
-		assert_in_range(report.heavy_ms, 1000, 2200);
-		assert_true(measured_s(0) > 0.8 && measured_s(0) < 3);
+		assert_true(query_ms(0) < 1000);
+		for (times = 0; times < 6 && !is_as_heavy(&heavy); times++)
+			continue;
+		assert_true(times < 6);
 	}
-	/* Not much less to do when most loans have gone out. */
+	/* Not much less to do when most loans have gone out, and the server can end it. */
 	sql_on(db, "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
 	    " assigned_at, changed_at) SELECT 7, loan_id, 1, 'assigned', 1, 1, 1, NOW(6), NOW(6)"
 	    " FROM loan WHERE loan_id <= 19000");
-	assert_true(measured_s(0) > 0.8);
-	assert_true(measured_s(300) < 0.8);
+	rounds = u64_on(db, "SELECT value FROM example_setting");
+	assert_true(query_ms(0) > heavy.heavy_ms / 3);
+	assert_true(query_ms(300) == -1);
 
 	heavy.heavy_ms = 0;
 	seed_well(&heavy);
-	assert_true(u64_on(db, "SELECT value FROM example_setting") == 0);
-	assert_true(measured_s(0) < 1);
+	assert_true(rounds > 0 && u64_on(db, "SELECT value FROM example_setting") == 0);
+	assert_true(query_ms(0) < 1000);
 }
 
 static int
