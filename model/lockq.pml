@@ -485,10 +485,11 @@ inline count_pending()
 #define led (holder != NOBODY)
 #endif
 #ifdef NO_OWN_LOOK
-#define still_wanted true
+#define must_look_again false
 #else
-#define still_wanted (outcome[me] == PENDING)
+#define must_look_again (saw_epoch != epoch)
 #endif
+#define still_wanted (outcome[me] == PENDING)
 #ifdef NO_EPOCH_CHECK
 #define led_since false
 #else
@@ -552,6 +553,7 @@ proctype requester(byte me)
 {
 	byte waits;                     /* BLOCKING, POLLING, NO_WAIT */
 	byte my_epoch;                  /* of the round that it leads or has led */
+	byte saw_epoch;                 /* committed, when it last looked at its own row */
 	byte list, seen[LOANS];         /* candidates with their versions, without those gone */
 	byte gone;                      /* of the list: given or dropped in this transaction */
 	byte claims;                    /* pending requests, locked */
@@ -583,10 +585,15 @@ proctype requester(byte me)
 look:
 	if
 	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
-	:: atomic { outcome[me] == PENDING && !stale[me] -> say("step 7: sees that it is pending") }
+	:: atomic {
+		outcome[me] == PENDING && !stale[me] ->
+		saw_epoch = epoch;
+		say("step 7: sees that it is pending")
+	}
 	:: atomic {
 		outcome[me] == PENDING && stale[me] && request_lock[me] == NOBODY ->
 		stale[me] = false;
+		saw_epoch = epoch;
 		say("wait_still_here()")
 	}
 	CRASH
@@ -606,17 +613,17 @@ try:
 	:: else
 	fi;
 
-	/* look_again(), or an epoch that is the one of a look before the lock: who ends a request has
-	 * led, so the two say the same. Once ended it stays so: the ROLLBACK after it may be the same
-	 * step. */
+	/* The epoch of its look: nobody has led since, so nobody can have served it. Else
+	 * look_again(). Once ended it stays so: the ROLLBACK after it may be the same step. */
 	if
+	:: atomic { !must_look_again -> goto raise }
 	:: atomic {
-		!still_wanted ->
+		must_look_again && !still_wanted ->
 		say("step 2: was served meanwhile, frees the lock");
 		d_step { rollback() }
 		goto look
 	}
-	:: atomic { still_wanted -> goto raise }
+	:: atomic { must_look_again && still_wanted -> goto raise }
 	CRASH
 	STOP(stopped)
 	fi;
@@ -640,7 +647,7 @@ raise:
 	if
 	:: atomic {
 		true ->
-		d_step { my_epoch = epoch + 1; holder = ME }
+		d_step { my_epoch = epoch + 1; holder = ME; saw_epoch = 0 }
 		say("step 2: raises the epoch, is the holder")
 	}
 	CRASH
@@ -874,7 +881,8 @@ taken:
 	/* The own row, and again. */
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
-	:: atomic { again || outcome[me] == PENDING -> goto try }
+	:: atomic { again -> goto try }
+	:: atomic { !again && outcome[me] == PENDING -> saw_epoch = epoch; goto try }
 	CRASH
 	STOP(stopped)
 	fi;
