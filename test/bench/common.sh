@@ -43,6 +43,20 @@ size() {
 	esac
 }
 
+# until_settled TRIES: what was deleted is purged, and what was written is on disk. The server does
+# that later, and beside what is measured. Not waited for for ever: two tries a second.
+until_settled() {
+	local i settled
+	for ((i = 0; i < $1; i++)); do
+		settled=$(sql "SELECT (SELECT count FROM information_schema.innodb_metrics
+			             WHERE name = 'trx_rseg_history_len') < 100
+			       AND (SELECT variable_value FROM performance_schema.global_status
+			             WHERE variable_name = 'Innodb_buffer_pool_pages_dirty') < 200")
+		[ "$settled" != 1 ] || return 0
+		sleep 0.5
+	done
+}
+
 server_settings() {
 	"$top/scripts/sandbox" mysql --batch --execute "
 		SELECT @@innodb_flush_log_at_trx_commit AS innodb_flush_log_at_trx_commit,

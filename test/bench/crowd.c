@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "internal.h"
 
 enum { CROWD_MAX = 1000, SETTLE_MS = 1500, POLL_US = 500, PATIENCE_MS = 60000 };
@@ -58,15 +59,6 @@ static const struct db_query write_something = {
 static const struct db_query try_lock = {
 	"try_lock", "SELECT epoch FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED", DB_MAYBE
 };
-
-static uint64_t
-now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 static struct lockq_connection
 where_is(void)

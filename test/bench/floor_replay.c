@@ -213,10 +213,10 @@ execute(const struct event *event)
 
 		numbers[i] = number(value + 1);
 		bind[i].buffer_type = value[0] == 's' ? MYSQL_TYPE_STRING :
-		    value[0] == 'n' ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_NULL;
+		    value[0] == '0' ? MYSQL_TYPE_NULL : MYSQL_TYPE_LONGLONG;
 		bind[i].buffer = value[0] == 's' ? value + 1 : (char *)&numbers[i];
 		bind[i].buffer_length = strlen(value + 1);
-		bind[i].is_unsigned = 1;
+		bind[i].is_unsigned = value[0] != 'i';
 	}
 	if (mysql_stmt_bind_param(statement, bind) != 0 || mysql_stmt_execute(statement) != 0)
 		die(event, "", mysql_stmt_error(statement));

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "clock.h"
 #include "internal.h"
 
 enum { WORDS = 32, SETTLE_MS = 5, COUNT_SETTLE_MS = 100, COMMANDS = 8 };
@@ -91,15 +92,6 @@ open_server(void)
 }
 
 static double
-ms_of(clockid_t which)
-{
-	struct timespec now = { 0, 0 };
-
-	clock_gettime(which, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static double
 cpu_ms(const struct rusage *usage)
 {
 	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1e3 +
@@ -154,11 +146,11 @@ run(const char *command)
 	db_sleep_ms(SETTLE_MS);
 	getrusage(RUSAGE_CHILDREN, &before);
 	took.server_ms = ms_of(server_clock);
-	took.wall_ms = ms_of(CLOCK_MONOTONIC);
+	took.wall_ms = now_ms();
 	rc = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
 	while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	took.wall_ms = ms_of(CLOCK_MONOTONIC) - took.wall_ms;
+	took.wall_ms = now_ms() - took.wall_ms;
 	if (rc != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		fprintf(stderr, "rounds: failed: %s\n", command);
 		exit(5);

@@ -21,8 +21,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 enum { SHELLS_MAX = 2000, LINE_BYTES = 4096, ARGUMENTS_MAX = 64, ARGUMENT_BYTES = 256 };
 
@@ -43,15 +44,6 @@ static void
 catch(int signal_no)
 {
 	caught = signal_no;
-}
-
-static uint64_t
-now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static void

@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "internal.h"
 
-enum { THREADS_MAX = 500, WARM_UP_MS = 500 };
+enum { THREADS_MAX = 500, WARM_UP_MS = 500 /* for each second that counts */ };
 
 /* The server's counters that are of interest, in the order in which it shows them. */
 enum counter { PREPARES, CONNECTIONS, QUESTIONS, COUNTERS };
@@ -55,15 +55,6 @@ static const struct db_query read_counters = {
 	" WHERE Variable_name IN ('Com_stmt_prepare', 'Connections', 'Questions')",
 	DB_MANY
 };
-
-static double
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static void
 die(const char *what, const char *text)
@@ -327,7 +318,8 @@ run_threads(size_t n, unsigned long seconds)
 	uint64_t before[COUNTERS], after[COUNTERS];
 	double start, took;
 
-	db_sleep_ms(WARM_UP_MS);
+	/* Until each task has been queried for the first time, and what it found is kept. */
+	db_sleep_ms((unsigned int)seconds * WARM_UP_MS);
 	count(before);
 	start = now_ms();
 	phase = 1;

@@ -4,8 +4,8 @@
  * COMMIT is done and its reply is lost; "commit": it never arrives; "server": it is done, and no
  * connection can be made from then on. Only the first COMMIT is hit.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
+#include "next.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,6 @@ void *mysql_real_connect(void *mysql, const char *host, const char *user, const 
 static bool hit;
 static void *broken;         /* the connection that is lost */
 static unsigned int number;  /* its error */
-
-static void *
-next(const char *name)
-{
-	void *symbol = dlsym(RTLD_NEXT, name);
-
-	if (symbol == NULL)
-		abort();
-	return symbol;
-}
 
 static const char *
 fault(void)

@@ -14,11 +14,11 @@
  *   ["database", CONNECTION, NAME]                      ["close", CONNECTION]
  *   ["untold", CONNECTION, WHAT]   what floor_replay could not do again
  *
- * Everything is text or null. CHANGED is "-" where there are rows. A VALUE is "n" and a number, "s"
- * and a text, or "0" for NULL.
+ * Everything is text or null. CHANGED is "-" where there are rows. A VALUE is "n" and a number, "i"
+ * and one that was bound as signed, "s" and a text, or "0" for NULL.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
+#include "next.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -46,16 +46,6 @@ static unsigned int streamed_from;
 static uint64_t n_streamed;
 static unsigned int depth;         /* the client library's calls of itself are not the program's */
 static FILE *trace;
-
-static void *
-next(const char *name)
-{
-	void *symbol = dlsym(RTLD_NEXT, name);
-
-	if (symbol == NULL)
-		abort();
-	return symbol;
-}
 
 static void
 put_text(const char *text, size_t length)
@@ -439,7 +429,8 @@ also_value(const MYSQL_BIND *bind)
 		also("0");
 	} else if (bind->buffer_type == MYSQL_TYPE_LONGLONG) {
 		memcpy(&value, bind->buffer, sizeof(value));
-		snprintf(number, sizeof(number), "n%" PRIu64, value);
+		snprintf(number, sizeof(number), "%c%" PRIu64, bind->is_unsigned ? 'n' : 'i',
+		    value);
 		also(number);
 	} else if (bind->buffer_type == MYSQL_TYPE_STRING) {
 		char *text = malloc(length + 1);
