@@ -183,8 +183,7 @@ longest(const struct task *task)
 }
 
 /* While a light query runs few others ask, and what is not given is thrown away: so a list for
- * those who wait, and as many again. If more ask meanwhile, the longest is
- * asked for after all. */
+ * those who wait, and as many again. If more ask meanwhile, the longest is asked for after all. */
 static uint64_t
 long_enough(const struct task *task, const struct lead *lead)
 {

@@ -412,6 +412,21 @@ db_command(struct db *db, const char *text)
 	return mysql_query(db->mysql, text) == 0 ? DB_OK : db_fail(db, text);
 }
 
+void
+db_command_aside(struct db *db, const char *text)
+{
+	unsigned int number = db->error_number;
+	uint64_t failed_at = db->failed_at;
+	char error[sizeof(db->error)];
+
+	memcpy(error, db->error, sizeof(error));
+	if (db_command(db, text) != DB_OK)
+		db->lost = true;
+	memcpy(db->error, error, sizeof(error));
+	db->error_number = number;
+	db->failed_at = failed_at;
+}
+
 int
 db_set_lock_wait(struct db *db, unsigned int seconds)
 {
@@ -437,16 +452,27 @@ db_set_time_limit(struct db *db, uint64_t ms)
 	return rc;
 }
 
+/* @undo: where that statement fails, the server keeps what it was told for the one after it. */
+static int
+set_next(struct db *db, const char *text, const char *undo)
+{
+	int rc = db_command(db, text);
+
+	db->undo_next = rc == DB_OK ? undo : NULL;
+	return rc;
+}
+
 int
 db_next_read_only(struct db *db)
 {
-	return db_command(db, "SET TRANSACTION READ ONLY");
+	return set_next(db, "SET TRANSACTION READ ONLY", "SET TRANSACTION READ WRITE");
 }
 
 int
 db_next_read_dirty(struct db *db)
 {
-	return db_command(db, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
+	return set_next(db, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+	    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
 }
 
 int

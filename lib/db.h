@@ -33,7 +33,8 @@ enum db_expect {
 	DB_ONE,     /* exactly one row */
 	DB_MAYBE,   /* one row or none */
 	DB_MANY,    /* any number of rows */
-	DB_NAMED    /* the same, and what their columns are called: db_column() */
+	DB_NAMED,   /* the same, and what their columns are called: db_column() */
+	DB_INTEGER  /* any number of rows, the first column an integer; else DB_ESHAPE */
 };
 
 /* Time limits, in one place because they must line up, in seconds: a statement of a transaction
@@ -69,25 +70,32 @@ struct db_arg {
 	const char *text; /* NULL: a number, or SQL NULL */
 	uint64_t number;
 	bool null;
+	bool is_signed;   /* as the server takes a truth value to be, or it prepares anew */
 };
 
 static inline struct db_arg
 db_u64(uint64_t number)
 {
-	return (struct db_arg){ NULL, number, false };
+	return (struct db_arg){ NULL, number, false, false };
 }
 
 /* NULL is SQL NULL. */
 static inline struct db_arg
 db_text(const char *text)
 {
-	return (struct db_arg){ text, 0, text == NULL };
+	return (struct db_arg){ text, 0, text == NULL, false };
 }
 
 static inline struct db_arg
 db_null(void)
 {
-	return (struct db_arg){ NULL, 0, true };
+	return (struct db_arg){ NULL, 0, true, false };
+}
+
+static inline struct db_arg
+db_bool(bool value)
+{
+	return (struct db_arg){ NULL, value, false, true };
 }
 
 #define DB_ARGS(...) (const struct db_arg[]){ __VA_ARGS__ }, \
@@ -172,10 +180,10 @@ LOCKQ_MUST_CHECK int db_who_ended(struct db *db, enum db_end *end);
 LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
 LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, uint64_t ms);
 
-/* The next statement, outside a transaction, can't. */
+/* What db_run() runs next, outside a transaction, can't write. */
 LOCKQ_MUST_CHECK int db_next_read_only(struct db *db);
 
-/* The next statement, outside a transaction, sees what others have not committed. */
+/* What db_run() runs next, outside a transaction, sees what others have not committed. */
 LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */

@@ -145,8 +145,8 @@ db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 	return wait_answer(db, deadline, tick, data);
 }
 
-static bool
-is_integer(enum enum_field_types type)
+bool
+db_is_integer(enum enum_field_types type)
 {
 	return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
 	    type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
@@ -165,7 +165,7 @@ db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data
 	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
 		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
 
-		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type)) {
+		if ((integer_columns & 1u << i) != 0 && !db_is_integer(field->type)) {
 			snprintf(db->error, sizeof(db->error), "%s is not an integer", field->name);
 			db->error_number = 0;
 			rc = DB_ESHAPE;

@@ -56,6 +56,7 @@ struct db {
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;
 	bool begun_set;       /* db_begin_set() */
+	const char *undo_next; /* what the next statement's failure leaves to be undone, or NULL */
 	bool called;          /* db_call(): who knows what that has set */
 	uint64_t commits, rollbacks, others; /* ended by statements of ours, as the server counts */
 	char error[1024];
@@ -81,13 +82,18 @@ int db_socket(struct db *db);
 LOCKQ_MUST_CHECK int db_ready(struct db *db, const char *what);
 /* A statement that is text, and has no answer but that it is done. */
 LOCKQ_MUST_CHECK int db_command(struct db *db, const char *text);
+/* After an error, which stays the one to be reported: where this fails, too, the connection is not
+ * to be used any more. */
+void db_command_aside(struct db *db, const char *text);
 /* Makes the session's settings what all else counts on, and sees to it that they are. */
 LOCKQ_MUST_CHECK int db_pin(struct db *db);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);
 
-/* db_long.c: it is to be prepared anew. */
+/* db_long.c */
+bool db_is_integer(enum enum_field_types type);
+/* It is to be prepared anew. */
 void db_forget_started(struct db *db);
 
 #endif

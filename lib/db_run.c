@@ -79,7 +79,7 @@ bind_args(struct db *db, const char *name, MYSQL_STMT *statement, const struct d
 		} else {
 			bind[i].buffer_type = MYSQL_TYPE_LONGLONG;
 			bind[i].buffer = (void *)(uintptr_t)&args[i].number;
-			bind[i].is_unsigned = 1;
+			bind[i].is_unsigned = !args[i].is_signed;
 		}
 	}
 	if (mysql_stmt_bind_param(statement, bind) != 0)
@@ -228,6 +228,9 @@ store_rows(struct db *db, const struct db_query *query, MYSQL_STMT *statement, M
 		return db_fail_statement(db, name, statement);
 	rows->n_rows = (size_t)mysql_stmt_num_rows(statement);
 	rows->n_columns = mysql_num_fields(meta);
+	if (query->expect == DB_INTEGER &&
+	    !db_is_integer(mysql_fetch_field_direct(meta, 0)->type))
+		return db_fail_shape(db, name, "the first column is not an integer");
 	widths = mysql_stmt_result_metadata(statement);
 	if (widths == NULL)
 		return db_fail_statement(db, name, statement);
@@ -420,6 +423,9 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 		return rc;
 	rc = n_args == 0 ? run_text(db, query, rows) :
 	    run_prepared(db, query, args, n_args, rows);
+	if (rc != DB_OK && db->undo_next != NULL)
+		db_command_aside(db, db->undo_next);
+	db->undo_next = NULL;
 	if (rc != DB_OK && rows != NULL)
 		db_rows_clear(rows);
 	return rc;

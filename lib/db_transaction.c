@@ -160,16 +160,8 @@ db_commit(struct db *db)
 void
 db_rollback(struct db *db)
 {
-	/* An error in the transaction is what its caller wants to report, not this one. */
-	unsigned int number = db->error_number;
-	char text[sizeof(db->error)];
-
-	memcpy(text, db->error, sizeof(text));
 	db->rollbacks++;
-	if (db_command(db, "ROLLBACK") != DB_OK)
-		db->lost = true;
-	memcpy(db->error, text, sizeof(text));
-	db->error_number = number;
+	db_command_aside(db, "ROLLBACK");
 }
 
 static int

@@ -71,7 +71,8 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
 		rc = lock_commit(c->q, &c->task, &c->lead,
 		    assign_queried_here(run) ? &candidates->query_ms : NULL,
 		    candidates->kept && candidates->brief ? 0 : run->left,
-		    candidates->each_once);
+		    assign_queried_here(run) && !c->lead.each_once ? &candidates->each_once :
+		    NULL);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
@@ -208,6 +209,48 @@ know_usual(struct call *c, struct db *db)
 		c->waiting.usual_ms = 0;
 }
 
+/* Step 4: a list to give from; or, in @run, why there is none for anybody. */
+static int
+find_list(struct call *c, struct candidates *candidates, struct run *run,
+    char reason[REASON_BYTES])
+{
+	int rc;
+
+	if (c->task.enabled) {
+		if (!c->lead.light)
+			know_usual(c, c->lead.look);
+		rc = candidates_find(c->q, &c->task, &c->lead, c->waiting.usual_ms, candidates,
+		    reason);
+	} else {
+		snprintf(reason, REASON_BYTES, "%s", disabled);
+		run->refused = true;
+		rc = CANDIDATES_FAILED;
+	}
+	c->lead.look = c->q->query != NULL ? c->q->query : c->q->lock;
+	run->how = candidates->how;
+	run->note = reason[0] != '\0' ? reason : NULL;
+	if (rc == CANDIDATES_FAILED) {
+		run->how = "failed";
+		run->reason = reason;
+		rc = DB_OK;
+	}
+	return rc;
+}
+
+/* Of a round that is committed, for the next one, and for what comes after that. */
+static void
+note_round(struct call *c, const struct candidates *candidates, const struct run *run)
+{
+	c->led_epoch = c->lead.epoch;
+	c->q->expects_leader = run->requests > 1;
+	/* What a hint leaves, the query here may serve: that is not the same again. */
+	c->fruitless = run->requests > 0 || (candidates->hint && run->left > 0) ? 0 :
+	    c->fruitless + 1;
+	c->why = run->left > 0 ? "others hold the loans that were found" :
+	    "another session holds the request";
+	c->query_ms = candidates->query_ms;
+}
+
 /* Steps 4 to 6, with the lock held. */
 static int
 lead_round(struct call *c)
@@ -215,52 +258,23 @@ lead_round(struct call *c)
 	struct candidates candidates = { .list = NULL };
 	struct run run = { .user = c->request.user };
 	char reason[REASON_BYTES] = "";
-	int rc;
+	int rc = find_list(c, &candidates, &run, reason);
 
-	if (c->task.enabled) {
-		if (!c->lead.light)
-			know_usual(c, c->lead.look);
-		rc = candidates_find(c->q, &c->task, &c->lead, c->waiting.usual_ms, &candidates,
-		    reason);
-	} else {
-		snprintf(reason, sizeof(reason), "%s", disabled);
-		run.refused = true;
-		rc = CANDIDATES_FAILED;
-	}
-	c->lead.look = c->q->query != NULL ? c->q->query : c->q->lock;
-	run.how = candidates.how;
-	run.note = reason[0] != '\0' ? reason : NULL;
-	if (rc == CANDIDATES_FAILED) {
-		run.how = "failed";
-		run.reason = reason;
-		rc = DB_OK;
-	}
 	/* Who does not wait might find somebody else leading. */
 	run.again = !c->lead.at_length && c->ask->wait != LOCKQ_WAIT_NONE &&
 	    db_clock_ms() < c->waiting.deadline;
 	if (rc == DB_OK)
 		rc = give_until_done(c, &candidates, true, &run);
-	if (rc == ASSIGN_SHORT) {
-		db_rollback(c->q->lock);
-		c->lead.at_length = true;
-		candidates_clear(&candidates);
-		assign_own_clear(&run.own);
-		return DB_OK;
-	}
-	c->lead.at_length = false;
+	c->lead.at_length = rc == ASSIGN_SHORT;
 	if (rc == DB_OK)
 		rc = answer_self(c, &candidates, &run);
 	assign_own_clear(&run.own);
 	if (rc == DB_OK) {
-		c->led_epoch = c->lead.epoch;
-		c->q->expects_leader = run.requests > 1;
-		/* What a hint leaves, the query here may serve: that is not the same again. */
-		c->fruitless = run.requests > 0 || (candidates.hint && run.left > 0) ? 0 :
-		    c->fruitless + 1;
-		c->why = run.left > 0 ? "others hold the loans that were found" :
-		    "another session holds the request";
-		c->query_ms = candidates.query_ms;
+		note_round(c, &candidates, &run);
 		hand_over(c, &candidates);
+	} else if (rc == ASSIGN_SHORT) {
+		db_rollback(c->q->lock); /* and leads again */
+		rc = DB_OK;
 	}
 	candidates_clear(&candidates);
 	return rc;

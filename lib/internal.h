@@ -24,6 +24,7 @@ enum room_answer {
 	LOCK_LED_SINCE,      /* the epoch is no longer ours */
 	LOCK_MISSED,         /* taken, by whom is not known yet */
 	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
+	CANDIDATES_HEAVY,    /* the query is not light any more, or something is wrong with it */
 	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
 	ASSIGN_SHORT,        /* more is wanted than a brief list has; nothing is written */
 	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
@@ -223,9 +224,11 @@ LOCKQ_MUST_CHECK int lock_again(struct lockq *q, struct task *task, const char *
     struct lead *lead);
 /* Makes sure that @lead->look is connected. */
 LOCKQ_MUST_CHECK int lock_look(struct lockq *q, struct lead *lead);
-/* Frees it, and notes what the next leader wants to know: @query_ms, NULL where none ran. */
+/* Frees it, and notes what the next leader wants to know: @query_ms and @each_once, NULL for what
+ * this round does not tell. */
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
-    const struct lead *lead, const uint64_t *query_ms, uint64_t left_pending, bool each_once);
+    const struct lead *lead, const uint64_t *query_ms, uint64_t left_pending,
+    const bool *each_once);
 LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 

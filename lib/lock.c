@@ -40,7 +40,7 @@ static const struct db_query clear_holder = {
 	"UPDATE task_lock"
 	"   SET holder = NULL, since = NULL,"
 	"       query_ms = COALESCE(?, query_ms), left_pending = ?,"
-	"       each_once = each_once OR ?"
+	"       each_once = COALESCE(?, each_once)"
 	" WHERE task_id = ? AND epoch = ?",
 	DB_NO_ROWS
 };
@@ -59,7 +59,8 @@ static const struct db_query read_holder = {
 
 enum {
 	MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 8, WAKE_MS = 1000, WAKE_NAP_MS = 2,
-	LIGHT_MS = 100         /* hardly anybody asks while such a query runs */
+	LIGHT_MS = 100,        /* hardly anybody asks while such a query runs */
+	ANEW = 64
 };
 
 int
@@ -97,10 +98,13 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 	int rc = DB_EHELD;
 
 	for (unsigned int nap = WAKE_NAP_MS; rc == DB_EHELD; nap += nap / 2) {
+		uint64_t now;
+
 		rc = db_run(db, &lock_wake, DB_ARGS(db_u64(task_id)), &rows);
-		if (rc != DB_EHELD || db_clock_ms() + nap > end)
+		now = db_clock_ms();
+		if (rc != DB_EHELD || now >= end)
 			break;
-		db_sleep_ms(nap);
+		db_sleep_ms(nap < end - now ? nap : (unsigned int)(end - now));
 	}
 	db_rows_clear(&rows);
 	*taken = rc == DB_OK;
@@ -208,7 +212,7 @@ lead_from(struct lockq *q, uint32_t task_id, const char *user, uint64_t epoch)
 
 	if (rc == DB_OK)
 		rc = db_run(q->lock, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
-		    db_u64(wakes), db_u64(task_id)), NULL);
+		    db_bool(wakes), db_u64(task_id)), NULL);
 	/* Not at once; meanwhile others see who leads. */
 	if (rc == DB_OK && !wakes) {
 		rc = take_wake(q->lock, task_id, WAKE_MS, &wakes);
@@ -246,7 +250,8 @@ attempt(struct lockq *q, struct task *task, const struct request *request, const
 		committed = db_cell_u64(&rows, 0, 0);
 		lead->light = !db_cell_is_null(&rows, 0, 2) && db_cell_u64(&rows, 0, 2) < LIGHT_MS;
 		lead->left_pending = db_cell_u64(&rows, 0, 3);
-		lead->each_once = db_cell_u64(&rows, 0, 4) != 0;
+		/* A view may have got better. */
+		lead->each_once = db_cell_u64(&rows, 0, 4) != 0 && committed % ANEW != 0;
 		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
 		/* The same epoch: nobody has led, so nobody can have served us. A request that we
 		 * have joined may have been cancelled. */
@@ -320,10 +325,11 @@ lock_again(struct lockq *q, struct task *task, const char *user, struct lead *le
 
 int
 lock_commit(struct lockq *q, const struct task *task, const struct lead *lead,
-    const uint64_t *query_ms, uint64_t left_pending, bool each_once)
+    const uint64_t *query_ms, uint64_t left_pending, const bool *each_once)
 {
-	int rc = db_change(q->lock, &clear_holder, DB_ARGS(query_ms != NULL ? db_u64(*query_ms) :
-	    db_null(), db_u64(left_pending), db_u64(each_once), db_u64(task->task_id),
+	int rc = db_change(q->lock, &clear_holder, DB_ARGS(
+	    query_ms != NULL ? db_u64(*query_ms) : db_null(), db_u64(left_pending),
+	    each_once != NULL ? db_bool(*each_once) : db_null(), db_u64(task->task_id),
 	    db_u64(lead->epoch)), 1);
 
 	return rc == DB_OK ? db_commit(q->lock) : rc;

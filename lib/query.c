@@ -29,14 +29,20 @@ static const struct db_query unclaim_query = {
 /* The wrapping, around the manager's view: without the loans that are not available, the smallest
  * priority first. One statement is one snapshot, so `version` is of the same moment as what the
  * view saw. A view that has an index in its order is read no further than LIMIT. */
-static const char wrapped_view[] =
-	"SELECT c.loan_id, w.version"
-	"  FROM %s AS c"
-	"  LEFT JOIN work AS w"
-	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
-	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE
-	" ORDER BY c.priority, c.loan_id"
-	" LIMIT ?";
+#define WRAPPED(hint) \
+	"SELECT " hint "c.loan_id, w.version" \
+	"  FROM %s AS c" \
+	"  LEFT JOIN work AS w" \
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
+	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE \
+	" ORDER BY c.priority, c.loan_id" \
+	" LIMIT ?"
+static const char wrapped_view[] = WRAPPED("");
+
+/* In so little time nobody need be told how it goes on, or be able to end it. To prepare it may
+ * wait for an ALTER. */
+static const char wrapped_light[] =
+	WRAPPED("/*+ MAX_EXECUTION_TIME(250) SET_VAR(lock_wait_timeout = 1) */ ");
 
 /* The same for a view that shows its loans so often that a list which was cut short has not enough
  * of them: each counts once, and all the view is read for that. ROW_NUMBER, not MIN, which compares
@@ -67,6 +73,15 @@ struct reading {
 	bool begun;           /* the server has been told to run it */
 };
 
+/* What is wrong with a loan_id of the view, or NULL. */
+static const char *
+fault_of(const char *loan_id)
+{
+	if (loan_id == NULL)
+		return "has a NULL loan_id";
+	return loan_id[0] == '-' ? "has a negative loan_id" : NULL;
+}
+
 static int
 read_candidate(char **cells, const unsigned long *lengths, void *data)
 {
@@ -74,10 +89,7 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 	struct candidates *c = reading->candidates;
 
 	(void)lengths;
-	if (cells[0] == NULL)
-		reading->fault = "has a NULL loan_id";
-	else if (cells[0][0] == '-')
-		reading->fault = "has a negative loan_id";
+	reading->fault = fault_of(cells[0]);
 	if (reading->fault != NULL)
 		return 1;
 	if (candidates_add(c, strtoull(cells[0], NULL, 10),
@@ -137,9 +149,11 @@ wrap(char sql[CANDIDATES_SQL_BYTES], const char *format, const char *view)
 	char quoted[NAME_BYTES * 3];
 	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
 
-	/* One of the two texts above. */
+	/* One of the texts above. */
 	if (rc == DB_OK && format == wrapped_view)
 		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
+	else if (rc == DB_OK && format == wrapped_light)
+		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_light, quoted);
 	else if (rc == DB_OK)
 		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_once, quoted);
 	return rc;
@@ -151,6 +165,18 @@ candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
 	return wrap(sql, wrapped_view, view);
 }
 
+/* All rows of a statement that gives @limit at most are in the list. */
+static int
+end_list(struct candidates *c, uint64_t limit)
+{
+	size_t rows = c->n;
+	int rc = candidates_once(c);
+
+	c->exhaustive = rows < limit;
+	c->repeated = !c->exhaustive && c->n * 2 < rows;
+	return rc;
+}
+
 /* One of the two statements, @limit rows of it at most. */
 static int
 read_view(struct reading *reading, const char *format, uint64_t limit)
@@ -160,7 +186,6 @@ read_view(struct reading *reading, const char *format, uint64_t limit)
 	char sql[CANDIDATES_SQL_BYTES];
 	const struct db_query query = { "candidates", sql, DB_MANY };
 	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
-	size_t rows;
 	int rc = wrap(sql, format, task->view);
 
 	/* Both together have the task's time. */
@@ -176,12 +201,7 @@ read_view(struct reading *reading, const char *format, uint64_t limit)
 		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(reading->db, 1, read_candidate, reading);
-	c->exhaustive = c->n < limit;
-	rows = c->n;
-	if (rc == DB_OK)
-		rc = candidates_once(c);
-	c->repeated = !c->exhaustive && c->n * 2 < rows;
-	return rc;
+	return rc == DB_OK ? end_list(c, limit) : rc;
 }
 
 /* Whether a list that was cut short has too few loans because the view repeats them. */
@@ -302,6 +322,9 @@ settle(struct reading *reading, int rc, char reason[REASON_BYTES])
 	if (db_lost(lock) || db_ping(lock) != DB_OK || (rc == DB_ELOST && !reading->begun &&
 	    reading->db != reading->q->elsewhere))
 		return DB_ELOST;
+	/* It met an ALTER, and did nothing wrong. */
+	if (rc == DB_ERETRY && reading->db != reading->q->elsewhere)
+		return rc;
 	return explain(reading, rc, reason);
 }
 
@@ -319,14 +342,66 @@ tidy_up(struct reading *reading, bool ours, int rc)
 	}
 	if (ours && !db_lost(db))
 		tidied = db_run(db, &unclaim_query, DB_NO_ARGS, NULL);
-	if (tidied == DB_ELOST && db != reading->q->lock) {
+	/* What comes next on this connection is not the heavy query. */
+	if (tidied == DB_OK && !db_lost(db))
+		tidied = db_set_time_limit(db, 0);
+	if (tidied != DB_OK && db != reading->q->lock) {
 		/* So the name is free, and the list is good. */
 		handle_close_query(reading->q, db);
 		return rc;
 	}
-	if (tidied == DB_OK && db == reading->q->lock && !db_lost(db))
-		tidied = db_set_time_limit(db, 0);
 	return rc == DB_OK || tidied != DB_OK ? tidied : rc;
+}
+
+static int
+take_rows(const struct db_rows *rows, struct candidates *c)
+{
+	int rc = DB_OK;
+
+	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
+		const char *id = db_cell(rows, i, 0);
+
+		if (fault_of(id) != NULL)
+			return CANDIDATES_HEAVY;
+		rc = candidates_add(c, strtoull(id, NULL, 10), db_cell_u64(rows, i, 1),
+		    (uint32_t)i);
+	}
+	return rc;
+}
+
+/* The same for a light query: prepared once for a connection, in one round trip from then on, and
+ * nobody claims it, since its orphan would not last. CANDIDATES_HEAVY where it did not do: then
+ * query_run() says what is wrong, or takes the time that it needs. */
+static int
+run_light(struct db *db, const struct task *task, const struct lead *lead, uint64_t limit,
+    struct candidates *c)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	char sql[CANDIDATES_SQL_BYTES];
+	const struct db_query query = { "candidates", sql, DB_INTEGER };
+	uint64_t since = db_clock_ms();
+	int rc = wrap(sql, wrapped_light, task->view);
+
+	if (rc == DB_OK)
+		rc = db_run(db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)), &rows);
+	if (rc == DB_OK)
+		rc = take_rows(&rows, c);
+	if (rc == DB_OK)
+		rc = end_list(c, limit);
+	c->query_ms = db_clock_ms() - since;
+	memcpy(c->as_of, lead->started_at, sizeof(c->as_of));
+	db_rows_clear(&rows);
+	if (rc == DB_OK && !has_too_few(task, lead, c, limit))
+		return DB_OK;
+	candidates_clear(c);
+	return rc == DB_ENOMEM ? rc : CANDIDATES_HEAVY;
+}
+
+/* What has failed once in this call is not light. */
+static bool
+is_light(const struct lockq *q, const struct db *db, const struct lead *lead)
+{
+	return lead->light && !lead->each_once && lead->retries == 0 && db == q->query;
 }
 
 int
@@ -347,6 +422,11 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
 		    "letters, digits, _ and $, with one dot at most");
 		return CANDIDATES_FAILED;
+	}
+	if (is_light(q, db, lead)) {
+		rc = run_light(db, task, lead, limit, candidates);
+		if (rc != CANDIDATES_HEAVY)
+			return rc;
 	}
 	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)

@@ -13,7 +13,7 @@ leader_before_its_query(unsigned int user_no, uint32_t count)
 	struct worker *w = worker_new(user_no, TASK, count, 0);
 
 	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(w->proxy, QUERY, 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	return w;
@@ -168,7 +168,7 @@ more_than_a_brief_list_has(void **state)
 
 	(void)state;
 	add_loans(TASK, 300);
-	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	be_light(TASK);
 	leader->proxy = proxy_new();
 	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
@@ -649,7 +649,7 @@ a_deadlock_is_tried_again(void **state)
 	worker_join(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(leader->answer.n_loans, 1);
-	assert_int_equal(proxy_count(leader->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 	assert_int_equal(rounds_of(TASK), 1);
 	assert_true(u64("SELECT retries FROM leader_run WHERE task_id = %d", TASK) > 0);
 }
@@ -678,7 +678,7 @@ a_retry_after_assigning_has_the_whole_list(void **state)
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(leader->answer.n_loans, 2);
 	assert_int_equal(leader->answer.loans[0].loan_id, 1);
-	assert_int_equal(proxy_count(leader->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 }
 
 int

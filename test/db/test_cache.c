@@ -218,7 +218,7 @@ another_view_meanwhile_begins_anew(void **state)
 	make_task(OTHER_TASK + 1);
 	add_loan(OTHER_TASK + 1, 77, 1);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);

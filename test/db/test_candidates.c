@@ -166,7 +166,7 @@ a_view_that_repeats_its_loans(void **state)
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 		assert_int_equal(w->answer.n_loans, 4);
-		assert_int_equal(proxy_count(w->proxy, "EXECUTE lockq_started"), 2 - user_no);
+		assert_int_equal(proxy_count(w->proxy, QUERY), 2 - user_no);
 	}
 	assert_int_equal(rounds_of(TASK), 2);
 }
@@ -389,7 +389,7 @@ a_failure_is_everybodys(void **state)
 	add_loans(TASK, 3);
 	set_view(TASK, "%s", two_rows_for_one);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -408,6 +408,24 @@ a_failure_is_everybodys(void **state)
 	}
 	assert_int_equal(rounds_of(TASK), 1);
 	assert_int_equal(u64("SELECT requests FROM leader_run WHERE task_id = %d", TASK), 4);
+}
+
+/* guard: a deadlock, which an ALTER of the view's table makes, is nobody's failure. */
+static void
+a_deadlock_of_the_query_is_tried_again(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1", 1, 1, 1213);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(w->answer.retries, 1);
+	assert_int_equal(rounds_of(TASK), 1);
 }
 
 /* guard: who holds the query's name while we hold the lock is the orphan of a dead leader: it is
@@ -517,9 +535,10 @@ the_query_connection_is_read_only(void **state)
 	f = fetch(TASK);
 	assert_int_equal(f.rc, DB_OK);
 	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@transaction_read_only"), 1);
+	/* Nor do the heavy query's limits stay on it: what is looked at there has its own. */
+	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
 	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@autocommit"), 1);
-	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@max_execution_time"),
-	    f.task.max_query_s * 1000);
 	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@max_execution_time"), 0);
 	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@transaction_read_only"), 0);
 	candidates_clear(&f.candidates);
@@ -562,6 +581,7 @@ main(int argc, char **argv)
 		DB_TEST(a_killed_query_fails),
 		DB_TEST(giving_up_stops_the_query),
 		DB_TEST(a_failure_is_everybodys),
+		DB_TEST(a_deadlock_of_the_query_is_tried_again),
 		DB_TEST(an_orphan_is_ended),
 		DB_TEST(another_accounts_orphan_is_left),
 		DB_TEST(the_name_is_free_before_the_commit),

@@ -102,7 +102,7 @@ two_shells_do_not_pass_it_together(void **state)
 	add_loans(TASK, 10);
 	set_task(TASK, "max_pipeline = 3");
 	slow->proxy = proxy_new();
-	proxy_hold(slow->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(slow->proxy, QUERY, 1);
 	worker_start(slow);
 	proxy_until_held(slow->proxy);
 	for (uint64_t loan = 8; loan <= 10; loan++)
@@ -126,7 +126,7 @@ others_in_the_line_are_served(void **state)
 	set_task(TASK, "max_pipeline = 2");
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_OK);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	full = worker_new(1, TASK, 2, -1);
@@ -178,9 +178,9 @@ static void
 hold_light_query(struct worker *leader)
 {
 	add_loans(TASK, 3);
-	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %d", TASK);
+	be_light(TASK);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 }
@@ -296,7 +296,7 @@ the_others_get_what_he_does_not(void **state)
 	for (uint64_t loan_id = 1; loan_id <= 3; loan_id++)
 		dispose(w, LOCKQ_RETURN, loan_id, 3600);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(next);
@@ -359,7 +359,7 @@ a_cap_that_is_lowered_meanwhile(void **state)
 	set_task(TASK, "max_pipeline = 5");
 	assert_int_equal(ask_now(0, TASK, 2)->rc, LOCKQ_OK);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(full);
@@ -387,7 +387,7 @@ no_hand_over_for_who_may_not_have_it(void **state)
 	    " SELECT %d, %u, loan_id, NOW(6) + INTERVAL 1 HOUR FROM test_candidate"
 	    " WHERE task_id = %d AND loan_id <= 30", TASK, user_id(0), TASK);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	assert_int_equal(ask_now(0, TASK, 1)->rc, LOCKQ_BUSY);
@@ -412,7 +412,7 @@ a_line_of_exclusions(void **state)
 	    " FROM app_user AS u JOIN test_candidate AS c ON c.task_id = %d"
 	    " WHERE u.name LIKE 'test\\_%%' AND (c.loan_id + u.user_id) %% 3 <> 0", TASK, TASK);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	for (unsigned int i = 0; i < USERS - 1; i++) {

@@ -11,7 +11,7 @@
 #include "support.h"
 
 /* A kill is heard at once; the limit is far off, since others may be at work on this machine. */
-enum { AFTER_KILL_MS = 3000, AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 5), QUIET_MS = 400 };
+enum { AFTER_KILL_MS = 3000, AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 15), QUIET_MS = 400 };
 
 static const char last_statement[] = "SET holder = NULL";
 
@@ -417,7 +417,7 @@ stop_in_big_result(uint32_t task, bool single)
 	assert_true(worker_until_stopped(p.pid));
 	if (single)
 		assert_int_equal(proxy_connection(p.leader->proxy,
-		    proxy_position(p.leader->proxy, "EXECUTE lockq_started", 1)), 0);
+		    proxy_position(p.leader->proxy, QUERY, 1)), 0);
 	return p;
 }
 

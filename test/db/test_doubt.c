@@ -41,7 +41,7 @@ until_it_waits(const struct worker *w)
 {
 	uint64_t start = db_clock_ms();
 
-	while (proxy_count(w->proxy, "EXECUTE lockq_started") == 0 && !w->done &&
+	while (proxy_count(w->proxy, QUERY) == 0 && !w->done &&
 	    db_clock_ms() - start < A_LONG_WHILE_MS)
 		db_sleep_ms(1);
 	assert_false(w->done);
@@ -89,7 +89,7 @@ commit_of_leader(unsigned int nth, enum how how)
 	add_loans(TASK, 7);
 	leader->proxy = proxy_new();
 	waits->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(waits);
@@ -175,7 +175,7 @@ no_work_is_said_by_what_was_committed(void **state)
 		add_loans(TASK, 1);
 		leader->proxy = proxy_new();
 		waits->proxy = proxy_new();
-		proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+		proxy_hold(leader->proxy, QUERY, 1);
 		worker_start(leader);
 		proxy_until_held(leader->proxy);
 		worker_start(waits);
@@ -299,7 +299,7 @@ follower_cut_at(unsigned int nth, enum how how)
 	add_loans(TASK, 6);
 	leader->proxy = proxy_new();
 	waits->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	cut(waits->proxy, "", nth, how);
@@ -463,7 +463,7 @@ cancelled_for_good(bool gives_up, enum how how)
 	add_loans(TASK, 6);
 	leader->proxy = proxy_new();
 	leaves->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	cut(leaves->proxy, "SET outcome = 'cancelled'", 1, how);
@@ -508,7 +508,7 @@ a_cancel_that_never_gets_through(void **state)
 	add_loans(TASK, 6);
 	leader->proxy = proxy_new();
 	leaves->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(leaves);

@@ -48,7 +48,7 @@ who_was_told_busy_is_served(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND token = 2", TASK),
 	    2);
 	assert_int_equal(rounds_of(TASK), 2);
-	assert_int_equal(proxy_count(leader->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 }
 
 /* One after another, as long as there are requests and loans. */

@@ -169,7 +169,7 @@ an_aborted_epoch_is_used_again(void **state)
 	add_loans(TASK, 3);
 	(void)ask_now(1, TASK, 1);
 	first->proxy = proxy_new();
-	proxy_hold(first->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(first->proxy, QUERY, 1);
 	worker_start(first);
 	proxy_until_held(first->proxy);
 	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock WHERE task_id = %d AND epoch = 1",
@@ -196,13 +196,13 @@ an_alter_does_not_stall_requests(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	/* Nor is it stalled by who waits for the leader's commit. */
 	waits->proxy = proxy_new();
 	worker_start(waits);
-	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 0)
+	while (proxy_count(waits->proxy, QUERY) == 0)
 		db_sleep_ms(1);
 	db_sleep_ms(100);
 	sql_on(db, "SET SESSION lock_wait_timeout = 1");
@@ -250,7 +250,7 @@ locks_are_taken_in_order(void **state)
 {
 	static const char *const order[] = {
 		"SELECT epoch, NOW(6)", "FROM task_wake WHERE task_id = ? FOR UPDATE",
-		"SET epoch = ?", "EXECUTE lockq_started",
+		"SET epoch = ?", QUERY,
 		"FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
 		"INSERT INTO work (task_id", "'assigned', w.user_id, r.account",
 		"SET holder = NULL", "=COMMIT"

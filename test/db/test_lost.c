@@ -141,14 +141,16 @@ an_idle_handle_connects_again(void **state)
 	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
 
 	(void)state;
-	add_loans(TASK, 5);
+	add_loans(TASK, 8);
 	for (int i = 0; i < 2; i++) {
+		be_heavy(TASK);
 		sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->lock));
 		worker_start(w);
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
 	/* The query connection that the first call left behind, too. */
+	be_heavy(TASK);
 	sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->query));
 	worker_start(w);
 	worker_join(w);
@@ -191,14 +193,14 @@ a_follower_whose_connection_is_lost_goes_on(void **state)
 	add_loans(TASK, 5);
 	leader->proxy = proxy_new();
 	waits->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(waits);
-	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 0)
+	while (proxy_count(waits->proxy, QUERY) == 0)
 		db_sleep_ms(2);
 	proxy_drop(waits->proxy);
-	while (proxy_count(waits->proxy, "EXECUTE lockq_started") == 1 && !waits->done)
+	while (proxy_count(waits->proxy, QUERY) == 1 && !waits->done)
 		db_sleep_ms(2);
 	proxy_release(leader->proxy);
 	worker_join(leader);
@@ -265,7 +267,7 @@ a_stopped_leader_loses_its_lock(void **state)
 	make_task(OTHER_TASK + 1);
 	add_loans(OTHER_TASK + 1, 3);
 	stopped->proxy = proxy_new();
-	proxy_hold(stopped->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(stopped->proxy, QUERY, 1);
 	pid = worker_fork(stopped);
 	proxy_until_held(stopped->proxy);
 	kill(pid, SIGSTOP);
@@ -292,7 +294,7 @@ a_stopped_leader_loses_its_lock(void **state)
 	assert_int_equal(u64_on(gate, "SELECT RELEASE_LOCK('lockq-test-gate')"), 1);
 	worker_join(alive);
 	assert_int_equal(alive->rc, LOCKQ_OK);
-	assert_int_equal(proxy_count(alive->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(proxy_count(alive->proxy, QUERY), 1);
 	assert_int_equal(alive->answer.epoch, 1);
 
 	worker_start(idle);

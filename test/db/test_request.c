@@ -255,7 +255,7 @@ a_cancel_waits_for_the_leaders_commit(void **state)
 	add_loans(TASK, 3);
 	leader->proxy = proxy_new();
 	follower->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(follower);

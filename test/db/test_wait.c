@@ -10,7 +10,7 @@ until_waiting(struct worker *w)
 {
 	uint64_t start = db_clock_ms();
 
-	while (proxy_count(w->proxy, "EXECUTE lockq_started") == 0) {
+	while (proxy_count(w->proxy, QUERY) == 0) {
 		assert_true(db_clock_ms() - start < 5000);
 		db_sleep_ms(2);
 	}
@@ -33,7 +33,7 @@ held_leader(unsigned int user_no)
 	struct worker *w = worker_new(user_no, TASK, 1, 0);
 
 	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(w->proxy, QUERY, 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	return w;
@@ -171,7 +171,7 @@ polling_needs_no_connection(void **state)
 	worker_join(waits);
 	assert_int_equal(waits->rc, LOCKQ_OK);
 	assert_false(waits->answer.led);
-	assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 0);
+	assert_int_equal(proxy_count(waits->proxy, QUERY), 0);
 	/* One connection asked, another one looked. */
 	assert_int_not_equal(proxy_connection(waits->proxy, 0),
 	    proxy_connection(waits->proxy, proxy_total(waits->proxy) - 1));
@@ -235,7 +235,7 @@ a_killed_leader_is_replaced(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "EXECUTE lockq_started", 1);
+	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	lock_id = db_connection_id(leader->q->lock);
@@ -283,7 +283,7 @@ a_wait_has_no_time_limit_but_its_own(void **state)
 	waits = follower(1, 15000);
 	until_waiting(waits);
 	db_sleep_ms(1500);
-	assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 1);
+	assert_int_equal(proxy_count(waits->proxy, QUERY), 1);
 	db_rollback(leader.lock);
 	db_rollback(leader.wake);
 	worker_join(waits);
@@ -356,7 +356,7 @@ a_forgotten_lock_on_the_wake_row(void **state)
 		print_message("# FOR %s: %zu statements in 3 s\n", modes[i],
 		    proxy_total(waits->proxy));
 		assert_true(proxy_total(waits->proxy) < 80);
-		assert_int_equal(proxy_count(waits->proxy, "EXECUTE lockq_started"), 0);
+		assert_int_equal(proxy_count(waits->proxy, QUERY), 0);
 		proxy_release(leader->proxy);
 		worker_join(leader);
 		freed = db_clock_ms();

@@ -29,14 +29,18 @@ forget_steered() {
 
 # steer TASK HOW: what the task's next query does. light: next to nothing. heavy: real work for
 # minutes. gated: it ends when the gate is opened; no stand-in for a heavy query where its leader
-# dies, since the server looks after the client meanwhile.
+# dies, since the server looks after the client meanwhile. What the last one took is forgotten: who
+# takes the next one for light would give the lock back when it is not.
 steer() {
 	local rounds=0 gated=FALSE
 	case $2 in
 	heavy) rounds=1000000 ;;
 	gated) gated=TRUE ;;
 	esac
-	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated"
+	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated;
+	     START TRANSACTION; SET @free = NULL;
+	     SELECT task_id INTO @free FROM task_lock WHERE task_id = $1 FOR UPDATE SKIP LOCKED;
+	     UPDATE task_lock SET query_ms = NULL WHERE task_id = @free; COMMIT"
 }
 
 # The session that keeps gates shut.
