@@ -193,6 +193,8 @@ LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *
 struct lead {
 	uint64_t epoch;
 	uint64_t seen;     /* the last one that was committed, when the own request was looked at */
+	bool looked;       /* at the task, too, and at who else asks */
+	bool crowded;      /* no second connection was to be had */
 	uint64_t wanted;   /* loans, by those who were pending as it began */
 	uint64_t left_pending; /* of those that the last leader's list had nothing for */
 	bool light;        /* the task's last query was over in no time */

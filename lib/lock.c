@@ -121,6 +121,7 @@ lock_look(struct lockq *q, struct lead *lead)
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
 	lead->look = rc == DB_OK ? q->query : q->lock;
+	lead->crowded = rc == DB_ECROWDED;
 	return DB_OK;
 }
 
@@ -142,6 +143,23 @@ static const struct db_query look_first = {
 	DB_MAYBE
 };
 
+/* Where others try, too: who gets the lock looks at all of it. */
+static const struct db_query look_briefly = {
+	"look_briefly",
+	"SELECT r.outcome, l.epoch"
+	"  FROM task_lock AS l"
+	"  LEFT JOIN work_requested AS r"
+	"    ON r.request_id = ?"
+	" WHERE l.task_id = ?",
+	DB_MAYBE
+};
+
+static int
+while_pending(const char *outcome)
+{
+	return outcome != NULL && strcmp(outcome, "pending") == 0 ? DB_OK : LOCK_NOT_NEEDED;
+}
+
 /* The task as its manager has it now, how the request stands, and what was committed last. */
 static int
 look(struct db *db, const struct request *request, struct task *task, struct lead *lead)
@@ -149,19 +167,36 @@ look(struct db *db, const struct request *request, struct task *task, struct lea
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &look_first, DB_ARGS(db_u64(request->request_id),
 	    db_u64(task->task_id)), &rows);
-	const char *outcome = db_cell(&rows, 0, TASK_N_COLUMNS);
 
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = TASK_UNKNOWN;
 	if (rc == DB_OK) {
 		/* Who waited for long leads for what the task is now. */
 		task_fill(task, task->task_id, &rows);
+		lead->looked = true;
 		lead->seen = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
 		lead->unlimited = task->max_pipeline == 0 &&
 		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3) == 0;
-		if (outcome == NULL || strcmp(outcome, "pending") != 0)
-			rc = LOCK_NOT_NEEDED;
+		rc = while_pending(db_cell(&rows, 0, TASK_N_COLUMNS));
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+static int
+glance(struct db *db, const struct request *request, const struct task *task, struct lead *lead)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(db, &look_briefly, DB_ARGS(db_u64(request->request_id),
+	    db_u64(task->task_id)), &rows);
+
+	lead->looked = false;
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = TASK_UNKNOWN;
+	if (rc == DB_OK) {
+		lead->seen = db_cell_u64(&rows, 0, 1);
+		rc = while_pending(db_cell(&rows, 0, 0));
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -188,7 +223,8 @@ look_around(struct lockq *q, struct task *task, const struct request *request, s
 
 	if (rc != DB_OK)
 		return rc;
-	rc = look(q->lock, request, task, lead);
+	rc = lead->crowded ? look(q->lock, request, task, lead) :
+	    glance(q->lock, request, task, lead);
 	leader->leads = rc == DB_OK && leader->epoch > lead->seen;
 	return leader->leads ? LOCK_BUSY : rc;
 }
@@ -230,7 +266,20 @@ look_soon(struct lockq *q, struct lead *lead)
 	if (q->query == NULL || !db_is_fresh(q->query))
 		return lock_look(q, lead);
 	lead->look = q->query;
+	lead->crowded = false;
 	return DB_OK;
+}
+
+/* Once the others see who leads, or all of them would be back before that. Over the query
+ * connection, as in look_again(); where there is none, all is looked at before the next try. */
+static int
+look_as_leader(struct task *task, const struct request *request, struct lead *lead)
+{
+	int rc = lead->crowded ? LOCK_MISSED : look(lead->look, request, task, lead);
+
+	/* Nobody else ends it while we lead; and who has been seen to lead does not leave others to
+	 * wait for nothing. */
+	return rc == LOCK_NOT_NEEDED ? DB_OK : rc;
 }
 
 /* One attempt, from BEGIN on. Whatever is not 0 has been rolled back. */
@@ -264,6 +313,8 @@ attempt(struct lockq *q, struct task *task, const struct request *request, const
 		rc = lead_from(q, task->task_id, user, committed + 1);
 	if (rc == DB_OK && request != NULL)
 		rc = look_soon(q, lead);
+	if (rc == DB_OK && request != NULL && !lead->looked)
+		rc = look_as_leader(task, request, lead);
 	if (rc == DB_OK)
 		lead->epoch = committed + 1;
 	else
@@ -280,9 +331,16 @@ take(struct lockq *q, struct task *task, const struct request *request, const ch
 {
 	/* Somebody who only forgot a session on the row is there again each time: no storm. */
 	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
-	int rc = request == NULL ? DB_OK : q->expects_leader ?
-	    look_around(q, task, request, lead, leader) : look(q->lock, request, task, lead);
+	int rc = DB_OK;
 
+	/* Those who were served together ask together again. One of them is to lead, and the others
+	 * miss nothing when they look a moment later: their requests are recorded. */
+	if (request != NULL && q->expects_leader) {
+		db_sleep_ms((unsigned int)db_connection_id(q->lock) % MOMENT_MS);
+		rc = look_around(q, task, request, lead, leader);
+	} else if (request != NULL) {
+		rc = look(q->lock, request, task, lead);
+	}
 	for (unsigned int try = 0; rc == DB_OK; try++) {
 		rc = attempt(q, task, request, user, lead);
 		if (rc != LOCK_MISSED)

@@ -279,6 +279,63 @@ locks_are_taken_in_order(void **state)
 	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
 }
 
+/* guard: who asks where others ask looks at task and line once it is seen to lead, or all of them
+ * would be back before that; and not over the connection whose transaction holds the lock. */
+static void
+among_others_the_leader_shows_first(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+	size_t shown, looked;
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	/* As it is after a round for several. */
+	w->q->expects_leader = true;
+	set_task(TASK, "lease_minutes = 17");
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
+	    " AND lease_expires_at = assigned_at + INTERVAL 17 MINUTE", TASK), 2);
+	shown = proxy_position(w->proxy, "SET epoch = ?", 2);
+	looked = proxy_position(w->proxy, "t.candidates_view", 2);
+	assert_true(shown != SIZE_MAX && looked != SIZE_MAX && shown < looked);
+	assert_int_not_equal(proxy_connection(w->proxy, shown), proxy_connection(w->proxy, looked));
+}
+
+/* guard: … and where no second connection is to be had, before its transaction, or ALTERs would
+ * wait for the query, and requests for them. */
+static void
+among_others_without_a_second_connection(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, -1);
+	struct db *alters = connect_as(OWNER_GROUP);
+	int rc;
+
+	(void)state;
+	add_loans(TASK, 3);
+	leader->proxy = proxy_new();
+	worker_connect(leader);
+	proxy_crowd(leader->proxy, true);
+	leader->q->expects_leader = true;
+	proxy_hold(leader->proxy, QUERY, 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	sql_on(alters, "SET SESSION lock_wait_timeout = 1");
+	rc = try_sql(alters, "ALTER TABLE work_requested COMMENT = 'altered'");
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(rc, DB_OK);
+	assert_int_equal(try_sql(alters, "ALTER TABLE work_requested COMMENT = ''"), DB_OK);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_int_equal(epoch_of(TASK), 1);
+}
+
 /* guard: a follower only tries task_lock, and looks at it without a lock. */
 static void
 a_follower_shares_nothing_of_the_lock(void **state)
@@ -315,6 +372,8 @@ main(int argc, char **argv)
 		DB_TEST(a_request_is_recorded_while_somebody_leads),
 		DB_TEST(nothing_references_the_rows_of_the_lock),
 		DB_TEST(locks_are_taken_in_order),
+		DB_TEST(among_others_the_leader_shows_first),
+		DB_TEST(among_others_without_a_second_connection),
 		DB_TEST(a_follower_shares_nothing_of_the_lock),
 	};
 
