@@ -6,6 +6,8 @@ set -u
 
 # shellcheck source=support/tap.sh
 . "$(dirname "$0")/support/tap.sh"
+# shellcheck source=scripts/signals.sh
+. "$(dirname "$0")/../scripts/signals.sh"
 
 [ -n "${LOCKQ_DEFAULTS_FILE-}" ] || {
 	echo '1..0 # SKIP LOCKQ_DEFAULTS_FILE is not set: scripts/sandbox run'
@@ -31,8 +33,7 @@ cleanup()
 	rm -rf "$scratch"
 }
 trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+end_on_signals
 
 mysql=$build/mysql/bin/mysql
 [ -x "$mysql" ] || mysql=$top/build/mysql/bin/mysql

@@ -9,6 +9,8 @@
 
 # shellcheck source=test/support/crowd.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/crowd.sh"
+# shellcheck source=scripts/signals.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/signals.sh"
 
 build=${LOCKQ_BUILD:-$top/build}
 # shellcheck disable=SC2034 # for the figures
@@ -30,9 +32,7 @@ at_end() {
 	clean_up
 }
 trap at_end EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-trap 'exit 129' HUP
+end_on_signals
 
 # size USUAL SHORT [FULL]
 size() {

@@ -8,6 +8,8 @@ set -u
 
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=scripts/signals.sh
+. "$(dirname "$0")/../../scripts/signals.sh"
 
 model=$top/model/lockq.pml
 only=${1-}
@@ -144,8 +146,7 @@ if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
 fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+end_on_signals
 
 # job_of ROW MODE OPTIONS…
 job_of()
