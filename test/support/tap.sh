@@ -1,4 +1,5 @@
-# TAP for the tests in shell, without a framework. Sourced; sets $top to the project's folder.
+# TAP for the tests in shell, without a framework; what was seen instead goes to standard error,
+# where whoever runs many tests shows it. Sourced; sets $top to the project's folder.
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # for those who source this
@@ -21,7 +22,7 @@ is() {
 	local status=0
 	[ "$1" = "$2" ] || status=1
 	ok "$status" "$3"
-	[ "$status" -eq 0 ] || printf '#   got %s, expected %s\n' "$1" "$2"
+	[ "$status" -eq 0 ] || printf '#   got %s, expected %s\n' "$1" "$2" >&2
 }
 
 # run COMMAND…: leaves its status, standard output and standard error in $status, $out and $err.
@@ -41,7 +42,7 @@ like() {
 	local found=0
 	grep -Eq -e "$2" <<<"$1" || found=1
 	ok "$found" "$3"
-	[ "$found" -eq 0 ] || printf '#   got: %s\n' "${1//$'\n'/$'\n'#   got: }"
+	[ "$found" -eq 0 ] || printf '#   got: %s\n' "${1//$'\n'/$'\n'#   got: }" >&2
 }
 
 finish() {
