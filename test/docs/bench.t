@@ -172,7 +172,7 @@ ln -s "$top/test/support" "$fake/test/support"
 ln -s "$top"/test/bench/{common.sh,table.jq,compare.jq} "$fake/test/bench/"
 ln -s "$top"/build/test "$fake/build/test"
 cp "$bench" "$fake/scripts/"
-ln -s "$top/scripts/sandbox" "$fake/scripts/sandbox"
+ln -s "$top"/scripts/{sandbox,signals.sh} "$fake/scripts/"
 
 # fake NAME: a figure whose lines are standard input.
 fake() {
