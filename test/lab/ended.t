@@ -20,12 +20,8 @@ clean_up() {
 trap clean_up EXIT
 end_on_signals
 mkdir "$folder"
-now=0
-say() {
-	printf '%3d %s\n' $((now / 100)) x | tr -d a
-}
 while :; do
-	say
+	printf '%s\n' x | tr -d a
 	sleep 0.001
 done
 END
