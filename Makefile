@@ -194,7 +194,7 @@ $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(S
 	$(call told,LINK)
 	$(Q)$(link_test)
 
-$(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(STATIC)
+$(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(BUILD)/obj/test/support/inside.o $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)

@@ -10,8 +10,9 @@
 
 #include "db.h"
 #include "lockq.h"
+#include "text.h"
 
-enum { NAME_BYTES = 64 * 4 + 1, TIME_BYTES = 27, REASON_BYTES = 2048, UUID_BYTES = 37 };
+enum { NAME_BYTES = 64 * 4 + 1, REASON_BYTES = 2048, UUID_BYTES = 37 };
 
 /* All in one place, because they meet in the same variables. */
 enum room_answer {
@@ -87,18 +88,6 @@ LOCKQ_MUST_CHECK int error_unknown_name(struct lockq *q, int rc, const char *use
 
 /* Puts before the error's text that the outcome is unknown. */
 void error_unknown(struct lockq *q);
-
-/* text.c: small growing buffer for the JSON arrays of numbers that statements take */
-
-struct text {
-	char *data;
-	size_t used, size;
-	bool failed;
-};
-__attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
-void text_clear(struct text *text);
-LOCKQ_MUST_CHECK int copy_text(char **out, const char *text); /* NULL gives NULL */
-void copy_cell(char *out, size_t size, const struct db_rows *rows, size_t row, size_t column);
 
 /* progress.c: from the waits of the database layer to the caller's function */
 

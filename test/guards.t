@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Each guard of the algorithm has a test that fails without it: test/guards/*.guards says which.
-# The test passes on the library as it is, the guard is taken out of a copy, the test must fail.
-# An argument: only the guards whose line has it.
+# The test passes on the library as it is, the guard is taken out of a copy, the test must fail, and
+# by the assertion that the table says.
+#   test/guards.t [--record] [PATTERN]   only the guards whose line has PATTERN; --record writes the
+#                                        assertions that were seen to fail into the table
 set -u
 
 # shellcheck source=support/tap.sh
@@ -14,17 +16,26 @@ set -u
 	exit 0
 }
 build=$(cd "$top" && cd "${BUILD:-build}" && pwd) || exit 1
+record=no
+if [ "${1-}" = --record ]; then
+	record=yes
+	shift
+fi
 only=${1-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-guards.XXXXXX") || exit 1
 undo=
 
-# sql STATEMENT: as the owner of the database, on the server that the tests use.
+# sql STATEMENTS|FILE: as the owner of the database, on the server that the tests use.
 sql()
 {
 	awk '/^\[/ { group = ($0 == "[client]" || $0 == "[lockq_seed]") ? "[client]" : ""
 		if (group != "") print group; next } group != "" { print }' \
 		"$LOCKQ_DEFAULTS_FILE" >"$scratch/owner.cnf"
-	"$mysql" --defaults-file="$scratch/owner.cnf" --execute="$1" >"$scratch/sql.log" 2>&1
+	if [ -f "$top/$1" ]; then
+		cat "$top/$1"
+	else
+		printf '%s\n' "$1"
+	fi | "$mysql" --defaults-file="$scratch/owner.cnf" >"$scratch/sql.log" 2>&1
 }
 
 cleanup()
@@ -44,18 +55,31 @@ comment()
 	sed 's/^/#   /' "$1"
 }
 
-# run_test PROGRAM NAME SECONDS: 0 when the one test named ran and passed; $how is how it failed.
+# death PLACE: the line of a test's source at FILE:LINE, without what is around it.
+death()
+{
+	sed -n "${1##*:}{s/^[[:space:]]*//;p}" "$top/${1%:*}"
+}
+
+# run_test PROGRAM NAME SECONDS: 0 when the one test named ran and passed; $how is how it failed,
+# and $died what the table has to say of that.
 run_test()
 {
-	local status=0 start=$SECONDS
+	local status=0 start=$SECONDS place
 
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=5 "$3" "$1" "$2" >"$scratch/test.log" 2>&1 ||
 		status=$?
-	how=$(sed -n 's/^# \(.*\.c:[0-9]*\): error.*/\1/p' "$scratch/test.log" | head -n 1)
+	place=$(sed -n 's/^# \(.*\.c:[0-9]*\): error.*/\1/p' "$scratch/test.log" | head -n 1)
+	how=${place:-status $status}
+	died="status $status"
+	[ -z "$place" ] || died=$(death "$place")
 	case $status in
-	124 | 137) how="does not end within $3 s" ;;
+	124 | 137)
+		how="does not end within $3 s"
+		died='does not end'
+		;;
 	esac
-	how="${how:-status $status}, $((SECONDS - start)) s"
+	how="$how, $((SECONDS - start)) s"
 	[ "$status" -eq 0 ] && grep -q "^ok 1 - $2" "$scratch/test.log"
 }
 
@@ -77,23 +101,39 @@ passes()
 	[ "$enough" != no ]
 }
 
-# mutate FILE EDIT PROGRAM: leaves the mutant of the test in $scratch/test.
+# mutate EDIT FILE PROGRAM: leaves the mutant of the test in $scratch/test.
 mutate()
 {
-	cp "$top/$1" "$scratch/mutant.c"
-	perl -0pi -e "$2" "$scratch/mutant.c" 2>"$scratch/make.log" || return 1
-	if cmp -s "$top/$1" "$scratch/mutant.c"; then
-		echo 'the edit changes nothing: the code has changed, write the edit anew' \
-			>"$scratch/make.log"
-		return 1
-	fi
+	local file
+
+	file=$("$top/test/guards/mutate" "$top" "$1" "$scratch/mutant.c" "$2" \
+		2>"$scratch/make.log") || return 1
 	rm -f "$scratch/test"
 	make -s --no-print-directory -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$build" \
-		OUT="$scratch" OBJECT="${1%.c}" SOURCE="$scratch/mutant.c" TEST="$3" mutant \
+		OUT="$scratch" OBJECT="${file%.c}" SOURCE="$scratch/mutant.c" TEST="$3" mutant \
 		>"$scratch/make.log" 2>&1
 }
 
-# check: the guard in $guard, $file, $edit, $schema, $undo_schema, $program, $name and $seconds.
+# as_recorded: whether $died is among the table's $dies.
+as_recorded()
+{
+	local line
+
+	while IFS= read -r line; do
+		[ "$line" != "$died" ] || return 0
+	done <<<"$dies"
+	return 1
+}
+
+# record_death: puts $died behind the test's line of the guard.
+record_death()
+{
+	GUARD=$guard DIED=$died perl -0pi -e '
+		my $guard = qr/guard: \Q$ENV{GUARD}\E\n(?:.+\n)*?test: .*\n(?:dies: .*\n)*/;
+		s/^($guard)/$1dies: $ENV{DIED}\n/m' "$table"
+}
+
+# check: the guard in $guard, $file, $edit, $schema, $undo_schema, $program, $name, $dies, $seconds.
 check()
 {
 	local status=0 binary=$scratch/test
@@ -110,7 +150,7 @@ check()
 		sql "$schema" || status=1
 		cp "$scratch/sql.log" "$scratch/make.log"
 	else
-		mutate "$file" "$edit" "$program" || status=1
+		mutate "$edit" "$file" "$program" || status=1
 	fi
 	if [ "$status" -ne 0 ]; then
 		ok 1 "$guard"
@@ -118,9 +158,13 @@ check()
 	elif run_test "$binary" "$name" "${seconds:-$enough}"; then
 		ok 1 "$guard"
 		echo "#   $program $name passes without it"
-	else
+	elif as_recorded || [ "$record" = yes ]; then
+		as_recorded || record_death
 		ok 0 "$guard"
 		echo "#   $name: $how"
+	else
+		ok 1 "$guard"
+		echo "#   $name fails, but not as the table says: $how: $died"
 	fi
 	if [ -n "$undo" ]; then
 		sql "$undo" || comment "$scratch/sql.log"
@@ -130,7 +174,7 @@ check()
 
 forget()
 {
-	guard='' file='' edit='' schema='' undo_schema='' program='' name='' seconds=''
+	guard='' file='' edit='' schema='' undo_schema='' program='' name='' seconds='' dies=''
 }
 
 complete()
@@ -158,6 +202,7 @@ for table in "$top"/test/guards/*.guards; do
 			name=${program#* }
 			program=${program%% *}
 			;;
+		'dies: '*) dies+=${line#*: }$'\n' ;;
 		'timeout: '*) seconds=${line#*: } ;;
 		*)
 			ok 1 "$table: a line that is none: $line"

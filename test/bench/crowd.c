@@ -19,7 +19,8 @@
 #include <time.h>
 
 #include "clock.h"
-#include "internal.h"
+#include "db.h"
+#include "inside.h"
 
 enum { CROWD_MAX = 1000, SETTLE_MS = 1500, POLL_US = 500, PATIENCE_MS = 60000 };
 
@@ -147,15 +148,14 @@ open_person(struct person *p, const char *prefix, size_t i, uint32_t task)
 static int
 until_led(struct db *db, uint32_t task)
 {
-	struct leader leader;
-	bool held = false;
+	struct inside_holder holder = { .held = false };
 
-	for (int ms = 0; ms < PATIENCE_MS && !held; ms++) {
-		if (lock_holder(db, task, &leader, &held) != DB_OK)
+	for (int ms = 0; ms < PATIENCE_MS && !holder.held; ms++) {
+		if (inside_holder(db, task, &holder) != DB_OK)
 			return complain("holder", db_error(db));
 		db_sleep_ms(1);
 	}
-	return held ? 0 : complain("holder", "nobody leads");
+	return holder.held ? 0 : complain("holder", "nobody leads");
 }
 
 /* Whoever was not served by the one who led was not woken by him. */

@@ -8,18 +8,17 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "internal.h"
+#include "inside.h"
 
 static int
 record_one(struct db *db, uint32_t task_id, const char *user)
 {
-	struct request request = { .user = user };
+	struct inside_request request = inside_new_request(user);
 	double before;
 	int rc;
 
-	request_make_uuid(request.uuid);
 	before = now_ms();
-	rc = request_record(db, task_id, 1, &request);
+	rc = inside_record(db, task_id, 1, &request);
 	if (rc == DB_OK)
 		printf("%.3f\n", now_ms() - before);
 	return rc;

@@ -465,7 +465,8 @@ the_session_is_pinned(void **state)
 	struct worker *w = worker_connected(0, TASK, 1);
 
 	(void)state;
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@transaction_isolation = 'READ-COMMITTED'"
+	assert_int_equal(u64_on(inside_lock_connection(w->q),
+	    "SELECT @@transaction_isolation = 'READ-COMMITTED'"
 	    " AND @@autocommit = 1 AND @@time_zone = '+00:00' AND @@max_execution_time = 0"
 	    " AND @@innodb_lock_wait_timeout = %d AND @@wait_timeout = %d"
 	    " AND @@net_write_timeout = %d AND @@character_set_client = 'utf8mb4'"
@@ -597,25 +598,20 @@ static void
 what_is_changed_must_be_what_was_planned(void **state)
 {
 	struct worker *w = worker_connected(0, TASK, 1);
-	struct request request = { .user = user(0) };
-	struct task task = read_task(TASK);
-	struct candidate twice[] = { { .loan_id = 1, .version = 5 },
-		{ .loan_id = 1, .version = 5 } };
-	struct candidates candidates = { .list = twice, .n = 2, .exhaustive = true };
-	struct run run = { .user = user(0), .how = "query" };
-	struct lead lead = { .epoch = 0 };
-	struct leader leader;
+	struct inside_request request = inside_new_request(user(0));
+	struct inside_round *round = inside_round_new(w->q, TASK);
+	struct inside_holder holder;
+	bool leads = false;
 
 	(void)state;
 	add_work(TASK, 1, 1, "completed", 5);
 	(void)add_request(TASK, 1, 1);
-	request_make_uuid(request.uuid);
-	assert_int_equal(request_record(w->q->lock, TASK, 1, &request), DB_OK);
-	assert_int_equal(lock_try(w->q, &task, &request, &lead, &leader), DB_OK);
-	assert_int_equal(assign_loans(w->q->lock, &task, &lead, request.request_id, &candidates,
-	    true, &run), DB_ERETRY);
-	assign_own_clear(&run.own);
-	db_rollback(w->q->lock);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 1, &request), DB_OK);
+	assert_int_equal(inside_try(round, &request, &leads, &holder), DB_OK);
+	assert_true(leads);
+	assert_int_equal(inside_give_twice(round, &request, 1, 5), DB_ERETRY);
+	inside_round_free(round);
+	db_rollback(inside_lock_connection(w->q));
 	assert_int_equal(pending(), 2);
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 5);
 }

@@ -8,36 +8,37 @@
 /* Takes the lock and runs the query; nothing is assigned. */
 struct fetched {
 	struct worker *worker;
-	struct task task;
-	struct lead lead;
-	struct candidates candidates;
-	char reason[REASON_BYTES];
-	int rc;
+	struct inside_round *round;
+	bool ok;
 };
 
 static struct fetched
 fetch(uint32_t task)
 {
-	struct fetched f = { .worker = worker_connected(0, task, 1), .task = read_task(task) };
-	struct request request = { .user = user(0) };
-	struct leader leader;
+	struct fetched f = { .worker = worker_connected(0, task, 1) };
+	struct inside_request request = inside_new_request(user(0));
+	struct inside_holder holder;
+	bool leads = false;
 
-	request_make_uuid(request.uuid);
-	assert_int_equal(request_record(f.worker->q->lock, task, 1, &request), DB_OK);
-	assert_int_equal(lock_try(f.worker->q, &f.task, &request, &f.lead, &leader), DB_OK);
-	f.rc = candidates_find(f.worker->q, &f.task, &f.lead, 0, &f.candidates, f.reason);
+	f.round = inside_round_new(f.worker->q, task);
+	assert_non_null(f.round);
+	assert_int_equal(inside_record(inside_lock_connection(f.worker->q), task, 1, &request),
+	    DB_OK);
+	assert_int_equal(inside_try(f.round, &request, &leads, &holder), DB_OK);
+	assert_true(leads);
+	assert_int_equal(inside_find(f.round, &f.ok), DB_OK);
 	return f;
 }
 
 static void
 assert_list(const struct fetched *f, const uint64_t *ids, size_t n)
 {
-	if (f->rc != DB_OK)
-		print_error("%s\n", f->reason);
-	assert_int_equal(f->rc, DB_OK);
-	assert_int_equal(f->candidates.n, n);
+	if (!f->ok)
+		print_error("%s\n", inside_reason(f->round));
+	assert_true(f->ok);
+	assert_int_equal(inside_n(f->round), n);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(f->candidates.list[i].loan_id, ids[i]);
+		assert_int_equal(inside_loan(f->round, i), ids[i]);
 }
 #define ASSERT_LIST(f, ...) assert_list(f, (const uint64_t[]){ __VA_ARGS__ }, \
 	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
@@ -78,9 +79,9 @@ smallest_priority_first_then_loan(void **state)
 	add_loan(TASK, 7, 1);
 	f = fetch(TASK);
 	ASSERT_LIST(&f, 7, 9, 3, 5);
-	assert_true(f.candidates.exhaustive);
-	assert_int_not_equal(f.candidates.as_of[0], '\0');
-	candidates_clear(&f.candidates);
+	assert_true(inside_complete(f.round));
+	assert_int_not_equal(inside_as_of(f.round)[0], '\0');
+	inside_round_free(f.round);
 }
 
 static void
@@ -102,7 +103,7 @@ any_type_that_sorts(void **state)
 		    " WHERE task_id = %d", types[i], TASK);
 		f = fetch(TASK);
 		ASSERT_LIST(&f, 9, 8, 7);
-		candidates_clear(&f.candidates);
+		inside_round_free(f.round);
 		workers_end();
 		sql("UPDATE work_requested SET outcome = 'cancelled' WHERE task_id = %d", TASK);
 	}
@@ -123,7 +124,7 @@ an_enum_sorts_by_position(void **state)
 	f = fetch(TASK);
 	sql("DROP TABLE test_enum");
 	ASSERT_LIST(&f, 2, 3, 1);
-	candidates_clear(&f.candidates);
+	inside_round_free(f.round);
 }
 
 /* guard: the view may show a loan more than once; it is taken once, with its smallest priority. */
@@ -193,11 +194,11 @@ what_is_not_available_is_left_out(void **state)
 	f = fetch(TASK);
 	ASSERT_LIST(&f, 2, 4, 6, 7);
 	/* Each with the version of its row as the query saw it. */
-	assert_int_equal(f.candidates.list[0].version, 4);
-	assert_int_equal(f.candidates.list[1].version, 6);
-	assert_int_equal(f.candidates.list[2].version, 3);
-	assert_int_equal(f.candidates.list[3].version, 0);
-	candidates_clear(&f.candidates);
+	assert_int_equal(inside_version(f.round, 0), 4);
+	assert_int_equal(inside_version(f.round, 1), 6);
+	assert_int_equal(inside_version(f.round, 2), 3);
+	assert_int_equal(inside_version(f.round, 3), 0);
+	inside_round_free(f.round);
 }
 
 static void
@@ -210,8 +211,8 @@ the_limit_is_not_below_max_count(void **state)
 	add_loans(TASK, 6);
 	f = fetch(TASK);
 	ASSERT_LIST(&f, 1, 2, 3, 4);
-	assert_false(f.candidates.exhaustive);
-	candidates_clear(&f.candidates);
+	assert_false(inside_complete(f.round));
+	inside_round_free(f.round);
 }
 
 static void
@@ -223,9 +224,9 @@ a_list_as_long_as_the_limit_is_not_exhaustive(void **state)
 	set_task(TASK, "max_count = 2, candidate_limit = 3");
 	add_loans(TASK, 3);
 	f = fetch(TASK);
-	assert_int_equal(f.candidates.n, 3);
-	assert_false(f.candidates.exhaustive);
-	candidates_clear(&f.candidates);
+	assert_int_equal(inside_n(f.round), 3);
+	assert_false(inside_complete(f.round));
+	inside_round_free(f.round);
 }
 
 static void
@@ -502,7 +503,7 @@ without_a_second_connection(void **state)
 	    " AND how = 'query on the lock connection' AND query_ms IS NOT NULL", TASK), 1);
 	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
 	/* The time limit does not stay on the lock connection. */
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
 /* … and its failure there fails the request, not the call. */
@@ -522,26 +523,29 @@ a_failure_without_a_second_connection(void **state)
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_EQUERY);
 	assert_string_equal(outcome_of(TASK, 0), "failed");
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
 static void
 the_query_connection_is_read_only(void **state)
 {
+	struct db *query, *lock;
 	struct fetched f;
 
 	(void)state;
 	add_loans(TASK, 1);
 	f = fetch(TASK);
-	assert_int_equal(f.rc, DB_OK);
-	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@transaction_read_only"), 1);
+	assert_true(f.ok);
+	query = inside_query_connection(f.worker->q);
+	lock = inside_lock_connection(f.worker->q);
+	assert_int_equal(u64_on(query, "SELECT @@transaction_read_only"), 1);
 	/* Nor do the heavy query's limits stay on it: what is looked at there has its own. */
-	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@max_execution_time"), 0);
-	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
-	assert_int_equal(u64_on(f.worker->q->query, "SELECT @@autocommit"), 1);
-	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@max_execution_time"), 0);
-	assert_int_equal(u64_on(f.worker->q->lock, "SELECT @@transaction_read_only"), 0);
-	candidates_clear(&f.candidates);
+	assert_int_equal(u64_on(query, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(query, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
+	assert_int_equal(u64_on(query, "SELECT @@autocommit"), 1);
+	assert_int_equal(u64_on(lock, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(lock, "SELECT @@transaction_read_only"), 0);
+	inside_round_free(f.round);
 }
 
 static void
@@ -554,7 +558,7 @@ a_view_named_with_its_database(void **state)
 	set_task(TASK, "candidates_view = CONCAT(DATABASE(), '.test_view_%d')", TASK);
 	f = fetch(TASK);
 	ASSERT_LIST(&f, 1, 2);
-	candidates_clear(&f.candidates);
+	inside_round_free(f.round);
 }
 
 int

@@ -276,11 +276,10 @@ end_own_query(void **state)
 static uint64_t
 ms_until_led_by(uint32_t task, unsigned int user_no, uint64_t start, uint64_t most)
 {
-	struct leader leader = { .name = "" };
-	bool held = false;
+	struct inside_holder holder = { .held = false };
 
-	while (!held || strcmp(leader.name, user(user_no)) != 0) {
-		assert_int_equal(lock_holder(owner(), task, &leader, &held), DB_OK);
+	while (!holder.held || strcmp(holder.name, user(user_no)) != 0) {
+		assert_int_equal(inside_holder(owner(), task, &holder), DB_OK);
 		assert_true(db_clock_ms() - start < most);
 		db_sleep_ms(2);
 	}

@@ -36,10 +36,12 @@ dispose_of(struct worker *by, enum lockq_disposition_kind kind, uint64_t loan_id
 static void *
 run(void *data)
 {
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct disposing *d = data;
 
 	d->what.loans = d->loans;
-	d->rc = lockq_dispose(d->by->q, &d->what, &d->result);
+	d->rc = lockq_dispose(d->by->q, &d->what, &result);
+	d->result = result;
 	d->done = true;
 	return NULL;
 }

@@ -4,38 +4,53 @@
 
 #include "support.h"
 
-/* Its request is recorded; nothing else is done. */
-static struct request
+/* Its request is recorded, and it has tried the lock; nothing else is done. */
+struct tried {
+	struct worker *worker;
+	struct inside_round *round;
+	struct inside_holder holder;
+	bool leads;
+};
+
+static struct inside_request
 recorded(struct worker *w)
 {
-	struct request request = { .user = w->ask.user };
+	struct inside_request request = inside_new_request(w->ask.user);
 
-	request_make_uuid(request.uuid);
-	assert_int_equal(request_record(w->q->lock, w->ask.task, w->ask.count, &request), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), w->ask.task, w->ask.count,
+	    &request), DB_OK);
 	return request;
+}
+
+static struct tried
+try_lock(struct worker *w)
+{
+	struct inside_request request = recorded(w);
+	struct tried tried = { .worker = w, .round = inside_round_new(w->q, w->ask.task) };
+
+	assert_non_null(tried.round);
+	assert_int_equal(inside_try(tried.round, &request, &tried.leads, &tried.holder), DB_OK);
+	return tried;
 }
 
 static void
 a_free_lock_is_taken(void **state)
 {
-	struct worker *w = worker_connected(0, TASK, 1);
-	struct request request = recorded(w);
-	struct task task = read_task(TASK);
-	struct lead lead = { .epoch = 0 };
-	struct leader seen;
-	bool held = false;
+	struct tried t = try_lock(worker_connected(0, TASK, 1));
+	struct inside_holder holder;
 
 	(void)state;
-	assert_int_equal(lock_try(w->q, &task, &request, &lead, &seen), DB_OK);
-	assert_int_equal(lead.epoch, epoch_of(TASK) + 1);
-	assert_ptr_not_equal(lead.look, w->q->lock);
-	assert_int_equal(lock_holder(owner(), TASK, &seen, &held), DB_OK);
-	assert_true(held);
-	assert_string_equal(seen.name, user(0));
+	assert_true(t.leads);
+	assert_int_equal(inside_epoch(t.round), epoch_of(TASK) + 1);
+	assert_non_null(inside_query_connection(t.worker->q));
+	assert_int_equal(inside_holder(owner(), TASK, &holder), DB_OK);
+	assert_true(holder.held);
+	assert_string_equal(holder.name, user(0));
 	/* guard: holder is cleared before COMMIT, so a committed row never has one. */
-	assert_int_equal(lock_commit(w->q, &task, &lead, NULL, 0, false), DB_OK);
+	assert_int_equal(inside_commit(t.round), DB_OK);
 	assert_int_equal(u64("SELECT epoch FROM task_lock WHERE task_id = %d AND holder IS NULL"
-	    " AND since IS NULL", TASK), lead.epoch);
+	    " AND since IS NULL", TASK), inside_epoch(t.round));
+	inside_round_free(t.round);
 }
 
 /* guard: a holder is seen by a dirty read, and that is what "busy" means. */
@@ -44,19 +59,19 @@ a_led_task_is_busy(void **state)
 {
 	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
 	struct worker *w = worker_connected(0, TASK, 1);
-	struct request request = recorded(w);
-	struct task task = read_task(TASK);
-	struct lead lead = { .epoch = 0 };
-	struct leader seen;
 	uint64_t start = db_clock_ms();
+	struct tried t;
 
 	(void)state;
 	db_sleep_ms(30);
-	assert_int_equal(lock_try(w->q, &task, &request, &lead, &seen), LOCK_BUSY);
+	t = try_lock(w);
+	assert_false(t.leads);
+	assert_true(t.holder.held);
 	assert_true(db_clock_ms() - start < 300);
-	assert_string_equal(seen.name, "by hand");
-	assert_in_range(seen.ms, 30, 5000);
+	assert_string_equal(t.holder.name, "by hand");
+	assert_in_range(t.holder.ms, 30, 5000);
 	db_rollback(leader.lock);
+	inside_round_free(t.round);
 }
 
 /* guard: an empty result does not say why; a task without its row must not look busy. */
@@ -294,7 +309,7 @@ among_others_the_leader_shows_first(void **state)
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	/* As it is after a round for several. */
-	w->q->expects_leader = true;
+	inside_expect_leader(w->q);
 	set_task(TASK, "lease_minutes = 17");
 	worker_start(w);
 	worker_join(w);
@@ -321,7 +336,7 @@ among_others_without_a_second_connection(void **state)
 	leader->proxy = proxy_new();
 	worker_connect(leader);
 	proxy_crowd(leader->proxy, true);
-	leader->q->expects_leader = true;
+	inside_expect_leader(leader->q);
 	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);

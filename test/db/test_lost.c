@@ -144,20 +144,20 @@ an_idle_handle_connects_again(void **state)
 	add_loans(TASK, 8);
 	for (int i = 0; i < 2; i++) {
 		be_heavy(TASK);
-		sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->lock));
+		sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_lock_connection(w->q)));
 		worker_start(w);
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
 	/* The query connection that the first call left behind, too. */
 	be_heavy(TASK);
-	sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->query));
+	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_query_connection(w->q)));
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT how = 'query' FROM leader_run WHERE task_id = %d"
 	    " AND epoch = 3", TASK), 1);
-	sql_on(killer, "KILL %" PRIu64, db_connection_id(w->q->lock));
+	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_lock_connection(w->q)));
 	assert_int_equal(lockq_pipeline(w->q, user(0), TASK, &pipeline), LOCKQ_OK);
 	lockq_pipeline_clear(&pipeline);
 }
@@ -168,19 +168,13 @@ static void
 only_its_own_orphan_is_ended(void **state)
 {
 	struct db *victim = connect_as(worker_group()), *killer = connect_as(worker_group());
-	struct orphan orphan, other;
 
 	(void)state;
-	handle_note_orphan(&orphan, victim);
-	other = orphan;
-	other.server[0] = other.server[0] == 'x' ? 'y' : 'x';
-	assert_int_equal(handle_end_orphan(killer, &other), DB_OK);
+	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_OTHER_SERVER), DB_OK);
 	assert_int_equal(db_ping(victim), DB_OK);
-	other = orphan;
-	other.since -= 1000000000000;
-	assert_int_equal(handle_end_orphan(killer, &other), DB_OK);
+	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_SERVER_RESTARTED), DB_OK);
 	assert_int_equal(db_ping(victim), DB_OK);
-	assert_int_equal(handle_end_orphan(killer, &orphan), DB_OK);
+	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_SAME), DB_OK);
 	assert_int_equal(db_ping(victim), DB_ELOST);
 }
 

@@ -75,9 +75,11 @@ pipeline_of(struct worker *w, size_t n)
 static void
 assert_unlimited(struct worker *w)
 {
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@max_execution_time"), 0);
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
-	assert_int_equal(u64_on(w->q->lock, "SELECT @@transaction_read_only"), 0);
+	struct db *lock = inside_lock_connection(w->q);
+
+	assert_int_equal(u64_on(lock, "SELECT @@max_execution_time"), 0);
+	assert_int_equal(u64_on(lock, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
+	assert_int_equal(u64_on(lock, "SELECT @@transaction_read_only"), 0);
 }
 
 /* The pipeline is there without the details of TASK, and says why. */

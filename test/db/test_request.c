@@ -4,15 +4,6 @@
 
 #include "support.h"
 
-static struct request
-new_request(unsigned int user_no)
-{
-	struct request request = { .user = user(user_no) };
-
-	request_make_uuid(request.uuid);
-	return request;
-}
-
 static uint64_t
 rows_of(unsigned int user_no)
 {
@@ -24,10 +15,10 @@ static void
 a_request_is_one_committed_row(void **state)
 {
 	struct worker *w = worker_connected(0, TASK, 3);
-	struct request request = new_request(0);
+	struct inside_request request = inside_new_request(user(0));
 
 	(void)state;
-	assert_int_equal(request_record(w->q->lock, TASK, 3, &request), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 3, &request), DB_OK);
 	assert_false(request.joined);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE request_id = %llu"
 	    " AND uuid = '%s' AND user_id = %u AND task_id = %d AND asked = 3 AND requested = 3"
@@ -41,11 +32,11 @@ static void
 the_same_uuid_is_one_request(void **state)
 {
 	struct worker *w = worker_connected(0, TASK, 1);
-	struct request request = new_request(0), again = request;
+	struct inside_request request = inside_new_request(user(0)), again = request;
 
 	(void)state;
-	assert_int_equal(request_record(w->q->lock, TASK, 1, &request), DB_OK);
-	assert_int_equal(request_record(w->q->lock, TASK, 1, &again), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 1, &request), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 1, &again), DB_OK);
 	assert_int_equal(again.request_id, request.request_id);
 	assert_false(again.joined);
 	assert_int_equal(rows_of(0), 1);
@@ -210,19 +201,21 @@ static void
 a_duplicate_keeps_no_lock(void **state)
 {
 	struct worker *w = worker_connected(1, TASK, 1), *others[3];
-	struct request request = new_request(1), again = new_request(1);
+	struct inside_request request = inside_new_request(user(1));
+	struct inside_request again = inside_new_request(user(1));
 	uint64_t start;
 
 	(void)state;
-	assert_int_equal(request_record(w->q->lock, TASK, 1, &request), DB_OK);
-	assert_int_equal(request_record(w->q->lock, TASK, 1, &again), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 1, &request), DB_OK);
+	assert_int_equal(inside_record(inside_lock_connection(w->q), TASK, 1, &again), DB_OK);
 	assert_true(again.joined);
 	start = db_clock_ms();
 	for (unsigned int i = 0; i < 3; i++) {
-		struct request other = new_request(i == 1 ? 3 : i);
+		struct inside_request other = inside_new_request(user(i == 1 ? 3 : i));
 
 		others[i] = worker_connected(i, TASK, 1);
-		assert_int_equal(request_record(others[i]->q->lock, TASK, 1, &other), DB_OK);
+		assert_int_equal(inside_record(inside_lock_connection(others[i]->q), TASK, 1,
+		    &other), DB_OK);
 	}
 	assert_true(db_clock_ms() - start < 2000);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 4);
@@ -233,7 +226,7 @@ static void
 a_served_one_is_not_cancelled(void **state)
 {
 	struct worker *w;
-	struct request request = { .user = user(0) };
+	struct inside_request request = { .user = user(0) };
 
 	(void)state;
 	add_loans(TASK, 3);
@@ -241,7 +234,7 @@ a_served_one_is_not_cancelled(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	request.request_id = w->answer.request_id;
 	memcpy(request.uuid, w->answer.uuid, sizeof(request.uuid));
-	assert_int_equal(request_cancel(w->q->lock, TASK, 1, &request), DB_OK);
+	assert_int_equal(inside_cancel(inside_lock_connection(w->q), TASK, 1, &request), DB_OK);
 	assert_string_equal(outcome_of(TASK, 0), "served");
 }
 

@@ -238,7 +238,7 @@ a_killed_leader_is_replaced(void **state)
 	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	lock_id = db_connection_id(leader->q->lock);
+	lock_id = db_connection_id(inside_lock_connection(leader->q));
 	waits = follower(1, 15000);
 	until_waiting(waits);
 	sql_on(killer, "KILL %llu", (unsigned long long)lock_id);

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "internal.h"
+#include "db.h"
 
 /* A user's call in each round. */
 struct caller {

@@ -161,15 +161,6 @@ make_heavy(uint32_t task, unsigned int ms)
 	    rounds_a_second() * ms / 1000 + 1, task);
 }
 
-struct task
-read_task(uint32_t task_id)
-{
-	struct task task = { .task_id = 0 };
-
-	assert_int_equal(task_read(owner(), task_id, 0, &task), DB_OK);
-	return task;
-}
-
 void
 add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
     uint64_t version)
@@ -281,11 +272,10 @@ assert_consistent(uint32_t task)
 static bool
 is_led(uint32_t task)
 {
-	struct leader leader;
-	bool held = false;
+	struct inside_holder holder;
 
-	assert_int_equal(lock_holder(owner(), task, &leader, &held), DB_OK);
-	return held;
+	assert_int_equal(inside_holder(owner(), task, &holder), DB_OK);
+	return holder.held;
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests against a server share. They use the library's own rooms (internal.h) as well as
- * its public functions, and a proxy between client and server that can hold, cut and count
- * statements, so that no test depends on who is quicker. */
+/* What the tests against a server share. They use the library's public functions, its door to MySQL
+ * (db.h) for statements of their own, its rooms through inside.h only, and a proxy between client
+ * and server that can hold, cut and count statements, so that no test depends on who is quicker. */
 #ifndef LOCKQ_TEST_SUPPORT_H
 #define LOCKQ_TEST_SUPPORT_H
 
@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
-#include "internal.h"
+#include "db.h"
+#include "inside.h"
+#include "lockq.h"
 
 /* main.c */
 
@@ -79,7 +81,6 @@ void add_loan(uint32_t task, uint64_t loan_id, unsigned int priority);
 __attribute__((format(printf, 2, 3))) void set_view(uint32_t task, const char *format, ...);
 /* The same loans, but computing takes about @ms milliseconds of a real scan. */
 void make_heavy(uint32_t task, unsigned int ms);
-struct task read_task(uint32_t task);
 /* A row of `work`, as if it had been given to the user and disposed of. */
 void add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
     uint64_t version);

@@ -69,7 +69,8 @@ connect_handle(struct worker *worker)
 	    worker_where();
 
 	lockq_on_progress(worker->q, progress, worker);
-	return worker->q->lock != NULL ? LOCKQ_OK : lockq_connect(worker->q, &where);
+	return inside_lock_connection(worker->q) != NULL ? LOCKQ_OK :
+	    lockq_connect(worker->q, &where);
 }
 
 static void

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+struct inside_round {
+	struct lockq *q;
+	struct task task;
+	struct lead lead;
+	struct candidates candidates;
+	char reason[REASON_BYTES];
+};
+
+struct db *
+inside_lock_connection(const struct lockq *q)
+{
+	return q->lock;
+}
+
+struct db *
+inside_query_connection(const struct lockq *q)
+{
+	return q->query;
+}
+
+void
+inside_ask_elsewhere(struct lockq *q)
+{
+	q->asks_elsewhere = true;
+}
+
+void
+inside_expect_leader(struct lockq *q)
+{
+	q->expects_leader = true;
+}
+
+struct inside_request
+inside_new_request(const char *user)
+{
+	struct inside_request request = { .user = user };
+
+	request_make_uuid(request.uuid);
+	return request;
+}
+
+static struct request
+request_of(const struct inside_request *from)
+{
+	struct request request = {
+		.request_id = from->request_id, .user = from->user, .joined = from->joined
+	};
+
+	memcpy(request.uuid, from->uuid, sizeof(request.uuid));
+	return request;
+}
+
+int
+inside_record(struct db *db, uint32_t task, uint32_t count, struct inside_request *request)
+{
+	struct request inner = request_of(request);
+	int rc = request_record(db, task, count, &inner);
+
+	request->request_id = inner.request_id;
+	request->joined = inner.joined;
+	return rc;
+}
+
+int
+inside_cancel(struct db *db, uint32_t task, uint32_t count, struct inside_request *request)
+{
+	struct request inner = request_of(request);
+
+	return request_cancel(db, task, count, &inner);
+}
+
+struct inside_round *
+inside_round_new(struct lockq *q, uint32_t task)
+{
+	struct inside_round *round = calloc(1, sizeof(*round));
+
+	if (round == NULL)
+		return NULL;
+	round->q = q;
+	if (task_read(q->lock, task, 0, &round->task) != DB_OK) {
+		free(round);
+		return NULL;
+	}
+	return round;
+}
+
+void
+inside_round_free(struct inside_round *round)
+{
+	if (round == NULL)
+		return;
+	candidates_clear(&round->candidates);
+	free(round);
+}
+
+static void
+holder_from(struct inside_holder *holder, const struct leader *leader)
+{
+	snprintf(holder->name, sizeof(holder->name), "%s", leader->name);
+	holder->ms = leader->ms;
+}
+
+int
+inside_try(struct inside_round *round, const struct inside_request *request, bool *leads,
+    struct inside_holder *holder)
+{
+	struct leader leader = { .name = "" };
+	struct request inner = request_of(request);
+	int rc = lock_try(round->q, &round->task, &inner, &round->lead, &leader);
+
+	*leads = rc == DB_OK;
+	holder->held = rc == LOCK_BUSY;
+	holder_from(holder, &leader);
+	return rc < 0 ? rc : DB_OK;
+}
+
+uint64_t
+inside_epoch(const struct inside_round *round)
+{
+	return round->lead.epoch;
+}
+
+int
+inside_find(struct inside_round *round, bool *ok)
+{
+	int rc = candidates_find(round->q, &round->task, &round->lead, 0, &round->candidates,
+	    round->reason);
+
+	*ok = rc == DB_OK;
+	return rc < 0 ? rc : DB_OK;
+}
+
+const char *
+inside_reason(const struct inside_round *round)
+{
+	return round->reason;
+}
+
+size_t
+inside_n(const struct inside_round *round)
+{
+	return round->candidates.n;
+}
+
+uint64_t
+inside_loan(const struct inside_round *round, size_t i)
+{
+	return round->candidates.list[i].loan_id;
+}
+
+uint64_t
+inside_version(const struct inside_round *round, size_t i)
+{
+	return round->candidates.list[i].version;
+}
+
+bool
+inside_complete(const struct inside_round *round)
+{
+	return round->candidates.exhaustive;
+}
+
+const char *
+inside_as_of(const struct inside_round *round)
+{
+	return round->candidates.as_of;
+}
+
+int
+inside_give_twice(struct inside_round *round, const struct inside_request *request,
+    uint64_t loan_id, uint64_t version)
+{
+	struct candidate twice[] = {
+		{ .loan_id = loan_id, .version = version },
+		{ .loan_id = loan_id, .version = version }
+	};
+	struct candidates candidates = { .list = twice, .n = 2, .exhaustive = true };
+	struct run run = { .user = request->user, .how = "query" };
+	int rc = assign_loans(round->q->lock, &round->task, &round->lead, request->request_id,
+	    &candidates, true, &run);
+
+	assign_own_clear(&run.own);
+	return rc;
+}
+
+int
+inside_commit(struct inside_round *round)
+{
+	return lock_commit(round->q, &round->task, &round->lead, NULL, 0, NULL);
+}
+
+int
+inside_holder(struct db *db, uint32_t task, struct inside_holder *holder)
+{
+	struct leader leader = { .name = "" };
+	int rc = lock_holder(db, task, &leader, &holder->held);
+
+	holder_from(holder, &leader);
+	return rc;
+}
+
+int
+inside_end_orphan(struct db *killer, const struct db *victim, enum inside_orphan which)
+{
+	static const uint64_t long_ago_ms = 1000000000000;
+	struct orphan orphan;
+
+	handle_note_orphan(&orphan, victim);
+	if (which == INSIDE_OTHER_SERVER)
+		orphan.server[0] = orphan.server[0] == 'x' ? 'y' : 'x';
+	else if (which == INSIDE_SERVER_RESTARTED)
+		orphan.since -= long_ago_ms;
+	return handle_end_orphan(killer, &orphan);
+}
