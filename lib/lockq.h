@@ -35,7 +35,7 @@ extern "C" {
 #define LOCKQ_VERSION "0.1.0"
 
 /** The schema that this library works with; scripts/migrate brings a database there. */
-#define LOCKQ_SCHEMA 4
+#define LOCKQ_SCHEMA 5
 
 /** No task may allow more loans than this for one request. */
 #define LOCKQ_COUNT_MAX 1000

@@ -258,6 +258,29 @@ nothing_references_the_rows_of_the_lock(void **state)
 	    " AND referenced_table_name IN ('task_lock', 'task_wake')"), 0);
 }
 
+/* guard: a manager's INSERT INTO task, not committed yet in a plain client, stops no other task's
+ * leader. The new task comes behind all others: its rows would go where the next ones go. */
+static void
+a_new_task_stops_no_leader(void **state)
+{
+	struct db *manager = connect_as(OWNER_GROUP);
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql_on(manager, "SET SESSION transaction_isolation = 'REPEATABLE-READ'");
+	assert_int_equal(db_begin(manager), DB_OK);
+	sql_on(manager, "INSERT INTO task (task_id, name, candidates_view)"
+	    " VALUES (4000000000, 'new', 'test_view_%d')", TASK);
+	if (administrator() != NULL)
+		assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
+		    " FROM performance_schema.data_locks WHERE object_name = 'leader_run'"), 0);
+	w = ask_now(0, TASK, 1);
+	db_rollback(manager);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.retries, 0);
+}
+
 /* guard: the lock order, the same in all code: task_lock, task_wake, work_requested, work,
  * work_log. */
 static void
@@ -386,6 +409,7 @@ main(int argc, char **argv)
 		DB_TEST(an_alter_does_not_stall_requests),
 		DB_TEST(a_request_is_recorded_while_somebody_leads),
 		DB_TEST(nothing_references_the_rows_of_the_lock),
+		DB_TEST(a_new_task_stops_no_leader),
 		DB_TEST(locks_are_taken_in_order),
 		DB_TEST(among_others_the_leader_shows_first),
 		DB_TEST(among_others_without_a_second_connection),
