@@ -250,7 +250,8 @@ if [ -z "$only" ]; then
 	[ ! -s "$scratch/names" ]
 	ok $? 'every function that the model names is in lib'
 	sed 's/^/#   no /' "$scratch/names"
-	sed -n '/^\.Sh THE MODEL/,/^\.Sh LIMITS/p' "$top/man/lockq.7" >"$scratch/page"
+	awk '/^\.Sh / { inside = ($0 == ".Sh THE MODEL") } inside' "$top/man/lockq.7" \
+		>"$scratch/page"
 	{
 		table | grep -o '\-D[A-Z_]*' | sed 's/^-D//' | sort -u | while read -r name; do
 			grep -q "^#define $name " "$model" || grep -qw "$name" "$scratch/page" ||
