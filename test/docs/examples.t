@@ -94,4 +94,11 @@ done
 ok $((ran >= 10 ? 0 : 1)) "SQL was found: $ran statements"
 [ "$(getwork --user tracy --task 21 --count 2 --json | jq -c '[.loans[].loan_id]')" = '[2,1]' ]
 ok $? 'the task of lockq-schema(5) gives its work out, oldest first'
+disposition --user tracy --task 21 --loan 2 --complete >"$scratch/output" 2>&1
+ok $? 'and a loan of it is completed'
+show "$scratch/output"
+[ "$(sql --execute 'SELECT GROUP_CONCAT(invoice_id) FROM invoice WHERE paid_at IS NULL')" = 1 ]
+ok $? 'which its procedure says in the business data'
+getwork --user anna --task 21 >"$scratch/output" 2>&1
+is $? 1 'so that it is not offered again'
 finish
