@@ -16,3 +16,47 @@ skip() {
 show() {
 	sed 's/^/#   /' "$1"
 }
+
+# The rest is for checks, which print what is wrong in the tree that is their first argument, and
+# keep their files in $scratch.
+
+# compare WHAT-IS DOCUMENTED: two files with one name a line.
+compare() {
+	sort -u "$1" >"$1.sorted"
+	sort -u "$2" >"$2.sorted"
+	[ -s "$1.sorted" ] || echo "nothing to compare with: this test reads the sources wrongly"
+	comm -23 "$1.sorted" "$2.sorted" | sed 's/$/: not documented/'
+	comm -13 "$1.sorted" "$2.sorted" | sed 's/$/: documented, but there is no such thing/'
+}
+
+# section PAGE NAME: the lines of that .Sh.
+section() {
+	awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"
+}
+
+# none DESCRIPTION CHECK ARGS…: the check finds nothing to say.
+# shellcheck disable=SC2154 # $scratch is the test's
+none() {
+	local description=$1
+	shift
+	"$@" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ]; echo $((! $?)))" "$description"
+	show "$scratch/said"
+}
+
+# some FILE SED-SCRIPT CHECK [ARGS…]: in a copy of the tree where FILE is changed so, the check
+# finds something.
+some() {
+	local file=$1 script=$2 check=$3
+	shift 3
+	rm -rf "$scratch/copy"
+	mkdir "$scratch/copy"
+	(cd "$top" && cp -R man lib schema scripts completions cmd seed "$scratch/copy")
+	sed -i "$script" "$scratch/copy/$file"
+	if cmp -s "$top/$file" "$scratch/copy/$file"; then
+		ok 1 "the test's test: '$script' changes nothing in $file"
+		return
+	fi
+	"$check" "$scratch/copy" "$@" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ]; echo $?)" "$check notices: $file without '$script'"
+}

@@ -11,20 +11,6 @@ statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# compare WHAT-IS DOCUMENTED: two files with one name a line.
-compare() {
-	sort -u "$1" >"$1.sorted"
-	sort -u "$2" >"$2.sorted"
-	[ -s "$1.sorted" ] || echo "nothing to compare with: this test reads the sources wrongly"
-	comm -23 "$1.sorted" "$2.sorted" | sed 's/$/: not documented/'
-	comm -13 "$1.sorted" "$2.sorted" | sed 's/$/: documented, but there is no such thing/'
-}
-
-# section PAGE NAME: the lines of that .Sh.
-section() {
-	awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"
-}
-
 # subsection PAGE NAME: the lines of that .Ss.
 subsection() {
 	awk -v name="$2" '/^\.S[hs] / { inside = ($0 == ".Ss " name) } inside' "$1"
@@ -270,32 +256,6 @@ check_json() {
 	section "$1/man/$program.1" JSON | grep '\.\(It \)\?Va ' | sed 's/^\.\(It \)\?Va //' |
 		sed 's/ , /\n/g' | sed 's/[ ,.]*$//' >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
-}
-
-# none DESCRIPTION CHECK ARGS…: the check finds nothing to say.
-none() {
-	local description=$1
-	shift
-	"$@" >"$scratch/said"
-	ok "$([ -s "$scratch/said" ]; echo $((! $?)))" "$description"
-	show "$scratch/said"
-}
-
-# some FILE SED-SCRIPT CHECK [ARGS…]: in a copy of the tree where FILE is changed so, the check
-# finds something.
-some() {
-	local file=$1 script=$2 check=$3
-	shift 3
-	rm -rf "$scratch/copy"
-	mkdir "$scratch/copy"
-	(cd "$top" && cp -R man lib schema scripts completions "$scratch/copy")
-	sed -i "$script" "$scratch/copy/$file"
-	if cmp -s "$top/$file" "$scratch/copy/$file"; then
-		ok 1 "the test's test: '$script' changes nothing in $file"
-		return
-	fi
-	"$check" "$scratch/copy" "$@" >"$scratch/said"
-	ok "$([ -s "$scratch/said" ]; echo $?)" "$check notices: $file without '$script'"
 }
 
 for program in $programs; do

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Every page is read as its reader reads it: rendered. No word of its source is lost on the way,
+# since mdoc takes a word such as "No" for a macro; and each page names the files that are there.
+# The end of this file damages copies of the pages and expects each check to notice.
+set -u
+# shellcheck source=test/docs/common.sh
+. "$(dirname "$0")/common.sh"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Bold and underlined letters are written over one another: what is left is each letter once.
+rendered() {
+	mandoc -T utf8 -O width=1000 "$1" | LC_ALL=C sed "s/.$(printf '\b')//g"
+}
+
+# check_words TREE PAGE: the words of the source are those that are rendered, in the same order.
+# What mdoc adds, as a page's header, is not in the source.
+check_words() {
+	local page=$1/man/$2
+	LC_ALL=C awk -f "$(dirname "$0")/words.awk" "$page" >"$scratch/source"
+	[ -s "$scratch/source" ] || echo "$2 has no words: this test reads the pages wrongly"
+	cut -d ' ' -f 2 "$scratch/source" >"$scratch/is"
+	rendered "$page" | LC_ALL=C tr -cs 'A-Za-z0-9_' '\n' >"$scratch/seen"
+	diff --unchanged-line-format= --new-line-format= --old-line-format='%dn%c'\''\012'\' \
+		"$scratch/is" "$scratch/seen" | while read -r number; do
+		sed -n "${number}s/\([0-9]*\) \(.*\)/$2:\1: \"\2\" is not rendered/p" \
+			"$scratch/source"
+	done
+}
+
+check_sections() {
+	sed -n 's/^\.Sh //p' "$1/man/$2" | sort | uniq -d | sed "s/^/$2 has it twice: /"
+}
+
+# What `migrate` applies, and what it is told to with --example.
+check_schema_files() {
+	(cd "$1" && printf '%s\n' schema/*.sql schema/example) >"$scratch/is"
+	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' \
+		>"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# The option files and their groups, as the program looks for them; and the client library's own,
+# for --login-path.
+check_option_files() {
+	local source=$1/cmd/$2.c
+	section "$1/man/$2.1" FILES >"$scratch/text"
+	{
+		sed -n 's/.*usual\[\] = {\(.*\), own };/\1/p' "$1/cmd/connection.c" |
+			tr -d '" ' | tr ',' '\n'
+		sed -n 's/.*own = .*"%s\(\/.*\)".*home.*/~\1/p' "$1/cmd/connection.c"
+		printf '%s\n' \~/.mylogin.cnf '[client]'
+		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "$source" | grep . || echo '[lockq]'
+		sed -n 's/^\t\.leads = true,$/[lockq_query]/p' "$source"
+	} >"$scratch/is"
+	{
+		sed -n 's/^\.It Pa //p' "$scratch/text" | sed 's/ , /\n/g'
+		grep -o '\[[a-z_]*\]' "$scratch/text"
+	} >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# What it makes itself.
+check_rejects() {
+	local suffix
+	suffix=$(sed -n 's/.*rejects->path, .*"%s\(\.[a-z.]*\)",$/\1/p' "$1/seed/rejects.c")
+	[ -n "$suffix" ] || echo 'nothing to compare with: this test reads seed/rejects.c wrongly'
+	grep -q "^\.Pa $suffix\b" "$1/man/seedloans.1" || echo "seedloans.1 does not name $suffix"
+}
+
+if ! command -v mandoc >/dev/null 2>&1; then
+	echo '1..0 # SKIP no mandoc: scripts/setup check'
+	exit 0
+fi
+
+for page in "$top"/man/*.[1-9]; do
+	page=${page##*/}
+	none "$page: every word of its source is rendered" check_words "$top" "$page"
+	none "$page: each section stands once" check_sections "$top" "$page"
+done
+none 'lockq-schema(5) has every file of schema' check_schema_files "$top"
+for program in getwork checkwork disposition seedloans; do
+	none "$program(1) has its option files and their groups" \
+		check_option_files "$top" "$program"
+done
+none 'seedloans(1) has the file that it makes' check_rejects "$top"
+
+# One line more, in the middle of the page: what mdoc takes for macros, requests, comments, escapes.
+for line in '.Dq No work' '.Sy So it goes' '.Dq In time' '.Sy At last' '.Pq Do it' \
+	'.Sy An empty list' '.Va reason No and No work' 'say \\" nothing' "'s is not said" \
+	'a \\nb is not said' '.Pp and so on'; do
+	some man/lockq.7 "/^\.Sh LOCK ORDER/a\\$line" check_words lockq.7
+done
+some man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' check_sections getwork.1
+some man/lockq-schema.5 '/^\.It Pa schema\/001/d' check_schema_files
+some man/lockq-schema.5 '/^\.It Pa schema\/repair/d' check_schema_files
+some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_option_files getwork
+some man/seedloans.1 's/^\.It Pa \/etc\/my.cnf , /.It Pa /' check_option_files seedloans
+some man/disposition.1 's/^\.It Pa ~\/.mylogin/.It Pa ~\/.login/' check_option_files disposition
+some man/seedloans.1 '/^\.Pa \.rejects/d' check_rejects
+
+# And what is markup is not taken for words, nor are words for markup that are quoted.
+clean() {
+	sed -i "/^\.Sh LOCK ORDER/a\\$1" "$scratch/copy/man/lockq.7"
+	check_words "$scratch/copy" lockq.7
+}
+rm -rf "$scratch/copy"
+mkdir "$scratch/copy"
+cp -R "$top/man" "$scratch/copy"
+for line in '.Pq Va a No and Va b' '.Dq \\\&No work' '.Dq "No work"' '.Op Fl u Ar x Ns = Ns Ar y' \
+	'Do it. So it goes: No.' 'a\\eb and \\(em c'; do
+	none "no word is missed in: $line" clean "$line"
+done
+finish
