@@ -1,7 +1,8 @@
 # lockq: one non-recursive file for GNU make. `make help` lists the targets.
 #
 #   BUILD=DIR        where everything is built
-#   CLIENT=mariadb   against libmariadb instead of MySQL's own client, in build/mariadb
+#   CLIENT=mariadb   against libmariadb instead of MySQL's own client, in build/mariadb;
+#                    CLIENT=installed is what `make install` uses itself
 #   SANITIZE=LIST    with these sanitizers (address,undefined), against libmariadb, in build/asan
 #   WERROR=1         warnings are errors
 
@@ -96,11 +97,12 @@ test-programs: $(TEST_BIN) build/tap
 # Goals that build nothing themselves need no client yet: their sub-makes do.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo \
-	bench bench-compare bench-peers pictures uninstall \
-	print-flags
+	bench bench-compare bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
-ifneq ($(CLIENT_TOP),$(CURDIR))
+# The flags may be old: the checkout has moved, or a client library was installed or removed since
+# the last `make install`.
+ifneq ($(if $(filter installed,$(CLIENT)),,$(CLIENT_TOP)),$(CURDIR))
 $(CLIENT_MK): FORCE
 endif
 $(CLIENT_MK): scripts/setup
@@ -155,29 +157,28 @@ $(LINKS): $(SHARED)
 
 # --- the programs -------------------------------------------------------------------------------
 
-# $(1): where the shared library will be. seedloans needs what the library does not export.
-link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(if $(filter %.a,$^),$(STATIC) -lcsv -lm $(LIB_LIBS),-Xlinker -rpath -Xlinker '$(1)' \
-	$(SHARED)) -ljansson
+# Where the programs look for the shared library; `make install` gives another RPATH, or none.
+RPATH := $$ORIGIN/../lib
+RPATH_FLAGS = $(if $(RPATH),-Xlinker -rpath -Xlinker '$(RPATH)')
 
-$(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) | $(LINKS)
+# Apart from $(FLAGS): for another prefix the programs are linked again, and nothing is compiled.
+$(BUILD)/rpath: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(RPATH)' | cmp -s - $@ || printf '%s\n' '$(RPATH)' >$@
+
+# seedloans needs what the library does not export.
+link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
+	$(if $(filter %.a,$^),$(STATIC) -lcsv -lm $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) -ljansson
+
+$(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
-	$(Q)$(call link_program,$$ORIGIN/../lib)
+	$(Q)$(link_program)
 
 $(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
-	$(Q)$(call link_program)
-
-# The same for `make install`: the library is in $(libdir) then.
-$(BUILD)/install/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) FORCE | $(LINKS)
-	@mkdir -p $(@D)
-	@$(call link_program,$(libdir))
-
-$(BUILD)/install/seedloans: $(BUILD)/bin/seedloans
-	@mkdir -p $(@D)
-	@cp $< $@
+	$(Q)$(link_program)
 
 # --- the tests ----------------------------------------------------------------------------------
 
@@ -367,7 +368,15 @@ pictures: ## README's pictures, from races that are run for them
 
 # --- installation -------------------------------------------------------------------------------
 
-INSTALL_BIN := $(patsubst cmd/%.c,$(BUILD)/install/%,$(PROGRAM_SRC))
+# What is installed is built separately, against a client library of the machine's. The one in
+# build/mysql needs its own C library and dynamic linker, and all of them go with the checkout.
+INSTALL_CLIENT := $(CLIENT:mysql=installed)
+# The dynamic linker looks in these directories however it is configured, so no rpath is needed, and
+# distributions refuse packages that have one. /usr/local/lib is different: the dynamic linker looks
+# there only if ld.so.conf names it and ldconfig has run, and the programs must start without that.
+TRIPLET = $(shell $(CC) -print-multiarch 2>/dev/null)
+LINKER_DIRS = /lib /usr/lib /lib64 /usr/lib64 $(TRIPLET:%=/lib/%) $(TRIPLET:%=/usr/lib/%)
+INSTALL_RPATH = $(if $(filter $(LINKER_DIRS),$(libdir)),,$(libdir))
 MAN := $(wildcard man/*.1 man/*.3 man/*.5 man/*.7)
 BASH_COMPLETION := $(wildcard completions/*.bash)
 ZSH_COMPLETION := $(wildcard completions/_*)
@@ -390,8 +399,8 @@ $(BUILD)/lockq.pc: FORCE
 	echo 'Name: lockq'; \
 	echo 'Description: work queues on MySQL row locks'; \
 	echo 'Version: $(VERSION)'; \
-	echo 'Requires.private: $(CLIENT_PC) uuid'; \
 	echo 'Libs: -L$${libdir} -llockq'; \
+	echo 'Libs.private: $(CLIENT_STATIC_LIBS) -luuid -pthread'; \
 	echo 'Cflags: -I$${includedir}'; \
 	} >$@
 
@@ -401,8 +410,12 @@ $(if $(strip $(3)),install -d '$(DESTDIR)$(2)' && \
 	install -m $(1) $(3) '$(DESTDIR)$(2)')
 endef
 
-install: all $(INSTALL_BIN) $(BUILD)/lockq.pc ## install under prefix (DESTDIR, libdir, mandir …)
-	$(call install_files,755,$(bindir),$(INSTALL_BIN))
+install: ## install under prefix (DESTDIR, libdir, mandir …)
+	@$(MAKE) --no-print-directory $(PARALLEL) BUILD='$(BUILD)/install' \
+		CLIENT=$(INSTALL_CLIENT) RPATH='$(INSTALL_RPATH)' install-built
+
+install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc
+	$(call install_files,755,$(bindir),$(BIN))
 	$(call install_files,755,$(libdir),$(SHARED))
 	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(libdir)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/liblockq.so'
@@ -420,9 +433,15 @@ install: all $(INSTALL_BIN) $(BUILD)/lockq.pc ## install under prefix (DESTDIR, 
 		$(call install_as,$(f),$(BASH_DIR),$(basename $(notdir $(f)))))
 	$(call install_files,644,$(ZSH_DIR),$(ZSH_COMPLETION))
 	$(call install_files,644,$(FISH_DIR),$(FISH_COMPLETION))
-	@if [ '$(CLIENT_KIND)' = unpacked ]; then \
-		echo 'install: the programs use the client in $(CURDIR)/build/mysql: keep it'; \
-	fi
+	$(note_library)
+
+# Other people's programs have no rpath to the library, so the dynamic linker's cache must name it.
+# ldconfig looks at no folder of the user's own, and a package runs it where it is unpacked.
+define note_library
+$(if $(DESTDIR),,$(if $(filter /lib% /usr/%,$(libdir)),\
+	@PATH="$$PATH:/usr/sbin:/sbin" ldconfig || \
+	echo 'install: "$(libdir)/$(SONAME)" is not in ld.so.cache yet: run ldconfig as root' >&2))
+endef
 
 define install_as
 install -d '$(DESTDIR)$(2)' && install -m 644 $(1) '$(DESTDIR)$(2)/$(3)'
@@ -461,6 +480,6 @@ help: ## this list
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-locked check-memory check-model check-race \
-	check-unit clean demo distclean help install lint pictures print-client-flags print-flags \
-	$(LANES:%=prove-%) test-programs uninstall
+	check-unit clean demo distclean help install install-built lint pictures \
+	print-client-flags print-flags $(LANES:%=prove-%) test-programs uninstall
 .SECONDARY:

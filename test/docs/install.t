@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# What `make install` puts under a prefix does without the checkout: installed from a copy, which is
+# then moved away, the programs work on a real server, and a C program is compiled with nothing but
+# what pkg-config says.
+set -u
+# shellcheck source=test/docs/common.sh
+. "$(dirname "$0")/common.sh"
+
+[ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
+database=docs_install
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/install.XXXXXX")
+sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$database" "$@"; }
+trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
+
+# Nothing of the caller's: neither the make that runs this, nor its settings, nor other libraries.
+unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES BUILD CLIENT SANITIZE DESTDIR prefix bindir \
+	libdir includedir datadir mandir LD_LIBRARY_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR
+
+# The MySQL under build/ is there for the copy as well: an install must not use it all the same.
+copy=$scratch/copy prefix=$scratch/prefix
+mkdir -p "$copy/build" "$scratch/no-packages"
+tar -C "$top" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
+[ ! -d "$top/build/mysql" ] || ln -s "$top/build/mysql" "$copy/build/mysql"
+
+# install_copy ARGUMENTS…: `make install` in the copy, shown where it fails.
+install_copy() {
+	run make -C "$copy" install "$@"
+	[ "$status" -eq 0 ] || printf '%s\n' "$err" | tail -n 5 | sed 's/^/#   /' >&2
+}
+
+# files FOLDER: what is in it and in its folders, folders left out.
+files() {
+	[ ! -e "$1" ] || find "$1" ! -type d
+}
+
+# interpreter FILE, runpath FILE: as the dynamic linker will read them.
+interpreter() {
+	readelf -lW "$1" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p'
+}
+runpath() {
+	readelf -dW "$1" | sed -n 's/.*(R\(UN\)\{0,1\}PATH).*\[\(.*\)\]/\2/p'
+}
+
+# --- which client -------------------------------------------------------------------------------
+
+run env PKG_CONFIG_LIBDIR="$scratch/no-packages" make -C "$copy" install prefix="$prefix"
+ok $((status == 2 ? 0 : 1)) 'without a client library on the machine there is no install'
+is "$(grep -v '^make' <<<"$err")" "setup: \`make install\` links with the machine's MySQL client \
+library, and there is none: install libmariadb-dev, or MySQL's own libmysqlclient-dev" \
+	'and one line says what to install'
+is "$(files "$prefix")" '' 'and nothing is installed'
+
+# client_kind NAME FOLDER: what `make install` would use where FOLDER's mysql.h is mysqlclient's.
+client_kind() {
+	mkdir "$scratch/$1"
+	printf '%s\n' "includedir=$2" 'Name: mysqlclient' 'Description: a client' 'Version: 21' \
+		"Cflags: -I\${includedir}" 'Libs: -lmysqlclient' >"$scratch/$1/mysqlclient.pc"
+	PKG_CONFIG_PATH=$scratch/$1 run "$copy/scripts/setup" client-mk installed \
+		"$scratch/$1/client.mk"
+	sed -n 's/^CLIENT_KIND := //p' "$scratch/$1/client.mk"
+}
+is "$(client_kind fork "$(pkg-config --variable=includedir libmariadb)")" mariadb \
+	"MariaDB's library under the name mysqlclient is no genuine mysqlclient"
+genuine=$top/build/mysql/root/usr/include/mysql
+[ -e "$genuine/mysql.h" ] || genuine=$(pkg-config --variable=includedir mysqlclient 2>/dev/null)
+is "$(client_kind genuine "$genuine")" system "MySQL's own is taken before MariaDB's"
+
+# --- install, and take the checkout away --------------------------------------------------------
+
+install_copy prefix="$prefix"
+ok "$status" 'make install'
+install_copy prefix="$scratch/elsewhere" DESTDIR="$scratch/stage"
+ok "$status" 'make install with DESTDIR'
+is "$(files "$scratch/elsewhere")" '' 'writes nothing outside of it'
+is "$(runpath "$scratch/stage$scratch/elsewhere/bin/getwork")" "$scratch/elsewhere/lib" \
+	'the programs look for the library in libdir, not in DESTDIR'
+run grep -rIl "$scratch/stage" "$scratch/stage"
+is "$out" '' 'and no file names DESTDIR'
+run make -C "$copy" uninstall prefix="$scratch/elsewhere" DESTDIR="$scratch/stage"
+is "$status:$(files "$scratch/stage")" 0: 'make uninstall with DESTDIR leaves no file'
+
+install_copy prefix=/usr DESTDIR="$scratch/stage"
+is "$status:$(runpath "$scratch/stage/usr/bin/getwork")" 0: \
+	"no rpath to /usr/lib, which is the dynamic linker's own"
+install_copy prefix=/usr/local DESTDIR="$scratch/stage"
+is "$status:$(runpath "$scratch/stage/usr/local/bin/getwork")" 0:/usr/local/lib \
+	'an rpath to /usr/local/lib, which it knows only where it was configured to'
+
+# ldconfig_runs ARGUMENTS…: how often `make install` would run it; not done here, to the machine.
+ldconfig_runs() {
+	make -n -C "$copy" install "$@" | grep -c ldconfig
+}
+is "$(ldconfig_runs prefix=/usr/local)" 1 'ldconfig tells the dynamic linker of /usr/local/lib'
+is "$(ldconfig_runs prefix=/usr/local DESTDIR="$scratch/stage")" 0 'but not under DESTDIR'
+is "$(ldconfig_runs prefix="$prefix")" 0 "nor of a folder of the user's own"
+
+mv "$copy" "$scratch/moved"
+for file in "$prefix"/bin/* "$prefix/lib/liblockq.so"; do
+	name=${file##*/}
+	run ldd "$file"
+	is "$status:$(grep -Fe "$scratch/copy" -e /build/ -e 'not found' <<<"$out")" 0: \
+		"$name loads nothing from the checkout, and misses nothing"
+	is "$(runpath "$file" | grep -vFx "$prefix/lib")" '' "$name looks nowhere else"
+	[ "$name" = liblockq.so ] || is "$(interpreter "$file")" "$(interpreter /bin/sh)" \
+		"$name is run by the system's dynamic linker"
+done
+
+# --- the programs -------------------------------------------------------------------------------
+
+(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
+"$top/scripts/sandbox" database "$database" >/dev/null 2>"$scratch/output"
+ok $? 'a database of their own'
+export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
+
+# installed PROGRAM ARGUMENTS…: with no other program of lockq's or MySQL's within reach.
+installed() {
+	run env PATH="$prefix/bin:/usr/bin:/bin" "$@"
+	[ "$status" -eq 0 ] || printf '%s\n' "$err" | sed 's/^/#   /' >&2
+}
+installed seedloans --loans 300 --seed 5
+ok "$status" 'seedloans fills it'
+installed getwork --user tracy --task 7 --count 1 --json
+ok "$status" 'getwork asks for a loan'
+loan=$(jq -r '.loans[0].loan_id' <<<"$out")
+is "$(sql --execute "SELECT state FROM work WHERE task_id = 7 AND loan_id = '$loan'")" assigned \
+	'which is assigned'
+installed checkwork --user tracy --task 7 --json
+is "$status:$(jq -r .loan_id <<<"$out")" "0:$loan" 'checkwork shows it'
+installed disposition --user tracy --task 7 --loan "$loan" --complete
+is "$status:$out" "0:loan $loan: completed" 'disposition completes it'
+is "$(sql --execute "SELECT state FROM work WHERE task_id = 7 AND loan_id = '$loan'")" completed \
+	'and so says the table'
+
+# --- the library --------------------------------------------------------------------------------
+
+cd "$scratch" || exit 1
+cp "$top/examples/ask.c" .
+command=$(sed -n 's/^ \*   \(cc ask\.c .*\)/\1/p' ask.c)
+
+# compile COMMAND: as a reader would, who has the prefix and no checkout.
+compile() {
+	run env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" bash -c "set -e; $1"
+	is "$status:$err" 0: "examples/ask.c compiles: $1"
+}
+compile "$command"
+installed env LD_LIBRARY_PATH="$prefix/lib" ./ask oliver 7 2
+is "$status:$(grep -Ec '^loan [0-9]+: (completed|returned)$' <<<"$out")" 0:2 'it works'
+
+# Where there is only liblockq.a.
+mkdir "$scratch/archive"
+cp "$prefix/lib/liblockq.a" "$scratch/archive"
+rm -f ask
+compile "${command/pkg-config/pkg-config --static --define-variable=libdir=archive}"
+installed ./ask ben 7 2
+is "$status:$(grep -Ec '^loan [0-9]+: (completed|returned)$' <<<"$out")" 0:2 'it works'
+is "$(readelf -dW ask | grep -o 'liblockq\|libc\.so')" libc.so \
+	'without the shared library'
+
+run make -C "$scratch/moved" uninstall prefix="$prefix"
+is "$status:$(files "$prefix")" 0: 'make uninstall, in the moved checkout, leaves no file'
+finish
