@@ -4,6 +4,9 @@
  *
  *   cc ask.c $(pkg-config --cflags --libs lockq) -o ask
  *   LOCKQ_DEFAULTS_FILE=$PWD/lockq.cnf ./ask oliver 7 3
+ *
+ * That is enough after `make install`. After `make install prefix="$HOME/.local"`, pkg-config needs
+ * PKG_CONFIG_PATH=$HOME/.local/lib/pkgconfig and ./ask needs LD_LIBRARY_PATH=$HOME/.local/lib.
  */
 #include <inttypes.h>
 #include <stdio.h>
