@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -165,8 +164,6 @@ cli_exit_status(int rc, int signal_number)
 	}
 }
 
-enum { NICEST = 19 };
-
 int
 cli_finish(int status, const char *consequence)
 {
@@ -177,9 +174,6 @@ cli_finish(int status, const char *consequence)
 	errno = 0;
 	failed = fflush(stdout) != 0 || failed;
 	why = errno;
-	/* Who has an answer lets those pass who still wait for theirs: hundreds are here at once
-	 * when a leader commits, and ending a process takes longer than printing a line. */
-	(void)setpriority(PRIO_PROCESS, 0, NICEST);
 	if (!failed)
 		return status;
 	cli_message("standard output: %s%s%s", why != 0 ? strerror(why) : "can't be written",
