@@ -117,32 +117,32 @@ struct stock {
 	size_t n, next;
 	size_t left;          /* not given yet; from @next on, though not one after the other: some
 	                       * are kept from those who came first */
-	bool whole_only;      /* nobody gets less than was asked for */
 };
 
 enum { SPARE = 2, LOOKS = 2 };
 
 static int
-loans_that_appeared(struct db *db, const struct task *task, const struct lead *lead,
-    const char *json, struct loans *loans)
+loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
+    struct loans *loans)
 {
+	struct db *beside = handle_beside(q);
 	int rc = DB_ELOST;
 
-	if (lead->look != db && !db_lost(lead->look)) {
-		rc = db_next_read_dirty(lead->look);
+	if (beside != q->lock) {
+		rc = db_next_read_dirty(beside);
 		if (rc == DB_OK)
-			rc = loans_read(lead->look, &appeared, json, task->task_id, loans);
+			rc = loans_read(beside, &appeared, json, task->task_id, loans);
 	}
 	/* Without that connection an insert in progress is met when ours waits for it. */
-	return rc == DB_OK ? rc : loans_read(db, &appeared, json, task->task_id, loans);
+	return rc == DB_OK ? rc : loans_read(q->lock, &appeared, json, task->task_id, loans);
 }
 
 /* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
  * query saw it. "Available now" would not do: a loan completed since then is available, and would
  * go out again. */
 static int
-check_some(struct db *db, const struct task *task, const struct lead *lead,
-    struct candidates *candidates, size_t n, struct stock *stock)
+check_some(struct lockq *q, const struct task *task, struct candidates *candidates, size_t n,
+    struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
 	struct loans kept = { NULL, 0 }, taken = { NULL, 0 };
@@ -154,9 +154,9 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
 	candidates_json(candidates, candidates->next, n, &json);
 	rc = json.failed ? DB_ENOMEM : DB_OK;
 	if (rc == DB_OK && n_seen > 0)
-		rc = loans_read(db, &lock_seen, json.data, task->task_id, &kept);
+		rc = loans_read(q->lock, &lock_seen, json.data, task->task_id, &kept);
 	if (rc == DB_OK && n_seen < n)
-		rc = loans_that_appeared(db, task, lead, json.data, &taken);
+		rc = loans_that_appeared(q, task, json.data, &taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
 		struct candidate *c = &candidates->list[candidates->next++];
 		bool as_seen = c->version > 0 ? loans_have(&kept, c->loan_id) :
@@ -178,8 +178,8 @@ check_some(struct db *db, const struct task *task, const struct lead *lead,
 
 /* Enough checked candidates for @wanted loans, or all there are. */
 static int
-fill_stock(struct db *db, const struct task *task, const struct lead *lead,
-    struct candidates *candidates, uint64_t wanted, struct stock *stock)
+fill_stock(struct lockq *q, const struct task *task, struct candidates *candidates,
+    uint64_t wanted, struct stock *stock)
 {
 	int rc = DB_OK;
 
@@ -188,8 +188,7 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 		uint64_t missing = wanted - stock->left;
 
 		missing += missing / 4 + SPARE;
-		rc = check_some(db, task, lead, candidates, n < missing ? n : (size_t)missing,
-		    stock);
+		rc = check_some(q, task, candidates, n < missing ? n : (size_t)missing, stock);
 	}
 	return rc;
 }
@@ -198,27 +197,7 @@ fill_stock(struct db *db, const struct task *task, const struct lead *lead,
 struct plan {
 	struct text json;
 	uint64_t n_inserts, n_updates;
-	bool no_memory;
 };
-
-void
-assign_own_clear(struct own *own)
-{
-	free(own->loans);
-	*own = (struct own){ .ended = false };
-}
-
-/* The leader knows what it gives to itself. */
-static void
-note_own(struct own *own, const struct claim *c, uint64_t loan_id, struct plan *plan)
-{
-	if (own->loans == NULL)
-		own->loans = calloc(c->requested, sizeof(*own->loans));
-	if (own->loans == NULL)
-		plan->no_memory = true;
-	else
-		own->loans[own->n_loans++] = loan_id;
-}
 
 static void
 plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
@@ -232,8 +211,7 @@ plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
 
 /* The next loans that may be the user's, up to what it asked for. */
 static void
-plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan,
-    struct own *own)
+plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan)
 {
 	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
@@ -245,8 +223,6 @@ plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, st
 			continue;
 		}
 		plan_loan(plan, c, loan);
-		if (own != NULL)
-			note_own(own, c, loan->loan_id, plan);
 		stock->left--;
 		c->given++;
 	}
@@ -256,18 +232,14 @@ plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, st
 
 /* First come, first served. */
 static void
-plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known,
-    uint64_t own_request, struct plan *plan, struct own *own)
+plan_loans(struct claims *claims, struct stock *stock, bool may_say_empty, struct plan *plan)
 {
 	for (size_t i = 0; i < claims->n; i++) {
 		struct claim *c = &claims->list[i];
 
 		if (c->outcome != NULL)
 			continue;
-		/* There is more than this list has, and who leads next gets it. */
-		if (stock->whole_only && stock->left < c->requested)
-			break;
-		plan_claim(claims, c, stock, plan, c->request_id == own_request ? own : NULL);
+		plan_claim(claims, c, stock, plan);
 		/* It fitted, and there was no more of it. */
 		if (c->given < c->requested)
 			c->reason[0] = '\0';
@@ -275,13 +247,8 @@ plan_loans(struct claims *claims, struct stock *stock, bool nothing_is_known,
 			c->outcome = "served";
 		else if (c->given > 0)
 			c->outcome = "partial";
-		else if (nothing_is_known)
+		else if (may_say_empty)
 			c->outcome = "empty";
-		if (c->request_id == own_request && c->given > 0 && c->reason[0] == '\0') {
-			own->ended = true;
-			own->partial = c->given < c->asked;
-			own->excluded = c->excluded;
-		}
 	}
 	if (plan->json.used > 0)
 		text_add(&plan->json, "]");
@@ -316,29 +283,22 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 
 /* One look at the line, and what it leads to. @n_ended: requests that it ended. */
 static int
-serve_once(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
-    struct candidates *candidates, bool may_say_empty, struct stock *stock, struct run *run,
+serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
+    uint64_t own_request, struct candidates *candidates, struct stock *stock, struct run *run,
     size_t *n_ended)
 {
 	struct claims claims = { .list = NULL };
-	struct plan plan = { { NULL, 0, 0, false }, 0, 0, false };
-	int rc = claims_read(db, task, lead, own_request, &claims);
+	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
+	int rc = claims_read(q->lock, task, own_request, &claims);
 
 	if (rc == DB_OK)
-		rc = fill_stock(db, task, lead, candidates, claims.wanted, stock);
-	if (rc == DB_OK && run->again && candidates->brief && run->requests == 0 &&
-	    stock->left < claims.wanted)
-		rc = ASSIGN_SHORT;
-	stock->whole_only = candidates->brief || candidates->repeated;
+		rc = fill_stock(q, task, candidates, claims.wanted, stock);
 	if (rc == DB_OK) {
-		/* A list that was cut short, or lost some, does not tell that nothing is left. */
-		plan_loans(&claims, stock, may_say_empty && candidates->exhaustive &&
-		    candidates->dropped == 0, own_request, &plan, &run->own);
-		rc = plan.json.failed || plan.no_memory ? DB_ENOMEM :
-		    write_loans(db, task, lead, &plan);
+		plan_loans(&claims, stock, list_may_say_empty(run->source, candidates), &plan);
+		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->lock, task, lead, &plan);
 	}
 	if (rc == DB_OK)
-		rc = claims_write(db, &claims, lead, NULL, n_ended);
+		rc = claims_write(q->lock, &claims, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
 	for (size_t i = 0; i < claims.n; i++) {
@@ -351,10 +311,10 @@ serve_once(struct db *db, const struct task *task, const struct lead *lead, uint
 }
 
 int
-assign_loans(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
-    struct candidates *candidates, bool may_say_empty, struct run *run)
+assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
+    uint64_t own_request, struct candidates *candidates, struct run *run)
 {
-	struct stock stock = { NULL, 0, 0, 0, false };
+	struct stock stock = { NULL, 0, 0, 0 };
 	size_t n_ended = 0;
 	bool any = true;
 	int rc = DB_OK;
@@ -363,7 +323,6 @@ assign_loans(struct db *db, const struct task *task, const struct lead *lead, ui
 	for (size_t i = 0; i < candidates->n; i++)
 		candidates->list[i].gone = false;
 	candidates->next = candidates->dropped = 0;
-	assign_own_clear(&run->own);
 	stock.list = calloc(candidates->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
 		return DB_ENOMEM;
@@ -371,11 +330,10 @@ assign_loans(struct db *db, const struct task *task, const struct lead *lead, ui
 	for (int look = 0; rc == DB_OK && look < LOOKS; look++) {
 		n_ended = 0;
 		if (look > 0)
-			rc = request_any_pending(db, task->task_id, &any);
+			rc = request_any_pending(q->lock, task->task_id, &any);
 		if (rc != DB_OK || !any)
 			break;
-		rc = serve_once(db, task, lead, own_request, candidates, may_say_empty, &stock, run,
-		    &n_ended);
+		rc = serve_once(q, task, lead, own_request, candidates, &stock, run, &n_ended);
 		run->requests += n_ended;
 		if (n_ended == 0)
 			break;
@@ -389,7 +347,7 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
 	struct claims claims = { .list = NULL };
-	int rc = claims_read(db, task, lead, own_request, &claims);
+	int rc = claims_read(db, task, own_request, &claims);
 
 	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
 		if (claims.list[i].outcome == NULL)
@@ -401,27 +359,18 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-bool
-assign_queried(const struct run *run)
-{
-	return strcmp(run->how, "hand-over") != 0 && strcmp(run->how, "cache") != 0;
-}
-
-bool
-assign_queried_here(const struct run *run)
-{
-	return strcmp(run->how, "query") == 0 ||
-	    strcmp(run->how, "query on the lock connection") == 0;
-}
-
 int
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
     const struct candidates *candidates, const struct run *run)
 {
+	/* A query that failed has taken its time, too. */
+	bool queried = run->reason != NULL || list_was_queried(run->source);
+
 	return db_run(db, &record_run, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
-	    db_text(run->user), db_text(run->how),
+	    db_text(run->user),
+	    db_text(run->reason != NULL ? "failed" : list_source_name(run->source)),
 	    db_text(candidates->as_of[0] != '\0' ? candidates->as_of : NULL),
-	    assign_queried(run) ? db_u64(candidates->query_ms) : db_null(),
+	    queried ? db_u64(candidates->query_ms) : db_null(),
 	    db_u64(run->candidates), db_u64(candidates->dropped + candidates->stale),
 	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
 	    db_u64(lead->retries), db_text(run->reason != NULL ? run->reason : run->note),

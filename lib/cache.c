@@ -102,10 +102,10 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct candidat
 }
 
 int
-cache_read(struct db *db, const struct task *task, uint64_t wanted, bool at_length,
-    struct candidates *found, bool *enough)
+cache_read(struct db *db, const struct task *task, uint64_t wanted, struct candidates *found,
+    bool *enough)
 {
-	uint64_t most = at_length ? KEPT_MOST + 1 : wanted * 2 + SPARE;
+	uint64_t most = wanted * 2 + SPARE;
 	bool all = false;
 	int rc = read_kept(db, task, most, found, &all);
 
@@ -113,10 +113,10 @@ cache_read(struct db *db, const struct task *task, uint64_t wanted, bool at_leng
 		most *= MORE;
 		rc = read_kept(db, task, most, found, &all);
 	}
-	found->brief = !all;
+	found->complete = all;
 	*enough = rc == DB_OK && found->n > 0 && found->n >= wanted;
-	found->how = "cache";
-	found->hint = found->kept = true;
+	found->source = LIST_CACHE;
+	found->kept = true;
 	/* Something extra; and a view that can't be used is for the query to report. */
 	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME ? DB_OK : rc;
 }

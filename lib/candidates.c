@@ -21,7 +21,38 @@ static const struct db_query unchanged = {
 	DB_MANY
 };
 
-enum { SAMPLE = 200, SPARE = 64 };
+enum { SAMPLE = 200 };
+
+static const char *const sources[] = {
+	[LIST_QUERY] = "query", [LIST_CROWDED] = "crowded", [LIST_ELSEWHERE] = "elsewhere",
+	[LIST_REPLICA] = "replica", [LIST_CACHE] = "cache", [LIST_HAND_OVER] = "hand-over"
+};
+
+const char *
+list_source_name(enum list_source source)
+{
+	return sources[source];
+}
+
+bool
+list_was_queried(enum list_source source)
+{
+	return source != LIST_CACHE && source != LIST_HAND_OVER;
+}
+
+bool
+list_is_hint(enum list_source source)
+{
+	return source == LIST_CACHE || source == LIST_REPLICA;
+}
+
+bool
+list_may_say_empty(enum list_source source, const struct candidates *list)
+{
+	/* A list that was cut short, or that lost some, does not tell that nothing is left. */
+	return list_was_queried(source) && !list_is_hint(source) && list->complete &&
+	    list->dropped == 0;
+}
 
 void
 candidates_clear(struct candidates *candidates)
@@ -182,29 +213,13 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
-/* While a light query runs few others ask, and what is not given is thrown away: so a list for
- * those who wait, and as many again. If more ask meanwhile, the longest is asked for after all. */
-static uint64_t
-long_enough(const struct task *task, const struct lead *lead)
-{
-	uint64_t most = longest(task), wanted = lead->wanted;
-
-	if (!lead->light || !lead->unlimited || lead->at_length || lead->left_pending > 0 ||
-	    task->cache_ttl > 0)
-		return most;
-	if (wanted < task->max_count)
-		wanted = task->max_count;
-	wanted = wanted * 2 + SPARE + task->excluded;
-	return wanted < most ? wanted : most;
-}
-
 /* The list of a server that may lag. CANDIDATES_LOST where it is of no use; @reason says why. */
 static int
 ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
     struct candidates *found, char reason[REASON_BYTES])
 {
 	bool stale = false;
-	int rc = handle_ready_elsewhere(q), looks;
+	int rc = handle_ready_elsewhere(q);
 
 	if (rc != DB_OK) {
 		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't be "
@@ -213,16 +228,18 @@ ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint6
 		return rc == DB_ENOMEM ? rc : CANDIDATES_LOST;
 	}
 	rc = query_run(q, q->elsewhere, task, lead, usual_ms, longest(task), found, reason);
-	found->how = "query elsewhere";
-	/* Idle meanwhile, perhaps for longer than the server waits. */
-	looks = rc == DB_OK || rc == CANDIDATES_LOST ? lock_look(q, lead) : DB_OK;
-	if (rc != DB_OK || looks != DB_OK)
-		return looks != DB_OK ? looks : rc;
-	if (!same_tables(q->elsewhere, q->lock)) {
-		found->exhaustive = false;
-		found->hint = true;
-		rc = is_stale(lead->look, task, found, &stale);
+	if (rc == DB_OK || rc == CANDIDATES_LOST) {
+		/* Idle meanwhile, perhaps for longer than the server waits. */
+		int ready = handle_ready_query(q);
+
+		if (ready != DB_OK && ready != DB_ECROWDED)
+			return ready;
 	}
+	if (rc != DB_OK)
+		return rc;
+	found->source = same_tables(q->elsewhere, q->lock) ? LIST_ELSEWHERE : LIST_REPLICA;
+	if (found->source == LIST_REPLICA)
+		rc = is_stale(handle_beside(q), task, found, &stale);
 	if (rc == DB_OK && stale) {
 		snprintf(reason, REASON_BYTES, "queried again here, most of what the server of "
 		    "lockq_query found was stale");
@@ -232,18 +249,23 @@ ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint6
 }
 
 int
-candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
+candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t *usual_ms,
     struct candidates *found, char reason[REASON_BYTES])
 {
-	bool second = lead->look != q->lock, cached = task->cache_ttl > 0 && second;
+	/* Waiting followers may have taken all connections: the leader must not starve. */
+	int rc = handle_ready_query(q);
 	/* Did the last list leave requests pending? Then a hint was not enough. */
 	bool hints = lead->left_pending == 0, enough = false;
-	uint64_t limit;
-	int rc = DB_OK;
 
 	candidates_clear(found);
-	if (hints && cached)
-		rc = cache_read(lead->look, task, lead->wanted, lead->at_length, found, &enough);
+	if (rc != DB_OK && rc != DB_ECROWDED)
+		return rc;
+	/* On the lock connection an error would end the lock's transaction unseen. */
+	if (q->query != NULL)
+		know_usual(q, q->query, task->task_id, usual_ms);
+	rc = DB_OK;
+	if (hints && task->cache_ttl > 0 && q->query != NULL)
+		rc = cache_read(q->query, task, lead->wanted, found, &enough);
 	/* Something extra, not worth an error: where it can't be had there is the query. */
 	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
 		rc = DB_OK;
@@ -251,12 +273,10 @@ candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uin
 		return rc;
 	rc = CANDIDATES_LOST;
 	if (hints && q->asks_elsewhere)
-		rc = ask_elsewhere(q, task, lead, usual_ms, found, reason);
+		rc = ask_elsewhere(q, task, lead, *usual_ms, found, reason);
 	if (rc != CANDIDATES_LOST)
 		return rc;
-	limit = long_enough(task, lead);
-	rc = query_run(q, lead->look, task, lead, usual_ms, limit, found, reason);
-	found->brief = limit < longest(task) && !found->exhaustive;
-	found->how = lead->look != q->lock ? "query" : "query on the lock connection";
+	rc = query_run(q, handle_beside(q), task, lead, *usual_ms, longest(task), found, reason);
+	found->source = q->query != NULL ? LIST_QUERY : LIST_CROWDED;
 	return rc;
 }

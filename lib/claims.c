@@ -30,21 +30,6 @@ static const struct db_query pending_requests = {
 	DB_MANY
 };
 
-/* The same where there were no such limits when the leader looked: so much less to look up. There
- * may be some by now. */
-static const struct db_query pending_unlimited = {
-	"pending_unlimited",
-	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
-	"       EXISTS (SELECT 1 FROM work_exclusion AS x WHERE x.task_id = r.task_id)"
-	"       OR EXISTS (SELECT 1 FROM task AS t"
-	"                   WHERE t.task_id = r.task_id AND t.max_pipeline IS NOT NULL)"
-	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	" WHERE r.task_id = ? AND r.pending = 1"
-	" ORDER BY r.request_id"
-	"   FOR UPDATE OF r SKIP LOCKED",
-	DB_MANY
-};
-
 /* In the order of the key, as they are looked up. */
 static const struct db_query read_exclusions = {
 	"read_exclusions",
@@ -141,16 +126,11 @@ read_excluded(struct db *db, const struct task *task, struct claims *claims)
 }
 
 int
-claims_read(struct db *db, const struct task *task, const struct lead *lead, uint64_t own_request,
-    struct claims *claims)
+claims_read(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	const struct db_arg args[] = { db_u64(task->request_ttl), db_u64(task->task_id) };
-	int rc = db_run(db, lead->unlimited ? &pending_unlimited : &pending_requests, args, 2,
-	    &rows);
-
-	if (rc == DB_OK && lead->unlimited && db_cell_u64(&rows, 0, 4) != 0)
-		rc = db_run(db, &pending_requests, args, 2, &rows);
+	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
+	    db_u64(task->task_id)), &rows);
 
 	claims_clear(claims);
 	if (rc == DB_OK) {

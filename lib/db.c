@@ -486,15 +486,9 @@ db_ping(struct db *db)
 }
 
 bool
-db_is_as_made(const struct db *db)
-{
-	return !db_lost(db) && !db->called;
-}
-
-bool
 db_is_fresh(const struct db *db)
 {
-	return db_is_as_made(db) &&
+	return !db_lost(db) && !db->called &&
 	    db_clock_ms() - db->used < (uint64_t)DB_PING_EVERY_S * 1000;
 }
 

@@ -33,8 +33,7 @@ enum db_expect {
 	DB_ONE,     /* exactly one row */
 	DB_MAYBE,   /* one row or none */
 	DB_MANY,    /* any number of rows */
-	DB_NAMED,   /* the same, and what their columns are called: db_column() */
-	DB_INTEGER  /* any number of rows, the first column an integer; else DB_ESHAPE */
+	DB_NAMED    /* the same, and what their columns are called: db_column() */
 };
 
 /* Time limits, in one place because they must line up, in seconds: a statement of a transaction
@@ -171,9 +170,6 @@ LOCKQ_MUST_CHECK int db_restore(struct db *db);
 /* A statement that calls a procedure; what rows it shows are passed over. What it does to the
  * session's settings is undone by db_restore(). */
 LOCKQ_MUST_CHECK int db_call(struct db *db, const char *name, const char *sql);
-/* Who ended it, as the server counts this session's statements, procedures' included. */
-enum db_end { DB_ENDED_BY_COMMIT, DB_ENDED_BY_ROLLBACK, DB_ENDED_BY_DDL, DB_ENDED_BY_ERROR };
-LOCKQ_MUST_CHECK int db_who_ended(struct db *db, enum db_end *end);
 
 /* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time in milliseconds,
  * 0 for none, and the wait for metadata locks that it does not cover. */
@@ -188,9 +184,8 @@ LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
 LOCKQ_MUST_CHECK int db_ping(struct db *db);
-/* Whether no procedure can have changed its settings. */
-bool db_is_as_made(const struct db *db);
-/* Whether it was also heard of so lately that it need not be asked. */
+/* Whether it was heard of so lately that it need not be asked, and has its settings: no procedure
+ * can have changed them. */
 bool db_is_fresh(const struct db *db);
 /* The same without waiting, to be called often: sends a ping where the connection has been idle for
  * DB_PING_EVERY_S, and looks whether the last one was answered. */
@@ -205,8 +200,7 @@ LOCKQ_MUST_CHECK int db_library_init(void);
 typedef int db_tick_fn(void *data);              /* not 0: give up */
 typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
 
-/* The same statement as the last time on this connection is not prepared again, and with the same
- * numbers it is sent at once. */
+/* The same statement as the last time on this connection is not prepared again. */
 LOCKQ_MUST_CHECK int db_start(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args);
 /* Waits for the answer; calls @tick every 250 ms and after a signal. After @limit_s seconds and

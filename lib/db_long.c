@@ -18,26 +18,7 @@ void
 db_forget_started(struct db *db)
 {
 	free(db->prepared);
-	free(db->numbers);
-	db->prepared = db->numbers = NULL;
-}
-
-/* NULL where there is no memory, or a text among the parameters: then they are set anew. */
-static char *
-numbers_key(const struct db_arg *args, size_t n_args)
-{
-	size_t size = n_args * 24 + 1, used = 0;
-	char *key = calloc(1, size);
-
-	for (size_t i = 0; key != NULL && i < n_args; i++) {
-		if (args[i].text != NULL) {
-			free(key);
-			return NULL;
-		}
-		used += (size_t)snprintf(key + used, size - used, "%llu%s,",
-		    (unsigned long long)args[i].number, args[i].null ? "-" : "");
-	}
-	return key;
+	db->prepared = NULL;
 }
 
 /* Statement, where it is new, and parameters into user variables, and what executes them into
@@ -69,8 +50,6 @@ int
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
 	static const char prepare_it[] = "PREPARE lockq_started FROM @statement";
-	char *numbers;
-	bool same;
 	int rc;
 
 	if (n_args > STARTED_ARGS_MAX)
@@ -81,11 +60,7 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	db->preparing = db->prepared == NULL || strcmp(db->prepared, query->sql) != 0;
 	if (db->preparing)
 		db_forget_started(db);
-	numbers = numbers_key(args, n_args);
-	same = numbers != NULL && db->numbers != NULL && strcmp(numbers, db->numbers) == 0;
-	free(db->numbers);
-	db->numbers = numbers;
-	if (!same && (n_args > 0 || db->preparing))
+	if (n_args > 0 || db->preparing)
 		rc = set_variables(db, query, args, n_args);
 	if (rc == DB_OK && db->preparing)
 		db->prepared = strdup(query->sql);
@@ -145,8 +120,8 @@ db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 	return wait_answer(db, deadline, tick, data);
 }
 
-bool
-db_is_integer(enum enum_field_types type)
+static bool
+is_integer(enum enum_field_types type)
 {
 	return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_INT24 ||
 	    type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
@@ -165,7 +140,7 @@ db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data
 	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
 		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
 
-		if ((integer_columns & 1u << i) != 0 && !db_is_integer(field->type)) {
+		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type)) {
 			snprintf(db->error, sizeof(db->error), "%s is not an integer", field->name);
 			db->error_number = 0;
 			rc = DB_ESHAPE;

@@ -46,8 +46,7 @@ struct db {
 	uint64_t used;        /* when its last statement began */
 	uint64_t pinged;      /* when, where the answer is outstanding; else 0 */
 	const char *started;  /* name of the statement that db_start() sent */
-	char *prepared;       /* what the server has prepared for it, or NULL … */
-	char *numbers;        /* … and what its variables are, or NULL */
+	char *prepared;       /* what the server has prepared for it, or NULL */
 	bool preparing;       /* its PREPARE was sent, EXECUTE is next */
 	char execute[256];
 	char database[65 * 4];
@@ -58,7 +57,6 @@ struct db {
 	bool begun_set;       /* db_begin_set() */
 	const char *undo_next; /* what the next statement's failure leaves to be undone, or NULL */
 	bool called;          /* db_call(): who knows what that has set */
-	uint64_t commits, rollbacks, others; /* ended by statements of ours, as the server counts */
 	char error[1024];
 };
 
@@ -92,7 +90,6 @@ LOCKQ_MUST_CHECK int db_pin(struct db *db);
 void db_forget(struct kept_statement *kept);
 
 /* db_long.c */
-bool db_is_integer(enum enum_field_types type);
 /* It is to be prepared anew. */
 void db_forget_started(struct db *db);
 

@@ -228,9 +228,6 @@ store_rows(struct db *db, const struct db_query *query, MYSQL_STMT *statement, M
 		return db_fail_statement(db, name, statement);
 	rows->n_rows = (size_t)mysql_stmt_num_rows(statement);
 	rows->n_columns = mysql_num_fields(meta);
-	if (query->expect == DB_INTEGER &&
-	    !db_is_integer(mysql_fetch_field_direct(meta, 0)->type))
-		return db_fail_shape(db, name, "the first column is not an integer");
 	widths = mysql_stmt_result_metadata(statement);
 	if (widths == NULL)
 		return db_fail_statement(db, name, statement);

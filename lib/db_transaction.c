@@ -9,7 +9,6 @@
 int
 db_begin(struct db *db)
 {
-	db->commits++;
 	return db_command(db, "START TRANSACTION");
 }
 
@@ -47,71 +46,10 @@ db_call(struct db *db, const char *name, const char *sql)
 	return more < 0 ? DB_OK : db_fail(db, name);
 }
 
-/* Those of the session, procedures included. Whatever commits by the way is no COMMIT. */
-static const struct db_query count_ends = {
-	"count_ends",
-	"SHOW SESSION STATUS"
-	" WHERE Variable_name RLIKE '^Com_(begin|commit|rollback|(create|alter|drop|rename)_.*"
-	"|truncate|lock_tables|unlock_tables|grant|revoke|flush|set_password|analyze|optimize"
-	"|repair|check|reset)$' AND Value > 0",
-	DB_MANY
-};
-
-/* How often the session has run each kind of statement that ends a transaction. */
-struct ends {
-	uint64_t commits, rollbacks, others;
-};
-
-static int
-read_ends(struct db *db, struct ends *ends)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &count_ends, DB_NO_ARGS, &rows);
-
-	*ends = (struct ends){ 0, 0, 0 };
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
-		const char *name = db_cell(&rows, i, 0);
-		uint64_t n = db_cell_u64(&rows, i, 1);
-
-		if (strcmp(name, "Com_commit") == 0 || strcmp(name, "Com_begin") == 0)
-			ends->commits += n;
-		else if (strcmp(name, "Com_rollback") == 0)
-			ends->rollbacks = n;
-		else
-			ends->others += n;
-	}
-	db_rows_clear(&rows);
-	return rc;
-}
-
-static const struct db_query is_autocommit = {
-	"is_autocommit", "SELECT @@SESSION.autocommit", DB_ONE
-};
-
-int
-db_who_ended(struct db *db, enum db_end *end)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct ends ends;
-	bool autocommit;
-	int rc = read_ends(db, &ends);
-
-	/* Who sets it commits. */
-	if (rc == DB_OK)
-		rc = db_run(db, &is_autocommit, DB_NO_ARGS, &rows);
-	autocommit = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
-	db_rows_clear(&rows);
-	*end = autocommit || ends.commits > db->commits ? DB_ENDED_BY_COMMIT :
-	    ends.rollbacks > db->rollbacks ? DB_ENDED_BY_ROLLBACK :
-	    ends.others > db->others ? DB_ENDED_BY_DDL : DB_ENDED_BY_ERROR;
-	return rc;
-}
-
 /* A procedure may have set anything: as a new connection, but for the connecting. */
 static int
 reset(struct db *db)
 {
-	struct ends ends;
 	int rc = db_ready(db, "reset");
 
 	if (rc != DB_OK)
@@ -123,15 +61,7 @@ reset(struct db *db)
 		db_forget(&db->kept[i]);
 	db_forget_started(db);
 	db->time_limit_ms = 0;
-	rc = db_pin(db);
-	if (rc == DB_OK)
-		rc = read_ends(db, &ends);
-	if (rc == DB_OK) {
-		db->commits = ends.commits;
-		db->rollbacks = ends.rollbacks;
-		db->others = ends.others;
-	}
-	return rc;
+	return db_pin(db);
 }
 
 int
@@ -152,7 +82,6 @@ db_commit(struct db *db)
 
 	if (db->lost)
 		return DB_ELOST;
-	db->commits++;
 	rc = db_command(db, "COMMIT");
 	return rc == DB_ELOST || rc == DB_EINTERRUPTED ? DB_EINDOUBT : rc;
 }
@@ -160,7 +89,6 @@ db_commit(struct db *db)
 void
 db_rollback(struct db *db)
 {
-	db->rollbacks++;
 	db_command_aside(db, "ROLLBACK");
 }
 

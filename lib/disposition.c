@@ -317,25 +317,15 @@ static const struct db_query seen_failures = {
 	"seen_failures", "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)", DB_ONE
 };
 
-/* What a procedure did that ends the transaction is none of ours: nothing is called done. */
+/* A procedure ended the transaction, so what it did may stand or not: nothing is called done. */
 static int
 explain_end(struct db *db, struct disposing *d, const char *procedure)
 {
-	static const char *const how[] = {
-		[DB_ENDED_BY_COMMIT] = "commits",
-		[DB_ENDED_BY_ROLLBACK] = "rolls back",
-		[DB_ENDED_BY_DDL] = "runs a statement that commits, as DDL does",
-		[DB_ENDED_BY_ERROR] = "goes on after a deadlock, which has undone what it did"
-	};
-	enum db_end end = DB_ENDED_BY_ERROR;
-	int rc = db_who_ended(db, &end);
-
-	if (rc != DB_OK)
-		return rc;
 	d->refused = true;
-	snprintf(d->reason, sizeof(d->reason), "on_complete: %s %s: it must leave the transaction "
-	    "to lockq, tell the task's manager", procedure, how[end]);
-	return DB_EFAIL;
+	snprintf(d->reason, sizeof(d->reason), "on_complete: %s ends the transaction, by COMMIT, "
+	    "ROLLBACK, DDL or a deadlock that it passes over: it must leave the transaction to "
+	    "lockq, tell the task's manager", procedure);
+	return db_refuse(db, "%s", d->reason);
 }
 
 /* The loan at @row was not completed. DB_OK where that is all, and the others can go on. */
@@ -591,8 +581,9 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		free(d.places);
 		return LOCKQ_EUSAGE;
 	}
+	/* Not asked where it was heard of just now: a disposition goes on after a loss. */
 	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
-		rc = handle_alive(q);
+		rc = handle_ready(q);
 	if (rc == DB_OK)
 		rc = result_new(disposition, result);
 	d.results = result->loans;

@@ -53,26 +53,23 @@ static const char disabled[] = "the task is disabled, ask its manager";
 
 /* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
 static int
-give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
+give_and_commit(struct call *c, struct candidates *candidates, struct run *run)
 {
 	struct db *db = c->q->lock;
 	uint64_t own = c->request.request_id;
+	bool more_is_kept = candidates->source == LIST_CACHE && !candidates->complete;
 	int rc;
 
 	run->requests = run->loans = 0;
 	run->candidates = candidates->n;
 	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, own, run) :
-	    assign_loans(db, &c->task, &c->lead, own, candidates, may_say_empty, run);
+	    assign_loans(c->q, &c->task, &c->lead, own, candidates, run);
 	if (rc == DB_OK && run->reason == NULL)
 		rc = cache_update(db, &c->task, candidates);
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, candidates, run);
 	if (rc == DB_OK)
-		rc = lock_commit(c->q, &c->task, &c->lead,
-		    assign_queried_here(run) ? &candidates->query_ms : NULL,
-		    candidates->kept && candidates->brief ? 0 : run->left,
-		    assign_queried_here(run) && !c->lead.each_once ? &candidates->each_once :
-		    NULL);
+		rc = lock_commit(c->q, &c->task, &c->lead, more_is_kept ? 0 : run->left);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
@@ -88,9 +85,9 @@ give_and_commit(struct call *c, struct candidates *candidates, bool may_say_empt
  * is for good, the query is not run again for it. A server that is behind its cluster is given some
  * time. */
 static int
-give_until_done(struct call *c, struct candidates *candidates, bool may_say_empty, struct run *run)
+give_until_done(struct call *c, struct candidates *candidates, struct run *run)
 {
-	int rc = give_and_commit(c, candidates, may_say_empty, run);
+	int rc = give_and_commit(c, candidates, run);
 	uint64_t end = db_clock_ms() + BEHIND_MS;
 
 	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
@@ -104,43 +101,9 @@ give_until_done(struct call *c, struct candidates *candidates, bool may_say_empt
 			rc = lock_again(c->q, &c->task, c->request.user, &c->lead);
 		if (rc != DB_OK)
 			return rc < 0 ? rc : DB_ERETRY;
-		rc = give_and_commit(c, candidates, may_say_empty, run);
+		rc = give_and_commit(c, candidates, run);
 	}
 	return rc;
-}
-
-/* The leader's own answer, once what it gave is committed. Only where it knows all of it: leases
- * end by the server's clock. */
-static int
-answer_self(struct call *c, const struct candidates *candidates, const struct run *run)
-{
-	struct lockq_answer *a = c->answer;
-	const struct own *own = &run->own;
-
-	if (!own->ended || c->task.lease_minutes > 0)
-		return DB_OK;
-	free(a->loans); /* of a look that found it pending */
-	a->n_loans = 0;
-	a->loans = calloc(own->n_loans, sizeof(*a->loans));
-	if (a->loans == NULL || copy_text(&a->leader, c->request.user) != DB_OK)
-		return DB_ENOMEM;
-	for (; a->n_loans < own->n_loans; a->n_loans++)
-		a->loans[a->n_loans] = (struct lockq_loan){
-			.loan_id = own->loans[a->n_loans], .token = c->lead.epoch
-		};
-	a->request_id = c->request.request_id;
-	a->task = c->task.task_id;
-	a->asked = c->request.joined ? c->request.asked : c->ask->count;
-	a->assigned = (uint32_t)own->n_loans;
-	a->requested = own->partial ? a->assigned : a->asked;
-	a->status = own->partial ? LOCKQ_PARTIAL : LOCKQ_SERVED;
-	a->excluded = own->excluded;
-	a->epoch = c->lead.epoch;
-	a->query_ms = assign_queried(run) ? (int64_t)candidates->query_ms : -1;
-	memcpy(a->as_of, candidates->as_of, sizeof(a->as_of));
-	a->nobody_leads = 0;
-	a->expected_ms = -1;
-	return DB_OK;
 }
 
 /* Looks for late requests, and gives to them: 0 when it is to be done once more, HAND_OVER_DONE. */
@@ -158,7 +121,7 @@ hand_over_once(struct call *c, struct candidates *candidates, struct run *run)
 	if (rc > 0)
 		return HAND_OVER_DONE; /* somebody else leads, or has led since */
 	if (rc == DB_OK)
-		rc = give_until_done(c, candidates, false, run);
+		rc = give_until_done(c, candidates, run);
 	if (rc < 0 && rc != DB_EINDOUBT) {
 		db_rollback(c->q->lock);
 		c->lead.epoch = epoch;
@@ -172,7 +135,7 @@ hand_over_once(struct call *c, struct candidates *candidates, struct run *run)
 static void
 hand_over(struct call *c, struct candidates *candidates)
 {
-	struct run run = { .user = c->request.user, .how = "hand-over" };
+	struct run run = { .user = c->request.user, .source = LIST_HAND_OVER };
 	unsigned int fruitless = 0;
 
 	while (candidates->n > 0 && fruitless < HAND_OVER_TRIES) {
@@ -182,9 +145,8 @@ hand_over(struct call *c, struct candidates *candidates)
 			continue;
 		if (rc != DB_OK && !db_is_retryable(rc))
 			break;
-		/* What is left of the list is not for who is left, or not enough. */
-		if (rc == DB_OK && run.left > 0 && (run.left == run.left_out ||
-		    candidates->brief || candidates->repeated))
+		/* What is left of the list is not for those who are left. */
+		if (rc == DB_OK && run.left > 0 && run.left == run.left_out)
 			break;
 		/* Nothing given: somebody may be touching that request at this moment. */
 		db_backoff(fruitless++);
@@ -192,21 +154,10 @@ hand_over(struct call *c, struct candidates *candidates)
 			c->lead.retries++;
 		if (rc == DB_ELOST || rc == DB_ECROWDED) {
 			rc = handle_connect(c->q);
-			c->lead.look = c->q->lock;
 			if (rc != DB_OK && !db_is_retryable(rc))
 				break;
 		}
 	}
-	assign_own_clear(&run.own);
-}
-
-/* For the line that ticks: not worth an error. */
-static void
-know_usual(struct call *c, struct db *db)
-{
-	if (c->q->progress != NULL && c->waiting.usual_ms == 0 &&
-	    task_usual_ms(db, c->ask->task, &c->waiting.usual_ms) != DB_OK)
-		c->waiting.usual_ms = 0;
 }
 
 /* Step 4: a list to give from; or, in @run, why there is none for anybody. */
@@ -217,20 +168,16 @@ find_list(struct call *c, struct candidates *candidates, struct run *run,
 	int rc;
 
 	if (c->task.enabled) {
-		if (!c->lead.light)
-			know_usual(c, c->lead.look);
-		rc = candidates_find(c->q, &c->task, &c->lead, c->waiting.usual_ms, candidates,
+		rc = candidates_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, candidates,
 		    reason);
 	} else {
 		snprintf(reason, REASON_BYTES, "%s", disabled);
 		run->refused = true;
 		rc = CANDIDATES_FAILED;
 	}
-	c->lead.look = c->q->query != NULL ? c->q->query : c->q->lock;
-	run->how = candidates->how;
+	run->source = candidates->source;
 	run->note = reason[0] != '\0' ? reason : NULL;
 	if (rc == CANDIDATES_FAILED) {
-		run->how = "failed";
 		run->reason = reason;
 		rc = DB_OK;
 	}
@@ -242,10 +189,9 @@ static void
 note_round(struct call *c, const struct candidates *candidates, const struct run *run)
 {
 	c->led_epoch = c->lead.epoch;
-	c->q->expects_leader = run->requests > 1;
 	/* What a hint leaves, the query here may serve: that is not the same again. */
-	c->fruitless = run->requests > 0 || (candidates->hint && run->left > 0) ? 0 :
-	    c->fruitless + 1;
+	c->fruitless = run->requests > 0 ||
+	    (list_is_hint(candidates->source) && run->left > 0) ? 0 : c->fruitless + 1;
 	c->why = run->left > 0 ? "others hold the loans that were found" :
 	    "another session holds the request";
 	c->query_ms = candidates->query_ms;
@@ -260,21 +206,11 @@ lead_round(struct call *c)
 	char reason[REASON_BYTES] = "";
 	int rc = find_list(c, &candidates, &run, reason);
 
-	/* Who does not wait might find somebody else leading. */
-	run.again = !c->lead.at_length && c->ask->wait != LOCKQ_WAIT_NONE &&
-	    db_clock_ms() < c->waiting.deadline;
 	if (rc == DB_OK)
-		rc = give_until_done(c, &candidates, true, &run);
-	c->lead.at_length = rc == ASSIGN_SHORT;
-	if (rc == DB_OK)
-		rc = answer_self(c, &candidates, &run);
-	assign_own_clear(&run.own);
+		rc = give_until_done(c, &candidates, &run);
 	if (rc == DB_OK) {
 		note_round(c, &candidates, &run);
 		hand_over(c, &candidates);
-	} else if (rc == ASSIGN_SHORT) {
-		db_rollback(c->q->lock); /* and leads again */
-		rc = DB_OK;
 	}
 	candidates_clear(&candidates);
 	return rc;
@@ -313,7 +249,7 @@ follow(struct call *c)
 	if (c->ask->wait == LOCKQ_WAIT_NONE)
 		return nobody_leads(c) ? wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++,
 		    &c->waiting) : WAIT_OVER;
-	know_usual(c, c->q->lock);
+	know_usual(c->q, c->q->lock, c->ask->task, &c->waiting.usual_ms);
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting);
 	else
@@ -425,8 +361,7 @@ ask_anew(struct call *c)
 	return record(c);
 }
 
-/* Only at our own row. All of the answer at once: mostly it is there. A leader mostly
- * knows it already. */
+/* Only at our own row. All of the answer at once: mostly it is there. */
 static int
 look(struct call *c)
 {
@@ -696,7 +631,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	if (rc != LOCKQ_OK)
 		return rc;
 	q->error[0] = '\0';
-	rc = handle_ready_soon(q);
+	rc = handle_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
 	c.request.user = ask->user;

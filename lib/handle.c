@@ -112,7 +112,8 @@ handle_ready_query(struct lockq *q)
 {
 	int rc;
 
-	if (q->query != NULL && db_ping(q->query) == DB_OK)
+	/* Not asked where it was heard of just now: the call goes on after a loss. */
+	if (q->query != NULL && (db_is_fresh(q->query) || db_ping(q->query) == DB_OK))
 		return DB_OK;
 	handle_close_query(q, q->query);
 	rc = db_connect_read_only(&q->query, &q->where);
@@ -122,6 +123,12 @@ handle_ready_query(struct lockq *q)
 		rc = db_refuse(q->lock, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
 	handle_close_query(q, q->query);
 	return rc;
+}
+
+struct db *
+handle_beside(const struct lockq *q)
+{
+	return q->query != NULL && !db_lost(q->query) ? q->query : q->lock;
 }
 
 /* What is not said of the other place is as here; a host and a socket exclude each other. */
@@ -201,22 +208,6 @@ handle_ready(struct lockq *q)
 	if (q->lock != NULL && db_restore(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
 		return DB_OK;
 	return handle_connect(q);
-}
-
-int
-handle_ready_soon(struct lockq *q)
-{
-	if (q->lock != NULL && db_is_fresh(q->lock) && db_restore(q->lock) == DB_OK)
-		return DB_OK;
-	return handle_ready(q);
-}
-
-int
-handle_alive(struct lockq *q)
-{
-	if (q->lock != NULL && db_is_as_made(q->lock) && db_ping(q->lock) == DB_OK)
-		return DB_OK;
-	return handle_ready(q);
 }
 
 const struct db *

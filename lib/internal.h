@@ -25,9 +25,7 @@ enum room_answer {
 	LOCK_LED_SINCE,      /* the epoch is no longer ours */
 	LOCK_MISSED,         /* taken, by whom is not known yet */
 	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
-	CANDIDATES_HEAVY,    /* the query is not light any more, or something is wrong with it */
 	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
-	ASSIGN_SHORT,        /* more is wanted than a brief list has; nothing is written */
 	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
 };
 
@@ -37,7 +35,6 @@ struct lockq {
 	struct lockq_connection where;
 	struct lockq_connection query_where; /* where that differs for the heavy query */
 	bool asks_elsewhere; /* … if it does */
-	bool expects_leader; /* somebody else led the last time, or others asked, too */
 	struct db *lock;      /* the lock connection; everything short runs on it too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
@@ -55,14 +52,14 @@ LOCKQ_MUST_CHECK int handle_connect(struct lockq *q);
 void handle_disconnect(struct lockq *q);
 /* The connection whose error is the last one. */
 const struct db *handle_failed(const struct lockq *q);
-/* Makes sure that a handle which was idle for longer than wait_timeout is connected. */
+/* Makes sure that a handle which was idle for longer than wait_timeout is connected, and that its
+ * session is as it was made. */
 LOCKQ_MUST_CHECK int handle_ready(struct lockq *q);
-/* The same for who tries again after a loss: one that was used just now is not asked. */
-LOCKQ_MUST_CHECK int handle_ready_soon(struct lockq *q);
-/* The same for who begins with db_begin_set(), so that autocommit does not matter. */
-LOCKQ_MUST_CHECK int handle_alive(struct lockq *q);
-/* The second connection, @q->query; DB_ECROWDED where none is to be had. */
+/* The second connection, @q->query; DB_ECROWDED where none is to be had: it is NULL then. */
 LOCKQ_MUST_CHECK int handle_ready_query(struct lockq *q);
+/* For reads beside the lock's transaction: the second connection, the lock connection itself where
+ * there is none. Ask each time, since a lost connection is closed and made anew. */
+struct db *handle_beside(const struct lockq *q);
 /* @q->elsewhere; on failure it has the error. */
 LOCKQ_MUST_CHECK int handle_ready_elsewhere(struct lockq *q);
 LOCKQ_MUST_CHECK int handle_connect_elsewhere(struct lockq *q, struct db **db);
@@ -122,16 +119,17 @@ struct task {
 	uint32_t lease_minutes;  /* 0: none */
 	uint32_t cache_ttl;      /* seconds; 0: none */
 	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
+	bool view_repeats;       /* the view shows loans several times, as its manager says */
 	uint64_t excluded;       /* loans that are not offered to who leads: the list is longer by
 	                          * so many, or it might have none for the one who asked for it */
 };
 /* What task_fill() takes it from, of the task t; @user_id is who asks, for @excluded. */
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
-	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline," \
+	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
-enum { TASK_N_COLUMNS = 11 };
+enum { TASK_N_COLUMNS = 12 };
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* @user_id is who asks, for @task->excluded. */
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
@@ -147,6 +145,8 @@ LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t t
     struct task *task, uint32_t *user_id);
 /* Median of the last queries in milliseconds, 0 where there are none. */
 LOCKQ_MUST_CHECK int task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
+/* The same where somebody is shown it, and *@ms is not known yet: an error is not worth a word. */
+void know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
 
 /* request.c: step 1, and the look of step 7 */
 
@@ -180,20 +180,11 @@ LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *
 /* lock.c: steps 2 and 3 */
 
 struct lead {
-	uint64_t epoch;
-	uint64_t seen;     /* the last one that was committed, when the own request was looked at */
-	bool looked;       /* at the task, too, and at who else asks */
-	bool crowded;      /* no second connection was to be had */
-	uint64_t wanted;   /* loans, by those who were pending as it began */
-	uint64_t left_pending; /* of those that the last leader's list had nothing for */
-	bool light;        /* the task's last query was over in no time */
-	bool each_once;    /* the view repeats its loans too much for a list that is cut short */
-	bool at_length;    /* a brief list was not enough */
-	bool unlimited;    /* nobody may hold so many only, or is not offered a loan */
+	uint64_t epoch;        /* ours, or the last one that was */
+	uint64_t wanted;       /* loans, by those who were pending as it began */
+	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
-	struct db *look;   /* for reads beside the lock's transaction; the lock connection itself
-	                    * where no second one was to be had */
-	unsigned int missed; /* attempts in a row that met a lock which nobody held to lead */
+	unsigned int missed;   /* attempts in a row that met a lock which nobody held to lead */
 	uint32_t retries;
 };
 /* Who leads, as far as a dirty read tells. */
@@ -210,16 +201,12 @@ struct leader {
  * LOCK_NOT_NEEDED when @request was served meanwhile. */
 LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, struct request *request,
     struct lead *lead, struct leader *leader);
-/* Takes it again after the leader's own commit: LOCK_LED_SINCE when its epoch is not @lead's. */
-LOCKQ_MUST_CHECK int lock_again(struct lockq *q, struct task *task, const char *user,
+/* Takes it again after the leader's own commit: LOCK_LED_SINCE when the epoch is not @lead's. */
+LOCKQ_MUST_CHECK int lock_again(struct lockq *q, const struct task *task, const char *user,
     struct lead *lead);
-/* Makes sure that @lead->look is connected. */
-LOCKQ_MUST_CHECK int lock_look(struct lockq *q, struct lead *lead);
-/* Frees it, and notes what the next leader wants to know: @query_ms and @each_once, NULL for what
- * this round does not tell. */
+/* Frees it, and notes what the next leader wants to know. */
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
-    const struct lead *lead, const uint64_t *query_ms, uint64_t left_pending,
-    const bool *each_once);
+    const struct lead *lead, uint64_t left_pending);
 LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 
@@ -231,26 +218,38 @@ struct candidate {
 	uint32_t position; /* in the list of the query */
 	bool gone;         /* given or dropped by the assignment in progress */
 };
+/* Where a list comes from: the word for it is the same in leader_run. */
+enum list_source {
+	LIST_QUERY,     /* the heavy query, over the query connection */
+	LIST_CROWDED,   /* the same over the lock connection: no second one was to be had */
+	LIST_ELSEWHERE, /* over the connection of lockq_query_at(), on the same tables */
+	LIST_REPLICA,   /* the same, on another server's */
+	LIST_CACHE,     /* what the last query left */
+	LIST_HAND_OVER  /* what the leader's own round left */
+};
+const char *list_source_name(enum list_source source);
+bool list_was_queried(enum list_source source); /* in this round */
+/* It may be out of date, and the query here may find more. */
+bool list_is_hint(enum list_source source);
+
 struct candidates {
 	struct candidate *list; /* in the view's order */
 	size_t n, size;
 	size_t next;            /* not looked at yet */
 	size_t dropped;
 	size_t stale;           /* dropped before, as a hint that was out of date */
-	bool exhaustive;        /* the view has no more than these: "nothing left" is known */
-	bool hint;              /* not from here and now, so more may be had by the query here */
-	bool repeated;          /* it was cut short, and mostly repeats … */
-	bool each_once;         /* … so the next query had better take each once by itself */
-	bool brief;             /* there is more, and it could have been asked for */
+	bool complete;          /* there is no more where it comes from */
 	bool kept;              /* task_candidate has what is left of it */
-	const char *how;        /* as in leader_run */
+	enum list_source source;
 	char as_of[TIME_BYTES];
 	uint64_t query_ms;
 };
+/* Whether a request that gets nothing of the list is told so: nothing is left. */
+bool list_may_say_empty(enum list_source source, const struct candidates *list);
 /* The list that a leader gives from. 0, and @reason may say why the query did not run elsewhere; or
  * CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
 LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task, struct lead *lead,
-    uint64_t usual_ms, struct candidates *found, char reason[REASON_BYTES]);
+    uint64_t *usual_ms, struct candidates *found, char reason[REASON_BYTES]);
 LOCKQ_MUST_CHECK int candidates_add(struct candidates *candidates, uint64_t loan_id,
     uint64_t version, uint32_t position);
 void candidates_clear(struct candidates *candidates);
@@ -299,10 +298,9 @@ LOCKQ_MUST_CHECK int candidates_statement(char sql[CANDIDATES_SQL_BYTES], const 
 
 /* cache.c: what a query left */
 
-/* What may be used of it; @enough for all who ask, who want so many loans. A few more than that,
- * or @at_length all there is. */
+/* What may be used of it, and a few more than are wanted; @enough for all who ask. */
 LOCKQ_MUST_CHECK int cache_read(struct db *db, const struct task *task, uint64_t wanted,
-    bool at_length, struct candidates *found, bool *enough);
+    struct candidates *found, bool *enough);
 /* In the transaction that has just given from @list. */
 LOCKQ_MUST_CHECK int cache_update(struct db *db, const struct task *task,
     const struct candidates *list);
@@ -332,8 +330,8 @@ struct claims {
 	size_t n_excluded;
 };
 /* The task's pending requests, locked. */
-LOCKQ_MUST_CHECK int claims_read(struct db *db, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct claims *claims);
+LOCKQ_MUST_CHECK int claims_read(struct db *db, const struct task *task, uint64_t own_request,
+    struct claims *claims);
 /* Whether the loan is not to be offered to who asks. */
 bool claims_exclude(const struct claims *claims, const struct claim *claim, uint64_t loan_id);
 /* Ends those that have an outcome; @reason is for who has none of its own. */
@@ -343,37 +341,22 @@ void claims_clear(struct claims *claims);
 
 /* assign.c: step 5 */
 
-/* What the leader's own request got. */
-struct own {
-	bool ended;
-	bool partial;        /* less than it asked for */
-	uint32_t excluded;
-	uint64_t *loans;     /* NULL for none; who holds the run frees it */
-	size_t n_loans;
-};
-
 /* What a leader did, for its row of leader_run. */
 struct run {
 	const char *user;
-	const char *how;
+	enum list_source source;
 	size_t candidates, requests, loans;
 	size_t left;         /* requests that stay pending … */
 	size_t left_out;     /* … of these, that may not have what there is */
 	const char *reason;  /* NULL: loans are given; else why all requests end without */
 	bool refused;        /* … as refused; else as failed */
 	const char *note;    /* why the list is not from where it should be; or NULL */
-	bool again;          /* the leader can lead again, with a longer list */
-	struct own own;      /* where it got loans */
 };
-void assign_own_clear(struct own *own);
-/* Gives @candidates to the pending requests; not committed yet. With @may_say_empty, and where the
- * list is exhaustive, requests that get nothing are told so; else they stay pending. ASSIGN_SHORT,
- * once, for a list that was brief. */
-LOCKQ_MUST_CHECK int assign_loans(struct db *db, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct candidates *candidates, bool may_say_empty, struct run *run);
-/* Whether the list is from a query that this leader ran; and ran here, to its end. */
-bool assign_queried(const struct run *run);
-bool assign_queried_here(const struct run *run);
+/* Gives @candidates to the pending requests; not committed yet. Requests that get nothing are told
+ * so where list_may_say_empty(); else they stay pending. */
+LOCKQ_MUST_CHECK int assign_loans(struct lockq *q, const struct task *task,
+    const struct lead *lead, uint64_t own_request, struct candidates *candidates,
+    struct run *run);
 /* Ends all pending requests as failed or refused, for @run->reason. */
 LOCKQ_MUST_CHECK int assign_failure(struct db *db, const struct task *task,
     const struct lead *lead, uint64_t own_request, struct run *run);

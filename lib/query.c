@@ -29,20 +29,14 @@ static const struct db_query unclaim_query = {
 /* The wrapping, around the manager's view: without the loans that are not available, the smallest
  * priority first. One statement is one snapshot, so `version` is of the same moment as what the
  * view saw. A view that has an index in its order is read no further than LIMIT. */
-#define WRAPPED(hint) \
-	"SELECT " hint "c.loan_id, w.version" \
-	"  FROM %s AS c" \
-	"  LEFT JOIN work AS w" \
-	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
-	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE \
-	" ORDER BY c.priority, c.loan_id" \
-	" LIMIT ?"
-static const char wrapped_view[] = WRAPPED("");
-
-/* In so little time nobody need be told how it goes on, or be able to end it. To prepare it may
- * wait for an ALTER. */
-static const char wrapped_light[] =
-	WRAPPED("/*+ MAX_EXECUTION_TIME(250) SET_VAR(lock_wait_timeout = 1) */ ");
+static const char wrapped_view[] =
+	"SELECT c.loan_id, w.version"
+	"  FROM %s AS c"
+	"  LEFT JOIN work AS w"
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
+	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE
+	" ORDER BY c.priority, c.loan_id"
+	" LIMIT ?";
 
 /* The same for a view that shows its loans so often that a list which was cut short has not enough
  * of them: each counts once, and all the view is read for that. ROW_NUMBER, not MIN, which compares
@@ -68,6 +62,7 @@ struct reading {
 	const struct task *task;
 	struct candidates *candidates;
 	struct ticking ticking;
+	size_t rows;          /* of the view, in which a loan may stand several times */
 	const char *fault;
 	bool no_memory;
 	bool begun;           /* the server has been told to run it */
@@ -152,8 +147,6 @@ wrap(char sql[CANDIDATES_SQL_BYTES], const char *format, const char *view)
 	/* One of the texts above. */
 	if (rc == DB_OK && format == wrapped_view)
 		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
-	else if (rc == DB_OK && format == wrapped_light)
-		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_light, quoted);
 	else if (rc == DB_OK)
 		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_once, quoted);
 	return rc;
@@ -163,18 +156,6 @@ int
 candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
 {
 	return wrap(sql, wrapped_view, view);
-}
-
-/* All rows of a statement that gives @limit at most are in the list. */
-static int
-end_list(struct candidates *c, uint64_t limit)
-{
-	size_t rows = c->n;
-	int rc = candidates_once(c);
-
-	c->exhaustive = rows < limit;
-	c->repeated = !c->exhaustive && c->n * 2 < rows;
-	return rc;
 }
 
 /* One of the two statements, @limit rows of it at most. */
@@ -201,52 +182,56 @@ read_view(struct reading *reading, const char *format, uint64_t limit)
 		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(reading->db, 1, read_candidate, reading);
-	return rc == DB_OK ? end_list(c, limit) : rc;
+	reading->rows = c->n;
+	c->complete = rc == DB_OK && c->n < limit;
+	return rc == DB_OK ? candidates_once(c) : rc;
 }
 
 /* Whether a list that was cut short has too few loans because the view repeats them. */
 static bool
-has_too_few(const struct task *task, const struct lead *lead, const struct candidates *c,
-    uint64_t limit)
+has_too_few(const struct reading *reading, const struct lead *lead, uint64_t limit)
 {
+	const struct task *task = reading->task;
+	const struct candidates *c = reading->candidates;
 	uint64_t wanted = lead->wanted < limit ? lead->wanted : limit;
 
-	return !c->exhaustive && c->n < limit && (c->n < task->max_count + task->excluded ||
-	    (c->repeated && c->n < wanted + task->excluded));
+	return !c->complete && c->n < limit && (c->n < task->max_count + task->excluded ||
+	    (c->n * 2 < reading->rows && c->n < wanted + task->excluded));
 }
 
-/* In what is left of the task's time; where that is not enough, the list is what it was. */
+/* A second query, in what is left of the task's time; where that is not enough, the list is what it
+ * was. The manager can spare the first one. */
 static int
-read_once(struct reading *reading, uint64_t limit)
+read_again_once(struct reading *reading, uint64_t limit, char reason[REASON_BYTES])
 {
 	struct candidates *c = reading->candidates, before = *c;
 	int rc;
 
+	if (reason[0] == '\0')
+		snprintf(reason, REASON_BYTES, "queried twice, since the view shows loans several "
+		    "times: declare view_repeats in the task's row");
 	c->list = NULL;
 	c->n = c->size = 0;
 	rc = read_view(reading, wrapped_once, limit);
 	if (rc != DB_ETIME) {
 		free(before.list);
-		c->repeated = c->each_once = true;
 		return rc;
 	}
 	free(c->list);
 	*c = before;
-	c->repeated = true;
 	return DB_OK;
 }
 
 static int
-run(struct reading *reading, const struct lead *lead, uint64_t limit)
+run(struct reading *reading, const struct lead *lead, uint64_t limit, char reason[REASON_BYTES])
 {
-	const struct task *task = reading->task;
 	int rc;
 
-	if (lead->each_once)
+	if (reading->task->view_repeats)
 		return read_view(reading, wrapped_once, limit);
 	rc = read_view(reading, wrapped_view, limit);
-	if (rc == DB_OK && has_too_few(task, lead, reading->candidates, limit))
-		rc = read_once(reading, limit);
+	if (rc == DB_OK && has_too_few(reading, lead, limit))
+		rc = read_again_once(reading, limit, reason);
 	return rc;
 }
 
@@ -353,57 +338,6 @@ tidy_up(struct reading *reading, bool ours, int rc)
 	return rc == DB_OK || tidied != DB_OK ? tidied : rc;
 }
 
-static int
-take_rows(const struct db_rows *rows, struct candidates *c)
-{
-	int rc = DB_OK;
-
-	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
-		const char *id = db_cell(rows, i, 0);
-
-		if (fault_of(id) != NULL)
-			return CANDIDATES_HEAVY;
-		rc = candidates_add(c, strtoull(id, NULL, 10), db_cell_u64(rows, i, 1),
-		    (uint32_t)i);
-	}
-	return rc;
-}
-
-/* The same for a light query: prepared once for a connection, in one round trip from then on, and
- * nobody claims it, since its orphan would not last. CANDIDATES_HEAVY where it did not do: then
- * query_run() says what is wrong, or takes the time that it needs. */
-static int
-run_light(struct db *db, const struct task *task, const struct lead *lead, uint64_t limit,
-    struct candidates *c)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	char sql[CANDIDATES_SQL_BYTES];
-	const struct db_query query = { "candidates", sql, DB_INTEGER };
-	uint64_t since = db_clock_ms();
-	int rc = wrap(sql, wrapped_light, task->view);
-
-	if (rc == DB_OK)
-		rc = db_run(db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)), &rows);
-	if (rc == DB_OK)
-		rc = take_rows(&rows, c);
-	if (rc == DB_OK)
-		rc = end_list(c, limit);
-	c->query_ms = db_clock_ms() - since;
-	memcpy(c->as_of, lead->started_at, sizeof(c->as_of));
-	db_rows_clear(&rows);
-	if (rc == DB_OK && !has_too_few(task, lead, c, limit))
-		return DB_OK;
-	candidates_clear(c);
-	return rc == DB_ENOMEM ? rc : CANDIDATES_HEAVY;
-}
-
-/* What has failed once in this call is not light. */
-static bool
-is_light(const struct lockq *q, const struct db *db, const struct lead *lead)
-{
-	return lead->light && !lead->each_once && lead->retries == 0 && db == q->query;
-}
-
 int
 query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
     uint64_t usual_ms, uint64_t limit, struct candidates *candidates, char reason[REASON_BYTES])
@@ -423,14 +357,9 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 		    "letters, digits, _ and $, with one dot at most");
 		return CANDIDATES_FAILED;
 	}
-	if (is_light(q, db, lead)) {
-		rc = run_light(db, task, lead, limit, candidates);
-		if (rc != CANDIDATES_HEAVY)
-			return rc;
-	}
 	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
-		rc = run(&reading, lead, limit);
+		rc = run(&reading, lead, limit, reason);
 	candidates->query_ms = db_clock_ms() - reading.ticking.since;
 	rc = settle(&reading, rc, reason);
 	return tidy_up(&reading, ours, rc);

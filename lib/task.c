@@ -48,7 +48,8 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 	task->lease_minutes = (uint32_t)db_cell_u64(rows, 0, 7);
 	task->cache_ttl = (uint32_t)db_cell_u64(rows, 0, 8);
 	task->max_pipeline = (uint32_t)db_cell_u64(rows, 0, 9);
-	task->excluded = db_cell_u64(rows, 0, 10);
+	task->view_repeats = db_cell_u64(rows, 0, 10) != 0;
+	task->excluded = db_cell_u64(rows, 0, 11);
 }
 
 int
@@ -138,4 +139,11 @@ task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
 	*ms = n > 0 ? all[n / 2] : 0;
 	db_rows_clear(&rows);
 	return rc;
+}
+
+void
+know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms)
+{
+	if (q->progress != NULL && *ms == 0 && task_usual_ms(db, task_id, ms) != DB_OK)
+		*ms = 0;
 }

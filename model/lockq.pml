@@ -489,7 +489,6 @@ inline count_pending()
 #else
 #define must_look_again (saw_epoch != epoch)
 #endif
-#define still_wanted (outcome[me] == PENDING)
 #ifdef NO_EPOCH_CHECK
 #define led_since false
 #else
@@ -600,7 +599,7 @@ look:
 	STOP(stopped)
 	fi;
 
-	/* Step 2: attempt(), take_lock. */
+	/* Step 2: lock_once(), take_lock. */
 try:
 	if
 	:: atomic { can_lock -> lock_by = ME; say("step 2: gets the lock") }
@@ -613,17 +612,16 @@ try:
 	:: else
 	fi;
 
-	/* The epoch of its look: nobody has led since, so nobody can have served it. Else
-	 * look_again(). Once ended it stays so: the ROLLBACK after it may be the same step. */
+	/* The epoch of its look: nobody has led since, so nobody can have served it. Else it looks
+	 * again, without the lock. */
 	if
 	:: atomic { !must_look_again -> goto raise }
 	:: atomic {
-		must_look_again && !still_wanted ->
-		say("step 2: was served meanwhile, frees the lock");
+		must_look_again ->
+		say("step 2: somebody has led since the look, frees the lock");
 		d_step { rollback() }
 		goto look
 	}
-	:: atomic { must_look_again && still_wanted -> goto raise }
 	CRASH
 	STOP(stopped)
 	fi;
@@ -869,7 +867,7 @@ retry:
 		fi
 	}
 
-	/* Step 3: take(), lock_holder(), a dirty read. */
+	/* Step 3: lock_holder(), a dirty read. */
 taken:
 	if
 	:: atomic { led && !again -> say("step 3: somebody leads"); goto busy }

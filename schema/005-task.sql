@@ -12,3 +12,22 @@ BEGIN
   INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (NEW.task_id, v_epoch);
 END//
 DELIMITER ;
+
+-- The manager says that the view shows its loans several times, so that it is queried for each once
+-- at first, and not only when a list that was cut short has too few of them.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task'
+                           AND column_name = 'view_repeats'), 'DO 0',
+  'ALTER TABLE task
+     ADD COLUMN view_repeats BOOLEAN NOT NULL DEFAULT FALSE
+     COMMENT ''candidates_view shows a loan in several rows'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+DEALLOCATE PREPARE lockq_alter;
+
+-- One word for where a list comes from. Rows of before keep theirs.
+ALTER TABLE leader_run
+  MODIFY COLUMN how ENUM('query','query on the lock connection','hand-over','failed',
+                         'query elsewhere','cache','crowded','elsewhere','replica') NOT NULL,
+  ALGORITHM=INSTANT;

@@ -7,7 +7,7 @@ CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron;
 GRANT SELECT ON app_user TO lockq_worker;
 GRANT SELECT ON task TO lockq_worker;
 GRANT SELECT ON schema_version TO lockq_worker;
-GRANT SELECT, UPDATE (epoch, holder, since, wakes, query_ms, left_pending, each_once)
+GRANT SELECT, UPDATE (epoch, holder, since, wakes, left_pending)
   ON task_lock TO lockq_worker;
 -- Up to MySQL 8.0.21 FOR SHARE wants more than SELECT; nothing ever writes this column.
 GRANT SELECT, UPDATE (task_id) ON task_wake TO lockq_worker;

@@ -159,16 +159,15 @@ nothing_is_empty_as_of_the_query(void **state)
 	    w->answer.as_of), 1);
 }
 
-/* guard: the list of a light query is brief. More people come meanwhile than it has loans for:
- * nobody gets less than there is, or nothing. */
+/* More people come during the query than asked before it: nobody gets less than there is, or
+ * nothing. */
 static void
-more_than_a_brief_list_has(void **state)
+many_more_than_before_the_query(void **state)
 {
 	struct worker *leader = worker_new(0, TASK, 1, -1);
 
 	(void)state;
 	add_loans(TASK, 300);
-	be_light(TASK);
 	leader->proxy = proxy_new();
 	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
@@ -189,9 +188,9 @@ more_than_a_brief_list_has(void **state)
 	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
 }
 
-/* What a leader says of itself without asking is what the tables say. */
+/* What a leader is told is what anybody reads of its request. */
 static void
-a_leader_knows_its_own_answer(void **state)
+a_leaders_answer_is_what_the_tables_say(void **state)
 {
 	struct lockq_answer a, b = LOCKQ_ANSWER_INIT;
 	struct worker *w;
@@ -686,8 +685,8 @@ main(int argc, char **argv)
 		DB_TEST(what_is_written),
 		DB_TEST(not_enough_is_partial),
 		DB_TEST(nothing_is_empty_as_of_the_query),
-		DB_TEST(more_than_a_brief_list_has),
-		DB_TEST(a_leader_knows_its_own_answer),
+		DB_TEST(many_more_than_before_the_query),
+		DB_TEST(a_leaders_answer_is_what_the_tables_say),
 		DB_TEST(a_cut_list_says_nothing_of_the_rest),
 		DB_TEST(after_a_drop_nothing_is_not_known),
 		DB_TEST(after_a_drop_who_does_not_wait_stays_pending),

@@ -173,26 +173,25 @@ who_returned_it_is_not_offered_it(void **state)
 	assert_consistent(TASK);
 }
 
-/* It has looked for limits, and found none; its query, a light one, is about to run. */
+/* It has looked at the task; its query is about to run. */
 static void
-hold_light_query(struct worker *leader)
+hold_query(struct worker *leader)
 {
 	add_loans(TASK, 3);
-	be_light(TASK);
 	leader->proxy = proxy_new();
 	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 }
 
-/* guard: … also where nobody had returned anything when the leader looked for such limits. */
+/* … also where nobody had returned anything when the leader looked at the task. */
 static void
 who_returned_it_meanwhile_is_not_offered_it(void **state)
 {
 	struct worker *leader = worker_new(0, TASK, 1, 0);
 
 	(void)state;
-	hold_light_query(leader);
+	hold_query(leader);
 	add_work(TASK, 1, 0, "returned", 2);
 	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
 	    " VALUES (%d, %u, 1, NOW(6) + INTERVAL 1 HOUR)", TASK, user_id(0));
@@ -210,7 +209,7 @@ a_cap_that_is_set_meanwhile(void **state)
 	struct worker *leader = worker_new(0, TASK, 2, 0);
 
 	(void)state;
-	hold_light_query(leader);
+	hold_query(leader);
 	set_task(TASK, "max_pipeline = 1");
 	proxy_release(leader->proxy);
 	worker_join(leader);

@@ -178,6 +178,38 @@ a_query_says_what_it_expects(void **state)
 }
 
 /* guard: affected rows are checked, and are those that really changed. */
+/* guard: a statement that failed leaves nothing of what it was told for the next one, which would
+ * show loans of a transaction that is undone. */
+static void
+only_the_next_statement_reads_dirty(void **state)
+{
+	static const struct db_query count = {
+		"count", "SELECT COUNT(*) FROM work WHERE task_id = ?", DB_ONE
+	};
+	struct worker *w = worker_new(0, TASK, 1, 0);
+	struct db *other = connect_as(OWNER_GROUP), *db;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+
+	(void)state;
+	w->proxy = proxy_new();
+	worker_connect(w);
+	db = inside_lock_connection(w->q);
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "INSERT INTO work (task_id, loan_id, user_id, state, token, version,"
+	    " request_id, assigned_at, changed_at)"
+	    " VALUES (%d, 1, %u, 'never', 1, 1, 1, NOW(6), NOW(6))", TASK, user_id(0));
+	assert_int_equal(db_next_read_dirty(db), DB_OK);
+	assert_int_equal(db_run(db, &count, DB_ARGS(db_u64(TASK)), &rows), DB_OK);
+	assert_int_equal(db_cell_u64(&rows, 0, 0), 1);
+	proxy_fail(w->proxy, "SELECT COUNT(*) FROM work", 1, 1, 1205);
+	assert_int_equal(db_next_read_dirty(db), DB_OK);
+	assert_int_equal(db_run(db, &count, DB_ARGS(db_u64(TASK)), &rows), DB_ELOCKWAIT);
+	assert_int_equal(db_run(db, &count, DB_ARGS(db_u64(TASK)), &rows), DB_OK);
+	assert_int_equal(db_cell_u64(&rows, 0, 0), 0);
+	db_rows_clear(&rows);
+	db_rollback(other);
+}
+
 static void
 a_change_counts_its_rows(void **state)
 {
@@ -290,6 +322,7 @@ main(int argc, char **argv)
 		DB_TEST(an_error_never_has_the_password),
 		DB_TEST(a_full_server_is_asked_again),
 		DB_TEST(a_query_says_what_it_expects),
+		DB_TEST(only_the_next_statement_reads_dirty),
 		DB_TEST(a_change_counts_its_rows),
 		DB_TEST(values_are_bound),
 		DB_TEST(handles_in_threads),

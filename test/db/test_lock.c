@@ -42,7 +42,6 @@ a_free_lock_is_taken(void **state)
 	(void)state;
 	assert_true(t.leads);
 	assert_int_equal(inside_epoch(t.round), epoch_of(TASK) + 1);
-	assert_non_null(inside_query_connection(t.worker->q));
 	assert_int_equal(inside_holder(owner(), TASK, &holder), DB_OK);
 	assert_true(holder.held);
 	assert_string_equal(holder.name, user(0));
@@ -317,38 +316,10 @@ locks_are_taken_in_order(void **state)
 	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
 }
 
-/* guard: who asks where others ask looks at task and line once it is seen to lead, or all of them
- * would be back before that; and not over the connection whose transaction holds the lock. */
+/* guard: … nor where no second connection is to be had, or ALTERs would wait for the query, and
+ * requests for them. */
 static void
-among_others_the_leader_shows_first(void **state)
-{
-	struct worker *w = worker_new(0, TASK, 2, 0);
-	size_t shown, looked;
-
-	(void)state;
-	add_loans(TASK, 5);
-	w->proxy = proxy_new();
-	worker_start(w);
-	worker_join(w);
-	assert_int_equal(w->rc, LOCKQ_OK);
-	/* As it is after a round for several. */
-	inside_expect_leader(w->q);
-	set_task(TASK, "lease_minutes = 17");
-	worker_start(w);
-	worker_join(w);
-	assert_int_equal(w->rc, LOCKQ_OK);
-	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
-	    " AND lease_expires_at = assigned_at + INTERVAL 17 MINUTE", TASK), 2);
-	shown = proxy_position(w->proxy, "SET epoch = ?", 2);
-	looked = proxy_position(w->proxy, "t.candidates_view", 2);
-	assert_true(shown != SIZE_MAX && looked != SIZE_MAX && shown < looked);
-	assert_int_not_equal(proxy_connection(w->proxy, shown), proxy_connection(w->proxy, looked));
-}
-
-/* guard: … and where no second connection is to be had, before its transaction, or ALTERs would
- * wait for the query, and requests for them. */
-static void
-among_others_without_a_second_connection(void **state)
+an_alter_beside_a_leader_with_one_connection(void **state)
 {
 	struct worker *leader = worker_new(0, TASK, 1, -1);
 	struct db *alters = connect_as(OWNER_GROUP);
@@ -359,7 +330,6 @@ among_others_without_a_second_connection(void **state)
 	leader->proxy = proxy_new();
 	worker_connect(leader);
 	proxy_crowd(leader->proxy, true);
-	inside_expect_leader(leader->q);
 	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
@@ -411,8 +381,7 @@ main(int argc, char **argv)
 		DB_TEST(nothing_references_the_rows_of_the_lock),
 		DB_TEST(a_new_task_stops_no_leader),
 		DB_TEST(locks_are_taken_in_order),
-		DB_TEST(among_others_the_leader_shows_first),
-		DB_TEST(among_others_without_a_second_connection),
+		DB_TEST(an_alter_beside_a_leader_with_one_connection),
 		DB_TEST(a_follower_shares_nothing_of_the_lock),
 	};
 

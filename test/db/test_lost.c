@@ -143,14 +143,12 @@ an_idle_handle_connects_again(void **state)
 	(void)state;
 	add_loans(TASK, 8);
 	for (int i = 0; i < 2; i++) {
-		be_heavy(TASK);
 		sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_lock_connection(w->q)));
 		worker_start(w);
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
 	/* The query connection that the first call left behind, too. */
-	be_heavy(TASK);
 	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_query_connection(w->q)));
 	worker_start(w);
 	worker_join(w);

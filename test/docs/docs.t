@@ -306,7 +306,7 @@ some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
 some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options
 some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
 some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
-some man/lockq.7 's/Fn look_again/Fn look_once_more/' check_places
+some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
 some completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
 if command -v zsh >/dev/null 2>&1; then

@@ -285,7 +285,7 @@ crowded() {
 	said limits
 	is "$exits" '40 x 0' 'their leader is killed: all exit with 0'
 	is "$(sql "SELECT GROUP_CONCAT(how) FROM leader_run WHERE task_id = $task")" \
-		'query on the lock connection' 'the next one led on the one connection that he had'
+		'crowded' 'the next one led on the one connection that he had'
 }
 
 limits=$(sql 'SELECT @@GLOBAL.max_connections')

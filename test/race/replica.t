@@ -139,8 +139,8 @@ count="SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Execute'
          AND argument LIKE 'SELECT c.loan_id%test\_candidates\_$heavy%'"
 is "$(rsql "$count AND user_host LIKE 'reader%'"):$(sql "$count")" 1:0 \
 	'one query for all, on the replica as the account of [lockq_query], none on the primary'
-is "$(led $heavy 'how, requests, loans, left_pending')" 'query elsewhere 3 7 0' \
-	'leader_run says "query elsewhere"'
+is "$(led $heavy 'how, requests, loans, left_pending')" 'replica 3 7 0' \
+	'leader_run says "replica"'
 is "$(jq -c '[.led, [.loans[].loan_id]]' "$scratch/leader")" "[true,$(first_loans $heavy 3)]" \
 	'the loans are right, and in order'
 is "$(jq -s '[.[].loans[].loan_id] | unique | length' "$scratch"/{leader,second,third})" 7 \
@@ -154,10 +154,10 @@ one=252
 make_task $one 1 0
 catch_up
 run asks account race-1 $one
-is "$status:$(led $one how)" '0:query elsewhere' \
-	'another account on the same server: "query elsewhere"'
+is "$status:$(led $one how)" '0:elsewhere' \
+	'another account on the same server: "elsewhere"'
 run asks account race-2 $one
-is "$status:$(led $one 'how, left_pending')" '1:query elsewhere 0' \
+is "$status:$(led $one 'how, left_pending')" '1:elsewhere 0' \
 	'it is the same server, so it may say "no work"'
 is "$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $one")" 2 'with one query each'
 run timeout 20 "$top/build/mysql/bin/mysql" --no-defaults --socket="$primary/mysql.sock" \
@@ -197,7 +197,7 @@ catch_up
 lag
 give_here $stale 10
 run asks replica race-1 $stale --count 3
-is "$status:$(led $stale 'how, candidates, dropped')" '0:query elsewhere 30 10' \
+is "$status:$(led $stale 'how, candidates, dropped')" '0:replica 30 10' \
 	'loans that were given and completed meanwhile are dropped'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $stale AND state = 'assigned'
               AND version = 1")" 3 'and go to nobody: whether they had been in work before or not'
@@ -231,7 +231,7 @@ is "$(given_twice $crowd)" 0 'no loan was given twice'
 is "$(jq -s '[.[].loans[].loan_id] | [length, (unique | length)] | @tsv' -r "$scratch"/crowd-*)" \
 	"$((rounds * people * 2))	$((rounds * people * 2))" 'each answer has loans of its own'
 like "$(led $crowd "(SELECT GROUP_CONCAT(DISTINCT how) FROM leader_run WHERE task_id = $crowd)")" \
-	'query elsewhere' 'lists from the replica were used'
+	'replica' 'lists from the replica were used'
 
 # --- what a replica does not know -----------------------------------------------------------------
 
@@ -252,7 +252,7 @@ run asks replica race-1 $none
 is "$status:$(jq -c '[.loans[].loan_id]' <<<"$out")" '0:[7]' \
 	'loans that the replica has not heard of are given: its list never says "no work"'
 is "$(sql "SELECT GROUP_CONCAT(CONCAT_WS(' ', how, left_pending) ORDER BY epoch) FROM leader_run
-            WHERE task_id = $none")" 'query elsewhere 1,query 0' 'by a second query, here'
+            WHERE task_id = $none")" 'replica 1,query 0' 'by a second query, here'
 last=$(sql "SELECT MAX(epoch) FROM leader_run WHERE task_id = $none")
 hold_lock $none
 pids=()
@@ -270,7 +270,7 @@ done
 is "$statuses" 1111111111 'ten people, and there is none: all are told "no work"'
 is "$(sql "SELECT GROUP_CONCAT(CONCAT_WS(' ', how, requests, left_pending) ORDER BY epoch)
              FROM leader_run WHERE task_id = $none AND epoch > $last AND query_ms IS NOT NULL")" \
-	'query elsewhere 0 10,query 10 0' 'at the cost of two queries, one there and one here'
+	'replica 0 10,query 10 0' 'at the cost of two queries, one there and one here'
 as_of=$(led $none "DATE_FORMAT(as_of, '%Y-%m-%dT%H:%i:%s.%fZ')")
 is "$(jq -r .as_of "$scratch"/none-* | sort -u)" "$as_of" 'as of the query here'
 

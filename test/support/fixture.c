@@ -122,18 +122,6 @@ add_loans(uint32_t task, unsigned int n)
 	    " SELECT /*+ SET_VAR(cte_max_recursion_depth = 1000000) */ %u, n, n FROM s", n, task);
 }
 
-void
-be_heavy(uint32_t task)
-{
-	sql("UPDATE task_lock SET query_ms = NULL WHERE task_id = %u", task);
-}
-
-void
-be_light(uint32_t task)
-{
-	sql("UPDATE task_lock SET query_ms = 1 WHERE task_id = %u", task);
-}
-
 /* How often a text must be repeated for HEAVY_ROWS hashes of it to take a second. */
 static uint64_t
 rounds_a_second(void)

@@ -33,12 +33,6 @@ inside_ask_elsewhere(struct lockq *q)
 	q->asks_elsewhere = true;
 }
 
-void
-inside_expect_leader(struct lockq *q)
-{
-	q->expects_leader = true;
-}
-
 struct inside_request
 inside_new_request(const char *user)
 {
@@ -132,8 +126,9 @@ inside_epoch(const struct inside_round *round)
 int
 inside_find(struct inside_round *round, bool *ok)
 {
-	int rc = candidates_find(round->q, &round->task, &round->lead, 0, &round->candidates,
-	    round->reason);
+	uint64_t usual_ms = 0;
+	int rc = candidates_find(round->q, &round->task, &round->lead, &usual_ms,
+	    &round->candidates, round->reason);
 
 	*ok = rc == DB_OK;
 	return rc < 0 ? rc : DB_OK;
@@ -166,7 +161,7 @@ inside_version(const struct inside_round *round, size_t i)
 bool
 inside_complete(const struct inside_round *round)
 {
-	return round->candidates.exhaustive;
+	return round->candidates.complete;
 }
 
 const char *
@@ -183,19 +178,17 @@ inside_give_twice(struct inside_round *round, const struct inside_request *reque
 		{ .loan_id = loan_id, .version = version },
 		{ .loan_id = loan_id, .version = version }
 	};
-	struct candidates candidates = { .list = twice, .n = 2, .exhaustive = true };
-	struct run run = { .user = request->user, .how = "query" };
-	int rc = assign_loans(round->q->lock, &round->task, &round->lead, request->request_id,
-	    &candidates, true, &run);
+	struct candidates candidates = { .list = twice, .n = 2, .complete = true };
+	struct run run = { .user = request->user, .source = LIST_QUERY };
 
-	assign_own_clear(&run.own);
-	return rc;
+	return assign_loans(round->q, &round->task, &round->lead, request->request_id, &candidates,
+	    &run);
 }
 
 int
 inside_commit(struct inside_round *round)
 {
-	return lock_commit(round->q, &round->task, &round->lead, NULL, 0, NULL);
+	return lock_commit(round->q, &round->task, &round->lead, 0);
 }
 
 int

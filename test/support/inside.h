@@ -17,8 +17,6 @@ struct db *inside_lock_connection(const struct lockq *q);
 struct db *inside_query_connection(const struct lockq *q);
 /* The handle runs its heavy query over a connection of its own, as after lockq_query_at(). */
 void inside_ask_elsewhere(struct lockq *q);
-/* … and takes it that somebody else leads, as after a round for several. */
-void inside_expect_leader(struct lockq *q);
 
 /* A request, as a call of lockq_getwork() has it. */
 struct inside_request {

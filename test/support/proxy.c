@@ -191,8 +191,6 @@ packet_text(const unsigned char *packet, char text[TEXT_BYTES])
 static bool
 is_about(const char *statement, const char *text)
 {
-	if (strcmp(text, QUERY) == 0 && strstr(statement, LIGHT_QUERY) != NULL)
-		return true;
 	return text[0] == '=' ? strcmp(statement, text + 1) == 0 : strstr(statement, text) != NULL;
 }
 

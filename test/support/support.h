@@ -73,9 +73,6 @@ void start_again(void);
 __attribute__((format(printf, 2, 3))) void set_task(uint32_t task, const char *format, ...);
 /* Loans 1 to @n of the task, in this order. */
 void add_loans(uint32_t task, unsigned int n);
-/* As if the task's last query had taken long, or no time: on which connection the next one runs. */
-void be_heavy(uint32_t task);
-void be_light(uint32_t task);
 void add_loan(uint32_t task, uint64_t loan_id, unsigned int priority);
 /* Puts another view under the task, of this SELECT. */
 __attribute__((format(printf, 2, 3))) void set_view(uint32_t task, const char *format, ...);
@@ -116,9 +113,8 @@ const char *query_lock_name(uint32_t task);
 
 /* proxy.c */
 
-/* A leader's query, whichever way it runs (or a follower's wait). */
+/* A leader's query (or a follower's wait). */
 #define QUERY "EXECUTE lockq_started"
-#define LIGHT_QUERY "SET_VAR(lock_wait_timeout = 1) */ c.loan_id"
 
 struct proxy;
 struct proxy *proxy_new(void);
