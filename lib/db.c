@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections to MySQL: made, with their settings pinned, kept alive, ended. The other rooms behind
- * this door: db_run.c runs a statement, db_transaction.c several, db_long.c one that takes long,
- * db_error.c says what went wrong. */
+ * this door: db_tls.c connects, db_run.c runs a statement, db_transaction.c several, db_long.c one
+ * that takes long, db_error.c says what went wrong. */
 #include "db_private.h"
 
 #include <errno.h>
@@ -80,42 +80,6 @@ db_backoff(unsigned int try)
 	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
 }
 
-static int
-set_ssl_mode(struct db *db, const char *mode)
-{
-#if LOCKQ_MARIADB_CLIENT
-	db_flag on = 1;
-
-	/* MariaDB's library can't do all of them; what it can't do must not pass for done. */
-	if (strcmp(mode, "DISABLED") == 0 || strcmp(mode, "PREFERRED") == 0)
-		return DB_OK;
-	if (strcmp(mode, "REQUIRED") == 0)
-		return mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &on) == 0 ? DB_OK :
-		    db_fail(db, "ssl mode");
-	if (strcmp(mode, "VERIFY_IDENTITY") == 0) {
-		if (mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &on) != 0 ||
-		    mysql_options(db->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on) != 0)
-			return db_fail(db, "ssl mode");
-		return DB_OK;
-	}
-#else
-	static const char *const names[] = {
-		"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"
-	};
-
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		unsigned int value = SSL_MODE_DISABLED + i;
-
-		if (strcmp(mode, names[i]) == 0)
-			return mysql_options(db->mysql, MYSQL_OPT_SSL_MODE, &value) == 0 ? DB_OK :
-			    db_fail(db, "ssl mode");
-	}
-#endif
-	snprintf(db->error, sizeof(db->error),
-	    "ssl mode %s: not known to this client library", mode);
-	return DB_EFAIL;
-}
-
 /* The client library looks in /etc for a file without a slash. */
 static int
 set_option_file(struct db *db, const char *file)
@@ -146,7 +110,7 @@ set_options(struct db *db, const struct lockq_connection *where)
 		return db_fail(db, "options");
 	if (where->defaults_file != NULL && set_option_file(db, where->defaults_file) != DB_OK)
 		return db_fail(db, "option file");
-	return where->ssl_mode != NULL ? set_ssl_mode(db, where->ssl_mode) : DB_OK;
+	return db_set_ssl_mode(db, where->ssl_mode);
 }
 
 static int
@@ -262,14 +226,10 @@ connect_to(struct db **out, const struct lockq_connection *where, bool read_only
 	if (db->mysql == NULL)
 		return db_fail_memory(db);
 	rc = set_options(db, where);
-	if (rc != DB_OK)
-		return rc;
-	if (mysql_real_connect(db->mysql, where->host, where->user, where->password,
-	    where->database, where->port, where->socket, 0) == NULL) {
-		db->lost = true;
-		return db_fail(db, "connect");
-	}
-	rc = check_server(db);
+	if (rc == DB_OK)
+		rc = db_connect_tls(db, where);
+	if (rc == DB_OK)
+		rc = check_server(db);
 	if (rc == DB_OK)
 		rc = db_pin(db);
 	return rc;

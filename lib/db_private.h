@@ -31,8 +31,19 @@ struct kept_statement {
 	uint64_t used;        /* counts up: the least recently used one makes room */
 };
 
+/* As MySQL's library numbers them. */
+enum db_ssl_mode {
+	DB_SSL_DISABLED = 1,
+	DB_SSL_PREFERRED,
+	DB_SSL_REQUIRED,
+	DB_SSL_VERIFY_CA,
+	DB_SSL_VERIFY_IDENTITY
+};
+
 struct db {
 	MYSQL *mysql;
+	unsigned int ssl_mode;     /* an enum db_ssl_mode */
+	const char *ssl_mode_name;
 	bool lost;
 	bool read_only;       /* all that it will run */
 	unsigned int error_number;
@@ -85,6 +96,12 @@ LOCKQ_MUST_CHECK int db_command(struct db *db, const char *text);
 void db_command_aside(struct db *db, const char *text);
 /* Makes the session's settings what all else counts on, and sees to it that they are. */
 LOCKQ_MUST_CHECK int db_pin(struct db *db);
+
+/* db_tls.c */
+/* One of the handle's options; NULL is PREFERRED, as with MySQL's client. */
+LOCKQ_MUST_CHECK int db_set_ssl_mode(struct db *db, const char *name);
+/* Connects, and sees to it that the connection is as safe as the mode wants it. */
+LOCKQ_MUST_CHECK int db_connect_tls(struct db *db, const struct lockq_connection *where);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);

@@ -87,7 +87,7 @@ struct lockq_connection {
 	const char *user;           /**< database account */
 	const char *password;       /**< never takes part in a message */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
-	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: the client's own */
+	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
 

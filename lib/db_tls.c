@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Encryption: what an ssl mode makes of a connection. MySQL's library knows the modes. MariaDB's
+ * knows "use TLS where the server has it" and "check the certificate", and is made to do the same
+ * with these. */
+#include "db_private.h"
+
+#include <string.h>
+
+int
+db_set_ssl_mode(struct db *db, const char *name)
+{
+	static const char *const names[] = {
+		"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"
+	};
+	size_t i = 0;
+
+	if (name == NULL)
+		name = "PREFERRED";
+	while (i < sizeof(names) / sizeof(names[0]) && strcmp(name, names[i]) != 0)
+		i++;
+	if (i == sizeof(names) / sizeof(names[0]))
+		return db_refuse(db, "ssl mode \"%s\" is unknown: take DISABLED, PREFERRED, "
+		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY", name);
+	db->ssl_mode_name = names[i];
+	db->ssl_mode = DB_SSL_DISABLED + (unsigned int)i;
+#if LOCKQ_MARIADB_CLIENT
+	/* ENFORCE enforces nothing: the library goes on in plain text where the server has no TLS.
+	 * Without it there is no TLS at all, or, since 3.4, none without a checked certificate. */
+	db_flag tls = db->ssl_mode != DB_SSL_DISABLED;
+	db_flag verify = db->ssl_mode == DB_SSL_VERIFY_IDENTITY;
+
+	if (db->ssl_mode == DB_SSL_VERIFY_CA)
+		return db_refuse(db, "ssl mode \"VERIFY_CA\" is not known to MariaDB's client "
+		    "library: take VERIFY_IDENTITY");
+	if (mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &tls) != 0 ||
+	    mysql_options(db->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) != 0)
+		return db_fail(db, "ssl mode");
+#else
+	_Static_assert((int)DB_SSL_DISABLED == (int)SSL_MODE_DISABLED &&
+	    (int)DB_SSL_VERIFY_IDENTITY == (int)SSL_MODE_VERIFY_IDENTITY, "the same numbers");
+
+	if (mysql_options(db->mysql, MYSQL_OPT_SSL_MODE, &db->ssl_mode) != 0)
+		return db_fail(db, "ssl mode");
+#endif
+	return DB_OK;
+}
+
+static bool
+connect_now(struct db *db, const struct lockq_connection *where)
+{
+	return mysql_real_connect(db->mysql, where->host, where->user, where->password,
+	    where->database, where->port, where->socket, 0) != NULL;
+}
+
+#if LOCKQ_MARIADB_CLIENT
+/* MariaDB's library reads the option files when it connects, and what they say wins over what was
+ * set: "ssl-verify-server-cert=0" in one would undo VERIFY_IDENTITY. With a protocol that Unix does
+ * not have, the library reads them and stops there; what is set after that wins. An option file
+ * with a protocol of its own makes it connect at once. */
+static bool
+connect_by_library(struct db *db, const struct lockq_connection *where)
+{
+	static const unsigned int none = MYSQL_PROTOCOL_PIPE, usual = MYSQL_PROTOCOL_DEFAULT;
+	static const enum mysql_option turn_it_on[] = { MYSQL_OPT_SSL_KEY, MYSQL_OPT_SSL_CERT,
+		MYSQL_OPT_SSL_CA, MYSQL_OPT_SSL_CAPATH, MYSQL_OPT_SSL_CIPHER };
+	MYSQL *mysql = db->mysql;
+	const char *host = where->host;
+	bool socket, plain;
+	db_flag verify = db->ssl_mode == DB_SSL_VERIFY_IDENTITY, off = 0;
+
+	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &none);
+	if (connect_now(db, where))
+		return true;
+	if (mysql_errno(mysql) != CR_CONN_UNKNOWN_PROTOCOL)
+		return false;
+	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &usual);
+	if (host == NULL || host[0] == '\0')
+		host = mysql->options.host;
+	/* While the group is still there, the files are not read, and the host is not known. */
+	socket = mysql->options.my_cnf_group == NULL &&
+	    (host == NULL || strcmp(host, "localhost") == 0);
+	/* As with MySQL's library, a socket needs no TLS where TLS is only preferred: here it would
+	 * read all of the system's CA certificates, which takes a hundred times as long as to
+	 * connect. */
+	plain = db->ssl_mode == DB_SSL_DISABLED || (db->ssl_mode == DB_SSL_PREFERRED && socket);
+	if (verify || plain)
+		mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+	if (plain) {
+		mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &off);
+		for (size_t i = 0; i < sizeof(turn_it_on) / sizeof(turn_it_on[0]); i++)
+			mysql_options(mysql, turn_it_on[i], NULL);
+	}
+	return connect_now(db, where);
+}
+#else
+static bool
+connect_by_library(struct db *db, const struct lockq_connection *where)
+{
+	return connect_now(db, where);
+}
+#endif
+
+int
+db_connect_tls(struct db *db, const struct lockq_connection *where)
+{
+	if (!connect_by_library(db, where)) {
+		db->lost = true;
+		return db_fail(db, "connect");
+	}
+	/* Whatever the library made of the mode. The password has been sent by now, if not as plain
+	 * text: only a checked certificate keeps it from a server that is not the right one. */
+	if (db->ssl_mode >= DB_SSL_REQUIRED && mysql_get_ssl_cipher(db->mysql) == NULL)
+		return db_refuse(db, "ssl mode \"%s\": the connection is not encrypted: connect "
+		    "over TCP to a server that offers TLS", db->ssl_mode_name);
+	return DB_OK;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# What becomes of --ssl-mode, with MySQL's client library and with MariaDB's, which the programs
+# under the sanitizers have: a server of the test's own, with TLS and then without it, whose general
+# log says how each connection came.
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+# shellcheck source=test/support/replica.sh
+. "$(dirname "$0")/../support/replica.sh"
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq.XXXXXX")
+export LOCKQ_SANDBOX_DIR=$scratch/s
+# shellcheck disable=SC2154 # status and err are set by run
+trap '"$top/scripts/sandbox" destroy 2>/dev/null; rm -rf "$scratch"' EXIT
+port=$(free_port)
+builds=(build build/asan)
+[ -x "$top/build/asan/bin/checkwork" ] || {
+	builds=(build)
+	ok 0 '# SKIP MariaDB: make check builds build/asan'
+}
+
+# start OPTION…: the server, with these options besides.
+start() {
+	LOCKQ_MYSQLD_ARGS="--innodb-buffer-pool-size=64M --general-log --log-output=TABLE
+		--skip-networking=OFF --bind-address=127.0.0.2,127.0.0.3 --port=$port $*" \
+		"$top/scripts/sandbox" start >"$scratch/log" 2>&1 && return 0
+	sed 's/^/# /' "$scratch/log" >&2
+	return 1
+}
+
+# certificate NAME: a key and a certificate of 127.0.0.2 that vouches for itself. Not of 127.0.0.1,
+# from where MariaDB's library takes any certificate since its 3.4.
+certificate() {
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
+		-addext subjectAltName=IP:127.0.0.2 -keyout "$scratch/$1.key" \
+		-out "$scratch/$1.pem" 2>"$scratch/log" || sed 's/^/# /' "$scratch/log" >&2
+}
+
+# options FILE ACCOUNT LINE…: an option file for that account, with these lines for the client.
+options() {
+	{
+		printf '%s\n' '[client]' "port=$port" "${@:3}"
+		printf '%s\n' '[lockq]' "user=$2" "password=$2" database=lockq
+	} >"$scratch/$1"
+}
+
+# comes FILE [OPTION…]: how checkwork of $build is connected, or its exit status where it isn't.
+comes() {
+	sql 'TRUNCATE mysql.general_log'
+	run timeout 60 "$top/$build/bin/checkwork" --user race-1 --defaults-file "$scratch/$1" \
+		"${@:2}"
+	how=$status
+	[ "$status" -ne 0 ] || how=$(sql "
+		SELECT GROUP_CONCAT(DISTINCT SUBSTRING_INDEX(argument, ' using ', -1))
+		  FROM mysql.general_log WHERE command_type = 'Connect' AND argument LIKE 'test_%'")
+}
+
+# comes_by HOW DESCRIPTION FILE [OPTION…]
+comes_by() {
+	comes "${@:3}"
+	is "$how" "$1" "$build: $2"
+}
+
+# refused PATTERN DESCRIPTION FILE [OPTION…]
+refused() {
+	comes "${@:3}"
+	like "$how: $err" "^5: checkwork: .*$1" "$build: $2"
+}
+
+certificate server
+certificate other
+options tcp test_any host=127.0.0.2
+options sealed test_sealed host=127.0.0.2
+options socket test_any "socket=$LOCKQ_SANDBOX_DIR/mysql.sock"
+options protocol test_any host=127.0.0.2 protocol=tcp
+options known test_any host=127.0.0.2 "ssl-ca=$scratch/server.pem"
+options misnamed test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem"
+options unknown test_any host=127.0.0.2 "ssl-ca=$scratch/other.pem"
+options lax test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem" ssl-verify-server-cert=0
+
+start "--ssl-cert=$scratch/server.pem --ssl-key=$scratch/server.key" || exit 1
+task=261
+make_users 2
+make_task $task 100 1
+sql "CREATE USER test_any IDENTIFIED BY 'test_any';
+     CREATE USER test_sealed IDENTIFIED BY 'test_sealed' REQUIRE SSL;
+     GRANT lockq_worker TO test_any, test_sealed;
+     SET DEFAULT ROLE ALL TO test_any, test_sealed;
+     CREATE OR REPLACE VIEW test_candidates_$task AS
+       SELECT loan_id, line AS priority FROM test_loan_$task WHERE SLEEP(0.04) = 0"
+
+# --- a server with TLS ----------------------------------------------------------------------------
+
+# works_over_tls USER: getwork of $build, in the background.
+works_over_tls() {
+	timeout 120 "$top/$build/bin/getwork" --user "$1" --task $task \
+		--defaults-file "$scratch/sealed" >"$scratch/$1" 2>&1 &
+}
+
+# The query takes longer than the lock connection is left without a ping.
+workers=()
+for build in "${builds[@]}"; do
+	works_over_tls "race-$((${#workers[@]} + 1))"
+	workers+=($!)
+done
+for worker in "${workers[@]}"; do
+	wait "$worker"
+	is $? 0 'leading and following work over TLS'
+done
+
+for build in "${builds[@]}"; do
+	# The account's password is in the server's cache from here on, so it does without TLS.
+	comes_by Socket 'a socket needs no TLS' socket
+	comes_by Socket 'nor where it is preferred' socket --ssl-mode PREFERRED
+	comes_by SSL/TLS 'TLS is used where the server has it' tcp
+	comes_by SSL/TLS 'the same when an option file names the protocol' protocol
+	comes_by SSL/TLS 'PREFERRED: the same' tcp --ssl-mode PREFERRED
+	comes_by SSL/TLS 'REQUIRED: the same' tcp --ssl-mode REQUIRED
+	comes_by TCP/IP 'DISABLED: plain text' tcp --ssl-mode DISABLED
+	comes_by TCP/IP 'also where an option file names a CA' known --ssl-mode DISABLED
+	comes_by SSL/TLS 'an account may demand it' sealed
+	refused 'Access denied' 'and does not get in without it' sealed --ssl-mode DISABLED
+	comes_by SSL/TLS 'VERIFY_IDENTITY: the host that the certificate names' known \
+		--ssl-mode VERIFY_IDENTITY
+	refused 'connect: ' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
+	refused 'connect: ' 'an unknown certificate is refused' unknown --ssl-mode VERIFY_IDENTITY
+	refused 'connect: ' 'and one that nobody vouches for' tcp --ssl-mode VERIFY_IDENTITY
+	refused 'connect: ' 'an option file does not take that back' lax \
+		--ssl-mode VERIFY_IDENTITY
+	if [ "$build" = build ]; then
+		comes_by SSL/TLS 'REQUIRED: also through a socket' socket --ssl-mode REQUIRED
+		comes_by SSL/TLS 'VERIFY_CA: a certificate of another host' misnamed \
+			--ssl-mode VERIFY_CA
+		refused 'connect: ' 'an unknown certificate is refused' unknown \
+			--ssl-mode VERIFY_CA
+	else
+		comes socket --ssl-mode REQUIRED
+		like "$how" '^(SSL/TLS|5)$' "$build: REQUIRED: no plain text through a socket"
+		refused '"VERIFY_CA".*VERIFY_IDENTITY' 'VERIFY_CA: says what to take' known \
+			--ssl-mode VERIFY_CA
+	fi
+done
+
+# --- a server without TLS -------------------------------------------------------------------------
+
+"$top/scripts/sandbox" stop 2>/dev/null
+start --tls-version= || exit 1
+for build in "${builds[@]}"; do
+	comes_by Socket 'no TLS: through a socket' socket
+	comes_by TCP/IP 'no TLS: plain text' tcp
+	comes_by TCP/IP 'PREFERRED: plain text' tcp --ssl-mode PREFERRED
+	refused '' 'REQUIRED: refused' tcp --ssl-mode REQUIRED
+	refused '' 'VERIFY_IDENTITY: refused' known --ssl-mode VERIFY_IDENTITY
+	refused '' 'REQUIRED through a socket: refused' socket --ssl-mode REQUIRED
+	[ "$build" = build ] || refused '"REQUIRED".*not encrypted: connect over TCP to' \
+		'and told what to do' tcp --ssl-mode REQUIRED
+done
+
+finish
