@@ -195,8 +195,9 @@ lockq_answer_clear(struct lockq_answer *answer)
 /* Of the backoff: some two looks a second. */
 enum { LOOK_EVERY = 4, LOOK_SLICE_S = 5 };
 
+/* *@found is false where there is none. */
 static int
-find_request(struct lockq *q, const char *text, struct request *request)
+find_request(struct lockq *q, const char *text, struct request *request, bool *found)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char uuid[UUID_BYTES] = "";
@@ -213,11 +214,8 @@ find_request(struct lockq *q, const char *text, struct request *request)
 			uuid[i] = (char)tolower((unsigned char)text[i]);
 		rc = db_run(q->lock, &find_by_uuid, DB_ARGS(db_text(uuid)), &rows);
 	}
-	if (rc == DB_OK && rows.n_rows == 0) {
-		error_set(q, "there is no request %s", text);
-		rc = TASK_UNKNOWN;
-	}
-	if (rc == DB_OK)
+	*found = rc == DB_OK && rows.n_rows > 0;
+	if (*found)
 		request->request_id = db_cell_u64(&rows, 0, 0);
 	db_rows_clear(&rows);
 	return rc;
@@ -225,17 +223,17 @@ find_request(struct lockq *q, const char *text, struct request *request)
 
 /* Looks once; while it is pending, who leads goes into the answer. */
 static int
-look(struct lockq *q, const struct request *request, struct leader *leader,
+look_once(struct lockq *q, const struct request *request, struct leader *leader,
     struct lockq_answer *answer)
 {
-	bool held = false;
+	bool held = false, pending = false;
 	int rc = answer_read(q->lock, request->request_id, answer);
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
 	/* Who may only read can't keep a request alive, nor see who leads, but may look. */
-	rc = request_seen(q->lock, request, 0);
-	if (rc >= 0 || rc == DB_EFAIL)
+	rc = request_seen(q->lock, request, 0, &pending);
+	if (rc == DB_OK || rc == DB_EFAIL)
 		rc = lock_holder(q->lock, answer->task, leader, &held);
 	answer->nobody_leads = rc == DB_OK && !held;
 	if (rc == DB_OK && held)
@@ -270,12 +268,13 @@ look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *an
 
 /* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
 static int
-look_later(struct lockq *q, int rc, struct waiting *waiting)
+look_later(struct lockq *q, int rc, struct waiting *waiting, bool *over)
 {
 	if (rc != DB_EFAIL && rc != DB_ELOST && rc != DB_ECROWDED)
 		return rc;
-	if (db_clock_ms() >= waiting->deadline)
-		return rc == DB_EFAIL ? WAIT_OVER : rc;
+	*over = db_clock_ms() >= waiting->deadline;
+	if (*over)
+		return rc == DB_EFAIL ? DB_OK : rc;
 	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, waiting) != DB_OK)
 		return DB_ECANCELLED;
 	return rc == DB_EFAIL ? DB_OK : handle_connect(q);
@@ -292,15 +291,18 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	};
 	struct leader leader = { .name = "" };
 	struct request found = { .request_id = 0 };
+	bool known = true, over = false;
 	int rc = handle_ready(q);
 
 	q->error[0] = '\0';
 	if (rc == DB_OK)
-		rc = find_request(q, request, &found);
-	if (rc == TASK_UNKNOWN)
+		rc = find_request(q, request, &found, &known);
+	if (rc == DB_OK && !known) {
+		error_set(q, "there is no request %s", request);
 		return LOCKQ_EREFUSED;
-	while (rc == DB_OK) {
-		rc = look(q, &found, &leader, answer);
+	}
+	while (rc == DB_OK && !over) {
+		rc = look_once(q, &found, &leader, answer);
 		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
 			break;
 		/* For the progress function; where nobody leads there is none to be seen. */
@@ -309,14 +311,14 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
 			rc = task_usual_ms(q->lock, answer->task, &waiting.usual_ms);
 		if (rc == DB_OK)
-			rc = wait_blocking(q, answer->task, &found, &leader, &waiting);
-		rc = look_later(q, rc, &waiting);
+			rc = wait_blocking(q, answer->task, &found, &leader, &waiting, &over);
+		rc = look_later(q, rc, &waiting, &over);
 	}
 	/* What it says is of now, not of before the wait. */
-	if (rc == WAIT_OVER && wait_ms > 0)
-		rc = look(q, &found, &leader, answer);
-	if (rc >= 0 && answer->status == LOCKQ_PENDING)
+	if (rc == DB_OK && over && wait_ms > 0)
+		rc = look_once(q, &found, &leader, answer);
+	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
 		rc = look_at_line(q->lock, &leader, answer);
 	answer->waited_ms = db_clock_ms() - start;
-	return rc < 0 ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
+	return rc != DB_OK ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
 }

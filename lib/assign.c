@@ -373,6 +373,6 @@ assign_record_run(struct db *db, const struct task *task, const struct lead *lea
 	    queried ? db_u64(candidates->query_ms) : db_null(),
 	    db_u64(run->candidates), db_u64(candidates->dropped + candidates->stale),
 	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
-	    db_u64(lead->retries), db_text(run->reason != NULL ? run->reason : run->note),
+	    db_u64(run->retries), db_text(run->reason != NULL ? run->reason : run->note),
 	    db_text(lead->started_at)), NULL);
 }

@@ -213,29 +213,29 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
-/* The list of a server that may lag. CANDIDATES_LOST where it is of no use; @reason says why. */
+/* The list of a server that may lag. LIST_LOST where it is of no use; @reason says why. */
 static int
-ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint64_t usual_ms,
-    struct candidates *found, char reason[REASON_BYTES])
+ask_elsewhere(struct lockq *q, const struct task *task, const struct lead *lead, uint64_t usual_ms,
+    struct candidates *found, enum list_result *result, char reason[REASON_BYTES])
 {
 	bool stale = false;
 	int rc = handle_ready_elsewhere(q);
 
+	*result = LIST_LOST;
 	if (rc != DB_OK) {
 		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't be "
 		    "used: %s", db_error(q->elsewhere));
 		handle_close_query(q, q->elsewhere);
-		return rc == DB_ENOMEM ? rc : CANDIDATES_LOST;
+		return rc == DB_ENOMEM ? rc : DB_OK;
 	}
-	rc = query_run(q, q->elsewhere, task, lead, usual_ms, longest(task), found, reason);
-	if (rc == DB_OK || rc == CANDIDATES_LOST) {
-		/* Idle meanwhile, perhaps for longer than the server waits. */
-		int ready = handle_ready_query(q);
-
-		if (ready != DB_OK && ready != DB_ECROWDED)
-			return ready;
-	}
-	if (rc != DB_OK)
+	rc = query_run(q, q->elsewhere, task, lead, usual_ms, longest(task), found, result,
+	    reason);
+	/* The second connection was idle meanwhile, perhaps for longer than the server waits. */
+	if (rc == DB_OK && *result != LIST_FAILED)
+		rc = handle_ready_query(q);
+	if (rc == DB_ECROWDED)
+		rc = DB_OK;
+	if (rc != DB_OK || *result != LIST_FOUND)
 		return rc;
 	found->source = same_tables(q->elsewhere, q->lock) ? LIST_ELSEWHERE : LIST_REPLICA;
 	if (found->source == LIST_REPLICA)
@@ -243,20 +243,21 @@ ask_elsewhere(struct lockq *q, const struct task *task, struct lead *lead, uint6
 	if (rc == DB_OK && stale) {
 		snprintf(reason, REASON_BYTES, "queried again here, most of what the server of "
 		    "lockq_query found was stale");
-		rc = CANDIDATES_LOST;
+		*result = LIST_LOST;
 	}
 	return rc;
 }
 
 int
 candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t *usual_ms,
-    struct candidates *found, char reason[REASON_BYTES])
+    struct candidates *found, enum list_result *result, char reason[REASON_BYTES])
 {
 	/* Waiting followers may have taken all connections: the leader must not starve. */
 	int rc = handle_ready_query(q);
 	/* Did the last list leave requests pending? Then a hint was not enough. */
 	bool hints = lead->left_pending == 0, enough = false;
 
+	*result = LIST_FOUND;
 	candidates_clear(found);
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
@@ -271,12 +272,13 @@ candidates_find(struct lockq *q, const struct task *task, struct lead *lead, uin
 		rc = DB_OK;
 	if (rc != DB_OK || enough)
 		return rc;
-	rc = CANDIDATES_LOST;
+	*result = LIST_LOST;
 	if (hints && q->asks_elsewhere)
-		rc = ask_elsewhere(q, task, lead, *usual_ms, found, reason);
-	if (rc != CANDIDATES_LOST)
+		rc = ask_elsewhere(q, task, lead, *usual_ms, found, result, reason);
+	if (rc != DB_OK || *result != LIST_LOST)
 		return rc;
-	rc = query_run(q, handle_beside(q), task, lead, *usual_ms, longest(task), found, reason);
+	rc = query_run(q, handle_beside(q), task, lead, *usual_ms, longest(task), found, result,
+	    reason);
 	found->source = q->query != NULL ? LIST_QUERY : LIST_CROWDED;
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "recover.h"
 
 /* What is said goes into user variables once, and the statements after that have no parameters:
  * each is one round trip, however many loans there are. The time is that of the first statement, so
@@ -141,6 +142,7 @@ struct disposing {
 	size_t n;
 	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
 	bool in_doubt;          /* a try may have been committed */
+	bool user_known, task_known;
 	bool refused;           /* nothing is done: on_complete has ended the transaction */
 	uint64_t n_failed;      /* loans that on_complete failed for */
 	char reason[REASON_BYTES];
@@ -386,14 +388,6 @@ complete_all(struct db *db, struct disposing *d, const struct db_rows *rows, uin
 	return rc;
 }
 
-static int
-unknown(const struct db_rows *rows)
-{
-	if (db_cell_is_null(rows, 0, ME))
-		return USER_UNKNOWN;
-	return db_cell_is_null(rows, 0, IN_TASK) ? TASK_UNKNOWN : DB_OK;
-}
-
 /* One transaction but for its COMMIT: six round trips with that, whatever the number of loans, and
  * one a CALL. */
 static int
@@ -408,9 +402,9 @@ dispose_body(struct db *db, void *data)
 	d->n_failed = 0;
 	if (rc == DB_OK)
 		rc = lock_and_read(db, d, &rows);
-	if (rc == DB_OK)
-		rc = unknown(&rows);
-	if (rc == DB_OK)
+	d->user_known = rc == DB_OK && !db_cell_is_null(&rows, 0, ME);
+	d->task_known = rc == DB_OK && !db_cell_is_null(&rows, 0, IN_TASK);
+	if (d->user_known && d->task_known)
 		rc = judge(d, &rows, &n);
 	if (rc == DB_OK && n > 0)
 		rc = complete_all(db, d, &rows, &n);
@@ -434,9 +428,11 @@ dispose_surely(struct disposing *d)
 	int rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
 
 	/* What rolling back cures was tried again there, to its bound. */
-	for (unsigned int try = 0; try < DB_TRIES; try++) {
+	for (unsigned int try = 0;; try++) {
+		enum verdict verdict = recover_verdict(rc, false, try, 0, 0);
+
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
-		if (rc != DB_EINDOUBT && rc != DB_ELOST && rc != DB_ECROWDED)
+		if (verdict != RECONNECT && verdict != FIND_OUT)
 			break;
 		db_backoff(try);
 		rc = handle_connect(q);
@@ -549,14 +545,16 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 }
 
 static int
-settle(struct lockq *q, int rc, const struct lockq_disposition *what,
-    struct lockq_disposed_result *result)
+settle(const struct disposing *d, int rc, struct lockq_disposed_result *result)
 {
-	if (rc == DB_OK)
+	struct lockq *q = d->q;
+
+	if (rc == DB_OK && d->user_known && d->task_known)
 		return overall(q, result);
 	lockq_disposed_clear(result);
-	if (rc > 0)
-		return error_unknown_name(q, rc, what->user, what->task);
+	if (rc == DB_OK)
+		return d->user_known ? error_unknown_task(q, d->what->task) :
+		    error_unknown_user(q, d->what->user);
 	rc = error_from_db(q, q->lock, rc);
 	if (rc == LOCKQ_EUNKNOWN)
 		error_unknown(q);
@@ -593,5 +591,5 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	if (rc == DB_EFAIL && d.refused)
 		rc = refuse_all(&d);
 	free(d.places);
-	return settle(q, rc, disposition, result);
+	return settle(&d, rc, result);
 }

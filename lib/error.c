@@ -62,11 +62,15 @@ lockq_status_name(enum lockq_status status)
 }
 
 int
-error_unknown_name(struct lockq *q, int rc, const char *user, uint32_t task_id)
+error_unknown_user(struct lockq *q, const char *user)
 {
-	if (rc == USER_UNKNOWN)
-		error_set(q, "user %s is unknown: the table app_user has the names", user);
-	else
-		error_set(q, "task %u is unknown: the table task has the numbers", task_id);
+	error_set(q, "user %s is unknown: the table app_user has the names", user);
+	return LOCKQ_EREFUSED;
+}
+
+int
+error_unknown_task(struct lockq *q, uint32_t task_id)
+{
+	error_set(q, "task %u is unknown: the table task has the numbers", task_id);
 	return LOCKQ_EREFUSED;
 }

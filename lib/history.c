@@ -48,17 +48,16 @@ int
 lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_history *history)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct task known;
+	struct task read;
+	bool known = true;
 	int rc = handle_ready(q);
 
 	lockq_history_clear(history);
 	q->error[0] = '\0';
 	if (rc == DB_OK)
-		rc = task_read(q->lock, task, 0, &known);
-	if (rc == TASK_UNKNOWN) {
-		error_set(q, "task %u is unknown: the table task has the numbers", task);
-		return LOCKQ_EREFUSED;
-	}
+		rc = task_read(q->lock, task, 0, &read, &known);
+	if (rc == DB_OK && !known)
+		return error_unknown_task(q, task);
 	if (rc == DB_OK)
 		rc = db_run(q->lock, &read_history, DB_ARGS(db_u64(task), db_u64(loan_id)), &rows);
 	if (rc == DB_OK)

@@ -14,21 +14,6 @@
 
 enum { NAME_BYTES = 64 * 4 + 1, REASON_BYTES = 2048, UUID_BYTES = 37 };
 
-/* All in one place, because they meet in the same variables. */
-enum room_answer {
-	REQUEST_PENDING = 1, /* nobody has ended it */
-	REQUEST_REFUSED,     /* not recorded: the task, or the user's pipeline, does not allow it */
-	TASK_UNKNOWN,
-	USER_UNKNOWN,
-	LOCK_BUSY,           /* somebody leads */
-	LOCK_NOT_NEEDED,     /* the own request was ended meanwhile */
-	LOCK_LED_SINCE,      /* the epoch is no longer ours */
-	LOCK_MISSED,         /* taken, by whom is not known yet */
-	CANDIDATES_FAILED,   /* the view can't be used, or its query ended early */
-	CANDIDATES_LOST,     /* the list of another server can't be had, or is of no use */
-	WAIT_OVER            /* the deadline has passed, or waiting is not wanted */
-};
-
 /* handle.c */
 
 struct lockq {
@@ -79,9 +64,9 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 /* The public code for what the database layer returned, its text into the handle's error. */
 LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, int rc);
 
-/* LOCKQ_EREFUSED, for USER_UNKNOWN or TASK_UNKNOWN. */
-LOCKQ_MUST_CHECK int error_unknown_name(struct lockq *q, int rc, const char *user,
-    uint32_t task_id);
+/* LOCKQ_EREFUSED, with its text. */
+LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
+LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);
 
 /* Puts before the error's text that the outcome is unknown. */
 void error_unknown(struct lockq *q);
@@ -131,15 +116,15 @@ struct task {
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
 enum { TASK_N_COLUMNS = 12 };
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
-/* @user_id is who asks, for @task->excluded. */
+/* @user_id is who asks, for @task->excluded. *@known is false where there is no such task. */
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
-    struct task *task);
+    struct task *task, bool *known);
 /* What the user holds of the task, for max_pipeline. */
 LOCKQ_MUST_CHECK int task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held);
 /* What a user is told whose pipeline has no room, or not enough, for what was asked. */
 enum { PIPELINE_REASON_BYTES = 160 };
 void pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held);
-LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id);
+LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id, bool *known);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
     struct task *task, uint32_t *user_id);
@@ -154,23 +139,24 @@ struct request {
 	uint64_t request_id;
 	char uuid[UUID_BYTES];
 	const char *user;
-	bool unseen;       /* nobody has looked at it since it was recorded */
 	bool joined;       /* somebody else's call made it … */
 	uint32_t asked;    /* … and asked for so many loans */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
-/* REQUEST_REFUSED, without a word why, where there is no such user or task, or not for so many. */
+/* *@refused, without a word why, where there is no such user or task, or not for so many. */
 LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
-    struct request *request);
+    struct request *request, bool *refused);
 /* Sets @request->request_id by its UUID, 0 where there is none. */
 LOCKQ_MUST_CHECK int request_find(struct db *db, struct request *request);
-/* REQUEST_PENDING while nobody has ended it, 0 when somebody has. */
-LOCKQ_MUST_CHECK int request_status(struct db *db, const struct request *request);
+/* *@pending while nobody has ended it. */
+LOCKQ_MUST_CHECK int request_status(struct db *db, const struct request *request, bool *pending);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
-LOCKQ_MUST_CHECK int request_status_locked(struct db *db, const struct request *request);
-/* Says that its owner still waits, and will for the next @ahead_s seconds: REQUEST_PENDING, or 0
- * when it has ended. */
-LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s);
+LOCKQ_MUST_CHECK int request_status_locked(struct db *db, const struct request *request,
+    bool *pending);
+/* Says that its owner still waits, and will for the next @ahead_s seconds; *@pending is false where
+ * it has ended. */
+LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s,
+    bool *pending);
 /* Whatever becomes of an INSERT that is still on its way: it ends as cancelled, unless a leader has
  * ended it. Sets @request->request_id. */
 LOCKQ_MUST_CHECK int request_cancel(struct db *db, uint32_t task_id, uint32_t count,
@@ -180,12 +166,12 @@ LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *
 /* lock.c: steps 2 and 3 */
 
 struct lead {
-	uint64_t epoch;        /* ours, or the last one that was */
+	uint64_t epoch;        /* ours */
+	uint64_t committed;    /* the last one, while it is ours */
 	uint64_t wanted;       /* loans, by those who were pending as it began */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
 	unsigned int missed;   /* attempts in a row that met a lock which nobody held to lead */
-	uint32_t retries;
 };
 /* Who leads, as far as a dirty read tells. */
 struct leader {
@@ -197,13 +183,21 @@ struct leader {
 	uint32_t request_ttl; /* of the task … */
 	char task_name[128 * 4 + 1];
 };
-/* Takes the task's lock: 0, and @task is as its manager has it now; LOCK_BUSY, @leader filled;
- * LOCK_NOT_NEEDED when @request was served meanwhile. */
-LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, struct request *request,
-    struct lead *lead, struct leader *leader);
-/* Takes it again after the leader's own commit: LOCK_LED_SINCE when the epoch is not @lead's. */
+enum lock_result {
+	LOCK_OURS,
+	LOCK_BUSY,      /* somebody leads */
+	LOCK_ENDED,     /* the own request has ended: the lock is not needed */
+	LOCK_LED_SINCE, /* somebody has led meanwhile */
+	LOCK_MISSED     /* taken, by whom is not known yet */
+};
+/* Takes the task's lock for @request: LOCK_OURS, and @task is as its manager has it now; LOCK_BUSY,
+ * @leader filled; or LOCK_ENDED. */
+LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, const struct request *request,
+    struct lead *lead, struct leader *leader, enum lock_result *result);
+/* Takes it again after the leader's own commit, or after a transaction that was rolled back. *@ours
+ * is false where somebody else leads, or has led since. */
 LOCKQ_MUST_CHECK int lock_again(struct lockq *q, const struct task *task, const char *user,
-    struct lead *lead);
+    struct lead *lead, bool *ours);
 /* Frees it, and notes what the next leader wants to know. */
 LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
@@ -246,10 +240,16 @@ struct candidates {
 };
 /* Whether a request that gets nothing of the list is told so: nothing is left. */
 bool list_may_say_empty(enum list_source source, const struct candidates *list);
-/* The list that a leader gives from. 0, and @reason may say why the query did not run elsewhere; or
- * CANDIDATES_FAILED with the reason when the view can't be used or its query ended early. */
+enum list_result {
+	LIST_FOUND,
+	LIST_FAILED, /* the view can't be used, or its query ended early */
+	LIST_LOST    /* the list of another server can't be had, or is of no use */
+};
+/* The list that a leader gives from: LIST_FOUND, and @reason may say why the query did not run
+ * elsewhere; or LIST_FAILED with the reason. */
 LOCKQ_MUST_CHECK int candidates_find(struct lockq *q, const struct task *task, struct lead *lead,
-    uint64_t *usual_ms, struct candidates *found, char reason[REASON_BYTES]);
+    uint64_t *usual_ms, struct candidates *found, enum list_result *result,
+    char reason[REASON_BYTES]);
 LOCKQ_MUST_CHECK int candidates_add(struct candidates *candidates, uint64_t loan_id,
     uint64_t version, uint32_t position);
 void candidates_clear(struct candidates *candidates);
@@ -277,10 +277,10 @@ LOCKQ_MUST_CHECK int candidates_unchanged(struct db *db, const struct task *task
 /* query.c: the heavy query */
 
 /* Runs it on @db, which is one of @q's, for a list of @limit at most. As candidates_find();
- * CANDIDATES_LOST where the connection elsewhere was. */
+ * LIST_LOST where the connection elsewhere was. */
 LOCKQ_MUST_CHECK int query_run(struct lockq *q, struct db *db, const struct task *task,
     const struct lead *lead, uint64_t usual_ms, uint64_t limit, struct candidates *candidates,
-    char reason[REASON_BYTES]);
+    enum list_result *result, char reason[REASON_BYTES]);
 /* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
  * DB_EFAIL for what is no name of a view. */
 enum { CANDIDATES_SQL_BYTES = 1536 };
@@ -346,6 +346,7 @@ struct run {
 	const char *user;
 	enum list_source source;
 	size_t candidates, requests, loans;
+	uint32_t retries;
 	size_t left;         /* requests that stay pending … */
 	size_t left_out;     /* … of these, that may not have what there is */
 	const char *reason;  /* NULL: loans are given; else why all requests end without */
@@ -373,15 +374,17 @@ struct waiting {
 	uint64_t usual_ms;
 	uint64_t seen;       /* when it last said that it is still there */
 };
-/* Says now and then that the owner of a pending request waits; 0 when it has ended. */
+/* Says now and then that the owner of a pending request waits; *@pending is false where it has
+ * ended. */
 LOCKQ_MUST_CHECK int wait_still_here(struct lockq *q, const struct request *request,
-    struct waiting *waiting);
-/* Waits for the leader's commit: 0 when it is time to look, and to try the lock; WAIT_OVER at the
+    struct waiting *waiting, bool *pending);
+/* Waits for the leader's commit, until it is time to look, and to try the lock; *@over at the
  * deadline. */
-LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id, struct request *request,
-    struct leader *leader, struct waiting *waiting);
+LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id,
+    const struct request *request, struct leader *leader, struct waiting *waiting, bool *over);
 LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
-    const struct request *request, const struct leader *leader, struct waiting *waiting);
+    const struct request *request, const struct leader *leader, struct waiting *waiting,
+    bool *over);
 /* The longest wait that keeps a request of a task with @request_ttl from expiring. */
 uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
 /* Sleeps @try's backoff and @ms, but not beyond the deadline. */

@@ -124,27 +124,27 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 }
 
 /* Not in the lock's transaction: it would hold the metadata lock of work_requested during the whole
- * query, and a waiting ALTER would stall every insert. LOCK_NOT_NEEDED where the request has ended;
- * @epoch is the one that was committed then. */
+ * query, and a waiting ALTER would stall every insert. *@pending is false where the request has
+ * ended; @lead->committed is the epoch that was committed then. */
 static int
 look_before_lock(struct db *db, const struct request *request, struct task *task,
-    struct lead *lead, uint64_t *epoch)
+    struct lead *lead, bool *pending)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &look_first, DB_ARGS(db_u64(request->request_id),
 	    db_u64(task->task_id)), &rows);
 
+	*pending = false;
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = TASK_UNKNOWN;
+		rc = db_refuse(db, "task %u is gone", task->task_id);
 	if (rc == DB_OK) {
 		const char *outcome = db_cell(&rows, 0, TASK_N_COLUMNS);
 
 		/* A request that waited for long leads for what the task is now. */
 		task_fill(task, task->task_id, &rows);
-		*epoch = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
+		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
-		if (outcome == NULL || strcmp(outcome, "pending") != 0)
-			rc = LOCK_NOT_NEEDED;
+		*pending = outcome != NULL && strcmp(outcome, "pending") == 0;
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -170,28 +170,28 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
 }
 
-/* One attempt, from BEGIN on, to lead as the next one after the epoch @after. LOCK_LED_SINCE where
- * somebody else has led meanwhile. Whatever is not 0 has been rolled back. */
+/* One attempt, from BEGIN on, to lead as the next one after @lead->committed: LOCK_OURS,
+ * LOCK_MISSED or LOCK_LED_SINCE. Whatever is not LOCK_OURS has been rolled back. */
 static int
-lock_once(struct db *db, uint32_t task_id, const char *user, uint64_t after, struct lead *lead)
+lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
+    enum lock_result *result)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_begin(db);
 
+	*result = LOCK_MISSED;
 	if (rc == DB_OK)
 		rc = db_run(db, &take_lock, DB_ARGS(db_u64(task_id)), &rows);
-	if (rc == DB_OK && rows.n_rows == 0)
-		rc = LOCK_MISSED;
-	else if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != after)
-		rc = LOCK_LED_SINCE;
-	if (rc == DB_OK) {
+	if (rc == DB_OK && rows.n_rows > 0)
+		*result = db_cell_u64(&rows, 0, 0) == lead->committed ? LOCK_OURS :
+		    LOCK_LED_SINCE;
+	if (rc == DB_OK && *result == LOCK_OURS) {
+		lead->epoch = lead->committed + 1;
 		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
 		lead->left_pending = db_cell_u64(&rows, 0, 2);
-		rc = lead_from(db, task_id, user, after + 1);
+		rc = lead_from(db, task_id, user, lead->epoch);
 	}
-	if (rc == DB_OK)
-		lead->epoch = after + 1;
-	else
+	if (rc != DB_OK || *result != LOCK_OURS)
 		db_rollback(db);
 	db_rows_clear(&rows);
 	return rc;
@@ -204,36 +204,43 @@ nap_with_jitter(const struct db *db, unsigned int try)
 	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);
 }
 
-int
-lock_try(struct lockq *q, struct task *task, struct request *request, struct lead *lead,
-    struct leader *leader)
+/* Looks, and tries once. */
+static int
+look_and_try(struct db *db, struct task *task, const struct request *request, struct lead *lead,
+    struct leader *leader, enum lock_result *result)
 {
-	/* Somebody who only forgot a session on the row is there again each time: no storm. */
+	bool held = false, pending = false;
+	int rc = lock_holder(db, task->task_id, leader, &held);
+
+	*result = LOCK_BUSY;
+	if (rc != DB_OK || held)
+		return rc;
+	rc = look_before_lock(db, request, task, lead, &pending);
+	/* A leader that is about to commit has cleared its name. Its epoch is seen all the same,
+	 * and is not committed yet. */
+	leader->leads = pending && leader->epoch > lead->committed;
+	if (rc != DB_OK || leader->leads)
+		return rc;
+	*result = LOCK_ENDED;
+	return pending ? lock_once(db, task->task_id, request->user, lead, result) : rc;
+}
+
+int
+lock_try(struct lockq *q, struct task *task, const struct request *request, struct lead *lead,
+    struct leader *leader, enum lock_result *result)
+{
+	/* A session that was only forgotten on the row is there again each time: no storm. */
 	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 
 	for (unsigned int try = 0; try < tries; try++) {
-		uint64_t epoch = 0;
-		bool held = false;
-		int rc = lock_holder(q->lock, task->task_id, leader, &held);
+		int rc = look_and_try(q->lock, task, request, lead, leader, result);
 
-		if (rc == DB_OK && held)
-			rc = LOCK_BUSY;
-		if (rc == DB_OK)
-			rc = look_before_lock(q->lock, request, task, lead, &epoch);
-		/* A leader that is about to commit has cleared its name. Its epoch is seen all the
-		 * same, and is not committed yet. */
-		if (rc == DB_OK && leader->epoch > epoch) {
-			leader->leads = true;
-			rc = LOCK_BUSY;
-		}
-		if (rc == DB_OK)
-			rc = lock_once(q->lock, task->task_id, request->user, epoch, lead);
 		/* The request may have been served by a leader that came after the look. */
-		if (rc == LOCK_LED_SINCE)
+		if (rc == DB_OK && *result == LOCK_LED_SINCE)
 			continue;
 		/* A locked row without a holder is held for a moment only, by a process that will
 		 * not serve the request: that is not "busy". */
-		if (rc != LOCK_MISSED) {
+		if (rc != DB_OK || *result != LOCK_MISSED) {
 			lead->missed = 0;
 			return rc;
 		}
@@ -243,26 +250,31 @@ lock_try(struct lockq *q, struct task *task, struct request *request, struct lea
 	leader->name[0] = '\0';
 	leader->ms = 0;
 	leader->leads = false;
-	return LOCK_BUSY;
+	*result = LOCK_BUSY;
+	return DB_OK;
 }
 
 int
-lock_again(struct lockq *q, const struct task *task, const char *user, struct lead *lead)
+lock_again(struct lockq *q, const struct task *task, const char *user, struct lead *lead,
+    bool *ours)
 {
 	struct leader leader;
+	bool held = false;
 
-	for (unsigned int try = 0; try < MOMENT_TRIES; try++) {
-		bool held = false;
-		int rc = lock_once(q->lock, task->task_id, user, lead->epoch, lead);
+	*ours = false;
+	for (unsigned int try = 0; try < MOMENT_TRIES && !held; try++) {
+		enum lock_result result = LOCK_MISSED;
+		int rc = lock_once(q->lock, task->task_id, user, lead, &result);
 
-		if (rc != LOCK_MISSED)
+		*ours = rc == DB_OK && result == LOCK_OURS;
+		if (rc != DB_OK || result != LOCK_MISSED)
 			return rc;
 		nap_with_jitter(q->lock, try);
 		rc = lock_holder(q->lock, task->task_id, &leader, &held);
-		if (rc != DB_OK || held)
-			return rc != DB_OK ? rc : LOCK_BUSY;
+		if (rc != DB_OK)
+			return rc;
 	}
-	return LOCK_BUSY;
+	return DB_OK;
 }
 
 int

@@ -237,7 +237,8 @@ run(struct reading *reading, const struct lead *lead, uint64_t limit, char reaso
 
 /* The lock connection still answers, so it is the query that failed, not the server. */
 static int
-explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
+explain(const struct reading *reading, int rc, enum list_result *result,
+    char reason[REASON_BYTES])
 {
 	const struct task *task = reading->task;
 
@@ -246,13 +247,15 @@ explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
 	if (rc == DB_ELOST && reading->db == reading->q->elsewhere) {
 		snprintf(reason, REASON_BYTES, "queried again here, the connection of lockq_query "
 		    "was lost: %s", db_error(reading->db));
-		return CANDIDATES_LOST;
+		*result = LIST_LOST;
+		return DB_OK;
 	}
 	/* A replica may not have the view yet, an account no right to it. */
 	if (rc == DB_EFAIL && reading->db == reading->q->elsewhere) {
 		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't do "
 		    "it: %s", db_error(reading->db));
-		return CANDIDATES_LOST;
+		*result = LIST_LOST;
+		return DB_OK;
 	}
 	if (reading->fault != NULL)
 		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
@@ -265,7 +268,8 @@ explain(const struct reading *reading, int rc, char reason[REASON_BYTES])
 		    task->view);
 	else
 		snprintf(reason, REASON_BYTES, "view %s: %s", task->view, db_error(reading->db));
-	return CANDIDATES_FAILED;
+	*result = LIST_FAILED;
+	return DB_OK;
 }
 
 /* The user gave up: nobody needs the answer, so the server must not go on. Not over the lock
@@ -291,7 +295,7 @@ end_query(struct reading *reading)
 
 /* What the caller hears after @rc. */
 static int
-settle(struct reading *reading, int rc, char reason[REASON_BYTES])
+settle(struct reading *reading, int rc, enum list_result *result, char reason[REASON_BYTES])
 {
 	struct db *lock = reading->q->lock;
 
@@ -310,17 +314,17 @@ settle(struct reading *reading, int rc, char reason[REASON_BYTES])
 	/* It met an ALTER, and did nothing wrong. */
 	if (rc == DB_ERETRY && reading->db != reading->q->elsewhere)
 		return rc;
-	return explain(reading, rc, reason);
+	return explain(reading, rc, result, reason);
 }
 
 /* Before the commit, or who leads next would take us for an orphan. */
 static int
-tidy_up(struct reading *reading, bool ours, int rc)
+tidy_up(struct reading *reading, bool ours, enum list_result result, int rc)
 {
 	struct db *db = reading->db;
 	int tidied = DB_OK;
 
-	if (rc != DB_OK && db != reading->q->lock) {
+	if ((rc != DB_OK || result != LIST_FOUND) && db != reading->q->lock) {
 		/* Its state is not known; closed, it gives the name back by itself. */
 		handle_close_query(reading->q, db);
 		return rc;
@@ -340,7 +344,8 @@ tidy_up(struct reading *reading, bool ours, int rc)
 
 int
 query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
-    uint64_t usual_ms, uint64_t limit, struct candidates *candidates, char reason[REASON_BYTES])
+    uint64_t usual_ms, uint64_t limit, struct candidates *candidates, enum list_result *result,
+    char reason[REASON_BYTES])
 {
 	struct reading reading = {
 		.q = q, .db = db, .task = task, .candidates = candidates,
@@ -351,16 +356,18 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 	bool ours = false;
 	int rc;
 
+	*result = LIST_FOUND;
 	candidates_clear(candidates);
 	if (candidates_statement(sql, task->view) != DB_OK) {
 		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
 		    "letters, digits, _ and $, with one dot at most");
-		return CANDIDATES_FAILED;
+		*result = LIST_FAILED;
+		return DB_OK;
 	}
 	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
 		rc = run(&reading, lead, limit, reason);
 	candidates->query_ms = db_clock_ms() - reading.ticking.since;
-	rc = settle(&reading, rc, reason);
-	return tidy_up(&reading, ours, rc);
+	rc = settle(&reading, rc, result, reason);
+	return tidy_up(&reading, ours, *result, rc);
 }

@@ -145,16 +145,18 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 
 static int
 insert(struct db *db, const struct db_query *query, uint32_t task_id, uint32_t count,
-    const struct request *request)
+    const struct request *request, bool *refused)
 {
 	int rc = db_run(db, query, DB_ARGS(db_text(request->uuid), db_u64(count), db_u64(count),
 	    db_text(request->user), db_u64(task_id), db_u64(count)), NULL);
 
-	return rc == DB_OK && db_affected(db) == 0 ? REQUEST_REFUSED : rc;
+	*refused = rc == DB_OK && db_affected(db) == 0;
+	return rc;
 }
 
 int
-request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *request)
+request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *request,
+    bool *refused)
 {
 	int rc = DB_EDUPLICATE;
 
@@ -163,16 +165,12 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		bool found = false;
 
-		rc = insert(db, &insert_request, task_id, count, request);
-		if (rc == REQUEST_REFUSED)
-			rc = insert(db, &insert_request_with_room, task_id, count, request);
-		if (rc == REQUEST_REFUSED)
-			return rc;
-		if (rc == DB_OK) {
+		rc = insert(db, &insert_request, task_id, count, request, refused);
+		if (rc == DB_OK && *refused)
+			rc = insert(db, &insert_request_with_room, task_id, count, request,
+			    refused);
+		if (rc == DB_OK && !*refused)
 			request->request_id = db_insert_id(db);
-			request->unseen = true;
-			return DB_OK;
-		}
 		if (rc != DB_EDUPLICATE)
 			return rc;
 		rc = request_find(db, request);
@@ -188,40 +186,41 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 }
 
 static int
-look(struct db *db, const struct db_query *query, const struct request *request)
+read_pending(struct db *db, const struct db_query *query, const struct request *request,
+    bool *pending)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
 
-	if (rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "pending") == 0)
-		rc = REQUEST_PENDING;
+	*pending = rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "pending") == 0;
 	db_rows_clear(&rows);
 	return rc;
 }
 
 int
-request_status(struct db *db, const struct request *request)
+request_status(struct db *db, const struct request *request, bool *pending)
 {
-	return look(db, &read_status, request);
+	return read_pending(db, &read_status, request, pending);
 }
 
 int
-request_status_locked(struct db *db, const struct request *request)
+request_status_locked(struct db *db, const struct request *request, bool *pending)
 {
 	int rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
 
 	if (rc == DB_OK)
-		rc = look(db, &read_status_locked, request);
+		rc = read_pending(db, &read_status_locked, request, pending);
 	return rc;
 }
 
 int
-request_seen(struct db *db, const struct request *request, uint32_t ahead_s)
+request_seen(struct db *db, const struct request *request, uint32_t ahead_s, bool *pending)
 {
 	int rc = db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s),
 	    db_u64(request->request_id)), NULL);
 
-	return rc == DB_OK && db_affected(db) == 1 ? REQUEST_PENDING : rc;
+	*pending = rc == DB_OK && db_affected(db) == 1;
+	return rc;
 }
 
 int

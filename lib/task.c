@@ -53,14 +53,13 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 }
 
 int
-task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task)
+task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, bool *known)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &read_task, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
 
-	if (rc == DB_OK && rows.n_rows == 0)
-		rc = TASK_UNKNOWN;
-	if (rc == DB_OK)
+	*known = rc == DB_OK && rows.n_rows > 0;
+	if (*known)
 		task_fill(task, task_id, &rows);
 	db_rows_clear(&rows);
 	return rc;
@@ -86,14 +85,13 @@ pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held
 }
 
 int
-user_read(struct db *db, const char *name, uint32_t *user_id)
+user_read(struct db *db, const char *name, uint32_t *user_id, bool *known)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &read_user, DB_ARGS(db_text(name)), &rows);
 
-	if (rc == DB_OK && rows.n_rows == 0)
-		rc = USER_UNKNOWN;
-	if (rc == DB_OK)
+	*known = rc == DB_OK && rows.n_rows > 0;
+	if (*known)
 		*user_id = (uint32_t)db_cell_u64(&rows, 0, 0);
 	db_rows_clear(&rows);
 	return rc;
@@ -103,18 +101,21 @@ int
 task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *task,
     uint32_t *user_id)
 {
+	bool user_known = false, task_known = false;
 	int rc;
 
 	if (user == NULL) {
 		error_set(q, "no user was named");
 		return LOCKQ_EUSAGE;
 	}
-	rc = user_read(q->lock, user, user_id);
-	if (rc == DB_OK && task != NULL)
-		rc = task_read(q->lock, task_id, *user_id, task);
-	if (rc < 0)
+	rc = user_read(q->lock, user, user_id, &user_known);
+	if (user_known && task != NULL)
+		rc = task_read(q->lock, task_id, *user_id, task, &task_known);
+	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
-	return rc == DB_OK ? LOCKQ_OK : error_unknown_name(q, rc, user, task_id);
+	if (!user_known)
+		return error_unknown_user(q, user);
+	return task == NULL || task_known ? LOCKQ_OK : error_unknown_task(q, task_id);
 }
 
 static int

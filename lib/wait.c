@@ -63,15 +63,17 @@ nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 }
 
 int
-wait_still_here(struct lockq *q, const struct request *request, struct waiting *waiting)
+wait_still_here(struct lockq *q, const struct request *request, struct waiting *waiting,
+    bool *pending)
 {
 	uint64_t now = db_clock_ms();
 
 	/* No loans for people who left; so who is still there says so. */
+	*pending = true;
 	if (now - waiting->seen < (uint64_t)waiting->slice_s * 500)
-		return REQUEST_PENDING;
+		return DB_OK;
 	waiting->seen = now;
-	return request_seen(q->lock, request, 0);
+	return request_seen(q->lock, request, 0, pending);
 }
 
 /* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
@@ -85,11 +87,11 @@ nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 	return nap(ticking, (uint64_t)NAP_MS << doublings, waiting);
 }
 
-/* One FOR SHARE wait: 0 when the row was free, LOCK_BUSY when the time ran out. A deadlock, which
- * the server sees among 200 waiters, or somebody's KILL QUERY tells nothing. */
+/* One FOR SHARE wait. *@look is false when the time ran out. A deadlock, which the server sees
+ * among 200 waiters, or somebody's KILL QUERY tells nothing. */
 static int
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
-    struct waiting *waiting)
+    struct waiting *waiting, bool *look)
 {
 	int rc = answer_prepare(db);
 
@@ -101,75 +103,79 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 		rc = db_wait(db, seconds, tick, ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(db, 0, ignore_row, NULL);
+	*look = rc != DB_ELOCKWAIT;
 	if (rc == DB_ERETRY || rc == DB_EINTERRUPTED)
-		rc = nap_after_quick(ticking, waiting);
-	else if (rc != DB_OK && rc != DB_ELOCKWAIT)
+		return nap_after_quick(ticking, waiting);
+	if (rc != DB_OK && rc != DB_ELOCKWAIT)
 		return rc;
-	else if (db_clock_ms() - ticking->since >= QUICK_MS)
+	if (db_clock_ms() - ticking->since >= QUICK_MS)
 		waiting->quick = 0;
 	else if (waiting->quick == 0)
 		waiting->quick = 1;
-	else
+	else {
+		*look = true;
 		return nap_after_quick(ticking, waiting);
-	return rc == DB_ELOCKWAIT ? LOCK_BUSY : rc;
+	}
+	return DB_OK;
 }
 
-/* LOCK_BUSY where it has to wait on. */
+/* Where *@look and *@over are false, it has to wait on. */
 static int
-wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting)
+wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting,
+    bool *look, bool *over)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	uint64_t left = time_left(waiting);
-	int rc;
 
-	if (left == 0)
-		return WAIT_OVER;
+	*look = false;
+	*over = left == 0;
+	if (*over)
+		return DB_OK;
 	if (left >= 1000 && leader->leads && leader->wakes)
 		return wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
-		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting);
-	rc = left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
+		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting, look);
+	return left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
 	    nap_after_quick(&ticking, waiting);
-	return rc == DB_OK ? LOCK_BUSY : rc;
 }
 
 int
-wait_blocking(struct lockq *q, uint32_t task_id, struct request *request, struct leader *leader,
-    struct waiting *waiting)
+wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
+    struct leader *leader, struct waiting *waiting, bool *over)
 {
-	int rc = LOCK_BUSY;
+	bool look = false, pending = true, held = true;
 
-	while (rc == LOCK_BUSY) {
-		bool held = false;
+	/* While the request is still pending, and somebody still leads, there is nothing to do but
+	 * wait on. */
+	for (;;) {
+		int rc = wait_once(q, task_id, leader, waiting, &look, over);
 
-		rc = wait_once(q, task_id, leader, waiting);
-		if (rc != LOCK_BUSY)
-			break;
-		/* Still pending, and somebody still leads: nothing to do but wait on. */
-		rc = request_status(q->lock, request);
-		if (rc == REQUEST_PENDING)
-			rc = wait_still_here(q, request, waiting);
-		if (rc != REQUEST_PENDING)
-			break;
-		rc = lock_holder(q->lock, task_id, leader, &held);
-		if (rc == DB_OK && held)
-			rc = LOCK_BUSY;
+		if (rc != DB_OK || look || *over)
+			return rc;
+		rc = request_status(q->lock, request, &pending);
+		if (rc == DB_OK && pending)
+			rc = wait_still_here(q, request, waiting, &pending);
+		if (rc == DB_OK && pending)
+			rc = lock_holder(q->lock, task_id, leader, &held);
+		if (rc != DB_OK || !pending || !held)
+			return rc;
 	}
-	return rc;
 }
 
 int
 wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request *request,
-    const struct leader *leader, struct waiting *waiting)
+    const struct leader *leader, struct waiting *waiting, bool *over)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
+	bool pending = false;
 	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
 	int rc;
 
-	if (time_left(waiting) == 0)
-		return WAIT_OVER;
+	*over = time_left(waiting) == 0;
+	if (*over)
+		return DB_OK;
 	waiting->gap++;
-	rc = request_seen(q->lock, request, ask->poll_s[gap]);
-	if (rc != REQUEST_PENDING)
+	rc = request_seen(q->lock, request, ask->poll_s[gap], &pending);
+	if (rc != DB_OK || !pending)
 		return rc;
 	handle_disconnect(q);
 	/* A server without a free session is not a reason to give up, only to look later. */

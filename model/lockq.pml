@@ -559,15 +559,16 @@ proctype requester(byte me)
 	byte give[LOANS], ends[REQUESTERS]; /* written, not committed: loans, outcomes */
 	bool cut, dropped, checked, news, second, failing;
 	bool again;                     /* takes the lock again: the list is still good */
-	bool handing;                   /* hand_over() */
+	bool handing;                   /* round_hand_over() */
 	bool no_wake, tried, conflict, fruitless, in_doubt;
-	byte futile;                    /* rounds of hand_over() that ended no request */
+	byte futile;                    /* rounds of round_hand_over() that ended no request */
 	byte at_start, asked;           /* for the properties */
 #ifdef EARLY_CLAIMS
 	bool early;
 #endif
 
 	/* Step 1: request_record(). Who is the first is requester 0: they are all alike. */
+ASK:
 	atomic {
 		arrived == me;
 		arrived++;
@@ -581,7 +582,7 @@ proctype requester(byte me)
 	}
 
 	/* Step 7: request_status(), only the own row. An outcome stays. */
-look:
+LOOK:
 	if
 	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
 	:: atomic {
@@ -600,7 +601,7 @@ look:
 	fi;
 
 	/* Step 2: lock_once(), take_lock. */
-try:
+TRY:
 	if
 	:: atomic { can_lock -> lock_by = ME; say("step 2: gets the lock") }
 	:: atomic { !can_lock -> say("step 2: the lock is taken"); goto taken }
@@ -620,7 +621,7 @@ try:
 		must_look_again ->
 		say("step 2: somebody has led since the look, frees the lock");
 		d_step { rollback() }
-		goto look
+		goto LOOK
 	}
 	CRASH
 	STOP(stopped)
@@ -660,13 +661,13 @@ raise:
 		stuck > 0 && !no_wake ->
 		say("step 2: can't have task_wake, rolls back");
 		d_step { stuck--; rollback(); no_wake = true; my_epoch-- }
-		goto try
+		goto TRY
 	}
 	CRASH
 	STOP(stopped)
 	fi;
 	if
-	:: again -> goto line
+	:: again -> goto GIVE
 	:: else
 	fi;
 
@@ -678,6 +679,7 @@ raise:
 #endif
 
 	/* Step 4: candidates_find() */
+LEAD:
 	if
 	:: atomic {
 		true ->
@@ -698,7 +700,7 @@ raise:
 	fi;
 
 	/* Step 5: assign_loans(), serve_once(), claims_read() */
-line:
+GIVE:
 	if
 #ifdef EARLY_CLAIMS
 	:: atomic { early -> early = false }
@@ -760,7 +762,7 @@ write_requests:
 		d_step { check_requests(); lock_requests(); say("step 5: writes work_requested") }
 		if
 		:: conflict -> goto retry
-		:: !conflict && another_look -> second = true; goto line   /* LOOKS */
+		:: !conflict && another_look -> second = true; goto GIVE   /* LOOKS */
 		:: !conflict && !another_look -> skip
 		fi
 	}
@@ -811,28 +813,29 @@ record:
 	STOP_LEADER
 	fi;
 
-	/* Step 6: hand_over(), request_any_pending() */
+	/* Step 6: round_hand_over(), request_any_pending() */
+HAND_OVER:
 	if
-	:: atomic { nothing_to_hand_over -> goto rest }
+	:: atomic { nothing_to_hand_over -> goto REST }
 	:: atomic {
 		!nothing_to_hand_over ->
 		d_step { count_pending(); say("step 6: looks for pending requests") }
 		if
-		:: n > 0 -> handing = true; again = true; no_wake = false; tried = false; goto try
-		:: else -> goto rest
+		:: n > 0 -> handing = true; again = true; no_wake = false; tried = false; goto TRY
+		:: else -> goto REST
 		fi
 	}
 	CRASH
 	STOP(stopped)
 	fi;
 
-rest:
+REST:
 	atomic {
 		d_step { forget_list() }
 		if
 		:: fruitless && waits == NO_WAIT -> goto busy
 		:: fruitless && waits != NO_WAIT -> skip
-		:: !fruitless -> goto look
+		:: !fruitless -> goto LOOK
 		fi
 	}
 	/* Others hold what it found, or its own row, but not for ever. */
@@ -840,20 +843,20 @@ rest:
 	:: atomic {
 		of_all_loans(is_free) && request_lock[me] == NOBODY ->
 		say("rest() is over");
-		goto look
+		goto LOOK
 	}
 	CRASH
 	STOP(stopped)
 	CANCEL
 	fi;
 
-	/* The list is good no longer: hand_over() ends, give_until_done() leaves the rest
-	 * to recover(). */
+	/* The list is good no longer: round_hand_over() ends, round_give() goes back to TRY, which looks
+	 * at the own row. */
 stale_list:
 	atomic {
 		if
-		:: handing -> goto rest
-		:: !handing -> d_step { forget_list() } goto look
+		:: handing -> goto REST
+		:: !handing -> d_step { forget_list() } goto LOOK
 		fi
 	}
 
@@ -862,7 +865,7 @@ retry:
 	atomic {
 		d_step { rollback(); my_epoch-- }
 		if
-		:: !tried -> tried = true; again = true; goto try   /* DB_TRIES */
+		:: !tried -> tried = true; again = true; goto TRY   /* DB_TRIES */
 		:: tried -> goto stale_list
 		fi
 	}
@@ -879,8 +882,8 @@ taken:
 	/* The own row, and again. */
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
-	:: atomic { again -> goto try }
-	:: atomic { !again && outcome[me] == PENDING -> saw_epoch = epoch; goto try }
+	:: atomic { again -> goto TRY }
+	:: atomic { !again && outcome[me] == PENDING -> saw_epoch = epoch; goto TRY }
 	CRASH
 	STOP(stopped)
 	fi;
@@ -895,7 +898,7 @@ busy:
 
 	/* Step 7: follow(), wait_blocking() or wait_polling(). An autocommit statement: the shared
 	 * lock goes as soon as it is there. */
-follow:
+FOLLOW:
 	if
 #ifdef SHARED_TRY_ROW
 	:: atomic { waits == BLOCKING && lock_by == NOBODY -> sharing = sharing | BIT(me) }
@@ -913,12 +916,12 @@ follow:
 #ifdef NO_TAKEOVER
 	if
 	:: atomic { outcome[me] != PENDING -> goto answer }
-	:: atomic { outcome[me] == PENDING -> say("waits again"); goto follow }
+	:: atomic { outcome[me] == PENDING -> say("waits again"); goto FOLLOW }
 	CRASH
 	STOP(stopped)
 	fi;
 #else
-	goto look;
+	goto LOOK;
 #endif
 
 #ifdef WRITE_AFTER_LOSS
@@ -926,7 +929,7 @@ stopped_leader:
 	atomic {
 		true ->
 		d_step { rollback(); troubled = true; say("is cut off, connects and writes") }
-		goto line
+		goto GIVE
 	}
 #endif
 
@@ -943,7 +946,7 @@ woken:
 		!in_doubt || request_lock[me] == NOBODY ->
 		in_doubt = false;
 		say("connects again");
-		goto look
+		goto LOOK
 	}
 	:: atomic {
 		expiries > 0 && outcome[me] == PENDING ->

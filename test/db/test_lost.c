@@ -72,6 +72,7 @@ a_commit_that_comes_late(void **state)
 	assert_false(w->done);
 	/* Nothing is begun anew before it is known. */
 	assert_int_equal(proxy_count(w->proxy, "SELECT epoch, NOW(6)"), 1);
+	assert_int_equal(proxy_count(w->proxy, "SELECT l.holder"), 1);
 	proxy_release(w->proxy);
 	worker_join(w);
 	assert_served_once(w);

@@ -142,6 +142,27 @@ check_places() {
 	done <"$scratch/places"
 }
 
+# The states of a call: the table at the top of lib/getwork.c, the switch below it, the page and the
+# model.
+check_states() {
+	local file code=$1/lib/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
+
+	sed -n "s/$table/\1 \3/p" "$code" | sed 's/([^)]*)//g; s/|/ /g' >"$scratch/offered"
+	section "$1/man/lockq.7" 'STATES OF A CALL' |
+		sed -n 's/^\.It \([A-Za-z_]*\) Ta \([A-Z_, ]*\) Ta .*/\1 \2/p' | tr ',' ' ' \
+		>"$scratch/documented"
+	for file in offered documented; do
+		sed -i 's/  */ /g; s/ $//' "$scratch/$file"
+	done
+	compare "$scratch/offered" "$scratch/documented"
+	sed -n "/^ \*   any/!s/$table/\1 \2/p" "$code" >"$scratch/offered"
+	sed -n 's/^\t*case \([A-Z_]*\): *rc = \([a-z_]*\)(.*/\1 \2/p' "$code" >"$scratch/documented"
+	compare "$scratch/offered" "$scratch/documented"
+	cut -d ' ' -f 1 "$scratch/documented" >"$scratch/offered"
+	sed -n 's/^\([A-Z_]*\):$/\1/p' "$1/model/lockq.pml" >"$scratch/documented"
+	compare "$scratch/offered" "$scratch/documented"
+}
+
 # lockq-patterns(7) and the lab: options, patterns, keys of the figures.
 check_race_options() {
 	local page=$1/man/lockq-patterns.7
@@ -282,6 +303,7 @@ none 'lockq-patterns(7) has every pattern of the lab' check_patterns "$top"
 none 'lockq-patterns(7) has the keys of the JSON of scripts/race' check_figures "$top"
 none 'files and functions that the manual names are there' check_places "$top"
 none 'pages that the manual refers to are there' check_links "$top"
+none 'the states of a call are the same in code, manual and model' check_states "$top"
 if command -v mandoc >/dev/null 2>&1; then
 	none 'mandoc has nothing to say' check_lint "$top"
 else
@@ -308,6 +330,9 @@ some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
 some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
 some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
+some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' check_states
+some lib/getwork.c 's/case REST:  /case GIVE:  /' check_states
+some model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
 some completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
 if command -v zsh >/dev/null 2>&1; then
 	some completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork

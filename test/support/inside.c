@@ -57,7 +57,8 @@ int
 inside_record(struct db *db, uint32_t task, uint32_t count, struct inside_request *request)
 {
 	struct request inner = request_of(request);
-	int rc = request_record(db, task, count, &inner);
+	bool refused = false;
+	int rc = request_record(db, task, count, &inner, &refused);
 
 	request->request_id = inner.request_id;
 	request->joined = inner.joined;
@@ -76,11 +77,12 @@ struct inside_round *
 inside_round_new(struct lockq *q, uint32_t task)
 {
 	struct inside_round *round = calloc(1, sizeof(*round));
+	bool known = false;
 
 	if (round == NULL)
 		return NULL;
 	round->q = q;
-	if (task_read(q->lock, task, 0, &round->task) != DB_OK) {
+	if (task_read(q->lock, task, 0, &round->task, &known) != DB_OK || !known) {
 		free(round);
 		return NULL;
 	}
@@ -109,12 +111,13 @@ inside_try(struct inside_round *round, const struct inside_request *request, boo
 {
 	struct leader leader = { .name = "" };
 	struct request inner = request_of(request);
-	int rc = lock_try(round->q, &round->task, &inner, &round->lead, &leader);
+	enum lock_result result = LOCK_BUSY;
+	int rc = lock_try(round->q, &round->task, &inner, &round->lead, &leader, &result);
 
-	*leads = rc == DB_OK;
-	holder->held = rc == LOCK_BUSY;
+	*leads = rc == DB_OK && result == LOCK_OURS;
+	holder->held = rc == DB_OK && result == LOCK_BUSY;
 	holder_from(holder, &leader);
-	return rc < 0 ? rc : DB_OK;
+	return rc;
 }
 
 uint64_t
@@ -126,12 +129,13 @@ inside_epoch(const struct inside_round *round)
 int
 inside_find(struct inside_round *round, bool *ok)
 {
+	enum list_result result = LIST_FAILED;
 	uint64_t usual_ms = 0;
 	int rc = candidates_find(round->q, &round->task, &round->lead, &usual_ms,
-	    &round->candidates, round->reason);
+	    &round->candidates, &result, round->reason);
 
-	*ok = rc == DB_OK;
-	return rc < 0 ? rc : DB_OK;
+	*ok = rc == DB_OK && result == LIST_FOUND;
+	return rc;
 }
 
 const char *

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a call: the request is cancelled where nobody waits any longer, the answer is read,
+ * and both become a public code and a text. */
+#include <string.h>
+
+#include "call.h"
+
+enum { CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2 };
+
+/* Nobody waits any longer, so nothing may arrive later behind the user's back. A leader may be
+ * serving the request this moment: then the statement waits for its commit and changes nothing. */
+static int
+cancel(struct call *c, bool abandon, uint64_t patience_ms)
+{
+	uint64_t end = db_clock_ms() + patience_ms;
+	int rc = abandon ? handle_abandon(c->q) : DB_OK;
+
+	if (!c->recorded || c->request.joined)
+		return rc;
+	for (unsigned int try = 0;; try++) {
+		if (rc == DB_OK)
+			rc = db_set_lock_wait(c->q->lock, CANCEL_WAIT_S);
+		if (rc == DB_OK)
+			rc = request_cancel(c->q->lock, c->task.task_id, c->ask->count,
+			    &c->request);
+		if (!db_is_retryable(rc))
+			return rc;
+		if (db_clock_ms() >= end)
+			return rc;
+		/* Who gives up now is told, but not asked. */
+		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try,
+		    &c->waiting) != DB_OK)
+			db_backoff(try);
+		rc = handle_connect(c->q);
+	}
+}
+
+/* What the tables say now, whatever happened to connections on the way. */
+static int
+read_answer(struct call *c)
+{
+	int rc = DB_ELOST;
+
+	if (c->request.request_id == 0 || c->answer->status != LOCKQ_PENDING)
+		return DB_OK;
+	for (unsigned int try = 0; try < DB_TRIES; try++) {
+		rc = c->q->lock == NULL || db_lost(c->q->lock) ? handle_connect(c->q) : DB_OK;
+		if (rc == DB_OK)
+			rc = answer_read(c->q->lock, c->request.request_id, c->answer);
+		if (!db_is_retryable(rc))
+			break;
+		db_backoff(try);
+	}
+	return rc;
+}
+
+/* An error that no second try cured. The request must not be served later behind the back of who
+ * was told of the error; if it was served just before, that is the better answer. */
+static int
+finish_failed(struct call *c, int failure, bool cancelled)
+{
+	char text[sizeof(c->q->error)];
+	int rc = error_from_db(c->q, handle_failed(c->q), failure);
+
+	memcpy(text, c->q->error, sizeof(text));
+	if (!c->recorded)
+		return rc;
+	if (cancelled || cancel(c, true, 0) != DB_OK) {
+		error_set(c->q, "%s%.900s: the request may still be pending, see checkwork "
+		    "--request %s%s", cancelled ?
+		    "interrupted, but it could not be cancelled: " : "", text,
+		    c->request.uuid, failure == DB_ELOST ? " when the database is back" : "");
+		return rc;
+	}
+	c->answer->request_id = c->request.request_id;
+	if (c->request.request_id != 0 &&
+	    answer_read(c->q->lock, c->request.request_id, c->answer) == DB_OK &&
+	    answer_rc(c->q, c->answer) == LOCKQ_OK)
+		return LOCKQ_OK;
+	memcpy(c->q->error, text, sizeof(text));
+	return rc;
+}
+
+/* Whether the lost COMMIT was done can't be found out. */
+static int
+finish_unknown(struct call *c, int failure)
+{
+	int rc = error_from_db(c->q, c->q->lock, failure);
+
+	error_unknown(c->q);
+	c->answer->status = LOCKQ_STATUS_UNKNOWN;
+	return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
+}
+
+/* The answer as it was read has neither the names, which the caller knows, nor who leads now. */
+static int
+add_names(struct call *c)
+{
+	struct lockq_answer *answer = c->answer;
+	int rc = DB_OK;
+
+	if (answer->task != 0 && answer->user == NULL)
+		rc = copy_text(&answer->user, c->request.user);
+	if (rc == DB_OK && answer->task != 0 && answer->task_name == NULL)
+		rc = copy_text(&answer->task_name, c->task.name[0] != '\0' ? c->task.name :
+		    c->leader.task_name);
+	if (rc == DB_OK && answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0')
+		rc = copy_text(&answer->leader, c->leader.name);
+	return rc;
+}
+
+/* This call's own round, or one whose commit was lost and was done. */
+static bool
+has_led(const struct call *c)
+{
+	const struct lockq_answer *answer = c->answer;
+
+	if (answer->epoch == 0)
+		return false;
+	return answer->epoch == c->led_epoch || (answer->epoch == c->doubt_epoch &&
+	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0);
+}
+
+int
+finish(struct call *c, enum step step, int failure)
+{
+	struct lockq_answer *answer = c->answer;
+	int rc = failure;
+
+	if (step == REFUSED)
+		return refuse(c);
+	answer->joined = c->request.joined;
+	answer->retries = c->retries;
+	memcpy(answer->uuid, c->request.uuid, sizeof(answer->uuid));
+	if (step == CANCELLED)
+		rc = cancel(c, true, CANCEL_AT_ONCE_MS);
+	else if (step == TIMED_OUT)
+		rc = cancel(c, false, CANCEL_MS);
+	answer->request_id = c->request.request_id;
+	if (rc != DB_OK && step != UNKNOWN)
+		return finish_failed(c, rc, step == CANCELLED);
+	if (rc == DB_OK)
+		rc = read_answer(c);
+	if (rc != DB_OK)
+		return finish_unknown(c, rc);
+	if (add_names(c) != DB_OK)
+		return LOCKQ_ENOMEM;
+	answer->led = has_led(c);
+	rc = answer_rc(c->q, answer);
+	return rc == LOCKQ_BUSY && step == CANCELLED ? LOCKQ_CANCELLED : rc;
+}

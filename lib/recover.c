@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* After a failure: again, reconnect, find out, give up. The own row tells a call what became of it,
+ * so whatever was open is given up first, and nothing is guessed. */
+#include "recover.h"
+
+#include "call.h"
+
+enum {
+	TRIES_FORGOTTEN_MS = 1000, /* an error after so long is not the next one in a row */
+	PATIENCE_MS = 30000        /* a server that is started again is back in less */
+};
+
+static const struct {
+	enum db_rc failure;
+	enum verdict verdict;
+	bool patient; /* it is a matter of time, not of luck */
+} rules[] = {
+	{ DB_ERETRY, AGAIN, false },
+	{ DB_ELOCKWAIT, AGAIN, false },
+	{ DB_ECROWDED, RECONNECT, true },
+	{ DB_ELOST, RECONNECT, true },
+	{ DB_EINDOUBT, FIND_OUT, true },
+};
+
+enum verdict
+recover_verdict(int failure, bool behind, unsigned int tries, uint64_t spent_ms,
+    uint64_t patience_ms)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		bool patient = rules[i].patient || behind;
+
+		if ((int)rules[i].failure == failure &&
+		    (tries < DB_TRIES || (patient && spent_ms < patience_ms)))
+			return rules[i].verdict;
+	}
+	return GIVE_UP;
+}
+
+void
+recover_forget(struct call *c, uint64_t quiet_ms)
+{
+	if (quiet_ms > TRIES_FORGOTTEN_MS)
+		c->tries = 0;
+}
+
+/* As long as the user would wait, but no longer than a server needs to be started again. */
+static enum verdict
+verdict_of(struct call *c, int failure)
+{
+	uint64_t now = db_clock_ms();
+	unsigned int tries = c->tries++;
+
+	if (tries == 0)
+		c->trouble_since = now;
+	return recover_verdict(failure, db_is_behind(c->q->lock), tries, now - c->trouble_since,
+	    now < c->waiting.deadline ? PATIENCE_MS : 0);
+}
+
+/* A fresh connection, also where this one lives: whatever it had open is undone. */
+static int
+connect_and_find_out(struct call *c)
+{
+	bool pending = false;
+	int rc = handle_connect(c->q);
+
+	if (rc == DB_OK && c->in_doubt) {
+		rc = request_status_locked(c->q->lock, &c->request, &pending);
+		c->in_doubt = rc != DB_OK;
+	}
+	return rc;
+}
+
+int
+recover(struct call *c, int failure, enum step *step)
+{
+	int rc = failure;
+
+	round_clear(c);
+	for (;;) {
+		enum verdict verdict = verdict_of(c, rc);
+
+		c->in_doubt = c->in_doubt || rc == DB_EINDOUBT;
+		if (verdict == GIVE_UP)
+			break;
+		c->retries++;
+		if (db_error(handle_failed(c->q))[0] != '\0')
+			error_set(c->q, "%s", db_error(handle_failed(c->q)));
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
+		if (rc == DB_OK)
+			rc = connect_and_find_out(c);
+		if (rc == DB_OK) {
+			/* Until it is recorded there is nothing to look at. */
+			if (*step != ASK)
+				*step = LOOK;
+			return DB_OK;
+		}
+	}
+	return c->in_doubt && rc != DB_ECANCELLED ? DB_EINDOUBT : rc;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* What is refused: an ask that no task could allow, and a request that was not recorded. Its INSERT
+ * found nothing to insert, and does not say why. */
+#include "call.h"
+
+const char refusal_disabled[] = "the task is disabled, ask its manager";
+
+enum { CHECK_TRIES = 2 };
+
+int
+refuse_ask(struct lockq *q, const struct lockq_ask *ask)
+{
+	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
+
+	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
+		gaps = ask->poll_s[i] > 0;
+	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
+		return LOCKQ_OK;
+	error_set(q, "count must be 1 to %d, with a user, and gaps when polling", LOCKQ_COUNT_MAX);
+	return LOCKQ_EUSAGE;
+}
+
+/* It may have got through, when more was allowed than now: the request is found by its UUID, or
+ * takes it, so that nothing arrives later behind the user's back. */
+int
+refuse_in_doubt(struct call *c, bool *refused)
+{
+	int rc = request_find(c->q->lock, &c->request);
+
+	*refused = false;
+	if (rc != DB_OK || c->request.request_id != 0)
+		return rc;
+	rc = request_cancel(c->q->lock, c->ask->task, c->ask->count, &c->request);
+	if (rc == DB_OK && c->request.request_id != 0)
+		rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
+	/* No row to cancel, nor one to put in its place: there is no such user, or task. */
+	*refused = rc == DB_OK && (c->request.request_id == 0 ||
+	    c->answer->status == LOCKQ_STATUS_CANCELLED);
+	if (*refused) {
+		lockq_answer_clear(c->answer);
+		c->request.request_id = 0;
+	}
+	return rc;
+}
+
+/* A user whose pipeline has no room. */
+static int
+check_room(struct call *c, uint32_t user_id)
+{
+	char reason[PIPELINE_REASON_BYTES];
+	uint64_t held = 0;
+	int rc = task_held(c->q->lock, c->task.task_id, user_id, &held);
+
+	if (rc != DB_OK)
+		return error_from_db(c->q, c->q->lock, rc);
+	if (held < c->task.max_pipeline)
+		return LOCKQ_OK;
+	pipeline_reason(reason, c->task.max_pipeline, held);
+	error_set(c->q, "task %u (%s): %s", c->task.task_id, c->task.name, reason);
+	return LOCKQ_EREFUSED;
+}
+
+/* LOCKQ_OK: by now there is no reason. */
+static int
+explain_refusal(struct call *c)
+{
+	const struct lockq_ask *ask = c->ask;
+	uint32_t user_id = 0;
+	int rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id);
+
+	if (rc != LOCKQ_OK)
+		return rc;
+	if (!c->task.enabled) {
+		error_set(c->q, "task %u (%s): %s", ask->task, c->task.name, refusal_disabled);
+		return LOCKQ_EREFUSED;
+	}
+	if (ask->count > c->task.max_count) {
+		error_set(c->q, "count %u is more than task %u allows: ask for %u at most",
+		    ask->count, ask->task, c->task.max_count);
+		return LOCKQ_EREFUSED;
+	}
+	return c->task.max_pipeline > 0 ? check_room(c, user_id) : LOCKQ_OK;
+}
+
+/* Stopped for too long, say, or a table is being altered; nothing has been recorded, so the same
+ * again does no harm. */
+int
+refuse(struct call *c)
+{
+	struct lockq *q = c->q;
+	int rc = explain_refusal(c);
+
+	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
+	    db_is_retryable(db_failure(q->lock)); try++) {
+		if (db_lost(q->lock) && handle_connect(q) != DB_OK)
+			break;
+		rc = explain_refusal(c);
+	}
+	if (rc == LOCKQ_OK) {
+		error_set(q, "task %u was changed this moment: ask again", c->ask->task);
+		rc = LOCKQ_EREFUSED;
+	}
+	if (rc == LOCKQ_EREFUSED)
+		c->answer->status = LOCKQ_REFUSED;
+	return rc;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps 4 to 6, with the task's lock: find a list, give from it and commit, hand over what is left
+ * to requests that came late. */
+#include <stdio.h>
+
+#include "call.h"
+#include "recover.h"
+
+enum {
+	BEHIND_MS = 10000,     /* a server that is behind its cluster is given so long */
+	HAND_OVER_TRIES = 4
+};
+
+void
+round_clear(struct call *c)
+{
+	candidates_clear(&c->list);
+}
+
+/* Step 4: a list to give from; or the reason why there is none for anybody. */
+int
+round_find(struct call *c, enum step *step)
+{
+	enum list_result result = LIST_FAILED;
+	int rc = DB_OK;
+
+	c->run = (struct run){ .user = c->request.user };
+	c->reason[0] = '\0';
+	round_clear(c);
+	if (c->task.enabled) {
+		rc = candidates_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, &c->list,
+		    &result, c->reason);
+	} else {
+		snprintf(c->reason, sizeof(c->reason), "%s", refusal_disabled);
+		c->run.refused = true;
+	}
+	if (rc != DB_OK)
+		return rc;
+	c->run.source = c->list.source;
+	c->run.note = c->reason[0] != '\0' ? c->reason : NULL;
+	c->run.reason = result == LIST_FOUND ? NULL : c->reason;
+	*step = GIVE;
+	return DB_OK;
+}
+
+/* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
+static int
+give_and_commit(struct call *c, struct run *run)
+{
+	struct db *db = c->q->lock;
+	uint64_t own = c->request.request_id;
+	bool more_is_kept = c->list.source == LIST_CACHE && !c->list.complete;
+	int rc;
+
+	run->requests = run->loans = 0;
+	run->candidates = c->list.n;
+	run->retries = c->retries;
+	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, own, run) :
+	    assign_loans(c->q, &c->task, &c->lead, own, &c->list, run);
+	if (rc == DB_OK && run->reason == NULL)
+		rc = cache_update(db, &c->task, &c->list);
+	if (rc == DB_OK)
+		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
+	if (rc == DB_OK)
+		rc = lock_commit(c->q, &c->task, &c->lead, more_is_kept ? 0 : run->left);
+	if (rc == DB_EINDOUBT)
+		c->doubt_epoch = c->lead.epoch;
+	if (rc == DB_OK) {
+		c->lead.committed = c->lead.epoch;
+		candidates_forget_gone(&c->list);
+		c->list.stale = 0;
+		c->list.kept = c->list.kept || c->task.cache_ttl > 0;
+	}
+	return rc;
+}
+
+/* The same, tried again as a whole after a deadlock or a lock wait, with the list in hand: it stays
+ * good as long as nobody has led since, for it is checked against `work` each time. *@ours is false
+ * where somebody has. DB_EFAIL when no try did it: that is for good, the query is not run again for
+ * it. */
+static int
+give_until_done(struct call *c, struct run *run, bool *ours)
+{
+	uint64_t since = db_clock_ms();
+	int rc = give_and_commit(c, run);
+
+	*ours = true;
+	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
+		bool behind = db_is_behind(c->q->lock);
+
+		db_rollback(c->q->lock);
+		if (recover_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
+			return DB_EFAIL;
+		c->retries++;
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);
+		if (rc == DB_OK)
+			rc = lock_again(c->q, &c->task, c->request.user, &c->lead, ours);
+		if (rc != DB_OK || !*ours)
+			return rc;
+		rc = give_and_commit(c, run);
+	}
+	return rc;
+}
+
+int
+round_give(struct call *c, enum step *step)
+{
+	const struct run *run = &c->run;
+	bool ours = true;
+	int rc = give_until_done(c, &c->run, &ours);
+
+	if (rc != DB_OK)
+		return rc;
+	if (!ours) {
+		round_clear(c);
+		*step = TRY;
+		return DB_OK;
+	}
+	c->led_epoch = c->lead.epoch;
+	/* What a hint leaves, the query here may serve: that is not the same again. */
+	c->fruitless = run->requests > 0 ||
+	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->fruitless + 1;
+	c->why = run->left > 0 ? "others hold the loans that were found" :
+	    "another session holds the request";
+	c->query_ms = c->list.query_ms;
+	*step = HAND_OVER;
+	return DB_OK;
+}
+
+/* Looks for late requests, and gives to them. *@again: it is to be done once more. */
+static int
+hand_over_once(struct call *c, struct run *run, bool *again)
+{
+	bool any = false;
+	int rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+
+	*again = any;
+	/* Not ours: somebody else leads, or has led since. */
+	if (rc == DB_OK && any)
+		rc = lock_again(c->q, &c->task, c->request.user, &c->lead, again);
+	if (rc == DB_OK && *again)
+		rc = give_until_done(c, run, again);
+	if (rc != DB_OK && rc != DB_EINDOUBT)
+		db_rollback(c->q->lock);
+	return rc;
+}
+
+/* Step 6. A request commits before it tries the lock, and we look after we freed it: so one that
+ * was told "busy" by us is seen here. Only from what is left of the list, never "no work", and
+ * only while nobody else has led. What fails here fails for nobody: our own answer is committed. */
+int
+round_hand_over(struct call *c, enum step *step)
+{
+	struct run run = { .user = c->request.user, .source = LIST_HAND_OVER };
+	unsigned int fruitless = 0;
+	bool again = true;
+
+	while (again && c->list.n > 0 && fruitless < HAND_OVER_TRIES) {
+		int rc = hand_over_once(c, &run, &again);
+
+		if (rc == DB_OK && (!again || run.requests > 0))
+			continue;
+		if (rc != DB_OK && !db_is_retryable(rc))
+			break;
+		/* What is left of the list is not for those who are left. */
+		if (rc == DB_OK && run.left > 0 && run.left == run.left_out)
+			break;
+		/* Nothing given: somebody may be touching that request at this moment. */
+		db_backoff(fruitless++);
+		again = true;
+		if (rc != DB_OK)
+			c->retries++;
+		if (rc == DB_ELOST || rc == DB_ECROWDED) {
+			rc = handle_connect(c->q);
+			if (rc != DB_OK && !db_is_retryable(rc))
+				break;
+		}
+	}
+	round_clear(c);
+	*step = c->fruitless == 0 ? LOOK : REST;
+	return DB_OK;
+}
