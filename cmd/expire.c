@@ -97,7 +97,7 @@ static void
 print_line(const struct lockq_expired *d, int rc)
 {
 	char *summary = expire_summary(d), took[CLI_TIME_SIZE];
-	const char *until = d->busy ? ", until another one took over" : rc == LOCKQ_OK ? "" :
+	const char *until = rc == LOCKQ_OK ? "" :
 	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
 
 	cli_ms(took, d->took_ms);

@@ -43,8 +43,8 @@ claim(struct expiring *e, unsigned int wait_s)
 		    claim_expire.name);
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0)
 		rc = LOCK_BUSY;
-	/* Once: what becomes due while it runs is not for it, or it might never end. */
-	if (rc == DB_OK && e->began[0] == '\0') {
+	/* What becomes due while it runs is not for it, or it might never end. */
+	if (rc == DB_OK) {
 		copy_cell(e->began, sizeof(e->began), &rows, 0, 1);
 		copy_cell(e->cutoff, sizeof(e->cutoff), &rows, 0, 2);
 	}
@@ -81,12 +81,6 @@ batch_end(struct expiring *e)
 	text_clear(&e->batch.plan);
 	free(e->batch.keys);
 	e->batch.keys = NULL;
-}
-
-static bool
-is_lost(int rc)
-{
-	return rc == DB_EINDOUBT || rc == DB_ELOST || rc == DB_ECROWDED;
 }
 
 static int
@@ -241,8 +235,6 @@ step(struct expiring *e, const struct job *job)
 	struct in_transaction t = { e, job, NULL, false };
 	int rc;
 
-	/* Of a try that was lost. */
-	forget_plan(b);
 	rc = find(e, job);
 	for (size_t i = 0; rc == DB_OK && i < b->n_keys; i++)
 		add_key(&found, i, &b->keys[i]);
@@ -261,88 +253,19 @@ step(struct expiring *e, const struct job *job)
 	return DB_OK;
 }
 
-/* The commit of a page was lost. The name is ours again, so the old session has ended, and its
- * transaction before that: a plain read is final. None of the rows as it was: it was done. */
-static int
-settle(struct expiring *e, const struct job *job)
-{
-	struct batch *b = &e->batch;
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = b->n == 0 ? DB_OK : db_run(e->q->lock, &job->look,
-	    DB_ARGS(db_text(b->plan.data), db_text(e->limit)), &rows);
-
-	if (rc == DB_OK && b->n > 0 && rows.n_rows == 0)
-		count(e, job);
-	db_rows_clear(&rows);
-	return rc;
-}
-
-/* A new connection has not got the name, and the old one may keep it for a while. */
-static int
-claim_again(struct expiring *e)
-{
-	int rc = LOCK_BUSY;
-
-	for (unsigned int waited = 0; rc == LOCK_BUSY && waited < DB_RESOLVE_WAIT_S; waited++) {
-		if (tick(&e->ticking) != 0)
-			return DB_ECANCELLED;
-		rc = claim(e, 1);
-	}
-	return rc;
-}
-
-/* Goes on after a lost connection, on a new one. */
-static int
-resume(struct expiring *e, const struct job *job, bool *in_doubt)
-{
-	int rc = handle_connect(e->q);
-
-	if (rc == DB_OK)
-		rc = claim_again(e);
-	if (rc == DB_OK && *in_doubt)
-		rc = settle(e, job);
-	if (rc == DB_OK)
-		*in_doubt = false;
-	return rc == DB_EFAIL ? DB_ELOST : rc;
-}
-
 int
 batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg *args,
     size_t n_args, struct db_rows *rows)
 {
-	bool in_doubt = false;
-	int rc = db_run(e->q->lock, query, args, n_args, rows);
+	int rc = DB_OK;
 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		if (!is_lost(rc) && rc != DB_ELOCKWAIT && rc != DB_ERETRY)
+		rc = db_run(e->q->lock, query, args, n_args, rows);
+		if (rc != DB_ELOCKWAIT && rc != DB_ERETRY)
 			break;
 		if (tick(&e->ticking) != 0)
 			return DB_ECANCELLED;
 		db_backoff(try);
-		rc = is_lost(rc) ? resume(e, NULL, &in_doubt) : DB_OK;
-		if (rc == DB_OK)
-			rc = db_run(e->q->lock, query, args, n_args, rows);
-	}
-	return rc;
-}
-
-static int
-step_surely(struct expiring *e, const struct job *job)
-{
-	bool in_doubt = false;
-	int rc = step(e, job);
-
-	/* What rolling back cures was tried again there, to its bound. */
-	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		if (!is_lost(rc))
-			break;
-		in_doubt = in_doubt || rc == DB_EINDOUBT;
-		if (tick(&e->ticking) != 0)
-			return DB_ECANCELLED;
-		db_backoff(try);
-		rc = resume(e, job, &in_doubt);
-		if (rc == DB_OK)
-			rc = step(e, job);
 	}
 	return rc;
 }
@@ -361,7 +284,7 @@ batch_run(struct expiring *e, const struct job *job, const char *limit)
 	while (rc == DB_OK && !e->batch.last) {
 		uint64_t begun = db_clock_ms(), took;
 
-		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : step_surely(e, job);
+		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : step(e, job);
 		/* Nobody waits for what it does, so it leaves half of the time to others. */
 		took = db_clock_ms() - begun;
 		if (rc == DB_OK && !e->batch.last)

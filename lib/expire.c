@@ -247,14 +247,21 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 	return fault == NULL ? LOCKQ_OK : LOCKQ_EUSAGE;
 }
 
-/* No row's doubt is left to the user: whatever was not done is found by the next run. */
+/* No connection is made anew, and no lost COMMIT is looked up: what was not done is found by the
+ * next run. */
 static int
-explain(struct lockq *q, int rc)
+explain(struct expiring *e, int rc)
 {
+	struct lockq *q = e->q;
+	bool lost = rc == DB_ELOST || rc == DB_EINDOUBT;
 	bool denied = rc == DB_EFAIL && (db_errno(q->lock) == TABLE_DENIED ||
 	    db_errno(q->lock) == COLUMN_DENIED);
 
 	rc = error_from_db(q, q->lock, rc == DB_EINDOUBT ? DB_ELOST : rc);
+	if (lost)
+		error_set(q, "the connection was lost after %llu row%s, the next run does the rest:"
+		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
+		    db_error(q->lock));
 	if (denied)
 		error_set(q, "%s: the account needs the role lockq_cron", db_error(q->lock));
 	return rc;
@@ -280,7 +287,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = rc == LOCK_BUSY;
-	rc = rc == LOCK_BUSY ? LOCKQ_OK : explain(q, rc);
+	rc = rc == LOCK_BUSY ? LOCKQ_OK : explain(&e, rc);
 	batch_end(&e);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return rc;

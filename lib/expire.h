@@ -80,11 +80,11 @@ struct expiring {
 /* Takes the name of who expires on this server; LOCK_BUSY where another one has it. */
 LOCKQ_MUST_CHECK int batch_begin(struct expiring *e);
 void batch_end(struct expiring *e);
-/* A plain read, tried again as long as that may help, on a new connection where it must. */
+/* One statement by itself, tried again where another session changes the table just then. */
 LOCKQ_MUST_CHECK int batch_ask(struct expiring *e, const struct db_query *query,
     const struct db_arg *args, size_t n_args, struct db_rows *rows);
-/* All of a job, page by page. LOCK_BUSY: another one has taken over after our connection was lost;
- * DB_ECANCELLED between two pages. */
+/* All of a job, page by page. DB_ECANCELLED between two pages. A page counts once its COMMIT was
+ * answered: where that was lost, the page is either done or found by the next run. */
 LOCKQ_MUST_CHECK int batch_run(struct expiring *e, const struct job *job, const char *limit);
 
 /* purge.c */

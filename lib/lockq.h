@@ -508,10 +508,10 @@ struct lockq_expire {
 #define LOCKQ_PURGE_AFTER_MIN 86400
 #define LOCKQ_PURGE_AFTER_MAX 3153600000
 
-/** What lockq_expire() did. */
+/** What lockq_expire() did, as far as the server has confirmed it. Where the connection was lost
+ * during a COMMIT, that batch may be done, too, but neither this run nor the next one counts it. */
 struct lockq_expired {
-	int busy;                /**< another one is at work on this server, and does the rest; as
-	                          * a rule that is all of it */
+	int busy;                /**< another one is at work on this server: nothing was done */
 	uint64_t leases;         /**< assignments whose lease had run out, now returned */
 	uint64_t available;      /**< loans whose time had come, noted in work_log */
 	uint64_t requests;       /**< requests that nobody looked after, now expired */
@@ -529,13 +529,14 @@ struct lockq_expired {
  * lockq_expire:
  * @q:       a connected handle; the progress function is called between transactions
  * @what:    how much at once, and what to purge
- * @expired: filled, also when the return is not 0: what was done until then is done
+ * @expired: filled, also when the return is not 0: what it counts is done
  *
  * Tidies up what time has changed: returns assignments whose lease has run out, notes loans that
  * are available again, expires requests (under their task's lock), deletes kept candidates and
  * exclusions that are over, and purges. Nothing depends on it having run. One at a time on a server
  * (GET_LOCK); small transactions that pass over rows which others hold (SKIP LOCKED), so nobody
- * waits for it. What was committed stays done: it may be ended at any point and run again.
+ * waits for it. What was committed stays done, so it may be ended at any point and run again. A
+ * lost connection ends the call, and the error says how far it came: the next run does the rest.
  *
  * Returns: 0, also when another one is at work; LOCKQ_CANCELLED when the progress function gave up;
  * LOCKQ_EUSAGE; LOCKQ_EDATABASE.
