@@ -1,216 +1,287 @@
 /* SPDX-License-Identifier: MIT */
 /* What time has changed, for cron: leases that have ended, loans that are offered again, requests
  * that nobody looks after, what is kept too long. Availability is computed from the time, so all of
- * this may come late. */
-#include "expire.h"
+ * this may come late. First there is what is done with each kind of row, at the end the call. */
+#include "batch.h"
 
-/* The whole of an index, with the primary key behind the time. Written out, since the index is of
- * no use to a comparison of rows: among many of one moment it would begin anew each time. */
-static const struct db_query find_due = {
-	"find_due",
-	"SELECT task_id, loan_id, 0, 1, due_at"
-	"  FROM work FORCE INDEX (work_due)"
-	" WHERE due_at <= ?"
-	"   AND (due_at > ?"
-	"        OR (due_at = ? AND task_id > ?)"
-	"        OR (due_at = ? AND task_id = ? AND loan_id > ?))"
-	" ORDER BY due_at, task_id, loan_id"
-	" LIMIT ?",
-	DB_MANY
-};
+/* --- what is due --- */
 
-/* The change has to know the version, which is not overwritten unseen, and whether a lease ends. */
-#define SELECT_DUE \
-	"SELECT w.task_id, w.loan_id, w.version, w.state = 'assigned'" \
-	"  FROM " JOB_KEYS \
+#define JOIN_DUE \
+	JOB_ROWS(JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("loan_id", 2) ", " \
+	    JOB_NUMBER("version", 3) ", " JOB_NUMBER("lease", 4)) \
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
-	"    ON w.task_id = j.a AND w.loan_id = j.b" \
-	" WHERE w.due_at <= ?"
+	"    ON w.task_id = j.task_id AND w.loan_id = j.loan_id"
 
-/* lease_expires_at stays: it tells that the lease ended it, not its user. Noting that a loan is
- * available changes nothing of what the row means, so its version stays, or a running leader's list
- * would lose it. */
-static const char end_due[] =
-	"UPDATE " JOB_KEYS
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = j.a AND w.loan_id = j.b"
-	"   SET w.state = IF(j.d, 'returned', w.state), w.version = w.version + j.d,"
-	"       w.available_at = IF(j.d, w.lease_expires_at, w.available_at), w.due_at = NULL,"
-	"       w.changed_at = IF(j.d, NOW(6), w.changed_at)"
-	" WHERE w.version = j.c AND w.due_at IS NOT NULL";
-
-static const char log_due[] =
-	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, available_at, lease_expires_at, at)"
-	" SELECT w.task_id, w.loan_id, IF(j.d, 'expired', 'available'), w.user_id, CURRENT_USER(),"
-	"        w.token, w.version, w.request_id, w.available_at, w.lease_expires_at,"
-	"        IF(j.d, w.changed_at, NOW(6))"
-	"   FROM " JOB_KEYS
-	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = j.a AND w.loan_id = j.b";
-
-static const struct db_query find_stale = {
-	"find_stale",
-	"SELECT request_id, 0, 0, 1, NULL"
-	"  FROM work_requested FORCE INDEX (work_requested_line)"
-	" WHERE task_id = ? AND pending = 1 AND request_id > ? AND seen_at < ?"
-	" ORDER BY request_id"
-	" LIMIT ?",
-	DB_MANY
+static const struct job due_job = {
+	/* The whole of an index, with the primary key behind the time. Written out, since the index
+	 * is of no use to a comparison of rows: among many of one moment it would begin anew each
+	 * time. */
+	.find = { "find_due",
+	    "SELECT due_at, task_id, loan_id"
+	    "  FROM work FORCE INDEX (work_due)"
+	    " WHERE due_at <= ?"
+	    "   AND (due_at > ?"
+	    "        OR (due_at = ? AND task_id > ?)"
+	    "        OR (due_at = ? AND task_id = ? AND loan_id > ?))"
+	    " ORDER BY due_at, task_id, loan_id LIMIT ?", DB_MANY },
+	.n_keys = 3, .by_time = true,
+	/* The change has to know the version, which is not overwritten unseen, and whether a lease
+	 * ends. */
+	JOB_READS("due", "w.due_at, w.task_id, w.loan_id, w.version, w.state = 'assigned'", "w",
+	    JOIN_DUE, "w.due_at <= ?"),
+	.lease_column = 4,
+	/* lease_expires_at stays: it tells that the lease ended it, not its user. Noting that a
+	 * loan is available changes nothing of what the row means, so its version stays, or a
+	 * running leader's list would lose it. */
+	.change = { "end_due",
+	    "UPDATE " JOIN_DUE
+	    "   SET w.state = IF(j.lease, 'returned', w.state), w.version = w.version + j.lease,"
+	    "       w.available_at = IF(j.lease, w.lease_expires_at, w.available_at),"
+	    "       w.due_at = NULL, w.changed_at = IF(j.lease, NOW(6), w.changed_at)"
+	    " WHERE w.version = j.version AND w.due_at IS NOT NULL", DB_NO_ROWS },
+	.log = { "log_due",
+	    "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
+	    "                      request_id, available_at, lease_expires_at, at)"
+	    " SELECT w.task_id, w.loan_id, IF(j.lease, 'expired', 'available'), w.user_id,"
+	    "        CURRENT_USER(), w.token, w.version, w.request_id, w.available_at,"
+	    "        w.lease_expires_at, IF(j.lease, w.changed_at, NOW(6))"
+	    "   FROM " JOIN_DUE, DB_NO_ROWS }
 };
 
-#define SELECT_STALE \
-	"SELECT r.request_id, 0, 0, 0" \
-	"  FROM " JOB_KEYS \
+/* --- of a task: stale requests, kept candidates --- */
+
+#define JOIN_STALE \
+	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
 	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)" \
-	"    ON r.request_id = j.a" \
-	" WHERE r.outcome = 'pending' AND r.seen_at < ?"
+	"    ON r.request_id = j.request_id"
 
-/* No leader has ended it, so it has no epoch. */
-static const char end_stale[] =
-	"UPDATE " JOB_KEYS
-	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
-	"    ON r.request_id = j.a"
-	"   SET r.outcome = 'expired', r.served_at = NOW(6)"
-	" WHERE r.outcome = 'pending'";
-
-static const struct db_query find_kept = {
-	"find_kept",
-	"SELECT task_id, position, position + 1, 1, NULL"
-	"  FROM task_candidate FORCE INDEX (PRIMARY)"
-	" WHERE task_id = ? AND position >= ? AND kept_at <= ?"
-	" ORDER BY position"
-	" LIMIT ?",
-	DB_MANY
+static const struct job stale_job = {
+	.find = { "find_stale",
+	    "SELECT request_id"
+	    "  FROM work_requested FORCE INDEX (work_requested_line)"
+	    " WHERE task_id = ? AND pending = 1 AND seen_at < ? AND request_id > ?"
+	    " ORDER BY request_id LIMIT ?", DB_MANY },
+	.n_keys = 1,
+	JOB_READS("stale", "r.request_id", "r", JOIN_STALE,
+	    "r.outcome = 'pending' AND r.seen_at < ?"),
+	/* No leader has ended it, so it has no epoch. */
+	.change = { "end_stale",
+	    "UPDATE " JOIN_STALE
+	    "   SET r.outcome = 'expired', r.served_at = NOW(6)"
+	    " WHERE r.outcome = 'pending'", DB_NO_ROWS },
+	.under_lock = true
 };
 
 #define JOIN_KEPT \
-	"  FROM " JOB_KEYS \
+	JOB_ROWS(JOB_NUMBER("task_id", 0) ", " JOB_NUMBER("position", 1)) \
 	"  STRAIGHT_JOIN task_candidate AS k FORCE INDEX (PRIMARY)" \
-	"    ON k.task_id = j.a AND k.position = j.b"
-#define SELECT_KEPT "SELECT k.task_id, k.position, 0, 0" JOIN_KEPT " WHERE k.kept_at <= ?"
+	"    ON k.task_id = j.task_id AND k.position = j.position"
 
-static const struct db_query find_over = {
-	"find_over",
-	"SELECT task_id, user_id, loan_id, 1, until"
-	"  FROM work_exclusion FORCE INDEX (work_exclusion_until)"
-	" WHERE until <= ?"
-	"   AND (until > ?"
-	"        OR (until = ? AND task_id > ?)"
-	"        OR (until = ? AND task_id = ? AND user_id > ?)"
-	"        OR (until = ? AND task_id = ? AND user_id = ? AND loan_id > ?))"
-	" ORDER BY until, task_id, user_id, loan_id"
-	" LIMIT ?",
-	DB_MANY
+/* The first position is 0, which no position is below: so the key begins with the task. */
+static const struct job kept_job = {
+	.find = { "find_kept",
+	    "SELECT task_id, position"
+	    "  FROM task_candidate FORCE INDEX (PRIMARY)"
+	    " WHERE task_id = ? AND kept_at <= ?"
+	    "   AND (task_id > ? OR (task_id = ? AND position > ?))"
+	    " ORDER BY task_id, position LIMIT ?", DB_MANY },
+	.n_keys = 2,
+	JOB_DELETES("kept", "k.task_id, k.position", "k", JOIN_KEPT, "k.kept_at <= ?"),
+	.under_lock = true
 };
 
-#define JOIN_OVER \
-	"  FROM " JOB_KEYS \
-	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)" \
-	"    ON e.task_id = j.a AND e.user_id = j.b AND e.loan_id = j.c"
-#define SELECT_OVER "SELECT e.task_id, e.user_id, e.loan_id, 0" JOIN_OVER " WHERE e.until <= ?"
-
-/* What is older than this is out of date. */
-static const struct db_query next_task = {
-	"next_task",
+/* What is older than these times is out of date. */
+static const struct db_query all_tasks = {
+	"all_tasks",
 	"SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND,"
 	"       CAST(? AS DATETIME(6)) - INTERVAL cache_ttl SECOND"
-	"  FROM task"
-	" WHERE task_id > ?"
-	" ORDER BY task_id"
-	" LIMIT 1",
-	DB_MAYBE
-};
-
-/* ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR */
-enum { TABLE_DENIED = 1142, COLUMN_DENIED = 1143 };
-
-static int
-due(struct expiring *e, struct db_rows *rows)
-{
-	const struct cursor *c = &e->batch.from;
-	struct db_arg at = db_text(c->at), task = db_u64(c->key.a);
-
-	return batch_ask(e, &find_due, DB_ARGS(db_text(e->limit), at, at, task, at, task,
-	    db_u64(c->key.b), db_u64(e->size)), rows);
-}
-
-static int
-stale(struct expiring *e, struct db_rows *rows)
-{
-	return batch_ask(e, &find_stale, DB_ARGS(db_u64(e->task_id),
-	    db_u64(e->batch.from.key.a), db_text(e->limit), db_u64(e->size)), rows);
-}
-
-/* Positions begin at 0, so c is the one from which it goes on. */
-static int
-kept(struct expiring *e, struct db_rows *rows)
-{
-	return batch_ask(e, &find_kept, DB_ARGS(db_u64(e->task_id),
-	    db_u64(e->batch.from.key.c), db_text(e->limit), db_u64(e->size)), rows);
-}
-
-static int
-over(struct expiring *e, struct db_rows *rows)
-{
-	const struct cursor *c = &e->batch.from;
-	struct db_arg at = db_text(c->at), task = db_u64(c->key.a), user = db_u64(c->key.b);
-
-	return batch_ask(e, &find_over, DB_ARGS(db_text(e->limit), at, at, task, at, task,
-	    user, at, task, user, db_u64(c->key.c), db_u64(e->size)), rows);
-}
-
-static const struct job due_job = {
-	.find = due,
-	JOB_READS("due", SELECT_DUE, "w"),
-	.change = { "end_due", end_due, DB_NO_ROWS },
-	.log = { "log_due", log_due, DB_NO_ROWS },
-	.counter = JOB_COUNTER(available), .counter_d = JOB_COUNTER(leases)
-};
-
-static const struct job stale_job = {
-	.find = stale,
-	JOB_READS("stale", SELECT_STALE, "r"),
-	.change = { "end_stale", end_stale, DB_NO_ROWS },
-	.under_lock = true,
-	.counter = JOB_COUNTER(requests), .counter_d = JOB_COUNTER(requests)
-};
-
-static const struct job kept_job = {
-	.find = kept,
-	JOB_READS("kept", SELECT_KEPT, "k"),
-	.change = { "delete_kept", "DELETE k" JOIN_KEPT, DB_NO_ROWS },
-	.under_lock = true,
-	.counter = JOB_COUNTER(candidates), .counter_d = JOB_COUNTER(candidates)
-};
-
-static const struct job over_job = {
-	.find = over,
-	JOB_READS("over", SELECT_OVER, "e"),
-	.change = { "delete_over", "DELETE e" JOIN_OVER, DB_NO_ROWS },
-	.counter = JOB_COUNTER(exclusions), .counter_d = JOB_COUNTER(exclusions)
+	"  FROM task ORDER BY task_id",
+	DB_MANY
 };
 
 static int
 expire_tasks(struct expiring *e)
 {
+	struct db_arg began = db_text(e->began);
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	char asked_before[TIME_BYTES], kept_before[TIME_BYTES];
-	int rc;
+	int rc = batch_ask(e, &all_tasks, DB_ARGS(began, began), &rows);
 
-	for (e->task_id = 0;;) {
-		rc = batch_ask(e, &next_task, DB_ARGS(db_text(e->began), db_text(e->began),
-		    db_u64(e->task_id)), &rows);
-		if (rc != DB_OK || rows.n_rows == 0)
-			break;
-		e->task_id = (uint32_t)db_cell_u64(&rows, 0, 0);
-		copy_cell(asked_before, sizeof(asked_before), &rows, 0, 1);
-		copy_cell(kept_before, sizeof(kept_before), &rows, 0, 2);
-		rc = batch_run(e, &stale_job, asked_before);
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		const char *seen = db_cell(&rows, i, 1), *kept = db_cell(&rows, i, 2);
+
+		e->task_id = (uint32_t)db_cell_u64(&rows, i, 0);
+		rc = batch_run(e, &stale_job, &e->done->requests, seen,
+		    DB_ARGS(db_u64(e->task_id), db_text(seen)));
 		if (rc == DB_OK)
-			rc = batch_run(e, &kept_job, kept_before);
-		if (rc != DB_OK)
-			break;
+			rc = batch_run(e, &kept_job, &e->done->candidates, kept,
+			    DB_ARGS(db_u64(e->task_id), db_text(kept)));
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* --- exclusions that are over --- */
+
+#define JOIN_OVER \
+	JOB_ROWS(JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("user_id", 2) ", " \
+	    JOB_NUMBER("loan_id", 3)) \
+	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)" \
+	"    ON e.task_id = j.task_id AND e.user_id = j.user_id AND e.loan_id = j.loan_id"
+
+static const struct job over_job = {
+	.find = { "find_over",
+	    "SELECT until, task_id, user_id, loan_id"
+	    "  FROM work_exclusion FORCE INDEX (work_exclusion_until)"
+	    " WHERE until <= ?"
+	    "   AND (until > ?"
+	    "        OR (until = ? AND task_id > ?)"
+	    "        OR (until = ? AND task_id = ? AND user_id > ?)"
+	    "        OR (until = ? AND task_id = ? AND user_id = ? AND loan_id > ?))"
+	    " ORDER BY until, task_id, user_id, loan_id LIMIT ?", DB_MANY },
+	.n_keys = 4, .by_time = true,
+	JOB_DELETES("over", "e.until, e.task_id, e.user_id, e.loan_id", "e", JOIN_OVER,
+	    "e.until <= ?")
+};
+
+/* --- what ended long ago: from the oldest on, but what tells how a loan stands now --- */
+
+#define JOIN_REQUESTS \
+	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
+	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)" \
+	"    ON r.request_id = j.request_id"
+
+/* A row of the future, by a clock that was wrong, is passed over: it must not end the purge. */
+static const struct job requests_job = {
+	.find = { "find_requests",
+	    "SELECT request_id,"
+	    "       CASE WHEN created_at > NOW(6) THEN 0"
+	    "            WHEN created_at >= ? THEN 2"
+	    "            WHEN outcome <> 'pending' AND COALESCE(served_at, created_at) < ? THEN 1"
+	    "            ELSE 0 END"
+	    "  FROM work_requested FORCE INDEX (PRIMARY)"
+	    " WHERE request_id > ?"
+	    " ORDER BY request_id LIMIT ?", DB_MANY },
+	.n_keys = 1,
+	JOB_DELETES("requests", "r.request_id", "r", JOIN_REQUESTS,
+	    "r.outcome <> 'pending' AND COALESCE(r.served_at, r.created_at) < ?")
+};
+
+#define JOIN_LOG \
+	JOB_ROWS(JOB_NUMBER("log_id", 0)) \
+	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)" \
+	"    ON l.log_id = j.log_id"
+
+/* What is once behind the state of its loan stays behind it, so the rows of `work` need no lock. */
+static const struct job log_job = {
+	.find = { "find_log",
+	    "SELECT l.log_id,"
+	    "       CASE WHEN l.at > NOW(6) THEN 0"
+	    "            WHEN l.at >= ? THEN 2"
+	    "            WHEN l.version >= w.version THEN 0"
+	    "            WHEN l.event = 'assigned' AND w.state = 'assigned'"
+	    "             AND l.token = w.token THEN 0"
+	    "            ELSE 1 END"
+	    "  FROM work_log AS l FORCE INDEX (PRIMARY)"
+	    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+	    "    ON w.task_id = l.task_id AND w.loan_id = l.loan_id"
+	    " WHERE l.log_id > ?"
+	    " ORDER BY l.log_id LIMIT ?", DB_MANY },
+	.n_keys = 1,
+	JOB_DELETES("log", "l.log_id", "l", JOIN_LOG, "l.at < ?")
+};
+
+#define JOIN_RUNS \
+	JOB_ROWS(JOB_NUMBER("task_id", 0) ", " JOB_NUMBER("epoch", 1)) \
+	"  STRAIGHT_JOIN leader_run AS l FORCE INDEX (PRIMARY)" \
+	"    ON l.task_id = j.task_id AND l.epoch = j.epoch"
+
+/* The last ones stay: what is usual is their median, and a task that is made again goes on after
+ * the greatest epoch. */
+static const struct job runs_job = {
+	.find = { "find_runs",
+	    "SELECT task_id, epoch,"
+	    "       CASE WHEN ended_at > NOW(6) THEN 0 WHEN ended_at >= ? THEN 2 ELSE 1 END"
+	    "  FROM leader_run FORCE INDEX (PRIMARY)"
+	    " WHERE task_id = ?"
+	    "   AND epoch < (SELECT l.epoch FROM leader_run AS l WHERE l.task_id = ?"
+	    "                 ORDER BY l.epoch DESC LIMIT 1 OFFSET 99)"
+	    "   AND (task_id > ? OR (task_id = ? AND epoch > ?))"
+	    " ORDER BY task_id, epoch LIMIT ?", DB_MANY },
+	.n_keys = 2,
+	JOB_DELETES("runs", "l.task_id, l.epoch", "l", JOIN_RUNS, "l.ended_at < ?")
+};
+
+/* Its tasks need not be there any more. */
+static const struct db_query led_tasks = {
+	"led_tasks", "SELECT DISTINCT task_id FROM leader_run", DB_MANY
+};
+
+/* Asked at once: else a missing privilege shows only when there is something to purge. */
+static const struct db_query may_purge = {
+	"may_purge",
+	"DELETE r, l, u FROM work_requested AS r JOIN work_log AS l JOIN leader_run AS u"
+	" WHERE FALSE",
+	DB_NO_ROWS
+};
+
+/* Requests before the log, so that none is left without the loans that it was given. */
+static int
+purge(struct expiring *e)
+{
+	struct db_arg cutoff = db_text(e->cutoff);
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = batch_run(e, &requests_job, &e->done->old_requests, e->cutoff,
+	    DB_ARGS(cutoff, cutoff));
+
+	if (rc == DB_OK)
+		rc = batch_run(e, &log_job, &e->done->log_rows, e->cutoff, DB_ARGS(cutoff));
+	if (rc == DB_OK)
+		rc = batch_ask(e, &led_tasks, DB_NO_ARGS, &rows);
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		struct db_arg task = db_u64(db_cell_u64(&rows, i, 0));
+
+		rc = batch_run(e, &runs_job, &e->done->runs, e->cutoff,
+		    DB_ARGS(cutoff, task, task));
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* --- the call --- */
+
+/* One run at a time on a server. Two servers know nothing of each other's names: there the rows'
+ * locks are what counts. The name is hashed, because 64 characters are the most. */
+#define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
+
+static const struct db_query claim_expire = {
+	"claim_expire",
+	"SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND",
+	DB_ONE
+};
+
+static const struct db_query unclaim_expire = {
+	"unclaim_expire", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
+};
+
+enum { PURGE_WAITS_S = 60 };
+
+/* Takes the name on this server; LOCK_BUSY where another run has it. */
+static int
+claim(struct expiring *e, unsigned int wait_s)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = db_run(e->q->lock, &claim_expire,
+	    DB_ARGS(db_u64(wait_s), db_u64(e->what->purge_after_s)), &rows);
+
+	if (rc == DB_OK && db_cell_is_null(&rows, 0, 0))
+		rc = db_refuse(e->q->lock, "%s: the server could not say who has the lock",
+		    claim_expire.name);
+	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0)
+		rc = LOCK_BUSY;
+	/* What becomes due while it runs is not for it, or it might never end. */
+	if (rc == DB_OK) {
+		copy_cell(e->began, sizeof(e->began), &rows, 0, 1);
+		copy_cell(e->cutoff, sizeof(e->cutoff), &rows, 0, 2);
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -219,14 +290,22 @@ expire_tasks(struct expiring *e)
 static int
 expire_all(struct expiring *e)
 {
-	int rc = e->what->purge_after_s > 0 ? purge_allowed(e) : DB_OK;
+	int rc = claim(e, 0);
 
+	/* A purge is asked for once a night, and must not lose against the run of each minute. */
+	for (unsigned int s = 0; rc == LOCK_BUSY && e->what->purge_after_s > 0 && s < PURGE_WAITS_S;
+	    s++)
+		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : claim(e, 1);
+	if (rc == DB_OK && e->what->purge_after_s > 0)
+		rc = batch_ask(e, &may_purge, DB_NO_ARGS, NULL);
 	if (rc == DB_OK)
-		rc = batch_run(e, &due_job, e->began);
+		rc = batch_run(e, &due_job, &e->done->available, e->began,
+		    DB_ARGS(db_text(e->began)));
 	if (rc == DB_OK)
 		rc = expire_tasks(e);
 	if (rc == DB_OK)
-		rc = batch_run(e, &over_job, e->began);
+		rc = batch_run(e, &over_job, &e->done->exclusions, e->began,
+		    DB_ARGS(db_text(e->began)));
 	if (rc == DB_OK && e->what->purge_after_s > 0)
 		rc = purge(e);
 	return rc;
@@ -246,6 +325,9 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 		error_set(q, "%s", fault);
 	return fault == NULL ? LOCKQ_OK : LOCKQ_EUSAGE;
 }
+
+/* ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR */
+enum { TABLE_DENIED = 1142, COLUMN_DENIED = 1143 };
 
 /* No connection is made anew, and no lost COMMIT is looked up: what was not done is found by the
  * next run. */
@@ -283,12 +365,13 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		return rc;
 	rc = handle_ready(q);
 	if (rc == DB_OK)
-		rc = batch_begin(&e);
-	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = rc == LOCK_BUSY;
 	rc = rc == LOCK_BUSY ? LOCKQ_OK : explain(&e, rc);
-	batch_end(&e);
+	/* A connection that is lost has given the name back. */
+	if (e.began[0] != '\0' && !db_lost(q->lock) &&
+	    db_run(q->lock, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
+		handle_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return rc;
 }
