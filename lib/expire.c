@@ -265,7 +265,7 @@ static const struct db_query unclaim_expire = {
 
 enum { PURGE_WAITS_S = 60 };
 
-/* Takes the name on this server; LOCK_BUSY where another run has it. */
+/* Takes the name on this server; busy where another run has it. */
 static int
 claim(struct expiring *e, unsigned int wait_s)
 {
@@ -276,10 +276,9 @@ claim(struct expiring *e, unsigned int wait_s)
 	if (rc == DB_OK && db_cell_is_null(&rows, 0, 0))
 		rc = db_refuse(e->q->lock, "%s: the server could not say who has the lock",
 		    claim_expire.name);
-	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0)
-		rc = LOCK_BUSY;
+	e->done->busy = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
 	/* What becomes due while it runs is not for it, or it might never end. */
-	if (rc == DB_OK) {
+	if (rc == DB_OK && !e->done->busy) {
 		copy_cell(e->began, sizeof(e->began), &rows, 0, 1);
 		copy_cell(e->cutoff, sizeof(e->cutoff), &rows, 0, 2);
 	}
@@ -293,10 +292,12 @@ expire_all(struct expiring *e)
 	int rc = claim(e, 0);
 
 	/* A purge is asked for once a night, and must not lose against the run of each minute. */
-	for (unsigned int s = 0; rc == LOCK_BUSY && e->what->purge_after_s > 0 && s < PURGE_WAITS_S;
-	    s++)
+	for (unsigned int s = 0; rc == DB_OK && e->done->busy && e->what->purge_after_s > 0 &&
+	    s < PURGE_WAITS_S; s++)
 		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : claim(e, 1);
-	if (rc == DB_OK && e->what->purge_after_s > 0)
+	if (rc != DB_OK || e->done->busy)
+		return rc;
+	if (e->what->purge_after_s > 0)
 		rc = batch_ask(e, &may_purge, DB_NO_ARGS, NULL);
 	if (rc == DB_OK)
 		rc = batch_run(e, &due_job, &e->done->available, e->began,
@@ -366,8 +367,8 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	rc = handle_ready(q);
 	if (rc == DB_OK)
 		rc = expire_all(&e);
-	expired->busy = rc == LOCK_BUSY;
-	rc = rc == LOCK_BUSY ? LOCKQ_OK : explain(&e, rc);
+	expired->busy = expired->busy && rc == DB_OK;
+	rc = explain(&e, rc);
 	/* A connection that is lost has given the name back. */
 	if (e.began[0] != '\0' && !db_lost(q->lock) &&
 	    db_run(q->lock, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
