@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* How a request ended, or stands: for getwork and for checkwork --request. */
+#include "answer.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "error.h"
+#include "lock.h"
+#include "request.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
+#include "wait.h"
 
 /* All of it at once. The loans are from the log: its order is the list's, and a loan disposed of
  * since is there too. */
@@ -277,7 +286,7 @@ look_later(struct lockq *q, int rc, struct waiting *waiting, bool *over)
 		return rc == DB_EFAIL ? DB_OK : rc;
 	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, waiting) != DB_OK)
 		return DB_ECANCELLED;
-	return rc == DB_EFAIL ? DB_OK : handle_connect(q);
+	return rc == DB_EFAIL ? DB_OK : session_connect(q);
 }
 
 int
@@ -292,7 +301,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	struct leader leader = { .name = "" };
 	struct request found = { .request_id = 0 };
 	bool known = true, over = false;
-	int rc = handle_ready(q);
+	int rc = session_ready(q);
 
 	q->error[0] = '\0';
 	if (rc == DB_OK)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 5: who gets which loan, in the lock's own transaction. A constant number of statements,
  * however many requests; a batch is one JSON parameter, since placeholders end at 65,535. */
+#include "assign.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "availability.h"
+#include "db.h"
+#include "list.h"
+#include "lock.h"
+#include "pending.h"
+#include "request.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
 
 /* Rows that another transaction holds are skipped, so they count as changed. And the time is this
  * server's: by that of a replica whose clock is ahead, leases would be over too early. */
@@ -125,7 +135,7 @@ static int
 loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
     struct loans *loans)
 {
-	struct db *beside = handle_beside(q);
+	struct db *beside = session_beside(q);
 	int rc = DB_ELOST;
 
 	if (beside != q->lock) {
@@ -141,7 +151,7 @@ loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
  * query saw it. "Available now" would not do: a loan completed since then is available, and would
  * go out again. */
 static int
-check_some(struct lockq *q, const struct task *task, struct candidates *candidates, size_t n,
+check_some(struct lockq *q, const struct task *task, struct list *candidates, size_t n,
     struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
@@ -151,7 +161,7 @@ check_some(struct lockq *q, const struct task *task, struct candidates *candidat
 
 	for (size_t i = 0; i < n; i++)
 		n_seen += candidates->list[candidates->next + i].version > 0;
-	candidates_json(candidates, candidates->next, n, &json);
+	list_json(candidates, candidates->next, n, &json);
 	rc = json.failed ? DB_ENOMEM : DB_OK;
 	if (rc == DB_OK && n_seen > 0)
 		rc = loans_read(q->lock, &lock_seen, json.data, task->task_id, &kept);
@@ -178,7 +188,7 @@ check_some(struct lockq *q, const struct task *task, struct candidates *candidat
 
 /* Enough checked candidates for @wanted loans, or all there are. */
 static int
-fill_stock(struct lockq *q, const struct task *task, struct candidates *candidates,
+fill_stock(struct lockq *q, const struct task *task, struct list *candidates,
     uint64_t wanted, struct stock *stock)
 {
 	int rc = DB_OK;
@@ -200,7 +210,7 @@ struct plan {
 };
 
 static void
-plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
+plan_loan(struct plan *plan, const struct pending *c, struct candidate *loan)
 {
 	loan->gone = true;
 	text_add(&plan->json, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
@@ -211,14 +221,14 @@ plan_loan(struct plan *plan, const struct claim *c, struct candidate *loan)
 
 /* The next loans that may be the user's, up to what it asked for. */
 static void
-plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, struct plan *plan)
+plan_request(const struct line *line, struct pending *c, struct stock *stock, struct plan *plan)
 {
 	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
 
 		if (loan->gone)
 			continue;
-		if (claims_exclude(claims, c, loan->loan_id)) {
+		if (pending_exclude(line, c, loan->loan_id)) {
 			c->excluded++;
 			continue;
 		}
@@ -232,14 +242,14 @@ plan_claim(const struct claims *claims, struct claim *c, struct stock *stock, st
 
 /* First come, first served. */
 static void
-plan_loans(struct claims *claims, struct stock *stock, bool may_say_empty, struct plan *plan)
+plan_loans(struct line *line, struct stock *stock, bool may_say_empty, struct plan *plan)
 {
-	for (size_t i = 0; i < claims->n; i++) {
-		struct claim *c = &claims->list[i];
+	for (size_t i = 0; i < line->n; i++) {
+		struct pending *c = &line->list[i];
 
 		if (c->outcome != NULL)
 			continue;
-		plan_claim(claims, c, stock, plan);
+		plan_request(line, c, stock, plan);
 		/* It fitted, and there was no more of it. */
 		if (c->given < c->requested)
 			c->reason[0] = '\0';
@@ -284,35 +294,35 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 /* One look at the line, and what it leads to. @n_ended: requests that it ended. */
 static int
 serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct candidates *candidates, struct stock *stock, struct run *run,
+    uint64_t own_request, struct list *candidates, struct stock *stock, struct run *run,
     size_t *n_ended)
 {
-	struct claims claims = { .list = NULL };
+	struct line line = { .list = NULL };
 	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	int rc = claims_read(q->lock, task, own_request, &claims);
+	int rc = pending_read(q->lock, task, own_request, &line);
 
 	if (rc == DB_OK)
-		rc = fill_stock(q, task, candidates, claims.wanted, stock);
+		rc = fill_stock(q, task, candidates, line.wanted, stock);
 	if (rc == DB_OK) {
-		plan_loans(&claims, stock, list_may_say_empty(run->source, candidates), &plan);
+		plan_loans(&line, stock, list_may_say_empty(run->source, candidates), &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->lock, task, lead, &plan);
 	}
 	if (rc == DB_OK)
-		rc = claims_write(q->lock, &claims, lead, NULL, n_ended);
+		rc = pending_write(q->lock, &line, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
-	for (size_t i = 0; i < claims.n; i++) {
-		run->left += claims.list[i].outcome == NULL;
-		run->left_out += claims.list[i].outcome == NULL && claims.list[i].excluded > 0;
+	for (size_t i = 0; i < line.n; i++) {
+		run->left += line.list[i].outcome == NULL;
+		run->left_out += line.list[i].outcome == NULL && line.list[i].excluded > 0;
 	}
-	claims_clear(&claims);
+	pending_clear(&line);
 	text_clear(&plan.json);
 	return rc;
 }
 
 int
 assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct candidates *candidates, struct run *run)
+    uint64_t own_request, struct list *candidates, struct run *run)
 {
 	struct stock stock = { NULL, 0, 0, 0 };
 	size_t n_ended = 0;
@@ -346,22 +356,22 @@ int
 assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
-	struct claims claims = { .list = NULL };
-	int rc = claims_read(db, task, own_request, &claims);
+	struct line line = { .list = NULL };
+	int rc = pending_read(db, task, own_request, &line);
 
-	for (size_t i = 0; rc == DB_OK && i < claims.n; i++) {
-		if (claims.list[i].outcome == NULL)
-			claims.list[i].outcome = run->refused ? "refused" : "failed";
+	for (size_t i = 0; rc == DB_OK && i < line.n; i++) {
+		if (line.list[i].outcome == NULL)
+			line.list[i].outcome = run->refused ? "refused" : "failed";
 	}
 	if (rc == DB_OK)
-		rc = claims_write(db, &claims, lead, run->reason, &run->requests);
-	claims_clear(&claims);
+		rc = pending_write(db, &line, lead, run->reason, &run->requests);
+	pending_clear(&line);
 	return rc;
 }
 
 int
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
-    const struct candidates *candidates, const struct run *run)
+    const struct list *candidates, const struct run *run)
 {
 	/* A query that failed has taken its time, too. */
 	bool queried = run->reason != NULL || list_was_queried(run->source);

@@ -6,7 +6,10 @@
 #ifndef LOCKQ_BATCH_H
 #define LOCKQ_BATCH_H
 
-#include "internal.h"
+#include "db.h"
+#include "progress.h"
+#include "session.h"
+#include "text.h"
 
 /* One kind of row. */
 struct job {

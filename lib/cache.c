@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4 without a query: what the last one found beyond what was given, for task.cache_ttl
  * seconds. Only who holds the task's lock writes here, in the transaction that gives loans out. */
+#include "cache.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "list.h"
+#include "task.h"
+#include "text.h"
 
 /* Each with what has become of it: whether its row of `work` is as the query saw it, and whether
  * the view still shows it. Where the view can be merged into this, that is a look-up a loan. */
@@ -60,25 +65,25 @@ enum {
 
 /* What is still good of the first @most. */
 static void
-take_kept(struct candidates *found, const struct db_rows *rows, int *rc)
+take_kept(struct list *found, const struct db_rows *rows, int *rc)
 {
-	candidates_clear(found);
+	list_clear(found);
 	for (size_t i = 0; *rc == DB_OK && i < rows->n_rows; i++) {
 		if (db_cell_u64(rows, i, 4) == 0 || db_cell_u64(rows, i, 5) == 0)
 			found->stale++;
 		else
-			*rc = candidates_add(found, db_cell_u64(rows, i, 0),
+			*rc = list_add(found, db_cell_u64(rows, i, 0),
 			    db_cell_u64(rows, i, 1), (uint32_t)db_cell_u64(rows, i, 2));
 	}
 	copy_cell(found->as_of, sizeof(found->as_of), rows, 0, 3);
 	/* The view may show a loan several times. */
 	if (*rc == DB_OK)
-		*rc = candidates_once(found);
+		*rc = list_once(found);
 }
 
 /* @all: there were no more than these. */
 static int
-read_kept(struct db *db, const struct task *task, uint64_t most, struct candidates *found,
+read_kept(struct db *db, const struct task *task, uint64_t most, struct list *found,
     bool *all)
 {
 	char view[NAME_BYTES * 3], sql[sizeof(kept_and_shown) + sizeof(view)];
@@ -102,7 +107,7 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct candidat
 }
 
 int
-cache_read(struct db *db, const struct task *task, uint64_t wanted, struct candidates *found,
+cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list *found,
     bool *enough)
 {
 	uint64_t most = wanted * 2 + SPARE;
@@ -144,7 +149,7 @@ forget_if_changed(struct db *db, const struct task *task)
 
 /* The leftovers of a new list in place of the old ones. */
 static int
-replace(struct db *db, const struct task *task, const struct candidates *list)
+replace(struct db *db, const struct task *task, const struct list *list)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
@@ -170,7 +175,7 @@ replace(struct db *db, const struct task *task, const struct candidates *list)
 }
 
 int
-cache_update(struct db *db, const struct task *task, const struct candidates *list)
+cache_update(struct db *db, const struct task *task, const struct list *list)
 {
 	size_t first = 0;
 

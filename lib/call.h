@@ -4,7 +4,14 @@
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 
-#include "internal.h"
+#include "assign.h"
+#include "list.h"
+#include "lock.h"
+#include "request.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
+#include "wait.h"
 
 /* Where a call is: the table at the top of getwork.c says what each step may become. */
 enum step {
@@ -25,7 +32,7 @@ struct call {
 
 	/* The round that we lead, from LEAD to HAND_OVER. */
 	struct lead lead;
-	struct candidates list;   /* in hand */
+	struct list list;   /* in hand */
 	struct run run;
 	char reason[REASON_BYTES];
 

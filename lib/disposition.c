@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "error.h"
 #include "recover.h"
+#include "request.h"
+#include "session.h"
+#include "text.h"
 
 /* What is said goes into user variables once, and the statements after that have no parameters:
  * each is one round trip, however many loans there are. The time is that of the first statement, so
@@ -435,7 +439,7 @@ dispose_surely(struct disposing *d)
 		if (verdict != RECONNECT && verdict != FIND_OUT)
 			break;
 		db_backoff(try);
-		rc = handle_connect(q);
+		rc = session_connect(q);
 		if (rc == DB_OK && d->in_doubt)
 			rc = db_set_lock_wait(q->lock, DB_RESOLVE_WAIT_S);
 		if (rc == DB_OK)
@@ -581,7 +585,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	}
 	/* Not asked where it was heard of just now: a disposition goes on after a loss. */
 	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
-		rc = handle_ready(q);
+		rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = result_new(disposition, result);
 	d.results = result->loans;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include "error.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "session.h"
 
 void
 error_set(struct lockq *q, const char *format, ...)

@@ -3,6 +3,7 @@
  * that nobody looks after, what is kept too long. Availability is computed from the time, so all of
  * this may come late. First there is what is done with each kind of row, at the end the call. */
 #include "batch.h"
+#include "error.h"
 
 /* --- what is due --- */
 
@@ -364,7 +365,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	rc = check_what(q, what);
 	if (rc != LOCKQ_OK)
 		return rc;
-	rc = handle_ready(q);
+	rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;
@@ -372,7 +373,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	/* A connection that is lost has given the name back. */
 	if (e.began[0] != '\0' && !db_lost(q->lock) &&
 	    db_run(q->lock, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
-		handle_disconnect(q);
+		session_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return rc;
 }

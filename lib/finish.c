@@ -3,7 +3,9 @@
  * and both become a public code and a text. */
 #include <string.h>
 
+#include "answer.h"
 #include "call.h"
+#include "error.h"
 
 enum { CANCEL_MS = 20000, CANCEL_AT_ONCE_MS = 5000, CANCEL_WAIT_S = 2 };
 
@@ -13,7 +15,7 @@ static int
 cancel(struct call *c, bool abandon, uint64_t patience_ms)
 {
 	uint64_t end = db_clock_ms() + patience_ms;
-	int rc = abandon ? handle_abandon(c->q) : DB_OK;
+	int rc = abandon ? session_abandon(c->q) : DB_OK;
 
 	if (!c->recorded || c->request.joined)
 		return rc;
@@ -31,7 +33,7 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try,
 		    &c->waiting) != DB_OK)
 			db_backoff(try);
-		rc = handle_connect(c->q);
+		rc = session_connect(c->q);
 	}
 }
 
@@ -44,7 +46,7 @@ read_answer(struct call *c)
 	if (c->request.request_id == 0 || c->answer->status != LOCKQ_PENDING)
 		return DB_OK;
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		rc = c->q->lock == NULL || db_lost(c->q->lock) ? handle_connect(c->q) : DB_OK;
+		rc = c->q->lock == NULL || db_lost(c->q->lock) ? session_connect(c->q) : DB_OK;
 		if (rc == DB_OK)
 			rc = answer_read(c->q->lock, c->request.request_id, c->answer);
 		if (!db_is_retryable(rc))
@@ -60,7 +62,7 @@ static int
 finish_failed(struct call *c, int failure, bool cancelled)
 {
 	char text[sizeof(c->q->error)];
-	int rc = error_from_db(c->q, handle_failed(c->q), failure);
+	int rc = error_from_db(c->q, session_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
 	if (!c->recorded)

@@ -26,7 +26,9 @@
  * The call holds the task's lock from LEAD on until round_give() commits, and for as long as
  * round_hand_over() gives; in the other states it holds none.
  */
+#include "answer.h"
 #include "call.h"
+#include "error.h"
 
 static int ask(struct call *c, enum step *step);
 static int look(struct call *c, enum step *step);
@@ -212,7 +214,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	if (rc != LOCKQ_OK)
 		return rc;
 	q->error[0] = '\0';
-	rc = handle_ready(q);
+	rc = session_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
 	c.request.user = ask->user;

@@ -2,7 +2,11 @@
 /* What happened to a loan in a task. */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "db.h"
+#include "error.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
 
 /* One loan's changes wait for each other on its row of work, so the log has them in their order. A
  * user who is gone has left a number. */
@@ -50,7 +54,7 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task read;
 	bool known = true;
-	int rc = handle_ready(q);
+	int rc = session_ready(q);
 
 	lockq_history_clear(history);
 	q->error[0] = '\0';

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it taken follows. */
+#include "lock.h"
+
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "request.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
 
 static const struct db_query take_lock = {
 	"take_lock",

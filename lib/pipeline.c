@@ -6,7 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "internal.h"
+#include "db.h"
+#include "error.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
 
 static const struct db_query read_pipeline = {
 	"read_pipeline",
@@ -225,7 +229,7 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task known;
 	uint32_t user_id = 0;
-	int rc = handle_ready(q);
+	int rc = session_ready(q);
 
 	lockq_pipeline_clear(pipeline);
 	q->error[0] = '\0';
@@ -244,7 +248,7 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	rc = rc == DB_OK ? rc : error_from_db(q, q->lock, rc);
 	/* Or the next call would have the details' limit; a new connection has none. */
 	if (db_set_time_limit(q->lock, 0) != DB_OK)
-		handle_disconnect(q);
+		session_disconnect(q);
 	if (rc != DB_OK)
 		return rc;
 	return pipeline->n_assignments > 0 ? LOCKQ_OK : LOCKQ_NOTHING;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
+#include "progress.h"
+
+#include "db.h"
+#include "request.h"
+#include "session.h"
 
 enum { SLICE_MS = 250 };
 

@@ -4,6 +4,7 @@
 #include "recover.h"
 
 #include "call.h"
+#include "error.h"
 
 enum {
 	TRIES_FORGOTTEN_MS = 1000, /* an error after so long is not the next one in a row */
@@ -61,7 +62,7 @@ static int
 connect_and_find_out(struct call *c)
 {
 	bool pending = false;
-	int rc = handle_connect(c->q);
+	int rc = session_connect(c->q);
 
 	if (rc == DB_OK && c->in_doubt) {
 		rc = request_status_locked(c->q->lock, &c->request, &pending);
@@ -83,8 +84,8 @@ recover(struct call *c, int failure, enum step *step)
 		if (verdict == GIVE_UP)
 			break;
 		c->retries++;
-		if (db_error(handle_failed(c->q))[0] != '\0')
-			error_set(c->q, "%s", db_error(handle_failed(c->q)));
+		if (db_error(session_failed(c->q))[0] != '\0')
+			error_set(c->q, "%s", db_error(session_failed(c->q)));
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What is refused: an ask that no task could allow, and a request that was not recorded. Its INSERT
  * found nothing to insert, and does not say why. */
+#include "answer.h"
 #include "call.h"
+#include "error.h"
 
 const char refusal_disabled[] = "the task is disabled, ask its manager";
 
@@ -92,7 +94,7 @@ refuse(struct call *c)
 
 	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
 	    db_is_retryable(db_failure(q->lock)); try++) {
-		if (db_lost(q->lock) && handle_connect(q) != DB_OK)
+		if (db_lost(q->lock) && session_connect(q) != DB_OK)
 			break;
 		rc = explain_refusal(c);
 	}

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 1, recording a request, and step 7's look at it. Each statement here is a transaction of its
  * own: a duplicate key inside an open one would keep locks that block other users' inserts. */
+#include "request.h"
+
 #include <string.h>
 
 #include <uuid/uuid.h>
 
-#include "internal.h"
+#include "availability.h"
+#include "db.h"
+#include "text.h"
 
 /* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \

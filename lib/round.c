@@ -3,8 +3,10 @@
  * to requests that came late. */
 #include <stdio.h>
 
+#include "cache.h"
 #include "call.h"
 #include "recover.h"
+#include "source.h"
 
 enum {
 	BEHIND_MS = 10000,     /* a server that is behind its cluster is given so long */
@@ -14,7 +16,7 @@ enum {
 void
 round_clear(struct call *c)
 {
-	candidates_clear(&c->list);
+	list_clear(&c->list);
 }
 
 /* Step 4: a list to give from; or the reason why there is none for anybody. */
@@ -28,7 +30,7 @@ round_find(struct call *c, enum step *step)
 	c->reason[0] = '\0';
 	round_clear(c);
 	if (c->task.enabled) {
-		rc = candidates_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, &c->list,
+		rc = source_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, &c->list,
 		    &result, c->reason);
 	} else {
 		snprintf(c->reason, sizeof(c->reason), "%s", refusal_disabled);
@@ -67,7 +69,7 @@ give_and_commit(struct call *c, struct run *run)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
 		c->lead.committed = c->lead.epoch;
-		candidates_forget_gone(&c->list);
+		list_forget_gone(&c->list);
 		c->list.stale = 0;
 		c->list.kept = c->list.kept || c->task.cache_ttl > 0;
 	}
@@ -171,7 +173,7 @@ round_hand_over(struct call *c, enum step *step)
 		if (rc != DB_OK)
 			c->retries++;
 		if (rc == DB_ELOST || rc == DB_ECROWDED) {
-			rc = handle_connect(c->q);
+			rc = session_connect(c->q);
 			if (rc != DB_OK && !db_is_retryable(rc))
 				break;
 		}

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "task.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "availability.h"
+#include "db.h"
+#include "error.h"
+#include "session.h"
+#include "text.h"
 
 static const struct db_query read_task = {
 	"read_task",

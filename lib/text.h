@@ -12,6 +12,9 @@
 /* A DATETIME(6) as the server writes it. */
 enum { TIME_BYTES = sizeof("2026-01-01 00:00:00.000000") };
 
+/* An identifier of the server's, with its NUL; a reason, as a message has it; a UUID. */
+enum { NAME_BYTES = 64 * 4 + 1, REASON_BYTES = 2048, UUID_BYTES = 37 };
+
 /* A growing buffer, for the JSON arrays of numbers that statements take. Zero-initialise it, and
  * release it with text_clear(). @failed: a text is missing, since there was no memory for it. */
 struct text {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 7: a follower waits. It never waits on task_lock, where its shared lock would look like a
  * leader, and it comes back now and then whatever happens: nobody waits while nobody leads. */
+#include "wait.h"
+
 #include <string.h>
 
-#include "internal.h"
+#include "answer.h"
+#include "db.h"
+#include "lock.h"
+#include "progress.h"
+#include "request.h"
+#include "session.h"
 
 static const struct db_query wait_for_commit = {
 	"wait_for_commit", "SELECT task_id FROM task_wake WHERE task_id = ? FOR SHARE", DB_MAYBE
@@ -177,12 +184,12 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 	rc = request_seen(q->lock, request, ask->poll_s[gap], &pending);
 	if (rc != DB_OK || !pending)
 		return rc;
-	handle_disconnect(q);
+	session_disconnect(q);
 	/* A server without a free session is not a reason to give up, only to look later. */
 	do {
 		rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
 		if (rc == DB_OK)
-			rc = handle_connect(q);
+			rc = session_connect(q);
 	} while (rc == DB_ECROWDED && time_left(waiting) > 0);
 	return rc;
 }

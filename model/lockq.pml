@@ -281,7 +281,7 @@ inline commit()
 
 /* --- steps 4 and 5 ---------------------------------------------------------------------------- */
 
-/* candidates_find(): one statement, one snapshot; smallest priority first, up to the limit. */
+/* source_find(): one statement, one snapshot; smallest priority first, up to the limit. */
 inline fetch()
 {
 	n = 0;
@@ -308,8 +308,8 @@ inline fetch()
 	cut = n >= LIMIT
 }
 
-/* claims_read(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
-inline claims_read()
+/* pending_read(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
+inline pending_read()
 {
 	claims = 0;
 	news = false;
@@ -442,7 +442,7 @@ inline lock_work()
 	}
 }
 
-/* claims_write(): only what is still pending, and as many rows as planned. */
+/* pending_write(): only what is still pending, and as many rows as planned. */
 inline check_requests()
 {
 	conflict = false;
@@ -674,11 +674,11 @@ raise:
 #ifdef EARLY_CLAIMS
 	atomic {
 		say("step 5, early: reads the pending requests");
-		d_step { claims_read(); early = true }
+		d_step { pending_read(); early = true }
 	}
 #endif
 
-	/* Step 4: candidates_find() */
+	/* Step 4: source_find() */
 LEAD:
 	if
 	:: atomic {
@@ -699,14 +699,14 @@ LEAD:
 	CANCEL
 	fi;
 
-	/* Step 5: assign_loans(), serve_once(), claims_read() */
+	/* Step 5: assign_loans(), serve_once(), pending_read() */
 GIVE:
 	if
 #ifdef EARLY_CLAIMS
 	:: atomic { early -> early = false }
-	:: atomic { !early -> d_step { claims_read(); say("step 5: reads the pending requests") } }
+	:: atomic { !early -> d_step { pending_read(); say("step 5: reads the pending requests") } }
 #else
-	:: atomic { true -> d_step { claims_read(); say("step 5: reads the pending requests") } }
+	:: atomic { true -> d_step { pending_read(); say("step 5: reads the pending requests") } }
 #endif
 	CRASH
 	STOP_LEADER
@@ -966,7 +966,7 @@ woken:
 	fi;
 	goto woken;
 
-	/* handle_abandon(): the connection is closed. */
+	/* session_abandon(): the connection is closed. */
 given_up:
 	atomic {
 		true ->

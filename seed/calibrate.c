@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "internal.h"
+#include "view.h"
 #include "rooms.h"
 
 static const char heavy_view[] = "candidates_verify_bank_account";
@@ -77,7 +77,7 @@ static int
 measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 {
 	struct measuring m = { .seed = seed, .expected_ms = (uint64_t)(expected_s * 1000) };
-	char sql[CANDIDATES_SQL_BYTES];
+	char sql[VIEW_SQL_BYTES];
 	const struct db_query heavy_query = { "heavy_query", sql, DB_MANY };
 	struct db *db = NULL;
 	int rc, kill_rc;
@@ -87,7 +87,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 		return rc;
 	rc = db_connect(&db, seed->where);
 	if (rc == 0)
-		rc = candidates_statement(sql, heavy_view);
+		rc = view_statement(sql, heavy_view);
 	if (rc == 0)
 		rc = db_set_time_limit(db, LIMIT_S * 1000);
 	if (rc == 0)

@@ -5,13 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "assign.h"
+#include "db.h"
+#include "list.h"
+#include "lock.h"
+#include "request.h"
+#include "session.h"
+#include "source.h"
+#include "task.h"
+#include "text.h"
 
 struct inside_round {
 	struct lockq *q;
 	struct task task;
 	struct lead lead;
-	struct candidates candidates;
+	struct list candidates;
 	char reason[REASON_BYTES];
 };
 
@@ -94,7 +102,7 @@ inside_round_free(struct inside_round *round)
 {
 	if (round == NULL)
 		return;
-	candidates_clear(&round->candidates);
+	list_clear(&round->candidates);
 	free(round);
 }
 
@@ -131,7 +139,7 @@ inside_find(struct inside_round *round, bool *ok)
 {
 	enum list_result result = LIST_FAILED;
 	uint64_t usual_ms = 0;
-	int rc = candidates_find(round->q, &round->task, &round->lead, &usual_ms,
+	int rc = source_find(round->q, &round->task, &round->lead, &usual_ms,
 	    &round->candidates, &result, round->reason);
 
 	*ok = rc == DB_OK && result == LIST_FOUND;
@@ -182,7 +190,7 @@ inside_give_twice(struct inside_round *round, const struct inside_request *reque
 		{ .loan_id = loan_id, .version = version },
 		{ .loan_id = loan_id, .version = version }
 	};
-	struct candidates candidates = { .list = twice, .n = 2, .complete = true };
+	struct list candidates = { .list = twice, .n = 2, .complete = true };
 	struct run run = { .user = request->user, .source = LIST_QUERY };
 
 	return assign_loans(round->q, &round->task, &round->lead, request->request_id, &candidates,
@@ -209,12 +217,12 @@ int
 inside_end_orphan(struct db *killer, const struct db *victim, enum inside_orphan which)
 {
 	static const uint64_t long_ago_ms = 1000000000000;
-	struct orphan orphan;
+	struct given_up orphan;
 
-	handle_note_orphan(&orphan, victim);
+	session_note_given_up(&orphan, victim);
 	if (which == INSIDE_OTHER_SERVER)
 		orphan.server[0] = orphan.server[0] == 'x' ? 'y' : 'x';
 	else if (which == INSIDE_SERVER_RESTARTED)
 		orphan.since -= long_ago_ms;
-	return handle_end_orphan(killer, &orphan);
+	return session_end_given_up(killer, &orphan);
 }

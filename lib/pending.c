@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 5's line: who asks, for how many, and what may not go to whom; and how each request ends. */
+#include "pending.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "availability.h"
+#include "db.h"
+#include "lock.h"
+#include "task.h"
+#include "text.h"
 
 /* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
  * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
@@ -61,7 +67,7 @@ static const struct db_query end_requests = {
 
 /* What fits into the user's pipeline. Nothing: refused, and no loan is looked for. */
 static void
-trim(struct claim *c, uint64_t most, uint64_t held)
+trim(struct pending *c, uint64_t most, uint64_t held)
 {
 	uint64_t room = held < most ? most - held : 0;
 
@@ -74,9 +80,9 @@ trim(struct claim *c, uint64_t most, uint64_t held)
 }
 
 static void
-read_claim(struct claims *claims, uint64_t own_request, const struct db_rows *rows, size_t row)
+read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows, size_t row)
 {
-	struct claim *c = &claims->list[claims->n++];
+	struct pending *c = &line->list[line->n++];
 
 	c->request_id = db_cell_u64(rows, row, 0);
 	c->user_id = db_cell_u64(rows, row, 1);
@@ -90,35 +96,35 @@ read_claim(struct claims *claims, uint64_t own_request, const struct db_rows *ro
 	if (c->outcome != NULL)
 		return;
 	c->n_excluded = db_cell_u64(rows, row, 4);
-	claims->wanted += c->requested + c->n_excluded;
-	claims->n_excluded += c->n_excluded;
+	line->wanted += c->requested + c->n_excluded;
+	line->n_excluded += c->n_excluded;
 }
 
 /* Those of all who have some. */
 static int
-read_excluded(struct db *db, const struct task *task, struct claims *claims)
+read_excluded(struct db *db, const struct task *task, struct line *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct text users = { NULL, 0, 0, false };
 	int rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < claims->n; i++) {
-		if (claims->list[i].n_excluded > 0)
+	for (size_t i = 0; i < line->n; i++) {
+		if (line->list[i].n_excluded > 0)
 			text_add(&users, "%s%" PRIu64, users.used == 0 ? "[" : ",",
-			    claims->list[i].user_id);
+			    line->list[i].user_id);
 	}
 	text_add(&users, "]");
 	if (!users.failed)
 		rc = db_run(db, &read_exclusions, DB_ARGS(db_text(users.data),
 		    db_u64(task->task_id)), &rows);
 	text_clear(&users);
-	claims->n_excluded = 0;
+	line->n_excluded = 0;
 	if (rc == DB_OK) {
-		claims->excluded = calloc(rows.n_rows + 1, sizeof(*claims->excluded));
-		rc = claims->excluded != NULL ? DB_OK : DB_ENOMEM;
+		line->excluded = calloc(rows.n_rows + 1, sizeof(*line->excluded));
+		rc = line->excluded != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		claims->excluded[claims->n_excluded++] = (struct exclusion){
+		line->excluded[line->n_excluded++] = (struct exclusion){
 			db_cell_u64(&rows, i, 0), db_cell_u64(&rows, i, 1)
 		};
 	db_rows_clear(&rows);
@@ -126,21 +132,21 @@ read_excluded(struct db *db, const struct task *task, struct claims *claims)
 }
 
 int
-claims_read(struct db *db, const struct task *task, uint64_t own_request, struct claims *claims)
+pending_read(struct db *db, const struct task *task, uint64_t own_request, struct line *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
 	    db_u64(task->task_id)), &rows);
 
-	claims_clear(claims);
+	pending_clear(line);
 	if (rc == DB_OK) {
-		claims->list = calloc(rows.n_rows + 1, sizeof(*claims->list));
-		rc = claims->list != NULL ? DB_OK : DB_ENOMEM;
+		line->list = calloc(rows.n_rows + 1, sizeof(*line->list));
+		rc = line->list != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		read_claim(claims, own_request, &rows, i);
+		read_pending(line, own_request, &rows, i);
 	db_rows_clear(&rows);
-	return rc == DB_OK && claims->n_excluded > 0 ? read_excluded(db, task, claims) : rc;
+	return rc == DB_OK && line->n_excluded > 0 ? read_excluded(db, task, line) : rc;
 }
 
 static int
@@ -154,16 +160,16 @@ compare_exclusion(const void *a, const void *b)
 }
 
 bool
-claims_exclude(const struct claims *claims, const struct claim *claim, uint64_t loan_id)
+pending_exclude(const struct line *line, const struct pending *pending, uint64_t loan_id)
 {
-	struct exclusion wanted = { claim->user_id, loan_id };
+	struct exclusion wanted = { pending->user_id, loan_id };
 
-	return claim->n_excluded > 0 && bsearch(&wanted, claims->excluded, claims->n_excluded,
+	return pending->n_excluded > 0 && bsearch(&wanted, line->excluded, line->n_excluded,
 	    sizeof(wanted), compare_exclusion) != NULL;
 }
 
 static void
-add_ended(struct text *json, const struct claim *c)
+add_ended(struct text *json, const struct pending *c)
 {
 	bool lowered = strcmp(c->outcome, "partial") == 0 || strcmp(c->outcome, "empty") == 0;
 
@@ -175,17 +181,17 @@ add_ended(struct text *json, const struct claim *c)
 }
 
 int
-claims_write(struct db *db, const struct claims *claims, const struct lead *lead,
+pending_write(struct db *db, const struct line *line, const struct lead *lead,
     const char *reason, size_t *n_ended)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
 	int rc = DB_OK;
 
-	for (size_t i = 0; i < claims->n; i++) {
-		if (claims->list[i].outcome == NULL)
+	for (size_t i = 0; i < line->n; i++) {
+		if (line->list[i].outcome == NULL)
 			continue;
-		add_ended(&json, &claims->list[i]);
+		add_ended(&json, &line->list[i]);
 		n++;
 	}
 	text_add(&json, "]");
@@ -200,9 +206,9 @@ claims_write(struct db *db, const struct claims *claims, const struct lead *lead
 }
 
 void
-claims_clear(struct claims *claims)
+pending_clear(struct line *line)
 {
-	free(claims->list);
-	free(claims->excluded);
-	*claims = (struct claims){ .list = NULL };
+	free(line->list);
+	free(line->excluded);
+	*line = (struct line){ .list = NULL };
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A handle: its connections, and what it checks of server and schema. */
+#include "session.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "db.h"
+#include "error.h"
+#include "text.h"
 
 static const struct db_query newest_schema = {
 	"newest_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
@@ -87,7 +91,7 @@ copy_where(struct lockq_connection *to, const struct lockq_connection *from)
 }
 
 void
-handle_disconnect(struct lockq *q)
+session_disconnect(struct lockq *q)
 {
 	db_close(q->elsewhere);
 	db_close(q->query);
@@ -96,7 +100,7 @@ handle_disconnect(struct lockq *q)
 }
 
 void
-handle_close_query(struct lockq *q, struct db *db)
+session_close_query(struct lockq *q, struct db *db)
 {
 	if (db == q->query)
 		q->query = NULL;
@@ -108,32 +112,32 @@ handle_close_query(struct lockq *q, struct db *db)
 /* A second connection: the lock connection then stays idle while the query runs, so that the server
  * notices at once when this process dies. */
 int
-handle_ready_query(struct lockq *q)
+session_ready_query(struct lockq *q)
 {
 	int rc;
 
 	/* Not asked where it was heard of just now: the call goes on after a loss. */
 	if (q->query != NULL && (db_is_fresh(q->query) || db_ping(q->query) == DB_OK))
 		return DB_OK;
-	handle_close_query(q, q->query);
+	session_close_query(q, q->query);
 	rc = db_connect_read_only(&q->query, &q->where);
 	if (rc == DB_OK || rc == DB_ENOMEM)
 		return rc;
 	if (rc != DB_ECROWDED)
 		rc = db_refuse(q->lock, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
-	handle_close_query(q, q->query);
+	session_close_query(q, q->query);
 	return rc;
 }
 
 struct db *
-handle_beside(const struct lockq *q)
+session_beside(const struct lockq *q)
 {
 	return q->query != NULL && !db_lost(q->query) ? q->query : q->lock;
 }
 
 /* What is not said of the other place is as here; a host and a socket exclude each other. */
 int
-handle_connect_elsewhere(struct lockq *q, struct db **db)
+session_connect_elsewhere(struct lockq *q, struct db **db)
 {
 	struct lockq_connection where = q->query_where, here = q->where;
 	const char **there_texts[WHERE_TEXTS], **here_texts[WHERE_TEXTS];
@@ -155,80 +159,80 @@ handle_connect_elsewhere(struct lockq *q, struct db **db)
 }
 
 int
-handle_ready_elsewhere(struct lockq *q)
+session_ready_elsewhere(struct lockq *q)
 {
 	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
 		return DB_OK;
-	handle_close_query(q, q->elsewhere);
-	return handle_connect_elsewhere(q, &q->elsewhere);
+	session_close_query(q, q->elsewhere);
+	return session_connect_elsewhere(q, &q->elsewhere);
 }
 
 /* Never somebody else's: the same name may lead to another server by now, and ids begin anew when a
  * server is started. */
 int
-handle_end_orphan(struct db *db, const struct orphan *orphan)
+session_end_given_up(struct db *db, const struct given_up *given_up)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t age_s = (db_clock_ms() - orphan->since) / 1000;
-	bool same = strcmp(orphan->server, db_server(db)) == 0;
+	uint64_t age_s = (db_clock_ms() - given_up->since) / 1000;
+	bool same = strcmp(given_up->server, db_server(db)) == 0;
 	int rc = same ? db_run(db, &uptime, DB_NO_ARGS, &rows) : DB_OK;
 
 	same = same && rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
 	db_rows_clear(&rows);
-	return same ? db_kill(db, orphan->id) : rc;
+	return same ? db_kill(db, given_up->id) : rc;
 }
 
 void
-handle_note_orphan(struct orphan *orphan, const struct db *db)
+session_note_given_up(struct given_up *given_up, const struct db *db)
 {
-	orphan->id = db_connection_id(db);
-	orphan->since = db_connected_at(db);
-	snprintf(orphan->server, sizeof(orphan->server), "%s", db_server(db));
+	given_up->id = db_connection_id(db);
+	given_up->since = db_connected_at(db);
+	snprintf(given_up->server, sizeof(given_up->server), "%s", db_server(db));
 }
 
 int
-handle_connect(struct lockq *q)
+session_connect(struct lockq *q)
 {
 	int rc;
 
-	handle_disconnect(q);
+	session_disconnect(q);
 	rc = db_connect(&q->lock, &q->where);
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
-		if (q->orphans[i].id != 0)
-			rc = handle_end_orphan(q->lock, &q->orphans[i]);
+		if (q->given_up[i].id != 0)
+			rc = session_end_given_up(q->lock, &q->given_up[i]);
 		if (rc == DB_OK)
-			q->orphans[i].id = 0;
+			q->given_up[i].id = 0;
 	}
 	return rc;
 }
 
 int
-handle_ready(struct lockq *q)
+session_ready(struct lockq *q)
 {
 	if (q->lock != NULL && db_restore(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
 		return DB_OK;
-	return handle_connect(q);
+	return session_connect(q);
 }
 
 const struct db *
-handle_failed(const struct lockq *q)
+session_failed(const struct lockq *q)
 {
 	return q->query != NULL && db_failed_at(q->query) > db_failed_at(q->lock) ? q->query :
 	    q->lock;
 }
 
 void
-handle_orphan(struct lockq *q, const struct db *db)
+session_give_up(struct lockq *q, const struct db *db)
 {
-	handle_note_orphan(&q->orphans[db == q->lock ? 0 : 1], db);
+	session_note_given_up(&q->given_up[db == q->lock ? 0 : 1], db);
 }
 
 int
-handle_abandon(struct lockq *q)
+session_abandon(struct lockq *q)
 {
 	if (q->lock != NULL)
-		handle_orphan(q, q->lock);
-	return handle_connect(q);
+		session_give_up(q, q->lock);
+	return session_connect(q);
 }
 
 static int
@@ -270,7 +274,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 	}
 	/* Someone else's connections may be about to end, so a full server is asked again. */
 	for (unsigned int try = 0;; try++) {
-		rc = handle_connect(q);
+		rc = session_connect(q);
 		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)
 			break;
 		db_backoff(try);
@@ -285,7 +289,7 @@ lockq_free(struct lockq *q)
 {
 	if (q == NULL)
 		return;
-	handle_disconnect(q);
+	session_disconnect(q);
 	free_where(&q->where);
 	free_where(&q->query_where);
 	free(q);
@@ -296,7 +300,7 @@ lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
 {
 	static const struct lockq_connection here = LOCKQ_CONNECTION_INIT;
 
-	handle_close_query(q, q->elsewhere);
+	session_close_query(q, q->elsewhere);
 	q->asks_elsewhere = connection != NULL;
 	if (copy_where(&q->query_where, connection != NULL ? connection : &here) != LOCKQ_OK) {
 		error_set(q, "out of memory");

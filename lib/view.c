@@ -1,29 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the heavy query on one connection, so that the server notices who died and nobody's query
  * goes on for nothing. Which connection, and whether at all, is candidates.c's to say. */
+#include "view.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "availability.h"
+#include "db.h"
+#include "error.h"
+#include "list.h"
+#include "lock.h"
+#include "progress.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
 
 /* No leader holds this name after its query, and we hold the task's lock: whoever still has it runs
  * the query of a leader that is gone. Hashed, because a name ends at 64 characters. */
 #define QUERY_LOCK_NAME "CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', ?)"
 
-static const struct db_query claim_query = {
-	"claim_query",
+static const struct db_query hold_name = {
+	"hold_name",
 	"SELECT GET_LOCK(" QUERY_LOCK_NAME ", ?), NOW(6)",
 	DB_ONE
 };
 
-static const struct db_query query_claimed_by = {
-	"query_claimed_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
+static const struct db_query name_held_by = {
+	"name_held_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
 };
 
 /* This connection has no other. Without parameters it is one round trip. */
-static const struct db_query unclaim_query = {
-	"unclaim_query", "DO RELEASE_ALL_LOCKS()", DB_NO_ROWS
+static const struct db_query give_name_back = {
+	"give_name_back", "DO RELEASE_ALL_LOCKS()", DB_NO_ROWS
 };
 
 /* The wrapping, around the manager's view: without the loans that are not available, the smallest
@@ -60,7 +70,7 @@ struct reading {
 	struct lockq *q;
 	struct db *db;        /* where it runs */
 	const struct task *task;
-	struct candidates *candidates;
+	struct list *candidates;
 	struct ticking ticking;
 	size_t rows;          /* of the view, in which a loan may stand several times */
 	const char *fault;
@@ -81,13 +91,13 @@ static int
 read_candidate(char **cells, const unsigned long *lengths, void *data)
 {
 	struct reading *reading = data;
-	struct candidates *c = reading->candidates;
+	struct list *c = reading->candidates;
 
 	(void)lengths;
 	reading->fault = fault_of(cells[0]);
 	if (reading->fault != NULL)
 		return 1;
-	if (candidates_add(c, strtoull(cells[0], NULL, 10),
+	if (list_add(c, strtoull(cells[0], NULL, 10),
 	    cells[1] != NULL ? strtoull(cells[1], NULL, 10) : 0, (uint32_t)c->n) != DB_OK) {
 		reading->no_memory = true;
 		return 1;
@@ -98,10 +108,10 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 
 /* GET_LOCK on the query connection, and the server's time as the query is about to start. */
 static int
-claim(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])
+hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &claim_query, DB_ARGS(db_u64(task_id), db_u64(wait_s)), &rows);
+	int rc = db_run(db, &hold_name, DB_ARGS(db_u64(task_id), db_u64(wait_s)), &rows);
 
 	*ours = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 1;
 	if (rc == DB_OK)
@@ -116,7 +126,7 @@ static int
 end_orphan(struct db *db, uint32_t task_id)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &query_claimed_by, DB_ARGS(db_u64(task_id)), &rows);
+	int rc = db_run(db, &name_held_by, DB_ARGS(db_u64(task_id)), &rows);
 	uint64_t orphan = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
 
 	db_rows_clear(&rows);
@@ -126,34 +136,34 @@ end_orphan(struct db *db, uint32_t task_id)
 }
 
 static int
-claim_or_end_orphan(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
+hold_name_or_end_orphan(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
 {
-	int rc = claim(db, task_id, 0, ours, as_of);
+	int rc = hold(db, task_id, 0, ours, as_of);
 
 	if (rc == DB_OK && !*ours) {
 		rc = end_orphan(db, task_id);
 		if (rc == DB_OK)
-			rc = claim(db, task_id, ORPHAN_WAIT_S, ours, as_of);
+			rc = hold(db, task_id, ORPHAN_WAIT_S, ours, as_of);
 	}
 	return rc;
 }
 
 static int
-wrap(char sql[CANDIDATES_SQL_BYTES], const char *format, const char *view)
+wrap(char sql[VIEW_SQL_BYTES], const char *format, const char *view)
 {
 	char quoted[NAME_BYTES * 3];
 	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
 
 	/* One of the texts above. */
 	if (rc == DB_OK && format == wrapped_view)
-		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_view, quoted);
+		snprintf(sql, VIEW_SQL_BYTES, wrapped_view, quoted);
 	else if (rc == DB_OK)
-		snprintf(sql, CANDIDATES_SQL_BYTES, wrapped_once, quoted);
+		snprintf(sql, VIEW_SQL_BYTES, wrapped_once, quoted);
 	return rc;
 }
 
 int
-candidates_statement(char sql[CANDIDATES_SQL_BYTES], const char *view)
+view_statement(char sql[VIEW_SQL_BYTES], const char *view)
 {
 	return wrap(sql, wrapped_view, view);
 }
@@ -163,8 +173,8 @@ static int
 read_view(struct reading *reading, const char *format, uint64_t limit)
 {
 	const struct task *task = reading->task;
-	struct candidates *c = reading->candidates;
-	char sql[CANDIDATES_SQL_BYTES];
+	struct list *c = reading->candidates;
+	char sql[VIEW_SQL_BYTES];
 	const struct db_query query = { "candidates", sql, DB_MANY };
 	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
 	int rc = wrap(sql, format, task->view);
@@ -184,7 +194,7 @@ read_view(struct reading *reading, const char *format, uint64_t limit)
 		rc = db_fetch(reading->db, 1, read_candidate, reading);
 	reading->rows = c->n;
 	c->complete = rc == DB_OK && c->n < limit;
-	return rc == DB_OK ? candidates_once(c) : rc;
+	return rc == DB_OK ? list_once(c) : rc;
 }
 
 /* Whether a list that was cut short has too few loans because the view repeats them. */
@@ -192,7 +202,7 @@ static bool
 has_too_few(const struct reading *reading, const struct lead *lead, uint64_t limit)
 {
 	const struct task *task = reading->task;
-	const struct candidates *c = reading->candidates;
+	const struct list *c = reading->candidates;
 	uint64_t wanted = lead->wanted < limit ? lead->wanted : limit;
 
 	return !c->complete && c->n < limit && (c->n < task->max_count + task->excluded ||
@@ -204,7 +214,7 @@ has_too_few(const struct reading *reading, const struct lead *lead, uint64_t lim
 static int
 read_again_once(struct reading *reading, uint64_t limit, char reason[REASON_BYTES])
 {
-	struct candidates *c = reading->candidates, before = *c;
+	struct list *c = reading->candidates, before = *c;
 	int rc;
 
 	if (reason[0] == '\0')
@@ -279,16 +289,16 @@ end_query(struct reading *reading)
 {
 	struct lockq *q = reading->q;
 	struct db *other = NULL;
-	struct orphan orphan;
+	struct given_up orphan;
 
 	if (reading->db != q->elsewhere) {
-		handle_orphan(q, reading->db);
+		session_give_up(q, reading->db);
 		return;
 	}
 	/* Who can't be told ends it at max_execution_time; our own lock is not concerned. */
-	handle_note_orphan(&orphan, reading->db);
-	if (handle_connect_elsewhere(q, &other) == DB_OK &&
-	    handle_end_orphan(other, &orphan) != DB_OK)
+	session_note_given_up(&orphan, reading->db);
+	if (session_connect_elsewhere(q, &other) == DB_OK &&
+	    session_end_given_up(other, &orphan) != DB_OK)
 		error_set(q, "%s", db_error(other));
 	db_close(other);
 }
@@ -326,25 +336,25 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, int rc)
 
 	if ((rc != DB_OK || result != LIST_FOUND) && db != reading->q->lock) {
 		/* Its state is not known; closed, it gives the name back by itself. */
-		handle_close_query(reading->q, db);
+		session_close_query(reading->q, db);
 		return rc;
 	}
 	if (ours && !db_lost(db))
-		tidied = db_run(db, &unclaim_query, DB_NO_ARGS, NULL);
+		tidied = db_run(db, &give_name_back, DB_NO_ARGS, NULL);
 	/* What comes next on this connection is not the heavy query. */
 	if (tidied == DB_OK && !db_lost(db))
 		tidied = db_set_time_limit(db, 0);
 	if (tidied != DB_OK && db != reading->q->lock) {
 		/* So the name is free, and the list is good. */
-		handle_close_query(reading->q, db);
+		session_close_query(reading->q, db);
 		return rc;
 	}
 	return rc == DB_OK || tidied != DB_OK ? tidied : rc;
 }
 
 int
-query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
-    uint64_t usual_ms, uint64_t limit, struct candidates *candidates, enum list_result *result,
+view_query(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
+    uint64_t usual_ms, uint64_t limit, struct list *candidates, enum list_result *result,
     char reason[REASON_BYTES])
 {
 	struct reading reading = {
@@ -352,19 +362,19 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 		.ticking = { .q = q, .phase = LOCKQ_PHASE_QUERY, .since = db_clock_ms(),
 			.usual_ms = usual_ms, .keep_alive = db == q->lock ? NULL : q->lock }
 	};
-	char sql[CANDIDATES_SQL_BYTES];
+	char sql[VIEW_SQL_BYTES];
 	bool ours = false;
 	int rc;
 
 	*result = LIST_FOUND;
-	candidates_clear(candidates);
-	if (candidates_statement(sql, task->view) != DB_OK) {
+	list_clear(candidates);
+	if (view_statement(sql, task->view) != DB_OK) {
 		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
 		    "letters, digits, _ and $, with one dot at most");
 		*result = LIST_FAILED;
 		return DB_OK;
 	}
-	rc = claim_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
+	rc = hold_name_or_end_orphan(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
 		rc = run(&reading, lead, limit, reason);
 	candidates->query_ms = db_clock_ms() - reading.ticking.since;

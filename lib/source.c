@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4: the list of loans that may be given, from where it costs least: what the last query left,
+ * a query elsewhere, or the query here. Whatever is not from here and now is a hint: step 5 checks
+ * it, and it never means "no work". */
+#include "source.h"
+
+#include "cache.h"
+#include "db.h"
+#include "list.h"
+#include "lock.h"
+#include "replica.h"
+#include "session.h"
+#include "task.h"
+#include "text.h"
+#include "view.h"
+
+static uint64_t
+longest(const struct task *task)
+{
+	return (task->candidate_limit > task->max_count ? task->candidate_limit :
+	    task->max_count) + task->excluded;
+}
+
+int
+source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t *usual_ms,
+    struct list *found, enum list_result *result, char reason[REASON_BYTES])
+{
+	/* Waiting followers may have taken all connections: the leader must not starve. */
+	int rc = session_ready_query(q);
+	/* Did the last list leave requests pending? Then a hint was not enough. */
+	bool hints = lead->left_pending == 0, enough = false;
+
+	*result = LIST_FOUND;
+	list_clear(found);
+	if (rc != DB_OK && rc != DB_ECROWDED)
+		return rc;
+	/* On the lock connection an error would end the lock's transaction unseen. */
+	if (q->query != NULL)
+		know_usual(q, q->query, task->task_id, usual_ms);
+	rc = DB_OK;
+	if (hints && task->cache_ttl > 0 && q->query != NULL)
+		rc = cache_read(q->query, task, lead->wanted, found, &enough);
+	/* Something extra, not worth an error: where it can't be had there is the query. */
+	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
+		rc = DB_OK;
+	if (rc != DB_OK || enough)
+		return rc;
+	*result = LIST_LOST;
+	if (hints && q->asks_elsewhere)
+		rc = replica_ask(q, task, lead, *usual_ms, longest(task), found, result, reason);
+	if (rc != DB_OK || *result != LIST_LOST)
+		return rc;
+	rc = view_query(q, session_beside(q), task, lead, *usual_ms, longest(task), found, result,
+	    reason);
+	found->source = q->query != NULL ? LIST_QUERY : LIST_CROWDED;
+	return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks and users, as their tables have them. */
+#ifndef LOCKQ_TASK_H
+#define LOCKQ_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db.h"
+#include "lockq.h"
+#include "text.h"
+
+struct task {
+	uint32_t task_id;
+	char name[128 * 4 + 1];
+	char view[129 * 4 + 1];
+	bool enabled;
+	uint32_t max_count;
+	uint32_t max_query_s;
+	uint32_t candidate_limit;
+	uint32_t request_ttl;
+	uint32_t lease_minutes;  /* 0: none */
+	uint32_t cache_ttl;      /* seconds; 0: none */
+	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
+	bool view_repeats;       /* the view shows loans several times, as its manager says */
+	uint64_t excluded;       /* loans that are not offered to who leads: the list is longer by
+	                          * so many, or it might have none for the one who asked for it */
+};
+/* What task_fill() takes it from, of the task t; @user_id is who asks, for @excluded. */
+#define TASK_COLUMNS(user_id) \
+	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
+	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
+	" (SELECT COUNT(*) FROM work_exclusion AS e" \
+	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
+enum { TASK_N_COLUMNS = 12 };
+void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
+/* @user_id is who asks, for @task->excluded. *@known is false where there is no such task. */
+LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
+    struct task *task, bool *known);
+/* What the user holds of the task, for max_pipeline. */
+LOCKQ_MUST_CHECK int task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held);
+/* What a user is told whose pipeline has no room, or not enough, for what was asked. */
+enum { PIPELINE_REASON_BYTES = 160 };
+void pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held);
+LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id, bool *known);
+/* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
+LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
+    struct task *task, uint32_t *user_id);
+/* Median of the last queries in milliseconds, 0 where there are none. */
+LOCKQ_MUST_CHECK int task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
+/* The same where somebody is shown it, and *@ms is not known yet: an error is not worth a word. */
+void know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
+
+#endif
