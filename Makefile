@@ -166,9 +166,15 @@ $(BUILD)/rpath: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(RPATH)' | cmp -s - $@ || printf '%s\n' '$(RPATH)' >$@
 
+# jansson writes the JSON. libunistring knows which bytes are UTF-8, and in any locale how wide a
+# terminal shows them. libcsv splits the fields of a CSV file. The library needs none of them.
+CMD_LIBS := -ljansson -lunistring
+SEED_LIBS := -lcsv -lm
+
 # seedloans needs what the library does not export.
 link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(if $(filter %.a,$^),$(STATIC) -lcsv -lm $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) -ljansson
+	$(if $(filter %.a,$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
+	$(CMD_LIBS)
 
 $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
 	@mkdir -p $(@D)
@@ -183,14 +189,15 @@ $(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(ST
 # --- the tests ----------------------------------------------------------------------------------
 
 link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(STATIC) -lcmocka -ljansson -lcsv -lm $(LIB_LIBS)
+	$(STATIC) -lcmocka $(CMD_LIBS) $(SEED_LIBS) $(LIB_LIBS)
 
 $(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
 
-$(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(SEED_OBJ) $(STATIC)
+$(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) \
+		$(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)

@@ -223,11 +223,8 @@ void *cli_realloc(void *old, size_t size);
 char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
 char *cli_vtext(const char *format, va_list arguments) CLI_PRINTF(1, 0);
 
-/* A decoded character and its length in bytes, 0 where @text does not begin with valid UTF-8. */
-size_t cli_utf8_decode(uint32_t *character, const char *text);
-
-/* How many characters @text has; -1 where it is not valid UTF-8. */
-long cli_utf8_length(const char *text);
+/* How many characters @text has in its @size bytes; -1 where they are not valid UTF-8. */
+long cli_utf8_length(const char *text, size_t size);
 
 /* Columns that @text takes on a terminal. */
 size_t cli_width(const char *text);

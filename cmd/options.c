@@ -101,7 +101,7 @@ int
 cli_parse_utf8(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
-	long length = cli_utf8_length(text);
+	long length = cli_utf8_length(text, strlen(text));
 
 	if (length < 0)
 		return cli_fail(error, "--%s: not valid UTF-8", option->name);

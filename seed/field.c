@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli.h"
 #include "when.h"
 
 static const char *const names[N_FIELDS] = {
@@ -39,45 +40,6 @@ field_by_name(const char *name, size_t length)
 	    strncasecmp(names[field], name, length) != 0))
 		field++;
 	return field;
-}
-
-/* Length of the character at @text in bytes, 0 where it is not UTF-8: too long a form, a surrogate,
- * beyond U+10FFFF. */
-static size_t
-utf8_step(const unsigned char *text, size_t left)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t c = text[0];
-	size_t n, i;
-
-	if (c < 0x80)
-		return 1;
-	n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-	if (c < 0xc0 || c > 0xf4 || n > left)
-		return 0;
-	c &= 0xffu >> (n + 1);
-	for (i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (text[i] & 0x3f);
-	}
-	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : n;
-}
-
-long
-field_utf8_length(const char *text, size_t length)
-{
-	size_t at = 0, step;
-	long n = 0;
-
-	while (at < length) {
-		step = utf8_step((const unsigned char *)text + at, length - at);
-		if (step == 0)
-			return -1;
-		at += step;
-		n++;
-	}
-	return n;
 }
 
 const char *
@@ -172,7 +134,7 @@ copy(char *out, size_t size, size_t most, const char *text, long characters)
 const char *
 field_read(struct seed_loan *loan, enum field field, const char *text, size_t length)
 {
-	long characters = field_utf8_length(text, length);
+	long characters = cli_utf8_length(text, length);
 	char trimmed[TEXT_BYTES];
 
 	if (characters < 0)

@@ -31,7 +31,5 @@ const char *field_read(struct seed_loan *loan, enum field field, const char *tex
 const char *field_read_id(uint64_t *id, const char *text);
 /* Dollars with at most two decimals, with or without $ and commas between thousands. */
 const char *field_read_amount(uint64_t *cents, const char *text);
-/* Characters of valid UTF-8, or -1. */
-long field_utf8_length(const char *text, size_t length);
 
 #endif

@@ -125,22 +125,6 @@ test_ids(void **state)
 }
 
 static void
-test_utf8(void **state)
-{
-	(void)state;
-	assert_int_equal(field_utf8_length("", 0), 0);
-	assert_int_equal(field_utf8_length("Zo\xc3\xab", 4), 3);
-	assert_int_equal(field_utf8_length("\xf0\x9f\x92\xb0", 4), 1);
-	assert_int_equal(field_utf8_length("\xc3", 1), -1);             /* cut */
-	assert_int_equal(field_utf8_length("\xc0\xaf", 2), -1);         /* too long a form */
-	assert_int_equal(field_utf8_length("\xe0\x80\xaf", 3), -1);
-	assert_int_equal(field_utf8_length("\xed\xa0\x80", 3), -1);     /* a surrogate */
-	assert_int_equal(field_utf8_length("\xf4\x90\x80\x80", 4), -1); /* beyond U+10FFFF */
-	assert_int_equal(field_utf8_length("B\xff", 2), -1);
-	assert_int_equal(field_utf8_length("\x80", 1), -1);
-}
-
-static void
 test_text(void **state)
 {
 	struct seed_loan loan = { 0 };
@@ -174,7 +158,6 @@ main(void)
 		cmocka_unit_test(test_calendar_has_no_gaps),
 		cmocka_unit_test(test_amounts),
 		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_text)
 	};
 

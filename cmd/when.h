@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Dates of the calendar, without time zones: seconds since 1970-01-01 00:00:00. */
-#ifndef SEED_WHEN_H
-#define SEED_WHEN_H
+#ifndef LOCKQ_CMD_WHEN_H
+#define LOCKQ_CMD_WHEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
