@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "csvfile.h"
 #include "field.h"
 #include "map.h"
@@ -62,7 +64,8 @@ struct seed_import {
 	struct csvfile *file;
 	struct rejects *rejects;
 	struct map map;
-	struct seed_json header, raw, ids;
+	struct rejects_text header, raw;
+	char *ids;                 /* list_ids() */
 	size_t n_columns;
 	struct csvfile_row row;
 	bool row_waits;            /* @row was read and not used yet */
@@ -125,7 +128,6 @@ read_header(struct seed_import *import)
 		return fail_file(import, error);
 	import->n_columns = row->n_fields;
 	rejects_format(&import->header, row);
-	seed_json_raw(&import->header, "", 1);
 	if (import->header.failed)
 		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 
@@ -179,9 +181,9 @@ seed_import_free(struct seed_import *import)
 		return;
 	csvfile_close(import->file);
 	(void)rejects_close(import->rejects);
-	seed_json_clear(&import->header);
-	seed_json_clear(&import->raw);
-	seed_json_clear(&import->ids);
+	rejects_text_clear(&import->header);
+	rejects_text_clear(&import->raw);
+	free(import->ids);
 	seed_load_end(&import->load);
 	free(import);
 }
@@ -257,27 +259,29 @@ refuse_duplicates(struct seed_import *import)
 	}
 }
 
-/* The batch's good rows as the parameter of the statements above. */
+/* The batch's good rows as the parameter of the statements above. A loan_id is a text in it, as
+ * jansson has no number above 2^63 - 1; the server reads the text as a number. */
 static int
 list_ids(struct seed_import *import)
 {
+	json_t *ids = json_array();
+	char id[24];
+	int failed = 0;
 	size_t i;
 
-	seed_json_restart(&import->ids);
-	for (i = 0; i < import->n_entries; i++) {
+	for (i = 0; failed == 0 && i < import->n_entries; i++) {
 		const struct entry *entry = &import->entries[i];
 
 		if (entry->reason[0] != '\0')
 			continue;
-		seed_json_row(&import->ids);
-		seed_json_u64(&import->ids, i);
-		seed_json_raw(&import->ids, ",", 1);
-		seed_json_u64(&import->ids, entry->loan.loan_id);
-		seed_json_raw(&import->ids, ",", 1);
-		seed_json_u64(&import->ids, entry->line);
-		seed_json_row_end(&import->ids);
+		snprintf(id, sizeof(id), "%" PRIu64, entry->loan.loan_id);
+		failed = json_array_append_new(ids, json_pack("[I,s,I]", (json_int_t)i, id,
+		    (json_int_t)entry->line));
 	}
-	if (seed_json_done(&import->ids) == NULL || import->raw.failed)
+	free(import->ids);
+	import->ids = failed == 0 ? json_dumps(ids, JSON_COMPACT) : NULL;
+	json_decref(ids);
+	if (import->ids == NULL || import->raw.failed)
 		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 	return 0;
 }
@@ -295,7 +299,7 @@ refuse_known(struct seed_import *import, enum pass pass)
 	rc = list_ids(import);
 	if (rc != 0)
 		return rc;
-	rc = db_run(db, &find_known, DB_ARGS(db_text(import->ids.data), db_u64(will_be_gone)),
+	rc = db_run(db, &find_known, DB_ARGS(db_text(import->ids), db_u64(will_be_gone)),
 	    &rows);
 	for (i = 0; rc == 0 && i < rows.n_rows; i++) {
 		struct entry *entry = &import->entries[db_cell_u64(&rows, i, 0) % SEED_BATCH];
@@ -316,7 +320,7 @@ remember(struct db *db, void *data)
 {
 	struct seed_import *import = data;
 
-	return db_run(db, &add_seen, DB_ARGS(db_text(import->ids.data)), NULL);
+	return db_run(db, &add_seen, DB_ARGS(db_text(import->ids)), NULL);
 }
 
 static int
@@ -330,7 +334,7 @@ write_rejects(struct seed_import *import)
 
 		if (entry->reason[0] == '\0')
 			continue;
-		if (rejects_add(import->rejects, import->header.data, entry->line, entry->reason,
+		if (rejects_add(import->rejects, &import->header, entry->line, entry->reason,
 		    import->raw.data + entry->raw_at, entry->raw_length) != 0)
 			return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s, stopped at line %"
 			    PRIu64, rejects_path(import->rejects), strerror(errno),
@@ -392,7 +396,7 @@ finish_batch(struct seed_import *import, enum pass pass)
 		rc = seed_tell(seed, pass == PASS_CHECK ? SEED_CHECK : SEED_LOAD,
 		    csvfile_bytes_read(import->file), csvfile_size(import->file));
 	import->n_entries = 0;
-	seed_json_restart(&import->raw);
+	import->raw.used = 0;
 	return rc;
 }
 

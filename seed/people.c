@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
 
 #include "rooms.h"
 #include "words.h"
@@ -11,7 +14,7 @@ static const struct db_query insert_users = {
 	" SELECT j.name"
 	"   FROM JSON_TABLE(?, '$[*]' COLUMNS ("
 	"          n FOR ORDINALITY,"
-	"          name VARCHAR(64) PATH '$[0]' ERROR ON ERROR)) AS j"
+	"          name VARCHAR(64) PATH '$' ERROR ON ERROR)) AS j"
 	"   LEFT JOIN app_user AS u ON u.name = j.name COLLATE utf8mb4_0900_as_cs"
 	"  WHERE u.user_id IS NULL"
 	"  ORDER BY j.n",
@@ -52,17 +55,17 @@ read_count(struct seed *seed, const struct db_query *query, uint64_t *count)
 int
 seed_people(struct seed *seed)
 {
-	struct seed_json json = { 0 };
+	json_t *list = json_array();
 	size_t n_users = seed->options->users, n_words = 0, i;
-	const char *names;
-	int rc;
+	char *names;
+	int failed = 0, rc;
 
 	if (n_users == 0)
 		n_users = SEED_USERS_MIN;
 	do
 		n_words++;
 	while (words_users[n_words] != NULL);
-	for (i = 0; i < n_users; i++) {
+	for (i = 0; failed == 0 && i < n_users; i++) {
 		char name[64];
 
 		if (i < n_words)
@@ -70,17 +73,16 @@ seed_people(struct seed *seed)
 		else
 			snprintf(name, sizeof(name), "%s-%02zu", words_users[i % n_words],
 			    i / n_words + 1);
-		seed_json_row(&json);
-		seed_json_text(&json, name);
-		seed_json_row_end(&json);
+		failed = json_array_append_new(list, json_string(name));
 	}
-	names = seed_json_done(&json);
+	names = failed == 0 ? json_dumps(list, JSON_COMPACT) : NULL;
+	json_decref(list);
 	if (names == NULL)
 		rc = seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
 	else
 		rc = seed_from_db(seed, seed->db,
 		    db_run(seed->db, &insert_users, DB_ARGS(db_text(names)), NULL));
-	seed_json_clear(&json);
+	free(names);
 	return rc != 0 ? rc : read_count(seed, &count_users, &seed->report->users);
 }
 

@@ -14,35 +14,62 @@ struct rejects {
 };
 
 static void
-format_field(struct seed_json *out, const char *field, size_t length)
+append(struct rejects_text *text, const char *bytes, size_t n)
+{
+	size_t size = (text->size + n) * 2 + 256;
+	char *data;
+
+	if (text->size - text->used < n && !text->failed) {
+		data = realloc(text->data, size);
+		text->failed = data == NULL;
+		if (data != NULL) {
+			text->data = data;
+			text->size = size;
+		}
+	}
+	if (text->failed)
+		return;
+	memcpy(text->data + text->used, bytes, n);
+	text->used += n;
+}
+
+void
+rejects_text_clear(struct rejects_text *text)
+{
+	free(text->data);
+	*text = (struct rejects_text){ NULL, 0, 0, false };
+}
+
+static void
+format_field(struct rejects_text *out, const char *field, size_t length)
 {
 	size_t i;
 
 	if (length > 0 && field[0] != ' ' && field[length - 1] != ' ' &&
 	    memchr(field, '"', length) == NULL && memchr(field, ',', length) == NULL &&
 	    memchr(field, '\n', length) == NULL && memchr(field, '\r', length) == NULL) {
-		seed_json_raw(out, field, length);
+		append(out, field, length);
 		return;
 	}
 	if (length == 0)
 		return;
-	seed_json_raw(out, "\"", 1);
+	append(out, "\"", 1);
 	for (i = 0; i < length; i++) {
 		if (field[i] == '"')
-			seed_json_raw(out, "\"", 1);
-		seed_json_raw(out, field + i, 1);
+			append(out, "\"", 1);
+		append(out, field + i, 1);
 	}
-	seed_json_raw(out, "\"", 1);
+	append(out, "\"", 1);
 }
 
 void
-rejects_format(struct seed_json *out, const struct csvfile_row *row)
+rejects_format(struct rejects_text *out, const struct csvfile_row *row)
 {
 	size_t i;
 
 	for (i = 0; i < row->n_fields; i++) {
 		if (i > 0)
-			seed_json_raw(out, ",", 1);
+			append(out, ",", 1);
 		format_field(out, row->fields[i], row->lengths[i]);
 	}
 }
@@ -95,22 +122,24 @@ rejects_path(const struct rejects *rejects)
 static void
 write_reason(FILE *stream, const char *reason)
 {
-	struct seed_json out = { 0 };
+	struct rejects_text out = { 0 };
 
 	format_field(&out, reason, strlen(reason));
 	fwrite(out.data, 1, out.used, stream);
-	seed_json_clear(&out);
+	rejects_text_clear(&out);
 }
 
 int
-rejects_add(struct rejects *rejects, const char *header, uint64_t line, const char *reason,
-    const char *row, size_t length)
+rejects_add(struct rejects *rejects, const struct rejects_text *header, uint64_t line,
+    const char *reason, const char *row, size_t length)
 {
 	if (rejects->stream == NULL) {
 		rejects->stream = fopen(rejects->path, "we");
 		if (rejects->stream == NULL)
 			return -1;
-		fprintf(rejects->stream, "line,reason,%s\n", header);
+		fputs("line,reason,", rejects->stream);
+		fwrite(header->data, 1, header->used, rejects->stream);
+		fputc('\n', rejects->stream);
 	}
 	fprintf(rejects->stream, "%" PRIu64 ",", line);
 	write_reason(rejects->stream, reason);

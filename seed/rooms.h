@@ -33,23 +33,6 @@ LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, 
 LOCKQ_MUST_CHECK int seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done,
     uint64_t total);
 
-/* json.c: the arrays that statements take as their one parameter */
-
-struct seed_json {
-	char *data;
-	size_t used, size;
-	bool failed; /* out of memory */
-};
-void seed_json_raw(struct seed_json *json, const char *bytes, size_t n);
-void seed_json_u64(struct seed_json *json, uint64_t number);
-void seed_json_text(struct seed_json *json, const char *text); /* NULL is null */
-void seed_json_restart(struct seed_json *json);               /* keeps the memory */
-void seed_json_clear(struct seed_json *json);
-/* A row of an array of rows: first and later items, then the end of the array. */
-void seed_json_row(struct seed_json *json);
-void seed_json_row_end(struct seed_json *json);
-const char *seed_json_done(struct seed_json *json); /* NULL: out of memory */
-
 /* load.c: loans and their documents, a batch in one transaction */
 
 enum { SEED_BATCH = 2000 };

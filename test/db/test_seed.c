@@ -727,7 +727,9 @@ test_csv_reasons(void **state)
 	    " AND city IS NULL AND submitted_at = '1997-02-28 12:30:59'") == 1);
 }
 
-/* The same id far apart in the file: in other batches, but not forgotten. */
+#define LARGEST "18446744073709551615,Ann,1,1997-02-28,\n"
+
+/* The same id far apart in the file: in other batches, but not forgotten; the largest one, too. */
 static void
 test_csv_duplicate_in_a_later_batch(void **state)
 {
@@ -738,21 +740,22 @@ test_csv_duplicate_in_a_later_batch(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	used += (size_t)snprintf(text, size, HEADER);
+	used += (size_t)snprintf(text, size, HEADER LARGEST);
 	for (i = 1; i <= 4500; i++)
 		used += (size_t)snprintf(text + used, size - used, "%u,Ann,1,1997-02-28,\n", i);
-	(void)snprintf(text + used, size - used, "3,Ann,1,1997-02-28,\n");
+	(void)snprintf(text + used, size - used, "3,Ann,1,1997-02-28,\n" LARGEST);
 	options = csv_of(text);
 	free(text);
 	options.reset = true;
 	seed_well(&options);
-	assert_true(report.loans == 4500 && report.rejected == 1);
+	assert_true(report.loans == 4501 && report.rejected == 2);
 	assert_string_equal(rejected_rows(), "line,reason," HEADER
-	    "4502,loan_id 3 is on line 4 already,3,Ann,1,1997-02-28,\n");
+	    "4503,loan_id 3 is on line 5 already,3,Ann,1,1997-02-28,\n"
+	    "4504,loan_id 18446744073709551615 is on line 2 already," LARGEST);
 	options.reset = false;
 	options.strict = true;
 	assert_int_equal(seed(&options), LOCKQ_EREFUSED);
-	assert_true(report.rejected == 4501);
+	assert_true(report.rejected == 4503);
 }
 
 static void

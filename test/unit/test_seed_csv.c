@@ -204,7 +204,7 @@ test_rejects_read_back(void **state)
 {
 	static const char bytes[] = "plain,\"a \"\"b\"\", c\",\"x\ny\",,\" z\"\n";
 	struct csvfile *file = open_bytes(bytes, sizeof(bytes) - 1);
-	struct seed_json out = { 0 };
+	struct rejects_text out = { 0 };
 	struct csvfile_row row;
 
 	(void)state;
@@ -212,7 +212,7 @@ test_rejects_read_back(void **state)
 	rejects_format(&out, &row);
 	assert_int_equal(out.used, sizeof(bytes) - 2);
 	assert_memory_equal(out.data, bytes, out.used);
-	seed_json_clear(&out);
+	rejects_text_clear(&out);
 	csvfile_close(file);
 }
 

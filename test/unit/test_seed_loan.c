@@ -102,29 +102,6 @@ test_documents_follow_from_the_loan(void **state)
 	assert_in_range(loans_with, 500, 800);
 }
 
-static void
-test_json_escapes(void **state)
-{
-	struct seed_json json = { 0 };
-
-	(void)state;
-	seed_json_row(&json);
-	seed_json_text(&json, "a\"b\\c\n\x01é");
-	seed_json_raw(&json, ",", 1);
-	seed_json_text(&json, NULL);
-	seed_json_raw(&json, ",", 1);
-	seed_json_u64(&json, UINT64_MAX);
-	seed_json_row_end(&json);
-	seed_json_row(&json);
-	seed_json_u64(&json, 0);
-	seed_json_row_end(&json);
-	assert_string_equal(seed_json_done(&json),
-	    "[[\"a\\u0022b\\u005cc\\u000a\\u0001é\",null,18446744073709551615],[0]]");
-	seed_json_restart(&json);
-	assert_string_equal(seed_json_done(&json), "[]");
-	seed_json_clear(&json);
-}
-
 int
 main(void)
 {
@@ -133,8 +110,7 @@ main(void)
 		cmocka_unit_test(test_rng_streams_differ),
 		cmocka_unit_test(test_rng_below_stays_below),
 		cmocka_unit_test(test_loan_follows_from_seed_and_id),
-		cmocka_unit_test(test_documents_follow_from_the_loan),
-		cmocka_unit_test(test_json_escapes)
+		cmocka_unit_test(test_documents_follow_from_the_loan)
 	};
 
 	return cmocka_run_group_tests_name("seed_loan", tests, NULL, NULL);
