@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "answer.h"
+#include "cli_table.h"
+#include "cli_terminal.h"
+#include "cli_text.h"
+#include "cli_times.h"
 
 static char *
 how_served(const struct lockq_answer *answer, bool waited)

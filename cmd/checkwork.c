@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "cli.h"
+#include "cli_json.h"
+#include "cli_terminal.h"
+#include "cli_values.h"
+#include "history.h"
+#include "pipeline.h"
 
 enum {
 	WAIT_LONGEST = 365 * 24 * 3600,

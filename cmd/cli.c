@@ -4,11 +4,17 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_connection.h"
+#include "cli_json.h"
+#include "cli_progress.h"
+#include "cli_utf8.h"
 
 static const struct cli_tool *tool_running;
 

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_json.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "cli_values.h"
 #include "expire.h"
 
 enum {

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_json.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
 #include "expire.h"
 
 int

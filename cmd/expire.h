@@ -4,6 +4,7 @@
 #define LOCKQ_CMD_EXPIRE_H
 
 #include "cli.h"
+#include "cli_values.h"
 
 struct expire_options {
 	bool wanted;

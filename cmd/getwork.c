@@ -3,7 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "cli.h"
+#include "cli_json.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "cli_values.h"
 
 enum {
 	GAPS_MAX = 64,

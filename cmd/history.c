@@ -2,7 +2,11 @@
 /* What happened to a loan in a task, for people and for scripts. */
 #include <string.h>
 
-#include "cli.h"
+#include "cli_json.h"
+#include "cli_table.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "history.h"
 
 enum { COLUMNS_MOST = 8 };
 

@@ -3,7 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli_json.h"
+#include "cli_table.h"
+#include "cli_terminal.h"
+#include "cli_text.h"
+#include "cli_times.h"
+#include "cli_utf8.h"
+#include "pipeline.h"
 
 enum {
 	COLUMNS_FIXED = 7,     /* without a task's details */

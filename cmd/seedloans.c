@@ -3,6 +3,11 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_json.h"
+#include "cli_progress.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "cli_values.h"
 #include "seed.h"
 
 struct seedloans_options {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli.h"
+#include "cli_utf8.h"
 #include "when.h"
 
 static const char *const names[N_FIELDS] = {

@@ -267,7 +267,8 @@ check_json() {
 			[ "$program" = getwork ] ||
 				sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
 					"$top/cmd/pipeline.c" "$top/cmd/history.c"
-			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/json.c" ;;
+			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
+				"$top/cmd/cli_json.c" ;;
 		disposition)
 			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
 				"$top/cmd/expire.c" ;;

@@ -47,9 +47,9 @@ check_option_files() {
 	local source=$1/cmd/$2.c
 	section "$1/man/$2.1" FILES >"$scratch/text"
 	{
-		sed -n 's/.*usual\[\] = {\(.*\), own };/\1/p' "$1/cmd/connection.c" |
+		sed -n 's/.*usual\[\] = {\(.*\), own };/\1/p' "$1/cmd/cli_connection.c" |
 			tr -d '" ' | tr ',' '\n'
-		sed -n 's/.*own = .*"%s\(\/.*\)".*home.*/~\1/p' "$1/cmd/connection.c"
+		sed -n 's/.*own = .*"%s\(\/.*\)".*home.*/~\1/p' "$1/cmd/cli_connection.c"
 		printf '%s\n' \~/.mylogin.cnf '[client]'
 		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "$source" | grep . || echo '[lockq]'
 		sed -n 's/^\t\.leads = true,$/[lockq_query]/p' "$source"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_connection.h"
 
 static char folder[] = "/tmp/lockq-test-XXXXXX";
 

@@ -12,7 +12,13 @@
 #include <locale.h>
 #include <signal.h>
 
+#include "answer.h"
 #include "cli.h"
+#include "cli_json.h"
+#include "cli_progress.h"
+#include "cli_table.h"
+#include "cli_times.h"
+#include "cli_utf8.h"
 
 static char *
 table_text(enum cli_style style)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory, and formatted strings. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_text.h"
 
 void
 cli_out_of_memory(void)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8 as libunistring reads it: lengths and widths, cutting, escaping. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistr.h>
 #include <uniwidth.h>
 
-#include "cli.h"
+#include "cli_text.h"
+#include "cli_utf8.h"
 
 enum { ESCAPED_MAX = 7 }; /* "\u202e" and its NUL */
 

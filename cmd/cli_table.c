@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Small tables that people like to read. */
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli_table.h"
+#include "cli_utf8.h"
 
 struct cli_table {
 	const struct cli_column *columns;

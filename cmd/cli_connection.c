@@ -7,13 +7,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_connection.h"
+#include "cli_values.h"
 
 extern char **environ;
 

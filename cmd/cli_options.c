@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Option tables: parsing, the parsers of values, and what --help says. */
-#include <errno.h>
+/* Tables of options: parsing, and what --help says. */
 #include <getopt.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -8,7 +7,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_options.h"
+#include "cli_values.h"
 
 enum {
 	FIRST_LONG = 256, /* above every letter */
@@ -58,171 +58,6 @@ cli_fail(struct cli_error *error, const char *format, ...)
 	vsnprintf(error->text, sizeof(error->text), format, arguments);
 	va_end(arguments);
 	return -1;
-}
-
-int
-cli_number(uint64_t *number, const char *text)
-{
-	size_t length = strspn(text, "0123456789");
-	unsigned long long parsed;
-
-	if (length == 0 || text[length] != '\0')
-		return -1;
-	errno = 0;
-	parsed = strtoull(text, NULL, 10);
-	if (errno != 0)
-		return -1;
-	*number = parsed;
-	return 0;
-}
-
-int
-cli_parse_flag(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	(void)option;
-	(void)text;
-	(void)error;
-	*(bool *)target = true;
-	return 0;
-}
-
-int
-cli_parse_text(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	(void)option;
-	(void)error;
-	*(const char **)target = text;
-	return 0;
-}
-
-int
-cli_parse_utf8(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	long length = cli_utf8_length(text, strlen(text));
-
-	if (length < 0)
-		return cli_fail(error, "--%s: not valid UTF-8", option->name);
-	if (option->max != 0 && (uint64_t)length > option->max)
-		return cli_fail(error, "--%s: %ld characters: must be at most %llu", option->name,
-		    length, (unsigned long long)option->max);
-	*(const char **)target = text;
-	return 0;
-}
-
-int
-cli_parse_u64(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	unsigned long long min = option->min, max = option->max;
-	uint64_t number = 0;
-	int rc = cli_number(&number, text);
-
-	if (rc == 0 && number >= min && number <= max) {
-		*(uint64_t *)target = number;
-		return 0;
-	}
-	if (max == UINT64_MAX)
-		return cli_fail(error, "--%s %s: must be a number from %llu", option->name, text,
-		    min);
-	return cli_fail(error, "--%s %s: must be %s%llu to %llu", option->name, text,
-	    text[0] != '\0' && strspn(text, "-0123456789") == strlen(text) ? "" :
-	    "a number from ", min, max);
-}
-
-int
-cli_parse_u32(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	uint64_t number = 0;
-	int rc = cli_parse_u64(option, text, &number, error);
-
-	if (rc == 0)
-		*(uint32_t *)target = (uint32_t)number;
-	return rc;
-}
-
-/* What three decimals say: ".5" is 500. -1 where @text is not a point and digits, or nothing. */
-static int
-milliseconds(const char *text)
-{
-	size_t length = strlen(text), i;
-	int ms = 0, weight = 100;
-
-	if (length == 0)
-		return 0;
-	if (text[0] != '.' || length == 1 || strspn(text + 1, "0123456789") != length - 1)
-		return -1;
-	for (i = 1; i < length && weight > 0; i++, weight /= 10)
-		ms += (text[i] - '0') * weight;
-	return ms;
-}
-
-int
-cli_parse_seconds(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	size_t length = strspn(text, "0123456789");
-	char *whole = cli_text("%.*s", (int)length, text);
-	int ms = milliseconds(text + length), rc;
-	uint64_t seconds = 0, total;
-
-	rc = cli_number(&seconds, whole);
-	free(whole);
-	total = seconds <= option->max && ms >= 0 ? seconds * 1000 + (uint64_t)ms : UINT64_MAX;
-	if (rc != 0 || total < option->min * 1000 || total > option->max * 1000)
-		return cli_fail(error, "--%s %s: must be seconds, %llu to %llu", option->name, text,
-		    (unsigned long long)option->min, (unsigned long long)option->max);
-	*(int64_t *)target = (int64_t)total;
-	return 0;
-}
-
-/* Seconds in a unit; 0 where it is none. */
-static uint64_t
-unit_seconds(const char *unit)
-{
-	static const struct {
-		char letter;
-		uint64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	size_t i;
-
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (unit[0] == units[i].letter && unit[1] == '\0')
-			return units[i].seconds;
-	}
-	return 0;
-}
-
-int
-cli_parse_duration(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	size_t length = strspn(text, "0123456789");
-	char *whole = cli_text("%.*s", (int)length, text);
-	uint64_t number = 0, unit = unit_seconds(text + length);
-	int rc = cli_number(&number, whole);
-	bool overflow = rc != 0 && length > 0;
-
-	free(whole);
-	if (length == 0)
-		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
-		    option->name, text);
-	if (unit == 0 && text[length] != '\0')
-		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
-		    option->name, text);
-	if (unit == 0 && (number != 0 || overflow))
-		return cli_fail(error, "--%s %s: needs a unit, as in %.*sh (s, m, h or d)",
-		    option->name, text, (int)length, text);
-	if (overflow || number * unit < option->min || (unit != 0 && number > option->max / unit))
-		return cli_fail(error, "--%s %s: must be %llu%s to %lluh", option->name, text,
-		    (unsigned long long)(option->min % 3600 == 0 ? option->min / 3600 :
-		    option->min), option->min == 0 ? "" : option->min % 3600 == 0 ? "h" : "s",
-		    (unsigned long long)option->max / 3600);
-	*(uint32_t *)target = (uint32_t)(number * unit);
-	return 0;
 }
 
 static int

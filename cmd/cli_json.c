@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* One object per line on standard output, for scripts. */
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "cli_json.h"
+#include "cli_text.h"
+#include "cli_times.h"
+#include "cli_utf8.h"
 
 json_t *
 cli_json_text(const char *text)

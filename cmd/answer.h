@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What people read about a request's answer, for getwork and checkwork. */
+#ifndef LOCKQ_CMD_ANSWER_H
+#define LOCKQ_CMD_ANSWER_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "lockq.h"
+
+/* Heading, loans and summary on standard output; @waited: say how long this call took. */
+void cli_answer_loans(const struct lockq_answer *answer, bool waited);
+
+/*
+ * "3 of 3 loans for oliver · served in 3.1 s by tracy's query (2.9 s) · request 118"; free() it.
+ * @dot stands between the facts.
+ */
+char *cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot);
+
+/*
+ * "no work for task 7 as of 10:42:03", or "nothing for oliver in task 7 as of 10:42:03: 3 loans are
+ * left, but they were returned with --not-me"; free() it.
+ */
+char *cli_answer_no_work(const struct lockq_answer *answer, time_t now);
+
+/* "3rd in line, 8 loans asked before it · in about 40 s", of a pending request; free() it. */
+char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables of options: what a tool takes, and what --help says. */
+#ifndef LOCKQ_CMD_CLI_OPTIONS_H
+#define LOCKQ_CMD_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli_text.h"
+#include "lockq.h"
+
+/* Errors of parsing are returned, not printed, so that tests can look at them. */
+struct cli_error {
+	char text[512];
+};
+
+/* Formats @error as it came (escaped when it is printed). Returns -1, for return cli_fail(…). */
+int cli_fail(struct cli_error *error, const char *format, ...) CLI_PRINTF(2, 3);
+
+struct cli_option;
+
+/*
+ * Reads @text (NULL for an option without an argument) into @target, the place in the tool's
+ * options that @option->offset names. Returns 0, or -1 with @error.
+ */
+typedef int cli_parse_fn(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error);
+
+/*
+ * A row of a tool's option table. A row with help and no name is the heading of a group; a row with
+ * neither ends the table: CLI_OPTIONS_END.
+ */
+struct cli_option {
+	const char *name;      /* without the dashes */
+	char letter;           /* 0: none */
+	const char *argument;  /* its name in the help; NULL: takes none */
+	const char *help;
+	cli_parse_fn *parse;
+	size_t offset;         /* of the target, in the tool's options */
+	uint64_t min, max;     /* for the parsers that take a range */
+};
+#define CLI_OPTIONS_END { .name = NULL, .help = NULL }
+
+/* What every tool has. The first member of a tool's options. */
+struct cli_common {
+	bool json;
+	bool verbose;
+	const char *defaults_file;
+	const char *group_suffix;
+	const char *login_path;
+	struct lockq_connection connection;  /* complete after cli_start() */
+	bool queries_elsewhere;              /* the tool leads, and there is a [lockq_query] */
+	struct lockq_connection query;       /* … which says so much */
+};
+#define CLI_COMMON_INIT { false, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
+	LOCKQ_CONNECTION_INIT }
+
+struct cli_tool {
+	const char *name;
+	const char *synopsis;   /* what follows the name; each form on a line of its own, a line
+	                         * that begins with a space goes on with the form before */
+	const char *purpose;    /* one or more lines */
+	const char *examples;   /* lines, each indented by two spaces */
+	const char *exits;      /* the same */
+	const char *group;      /* option-file group beside [client]; NULL: lockq */
+	bool leads;             /* may run a heavy query: where [lockq_query] says */
+	const struct cli_option *options;  /* the tool's own; the common ones are added */
+	/* what the table can't say: what is missing, what excludes what. Returns 0, or -1. */
+	int (*check)(void *options, struct cli_error *error);
+};
+
+/* The lines of .exits that every tool shares. */
+#define CLI_EXITS_ERRORS \
+	"  5  no database, a failed query, or the output could not be written\n"
+
+enum cli_parsed {
+	CLI_PARSED_ERROR = -1,
+	CLI_PARSED_RUN = 0,
+	CLI_PARSED_HELP,
+	CLI_PARSED_VERSION
+};
+
+/* Parses without printing, exiting or reading files. @options begins with a struct cli_common. */
+LOCKQ_MUST_CHECK int cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
+    struct cli_error *error);
+
+/* Writes what --help says. */
+void cli_help(FILE *out, const struct cli_tool *tool);
+
+/* The login name (effective user), or NULL. Static. */
+const char *cli_login_name(void);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* What standard output can show, and lines on it. */
+#include <langinfo.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli_progress.h"
+#include "cli_terminal.h"
+#include "cli_utf8.h"
+#include "cli_values.h"
+
+enum {
+	COLUMNS_DEFAULT = 80,
+	COLUMNS_MOST = 10000
+};
+
+bool
+cli_utf8_locale(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+enum cli_style
+cli_stdout_style(void)
+{
+	return isatty(STDOUT_FILENO) && cli_utf8_locale() ? CLI_BOXES : CLI_PLAIN;
+}
+
+bool
+cli_stdout_bold(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
+	    term != NULL && strcmp(term, "dumb") != 0;
+}
+
+const char *
+cli_dot(void)
+{
+	return cli_stdout_style() == CLI_BOXES ? "·" : "-";
+}
+
+CLI_PRINTF(1, 0) static char *
+escaped_text(const char *format, va_list arguments)
+{
+	char *text = cli_vtext(format, arguments), *escaped = cli_escape(text);
+
+	free(text);
+	return escaped;
+}
+
+void
+cli_heading(const char *format, ...)
+{
+	bool bold = cli_stdout_bold();
+	va_list arguments;
+	char *escaped;
+
+	va_start(arguments, format);
+	escaped = escaped_text(format, arguments);
+	va_end(arguments);
+	cli_tick_end();
+	printf("%s%s%s\n", bold ? "\033[1m" : "", escaped, bold ? "\033[0m" : "");
+	free(escaped);
+}
+
+void
+cli_line(const char *format, ...)
+{
+	va_list arguments;
+	char *escaped;
+
+	va_start(arguments, format);
+	escaped = escaped_text(format, arguments);
+	va_end(arguments);
+	cli_tick_end();
+	puts(escaped);
+	free(escaped);
+}
+
+size_t
+cli_stdout_columns(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t number = 0;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	if (columns != NULL && cli_number(&number, columns) == 0 && number > 0)
+		return number < COLUMNS_MOST ? (size_t)number : COLUMNS_MOST;
+	return COLUMNS_DEFAULT;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory, and formatted strings. */
+#ifndef LOCKQ_CMD_CLI_TEXT_H
+#define LOCKQ_CMD_CLI_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define CLI_NORETURN __attribute__((noreturn))
+#else
+#define CLI_PRINTF(text, first)
+#define CLI_NORETURN
+#endif
+
+/* Ends the process; what was committed stays so. */
+CLI_NORETURN void cli_out_of_memory(void);
+
+/* Memory or the end of the process. */
+void *cli_alloc(size_t size);
+void *cli_realloc(void *old, size_t size);
+
+/* A formatted string; free() it. cli_vtext() the same with a va_list. */
+char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
+char *cli_vtext(const char *format, va_list arguments) CLI_PRINTF(1, 0);
+
+#endif
