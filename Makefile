@@ -167,8 +167,9 @@ $(BUILD)/rpath: FORCE
 	@printf '%s\n' '$(RPATH)' | cmp -s - $@ || printf '%s\n' '$(RPATH)' >$@
 
 # jansson writes the JSON. libunistring knows which bytes are UTF-8, and in any locale how wide a
-# terminal shows them. libcsv splits the fields of a CSV file. The library needs none of them.
-CMD_LIBS := -ljansson -lunistring
+# terminal shows them. libcsv splits the fields of a CSV file. The library needs none of these.
+# libuuid, which the library needs, tells the programs what is a UUID.
+CMD_LIBS := -ljansson -lunistring -luuid
 SEED_LIBS := -lcsv -lm
 
 # seedloans needs what the library does not export.

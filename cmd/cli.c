@@ -12,9 +12,9 @@
 
 #include "cli.h"
 #include "cli_connection.h"
-#include "cli_json.h"
 #include "cli_progress.h"
 #include "cli_utf8.h"
+#include "output.h"
 
 static const struct cli_tool *tool_running;
 
@@ -80,7 +80,8 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	if (rc == CLI_PARSED_RUN && tool->leads)
 		rc = cli_query_connection(common, &error);
 	if (rc != CLI_PARSED_RUN) {
-		common->json = common->json || asks_json(argc, argv);
+		if (asks_json(argc, argv))
+			common->out = &output_json;
 		cli_usage(common, "%s", error.text);
 	}
 }
@@ -233,15 +234,8 @@ cli_message(const char *format, ...)
 static void
 report(const struct cli_common *common, int status, const char *text)
 {
-	json_t *object;
-
 	message(text);
-	if (!common->json)
-		return;
-	object = json_object();
-	cli_json_set(object, "error", cli_json_text(text));
-	cli_json_set(object, "exit", json_integer(status));
-	cli_json_print(object);
+	common->out->error(text, status);
 }
 
 int

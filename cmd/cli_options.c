@@ -17,7 +17,7 @@ enum {
 	HELP_LEFT_MAX = 26 /* longer ones have a line of their own */
 };
 
-static cli_parse_fn parse_ssl_mode;
+static cli_parse_fn parse_json, parse_ssl_mode;
 
 #define COMMON(member) offsetof(struct cli_common, member)
 
@@ -40,8 +40,8 @@ static const struct cli_option common_options[] = {
 	{ "ssl-mode", 0, "MODE", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or\nVERIFY_IDENTITY",
 	    parse_ssl_mode, COMMON(connection.ssl_mode), 0, 0 },
 	{ .help = "Output" },
-	{ "json", 'j', NULL, "one JSON object per line on standard output", cli_parse_flag,
-	    COMMON(json), 0, 0 },
+	{ "json", 'j', NULL, "one JSON object per line on standard output", parse_json,
+	    COMMON(out), 0, 0 },
 	{ "verbose", 'v', NULL, "say more, on standard error", cli_parse_flag, COMMON(verbose),
 	    0, 0 },
 	{ "help", 'h', NULL, "show this help", NULL, 0, 0, 0 },
@@ -58,6 +58,17 @@ cli_fail(struct cli_error *error, const char *format, ...)
 	vsnprintf(error->text, sizeof(error->text), format, arguments);
 	va_end(arguments);
 	return -1;
+}
+
+static int
+parse_json(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	(void)option;
+	(void)text;
+	(void)error;
+	*(const struct output **)target = &output_json;
+	return 0;
 }
 
 static int

@@ -10,6 +10,7 @@
 
 #include "cli_text.h"
 #include "lockq.h"
+#include "output.h"
 
 /* Errors of parsing are returned, not printed, so that tests can look at them. */
 struct cli_error {
@@ -45,7 +46,7 @@ struct cli_option {
 
 /* What every tool has. The first member of a tool's options. */
 struct cli_common {
-	bool json;
+	const struct output *out;            /* text, or --json */
 	bool verbose;
 	const char *defaults_file;
 	const char *group_suffix;
@@ -54,7 +55,7 @@ struct cli_common {
 	bool queries_elsewhere;              /* the tool leads, and there is a [lockq_query] */
 	struct lockq_connection query;       /* … which says so much */
 };
-#define CLI_COMMON_INIT { false, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
 	LOCKQ_CONNECTION_INIT }
 
 struct cli_tool {

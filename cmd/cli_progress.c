@@ -9,6 +9,7 @@
 #include "cli_progress.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
+#include "output.h"
 
 enum {
 	BAR_MIN = 8,
@@ -21,7 +22,7 @@ static size_t ticking; /* columns of the line that is on the terminal now */
 bool
 cli_progress_shown(const struct cli_common *common)
 {
-	return !common->json && isatty(STDERR_FILENO);
+	return common->out->ticks && isatty(STDERR_FILENO);
 }
 
 static size_t

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uuid/uuid.h>
+
 #include "cli_text.h"
 #include "cli_utf8.h"
 #include "cli_values.h"
@@ -170,5 +172,60 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
 		    option->min), option->min == 0 ? "" : option->min % 3600 == 0 ? "h" : "s",
 		    (unsigned long long)option->max / 3600);
 	*(uint32_t *)target = (uint32_t)(number * unit);
+	return 0;
+}
+
+int
+cli_parse_gaps(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct cli_gaps *gaps = target;
+	const char *from = text;
+	uint64_t number = 0;
+	size_t length;
+	char *one;
+	int rc;
+
+	gaps->n = 0;
+	for (;;) {
+		length = strcspn(from, ",");
+		one = cli_text("%.*s", (int)length, from);
+		rc = cli_number(&number, one);
+		free(one);
+		if (rc != 0 || number < option->min || number > option->max ||
+		    gaps->n == CLI_GAPS_MAX)
+			return cli_fail(error, "--%s %s: must be up to %d gaps of %llu to %llu "
+			    "seconds, as in 5,10,20", option->name, text, CLI_GAPS_MAX,
+			    (unsigned long long)option->min, (unsigned long long)option->max);
+		gaps->seconds[gaps->n++] = (uint32_t)number;
+		if (from[length] == '\0')
+			return 0;
+		from += length + 1;
+	}
+}
+
+int
+cli_parse_loan(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct cli_loan *loan = target;
+
+	if (cli_number(&loan->id, text) != 0)
+		return cli_fail(error, "--%s %s: must be a loan's number", option->name, text);
+	loan->given = true;
+	return 0;
+}
+
+int
+cli_parse_request(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	uint64_t number = 0;
+	uuid_t uuid;
+
+	if (uuid_parse(text, uuid) != 0 && (cli_number(&number, text) != 0 || number == 0))
+		return cli_fail(error, "--%s %s: must be a request's number or its UUID",
+		    option->name, text);
+	*(const char **)target = text;
 	return 0;
 }

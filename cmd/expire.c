@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_json.h"
-#include "cli_terminal.h"
-#include "cli_times.h"
+#include "cli.h"
+#include "cli_values.h"
 #include "expire.h"
+#include "output.h"
 
 int
 expire_parse_age(const struct cli_option *option, const char *text, void *target,
@@ -74,47 +74,6 @@ expire_summary(const struct lockq_expired *d)
 	return summary;
 }
 
-static void
-print_json(const struct lockq_expired *d, const char *error, int status)
-{
-	json_t *object = json_object();
-
-	cli_json_set(object, "busy", json_boolean(d->busy));
-	cli_json_set(object, "leases", cli_json_number(d->leases));
-	cli_json_set(object, "available", cli_json_number(d->available));
-	cli_json_set(object, "requests", cli_json_number(d->requests));
-	cli_json_set(object, "candidates", cli_json_number(d->candidates));
-	cli_json_set(object, "exclusions", cli_json_number(d->exclusions));
-	cli_json_set(object, "log_rows", cli_json_number(d->log_rows));
-	cli_json_set(object, "old_requests", cli_json_number(d->old_requests));
-	cli_json_set(object, "runs", cli_json_number(d->runs));
-	cli_json_set(object, "skipped", cli_json_number(d->skipped));
-	cli_json_set(object, "took_ms", cli_json_number(d->took_ms));
-	if (error != NULL)
-		cli_json_set(object, "error", cli_json_text(error));
-	cli_json_set(object, "exit", json_integer(status));
-	cli_json_print(object);
-}
-
-static void
-print_line(const struct lockq_expired *d, int rc)
-{
-	char *summary = expire_summary(d), took[CLI_TIME_SIZE];
-	const char *until = rc == LOCKQ_OK ? "" :
-	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
-
-	cli_ms(took, d->took_ms);
-	if (summary != NULL)
-		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
-	else if (d->busy)
-		cli_line("another disposition --expire is at work on this server");
-	else if (rc == LOCKQ_OK)
-		cli_line("nothing was due %s %s", cli_dot(), took);
-	else if (rc == LOCKQ_CANCELLED)
-		cli_line("ended before anything was done");
-	free(summary);
-}
-
 int
 expire_run(struct cli_common *common, const struct expire_options *options)
 {
@@ -123,12 +82,11 @@ expire_run(struct cli_common *common, const struct expire_options *options)
 	struct lockq *q = NULL;
 	const char *error = NULL;
 	int rc = cli_open(&q, common), status;
-	bool opened = rc == LOCKQ_OK;
 
 	if (options->batch != 0)
 		what.batch = options->batch;
 	what.purge_after_s = options->purge_after_s;
-	if (opened) {
+	if (rc == LOCKQ_OK) {
 		cli_catch_signals();
 		rc = lockq_expire(q, &what, &done);
 	}
@@ -137,10 +95,7 @@ expire_run(struct cli_common *common, const struct expire_options *options)
 		error = cli_library_text(q, rc);
 		cli_message("%s", error);
 	}
-	if (common->json)
-		print_json(&done, error, status);
-	else if (opened)
-		print_line(&done, rc);
+	common->out->expired(&done, rc, status, error);
 	status = cli_finish(status, rc == LOCKQ_OK && !done.busy ?
 	    "what was due is done all the same" : NULL);
 	lockq_free(q);

@@ -1,61 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* getwork: asks for the next loans of a task. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "answer.h"
 #include "cli.h"
-#include "cli_json.h"
-#include "cli_terminal.h"
-#include "cli_times.h"
 #include "cli_values.h"
+#include "complaint.h"
+#include "output.h"
 
 enum {
-	GAPS_MAX = 64,
 	GAP_LONGEST = 3600,
 	TIMEOUT_LONGEST = 365 * 24 * 3600
-};
-
-struct gaps {
-	uint32_t seconds[GAPS_MAX];
-	size_t n;
 };
 
 struct getwork_options {
 	struct cli_common common;
 	struct lockq_ask ask;
-	struct gaps poll;
+	struct cli_gaps poll;
 	bool no_wait;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, { { 0 }, 0 }, false }
-
-static int
-parse_gaps(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	struct gaps *gaps = target;
-	const char *from = text;
-	uint64_t number = 0;
-	size_t length;
-	char *one;
-	int rc;
-
-	gaps->n = 0;
-	for (;;) {
-		length = strcspn(from, ",");
-		one = cli_text("%.*s", (int)length, from);
-		rc = cli_number(&number, one);
-		free(one);
-		if (rc != 0 || number < option->min || number > option->max || gaps->n == GAPS_MAX)
-			return cli_fail(error, "--%s %s: must be up to %d gaps of %llu to %llu "
-			    "seconds, as in 5,10,20", option->name, text, GAPS_MAX,
-			    (unsigned long long)option->min, (unsigned long long)option->max);
-		gaps->seconds[gaps->n++] = (uint32_t)number;
-		if (from[length] == '\0')
-			return 0;
-		from += length + 1;
-	}
-}
 
 static int
 check(void *options, struct cli_error *error)
@@ -95,7 +58,7 @@ static const struct cli_option getwork_table[] = {
 	{ "timeout", 0, "SECONDS", "give up after this long; 0: don't wait", cli_parse_seconds,
 	    OPTION(ask.timeout_ms), 0, TIMEOUT_LONGEST },
 	{ "poll", 0, "S,S,...", "disconnect, and look again after these gaps;\n"
-	    "the last one repeats", parse_gaps, OPTION(poll), 1, GAP_LONGEST },
+	    "the last one repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
 	{ "no-wait", 0, NULL, "leave the request pending and go; checkwork\n"
 	    "shows its answer", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	CLI_OPTIONS_END
@@ -124,145 +87,28 @@ static const struct cli_tool getwork_tool = {
 	.check = check,
 };
 
-/* "after 30 s", "at once". */
-static char *
-when_given_up(int64_t timeout_ms)
-{
-	char after[CLI_TIME_SIZE];
-
-	if (timeout_ms <= 0)
-		return cli_text("at once");
-	if (timeout_ms % 1000 == 0)
-		cli_age(after, (uint64_t)timeout_ms / 1000);
-	else
-		cli_ms(after, (uint64_t)timeout_ms);
-	return cli_text("after %s", after);
-}
-
-static char *
-gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
-{
-	char *when = when_given_up(timeout_ms), *text;
-	unsigned long long id = answer->request_id;
-
-	if (answer->status == LOCKQ_STATUS_CANCELLED)
-		text = cli_text("gave up %s: request %llu is cancelled, try again", when, id);
-	else
-		text = cli_text("gave up %s: request %llu stays pending, as it is another "
-		    "getwork's: see checkwork --request %llu", when, id, id);
-	free(when);
-	return text;
-}
-
-/* Why a request that ended without loans is to be made again. */
-static char *
-try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
-{
-	unsigned long long id = answer->request_id;
-	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
-
-	if (id == 0)
-		return cli_text("interrupted: nothing was asked for");
-	if (rc == LOCKQ_CANCELLED && cancelled)
-		return cli_text("interrupted: request %llu is cancelled", id);
-	if (rc == LOCKQ_CANCELLED)
-		return cli_text("interrupted: request %llu stays pending, as it is another "
-		    "getwork's: see checkwork --request %llu", id, id);
-	if (answer->status == LOCKQ_EXPIRED)
-		return cli_text("request %llu has expired: nobody looked after it, try again", id);
-	if (cancelled && answer->joined)
-		return cli_text("request %llu was cancelled by who made it, try again", id);
-	return gave_up(answer, timeout_ms);
-}
-
-/* What to say on standard error about @rc; NULL where the answer says it all. */
-static char *
-complaint(const struct getwork_options *o, struct lockq *q, const struct lockq_answer *answer,
-    int rc)
-{
-	const char *text = cli_library_text(q, rc);
-
-	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
-		return cli_text("task %u's query failed: %s", o->ask.task, answer->reason);
-	if (rc == LOCKQ_EUNKNOWN)
-		return cli_text("%s%s: checkwork --user %s shows what is yours",
-		    strncmp(text, "outcome unknown", 15) == 0 ? "" : "outcome unknown: ", text,
-		    o->ask.user);
-	if (rc < 0)
-		return cli_text("%s", text);
-	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && answer->status != LOCKQ_PENDING) ||
-	    (rc == LOCKQ_BUSY && !o->no_wait))
-		return try_again(answer, rc, o->ask.timeout_ms);
-	return NULL;
-}
-
-static void
-print_answer(const struct lockq_answer *answer, int rc)
-{
-	unsigned long long id = answer->request_id;
-	char *text;
-
-	if (answer->joined)
-		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
-		    answer->asked == 1 ? "loan" : "loans");
-	if (rc == LOCKQ_OK) {
-		cli_answer_loans(answer, true);
-	} else if (rc == LOCKQ_NOTHING) {
-		text = cli_answer_no_work(answer, time(NULL));
-		cli_line("%s", text);
-		free(text);
-	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
-		cli_line("request %llu is pending, %s%s: see checkwork --request %llu", id,
-		    answer->leader != NULL ? answer->leader : "nobody",
-		    answer->leader != NULL ? " leads" : " leads at the moment", id);
-	}
-}
-
-static void
-print_details(const struct lockq_answer *answer)
-{
-	char waited[CLI_TIME_SIZE];
-
-	cli_ms(waited, answer->waited_ms);
-	if (answer->request_id != 0)
-		cli_message("request %llu (%s): %s after %s",
-		    (unsigned long long)answer->request_id, answer->uuid,
-		    lockq_status_name(answer->status), waited);
-	if (answer->leader != NULL && answer->epoch != 0)
-		cli_message("led by %s, epoch %llu", answer->leader,
-		    (unsigned long long)answer->epoch);
-	else if (answer->leader != NULL)
-		cli_message("%s leads", answer->leader);
-	if (answer->retries > 0)
-		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
-		    "transaction was" : "transactions were");
-}
-
 /* The answer to standard output, complaints to standard error. Returns the exit status. */
 static int
 show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
 {
 	int status = cli_exit_status(rc, cli_caught());
-	char *text = complaint(o, q, answer, rc);
-	bool answered = answer->user != NULL || rc == LOCKQ_EUNKNOWN || rc > 0;
+	char *complaint = complaint_text(&o->ask, answer, rc, cli_library_text(q, rc));
 
-	if (o->common.json && answered) {
+	if (answer->user == NULL && rc < 0 && rc != LOCKQ_EUNKNOWN) {
+		cli_report(&o->common, status, "%s", complaint);
+	} else {
 		if (answer->user == NULL) {
 			answer->user = cli_text("%s", o->ask.user);
 			answer->task = o->ask.task;
 			answer->asked = answer->requested = o->ask.count;
 		}
-		cli_json_print(cli_json_answer(answer, status, rc < 0 ? text : NULL));
+		o->common.out->answer(answer, rc, status, complaint);
+		if (complaint != NULL)
+			cli_message("%s", complaint);
 	}
-	if (text != NULL && (answered || !o->common.json))
-		cli_message("%s", text);
-	else if (text != NULL)
-		cli_report(&o->common, status, "%s", text);
-	else if (!o->common.json)
-		print_answer(answer, rc);
 	if (o->common.verbose)
-		print_details(answer);
-	free(text);
+		complaint_details(answer);
+	free(complaint);
 	return status;
 }
 

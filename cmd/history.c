@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to a loan in a task, for people and for scripts. */
+/* What happened to a loan in a task, as tables. */
 #include <string.h>
 
-#include "cli_json.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
@@ -123,31 +122,4 @@ cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history
 	if (has_gaps(history))
 		cli_line("some of what happened is no longer in the log: older rows were purged");
 	cli_table_free(table);
-}
-
-void
-cli_history_json(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
-{
-	const struct lockq_event *e;
-	json_t *object;
-	size_t i;
-
-	for (i = 0; i < history->n_events; i++) {
-		e = &history->events[i];
-		object = json_object();
-		cli_json_set(object, "task", cli_json_number(task));
-		cli_json_set(object, "loan_id", cli_json_number(loan_id));
-		cli_json_set(object, "at", cli_json_time(e->at));
-		cli_json_set(object, "event", cli_json_text(e->event));
-		cli_json_set(object, "user", cli_json_text(e->user));
-		cli_json_set(object, "account", cli_json_text(e->account));
-		cli_json_set(object, "token", cli_json_number(e->token));
-		cli_json_set(object, "version", cli_json_number(e->version));
-		cli_json_set(object, "request_id", cli_json_number(e->request_id));
-		cli_json_set(object, "available_at", cli_json_time(e->available_at));
-		cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
-		cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
-		cli_json_set(object, "note", cli_json_text(e->note));
-		cli_json_print(object);
-	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to a loan in a task, for people and for scripts. */
+/* What happened to a loan in a task. */
 #ifndef LOCKQ_CMD_HISTORY_H
 #define LOCKQ_CMD_HISTORY_H
 
@@ -7,8 +7,7 @@
 
 #include "lockq.h"
 
-/* Who had @loan_id when in @task, and an object for each event. */
+/* Who had @loan_id when in @task. */
 void cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
-void cli_history_json(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's current assignments, for people and for scripts. */
+/* A user's current assignments, as tables. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_json.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
@@ -229,50 +228,4 @@ cli_pipeline(const char *user, const struct lockq_pipeline *pipeline)
 	else
 		cli_line("%zu %s", n, n == 1 ? "loan" : "loans");
 	print_advice(user, pipeline);
-}
-
-static json_t *
-json_detail(const struct lockq_assignment *a)
-{
-	json_t *detail_object;
-	char *name;
-	size_t i;
-
-	if (a->n_details == 0)
-		return json_null();
-	detail_object = json_object();
-	for (i = 0; i < a->n_details; i++) {
-		name = cli_valid_utf8(a->details[i].name);
-		cli_json_set(detail_object, name, cli_json_text(a->details[i].value));
-		free(name);
-	}
-	return detail_object;
-}
-
-void
-cli_pipeline_json(const char *user, const struct lockq_pipeline *pipeline)
-{
-	const struct lockq_assignment *a;
-	json_t *object;
-	size_t i;
-
-	for (i = 0; i < pipeline->n_assignments; i++) {
-		a = &pipeline->assignments[i];
-		object = json_object();
-		cli_json_set(object, "user", cli_json_text(user));
-		cli_json_set(object, "task", cli_json_number(a->task));
-		cli_json_set(object, "task_name", cli_json_text(a->task_name));
-		cli_json_set(object, "loan_id", cli_json_number(a->loan_id));
-		cli_json_set(object, "token", cli_json_number(a->token));
-		cli_json_set(object, "request_id", cli_json_number(a->request_id));
-		cli_json_set(object, "assigned_at", cli_json_time(a->assigned_at));
-		cli_json_set(object, "age_s", cli_json_number(a->age_s));
-		cli_json_set(object, "lease_expires_at", cli_json_time(a->lease_expires_at));
-		cli_json_set(object, "lease_left_s", a->lease_expires_at[0] == '\0' ?
-		    json_null() : cli_json_number(a->lease_left_s));
-		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
-		cli_json_set(object, "note", cli_json_text(a->note));
-		cli_json_set(object, "detail", json_detail(a));
-		cli_json_print(object);
-	}
 }

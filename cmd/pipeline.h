@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's current assignments, for people and for scripts. */
+/* A user's current assignments. */
 #ifndef LOCKQ_CMD_PIPELINE_H
 #define LOCKQ_CMD_PIPELINE_H
 
@@ -7,8 +7,5 @@
 
 /* A table, or one for each task where tasks have details of their own; and what to do about it. */
 void cli_pipeline(const char *user, const struct lockq_pipeline *pipeline);
-
-/* An object for each assignment. */
-void cli_pipeline_json(const char *user, const struct lockq_pipeline *pipeline);
 
 #endif

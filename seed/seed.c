@@ -151,6 +151,8 @@ fill(struct seed *seed, struct seed_import *import)
 	if (rc == 0 && options->loans > 0)
 		rc = seed_load_made_up(seed);
 	seed->report->load_ms = db_clock_ms() - started;
+	seed->report->loans_per_second = seed->report->loans * 1000 /
+	    (seed->report->load_ms > 0 ? seed->report->load_ms : 1);
 	if (rc == 0 && seed->report->loans > 0)
 		rc = analyze_tables(seed);
 	if (rc == 0 && options->heavy_ms >= 0)

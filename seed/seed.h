@@ -41,6 +41,7 @@ struct seed_report {
 	uint64_t users, tasks;  /* in the database */
 	uint64_t ms;            /* all of it */
 	uint64_t load_ms;
+	uint64_t loans_per_second;
 	int64_t heavy_ms;       /* task 7's query as measured last; negative: not measured */
 	bool heavy_by_itself;   /* more than was asked, without any extra work */
 	char rejects[4096];     /* "" where there is no such file */

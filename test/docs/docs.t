@@ -259,20 +259,21 @@ check_completion() {
 
 # JSON keys that the sources set are in the page, and the other way round.
 check_json() {
-	local program=$2
+	local program=$2 function
+	local -a functions
+	case $program in
+	getwork) functions=(cli_json_answer json_loans) ;;
+	checkwork)
+		functions=(cli_json_answer json_loans json_request json_pipeline json_history)
+		;;
+	disposition) functions=(json_disposed json_expired) ;;
+	seedloans) functions=(json_seeded) ;;
+	esac
 	{
-		sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$top/cmd/$program.c"
-		case $program in
-		getwork | checkwork)
-			[ "$program" = getwork ] ||
-				sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
-					"$top/cmd/pipeline.c" "$top/cmd/history.c"
-			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
-				"$top/cmd/cli_json.c" ;;
-		disposition)
-			sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' \
-				"$top/cmd/expire.c" ;;
-		esac
+		for function in "${functions[@]}"; do
+			sed -n "/^$function(/,/^}/s/.*cli_json_set([a-z]*, \"\([a-z_]*\)\".*/\1/p" \
+				"$top/cmd/output_json.c" "$top/cmd/cli_json.c"
+		done
 		printf 'error\nexit\n'
 	} >"$scratch/is"
 	section "$1/man/$program.1" JSON | grep '\.\(It \)\?Va ' | sed 's/^\.\(It \)\?Va //' |

@@ -41,18 +41,18 @@ parses_loans(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, "-u oliver -t 7 --loan 12:7,13 --loan 14:9 --complete",
 	    &error), 0);
-	assert_int_equal(o.what.kind, LOCKQ_COMPLETE);
-	assert_int_equal(o.what.n_loans, 3);
-	assert_int_equal(o.what.loans[0].loan_id, 12);
-	assert_int_equal(o.what.loans[0].token, 7);
-	assert_int_equal(o.what.loans[1].token, 0);
-	assert_int_equal(o.what.loans[2].loan_id, 14);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.kind, LOCKQ_COMPLETE);
+	assert_int_equal(o.dispose.what.n_loans, 3);
+	assert_int_equal(o.dispose.what.loans[0].loan_id, 12);
+	assert_int_equal(o.dispose.what.loans[0].token, 7);
+	assert_int_equal(o.dispose.what.loans[1].token, 0);
+	assert_int_equal(o.dispose.what.loans[2].loan_id, 14);
+	free(o.dispose.loans.list);
 	assert_int_equal(parse(&o, "-t 7 -l 18446744073709551615 --token 9 --never", &error), 0);
-	assert_int_equal(o.what.kind, LOCKQ_NEVER);
-	assert_true(o.what.loans[0].loan_id == UINT64_MAX);
-	assert_int_equal(o.what.loans[0].token, 9);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.kind, LOCKQ_NEVER);
+	assert_true(o.dispose.what.loans[0].loan_id == UINT64_MAX);
+	assert_int_equal(o.dispose.what.loans[0].token, 9);
+	free(o.dispose.loans.list);
 }
 
 static void
@@ -74,9 +74,9 @@ parses_durations(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(line, sizeof(line), "-t 7 -l 12 --return-after %s", cases[i].text);
 		assert_int_equal(parse(&o, line, &error), 0);
-		assert_int_equal(o.what.kind, LOCKQ_RETURN);
-		assert_int_equal(o.what.return_after_s, cases[i].seconds);
-		free(o.loans.list);
+		assert_int_equal(o.dispose.what.kind, LOCKQ_RETURN);
+		assert_int_equal(o.dispose.what.return_after_s, cases[i].seconds);
+		free(o.dispose.loans.list);
 	}
 }
 
@@ -88,17 +88,17 @@ parses_who_is_left_out(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 0", &error), 0);
-	assert_int_equal(o.what.not_me_s, 0);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.not_me_s, 0);
+	free(o.dispose.loans.list);
 	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 0 --not-me", &error), 0);
-	assert_int_equal(o.what.not_me_s, 30 * 24 * 3600);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.not_me_s, 30 * 24 * 3600);
+	free(o.dispose.loans.list);
 	assert_int_equal(parse(&o, "-t 7 -l 12 --return-after 1h --not-me-for 366d", &error), 0);
-	assert_int_equal(o.what.not_me_s, LOCKQ_NOT_ME_MAX);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.not_me_s, LOCKQ_NOT_ME_MAX);
+	free(o.dispose.loans.list);
 	assert_int_equal(parse(&o, "-t 7 -l 12 --renew", &error), 0);
-	assert_int_equal(o.what.kind, LOCKQ_RENEW);
-	free(o.loans.list);
+	assert_int_equal(o.dispose.what.kind, LOCKQ_RENEW);
+	free(o.dispose.loans.list);
 }
 
 static void
@@ -183,7 +183,7 @@ refuses_bad_combinations(void **state)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(parse(&o, bad[i].line, &error), CLI_PARSED_ERROR);
 		assert_string_equal(error.text, bad[i].error);
-		free(o.loans.list);
+		free(o.dispose.loans.list);
 	}
 }
 
@@ -201,8 +201,8 @@ bounds_notes_by_characters(void **state)
 	note[sizeof(note) - 1] = '\0';
 	snprintf(line, sizeof(line), "-t 7 -l 12 --never --note %s", note + 2);
 	assert_int_equal(parse(&o, line, &error), 0);
-	assert_int_equal(strlen(o.what.note), 1024);
-	free(o.loans.list);
+	assert_int_equal(strlen(o.dispose.what.note), 1024);
+	free(o.dispose.loans.list);
 	snprintf(line, sizeof(line), "-t 7 --never --note %s", note);
 	assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
 	assert_string_equal(error.text, "--note: 513 characters: must be at most 512");

@@ -48,8 +48,9 @@ parses_what_is_asked(void **state)
 	assert_int_equal(parse(&o, "-t7 -n1000 --tim=0 -j", &error), 0);
 	assert_int_equal(o.ask.count, LOCKQ_COUNT_MAX);
 	assert_int_equal(o.ask.timeout_ms, 0);
-	assert_true(o.common.json);
+	assert_ptr_equal(o.common.out, &output_json);
 	assert_int_equal(parse(&o, "--task 7", &error), 0);
+	assert_ptr_equal(o.common.out, &output_text);
 	assert_int_equal(o.ask.count, 1);
 	assert_true(o.ask.timeout_ms < 0);
 	assert_string_equal(o.ask.user, cli_login_name());
@@ -144,16 +145,16 @@ refuses_bad_gaps(void **state)
 static void
 bounds_the_number_of_gaps(void **state)
 {
-	char line[16 + 2 * (GAPS_MAX + 1)] = "-t 7 --poll 1";
+	char line[16 + 2 * (CLI_GAPS_MAX + 1)] = "-t 7 --poll 1";
 	struct getwork_options o;
 	struct cli_error error;
 	size_t i, length = strlen(line);
 
 	(void)state;
-	for (i = 1; i < GAPS_MAX; i++, length += 2)
+	for (i = 1; i < CLI_GAPS_MAX; i++, length += 2)
 		memcpy(line + length, ",1", 3);
 	assert_int_equal(parse(&o, line, &error), 0);
-	assert_int_equal(o.ask.n_poll, GAPS_MAX);
+	assert_int_equal(o.ask.n_poll, CLI_GAPS_MAX);
 	memcpy(line + length, ",1", 3);
 	assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
 }
@@ -264,7 +265,7 @@ complains_with_the_next_step(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		answer.status = cases[i].status;
 		answer.joined = cases[i].joined;
-		text = complaint(&o, NULL, &answer, cases[i].rc);
+		text = complaint_text(&o.ask, &answer, cases[i].rc, "");
 		assert_non_null(text);
 		assert_string_equal(text, cases[i].text);
 		free(text);
@@ -282,17 +283,21 @@ complains_about_failures(void **state)
 	o.ask.user = "oliver";
 	o.ask.task = 7;
 	answer.reason = (char *)(uintptr_t)"no such view";
-	text = complaint(&o, NULL, &answer, LOCKQ_EQUERY);
+	text = complaint_text(&o.ask, &answer, LOCKQ_EQUERY, "");
 	assert_string_equal(text, "task 7's query failed: no such view");
 	free(text);
-	text = complaint(&o, NULL, &answer, LOCKQ_EUNKNOWN);
-	assert_non_null(strstr(text, "outcome unknown"));
-	assert_non_null(strstr(text, "checkwork --user oliver shows what is yours"));
+	text = complaint_text(&o.ask, &answer, LOCKQ_EUNKNOWN, "lost");
+	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
+	    "yours");
 	free(text);
-	o.no_wait = true;
-	assert_null(complaint(&o, NULL, &answer, LOCKQ_BUSY));
-	assert_null(complaint(&o, NULL, &answer, LOCKQ_OK));
-	assert_null(complaint(&o, NULL, &answer, LOCKQ_NOTHING));
+	text = complaint_text(&o.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
+	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
+	    "yours");
+	free(text);
+	o.ask.wait = LOCKQ_WAIT_NONE;
+	assert_null(complaint_text(&o.ask, &answer, LOCKQ_BUSY, ""));
+	assert_null(complaint_text(&o.ask, &answer, LOCKQ_OK, ""));
+	assert_null(complaint_text(&o.ask, &answer, LOCKQ_NOTHING, ""));
 }
 
 int

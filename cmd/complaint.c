@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Why there are no loans, and what to do next. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_times.h"
+#include "complaint.h"
+
+/* "after 30 s", "at once". */
+static char *
+when_given_up(int64_t timeout_ms)
+{
+	char after[CLI_TIME_SIZE];
+
+	if (timeout_ms <= 0)
+		return cli_text("at once");
+	if (timeout_ms % 1000 == 0)
+		cli_age(after, (uint64_t)timeout_ms / 1000);
+	else
+		cli_ms(after, (uint64_t)timeout_ms);
+	return cli_text("after %s", after);
+}
+
+static char *
+gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
+{
+	char *when = when_given_up(timeout_ms), *text;
+	unsigned long long id = answer->request_id;
+
+	if (answer->status == LOCKQ_STATUS_CANCELLED)
+		text = cli_text("gave up %s: request %llu is cancelled, try again", when, id);
+	else
+		text = cli_text("gave up %s: request %llu stays pending, as it is another "
+		    "getwork's: see checkwork --request %llu", when, id, id);
+	free(when);
+	return text;
+}
+
+/* Why a request that ended without loans is to be made again. */
+static char *
+try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
+{
+	unsigned long long id = answer->request_id;
+	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
+
+	if (id == 0)
+		return cli_text("interrupted: nothing was asked for");
+	if (rc == LOCKQ_CANCELLED && cancelled)
+		return cli_text("interrupted: request %llu is cancelled", id);
+	if (rc == LOCKQ_CANCELLED)
+		return cli_text("interrupted: request %llu stays pending, as it is another "
+		    "getwork's: see checkwork --request %llu", id, id);
+	if (answer->status == LOCKQ_EXPIRED)
+		return cli_text("request %llu has expired: nobody looked after it, try again", id);
+	if (cancelled && answer->joined)
+		return cli_text("request %llu was cancelled by who made it, try again", id);
+	return gave_up(answer, timeout_ms);
+}
+
+char *
+complaint_text(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+    const char *library_text)
+{
+	bool as_asked = ask->wait == LOCKQ_WAIT_NONE && answer->status == LOCKQ_PENDING;
+
+	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
+		return cli_text("task %u's query failed: %s", ask->task, answer->reason);
+	if (rc == LOCKQ_EUNKNOWN)
+		return cli_text("%s%s: checkwork --user %s shows what is yours",
+		    strncmp(library_text, "outcome unknown", 15) == 0 ? "" :
+		    "outcome unknown: ", library_text, ask->user);
+	if (rc < 0)
+		return cli_text("%s", library_text);
+	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && !as_asked))
+		return try_again(answer, rc, ask->timeout_ms);
+	return NULL;
+}
+
+void
+complaint_details(const struct lockq_answer *answer)
+{
+	char waited[CLI_TIME_SIZE];
+
+	cli_ms(waited, answer->waited_ms);
+	if (answer->request_id != 0)
+		cli_message("request %llu (%s): %s after %s",
+		    (unsigned long long)answer->request_id, answer->uuid,
+		    lockq_status_name(answer->status), waited);
+	if (answer->leader != NULL && answer->epoch != 0)
+		cli_message("led by %s, epoch %llu", answer->leader,
+		    (unsigned long long)answer->epoch);
+	else if (answer->leader != NULL)
+		cli_message("%s leads", answer->leader);
+	if (answer->retries > 0)
+		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
+		    "transaction was" : "transactions were");
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* disposition without --expire: says what becomes of loans, and what became of each. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "dispose.h"
+#include "disposed.h"
+#include "output.h"
+
+enum { NOT_ME_S = 30 * 24 * 3600 }; /* what a person can't do today is not done in a week */
+
+bool
+dispose_wanted(const struct dispose_options *o)
+{
+	return o->complete || o->never || o->renew || o->not_me ||
+	    o->not_me_for_s != DISPOSE_NOT_GIVEN || o->return_after_s != DISPOSE_NOT_GIVEN ||
+	    o->loans.n > 0 || o->loans.from_stdin || o->token != 0 ||
+	    o->what.task != 0 || o->what.user != NULL || o->what.note != NULL;
+}
+
+static int
+check_kind(struct dispose_options *o, struct cli_error *error)
+{
+	bool returned = o->return_after_s != DISPOSE_NOT_GIVEN;
+	int given = o->complete + o->never + o->renew + returned;
+
+	if (given != 1)
+		return cli_fail(error, "%s of --complete, --return-after, --never and --renew",
+		    given == 0 ? "say one" : "only one");
+	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER :
+	    o->renew ? LOCKQ_RENEW : LOCKQ_RETURN;
+	o->what.return_after_s = returned ? o->return_after_s : 0;
+	if ((o->not_me || o->not_me_for_s != DISPOSE_NOT_GIVEN) && !returned)
+		return cli_fail(error, "--not-me goes with --return-after");
+	if (o->not_me_for_s != DISPOSE_NOT_GIVEN)
+		o->what.not_me_s = o->not_me_for_s;
+	else if (o->not_me)
+		o->what.not_me_s = NOT_ME_S;
+	return 0;
+}
+
+int
+dispose_check(struct dispose_options *o, struct cli_error *error)
+{
+	if (o->what.task == 0)
+		return cli_fail(error, "--task is missing");
+	if (o->loans.n == 0 && !o->loans.from_stdin)
+		return cli_fail(error, "--loan is missing");
+	if (check_kind(o, error) != 0)
+		return -1;
+	if (o->loans.from_stdin && loan_list_read(&o->loans, stdin, error) != 0)
+		return -1;
+	if (o->token != 0 && (o->loans.n > 1 || o->loans.list[0].token != 0))
+		return cli_fail(error, "--token goes with one loan: write --loan 12:7,13:7");
+	if (o->token != 0)
+		o->loans.list[0].token = o->token;
+	if (o->what.user == NULL)
+		o->what.user = cli_login_name();
+	if (o->what.user == NULL)
+		return cli_fail(error, "--user is missing, and your login has no name");
+	o->what.loans = o->loans.list;
+	o->what.n_loans = o->loans.n;
+	return 0;
+}
+
+/* An answer a loan. Returns the exit status. */
+static int
+show(const struct cli_common *common, const struct lockq_disposition *what, struct lockq *q,
+    const struct lockq_disposed_result *result, int rc)
+{
+	int status = cli_exit_status(rc, cli_caught()), one;
+	size_t i;
+
+	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
+		return cli_report(common, status, "%s: say the same again",
+		    cli_library_text(q, rc));
+	if (result->n_loans == 0)
+		return cli_report_library(common, q, rc);
+	for (i = 0; i < result->n_loans; i++) {
+		one = disposed_exit(result->loans[i].what);
+		common->out->disposed(what, &result->loans[i], one);
+		if (one != CLI_EXIT_DONE)
+			disposed_refuse(what, &result->loans[i], what->loans[i].token);
+	}
+	return status;
+}
+
+static void
+print_details(uint32_t task, const struct lockq_disposed_result *result)
+{
+	const struct lockq_disposed_loan *loan;
+	size_t i;
+
+	for (i = 0; i < result->n_loans; i++) {
+		loan = &result->loans[i];
+		cli_message("loan %llu, task %u: %s under token %llu",
+		    (unsigned long long)loan->loan_id, task, disposed_name(loan->what),
+		    (unsigned long long)loan->token);
+	}
+}
+
+int
+dispose_run(struct cli_common *common, struct dispose_options *o)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq *q = NULL;
+	int rc = cli_open(&q, common);
+
+	if (rc == LOCKQ_OK)
+		rc = lockq_dispose(q, &o->what, &result);
+	rc = cli_finish(show(common, &o->what, q, &result, rc), result.n_loans == 0 ? NULL :
+	    "what was said is done all the same, see checkwork");
+	if (common->verbose)
+		print_details(o->what.task, &result);
+	lockq_disposed_clear(&result);
+	free(o->loans.list);
+	lockq_free(q);
+	return rc;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* What became of a loan that was disposed of, in words. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "disposed.h"
+
+const char *
+disposed_name(enum lockq_disposed what)
+{
+	static const char *const names[] = {
+		[LOCKQ_DISPOSED] = "done",
+		[LOCKQ_DISPOSED_ALREADY] = "already",
+		[LOCKQ_NOT_ASSIGNED] = "not_assigned",
+		[LOCKQ_NOT_YOURS] = "not_yours",
+		[LOCKQ_STALE_TOKEN] = "stale_token",
+		[LOCKQ_LEASE_OVER] = "lease_over",
+		[LOCKQ_NOT_COMPLETED] = "not_completed",
+	};
+
+	return (size_t)what < sizeof(names) / sizeof(names[0]) ? names[what] : "unknown";
+}
+
+/* What was done, as in "already completed at 10:41". */
+static const char *
+deed(const struct lockq_disposed_loan *loan)
+{
+	return strcmp(loan->state, "never") == 0 ? "set to never" : loan->state;
+}
+
+static void
+print_renewed(const struct lockq_disposed_loan *loan, time_t now)
+{
+	unsigned long long id = loan->loan_id;
+	char until[CLI_TIME_SIZE];
+
+	cli_time_local(until, loan->lease_expires_at, false, now);
+	if (until[0] == '\0')
+		cli_line("loan %llu: yours without a time limit: %s", id,
+		    loan->what == LOCKQ_DISPOSED ? "noted" : "nothing to renew");
+	else
+		cli_line("loan %llu: renewed, yours until %s", id, until);
+}
+
+static void
+print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t now)
+{
+	char until[CLI_TIME_SIZE];
+
+	cli_time_local(until, loan->excluded_until, false, now);
+	cli_line("loan %llu: returned, available to others from %s, to you not before %s",
+	    (unsigned long long)loan->loan_id, from, until);
+}
+
+void
+disposed_print(const struct lockq_disposed_loan *loan, bool noted)
+{
+	unsigned long long id = loan->loan_id;
+	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+	const char *available;
+
+	cli_time_local(since, loan->since, false, now);
+	cli_time_local(from, loan->available_at, false, now);
+	available = from[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
+	    ", available from " : ", not offered before ";
+	if (strcmp(loan->state, "assigned") == 0)
+		print_renewed(loan, now);
+	else if (loan->excluded_until[0] != '\0')
+		print_excluded(loan, from, now);
+	else if (loan->what == LOCKQ_DISPOSED)
+		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
+	else
+		cli_line("loan %llu: already %s at %s%s%s%s", id, deed(loan), since, available,
+		    from, noted ? ": the note stays as it was" : "");
+}
+
+/* Nobody holds it: who did what last, where that is known. */
+static void
+print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const char *since)
+{
+	unsigned long long id = loan->loan_id;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody";
+
+	if (loan->state[0] == '\0')
+		cli_message("loan %llu is not assigned in task %u: see checkwork", id, task);
+	else
+		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork",
+		    id, task, deed(loan), holder, since);
+}
+
+static void
+print_stale(const char *user, const struct lockq_disposed_loan *loan,
+    uint64_t given, const char *since)
+{
+	unsigned long long id = loan->loan_id, token = loan->token, old = given;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+
+	if (strcmp(loan->state, "assigned") != 0)
+		cli_message("loan %llu: token %llu is stale: %s by %s at %s, under token %llu", id,
+		    old, deed(loan), holder, since, token);
+	else if (strcmp(holder, user) == 0)
+		cli_message("loan %llu: token %llu is stale: it is yours anew since %s, under "
+		    "token %llu: look at it again", id, old, since, token);
+	else
+		cli_message("loan %llu: token %llu is stale: reassigned to %s at %s", id, old,
+		    holder, since);
+}
+
+void
+disposed_refuse(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+    uint64_t given)
+{
+	unsigned long long id = loan->loan_id;
+	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+	char since[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+
+	cli_time_local(since, loan->since, false, now);
+	cli_time_local(lease, loan->lease_expires_at, false, now);
+	switch (loan->what) {
+	case LOCKQ_NOT_YOURS:
+		cli_message("loan %llu is not yours: assigned to %s since %s", id, holder, since);
+		break;
+	case LOCKQ_STALE_TOKEN:
+		print_stale(what->user, loan, given, since);
+		break;
+	case LOCKQ_LEASE_OVER:
+		cli_message("loan %llu is no longer yours: its lease ran out at %s: ask again with "
+		    "getwork", id, lease);
+		break;
+	case LOCKQ_NOT_COMPLETED:
+		cli_message("loan %llu was not completed, it is still yours: %s", id, loan->reason);
+		break;
+	default:
+		print_not_assigned(loan, what->task, since);
+	}
+}
+
+int
+disposed_exit(enum lockq_disposed what)
+{
+	if (what == LOCKQ_NOT_COMPLETED)
+		return CLI_EXIT_DATABASE;
+	return what <= LOCKQ_DISPOSED_ALREADY ? CLI_EXIT_DONE : CLI_EXIT_REFUSED;
+}

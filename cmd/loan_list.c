@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The loans that a command line names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_text.h"
+#include "cli_values.h"
+#include "loan_list.h"
+
+enum {
+	LOANS_MAX = 10000,
+	LOAN_LONGEST = 64 /* characters of LOAN:TOKEN, and more */
+};
+
+/* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
+static int
+parse_one(struct lockq_loan_ref *ref, const char *text)
+{
+	size_t length = strcspn(text, ":");
+	char *loan = cli_text("%.*s", (int)length, text);
+	int rc = cli_number(&ref->loan_id, loan);
+
+	free(loan);
+	ref->token = 0;
+	if (rc == 0 && text[length] == ':') {
+		rc = cli_number(&ref->token, text + length + 1);
+		if (ref->token == 0)
+			rc = -1;
+	}
+	return rc;
+}
+
+static int
+add_one(struct loan_list *loans, const struct lockq_loan_ref *ref, struct cli_error *error)
+{
+	size_t i;
+
+	for (i = 0; i < loans->n; i++) {
+		if (loans->list[i].loan_id == ref->loan_id)
+			return cli_fail(error, "--loan: %llu is named twice",
+			    (unsigned long long)ref->loan_id);
+	}
+	if (loans->n == LOANS_MAX)
+		return cli_fail(error, "--loan: more than %d loans at once", LOANS_MAX);
+	if (loans->n == loans->capacity) {
+		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
+		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));
+	}
+	loans->list[loans->n++] = *ref;
+	return 0;
+}
+
+int
+loan_list_parse(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct lockq_loan_ref ref = { 0, 0 };
+	const char *from = text;
+	struct loan_list *loans = target;
+	size_t length;
+	char *one;
+	int rc;
+
+	if (strcmp(text, "-") == 0) {
+		loans->from_stdin = true;
+		return 0;
+	}
+	for (;;) {
+		length = strcspn(from, ",");
+		one = cli_text("%.*s", (int)length, from);
+		rc = parse_one(&ref, one);
+		if (rc != 0)
+			cli_fail(error, "--%s %s: must be a loan, or loan:token, as in 12 or 12:7",
+			    option->name, one);
+		else
+			rc = add_one(loans, &ref, error);
+		free(one);
+		if (rc != 0 || from[length] == '\0')
+			return rc;
+		from += length + 1;
+	}
+}
+
+int
+loan_list_read(struct loan_list *loans, FILE *in, struct cli_error *error)
+{
+	char word[LOAN_LONGEST + 1] = "";
+	struct lockq_loan_ref ref = { 0, 0 };
+	size_t n = 0;
+	int c;
+
+	do {
+		c = getc(in);
+		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
+			/* What is longer is no loan, nor what has a NUL. */
+			if (n == LOAN_LONGEST)
+				word[0] = '?';
+			else
+				word[n++] = c != '\0' ? (char)c : '?';
+			continue;
+		}
+		word[n] = '\0';
+		if (n > 0 && parse_one(&ref, word) != 0)
+			return cli_fail(error, "--loan -: '%s' on standard input: must be a loan, "
+			    "or loan:token, as in 12 or 12:7", word);
+		if (n > 0 && add_one(loans, &ref, error) != 0)
+			return -1;
+		n = 0;
+	} while (c != EOF);
+	if (ferror(in))
+		return cli_fail(error, "--loan -: standard input can't be read");
+	return loans->n > 0 ? 0 : cli_fail(error, "--loan -: no loan on standard input");
+}

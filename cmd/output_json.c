@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers for scripts: JSON objects, one a line. */
+#include <stdlib.h>
+
+#include "cli_json.h"
+#include "cli_utf8.h"
+#include "disposed.h"
+#include "output.h"
+#include "seed.h"
+
+static void
+json_error(const char *text, int status)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "error", cli_json_text(text));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_answer(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	cli_json_print(cli_json_answer(answer, status, rc < 0 ? complaint : NULL));
+}
+
+static void
+json_request(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	json_t *object = cli_json_answer(answer, status, rc < 0 ? complaint : NULL);
+	bool placed = answer->position > 0;
+
+	cli_json_set(object, "nobody_leads", json_boolean(answer->nobody_leads));
+	cli_json_set(object, "position",
+	    placed ? cli_json_number(answer->position) : json_null());
+	cli_json_set(object, "loans_ahead",
+	    placed ? cli_json_number(answer->loans_ahead) : json_null());
+	cli_json_set(object, "expected_ms",
+	    answer->expected_ms < 0 ? json_null() : json_integer(answer->expected_ms));
+	cli_json_print(object);
+}
+
+static json_t *
+json_detail(const struct lockq_assignment *a)
+{
+	json_t *detail_object;
+	char *name;
+	size_t i;
+
+	if (a->n_details == 0)
+		return json_null();
+	detail_object = json_object();
+	for (i = 0; i < a->n_details; i++) {
+		name = cli_valid_utf8(a->details[i].name);
+		cli_json_set(detail_object, name, cli_json_text(a->details[i].value));
+		free(name);
+	}
+	return detail_object;
+}
+
+static void
+json_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a;
+	json_t *object;
+	size_t i;
+
+	(void)task;
+	for (i = 0; i < pipeline->n_assignments; i++) {
+		a = &pipeline->assignments[i];
+		object = json_object();
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(a->task));
+		cli_json_set(object, "task_name", cli_json_text(a->task_name));
+		cli_json_set(object, "loan_id", cli_json_number(a->loan_id));
+		cli_json_set(object, "token", cli_json_number(a->token));
+		cli_json_set(object, "request_id", cli_json_number(a->request_id));
+		cli_json_set(object, "assigned_at", cli_json_time(a->assigned_at));
+		cli_json_set(object, "age_s", cli_json_number(a->age_s));
+		cli_json_set(object, "lease_expires_at", cli_json_time(a->lease_expires_at));
+		cli_json_set(object, "lease_left_s", a->lease_expires_at[0] == '\0' ?
+		    json_null() : cli_json_number(a->lease_left_s));
+		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
+		cli_json_set(object, "note", cli_json_text(a->note));
+		cli_json_set(object, "detail", json_detail(a));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	const struct lockq_event *e;
+	json_t *object;
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++) {
+		e = &history->events[i];
+		object = json_object();
+		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "loan_id", cli_json_number(loan_id));
+		cli_json_set(object, "at", cli_json_time(e->at));
+		cli_json_set(object, "event", cli_json_text(e->event));
+		cli_json_set(object, "user", cli_json_text(e->user));
+		cli_json_set(object, "account", cli_json_text(e->account));
+		cli_json_set(object, "token", cli_json_number(e->token));
+		cli_json_set(object, "version", cli_json_number(e->version));
+		cli_json_set(object, "request_id", cli_json_number(e->request_id));
+		cli_json_set(object, "available_at", cli_json_time(e->available_at));
+		cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
+		cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
+		cli_json_set(object, "note", cli_json_text(e->note));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
+	cli_json_set(object, "user", cli_json_text(what->user));
+	cli_json_set(object, "task", cli_json_number(what->task));
+	cli_json_set(object, "result", cli_json_text(disposed_name(loan->what)));
+	cli_json_set(object, "state", loan->state[0] != '\0' ? cli_json_text(loan->state) :
+	    json_null());
+	cli_json_set(object, "holder", cli_json_text(loan->holder));
+	cli_json_set(object, "token",
+	    loan->state[0] != '\0' ? cli_json_number(loan->token) : json_null());
+	cli_json_set(object, "since", cli_json_time(loan->since));
+	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+	cli_json_set(object, "reason", cli_json_text(loan->reason));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_expired(const struct lockq_expired *d, int rc, int status, const char *error)
+{
+	json_t *object = json_object();
+
+	(void)rc;
+	cli_json_set(object, "busy", json_boolean(d->busy));
+	cli_json_set(object, "leases", cli_json_number(d->leases));
+	cli_json_set(object, "available", cli_json_number(d->available));
+	cli_json_set(object, "requests", cli_json_number(d->requests));
+	cli_json_set(object, "candidates", cli_json_number(d->candidates));
+	cli_json_set(object, "exclusions", cli_json_number(d->exclusions));
+	cli_json_set(object, "log_rows", cli_json_number(d->log_rows));
+	cli_json_set(object, "old_requests", cli_json_number(d->old_requests));
+	cli_json_set(object, "runs", cli_json_number(d->runs));
+	cli_json_set(object, "skipped", cli_json_number(d->skipped));
+	cli_json_set(object, "took_ms", cli_json_number(d->took_ms));
+	if (error != NULL)
+		cli_json_set(object, "error", cli_json_text(error));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_seeded(const struct seed_options *options, const struct seed_report *report)
+{
+	json_t *object = json_object();
+
+	(void)options;
+	cli_json_set(object, "loans", cli_json_number(report->loans));
+	cli_json_set(object, "loans_before", cli_json_number(report->loans_before));
+	cli_json_set(object, "documents", cli_json_number(report->documents));
+	cli_json_set(object, "users", cli_json_number(report->users));
+	cli_json_set(object, "tasks", cli_json_number(report->tasks));
+	cli_json_set(object, "rejected", cli_json_number(report->rejected));
+	cli_json_set(object, "rejects_file",
+	    report->rejects[0] != '\0' ? cli_json_text(report->rejects) : json_null());
+	cli_json_set(object, "seconds", json_real((double)report->ms / 1000));
+	cli_json_set(object, "loans_per_second", cli_json_number(report->loans_per_second));
+	cli_json_set(object, "heavy_seconds", report->heavy_ms < 0 ? json_null() :
+	    json_real((double)report->heavy_ms / 1000));
+	cli_json_print(object);
+}
+
+const struct output output_json = {
+	.ticks = false,
+	.error = json_error,
+	.answer = json_answer,
+	.request = json_request,
+	.pipeline = json_pipeline,
+	.history = json_history,
+	.disposed = json_disposed,
+	.expired = json_expired,
+	.seeded = json_seeded,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers for people. What goes wrong is on standard error already, and nothing here repeats it. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "answer.h"
+#include "cli.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "disposed.h"
+#include "expire.h"
+#include "history.h"
+#include "output.h"
+#include "pipeline.h"
+#include "seed.h"
+
+static void
+text_error(const char *text, int status)
+{
+	(void)text;
+	(void)status;
+}
+
+static void
+text_answer(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	unsigned long long id = answer->request_id;
+	char *text;
+
+	(void)status;
+	if (complaint != NULL)
+		return;
+	if (answer->joined)
+		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
+		    answer->asked == 1 ? "loan" : "loans");
+	if (rc == LOCKQ_OK) {
+		cli_answer_loans(answer, true);
+	} else if (rc == LOCKQ_NOTHING) {
+		text = cli_answer_no_work(answer, time(NULL));
+		cli_line("%s", text);
+		free(text);
+	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
+		cli_line("request %llu is pending, %s%s: see checkwork --request %llu", id,
+		    answer->leader != NULL ? answer->leader : "nobody",
+		    answer->leader != NULL ? " leads" : " leads at the moment", id);
+	}
+}
+
+static void
+print_pending(const struct lockq_answer *answer)
+{
+	unsigned long long id = answer->request_id;
+	char *line = cli_answer_line(answer, cli_dot());
+
+	if (answer->leader != NULL)
+		cli_line("request %llu for %s, task %u: pending, %s leads", id, answer->user,
+		    answer->task, answer->leader);
+	else if (!answer->nobody_leads)
+		cli_line("request %llu for %s, task %u: pending", id, answer->user, answer->task);
+	else
+		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
+		    "--user %s --task %u to lead", id, answer->user, answer->task,
+		    answer->user, answer->task);
+	if (answer->position > 0)
+		cli_line("%s", line);
+	free(line);
+}
+
+static void
+text_request(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	unsigned long long id = answer->request_id;
+	char *text;
+
+	(void)status;
+	if (complaint != NULL)
+		return;
+	if (rc == LOCKQ_OK) {
+		cli_answer_loans(answer, false);
+	} else if (rc == LOCKQ_NOTHING) {
+		text = cli_answer_no_work(answer, time(NULL));
+		cli_line("request %llu%s%s: %s", id, answer->excluded == 0 ? " for " : "",
+		    answer->excluded == 0 ? answer->user : "", text);
+		free(text);
+	} else if (answer->status != LOCKQ_PENDING) {
+		cli_line("request %llu for %s, task %u: %s", id, answer->user, answer->task,
+		    lockq_status_name(answer->status));
+	} else {
+		print_pending(answer);
+	}
+}
+
+static void
+text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
+{
+	if (pipeline->n_assignments > 0)
+		cli_pipeline(user, pipeline);
+	else if (task != 0)
+		cli_line("nothing in %s's pipeline for task %u: getwork --user %s --task %u asks "
+		    "for work", user, task, user, task);
+	else
+		cli_line("nothing in %s's pipeline: getwork --user %s --task N asks for work",
+		    user, user);
+}
+
+static void
+text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	if (history->n_events > 0)
+		cli_history(task, loan_id, history);
+	else
+		cli_line("nothing is known of loan %llu in task %u", (unsigned long long)loan_id,
+		    task);
+}
+
+static void
+text_disposed(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	if (status == CLI_EXIT_DONE)
+		disposed_print(loan, what->note != NULL);
+}
+
+static void
+text_expired(const struct lockq_expired *d, int rc, int status, const char *error)
+{
+	char *summary = expire_summary(d), took[CLI_TIME_SIZE];
+	const char *until = rc == LOCKQ_OK ? "" :
+	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
+
+	(void)status;
+	(void)error;
+	cli_ms(took, d->took_ms);
+	if (summary != NULL)
+		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
+	else if (d->busy)
+		cli_line("another disposition --expire is at work on this server");
+	else if (rc == LOCKQ_OK)
+		cli_line("nothing was due %s %s", cli_dot(), took);
+	else if (rc == LOCKQ_CANCELLED)
+		cli_line("ended before anything was done");
+	free(summary);
+}
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void
+text_seeded(const struct seed_options *options, const struct seed_report *report)
+{
+	unsigned long long before = report->loans_before, loans = report->loans;
+	unsigned long long documents = report->documents, rejected = report->rejected;
+	char took[CLI_TIME_SIZE], heavy[CLI_TIME_SIZE];
+
+	cli_ms(took, report->ms);
+	if (before > 0)
+		cli_line("before: %llu loan%s", before, plural(before));
+	if (options->loans > 0 || options->csv != NULL)
+		cli_line("added: %llu loan%s with %llu document%s, %llu loans/s", loans,
+		    plural(loans), documents, plural(documents),
+		    (unsigned long long)report->loans_per_second);
+	if (rejected > 0)
+		cli_line("rejected: %llu row%s, see %s", rejected, plural(rejected),
+		    report->rejects);
+	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
+	    plural(before + loans), (unsigned long long)report->users,
+	    (unsigned long long)report->tasks, took);
+	if (report->heavy_ms < 0)
+		return;
+	cli_ms(heavy, (uint64_t)report->heavy_ms);
+	cli_line("task 7's query takes %s%s", heavy, report->heavy_by_itself ?
+	    " without extra work, so many loans match it" :
+	    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
+	    ", as the server is busy now" : "");
+}
+
+const struct output output_text = {
+	.ticks = true,
+	.error = text_error,
+	.answer = text_answer,
+	.request = text_request,
+	.pipeline = text_pipeline,
+	.history = text_history,
+	.disposed = text_disposed,
+	.expired = text_expired,
+	.seeded = text_seeded,
+};
