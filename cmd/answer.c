@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What people read about a request's answer. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "answer.h"
 #include "cli_table.h"

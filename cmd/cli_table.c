@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Small tables that people like to read. */
+/*
+ * Small tables that people like to read. libsmartcols would not do: it draws no frame, cuts text
+ * without a sign that something is missing, and leaves no column out, so that a narrow terminal
+ * would break its lines.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli_table.h"
 #include "cli_utf8.h"

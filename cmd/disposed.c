@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What became of a loan that was disposed of, in words. */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

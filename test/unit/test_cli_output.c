@@ -19,6 +19,7 @@
 #include "cli_table.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
+#include "output.h"
 
 static char *
 table_text(enum cli_style style)
@@ -269,6 +270,23 @@ prints_an_error_as_json(void **state)
 	free(line);
 }
 
+/* A function that is missing in one of the two tables would end the program when it is called. */
+static void
+has_every_output_twice(void **state)
+{
+	static const struct output *const outputs[] = { &output_text, &output_json };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		assert_true(outputs[i]->error != NULL && outputs[i]->answer != NULL);
+		assert_true(outputs[i]->request != NULL && outputs[i]->pipeline != NULL);
+		assert_true(outputs[i]->history != NULL && outputs[i]->disposed != NULL);
+		assert_true(outputs[i]->expired != NULL && outputs[i]->seeded != NULL);
+	}
+	assert_true(output_text.ticks && !output_json.ticks);
+}
+
 static void
 sums_up_an_answer(void **state)
 {
@@ -422,6 +440,7 @@ main(void)
 		cmocka_unit_test(maps_exit_statuses),
 		cmocka_unit_test(prints_an_answer_as_json),
 		cmocka_unit_test(prints_an_error_as_json),
+		cmocka_unit_test(has_every_output_twice),
 		cmocka_unit_test(sums_up_an_answer),
 		cmocka_unit_test(says_as_of_when_there_is_no_work),
 		cmocka_unit_test(says_where_a_request_stands),
