@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "answer.h"
+#include "cli_answer.h"
 #include "cli.h"
 #include "cli_terminal.h"
 #include "cli_times.h"

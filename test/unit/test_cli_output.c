@@ -12,7 +12,7 @@
 #include <locale.h>
 #include <signal.h>
 
-#include "answer.h"
+#include "cli_answer.h"
 #include "cli.h"
 #include "cli_json.h"
 #include "cli_progress.h"

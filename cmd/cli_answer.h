@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What people read about a request's answer, for getwork and checkwork. */
-#ifndef LOCKQ_CMD_ANSWER_H
-#define LOCKQ_CMD_ANSWER_H
+#ifndef LOCKQ_CMD_CLI_ANSWER_H
+#define LOCKQ_CMD_CLI_ANSWER_H
 
 #include <stdbool.h>
 #include <time.h>

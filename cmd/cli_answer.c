@@ -2,7 +2,7 @@
 /* What people read about a request's answer. */
 #include <stdlib.h>
 
-#include "answer.h"
+#include "cli_answer.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
