@@ -116,8 +116,7 @@ session_ready_query(struct lockq *q)
 {
 	int rc;
 
-	/* Not asked where it was heard of just now: the call goes on after a loss. */
-	if (q->query != NULL && (db_is_fresh(q->query) || db_ping(q->query) == DB_OK))
+	if (q->query != NULL && db_ping(q->query) == DB_OK)
 		return DB_OK;
 	session_close_query(q, q->query);
 	rc = db_connect_read_only(&q->query, &q->where);
