@@ -51,7 +51,7 @@ some() {
 	shift 3
 	rm -rf "$scratch/copy"
 	mkdir "$scratch/copy"
-	(cd "$top" && cp -R man lib schema scripts completions cmd seed "$scratch/copy")
+	(cd "$top" && cp -R man lib schema scripts completions cmd seed model "$scratch/copy")
 	sed -i "$script" "$scratch/copy/$file"
 	if cmp -s "$top/$file" "$scratch/copy/$file"; then
 		ok 1 "the test's test: '$script' changes nothing in $file"
