@@ -43,7 +43,7 @@ AR := ar
 endif
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wundef -Wvla -Wwrite-strings -Wpointer-arith
+	-Wundef -Wvla -Wwrite-strings -Wpointer-arith -Wswitch-enum
 LANGUAGE := -std=c11 -D_POSIX_C_SOURCE=200809L
 INCLUDES := -I lib -I seed -I cmd -I test/support
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2

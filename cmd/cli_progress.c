@@ -161,9 +161,11 @@ cli_progress_text(const struct lockq_progress *progress)
 		    progress->detail : "");
 	case LOCKQ_PHASE_EXPIRE:
 		return expire_text(progress);
-	default:
-		return query_text(progress);
+	case LOCKQ_PHASE_QUERY:
+	case LOCKQ_PHASE_WAIT:
+		break;
 	}
+	return query_text(progress);
 }
 
 /* At once, since it means another number of loans, perhaps. */

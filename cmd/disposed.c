@@ -135,8 +135,11 @@ disposed_refuse(const struct lockq_disposition *what, const struct lockq_dispose
 	case LOCKQ_NOT_COMPLETED:
 		cli_message("loan %llu was not completed, it is still yours: %s", id, loan->reason);
 		break;
-	default:
+	case LOCKQ_DISPOSED:
+	case LOCKQ_DISPOSED_ALREADY:
+	case LOCKQ_NOT_ASSIGNED:
 		print_not_assigned(loan, what->task, since);
+		break;
 	}
 }
 

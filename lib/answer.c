@@ -10,6 +10,7 @@
 #include "db.h"
 #include "error.h"
 #include "lock.h"
+#include "outcome.h"
 #include "request.h"
 #include "session.h"
 #include "task.h"
@@ -73,16 +74,6 @@ static const struct db_query find_by_id = {
 	"find_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
 };
 
-static enum lockq_status
-status_of(const char *outcome)
-{
-	for (int i = LOCKQ_PENDING; i < LOCKQ_STATUS_UNKNOWN; i++) {
-		if (strcmp(outcome, lockq_status_name((enum lockq_status)i)) == 0)
-			return (enum lockq_status)i;
-	}
-	return LOCKQ_STATUS_UNKNOWN;
-}
-
 static int
 fill(struct lockq_answer *a, const struct db_rows *rows)
 {
@@ -92,7 +83,7 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	a->asked = (uint32_t)db_cell_u64(rows, 0, 5);
 	a->requested = (uint32_t)db_cell_u64(rows, 0, 6);
 	a->assigned = (uint32_t)db_cell_u64(rows, 0, 7);
-	a->status = status_of(db_cell(rows, 0, 8));
+	a->status = outcome_read(db_cell(rows, 0, 8));
 	a->nobody_leads = 0;
 	a->position = 0;
 	a->loans_ahead = 0;
@@ -183,9 +174,12 @@ answer_rc(struct lockq *q, const struct lockq_answer *answer)
 		return LOCKQ_EREFUSED;
 	case LOCKQ_STATUS_UNKNOWN:
 		return LOCKQ_EUNKNOWN;
-	default:
-		return LOCKQ_BUSY;
+	case LOCKQ_PENDING:
+	case LOCKQ_STATUS_CANCELLED:
+	case LOCKQ_EXPIRED:
+		break;
 	}
+	return LOCKQ_BUSY;
 }
 
 void

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "availability.h"
 #include "db.h"
@@ -247,18 +246,18 @@ plan_loans(struct line *line, struct stock *stock, bool may_say_empty, struct pl
 	for (size_t i = 0; i < line->n; i++) {
 		struct pending *c = &line->list[i];
 
-		if (c->outcome != NULL)
+		if (c->outcome != LOCKQ_PENDING)
 			continue;
 		plan_request(line, c, stock, plan);
 		/* It fitted, and there was no more of it. */
 		if (c->given < c->requested)
 			c->reason[0] = '\0';
 		if (c->given == c->asked)
-			c->outcome = "served";
+			c->outcome = LOCKQ_SERVED;
 		else if (c->given > 0)
-			c->outcome = "partial";
+			c->outcome = LOCKQ_PARTIAL;
 		else if (may_say_empty)
-			c->outcome = "empty";
+			c->outcome = LOCKQ_EMPTY;
 	}
 	if (plan->json.used > 0)
 		text_add(&plan->json, "]");
@@ -312,8 +311,8 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
 	for (size_t i = 0; i < line.n; i++) {
-		run->left += line.list[i].outcome == NULL;
-		run->left_out += line.list[i].outcome == NULL && line.list[i].excluded > 0;
+		run->left += line.list[i].outcome == LOCKQ_PENDING;
+		run->left_out += line.list[i].outcome == LOCKQ_PENDING && line.list[i].excluded > 0;
 	}
 	pending_clear(&line);
 	text_clear(&plan.json);
@@ -360,8 +359,8 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 	int rc = pending_read(db, task, own_request, &line);
 
 	for (size_t i = 0; rc == DB_OK && i < line.n; i++) {
-		if (line.list[i].outcome == NULL)
-			line.list[i].outcome = run->refused ? "refused" : "failed";
+		if (line.list[i].outcome == LOCKQ_PENDING)
+			line.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
 	}
 	if (rc == DB_OK)
 		rc = pending_write(db, &line, lead, run->reason, &run->requests);

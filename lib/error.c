@@ -54,16 +54,6 @@ lockq_error(const struct lockq *q)
 	return q->error;
 }
 
-const char *
-lockq_status_name(enum lockq_status status)
-{
-	static const char *const names[] = {
-		"pending", "served", "partial", "empty", "cancelled", "expired", "failed", "refused"
-	};
-
-	return (size_t)status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
-}
-
 int
 error_unknown_user(struct lockq *q, const char *user)
 {

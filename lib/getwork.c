@@ -63,7 +63,7 @@ get_served(struct call *c)
 			break;
 		}
 		if (rc != DB_OK)
-			rc = recover(c, rc, &step); /* nobody else decides "again" */
+			rc = recover(c, rc, &step); /* again, or what is to be reported */
 		if (rc != DB_OK)
 			step = end_of(rc);
 	}
@@ -143,8 +143,17 @@ try_lock(struct call *c, enum step *step)
 	enum lock_result result = LOCK_BUSY;
 	int rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
 
-	if (rc == DB_OK)
-		*step = result == LOCK_OURS ? LEAD : result == LOCK_ENDED ? LOOK : FOLLOW;
+	switch (result) {
+	case LOCK_OURS:
+		*step = LEAD;
+		break;
+	case LOCK_ENDED:
+		*step = LOOK;
+		break;
+	case LOCK_BUSY: case LOCK_LED_SINCE: case LOCK_MISSED:
+		*step = FOLLOW;
+		break;
+	}
 	return rc;
 }
 

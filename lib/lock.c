@@ -2,9 +2,8 @@
 /* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it taken follows. */
 #include "lock.h"
 
-#include <string.h>
-
 #include "db.h"
+#include "outcome.h"
 #include "request.h"
 #include "session.h"
 #include "task.h"
@@ -144,13 +143,11 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = db_refuse(db, "task %u is gone", task->task_id);
 	if (rc == DB_OK) {
-		const char *outcome = db_cell(&rows, 0, TASK_N_COLUMNS);
-
 		/* A request that waited for long leads for what the task is now. */
 		task_fill(task, task->task_id, &rows);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
-		*pending = outcome != NULL && strcmp(outcome, "pending") == 0;
+		*pending = outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
 	}
 	db_rows_clear(&rows);
 	return rc;

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "availability.h"
 #include "db.h"
@@ -76,7 +75,7 @@ trim(struct pending *c, uint64_t most, uint64_t held)
 	c->requested = (uint32_t)room;
 	pipeline_reason(c->reason, most, held);
 	if (room == 0)
-		c->outcome = "refused";
+		c->outcome = LOCKQ_REFUSED;
 }
 
 static void
@@ -89,11 +88,11 @@ read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows
 	c->asked = c->requested = (uint32_t)db_cell_u64(rows, row, 2);
 	/* No loans for people who left; who waits touches seen_at, and we are here. */
 	if (c->request_id != own_request && db_cell_u64(rows, row, 3) != 0) {
-		c->outcome = "expired";
+		c->outcome = LOCKQ_EXPIRED;
 		return;
 	}
 	trim(c, db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6));
-	if (c->outcome != NULL)
+	if (c->outcome != LOCKQ_PENDING)
 		return;
 	c->n_excluded = db_cell_u64(rows, row, 4);
 	line->wanted += c->requested + c->n_excluded;
@@ -171,10 +170,11 @@ pending_exclude(const struct line *line, const struct pending *pending, uint64_t
 static void
 add_ended(struct text *json, const struct pending *c)
 {
-	bool lowered = strcmp(c->outcome, "partial") == 0 || strcmp(c->outcome, "empty") == 0;
+	bool lowered = c->outcome == LOCKQ_PARTIAL || c->outcome == LOCKQ_EMPTY;
 
 	text_add(json, "%s[%" PRIu64 ",%u,%u,\"%s\",%u", json->used == 0 ? "[" : ",",
-	    c->request_id, lowered ? c->given : c->asked, c->given, c->outcome, c->excluded);
+	    c->request_id, lowered ? c->given : c->asked, c->given,
+	    lockq_status_name(c->outcome), c->excluded);
 	if (c->reason[0] != '\0')
 		text_add(json, ",\"%s\"", c->reason);
 	text_add(json, "]");
@@ -189,7 +189,7 @@ pending_write(struct db *db, const struct line *line, const struct lead *lead,
 	int rc = DB_OK;
 
 	for (size_t i = 0; i < line->n; i++) {
-		if (line->list[i].outcome == NULL)
+		if (line->list[i].outcome == LOCKQ_PENDING)
 			continue;
 		add_ended(&json, &line->list[i]);
 		n++;

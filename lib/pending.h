@@ -21,7 +21,7 @@ struct pending {
 	uint32_t given;
 	uint32_t excluded;    /* loans that were left, but not for this user */
 	uint64_t n_excluded;  /* the user's exclusions in this task */
-	const char *outcome;  /* NULL: stays pending */
+	enum lockq_status outcome; /* LOCKQ_PENDING: it stays so */
 	char reason[PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
 };
 struct exclusion {

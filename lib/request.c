@@ -3,12 +3,11 @@
  * own: a duplicate key inside an open one would keep locks that block other users' inserts. */
 #include "request.h"
 
-#include <string.h>
-
 #include <uuid/uuid.h>
 
 #include "availability.h"
 #include "db.h"
+#include "outcome.h"
 #include "text.h"
 
 /* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
@@ -196,7 +195,7 @@ read_pending(struct db *db, const struct db_query *query, const struct request *
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
 
-	*pending = rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "pending") == 0;
+	*pending = rc == DB_OK && outcome_read(db_cell(&rows, 0, 0)) == LOCKQ_PENDING;
 	db_rows_clear(&rows);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the heavy query on one connection, so that the server notices who died and nobody's query
- * goes on for nothing. Which connection, and whether at all, is candidates.c's to say. */
+ * goes on for nothing. Which connection, and whether at all, is source.c's to say. */
 #include "view.h"
 
 #include <stdio.h>

@@ -344,9 +344,10 @@ act(struct worker *w, struct action *a)
 		return ask(w, a);
 	case DISPOSE:
 		return dispose(w, a);
-	default:
-		return expire(w, a);
+	case EXPIRE:
+		break;
 	}
+	return expire(w, a);
 }
 
 /* Prepares, says that it is ready, waits for the start, acts, says that it is done. */
