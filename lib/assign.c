@@ -241,13 +241,17 @@ plan_request(const struct line *line, struct pending *c, struct stock *stock, st
 
 /* First come, first served. */
 static void
-plan_loans(struct line *line, struct stock *stock, bool may_say_empty, struct plan *plan)
+plan_loans(struct line *line, struct stock *stock, bool may_say_empty, bool is_cut,
+    struct plan *plan)
 {
 	for (size_t i = 0; i < line->n; i++) {
 		struct pending *c = &line->list[i];
 
 		if (c->outcome != LOCKQ_PENDING)
 			continue;
+		/* There is more than this list has, and whoever leads next gets it. */
+		if (is_cut && stock->left < c->requested + c->n_excluded)
+			break;
 		plan_request(line, c, stock, plan);
 		/* It fitted, and there was no more of it. */
 		if (c->given < c->requested)
@@ -303,7 +307,8 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, candidates, line.wanted, stock);
 	if (rc == DB_OK) {
-		plan_loans(&line, stock, list_may_say_empty(run->source, candidates), &plan);
+		plan_loans(&line, stock, list_may_say_empty(run->source, candidates),
+		    list_is_cut(candidates), &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->lock, task, lead, &plan);
 	}
 	if (rc == DB_OK)

@@ -3,7 +3,7 @@
  * The algorithm of lockq(7). A call goes from state to state until it comes to an end; each state
  * has a function, and the steps of the page are behind it:
  *
- *   ASK        ask              -> TRY | LOOK (joined) | REFUSED
+ *   ASK        ask              -> TRY | LOOK (joined, or inserted before) | REFUSED
  *              step 1: record the request
  *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | ASK (its maker has left it)
  *              step 7: read our own row, and no other
@@ -11,7 +11,7 @@
  *              steps 2 and 3: the task's lock
  *   LEAD       round_find       -> GIVE
  *              step 4: find a list: by the heavy query, or by what serves in its place
- *   GIVE       round_give       -> HAND_OVER | TRY (somebody has led since)
+ *   GIVE       round_give       -> HAND_OVER | TRY (somebody has led since) | REST (and again)
  *              step 5: give from the list and commit, again with the list in hand if need be
  *   HAND_OVER  round_hand_over  -> LOOK | REST (no request was ended)
  *              step 6: serve late requests from what is left
@@ -90,7 +90,7 @@ ask(struct call *c, enum step *step)
 	c->waiting.slice_s = wait_slice_s(UINT32_MAX, c->request.joined);
 	c->waiting.seen = db_clock_ms();
 	/* A request that is new can't be served yet: there is nothing to look at. */
-	*step = refused ? REFUSED : c->request.joined ? LOOK : TRY;
+	*step = refused ? REFUSED : c->request.joined || before ? LOOK : TRY;
 	return DB_OK;
 }
 

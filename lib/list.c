@@ -45,6 +45,12 @@ list_is_hint(enum list_source source)
 }
 
 bool
+list_is_cut(const struct list *list)
+{
+	return list->source == LIST_CACHE && !list->complete;
+}
+
+bool
 list_may_say_empty(enum list_source source, const struct list *list)
 {
 	/* A list that was cut short, or that lost some, does not tell that nothing is left. */

@@ -44,6 +44,8 @@ struct list {
 	char as_of[TIME_BYTES];
 	uint64_t query_ms;
 };
+/* Whether more is kept than was read: nobody gets less than was asked for from such a list. */
+bool list_is_cut(const struct list *list);
 /* Whether a request that gets nothing of the list is told so: nothing is left. */
 bool list_may_say_empty(enum list_source source, const struct list *list);
 LOCKQ_MUST_CHECK int list_add(struct list *candidates, uint64_t loan_id,

@@ -40,7 +40,7 @@ int
 replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, uint64_t usual_ms,
     uint64_t limit, struct list *found, enum list_result *result, char reason[REASON_BYTES])
 {
-	bool stale = false;
+	bool stale = false, same;
 	int rc = session_ready_elsewhere(q);
 
 	*result = LIST_LOST;
@@ -50,16 +50,18 @@ replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, u
 		session_close_query(q, q->elsewhere);
 		return rc == DB_ENOMEM ? rc : DB_OK;
 	}
-	rc = view_query(q, q->elsewhere, task, lead, usual_ms, limit, found, result,
-	    reason);
+	/* Before the query: a connection that is lost behind the list is closed. */
+	same = same_tables(q->elsewhere, q->lock);
+	rc = view_query(q, q->elsewhere, task, lead, usual_ms, limit, found, result, reason);
 	/* The second connection was idle meanwhile, perhaps for longer than the server waits. */
-	if (rc == DB_OK && *result != LIST_FAILED)
+	if (rc == DB_OK && *result != LIST_FAILED) {
 		rc = session_ready_query(q);
-	if (rc == DB_ECROWDED)
-		rc = DB_OK;
+		if (rc == DB_ECROWDED)
+			rc = DB_OK;
+	}
 	if (rc != DB_OK || *result != LIST_FOUND)
 		return rc;
-	found->source = same_tables(q->elsewhere, q->lock) ? LIST_ELSEWHERE : LIST_REPLICA;
+	found->source = same ? LIST_ELSEWHERE : LIST_REPLICA;
 	if (found->source == LIST_REPLICA)
 		rc = is_stale(session_beside(q), task, found, &stale);
 	if (rc == DB_OK && stale) {

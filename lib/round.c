@@ -41,6 +41,9 @@ round_find(struct call *c, enum step *step)
 	c->run.source = c->list.source;
 	c->run.note = c->reason[0] != '\0' ? c->reason : NULL;
 	c->run.reason = result == LIST_FOUND ? NULL : c->reason;
+	/* What a query that failed had shown until then is nothing to give from. */
+	if (result != LIST_FOUND)
+		list_clear(&c->list);
 	*step = GIVE;
 	return DB_OK;
 }
@@ -51,7 +54,6 @@ give_and_commit(struct call *c, struct run *run)
 {
 	struct db *db = c->q->lock;
 	uint64_t own = c->request.request_id;
-	bool more_is_kept = c->list.source == LIST_CACHE && !c->list.complete;
 	int rc;
 
 	run->requests = run->loans = 0;
@@ -64,7 +66,9 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK)
-		rc = lock_commit(c->q, &c->task, &c->lead, more_is_kept ? 0 : run->left);
+		/* There is more of a kept list; one that ended no request is not used again. */
+		rc = lock_commit(c->q, &c->task, &c->lead, list_is_cut(&c->list) &&
+		    run->requests > 0 ? 0 : run->left);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
@@ -115,7 +119,8 @@ round_give(struct call *c, enum step *step)
 		return rc;
 	if (!ours) {
 		round_clear(c);
-		*step = TRY;
+		c->why = "others have led since";
+		*step = ++c->fruitless < DB_TRIES ? TRY : REST;
 		return DB_OK;
 	}
 	c->led_epoch = c->lead.epoch;
@@ -142,7 +147,7 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead, again);
 	if (rc == DB_OK && *again)
 		rc = give_until_done(c, run, again);
-	if (rc != DB_OK && rc != DB_EINDOUBT)
+	if (rc != DB_OK)
 		db_rollback(c->q->lock);
 	return rc;
 }
@@ -160,12 +165,16 @@ round_hand_over(struct call *c, enum step *step)
 	while (again && c->list.n > 0 && fruitless < HAND_OVER_TRIES) {
 		int rc = hand_over_once(c, &run, &again);
 
+		/* Our own request may be among them. */
+		if (rc == DB_OK && run.requests > 0)
+			c->fruitless = 0;
 		if (rc == DB_OK && (!again || run.requests > 0))
 			continue;
 		if (rc != DB_OK && !db_is_retryable(rc))
 			break;
-		/* What is left of the list is not for those who are left. */
-		if (rc == DB_OK && run.left > 0 && run.left == run.left_out)
+		/* What is left of the list is not for those who are left, or not enough. */
+		if (rc == DB_OK && run.left > 0 &&
+		    (run.left == run.left_out || list_is_cut(&c->list)))
 			break;
 		/* Nothing given: somebody may be touching that request at this moment. */
 		db_backoff(fruitless++);

@@ -28,7 +28,8 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 	/* Waiting followers may have taken all connections: the leader must not starve. */
 	int rc = session_ready_query(q);
 	/* Did the last list leave requests pending? Then a hint was not enough. */
-	bool hints = lead->left_pending == 0, enough = false;
+	bool hints = lead->left_pending == 0, enough = false, crowded;
+	struct db *beside;
 
 	*result = LIST_FOUND;
 	list_clear(found);
@@ -39,7 +40,7 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 		know_usual(q, q->query, task->task_id, usual_ms);
 	rc = DB_OK;
 	if (hints && task->cache_ttl > 0 && q->query != NULL)
-		rc = cache_read(q->query, task, lead->wanted, found, &enough);
+		rc = cache_read(q->query, task, lead->wanted + task->excluded, found, &enough);
 	/* Something extra, not worth an error: where it can't be had there is the query. */
 	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
 		rc = DB_OK;
@@ -50,8 +51,10 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 		rc = replica_ask(q, task, lead, *usual_ms, longest(task), found, result, reason);
 	if (rc != DB_OK || *result != LIST_LOST)
 		return rc;
-	rc = view_query(q, session_beside(q), task, lead, *usual_ms, longest(task), found, result,
-	    reason);
-	found->source = q->query != NULL ? LIST_QUERY : LIST_CROWDED;
+	/* Which one it is is not seen any more when the connection was lost behind the list. */
+	beside = session_beside(q);
+	crowded = beside == q->lock;
+	rc = view_query(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
+	found->source = crowded ? LIST_CROWDED : LIST_QUERY;
 	return rc;
 }

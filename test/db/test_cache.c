@@ -46,6 +46,53 @@ assert_got(unsigned int user_no, const uint64_t *loans, uint32_t n)
 	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
 static void
+exclude(unsigned int user_no, unsigned int from, unsigned int to)
+{
+	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
+	    " SELECT task_id, %u, loan_id, NOW(6) + INTERVAL 1 HOUR FROM test_candidate"
+	    " WHERE task_id = %d AND loan_id BETWEEN %u AND %u", user_id(user_no), TASK, from, to);
+}
+
+/* guard: nobody gets less than was asked for from a part of a kept list, because of loans that are
+ * not for that user; and a part that ends no request is not used again and again, without a pause:
+ * what is left pending is for a query. */
+static void
+a_part_of_it_gives_no_part(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(300);
+	set_task(TASK, "max_count = 10");
+	exclude(2, 2, 81);
+	(void)add_request(TASK, 2, 10);
+	w = ask_now(1, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.loans[0].loan_id, 2);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u",
+	    TASK, user_id(2)), 10);
+	assert_in_range(rounds_of(TASK), 2, 4);
+}
+
+/* guard: so many loans more are read of it as are not for the leader, or it would need a query. */
+static void
+what_is_not_for_its_leader(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(300);
+	set_task(TASK, "max_count = 10");
+	exclude(1, 2, 81);
+	w = ask_now(1, TASK, 10);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 10);
+	assert_int_equal(w->answer.loans[0].loan_id, 82);
+	assert_int_equal(runs("query"), 1);
+}
+
+static void
 what_is_left_is_given(void **state)
 {
 	struct worker *w;
@@ -307,6 +354,8 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		DB_TEST(a_part_of_it_gives_no_part),
+		DB_TEST(what_is_not_for_its_leader),
 		DB_TEST(what_is_left_is_given),
 		DB_TEST(by_default_nothing_is_kept),
 		DB_TEST(it_runs_out),
