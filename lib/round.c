@@ -41,9 +41,10 @@ round_find(struct call *c, enum step *step)
 	c->run.source = c->list.source;
 	c->run.note = c->reason[0] != '\0' ? c->reason : NULL;
 	c->run.reason = result == LIST_FOUND ? NULL : c->reason;
-	/* What a query that failed had shown until then is nothing to give from. */
+	/* What a query that failed had shown until then is nothing to give from; when it began, and
+	 * how long it took, is recorded. */
 	if (result != LIST_FOUND)
-		list_clear(&c->list);
+		c->list.n = 0;
 	*step = GIVE;
 	return DB_OK;
 }
