@@ -45,7 +45,7 @@ CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wundef -Wvla -Wwrite-strings -Wpointer-arith -Wswitch-enum
 LANGUAGE := -std=c11 -D_POSIX_C_SOURCE=200809L
-INCLUDES := -I lib -I seed -I cmd -I test/support
+INCLUDES := -I lib -I cmd/seedloans -I cmd -I test/support
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 # It wants an optimizing compiler, and no sanitizer.
 HARDENING := -fstack-protector-strong \
@@ -61,7 +61,7 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
 CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC),$(wildcard cmd/*.c)))
-SEED_SRC := $(sort $(wildcard seed/*.c))
+SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
@@ -361,7 +361,7 @@ bench-peers: ## throughput beside job queues that others have made, which it ins
 	@scripts/sandbox run scripts/bench run peers
 
 # README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S and PATTERNS make it quicker.
-PICTURES ?= pictures
+PICTURES ?= man
 PATTERNS ?= all
 QUERY_SECONDS ?= 1
 pictures: ## README's pictures, from races that are run for them
@@ -386,9 +386,9 @@ TRIPLET = $(shell $(CC) -print-multiarch 2>/dev/null)
 LINKER_DIRS = /lib /usr/lib /lib64 /usr/lib64 $(TRIPLET:%=/lib/%) $(TRIPLET:%=/usr/lib/%)
 INSTALL_RPATH = $(if $(filter $(LINKER_DIRS),$(libdir)),,$(libdir))
 MAN := $(wildcard man/*.1 man/*.3 man/*.5 man/*.7)
-BASH_COMPLETION := $(wildcard completions/*.bash)
-ZSH_COMPLETION := $(wildcard completions/_*)
-FISH_COMPLETION := $(wildcard completions/*.fish)
+BASH_COMPLETION := $(wildcard cmd/completions/*.bash)
+ZSH_COMPLETION := $(wildcard cmd/completions/_*)
+FISH_COMPLETION := $(wildcard cmd/completions/*.fish)
 SCHEMA := $(wildcard schema/*.sql)
 EXAMPLE := $(wildcard schema/example/*.sql)
 SHARE := $(datadir)/lockq

@@ -50,8 +50,9 @@ some() {
 	local file=$1 script=$2 check=$3
 	shift 3
 	rm -rf "$scratch/copy"
-	mkdir "$scratch/copy"
-	(cd "$top" && cp -R man lib schema scripts completions cmd seed model "$scratch/copy")
+	mkdir -p "$scratch/copy/test"
+	(cd "$top" && cp -R man lib schema scripts cmd "$scratch/copy" &&
+		cp -R test/model "$scratch/copy/test")
 	sed -i "$script" "$scratch/copy/$file"
 	if cmp -s "$top/$file" "$scratch/copy/$file"; then
 		ok 1 "the test's test: '$script' changes nothing in $file"

@@ -159,7 +159,7 @@ check_states() {
 	sed -n 's/^\t*case \([A-Z_]*\): *rc = \([a-z_]*\)(.*/\1 \2/p' "$code" >"$scratch/documented"
 	compare "$scratch/offered" "$scratch/documented"
 	cut -d ' ' -f 1 "$scratch/documented" >"$scratch/offered"
-	sed -n 's/^\([A-Z_]*\):$/\1/p' "$1/model/lockq.pml" >"$scratch/documented"
+	sed -n 's/^\([A-Z_]*\):$/\1/p' "$1/test/model/lockq.pml" >"$scratch/documented"
 	compare "$scratch/offered" "$scratch/documented"
 }
 
@@ -213,7 +213,7 @@ check_lint() {
 # offers TREE SHELL PROGRAM [OPTION…]: what the shell offers after "PROGRAM --"; with options, what
 # it offers after "PROGRAM OPTION --", each line with the option before it.
 offers() {
-	local completions=$1/completions shell=$2 program=$3
+	local completions=$1/cmd/completions shell=$2 program=$3
 	shift 3
 	case $shell in
 	bash)
@@ -334,16 +334,16 @@ some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
 some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' check_states
 some lib/getwork.c 's/case REST:  /case GIVE:  /' check_states
-some model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
-some completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
+some test/model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
+some cmd/completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
 if command -v zsh >/dev/null 2>&1; then
-	some completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork
-	some completions/_lockq 's/ rest=":.*/ rest=/' check_completion zsh getwork
-	some completions/_lockq '1s/ seedloans//' check_completion zsh seedloans
+	some cmd/completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork
+	some cmd/completions/_lockq 's/ rest=":.*/ rest=/' check_completion zsh getwork
+	some cmd/completions/_lockq '1s/ seedloans//' check_completion zsh seedloans
 fi
 if command -v fish >/dev/null 2>&1; then
-	some completions/getwork.fish 's/  -(?<letter>.), |//' check_completion fish getwork
-	some completions/disposition.fish 's/set -a spec -x -a.*/set -a spec -x/' \
+	some cmd/completions/getwork.fish 's/  -(?<letter>.), |//' check_completion fish getwork
+	some cmd/completions/disposition.fish 's/set -a spec -x -a.*/set -a spec -x/' \
 		check_completion fish disposition
 fi
 if command -v mandoc >/dev/null 2>&1; then

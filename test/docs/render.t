@@ -64,8 +64,8 @@ check_option_files() {
 # What it makes itself.
 check_rejects() {
 	local suffix
-	suffix=$(sed -n 's/.*rejects->path, .*"%s\(\.[a-z.]*\)",$/\1/p' "$1/seed/rejects.c")
-	[ -n "$suffix" ] || echo 'nothing to compare with: this test reads seed/rejects.c wrongly'
+	suffix=$(sed -n 's/.*rejects->path, .*"%s\(\.[a-z.]*\)",$/\1/p' "$1/cmd/seedloans/rejects.c")
+	[ -n "$suffix" ] || echo 'nothing to compare with: this test reads cmd/seedloans/rejects.c wrongly'
 	grep -q "^\.Pa $suffix\b" "$1/man/seedloans.1" || echo "seedloans.1 does not name $suffix"
 }
 

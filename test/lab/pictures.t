@@ -27,11 +27,11 @@ make -C "$top" --no-print-directory pictures PICTURES="$scratch" QUERY_SECONDS=0
 is "$status" 0 'make pictures'
 [ "$status" -eq 0 ] || show "$scratch/output"
 is "$(missing "$scratch/patterns.svg" naive lockq)" '' 'the patterns that raced are drawn'
-is "$(missing "$top/pictures/patterns.svg" "${patterns[@]}")" '' "README's shows every pattern"
-for folder in "$scratch" "$top/pictures"; do
+is "$(missing "$top/man/patterns.svg" "${patterns[@]}")" '' "README's shows every pattern"
+for folder in "$scratch" "$top/man"; do
 	is "$(missing "$folder/race.svg" oliver tracy served 'ran the heavy query')" '' \
 		"${folder#"$scratch"}/race.svg shows who asked, who led and who was served"
 done
-missing "$top/pictures/race.svg" nobody | grep -q nobody
+missing "$top/man/race.svg" nobody | grep -q nobody
 ok $? "what a picture does not show is noticed"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Searches the model of the protocol, model/lockq.pml, exhaustively: nothing that it promises fails,
+# Searches the model of the protocol, test/model/lockq.pml, exhaustively: nothing that it promises fails,
 # whatever the order of statements, with each kind of fault. Then guards are taken out: what each
 # of them keeps from failing must fail. Where another guard still stands before it, nothing fails
 # until that one is out, too; both are shown.
@@ -11,7 +11,7 @@ set -u
 # shellcheck source=scripts/signals.sh
 . "$(dirname "$0")/../../scripts/signals.sh"
 
-model=$top/model/lockq.pml
+model=$top/test/model/lockq.pml
 only=${1-}
 
 # job DIRECTORY: what its file `wanted` has, "MODE OPTIONS…", into its file `log`.
