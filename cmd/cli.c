@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -171,6 +172,8 @@ cli_exit_status(int rc, int signal_number)
 	}
 }
 
+enum { LAST_IN_LINE = 19 }; /* the nicest value */
+
 int
 cli_finish(int status, const char *consequence)
 {
@@ -181,6 +184,10 @@ cli_finish(int status, const char *consequence)
 	errno = 0;
 	failed = fflush(stdout) != 0 || failed;
 	why = errno;
+	/* A commit wakes hundreds of followers at once, and ending a process costs more than
+	 * printing its line. Without this, followers that are still to read their answer wait for
+	 * processes that end: the median of the figure "wake" doubles. */
+	(void)setpriority(PRIO_PROCESS, 0, LAST_IN_LINE);
 	if (!failed)
 		return status;
 	cli_message("standard output: %s%s%s", why != 0 ? strerror(why) : "can't be written",
