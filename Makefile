@@ -242,7 +242,7 @@ CLI_TESTS := $(call scripts_of,cli)
 RACE_TESTS := $(call scripts_of,race)
 LAB_TESTS := $(call scripts_of,lab)
 DOCS_TESTS := $(call scripts_of,docs)
-GUARD_TESTS := $(wildcard test/guards.t)
+GUARD_TESTS := $(call scripts_of,guards)
 MODEL_TESTS := $(call scripts_of,model)
 MEMORY_TESTS := $(ASAN_BIN) $(call scripts_of,memory)
 
@@ -264,39 +264,20 @@ check-locked:
 		all test-programs
 	@echo 'check: lint'
 	@scripts/lint
-	@echo 'check: tests, in three lanes with a server each, shown when all of them are done'
-	@status=0; \
-	for lane in $(LANES); do \
-		LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)'-$$lane scripts/sandbox destroy; \
-		{ LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)'-$$lane scripts/sandbox run \
-			$(MAKE) --no-print-directory prove-$$lane; \
-			echo $$? >build/lane-$$lane.status; } >build/lane-$$lane.log 2>&1 & \
-	done; \
-	wait; \
-	for lane in $(LANES); do \
-		echo "check: the lane '$$lane'"; cat build/lane-$$lane.log; \
-		[ "$$(cat build/lane-$$lane.status)" = 0 ] || status=1; \
-		LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)'-$$lane scripts/sandbox destroy; \
-	done; \
-	exit $$status
+	@echo 'check: tests, $(LANES) at once'
+	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' \
+		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
-# What computes, what computes and what mostly waits: side by side they take half the time.
-LANES := library programs race
+# Most tests wait more than they compute.
+LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
-# Long ones of the library's lane, which would be the last to end.
-MEMORY_ASIDE := $(patsubst %,$(ASAN)/test/db/test_%,dies doubt expire seed)
-MEMORY_PROGRAMS := test/memory/programs.t
-
-# Everything is built by then: a make in each lane would build in one place three times at once.
-prove-library:
-	@$(PROVE) $(UNIT_TESTS) $(DB_TESTS) $(LAB_TESTS) \
-		$(filter-out $(MEMORY_ASIDE) $(MEMORY_PROGRAMS),$(MEMORY_TESTS))
-
-prove-programs:
-	@$(PROVE) $(GUARD_TESTS) $(MODEL_TESTS) $(DOCS_TESTS) $(MEMORY_PROGRAMS)
-
-prove-race:
-	@$(PROVE) $(CLI_TESTS) $(RACE_TESTS) $(MEMORY_ASIDE)
+# They take longest, so they begin first.
+LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,lab/tour lab/patterns \
+	race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
+	$(patsubst %,build/test/db/test_%,seed wait expire) \
+	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
+ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
+	$(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -489,5 +470,5 @@ FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-locked check-memory check-model check-race \
 	check-unit clean demo distclean help install install-built lint pictures \
-	print-client-flags print-flags $(LANES:%=prove-%) test-programs uninstall
+	print-client-flags print-flags test-programs uninstall
 .SECONDARY:
