@@ -444,13 +444,13 @@ a_leader_that_writes_does_not_block_requests(void **state)
 	proxy_hold(leader->proxy, "SET holder = NULL", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	other = worker_new(0, TASK, 1, 3000);
+	other = worker_new(0, TASK, 1, PATIENCE_MS);
 	other->proxy = proxy_new();
 	worker_start(other);
 	/* Its insert went through when it goes on to its next statement. */
 	for (uint64_t start = db_clock_ms();
 	    proxy_count(other->proxy, "SELECT l.holder") == 0;) {
-		assert_true(db_clock_ms() - start < 2000);
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
 		db_sleep_ms(5);
 	}
 	go_on(leader);

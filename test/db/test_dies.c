@@ -10,8 +10,8 @@
 
 #include "support.h"
 
-/* A kill is heard at once; the limit is far off, since others may be at work on this machine. */
-enum { AFTER_KILL_MS = 3000, AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 15), QUIET_MS = 400 };
+/* A kill is heard at once, a stopped process by wait_timeout. */
+enum { AFTER_KILL_MS = 1000 * (DB_WAIT_TIMEOUT_S - 1), AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 15), QUIET_MS = 400 };
 
 static const char last_statement[] = "SET holder = NULL";
 

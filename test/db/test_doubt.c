@@ -14,7 +14,7 @@
 enum how { BEFORE, AFTER, LATE, HOWS };
 static const char *const how_names[HOWS] = { "before", "after", "late" };
 
-enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 30, A_LONG_WHILE_MS = 1500, PATIENCE_MS = 20000 };
+enum { A_WHILE_MS = 150, FIRST_LOOK_MS = 30, A_LONG_WHILE_MS = 1500 };
 
 static void
 cut(struct proxy *proxy, const char *text, unsigned int nth, enum how how)

@@ -12,7 +12,7 @@
 #include "support.h"
 
 enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180 };
-enum { FOR_EVER = 1000000, STATEMENTS = 400, A_WHILE_MS = 150, PATIENCE_MS = 20000,
+enum { FOR_EVER = 1000000, STATEMENTS = 400, A_WHILE_MS = 150,
 	FIRST_FD = 3, LAST_FD = 4095 };
 
 /* Somebody who runs it, perhaps in a thread. */

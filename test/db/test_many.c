@@ -2,7 +2,7 @@
 /* A long line: the number of statements does not depend on its length. */
 #include "support.h"
 
-enum { FEW = 5, MANY = 1000, LOANS = 5, PATIENCE_MS = 5000 };
+enum { FEW = 5, MANY = 1000, LOANS = 5 };
 
 struct measured {
 	size_t statements; /* from the look at the line to the commit */

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-enum { PATIENCE_MS = 20000, HEAVY_ROWS = 1000 };
+enum { HEAVY_ROWS = 1000 };
 
 static bool tables_made;
 

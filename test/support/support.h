@@ -28,6 +28,13 @@ int test_setup(void **state);
 int test_teardown(void **state);
 #define DB_TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
+/* Bounds of time. A busy machine is slow, so each lies far above what a call needs, and below what
+ * it would need without the thing that is tested. */
+enum {
+	NO_LOCK_WAIT_MS = 1000 * DB_LOCK_WAIT_S - 500, /* no statement of the call waited for a lock */
+	PATIENCE_MS = 20000                            /* something that must happen did not */
+};
+
 /* sql.c: connections and statements of the test itself */
 
 /* Option-file groups: the least-privileged account, and the owner of the database. */

@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-enum { WORKERS = 160, PATIENCE_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
+enum { WORKERS = 160, JOIN_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
 	READING_MS = 100 /* between two calls of the progress function while rows are read; a
 	                  * wait calls it every 250 ms */ };
 
@@ -130,7 +130,7 @@ worker_join_within(struct worker *worker, uint64_t ms)
 void
 worker_join(struct worker *worker)
 {
-	worker_join_within(worker, PATIENCE_MS);
+	worker_join_within(worker, JOIN_MS);
 }
 
 void
@@ -146,7 +146,7 @@ worker_connect(struct worker *worker)
 struct worker *
 ask_now(unsigned int user_no, uint32_t task, uint32_t count)
 {
-	return ask_within(user_no, task, count, PATIENCE_MS);
+	return ask_within(user_no, task, count, JOIN_MS);
 }
 
 struct worker *
@@ -194,7 +194,7 @@ workers_end(void)
 
 		if (worker == NULL)
 			continue;
-		if (worker->started && !wait_done(worker, PATIENCE_MS)) {
+		if (worker->started && !wait_done(worker, JOIN_MS)) {
 			/* A hang is what some tests look for; there is no way back from it. */
 			fprintf(stderr, "# a call of lockq_getwork() does not end\n");
 			_exit(99);
@@ -283,7 +283,7 @@ worker_until_stopped(int pid)
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG | WUNTRACED) == 0) {
-		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		assert_true(db_clock_ms() - start < JOIN_MS);
 		db_sleep_ms(2);
 	}
 	return WIFSTOPPED(status);
@@ -306,7 +306,7 @@ worker_reap(int pid)
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		if (db_clock_ms() - start > PATIENCE_MS)
+		if (db_clock_ms() - start > JOIN_MS)
 			kill(pid, SIGKILL);
 		db_sleep_ms(5);
 	}
