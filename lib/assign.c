@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "availability.h"
+#include "bounds.h"
 #include "db.h"
 #include "list.h"
 #include "lock.h"
@@ -128,7 +129,7 @@ struct stock {
 	                       * are kept from those who came first */
 };
 
-enum { SPARE = 2, LOOKS = 2 };
+enum { SPARE = 2 };
 
 static int
 loans_that_appeared(struct lockq *q, const struct task *task, const char *json,

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "batch.h"
+#include "bounds.h"
 
 /* A leader that meets a lock without a holder tries again for a second, so the lock is free before.
  * A find takes arguments of its own, those of four keys at most, and the size. */
-enum { PAUSE_MOST_MS = 100, UNDER_LOCK_MOST = 500, ARGS_MOST = 4 + (1 + 2 + 3 + 4) + 1 };
+enum { UNDER_LOCK_MOST = 500, ARGS_MOST = 4 + (1 + 2 + 3 + 4) + 1 };
 
 /* A job on its way from page to page. */
 struct batch {

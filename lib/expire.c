@@ -3,6 +3,7 @@
  * that nobody looks after, what is kept too long. Availability is computed from the time, so all of
  * this may come late. First there is what is done with each kind of row, at the end the call. */
 #include "batch.h"
+#include "bounds.h"
 #include "error.h"
 
 /* --- what is due --- */
@@ -263,8 +264,6 @@ static const struct db_query claim_expire = {
 static const struct db_query unclaim_expire = {
 	"unclaim_expire", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
 };
-
-enum { PURGE_WAITS_S = 60 };
 
 /* Takes the name on this server; busy where another run has it. */
 static int

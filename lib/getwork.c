@@ -27,6 +27,7 @@
  * round_hand_over() gives; in the other states it holds none.
  */
 #include "answer.h"
+#include "bounds.h"
 #include "call.h"
 #include "error.h"
 
@@ -156,11 +157,6 @@ try_lock(struct call *c, enum step *step)
 	}
 	return rc;
 }
-
-enum {
-	MISSED_TRIES = 12,     /* some six seconds: a transaction that is stopped is gone later */
-	REST_MS = 30000        /* the longest pause between two queries that find nothing to give */
-};
 
 /* A process has the lock that does not lead: cron for a moment, or a session that was forgotten. A
  * call that does not wait tries again until it must be the latter: nobody would see its request. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "progress.h"
 
+#include "bounds.h"
 #include "db.h"
 #include "request.h"
 #include "session.h"
-
-enum { SLICE_MS = 250 };
 
 int
 tick(void *data)
@@ -44,6 +43,6 @@ tick_sleep(struct ticking *ticking, uint64_t ms)
 			return DB_ECANCELLED;
 		if (now >= end)
 			return DB_OK;
-		db_sleep_ms(end - now < SLICE_MS ? (unsigned int)(end - now) : SLICE_MS);
+		db_sleep_ms(end - now < TICK_SLICE_MS ? (unsigned int)(end - now) : TICK_SLICE_MS);
 	}
 }

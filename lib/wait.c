@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "bounds.h"
 #include "db.h"
 #include "lock.h"
 #include "progress.h"
@@ -14,16 +15,6 @@
 
 static const struct db_query wait_for_commit = {
 	"wait_for_commit", "SELECT task_id FROM task_wake WHERE task_id = ? FOR SHARE", DB_MAYBE
-};
-
-enum {
-	SLICE_S = 20,          /* then it looks again, and says that it is still there … */
-	SLICES_IN_TTL = 3,     /* … as often at least before the request would expire */
-	JOINED_SLICE_S = 5,    /* who made the request may cancel it: that wakes nobody */
-	QUICK_MS = 20,         /* a wait shorter than this was none */
-	NAP_MS = 10,           /* doubled for each wait in a row that was none … */
-	NAP_DOUBLINGS = 6,     /* … so often */
-	LAST_NAP_MS = 200      /* lock waits are whole seconds; the last one is looked away */
 };
 
 static int
