@@ -9,10 +9,10 @@
 #include "db.h"
 #include "list.h"
 #include "lock.h"
+#include "query.h"
 #include "session.h"
 #include "task.h"
 #include "text.h"
-#include "view.h"
 
 enum { SAMPLE = 200 };
 
@@ -52,7 +52,7 @@ replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, u
 	}
 	/* Before the query: a connection that is lost behind the list is closed. */
 	same = same_tables(q->elsewhere, q->lock);
-	rc = view_query(q, q->elsewhere, task, lead, usual_ms, limit, found, result, reason);
+	rc = query_run(q, q->elsewhere, task, lead, usual_ms, limit, found, result, reason);
 	/* The second connection was idle meanwhile, perhaps for longer than the server waits. */
 	if (rc == DB_OK && *result != LIST_FAILED) {
 		rc = session_ready_query(q);

@@ -8,11 +8,11 @@
 #include "db.h"
 #include "list.h"
 #include "lock.h"
+#include "query.h"
 #include "replica.h"
 #include "session.h"
 #include "task.h"
 #include "text.h"
-#include "view.h"
 
 static uint64_t
 longest(const struct task *task)
@@ -54,7 +54,7 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 	/* Which one it is is not seen any more when the connection was lost behind the list. */
 	beside = session_beside(q);
 	crowded = beside == q->lock;
-	rc = view_query(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
+	rc = query_run(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
 	found->source = crowded ? LIST_CROWDED : LIST_QUERY;
 	return rc;
 }

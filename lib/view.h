@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the heavy query, which is the manager's view in a statement of ours. */
+/* Step 4: the manager's view in a statement of ours. Functions return enum db_rc. */
 #ifndef LOCKQ_VIEW_H
 #define LOCKQ_VIEW_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "db.h"
 #include "list.h"
 #include "lock.h"
 #include "lockq.h"
+#include "progress.h"
 #include "task.h"
 #include "text.h"
 
-/* Runs it on @db, which is one of @q's, for a list of @limit at most. As source_find();
- * LIST_LOST where the connection elsewhere was. */
-LOCKQ_MUST_CHECK int view_query(struct lockq *q, struct db *db, const struct task *task,
-    const struct lead *lead, uint64_t usual_ms, uint64_t limit, struct list *candidates,
-    enum list_result *result, char reason[REASON_BYTES]);
+/* The query in progress, and what is wrong with its rows. */
+struct reading {
+	struct lockq *q;
+	struct db *db;        /* where it runs */
+	const struct task *task;
+	struct list *candidates;
+	struct ticking ticking;
+	size_t rows;          /* of the view, in which a loan may stand several times */
+	const char *fault;
+	bool no_memory;
+	bool begun;           /* the server has been told to run it */
+};
+/* Reads at most @limit loans into @reading->candidates. @reason: why it took a second query. */
+LOCKQ_MUST_CHECK int view_read(struct reading *reading, const struct lead *lead, uint64_t limit,
+    char reason[REASON_BYTES]);
 /* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
  * DB_EFAIL for what is no name of a view. */
 enum { VIEW_SQL_BYTES = 1536 };

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Step 4: the name that a task's heavy query holds. Functions return enum db_rc. */
+#ifndef LOCKQ_ORPHAN_H
+#define LOCKQ_ORPHAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db.h"
+#include "lockq.h"
+#include "text.h"
+
+/* Takes the name of the task's query on @db, from a dead leader's query if need be, which is ended.
+ * *@ours is false where it could not be had; @as_of is the server's time. */
+LOCKQ_MUST_CHECK int orphan_hold_name(struct db *db, uint32_t task_id, bool *ours,
+    char as_of[TIME_BYTES]);
+LOCKQ_MUST_CHECK int orphan_give_name_back(struct db *db);
+
+#endif
