@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A handle: its connections, and what it checks of server and schema. */
+/* The connections of a handle. */
 #include "session.h"
 
 #include <stdio.h>
@@ -7,12 +7,7 @@
 #include <string.h>
 
 #include "db.h"
-#include "error.h"
 #include "text.h"
-
-static const struct db_query newest_schema = {
-	"newest_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
-};
 
 static const struct db_query uptime = {
 	"uptime",
@@ -20,31 +15,6 @@ static const struct db_query uptime = {
 	" WHERE variable_name = 'Uptime'",
 	DB_ONE
 };
-
-/* ER_NO_SUCH_TABLE */
-enum { NO_SUCH_TABLE = 1146 };
-
-/* With their backoff some ten seconds. */
-enum { CROWDED_TRIES = 14 };
-
-const char *
-lockq_version(void)
-{
-	return LOCKQ_VERSION;
-}
-
-int
-lockq_library_init(void)
-{
-	return db_library_init() == DB_OK ? LOCKQ_OK : LOCKQ_EDATABASE;
-}
-
-int
-lockq_new(struct lockq **q)
-{
-	*q = calloc(1, sizeof(**q));
-	return *q != NULL ? LOCKQ_OK : LOCKQ_ENOMEM;
-}
 
 /* The strings of a connection, to be gone through together. */
 enum { WHERE_TEXTS = 9 };
@@ -58,8 +28,8 @@ texts_of(struct lockq_connection *where, const char **texts[WHERE_TEXTS])
 	memcpy(texts, all, sizeof(all));
 }
 
-static void
-free_where(struct lockq_connection *where)
+void
+session_free_where(struct lockq_connection *where)
 {
 	const char **texts[WHERE_TEXTS];
 
@@ -69,25 +39,24 @@ free_where(struct lockq_connection *where)
 	*where = (struct lockq_connection)LOCKQ_CONNECTION_INIT;
 }
 
-/* The handle owns copies: the caller's strings may be gone when it has to reconnect. */
-static int
-copy_where(struct lockq_connection *to, const struct lockq_connection *from)
+int
+session_copy_where(struct lockq_connection *to, const struct lockq_connection *from)
 {
 	struct lockq_connection given = *from;
 	const char **sources[WHERE_TEXTS], **targets[WHERE_TEXTS];
 
-	free_where(to);
+	session_free_where(to);
 	texts_of(&given, sources);
 	texts_of(to, targets);
 	for (size_t i = 0; i < WHERE_TEXTS; i++) {
 		char *copy = NULL;
 
 		if (copy_text(&copy, *sources[i]) != DB_OK)
-			return LOCKQ_ENOMEM;
+			return DB_ENOMEM;
 		*targets[i] = copy;
 	}
 	to->port = from->port;
-	return LOCKQ_OK;
+	return DB_OK;
 }
 
 void
@@ -232,85 +201,4 @@ session_abandon(struct lockq *q)
 	if (q->lock != NULL)
 		session_give_up(q, q->lock);
 	return session_connect(q);
-}
-
-static int
-check_schema(struct lockq *q)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t version = db_schema(q->lock);
-	int rc = DB_OK;
-
-	if (version == LOCKQ_SCHEMA)
-		return LOCKQ_OK;
-	rc = db_run(q->lock, &newest_schema, DB_NO_ARGS, &rows);
-	if (rc == DB_OK)
-		version = db_cell_u64(&rows, 0, 0);
-	db_rows_clear(&rows);
-	if (rc != DB_OK && db_errno(q->lock) != NO_SUCH_TABLE)
-		return error_from_db(q, q->lock, rc);
-	if (version == LOCKQ_SCHEMA)
-		return LOCKQ_OK;
-	if (version == 0)
-		error_set(q, "database %s has no lockq schema, this is lockq %s with schema %d: "
-		    "run scripts/migrate", db_database(q->lock), LOCKQ_VERSION, LOCKQ_SCHEMA);
-	else
-		error_set(q, "database %s has schema %llu, this is lockq %s with schema %d: %s",
-		    db_database(q->lock), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
-		    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
-	return LOCKQ_EDATABASE;
-}
-
-int
-lockq_connect(struct lockq *q, const struct lockq_connection *connection)
-{
-	int rc;
-
-	rc = copy_where(&q->where, connection);
-	if (rc != LOCKQ_OK) {
-		error_set(q, "out of memory");
-		return rc;
-	}
-	/* Someone else's connections may be about to end, so a full server is asked again. */
-	for (unsigned int try = 0;; try++) {
-		rc = session_connect(q);
-		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)
-			break;
-		db_backoff(try);
-	}
-	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
-	return check_schema(q);
-}
-
-void
-lockq_free(struct lockq *q)
-{
-	if (q == NULL)
-		return;
-	session_disconnect(q);
-	free_where(&q->where);
-	free_where(&q->query_where);
-	free(q);
-}
-
-int
-lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
-{
-	static const struct lockq_connection here = LOCKQ_CONNECTION_INIT;
-
-	session_close_query(q, q->elsewhere);
-	q->asks_elsewhere = connection != NULL;
-	if (copy_where(&q->query_where, connection != NULL ? connection : &here) != LOCKQ_OK) {
-		error_set(q, "out of memory");
-		return LOCKQ_ENOMEM;
-	}
-	return LOCKQ_OK;
-}
-
-void
-lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data)
-{
-	q->progress = fn;
-	q->progress_data = data;
 }

@@ -8,7 +8,9 @@
 
 #include "db.h"
 #include "lockq.h"
-#include "request.h"
+#include "text.h"
+
+struct request;
 
 struct lockq {
 	struct lockq_connection where;
@@ -27,6 +29,10 @@ struct lockq {
 	char error[1024];
 };
 
+/* The handle owns copies: the caller's strings may be gone when it has to reconnect. */
+LOCKQ_MUST_CHECK int session_copy_where(struct lockq_connection *to,
+    const struct lockq_connection *from);
+void session_free_where(struct lockq_connection *where);
 LOCKQ_MUST_CHECK int session_connect(struct lockq *q);
 void session_disconnect(struct lockq *q);
 /* The connection whose error is the last one. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The handle: made, connected to a server whose schema this library knows, freed. */
+#include <stdlib.h>
+
+#include "bounds.h"
+#include "db.h"
+#include "error.h"
+#include "session.h"
+
+static const struct db_query newest_schema = {
+	"newest_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
+};
+
+/* ER_NO_SUCH_TABLE */
+enum { NO_SUCH_TABLE = 1146 };
+
+const char *
+lockq_version(void)
+{
+	return LOCKQ_VERSION;
+}
+
+int
+lockq_library_init(void)
+{
+	return db_library_init() == DB_OK ? LOCKQ_OK : LOCKQ_EDATABASE;
+}
+
+int
+lockq_new(struct lockq **q)
+{
+	*q = calloc(1, sizeof(**q));
+	return *q != NULL ? LOCKQ_OK : LOCKQ_ENOMEM;
+}
+
+static int
+check_schema(struct lockq *q)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t version = db_schema(q->lock);
+	int rc = DB_OK;
+
+	if (version == LOCKQ_SCHEMA)
+		return LOCKQ_OK;
+	rc = db_run(q->lock, &newest_schema, DB_NO_ARGS, &rows);
+	if (rc == DB_OK)
+		version = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	if (rc != DB_OK && db_errno(q->lock) != NO_SUCH_TABLE)
+		return error_from_db(q, q->lock, rc);
+	if (version == LOCKQ_SCHEMA)
+		return LOCKQ_OK;
+	if (version == 0)
+		error_set(q, "database %s has no lockq schema, this is lockq %s with schema %d: "
+		    "run scripts/migrate", db_database(q->lock), LOCKQ_VERSION, LOCKQ_SCHEMA);
+	else
+		error_set(q, "database %s has schema %llu, this is lockq %s with schema %d: %s",
+		    db_database(q->lock), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
+		    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
+	return LOCKQ_EDATABASE;
+}
+
+int
+lockq_connect(struct lockq *q, const struct lockq_connection *connection)
+{
+	int rc = session_copy_where(&q->where, connection);
+
+	if (rc != DB_OK)
+		return error_from_db(q, NULL, rc);
+	/* Someone else's connections may be about to end, so a full server is asked again. */
+	for (unsigned int try = 0;; try++) {
+		rc = session_connect(q);
+		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)
+			break;
+		db_backoff(try);
+	}
+	if (rc != DB_OK)
+		return error_from_db(q, q->lock, rc);
+	return check_schema(q);
+}
+
+void
+lockq_free(struct lockq *q)
+{
+	if (q == NULL)
+		return;
+	session_disconnect(q);
+	session_free_where(&q->where);
+	session_free_where(&q->query_where);
+	free(q);
+}
+
+int
+lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
+{
+	static const struct lockq_connection here = LOCKQ_CONNECTION_INIT;
+
+	session_close_query(q, q->elsewhere);
+	q->asks_elsewhere = connection != NULL;
+	return error_from_db(q, NULL, session_copy_where(&q->query_where,
+	    connection != NULL ? connection : &here));
+}
+
+void
+lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data)
+{
+	q->progress = fn;
+	q->progress_data = data;
+}
