@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a row of `work` may be given, as conditions for statements. */
+/* When a row of `work` may be given, as a condition for statements. */
 #ifndef LOCKQ_AVAILABILITY_H
 #define LOCKQ_AVAILABILITY_H
 
@@ -8,9 +8,5 @@
 	"((w.state = 'completed' AND COALESCE(w.available_at <= NOW(6), TRUE))" \
 	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
 	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
-
-/* And what is somebody's: it counts against task.max_pipeline. */
-#define ROW_IS_HELD \
-	"(w.state = 'assigned' AND COALESCE(w.lease_expires_at > NOW(6), TRUE))"
 
 #endif

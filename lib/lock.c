@@ -2,12 +2,13 @@
 /* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it taken follows. */
 #include "lock.h"
 
+#include "bounds.h"
 #include "db.h"
-#include "outcome.h"
 #include "request.h"
 #include "session.h"
 #include "task.h"
 #include "text.h"
+#include "words.h"
 
 static const struct db_query take_lock = {
 	"take_lock",
@@ -77,8 +78,6 @@ static const struct db_query look_first = {
 	" WHERE t.task_id = ?",
 	DB_MAYBE
 };
-
-enum { MOMENT_TRIES = 40, AGAIN_TRIES = 1, MOMENT_MS = 8, WAKE_MS = 1000, WAKE_NAP_MS = 2 };
 
 int
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "availability.h"
 #include "db.h"
 #include "lock.h"
 #include "task.h"
@@ -22,10 +21,7 @@ static const struct db_query pending_requests = {
 	"       (SELECT COUNT(*) FROM work_exclusion AS e"
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
 	"       t.max_pipeline,"
-	"       IF(t.max_pipeline IS NULL, 0,"
-	"          (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
-	"            WHERE w.user_id = r.user_id AND w.task_id = r.task_id"
-	"              AND " ROW_IS_HELD "))"
+	"       IF(t.max_pipeline IS NULL, 0, " LOANS_HELD("r.user_id", "r.task_id") ")"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  STRAIGHT_JOIN task AS t"
 	"    ON t.task_id = r.task_id"
@@ -64,20 +60,6 @@ static const struct db_query end_requests = {
 	DB_NO_ROWS
 };
 
-/* What fits into the user's pipeline. Nothing: refused, and no loan is looked for. */
-static void
-trim(struct pending *c, uint64_t most, uint64_t held)
-{
-	uint64_t room = held < most ? most - held : 0;
-
-	if (most == 0 || room >= c->requested)
-		return;
-	c->requested = (uint32_t)room;
-	pipeline_reason(c->reason, most, held);
-	if (room == 0)
-		c->outcome = LOCKQ_REFUSED;
-}
-
 static void
 read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows, size_t row)
 {
@@ -91,9 +73,13 @@ read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows
 		c->outcome = LOCKQ_EXPIRED;
 		return;
 	}
-	trim(c, db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6));
-	if (c->outcome != LOCKQ_PENDING)
+	c->requested = max_pipeline_fit(db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6),
+	    c->asked, c->reason);
+	/* No loan is looked for. */
+	if (c->requested == 0) {
+		c->outcome = LOCKQ_REFUSED;
 		return;
+	}
 	c->n_excluded = db_cell_u64(rows, row, 4);
 	line->wanted += c->requested + c->n_excluded;
 	line->n_excluded += c->n_excluded;

@@ -10,6 +10,7 @@
 #include "db.h"
 #include "lock.h"
 #include "lockq.h"
+#include "max_pipeline.h"
 #include "task.h"
 
 /* A pending request and what it gets. */
@@ -22,7 +23,7 @@ struct pending {
 	uint32_t excluded;    /* loans that were left, but not for this user */
 	uint64_t n_excluded;  /* the user's exclusions in this task */
 	enum lockq_status outcome; /* LOCKQ_PENDING: it stays so */
-	char reason[PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
+	char reason[MAX_PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
 };
 struct exclusion {
 	uint64_t user_id, loan_id;

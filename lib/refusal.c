@@ -2,12 +2,12 @@
 /* What is refused: an ask that no task could allow, and a request that was not recorded. Its INSERT
  * found nothing to insert, and does not say why. */
 #include "answer.h"
+#include "bounds.h"
 #include "call.h"
 #include "error.h"
+#include "max_pipeline.h"
 
 const char refusal_disabled[] = "the task is disabled, ask its manager";
-
-enum { CHECK_TRIES = 2 };
 
 int
 refuse_ask(struct lockq *q, const struct lockq_ask *ask)
@@ -45,23 +45,6 @@ refuse_in_doubt(struct call *c, bool *refused)
 	return rc;
 }
 
-/* A user whose pipeline has no room. */
-static int
-check_room(struct call *c, uint32_t user_id)
-{
-	char reason[PIPELINE_REASON_BYTES];
-	uint64_t held = 0;
-	int rc = task_held(c->q->lock, c->task.task_id, user_id, &held);
-
-	if (rc != DB_OK)
-		return error_from_db(c->q, c->q->lock, rc);
-	if (held < c->task.max_pipeline)
-		return LOCKQ_OK;
-	pipeline_reason(reason, c->task.max_pipeline, held);
-	error_set(c->q, "task %u (%s): %s", c->task.task_id, c->task.name, reason);
-	return LOCKQ_EREFUSED;
-}
-
 /* LOCKQ_OK: by now there is no reason. */
 static int
 explain_refusal(struct call *c)
@@ -81,7 +64,7 @@ explain_refusal(struct call *c)
 		    ask->count, ask->task, c->task.max_count);
 		return LOCKQ_EREFUSED;
 	}
-	return c->task.max_pipeline > 0 ? check_room(c, user_id) : LOCKQ_OK;
+	return c->task.max_pipeline > 0 ? max_pipeline_check(c->q, &c->task, user_id) : LOCKQ_OK;
 }
 
 /* Stopped for too long, say, or a table is being altered; nothing has been recorded, so the same

@@ -5,10 +5,11 @@
 
 #include <uuid/uuid.h>
 
-#include "availability.h"
+#include "bounds.h"
 #include "db.h"
-#include "outcome.h"
+#include "max_pipeline.h"
 #include "text.h"
+#include "words.h"
 
 /* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \
@@ -28,10 +29,7 @@ static const struct db_query insert_request = {
 static const struct db_query insert_request_with_room = {
 	"insert_request_with_room",
 	INSERT_ALLOWED
-	"    AND t.max_pipeline >"
-	"        (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
-	"          WHERE w.user_id = u.user_id AND w.task_id = t.task_id"
-	"            AND " ROW_IS_HELD ")",
+	"    AND t.max_pipeline > " LOANS_HELD("u.user_id", "t.task_id"),
 	DB_NO_ROWS
 };
 
@@ -98,8 +96,6 @@ static const struct db_query any_pending = {
 	"SELECT EXISTS (SELECT 1 FROM work_requested WHERE task_id = ? AND pending = 1)",
 	DB_ONE
 };
-
-enum { RECORD_TRIES = 20 };
 
 void
 request_make_uuid(char uuid[UUID_BYTES])

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "availability.h"
 #include "db.h"
 #include "error.h"
 #include "session.h"
@@ -18,16 +16,8 @@ static const struct db_query read_task = {
 	DB_MAYBE
 };
 
-static const struct db_query held_by_user = {
-	"held_by_user",
-	"SELECT COUNT(*)"
-	"  FROM work AS w FORCE INDEX (work_pipeline)"
-	" WHERE w.user_id = ? AND w.task_id = ? AND " ROW_IS_HELD,
-	DB_ONE
-};
-
-static const struct db_query read_user = {
-	"read_user", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
+static const struct db_query user_by_name = {
+	"user_by_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
 };
 
 static const struct db_query recent_queries = {
@@ -71,30 +61,11 @@ task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, 
 	return rc;
 }
 
-int
-task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held)
+static int
+read_user(struct db *db, const char *name, uint32_t *user_id, bool *known)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &held_by_user, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
-
-	*held = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
-	db_rows_clear(&rows);
-	return rc;
-}
-
-void
-pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held)
-{
-	snprintf(reason, PIPELINE_REASON_BYTES, "%llu of %llu loans of this task are yours "
-	    "already, more are not allowed: dispose of some, see checkwork",
-	    (unsigned long long)held, (unsigned long long)most);
-}
-
-int
-user_read(struct db *db, const char *name, uint32_t *user_id, bool *known)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &read_user, DB_ARGS(db_text(name)), &rows);
+	int rc = db_run(db, &user_by_name, DB_ARGS(db_text(name)), &rows);
 
 	*known = rc == DB_OK && rows.n_rows > 0;
 	if (*known)
@@ -114,7 +85,7 @@ task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *
 		error_set(q, "no user was named");
 		return LOCKQ_EUSAGE;
 	}
-	rc = user_read(q->lock, user, user_id, &user_known);
+	rc = read_user(q->lock, user, user_id, &user_known);
 	if (user_known && task != NULL)
 		rc = task_read(q->lock, task_id, *user_id, task, &task_known);
 	if (rc != DB_OK)

@@ -37,12 +37,6 @@ void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* @user_id is who asks, for @task->excluded. *@known is false where there is no such task. */
 LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task, bool *known);
-/* What the user holds of the task, for max_pipeline. */
-LOCKQ_MUST_CHECK int task_held(struct db *db, uint32_t task_id, uint32_t user_id, uint64_t *held);
-/* What a user is told whose pipeline has no room, or not enough, for what was asked. */
-enum { PIPELINE_REASON_BYTES = 160 };
-void pipeline_reason(char reason[PIPELINE_REASON_BYTES], uint64_t most, uint64_t held);
-LOCKQ_MUST_CHECK int user_read(struct db *db, const char *name, uint32_t *user_id, bool *known);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
     struct task *task, uint32_t *user_id);

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's current assignments, and what their tasks show beside a loan. */
+/* What checkwork shows: a user's current assignments, and what their tasks show beside a loan; and how
+ * one request stands. */
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "answer.h"
+#include "bounds.h"
 #include "db.h"
 #include "error.h"
+#include "lock.h"
+#include "request.h"
 #include "session.h"
 #include "task.h"
 #include "text.h"
+#include "wait.h"
+
+/* --- the assignments --- */
 
 static const struct db_query read_pipeline = {
 	"read_pipeline",
@@ -276,4 +286,149 @@ lockq_pipeline_clear(struct lockq_pipeline *pipeline)
 	free(pipeline->assignments);
 	free(pipeline->detail_fault);
 	*pipeline = (struct lockq_pipeline)LOCKQ_PIPELINE_INIT;
+}
+
+/* --- a request --- */
+
+/* By the leader's index: those that have ended, which may be millions, are not looked at. */
+static const struct db_query read_line = {
+	"read_line",
+	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0)"
+	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	"  JOIN task AS t"
+	"    ON t.task_id = r.task_id"
+	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id < ?"
+	"   AND r.seen_at >= NOW(6) - INTERVAL t.request_ttl SECOND",
+	DB_ONE
+};
+
+static const struct db_query request_by_id = {
+	"request_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
+};
+
+/* *@found is false where there is none. */
+static int
+find_request(struct lockq *q, const char *text, struct request *request, bool *found)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	int rc = DB_OK;
+
+	errno = 0;
+	if (strspn(text, "0123456789") == strlen(text)) {
+		uint64_t request_id = strtoull(text, NULL, 10);
+
+		if (errno == 0)
+			rc = db_run(q->lock, &request_by_id, DB_ARGS(db_u64(request_id)), &rows);
+		request->request_id = rows.n_rows > 0 ? request_id : 0;
+		db_rows_clear(&rows);
+	} else if (strlen(text) == UUID_BYTES - 1 &&
+	    strspn(text, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
+		for (size_t i = 0; text[i] != '\0'; i++)
+			request->uuid[i] = (char)tolower((unsigned char)text[i]);
+		rc = request_find(q->lock, request);
+	}
+	*found = rc == DB_OK && request->request_id != 0;
+	return rc;
+}
+
+/* Looks once; while it is pending, who leads goes into the answer. */
+static int
+look_once(struct lockq *q, const struct request *request, struct leader *leader,
+    struct lockq_answer *answer)
+{
+	bool held = false, pending = false;
+	int rc = answer_read(q->lock, request->request_id, answer);
+
+	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
+		return rc;
+	/* Who may only read can't keep a request alive, nor see who leads, but may look. */
+	rc = request_seen(q->lock, request, 0, &pending);
+	if (rc == DB_OK || rc == DB_EFAIL)
+		rc = lock_holder(q->lock, answer->task, leader, &held);
+	answer->nobody_leads = rc == DB_OK && !held;
+	if (rc == DB_OK && held)
+		rc = copy_text(&answer->leader, leader->name);
+	return rc == DB_EFAIL ? DB_OK : rc;
+}
+
+/* Its place in the task's line. Only here: followers who have just woken have no time for it. Where
+ * it is not known whether somebody leads, nobody knows how long it takes. */
+static int
+look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *answer)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t usual_ms = 0;
+	int rc = db_run(db, &read_line, DB_ARGS(db_u64(answer->task), db_u64(answer->request_id)),
+	    &rows);
+
+	if (rc == DB_OK) {
+		answer->position = (uint32_t)db_cell_u64(&rows, 0, 0) + 1;
+		answer->loans_ahead = db_cell_u64(&rows, 0, 1);
+		rc = task_usual_ms(db, answer->task, &usual_ms);
+	}
+	db_rows_clear(&rows);
+	if (rc != DB_OK || usual_ms == 0 || (answer->leader == NULL && !answer->nobody_leads))
+		return rc;
+	if (answer->leader == NULL)
+		answer->expected_ms = (int64_t)usual_ms;
+	else
+		answer->expected_ms = usual_ms > leader->ms ? (int64_t)(usual_ms - leader->ms) : 0;
+	return rc;
+}
+
+/* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
+static int
+look_later(struct lockq *q, int rc, struct waiting *waiting, bool *over)
+{
+	if (rc != DB_EFAIL && rc != DB_ELOST && rc != DB_ECROWDED)
+		return rc;
+	*over = db_clock_ms() >= waiting->deadline;
+	if (*over)
+		return rc == DB_EFAIL ? DB_OK : rc;
+	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, waiting) != DB_OK)
+		return DB_ECANCELLED;
+	return rc == DB_EFAIL ? DB_OK : session_connect(q);
+}
+
+int
+lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
+    struct lockq_answer *answer)
+{
+	uint64_t start = db_clock_ms();
+	struct waiting waiting = {
+		.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0),
+		.slice_s = LOOK_SLICE_S, .seen = start
+	};
+	struct leader leader = { .name = "" };
+	struct request found = { .request_id = 0 };
+	bool known = true, over = false;
+	int rc = session_ready(q);
+
+	q->error[0] = '\0';
+	if (rc == DB_OK)
+		rc = find_request(q, request, &found, &known);
+	if (rc == DB_OK && !known) {
+		error_set(q, "there is no request %s", request);
+		return LOCKQ_EREFUSED;
+	}
+	while (rc == DB_OK && !over) {
+		rc = look_once(q, &found, &leader, answer);
+		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
+			break;
+		/* For the progress function; where nobody leads there is none to be seen. */
+		if (answer->leader == NULL)
+			waiting.usual_ms = 0;
+		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
+			rc = task_usual_ms(q->lock, answer->task, &waiting.usual_ms);
+		if (rc == DB_OK)
+			rc = wait_blocking(q, answer->task, &found, &leader, &waiting, &over);
+		rc = look_later(q, rc, &waiting, &over);
+	}
+	/* What it says is of now, not of before the wait. */
+	if (rc == DB_OK && over && wait_ms > 0)
+		rc = look_once(q, &found, &leader, answer);
+	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
+		rc = look_at_line(q->lock, &leader, answer);
+	answer->waited_ms = db_clock_ms() - start;
+	return rc != DB_OK ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "max_pipeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "db.h"
+#include "error.h"
+#include "session.h"
+
+static const struct db_query held_by_user = {
+	"held_by_user", "SELECT " LOANS_HELD("?", "?"), DB_ONE
+};
+
+uint32_t
+max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
+    char reason[MAX_PIPELINE_REASON_BYTES])
+{
+	uint64_t room = held < most ? most - held : 0;
+
+	if (most == 0 || room >= asked)
+		return asked;
+	snprintf(reason, MAX_PIPELINE_REASON_BYTES, "%" PRIu64 " of %" PRIu64 " loans of this task "
+	    "are yours already, more are not allowed: dispose of some, see checkwork", held, most);
+	return (uint32_t)room;
+}
+
+int
+max_pipeline_check(struct lockq *q, const struct task *task, uint32_t user_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	char reason[MAX_PIPELINE_REASON_BYTES];
+	int rc = db_run(q->lock, &held_by_user, DB_ARGS(db_u64(user_id), db_u64(task->task_id)),
+	    &rows);
+	uint64_t held = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
+
+	db_rows_clear(&rows);
+	if (rc != DB_OK)
+		return error_from_db(q, q->lock, rc);
+	if (max_pipeline_fit(task->max_pipeline, held, 1, reason) > 0)
+		return LOCKQ_OK;
+	error_set(q, "task %u (%s): %s", task->task_id, task->name, reason);
+	return LOCKQ_EREFUSED;
+}
