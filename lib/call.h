@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One call of lockq_getwork(): shared by getwork.c, round.c, recover.c, finish.c and refusal.c, and
- * by nobody else. Functions return enum db_rc where nothing else is said. */
+/* One call of lockq_getwork(): shared by getwork.c, round.c, recover.c, cancel.c, finish.c and
+ * refusal.c, and by nobody else. Functions return enum db_rc where nothing else is said. */
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 
@@ -61,6 +61,10 @@ void round_clear(struct call *c); /* the list in hand */
 LOCKQ_MUST_CHECK int recover(struct call *c, int failure, enum step *step);
 /* All went well for so long: after some time earlier errors are not in a row with the next one. */
 void recover_forget(struct call *c, uint64_t quiet_ms);
+
+/* cancel.c: ends the request, where it is this call's own, tried again for @patience_ms; @abandon:
+ * first ends on the server what the lock connection has open */
+LOCKQ_MUST_CHECK int cancel(struct call *c, bool abandon, uint64_t patience_ms);
 
 /* finish.c: the end of a call at @step, or with @failure: a public code */
 LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, int failure);

@@ -7,7 +7,7 @@
 
 #include "db.h"
 #include "error.h"
-#include "recover.h"
+#include "retry.h"
 #include "request.h"
 #include "session.h"
 #include "text.h"
@@ -433,7 +433,7 @@ dispose_surely(struct disposing *d)
 
 	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0;; try++) {
-		enum verdict verdict = recover_verdict(rc, false, try, 0, 0);
+		enum verdict verdict = retry_verdict(rc, false, try, 0, 0);
 
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
 		if (verdict != RECONNECT && verdict != FIND_OUT)

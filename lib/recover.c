@@ -1,41 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* After a failure: again, reconnect, find out, give up. The own row tells a call what became of it,
  * so whatever was open is given up first, and nothing is guessed. */
-#include "recover.h"
-
+#include "bounds.h"
 #include "call.h"
 #include "error.h"
-
-enum {
-	TRIES_FORGOTTEN_MS = 1000, /* an error after so long is not the next one in a row */
-	PATIENCE_MS = 30000        /* a server that is started again is back in less */
-};
-
-static const struct {
-	enum db_rc failure;
-	enum verdict verdict;
-	bool patient; /* it is a matter of time, not of luck */
-} rules[] = {
-	{ DB_ERETRY, AGAIN, false },
-	{ DB_ELOCKWAIT, AGAIN, false },
-	{ DB_ECROWDED, RECONNECT, true },
-	{ DB_ELOST, RECONNECT, true },
-	{ DB_EINDOUBT, FIND_OUT, true },
-};
-
-enum verdict
-recover_verdict(int failure, bool behind, unsigned int tries, uint64_t spent_ms,
-    uint64_t patience_ms)
-{
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		bool patient = rules[i].patient || behind;
-
-		if ((int)rules[i].failure == failure &&
-		    (tries < DB_TRIES || (patient && spent_ms < patience_ms)))
-			return rules[i].verdict;
-	}
-	return GIVE_UP;
-}
+#include "retry.h"
 
 void
 recover_forget(struct call *c, uint64_t quiet_ms)
@@ -44,7 +13,6 @@ recover_forget(struct call *c, uint64_t quiet_ms)
 		c->tries = 0;
 }
 
-/* As long as the user would wait, but no longer than a server needs to be started again. */
 static enum verdict
 verdict_of(struct call *c, int failure)
 {
@@ -53,7 +21,7 @@ verdict_of(struct call *c, int failure)
 
 	if (tries == 0)
 		c->trouble_since = now;
-	return recover_verdict(failure, db_is_behind(c->q->lock), tries, now - c->trouble_since,
+	return retry_verdict(failure, db_is_behind(c->q->lock), tries, now - c->trouble_since,
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 

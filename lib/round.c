@@ -3,15 +3,11 @@
  * to requests that came late. */
 #include <stdio.h>
 
+#include "bounds.h"
 #include "cache.h"
 #include "call.h"
-#include "recover.h"
+#include "retry.h"
 #include "source.h"
-
-enum {
-	BEHIND_MS = 10000,     /* a server that is behind its cluster is given so long */
-	HAND_OVER_TRIES = 4
-};
 
 void
 round_clear(struct call *c)
@@ -96,7 +92,7 @@ give_until_done(struct call *c, struct run *run, bool *ours)
 		bool behind = db_is_behind(c->q->lock);
 
 		db_rollback(c->q->lock);
-		if (recover_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
+		if (retry_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
 			return DB_EFAIL;
 		c->retries++;
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);

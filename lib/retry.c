@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "retry.h"
+
+#include <stddef.h>
+
+static const struct {
+	enum db_rc failure;
+	enum verdict verdict;
+	bool patient; /* it is a matter of time, not of luck */
+} rules[] = {
+	{ DB_ERETRY, AGAIN, false },
+	{ DB_ELOCKWAIT, AGAIN, false },
+	{ DB_ECROWDED, RECONNECT, true },
+	{ DB_ELOST, RECONNECT, true },
+	{ DB_EINDOUBT, FIND_OUT, true },
+};
+
+enum verdict
+retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
+    uint64_t patience_ms)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		bool patient = rules[i].patient || behind;
+
+		if (rules[i].failure == failure &&
+		    (tries < DB_TRIES || (patient && spent_ms < patience_ms)))
+			return rules[i].verdict;
+	}
+	return GIVE_UP;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The only retry policy: what to do after a failure, by its class, how often it was tried again, and
+ * for how long. A pure table; the rooms that ask it do what it says. */
+#ifndef LOCKQ_RETRY_H
+#define LOCKQ_RETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "db.h"
+
+enum verdict {
+	AGAIN,      /* roll back, and the same once more */
+	RECONNECT,  /* the same on a new connection: the server undoes what the old one had open */
+	FIND_OUT,   /* on a new connection: was the lost COMMIT done? */
+	GIVE_UP
+};
+
+/* @tries failures in a row were tried again before this one, for @spent_ms; a server that is away,
+ * or @behind its cluster, is waited for up to @patience_ms. */
+enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
+    uint64_t patience_ms);
+
+#endif
