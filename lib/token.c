@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* May this user, under this token and lease, change this loan? Asked under lock, and again by each
+ * statement that changes something. What the user said is in the user variables that disposition.c
+ * sets. */
+#include "token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAID_LOANS \
+	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
+	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
+
+/* Never before the last change, which we may have waited for. */
+#define AT "GREATEST(@lockq_at, w.changed_at)"
+#define AVAILABLE_AT \
+	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
+	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
+#define EXCLUDED_UNTIL AT " + INTERVAL @lockq_not_me SECOND"
+#define LEASE_EXPIRES_AT \
+	"IF(@lockq_event = 'renewed' AND w.lease_expires_at IS NOT NULL," \
+	"   " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
+
+/* Only who holds a loan, under this very token, and as long as the lease lasts. */
+#define MAY_CHANGE \
+	"(w.state = 'assigned' AND w.user_id = me.user_id" \
+	" AND w.token = COALESCE(j.token, w.token)" \
+	" AND COALESCE(w.lease_expires_at > NOW(6)," \
+	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
+
+/* Said again, and for the same time. */
+#define IS_THE_SAME \
+	"(@lockq_event <> 'returned'" \
+	" OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)" \
+	"             WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id" \
+	"               AND l.version = w.version AND l.event = 'returned'" \
+	"               AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
+	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
+
+/* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
+static const struct db_query lock_loans = {
+	"lock_loans",
+	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
+	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
+	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
+	"       w.lease_expires_at, " MAY_CHANGE ", " IS_THE_SAME ","
+	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
+	"       (SELECT COUNT(*) FROM work_log AS l FORCE INDEX (work_log_loan)"
+	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
+	"           AND l.uuid = @lockq_uuid)"
+	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
+	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
+	"  LEFT JOIN app_user AS me"
+	"    ON me.name = @lockq_user"
+	"  LEFT JOIN task AS t"
+	"    ON t.task_id = @lockq_task"
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  LEFT JOIN app_user AS holder"
+	"    ON holder.user_id = w.user_id"
+	"   FOR UPDATE OF w",
+	DB_MANY
+};
+enum {
+	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
+	LEASE, MAY, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
+	DONE_BEFORE, NO_COLUMN
+};
+
+/* The change as it is going to be, under the same conditions: a lease may run out this moment. */
+static const struct db_query log_change = {
+	"log_change",
+	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
+	"                      request_id, available_at, lease_expires_at, excluded_until, note,"
+	"                      uuid, at)"
+	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, CURRENT_USER(), w.token,"
+	"        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
+	"        " EXCLUDED_UNTIL ","
+	"        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
+	"        @lockq_uuid, " AT
+	"   FROM " SAID_LOANS " AS j"
+	"   STRAIGHT_JOIN app_user AS me"
+	"     ON me.name = @lockq_user"
+	"   STRAIGHT_JOIN task AS t"
+	"     ON t.task_id = @lockq_task"
+	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  WHERE " MAY_CHANGE
+	"    AND NOT JSON_CONTAINS(@lockq_failed, CAST(w.loan_id AS JSON))"
+	"  ORDER BY w.loan_id",
+	DB_NO_ROWS
+};
+
+/* Conditional all the same, though the row is locked: what was not seen is not overwritten. */
+static const struct db_query change_work = {
+	"change_work",
+	"UPDATE " SAID_LOANS " AS j"
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
+	"    ON l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version + 1"
+	"   SET w.state = IF(l.event = 'renewed', 'assigned', CONCAT(l.event)),"
+	"       w.version = l.version, w.available_at = l.available_at,"
+	"       w.lease_expires_at = l.lease_expires_at,"
+	"       w.due_at = COALESCE(NULLIF(l.available_at, l.at), l.lease_expires_at),"
+	"       w.note = l.note, w.changed_at = l.at"
+	" WHERE l.uuid = @lockq_uuid AND w.state = 'assigned' AND w.user_id = l.user_id"
+	"   AND w.token = l.token",
+	DB_NO_ROWS
+};
+
+static bool
+is_set(const struct db_rows *rows, size_t row, size_t column)
+{
+	return db_cell_u64(rows, row, column) != 0;
+}
+
+static int
+compare_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return (x->loan_id > y->loan_id) - (x->loan_id < y->loan_id);
+}
+
+int
+token_sort(struct disposing *d, bool *twice)
+{
+	*twice = false;
+	d->places = calloc(d->n, sizeof(*d->places));
+	if (d->places == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		d->places[i] = (struct place){ d->what->loans[i].loan_id, i, false };
+	qsort(d->places, d->n, sizeof(*d->places), compare_place);
+	for (size_t i = 1; i < d->n; i++)
+		*twice = *twice || d->places[i].loan_id == d->places[i - 1].loan_id;
+	return DB_OK;
+}
+
+/* A row that is not to be changed: why not. */
+static enum lockq_disposed
+refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
+{
+	enum state state = state_read(db_cell(rows, row, STATE));
+	bool mine = is_set(rows, row, IS_MINE), lease = !db_cell_is_null(rows, row, LEASE);
+
+	if (state == NO_STATE)
+		return LOCKQ_NOT_ASSIGNED;
+	if (!is_set(rows, row, IS_CURRENT))
+		return LOCKQ_STALE_TOKEN;
+	/* Who returns a loan clears its lease: where it is still there, it ended the assignment. */
+	if (mine && lease && (state == ASSIGNED || state == RETURNED))
+		return LOCKQ_LEASE_OVER;
+	/* What has no lease needs no renewal. */
+	if (mine && is_set(rows, row, SAME) && state == d->state)
+		return LOCKQ_DISPOSED_ALREADY;
+	return state == ASSIGNED ? LOCKQ_NOT_YOURS : LOCKQ_NOT_ASSIGNED;
+}
+
+/* As the row stands, or, where it is about to change, as it will. */
+static int
+fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
+    size_t row, bool changes)
+{
+	loan->token = db_cell_u64(rows, row, TOKEN);
+	copy_cell(loan->state, sizeof(loan->state), rows, row, STATE);
+	if (changes)
+		snprintf(loan->state, sizeof(loan->state), "%s", state_name(d->state));
+	copy_cell(loan->since, sizeof(loan->since), rows, row, changes ? NEW_SINCE : SINCE);
+	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row,
+	    changes ? NEW_AVAILABLE : AVAILABLE);
+	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row,
+	    changes ? NEW_LEASE : LEASE);
+	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
+	    changes ? NEW_EXCLUDED : NO_COLUMN);
+	if (copy_text(&loan->reason, NULL) != DB_OK)
+		return DB_ENOMEM;
+	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
+}
+
+static int
+lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
+{
+	int rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+
+	/* The statement may have begun before the lost commit it then waited for: its locked rows
+	 * are new, what it read of the log is old. */
+	if (rc == DB_OK && d->in_doubt)
+		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+	if (rc == DB_OK && rows->n_rows != d->n)
+		rc = db_refuse(db, "there are %zu rows for %zu loans", rows->n_rows, d->n);
+	return rc;
+}
+
+int
+token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
+{
+	int rc = lock_and_read(db, d, rows);
+
+	d->n_change = 0;
+	d->user_known = rc == DB_OK && !db_cell_is_null(rows, 0, ME);
+	d->task_known = rc == DB_OK && !db_cell_is_null(rows, 0, IN_TASK);
+	d->on_complete = db_cell(rows, 0, ON_COMPLETE);
+	if (!d->user_known || !d->task_known)
+		return rc;
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		struct lockq_disposed_loan *loan = disposing_result(d, row);
+		bool done = is_set(rows, row, DONE_BEFORE);
+		bool change = is_set(rows, row, MAY) && !done;
+
+		loan->loan_id = d->places[row].loan_id;
+		loan->what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
+		rc = fill_loan(d, loan, rows, row, false);
+		d->places[row].changes = change;
+		d->n_change += change;
+	}
+	return rc;
+}
+
+/* The log first, and the rows by what it says. */
+int
+token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
+{
+	int rc = db_change(db, &log_change, DB_NO_ARGS, d->n_change);
+
+	if (rc == DB_OK)
+		rc = db_change(db, &change_work, DB_NO_ARGS, d->n_change);
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		if (d->places[row].changes)
+			rc = fill_loan(d, disposing_result(d, row), rows, row, true);
+	}
+	return rc;
+}
