@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * lockq: ask one MySQL database for the next piece of work.
+ * lockq: ask one MySQL database for the next loans of a task.
  *
- * Many people on many machines ask for loans of a task. Finding them takes a heavy query; one
- * process leads and runs it once, everybody who asked meanwhile is served from its result. The
- * algorithm is in lockq(7), this interface in lockq(3).
+ * Many people on many machines ask for loans of a task, and the query that finds them is heavy. One
+ * process leads: it runs the query once and serves every request that was made meanwhile.
+ * lockq_getwork() is the seven steps of lockq(7), lockq_request_look() the look and the wait of
+ * step 7; the other functions are not part of the steps. lockq(3) has this contract as a man page.
  *
- * Conventions: the out-parameter or the handle comes first. A function returns 0 when it is done, a
- * positive value for an expected answer, a negative one for an error; lockq_error() then has one
- * line for people. A handle serves one thread at a time; several handles in several threads are
- * fine after lockq_library_init(). The library never prints, exits or installs signal handlers;
- * libmysqlclient, not lockq, reads option files.
- * Times are the server's, text of the form "2026-11-20 13:50:01.123456", UTC.
+ * The handle comes first, a result comes last. A function that can fail returns an enum lockq_rc: 0
+ * when it is done, a positive code for an answer that a caller expects, a negative code for an
+ * error, about which lockq_error() has one line for people.
+ *
+ * A handle serves one thread at a time. Several threads may each use a handle of their own after
+ * one call of lockq_library_init().
+ *
+ * The library never prints, ends the process, installs signal handlers or reads the environment.
+ * MySQL's client library, which it uses, reads option files.
+ *
+ * Strings and arrays that a caller hands in stay the caller's, and a call keeps no pointer to them
+ * unless its comment says so. A result owns its strings and arrays. It is set to its _INIT before
+ * its first use and released with its lockq_…_clear(), which may be called twice, and with NULL.
+ *
+ * Times are the server's, in UTC, as text of the form "2026-11-20 13:50:01.123456", or "" where
+ * there is no time to tell.
  */
 #ifndef LOCKQ_H
 #define LOCKQ_H
@@ -31,96 +42,108 @@ extern "C" {
 #define LOCKQ_MUST_CHECK
 #endif
 
-/** Version of this header; lockq_version() has the library's. */
+/** The version of this header. lockq_version() returns the version of the library. */
 #define LOCKQ_VERSION "0.1.0"
 
-/** The schema that this library works with; scripts/migrate brings a database there. */
+/** The version of the schema that this library works with. scripts/migrate installs it. */
 #define LOCKQ_SCHEMA 5
 
-/** No task may allow more loans than this for one request. */
+/** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
 
-/** A loan may be returned for 0 to this many seconds (72 hours). */
+/** The longest time after which a returned loan is available again, in seconds: 72 hours. */
 #define LOCKQ_RETURN_AFTER_MAX 259200
 
-/** And not be offered to the same user for up to this many seconds (366 days). */
+/** The longest time for which a returned loan is kept from its user, in seconds: 366 days. */
 #define LOCKQ_NOT_ME_MAX 31622400
 
 /** What functions return. */
 enum lockq_rc {
 	LOCKQ_OK = 0,
-	LOCKQ_NOTHING = 1,     /**< no work available; an empty pipeline */
-	LOCKQ_BUSY = 2,        /**< still pending, cancelled on timeout, or expired: try again */
-	LOCKQ_CANCELLED = 3,   /**< the progress function gave up; the request is cancelled */
+	LOCKQ_NOTHING = 1,     /**< the task has no work, the pipeline or the history is empty */
+	LOCKQ_BUSY = 2,        /**< the request is pending, timed out or expired: ask again */
+	LOCKQ_CANCELLED = 3,   /**< the progress function gave up */
 	LOCKQ_EUSAGE = -1,     /**< a parameter is out of the range that any task could allow */
 	LOCKQ_EREFUSED = -2,   /**< unknown user or task, task disabled, not your loan … */
 	LOCKQ_EDATABASE = -3,  /**< the database can't be reached or refused a statement */
-	LOCKQ_EQUERY = -4,     /**< the task's heavy query failed: the view or its time limit */
-	LOCKQ_EUNKNOWN = -5,   /**< lost at commit and could not be resolved: outcome unknown */
+	LOCKQ_EQUERY = -4,     /**< the task's heavy query or its on_complete failed */
+	LOCKQ_EUNKNOWN = -5,   /**< a COMMIT was lost, and its outcome could not be found out */
 	LOCKQ_ENOMEM = -6      /**< out of memory */
 };
 
-/** How a request stands; the words are those of work_requested.outcome. */
+/** How a request stands. The words for it are those of work_requested.outcome. */
 enum lockq_status {
-	LOCKQ_PENDING = 0,
-	LOCKQ_SERVED,            /**< got all it asked for */
-	LOCKQ_PARTIAL,           /**< got some; the list had no more: ask again for the rest */
-	LOCKQ_EMPTY,             /**< the task has no work, as of lockq_answer.as_of */
-	LOCKQ_STATUS_CANCELLED,
-	LOCKQ_EXPIRED,           /**< nobody looked after it for the task's request_ttl */
-	LOCKQ_FAILED,            /**< the heavy query failed; lockq_answer.reason says why */
-	LOCKQ_REFUSED,
+	LOCKQ_PENDING = 0,       /**< the request has not ended */
+	LOCKQ_SERVED,            /**< it got all the loans that it asked for */
+	LOCKQ_PARTIAL,           /**< it got some: ask again for the rest */
+	LOCKQ_EMPTY,             /**< the task had no work at lockq_answer.as_of */
+	LOCKQ_STATUS_CANCELLED,  /**< the call that made it has cancelled it */
+	LOCKQ_EXPIRED,           /**< no process looked at it for the task's request_ttl */
+	LOCKQ_FAILED,            /**< the heavy query failed, see lockq_answer.reason */
+	LOCKQ_REFUSED,           /**< it was refused, see lockq_answer.reason or lockq_error() */
 	LOCKQ_STATUS_UNKNOWN     /**< see LOCKQ_EUNKNOWN */
 };
 
-/** An open connection to the queue; opaque. */
+/** A handle: the connections to one database. Opaque. */
 struct lockq;
 
-/** Where the database is. NULL or 0 leaves a field to the option file, or to the client library. */
+/** Where the database is. NULL or 0 leaves a member to the option file or the client library. */
 struct lockq_connection {
-	const char *program;        /**< shown to operators as program_name; NULL: "liblockq" */
-	const char *defaults_file;  /**< option file; NULL: the usual ones, as the mysql client */
-	const char *defaults_group; /**< its group beside [client]; NULL: "lockq" */
-	const char *host;
-	unsigned int port;
-	const char *socket;
-	const char *user;           /**< database account */
-	const char *password;       /**< never takes part in a message */
+	const char *program;        /**< program_name as operators see it; NULL: "liblockq" */
+	const char *defaults_file;  /**< an option file; NULL: those of the mysql client */
+	const char *defaults_group; /**< the group that is read beside [client]; NULL: "lockq" */
+	const char *host;           /**< as for the mysql client */
+	unsigned int port;          /**< a TCP port */
+	const char *socket;         /**< the path of a socket on this machine */
+	const char *user;           /**< the database account */
+	const char *password;       /**< its password, which no message contains */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
 	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
 
-/** What a call is doing, for a line that ticks. */
+/** What a call is doing. */
 enum lockq_phase {
-	LOCKQ_PHASE_QUERY,      /**< this process leads: its heavy query runs */
-	LOCKQ_PHASE_WAIT,       /**< another process leads */
-	LOCKQ_PHASE_RETRY,      /**< the database refused for the moment; trying again */
-	LOCKQ_PHASE_CANCEL,     /**< the same while the request is being cancelled */
+	LOCKQ_PHASE_QUERY,      /**< this process leads, and its heavy query runs */
+	LOCKQ_PHASE_WAIT,       /**< this process waits for another one that leads */
+	LOCKQ_PHASE_RETRY,      /**< it tries again soon, see lockq_progress.detail */
+	LOCKQ_PHASE_CANCEL,     /**< it tries again to cancel the request, and can't be ended */
 	LOCKQ_PHASE_EXPIRE      /**< lockq_expire() is at work */
 };
+
+/** For the progress function. Its strings are good until that function returns. */
 struct lockq_progress {
 	enum lockq_phase phase;
-	uint64_t phase_ms;      /**< since this process began the phase */
-	const char *leader;     /**< who leads; NULL where that is not known */
-	uint64_t leader_ms;     /**< since the leader began, by the server's clock */
-	uint64_t usual_ms;      /**< median of the task's last queries; 0 where there are none */
-	uint64_t joined_request; /**< the user's earlier request that this call has joined; or 0 */
-	uint32_t joined_asked;  /**< … and how many loans that one asks for */
-	const char *detail;     /**< when something is tried again: what happened; else NULL */
-	uint64_t rows;          /**< that lockq_expire() has changed or deleted so far */
+	uint64_t phase_ms;      /**< milliseconds since the query, this wait or this run began */
+	const char *leader;     /**< the user whose process leads; NULL: not known, or this one */
+	uint64_t leader_ms;     /**< with @leader: milliseconds since it began to lead */
+	uint64_t usual_ms;      /**< median of the task's last queries in milliseconds; 0: none */
+	uint64_t joined_request; /**< the user's earlier request that this call joined; or 0 */
+	uint32_t joined_asked;  /**< how many loans the joined request asks for */
+	const char *detail;     /**< why something is tried again; else NULL */
+	uint64_t rows;          /**< rows that lockq_expire() has changed or deleted so far */
 };
 
 /**
- * Called about four times a second while a call waits. Return 0 to go on, anything else to give
- * up: the call then ends with LOCKQ_CANCELLED. It must not call into the same handle.
+ * lockq_progress_fn:
+ * @progress: what the call is doing
+ * @data:     the pointer that lockq_on_progress() was given
+ *
+ * Runs in the thread of the call. lockq_getwork() and lockq_request_look() call it about four times
+ * a second and after a signal while they wait, lockq_expire() calls it between its transactions. It
+ * must not use the same handle.
+ *
+ * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED.
+ * Since: 0.1
  */
 typedef int lockq_progress_fn(const struct lockq_progress *progress, void *data);
 
 /**
  * lockq_version:
  *
- * Returns: the library's version, "0.1.0". Static.
+ * Takes no lock, and any thread may call it.
+ *
+ * Returns: the version of the library, "0.1.0". The string is static.
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_version(void);
@@ -128,19 +151,22 @@ LOCKQ_EXPORT const char *lockq_version(void);
 /**
  * lockq_library_init:
  *
- * Prepares the client library. A program with threads calls it once before it starts them; others
- * need not call it.
+ * Prepares MySQL's client library. A program with threads calls it once before it starts them.
+ * Other programs need not call it. Takes no lock.
  *
- * Returns: 0, or LOCKQ_EDATABASE.
+ * Returns: 0; LOCKQ_EDATABASE when the client library can't be prepared.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_library_init(void);
 
 /**
  * lockq_new:
- * @q: receives a handle that is not connected yet; release it with lockq_free()
+ * @q: set to a handle that is not connected, or to NULL on failure; the caller releases the handle
+ *     with lockq_free()
  *
- * Returns: 0, or LOCKQ_ENOMEM.
+ * Makes a handle. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_new(struct lockq **q);
@@ -149,20 +175,22 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_new(struct lockq **q);
  * lockq_free:
  * @q: a handle or NULL
  *
- * Closes the connections and releases the handle. Takes no lock and waits for nothing.
+ * Closes the connections and releases the handle. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_free(struct lockq *q);
 
 /**
  * lockq_connect:
- * @q:          a handle that is not connected
- * @connection: where; copied
+ * @q:          a handle
+ * @connection: where the database is; copied with its strings
  *
- * Connects, pins the session's settings and checks server and schema: MySQL 8.0.19 or later, not
- * MariaDB, and the schema version LOCKQ_SCHEMA. Takes no lock.
+ * Connects to the database, sets the session's settings (READ COMMITTED, SQL mode, UTC, time
+ * limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and that its schema is
+ * LOCKQ_SCHEMA. A server without a free session is asked again for up to ten seconds. The next call
+ * makes a connection again that was lost meanwhile. Takes no lock.
  *
- * Returns: 0; LOCKQ_EDATABASE with the reason in lockq_error().
+ * Returns: 0; LOCKQ_EDATABASE; LOCKQ_ENOMEM. The caller releases the handle after a failure, too.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
@@ -171,15 +199,16 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
 /**
  * lockq_query_at:
  * @q:          a handle
- * @connection: where heavy queries run instead, copied: what is NULL or 0 in it is as
- *              lockq_connect() was told; NULL: where everything else runs
+ * @connection: where heavy queries run, copied with its strings; members that are NULL or 0 are as
+ *              lockq_connect() was told; NULL: heavy queries run where everything else runs
  *
- * Lets heavy queries run with another account or on a replica. What a replica finds is a hint: each
- * loan is checked on the primary before it is given, "no work" is never said from a replica's list,
- * and where most of the list is out of date, or the replica can't be reached, the query runs on the
- * primary, which leader_run.reason then says. Connects when it is needed. Takes no lock.
+ * Makes step 4 run the heavy query with another account or on a replica. The handle connects there
+ * when it leads. The list of a replica is a hint: step 5 checks each loan on the primary, and never
+ * says "no work" from it. The query runs on the primary when the other server can't be reached,
+ * can't run the query or has a list that is mostly out of date. leader_run.reason then says so.
+ * Takes no lock.
  *
- * Returns: 0, or LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_query_at(struct lockq *q,
@@ -189,8 +218,10 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_query_at(struct lockq *q,
  * lockq_error:
  * @q: a handle
  *
- * Returns: one line about the handle's last error, "" where there was none. Text from the database
- * is in it as it came: escape it before a terminal. Valid until the next call with @q.
+ * After a call that returned a negative code, tells why. The line may contain text from the
+ * database as it came, so a program escapes it before it prints it on a terminal. Takes no lock.
+ *
+ * Returns: one line, or "". It belongs to the handle, and is good until the next call with @q.
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_error(const struct lockq *q);
@@ -198,75 +229,79 @@ LOCKQ_EXPORT const char *lockq_error(const struct lockq *q);
 /**
  * lockq_on_progress:
  * @q:    a handle
- * @fn:   called while a call waits, or NULL for none
- * @data: handed to @fn
+ * @fn:   the function to call while a call waits; NULL: none
+ * @data: passed to @fn; the caller keeps it as long as @fn is set
  *
+ * Sets the progress function. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data);
 
 /**
  * lockq_status_name:
+ * @status: how a request stands
  *
- * Returns: the word for @status as in work_requested.outcome, "unknown" for the last. Static.
+ * Takes no lock, and any thread may call it.
+ *
+ * Returns: the word for @status in work_requested.outcome; "unknown" for LOCKQ_STATUS_UNKNOWN and
+ * any other number. The string is static.
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_status_name(enum lockq_status status);
 
 /** How a request waits while another process leads. */
 enum lockq_wait {
-	LOCKQ_WAIT_BLOCKING = 0, /**< on a row: wakes milliseconds after the commit */
-	LOCKQ_WAIT_POLL,         /**< disconnects between looks: for more people than connections */
-	LOCKQ_WAIT_NONE          /**< leads where nobody does, else leaves the request pending */
+	LOCKQ_WAIT_BLOCKING = 0, /**< for a row's lock: it wakes milliseconds after the COMMIT */
+	LOCKQ_WAIT_POLL,         /**< disconnected: for more people than connections */
+	LOCKQ_WAIT_NONE          /**< not at all: the call leads, or leaves the request pending */
 };
 
 /** What to ask for. */
 struct lockq_ask {
 	const char *user;       /**< app_user.name */
 	uint32_t task;          /**< task.task_id */
-	uint32_t count;         /**< loans, 1 to the task's max_count */
+	uint32_t count;         /**< how many loans, 1 to the task's max_count */
 	enum lockq_wait wait;
-	int64_t timeout_ms;     /**< bounds waiting, not leading; negative: none */
-	const uint32_t *poll_s; /**< for LOCKQ_WAIT_POLL: gaps in seconds, the last one repeats */
-	size_t n_poll;
+	int64_t timeout_ms;     /**< longest wait, not lead, in milliseconds; negative: none */
+	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
+	size_t n_poll;          /**< how many there are in @poll_s */
 };
 #define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0 }
 
 /** A loan that an answer gives. */
 struct lockq_loan {
 	uint64_t loan_id;
-	uint64_t token;           /**< fencing token: the epoch that assigned it */
-	char lease_expires_at[27]; /**< "" where the task has no lease */
+	uint64_t token;            /**< the epoch of the leader that assigned it */
+	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
 };
 
 /** How a request ended, or stands. */
 struct lockq_answer {
-	uint64_t request_id;     /**< 0: nothing was recorded */
-	char uuid[37];
-	char *user;
-	uint32_t task;
-	char *task_name;
-	uint32_t asked;
-	uint32_t requested;      /**< lowered to what was left when the task ran out */
-	uint32_t assigned;
+	uint64_t request_id;     /**< 0: no request was recorded */
+	char uuid[37];           /**< of the request; or "" */
+	char *user;              /**< app_user.name; NULL: the request was not read */
+	uint32_t task;           /**< task.task_id; 0: the request was not read */
+	char *task_name;         /**< NULL: the request was not read */
+	uint32_t asked;          /**< how many loans were asked for */
+	uint32_t requested;      /**< @asked, lowered to @assigned if partial or empty */
+	uint32_t assigned;       /**< how many loans were given */
 	enum lockq_status status;
-	int led;                 /**< this call led and served the request itself */
-	int joined;              /**< an earlier pending request of the user was joined */
-	int nobody_leads;        /**< pending, and it was seen that nobody leads */
-	uint64_t epoch;          /**< of the leader that ended it; 0 while pending */
-	char *leader;            /**< who led; while pending, who leads, or NULL */
-	uint64_t waited_ms;      /**< from this call's start to its end */
-	int64_t query_ms;        /**< of the heavy query that served it; negative: none known */
-	char as_of[27];          /**< start of that query: what "no work" refers to; "" if none */
+	int led;                 /**< 1: this call led and served the request itself */
+	int joined;              /**< 1: this call joined an earlier request of the user */
+	int nobody_leads;        /**< 1: lockq_request_look() saw it pending and no leader */
+	uint64_t epoch;          /**< of the leader that ended the request; 0: no leader did */
+	char *leader;            /**< the user who led, or who leads now; NULL: not known */
+	uint64_t waited_ms;      /**< milliseconds from the start of this call to its end */
+	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known */
+	char as_of[27];          /**< when the query began that the answer rests on */
 	char *reason;            /**< why it failed, was refused or got less; else NULL */
-	uint32_t excluded;       /**< loans that were left, but are not for this user */
-	uint32_t position;       /**< while pending: its place in the task's line, from 1; else 0 */
-	uint64_t loans_ahead;    /**< while pending: asked for by those before it */
-	int64_t expected_ms;     /**< while pending: until it is served, as far as the task's last
-	                          * queries tell, negative where that is not known */
-	uint32_t retries;        /**< transactions that were tried again */
-	struct lockq_loan *loans; /**< this answer's, not the pipeline; in order of priority */
-	size_t n_loans;
+	uint32_t excluded;       /**< loans that were left, but not for this user */
+	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
+	uint64_t loans_ahead;    /**< how many loans the requests before it ask for */
+	int64_t expected_ms;     /**< milliseconds until it may be served; negative: not known */
+	uint32_t retries;        /**< how many transactions lockq_getwork() tried again */
+	struct lockq_loan *loans; /**< the loans of this request in order of priority */
+	size_t n_loans;          /**< how many there are in @loans */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
 	"", NULL, 0, 0, 0, -1, 0, NULL, 0 }
@@ -274,19 +309,32 @@ struct lockq_answer {
 /**
  * lockq_getwork:
  * @q:      a connected handle; its last error is replaced
- * @ask:    who asks, for which task, how many, how long to wait
- * @answer: an answer set to LOCKQ_ANSWER_INIT or cleared; filled on return, also when the return
- *          is not 0; the caller releases it with lockq_answer_clear()
+ * @ask:    who asks, for which task, for how many loans, and how the request waits
+ * @answer: cleared, then filled on every return; the caller releases it with lockq_answer_clear()
  *
- * Asks for work and waits for the answer: the seven steps of lockq(7). Leads where nobody leads,
- * else follows. While it leads it holds the rows of task_lock and task_wake of the task; while it
- * waits, nothing.
+ * Asks for work and waits for the answer: the seven steps of lockq(7). The call leads where nobody
+ * leads, else it follows. A user has one pending request per task. A second call joins that
+ * request, gets the same loans, and does not cancel it.
  *
- * Returns: 0 when at least one loan was assigned; LOCKQ_NOTHING when the task has none; LOCKQ_BUSY
- * when the wait ran out (the request is cancelled), when it expired, or when it is pending and
- * @ask->wait is LOCKQ_WAIT_NONE; LOCKQ_CANCELLED when the progress function gave up; LOCKQ_EUSAGE;
- * LOCKQ_EREFUSED for an unknown user or task, a disabled task, or more than its max_count;
- * LOCKQ_EQUERY; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN.
+ * A call that leads holds the task's row of task_lock from step 2 to the COMMIT of step 5: as long
+ * as the heavy query and a few short statements take. It holds the row of task_wake, too, if it can
+ * have that row within a second. Step 5 locks the rows of work_requested and work that it changes.
+ * Step 6 takes these locks again for requests that came late, without a query. A call that follows
+ * holds no lock. A blocking wait asks for a shared lock on the row of task_wake.
+ *
+ * Returns:
+ * 0 when at least one loan was assigned;
+ * LOCKQ_NOTHING when the task has no work for this user;
+ * LOCKQ_BUSY when the wait ran out, the request expired, or it is pending with LOCKQ_WAIT_NONE;
+ * LOCKQ_CANCELLED when the progress function gave up before the request was served;
+ * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, or polling without gaps or with a
+ * gap of 0;
+ * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, or a user
+ * who holds its max_pipeline of loans;
+ * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
+ * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
+ * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may
+ * still be pending.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lockq_ask *ask,
@@ -294,70 +342,79 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
 
 /**
  * lockq_answer_clear:
- * @answer: an answer or NULL; what it owns is freed, and it is set to LOCKQ_ANSWER_INIT
+ * @answer: an answer or NULL
+ *
+ * Frees the strings and loans of @answer and sets it to LOCKQ_ANSWER_INIT. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
 
 /**
  * lockq_request_look:
- * @q:       a connected handle
+ * @q:       a connected handle; its last error is replaced
  * @request: a request's id in decimal, or its UUID
- * @wait_ms: how long to wait while it is pending, in milliseconds; 0 looks once
- * @answer:  as for lockq_getwork(); while the request is pending, @answer->leader is who leads
- *           now, NULL where nobody does (@answer->nobody_leads) or the account may not see it
+ * @wait_ms: how long to wait for a pending request in milliseconds; 0 looks once
+ * @answer:  set to LOCKQ_ANSWER_INIT or cleared before; filled; the caller releases it with
+ *           lockq_answer_clear()
  *
- * Looks at a request; never leads, takes no lock but the shared one on task_wake while it waits.
- * Looking keeps a pending request from expiring.
+ * Looks at a request and waits for its answer: the look and the wait of step 7 of lockq(7). It
+ * never leads. The look keeps a pending request from expiring if the account may update
+ * work_requested. An account that may not read task_lock is not told whether anybody leads.
  *
- * Returns: as lockq_getwork(), LOCKQ_BUSY while pending; LOCKQ_EREFUSED where there is no such
- * request.
+ * Holds no lock. The wait asks for a shared lock on the task's row of task_wake.
+ *
+ * Returns: as lockq_getwork(), but LOCKQ_BUSY while the request is pending, LOCKQ_EREFUSED also
+ * where there is no such request, and never LOCKQ_EUSAGE. LOCKQ_CANCELLED ends the look and leaves
+ * the request as it is.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_request_look(struct lockq *q, const char *request,
     int64_t wait_ms, struct lockq_answer *answer);
 
-/** A column of a task's detail_view, of one loan. */
+/** A column of a task's detail_view for one loan. */
 struct lockq_detail {
-	char *name;
-	char *value;               /**< NULL is SQL NULL */
+	char *name;                /**< the name of the column */
+	char *value;               /**< as MySQL writes it; NULL: SQL NULL */
 };
 
 /** One current assignment. */
 struct lockq_assignment {
-	uint32_t task;
+	uint32_t task;             /**< task.task_id */
 	char *task_name;
 	uint64_t loan_id;
-	uint64_t token;
-	uint64_t request_id;
-	char assigned_at[27];
+	uint64_t token;            /**< the epoch of the leader that assigned it */
+	uint64_t request_id;       /**< the request that got it */
+	char assigned_at[27];      /**< when it was assigned */
 	uint64_t age_s;            /**< seconds since then */
-	char lease_expires_at[27]; /**< "" where the task has no lease */
-	int lease_expired;         /**< it may go to someone else at any time */
-	uint64_t lease_left_s;     /**< until the lease ends; 0 where it has or there is none */
-	char *note;                /**< what was last said about the loan in this task; or NULL */
-	struct lockq_detail *details; /**< as the task's detail_view has them, in its order */
-	size_t n_details;
+	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
+	int lease_expired;         /**< 1: that time has passed, others may get the loan */
+	uint64_t lease_left_s;     /**< seconds until then; 0: it has passed, or no lease */
+	char *note;                /**< the loan's last note in this task; or NULL */
+	struct lockq_detail *details; /**< the columns of detail_view, without loan_id */
+	size_t n_details;          /**< how many there are; 0: the view has no row of this loan */
 };
 
 /** A user's current assignments. */
 struct lockq_pipeline {
-	struct lockq_assignment *assignments; /**< by task, then oldest first */
-	size_t n_assignments;
-	char *detail_fault;        /**< why some details are missing; NULL where none are */
+	struct lockq_assignment *assignments; /**< by task, the oldest first */
+	size_t n_assignments;      /**< how many there are */
+	char *detail_fault;        /**< one line why some details are missing; NULL: none are */
 };
 #define LOCKQ_PIPELINE_INIT { NULL, 0, NULL }
 
 /**
  * lockq_pipeline:
- * @q:        a connected handle
+ * @q:        a connected handle; its last error is replaced
  * @user:     app_user.name
- * @task:     only this task, or 0 for all
- * @pipeline: filled; the caller releases it with lockq_pipeline_clear()
+ * @task:     a task.task_id; 0: all tasks
+ * @pipeline: cleared, then filled; the caller releases it with lockq_pipeline_clear()
  *
- * Reads the user's current assignments. Takes no lock.
+ * Reads the user's current assignments. It reads each task's detail_view once, for 3 seconds at
+ * most, in a read-only transaction. A view that fails changes @pipeline->detail_fault, not what is
+ * returned. Takes no lock.
  *
- * Returns: 0; LOCKQ_NOTHING where there are none; LOCKQ_EREFUSED for an unknown user or task.
+ * Returns: 0; LOCKQ_NOTHING when there are none; LOCKQ_EUSAGE for no user; LOCKQ_EREFUSED for an
+ * unknown user or task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_pipeline(struct lockq *q, const char *user, uint32_t task,
@@ -366,44 +423,47 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_pipeline(struct lockq *q, const char *us
 /**
  * lockq_pipeline_clear:
  * @pipeline: a pipeline or NULL
+ *
+ * Frees what @pipeline has and sets it to LOCKQ_PIPELINE_INIT. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_pipeline_clear(struct lockq_pipeline *pipeline);
 
-/** What happened to a loan in a task: a row of work_log. */
+/** What happened to a loan in a task: a row of work_log. A time that does not apply is "". */
 struct lockq_event {
 	char event[16];            /**< assigned, completed, returned, never, expired, renewed,
 	                            * available */
-	char at[27];
-	char *user;                /**< whose assignment it is or was */
-	char *account;             /**< MySQL account that did it */
-	uint64_t token;
-	uint64_t version;          /**< of the row of work after it */
-	uint64_t request_id;       /**< that it was assigned for */
-	char available_at[27];     /**< "" where that does not apply, as below */
-	char lease_expires_at[27];
-	char excluded_until[27];   /**< not offered to that user before */
-	char *note;                /**< or NULL */
+	char at[27];               /**< when it happened */
+	char *user;                /**< whose assignment it is or was; "#17": deleted since */
+	char *account;             /**< the MySQL account that asked for it */
+	uint64_t token;            /**< the epoch of the leader that assigned the loan */
+	uint64_t version;          /**< of the loan's row of work after it, from 1 */
+	uint64_t request_id;       /**< the request that got the loan */
+	char available_at[27];     /**< when the loan is available again */
+	char lease_expires_at[27]; /**< when the assignment ends, or has ended, by its lease */
+	char excluded_until[27];   /**< until when the loan is not offered to this user */
+	char *note;                /**< the note of the assignment at that time; or NULL */
 };
 
-/** What happened to a loan in a task, oldest first. */
+/** What happened to a loan in a task. */
 struct lockq_history {
-	struct lockq_event *events;
-	size_t n_events;
+	struct lockq_event *events; /**< the oldest first */
+	size_t n_events;           /**< how many there are */
 };
 #define LOCKQ_HISTORY_INIT { NULL, 0 }
 
 /**
  * lockq_history:
- * @q:       a connected handle
+ * @q:       a connected handle; its last error is replaced
  * @task:    task.task_id
  * @loan_id: the loan
- * @history: filled; the caller releases it with lockq_history_clear()
+ * @history: cleared, then filled; the caller releases it with lockq_history_clear()
  *
- * Reads who had a loan when, from work_log: as far back as that goes. Takes no lock.
+ * Reads from work_log what happened to a loan in a task. Rows that were purged are missing at the
+ * start. Takes no lock.
  *
- * Returns: 0; LOCKQ_NOTHING where the log has nothing; LOCKQ_EREFUSED for an unknown task;
- * LOCKQ_EDATABASE.
+ * Returns: 0; LOCKQ_NOTHING when the log has no row of it; LOCKQ_EREFUSED for an unknown task;
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id,
@@ -412,78 +472,90 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, 
 /**
  * lockq_history_clear:
  * @history: a history or NULL
+ *
+ * Frees what @history has and sets it to LOCKQ_HISTORY_INIT. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_history_clear(struct lockq_history *history);
 
-/** What a user says at the end, or, to renew its lease, on the way. */
+/** What a user says of an assignment. */
 enum lockq_disposition_kind {
-	LOCKQ_COMPLETE = 0,
-	LOCKQ_RETURN,      /**< available again after return_after_s */
-	LOCKQ_NEVER,       /**< never again in this task */
-	LOCKQ_RENEW        /**< the lease begins anew */
+	LOCKQ_COMPLETE = 0, /**< the work is done */
+	LOCKQ_RETURN,       /**< the loan is available again after return_after_s */
+	LOCKQ_NEVER,        /**< the loan is never available again in this task */
+	LOCKQ_RENEW         /**< the assignment goes on, and its lease begins anew */
 };
 
 /** A loan to dispose of. */
 struct lockq_loan_ref {
 	uint64_t loan_id;
-	uint64_t token;    /**< refuse when the assignment is not this one; 0: don't check */
+	uint64_t token;    /**< the assignment's; another one is refused; 0: not checked */
 };
 
 /** What to do with which loans. */
 struct lockq_disposition {
-	const char *user;
-	uint32_t task;
+	const char *user;                   /**< app_user.name */
+	uint32_t task;                      /**< task.task_id */
 	enum lockq_disposition_kind kind;
-	uint32_t return_after_s;            /**< 0 to LOCKQ_RETURN_AFTER_MAX seconds, server time */
-	uint32_t not_me_s;                  /**< not offered to the same user for so long */
-	const char *note;                   /**< up to 512 characters, or NULL */
+	uint32_t return_after_s;            /**< to return: 0 to LOCKQ_RETURN_AFTER_MAX seconds */
+	uint32_t not_me_s;                  /**< to return: seconds without an offer to this user,
+	                                     * up to LOCKQ_NOT_ME_MAX, else 0 */
+	const char *note;                   /**< up to 512 characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
-	size_t n_loans;
+	size_t n_loans;                     /**< how many there are, 1 to 10000 */
 };
 #define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0 }
 
 /** What became of one loan of a disposition. */
 enum lockq_disposed {
 	LOCKQ_DISPOSED = 0,      /**< done */
-	LOCKQ_DISPOSED_ALREADY,  /**< the same user had done the same before: nothing to do */
+	LOCKQ_DISPOSED_ALREADY,  /**< this user did so before, or there is no lease to renew */
 	LOCKQ_NOT_ASSIGNED,      /**< nobody holds it in this task */
-	LOCKQ_NOT_YOURS,         /**< assigned to somebody else */
-	LOCKQ_STALE_TOKEN,       /**< assigned anew since the token's assignment, to whom it says */
+	LOCKQ_NOT_YOURS,         /**< it is assigned to another user */
+	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since */
 	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again */
-	LOCKQ_NOT_COMPLETED      /**< the task's on_complete did not do it; reason says why */
+	LOCKQ_NOT_COMPLETED      /**< the task's on_complete failed, see the loan's reason */
 };
+
+/** What became of one loan, and how its row of work stands now. */
 struct lockq_disposed_loan {
 	uint64_t loan_id;
 	enum lockq_disposed what;
-	uint64_t token;          /**< of the row as it stands */
-	char *holder;            /**< whose row it is; NULL where there is none */
-	char state[16];          /**< of the row as it stands; "" where there is none */
-	char since[27];          /**< when it came into that state */
-	char available_at[27];   /**< of a returned loan, or a completed one that is held */
-	char lease_expires_at[27]; /**< of an assignment, or of one that its lease has ended */
-	char excluded_until[27]; /**< of one that was returned now: not the user's before; or "" */
-	char *reason;            /**< of LOCKQ_NOT_COMPLETED, else NULL */
+	uint64_t token;            /**< of the row; 0: there is no row */
+	char *holder;              /**< the user of the row; NULL: there is no row */
+	char state[16];            /**< of the row; "": there is no row */
+	char since[27];            /**< when the row came into that state */
+	char available_at[27];     /**< when a returned or a held completed loan is available */
+	char lease_expires_at[27]; /**< when the lease ends, or has ended the assignment */
+	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
+	char *reason;              /**< LOCKQ_NOT_COMPLETED: one line why; else NULL */
 };
+
+/** What became of the loans of a disposition. */
 struct lockq_disposed_result {
-	struct lockq_disposed_loan *loans; /**< in the order asked */
-	size_t n_loans;
+	struct lockq_disposed_loan *loans; /**< in the order of lockq_disposition.loans */
+	size_t n_loans;            /**< how many there are */
 };
 #define LOCKQ_DISPOSED_RESULT_INIT { NULL, 0 }
 
 /**
  * lockq_dispose:
- * @q:           a connected handle
- * @disposition: what to do
- * @result:      filled with one entry a loan; release it with lockq_disposed_clear()
+ * @q:           a connected handle; its last error is replaced
+ * @disposition: what to do with which loans
+ * @result:      cleared, then filled with one entry per loan, or left empty on an error that
+ *               concerns no single loan; the caller releases it with lockq_disposed_clear()
  *
- * Disposes of loans, or renews their leases, in one transaction; each that can't be is left as it
- * was and says why. Locks the rows of work by primary key, in key order. Saying the same again is
- * fine.
+ * Disposes of loans, or renews their leases, in one transaction. A loan that is refused stays as it
+ * was, and the others are done. If the task's on_complete ends the transaction, none of them is
+ * done. To say the same again does no harm.
  *
- * Returns: 0; LOCKQ_EREFUSED when at least one loan was refused; LOCKQ_EQUERY when task.on_complete
- * failed for one; LOCKQ_EUSAGE; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN when the connection was lost at
- * commit and could not be resolved.
+ * Locks the loans' rows of work by primary key, in key order, from its first statement to its
+ * COMMIT: a few short statements and the task's on_complete for each loan.
+ *
+ * Returns: 0 when all are done; LOCKQ_EREFUSED when a loan was refused, or for an unknown user or
+ * task; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_EUSAGE for no user, no
+ * loan or too many, a loan named twice, or a kind, time or note out of range; LOCKQ_EDATABASE;
+ * LOCKQ_EUNKNOWN: say the same again; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
@@ -492,54 +564,62 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
 /**
  * lockq_disposed_clear:
  * @result: a result or NULL
+ *
+ * Frees what @result has and sets it to LOCKQ_DISPOSED_RESULT_INIT. Takes no lock.
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
 
-/** What cron asks for. */
+/** What lockq_expire() is to do. */
 struct lockq_expire {
-	uint32_t batch;          /**< rows of one transaction, 1 to LOCKQ_BATCH_MAX */
-	uint64_t purge_after_s;  /**< delete what ended longer ago than this; 0: delete nothing */
+	uint32_t batch;          /**< the most rows of one transaction, 1 to LOCKQ_BATCH_MAX */
+	uint64_t purge_after_s;  /**< delete rows that ended more seconds ago; 0: delete none */
 };
 #define LOCKQ_EXPIRE_INIT { 500, 0 }
 #define LOCKQ_BATCH_MAX 10000
 
-/** Nothing younger than a day is purged: answers and lost commits are looked up in it. */
+/** The limits of purge_after_s in seconds, 1 to 36500 days. Younger rows are still needed: answers
+ * and lost commits are looked up in them. */
 #define LOCKQ_PURGE_AFTER_MIN 86400
 #define LOCKQ_PURGE_AFTER_MAX 3153600000
 
-/** What lockq_expire() did, as far as the server has confirmed it. Where the connection was lost
- * during a COMMIT, that batch may be done, too, but neither this run nor the next one counts it. */
+/** What lockq_expire() did, as far as the server has confirmed it. If the connection was lost in a
+ * COMMIT, that transaction may be done as well, but no run counts its rows. */
 struct lockq_expired {
-	int busy;                /**< another one is at work on this server: nothing was done */
-	uint64_t leases;         /**< assignments whose lease had run out, now returned */
-	uint64_t available;      /**< loans whose time had come, noted in work_log */
-	uint64_t requests;       /**< requests that nobody looked after, now expired */
-	uint64_t candidates;     /**< kept candidates that were too old, deleted */
-	uint64_t exclusions;     /**< exclusions that were over, deleted */
+	int busy;                /**< 1: another run is at work on this server, nothing was done */
+	uint64_t leases;         /**< assignments returned because their lease had run out */
+	uint64_t available;      /**< loans noted in work_log as available again */
+	uint64_t requests;       /**< requests expired because no process looked at them */
+	uint64_t candidates;     /**< candidates deleted because they were kept too long */
+	uint64_t exclusions;     /**< exclusions deleted because they were over */
 	uint64_t log_rows;       /**< purged rows of work_log */
 	uint64_t old_requests;   /**< purged rows of work_requested */
 	uint64_t runs;           /**< purged rows of leader_run */
-	uint64_t skipped;        /**< rows that somebody held: left for the next time */
-	uint64_t took_ms;
+	uint64_t skipped;        /**< rows left for the next run because others held them */
+	uint64_t took_ms;        /**< milliseconds from the start of the call to its end */
 };
 #define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * lockq_expire:
- * @q:       a connected handle; the progress function is called between transactions
- * @what:    how much at once, and what to purge
- * @expired: filled, also when the return is not 0: what it counts is done
+ * @q:       a connected handle; its last error is replaced
+ * @what:    how many rows one transaction has, and what to purge
+ * @expired: set to LOCKQ_EXPIRED_INIT, then filled on every return: what it counts is done
  *
- * Tidies up what time has changed: returns assignments whose lease has run out, notes loans that
- * are available again, expires requests (under their task's lock), deletes kept candidates and
- * exclusions that are over, and purges. Nothing depends on it having run. One at a time on a server
- * (GET_LOCK); small transactions that pass over rows which others hold (SKIP LOCKED), so nobody
- * waits for it. What was committed stays done, so it may be ended at any point and run again. A
- * lost connection ends the call, and the error says how far it came: the next run does the rest.
+ * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
+ * that are available again, expires requests, deletes kept candidates and exclusions that are over,
+ * and purges. Nothing depends on it having run. What it has committed stays done, so a caller may
+ * end it at any point and run it again. A lost connection ends the call, lockq_error() says how
+ * many rows were done, and the next run does the rest.
  *
- * Returns: 0, also when another one is at work; LOCKQ_CANCELLED when the progress function gave up;
- * LOCKQ_EUSAGE; LOCKQ_EDATABASE.
+ * Holds a name (GET_LOCK) while it runs, so one run at a time works on a server. A run that is to
+ * purge waits a minute for that name, any other run does not wait. Each transaction locks up to
+ * @what->batch rows by primary key for a few short statements and passes over rows that others
+ * hold. For requests and kept candidates it first locks the task's row of task_lock, takes 500 rows
+ * at most, and passes over a task that somebody leads.
+ *
+ * Returns: 0, also when another run is at work; LOCKQ_CANCELLED when the progress function gave up;
+ * LOCKQ_EUSAGE for a batch or a time out of range; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_expire(struct lockq *q, const struct lockq_expire *what,
