@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of one's own on liblockq: asks for loans, "works" on each, and says what became of it.
+ * This program uses liblockq: it asks for loans, "works" on each, and says what became of it.
  *
  *   cc ask.c $(pkg-config --cflags --libs lockq) -o ask
  *   LOCKQ_DEFAULTS_FILE=$PWD/lockq.cnf ./ask oliver 7 3
  *
- * That is enough after `make install`. After `make install prefix="$HOME/.local"`, pkg-config needs
- * PKG_CONFIG_PATH=$HOME/.local/lib/pkgconfig and ./ask needs LD_LIBRARY_PATH=$HOME/.local/lib.
+ * These two commands are enough after `make install`. After `make install prefix="$HOME/.local"`,
+ * pkg-config needs PKG_CONFIG_PATH=$HOME/.local/lib/pkgconfig, and ./ask needs
+ * LD_LIBRARY_PATH=$HOME/.local/lib.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,27 +15,28 @@
 
 #include <lockq.h>
 
-/* Called about four times a second while lockq_getwork() waits. */
+/* lockq_getwork() calls this function about four times a second while it waits. Any value but 0
+ * would end the call. */
 static int
 show_progress(const struct lockq_progress *progress, void *data)
 {
 	(void)data;
-	if (progress->phase == LOCKQ_PHASE_WAIT)
-		fprintf(stderr, "waiting for %s's query: %" PRIu64 " ms\n",
-		    progress->leader != NULL ? progress->leader : "another", progress->leader_ms);
+	if (progress->phase == LOCKQ_PHASE_WAIT && progress->leader != NULL)
+		fprintf(stderr, "waiting for %s's query: %" PRIu64 " ms\n", progress->leader,
+		    progress->leader_ms);
 	else if (progress->phase == LOCKQ_PHASE_QUERY)
 		fprintf(stderr, "our query runs: %" PRIu64 " ms\n", progress->phase_ms);
-	return 0; /* anything else would give up */
+	return 0;
 }
 
-/* The business goes here. Loans with an odd number are not ready yet. */
+/* The real work goes here. In this example the loans with an odd number are not ready yet. */
 static int
 work_on(uint64_t loan_id)
 {
 	return loan_id % 2 == 0;
 }
 
-/* The token makes sure that we speak of this assignment, not of a later one. */
+/* With its token a loan is refused if its lease ran out and it was assigned again meanwhile. */
 static int
 say(struct lockq *q, const struct lockq_ask *ask, const struct lockq_loan *loan, int done)
 {
@@ -70,7 +72,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: ask USER TASK COUNT\n");
 		return 2;
 	}
-	/* The library does not read the environment: that is the program's to decide. */
+	/* The library does not read the environment, so the program does. */
 	where.defaults_file = getenv("LOCKQ_DEFAULTS_FILE");
 	where.program = "ask";
 	ask.user = argv[1];
