@@ -1,6 +1,6 @@
--- Rows of task_lock and task_wake that somebody deleted, made again. Applied after every migration.
--- READ COMMITTED: at MySQL's default level the SELECT would share locks on task_lock, and a shared
--- lock there looks like a leader.
+-- Makes the rows of task_lock and task_wake again that somebody deleted. scripts/migrate applies
+-- this file each time. At MySQL's default level the SELECT would take shared locks on task_lock,
+-- and a shared lock there looks like a leader. READ COMMITTED takes none.
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 INSERT INTO task_lock (task_id, epoch)
   SELECT t.task_id, COALESCE((SELECT MAX(l.epoch) FROM leader_run AS l

@@ -1,12 +1,13 @@
--- Ten tasks of several managers, and the view behind each. A candidates view shows loan_id and
--- priority, smallest first, of any type that sorts: a date, an amount, a word. It may show more
--- columns for the people who look at it, and may show a loan more than once: lockq takes each loan
--- once, with its smallest priority. Which loans are taken already is not the view's business.
+-- Ten tasks of several managers, and the candidates view of each. The view shows loan_id and
+-- priority. The smallest priority comes first, and it may be of any type that sorts: a date, an
+-- amount, a word. A view may show more columns, for the people who look at it. It may show a loan
+-- more than once: lockq takes each loan once, with its smallest priority. lockq leaves out the
+-- loans that somebody already has, so the view need not.
 --
--- Views run with the rights of the account that migrates (SQL SECURITY DEFINER): workers may read
--- the views and nothing of the business behind them. Every statement may be run again.
+-- SQL SECURITY DEFINER: the views run with the rights of the account that ran scripts/migrate, so
+-- workers may read the views but not the tables behind them. Every statement may be run again.
 
--- 1. Nobody can start without knowing who asks. Longest waiting first.
+-- 1. Loans without identity papers. The one that has waited longest comes first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_ask_for_identity AS
   SELECT l.loan_id,
          l.submitted_at AS priority,
@@ -16,7 +17,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_ask_for_identity AS
      AND NOT EXISTS (SELECT 1 FROM loan_document AS d
                       WHERE d.loan_id = l.loan_id AND d.kind = 'identity');
 
--- 2. Identity papers to check. Oldest paper first.
+-- 2. Identity papers to check. The oldest paper comes first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_identity AS
   SELECT l.loan_id,
          d.submitted_at AS priority,
@@ -27,7 +28,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_identity AS
      AND d.status = 'submitted'
      AND l.stage = 'submitted';
 
--- 3. Pay stubs to compare with what the applicant says to earn. Small loans first: they are quick.
+-- 3. Pay stubs to compare with the income that the applicant claims. Small loans come first, since
+-- they are quick.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_income AS
   SELECT l.loan_id,
          l.amount AS priority,
@@ -38,7 +40,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_income AS
      AND d.status = 'submitted'
      AND l.stage = 'submitted';
 
--- 4. Tax returns to read. Large loans first: the smallest priority comes first, so it is negative.
+-- 4. Tax returns to read. Large loans come first, so the amount is negative.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_read_tax_return AS
   SELECT l.loan_id,
          -l.amount AS priority,
@@ -49,7 +51,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_read_tax_return AS
      AND d.status = 'submitted'
      AND l.stage = 'submitted';
 
--- 5. Large loans whose property nobody has appraised. By state, so that one trip serves several.
+-- 5. Large loans whose property nobody has appraised. They are sorted by state and city, so that
+-- one trip serves several.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_appraise_property AS
   SELECT l.loan_id,
          CONCAT_WS(', ', l.state, l.city) AS priority,
@@ -61,7 +64,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_appraise_property AS
                       WHERE d.loan_id = l.loan_id AND d.kind = 'appraisal'
                         AND d.status = 'verified');
 
--- 6. Documents that were rejected, with no other of their kind since. Longest rejected first.
+-- 6. Rejected documents, where the loan has no other of that kind. The one that was rejected first
+-- comes first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_ask_again AS
   SELECT l.loan_id,
          d.checked_at AS priority,
@@ -74,14 +78,15 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_ask_again AS
                       WHERE n.loan_id = d.loan_id AND n.kind = d.kind
                         AND n.status <> 'rejected');
 
--- 7. Bank statements that were submitted and not verified. Oldest submission first. A statement
--- that is known to be forged is no work for anyone.
+-- 7. Bank statements that were submitted and not verified. The oldest comes first. A statement that
+-- is known to be forged is no work for anyone.
 --
--- This is the example's heavy query: before the list of forgeries is believed, each entry's seal is
--- computed and compared with the one its reporter took back, and what that costs is set with
--- `seedloans --heavy SECONDS`. It is honest work for the CPU in a real scan, because SLEEP() would
--- behave differently from a query that is really heavy. GROUP BY keeps the list a table that is
--- made once for each query, however many loans match and whatever LIMIT is put around the view.
+-- This is the example's heavy query. It computes the seal of each entry of example_forgery, and
+-- passes over an entry whose reporter took it back: its seal stands in the column revoked.
+-- `seedloans --heavy SECONDS` sets how long that takes. This is real work for the CPU in a real
+-- scan, since SLEEP() would behave differently: the server looks after the client during SLEEP().
+-- Because of GROUP BY the server makes the list of forgeries once per query, however many loans
+-- match and whatever LIMIT is put around the view.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_bank_account AS
   SELECT l.loan_id,
          d.submitted_at AS priority,
@@ -99,7 +104,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_verify_bank_account AS
      AND l.stage = 'submitted'
      AND forged.checksum IS NULL;
 
--- 8. Everything is there and checked: decide. Oldest application first.
+-- 8. Loans whose papers are all there and verified: somebody can decide. The oldest application
+-- comes first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_decide AS
   SELECT l.loan_id,
          l.submitted_at AS priority,
@@ -112,7 +118,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_decide AS
                   WHERE d.loan_id = l.loan_id AND d.kind = 'bank_statement'
                     AND d.status = 'verified');
 
--- 9. Declined loans, looked at once more by somebody else. Large loans first.
+-- 9. Declined loans that somebody else should look at once more. Large loans come first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_second_look AS
   SELECT l.loan_id,
          -l.amount AS priority,
@@ -121,7 +127,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_second_look AS
    WHERE l.stage = 'declined'
      AND l.reviewed_by IS NULL;
 
--- 10. Approved loans: prepare the papers to sign. Oldest application first.
+-- 10. Approved loans whose papers must be prepared for signing. The oldest application comes first.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_prepare_closing AS
   SELECT l.loan_id,
          l.submitted_at AS priority,
@@ -129,7 +135,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW candidates_prepare_closing AS
     FROM loan AS l
    WHERE l.stage = 'approved';
 
--- What checkwork shows beside a loan: a row a loan, whatever the loan has in documents.
+-- checkwork shows these views beside a loan. Each has one row per loan, however many documents the
+-- loan has.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW detail_applicant AS
   SELECT l.loan_id, l.applicant, l.amount, l.city
     FROM loan AS l;
@@ -147,8 +154,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW detail_decision AS
            WHERE d.loan_id = l.loan_id AND d.status = 'rejected') AS rejected
     FROM loan AS l;
 
--- The tasks as they are meant to be. seedloans makes those again that are gone, and leaves alone
--- what a manager has changed. It is this file's alone, so it is made anew each time.
+-- The example's tasks. seedloans makes missing ones again from this table, and leaves alone those
+-- that a manager has changed. Only this file writes the table, so it is made anew each time.
 DROP TABLE IF EXISTS example_task;
 CREATE TABLE example_task (
   task_id          INT UNSIGNED NOT NULL,
@@ -166,17 +173,17 @@ CREATE TABLE example_task (
 INSERT INTO example_task VALUES
   (1, 'Ask applicant for identity papers', 'ingrid', 'candidates_ask_for_identity',
    'complete_ask_for_identity', 'detail_applicant', 10, NULL, NULL, 0),
-  -- Who has begun with papers has them for a morning.
+  -- A user who has begun with the papers has four hours.
   (2, 'Verify identity', 'ingrid', 'candidates_verify_identity',
    'complete_verify_identity', 'detail_applicant', 5, 10, 240, 0),
   (3, 'Verify income from pay stubs', 'rafael', 'candidates_verify_income',
    'complete_verify_income', 'detail_applicant', 5, 10, 240, 0),
   (4, 'Read tax return', 'rafael', 'candidates_read_tax_return',
    'complete_read_tax_return', 'detail_applicant', 5, NULL, 480, 0),
-  -- One trip, three days.
+  -- One trip takes up to three days.
   (5, 'Appraise property of large loan', 'wanda', 'candidates_appraise_property',
    'complete_appraise_property', 'detail_property', 20, 20, 4320, 0),
-  -- What comes in and is rejected at once is not asked for again before the next day.
+  -- A document that is rejected as soon as it comes in is asked for again after a day.
   (6, 'Ask again for rejected document', 'ingrid', 'candidates_ask_again',
    'complete_ask_again', 'detail_applicant', 10, NULL, NULL, 86400),
   (7, 'Verify user submitted bank account', 'marcus', 'candidates_verify_bank_account',
@@ -196,7 +203,8 @@ INSERT INTO task (task_id, name, manager, candidates_view, on_complete, detail_v
    WHERE NOT EXISTS (SELECT 1 FROM task AS t WHERE t.task_id = e.task_id)
    ORDER BY e.task_id;
 
--- Tasks of an earlier example get what there was not at the time, where nobody has set any of it.
+-- Tasks of an earlier example get the columns that did not exist then, if nobody has set one of
+-- them.
 UPDATE task AS t
   JOIN example_task AS e ON e.task_id = t.task_id AND e.candidates_view = t.candidates_view
    SET t.on_complete = e.on_complete, t.detail_view = e.detail_view,

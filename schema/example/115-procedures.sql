@@ -1,16 +1,16 @@
--- What completing a loan means: a procedure a task (task.on_complete), called with the loan and the
--- user's name in the transaction that says so in lockq's tables. It changes the business data, and
--- the loan stops matching the task's view. What a loan calls for is looked up each time, so it does
--- no harm to call one again.
+-- The on_complete procedure of each task. lockq calls it with the loan's id and the user's name, in
+-- the transaction that completes the loan in lockq's tables. The procedure changes the business
+-- data, so that the loan stops matching the task's view. Each procedure looks up what there is to
+-- do, so calling it twice does no harm.
 --
--- Such a procedure must not commit, so no DDL, and must not catch errors: who calls it rolls all
--- back, and tries again after a deadlock. These lock a loan's row first, by its key, and then touch
--- documents of that loan only: two of them about one loan come one after the other, and none waits
--- for another in a ring.
+-- Such a procedure must not commit or run DDL, and must not catch errors: lockq rolls everything
+-- back, and tries again after a deadlock. Each procedure locks the loan's row first, by its key,
+-- and then writes documents of that loan only. So two procedures for one loan run one after the
+-- other, and they never wait for each other in a circle.
 --
--- They run with the rights of the account that migrates (SQL SECURITY DEFINER): workers may call
--- them, and change nothing of the business otherwise. Every statement may be run again. DROP takes
--- away the right to call a procedure, so the right is given here, beside each.
+-- SQL SECURITY DEFINER: they run with the rights of the account that ran scripts/migrate, so
+-- workers change the business data only by calling them. Every statement may be run again. DROP
+-- PROCEDURE also drops the right to call it, so each procedure is followed by its GRANT.
 CREATE ROLE IF NOT EXISTS lockq_worker;
 
 DELIMITER //
@@ -29,7 +29,7 @@ BEGIN
   END IF;
 END//
 
--- 1. The applicant was asked, and hands the papers in: they are there to be checked.
+-- 1. The applicant was asked and hands in identity papers, which have to be checked.
 DROP PROCEDURE IF EXISTS complete_ask_for_identity//
 CREATE PROCEDURE complete_ask_for_identity (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -43,7 +43,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_ask_for_identity TO lockq_worker//
 
--- 2. Identity papers are in order.
+-- 2. The identity papers are in order.
 DROP PROCEDURE IF EXISTS complete_verify_identity//
 CREATE PROCEDURE complete_verify_identity (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -55,7 +55,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_verify_identity TO lockq_worker//
 
--- 3. Pay stubs fit what the applicant says to earn.
+-- 3. The pay stubs fit the income that the applicant claims.
 DROP PROCEDURE IF EXISTS complete_verify_income//
 CREATE PROCEDURE complete_verify_income (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -67,7 +67,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_verify_income TO lockq_worker//
 
--- 4. Tax returns were read.
+-- 4. The tax returns were read.
 DROP PROCEDURE IF EXISTS complete_read_tax_return//
 CREATE PROCEDURE complete_read_tax_return (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -79,7 +79,8 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_read_tax_return TO lockq_worker//
 
--- 5. The property was appraised; what the applicant handed in is what was looked at.
+-- 5. The property was appraised. An appraisal that the applicant handed in counts as verified. If
+-- there is none, one is added.
 DROP PROCEDURE IF EXISTS complete_appraise_property//
 CREATE PROCEDURE complete_appraise_property (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -97,7 +98,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_appraise_property TO lockq_worker//
 
--- 6. The applicant was asked again, and hands in what was rejected: one of each kind.
+-- 6. The applicant was asked again, and hands in one new document of each rejected kind.
 DROP PROCEDURE IF EXISTS complete_ask_again//
 CREATE PROCEDURE complete_ask_again (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -115,7 +116,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_ask_again TO lockq_worker//
 
--- 7. Bank statements are in order.
+-- 7. The bank statements are in order.
 DROP PROCEDURE IF EXISTS complete_verify_bank_account//
 CREATE PROCEDURE complete_verify_bank_account (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -127,7 +128,8 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_verify_bank_account TO lockq_worker//
 
--- 8. Decided. This bank approves what was checked; who declines says so in the loan, first.
+-- 8. The application was decided. This bank approves what was checked. To decline a loan, somebody
+-- sets loan.stage to 'declined' before the user completes it.
 DROP PROCEDURE IF EXISTS complete_decide//
 CREATE PROCEDURE complete_decide (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -137,7 +139,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_decide TO lockq_worker//
 
--- 9. Somebody else has looked, and it stays declined.
+-- 9. A second user has looked at the loan, and it stays declined.
 DROP PROCEDURE IF EXISTS complete_second_look//
 CREATE PROCEDURE complete_second_look (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER
@@ -149,7 +151,7 @@ BEGIN
 END//
 GRANT EXECUTE ON PROCEDURE complete_second_look TO lockq_worker//
 
--- 10. The papers are signed and the money is on its way.
+-- 10. The papers are signed, and the loan is funded.
 DROP PROCEDURE IF EXISTS complete_prepare_closing//
 CREATE PROCEDURE complete_prepare_closing (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
   SQL SECURITY DEFINER

@@ -1,5 +1,5 @@
--- Workers run the candidates views, or have an account that runs them, and see nothing of the
--- tables behind them.
+-- Workers, and the account that runs heavy queries where there is one, may read the candidates
+-- views but not the tables behind them.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_query;
 GRANT SELECT ON candidates_ask_for_identity TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_verify_identity TO lockq_worker, lockq_query;
@@ -12,7 +12,7 @@ GRANT SELECT ON candidates_decide TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_second_look TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_prepare_closing TO lockq_worker, lockq_query;
 
--- Who works and who looks may see what checkwork shows beside a loan.
+-- Workers and viewers may read the detail views, which checkwork shows beside a loan.
 CREATE ROLE IF NOT EXISTS lockq_viewer;
 GRANT SELECT ON detail_applicant TO lockq_worker, lockq_viewer;
 GRANT SELECT ON detail_property TO lockq_worker, lockq_viewer;
