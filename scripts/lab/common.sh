@@ -1,21 +1,21 @@
 # What the patterns of the lab share. Sourced by scripts/lab/*, which scripts/race runs.
 # shellcheck shell=bash
 #
-# A pattern is a script with these functions, and `lab "$@"` at its end:
+# A pattern is a script with these functions, and with `lab "$@"` at its end:
 #   tables      makes its tables, empty
-#   ask         what the process of one user does to get $count loans
-#   background  what runs beside the users, where there is something: a cleaner, a producer
+#   ask         gets $count loans for one user, in that user's process
+#   background  runs beside the users: a cleaner or a producer, where the pattern has one
 #
-# In them: $user and @me is who asks, $count how many loans, $number which process this is (from
-# 0), $variant what stood behind the colon of PATTERN:VARIANT.
-# shellcheck disable=SC2034,SC2154 # for those who source this; $events is of exec {events}
+# They find the user's name in $user and in @me, the number of loans in $count, the number of this
+# process, from 0, in $number, and the part behind the colon of PATTERN:VARIANT in $variant.
+# shellcheck disable=SC2034,SC2154 # for the scripts that source this; exec {events} sets $events
 set -eu
 
 name=$(basename "$0")
 user=${LAB_USER-} count=${LAB_COUNT-3} number=${LAB_NUMBER-0} variant=${LAB_VARIANT-}
 
-# The heavy query, the same in all patterns: the first loans that nobody has. What makes it heavy
-# is inside the view.
+# The heavy query is the same in all patterns: the first loans that nobody has. The view makes it
+# heavy.
 next_loans="
 	SELECT loan_id
 	  FROM candidates
@@ -23,7 +23,8 @@ next_loans="
 	 ORDER BY priority, loan_id
 	 LIMIT"
 
-# Who has which loan. No key: nothing but the pattern keeps two people apart.
+# The table tells who has which loan. It has no key, so only the pattern keeps a loan from going to
+# two people.
 given_to="
 	CREATE TABLE given (
 	  loan_id   BIGINT UNSIGNED NOT NULL,
@@ -31,9 +32,9 @@ given_to="
 
 # --- the session --------------------------------------------------------------------------------
 
-# try STATEMENT: runs it in this process's session and says whether it went well. Leaves what it
-# returned in $rows, how many rows it changed in $changed; where it failed, the error's number in
-# $error and its text in $message.
+# try STATEMENT: runs it in this process's session, and returns whether it succeeded. $rows has the
+# rows that it returned, $changed the number of rows that it changed. After a failure $error has the
+# error's number and $message its text.
 try() {
 	local line
 	rows='' changed=0 error=0 message=''
@@ -47,7 +48,7 @@ try() {
 		'ERROR '*)
 			error=${line#ERROR } message="${line#*: } (${error%% *})"
 			error=${error%% *}
-			# The client would go on without a connection.
+			# With --force the client would go on without a connection.
 			case $error in 1053 | 2002 | 2006 | 2013) refused "$message" ;; esac ;;
 		*) rows+=${rows:+$'\n'}$line ;;
 		esac
@@ -55,12 +56,12 @@ try() {
 	refused "${message:-the connection was lost}"
 }
 
-# sql STATEMENT: the same, where a failure is the end: the user is told.
+# sql STATEMENT: the same, but a failure is told to the user and ends the process.
 sql() {
 	try "$1" || refused "$message"
 }
 
-# In READ COMMITTED every statement sees what others have committed by then.
+# In READ COMMITTED each statement sees what other sessions have committed before it.
 open_session() {
 	coproc SESSION {
 		exec mysql --defaults-file="$LAB_OPTIONS" --database=lockq_lab --batch \
@@ -73,26 +74,26 @@ open_session() {
 
 # --- the race -----------------------------------------------------------------------------------
 
-# Milliseconds in $now.
+# read_clock: sets $now, in milliseconds.
 read_clock() {
 	now=$((${EPOCHREALTIME//[!0-9]/} / 1000))
 }
 
-# event WHAT [DETAIL [MS]]: tells scripts/race, which knows what to make of it.
+# event WHAT [DETAIL [MS]]: tells scripts/race what has happened, and when, if it was not just now.
 event() {
 	read_clock
 	printf '%s\t%s\t%s\t%s\n' "${3-$now}" "$user" "$1" "${2-}" >&"$events"
 }
 
-# fill_jobs: in patterns with a queue, what its producer does: the heavy query, once, for all.
+# fill_jobs: the producer of a pattern with a queue runs the heavy query, once, for all.
 fill_jobs() {
 	heavy "INSERT INTO job (loan_id, priority)
 	       SELECT loan_id, priority FROM candidates
 	        ORDER BY priority, loan_id LIMIT $((4 * count * LAB_SHELLS))"
 }
 
-# look_for_jobs: in patterns with a queue: whether it has been filled, and has a job left. No job of
-# a queue that was filled: there is no work.
+# look_for_jobs: returns whether the queue has a job left. Where the queue was filled and has none
+# left, the user is told that there is no work.
 look_for_jobs() {
 	sql 'SELECT EXISTS (SELECT * FROM job),
 	            EXISTS (SELECT * FROM job WHERE user_name IS NULL)'
@@ -100,21 +101,21 @@ look_for_jobs() {
 	[ "$rows" = $'1\t1' ]
 }
 
-# later: before the next look, where a pattern has to look again and again. Not when nobody follows
-# the race any more.
+# later: waits before the next look of a pattern that looks again and again. It ends the process
+# when scripts/race is gone.
 later() {
 	sleep 0.2
 	kill -0 "$LAB_RACE" 2>/dev/null || exit
 }
 
-# heavy QUERY: runs it, leaves its rows in $rows.
+# heavy QUERY: runs it as the heavy query. $rows has its rows.
 heavy() {
 	event leads
 	sql "$1"
 	event queried
 }
 
-# find_loans N: the first N loans that nobody has, by the heavy query, in $loans.
+# find_loans N: runs the heavy query. $loans has the first N loans that nobody has.
 find_loans() {
 	heavy "$next_loans $1"
 	loans=$rows
@@ -130,9 +131,9 @@ list() {
 	printf '%s\n' "$@" | paste -sd ,
 }
 
-# collect ROW: for patterns in which others may be faster. `ROW list` leaves more loans in $rows
-# than are needed, since some of them will be gone; `ROW take LOAN…` takes one of these rows, until
-# $count are taken; begins again where that did not suffice.
+# collect FUNCTION: takes $count loans in a pattern where other processes may be faster. `FUNCTION
+# list` puts more loans into $rows than are needed, since some will be gone. `FUNCTION take ROW`
+# tries to take one of them. Where too few are left, collect lists again.
 collect() {
 	local row found
 	local -a mine=()
@@ -147,13 +148,13 @@ collect() {
 			fi
 		done <<<"$found"
 		[ "${#mine[@]}" -ge "$count" ] ||
-			event retry 'others took too many of them: asks again'
+			event retry 'others took too many of the loans: asks again'
 	done
 	got "${mine[@]}"
 }
 
-# got LOAN…: the user has these; no loan: has been told that there is no work. It is so from
-# $answered, or from now on.
+# got [LOAN…]: tells the user that these loans are theirs, or that there is no work, and ends the
+# process. $answered is the time of the answer, if it was not just now.
 got() {
 	if [ $# -eq 0 ]; then
 		event nothing '' ${answered:+"$answered"}
@@ -163,13 +164,14 @@ got() {
 	exit 0
 }
 
-# refused TEXT: the user is told TEXT, and has nothing.
+# refused TEXT: tells the user TEXT, and ends the process without a loan.
 refused() {
 	event error "$1"
 	exit 1
 }
 
-# lab tables | ask | background
+# lab [tables | ask | background]: runs that function. Without one of these words it prints the
+# comment at the top of the script.
 lab() {
 	case ${1-} in
 	tables | ask | background) ;;
@@ -179,15 +181,15 @@ lab() {
 		exit 0 ;;
 	esac
 	[ -n "${LAB_EVENTS-}" ] || {
-		echo "$name: a pattern is run by scripts/race: try 'scripts/race $name'" >&2
+		echo "$name: only scripts/race can run a pattern: try 'scripts/race $name'" >&2
 		exit 2
 	}
 	exec {events}>"$LAB_EVENTS"
-	# The real programs have connections of their own.
+	# lockq's ask runs the real programs, which have connections of their own.
 	[ "$name $1" = 'lockq ask' ] || open_session
 	if [ "$1" != tables ]; then
 		event ready
-		# The gate: all start when scripts/race lets go of it.
+		# The gate: scripts/race holds its lock until all processes are ready.
 		flock --shared "$LAB_GATE" true
 	fi
 	if [ "$1" = ask ]; then

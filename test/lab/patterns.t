@@ -224,7 +224,7 @@ done
 # --- how it is used -----------------------------------------------------------------------------
 
 run race naive --query-seconds 0.1
-is "$status:$err" '3:race: another race is at work in this sandbox: wait for it' \
+is "$status:$err" '3:race: another race is at work in this sandbox: wait for its end' \
 	'a second race at the same time is refused'
 
 # refused TEXT ARGUMENT…: with a usage error of one line.
@@ -296,7 +296,7 @@ for pattern in $scripts; do
 		"scripts/lab/$pattern says what it is"
 	run "$top/scripts/lab/$pattern" ask
 	is "$status:$out:$err" \
-		"2::$pattern: a pattern is run by scripts/race: try 'scripts/race $pattern'" \
+		"2::$pattern: only scripts/race can run a pattern: try 'scripts/race $pattern'" \
 		"scripts/lab/$pattern ask: refused"
 done
 
@@ -383,8 +383,8 @@ is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND state = 'assigned
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND user_id IN (
              SELECT user_id FROM app_user WHERE name LIKE 'race-%')")" 10 'each of them'
 run race lockq --task "$task" --shells "$((people + 1))"
-is "$status:$err" "2:race: there are $people users for $((people + 1)) shells: 'seedloans $(
-	)--database lockq --users $((people < 24 ? 24 : people + 1))' makes some" \
+is "$status:$err" "2:race: only $people users for $((people + 1)) shells: 'seedloans $(
+	)--database lockq --users $((people < 24 ? 24 : people + 1))' makes more" \
 	'--shells above the number of users'
 run race lockq --task 999999 --shells 2 --json
 is "$status:$(jq -c '[.errors, .served]' <<<"$out")" '1:[2,0]' \

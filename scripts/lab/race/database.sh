@@ -18,14 +18,14 @@ need_programs() {
 	done
 }
 
-# One race at a time, since the patterns share names of tables.
+# One race at a time, since the tables of the patterns have the same names.
 lock_lab() {
 	exec {lab_lock}>"$sandbox/lab.lock"
 	flock --nonblock "$lab_lock" ||
-		die 3 "another race is at work in this sandbox: wait for it"
+		die 3 "another race is at work in this sandbox: wait for its end"
 }
 
-# An account for the patterns, with a password that is made for this race.
+# The account of the patterns gets a new password for each race.
 make_account() {
 	local password
 	password=$(od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n')
@@ -42,7 +42,8 @@ make_account() {
 	END
 }
 
-# With the tables of this lockq; where that can't be told, it is not made anew.
+# Returns whether lockq_lab is there and has the tables of this lockq. Where that can't be found out
+# the race ends, since making the database anew would not help.
 lab_is_there() {
 	local status=0
 	[ "$fresh" = no ] || return 1
@@ -57,7 +58,7 @@ lab_is_there() {
 	esac
 }
 
-# Loans and a heavy query, once; what is there already is used again.
+# Makes the loans and the heavy query once; later races use them again.
 make_lab() {
 	local was=''
 	if lab_is_there; then
@@ -77,19 +78,19 @@ make_lab() {
 	make_account
 	[ "$(reckon "${was:--1}")" != "$(reckon "$seconds")" ] || return 0
 	say "making the heavy query take about $seconds s"
-	# Broken off, it leaves a query of another length.
+	# -1 stands until the end: a seedloans that is broken off leaves a query of unknown length.
 	administer --execute='UPDATE lockq_lab.lab SET query_seconds = -1'
 	seedloans --database lockq_lab --heavy "$seconds" >/dev/null
 	administer --execute="UPDATE lockq_lab.lab SET query_seconds = $seconds"
 }
 
-# Users by their names, a line each; not those whose names would break the lines of what is told,
-# nor one that has the name of what runs beside the users.
+# Sets $users. A name with a control character would break the lines that processes tell, and
+# "background" is the name of the process beside the users, so such users don't race.
 read_users() {
 	mapfile -t users < <(administer --raw --execute="SELECT name FROM $database.app_user
 		WHERE name NOT REGEXP '[[:cntrl:]]' AND name NOT IN ('', 'background')
 		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
 	[ "${#users[@]}" -eq "$shells" ] ||
-		die 2 "there are ${#users[@]} users for $shells shells: 'seedloans --database" \
-			"$database --users $((shells < 24 ? 24 : shells))' makes some"
+		die 2 "only ${#users[@]} users for $shells shells: 'seedloans --database" \
+			"$database --users $((shells < 24 ? 24 : shells))' makes more"
 }

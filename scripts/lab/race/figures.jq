@@ -1,6 +1,6 @@
-# What a pattern's races came to, from the lines that scripts/race has taken down of them.
+# The figures of a pattern's races, from the lines that scripts/race wrote down.
 
-# ROUND MS USER EVENT DETAIL, with tabs, as objects.
+# events: lines of ROUND MS USER EVENT DETAIL, with tabs between, as objects.
 def events:
 	[split("\n")[] | select(. != "") | split("\t") |
 		{round: .[0] | tonumber, ms: .[1] | tonumber, user: .[2], event: .[3],
@@ -9,7 +9,7 @@ def events:
 def median: sort | if length == 0 then null else .[(length - 1) / 2 | floor] end;
 def times($event): map(select(.event == $event)) | length;
 
-# Given twice are the loans that more than one user was told of.
+# one_round: a loan is given twice if more than one user was told that it is theirs.
 def one_round:
 	[.[] | select(.event == "served") | .user as $user | .detail / " " | .[] | {loan: ., $user}]
 		as $given |
@@ -30,7 +30,7 @@ def one_round:
 		unserved: (times("killed") + times("late"))
 	};
 
-# Of all rounds: times are medians, all else are sums.
+# figures: over all rounds times are medians, and all other figures are sums.
 def figures:
 	[group_by(.round)[] | one_round] as $rounds |
 	(reduce ($rounds[0] | keys_unsorted[]) as $key ({}; .[$key] =

@@ -1,10 +1,10 @@
-# One race: a process for each user, one gate for all of them, and what they tell. Sourced by
+# One race: a process for each user, one gate for all, and the events that they tell. Sourced by
 # scripts/race.
 # shellcheck shell=bash disable=SC2154 # the options are those of scripts/race
 
 # --- the processes ------------------------------------------------------------------------------
 
-# What a pattern's script finds in its environment: see lab/common.sh.
+# run_pattern ARGUMENTS…: lab/common.sh reads these variables.
 run_pattern() {
 	LAB_OPTIONS=$scratch/options LAB_EVENTS=$scratch/pipe LAB_GATE=$scratch/gate \
 		LAB_DIR=$scratch LAB_VARIANT=$variant LAB_COUNT=$count LAB_LEASE=$lease \
@@ -12,10 +12,10 @@ run_pattern() {
 		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
 }
 
-# start NUMBER USER ask|background: a process group of its own, which can be killed or stopped as a
-# whole. The subshell around it stays, and tells that it has ended. It keeps nothing open that
-# would outlive a driver that is killed: neither the gate, nor the lab's lock, nor the pipe's end
-# that is read.
+# start NUMBER USER ask|background: runs the pattern in a process group of its own, which can be
+# killed or stopped as a whole. The subshell around it stays and tells that the pattern has ended.
+# It closes the gate, the lab's lock and the pipe's end for reading: if this script is killed, they
+# must not stay open.
 start() {
 	(
 		exec 2>/dev/null {tell}>"$scratch/pipe" {pipe}>&- {gate}>&- {lab_lock}>&-
@@ -30,14 +30,14 @@ start() {
 	) &
 }
 
-# signal SIGNAL NUMBER
+# signal SIGNAL NUMBER: sends it to the process group of that number.
 signal() {
 	local group
 	read -r group <"$scratch/group-$2" && kill -"$1" -- "-$group"
 } 2>/dev/null
 
-# Whoever is left of a race, also of one that was broken off: then one may be on its way to a
-# process group of its own.
+# Kills the processes that are left. In a race that was broken off a process may be about to make
+# its process group, so this tries again.
 end_all() {
 	local number tries
 	for ((tries = 0; tries < 500; tries++)); do
@@ -49,14 +49,14 @@ end_all() {
 	done
 }
 
-# Milliseconds in $now.
+# read_clock: sets $now, in milliseconds.
 read_clock() {
 	now=$((${EPOCHREALTIME//[!0-9]/} / 1000))
 }
 
 # --- the race -----------------------------------------------------------------------------------
 
-# Tables as the pattern wants them, empty. lockq's own stay.
+# Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
 	local detail=''
 	if administer lockq_lab 2>>"$scratch/errors" \
@@ -68,13 +68,13 @@ make_tables() {
 	die 5 "the tables of $pattern could not be made: ${detail##*$'\t'}"
 }
 
-# race PATTERN[:VARIANT]: leaves the events in $events.
+# race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
 	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes
 	case $1 in *:*) variant=${1#*:} ;; esac
 	nodes=$(nodes "$1")
 	: >"$events"
-	# What was told when the race before this one was over.
+	# Drop events that came after the end of the race before this one.
 	while read -r -t 0 -u "$pipe"; do
 		read -r _ <&"$pipe"
 	done
@@ -94,11 +94,11 @@ race() {
 	follow "$ready"
 	end_all
 	[ -z "$harm" ] || cut -f 3 "$events" | grep -Eqx 'killed|paused' ||
-		say "$1: nobody led for long enough to be harmed: --query-seconds S makes it longer"
+		say "$1: nobody led long enough to be harmed: give a longer --query-seconds"
 }
 
-# follow READY: opens the gate when so many are ready, takes down what they tell, kills or stops
-# one where that is asked for, and returns when every user's process has ended.
+# follow READY: opens the gate when so many processes are ready, and writes down what they tell. It
+# kills or stops one where that is asked for, and returns when every user's process has ended.
 follow() {
 	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
 	local ms user what detail now half
@@ -107,8 +107,8 @@ follow() {
 	read_clock
 	deadline=$((now + 60000))
 	while [ "$left" -gt 0 ]; do
-		# A line comes as a whole. (A read that may time out can take a line's end and say
-		# that it timed out.)
+		# Processes write whole lines. A read with a time limit could lose the end of a
+		# line.
 		if read -r -t 0 -u "$pipe"; then
 			IFS=$'\t' read -r ms user what detail <&"$pipe"
 			hear
@@ -120,7 +120,7 @@ follow() {
 	done
 }
 
-# One thing that was told. Uses and changes the variables of follow.
+# hear: handles one event, in the variables of follow.
 hear() {
 	case $what in
 	ready)
@@ -139,7 +139,7 @@ hear() {
 		choose_victim "$ms"
 		return ;;
 	served | nothing | error)
-		# It was on its way when the driver ended that process.
+		# The process wrote it before do_harm ended that process.
 		case ${ended[$user]-} in killed | late) return 0 ;; esac
 		ended[$user]=$what ;;
 	ended)
@@ -157,14 +157,14 @@ hear() {
 	take_down "$ms" "$user" "$what" "$detail"
 }
 
-# The first one that leads, or holds locks, and when to do it; the next one where it has ended by
-# then.
+# choose_victim MS: this user is to be harmed at that time, unless somebody else is. do_harm forgets
+# a victim that has ended by then, and the next user that leads or holds locks is chosen.
 choose_victim() {
 	[ -n "$harm" ] && [ -z "$victim" ] && [ "$user" != background ] || return 0
 	victim=$user harm_at=$1
 }
 
-# signal_victim SIGNAL EVENT NOW
+# signal_victim SIGNAL EVENT NOW: signals the victim and writes that down.
 signal_victim() {
 	local number
 	for number in "${!users[@]}"; do
@@ -174,7 +174,8 @@ signal_victim() {
 	take_down "$3" "$victim" "$2" ''
 }
 
-# do_harm NOW
+# do_harm NOW: kills, stops or resumes the victim when it is time. After the time limit it ends the
+# race.
 do_harm() {
 	local late
 	if [ "$harm_at" -gt 0 ] && [ "$1" -ge "$harm_at" ]; then
@@ -203,7 +204,8 @@ do_harm() {
 	end_all
 }
 
-# take_down MS USER EVENT DETAIL: time counts from the opening of the gate.
+# take_down MS USER EVENT DETAIL: writes an event down, its time counted from the opening of the
+# gate.
 take_down() {
 	local ms=$(($1 - opened))
 	[ "$ms" -ge 0 ] || ms=0

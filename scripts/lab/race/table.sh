@@ -1,4 +1,5 @@
-# The table that compares patterns, 80 columns wide. Sourced by scripts/race and scripts/tour.
+# The table that compares patterns, at most 80 columns wide. Sourced by scripts/race and
+# scripts/tour.
 # shellcheck shell=bash
 
 table_head() {
@@ -9,7 +10,7 @@ table_line() {
 	printf '%-20s %6s %5s %7s %6s %6s %7s %9s %6s\n' "$@"
 }
 
-# table_row FIGURES
+# table_row FIGURES: one line for these figures, an object.
 table_row() {
 	local row
 	mapfile -t row < <(jq -r '
