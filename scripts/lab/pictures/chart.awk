@@ -1,5 +1,5 @@
-# The rows that figures.jq wrote, as gnuplot's own statements for chart.gp, in the folder of the
-# environment's TO. Needs text.awk.
+# Turns the rows of figures.jq into gnuplot statements for chart.gp, in the folder $TO of the
+# environment. Needs text.awk.
 
 BEGIN {
 	FS = "\t"
@@ -19,7 +19,7 @@ function listed(list, item) {
 	return list (list == "" ? "" : ", ") item
 }
 
-# What all patterns had to do, as far as it was the same for all.
+# The first row tells what was the same for all patterns.
 NR == 1 {
 	if ($1 != "")
 		about = listed(about, counted($1, "user", "users"))
@@ -73,7 +73,7 @@ function trouble_text(errors, retries,    out) {
 	troubles[rows] = trouble_text($6, $7)
 }
 
-# Room beside the bars for the longest text at one.
+# The width of the longest text beside a bar.
 function longest(texts,    i, most) {
 	for (i = 1; i <= rows; i++)
 		most = larger(most, width(texts[i]))

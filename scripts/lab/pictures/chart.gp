@@ -1,5 +1,5 @@
-# The patterns side by side: a row for each, a panel for each question. Beside it: texts.gp, which
-# chart.awk wrote. Colours: Okabe and Ito's, which are told apart without seeing red or green.
+# Draws the patterns side by side, a row for each pattern and a panel for each question. chart.awk
+# wrote texts.gp. The colours are Okabe and Ito's, which colour-blind people can tell apart.
 # Everything is placed in pixels, from the upper left corner.
 
 set encoding utf8
@@ -10,7 +10,7 @@ faint = 0x8C8C8C
 blue = 0x0072B2
 sky = 0x8CCBF0
 orange = 0xE69F00
-# Red is for loans given twice alone, and for nobody served.
+# Only loans given twice, and a race in which nobody was served, are red.
 red = 0xD55E00
 dark = 0x555555
 purple = 0xCC79A7
@@ -22,7 +22,7 @@ edge = 24
 panels = 4
 array heading[panels] = ['Heavy queries run', 'Seconds until served', 'Loans given twice', \
 	'What users saw']
-# Beside the longest bar is room for the longest text.
+# The longest bar leaves room for the longest text beside it.
 array room[panels] = [40, 12 + letter * seconds_width, 40, 12 + letter * trouble_width]
 bar = 110
 broad(p) = bar + room[p] > 150 ? bar + room[p] : 150
@@ -59,7 +59,7 @@ do for [i = 1:rows] {
 	set label name[i] at begin[1] - 12, middle(i) right textcolor rgb 0x000000
 }
 
-# What colours mean, under the panel's heading: swatches with a word each.
+# Under a panel's heading stand its colours, with a word for each.
 array color_of[6] = [orange, blue, sky, red, dark, purple]
 array word_of[6] = ['in all', 'the first', 'the last', 'to two users or more', 'errors', 'retries']
 array panel_of[6] = [1, 2, 2, 3, 4, 4]
@@ -78,7 +78,7 @@ do for [p = 1:panels] {
 	set arrow from begin[p], top to begin[p], top + row * rows nohead linecolor rgb faint
 }
 
-# The longest bar of each panel; none is nothing to divide by.
+# The longest bar of each panel, or 0.
 array most[panels] = [0, 0, 0, 0]
 do for [i = 1:rows] {
 	most[1] = queries[i] > most[1] ? queries[i] : most[1]
@@ -88,7 +88,7 @@ do for [i = 1:rows] {
 }
 place(p, n) = begin[p] + (most[p] > 0 ? 1.0 * n / most[p] : 0) * (broad(p) - room[p])
 
-# Where each bar begins and ends, by panel; the second part of a bar goes on from the first.
+# Each bar begins and ends here. The second part of a bar begins where the first one ends.
 do for [i = 1:rows] {
 	array from[6] = [0, 0, first[i], 0, 0, errors[i]]
 	array to[6] = [queries[i], first[i], last[i], twice[i], errors[i], errors[i] + retries[i]]

@@ -1,8 +1,8 @@
-# Figures, an object for each pattern, as tab-separated rows for chart.awk: first one with what all
-# of them have in common (empty where they differ), then NAME and the figures of each, "-" for
-# those that there are not.
+# Turns figures, an object for each pattern, into tab-separated rows for chart.awk. The first row
+# has the values that all patterns share, and is empty where they differ. Then each pattern has a
+# row of its name and its figures, with "-" for a figure that is missing.
 
-# Escaped by text.awk what remains; a tab or the end of a line would break the row.
+# A tab or a line break would break the row. text.awk escapes the rest.
 def plain_text: explode | map(if . < 32 then 63 else . end) | implode;
 
 def number($key):

@@ -1,11 +1,12 @@
-# The race in characters: what segments.awk wrote, in the columns of the environment's WIDTH.
+# Draws a race in characters, from what segments.awk wrote, as wide as $WIDTH of the environment.
 # Needs text.awk.
 
 BEGIN {
 	FS = "\t"
 	prepare_text()
 	screen = ENVIRON["WIDTH"]
-	# What is drawn later hides what was drawn before: a query is never hidden.
+	# A later layer hides an earlier one. Only ends come after the query, and they stand behind
+	# it, so a query is never hidden.
 	layers = split("waited paused retry query served nothing error killed late", layer, " ")
 	sign["waited"] = "."; sign["query"] = "="; sign["paused"] = "z"; sign["retry"] = "r"
 	sign["served"] = "*"; sign["nothing"] = "o"; sign["error"] = "!"
@@ -38,7 +39,7 @@ function add(kind, number, from, to) {
 	stops[kind, count[kind]] = to
 }
 
-# A lane is so many cells, and one more for what ended it there.
+# A lane has so many cells, and one more for the mark at its end.
 function measure(    room) {
 	names = smaller(names, larger(8, int(screen / 5)))
 	room = screen - 2 - names - 1 - 1 - tooks - 2
@@ -58,7 +59,7 @@ function paint(kind, i,    number, from, to, c) {
 	number = in_lane[kind, i]
 	from = cell(starts[kind, i])
 	to = kind == "retry" ? from : larger(from, int(stops[kind, i] * cells / end) - 1)
-	# After what it ended, even where all of that took less than a cell.
+	# The end stands behind the rest, even where all of that took less than a cell.
 	if (is_end(kind))
 		from = to = larger(int(stops[kind, i] * cells / end), reach[number])
 	for (c = from; c <= to; c++)
@@ -75,7 +76,7 @@ function lane_text(number,    c, kind, out) {
 	return out
 }
 
-# 1, 2 or 5 times a power of ten, with room for its label.
+# The step is 1, 2 or 5 times a power of ten, with room for its label.
 function tick_step(    step, rough) {
 	rough = end / per * 8 / cells
 	for (step = 0.000001; step * 10 <= rough; )

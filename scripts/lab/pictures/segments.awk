@@ -1,18 +1,18 @@
-# Events of a race into what a picture of it consists of, for lanes.awk and timeline.awk alike.
-# Needs text.awk. Reads lines sorted by MS, tab-separated, and their numbers in the file:
+# Turns the events of a race into the parts of its picture, for lanes.awk and timeline.awk. Needs
+# text.awk. It reads lines sorted by MS, with tabs between, and with their numbers in the file:
 #
 #   LINE  MS  USER  EVENT  DETAIL
 #
-# Writes, tab-separated, all texts fit to be shown:
+# It writes these lines, with tabs between and with texts that are safe to show:
 #
-#   race     END  UNIT  PER        the last moment; "s" or "ms", and how many ms that is
+#   race     END  UNIT  PER        the last moment; "s" or "ms", and that unit in ms
 #   lane     N  NAME  ASKED  END  TOOK  NOTE  TONE
-#                                  TOOK: from asked to its end; NOTE: what came of it; TONE: bad
-#                                  where that is no good, else plain
+#                                  TOOK: from asked to its end; NOTE: the outcome; TONE: "bad" for
+#                                  a bad outcome, else "plain"
 #   segment  N  FROM  TO  KIND     waited, query or paused
 #   mark     N  AT  KIND           retry, or the end: served, nothing, error, killed, late
 #
-# All times are milliseconds since the gate opened, lanes are numbered in the order of asking.
+# All times are milliseconds since the gate opened. Lanes are numbered in the order of asking.
 
 BEGIN {
 	FS = OFS = "\t"
@@ -46,7 +46,7 @@ $2 !~ /^-?[0-9]+$/ || length($2) > 12 { fault("'" cut($2, 20) "' is no number of
 
 {
 	n++
-	# The gate's clock and a user's may differ by a moment.
+	# By the clock an event may lie just before the opening of the gate.
 	at[n] = larger($2, 0)
 	who[n] = $3
 	event[n] = $4
@@ -66,7 +66,7 @@ function begin(user, now) {
 	state[user] = "waited"
 }
 
-# Ends what the user did until now. A query is shown however short it was.
+# Ends the user's present segment. A query is shown however short it was.
 function turn(user, now,    kind) {
 	kind = still[user] ? "paused" : state[user]
 	if (now > since[user] || kind == "query")
@@ -108,7 +108,7 @@ function given_twice(user,    list, seen, i, sum) {
 	return sum + 0
 }
 
-# A query after a query is another one.
+# A query that begins during a query is another one.
 function change(user, now, to) {
 	if (!still[user] && (to != state[user] || to == "query"))
 		turn(user, now)
@@ -130,8 +130,8 @@ function happens(user, now, what, text) {
 	}
 }
 
-# One event. Who was stopped before asking stands still from the first; the end of a process
-# counts only where the user got no answer before, in whatever order the two were written.
+# Handles one event. A user that was stopped before it asked stands still from the start. The end of
+# a process counts only if the user got no answer, in whatever order the two events were written.
 function take(user, now, what, text) {
 	if (user in ended || what == "ended" && (user in answered || !(user in lane)))
 		return

@@ -1,7 +1,7 @@
-# Text that came from the database or a program, for a terminal or a picture: nothing that steers a
-# terminal, breaks a line or turns the direction of what is beside it, and nothing that is no UTF-8.
-# Written as getwork and the others write it: \n, \x1b, \u202e. To run in the C locale: every awk
-# sees bytes there.
+# Makes text of the database or of a program safe for a terminal or a picture. It escapes characters
+# that steer a terminal, break a line or turn the direction of text, and bytes that are no UTF-8. It
+# writes them as getwork does: \n, \x1b, \u202e. It must run in the C locale, where every awk sees
+# bytes.
 
 function prepare_text(    i, n, list) {
 	for (i = 1; i < 256; i++)
@@ -31,8 +31,8 @@ function within(code, n, first, last,    i) {
 	return 0
 }
 
-# The character that begins at a place of the text: its length in bytes, 0 where it is no UTF-8;
-# leaves its number in the global code.
+# Returns the length in bytes of the character at this place, or 0 where it is no UTF-8. The global
+# variable code gets its number.
 function decode(text, at,    first, bytes, i, next_byte) {
 	code = first = byte_value[substr(text, at, 1)]
 	if (first < 128)
@@ -53,14 +53,16 @@ function decode(text, at,    first, bytes, i, next_byte) {
 	return bytes
 }
 
-# Controls, what turns the direction of text, what breaks a line, what XML has no place for.
+# Control characters, those that turn the direction of text or break a line, and those that XML does
+# not allow.
 function unfit(code) {
 	return code < 32 || code >= 127 && code < 160 || code == 1564 || code == 8206 ||
 	    code == 8207 || code >= 8232 && code <= 8238 || code >= 8294 && code <= 8297 ||
 	    code == 65279 || code == 65534 || code == 65535
 }
 
-# Takes the text apart: piece[i] is what is shown, columns[i] how wide that is. Returns how many.
+# Takes the text apart: piece[i] is shown, and is columns[i] wide. Returns how many pieces there
+# are.
 function pieces(text, piece, columns,    at, n, bytes, character) {
 	for (at = 1; at <= length(text); at += bytes) {
 		bytes = decode(text, at)
@@ -105,7 +107,7 @@ function width(text,    piece, columns, n, i, sum) {
 	return sum + 0
 }
 
-# The text in at most so many columns, "…" for what does not fit.
+# Cuts the text to at most so many columns, and ends it with "…" where it does not fit.
 function cut(text, most,    piece, columns, n, i, sum, out) {
 	if (width(text) <= most)
 		return clean(text)
@@ -132,7 +134,7 @@ function smaller(a, b) {
 	return a + 0 < b + 0 ? a + 0 : b + 0
 }
 
-# For gnuplot: nothing is special between single quotes but they themselves.
+# Between single quotes gnuplot treats only the single quote as special.
 function quoted(text) {
 	gsub(/'/, "''", text)
 	return "'" text "'"

@@ -1,5 +1,5 @@
-# What segments.awk wrote, as data for timeline.gp, in the folder of the environment's TO: bars,
-# marks and, as gnuplot's own statements, all texts. Needs text.awk.
+# Turns what segments.awk wrote into data for timeline.gp, in the folder $TO of the environment:
+# bars, marks, and all texts as gnuplot statements. Needs text.awk.
 
 BEGIN {
 	FS = "\t"
@@ -43,7 +43,7 @@ $1 == "mark" {
 	appears[$4] = 1
 }
 
-# Those of a list that appear, in the order of the list: the legend's.
+# The kinds of a list that appear in this race, in the order of the list, for the legend.
 function present(list,    kind, n, i, out) {
 	n = split(list, kind, " ")
 	for (i = 1; i <= n; i++)

@@ -1,6 +1,5 @@
-# One race, a lane for each user. Beside it: texts.gp, bars and marks, which timeline.awk wrote.
-# Colours: Okabe and Ito's, which are told apart without seeing red or green; bars and marks
-# differ in shape besides.
+# Draws one race, a lane for each user. timeline.awk wrote texts.gp, bars and marks. The colours are
+# Okabe and Ito's, which colour-blind people can tell apart. Bars and marks differ in shape, too.
 
 set encoding utf8
 plain = 0x333333
@@ -14,7 +13,7 @@ label(k) = k eq 'waited' ? 'waited' : k eq 'query' ? 'ran the heavy query' : \
 	k eq 'paused' ? 'stood still' : k eq 'retry' ? 'retry' : k eq 'served' ? 'served' : \
 	k eq 'nothing' ? 'no work' : k eq 'error' ? 'error' : k eq 'killed' ? 'killed' : \
 	'never served'
-# Half of a bar's height, where a lane is 1.
+# Half of a bar's height. A lane is 1 high.
 half(k) = k eq 'query' ? 0.36 : k eq 'waited' ? 0.14 : 0.22
 shape(k) = k eq 'retry' ? 9 : k eq 'served' ? 7 : k eq 'nothing' ? 6 : k eq 'error' ? 13 : \
 	k eq 'killed' ? 2 : 12
@@ -32,7 +31,7 @@ wide = wide > 48 + 10 * title_width ? wide : 48 + 10 * title_width
 swatch = 26
 entry(k) = swatch + letter * strlen(label(k)) + 20
 
-# The legend breaks into rows by itself: gnuplot's own would not.
+# This legend breaks into rows. gnuplot's own does not.
 rows = 1
 x = 24
 do for [k in bars . ' ' . marks] {
