@@ -236,10 +236,10 @@ refused() {
 }
 
 help="try 'scripts/race --help'"
-refused "which pattern? 'scripts/race --list' has them"
-refused "which pattern? 'scripts/race --list' has them" --json
+refused "no pattern was named: see 'scripts/race --list'"
+refused "no pattern was named: see 'scripts/race --list'" --json
 for pattern in nosuch naive:x lockq: :naive '' lab naive.sh; do
-	refused "there is no pattern '$pattern': 'scripts/race --list' has them" naive "$pattern"
+	refused "there is no pattern '$pattern': see 'scripts/race --list'" naive "$pattern"
 done
 for option in --shells --count; do
 	for value in 0 -1 100 x 1.5 '' ' 3' 08 $'8\n9'; do
@@ -269,11 +269,11 @@ for option in help list kill fresh json; do
 done
 refused "unknown option --frob: $help" naive --frob
 refused "unknown option -x: $help" naive -x
-refused '--kill and --pause: one of them' naive --kill --pause
-refused '--kill and --pause: one of them' naive --pause=1 --kill
+refused '--kill and --pause: give one of them' naive --kill --pause
+refused '--kill and --pause: give one of them' naive --pause=1 --kill
 for pattern in naive lockq\ naive; do
 	# shellcheck disable=SC2086 # words
-	refused '--task is for the pattern lockq alone: the others have tables of their own' \
+	refused '--task is for the pattern lockq only: the others have tables of their own' \
 		$pattern --task 7
 done
 
