@@ -1,4 +1,4 @@
-# What a race of the tour came to, in words, as it was seen. Input: {events, figures}, one race.
+# Says in words what happened in one race of the tour. The input is {events, figures}.
 
 def seconds: . / 10 | round / 100 | "\(.) s";
 def words: if length < 2 then join("") else (.[:-1] | join(", ")) + " and " + .[-1] end;
@@ -7,17 +7,17 @@ def number($one; $many): if . == 1 then "1 \($one)" else "\(.) \($many)" end;
 def people: of("asked") | length | number("person"; "people");
 def queries: .figures.heavy_queries | number("heavy query"; "heavy queries");
 
-# Loans that were given to several, with those who have them.
+# The loans that were given to several users, with these users.
 def twice:
 	[of("served")[] | .user as $user | .detail / " " | .[] | {loan: ., $user}] |
 	[group_by(.loan)[] | select(length > 1) | {loan: .[0].loan, users: map(.user)}];
 
-# How many ran the query at the same time, at most.
+# The most people who ran the query at the same time.
 def at_once:
 	[of("leads")[] | {ms, step: 1}] + [of("queried")[] | {ms, step: -1}] | sort_by(.ms, .step) |
 	[foreach .[] as $each (0; . + $each.step; .)] | max // 0;
 
-def cost: "The price: \(queries) for \(people), the last one served after \(
+def cost: "The price was \(queries) for \(people). The last one was served after \(
 	.figures.last_ms // 0 | seconds).";
 
 def given_twice:
@@ -29,13 +29,13 @@ def naive:
 	if .figures.given_twice > 0 and .figures.errors == 0 then
 		"Nobody got an error. Each of them believes that the loans are theirs."
 	elif .figures.given_twice == 0 then
-		"That was luck: nothing kept them apart."
+		"That was luck, since nothing kept them apart."
 	else empty end;
 
 def flag_check:
 	given_twice,
 	if at_once > 1 then
-		"\(at_once) people worked behind the same flag at the same time: " +
+		"\(at_once) people had set the same flag at the same time: " +
 		"each had read 'free'."
 	else "This time nobody came in between the reading and the writing. That was luck." end;
 
@@ -44,18 +44,18 @@ def unique:
 	cost,
 	if .figures.retries > 0 then
 		(of("retry") | map(.user) | unique | words) +
-		" lost too many of their list to others, and ran the query again."
+		" lost too many loans of the list to others, and ran the query again."
 	else empty end;
 
 def forupdate: given_twice, cost;
 
 def nowait:
 	given_twice,
-	"\(of("served") | map(.user) | words) was served. " +
-		"\(of("error") | length) of \(people) were told:",
+	"\(of("served") | map(.user) | words) got loans. " +
+		"\(of("error") | length) of \(people) got an error:",
 	(of("error")[:1][] | "    \(.detail)");
 
-# Who was killed or stopped, and who led next.
+# The user that was killed or stopped, and the user that led next.
 def harmed($how): of($how)[0];
 def next_leader($harmed): [of("leads")[] | select(.ms > $harmed.ms and .user != $harmed.user)][0];
 
@@ -65,7 +65,7 @@ def forupdate_kill:
 		next_leader($dead) as $next |
 		"\($dead.user) was killed after \($dead.ms | seconds), " +
 		"in the middle of the query." +
-		if $next then " \($next.user) had the row \(
+		if $next then " \($next.user) got the row \(
 			$next.ms - $dead.ms | seconds) later, and nobody had to clean up."
 		else "" end
 	else "Nobody was killed: the query was over too soon." end,
@@ -78,8 +78,8 @@ def lease_no_token:
 	if $asleep and $awake then
 		next_leader($asleep) as $next |
 		($asleep | still) + " to \($awake.ms | seconds)." +
-		if $next then " The lease ran out, and \($next.user) had it \(
-			$next.ms - $asleep.ms | seconds) later." else "" end
+		if $next then " The lease ran out, and \($next.user) got it \(
+			$next.ms - $asleep.ms | seconds) after the stop." else "" end
 	else "Nobody was stopped: the query was over too soon." end,
 	given_twice,
 	if .figures.given_twice > 0 then
@@ -100,7 +100,7 @@ def lease:
 def deadlock:
 	(of("retry") | map(select(.detail | test("1213"))))[0] as $loser |
 	"Deadlocks: \(.figures.deadlocks)." +
-	if $loser then " The server saw the circle and rolled one back: \($loser.user)'s."
+	if $loser then " The server saw the circle and rolled \($loser.user)'s transaction back."
 	else "" end,
 	given_twice;
 
@@ -115,7 +115,7 @@ def lockq_kill:
 		next_leader($dead) as $next |
 		"\($dead.user) led, and was killed after \($dead.ms | seconds)." +
 		if $next then " \($next.user) led \($next.ms - $dead.ms | seconds) later." else
-			" But the query was over too soon: it served the others, too." end
+			" But the query was over too soon, so it served the others, too." end
 	else "Nobody was killed: the query was over too soon." end,
 	given_twice,
 	"\(queries); \(.figures.served) of \(people) were served.";

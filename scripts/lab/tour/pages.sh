@@ -1,10 +1,10 @@
-# The tour's pages: what a reader sees at a time, and the SQL on them. Sourced by scripts/tour.
+# The tour's pages, and the SQL on them. Sourced by scripts/tour.
 # shellcheck shell=bash disable=SC2154 # $yes, $lab and $top are those of scripts/tour
-# shellcheck disable=SC2034,SC2119,SC2120 # it uses what is set here, and calls with arguments
+# shellcheck disable=SC2034,SC2119,SC2120 # scripts/tour uses these variables and arguments
 
 # --- the page -----------------------------------------------------------------------------------
 
-# Pages and pauses are for somebody who reads along.
+# There are pages and pauses only where somebody reads along in a terminal.
 pauses=no height=24 used=0
 bold='' colour='' faint='' plain=''
 
@@ -20,11 +20,11 @@ prepare_terminal() {
 	size=$(stty size)
 	[ "${size%% *}" -lt 10 ] || height=${size%% *}
 	terminal=$(stty -g)
-	# What is typed while a race runs must not disturb the page.
+	# A key that is pressed while a race runs must not disturb the page.
 	stty -echo
 }
 
-# put [COLOUR [INDENT]]: its standard input, wrapped where it is too wide, counted.
+# put [COLOUR [INDENT]]: prints its standard input, wraps lines that are too wide, and counts lines.
 put() {
 	local line
 	while IFS= read -r line; do
@@ -33,8 +33,8 @@ put() {
 	done < <(LC_ALL=C tr -d '\000-\010\013-\037\177' | expand -t 4 | wrap "${2-0}")
 }
 
-# wrap [INDENT]: at blanks; what follows is indented as the text of an event is, or by INDENT more
-# than its line.
+# wrap [INDENT]: breaks lines at blanks. The rest of a line is indented like the text of an event,
+# or by INDENT more than the line.
 wrap() {
 	awk -v more="${1-0}" '{
 		match($0, /^ *[0-9.]+ s  [^ ]+ +|^ */)
@@ -56,7 +56,7 @@ wrap() {
 	}'
 }
 
-# A page of its own where there are pages.
+# page: begins a new page, or prints an empty line where there are no pages.
 page() {
 	if [ "$pauses" = yes ]; then
 		printf '\e[H\e[2J'
@@ -66,7 +66,7 @@ page() {
 	used=0
 }
 
-# pause [WHAT ENTER DOES]
+# pause [WHAT ENTER DOES]: waits for Enter, or leaves the tour at q.
 pause() {
 	local key
 	[ "$pauses" = yes ] || return 0
@@ -84,7 +84,7 @@ pause() {
 	exit 0
 }
 
-# room LINES: so many must be seen together; what is above goes, once it has been read.
+# room LINES: begins a new page, after a pause, if so many lines don't fit below the present ones.
 room() {
 	if [ "$pauses" = yes ] && [ $((used + $1 + 2)) -gt "$height" ]; then
 		pause
@@ -96,7 +96,7 @@ act() {
 	act=$1 steps=$2 step=0 act_title=$3
 }
 
-# step TITLE: a new page; standard input is what will be tried, and why.
+# step TITLE: begins a new page. Standard input explains the step.
 step() {
 	step=$((step + 1))
 	page
@@ -108,8 +108,8 @@ step() {
 
 # --- the SQL, from where it is run --------------------------------------------------------------
 
-# code PATTERN FUNCTION…: the bodies of these functions of its script, but for what only tells
-# scripts/race how far it is.
+# code PATTERN FUNCTION…: shows the bodies of these functions, without the lines that only tell
+# scripts/race what happens.
 code() {
 	local pattern=$1 function
 	shift
@@ -124,7 +124,7 @@ code() {
 	done
 }
 
-# statement FILE NAME: the SQL of that query in lockq's C.
+# statement FILE NAME: prints the SQL of that query in lib/FILE.
 statement() {
 	awk -v name="$2" '
 		index($0, "struct db_query " name " = {") { inside = 1 }

@@ -5,7 +5,7 @@
 
 watcher=''
 
-# ask STATEMENTS: what they return, in $answer, by a session that stays, at the dirty level.
+# ask STATEMENTS: sets $answer to what they return. The session stays open, at READ UNCOMMITTED.
 ask() {
 	local line
 	if [ -z "$watcher" ]; then
@@ -42,7 +42,7 @@ SELECT a.variable_value, 'waits for', GROUP_CONCAT(b.variable_value SEPARATOR ',
     ON b.thread_id = w.blocking_thread_id AND b.variable_name = 'me'
  GROUP BY a.variable_value"
 
-# Once one has the row and the others stand in line.
+# Shows the locks once one process has the row and two stand in line.
 look_at_locks() {
 	local locked
 	ask "$locks"
@@ -53,7 +53,7 @@ look_at_locks() {
 	inset 'seen now in data_locks and data_lock_waits:' <<<"$locked"$'\n'"$answer"
 }
 
-# Once somebody leads: the three reads of the row of task_lock.
+# Shows three reads of the row of task_lock, once somebody leads.
 look_at_leader() {
 	local holder committed row
 	ask 'SELECT holder FROM task_lock WHERE task_id = 7 AND holder IS NOT NULL'
@@ -81,8 +81,8 @@ inset() {
 
 race=0 look=''
 
-# run ARGUMENTS OF RACE…: leaves {events, figures} in $outcome. It has a session of its own: then
-# what ends it is one signal, and comes from here.
+# run ARGUMENTS OF RACE…: runs a race and sets $outcome to {events, figures}. The race has a session
+# of its own, so a Ctrl-C reaches it only once, by a signal from here.
 run() {
 	local from line
 	: >"$scratch/events"
@@ -109,12 +109,13 @@ finish_race() {
 	exec {from}<&-
 	wait "$race" || status=$?
 	race=0 look=''
-	[ "$status" -ne 1 ] || say 'lockq gave a loan to two people, or left somebody unserved'
+	[ "$status" -ne 1 ] ||
+		say 'lockq gave a loan to two people, or a user of it got an error or no answer'
 	[ "$status" -eq 0 ] || exit "$status"
 }
 
-# All ask at once, and most wait at once: a line each for that would tell nothing. Who waits for
-# somebody's query is told.
+# All users ask at once, and most wait at once, so a line for each would tell nothing. A wait for
+# somebody's query is shown.
 show_line() {
 	case $1 in
 	*' asks for '*) ;;
@@ -129,7 +130,8 @@ figure() {
 		'include "figures"; events | {events: ., figures: figures}')
 }
 
-# tell WHAT: what came of the race, in the words of outcomes.jq; standard input is what it teaches.
+# tell WHAT: prints what happened in the race, in the words of outcomes.jq. Standard input has the
+# lesson.
 tell() {
 	local words lesson
 	words=$(jq -r -L "$lab/tour" "include \"outcomes\"; $1" <<<"$outcome")
