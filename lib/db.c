@@ -482,37 +482,19 @@ db_kill(struct db *db, uint64_t connection_id)
 	    db->error_number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }
 
-static bool
-is_identifier_character(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	    c == '_' || c == '$';
-}
-
 int
 db_quote_identifier(char *out, size_t size, const char *name)
 {
-	size_t n = 0, part = 0;
-	bool dot = false;
+	static const char allowed[] =
+	    "abcdefghijklmnopqrstuvwxyz" "ABCDEFGHIJKLMNOPQRSTUVWXYZ" "0123456789_$";
+	size_t first = strspn(name, allowed);
+	const char *last = name[first] == '.' ? name + first + 1 : name;
+	size_t length = strspn(last, allowed);
+	int n;
 
-	if (size < strlen(name) + 6)
+	if (first == 0 || first > 64 || length == 0 || length > 64 || last[length] != '\0')
 		return DB_EFAIL;
-	out[n++] = '`';
-	for (const char *c = name; *c != '\0'; c++) {
-		if (*c == '.' && !dot && part > 0) {
-			memcpy(out + n, "`.`", 3);
-			n += 3;
-			dot = true;
-			part = 0;
-		} else if (is_identifier_character(*c) && ++part <= 64) {
-			out[n++] = *c;
-		} else {
-			return DB_EFAIL;
-		}
-	}
-	if (part == 0)
-		return DB_EFAIL;
-	out[n++] = '`';
-	out[n] = '\0';
-	return DB_OK;
+	n = last == name ? snprintf(out, size, "`%s`", name) :
+	    snprintf(out, size, "`%.*s`.`%s`", (int)first, name, last);
+	return n > 0 && (size_t)n < size ? DB_OK : DB_EFAIL;
 }
