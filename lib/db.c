@@ -118,16 +118,12 @@ check_server(struct db *db)
 {
 	const char *version = mysql_get_server_info(db->mysql);
 
-	if (strstr(version, "MariaDB") != NULL) {
-		snprintf(db->error, sizeof(db->error),
-		    "the server is MariaDB %s: lockq needs MySQL 8.0.19 or later", version);
-		return DB_EFAIL;
-	}
-	if (mysql_get_server_version(db->mysql) < OLDEST_SERVER) {
-		snprintf(db->error, sizeof(db->error),
-		    "the server is MySQL %s: lockq needs 8.0.19 or later", version);
-		return DB_EFAIL;
-	}
+	if (strstr(version, "MariaDB") != NULL)
+		return db_refuse(db, "the server is MariaDB %s: lockq needs MySQL 8.0.19 or later",
+		    version);
+	if (mysql_get_server_version(db->mysql) < OLDEST_SERVER)
+		return db_refuse(db, "the server is MySQL %s: lockq needs 8.0.19 or later",
+		    version);
 	return DB_OK;
 }
 
@@ -171,9 +167,7 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 		db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
 	if (rc != DB_EFAIL)
 		return rc;
-	db->error[0] = '\0';
-	db->error_number = 0;
-	db->failed_at = 0;
+	db->error = (struct last_error){ .number = 0 };
 	return db_run(db, &who_am_i, DB_NO_ARGS, rows);
 }
 
@@ -353,7 +347,7 @@ db_ready(struct db *db, const char *what)
 	int rc = DB_OK;
 
 	if (db->lost) {
-		snprintf(db->error, sizeof(db->error), "%s: the connection is gone", what);
+		snprintf(db->error.text, sizeof(db->error.text), "%s: the connection is gone", what);
 		return DB_ELOST;
 	}
 	if (db->pinged != 0)
@@ -375,16 +369,11 @@ db_command(struct db *db, const char *text)
 void
 db_command_aside(struct db *db, const char *text)
 {
-	unsigned int number = db->error_number;
-	uint64_t failed_at = db->failed_at;
-	char error[sizeof(db->error)];
+	struct last_error error = db->error;
 
-	memcpy(error, db->error, sizeof(error));
 	if (db_command(db, text) != DB_OK)
 		db->lost = true;
-	memcpy(db->error, error, sizeof(error));
-	db->error_number = number;
-	db->failed_at = failed_at;
+	db->error = error;
 }
 
 int
@@ -478,8 +467,8 @@ db_kill(struct db *db, uint64_t connection_id)
 
 	if (rc == DB_OK)
 		rc = db_command(db, "KILL @target");
-	return rc == DB_EFAIL && (db->error_number == ER_NO_SUCH_THREAD ||
-	    db->error_number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
+	return rc == DB_EFAIL && (db->error.number == ER_NO_SUCH_THREAD ||
+	    db->error.number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }
 
 int

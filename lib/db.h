@@ -126,9 +126,11 @@ LOCKQ_MUST_CHECK int db_connect_read_only(struct db **db, const struct lockq_con
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);
-/* DB_EFAIL with a text of the caller's: for what a room finds wrong in a well-formed answer. */
-__attribute__((format(printf, 2, 3))) LOCKQ_MUST_CHECK int db_refuse(struct db *db,
+/* Sets the error to a text of the caller's, and returns @rc. db_refuse() is for what a room finds
+ * wrong in a well-formed answer. */
+__attribute__((format(printf, 3, 4))) LOCKQ_MUST_CHECK int db_fail_with(struct db *db, int rc,
     const char *format, ...);
+#define db_refuse(db, ...) db_fail_with((db), DB_EFAIL, __VA_ARGS__)
 unsigned int db_errno(const struct db *db);
 int db_failure(const struct db *db);              /* the last error's enum db_rc */
 uint64_t db_failed_at(const struct db *db);       /* db_clock_ms(), 0: never */

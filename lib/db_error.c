@@ -32,19 +32,19 @@ db_is_behind(const struct db *db)
 const char *
 db_error(const struct db *db)
 {
-	return db == NULL ? "out of memory" : db->error;
+	return db == NULL ? "out of memory" : db->error.text;
 }
 
 uint64_t
 db_failed_at(const struct db *db)
 {
-	return db == NULL ? 0 : db->failed_at;
+	return db == NULL ? 0 : db->error.at;
 }
 
 unsigned int
 db_errno(const struct db *db)
 {
-	return db == NULL ? 0 : db->error_number;
+	return db == NULL ? 0 : db->error.number;
 }
 
 bool
@@ -94,7 +94,7 @@ classify(unsigned int number)
 int
 db_failure(const struct db *db)
 {
-	return db == NULL ? DB_ENOMEM : classify(db->error_number);
+	return db == NULL ? DB_ENOMEM : classify(db->error.number);
 }
 
 /* What an operator should do about the errors whose own text does not say it. */
@@ -125,13 +125,12 @@ advice(unsigned int number)
 int
 db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
 {
-	int rc = classify(number);
+	int rc = db_fail_with(db, classify(number), "%s: %s (%u)%s", what, text, number,
+	    advice(number));
 
 	if (rc == DB_ELOST)
 		db->lost = true;
-	db->failed_at = db_clock_ms();
-	db->error_number = number;
-	snprintf(db->error, sizeof(db->error), "%s: %s (%u)%s", what, text, number, advice(number));
+	db->error.number = number;
 	return rc;
 }
 
@@ -148,23 +147,14 @@ db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement)
 }
 
 int
-db_fail_shape(struct db *db, const char *what, const char *text)
-{
-	db->failed_at = db_clock_ms();
-	db->error_number = 0;
-	snprintf(db->error, sizeof(db->error), "%s: %s", what, text);
-	return DB_ESHAPE;
-}
-
-int
-db_refuse(struct db *db, const char *format, ...)
+db_fail_with(struct db *db, int rc, const char *format, ...)
 {
 	va_list args;
 
-	db->failed_at = db_clock_ms();
-	db->error_number = 0;
+	db->error.number = 0;
+	db->error.at = db_clock_ms();
 	va_start(args, format);
-	vsnprintf(db->error, sizeof(db->error), format, args);
+	vsnprintf(db->error.text, sizeof(db->error.text), format, args);
 	va_end(args);
-	return DB_EFAIL;
+	return rc;
 }

@@ -53,7 +53,7 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	int rc;
 
 	if (n_args > STARTED_ARGS_MAX)
-		return db_fail_shape(db, query->name, "too many parameters");
+		return db_fail_with(db, DB_ESHAPE, "%s: too many parameters", query->name);
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
@@ -87,12 +87,11 @@ wait_answer(struct db *db, uint64_t deadline, db_tick_fn *tick, void *data)
 		if (n > 0)
 			break;
 		if (n < 0 && errno != EINTR)
-			return db_fail_shape(db, db->started, "poll failed");
+			return db_fail_with(db, DB_ESHAPE, "%s: poll failed", db->started);
 		if (tick != NULL && tick(data) != 0) {
 			/* The connection has an answer outstanding, so it is of no more use. */
 			db->lost = true;
-			snprintf(db->error, sizeof(db->error), "%s: given up", db->started);
-			return DB_ECANCELLED;
+			return db_fail_with(db, DB_ECANCELLED, "%s: given up", db->started);
 		}
 		if (db_clock_ms() > deadline)
 			return db_set_error(db, db->started, CR_SERVER_LOST,
@@ -136,15 +135,12 @@ db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data
 
 	if (result == NULL)
 		return mysql_errno(db->mysql) != 0 ? db_fail(db, db->started) :
-		    db_fail_shape(db, db->started, "no result");
+		    db_fail_with(db, DB_ESHAPE, "%s: no result", db->started);
 	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
 		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
 
-		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type)) {
-			snprintf(db->error, sizeof(db->error), "%s is not an integer", field->name);
-			db->error_number = 0;
-			rc = DB_ESHAPE;
-		}
+		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type))
+			rc = db_fail_with(db, DB_ESHAPE, "%s is not an integer", field->name);
 	}
 	while (rc == DB_OK) {
 		cells = mysql_fetch_row(result);

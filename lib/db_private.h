@@ -5,8 +5,6 @@
 
 #include "db.h"
 
-#include <stdio.h>
-
 #include <mysql.h>
 
 #ifdef MARIADB_BASE_VERSION
@@ -40,14 +38,18 @@ enum db_ssl_mode {
 	DB_SSL_VERIFY_IDENTITY
 };
 
+struct last_error {
+	unsigned int number;  /* the server's or the client library's; 0: neither's */
+	uint64_t at;          /* db_clock_ms() */
+	char text[1024];
+};
+
 struct db {
 	MYSQL *mysql;
 	unsigned int ssl_mode;     /* an enum db_ssl_mode */
 	const char *ssl_mode_name;
 	bool lost;
 	bool read_only;       /* all that it will run */
-	unsigned int error_number;
-	uint64_t failed_at;
 	unsigned int lock_wait_s;
 	uint64_t time_limit_ms;
 	uint64_t affected;
@@ -68,21 +70,18 @@ struct db {
 	bool begun_set;       /* db_begin_set() */
 	const char *undo_next; /* what the next statement's failure leaves to be undone, or NULL */
 	bool called;          /* db_call(): who knows what that has set */
-	char error[1024];
+	struct last_error error;
 };
 
 /* db_error.c: each sets the handle's error to "@what: …" and returns its class. */
 int db_set_error(struct db *db, const char *what, unsigned int number, const char *text);
 int db_fail(struct db *db, const char *what);
 int db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);
-int db_fail_shape(struct db *db, const char *what, const char *text);
 
 static inline int
 db_fail_memory(struct db *db)
 {
-	db->error_number = 0;
-	snprintf(db->error, sizeof(db->error), "out of memory");
-	return DB_ENOMEM;
+	return db_fail_with(db, DB_ENOMEM, "out of memory");
 }
 
 /* db.c */

@@ -63,7 +63,7 @@ bind_args(struct db *db, const char *name, MYSQL_STMT *statement, const struct d
 	int rc = DB_OK;
 
 	if (mysql_stmt_param_count(statement) != n_args)
-		return db_fail_shape(db, name, "wrong number of parameters");
+		return db_fail_with(db, DB_ESHAPE, "%s: wrong number of parameters", name);
 	if (n_args == 0)
 		return DB_OK;
 	bind = calloc(n_args, sizeof(*bind));
@@ -114,8 +114,7 @@ row_buffer_new(struct db *db, struct row_buffer *buffer, MYSQL_RES *meta)
 	size_t offset = 0;
 
 	if (n == 0) {
-		(void)db_fail_shape(db, "result", "no columns");
-		return DB_ESHAPE;
+		return db_fail_with(db, DB_ESHAPE, "result: no columns");
 	}
 	for (unsigned int i = 0; i < n; i++)
 		buffer->width += fields[i].max_length + CELL_MIN;
@@ -196,7 +195,8 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 	while (rc == DB_OK && cell < rows->n_rows * rows->n_columns) {
 		fetched = mysql_stmt_fetch(statement);
 		if (fetched == MYSQL_DATA_TRUNCATED) {
-			rc = db_fail_shape(db, name, "a cell is wider than the server said");
+			rc = db_fail_with(db, DB_ESHAPE,
+			    "%s: a cell is wider than the server said", name);
 		} else if (fetched != 0) {
 			rc = db_fail_statement(db, name, statement);
 		}
@@ -246,10 +246,10 @@ static int
 check_shape(struct db *db, const struct db_query *query, const struct db_rows *rows)
 {
 	if (query->expect == DB_ONE && rows->n_rows != 1)
-		return db_fail_shape(db, query->name, rows->n_rows == 0 ?
+		return db_fail_with(db, DB_ESHAPE, "%s: %s", query->name, rows->n_rows == 0 ?
 		    "no row where one is expected" : "more than the one row that is expected");
 	if (query->expect == DB_MAYBE && rows->n_rows > 1)
-		return db_fail_shape(db, query->name, "more than one row");
+		return db_fail_with(db, DB_ESHAPE, "%s: more than one row", query->name);
 	return DB_OK;
 }
 
@@ -268,7 +268,8 @@ execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	db->insert_id = mysql_stmt_insert_id(statement);
 	meta = mysql_stmt_result_metadata(statement);
 	if ((meta == NULL) != (query->expect == DB_NO_ROWS) || (meta != NULL && rows == NULL)) {
-		rc = db_fail_shape(db, query->name, "rows where none are expected, or the reverse");
+		rc = db_fail_with(db, DB_ESHAPE,
+		    "%s: rows where none are expected, or the reverse", query->name);
 	} else if (meta != NULL) {
 		rc = store_rows(db, query, statement, meta, rows);
 		if (rc == DB_OK)
@@ -329,7 +330,8 @@ run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 	db->affected = mysql_affected_rows(db->mysql);
 	db->insert_id = mysql_insert_id(db->mysql);
 	if ((result == NULL) != (query->expect == DB_NO_ROWS) || (result != NULL && rows == NULL)) {
-		rc = db_fail_shape(db, query->name, "rows where none are expected, or the reverse");
+		rc = db_fail_with(db, DB_ESHAPE,
+		    "%s: rows where none are expected, or the reverse", query->name);
 	} else if (result != NULL) {
 		rc = copy_rows(db, result, rows);
 		if (rc == DB_OK)
@@ -436,8 +438,6 @@ db_change(struct db *db, const struct db_query *query, const struct db_arg *args
 
 	if (rc != DB_OK || db->affected == expected)
 		return rc;
-	db->error_number = 0;
-	snprintf(db->error, sizeof(db->error), "%s: changed %llu rows, not %llu", query->name,
+	return db_fail_with(db, DB_ERETRY, "%s: changed %llu rows, not %llu", query->name,
 	    (unsigned long long)db->affected, (unsigned long long)expected);
-	return DB_ERETRY;
 }
