@@ -29,18 +29,14 @@ forget_steered() {
 
 # steer TASK HOW: what the task's next query does. light: next to nothing. heavy: real work for
 # minutes. gated: it ends when the gate is opened; no stand-in for a heavy query where its leader
-# dies, since the server looks after the client meanwhile. What the last one took is forgotten: who
-# takes the next one for light would give the lock back when it is not.
+# dies, since the server looks after the client meanwhile.
 steer() {
 	local rounds=0 gated=FALSE
 	case $2 in
 	heavy) rounds=1000000 ;;
 	gated) gated=TRUE ;;
 	esac
-	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated;
-	     START TRANSACTION; SET @free = NULL;
-	     SELECT task_id INTO @free FROM task_lock WHERE task_id = $1 FOR UPDATE SKIP LOCKED;
-	     UPDATE task_lock SET query_ms = NULL WHERE task_id = @free; COMMIT"
+	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated"
 }
 
 # The session that keeps gates shut.
@@ -62,9 +58,9 @@ open_gate() {
 	gatekeeper_does "RELEASE_LOCK('test gate $1')"
 }
 
-# await SQL VALUE: until the query gives VALUE; fails when it has not for half a minute.
+# await SQL VALUE: until the query gives VALUE; fails when it has not for a minute.
 await() {
-	local got until=$((SECONDS + 30))
+	local got until=$((SECONDS + 60))
 	while [ "$SECONDS" -lt "$until" ]; do
 		got=$(sql "$1")
 		[ "$got" != "$2" ] || return 0
@@ -124,6 +120,13 @@ await_holder() {
 # await_leader TASK USER: until USER leads it and its query runs.
 await_leader() {
 	await_holder "$1" "$2" && await "SELECT $(queries "$1") > 0" 1
+}
+
+# waits_for_metadata TEXT: an expression, how many statements with TEXT wait for a metadata lock.
+waits_for_metadata() {
+	printf "(SELECT COUNT(*) FROM performance_schema.threads
+	          WHERE processlist_state = 'Waiting for table metadata lock'
+	            AND processlist_info LIKE '%%%s%%' AND processlist_id <> CONNECTION_ID())" "$1"
 }
 
 # queries TASK: an expression, how many of its queries the server runs.
