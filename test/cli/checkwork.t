@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # checkwork as a user runs it.
 set -u
-# shellcheck source=test/support/shell.sh
-. "$(dirname "$0")/../support/shell.sh"
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../support/steered.sh"
 
 task=223 slow=224
 
@@ -29,11 +29,11 @@ in_terminal() {
 }
 
 make_task "$task" 20 0
-make_task "$slow" 6000 20000
+make_steered "$slow" 6000
+open_gatekeeper
 make_users 4
-scratch=$(mktemp -d)
 # shellcheck disable=SC2154 # status, out and err are set by run
-trap 'forget_details; forget_task "$task"; forget_task "$slow"; forget_users
+trap 'end_all; forget_details; forget_task "$task"; forget_steered "$slow"; forget_users
 	rm -rf "$scratch"' EXIT
 
 run checkwork --help
@@ -200,14 +200,19 @@ is "$status:$out" "1:request $((request + 1)): nothing for race-4 in task $slow:
 but they were returned with --not-me" 'nothing for this user is not: no work'
 run checkwork --request "$((request + 1))" --json
 is "$(jq -c '[.status, .excluded]' <<<"$out")" '["empty",3]' 'the same in JSON'
-getwork --user race-3 --task "$slow" --json >/dev/null &
-sleep 0.3
+steer "$slow" gated
+shut_gate "$slow"
+start leader getwork --user race-3 --task "$slow" --json
+await_leader "$slow" race-3
 run checkwork --request "$request"
 like "$out$err" "race-3" 'somebody leads: who'
 like "$out" '^1st in line, .* - (in about|at any moment)' 'somebody leads: how long it may take'
-run checkwork --request "$request" --wait 30 --json
+start waits checkwork --request "$request" --wait 60 --json
+await "SELECT $(connections waits)" 1
+open_gate "$slow"
+end waits
 is "$status:$(jq -r .status <<<"$out")" 0:served '--wait waits for the answer'
-wait
+end leader
 
 # Who had a loan when.
 run checkwork --loan 4711 --task "$task"

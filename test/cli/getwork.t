@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # getwork as a user runs it: help, bad options, every exit status, both kinds of output.
 set -u
-# shellcheck source=test/support/shell.sh
-. "$(dirname "$0")/../support/shell.sh"
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../support/steered.sh"
 
 task=221 slow=222
 make_task "$task" 12 0
-make_task "$slow" 6000 20000
+make_steered "$slow" 6000
+open_gatekeeper
 make_users 6
 sql "INSERT IGNORE INTO app_user (name) VALUES ('zoë \"the\" o''neil')"
-scratch=$(mktemp -d)
-# shellcheck disable=SC2154 # status, out and err are set by run
-trap 'forget_task "$task"; forget_task "$slow"; forget_users; rm -rf "$scratch"
+# shellcheck disable=SC2154 # status, out and err are set by run and end, scratch by steered.sh
+trap 'end_all; forget_task "$task"; forget_steered "$slow"; forget_users; rm -rf "$scratch"
 	sql "DELETE FROM app_user WHERE name LIKE '\''zoë%'\''"' EXIT
 
 run getwork --help
@@ -92,9 +92,10 @@ run getwork --user race-3 --task "$task" --json
 is "$status:$(jq -c '[.status, .assigned, .loans]' <<<"$out")" '1:["empty",0,[]]' 'no work in JSON'
 
 # While somebody leads.
-getwork --user race-1 --task "$slow" --json >"$scratch/led" &
-leader=$!
-sleep 0.4
+steer "$slow" gated
+shut_gate "$slow"
+start leader getwork --user race-1 --task "$slow" --json
+await_leader "$slow" race-1
 run getwork --user race-2 --task "$slow" --no-wait --json
 is "$status:$(jq -r .status <<<"$out")" 3:pending '--no-wait: exit 3, pending'
 pending=$(jq -r .request_id <<<"$out")
@@ -104,20 +105,20 @@ like "$out$err" 'checkwork --request [0-9]+' '--no-wait says how to look later'
 run getwork --user race-4 --task "$slow" --timeout 0.2
 is "$status" 3 '--timeout: exit 3'
 like "$err" 'request [0-9]+ is cancelled' '--timeout: the request is cancelled'
-getwork --user race-5 --task "$slow" --poll 1 --json >"$scratch/polled" &
-polling=$!
-getwork --user race-6 --task "$slow" >"$scratch/stopped" 2>&1 &
-stopped=$!
-sleep 0.2
-kill -INT "$stopped" 2>/dev/null
-wait "$stopped"
-is "$?" 130 'Ctrl-C while waiting: exit 130'
-like "$(cat "$scratch/stopped")" 'is cancelled' 'Ctrl-C: it says that the request is cancelled'
-wait "$leader"
-is "$?" 0 'the leader is served'
-wait "$polling"
-is "$?" 0 '--poll: served'
-is "$(jq -r .led "$scratch/polled")" false '--poll: by the other query'
+start polling getwork --user race-5 --task "$slow" --poll 1 --json
+await_request race-5 "$slow"
+start stopped getwork --user race-6 --task "$slow"
+await_request race-6 "$slow"
+kill -INT "${process[stopped]}"
+end stopped
+is "$status" 130 'Ctrl-C while waiting: exit 130'
+like "$out$err" 'is cancelled' 'Ctrl-C: it says that the request is cancelled'
+open_gate "$slow"
+end leader
+is "$status" 0 'the leader is served'
+end polling
+is "$status" 0 '--poll: served'
+is "$(jq -r .led <<<"$out")" false '--poll: by the other query'
 run checkwork --request "$pending" --json
 is "$(jq -r .status <<<"$out")" served 'who did not wait was served by the leader all the same'
 is "$(sql "SELECT COUNT(*) FROM work_requested
@@ -125,15 +126,15 @@ is "$(sql "SELECT COUNT(*) FROM work_requested
 	'the two who gave up got nothing'
 
 # A leading one that is stopped ends its query on the server and leaves nothing behind.
-getwork --user race-1 --task "$slow" >"$scratch/stopped" 2>&1 &
-stopped=$!
-sleep 0.4
-kill -TERM "$stopped"
-wait "$stopped"
-is "$?" 143 'SIGTERM while leading: exit 143'
-sleep 0.2
-is "$(sql "SELECT IS_USED_LOCK(CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', $slow))")" \
-	NULL 'its query has ended on the server'
+shut_gate "$slow"
+start stopped getwork --user race-1 --task "$slow"
+await_leader "$slow" race-1
+kill -TERM "${process[stopped]}"
+end stopped
+is "$status" 143 'SIGTERM while leading: exit 143'
+await "SELECT IS_USED_LOCK(CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', $slow)) IS NULL" 1
+ok $? 'its query has ended on the server'
+open_gate "$slow"
 run getwork --user race-2 --task "$slow" --json
 is "$status" 0 'and the lock is free'
 
