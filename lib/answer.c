@@ -47,7 +47,7 @@ static const struct db_query read_own_answer = {
 	DB_MANY
 };
 
-static int
+static enum db_rc
 fill(struct lockq_answer *a, const struct db_rows *rows)
 {
 	a->request_id = db_cell_u64(rows, 0, 0);
@@ -73,7 +73,7 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	return DB_OK;
 }
 
-static int
+static enum db_rc
 fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 {
 	free(a->loans);
@@ -92,12 +92,12 @@ fill_loans(struct lockq_answer *a, const struct db_rows *rows)
 	return DB_OK;
 }
 
-static int
+static enum db_rc
 read_with(struct db *db, const struct db_query *query, uint64_t request_id,
     struct lockq_answer *answer)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, query, DB_ARGS(db_u64(request_id)), &rows);
+	enum db_rc rc = db_run(db, query, DB_ARGS(db_u64(request_id)), &rows);
 
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = db_refuse(db, "request %llu is gone", (unsigned long long)request_id);
@@ -109,19 +109,19 @@ read_with(struct db *db, const struct db_query *query, uint64_t request_id,
 	return rc;
 }
 
-int
+enum db_rc
 answer_read(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 {
 	return read_with(db, &read_answer, request_id, answer);
 }
 
-int
+enum db_rc
 answer_read_own(struct db *db, uint64_t request_id, struct lockq_answer *answer)
 {
 	return read_with(db, &read_own_answer, request_id, answer);
 }
 
-int
+enum db_rc
 answer_prepare(struct db *db)
 {
 	return db_prepare(db, &read_own_answer);

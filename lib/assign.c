@@ -131,12 +131,12 @@ struct stock {
 
 enum { SPARE = 2 };
 
-static int
+static enum db_rc
 loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
     struct loans *loans)
 {
 	struct db *beside = session_beside(q);
-	int rc = DB_ELOST;
+	enum db_rc rc = DB_ELOST;
 
 	if (beside != q->lock) {
 		rc = db_next_read_dirty(beside);
@@ -150,14 +150,14 @@ loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
 /* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
  * query saw it. "Available now" would not do: a loan completed since then is available, and would
  * go out again. */
-static int
+static enum db_rc
 check_some(struct lockq *q, const struct task *task, struct list *candidates, size_t n,
     struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
 	struct loans kept = { NULL, 0 }, taken = { NULL, 0 };
 	size_t n_seen = 0;
-	int rc;
+	enum db_rc rc;
 
 	for (size_t i = 0; i < n; i++)
 		n_seen += candidates->list[candidates->next + i].version > 0;
@@ -187,11 +187,11 @@ check_some(struct lockq *q, const struct task *task, struct list *candidates, si
 }
 
 /* Enough checked candidates for @wanted loans, or all there are. */
-static int
+static enum db_rc
 fill_stock(struct lockq *q, const struct task *task, struct list *candidates,
     uint64_t wanted, struct stock *stock)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	while (rc == DB_OK && stock->left < wanted && candidates->next < candidates->n) {
 		size_t n = candidates->n - candidates->next;
@@ -269,14 +269,14 @@ plan_loans(struct line *line, struct stock *stock, bool may_say_empty, bool is_c
 }
 
 /* To the row as planned, or somebody else has been at work and all is undone. */
-static int
+static enum db_rc
 write_loans(struct db *db, const struct task *task, const struct lead *lead,
     const struct plan *plan)
 {
 	struct db_arg lease = task->lease_minutes > 0 ? db_u64(task->lease_minutes) : db_null();
 	struct db_arg task_id = db_u64(task->task_id), epoch = db_u64(lead->epoch);
 	struct db_arg json = db_text(plan->json.data);
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (plan->n_inserts > 0)
 		rc = db_change(db, &insert_work,
@@ -296,14 +296,14 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 }
 
 /* One look at the line, and what it leads to. @n_ended: requests that it ended. */
-static int
+static enum db_rc
 serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct list *candidates, struct stock *stock, struct run *run,
     size_t *n_ended)
 {
 	struct line line = { .list = NULL };
 	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	int rc = pending_read(q->lock, task, own_request, &line);
+	enum db_rc rc = pending_read(q->lock, task, own_request, &line);
 
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, candidates, line.wanted, stock);
@@ -325,14 +325,14 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-int
+enum db_rc
 assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct list *candidates, struct run *run)
 {
 	struct stock stock = { NULL, 0, 0, 0 };
 	size_t n_ended = 0;
 	bool any = true;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	/* From the list's start: an earlier try may have been rolled back. */
 	for (size_t i = 0; i < candidates->n; i++)
@@ -357,12 +357,12 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-int
+enum db_rc
 assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
 	struct line line = { .list = NULL };
-	int rc = pending_read(db, task, own_request, &line);
+	enum db_rc rc = pending_read(db, task, own_request, &line);
 
 	for (size_t i = 0; rc == DB_OK && i < line.n; i++) {
 		if (line.list[i].outcome == LOCKQ_PENDING)
@@ -374,7 +374,7 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-int
+enum db_rc
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
     const struct list *candidates, const struct run *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5: who gets which loan. Functions return enum db_rc. */
+/* Step 5: who gets which loan. */
 #ifndef LOCKQ_ASSIGN_H
 #define LOCKQ_ASSIGN_H
 
@@ -27,13 +27,13 @@ struct run {
 };
 /* Gives @candidates to the pending requests; not committed yet. Requests that get nothing are told
  * so where list_may_say_empty(); else they stay pending. */
-LOCKQ_MUST_CHECK int assign_loans(struct lockq *q, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc assign_loans(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t own_request, struct list *candidates,
     struct run *run);
 /* Ends all pending requests as failed or refused, for @run->reason. */
-LOCKQ_MUST_CHECK int assign_failure(struct db *db, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc assign_failure(struct db *db, const struct task *task,
     const struct lead *lead, uint64_t own_request, struct run *run);
-LOCKQ_MUST_CHECK int assign_record_run(struct db *db, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc assign_record_run(struct db *db, const struct task *task,
     const struct lead *lead, const struct list *candidates, const struct run *run);
 
 #endif

@@ -28,11 +28,11 @@ struct batch {
 	uint64_t skipped;
 };
 
-int
+enum db_rc
 batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg *args,
     size_t n_args, struct db_rows *rows)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
 		rc = db_run(e->q->lock, query, args, n_args, rows);
@@ -74,13 +74,13 @@ last_key(const struct batch *b, size_t key)
 }
 
 /* Without a lock and without a transaction: the rows are looked at again. */
-static int
+static enum db_rc
 find(struct batch *b, const struct db_arg *own, size_t n_own)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct db_arg args[ARGS_MOST];
 	size_t n = n_own;
-	int rc;
+	enum db_rc rc;
 
 	memcpy(args, own, n_own * sizeof(*own));
 	/* first > ? OR (first = ? AND second > ?) OR … */
@@ -96,7 +96,7 @@ find(struct batch *b, const struct db_arg *own, size_t n_own)
 	return rc;
 }
 
-static int
+static enum db_rc
 choose(struct batch *b)
 {
 	size_t column = b->job->n_keys;
@@ -131,12 +131,12 @@ forget_plan(struct batch *b)
 
 /* Locks what nobody else holds and what still is as it was found: that is the plan. The rows need
  * not be in the order of their keys, since a statement that waits for nobody is in no deadlock. */
-static int
+static enum db_rc
 make_plan(struct db *db, struct batch *b)
 {
 	const struct db_arg args[] = { db_text(b->taken.data), db_text(b->limit) };
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &b->job->lock, args, 2, &rows);
+	enum db_rc rc = db_run(db, &b->job->lock, args, 2, &rows);
 
 	b->n = rows.n_rows;
 	for (size_t i = 0; i < rows.n_rows; i++) {
@@ -162,11 +162,11 @@ static const struct db_query hold_lock = {
 	DB_MAYBE
 };
 
-static int
+static enum db_rc
 hold_task(struct db *db, struct batch *b)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &hold_lock, DB_ARGS(db_u64(b->e->task_id)), &rows);
+	enum db_rc rc = db_run(db, &hold_lock, DB_ARGS(db_u64(b->e->task_id)), &rows);
 
 	b->led = rc == DB_OK && rows.n_rows == 0;
 	db_rows_clear(&rows);
@@ -177,7 +177,7 @@ static int
 change(struct db *db, void *data)
 {
 	struct batch *b = data;
-	int rc = b->retries > 0 && tick(&b->e->ticking) != 0 ? DB_ECANCELLED : DB_OK;
+	enum db_rc rc = b->retries > 0 && tick(&b->e->ticking) != 0 ? DB_ECANCELLED : DB_OK;
 
 	forget_plan(b);
 	if (rc == DB_OK && b->job->under_lock)
@@ -193,11 +193,11 @@ change(struct db *db, void *data)
 	return rc;
 }
 
-static int
+static enum db_rc
 do_page(struct batch *b, const struct db_arg *args, size_t n_args, uint64_t *counter)
 {
 	struct expiring *e = b->e;
-	int rc = find(b, args, n_args);
+	enum db_rc rc = find(b, args, n_args);
 
 	if (rc == DB_OK)
 		rc = choose(b);
@@ -215,12 +215,12 @@ do_page(struct batch *b, const struct db_arg *args, size_t n_args, uint64_t *cou
 	return DB_OK;
 }
 
-int
+enum db_rc
 batch_run(struct expiring *e, const struct job *job, uint64_t *counter, const char *limit,
     const struct db_arg *args, size_t n_args)
 {
 	struct batch b = { .e = e, .job = job, .limit = limit, .size = e->what->batch };
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (job->under_lock && b.size > UNDER_LOCK_MOST)
 		b.size = UNDER_LOCK_MOST;

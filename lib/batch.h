@@ -58,12 +58,12 @@ struct expiring {
 };
 
 /* One statement by itself, tried again where another session changes the table just then. */
-LOCKQ_MUST_CHECK int batch_ask(struct expiring *e, const struct db_query *query,
+LOCKQ_MUST_CHECK enum db_rc batch_ask(struct expiring *e, const struct db_query *query,
     const struct db_arg *args, size_t n_args, struct db_rows *rows);
 /* All of a job, page by page, for rows before @limit; @args are those of its find. DB_ECANCELLED
  * between two pages. A page is added to @counter, and the leases that it ends to theirs, once its
  * COMMIT was answered: where that was lost, the page is done, or the next run finds it. */
-LOCKQ_MUST_CHECK int batch_run(struct expiring *e, const struct job *job, uint64_t *counter,
+LOCKQ_MUST_CHECK enum db_rc batch_run(struct expiring *e, const struct job *job, uint64_t *counter,
     const char *limit, const struct db_arg *args, size_t n_args);
 
 #endif

@@ -82,7 +82,7 @@ take_kept(struct list *found, const struct db_rows *rows, int *rc)
 }
 
 /* @all: there were no more than these. */
-static int
+static enum db_rc
 read_kept(struct db *db, const struct task *task, uint64_t most, struct list *found,
     bool *all)
 {
@@ -91,7 +91,7 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct list *fo
 	const struct db_arg args[] = { db_u64(task->task_id), db_u64(task->cache_ttl),
 		db_u64(most) };
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_quote_identifier(view, sizeof(view), task->view);
+	enum db_rc rc = db_quote_identifier(view, sizeof(view), task->view);
 
 	if (rc != DB_OK)
 		return rc;
@@ -106,13 +106,13 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct list *fo
 	return rc;
 }
 
-int
+enum db_rc
 cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list *found,
     bool *enough)
 {
 	uint64_t most = wanted * 2 + SPARE;
 	bool all = false;
-	int rc = read_kept(db, task, most, found, &all);
+	enum db_rc rc = read_kept(db, task, most, found, &all);
 
 	while (rc == DB_OK && !all && found->n < wanted) {
 		most *= MORE;
@@ -126,7 +126,7 @@ cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list 
 	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME ? DB_OK : rc;
 }
 
-static int
+static enum db_rc
 forget_all(struct db *db, const struct task *task)
 {
 	return db_run(db, &forget_before, DB_ARGS(db_u64(task->task_id), db_u64(UINT32_MAX)),
@@ -135,12 +135,12 @@ forget_all(struct db *db, const struct task *task)
 
 /* The task's manager may have changed the view while it was queried. What we have just put in
  * shares a lock on the task's row by its foreign key, so from here on nobody does. */
-static int
+static enum db_rc
 forget_if_changed(struct db *db, const struct task *task)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &view_of_task, DB_ARGS(db_text(task->view), db_u64(task->task_id)),
-	    &rows);
+	enum db_rc rc = db_run(db, &view_of_task, DB_ARGS(db_text(task->view),
+	    db_u64(task->task_id)), &rows);
 	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
 
 	db_rows_clear(&rows);
@@ -148,12 +148,12 @@ forget_if_changed(struct db *db, const struct task *task)
 }
 
 /* The leftovers of a new list in place of the old ones. */
-static int
+static enum db_rc
 replace(struct db *db, const struct task *task, const struct list *list)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
-	int rc = forget_all(db, task);
+	enum db_rc rc = forget_all(db, task);
 
 	for (size_t i = 0; rc == DB_OK && i < list->n && n < KEPT_MOST; i++) {
 		if (list->list[i].gone)
@@ -174,7 +174,7 @@ replace(struct db *db, const struct task *task, const struct list *list)
 	return rc;
 }
 
-int
+enum db_rc
 cache_update(struct db *db, const struct task *task, const struct list *list)
 {
 	size_t first = 0;

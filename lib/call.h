@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One call of lockq_getwork(): shared by getwork.c, round.c, recover.c, cancel.c, finish.c and
- * refusal.c, and by nobody else. Functions return enum db_rc where nothing else is said. */
+ * refusal.c, and by nobody else. */
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 
@@ -51,30 +51,30 @@ struct call {
 };
 
 /* round.c: steps 4 to 6, with the lock held */
-LOCKQ_MUST_CHECK int round_find(struct call *c, enum step *step);
-LOCKQ_MUST_CHECK int round_give(struct call *c, enum step *step);
-LOCKQ_MUST_CHECK int round_hand_over(struct call *c, enum step *step);
+LOCKQ_MUST_CHECK enum db_rc round_find(struct call *c, enum step *step);
+LOCKQ_MUST_CHECK enum db_rc round_give(struct call *c, enum step *step);
+LOCKQ_MUST_CHECK enum db_rc round_hand_over(struct call *c, enum step *step);
 void round_clear(struct call *c); /* the list in hand */
 
 /* recover.c: after a failure of any step. DB_OK, and @step is where the call goes on; or what no
  * further try cures. */
-LOCKQ_MUST_CHECK int recover(struct call *c, int failure, enum step *step);
+LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum step *step);
 /* All went well for so long: after some time earlier errors are not in a row with the next one. */
 void recover_forget(struct call *c, uint64_t quiet_ms);
 
 /* cancel.c: ends the request, where it is this call's own, tried again for @patience_ms; @abandon:
  * first ends on the server what the lock connection has open */
-LOCKQ_MUST_CHECK int cancel(struct call *c, bool abandon, uint64_t patience_ms);
+LOCKQ_MUST_CHECK enum db_rc cancel(struct call *c, bool abandon, uint64_t patience_ms);
 
 /* finish.c: the end of a call at @step, or with @failure: a public code */
-LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, int failure);
+LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, enum db_rc failure);
 
 /* refusal.c: public codes, their text in the handle's error: what needs no database to be refused,
  * LOCKQ_OK where that is nothing; and why nothing was recorded */
 LOCKQ_MUST_CHECK int refuse_ask(struct lockq *q, const struct lockq_ask *ask);
 LOCKQ_MUST_CHECK int refuse(struct call *c);
 /* A refusal of an INSERT that was sent before: *@refused is false where the request is there. */
-LOCKQ_MUST_CHECK int refuse_in_doubt(struct call *c, bool *refused);
+LOCKQ_MUST_CHECK enum db_rc refuse_in_doubt(struct call *c, bool *refused);
 extern const char refusal_disabled[];
 
 #endif

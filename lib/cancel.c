@@ -5,11 +5,11 @@
 #include "bounds.h"
 #include "call.h"
 
-int
+enum db_rc
 cancel(struct call *c, bool abandon, uint64_t patience_ms)
 {
 	uint64_t end = db_clock_ms() + patience_ms;
-	int rc = abandon ? session_abandon(c->q) : DB_OK;
+	enum db_rc rc = abandon ? session_abandon(c->q) : DB_OK;
 
 	if (!c->recorded || c->request.joined)
 		return rc;

@@ -53,7 +53,7 @@ struct part {
 	const char *view;
 };
 
-static int
+static enum db_rc
 fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
 {
 	pipeline->assignments = calloc(rows->n_rows + 1, sizeof(*pipeline->assignments));
@@ -79,7 +79,7 @@ fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
 }
 
 /* From the loans, however the view is made: the server is not to begin with all of its rows. */
-static int
+static enum db_rc
 detail_statement(char sql[DETAIL_SQL_BYTES], const char *view)
 {
 	char quoted[4 * 64 + 8];
@@ -106,7 +106,7 @@ loan_column(const struct db_rows *rows)
 	return column;
 }
 
-static int
+static enum db_rc
 fill_details(struct lockq_assignment *a, const struct db_rows *rows, size_t row, size_t skip)
 {
 	a->details = calloc(rows->n_columns + 1, sizeof(*a->details));
@@ -134,12 +134,12 @@ by_loan(const void *a, const void *b)
 }
 
 /* The first row of each loan; a loan has one assignment a task. */
-static int
+static enum db_rc
 spread_details(const struct part *part, const struct db_rows *rows)
 {
 	struct lockq_assignment **sorted = calloc(part->n, sizeof(struct lockq_assignment *));
 	size_t skip = loan_column(rows);
-	int rc = sorted != NULL ? DB_OK : DB_ENOMEM;
+	enum db_rc rc = sorted != NULL ? DB_OK : DB_ENOMEM;
 
 	for (size_t i = 0; rc == DB_OK && i < part->n; i++)
 		sorted[i] = &part->assignments[i];
@@ -159,14 +159,14 @@ spread_details(const struct part *part, const struct db_rows *rows)
 }
 
 /* A view may call functions, and who only looks must change nothing. */
-static int
+static enum db_rc
 query_details(struct db *db, const struct part *part, struct db_rows *rows)
 {
 	char sql[DETAIL_SQL_BYTES], name[DETAIL_NAME_BYTES];
 	const struct db_query query = { name, sql, DB_NAMED };
 	struct text loans = { NULL, 0, 0, false };
 	uint64_t most = part->n * DETAIL_ROWS_A_LOAN;
-	int rc = detail_statement(sql, part->view);
+	enum db_rc rc = detail_statement(sql, part->view);
 
 	if (rc != DB_OK)
 		return db_refuse(db, "detail_view '%s' is no name of a view", part->view);
@@ -190,11 +190,11 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 }
 
 /* Whatever is wrong with a manager's view, the pipeline is what was asked for. */
-static int
+static enum db_rc
 read_details(struct db *db, const struct part *part, struct text *faults)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = query_details(db, part, &rows);
+	enum db_rc rc = query_details(db, part, &rows);
 
 	if (rc == DB_OK)
 		rc = spread_details(part, &rows);
@@ -213,11 +213,11 @@ read_details(struct db *db, const struct part *part, struct text *faults)
 }
 
 /* @rows are the pipeline's, in its order. */
-static int
+static enum db_rc
 details(struct db *db, struct lockq_pipeline *pipeline, const struct db_rows *rows)
 {
 	struct text faults = { NULL, 0, 0, false };
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0, n; rc == DB_OK && i < pipeline->n_assignments; i += n) {
 		struct part part = { &pipeline->assignments[i], 0, db_cell(rows, i, DETAIL_VIEW) };
@@ -239,15 +239,16 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task known;
 	uint32_t user_id = 0;
-	int rc = session_ready(q);
+	enum db_rc rc = session_ready(q);
+	int code;
 
 	lockq_pipeline_clear(pipeline);
 	q->error[0] = '\0';
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
-	rc = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id);
-	if (rc != LOCKQ_OK)
-		return rc;
+	code = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id);
+	if (code != LOCKQ_OK)
+		return code;
 	rc = db_run(q->lock, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task), db_u64(task)),
 	    &rows);
 	if (rc == DB_OK)
@@ -255,13 +256,11 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	if (rc == DB_OK)
 		rc = details(q->lock, pipeline, &rows);
 	db_rows_clear(&rows);
-	rc = rc == DB_OK ? rc : error_from_db(q, q->lock, rc);
+	code = error_from_db(q, q->lock, rc);
 	/* Or the next call would have the details' limit; a new connection has none. */
 	if (db_set_time_limit(q->lock, 0) != DB_OK)
 		session_disconnect(q);
-	if (rc != DB_OK)
-		return rc;
-	return pipeline->n_assignments > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
+	return code == LOCKQ_OK && pipeline->n_assignments == 0 ? LOCKQ_NOTHING : code;
 }
 
 static void
@@ -307,11 +306,11 @@ static const struct db_query request_by_id = {
 };
 
 /* *@found is false where there is none. */
-static int
+static enum db_rc
 find_request(struct lockq *q, const char *text, struct request *request, bool *found)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	errno = 0;
 	if (strspn(text, "0123456789") == strlen(text)) {
@@ -332,12 +331,12 @@ find_request(struct lockq *q, const char *text, struct request *request, bool *f
 }
 
 /* Looks once; while it is pending, who leads goes into the answer. */
-static int
+static enum db_rc
 look_once(struct lockq *q, const struct request *request, struct leader *leader,
     struct lockq_answer *answer)
 {
 	bool held = false, pending = false;
-	int rc = answer_read(q->lock, request->request_id, answer);
+	enum db_rc rc = answer_read(q->lock, request->request_id, answer);
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
@@ -353,13 +352,13 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
 
 /* Its place in the task's line. Only here: followers who have just woken have no time for it. Where
  * it is not known whether somebody leads, nobody knows how long it takes. */
-static int
+static enum db_rc
 look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *answer)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t usual_ms = 0;
-	int rc = db_run(db, &read_line, DB_ARGS(db_u64(answer->task), db_u64(answer->request_id)),
-	    &rows);
+	enum db_rc rc = db_run(db, &read_line, DB_ARGS(db_u64(answer->task),
+	    db_u64(answer->request_id)), &rows);
 
 	if (rc == DB_OK) {
 		answer->position = (uint32_t)db_cell_u64(&rows, 0, 0) + 1;
@@ -377,8 +376,8 @@ look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *an
 }
 
 /* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
-static int
-look_later(struct lockq *q, int rc, struct waiting *waiting, bool *over)
+static enum db_rc
+look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {
 	if (rc != DB_EFAIL && rc != DB_ELOST && rc != DB_ECROWDED)
 		return rc;
@@ -402,7 +401,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	struct leader leader = { .name = "" };
 	struct request found = { .request_id = 0 };
 	bool known = true, over = false;
-	int rc = session_ready(q);
+	enum db_rc rc = session_ready(q);
 
 	q->error[0] = '\0';
 	if (rc == DB_OK)

@@ -81,7 +81,7 @@ db_backoff(unsigned int try)
 }
 
 /* The client library looks in /etc for a file without a slash. */
-static int
+static enum db_rc
 set_option_file(struct db *db, const char *file)
 {
 	char here[4096];
@@ -91,7 +91,7 @@ set_option_file(struct db *db, const char *file)
 	    mysql_options(db->mysql, MYSQL_READ_DEFAULT_FILE, here) == 0 ? DB_OK : DB_EFAIL;
 }
 
-static int
+static enum db_rc
 set_options(struct db *db, const struct lockq_connection *where)
 {
 	static const unsigned int connect_s = DB_CONNECT_TIMEOUT_S, io_s = DB_READ_TIMEOUT_S;
@@ -113,7 +113,7 @@ set_options(struct db *db, const struct lockq_connection *where)
 	return db_set_ssl_mode(db, where->ssl_mode);
 }
 
-static int
+static enum db_rc
 check_server(struct db *db)
 {
 	const char *version = mysql_get_server_info(db->mysql);
@@ -128,7 +128,7 @@ check_server(struct db *db)
 }
 
 /* The timeouts line up only if the server keeps to them. */
-static int
+static enum db_rc
 check_pinned(struct db *db, const struct db_rows *rows)
 {
 	const struct {
@@ -157,11 +157,11 @@ check_pinned(struct db *db, const struct db_rows *rows)
 }
 
 /* No table, no database yet, no right to read it: that is for db_schema() to say, with 0. */
-static int
+static enum db_rc
 read_who_am_i(struct db *db, struct db_rows *rows)
 {
 	bool first = db->server_uuid[0] == '\0' && !db->read_only;
-	int rc = first ? db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows) : DB_EFAIL;
+	enum db_rc rc = first ? db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows) : DB_EFAIL;
 
 	if (rc == DB_OK)
 		db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
@@ -171,12 +171,12 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 	return db_run(db, &who_am_i, DB_NO_ARGS, rows);
 }
 
-int
+enum db_rc
 db_pin(struct db *db)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char text[sizeof(pin_session) + 64];
-	int rc;
+	enum db_rc rc;
 
 	snprintf(text, sizeof(text), pin_session, DB_LOCK_WAIT_S, DB_LOCK_WAIT_S,
 	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S,
@@ -206,11 +206,11 @@ db_pin(struct db *db)
 	return rc;
 }
 
-static int
+static enum db_rc
 connect_to(struct db **out, const struct lockq_connection *where, bool read_only)
 {
 	struct db *db = calloc(1, sizeof(*db));
-	int rc;
+	enum db_rc rc;
 
 	*out = db;
 	if (db == NULL)
@@ -229,13 +229,13 @@ connect_to(struct db **out, const struct lockq_connection *where, bool read_only
 	return rc;
 }
 
-int
+enum db_rc
 db_connect(struct db **out, const struct lockq_connection *where)
 {
 	return connect_to(out, where, false);
 }
 
-int
+enum db_rc
 db_connect_read_only(struct db **out, const struct lockq_connection *where)
 {
 	return connect_to(out, where, true);
@@ -303,7 +303,7 @@ db_insert_id(const struct db *db)
 	return db->insert_id;
 }
 
-int
+enum db_rc
 db_library_init(void)
 {
 	return mysql_library_init(0, NULL, NULL) == 0 ? DB_OK : DB_EFAIL;
@@ -322,7 +322,7 @@ db_socket(struct db *db)
 static const char ping[] = "ping";
 
 /* The answer to a ping that is outstanding; waits @wait_ms at most. */
-static int
+static enum db_rc
 read_ping(struct db *db, unsigned int wait_ms)
 {
 	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
@@ -341,10 +341,10 @@ read_ping(struct db *db, unsigned int wait_ms)
 }
 
 /* Before the next statement, @what. */
-int
+enum db_rc
 db_ready(struct db *db, const char *what)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (db->lost) {
 		snprintf(db->error.text, sizeof(db->error.text), "%s: the connection is gone", what);
@@ -356,10 +356,10 @@ db_ready(struct db *db, const char *what)
 	return rc;
 }
 
-int
+enum db_rc
 db_command(struct db *db, const char *text)
 {
-	int rc = db_ready(db, text);
+	enum db_rc rc = db_ready(db, text);
 
 	if (rc != DB_OK)
 		return rc;
@@ -376,10 +376,10 @@ db_command_aside(struct db *db, const char *text)
 	db->error = error;
 }
 
-int
+enum db_rc
 db_set_lock_wait(struct db *db, unsigned int seconds)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (db->lock_wait_s != seconds)
 		rc = db_run(db, &set_lock_wait, DB_ARGS(db_u64(seconds)), NULL);
@@ -388,10 +388,10 @@ db_set_lock_wait(struct db *db, unsigned int seconds)
 	return rc;
 }
 
-int
+enum db_rc
 db_set_time_limit(struct db *db, uint64_t ms)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (db->time_limit_ms != ms)
 		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64(ms),
@@ -402,32 +402,32 @@ db_set_time_limit(struct db *db, uint64_t ms)
 }
 
 /* @undo: where that statement fails, the server keeps what it was told for the one after it. */
-static int
+static enum db_rc
 set_next(struct db *db, const char *text, const char *undo)
 {
-	int rc = db_command(db, text);
+	enum db_rc rc = db_command(db, text);
 
 	db->undo_next = rc == DB_OK ? undo : NULL;
 	return rc;
 }
 
-int
+enum db_rc
 db_next_read_only(struct db *db)
 {
 	return set_next(db, "SET TRANSACTION READ ONLY", "SET TRANSACTION READ WRITE");
 }
 
-int
+enum db_rc
 db_next_read_dirty(struct db *db)
 {
 	return set_next(db, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
 	    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
 }
 
-int
+enum db_rc
 db_ping(struct db *db)
 {
-	int rc = db_ready(db, ping);
+	enum db_rc rc = db_ready(db, ping);
 
 	if (rc != DB_OK)
 		return rc;
@@ -443,7 +443,7 @@ db_is_fresh(const struct db *db)
 
 /* A statement, since mysql_ping() waits: for a cut network that is half a minute in which nobody
  * hears Ctrl-C. */
-int
+enum db_rc
 db_keep_alive(struct db *db)
 {
 	uint64_t now = db_clock_ms();
@@ -460,10 +460,10 @@ db_keep_alive(struct db *db)
 	return DB_OK;
 }
 
-int
+enum db_rc
 db_kill(struct db *db, uint64_t connection_id)
 {
-	int rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
+	enum db_rc rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
 
 	if (rc == DB_OK)
 		rc = db_command(db, "KILL @target");
@@ -471,7 +471,7 @@ db_kill(struct db *db, uint64_t connection_id)
 	    db->error.number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }
 
-int
+enum db_rc
 db_quote_identifier(char *out, size_t size, const char *name)
 {
 	static const char allowed[] =

@@ -120,19 +120,20 @@ struct db;
 
 /* Connects and pins the session. Strings of @where are copied. On failure *@db still is a handle
  * whose db_error() says why (NULL only for DB_ENOMEM); release it all the same. */
-LOCKQ_MUST_CHECK int db_connect(struct db **db, const struct lockq_connection *where);
+LOCKQ_MUST_CHECK enum db_rc db_connect(struct db **db, const struct lockq_connection *where);
 /* The same, and this connection can't write, whatever a view's functions try. */
-LOCKQ_MUST_CHECK int db_connect_read_only(struct db **db, const struct lockq_connection *where);
+LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db, const struct lockq_connection
+    *where);
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);
 /* Sets the error to a text of the caller's, and returns @rc. db_refuse() is for what a room finds
  * wrong in a well-formed answer. */
-__attribute__((format(printf, 3, 4))) LOCKQ_MUST_CHECK int db_fail_with(struct db *db, int rc,
-    const char *format, ...);
+__attribute__((format(printf, 3, 4))) LOCKQ_MUST_CHECK enum db_rc db_fail_with(struct db *db,
+    enum db_rc rc, const char *format, ...);
 #define db_refuse(db, ...) db_fail_with((db), DB_EFAIL, __VA_ARGS__)
 unsigned int db_errno(const struct db *db);
-int db_failure(const struct db *db);              /* the last error's enum db_rc */
+enum db_rc db_failure(const struct db *db);              /* the last error's enum db_rc */
 uint64_t db_failed_at(const struct db *db);       /* db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
@@ -144,85 +145,86 @@ bool db_lost(const struct db *db);
 
 /* Runs one statement and reads its whole answer: prepared, where it has parameters, else as text,
  * which is one round trip instead of two. @rows may be NULL for DB_NO_ROWS. */
-LOCKQ_MUST_CHECK int db_run(struct db *db, const struct db_query *query, const struct db_arg *args,
-    size_t n_args, struct db_rows *rows);
+LOCKQ_MUST_CHECK enum db_rc db_run(struct db *db, const struct db_query *query, const struct db_arg
+    *args, size_t n_args, struct db_rows *rows);
 
 /* Prepares what a later db_run() will be in a hurry for. */
-LOCKQ_MUST_CHECK int db_prepare(struct db *db, const struct db_query *query);
+LOCKQ_MUST_CHECK enum db_rc db_prepare(struct db *db, const struct db_query *query);
 
 /* db_run() of a statement that must change exactly @expected rows; else DB_ERETRY. */
-LOCKQ_MUST_CHECK int db_change(struct db *db, const struct db_query *query,
+LOCKQ_MUST_CHECK enum db_rc db_change(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args, uint64_t expected);
 
 /* Rows that the last db_run() changed; with CLIENT_FOUND_ROWS unset, so really changed. */
 uint64_t db_affected(const struct db *db);
 uint64_t db_insert_id(const struct db *db);
 
-LOCKQ_MUST_CHECK int db_begin(struct db *db);
-LOCKQ_MUST_CHECK int db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
+LOCKQ_MUST_CHECK enum db_rc db_begin(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_commit(struct db *db); /* DB_EINDOUBT when the connection went meanwhile */
 void db_rollback(struct db *db);               /* what fails here has lost the connection: undone */
 
 /* Begins a transaction by setting user variables, for statements without parameters of their own:
  * @set is a list for SET, "@a = ?, @b = ?". Until db_restore(), whatever follows is in a
  * transaction. */
-LOCKQ_MUST_CHECK int db_begin_set(struct db *db, const char *set, const struct db_arg *args,
+LOCKQ_MUST_CHECK enum db_rc db_begin_set(struct db *db, const char *set, const struct db_arg *args,
     size_t n_args);
 /* After db_begin_set(): makes the session as it was. */
-LOCKQ_MUST_CHECK int db_restore(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_restore(struct db *db);
 /* A statement that calls a procedure; what rows it shows are passed over. What it does to the
  * session's settings is undone by db_restore(). */
-LOCKQ_MUST_CHECK int db_call(struct db *db, const char *name, const char *sql);
+LOCKQ_MUST_CHECK enum db_rc db_call(struct db *db, const char *name, const char *sql);
 
 /* A statement only where it changes: innodb_lock_wait_timeout; max_execution_time in milliseconds,
  * 0 for none, and the wait for metadata locks that it does not cover. */
-LOCKQ_MUST_CHECK int db_set_lock_wait(struct db *db, unsigned int seconds);
-LOCKQ_MUST_CHECK int db_set_time_limit(struct db *db, uint64_t ms);
+LOCKQ_MUST_CHECK enum db_rc db_set_lock_wait(struct db *db, unsigned int seconds);
+LOCKQ_MUST_CHECK enum db_rc db_set_time_limit(struct db *db, uint64_t ms);
 
 /* What db_run() runs next, outside a transaction, can't write. */
-LOCKQ_MUST_CHECK int db_next_read_only(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_next_read_only(struct db *db);
 
 /* What db_run() runs next, outside a transaction, sees what others have not committed. */
-LOCKQ_MUST_CHECK int db_next_read_dirty(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_next_read_dirty(struct db *db);
 
 /* DB_ELOST where the server no longer answers on this connection. */
-LOCKQ_MUST_CHECK int db_ping(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_ping(struct db *db);
 /* Whether it was heard of so lately that it need not be asked, and has its settings: no procedure
  * can have changed them. */
 bool db_is_fresh(const struct db *db);
 /* The same without waiting, to be called often: sends a ping where the connection has been idle for
  * DB_PING_EVERY_S, and looks whether the last one was answered. */
-LOCKQ_MUST_CHECK int db_keep_alive(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_keep_alive(struct db *db);
 
 /* Ends another connection. One that is gone, or another account's, is nothing wrong. */
-LOCKQ_MUST_CHECK int db_kill(struct db *db, uint64_t connection_id);
+LOCKQ_MUST_CHECK enum db_rc db_kill(struct db *db, uint64_t connection_id);
 
-LOCKQ_MUST_CHECK int db_library_init(void);
+LOCKQ_MUST_CHECK enum db_rc db_library_init(void);
 
 /* A statement that takes long: started, waited for in slices, read row by row. */
 typedef int db_tick_fn(void *data);              /* not 0: give up */
 typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
 
 /* The same statement as the last time on this connection is not prepared again. */
-LOCKQ_MUST_CHECK int db_start(struct db *db, const struct db_query *query,
+LOCKQ_MUST_CHECK enum db_rc db_start(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args);
 /* Waits for the answer; calls @tick every 250 ms and after a signal. After @limit_s seconds and
  * DB_GRACE_S the server is taken for gone: DB_ELOST. */
-LOCKQ_MUST_CHECK int db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data);
+LOCKQ_MUST_CHECK enum db_rc db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void
+    *data);
 /* Reads it; @integer_columns, a bit each, must be integers or it is DB_ESHAPE. */
-LOCKQ_MUST_CHECK int db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
+LOCKQ_MUST_CHECK enum db_rc db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
     void *data);
 
 /* Whole-transaction retry: @body between BEGIN and COMMIT, again while the error is one that
  * rolling back cures; bounded, with backoff and jitter. @retries counts, and may be NULL. */
 typedef int db_body_fn(struct db *db, void *data);
-LOCKQ_MUST_CHECK int db_transaction(struct db *db, db_body_fn *body, void *data,
+LOCKQ_MUST_CHECK enum db_rc db_transaction(struct db *db, db_body_fn *body, void *data,
     uint32_t *retries);
 /* The same, where @body begins the transaction. */
-LOCKQ_MUST_CHECK int db_transaction_begun(struct db *db, db_body_fn *body, void *data,
+LOCKQ_MUST_CHECK enum db_rc db_transaction_begun(struct db *db, db_body_fn *body, void *data,
     uint32_t *retries);
 enum { DB_TRIES = 6 };
 
-bool db_is_retryable(int rc);
+bool db_is_retryable(enum db_rc rc);
 /* The last error was a cluster's: 3101 or 1180. The server lacks what another member has written,
  * and goes on failing until it has that. */
 bool db_is_behind(const struct db *db);
@@ -231,7 +233,7 @@ void db_backoff(unsigned int try);
 
 /* "schema.view" or "view" as a quoted identifier into @out (at least 4 * 64 + 8 bytes): letters,
  * digits, _ and $ only. The only place where an identifier is made. */
-LOCKQ_MUST_CHECK int db_quote_identifier(char *out, size_t size, const char *name);
+LOCKQ_MUST_CHECK enum db_rc db_quote_identifier(char *out, size_t size, const char *name);
 
 uint64_t db_clock_ms(void); /* monotonic */
 void db_sleep_ms(unsigned int ms); /* ends early on a signal */

@@ -17,7 +17,7 @@ enum {
 };
 
 bool
-db_is_retryable(int rc)
+db_is_retryable(enum db_rc rc)
 {
 	return rc == DB_ERETRY || rc == DB_ELOCKWAIT || rc == DB_ECROWDED || rc == DB_ELOST;
 }
@@ -53,7 +53,7 @@ db_lost(const struct db *db)
 	return db == NULL || db->lost;
 }
 
-static int
+static enum db_rc
 classify(unsigned int number)
 {
 	switch (number) {
@@ -91,7 +91,7 @@ classify(unsigned int number)
 	}
 }
 
-int
+enum db_rc
 db_failure(const struct db *db)
 {
 	return db == NULL ? DB_ENOMEM : classify(db->error.number);
@@ -122,10 +122,10 @@ advice(unsigned int number)
 	}
 }
 
-int
+enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
 {
-	int rc = db_fail_with(db, classify(number), "%s: %s (%u)%s", what, text, number,
+	enum db_rc rc = db_fail_with(db, classify(number), "%s: %s (%u)%s", what, text, number,
 	    advice(number));
 
 	if (rc == DB_ELOST)
@@ -134,20 +134,20 @@ db_set_error(struct db *db, const char *what, unsigned int number, const char *t
 	return rc;
 }
 
-int
+enum db_rc
 db_fail(struct db *db, const char *what)
 {
 	return db_set_error(db, what, mysql_errno(db->mysql), mysql_error(db->mysql));
 }
 
-int
+enum db_rc
 db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement)
 {
 	return db_set_error(db, what, mysql_stmt_errno(statement), mysql_stmt_error(statement));
 }
 
-int
-db_fail_with(struct db *db, int rc, const char *format, ...)
+enum db_rc
+db_fail_with(struct db *db, enum db_rc rc, const char *format, ...)
 {
 	va_list args;
 

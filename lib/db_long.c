@@ -23,7 +23,7 @@ db_forget_started(struct db *db)
 
 /* Statement, where it is new, and parameters into user variables, and what executes them into
  * @db->execute. */
-static int
+static enum db_rc
 set_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args)
 {
@@ -46,11 +46,11 @@ set_variables(struct db *db, const struct db_query *query, const struct db_arg *
 	return db_run(db, &assign, all, n, NULL);
 }
 
-int
+enum db_rc
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
 	static const char prepare_it[] = "PREPARE lockq_started FROM @statement";
-	int rc;
+	enum db_rc rc;
 
 	if (n_args > STARTED_ARGS_MAX)
 		return db_fail_with(db, DB_ESHAPE, "%s: too many parameters", query->name);
@@ -76,7 +76,7 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 }
 
 /* For the answer to what was sent last. */
-static int
+static enum db_rc
 wait_answer(struct db *db, uint64_t deadline, db_tick_fn *tick, void *data)
 {
 	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
@@ -100,11 +100,11 @@ wait_answer(struct db *db, uint64_t deadline, db_tick_fn *tick, void *data)
 	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail(db, db->started);
 }
 
-int
+enum db_rc
 db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 {
 	uint64_t deadline = db_clock_ms() + ((uint64_t)limit_s + DB_GRACE_S) * 1000;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
 	if (db->preparing)
@@ -126,12 +126,12 @@ is_integer(enum enum_field_types type)
 	    type == MYSQL_TYPE_LONG || type == MYSQL_TYPE_LONGLONG;
 }
 
-int
+enum db_rc
 db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data)
 {
 	MYSQL_RES *result = mysql_use_result(db->mysql);
 	MYSQL_ROW cells;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (result == NULL)
 		return mysql_errno(db->mysql) != 0 ? db_fail(db, db->started) :

@@ -74,11 +74,11 @@ struct db {
 };
 
 /* db_error.c: each sets the handle's error to "@what: …" and returns its class. */
-int db_set_error(struct db *db, const char *what, unsigned int number, const char *text);
-int db_fail(struct db *db, const char *what);
-int db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);
+enum db_rc db_set_error(struct db *db, const char *what, unsigned int number, const char *text);
+enum db_rc db_fail(struct db *db, const char *what);
+enum db_rc db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);
 
-static inline int
+static inline enum db_rc
 db_fail_memory(struct db *db)
 {
 	return db_fail_with(db, DB_ENOMEM, "out of memory");
@@ -87,20 +87,20 @@ db_fail_memory(struct db *db)
 /* db.c */
 int db_socket(struct db *db);
 /* Before the next statement, @what: the answer to a ping may be outstanding. */
-LOCKQ_MUST_CHECK int db_ready(struct db *db, const char *what);
+LOCKQ_MUST_CHECK enum db_rc db_ready(struct db *db, const char *what);
 /* A statement that is text, and has no answer but that it is done. */
-LOCKQ_MUST_CHECK int db_command(struct db *db, const char *text);
+LOCKQ_MUST_CHECK enum db_rc db_command(struct db *db, const char *text);
 /* After an error, which stays the one to be reported: where this fails, too, the connection is not
  * to be used any more. */
 void db_command_aside(struct db *db, const char *text);
 /* Makes the session's settings what all else counts on, and sees to it that they are. */
-LOCKQ_MUST_CHECK int db_pin(struct db *db);
+LOCKQ_MUST_CHECK enum db_rc db_pin(struct db *db);
 
 /* db_tls.c */
 /* One of the handle's options; NULL is PREFERRED, as with MySQL's client. */
-LOCKQ_MUST_CHECK int db_set_ssl_mode(struct db *db, const char *name);
+LOCKQ_MUST_CHECK enum db_rc db_set_ssl_mode(struct db *db, const char *name);
 /* Connects, and sees to it that the connection is as safe as the mode wants it. */
-LOCKQ_MUST_CHECK int db_connect_tls(struct db *db, const struct lockq_connection *where);
+LOCKQ_MUST_CHECK enum db_rc db_connect_tls(struct db *db, const struct lockq_connection *where);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);

@@ -55,12 +55,12 @@ db_forget(struct kept_statement *kept)
 }
 
 /* Parameters point into @args, which outlives the execution. */
-static int
+static enum db_rc
 bind_args(struct db *db, const char *name, MYSQL_STMT *statement, const struct db_arg *args,
     size_t n_args)
 {
 	MYSQL_BIND *bind;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (mysql_stmt_param_count(statement) != n_args)
 		return db_fail_with(db, DB_ESHAPE, "%s: wrong number of parameters", name);
@@ -106,7 +106,7 @@ row_buffer_free(struct row_buffer *buffer)
 	free(buffer->text);
 }
 
-static int
+static enum db_rc
 row_buffer_new(struct db *db, struct row_buffer *buffer, MYSQL_RES *meta)
 {
 	unsigned int n = mysql_num_fields(meta);
@@ -144,7 +144,7 @@ struct growing {
 	size_t used, size;
 };
 
-static int
+static enum db_rc
 append_cell(struct db *db, struct growing *grow, const char *cell, unsigned long length,
     size_t *offset)
 {
@@ -165,11 +165,11 @@ append_cell(struct db *db, struct growing *grow, const char *cell, unsigned long
 }
 
 /* As one more row. */
-static int
+static enum db_rc
 append_names(struct db *db, struct growing *grow, MYSQL_RES *meta, size_t *offsets)
 {
 	MYSQL_FIELD *fields = mysql_fetch_fields(meta);
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (unsigned int i = 0; rc == DB_OK && i < mysql_num_fields(meta); i++)
 		rc = append_cell(db, grow, fields[i].name, fields[i].name_length, &offsets[i]);
@@ -177,7 +177,7 @@ append_names(struct db *db, struct growing *grow, MYSQL_RES *meta, size_t *offse
 }
 
 /* @names: the result's metadata where the columns' names are wanted, or NULL. */
-static int
+static enum db_rc
 fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_buffer *buffer,
     MYSQL_RES *names, struct db_rows *rows)
 {
@@ -185,7 +185,7 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 	size_t n_cells = (rows->n_rows + 1) * rows->n_columns;
 	size_t *offsets = calloc(n_cells + 1, sizeof(*offsets));
 	size_t cell = 0;
-	int rc = DB_OK, fetched = 0;
+	enum db_rc rc = DB_OK;
 
 	rows->cells = calloc(n_cells + 1, sizeof(*rows->cells));
 	if (offsets == NULL || rows->cells == NULL) {
@@ -193,7 +193,8 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 		return db_fail_memory(db);
 	}
 	while (rc == DB_OK && cell < rows->n_rows * rows->n_columns) {
-		fetched = mysql_stmt_fetch(statement);
+		int fetched = mysql_stmt_fetch(statement);
+
 		if (fetched == MYSQL_DATA_TRUNCATED) {
 			rc = db_fail_with(db, DB_ESHAPE,
 			    "%s: a cell is wider than the server said", name);
@@ -215,14 +216,14 @@ fetch_rows(struct db *db, const char *name, MYSQL_STMT *statement, struct row_bu
 	return rc;
 }
 
-static int
+static enum db_rc
 store_rows(struct db *db, const struct db_query *query, MYSQL_STMT *statement, MYSQL_RES *meta,
     struct db_rows *rows)
 {
 	const char *name = query->name;
 	struct row_buffer buffer = { NULL, NULL, NULL, NULL, 0 };
 	MYSQL_RES *widths;
-	int rc;
+	enum db_rc rc;
 
 	if (mysql_stmt_store_result(statement) != 0)
 		return db_fail_statement(db, name, statement);
@@ -242,7 +243,7 @@ store_rows(struct db *db, const struct db_query *query, MYSQL_STMT *statement, M
 	return rc;
 }
 
-static int
+static enum db_rc
 check_shape(struct db *db, const struct db_query *query, const struct db_rows *rows)
 {
 	if (query->expect == DB_ONE && rows->n_rows != 1)
@@ -253,12 +254,12 @@ check_shape(struct db *db, const struct db_query *query, const struct db_rows *r
 	return DB_OK;
 }
 
-static int
+static enum db_rc
 execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
     const struct db_arg *args, size_t n_args, struct db_rows *rows)
 {
 	MYSQL_RES *meta;
-	int rc = bind_args(db, query->name, statement, args, n_args);
+	enum db_rc rc = bind_args(db, query->name, statement, args, n_args);
 
 	if (rc != DB_OK)
 		return rc;
@@ -283,13 +284,13 @@ execute(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 }
 
 /* Text protocol: a result that has been stored, into memory of ours. */
-static int
+static enum db_rc
 copy_rows(struct db *db, MYSQL_RES *result, struct db_rows *rows)
 {
 	struct growing grow = { NULL, 0, 0 };
 	size_t n, cell = 0, *offsets;
 	MYSQL_ROW cells;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	rows->n_rows = (size_t)mysql_num_rows(result);
 	rows->n_columns = mysql_num_fields(result);
@@ -316,11 +317,11 @@ copy_rows(struct db *db, MYSQL_RES *result, struct db_rows *rows)
 }
 
 /* Without parameters, so in one round trip. */
-static int
+static enum db_rc
 run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 {
 	MYSQL_RES *result;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (mysql_real_query(db->mysql, query->sql, (unsigned long)strlen(query->sql)) != 0)
 		return db_fail(db, query->name);
@@ -342,7 +343,7 @@ run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 	return rc;
 }
 
-static int
+static enum db_rc
 prepare(struct db *db, const struct db_query *query, MYSQL_STMT **statement)
 {
 	static const db_flag update_max_length = 1;
@@ -357,11 +358,11 @@ prepare(struct db *db, const struct db_query *query, MYSQL_STMT **statement)
 }
 
 /* The statement as it was kept, or prepared anew in the place of the one not used for longest. */
-static int
+static enum db_rc
 keep(struct db *db, const struct db_query *query, struct kept_statement **found)
 {
 	struct kept_statement *oldest = &db->kept[0];
-	int rc;
+	enum db_rc rc;
 
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++) {
 		if (db->kept[i].sql != NULL && strcmp(db->kept[i].sql, query->sql) == 0) {
@@ -385,21 +386,21 @@ keep(struct db *db, const struct db_query *query, struct kept_statement **found)
 	return rc;
 }
 
-int
+enum db_rc
 db_prepare(struct db *db, const struct db_query *query)
 {
 	struct kept_statement *kept;
-	int rc = db_ready(db, query->name);
+	enum db_rc rc = db_ready(db, query->name);
 
 	return rc == DB_OK ? keep(db, query, &kept) : rc;
 }
 
-static int
+static enum db_rc
 run_prepared(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     struct db_rows *rows)
 {
 	struct kept_statement *kept;
-	int rc = keep(db, query, &kept);
+	enum db_rc rc = keep(db, query, &kept);
 
 	if (rc != DB_OK)
 		return rc;
@@ -409,11 +410,11 @@ run_prepared(struct db *db, const struct db_query *query, const struct db_arg *a
 	return rc;
 }
 
-int
+enum db_rc
 db_run(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     struct db_rows *rows)
 {
-	int rc;
+	enum db_rc rc;
 
 	if (rows != NULL)
 		db_rows_clear(rows);
@@ -430,11 +431,11 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 	return rc;
 }
 
-int
+enum db_rc
 db_change(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     uint64_t expected)
 {
-	int rc = db_run(db, query, args, n_args, NULL);
+	enum db_rc rc = db_run(db, query, args, n_args, NULL);
 
 	if (rc != DB_OK || db->affected == expected)
 		return rc;

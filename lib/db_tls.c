@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-int
+enum db_rc
 db_set_ssl_mode(struct db *db, const char *name)
 {
 	static const char *const names[] = {
@@ -100,7 +100,7 @@ connect_by_library(struct db *db, const struct lockq_connection *where)
 }
 #endif
 
-int
+enum db_rc
 db_connect_tls(struct db *db, const struct lockq_connection *where)
 {
 	if (!connect_by_library(db, where)) {

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int
+enum db_rc
 db_begin(struct db *db)
 {
 	return db_command(db, "START TRANSACTION");
 }
 
-int
+enum db_rc
 db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n_args)
 {
 	char sql[1024];
@@ -23,11 +23,12 @@ db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n
 	return db_run(db, &query, args, n_args, NULL);
 }
 
-int
+enum db_rc
 db_call(struct db *db, const char *name, const char *sql)
 {
 	MYSQL_RES *result;
-	int rc = db_ready(db, name), more;
+	enum db_rc rc = db_ready(db, name);
+	int more;
 
 	if (rc != DB_OK)
 		return rc;
@@ -47,10 +48,10 @@ db_call(struct db *db, const char *name, const char *sql)
 }
 
 /* A procedure may have set anything: as a new connection, but for the connecting. */
-static int
+static enum db_rc
 reset(struct db *db)
 {
-	int rc = db_ready(db, "reset");
+	enum db_rc rc = db_ready(db, "reset");
 
 	if (rc != DB_OK)
 		return rc;
@@ -64,21 +65,21 @@ reset(struct db *db)
 	return db_pin(db);
 }
 
-int
+enum db_rc
 db_restore(struct db *db)
 {
-	int rc = db->called ? reset(db) : db->begun_set ? db_command(db, "SET autocommit = 1") :
-	    DB_OK;
+	enum db_rc rc = db->called ? reset(db) : db->begun_set ? db_command(db,
+	    "SET autocommit = 1") : DB_OK;
 
 	if (rc == DB_OK)
 		db->begun_set = db->called = false;
 	return rc;
 }
 
-int
+enum db_rc
 db_commit(struct db *db)
 {
-	int rc;
+	enum db_rc rc;
 
 	if (db->lost)
 		return DB_ELOST;
@@ -92,10 +93,10 @@ db_rollback(struct db *db)
 	db_command_aside(db, "ROLLBACK");
 }
 
-static int
+static enum db_rc
 transaction(struct db *db, bool begin, db_body_fn *body, void *data, uint32_t *retries)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
 		rc = begin ? db_begin(db) : DB_OK;
@@ -116,13 +117,13 @@ transaction(struct db *db, bool begin, db_body_fn *body, void *data, uint32_t *r
 	return rc;
 }
 
-int
+enum db_rc
 db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
 {
 	return transaction(db, true, body, data, retries);
 }
 
-int
+enum db_rc
 db_transaction_begun(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
 {
 	return transaction(db, false, body, data, retries);

@@ -42,14 +42,14 @@ lockq_disposed_clear(struct lockq_disposed_result *result)
 	*result = (struct lockq_disposed_result)LOCKQ_DISPOSED_RESULT_INIT;
 }
 
-static int
+static enum db_rc
 say(struct db *db, const struct disposing *d)
 {
 	const struct lockq_disposition *what = d->what;
 	struct text loans = { NULL, 0, 0, false }, ids = { NULL, 0, 0, false };
 	const char *event = what->kind == LOCKQ_RENEW ? "renewed" : state_name(d->state);
 	bool returns = what->kind == LOCKQ_RETURN;
-	int rc = DB_ENOMEM;
+	enum db_rc rc = DB_ENOMEM;
 
 	for (size_t row = 0; row < d->n; row++) {
 		const struct lockq_loan_ref *loan = &what->loans[d->places[row].index];
@@ -79,7 +79,7 @@ dispose_body(struct db *db, void *data)
 {
 	struct disposing *d = data;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = say(db, d);
+	enum db_rc rc = say(db, d);
 
 	d->user_known = d->task_known = d->refused = false;
 	if (rc == DB_OK)
@@ -94,11 +94,11 @@ dispose_body(struct db *db, void *data)
 
 /* A connection lost on the way: the same again on a new one, which waits for the old transaction's
  * end. What that one did is in the log, with this call's UUID. */
-static int
+static enum db_rc
 dispose_surely(struct disposing *d)
 {
 	struct lockq *q = d->q;
-	int rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
+	enum db_rc rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
 
 	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0;; try++) {
@@ -150,7 +150,7 @@ fault_of(const struct lockq_disposition *what)
 	return NULL;
 }
 
-static int
+static enum db_rc
 result_new(const struct lockq_disposition *what, struct lockq_disposed_result *result)
 {
 	result->loans = calloc(what->n_loans, sizeof(*result->loans));
@@ -181,9 +181,10 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 }
 
 static int
-settle(const struct disposing *d, int rc, struct lockq_disposed_result *result)
+settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *result)
 {
 	struct lockq *q = d->q;
+	int code;
 
 	if (rc == DB_OK && d->user_known && d->task_known)
 		return overall(q, result);
@@ -191,10 +192,10 @@ settle(const struct disposing *d, int rc, struct lockq_disposed_result *result)
 	if (rc == DB_OK)
 		return d->user_known ? error_unknown_task(q, d->what->task) :
 		    error_unknown_user(q, d->what->user);
-	rc = error_from_db(q, q->lock, rc);
-	if (rc == LOCKQ_EUNKNOWN)
+	code = error_from_db(q, q->lock, rc);
+	if (code == LOCKQ_EUNKNOWN)
 		error_unknown(q);
-	return rc;
+	return code;
 }
 
 int
@@ -208,7 +209,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	struct disposing d = { .q = q, .what = disposition, .n = disposition->n_loans };
 	const char *fault = fault_of(disposition);
 	bool twice = false;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	lockq_disposed_clear(result);
 	q->error[0] = '\0';

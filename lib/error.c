@@ -19,24 +19,26 @@ error_set(struct lockq *q, const char *format, ...)
 }
 
 int
-error_from_db(struct lockq *q, const struct db *db, int rc)
+error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
 {
-	if (rc >= 0)
-		return rc;
 	if (rc == DB_ENOMEM)
 		error_set(q, "out of memory");
-	else if (db != NULL && db_error(db)[0] != '\0')
+	else if (rc != DB_OK && db != NULL && db_error(db)[0] != '\0')
 		error_set(q, "%s", db_error(db));
 	switch (rc) {
+	case DB_OK:
+		return LOCKQ_OK;
 	case DB_ENOMEM:
 		return LOCKQ_ENOMEM;
 	case DB_ECANCELLED:
 		return LOCKQ_CANCELLED;
 	case DB_EINDOUBT:
 		return LOCKQ_EUNKNOWN;
-	default:
-		return LOCKQ_EDATABASE;
+	case DB_EFAIL: case DB_ERETRY: case DB_ELOCKWAIT: case DB_EDUPLICATE: case DB_ELOST:
+	case DB_ECROWDED: case DB_ETIME: case DB_EINTERRUPTED: case DB_ESHAPE: case DB_EHELD:
+		break;
 	}
+	return LOCKQ_EDATABASE;
 }
 
 void

@@ -10,7 +10,7 @@
 
 __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
 /* The public code for what the database layer returned, its text into the handle's error. */
-LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, int rc);
+LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, enum db_rc rc);
 
 /* LOCKQ_EREFUSED, with its text. */
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);

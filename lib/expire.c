@@ -101,12 +101,12 @@ static const struct db_query all_tasks = {
 	DB_MANY
 };
 
-static int
+static enum db_rc
 expire_tasks(struct expiring *e)
 {
 	struct db_arg began = db_text(e->began);
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = batch_ask(e, &all_tasks, DB_ARGS(began, began), &rows);
+	enum db_rc rc = batch_ask(e, &all_tasks, DB_ARGS(began, began), &rows);
 
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		const char *seen = db_cell(&rows, i, 1), *kept = db_cell(&rows, i, 2);
@@ -227,12 +227,12 @@ static const struct db_query may_purge = {
 };
 
 /* Requests before the log, so that none is left without the loans that it was given. */
-static int
+static enum db_rc
 purge(struct expiring *e)
 {
 	struct db_arg cutoff = db_text(e->cutoff);
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = batch_run(e, &requests_job, &e->done->old_requests, e->cutoff,
+	enum db_rc rc = batch_run(e, &requests_job, &e->done->old_requests, e->cutoff,
 	    DB_ARGS(cutoff, cutoff));
 
 	if (rc == DB_OK)
@@ -266,11 +266,11 @@ static const struct db_query unclaim_expire = {
 };
 
 /* Takes the name on this server; busy where another run has it. */
-static int
+static enum db_rc
 claim(struct expiring *e, unsigned int wait_s)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(e->q->lock, &claim_expire,
+	enum db_rc rc = db_run(e->q->lock, &claim_expire,
 	    DB_ARGS(db_u64(wait_s), db_u64(e->what->purge_after_s)), &rows);
 
 	if (rc == DB_OK && db_cell_is_null(&rows, 0, 0))
@@ -286,10 +286,10 @@ claim(struct expiring *e, unsigned int wait_s)
 	return rc;
 }
 
-static int
+static enum db_rc
 expire_all(struct expiring *e)
 {
-	int rc = claim(e, 0);
+	enum db_rc rc = claim(e, 0);
 
 	/* A purge is asked for once a night, and must not lose against the run of each minute. */
 	for (unsigned int s = 0; rc == DB_OK && e->done->busy && e->what->purge_after_s > 0 &&
@@ -333,21 +333,21 @@ enum { TABLE_DENIED = 1142, COLUMN_DENIED = 1143 };
 /* No connection is made anew, and no lost COMMIT is looked up: what was not done is found by the
  * next run. */
 static int
-explain(struct expiring *e, int rc)
+explain(struct expiring *e, enum db_rc rc)
 {
 	struct lockq *q = e->q;
 	bool lost = rc == DB_ELOST || rc == DB_EINDOUBT;
 	bool denied = rc == DB_EFAIL && (db_errno(q->lock) == TABLE_DENIED ||
 	    db_errno(q->lock) == COLUMN_DENIED);
+	int code = error_from_db(q, q->lock, lost ? DB_ELOST : rc);
 
-	rc = error_from_db(q, q->lock, rc == DB_EINDOUBT ? DB_ELOST : rc);
 	if (lost)
 		error_set(q, "the connection was lost after %llu row%s, the next run does the rest:"
 		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
 		    db_error(q->lock));
 	if (denied)
 		error_set(q, "%s: the account needs the role lockq_cron", db_error(q->lock));
-	return rc;
+	return code;
 }
 
 int
@@ -357,22 +357,22 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		.q = q, .what = what, .done = expired,
 		.ticking = { .q = q, .phase = LOCKQ_PHASE_EXPIRE, .since = db_clock_ms() }
 	};
-	int rc;
+	int code = check_what(q, what);
+	enum db_rc rc;
 
 	*expired = (struct lockq_expired)LOCKQ_EXPIRED_INIT;
+	if (code != LOCKQ_OK)
+		return code;
 	q->error[0] = '\0';
-	rc = check_what(q, what);
-	if (rc != LOCKQ_OK)
-		return rc;
 	rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;
-	rc = explain(&e, rc);
+	code = explain(&e, rc);
 	/* A connection that is lost has given the name back. */
 	if (e.began[0] != '\0' && !db_lost(q->lock) &&
 	    db_run(q->lock, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
 		session_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
-	return rc;
+	return code;
 }

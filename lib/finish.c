@@ -9,10 +9,10 @@
 #include "error.h"
 
 /* What the tables say now, whatever happened to connections on the way. */
-static int
+static enum db_rc
 read_answer(struct call *c)
 {
-	int rc = DB_ELOST;
+	enum db_rc rc = DB_ELOST;
 
 	if (c->request.request_id == 0 || c->answer->status != LOCKQ_PENDING)
 		return DB_OK;
@@ -30,7 +30,7 @@ read_answer(struct call *c)
 /* An error that no second try cured. The request must not be served later behind the back of who
  * was told of the error; if it was served just before, that is the better answer. */
 static int
-finish_failed(struct call *c, int failure, bool cancelled)
+finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 {
 	char text[sizeof(c->q->error)];
 	int rc = error_from_db(c->q, session_failed(c->q), failure);
@@ -56,7 +56,7 @@ finish_failed(struct call *c, int failure, bool cancelled)
 
 /* Whether the lost COMMIT was done can't be found out. */
 static int
-finish_unknown(struct call *c, int failure)
+finish_unknown(struct call *c, enum db_rc failure)
 {
 	int rc = error_from_db(c->q, c->q->lock, failure);
 
@@ -66,11 +66,11 @@ finish_unknown(struct call *c, int failure)
 }
 
 /* The answer as it was read has neither the names, which the caller knows, nor who leads now. */
-static int
+static enum db_rc
 add_names(struct call *c)
 {
 	struct lockq_answer *answer = c->answer;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (answer->task != 0 && answer->user == NULL)
 		rc = copy_text(&answer->user, c->request.user);
@@ -95,10 +95,11 @@ has_led(const struct call *c)
 }
 
 int
-finish(struct call *c, enum step step, int failure)
+finish(struct call *c, enum step step, enum db_rc failure)
 {
 	struct lockq_answer *answer = c->answer;
-	int rc = failure;
+	enum db_rc rc = failure;
+	int code;
 
 	if (step == REFUSED)
 		return refuse(c);
@@ -119,6 +120,6 @@ finish(struct call *c, enum step step, int failure)
 	if (add_names(c) != DB_OK)
 		return LOCKQ_ENOMEM;
 	answer->led = has_led(c);
-	rc = answer_rc(c->q, answer);
-	return rc == LOCKQ_BUSY && step == CANCELLED ? LOCKQ_CANCELLED : rc;
+	code = answer_rc(c->q, answer);
+	return code == LOCKQ_BUSY && step == CANCELLED ? LOCKQ_CANCELLED : code;
 }

@@ -38,7 +38,7 @@ static int follow(struct call *c, enum step *step);
 static int rest(struct call *c, enum step *step);
 
 static enum step
-end_of(int failure)
+end_of(enum db_rc failure)
 {
 	return failure == DB_ECANCELLED ? CANCELLED : failure == DB_EINDOUBT ? UNKNOWN : FAILED;
 }
@@ -47,7 +47,7 @@ static int
 get_served(struct call *c)
 {
 	enum step step = ASK;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	while (step < ANSWERED) {
 		switch (step) {
@@ -71,11 +71,11 @@ get_served(struct call *c)
 	return finish(c, step, rc);
 }
 
-static int
+static enum db_rc
 ask(struct call *c, enum step *step)
 {
 	bool before = c->recorded, refused = false;
-	int rc;
+	enum db_rc rc;
 
 	c->recorded = true;
 	rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request, &refused);
@@ -115,13 +115,13 @@ is_left_by_its_maker(const struct call *c)
 }
 
 /* All of the answer at once: mostly it is there. */
-static int
+static enum db_rc
 look(struct call *c, enum step *step)
 {
 	bool pending = false;
 
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
-		int rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
+		enum db_rc rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
 
 		/* If it has ended meanwhile, how it did is read. */
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
@@ -138,11 +138,11 @@ look(struct call *c, enum step *step)
 	return DB_OK;
 }
 
-static int
+static enum db_rc
 try_lock(struct call *c, enum step *step)
 {
 	enum lock_result result = LOCK_BUSY;
-	int rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+	enum db_rc rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
 
 	switch (result) {
 	case LOCK_OURS:
@@ -166,12 +166,12 @@ nobody_leads(const struct call *c)
 	return c->leader.name[0] == '\0' && c->missed < MISSED_TRIES;
 }
 
-static int
+static enum db_rc
 follow(struct call *c, enum step *step)
 {
 	uint64_t since = db_clock_ms();
 	bool over = false;
-	int rc;
+	enum db_rc rc;
 
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
@@ -196,7 +196,7 @@ follow(struct call *c, enum step *step)
 
 /* A round that ended no request, because others hold what it found: not again at once, nor before a
  * time that is worth another query. */
-static int
+static enum db_rc
 rest(struct call *c, enum step *step)
 {
 	uint64_t ms = c->query_ms < REST_MS ? c->query_ms : REST_MS;
@@ -213,11 +213,12 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 {
 	struct call c = { .q = q, .ask = ask, .answer = answer, .task = { .task_id = ask->task } };
 	uint64_t start = db_clock_ms();
-	int rc = refuse_ask(q, ask);
+	int code = refuse_ask(q, ask);
+	enum db_rc rc;
 
 	lockq_answer_clear(answer);
-	if (rc != LOCKQ_OK)
-		return rc;
+	if (code != LOCKQ_OK)
+		return code;
 	q->error[0] = '\0';
 	rc = session_ready(q);
 	if (rc != DB_OK)
@@ -226,8 +227,8 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	request_make_uuid(c.request.uuid);
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
 	q->asking = &c.request;
-	rc = get_served(&c);
+	code = get_served(&c);
 	q->asking = NULL;
 	answer->waited_ms = db_clock_ms() - start;
-	return rc;
+	return code;
 }

@@ -38,7 +38,7 @@ check_schema(struct lockq *q)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t version = db_schema(q->lock);
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
@@ -63,7 +63,7 @@ check_schema(struct lockq *q)
 int
 lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
-	int rc = session_copy_where(&q->where, connection);
+	enum db_rc rc = session_copy_where(&q->where, connection);
 
 	if (rc != DB_OK)
 		return error_from_db(q, NULL, rc);

@@ -23,7 +23,7 @@ static const struct db_query read_history = {
 	DB_MANY
 };
 
-static int
+static enum db_rc
 fill(struct lockq_history *history, const struct db_rows *rows)
 {
 	history->events = calloc(rows->n_rows + 1, sizeof(*history->events));
@@ -54,7 +54,7 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task read;
 	bool known = true;
-	int rc = session_ready(q);
+	enum db_rc rc = session_ready(q);
 
 	lockq_history_clear(history);
 	q->error[0] = '\0';

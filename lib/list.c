@@ -65,7 +65,7 @@ list_clear(struct list *candidates)
 	*candidates = (struct list){ .list = NULL };
 }
 
-int
+enum db_rc
 list_add(struct list *c, uint64_t loan_id, uint64_t version, uint32_t position)
 {
 	if (c->n == c->size) {
@@ -107,7 +107,7 @@ compare_place(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int
+enum db_rc
 list_once(struct list *c)
 {
 	struct candidate **sorted = calloc(c->n + 1, sizeof(struct candidate *));
@@ -141,12 +141,12 @@ compare_loan(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int
+enum db_rc
 loans_read(struct db *db, const struct db_query *query, const char *json, uint32_t task_id,
     struct loans *loans)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = task_id == 0 ? db_run(db, query, DB_ARGS(db_text(json)), &rows) :
+	enum db_rc rc = task_id == 0 ? db_run(db, query, DB_ARGS(db_text(json)), &rows) :
 	    db_run(db, query, DB_ARGS(db_text(json), db_u64(task_id)), &rows);
 
 	loans_clear(loans);
@@ -177,12 +177,12 @@ loans_clear(struct loans *loans)
 }
 
 /* What of the first @n is still as the list has it. */
-int
+enum db_rc
 list_unchanged(struct db *db, const struct task *task, const struct list *candidates,
     size_t n, struct loans *loans)
 {
 	struct text json = { NULL, 0, 0, false };
-	int rc;
+	enum db_rc rc;
 
 	list_json(candidates, 0, n, &json);
 	rc = json.failed ? DB_ENOMEM : loans_read(db, &unchanged, json.data, task->task_id, loans);

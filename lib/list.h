@@ -48,11 +48,11 @@ struct list {
 bool list_is_cut(const struct list *list);
 /* Whether a request that gets nothing of the list is told so: nothing is left. */
 bool list_may_say_empty(enum list_source source, const struct list *list);
-LOCKQ_MUST_CHECK int list_add(struct list *candidates, uint64_t loan_id,
+LOCKQ_MUST_CHECK enum db_rc list_add(struct list *candidates, uint64_t loan_id,
     uint64_t version, uint32_t position);
 void list_clear(struct list *candidates);
 /* Each loan where it comes first. */
-LOCKQ_MUST_CHECK int list_once(struct list *candidates);
+LOCKQ_MUST_CHECK enum db_rc list_once(struct list *candidates);
 /* After a commit: forgets what is gone. */
 void list_forget_gone(struct list *candidates);
 /* @n of the list as [[loan_id,version],…]. */
@@ -64,12 +64,12 @@ struct loans {
 	size_t n;
 };
 /* @query takes @json, and @task_id where that is not 0. */
-LOCKQ_MUST_CHECK int loans_read(struct db *db, const struct db_query *query, const char *json,
-    uint32_t task_id, struct loans *loans);
+LOCKQ_MUST_CHECK enum db_rc loans_read(struct db *db, const struct db_query *query, const char
+    *json, uint32_t task_id, struct loans *loans);
 bool loans_have(const struct loans *loans, uint64_t loan_id);
 void loans_clear(struct loans *loans);
 /* Those of the first @n that are still as the list has them; without a lock. */
-LOCKQ_MUST_CHECK int list_unchanged(struct db *db, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc list_unchanged(struct db *db, const struct task *task,
     const struct list *candidates, size_t n, struct loans *loans);
 
 /* What a search for a list comes to. */

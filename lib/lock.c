@@ -79,11 +79,11 @@ static const struct db_query look_first = {
 	DB_MAYBE
 };
 
-int
+enum db_rc
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_next_read_dirty(db);
+	enum db_rc rc = db_next_read_dirty(db);
 
 	*held = false;
 	if (rc == DB_OK)
@@ -106,12 +106,12 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 
 /* Followers wait on this row. Woken ones share it for a moment; a session that was forgotten keeps
  * it. Who leads without it is still the only leader, its followers hear of its commit later. */
-static int
+static enum db_rc
 take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t end = db_clock_ms() + patience_ms;
-	int rc = DB_EHELD;
+	enum db_rc rc = DB_EHELD;
 
 	for (unsigned int nap = WAKE_NAP_MS; rc == DB_EHELD; nap += nap / 2) {
 		uint64_t now;
@@ -130,12 +130,12 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 /* Not in the lock's transaction: it would hold the metadata lock of work_requested during the whole
  * query, and a waiting ALTER would stall every insert. *@pending is false where the request has
  * ended; @lead->committed is the epoch that was committed then. */
-static int
+static enum db_rc
 look_before_lock(struct db *db, const struct request *request, struct task *task,
     struct lead *lead, bool *pending)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &look_first, DB_ARGS(db_u64(request->request_id),
+	enum db_rc rc = db_run(db, &look_first, DB_ARGS(db_u64(request->request_id),
 	    db_u64(task->task_id)), &rows);
 
 	*pending = false;
@@ -153,11 +153,11 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 }
 
 /* Says to the others who leads, and that they may wait on task_wake. */
-static int
+static enum db_rc
 lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 {
 	bool wakes = false;
-	int rc = take_wake(db, task_id, 0, &wakes);
+	enum db_rc rc = take_wake(db, task_id, 0, &wakes);
 
 	if (rc == DB_OK)
 		rc = db_run(db, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
@@ -174,12 +174,12 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 
 /* One attempt, from BEGIN on, to lead as the next one after @lead->committed: LOCK_OURS,
  * LOCK_MISSED or LOCK_LED_SINCE. Whatever is not LOCK_OURS has been rolled back. */
-static int
+static enum db_rc
 lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
     enum lock_result *result)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_begin(db);
+	enum db_rc rc = db_begin(db);
 
 	*result = LOCK_MISSED;
 	if (rc == DB_OK)
@@ -207,12 +207,12 @@ nap_with_jitter(const struct db *db, unsigned int try)
 }
 
 /* Looks, and tries once. */
-static int
+static enum db_rc
 look_and_try(struct db *db, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
 {
 	bool held = false, pending = false;
-	int rc = lock_holder(db, task->task_id, leader, &held);
+	enum db_rc rc = lock_holder(db, task->task_id, leader, &held);
 
 	*result = LOCK_BUSY;
 	if (rc != DB_OK || held)
@@ -227,7 +227,7 @@ look_and_try(struct db *db, struct task *task, const struct request *request, st
 	return pending ? lock_once(db, task->task_id, request->user, lead, result) : rc;
 }
 
-int
+enum db_rc
 lock_try(struct lockq *q, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
 {
@@ -235,7 +235,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 
 	for (unsigned int try = 0; try < tries; try++) {
-		int rc = look_and_try(q->lock, task, request, lead, leader, result);
+		enum db_rc rc = look_and_try(q->lock, task, request, lead, leader, result);
 
 		/* The request may have been served by a leader that came after the look. */
 		if (rc == DB_OK && *result == LOCK_LED_SINCE)
@@ -256,7 +256,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 	return DB_OK;
 }
 
-int
+enum db_rc
 lock_again(struct lockq *q, const struct task *task, const char *user, struct lead *lead,
     bool *ours)
 {
@@ -266,7 +266,7 @@ lock_again(struct lockq *q, const struct task *task, const char *user, struct le
 	*ours = false;
 	for (unsigned int try = 0; try < MOMENT_TRIES && !held; try++) {
 		enum lock_result result = LOCK_MISSED;
-		int rc = lock_once(q->lock, task->task_id, user, lead, &result);
+		enum db_rc rc = lock_once(q->lock, task->task_id, user, lead, &result);
 
 		*ours = rc == DB_OK && result == LOCK_OURS;
 		if (rc != DB_OK || result != LOCK_MISSED)
@@ -279,11 +279,11 @@ lock_again(struct lockq *q, const struct task *task, const char *user, struct le
 	return DB_OK;
 }
 
-int
+enum db_rc
 lock_commit(struct lockq *q, const struct task *task, const struct lead *lead,
     uint64_t left_pending)
 {
-	int rc = db_change(q->lock, &clear_holder, DB_ARGS(db_u64(left_pending),
+	enum db_rc rc = db_change(q->lock, &clear_holder, DB_ARGS(db_u64(left_pending),
 	    db_u64(task->task_id), db_u64(lead->epoch)), 1);
 
 	return rc == DB_OK ? db_commit(q->lock) : rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 2 and 3: the lock of a task. Functions return enum db_rc. */
+/* Steps 2 and 3: the lock of a task. */
 #ifndef LOCKQ_LOCK_H
 #define LOCKQ_LOCK_H
 
@@ -39,16 +39,16 @@ enum lock_result {
 };
 /* Takes the task's lock for @request: LOCK_OURS, and @task is as its manager has it now; LOCK_BUSY,
  * @leader filled; or LOCK_ENDED. */
-LOCKQ_MUST_CHECK int lock_try(struct lockq *q, struct task *task, const struct request *request,
-    struct lead *lead, struct leader *leader, enum lock_result *result);
+LOCKQ_MUST_CHECK enum db_rc lock_try(struct lockq *q, struct task *task, const struct request
+    *request, struct lead *lead, struct leader *leader, enum lock_result *result);
 /* Takes it again after the leader's own commit, or after a transaction that was rolled back. *@ours
  * is false where somebody else leads, or has led since. */
-LOCKQ_MUST_CHECK int lock_again(struct lockq *q, const struct task *task, const char *user,
+LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task, const char *user,
     struct lead *lead, bool *ours);
 /* Frees it, and notes what the next leader wants to know. */
-LOCKQ_MUST_CHECK int lock_commit(struct lockq *q, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc lock_commit(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
-LOCKQ_MUST_CHECK int lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
+LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 
 #endif

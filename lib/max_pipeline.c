@@ -30,8 +30,8 @@ max_pipeline_check(struct lockq *q, const struct task *task, uint32_t user_id)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char reason[MAX_PIPELINE_REASON_BYTES];
-	int rc = db_run(q->lock, &held_by_user, DB_ARGS(db_u64(user_id), db_u64(task->task_id)),
-	    &rows);
+	enum db_rc rc = db_run(q->lock, &held_by_user, DB_ARGS(db_u64(user_id),
+	    db_u64(task->task_id)), &rows);
 	uint64_t held = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
 
 	db_rows_clear(&rows);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static int
+static enum db_rc
 not_completed(struct lockq_disposed_loan *loan, const char *reason)
 {
 	loan->what = LOCKQ_NOT_COMPLETED;
@@ -13,7 +13,7 @@ not_completed(struct lockq_disposed_loan *loan, const char *reason)
 }
 
 /* What task.on_complete does for one loan. */
-static int
+static enum db_rc
 complete_one(struct db *db, const char *procedure, const char *quoted, size_t place)
 {
 	char sql[NAME_BYTES * 3 + 128];
@@ -31,7 +31,7 @@ static const struct db_query seen_failures = {
 };
 
 /* A procedure ended the transaction, so what it did may stand or not: nothing is called done. */
-static int
+static enum db_rc
 explain_end(struct db *db, struct disposing *d)
 {
 	d->refused = true;
@@ -42,12 +42,12 @@ explain_end(struct db *db, struct disposing *d)
 }
 
 /* The loan at @row was not completed. DB_OK where that is all, and the others can go on. */
-static int
+static enum db_rc
 note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char reason[REASON_BYTES];
-	int rc;
+	enum db_rc rc;
 
 	snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
 	rc = db_run(db, &seen_failures, DB_NO_ARGS, &rows);
@@ -64,17 +64,17 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 
 /* Not what trying all of it again cures, and not what ends the session. */
 static bool
-is_failure(int rc)
+is_failure(enum db_rc rc)
 {
 	return rc == DB_EFAIL || rc == DB_EDUPLICATE || rc == DB_EHELD || rc == DB_ETIME;
 }
 
-int
+enum db_rc
 on_complete_all(struct db *db, struct disposing *d)
 {
 	char quoted[NAME_BYTES * 3];
 	uint64_t n_failed = 0;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	if (d->what->kind != LOCKQ_COMPLETE || d->on_complete == NULL)
 		return DB_OK;
@@ -98,10 +98,10 @@ on_complete_all(struct db *db, struct disposing *d)
 	return rc;
 }
 
-int
+enum db_rc
 on_complete_refused(struct disposing *d)
 {
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
 		if (d->results[i].what == LOCKQ_DISPOSED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The procedure task.on_complete. Functions return enum db_rc. */
+/* The procedure task.on_complete. */
 #ifndef LOCKQ_ON_COMPLETE_H
 #define LOCKQ_ON_COMPLETE_H
 
@@ -11,8 +11,8 @@
 enum { ON_COMPLETE_ID_DIGITS = 20 };
 /* Calls it for each loan that is to be completed. A loan for which it fails is not changed. DB_EFAIL
  * and @d->refused where none is, for @d->reason. */
-LOCKQ_MUST_CHECK int on_complete_all(struct db *db, struct disposing *d);
+LOCKQ_MUST_CHECK enum db_rc on_complete_all(struct db *db, struct disposing *d);
 /* After the roll-back: what would have been done is not. */
-LOCKQ_MUST_CHECK int on_complete_refused(struct disposing *d);
+LOCKQ_MUST_CHECK enum db_rc on_complete_refused(struct disposing *d);
 
 #endif

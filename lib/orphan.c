@@ -25,11 +25,11 @@ static const struct db_query give_name_back = {
 };
 
 /* GET_LOCK on the query connection, and the server's time as the query is about to start. */
-static int
+static enum db_rc
 hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &hold_name, DB_ARGS(db_u64(task_id), db_u64(wait_s)), &rows);
+	enum db_rc rc = db_run(db, &hold_name, DB_ARGS(db_u64(task_id), db_u64(wait_s)), &rows);
 
 	*ours = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 1;
 	if (rc == DB_OK)
@@ -40,11 +40,11 @@ hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_o
 
 /* Ends the query of a dead leader, where it runs under this account; another account's ends at its
  * time limit. */
-static int
+static enum db_rc
 end_orphan(struct db *db, uint32_t task_id)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &name_held_by, DB_ARGS(db_u64(task_id)), &rows);
+	enum db_rc rc = db_run(db, &name_held_by, DB_ARGS(db_u64(task_id)), &rows);
 	uint64_t orphan = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
 
 	db_rows_clear(&rows);
@@ -53,10 +53,10 @@ end_orphan(struct db *db, uint32_t task_id)
 	return db_kill(db, orphan);
 }
 
-int
+enum db_rc
 orphan_hold_name(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
 {
-	int rc = hold(db, task_id, 0, ours, as_of);
+	enum db_rc rc = hold(db, task_id, 0, ours, as_of);
 
 	if (rc == DB_OK && !*ours) {
 		rc = end_orphan(db, task_id);
@@ -66,7 +66,7 @@ orphan_hold_name(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BY
 	return rc;
 }
 
-int
+enum db_rc
 orphan_give_name_back(struct db *db)
 {
 	return db_run(db, &give_name_back, DB_NO_ARGS, NULL);

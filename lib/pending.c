@@ -86,12 +86,12 @@ read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows
 }
 
 /* Those of all who have some. */
-static int
+static enum db_rc
 read_excluded(struct db *db, const struct task *task, struct line *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct text users = { NULL, 0, 0, false };
-	int rc = DB_ENOMEM;
+	enum db_rc rc = DB_ENOMEM;
 
 	for (size_t i = 0; i < line->n; i++) {
 		if (line->list[i].n_excluded > 0)
@@ -116,11 +116,11 @@ read_excluded(struct db *db, const struct task *task, struct line *line)
 	return rc;
 }
 
-int
+enum db_rc
 pending_read(struct db *db, const struct task *task, uint64_t own_request, struct line *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
+	enum db_rc rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
 	    db_u64(task->task_id)), &rows);
 
 	pending_clear(line);
@@ -166,13 +166,13 @@ add_ended(struct text *json, const struct pending *c)
 	text_add(json, "]");
 }
 
-int
+enum db_rc
 pending_write(struct db *db, const struct line *line, const struct lead *lead,
     const char *reason, size_t *n_ended)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; i < line->n; i++) {
 		if (line->list[i].outcome == LOCKQ_PENDING)

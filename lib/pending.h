@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5's line: the pending requests of a task. Functions return enum db_rc. */
+/* Step 5's line: the pending requests of a task. */
 #ifndef LOCKQ_PENDING_H
 #define LOCKQ_PENDING_H
 
@@ -36,12 +36,12 @@ struct line {
 	size_t n_excluded;
 };
 /* The task's pending requests, locked. */
-LOCKQ_MUST_CHECK int pending_read(struct db *db, const struct task *task, uint64_t own_request,
-    struct line *line);
+LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task, uint64_t
+    own_request, struct line *line);
 /* Whether the loan is not to be offered to who asks. */
 bool pending_exclude(const struct line *line, const struct pending *pending, uint64_t loan_id);
 /* Ends those that have an outcome; @reason is for who has none of its own. */
-LOCKQ_MUST_CHECK int pending_write(struct db *db, const struct line *line,
+LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct line *line,
     const struct lead *lead, const char *reason, size_t *n_ended);
 void pending_clear(struct line *line);
 

@@ -31,7 +31,7 @@ tick(void *data)
 	return t->q->progress != NULL ? t->q->progress(&progress, t->q->progress_data) : 0;
 }
 
-int
+enum db_rc
 tick_sleep(struct ticking *ticking, uint64_t ms)
 {
 	uint64_t end = db_clock_ms() + ms;

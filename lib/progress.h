@@ -18,11 +18,11 @@ struct ticking {
 	const char *detail;
 	uint64_t rows;             /* done so far */
 	struct db *keep_alive;     /* pinged meanwhile; or NULL */
-	int ping_rc;
+	enum db_rc ping_rc;
 };
 /* A db_tick_fn, @data a struct ticking. Not 0 when the caller gives up or @keep_alive is gone. */
 int tick(void *data);
 /* Sleeps in slices. DB_ECANCELLED when the caller gives up. */
-LOCKQ_MUST_CHECK int tick_sleep(struct ticking *ticking, uint64_t ms);
+LOCKQ_MUST_CHECK enum db_rc tick_sleep(struct ticking *ticking, uint64_t ms);
 
 #endif

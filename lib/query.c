@@ -11,8 +11,8 @@
 #include "view.h"
 
 /* The lock connection still answers, so it is the query that failed, not the server. */
-static int
-explain(const struct reading *reading, int rc, enum list_result *result,
+static enum db_rc
+explain(const struct reading *reading, enum db_rc rc, enum list_result *result,
     char reason[REASON_BYTES])
 {
 	const struct task *task = reading->task;
@@ -69,8 +69,8 @@ end_query(struct reading *reading)
 }
 
 /* What the caller hears after @rc. */
-static int
-settle(struct reading *reading, int rc, enum list_result *result, char reason[REASON_BYTES])
+static enum db_rc
+settle(struct reading *reading, enum db_rc rc, enum list_result *result, char reason[REASON_BYTES])
 {
 	struct db *lock = reading->q->lock;
 
@@ -93,11 +93,11 @@ settle(struct reading *reading, int rc, enum list_result *result, char reason[RE
 }
 
 /* Before the commit, or who leads next would take us for an orphan. */
-static int
-tidy_up(struct reading *reading, bool ours, enum list_result result, int rc)
+static enum db_rc
+tidy_up(struct reading *reading, bool ours, enum list_result result, enum db_rc rc)
 {
 	struct db *db = reading->db;
-	int tidied = DB_OK;
+	enum db_rc tidied = DB_OK;
 
 	if ((rc != DB_OK || result != LIST_FOUND) && db != reading->q->lock) {
 		/* Its state is not known; closed, it gives the name back by itself. */
@@ -117,7 +117,7 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, int rc)
 	return rc == DB_OK || tidied != DB_OK ? tidied : rc;
 }
 
-int
+enum db_rc
 query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
     uint64_t usual_ms, uint64_t limit, struct list *candidates, enum list_result *result,
     char reason[REASON_BYTES])
@@ -129,7 +129,7 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 	};
 	char sql[VIEW_SQL_BYTES];
 	bool ours = false;
-	int rc;
+	enum db_rc rc;
 
 	*result = LIST_FOUND;
 	list_clear(candidates);

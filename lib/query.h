@@ -12,8 +12,8 @@
 #include "text.h"
 
 /* Runs it on @db, which is one of @q's, for a list of @limit at most. As source_find();
- * LIST_LOST where the connection elsewhere was. Returns enum db_rc. */
-LOCKQ_MUST_CHECK int query_run(struct lockq *q, struct db *db, const struct task *task,
+ * LIST_LOST where the connection elsewhere was. */
+LOCKQ_MUST_CHECK enum db_rc query_run(struct lockq *q, struct db *db, const struct task *task,
     const struct lead *lead, uint64_t usual_ms, uint64_t limit, struct list *candidates,
     enum list_result *result, char reason[REASON_BYTES]);
 

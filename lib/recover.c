@@ -14,7 +14,7 @@ recover_forget(struct call *c, uint64_t quiet_ms)
 }
 
 static enum verdict
-verdict_of(struct call *c, int failure)
+verdict_of(struct call *c, enum db_rc failure)
 {
 	uint64_t now = db_clock_ms();
 	unsigned int tries = c->tries++;
@@ -26,11 +26,11 @@ verdict_of(struct call *c, int failure)
 }
 
 /* A fresh connection, also where this one lives: whatever it had open is undone. */
-static int
+static enum db_rc
 connect_and_find_out(struct call *c)
 {
 	bool pending = false;
-	int rc = session_connect(c->q);
+	enum db_rc rc = session_connect(c->q);
 
 	if (rc == DB_OK && c->in_doubt) {
 		rc = request_status_locked(c->q->lock, &c->request, &pending);
@@ -39,10 +39,10 @@ connect_and_find_out(struct call *c)
 	return rc;
 }
 
-int
-recover(struct call *c, int failure, enum step *step)
+enum db_rc
+recover(struct call *c, enum db_rc failure, enum step *step)
 {
-	int rc = failure;
+	enum db_rc rc = failure;
 
 	round_clear(c);
 	for (;;) {

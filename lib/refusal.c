@@ -24,10 +24,10 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 
 /* It may have got through, when more was allowed than now: the request is found by its UUID, or
  * takes it, so that nothing arrives later behind the user's back. */
-int
+enum db_rc
 refuse_in_doubt(struct call *c, bool *refused)
 {
-	int rc = request_find(c->q->lock, &c->request);
+	enum db_rc rc = request_find(c->q->lock, &c->request);
 
 	*refused = false;
 	if (rc != DB_OK || c->request.request_id != 0)

@@ -17,12 +17,12 @@
 enum { SAMPLE = 200 };
 
 /* Whether most of what comes first has changed since the list's server saw it. */
-static int
+static enum db_rc
 is_stale(struct db *db, const struct task *task, const struct list *candidates, bool *stale)
 {
 	struct loans loans = { NULL, 0 };
 	size_t n = candidates->n < SAMPLE ? candidates->n : SAMPLE;
-	int rc = list_unchanged(db, task, candidates, n, &loans);
+	enum db_rc rc = list_unchanged(db, task, candidates, n, &loans);
 
 	*stale = loans.n * 2 < n;
 	loans_clear(&loans);
@@ -36,12 +36,12 @@ same_tables(const struct db *a, const struct db *b)
 	return db_same_server(a, b) && strcmp(db_database(a), db_database(b)) == 0;
 }
 
-int
+enum db_rc
 replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, uint64_t usual_ms,
     uint64_t limit, struct list *found, enum list_result *result, char reason[REASON_BYTES])
 {
 	bool stale = false, same;
-	int rc = session_ready_elsewhere(q);
+	enum db_rc rc = session_ready_elsewhere(q);
 
 	*result = LIST_LOST;
 	if (rc != DB_OK) {

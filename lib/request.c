@@ -106,11 +106,11 @@ request_make_uuid(char uuid[UUID_BYTES])
 	uuid_unparse_lower(binary, uuid);
 }
 
-int
+enum db_rc
 request_find(struct db *db, struct request *request)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)), &rows);
+	enum db_rc rc = db_run(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)), &rows);
 
 	request->request_id = rc == DB_OK && rows.n_rows == 1 ? db_cell_u64(&rows, 0, 0) : 0;
 	db_rows_clear(&rows);
@@ -118,12 +118,12 @@ request_find(struct db *db, struct request *request)
 }
 
 /* Joins the user's pending request, unless it ends before it is touched. */
-static int
+static enum db_rc
 join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &pending_of_user, DB_ARGS(db_text(request->user), db_u64(task_id)),
-	    &rows);
+	enum db_rc rc = db_run(db, &pending_of_user, DB_ARGS(db_text(request->user),
+	    db_u64(task_id)), &rows);
 
 	*found = false;
 	if (rc == DB_OK && rows.n_rows == 1) {
@@ -142,22 +142,22 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 	return rc;
 }
 
-static int
+static enum db_rc
 insert(struct db *db, const struct db_query *query, uint32_t task_id, uint32_t count,
     const struct request *request, bool *refused)
 {
-	int rc = db_run(db, query, DB_ARGS(db_text(request->uuid), db_u64(count), db_u64(count),
-	    db_text(request->user), db_u64(task_id), db_u64(count)), NULL);
+	enum db_rc rc = db_run(db, query, DB_ARGS(db_text(request->uuid), db_u64(count),
+	    db_u64(count), db_text(request->user), db_u64(task_id), db_u64(count)), NULL);
 
 	*refused = rc == DB_OK && db_affected(db) == 0;
 	return rc;
 }
 
-int
+enum db_rc
 request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *request,
     bool *refused)
 {
-	int rc = DB_EDUPLICATE;
+	enum db_rc rc = DB_EDUPLICATE;
 
 	/* A duplicate is this very UUID, inserted before the connection was lost, or the user's
 	 * other request; that one may end before it can be joined, and then the way is free. */
@@ -184,48 +184,48 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	return rc;
 }
 
-static int
+static enum db_rc
 read_pending(struct db *db, const struct db_query *query, const struct request *request,
     bool *pending)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
+	enum db_rc rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
 
 	*pending = rc == DB_OK && outcome_read(db_cell(&rows, 0, 0)) == LOCKQ_PENDING;
 	db_rows_clear(&rows);
 	return rc;
 }
 
-int
+enum db_rc
 request_status(struct db *db, const struct request *request, bool *pending)
 {
 	return read_pending(db, &read_status, request, pending);
 }
 
-int
+enum db_rc
 request_status_locked(struct db *db, const struct request *request, bool *pending)
 {
-	int rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
+	enum db_rc rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
 
 	if (rc == DB_OK)
 		rc = read_pending(db, &read_status_locked, request, pending);
 	return rc;
 }
 
-int
+enum db_rc
 request_seen(struct db *db, const struct request *request, uint32_t ahead_s, bool *pending)
 {
-	int rc = db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s),
+	enum db_rc rc = db_run(db, &touch_pending, DB_ARGS(db_u64(ahead_s),
 	    db_u64(request->request_id)), NULL);
 
 	*pending = rc == DB_OK && db_affected(db) == 1;
 	return rc;
 }
 
-int
+enum db_rc
 request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *request)
 {
-	int rc = DB_EDUPLICATE;
+	enum db_rc rc = DB_EDUPLICATE;
 
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		rc = db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
@@ -241,11 +241,11 @@ request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	return rc;
 }
 
-int
+enum db_rc
 request_any_pending(struct db *db, uint32_t task_id, bool *any)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &any_pending, DB_ARGS(db_u64(task_id)), &rows);
+	enum db_rc rc = db_run(db, &any_pending, DB_ARGS(db_u64(task_id)), &rows);
 
 	*any = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
 	db_rows_clear(&rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 1, recording a request, and step 7, looking at it. Functions return enum db_rc. */
+/* Step 1, recording a request, and step 7, looking at it. */
 #ifndef LOCKQ_REQUEST_H
 #define LOCKQ_REQUEST_H
 
@@ -19,23 +19,24 @@ struct request {
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
 /* *@refused, without a word why, where there is no such user or task, or not for so many. */
-LOCKQ_MUST_CHECK int request_record(struct db *db, uint32_t task_id, uint32_t count,
+LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request, bool *refused);
 /* Sets @request->request_id by its UUID, 0 where there is none. */
-LOCKQ_MUST_CHECK int request_find(struct db *db, struct request *request);
+LOCKQ_MUST_CHECK enum db_rc request_find(struct db *db, struct request *request);
 /* *@pending while nobody has ended it. */
-LOCKQ_MUST_CHECK int request_status(struct db *db, const struct request *request, bool *pending);
+LOCKQ_MUST_CHECK enum db_rc request_status(struct db *db, const struct request *request, bool
+    *pending);
 /* The same after a commit in doubt: waits for the old connection's transaction to end. */
-LOCKQ_MUST_CHECK int request_status_locked(struct db *db, const struct request *request,
+LOCKQ_MUST_CHECK enum db_rc request_status_locked(struct db *db, const struct request *request,
     bool *pending);
 /* Says that its owner still waits, and will for the next @ahead_s seconds; *@pending is false where
  * it has ended. */
-LOCKQ_MUST_CHECK int request_seen(struct db *db, const struct request *request, uint32_t ahead_s,
-    bool *pending);
+LOCKQ_MUST_CHECK enum db_rc request_seen(struct db *db, const struct request *request, uint32_t
+    ahead_s, bool *pending);
 /* Whatever becomes of an INSERT that is still on its way: it ends as cancelled, unless a leader has
  * ended it. Sets @request->request_id. */
-LOCKQ_MUST_CHECK int request_cancel(struct db *db, uint32_t task_id, uint32_t count,
+LOCKQ_MUST_CHECK enum db_rc request_cancel(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request);
-LOCKQ_MUST_CHECK int request_any_pending(struct db *db, uint32_t task_id, bool *any);
+LOCKQ_MUST_CHECK enum db_rc request_any_pending(struct db *db, uint32_t task_id, bool *any);
 
 #endif

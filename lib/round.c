@@ -16,11 +16,11 @@ round_clear(struct call *c)
 }
 
 /* Step 4: a list to give from; or the reason why there is none for anybody. */
-int
+enum db_rc
 round_find(struct call *c, enum step *step)
 {
 	enum list_result result = LIST_FAILED;
-	int rc = DB_OK;
+	enum db_rc rc = DB_OK;
 
 	c->run = (struct run){ .user = c->request.user };
 	c->reason[0] = '\0';
@@ -46,12 +46,12 @@ round_find(struct call *c, enum step *step)
 }
 
 /* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
-static int
+static enum db_rc
 give_and_commit(struct call *c, struct run *run)
 {
 	struct db *db = c->q->lock;
 	uint64_t own = c->request.request_id;
-	int rc;
+	enum db_rc rc;
 
 	run->requests = run->loans = 0;
 	run->candidates = c->list.n;
@@ -81,11 +81,11 @@ give_and_commit(struct call *c, struct run *run)
  * good as long as nobody has led since, for it is checked against `work` each time. *@ours is false
  * where somebody has. DB_EFAIL when no try did it: that is for good, the query is not run again for
  * it. */
-static int
+static enum db_rc
 give_until_done(struct call *c, struct run *run, bool *ours)
 {
 	uint64_t since = db_clock_ms();
-	int rc = give_and_commit(c, run);
+	enum db_rc rc = give_and_commit(c, run);
 
 	*ours = true;
 	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
@@ -105,12 +105,12 @@ give_until_done(struct call *c, struct run *run, bool *ours)
 	return rc;
 }
 
-int
+enum db_rc
 round_give(struct call *c, enum step *step)
 {
 	const struct run *run = &c->run;
 	bool ours = true;
-	int rc = give_until_done(c, &c->run, &ours);
+	enum db_rc rc = give_until_done(c, &c->run, &ours);
 
 	if (rc != DB_OK)
 		return rc;
@@ -132,11 +132,11 @@ round_give(struct call *c, enum step *step)
 }
 
 /* Looks for late requests, and gives to them. *@again: it is to be done once more. */
-static int
+static enum db_rc
 hand_over_once(struct call *c, struct run *run, bool *again)
 {
 	bool any = false;
-	int rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+	enum db_rc rc = request_any_pending(c->q->lock, c->task.task_id, &any);
 
 	*again = any;
 	/* Not ours: somebody else leads, or has led since. */
@@ -152,7 +152,7 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 /* Step 6. A request commits before it tries the lock, and we look after we freed it: so one that
  * was told "busy" by us is seen here. Only from what is left of the list, never "no work", and
  * only while nobody else has led. What fails here fails for nobody: our own answer is committed. */
-int
+enum db_rc
 round_hand_over(struct call *c, enum step *step)
 {
 	struct run run = { .user = c->request.user, .source = LIST_HAND_OVER };
@@ -160,7 +160,7 @@ round_hand_over(struct call *c, enum step *step)
 	bool again = true;
 
 	while (again && c->list.n > 0 && fruitless < HAND_OVER_TRIES) {
-		int rc = hand_over_once(c, &run, &again);
+		enum db_rc rc = hand_over_once(c, &run, &again);
 
 		/* Our own request may be among them. */
 		if (rc == DB_OK && run.requests > 0)

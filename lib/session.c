@@ -39,7 +39,7 @@ session_free_where(struct lockq_connection *where)
 	*where = (struct lockq_connection)LOCKQ_CONNECTION_INIT;
 }
 
-int
+enum db_rc
 session_copy_where(struct lockq_connection *to, const struct lockq_connection *from)
 {
 	struct lockq_connection given = *from;
@@ -80,10 +80,10 @@ session_close_query(struct lockq *q, struct db *db)
 
 /* A second connection: the lock connection then stays idle while the query runs, so that the server
  * notices at once when this process dies. */
-int
+enum db_rc
 session_ready_query(struct lockq *q)
 {
-	int rc;
+	enum db_rc rc;
 
 	if (q->query != NULL && db_ping(q->query) == DB_OK)
 		return DB_OK;
@@ -104,7 +104,7 @@ session_beside(const struct lockq *q)
 }
 
 /* What is not said of the other place is as here; a host and a socket exclude each other. */
-int
+enum db_rc
 session_connect_elsewhere(struct lockq *q, struct db **db)
 {
 	struct lockq_connection where = q->query_where, here = q->where;
@@ -126,7 +126,7 @@ session_connect_elsewhere(struct lockq *q, struct db **db)
 	return db_connect_read_only(db, &where);
 }
 
-int
+enum db_rc
 session_ready_elsewhere(struct lockq *q)
 {
 	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
@@ -137,13 +137,13 @@ session_ready_elsewhere(struct lockq *q)
 
 /* Never somebody else's: the same name may lead to another server by now, and ids begin anew when a
  * server is started. */
-int
+enum db_rc
 session_end_given_up(struct db *db, const struct given_up *given_up)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t age_s = (db_clock_ms() - given_up->since) / 1000;
 	bool same = strcmp(given_up->server, db_server(db)) == 0;
-	int rc = same ? db_run(db, &uptime, DB_NO_ARGS, &rows) : DB_OK;
+	enum db_rc rc = same ? db_run(db, &uptime, DB_NO_ARGS, &rows) : DB_OK;
 
 	same = same && rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
 	db_rows_clear(&rows);
@@ -158,10 +158,10 @@ session_note_given_up(struct given_up *given_up, const struct db *db)
 	snprintf(given_up->server, sizeof(given_up->server), "%s", db_server(db));
 }
 
-int
+enum db_rc
 session_connect(struct lockq *q)
 {
-	int rc;
+	enum db_rc rc;
 
 	session_disconnect(q);
 	rc = db_connect(&q->lock, &q->where);
@@ -174,7 +174,7 @@ session_connect(struct lockq *q)
 	return rc;
 }
 
-int
+enum db_rc
 session_ready(struct lockq *q)
 {
 	if (q->lock != NULL && db_restore(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
@@ -195,7 +195,7 @@ session_give_up(struct lockq *q, const struct db *db)
 	session_note_given_up(&q->given_up[db == q->lock ? 0 : 1], db);
 }
 
-int
+enum db_rc
 session_abandon(struct lockq *q)
 {
 	if (q->lock != NULL)

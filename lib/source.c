@@ -21,12 +21,12 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
-int
+enum db_rc
 source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t *usual_ms,
     struct list *found, enum list_result *result, char reason[REASON_BYTES])
 {
 	/* Waiting followers may have taken all connections: the leader must not starve. */
-	int rc = session_ready_query(q);
+	enum db_rc rc = session_ready_query(q);
 	/* Did the last list leave requests pending? Then a hint was not enough. */
 	bool hints = lead->left_pending == 0, enough = false, crowded;
 	struct db *beside;

@@ -48,11 +48,11 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 	task->excluded = db_cell_u64(rows, 0, 11);
 }
 
-int
+enum db_rc
 task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, bool *known)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &read_task, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
+	enum db_rc rc = db_run(db, &read_task, DB_ARGS(db_u64(user_id), db_u64(task_id)), &rows);
 
 	*known = rc == DB_OK && rows.n_rows > 0;
 	if (*known)
@@ -61,11 +61,11 @@ task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, 
 	return rc;
 }
 
-static int
+static enum db_rc
 read_user(struct db *db, const char *name, uint32_t *user_id, bool *known)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int rc = db_run(db, &user_by_name, DB_ARGS(db_text(name)), &rows);
+	enum db_rc rc = db_run(db, &user_by_name, DB_ARGS(db_text(name)), &rows);
 
 	*known = rc == DB_OK && rows.n_rows > 0;
 	if (*known)
@@ -79,7 +79,7 @@ task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *
     uint32_t *user_id)
 {
 	bool user_known = false, task_known = false;
-	int rc;
+	enum db_rc rc;
 
 	if (user == NULL) {
 		error_set(q, "no user was named");
@@ -103,13 +103,13 @@ compare_u64(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int
+enum db_rc
 task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t all[9] = { 0 };
 	size_t n = 0;
-	int rc = db_run(db, &recent_queries, DB_ARGS(db_u64(task_id)), &rows);
+	enum db_rc rc = db_run(db, &recent_queries, DB_ARGS(db_u64(task_id)), &rows);
 
 	for (; rc == DB_OK && n < rows.n_rows && n < sizeof(all) / sizeof(all[0]); n++)
 		all[n] = db_cell_u64(&rows, n, 0);

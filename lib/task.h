@@ -35,13 +35,13 @@ struct task {
 enum { TASK_N_COLUMNS = 12 };
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* @user_id is who asks, for @task->excluded. *@known is false where there is no such task. */
-LOCKQ_MUST_CHECK int task_read(struct db *db, uint32_t task_id, uint32_t user_id,
+LOCKQ_MUST_CHECK enum db_rc task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task, bool *known);
 /* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
     struct task *task, uint32_t *user_id);
 /* Median of the last queries in milliseconds, 0 where there are none. */
-LOCKQ_MUST_CHECK int task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
+LOCKQ_MUST_CHECK enum db_rc task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
 /* The same where somebody is shown it, and *@ms is not known yet: an error is not worth a word. */
 void know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
 

@@ -43,7 +43,7 @@ text_clear(struct text *text)
 	*text = (struct text){ NULL, 0, 0, false };
 }
 
-int
+enum db_rc
 copy_text(char **out, const char *text)
 {
 	free(*out);

@@ -27,7 +27,7 @@ void text_clear(struct text *text);
 
 /* Replaces *@out, which is freed, by a copy that its owner frees; NULL gives NULL. DB_OK or
  * DB_ENOMEM. */
-LOCKQ_MUST_CHECK int copy_text(char **out, const char *text);
+LOCKQ_MUST_CHECK enum db_rc copy_text(char **out, const char *text);
 /* "" for SQL NULL; what is longer than @size - 1 is cut. */
 void copy_cell(char *out, size_t size, const struct db_rows *rows, size_t row, size_t column);
 

@@ -123,7 +123,7 @@ compare_place(const void *a, const void *b)
 	return (x->loan_id > y->loan_id) - (x->loan_id < y->loan_id);
 }
 
-int
+enum db_rc
 token_sort(struct disposing *d, bool *twice)
 {
 	*twice = false;
@@ -159,7 +159,7 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 }
 
 /* As the row stands, or, where it is about to change, as it will. */
-static int
+static enum db_rc
 fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
     size_t row, bool changes)
 {
@@ -179,10 +179,10 @@ fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const str
 	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
 }
 
-static int
+static enum db_rc
 lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 {
-	int rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
+	enum db_rc rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 
 	/* The statement may have begun before the lost commit it then waited for: its locked rows
 	 * are new, what it read of the log is old. */
@@ -193,10 +193,10 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 	return rc;
 }
 
-int
+enum db_rc
 token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 {
-	int rc = lock_and_read(db, d, rows);
+	enum db_rc rc = lock_and_read(db, d, rows);
 
 	d->n_change = 0;
 	d->user_known = rc == DB_OK && !db_cell_is_null(rows, 0, ME);
@@ -219,10 +219,10 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 }
 
 /* The log first, and the rows by what it says. */
-int
+enum db_rc
 token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
 {
-	int rc = db_change(db, &log_change, DB_NO_ARGS, d->n_change);
+	enum db_rc rc = db_change(db, &log_change, DB_NO_ARGS, d->n_change);
 
 	if (rc == DB_OK)
 		rc = db_change(db, &change_work, DB_NO_ARGS, d->n_change);

@@ -64,11 +64,11 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 	return c->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
 }
 
-static int
+static enum db_rc
 wrap(char sql[VIEW_SQL_BYTES], const char *format, const char *view)
 {
 	char quoted[NAME_BYTES * 3];
-	int rc = db_quote_identifier(quoted, sizeof(quoted), view);
+	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), view);
 
 	/* One of the texts above. */
 	if (rc == DB_OK && format == wrapped_view)
@@ -78,14 +78,14 @@ wrap(char sql[VIEW_SQL_BYTES], const char *format, const char *view)
 	return rc;
 }
 
-int
+enum db_rc
 view_statement(char sql[VIEW_SQL_BYTES], const char *view)
 {
 	return wrap(sql, wrapped_view, view);
 }
 
 /* One of the two statements, @limit rows of it at most. */
-static int
+static enum db_rc
 run_statement(struct reading *reading, const char *format, uint64_t limit)
 {
 	const struct task *task = reading->task;
@@ -93,7 +93,7 @@ run_statement(struct reading *reading, const char *format, uint64_t limit)
 	char sql[VIEW_SQL_BYTES];
 	const struct db_query query = { "candidates", sql, DB_MANY };
 	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
-	int rc = wrap(sql, format, task->view);
+	enum db_rc rc = wrap(sql, format, task->view);
 
 	/* Both together have the task's time. */
 	if (reading->begun)
@@ -127,11 +127,11 @@ has_too_few(const struct reading *reading, const struct lead *lead, uint64_t lim
 
 /* A second query, in what is left of the task's time; where that is not enough, the list is what it
  * was. The manager can spare the first one. */
-static int
+static enum db_rc
 read_again_once(struct reading *reading, uint64_t limit, char reason[REASON_BYTES])
 {
 	struct list *c = reading->candidates, before = *c;
-	int rc;
+	enum db_rc rc;
 
 	if (reason[0] == '\0')
 		snprintf(reason, REASON_BYTES, "queried twice, since the view shows loans several "
@@ -148,11 +148,11 @@ read_again_once(struct reading *reading, uint64_t limit, char reason[REASON_BYTE
 	return DB_OK;
 }
 
-int
+enum db_rc
 view_read(struct reading *reading, const struct lead *lead, uint64_t limit,
     char reason[REASON_BYTES])
 {
-	int rc;
+	enum db_rc rc;
 
 	if (reading->task->view_repeats)
 		return run_statement(reading, wrapped_once, limit);

@@ -52,7 +52,7 @@ start_ticking(struct lockq *q, const struct leader *leader, const struct waiting
 	};
 }
 
-static int
+static enum db_rc
 nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 {
 	uint64_t left = time_left(waiting);
@@ -60,7 +60,7 @@ nap(struct ticking *ticking, uint64_t ms, const struct waiting *waiting)
 	return tick_sleep(ticking, ms < left ? ms : left);
 }
 
-int
+enum db_rc
 wait_still_here(struct lockq *q, const struct request *request, struct waiting *waiting,
     bool *pending)
 {
@@ -76,7 +76,7 @@ wait_still_here(struct lockq *q, const struct request *request, struct waiting *
 
 /* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
  * moment only. Longer each time, or hundreds would come back at once. */
-static int
+static enum db_rc
 nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 {
 	unsigned int doublings = waiting->quick < NAP_DOUBLINGS ? waiting->quick : NAP_DOUBLINGS;
@@ -87,11 +87,11 @@ nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 
 /* One FOR SHARE wait. *@look is false when the time ran out. A deadlock, which the server sees
  * among 200 waiters, or somebody's KILL QUERY tells nothing. */
-static int
+static enum db_rc
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
     struct waiting *waiting, bool *look)
 {
-	int rc = answer_prepare(db);
+	enum db_rc rc = answer_prepare(db);
 
 	if (rc == DB_OK)
 		rc = db_set_lock_wait(db, seconds);
@@ -118,7 +118,7 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 }
 
 /* Where *@look and *@over are false, it has to wait on. */
-static int
+static enum db_rc
 wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting,
     bool *look, bool *over)
 {
@@ -136,7 +136,7 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 	    nap_after_quick(&ticking, waiting);
 }
 
-int
+enum db_rc
 wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
     struct leader *leader, struct waiting *waiting, bool *over)
 {
@@ -145,7 +145,7 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 	/* While the request is still pending, and somebody still leads, there is nothing to do but
 	 * wait on. */
 	for (;;) {
-		int rc = wait_once(q, task_id, leader, waiting, &look, over);
+		enum db_rc rc = wait_once(q, task_id, leader, waiting, &look, over);
 
 		if (rc != DB_OK || look || *over)
 			return rc;
@@ -159,14 +159,14 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 	}
 }
 
-int
+enum db_rc
 wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request *request,
     const struct leader *leader, struct waiting *waiting, bool *over)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	bool pending = false;
 	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
-	int rc;
+	enum db_rc rc;
 
 	*over = time_left(waiting) == 0;
 	if (*over)
@@ -185,7 +185,7 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 	return rc;
 }
 
-int
+enum db_rc
 wait_for_better(struct lockq *q, const char *detail, unsigned int try, uint64_t ms,
     struct waiting *waiting)
 {
@@ -197,7 +197,7 @@ wait_for_better(struct lockq *q, const char *detail, unsigned int try, uint64_t 
 	return nap(&ticking, ms, waiting);
 }
 
-int
+enum db_rc
 wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsigned int try,
     struct waiting *waiting)
 {

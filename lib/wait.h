@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 7: a follower waits. Functions return enum db_rc. */
+/* Step 7: a follower waits. */
 #ifndef LOCKQ_WAIT_H
 #define LOCKQ_WAIT_H
 
@@ -21,22 +21,22 @@ struct waiting {
 };
 /* Says now and then that the owner of a pending request waits; *@pending is false where it has
  * ended. */
-LOCKQ_MUST_CHECK int wait_still_here(struct lockq *q, const struct request *request,
+LOCKQ_MUST_CHECK enum db_rc wait_still_here(struct lockq *q, const struct request *request,
     struct waiting *waiting, bool *pending);
 /* Waits for the leader's commit, until it is time to look, and to try the lock; *@over at the
  * deadline. */
-LOCKQ_MUST_CHECK int wait_blocking(struct lockq *q, uint32_t task_id,
+LOCKQ_MUST_CHECK enum db_rc wait_blocking(struct lockq *q, uint32_t task_id,
     const struct request *request, struct leader *leader, struct waiting *waiting, bool *over);
-LOCKQ_MUST_CHECK int wait_polling(struct lockq *q, const struct lockq_ask *ask,
+LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask *ask,
     const struct request *request, const struct leader *leader, struct waiting *waiting,
     bool *over);
 /* The longest wait that keeps a request of a task with @request_ttl from expiring. */
 uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
 /* Sleeps @try's backoff and @ms, but not beyond the deadline. */
-LOCKQ_MUST_CHECK int wait_for_better(struct lockq *q, const char *detail, unsigned int try,
+LOCKQ_MUST_CHECK enum db_rc wait_for_better(struct lockq *q, const char *detail, unsigned int try,
     uint64_t ms, struct waiting *waiting);
 /* Sleeps a little before the same is tried again. */
-LOCKQ_MUST_CHECK int wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail,
-    unsigned int try, struct waiting *waiting);
+LOCKQ_MUST_CHECK enum db_rc wait_a_moment(struct lockq *q, enum lockq_phase phase, const char
+    *detail, unsigned int try, struct waiting *waiting);
 
 #endif
