@@ -6,6 +6,8 @@
 
 #include "batch.h"
 #include "bounds.h"
+#include "retry.h"
+#include "transaction.h"
 
 /* A leader that meets a lock without a holder tries again for a second, so the lock is free before.
  * A find takes arguments of its own, those of four keys at most, and the size. */
@@ -32,17 +34,15 @@ enum db_rc
 batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg *args,
     size_t n_args, struct db_rows *rows)
 {
-	enum db_rc rc = DB_OK;
+	for (unsigned int try = 0;; try++) {
+		enum db_rc rc = db_run(e->q->lock, query, args, n_args, rows);
 
-	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		rc = db_run(e->q->lock, query, args, n_args, rows);
-		if (rc != DB_ELOCKWAIT && rc != DB_ERETRY)
-			break;
+		if (retry_verdict(rc, false, try + 1, 0, 0) != AGAIN)
+			return rc;
 		if (tick(&e->ticking) != 0)
 			return DB_ECANCELLED;
 		db_backoff(try);
 	}
-	return rc;
 }
 
 /* A time is no number, and goes in quotes. */
@@ -204,7 +204,7 @@ do_page(struct batch *b, const struct db_arg *args, size_t n_args, uint64_t *cou
 	forget_plan(b);
 	b->retries = 0;
 	if (rc == DB_OK && b->n_taken > 0)
-		rc = db_transaction(e->q->lock, change, b, &b->retries);
+		rc = transaction(e->q->lock, false, change, b, &b->retries);
 	if (rc != DB_OK)
 		return rc;
 	*counter += b->n - b->n_leases;

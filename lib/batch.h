@@ -25,7 +25,7 @@ struct job {
 	struct db_query log;    /* writes a row for each; .sql NULL: there is none */
 	bool under_lock;        /* only who holds the task's lock may do it */
 };
-enum verdict {
+enum batch_verdict {
 	VERDICT_LEAVE,
 	VERDICT_TAKE,
 	VERDICT_STOP            /* from here on all are young */

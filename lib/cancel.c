@@ -4,6 +4,7 @@
  * moment: then the statement waits for its commit and changes nothing. */
 #include "bounds.h"
 #include "call.h"
+#include "retry.h"
 
 enum db_rc
 cancel(struct call *c, bool abandon, uint64_t patience_ms)
@@ -19,9 +20,7 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 		if (rc == DB_OK)
 			rc = request_cancel(c->q->lock, c->task.task_id, c->ask->count,
 			    &c->request);
-		if (!db_is_retryable(rc))
-			return rc;
-		if (db_clock_ms() >= end)
+		if (!retry_cures(rc) || db_clock_ms() >= end)
 			return rc;
 		/* Who gives up now is told, but not asked. */
 		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try,

@@ -214,17 +214,9 @@ LOCKQ_MUST_CHECK enum db_rc db_wait(struct db *db, unsigned int limit_s, db_tick
 LOCKQ_MUST_CHECK enum db_rc db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
     void *data);
 
-/* Whole-transaction retry: @body between BEGIN and COMMIT, again while the error is one that
- * rolling back cures; bounded, with backoff and jitter. @retries counts, and may be NULL. */
-typedef int db_body_fn(struct db *db, void *data);
-LOCKQ_MUST_CHECK enum db_rc db_transaction(struct db *db, db_body_fn *body, void *data,
-    uint32_t *retries);
-/* The same, where @body begins the transaction. */
-LOCKQ_MUST_CHECK enum db_rc db_transaction_begun(struct db *db, db_body_fn *body, void *data,
-    uint32_t *retries);
+/* So often is the same thing done, one after a failure included. */
 enum { DB_TRIES = 6 };
 
-bool db_is_retryable(enum db_rc rc);
 /* The last error was a cluster's: 3101 or 1180. The server lacks what another member has written,
  * and goes on failing until it has that. */
 bool db_is_behind(const struct db *db);

@@ -17,12 +17,6 @@ enum {
 };
 
 bool
-db_is_retryable(enum db_rc rc)
-{
-	return rc == DB_ERETRY || rc == DB_ELOCKWAIT || rc == DB_ECROWDED || rc == DB_ELOST;
-}
-
-bool
 db_is_behind(const struct db *db)
 {
 	return db_errno(db) == SERVER_TRANSACTION_ROLLED_BACK ||

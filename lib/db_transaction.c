@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Transactions: begun, ended, tried again; and who else may have ended one. */
+/* Transactions: begun and ended; and a procedure, which may have ended one. */
 #include "db_private.h"
 
 #include <stdio.h>
@@ -91,40 +91,4 @@ void
 db_rollback(struct db *db)
 {
 	db_command_aside(db, "ROLLBACK");
-}
-
-static enum db_rc
-transaction(struct db *db, bool begin, db_body_fn *body, void *data, uint32_t *retries)
-{
-	enum db_rc rc = DB_OK;
-
-	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		rc = begin ? db_begin(db) : DB_OK;
-		if (rc == DB_OK)
-			rc = body(db, data);
-		if (rc == DB_OK)
-			rc = db_commit(db);
-		if (rc == DB_OK)
-			return DB_OK;
-		if (!db->lost)
-			db_rollback(db);
-		if (rc != DB_ERETRY && rc != DB_ELOCKWAIT)
-			return rc;
-		if (retries != NULL)
-			++*retries;
-		db_backoff(try);
-	}
-	return rc;
-}
-
-enum db_rc
-db_transaction(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
-{
-	return transaction(db, true, body, data, retries);
-}
-
-enum db_rc
-db_transaction_begun(struct db *db, db_body_fn *body, void *data, uint32_t *retries)
-{
-	return transaction(db, false, body, data, retries);
 }

@@ -12,6 +12,7 @@
 #include "session.h"
 #include "text.h"
 #include "token.h"
+#include "transaction.h"
 #include "words.h"
 
 /* What is said goes into user variables once, and the statements after that have no parameters:
@@ -98,7 +99,7 @@ static enum db_rc
 dispose_surely(struct disposing *d)
 {
 	struct lockq *q = d->q;
-	enum db_rc rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
+	enum db_rc rc = transaction(q->lock, true, dispose_body, d, NULL);
 
 	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0;; try++) {
@@ -112,7 +113,7 @@ dispose_surely(struct disposing *d)
 		if (rc == DB_OK && d->in_doubt)
 			rc = db_set_lock_wait(q->lock, DB_RESOLVE_WAIT_S);
 		if (rc == DB_OK)
-			rc = db_transaction_begun(q->lock, dispose_body, d, NULL);
+			rc = transaction(q->lock, true, dispose_body, d, NULL);
 		else if (rc == DB_EFAIL)
 			rc = DB_ELOST;
 	}

@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
+#include "retry.h"
 
 /* What the tables say now, whatever happened to connections on the way. */
 static enum db_rc
@@ -20,7 +21,7 @@ read_answer(struct call *c)
 		rc = c->q->lock == NULL || db_lost(c->q->lock) ? session_connect(c->q) : DB_OK;
 		if (rc == DB_OK)
 			rc = answer_read(c->q->lock, c->request.request_id, c->answer);
-		if (!db_is_retryable(rc))
+		if (!retry_cures(rc))
 			break;
 		db_backoff(try);
 	}

@@ -54,6 +54,8 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		c->retries++;
 		if (db_error(session_failed(c->q))[0] != '\0')
 			error_set(c->q, "%s", db_error(session_failed(c->q)));
+		/* What is open is rolled back before the wait, or nobody else could lead meanwhile. */
+		session_disconnect(c->q);
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);

@@ -6,6 +6,7 @@
 #include "call.h"
 #include "error.h"
 #include "max_pipeline.h"
+#include "retry.h"
 
 const char refusal_disabled[] = "the task is disabled, ask its manager";
 
@@ -76,7 +77,7 @@ refuse(struct call *c)
 	int rc = explain_refusal(c);
 
 	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
-	    db_is_retryable(db_failure(q->lock)); try++) {
+	    retry_cures(db_failure(q->lock)); try++) {
 		if (db_lost(q->lock) && session_connect(q) != DB_OK)
 			break;
 		rc = explain_refusal(c);

@@ -28,3 +28,11 @@ retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spen
 	}
 	return GIVE_UP;
 }
+
+bool
+retry_cures(enum db_rc failure)
+{
+	enum verdict verdict = retry_verdict(failure, false, 0, 0, 0);
+
+	return verdict == AGAIN || verdict == RECONNECT;
+}

@@ -20,5 +20,7 @@ enum verdict {
  * or @behind its cluster, is waited for up to @patience_ms. */
 enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
     uint64_t patience_ms);
+/* Whether another try, without finding out anything, is what the table has for it. */
+bool retry_cures(enum db_rc failure);
 
 #endif

@@ -167,7 +167,7 @@ round_hand_over(struct call *c, enum step *step)
 			c->fruitless = 0;
 		if (rc == DB_OK && (!again || run.requests > 0))
 			continue;
-		if (rc != DB_OK && !db_is_retryable(rc))
+		if (rc != DB_OK && !retry_cures(rc))
 			break;
 		/* What is left of the list is not for those who are left, or not enough. */
 		if (rc == DB_OK && run.left > 0 &&
@@ -178,9 +178,9 @@ round_hand_over(struct call *c, enum step *step)
 		again = true;
 		if (rc != DB_OK)
 			c->retries++;
-		if (rc == DB_ELOST || rc == DB_ECROWDED) {
+		if (retry_verdict(rc, false, 0, 0, 0) == RECONNECT) {
 			rc = session_connect(c->q);
-			if (rc != DB_OK && !db_is_retryable(rc))
+			if (rc != DB_OK && !retry_cures(rc))
 				break;
 		}
 	}

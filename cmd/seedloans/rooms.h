@@ -7,6 +7,7 @@
 #include "db.h"
 #include "loan.h"
 #include "seed.h"
+#include "transaction.h"
 
 struct seed {
 	const struct lockq_connection *where;
@@ -48,7 +49,7 @@ struct seed_load {
 	uint64_t next_document; /* after those that were written */
 	size_t n_loans, n_documents;
 	bool one_transaction;   /* the caller begins and commits */
-	db_body_fn *also;       /* runs in the batch's transaction, as its last; or NULL */
+	transaction_fn *also;       /* runs in the batch's transaction, as its last; or NULL */
 	void *also_data;
 };
 /* @load is zero before; it is to be released, whatever this returns. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "inside.h"
+#include "retry.h"
 #include "text.h"
 
 static void
@@ -184,15 +185,23 @@ static void
 only_some_errors_are_tried_again(void **state)
 {
 	(void)state;
-	assert_true(db_is_retryable(DB_ERETRY));
-	assert_true(db_is_retryable(DB_ELOCKWAIT));
-	assert_true(db_is_retryable(DB_ECROWDED));
-	assert_true(db_is_retryable(DB_ELOST));
-	assert_false(db_is_retryable(DB_OK));
-	assert_false(db_is_retryable(DB_EFAIL));
-	assert_false(db_is_retryable(DB_EINDOUBT));
-	assert_false(db_is_retryable(DB_ECANCELLED));
-	assert_false(db_is_retryable(DB_EDUPLICATE));
+	assert_true(retry_cures(DB_ERETRY));
+	assert_true(retry_cures(DB_ELOCKWAIT));
+	assert_true(retry_cures(DB_ECROWDED));
+	assert_true(retry_cures(DB_ELOST));
+	assert_false(retry_cures(DB_OK));
+	assert_false(retry_cures(DB_EFAIL));
+	assert_false(retry_cures(DB_EINDOUBT));
+	assert_false(retry_cures(DB_ECANCELLED));
+	assert_false(retry_cures(DB_EDUPLICATE));
+	assert_int_equal(retry_verdict(DB_ERETRY, false, 0, 0, 0), AGAIN);
+	assert_int_equal(retry_verdict(DB_ELOST, false, 0, 0, 0), RECONNECT);
+	assert_int_equal(retry_verdict(DB_EINDOUBT, false, 0, 0, 0), FIND_OUT);
+	/* Luck is tried a few times, and what takes time for as long as somebody is patient. */
+	assert_int_equal(retry_verdict(DB_ERETRY, false, DB_TRIES, 1, 1000), GIVE_UP);
+	assert_int_equal(retry_verdict(DB_ERETRY, true, DB_TRIES, 1, 1000), AGAIN);
+	assert_int_equal(retry_verdict(DB_ELOST, false, DB_TRIES, 1, 1000), RECONNECT);
+	assert_int_equal(retry_verdict(DB_ELOST, false, DB_TRIES, 1000, 1000), GIVE_UP);
 }
 
 static void
