@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "db.h"
 #include "error.h"
 #include "text.h"
 #include "words.h"

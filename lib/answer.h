@@ -3,10 +3,7 @@
 #ifndef LOCKQ_ANSWER_H
 #define LOCKQ_ANSWER_H
 
-#include <stdint.h>
-
 #include "db.h"
-#include "lockq.h"
 
 LOCKQ_MUST_CHECK enum db_rc answer_read(struct db *db, uint64_t request_id, struct lockq_answer
     *answer);

@@ -8,14 +8,8 @@
 
 #include "availability.h"
 #include "bounds.h"
-#include "db.h"
-#include "list.h"
-#include "lock.h"
 #include "pending.h"
-#include "request.h"
 #include "session.h"
-#include "task.h"
-#include "text.h"
 
 /* Rows that another transaction holds are skipped, so they count as changed. And the time is this
  * server's: by that of a replica whose clock is ahead, leases would be over too early. */

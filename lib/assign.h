@@ -3,15 +3,8 @@
 #ifndef LOCKQ_ASSIGN_H
 #define LOCKQ_ASSIGN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "db.h"
 #include "list.h"
 #include "lock.h"
-#include "lockq.h"
-#include "task.h"
 
 /* What a leader did, for its row of leader_run. */
 struct run {

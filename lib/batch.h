@@ -6,10 +6,8 @@
 #ifndef LOCKQ_BATCH_H
 #define LOCKQ_BATCH_H
 
-#include "db.h"
 #include "progress.h"
 #include "session.h"
-#include "text.h"
 
 /* One kind of row. */
 struct job {

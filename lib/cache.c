@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "db.h"
-#include "list.h"
-#include "task.h"
-#include "text.h"
-
 /* Each with what has become of it: whether its row of `work` is as the query saw it, and whether
  * the view still shows it. Where the view can be merged into this, that is a look-up a loan. */
 #define KEPT_COLUMNS(shown) \

@@ -3,12 +3,7 @@
 #ifndef LOCKQ_CACHE_H
 #define LOCKQ_CACHE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "list.h"
-#include "lockq.h"
-#include "task.h"
 
 /* What may be used of it, and a few more than are wanted; @enough for all who ask. */
 LOCKQ_MUST_CHECK enum db_rc cache_read(struct db *db, const struct task *task, uint64_t wanted,

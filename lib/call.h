@@ -5,12 +5,7 @@
 #define LOCKQ_CALL_H
 
 #include "assign.h"
-#include "list.h"
-#include "lock.h"
-#include "request.h"
 #include "session.h"
-#include "task.h"
-#include "text.h"
 #include "wait.h"
 
 /* Where a call is: the table at the top of getwork.c says what each step may become. */

@@ -11,13 +11,11 @@
 
 #include "answer.h"
 #include "bounds.h"
-#include "db.h"
 #include "error.h"
 #include "lock.h"
 #include "request.h"
 #include "session.h"
 #include "task.h"
-#include "text.h"
 #include "wait.h"
 
 /* --- the assignments --- */

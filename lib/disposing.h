@@ -4,11 +4,6 @@
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "lockq.h"
 #include "text.h"
 #include "words.h"
 

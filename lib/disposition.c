@@ -3,17 +3,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "db.h"
 #include "disposing.h"
 #include "error.h"
 #include "on_complete.h"
 #include "request.h"
 #include "retry.h"
 #include "session.h"
-#include "text.h"
 #include "token.h"
 #include "transaction.h"
-#include "words.h"
 
 /* What is said goes into user variables once, and the statements after that have no parameters:
  * each is one round trip, however many loans there are. The time is that of the first statement, so

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "db.h"
 #include "session.h"
 
 void

@@ -3,10 +3,7 @@
 #ifndef LOCKQ_ERROR_H
 #define LOCKQ_ERROR_H
 
-#include <stdint.h>
-
 #include "db.h"
-#include "lockq.h"
 
 __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
 /* The public code for what the database layer returned, its text into the handle's error. */

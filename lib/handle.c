@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "bounds.h"
-#include "db.h"
 #include "error.h"
 #include "session.h"
 

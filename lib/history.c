@@ -2,11 +2,9 @@
 /* What happened to a loan in a task. */
 #include <stdlib.h>
 
-#include "db.h"
 #include "error.h"
 #include "session.h"
 #include "task.h"
-#include "text.h"
 
 /* One loan's changes wait for each other on its row of work, so the log has them in their order. A
  * user who is gone has left a number. */

@@ -5,10 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "db.h"
-#include "task.h"
-#include "text.h"
-
 /* Those that are still as the list has them. Not under lock: a first impression. */
 static const struct db_query unchanged = {
 	"unchanged",

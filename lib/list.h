@@ -3,14 +3,7 @@
 #ifndef LOCKQ_LIST_H
 #define LOCKQ_LIST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "db.h"
-#include "lockq.h"
 #include "task.h"
-#include "text.h"
 
 struct candidate {
 	uint64_t loan_id;

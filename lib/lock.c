@@ -3,11 +3,7 @@
 #include "lock.h"
 
 #include "bounds.h"
-#include "db.h"
-#include "request.h"
 #include "session.h"
-#include "task.h"
-#include "text.h"
 #include "words.h"
 
 static const struct db_query take_lock = {

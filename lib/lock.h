@@ -3,14 +3,8 @@
 #ifndef LOCKQ_LOCK_H
 #define LOCKQ_LOCK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "db.h"
-#include "lockq.h"
 #include "request.h"
 #include "task.h"
-#include "text.h"
 
 struct lead {
 	uint64_t epoch;        /* ours */

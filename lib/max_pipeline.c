@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "db.h"
 #include "error.h"
 #include "session.h"
 

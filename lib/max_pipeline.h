@@ -3,9 +3,6 @@
 #ifndef LOCKQ_MAX_PIPELINE_H
 #define LOCKQ_MAX_PIPELINE_H
 
-#include <stdint.h>
-
-#include "lockq.h"
 #include "task.h"
 
 /* How many loans a user holds of a task, for statements. */

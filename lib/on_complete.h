@@ -3,9 +3,7 @@
 #ifndef LOCKQ_ON_COMPLETE_H
 #define LOCKQ_ON_COMPLETE_H
 
-#include "db.h"
 #include "disposing.h"
-#include "lockq.h"
 
 /* Loans are in @lockq_ids with so many digits each. */
 enum { ON_COMPLETE_ID_DIGITS = 20 };

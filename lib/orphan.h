@@ -3,11 +3,6 @@
 #ifndef LOCKQ_ORPHAN_H
 #define LOCKQ_ORPHAN_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "db.h"
-#include "lockq.h"
 #include "text.h"
 
 /* Takes the name of the task's query on @db, from a dead leader's query if need be, which is ended.

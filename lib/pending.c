@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "db.h"
-#include "lock.h"
-#include "task.h"
-#include "text.h"
-
 /* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
  * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
  * a sort would lock every row before it passes any on. What a user holds is counted here, under the

@@ -3,15 +3,8 @@
 #ifndef LOCKQ_PENDING_H
 #define LOCKQ_PENDING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "db.h"
 #include "lock.h"
-#include "lockq.h"
 #include "max_pipeline.h"
-#include "task.h"
 
 /* A pending request and what it gets. */
 struct pending {

@@ -2,7 +2,6 @@
 #include "progress.h"
 
 #include "bounds.h"
-#include "db.h"
 #include "request.h"
 #include "session.h"
 

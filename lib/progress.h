@@ -3,9 +3,6 @@
 #ifndef LOCKQ_PROGRESS_H
 #define LOCKQ_PROGRESS_H
 
-#include <stdint.h>
-
-#include "lockq.h"
 #include "db.h"
 
 struct ticking {

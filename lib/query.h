@@ -3,13 +3,8 @@
 #ifndef LOCKQ_QUERY_H
 #define LOCKQ_QUERY_H
 
-#include <stdint.h>
-
 #include "list.h"
 #include "lock.h"
-#include "lockq.h"
-#include "task.h"
-#include "text.h"
 
 /* Runs it on @db, which is one of @q's, for a list of @limit at most. As source_find();
  * LIST_LOST where the connection elsewhere was. */

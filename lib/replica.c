@@ -6,13 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "db.h"
-#include "list.h"
-#include "lock.h"
 #include "query.h"
 #include "session.h"
-#include "task.h"
-#include "text.h"
 
 enum { SAMPLE = 200 };
 

@@ -3,13 +3,8 @@
 #ifndef LOCKQ_REPLICA_H
 #define LOCKQ_REPLICA_H
 
-#include <stdint.h>
-
 #include "list.h"
 #include "lock.h"
-#include "lockq.h"
-#include "task.h"
-#include "text.h"
 
 /* As source_find(), for a list of @limit at most: LIST_LOST where the other server's list can't be
  * had, or is of no use; @reason says why. */

@@ -6,9 +6,7 @@
 #include <uuid/uuid.h>
 
 #include "bounds.h"
-#include "db.h"
 #include "max_pipeline.h"
-#include "text.h"
 #include "words.h"
 
 /* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "retry.h"
 
-#include <stddef.h>
-
 static const struct {
 	enum db_rc failure;
 	enum verdict verdict;

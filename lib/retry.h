@@ -4,9 +4,6 @@
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "db.h"
 
 enum verdict {

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db.h"
-#include "text.h"
-
 static const struct db_query uptime = {
 	"uptime",
 	"SELECT variable_value FROM performance_schema.global_status"

@@ -5,14 +5,9 @@
 #include "source.h"
 
 #include "cache.h"
-#include "db.h"
-#include "list.h"
-#include "lock.h"
 #include "query.h"
 #include "replica.h"
 #include "session.h"
-#include "task.h"
-#include "text.h"
 
 static uint64_t
 longest(const struct task *task)

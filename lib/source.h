@@ -3,13 +3,8 @@
 #ifndef LOCKQ_SOURCE_H
 #define LOCKQ_SOURCE_H
 
-#include <stdint.h>
-
 #include "list.h"
 #include "lock.h"
-#include "lockq.h"
-#include "task.h"
-#include "text.h"
 
 /* The list that a leader gives from: LIST_FOUND, and @reason may say why the query did not run
  * elsewhere; or LIST_FAILED with the reason. */

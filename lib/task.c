@@ -3,10 +3,8 @@
 
 #include <stdlib.h>
 
-#include "db.h"
 #include "error.h"
 #include "session.h"
-#include "text.h"
 
 static const struct db_query read_task = {
 	"read_task",

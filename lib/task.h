@@ -3,11 +3,6 @@
 #ifndef LOCKQ_TASK_H
 #define LOCKQ_TASK_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "db.h"
-#include "lockq.h"
 #include "text.h"
 
 struct task {

@@ -3,11 +3,7 @@
 #ifndef LOCKQ_TEXT_H
 #define LOCKQ_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "db.h"
-#include "lockq.h"
 
 /* A DATETIME(6) as the server writes it. */
 enum { TIME_BYTES = sizeof("2026-01-01 00:00:00.000000") };

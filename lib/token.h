@@ -3,11 +3,7 @@
 #ifndef LOCKQ_TOKEN_H
 #define LOCKQ_TOKEN_H
 
-#include <stdbool.h>
-
-#include "db.h"
 #include "disposing.h"
-#include "lockq.h"
 
 /* Into the order in which loans are locked; *@twice: one is named twice. */
 LOCKQ_MUST_CHECK enum db_rc token_sort(struct disposing *d, bool *twice);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "transaction.h"
 
-#include <stddef.h>
-
 #include "retry.h"
 
 enum db_rc

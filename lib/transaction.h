@@ -3,11 +3,7 @@
 #ifndef LOCKQ_TRANSACTION_H
 #define LOCKQ_TRANSACTION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "db.h"
-#include "lockq.h"
 
 /* @body between BEGIN, unless it @begins the transaction itself, and COMMIT; bounded, with backoff
  * and jitter. @retries counts, and may be NULL. */

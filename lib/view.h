@@ -3,17 +3,9 @@
 #ifndef LOCKQ_VIEW_H
 #define LOCKQ_VIEW_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "db.h"
 #include "list.h"
 #include "lock.h"
-#include "lockq.h"
 #include "progress.h"
-#include "task.h"
-#include "text.h"
 
 /* The query in progress, and what is wrong with its rows. */
 struct reading {

@@ -7,10 +7,7 @@
 
 #include "answer.h"
 #include "bounds.h"
-#include "db.h"
-#include "lock.h"
 #include "progress.h"
-#include "request.h"
 #include "session.h"
 
 static const struct db_query wait_for_commit = {

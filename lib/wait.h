@@ -3,13 +3,7 @@
 #ifndef LOCKQ_WAIT_H
 #define LOCKQ_WAIT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lock.h"
-#include "lockq.h"
-#include "request.h"
 
 struct waiting {
 	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */

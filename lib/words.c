@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words.h"
 
-#include <stddef.h>
 #include <string.h>
 
 static const char *const outcomes[] = {
