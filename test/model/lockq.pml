@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol of lockq(7), for the model checker Spin: every order in which the statements of a
- * few requesters can reach the server, with faults. It reads from top to bottom like
- * lib/getwork.c; "step 5" is that of lockq(7), names with () are functions of lib/.
+ * The protocol of lockq(7), for the model checker Spin. The model has every order in which the
+ * statements of a few requesters can reach the server, with faults. It reads from top to bottom
+ * like lib/getwork.c. "Step 5" is that of lockq(7), and names with () are functions of lib/.
  *
- * What is one step here is one SQL statement or one COMMIT there, or it touches nothing that
- * others can see. Rows of committed data are global variables; what a transaction has written but
- * not committed is in its own process, and others meet it as a row lock. Two things show more:
- * `holder` is what a dirty read of task_lock finds, and a locked row that is absent is an INSERT
- * that a dirty read of work finds.
+ * One step of the model is one SQL statement or one COMMIT, or it touches nothing that other
+ * processes can see. Committed rows are global variables. A transaction keeps its changes in its
+ * own process until it commits, and other processes meet them as row locks. A dirty read sees more:
+ * `holder` is the holder that it finds in task_lock, and a locked row of work that is absent is an
+ * INSERT that it finds there.
  *
- * test/model/protocol.t runs it. A configuration says with -D how many of each fault there may be;
- * a mutant takes a guard out, and names a property that then must fail.
+ * test/model/protocol.t runs the model. A configuration sets the number of each fault with -D. A
+ * mutant takes a guard out, and names a property that must fail without it.
  */
 
 #ifndef REQUESTERS
@@ -21,16 +21,16 @@
 #define LOANS 2       /* or 3 */
 #endif
 #ifndef LIMIT
-#define LIMIT 4       /* candidate_limit; not above LOANS: the list is cut short */
+#define LIMIT 4       /* candidate_limit; up to LOANS it cuts the list short */
 #endif
 #ifndef BIG
 #define BIG 99        /* the request that asks for two loans; the others ask for one */
 #endif
 #ifndef NO_WAITS
-#define NO_WAITS 0    /* requests with --no-wait, whichever they are; likewise below */
+#define NO_WAITS 0    /* number of requests with --no-wait: any of them, as with POLLS */
 #endif
 #ifndef POLLS
-#define POLLS 0       /* requests with --poll */
+#define POLLS 0       /* number of requests with --poll */
 #endif
 #ifndef CRASHES
 #define CRASHES 0     /* kill -9: the server frees the locks, the pending row stays */
@@ -54,13 +54,13 @@
 #define STUCK 0       /* a foreign session that holds task_wake */
 #endif
 #ifndef DISPOSALS
-#define DISPOSALS 0   /* loans that who was served disposes of at once; two LOANS */
+#define DISPOSALS 0   /* loans that their user disposes of at once; needs two LOANS */
 #endif
 #ifndef LEASES
-#define LEASES 0      /* 1: a loan is somebody's whose lease is about to run out */
+#define LEASES 0      /* 1: at the start a user has a loan whose lease is about to run out */
 #endif
 
-/* work_requested.outcome; NO_ROW before step 1. */
+/* work_requested.outcome. A request has NO_ROW before step 1. */
 #define NO_ROW    0
 #define PENDING   1
 #define SERVED    2
@@ -70,11 +70,11 @@
 #define EXPIRED   6
 #define FAILED    7
 
-/* work.state; ABSENT: there is no row. */
+/* work.state. ABSENT means that there is no row. */
 #define ABSENT    0
 #define ASSIGNED  1
-#define COMPLETED 2   /* and the business data changed: the view does not have it any more */
-#define RETURNED  3   /* its time has come */
+#define COMPLETED 2   /* and the business data have changed: the view shows the loan no more */
+#define RETURNED  3   /* and available_at has come */
 
 /* How a requester waits. */
 #define BLOCKING 0
@@ -106,7 +106,7 @@ byte request_lock[REQUESTERS];
 byte state[LOANS], version[LOANS], work_lock[LOANS]; /* work */
 bool lapsed[LOANS];                                /* lease_expires_at has passed */
 byte epoch, lock_by;                               /* task_lock: committed epoch, row lock */
-byte holder, committed_holder;                     /* as a dirty read sees it, and as it is */
+byte holder, committed_holder;                     /* for a dirty read, and as committed */
 byte wake_by;                                      /* task_wake: exclusive row lock */
 byte last_run;                                     /* leader_run: the newest epoch */
 byte arrived;                                      /* requests come in the order of their ids */
@@ -121,11 +121,11 @@ byte no_waits = NO_WAITS, polls = POLLS;
 
 byte ended;           /* processes that have ended, a set */
 byte told;            /* those that were told how their request ended, a set */
-byte list_left;       /* of the newest query's list as committed: the loans nobody got */
-bool troubled;        /* a leader may have crashed, been stopped, failed, or been given up */
+byte list_left;       /* of the newest query's list: the loans that no commit has given */
+bool troubled;        /* a leader may have crashed, been stopped, failed, or given up */
 
-/* Set and asserted in one step, and no part of a state. ONLY=name leaves the others out: of a
- * mutant that breaks several the checker shows the one that is meant. */
+/* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
+ * several properties: ONLY=name leaves the others out, so that the checker shows this one. */
 hidden byte two_leaders, led_for_nothing, loan_given_twice, answered_twice, answer_untrue;
 hidden byte no_work_not_known, left_out, left_over;
 #define two_leaders_n       1
@@ -155,7 +155,7 @@ hidden byte i, l, n;
 
 /* --- transactions ----------------------------------------------------------------------------- */
 
-/* The locks of a session go with its transaction. */
+/* The end of a transaction frees all its locks. */
 inline free_locks()
 {
 	for (i : 0 .. REQUESTERS - 1) {
@@ -223,7 +223,7 @@ inline forget_list()
 	asked = 0
 }
 
-/* db_commit(): all at once. The properties first. */
+/* db_commit(). All changes become visible in one step. The properties are checked first. */
 inline commit()
 {
 	never_is(two_leaders, my_epoch <= last_run);
@@ -243,12 +243,13 @@ inline commit()
 		if
 		:: ends[i] != 0 ->
 			never_is(answered_twice, outcome[i] != PENDING || has(told, i));
-			/* "No work" is: what was available as the query began, all of it, went out
-			 * to those who had asked before. */
+			/* "No work" is true only if earlier requests got all loans that were
+			 * available as the query began. */
 			never_is(no_work_not_known, ends[i] == EMPTY && (at_start != 0 || handing));
 			outcome[i] = ends[i]
 		:: else ->
-			/* Who asked before the query ended is served from it, if it has a loan. */
+			/* A request that was made before the query ended is served from its
+			 * list, if the list has a loan. */
 			never_is(left_out, has(asked, i) && outcome[i] == PENDING &&
 			    (list & ~gone) != 0 && lock_by == ME)
 		fi
@@ -281,7 +282,7 @@ inline commit()
 
 /* --- steps 4 and 5 ---------------------------------------------------------------------------- */
 
-/* source_find(): one statement, one snapshot; smallest priority first, up to the limit. */
+/* source_find(). One statement is one snapshot. The smallest priorities come first, up to LIMIT. */
 inline fetch()
 {
 	n = 0;
@@ -308,7 +309,8 @@ inline fetch()
 	cut = n >= LIMIT
 }
 
-/* pending_read(): FOR UPDATE SKIP LOCKED. What this transaction has ended is not pending to it. */
+/* pending_read(), FOR UPDATE SKIP LOCKED. A request that this transaction has ended is not pending
+ * for it. */
 inline pending_read()
 {
 	claims = 0;
@@ -343,7 +345,7 @@ inline pending_read()
 	dropped = true
 #endif
 
-/* lock_seen in check_some(): rows that are as seen, by key, SKIP LOCKED. */
+/* lock_seen in check_some(), with SKIP LOCKED: rows that are as the query saw them stay. */
 inline lock_seen()
 {
 	for (l : 0 .. LOANS - 1) {
@@ -358,7 +360,7 @@ inline lock_seen()
 	}
 }
 
-/* appeared in check_some(): rows that were absent, read dirty. */
+/* appeared in check_some(): a dirty read of rows that were absent. */
 inline look_for_new_rows()
 {
 	for (l : 0 .. LOANS - 1) {
@@ -386,7 +388,7 @@ inline look_for_new_rows()
 #define may_say_empty (!handing)
 #endif
 
-/* plan_loans(): in order, each up to what it asked for. Touches no row. */
+/* plan_loans(): each request in order, up to what it asked for. This touches no row. */
 inline plan_loans()
 {
 	for (i : 0 .. REQUESTERS - 1) {
@@ -418,7 +420,8 @@ inline plan_loans()
 	}
 }
 
-/* write_loans(): a row that is not as planned, or changed rows that are not as many. */
+/* write_loans(). A row that is not as the query saw it is a duplicate key, or is not changed and so
+ * missing in the count. */
 inline check_work()
 {
 	conflict = false;
@@ -442,7 +445,7 @@ inline lock_work()
 	}
 }
 
-/* pending_write(): only what is still pending, and as many rows as planned. */
+/* pending_write() changes only requests that are still pending, and as many as planned. */
 inline check_requests()
 {
 	conflict = false;
@@ -477,10 +480,10 @@ inline count_pending()
 	}
 }
 
-/* --- small guards, and what is there without them --------------------------------------------- */
+/* --- small guards, and what a mutant has in their place --------------------------------------- */
 
 #ifdef BUSY_AT_ONCE
-#define led true                /* a locked row is a leader */
+#define led true                /* a locked row counts as a leader */
 #else
 #define led (holder != NOBODY)
 #endif
@@ -523,7 +526,7 @@ byte sharing;                   /* followers with a shared lock on the row of ta
 
 /* --- what can happen to a process at any moment ----------------------------------------------- */
 
-/* What a replayed counterexample prints. */
+/* A replayed counterexample prints these texts. */
 #define say(text) printf("requester %d: ", me); printf(text); printf("\n")
 
 #define CRASH        :: atomic { crashes > 0 -> crashes--; goto killed }
@@ -536,7 +539,7 @@ byte sharing;                   /* followers with a shared lock on the row of ta
 #define STOP_LEADER STOP(stopped)
 #endif
 
-/* lockq_dispose(): complete or return. */
+/* lockq_dispose(), which completes or returns the loan. */
 inline dispose(loan)
 {
 	d_step { version[loan] = version[loan] + 1; lapsed[loan] = false }
@@ -567,7 +570,7 @@ proctype requester(byte me)
 	bool early;
 #endif
 
-	/* Step 1: request_record(). Who is the first is requester 0: they are all alike. */
+	/* Step 1: request_record(). All requesters are alike, so requester 0 is always the first. */
 ASK:
 	atomic {
 		arrived == me;
@@ -581,7 +584,7 @@ ASK:
 		fi
 	}
 
-	/* Step 7: request_status(), only the own row. An outcome stays. */
+	/* Step 7: look() reads only the own row. An outcome never changes again. */
 LOOK:
 	if
 	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
@@ -613,8 +616,8 @@ TRY:
 	:: else
 	fi;
 
-	/* The epoch of its look: nobody has led since, so nobody can have served it. Else it looks
-	 * again, without the lock. */
+	/* If the epoch is that of the last look, nobody has led since, so nobody can have served the
+	 * request. Else the process looks again, without the lock. */
 	if
 	:: atomic { !must_look_again -> goto raise }
 	:: atomic {
@@ -653,7 +656,8 @@ raise:
 	STOP(stopped)
 	fi;
 
-	/* take_wake() */
+	/* take_wake(). If it fails, the library leads without the row. The model rolls back and begins
+	 * again, with no_wake, so that others may come in between. */
 	if
 	:: atomic { !no_wake && wake_by == NOBODY -> wake_by = ME; say("step 2: locks task_wake") }
 	:: atomic { no_wake -> say("step 2: leads without task_wake") }
@@ -712,7 +716,7 @@ GIVE:
 	STOP_LEADER
 	fi;
 
-	/* check_some(), two statements; nothing where nobody wants a loan */
+	/* check_some() has two statements, and is left out if nobody wants a loan. */
 	if
 	:: atomic { claims == 0 || checked || list == 0 -> goto plan }
 	:: atomic {
@@ -770,7 +774,7 @@ write_requests:
 	STOP_LEADER
 	fi;
 
-	/* lock_commit(), clear_holder: one row is changed. */
+	/* clear_holder in lock_commit(), which has to change one row. */
 record:
 	if
 	:: atomic { lock_by == ME -> holder = holder_at_commit; say("step 5: clears the holder") }
@@ -790,7 +794,7 @@ record:
 	STOP_LEADER
 	fi;
 
-	/* assign_record_run(), whose row nobody else looks at before the commit, and the COMMIT. */
+	/* assign_record_run() and the COMMIT in one step: nobody reads the row of leader_run before. */
 	if
 #if defined(WRITE_AFTER_LOSS) && !defined(UNCHECKED_RUN)
 	:: atomic {
@@ -838,7 +842,7 @@ REST:
 		:: !fruitless -> goto LOOK
 		fi
 	}
-	/* Others hold what it found, or its own row, but not for ever. */
+	/* Other sessions hold the loans that it found, or its own request, but not for ever. */
 	if
 	:: atomic {
 		of_all_loans(is_free) && request_lock[me] == NOBODY ->
@@ -850,8 +854,8 @@ REST:
 	CANCEL
 	fi;
 
-	/* The list is good no longer: round_hand_over() ends, round_give() goes back to TRY, which looks
-	 * at the own row. */
+	/* The list is no longer good. round_hand_over() ends, and round_give() goes back to TRY, which
+	 * begins with a look at the own row: LOOK here. */
 stale_list:
 	atomic {
 		if
@@ -860,7 +864,7 @@ stale_list:
 		fi
 	}
 
-	/* give_until_done(): the whole transaction again, if nobody leads meanwhile. */
+	/* give_until_done() tries the whole transaction again, if nobody has led since. */
 retry:
 	atomic {
 		d_step { rollback(); my_epoch-- }
@@ -879,7 +883,7 @@ taken:
 	CRASH
 	STOP(stopped)
 	fi;
-	/* The own row, and again. */
+	/* look_and_try() reads the own row, and tries again. */
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
 	:: atomic { again -> goto TRY }
@@ -896,8 +900,8 @@ busy:
 		fi
 	}
 
-	/* Step 7: follow(), wait_blocking() or wait_polling(). An autocommit statement: the shared
-	 * lock goes as soon as it is there. */
+	/* Step 7: follow(), with wait_blocking() or wait_polling(). The statement is a transaction of
+	 * its own, so the shared lock is gone as soon as it is granted. */
 FOLLOW:
 	if
 #ifdef SHARED_TRY_ROW
@@ -933,8 +937,8 @@ stopped_leader:
 	}
 #endif
 
-	/* The server ends the session, and later the process goes on: recover(), with a new
-	 * connection, after a commit in doubt request_status_locked(). */
+	/* The server ends the session, and later the process goes on: recover() connects again, and
+	 * after a commit in doubt it calls request_status_locked(). */
 stopped:
 	atomic {
 		true ->
@@ -966,7 +970,7 @@ woken:
 	fi;
 	goto woken;
 
-	/* session_abandon(): the connection is closed. */
+	/* session_abandon() closes the connection. */
 given_up:
 	atomic {
 		true ->
@@ -978,7 +982,7 @@ given_up:
 		}
 	}
 
-	/* cancel(): waits for a leader that has the row. */
+	/* cancel() waits for a leader that has locked the request. */
 cancel:
 	if
 	:: atomic {
@@ -1008,7 +1012,7 @@ answer:
 	}
 	goto done;
 
-	/* lockq_dispose(): its rows are locked from its start, so it is one step. */
+	/* lockq_dispose() locks its rows at its start, so it is one step. */
 dispose_of:
 	if
 	:: atomic { has(got[me], 0) && is_free(0) -> dispose(0) }
@@ -1036,8 +1040,8 @@ done:
 	}
 }
 
-/* lockq_dispose() by a user who has a loan, whose lease is about to run out: the row is
- * locked and judged first, written and committed later. */
+/* lockq_dispose() by the user whose lease is about to run out, in two steps: the row is locked and
+ * judged, and later written and committed. */
 proctype user()
 {
 	if
@@ -1052,7 +1056,7 @@ refused:
 	skip
 }
 
-/* Time goes on, or the run ends before: a lease runs out, and cron writes that down. */
+/* The lease runs out, and cron writes that into the row, unless the run ends before. */
 proctype clock()
 {
 	if
@@ -1060,7 +1064,7 @@ proctype clock()
 	:: goto end_of_time
 	fi;
 	if
-	:: atomic {                     /* the loan stays available, its row is another one */
+	:: atomic {                     /* the loan stays available, but its version changes */
 		lapsed[1] && work_lock[1] == NOBODY ->
 		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false }
 	}
@@ -1072,7 +1076,8 @@ end_of_time:
 
 #define left(r) (has(ended, r) && outcome[r] == PENDING && !stale[r])
 
-/* Nobody looks after a request whose process has ended, by a crash or without waiting. */
+/* The request of a process that has ended, by a crash or without waiting, may get older than
+ * request_ttl. */
 proctype neglect()
 {
 	do

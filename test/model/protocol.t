@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Searches the model of the protocol, test/model/lockq.pml, exhaustively: nothing that it promises fails,
-# whatever the order of statements, with each kind of fault. Then guards are taken out: what each
-# of them keeps from failing must fail. Where another guard still stands before it, nothing fails
-# until that one is out, too; both are shown.
-# An argument: only what has it in its name.
+# Searches all states of the model, test/model/lockq.pml. No property may fail, in whatever order
+# the statements come, and with each kind of fault. Then each guard is taken out, and the property
+# that it protects must fail. If another guard masks the first, nothing may fail until both are out.
+# With an argument, only the rows of the table run that have it in their name.
 set -u
 
 # shellcheck source=test/support/tap.sh
@@ -14,7 +13,8 @@ set -u
 model=$top/test/model/lockq.pml
 only=${1-}
 
-# job DIRECTORY: what its file `wanted` has, "MODE OPTIONS…", into its file `log`.
+# --job DIRECTORY KIND: searches with the "MODE OPTIONS…" in the file `wanted` of the directory, and
+# writes the output to its file `log`.
 if [ "$only" = --job ]; then
 	cd "$2" || exit 1
 	read -r mode options <wanted
@@ -22,7 +22,7 @@ if [ "$only" = --job ]; then
 	if [ "$mode" = safety ]; then
 		compile=(-DSAFETY -DNOCLAIM) search=()
 	fi
-	# For a short search the compiler would need longer than it saves.
+	# Only these searches are so long that -O1 saves more time than the compiler needs for it.
 	case "$3 $mode $options" in
 	'holds safety '*LEASES* | 'holds live '*EXPIRIES* | 'holds live '*NO_WAITS=2*) level=-O1 ;;
 	esac
@@ -34,8 +34,9 @@ if [ "$only" = --job ]; then
 	exit 0
 fi
 
-# kind | property, or modes | name, and below the options. The modes of what holds: safety has the
-# assertions and the ends in which somebody waits for ever, live that all are answered.
+# A row is: kind | property, or modes | name. The line below it has the options. Mode safety checks
+# the assertions, and that no process waits for ever with nothing left to happen. Mode live checks
+# the property `answered`.
 table()
 {
 	cat <<'END'
@@ -148,7 +149,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 end_on_signals
 
-# job_of ROW MODE OPTIONS…
+# job_of ROW MODE OPTIONS…: adds a job to the list.
 job_of()
 {
 	local directory=$scratch/$1.$2
@@ -158,7 +159,7 @@ job_of()
 	printf '%s\0%s\0' "$directory" "$kind" >>"$scratch/jobs"
 }
 
-# Fields of each row, without the blanks around them.
+# The fields of a row are used without the blanks around them.
 kinds=() names=() properties=() row=0
 while IFS='|' read -r kind property name && read -r options; do
 	kind=${kind%% *} property=${property# } property=${property% } name=${name# }
@@ -173,7 +174,7 @@ while IFS='|' read -r kind property name && read -r options; do
 done < <(table)
 xargs -0 -n 2 -P "$(nproc 2>/dev/null || echo 2)" "$0" --job <"$scratch/jobs"
 
-# searched LOG: the search went through all states, none is wrong.
+# searched LOG: succeeds if the search went through all states and found no error.
 searched()
 {
 	grep -q 'errors: 0$' "$1" &&
@@ -218,8 +219,8 @@ for ((n = 0; n < row; n++)); do
 	done
 done
 
-# Statements that no configuration reaches. An option that only jumps is not seen: it has no state
-# of its own.
+# Each statement of the model must be reached by some configuration. Spin does not report an option
+# that only jumps, because it has no state of its own.
 if [ -z "$only" ]; then
 	for ((n = 0; n < row; n++)); do
 		[[ ${kinds[n]} = holds && -e $scratch/$n.safety/log ]] || continue
@@ -242,7 +243,7 @@ if [ -z "$only" ]; then
 	ok $? 'every statement of the model is reached'
 	sed 's/^/#   line /' "$scratch/unreached"
 
-	# The functions that the model stands for are there, and what lockq(7) says of it.
+	# lib has the functions that the model names, and lockq(7) names what the model has.
 	grep -Eo '[a-z_]+\(\)' "$model" | tr -d '()' | sort -u | while read -r name; do
 		grep -q "^inline $name(\|proctype $name(" "$model" ||
 			grep -q "^$name(" "$top"/lib/*.c || echo "$name"
