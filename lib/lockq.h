@@ -113,7 +113,7 @@ enum lockq_phase {
 
 /** For the progress function. Its strings are good until that function returns. */
 struct lockq_progress {
-	enum lockq_phase phase;
+	enum lockq_phase phase; /**< what the call is doing */
 	uint64_t phase_ms;      /**< milliseconds since the query, this wait or this run began */
 	const char *leader;     /**< the user whose process leads; NULL: not known, or this one */
 	uint64_t leader_ms;     /**< with @leader: milliseconds since it began to lead */
@@ -261,7 +261,7 @@ struct lockq_ask {
 	const char *user;       /**< app_user.name */
 	uint32_t task;          /**< task.task_id */
 	uint32_t count;         /**< how many loans, 1 to the task's max_count */
-	enum lockq_wait wait;
+	enum lockq_wait wait;   /**< how the request waits */
 	int64_t timeout_ms;     /**< longest wait, not lead, in milliseconds; negative: none */
 	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */
@@ -270,7 +270,7 @@ struct lockq_ask {
 
 /** A loan that an answer gives. */
 struct lockq_loan {
-	uint64_t loan_id;
+	uint64_t loan_id;          /**< the number of the loan */
 	uint64_t token;            /**< the epoch of the leader that assigned it */
 	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
 };
@@ -279,13 +279,13 @@ struct lockq_loan {
 struct lockq_answer {
 	uint64_t request_id;     /**< 0: no request was recorded */
 	char uuid[37];           /**< of the request; or "" */
-	char *user;              /**< app_user.name; NULL: the request was not read */
-	uint32_t task;           /**< task.task_id; 0: the request was not read */
-	char *task_name;         /**< NULL: the request was not read */
+	char *user;              /**< app_user.name; NULL: not known */
+	uint32_t task;           /**< task.task_id; 0: not known */
+	char *task_name;         /**< task.name; NULL: not known */
 	uint32_t asked;          /**< how many loans were asked for */
 	uint32_t requested;      /**< @asked, lowered to @assigned if partial or empty */
 	uint32_t assigned;       /**< how many loans were given */
-	enum lockq_status status;
+	enum lockq_status status; /**< how the request stands */
 	int led;                 /**< 1: this call led and served the request itself */
 	int joined;              /**< 1: this call joined an earlier request of the user */
 	int nobody_leads;        /**< 1: lockq_request_look() saw it pending and no leader */
@@ -380,8 +380,8 @@ struct lockq_detail {
 /** One current assignment. */
 struct lockq_assignment {
 	uint32_t task;             /**< task.task_id */
-	char *task_name;
-	uint64_t loan_id;
+	char *task_name;           /**< task.name */
+	uint64_t loan_id;          /**< the number of the loan */
 	uint64_t token;            /**< the epoch of the leader that assigned it */
 	uint64_t request_id;       /**< the request that got it */
 	char assigned_at[27];      /**< when it was assigned */
@@ -442,7 +442,7 @@ struct lockq_event {
 	char available_at[27];     /**< when the loan is available again */
 	char lease_expires_at[27]; /**< when the assignment ends, or has ended, by its lease */
 	char excluded_until[27];   /**< until when the loan is not offered to this user */
-	char *note;                /**< the note of the assignment at that time; or NULL */
+	char *note;                /**< the note that the event records; or NULL */
 };
 
 /** What happened to a loan in a task. */
@@ -488,7 +488,7 @@ enum lockq_disposition_kind {
 
 /** A loan to dispose of. */
 struct lockq_loan_ref {
-	uint64_t loan_id;
+	uint64_t loan_id;  /**< the number of the loan */
 	uint64_t token;    /**< the assignment's; another one is refused; 0: not checked */
 };
 
@@ -496,7 +496,7 @@ struct lockq_loan_ref {
 struct lockq_disposition {
 	const char *user;                   /**< app_user.name */
 	uint32_t task;                      /**< task.task_id */
-	enum lockq_disposition_kind kind;
+	enum lockq_disposition_kind kind;   /**< what the user says of the loans */
 	uint32_t return_after_s;            /**< to return: 0 to LOCKQ_RETURN_AFTER_MAX seconds */
 	uint32_t not_me_s;                  /**< to return: seconds without an offer to this user,
 	                                     * up to LOCKQ_NOT_ME_MAX, else 0 */
@@ -519,8 +519,8 @@ enum lockq_disposed {
 
 /** What became of one loan, and how its row of work stands now. */
 struct lockq_disposed_loan {
-	uint64_t loan_id;
-	enum lockq_disposed what;
+	uint64_t loan_id;          /**< the number of the loan */
+	enum lockq_disposed what;  /**< what became of it */
 	uint64_t token;            /**< of the row; 0: there is no row */
 	char *holder;              /**< the user of the row; NULL: there is no row */
 	char state[16];            /**< of the row; "": there is no row */
