@@ -202,11 +202,11 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
  * @connection: where heavy queries run, copied with its strings; members that are NULL or 0 are as
  *              lockq_connect() was told; NULL: heavy queries run where everything else runs
  *
- * Makes step 4 run the heavy query with another account or on a replica. The handle connects there
- * when it leads. The list of a replica is a hint: step 5 checks each loan on the primary, and never
- * says "no work" from it. The query runs on the primary when the other server can't be reached,
- * can't run the query or has a list that is mostly out of date. leader_run.reason then says so.
- * Takes no lock.
+ * Makes step 4 run the heavy query with another account or on a replica. A call that leads connects
+ * there. The list of a replica is a hint: step 5 checks each loan on the primary, and never says
+ * "no work" from it. The query runs on the primary when the other server can't be reached, can't
+ * run the query or has a list that is mostly out of date. leader_run.reason then says so. Takes no
+ * lock.
  *
  * Returns: 0; LOCKQ_ENOMEM.
  * Since: 0.1
@@ -309,7 +309,7 @@ struct lockq_answer {
 /**
  * lockq_getwork:
  * @q:      a connected handle; its last error is replaced
- * @ask:    who asks, for which task, for how many loans, and how the request waits
+ * @ask:    the user, the task, how many loans, and how the request waits
  * @answer: cleared, then filled on every return; the caller releases it with lockq_answer_clear()
  *
  * Asks for work and waits for the answer: the seven steps of lockq(7). The call leads where nobody
