@@ -52,15 +52,15 @@ done <<'END'
 |usage:
 nonsense|usage:
 list more|list takes nothing
-run nonsense|no figure nonsense
+run nonsense|no figure 'nonsense'
 run ../common.sh|no figure
 run --size|--size needs a value
-run --size huge burst|short, not huge
-run --nonsense|no option
-table /nonexistent|no results there
+run --size huge burst|short, not 'huge'
+run --nonsense|unknown option '--nonsense'
+table /nonexistent|no results in '/nonexistent'
 table /tmp /tmp|one folder
 compare /nonexistent|two results
-compare /nonexistent /nonexistent|no results there
+compare /nonexistent /nonexistent|no results in '/nonexistent'
 END
 echo '{"some": "thing"}' >"$scratch/other.json"
 run "$bench" table "$scratch/other.json"
