@@ -196,6 +196,25 @@ check_figures() {
 	compare "$scratch/offered" "$scratch/documented"
 }
 
+# A terminal has 80 columns. NAME is for the message, COMMAND is run with --help.
+check_help() {
+	local name=$2 status=0
+	"$3" --help >"$scratch/help" 2>&1 </dev/null || status=$?
+	[ "$status" -eq 0 ] || echo "$name --help ends with status $status"
+	[ -s "$scratch/help" ] || echo "$name --help prints nothing"
+	LC_ALL=C.UTF-8 grep -E '.{81}' "$scratch/help" | sed "s|^|$name --help: over 80 columns: |"
+}
+
+# Every script can be asked.
+check_script_help() {
+	local script
+	find "$1/scripts" -type f -perm -u+x -printf '%P\n' | sort >"$scratch/scripts"
+	[ "$(wc -l <"$scratch/scripts")" -ge 20 ] || echo 'too few scripts were found'
+	while read -r script; do
+		check_help "$1" "scripts/$script" "$1/scripts/$script"
+	done <"$scratch/scripts"
+}
+
 check_links() {
 	sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$1"/man/*.[1-9] | sort -u |
 		grep -Ev '^(pkg-config|flock|gnuplot)\.' | while read -r page; do
@@ -283,6 +302,7 @@ check_json() {
 
 for program in $programs; do
 	none "$program(1) has the options that --help has" check_options "$top" "$program"
+	none "$program --help keeps to 80 columns" check_help "$top" "$program" "$program"
 	none "$program(1) has all exit statuses" check_statuses "$top" "$program"
 	none "$program(1) has the keys of its JSON" check_json "$top" "$program"
 	for shell in bash zsh fish; do
@@ -303,6 +323,7 @@ none 'lockq-schema(5) has every role' check_roles "$top"
 none 'lockq-patterns(7) has the options of scripts/race' check_race_options "$top"
 none 'lockq-patterns(7) has every pattern of the lab' check_patterns "$top"
 none 'lockq-patterns(7) has the keys of the JSON of scripts/race' check_figures "$top"
+none 'every script has a --help, which keeps to 80 columns' check_script_help "$top"
 none 'files and functions that the manual names are there' check_places "$top"
 none 'pages that the manual refers to are there' check_links "$top"
 none 'the states of a call are the same in code, manual and model' check_states "$top"
@@ -330,6 +351,8 @@ some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
 some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options
 some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
 some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
+some scripts/tour 's/^  --yes  /&                     /' check_script_help
+some scripts/lab/common.sh 's/^\t\texit 0 ;;/\t\texit 2 ;;/' check_script_help
 some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
 some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' check_states
