@@ -79,7 +79,7 @@ seen 'was killed after' 'who has the lock after a kill'
 seen '^  Loans given twice: 3\. Loan' 'without a token a loan goes to two'
 seen "database refused [a-z]+'s write: token 1 is out of date" 'with one the server refuses'
 like "$out" '^  Deadlocks: [1-9]' 'a deadlock was seen'
-holds '(deadlock:ordered): 0 deadlocks' 'and none in order'
+holds '(deadlock:ordered) there are 0 deadlocks' 'and none in order'
 is "$(outcomes | grep -vc 'twice: 0')" "$(grep -c 'did not know that time had passed' <<<"$out")" \
 	'nothing else was given twice'
 is "$(awk 'length($0) > 80' <<<"$out")" '' 'no line is wider than 80 columns'

@@ -17,7 +17,7 @@ def at_once:
 	[of("leads")[] | {ms, step: 1}] + [of("queried")[] | {ms, step: -1}] | sort_by(.ms, .step) |
 	[foreach .[] as $each (0; . + $each.step; .)] | max // 0;
 
-def cost: "The price was \(queries) for \(people). The last one was served after \(
+def cost: "\(queries) ran for \(people), and the last one was served after \(
 	.figures.last_ms // 0 | seconds).";
 
 def given_twice:
@@ -118,7 +118,7 @@ def lockq_kill:
 			" But the query was over too soon, so it served the others, too." end
 	else "Nobody was killed: the query was over too soon." end,
 	given_twice,
-	"\(queries); \(.figures.served) of \(people) were served.";
+	"\(queries) ran, and \(.figures.served) of \(people) were served.";
 
 # --- all patterns side by side: input is an array of figures ------------------------------------
 
