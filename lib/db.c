@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections to MySQL: made, with their settings pinned, kept alive, ended. The other rooms behind
- * this door: db_tls.c connects, db_run.c runs a statement, db_transaction.c several, db_long.c one
- * that takes long, db_error.c says what went wrong. */
+/* Makes connections to MySQL, pins their settings, keeps them alive and ends them. The other files
+ * behind db.h: db_tls.c connects, db_run.c runs one statement, db_transaction.c runs transactions,
+ * db_long.c runs a statement that takes long, db_error.c says what went wrong. */
 #include "db_private.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8 };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
- * gaps that new ones go into. UTC, so that no time depends on who wrote it. MySQL's own collation,
- * because MariaDB's library brings another, which a view's literals may not mix with. */
+ * gaps that new requests go into. UTC: a time must not depend on the session that wrote it. MySQL's
+ * own collation: MariaDB's library sets another, which a view's literals may not mix with. */
 static const char pin_session[] =
 	"SET SESSION autocommit = 1,"
 	" transaction_isolation = 'READ-COMMITTED',"
@@ -31,14 +32,13 @@ static const char pin_session[] =
 	" wait_timeout = %d,"
 	" net_write_timeout = %d%s";
 
-/* And what has become of it: something between us and the server may have settings of its own. */
+/* The settings are read back: a proxy between lockq and the server may have changed them. */
 #define WHO_AM_I \
 	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation," \
 	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout"
 
 static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
 
-/* By the way, where nothing is in the way: it saves a round trip of each program. */
 static const struct db_query who_am_i_and_schema = {
 	"who_am_i", WHO_AM_I ", (SELECT MAX(version) FROM schema_version)", DB_ONE
 };
@@ -80,17 +80,6 @@ db_backoff(unsigned int try)
 	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
 }
 
-/* The client library looks in /etc for a file without a slash. */
-static enum db_rc
-set_option_file(struct db *db, const char *file)
-{
-	char here[4096];
-	int n = snprintf(here, sizeof(here), "%s%s", strchr(file, '/') == NULL ? "./" : "", file);
-
-	return n > 0 && (size_t)n < sizeof(here) &&
-	    mysql_options(db->mysql, MYSQL_READ_DEFAULT_FILE, here) == 0 ? DB_OK : DB_EFAIL;
-}
-
 static enum db_rc
 set_options(struct db *db, const struct lockq_connection *where)
 {
@@ -98,7 +87,10 @@ set_options(struct db *db, const struct lockq_connection *where)
 	static const unsigned int no = 0;
 	const char *program = where->program != NULL ? where->program : "liblockq";
 	const char *group = where->defaults_group != NULL ? where->defaults_group : "lockq";
+	const char *file = where->defaults_file;
+	char here[4096];
 	MYSQL *mysql = db->mysql;
+	int n;
 
 	if (mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s) != 0 ||
 	    mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &io_s) != 0 ||
@@ -108,8 +100,14 @@ set_options(struct db *db, const struct lockq_connection *where)
 	    mysql_options(mysql, MYSQL_READ_DEFAULT_GROUP, group) != 0 ||
 	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", program) != 0)
 		return db_fail(db, "options");
-	if (where->defaults_file != NULL && set_option_file(db, where->defaults_file) != DB_OK)
-		return db_fail(db, "option file");
+	if (file != NULL) {
+		/* The client library looks in /etc for a file without a slash. */
+		n = snprintf(here, sizeof(here), "%s%s", strchr(file, '/') == NULL ? "./" : "",
+		    file);
+		if (n < 0 || (size_t)n >= sizeof(here) ||
+		    mysql_options(mysql, MYSQL_READ_DEFAULT_FILE, here) != 0)
+			return db_fail(db, "option file");
+	}
 	return db_set_ssl_mode(db, where->ssl_mode);
 }
 
@@ -156,18 +154,21 @@ check_pinned(struct db *db, const struct db_rows *rows)
 	return DB_OK;
 }
 
-/* No table, no database yet, no right to read it: that is for db_schema() to say, with 0. */
+/* On a new connection the same statement reads the version of the schema, which saves a round trip.
+ * It fails where no database is in use, or where the table is missing or may not be read. Then
+ * db_schema() is 0, and its caller reads the version itself. */
 static enum db_rc
 read_who_am_i(struct db *db, struct db_rows *rows)
 {
-	bool first = db->server_uuid[0] == '\0' && !db->read_only;
-	enum db_rc rc = first ? db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows) : DB_EFAIL;
+	if (db->server_uuid[0] == '\0' && !db->read_only) {
+		enum db_rc rc = db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows);
 
-	if (rc == DB_OK)
-		db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
-	if (rc != DB_EFAIL)
-		return rc;
-	db->error = (struct last_error){ .number = 0 };
+		if (rc == DB_OK)
+			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
+		if (rc != DB_EFAIL)
+			return rc;
+		db->error = (struct last_error){ .number = 0 };
+	}
 	return db_run(db, &who_am_i, DB_NO_ARGS, rows);
 }
 
@@ -188,22 +189,17 @@ db_pin(struct db *db)
 	rc = read_who_am_i(db, &rows);
 	if (rc == DB_OK)
 		rc = check_pinned(db, &rows);
-	if (rc != DB_OK) {
-		db_rows_clear(&rows);
-		return rc;
-	}
-	db->connection_id = db_cell_u64(&rows, 0, 1);
-	snprintf(db->server_uuid, sizeof(db->server_uuid), "%s",
-	    db_cell_is_null(&rows, 0, 2) ? "" : db_cell(&rows, 0, 2));
-	if (!db_cell_is_null(&rows, 0, 0)) {
-		snprintf(db->database, sizeof(db->database), "%s", db_cell(&rows, 0, 0));
-	} else if (mysql_select_db(db->mysql, "lockq") != 0) {
-		rc = db_fail(db, "database lockq");
-	} else {
-		snprintf(db->database, sizeof(db->database), "lockq");
+	if (rc == DB_OK) {
+		copy_cell(db->database, sizeof(db->database), &rows, 0, 0);
+		db->connection_id = db_cell_u64(&rows, 0, 1);
+		copy_cell(db->server_uuid, sizeof(db->server_uuid), &rows, 0, 2);
 	}
 	db_rows_clear(&rows);
-	return rc;
+	if (rc != DB_OK || db->database[0] != '\0')
+		return rc;
+	snprintf(db->database, sizeof(db->database), "lockq");
+	return mysql_select_db(db->mysql, db->database) == 0 ? DB_OK :
+	    db_fail(db, "database lockq");
 }
 
 static enum db_rc
@@ -246,7 +242,7 @@ db_close(struct db *db)
 {
 	if (db == NULL)
 		return;
-	/* In this order the server is told once, not for each statement. */
+	/* First the connection: else each kept statement would send its own COM_STMT_CLOSE. */
 	if (db->mysql != NULL)
 		mysql_close(db->mysql);
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
@@ -309,49 +305,21 @@ db_library_init(void)
 	return mysql_library_init(0, NULL, NULL) == 0 ? DB_OK : DB_EFAIL;
 }
 
-int
-db_socket(struct db *db)
-{
-#if LOCKQ_MARIADB_CLIENT
-	return (int)mysql_get_socket(db->mysql);
-#else
-	return (int)db->mysql->net.fd;
-#endif
-}
-
 static const char ping[] = "ping";
 
-/* The answer to a ping that is outstanding; waits @wait_ms at most. */
-static enum db_rc
-read_ping(struct db *db, unsigned int wait_ms)
-{
-	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
-	uint64_t start = db_clock_ms(), waited = 0;
-
-	while (poll(&pfd, 1, (int)(wait_ms - waited)) <= 0) {
-		waited = db_clock_ms() - start;
-		if (waited < wait_ms)
-			continue;
-		if (db_clock_ms() - db->pinged < (uint64_t)DB_GRACE_S * 1000)
-			return DB_OK;
-		return db_set_error(db, ping, CR_SERVER_LOST, "the server does not answer");
-	}
-	db->pinged = 0;
-	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail(db, ping);
-}
-
-/* Before the next statement, @what. */
 enum db_rc
 db_ready(struct db *db, const char *what)
 {
+	uint64_t deadline = db_clock_ms() + (uint64_t)DB_GRACE_S * 1000;
 	enum db_rc rc = DB_OK;
 
 	if (db->lost) {
-		snprintf(db->error.text, sizeof(db->error.text), "%s: the connection is gone", what);
+		snprintf(db->error.text, sizeof(db->error.text), "%s: the connection is gone",
+		    what);
 		return DB_ELOST;
 	}
 	if (db->pinged != 0)
-		rc = read_ping(db, DB_GRACE_S * 1000);
+		rc = db_wait_answer(db, ping, deadline, NULL, NULL);
 	db->used = db_clock_ms();
 	return rc;
 }
@@ -401,7 +369,8 @@ db_set_time_limit(struct db *db, uint64_t ms)
 	return rc;
 }
 
-/* @undo: where that statement fails, the server keeps what it was told for the one after it. */
+/* If the next statement fails before it begins a transaction, the server applies @text to the one
+ * after it, so db_run() then runs @undo. */
 static enum db_rc
 set_next(struct db *db, const char *text, const char *undo)
 {
@@ -441,17 +410,20 @@ db_is_fresh(const struct db *db)
 	    db_clock_ms() - db->used < (uint64_t)DB_PING_EVERY_S * 1000;
 }
 
-/* A statement, since mysql_ping() waits: for a cut network that is half a minute in which nobody
- * hears Ctrl-C. */
+/* Sends a statement, because mysql_ping() would wait for the answer: on a cut network that takes
+ * half a minute, in which Ctrl-C does nothing. */
 enum db_rc
 db_keep_alive(struct db *db)
 {
 	uint64_t now = db_clock_ms();
 
-	if (db->pinged != 0)
-		return read_ping(db, 0);
 	if (db->lost)
 		return DB_ELOST;
+	if (db->pinged != 0 && !db_has_answer(db, 0) &&
+	    now - db->pinged < (uint64_t)DB_GRACE_S * 1000)
+		return DB_OK;
+	if (db->pinged != 0)
+		return db_wait_answer(db, ping, now, NULL, NULL);
 	if (now - db->used < (uint64_t)DB_PING_EVERY_S * 1000)
 		return DB_OK;
 	if (mysql_send_query(db->mysql, "DO 0", 4) != 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong: the classes that the other rooms tell apart, and a line for people. */
+/* Errors: the class that the code decides by, and the line that the user reads. */
 #include "db_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Server errors that MariaDB's headers number otherwise or do not know. */
+/* Errors of MySQL's server that MariaDB's headers lack or number differently. */
 enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
@@ -47,80 +47,67 @@ db_lost(const struct db *db)
 	return db == NULL || db->lost;
 }
 
-static enum db_rc
-classify(unsigned int number)
+#define READ_ONLY ": the server is read only, connect to the primary"
+#define LATER ": try again later"
+#define BEHIND ": another member of the cluster was first, try again"
+
+/* An error that is not in this table is DB_EFAIL. The advice tells an operator what to do where
+ * the server's own text does not. */
+static const struct known_error {
+	unsigned int number;
+	enum db_rc rc;
+	const char *advice;
+} known_errors[] = {
+	{ ER_LOCK_DEADLOCK, DB_ERETRY, "" },
+	{ ER_ERROR_DURING_COMMIT, DB_ERETRY, BEHIND },
+	{ SERVER_TRANSACTION_ROLLED_BACK, DB_ERETRY, BEHIND },
+	{ ER_LOCK_WAIT_TIMEOUT, DB_ELOCKWAIT, ": another session holds it, try again later" },
+	{ SERVER_LOCK_NOWAIT, DB_EHELD, "" },
+	{ ER_DUP_ENTRY, DB_EDUPLICATE, "" },
+	{ CR_SERVER_GONE_ERROR, DB_ELOST, "" },
+	{ CR_SERVER_LOST, DB_ELOST, "" },
+	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, "" },
+	{ CR_CONNECTION_ERROR, DB_ELOST, "" },
+	{ CR_CONN_HOST_ERROR, DB_ELOST, "" },
+	{ ER_SERVER_SHUTDOWN, DB_ELOST, "" },
+	{ SERVER_IDLE_DISCONNECT, DB_ELOST, "" },
+	{ ER_CON_COUNT_ERROR, DB_ECROWDED, LATER },
+	{ ER_TOO_MANY_USER_CONNECTIONS, DB_ECROWDED, LATER },
+	{ ER_USER_LIMIT_REACHED, DB_ECROWDED, LATER },
+	{ SERVER_TOO_MANY_PREPARED, DB_ECROWDED, "" },
+	{ SERVER_QUERY_TIMEOUT, DB_ETIME, "" },
+	{ ER_QUERY_INTERRUPTED, DB_EINTERRUPTED, "" },
+	{ CR_OUT_OF_MEMORY, DB_ENOMEM, "" },
+	{ ER_OPTION_PREVENTS_STATEMENT, DB_EFAIL, READ_ONLY },
+	{ ER_READ_ONLY_MODE, DB_EFAIL, READ_ONLY },
+	{ ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, DB_EFAIL, READ_ONLY },
+	{ SERVER_OFFLINE_MODE, DB_EFAIL,
+	  ": it is closed, or has lost its cluster: connect to another server" },
+};
+
+static const struct known_error *
+known_error(unsigned int number)
 {
-	switch (number) {
-	case ER_LOCK_DEADLOCK:
-	case ER_ERROR_DURING_COMMIT:
-	case SERVER_TRANSACTION_ROLLED_BACK:
-		return DB_ERETRY;
-	case ER_LOCK_WAIT_TIMEOUT:
-		return DB_ELOCKWAIT;
-	case SERVER_LOCK_NOWAIT:
-		return DB_EHELD;
-	case ER_DUP_ENTRY:
-		return DB_EDUPLICATE;
-	case CR_SERVER_GONE_ERROR:
-	case CR_SERVER_LOST:
-	case CR_SERVER_LOST_EXTENDED:
-	case CR_CONNECTION_ERROR:
-	case CR_CONN_HOST_ERROR:
-	case ER_SERVER_SHUTDOWN:
-	case SERVER_IDLE_DISCONNECT:
-		return DB_ELOST;
-	case ER_CON_COUNT_ERROR:
-	case ER_TOO_MANY_USER_CONNECTIONS:
-	case ER_USER_LIMIT_REACHED:
-	case SERVER_TOO_MANY_PREPARED:
-		return DB_ECROWDED;
-	case SERVER_QUERY_TIMEOUT:
-		return DB_ETIME;
-	case ER_QUERY_INTERRUPTED:
-		return DB_EINTERRUPTED;
-	case CR_OUT_OF_MEMORY:
-		return DB_ENOMEM;
-	default:
-		return DB_EFAIL;
+	static const struct known_error other = { 0, DB_EFAIL, "" };
+
+	for (size_t i = 0; i < sizeof(known_errors) / sizeof(known_errors[0]); i++) {
+		if (known_errors[i].number == number)
+			return &known_errors[i];
 	}
+	return &other;
 }
 
 enum db_rc
 db_failure(const struct db *db)
 {
-	return db == NULL ? DB_ENOMEM : classify(db->error.number);
-}
-
-/* What an operator should do about the errors whose own text does not say it. */
-static const char *
-advice(unsigned int number)
-{
-	switch (number) {
-	case ER_OPTION_PREVENTS_STATEMENT:
-	case ER_READ_ONLY_MODE:
-	case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
-		return ": the server is read only, connect to the primary";
-	case ER_CON_COUNT_ERROR:
-	case ER_TOO_MANY_USER_CONNECTIONS:
-	case ER_USER_LIMIT_REACHED:
-		return ": try again later";
-	case ER_ERROR_DURING_COMMIT:
-	case SERVER_TRANSACTION_ROLLED_BACK:
-		return ": another member of the cluster was first, try again";
-	case SERVER_OFFLINE_MODE:
-		return ": it is closed, or has lost its cluster: connect to another server";
-	case ER_LOCK_WAIT_TIMEOUT:
-		return ": another session holds it, try again later";
-	default:
-		return "";
-	}
+	return db == NULL ? DB_ENOMEM : known_error(db->error.number)->rc;
 }
 
 enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
 {
-	enum db_rc rc = db_fail_with(db, classify(number), "%s: %s (%u)%s", what, text, number,
-	    advice(number));
+	const struct known_error *known = known_error(number);
+	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s (%u)%s", what, text, number, known->advice);
 
 	if (rc == DB_ELOST)
 		db->lost = true;

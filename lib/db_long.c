@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Long statements. The client library has no prepared execution that can be waited for in slices,
- * so the server prepares it from a user variable and its parameters are user variables too: still
- * bound, never text. */
+/* Long statements. The client library can't wait in slices for a statement that it prepared. So
+ * SQL's PREPARE makes the statement from a user variable, and EXECUTE takes its parameters from
+ * user variables. The values get into these variables as bound parameters, never as text. */
 #include "db_private.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 250 };
-
-enum { STARTED_ARGS_MAX = 8 };
+enum { TICK_MS = 250, STARTED_ARGS_MAX = 8 };
 
 void
 db_forget_started(struct db *db)
@@ -21,8 +18,8 @@ db_forget_started(struct db *db)
 	db->prepared = NULL;
 }
 
-/* Statement, where it is new, and parameters into user variables, and what executes them into
- * @db->execute. */
+/* Sets the user variables: the parameters, and the statement if it must be prepared. Writes the
+ * EXECUTE that uses them to @db->execute. */
 static enum db_rc
 set_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args)
@@ -46,10 +43,16 @@ set_variables(struct db *db, const struct db_query *query, const struct db_arg *
 	return db_run(db, &assign, all, n, NULL);
 }
 
+static enum db_rc
+send_text(struct db *db, const char *text)
+{
+	return mysql_send_query(db->mysql, text, (unsigned long)strlen(text)) == 0 ? DB_OK :
+	    db_fail(db, db->started);
+}
+
 enum db_rc
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	static const char prepare_it[] = "PREPARE lockq_started FROM @statement";
 	enum db_rc rc;
 
 	if (n_args > STARTED_ARGS_MAX)
@@ -62,61 +65,61 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 		db_forget_started(db);
 	if (n_args > 0 || db->preparing)
 		rc = set_variables(db, query, args, n_args);
-	if (rc == DB_OK && db->preparing)
-		db->prepared = strdup(query->sql);
-	if (rc != DB_OK) {
-		db_forget_started(db);
+	if (rc != DB_OK)
 		return rc;
-	}
+	/* If there is no memory for the copy, the next db_start() prepares the statement again. */
+	if (db->preparing)
+		db->prepared = strdup(query->sql);
 	db->started = query->name;
-	if (mysql_send_query(db->mysql, db->preparing ? prepare_it : db->execute,
-	    db->preparing ? sizeof(prepare_it) - 1 : (unsigned long)strlen(db->execute)) != 0)
-		return db_fail(db, query->name);
-	return DB_OK;
+	return send_text(db, db->preparing ? "PREPARE lockq_started FROM @statement" : db->execute);
 }
 
-/* For the answer to what was sent last. */
-static enum db_rc
-wait_answer(struct db *db, uint64_t deadline, db_tick_fn *tick, void *data)
+bool
+db_has_answer(const struct db *db, int wait_ms)
 {
-	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
+#if LOCKQ_MARIADB_CLIENT
+	struct pollfd pfd = { .fd = (int)mysql_get_socket(db->mysql), .events = POLLIN };
+#else
+	struct pollfd pfd = { .fd = (int)db->mysql->net.fd, .events = POLLIN };
+#endif
 
-	for (;;) {
-		int n = poll(&pfd, 1, TICK_MS);
+	return poll(&pfd, 1, wait_ms) > 0;
+}
 
-		if (n > 0)
-			break;
-		if (n < 0 && errno != EINTR)
-			return db_fail_with(db, DB_ESHAPE, "%s: poll failed", db->started);
+enum db_rc
+db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *tick, void *data)
+{
+	while (!db_has_answer(db, TICK_MS)) {
 		if (tick != NULL && tick(data) != 0) {
-			/* The connection has an answer outstanding, so it is of no more use. */
+			/* Its answer is outstanding, so no other statement can be sent. */
 			db->lost = true;
-			return db_fail_with(db, DB_ECANCELLED, "%s: given up", db->started);
+			return db_fail_with(db, DB_ECANCELLED, "%s: given up", what);
 		}
 		if (db_clock_ms() > deadline)
-			return db_set_error(db, db->started, CR_SERVER_LOST,
-			    "the server does not answer");
+			return db_set_error(db, what, CR_SERVER_LOST, "the server does not answer");
 	}
-	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail(db, db->started);
+	db->pinged = 0;
+	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail(db, what);
 }
 
 enum db_rc
 db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 {
 	uint64_t deadline = db_clock_ms() + ((uint64_t)limit_s + DB_GRACE_S) * 1000;
-	enum db_rc rc = DB_OK;
+	enum db_rc rc;
 
-	/* PREPARE may wait too: for the metadata lock of a table that is being altered. */
-	if (db->preparing)
-		rc = wait_answer(db, deadline, tick, data);
-	if (rc != DB_OK) {
-		db_forget_started(db);
-		return rc;
+	/* PREPARE may wait, too, for the metadata lock of a table that is being altered. */
+	if (db->preparing) {
+		rc = db_wait_answer(db, db->started, deadline, tick, data);
+		if (rc != DB_OK) {
+			db_forget_started(db);
+			return rc;
+		}
+		rc = send_text(db, db->execute);
+		if (rc != DB_OK)
+			return rc;
 	}
-	if (db->preparing &&
-	    mysql_send_query(db->mysql, db->execute, (unsigned long)strlen(db->execute)) != 0)
-		return db_fail(db, db->started);
-	return wait_answer(db, deadline, tick, data);
+	return db_wait_answer(db, db->started, deadline, tick, data);
 }
 
 static bool
@@ -130,17 +133,17 @@ enum db_rc
 db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data)
 {
 	MYSQL_RES *result = mysql_use_result(db->mysql);
+	const MYSQL_FIELD *fields;
 	MYSQL_ROW cells;
 	enum db_rc rc = DB_OK;
 
 	if (result == NULL)
 		return mysql_errno(db->mysql) != 0 ? db_fail(db, db->started) :
 		    db_fail_with(db, DB_ESHAPE, "%s: no result", db->started);
+	fields = mysql_fetch_fields(result);
 	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
-		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
-
-		if ((integer_columns & 1u << i) != 0 && !is_integer(field->type))
-			rc = db_fail_with(db, DB_ESHAPE, "%s is not an integer", field->name);
+		if ((integer_columns & 1u << i) != 0 && !is_integer(fields[i].type))
+			rc = db_fail_with(db, DB_ESHAPE, "%s is not an integer", fields[i].name);
 	}
 	while (rc == DB_OK) {
 		cells = mysql_fetch_row(result);

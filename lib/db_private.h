@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rooms behind db.h share, and nobody else: only they see mysql.h. */
+/* Shared by lib/db*.c only: no other file includes mysql.h. */
 #ifndef LOCKQ_DB_PRIVATE_H
 #define LOCKQ_DB_PRIVATE_H
 
@@ -7,29 +7,29 @@
 
 #include <mysql.h>
 
-#ifdef MARIADB_BASE_VERSION
-#define LOCKQ_MARIADB_CLIENT 1
 #include <errmsg.h>
 #include <mysqld_error.h>
+
+#ifdef MARIADB_BASE_VERSION
+#define LOCKQ_MARIADB_CLIENT 1
 typedef my_bool db_flag;
 #else
 #define LOCKQ_MARIADB_CLIENT 0
-#include <errmsg.h>
-#include <mysqld_error.h>
 typedef bool db_flag;
 #endif
 
-/* More than one call of any kind needs. */
+/* No call of the library runs so many different statements. */
 enum { KEPT_STATEMENTS = 40 };
 
-/* A statement that stays prepared: hundreds who wake at once spend most of their time preparing. */
+/* A statement that stays prepared: when hundreds of followers wake at once, the server would spend
+ * most of its time on preparing. */
 struct kept_statement {
 	char *sql;
 	MYSQL_STMT *statement;
-	uint64_t used;        /* counts up: the least recently used one makes room */
+	uint64_t used;        /* db.n_run at its last run: the least recently used one makes room */
 };
 
-/* As MySQL's library numbers them. */
+/* Numbered as in MySQL's library. */
 enum db_ssl_mode {
 	DB_SSL_DISABLED = 1,
 	DB_SSL_PREFERRED,
@@ -39,37 +39,36 @@ enum db_ssl_mode {
 };
 
 struct last_error {
-	unsigned int number;  /* the server's or the client library's; 0: neither's */
+	unsigned int number;  /* of the server or the client library, 0: lockq's own error */
 	uint64_t at;          /* db_clock_ms() */
 	char text[1024];
 };
 
 struct db {
 	MYSQL *mysql;
-	unsigned int ssl_mode;     /* an enum db_ssl_mode */
-	const char *ssl_mode_name;
+	unsigned int ssl_mode; /* an enum db_ssl_mode; mysql_options() takes an int */
 	bool lost;
-	bool read_only;       /* all that it will run */
+	bool read_only;       /* db_connect_read_only() */
 	unsigned int lock_wait_s;
 	uint64_t time_limit_ms;
 	uint64_t affected;
 	uint64_t insert_id;
 	uint64_t connection_id;
 	uint64_t connected_at;
-	uint64_t used;        /* when its last statement began */
-	uint64_t pinged;      /* when, where the answer is outstanding; else 0 */
+	uint64_t used;        /* when the last statement began */
+	uint64_t pinged;      /* when the ping was sent whose answer is outstanding, 0: none is */
 	const char *started;  /* name of the statement that db_start() sent */
-	char *prepared;       /* what the server has prepared for it, or NULL */
-	bool preparing;       /* its PREPARE was sent, EXECUTE is next */
-	char execute[256];
+	char *prepared;       /* the SQL that lockq_started was prepared from, or NULL */
+	bool preparing;       /* PREPARE was sent, EXECUTE comes next */
+	char execute[256];    /* the text of that EXECUTE */
 	char database[65 * 4];
 	char server_uuid[37];
-	uint64_t schema;      /* as it was connected; 0: not known */
+	uint64_t schema;      /* its version when the connection was made, 0: not known */
 	struct kept_statement kept[KEPT_STATEMENTS];
-	uint64_t n_run;
-	bool begun_set;       /* db_begin_set() */
-	const char *undo_next; /* what the next statement's failure leaves to be undone, or NULL */
-	bool called;          /* db_call(): who knows what that has set */
+	uint64_t n_run;       /* prepared statements so far */
+	bool begun_set;       /* db_begin_set() has cleared autocommit */
+	const char *undo_next; /* SQL to run if the next statement fails, or NULL */
+	bool called;          /* db_call(): the procedure may have changed any setting */
 	struct last_error error;
 };
 
@@ -85,28 +84,33 @@ db_fail_memory(struct db *db)
 }
 
 /* db.c */
-int db_socket(struct db *db);
-/* Before the next statement, @what: the answer to a ping may be outstanding. */
+/* To be called before the next statement, @what: reads the answer to a ping that is outstanding. */
 LOCKQ_MUST_CHECK enum db_rc db_ready(struct db *db, const char *what);
-/* A statement that is text, and has no answer but that it is done. */
+/* Runs a statement without parameters and without rows. */
 LOCKQ_MUST_CHECK enum db_rc db_command(struct db *db, const char *text);
-/* After an error, which stays the one to be reported: where this fails, too, the connection is not
- * to be used any more. */
+/* db_command() after an error, which stays the one that db_error() reports. If @text fails, too,
+ * the connection counts as lost. */
 void db_command_aside(struct db *db, const char *text);
-/* Makes the session's settings what all else counts on, and sees to it that they are. */
+/* Sets the session's settings, which all statements count on, and checks that they hold. */
 LOCKQ_MUST_CHECK enum db_rc db_pin(struct db *db);
 
 /* db_tls.c */
-/* One of the handle's options; NULL is PREFERRED, as with MySQL's client. */
+/* To be called before connecting. NULL is PREFERRED, as for MySQL's own programs. */
 LOCKQ_MUST_CHECK enum db_rc db_set_ssl_mode(struct db *db, const char *name);
-/* Connects, and sees to it that the connection is as safe as the mode wants it. */
+/* Connects, and fails if the connection is less safe than the ssl mode demands. */
 LOCKQ_MUST_CHECK enum db_rc db_connect_tls(struct db *db, const struct lockq_connection *where);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);
 
 /* db_long.c */
-/* It is to be prepared anew. */
+/* Whether the server has begun to answer within @wait_ms, or the connection has ended. */
+bool db_has_answer(const struct db *db, int wait_ms);
+/* Waits for the answer to the last statement that was sent, @what, and reads whether it succeeded.
+ * Past @deadline, of db_clock_ms(), the server counts as gone. @tick as for db_wait(), or NULL. */
+LOCKQ_MUST_CHECK enum db_rc db_wait_answer(struct db *db, const char *what, uint64_t deadline,
+    db_tick_fn *tick, void *data);
+/* The next db_start() prepares its statement anew. */
 void db_forget_started(struct db *db);
 
 #endif

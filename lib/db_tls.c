@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Encryption: what an ssl mode makes of a connection. MySQL's library knows the modes. MariaDB's
- * knows "use TLS where the server has it" and "check the certificate", and is made to do the same
- * with these. */
+/* Encryption. MySQL's library knows the ssl modes. MariaDB's library knows only "use TLS where the
+ * server has it" and "check the certificate"; here the modes are built from these two. */
 #include "db_private.h"
 
 #include <string.h>
 
+static const char *const ssl_modes[] = {
+	"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"
+};
+
 enum db_rc
 db_set_ssl_mode(struct db *db, const char *name)
 {
-	static const char *const names[] = {
-		"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"
-	};
 	size_t i = 0;
 
 	if (name == NULL)
 		name = "PREFERRED";
-	while (i < sizeof(names) / sizeof(names[0]) && strcmp(name, names[i]) != 0)
+	while (i < sizeof(ssl_modes) / sizeof(ssl_modes[0]) && strcmp(name, ssl_modes[i]) != 0)
 		i++;
-	if (i == sizeof(names) / sizeof(names[0]))
+	if (i == sizeof(ssl_modes) / sizeof(ssl_modes[0]))
 		return db_refuse(db, "ssl mode \"%s\" is unknown: take DISABLED, PREFERRED, "
 		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY", name);
-	db->ssl_mode_name = names[i];
 	db->ssl_mode = DB_SSL_DISABLED + (unsigned int)i;
 #if LOCKQ_MARIADB_CLIENT
-	/* ENFORCE enforces nothing: the library goes on in plain text where the server has no TLS.
-	 * Without it there is no TLS at all, or, since 3.4, none without a checked certificate. */
+	/* Despite its name ENFORCE lets the library go on in plain text where the server has no
+	 * TLS. Without it there is no TLS at all, or, since 3.4, none without a checked
+	 * certificate. */
 	db_flag tls = db->ssl_mode != DB_SSL_DISABLED;
 	db_flag verify = db->ssl_mode == DB_SSL_VERIFY_IDENTITY;
 
@@ -53,10 +53,10 @@ connect_now(struct db *db, const struct lockq_connection *where)
 }
 
 #if LOCKQ_MARIADB_CLIENT
-/* MariaDB's library reads the option files when it connects, and what they say wins over what was
- * set: "ssl-verify-server-cert=0" in one would undo VERIFY_IDENTITY. With a protocol that Unix does
- * not have, the library reads them and stops there; what is set after that wins. An option file
- * with a protocol of its own makes it connect at once. */
+/* MariaDB's library reads the option files when it connects, and their options win over those that
+ * were set before: "ssl-verify-server-cert=0" would undo VERIFY_IDENTITY. With a protocol that Unix
+ * does not have, the library reads the files and then fails, so the options can be set after that.
+ * If an option file names a protocol of its own, the first attempt already connects. */
 static bool
 connect_by_library(struct db *db, const struct lockq_connection *where)
 {
@@ -76,10 +76,10 @@ connect_by_library(struct db *db, const struct lockq_connection *where)
 	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &usual);
 	if (host == NULL || host[0] == '\0')
 		host = mysql->options.host;
-	/* While the group is still there, the files are not read, and the host is not known. */
+	/* As long as my_cnf_group is set, the files have not been read: their host is unknown. */
 	socket = mysql->options.my_cnf_group == NULL &&
 	    (host == NULL || strcmp(host, "localhost") == 0);
-	/* As with MySQL's library, a socket needs no TLS where TLS is only preferred: here it would
+	/* As with MySQL's library, PREFERRED uses no TLS on a socket. MariaDB's library would first
 	 * read all of the system's CA certificates, which takes a hundred times as long as to
 	 * connect. */
 	plain = db->ssl_mode == DB_SSL_DISABLED || (db->ssl_mode == DB_SSL_PREFERRED && socket);
@@ -93,11 +93,7 @@ connect_by_library(struct db *db, const struct lockq_connection *where)
 	return connect_now(db, where);
 }
 #else
-static bool
-connect_by_library(struct db *db, const struct lockq_connection *where)
-{
-	return connect_now(db, where);
-}
+#define connect_by_library connect_now
 #endif
 
 enum db_rc
@@ -107,10 +103,11 @@ db_connect_tls(struct db *db, const struct lockq_connection *where)
 		db->lost = true;
 		return db_fail(db, "connect");
 	}
-	/* Whatever the library made of the mode. The password has been sent by now, if not as plain
-	 * text: only a checked certificate keeps it from a server that is not the right one. */
+	/* The library may not have kept to the mode. The password has been sent by now, though not
+	 * as plain text: only a checked certificate protects it from a false server. */
 	if (db->ssl_mode >= DB_SSL_REQUIRED && mysql_get_ssl_cipher(db->mysql) == NULL)
 		return db_refuse(db, "ssl mode \"%s\": the connection is not encrypted: connect "
-		    "over TCP to a server that offers TLS", db->ssl_mode_name);
+		    "over TCP to a server that offers TLS",
+		    ssl_modes[db->ssl_mode - DB_SSL_DISABLED]);
 	return DB_OK;
 }

@@ -37,17 +37,17 @@ db_call(struct db *db, const char *name, const char *sql)
 		return db_fail(db, name);
 	do {
 		result = mysql_store_result(db->mysql);
-		/* It may fail while rows are on their way. */
+		/* The procedure may fail after it has sent rows. */
 		if (result == NULL && mysql_errno(db->mysql) != 0)
 			return db_fail(db, name);
-		if (result != NULL)
-			mysql_free_result(result);
+		mysql_free_result(result);
 		more = mysql_next_result(db->mysql);
 	} while (more == 0);
 	return more < 0 ? DB_OK : db_fail(db, name);
 }
 
-/* A procedure may have set anything: as a new connection, but for the connecting. */
+/* A procedure may have changed any setting, so the session is made as new without connecting
+ * again. */
 static enum db_rc
 reset(struct db *db)
 {
