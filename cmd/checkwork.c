@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments, who had a loan when, or how a request stands. */
 #include "cli.h"
+#include "cli_signals.h"
 #include "cli_values.h"
+#include "exit_status.h"
 #include "output.h"
 
 enum { WAIT_LONGEST = 365 * 24 * 3600 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool's life: start, connection, signals, messages, exit status. */
+/* A tool's life: start, connection, messages, end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -8,19 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "cli_connection.h"
 #include "cli_progress.h"
+#include "cli_signals.h"
 #include "cli_utf8.h"
+#include "exit_status.h"
 #include "output.h"
 
 static const struct cli_tool *tool_running;
-
-static volatile sig_atomic_t caught;
-static struct timespec caught_at;
 
 static const char *
 program(void)
@@ -104,72 +102,6 @@ cli_open(struct lockq **q, struct cli_common *common)
 	if (rc == LOCKQ_OK)
 		lockq_on_progress(*q, cli_on_progress, common);
 	return rc;
-}
-
-static const char wont_wait[] =
-	"\nended at once: a request may still be pending, see checkwork\n";
-
-static void
-on_signal(int signal_number)
-{
-	int errno_before = errno;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (caught == 0) {
-		caught_at = now;
-		caught = signal_number;
-	} else if (now.tv_sec - caught_at.tv_sec > 1) {
-		/* timeout(1) and terminals send two at once; this one is somebody who won't wait */
-		(void)!write(STDERR_FILENO, wont_wait, sizeof(wont_wait) - 1);
-		signal(signal_number, SIG_DFL);
-		raise(signal_number);
-	}
-	errno = errno_before;
-}
-
-void
-cli_catch_signals(void)
-{
-	struct sigaction action, before;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = on_signal;
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* nohup ignores it on purpose */
-	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
-}
-
-int
-cli_caught(void)
-{
-	return caught;
-}
-
-int
-cli_exit_status(int rc, int signal_number)
-{
-	switch (rc) {
-	case LOCKQ_OK:
-		return CLI_EXIT_DONE;
-	case LOCKQ_NOTHING:
-		return CLI_EXIT_NOTHING;
-	case LOCKQ_BUSY:
-		return CLI_EXIT_BUSY;
-	case LOCKQ_CANCELLED:
-		return signal_number != 0 ? 128 + signal_number : CLI_EXIT_BUSY;
-	case LOCKQ_EUSAGE:
-		return CLI_EXIT_USAGE;
-	case LOCKQ_EREFUSED:
-		return CLI_EXIT_REFUSED;
-	case LOCKQ_EUNKNOWN:
-		return CLI_EXIT_UNKNOWN;
-	default:
-		return CLI_EXIT_DATABASE;
-	}
 }
 
 enum { LAST_IN_LINE = 19 }; /* the nicest value */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool's life: start, connection, signals, messages, exit status. A tool's main calls
+ * A tool's life: start, connection, messages, end. A tool's main calls
  * cli_start(), cli_open(), the library, a function of its output, and cli_finish(). The rooms cli_*
  * are options, tables, JSON and progress; there is no SQL and no queue logic in any of them.
  *
@@ -15,21 +15,6 @@
 #include "lockq.h"
 
 /*
- * What a process ends with; 130, 143 and 129 are 128 + the signal. An answer that could not be
- * written to standard output ends with CLI_EXIT_DATABASE, whatever the library said: a script that
- * did not get the loans must not go on as if it had.
- */
-enum cli_exit {
-	CLI_EXIT_DONE = 0,
-	CLI_EXIT_NOTHING = 1,
-	CLI_EXIT_USAGE = 2,
-	CLI_EXIT_BUSY = 3,
-	CLI_EXIT_REFUSED = 4,
-	CLI_EXIT_DATABASE = 5,
-	CLI_EXIT_UNKNOWN = 6
-};
-
-/*
  * The first call of a main: locale, descriptors, options. Returns when there is something to do;
  * --help, --version and usage errors end the process here.
  */
@@ -40,19 +25,6 @@ void cli_start(const struct cli_tool *tool, void *options, int argc, char **argv
  * lockq_error(), and for lockq_free().
  */
 LOCKQ_MUST_CHECK int cli_open(struct lockq **q, struct cli_common *common);
-
-/*
- * From here on SIGINT, SIGTERM and SIGHUP only set a flag, and cli_on_progress() makes a waiting
- * call of the library give up. Before, they end the process as usual. A second signal a second
- * later ends it at once.
- */
-void cli_catch_signals(void);
-
-/* The signal that was caught, or 0. */
-int cli_caught(void);
-
-/* Maps what the library returned, and the signal caught, to an exit status. */
-int cli_exit_status(int rc, int signal);
 
 /*
  * The last call of a main: flushes standard output. Returns @status, or CLI_EXIT_DATABASE with a

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "cli_progress.h"
+#include "cli_signals.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
 #include "output.h"

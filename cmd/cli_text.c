@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli.h"
 #include "cli_text.h"
+#include "exit_status.h"
 
 void
 cli_out_of_memory(void)

@@ -2,26 +2,27 @@
 /* disposition: says what became of loans: complete, return later, never; or renews their leases. */
 #include "cli.h"
 #include "cli_values.h"
-#include "dispose.h"
-#include "expire.h"
+#include "disposition_expire.h"
+#include "disposition_loans.h"
 
 enum { NOTE_LONGEST = 512 };
 
 struct disposition_options {
 	struct cli_common common;
-	struct dispose_options dispose;
-	struct expire_options expire;
+	struct disposition_loans dispose;
+	struct disposition_expire expire;
 };
-#define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, DISPOSE_DEFAULTS, EXPIRE_DEFAULTS }
+#define DISPOSITION_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, \
+	DISPOSITION_EXPIRE_DEFAULTS }
 
 static int
 check(void *options, struct cli_error *error)
 {
 	struct disposition_options *o = options;
 
-	if (expire_check(&o->expire, dispose_wanted(&o->dispose), error) != 0)
+	if (disposition_expire_check(&o->expire, disposition_loans_wanted(&o->dispose), error) != 0)
 		return -1;
-	return o->expire.wanted ? 0 : dispose_check(&o->dispose, error);
+	return o->expire.wanted ? 0 : disposition_loans_check(&o->dispose, error);
 }
 
 #define DISPOSE(member) offsetof(struct disposition_options, dispose.member)
@@ -34,7 +35,7 @@ static const struct cli_option disposition_table[] = {
 	{ "task", 't', "N", "the task's number", cli_parse_u32, DISPOSE(what.task), 1, UINT32_MAX },
 	{ "loan", 'l', "L[,L...]", "the loans; with a token, as in 12:7, only that\n"
 	    "very assignment; -: read them from standard input",
-	    loan_list_parse, DISPOSE(loans), 0, 0 },
+	    loan_option_parse, DISPOSE(loans), 0, 0 },
 	{ "token", 0, "N", "the token of a single loan", cli_parse_u64, DISPOSE(token), 1,
 	    UINT64_MAX },
 	{ .help = "What became of them" },
@@ -60,7 +61,7 @@ static const struct cli_option disposition_table[] = {
 	{ "batch", 0, "N", "rows of one transaction (500)", cli_parse_u32, EXPIRE(batch), 1,
 	    LOCKQ_BATCH_MAX },
 	{ "purge-after", 0, "DURATION", "delete what ended longer ago, as in 90d; 1d at\n"
-	    "least (default: delete nothing)", expire_parse_age, EXPIRE(purge_after_s),
+	    "least (default: delete nothing)", disposition_expire_parse_age, EXPIRE(purge_after_s),
 	    LOCKQ_PURGE_AFTER_MIN, LOCKQ_PURGE_AFTER_MAX },
 	CLI_OPTIONS_END
 };
@@ -96,6 +97,6 @@ main(int argc, char **argv)
 	struct disposition_options o = DISPOSITION_DEFAULTS;
 
 	cli_start(&disposition_tool, &o, argc, argv);
-	cli_end(o.expire.wanted ? expire_run(&o.common, &o.expire) :
-	    dispose_run(&o.common, &o.dispose));
+	cli_end(o.expire.wanted ? disposition_expire_run(&o.common, &o.expire) :
+	    disposition_loans_run(&o.common, &o.dispose));
 }

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_signals.h"
 #include "cli_values.h"
-#include "complaint.h"
+#include "exit_status.h"
+#include "getwork_message.h"
 #include "output.h"
 
 enum {
@@ -92,7 +94,7 @@ static int
 show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
 {
 	int status = cli_exit_status(rc, cli_caught());
-	char *complaint = complaint_text(&o->ask, answer, rc, cli_library_text(q, rc));
+	char *complaint = getwork_message(&o->ask, answer, rc, cli_library_text(q, rc));
 
 	if (answer->user == NULL && rc < 0 && rc != LOCKQ_EUNKNOWN) {
 		cli_report(&o->common, status, "%s", complaint);
@@ -107,7 +109,7 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 			cli_message("%s", complaint);
 	}
 	if (o->common.verbose)
-		complaint_details(answer);
+		getwork_message_details(answer);
 	free(complaint);
 	return status;
 }

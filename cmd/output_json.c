@@ -4,7 +4,7 @@
 
 #include "cli_json.h"
 #include "cli_utf8.h"
-#include "disposed.h"
+#include "disposition_message.h"
 #include "output.h"
 #include "seed.h"
 
@@ -123,7 +123,7 @@ json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_
 	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
 	cli_json_set(object, "user", cli_json_text(what->user));
 	cli_json_set(object, "task", cli_json_number(what->task));
-	cli_json_set(object, "result", cli_json_text(disposed_name(loan->what)));
+	cli_json_set(object, "result", cli_json_text(disposition_result(loan->what)));
 	cli_json_set(object, "state", loan->state[0] != '\0' ? cli_json_text(loan->state) :
 	    json_null());
 	cli_json_set(object, "holder", cli_json_text(loan->holder));

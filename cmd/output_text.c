@@ -3,15 +3,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cli_answer.h"
+#include "checkwork_table.h"
 #include "cli.h"
+#include "cli_answer.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
-#include "disposed.h"
-#include "expire.h"
-#include "history.h"
+#include "disposition_expire.h"
+#include "disposition_message.h"
+#include "exit_status.h"
+#include "loan_history.h"
 #include "output.h"
-#include "pipeline.h"
 #include "seed.h"
 
 static void
@@ -94,7 +95,7 @@ static void
 text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
 {
 	if (pipeline->n_assignments > 0)
-		cli_pipeline(user, pipeline);
+		checkwork_table(user, pipeline);
 	else if (task != 0)
 		cli_line("nothing in %s's pipeline for task %u: getwork --user %s --task %u asks "
 		    "for work", user, task, user, task);
@@ -107,7 +108,7 @@ static void
 text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
 {
 	if (history->n_events > 0)
-		cli_history(task, loan_id, history);
+		loan_history(task, loan_id, history);
 	else
 		cli_line("nothing is known of loan %llu in task %u", (unsigned long long)loan_id,
 		    task);
@@ -118,13 +119,13 @@ text_disposed(const struct lockq_disposition *what, const struct lockq_disposed_
     int status)
 {
 	if (status == CLI_EXIT_DONE)
-		disposed_print(loan, what->note != NULL);
+		disposition_message_done(loan, what->note != NULL);
 }
 
 static void
 text_expired(const struct lockq_expired *d, int rc, int status, const char *error)
 {
-	char *summary = expire_summary(d), took[CLI_TIME_SIZE];
+	char *summary = disposition_expire_summary(d), took[CLI_TIME_SIZE];
 	const char *until = rc == LOCKQ_OK ? "" :
 	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
 

@@ -2,7 +2,9 @@
 /* seedloans: fills a database with the example's people, tasks and loans. */
 #include "cli.h"
 #include "cli_progress.h"
+#include "cli_signals.h"
 #include "cli_values.h"
+#include "exit_status.h"
 #include "output.h"
 #include "seed.h"
 

@@ -265,7 +265,7 @@ complains_with_the_next_step(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		answer.status = cases[i].status;
 		answer.joined = cases[i].joined;
-		text = complaint_text(&o.ask, &answer, cases[i].rc, "");
+		text = getwork_message(&o.ask, &answer, cases[i].rc, "");
 		assert_non_null(text);
 		assert_string_equal(text, cases[i].text);
 		free(text);
@@ -283,21 +283,21 @@ complains_about_failures(void **state)
 	o.ask.user = "oliver";
 	o.ask.task = 7;
 	answer.reason = (char *)(uintptr_t)"no such view";
-	text = complaint_text(&o.ask, &answer, LOCKQ_EQUERY, "");
+	text = getwork_message(&o.ask, &answer, LOCKQ_EQUERY, "");
 	assert_string_equal(text, "task 7's query failed: no such view");
 	free(text);
-	text = complaint_text(&o.ask, &answer, LOCKQ_EUNKNOWN, "lost");
+	text = getwork_message(&o.ask, &answer, LOCKQ_EUNKNOWN, "lost");
 	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
 	    "yours");
 	free(text);
-	text = complaint_text(&o.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
+	text = getwork_message(&o.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
 	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
 	    "yours");
 	free(text);
 	o.ask.wait = LOCKQ_WAIT_NONE;
-	assert_null(complaint_text(&o.ask, &answer, LOCKQ_BUSY, ""));
-	assert_null(complaint_text(&o.ask, &answer, LOCKQ_OK, ""));
-	assert_null(complaint_text(&o.ask, &answer, LOCKQ_NOTHING, ""));
+	assert_null(getwork_message(&o.ask, &answer, LOCKQ_BUSY, ""));
+	assert_null(getwork_message(&o.ask, &answer, LOCKQ_OK, ""));
+	assert_null(getwork_message(&o.ask, &answer, LOCKQ_NOTHING, ""));
 }
 
 int

@@ -12,13 +12,14 @@
 #include <locale.h>
 #include <signal.h>
 
-#include "cli_answer.h"
 #include "cli.h"
+#include "cli_answer.h"
 #include "cli_json.h"
 #include "cli_progress.h"
 #include "cli_table.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
+#include "exit_status.h"
 #include "output.h"
 
 static char *

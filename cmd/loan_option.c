@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The loans that a command line names. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli_text.h"
 #include "cli_values.h"
-#include "loan_list.h"
+#include "loan_option.h"
 
 enum {
 	LOANS_MAX = 10000,
@@ -31,7 +30,7 @@ parse_one(struct lockq_loan_ref *ref, const char *text)
 }
 
 static int
-add_one(struct loan_list *loans, const struct lockq_loan_ref *ref, struct cli_error *error)
+add_one(struct loan_option *loans, const struct lockq_loan_ref *ref, struct cli_error *error)
 {
 	size_t i;
 
@@ -51,12 +50,12 @@ add_one(struct loan_list *loans, const struct lockq_loan_ref *ref, struct cli_er
 }
 
 int
-loan_list_parse(const struct cli_option *option, const char *text, void *target,
+loan_option_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
 	struct lockq_loan_ref ref = { 0, 0 };
 	const char *from = text;
-	struct loan_list *loans = target;
+	struct loan_option *loans = target;
 	size_t length;
 	char *one;
 	int rc;
@@ -82,7 +81,7 @@ loan_list_parse(const struct cli_option *option, const char *text, void *target,
 }
 
 int
-loan_list_read(struct loan_list *loans, FILE *in, struct cli_error *error)
+loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 {
 	char word[LOAN_LONGEST + 1] = "";
 	struct lockq_loan_ref ref = { 0, 0 };

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* disposition without --expire: says what becomes of loans, and what became of each. */
 #include <stdlib.h>
 
 #include "cli.h"
-#include "dispose.h"
-#include "disposed.h"
+#include "cli_signals.h"
+#include "disposition_loans.h"
+#include "disposition_message.h"
+#include "exit_status.h"
 #include "output.h"
 
 enum { NOT_ME_S = 30 * 24 * 3600 }; /* what a person can't do today is not done in a week */
 
 bool
-dispose_wanted(const struct dispose_options *o)
+disposition_loans_wanted(const struct disposition_loans *o)
 {
 	return o->complete || o->never || o->renew || o->not_me ||
-	    o->not_me_for_s != DISPOSE_NOT_GIVEN || o->return_after_s != DISPOSE_NOT_GIVEN ||
+	    o->not_me_for_s != DISPOSITION_NOT_GIVEN || o->return_after_s != DISPOSITION_NOT_GIVEN ||
 	    o->loans.n > 0 || o->loans.from_stdin || o->token != 0 ||
 	    o->what.task != 0 || o->what.user != NULL || o->what.note != NULL;
 }
 
 static int
-check_kind(struct dispose_options *o, struct cli_error *error)
+check_kind(struct disposition_loans *o, struct cli_error *error)
 {
-	bool returned = o->return_after_s != DISPOSE_NOT_GIVEN;
+	bool returned = o->return_after_s != DISPOSITION_NOT_GIVEN;
 	int given = o->complete + o->never + o->renew + returned;
 
 	if (given != 1)
@@ -30,9 +31,9 @@ check_kind(struct dispose_options *o, struct cli_error *error)
 	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER :
 	    o->renew ? LOCKQ_RENEW : LOCKQ_RETURN;
 	o->what.return_after_s = returned ? o->return_after_s : 0;
-	if ((o->not_me || o->not_me_for_s != DISPOSE_NOT_GIVEN) && !returned)
+	if ((o->not_me || o->not_me_for_s != DISPOSITION_NOT_GIVEN) && !returned)
 		return cli_fail(error, "--not-me goes with --return-after");
-	if (o->not_me_for_s != DISPOSE_NOT_GIVEN)
+	if (o->not_me_for_s != DISPOSITION_NOT_GIVEN)
 		o->what.not_me_s = o->not_me_for_s;
 	else if (o->not_me)
 		o->what.not_me_s = NOT_ME_S;
@@ -40,7 +41,7 @@ check_kind(struct dispose_options *o, struct cli_error *error)
 }
 
 int
-dispose_check(struct dispose_options *o, struct cli_error *error)
+disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 {
 	if (o->what.task == 0)
 		return cli_fail(error, "--task is missing");
@@ -48,7 +49,7 @@ dispose_check(struct dispose_options *o, struct cli_error *error)
 		return cli_fail(error, "--loan is missing");
 	if (check_kind(o, error) != 0)
 		return -1;
-	if (o->loans.from_stdin && loan_list_read(&o->loans, stdin, error) != 0)
+	if (o->loans.from_stdin && loan_option_read(&o->loans, stdin, error) != 0)
 		return -1;
 	if (o->token != 0 && (o->loans.n > 1 || o->loans.list[0].token != 0))
 		return cli_fail(error, "--token goes with one loan: write --loan 12:7,13:7");
@@ -77,10 +78,10 @@ show(const struct cli_common *common, const struct lockq_disposition *what, stru
 	if (result->n_loans == 0)
 		return cli_report_library(common, q, rc);
 	for (i = 0; i < result->n_loans; i++) {
-		one = disposed_exit(result->loans[i].what);
+		one = cli_exit_status_of_loan(result->loans[i].what);
 		common->out->disposed(what, &result->loans[i], one);
 		if (one != CLI_EXIT_DONE)
-			disposed_refuse(what, &result->loans[i], what->loans[i].token);
+			disposition_message_refused(what, &result->loans[i], what->loans[i].token);
 	}
 	return status;
 }
@@ -94,13 +95,13 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 	for (i = 0; i < result->n_loans; i++) {
 		loan = &result->loans[i];
 		cli_message("loan %llu, task %u: %s under token %llu",
-		    (unsigned long long)loan->loan_id, task, disposed_name(loan->what),
+		    (unsigned long long)loan->loan_id, task, disposition_result(loan->what),
 		    (unsigned long long)loan->token);
 	}
 }
 
 int
-dispose_run(struct cli_common *common, struct dispose_options *o)
+disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq *q = NULL;

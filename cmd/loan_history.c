@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to a loan in a task, as tables. */
 #include <string.h>
 
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
-#include "history.h"
+#include "loan_history.h"
 
 enum { COLUMNS_MOST = 8 };
 
@@ -106,7 +105,7 @@ has_gaps(const struct lockq_history *history)
 }
 
 void
-cli_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
 {
 	struct shown shown = what_to_show(history);
 	struct cli_column columns[COLUMNS_MOST];

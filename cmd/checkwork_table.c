@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's current assignments, as tables. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkwork_table.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
-#include "pipeline.h"
 
 enum {
 	COLUMNS_FIXED = 7,     /* without a task's details */
@@ -210,7 +209,7 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 }
 
 void
-cli_pipeline(const char *user, const struct lockq_pipeline *pipeline)
+checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
 {
 	struct part all = make_part(pipeline->assignments, pipeline->n_assignments, false);
 	size_t n = pipeline->n_assignments, tasks = 1, i;

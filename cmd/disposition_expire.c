@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* disposition --expire: runs it, and says in one line what was done. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "cli_signals.h"
 #include "cli_values.h"
-#include "expire.h"
+#include "disposition_expire.h"
+#include "exit_status.h"
 #include "output.h"
 
 int
-expire_parse_age(const struct cli_option *option, const char *text, void *target,
+disposition_expire_parse_age(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
 	struct cli_option any = *option;
@@ -28,9 +29,10 @@ expire_parse_age(const struct cli_option *option, const char *text, void *target
 }
 
 int
-expire_check(const struct expire_options *options, bool disposes, struct cli_error *error)
+disposition_expire_check(const struct disposition_expire *options, bool about_loans,
+    struct cli_error *error)
 {
-	if (options->wanted && disposes)
+	if (options->wanted && about_loans)
 		return cli_fail(error, "--expire stands alone: it takes --batch and --purge-after");
 	if (!options->wanted && options->batch != 0)
 		return cli_fail(error, "--batch goes with --expire");
@@ -54,7 +56,7 @@ add(char **summary, const char *verb, uint64_t n, const char *one, const char *m
 }
 
 char *
-expire_summary(const struct lockq_expired *d)
+disposition_expire_summary(const struct lockq_expired *d)
 {
 	char *summary = NULL;
 
@@ -75,7 +77,7 @@ expire_summary(const struct lockq_expired *d)
 }
 
 int
-expire_run(struct cli_common *common, const struct expire_options *options)
+disposition_expire_run(struct cli_common *common, const struct disposition_expire *options)
 {
 	struct lockq_expire what = LOCKQ_EXPIRE_INIT;
 	struct lockq_expired done = LOCKQ_EXPIRED_INIT;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What became of a loan that was disposed of, in words. */
 #include <string.h>
 #include <time.h>
 
 #include "cli.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
-#include "disposed.h"
+#include "disposition_message.h"
 
 const char *
-disposed_name(enum lockq_disposed what)
+disposition_result(enum lockq_disposed what)
 {
 	static const char *const names[] = {
 		[LOCKQ_DISPOSED] = "done",
@@ -56,7 +55,7 @@ print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t 
 }
 
 void
-disposed_print(const struct lockq_disposed_loan *loan, bool noted)
+disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 {
 	unsigned long long id = loan->loan_id;
 	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
@@ -111,8 +110,8 @@ print_stale(const char *user, const struct lockq_disposed_loan *loan,
 }
 
 void
-disposed_refuse(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
-    uint64_t given)
+disposition_message_refused(const struct lockq_disposition *what,
+    const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id;
 	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
@@ -141,12 +140,4 @@ disposed_refuse(const struct lockq_disposition *what, const struct lockq_dispose
 		print_not_assigned(loan, what->task, since);
 		break;
 	}
-}
-
-int
-disposed_exit(enum lockq_disposed what)
-{
-	if (what == LOCKQ_NOT_COMPLETED)
-		return CLI_EXIT_DATABASE;
-	return what <= LOCKQ_DISPOSED_ALREADY ? CLI_EXIT_DONE : CLI_EXIT_REFUSED;
 }

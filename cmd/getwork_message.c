@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Why there are no loans, and what to do next. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "cli_times.h"
-#include "complaint.h"
+#include "getwork_message.h"
 
 /* "after 30 s", "at once". */
 static char *
@@ -60,7 +59,7 @@ try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 }
 
 char *
-complaint_text(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
     const char *library_text)
 {
 	bool as_asked = ask->wait == LOCKQ_WAIT_NONE && answer->status == LOCKQ_PENDING;
@@ -79,7 +78,7 @@ complaint_text(const struct lockq_ask *ask, const struct lockq_answer *answer, i
 }
 
 void
-complaint_details(const struct lockq_answer *answer)
+getwork_message_details(const struct lockq_answer *answer)
 {
 	char waited[CLI_TIME_SIZE];
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli_signals.h"
+
+static volatile sig_atomic_t caught;
+static struct timespec caught_at;
+
+static const char wont_wait[] =
+	"\nended at once: a request may still be pending, see checkwork\n";
+
+static void
+on_signal(int signal_number)
+{
+	int errno_before = errno;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (caught == 0) {
+		caught_at = now;
+		caught = signal_number;
+	} else if (now.tv_sec - caught_at.tv_sec > 1) {
+		/* timeout(1) and terminals send two at once; this one is somebody who won't wait */
+		(void)!write(STDERR_FILENO, wont_wait, sizeof(wont_wait) - 1);
+		signal(signal_number, SIG_DFL);
+		raise(signal_number);
+	}
+	errno = errno_before;
+}
+
+void
+cli_catch_signals(void)
+{
+	struct sigaction action, before;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_signal;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	/* nohup ignores it on purpose */
+	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+}
+
+int
+cli_caught(void)
+{
+	return caught;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Ctrl-C, SIGTERM and SIGHUP. */
+#ifndef LOCKQ_CMD_CLI_SIGNALS_H
+#define LOCKQ_CMD_CLI_SIGNALS_H
+
+/*
+ * From this call on, SIGINT, SIGTERM and SIGHUP only set a flag, and cli_on_progress() makes a
+ * waiting call of the library give up. Before it, they end the process as usual. A second signal
+ * that comes more than a second later ends the process at once.
+ */
+void cli_catch_signals(void);
+
+/* The signal that was caught, or 0. */
+int cli_caught(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* disposition --complete, --return-after, --never and --renew: options and run. */
+#ifndef LOCKQ_CMD_DISPOSITION_LOANS_H
+#define LOCKQ_CMD_DISPOSITION_LOANS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli_options.h"
+#include "loan_option.h"
+
+struct disposition_loans {
+	struct lockq_disposition what; /* complete after disposition_loans_check() */
+	struct loan_option loans;
+	uint64_t token;                /* 0: not given */
+	bool complete;
+	bool never;
+	bool renew;
+	bool not_me;
+	uint32_t return_after_s;
+	uint32_t not_me_for_s;
+};
+#define DISPOSITION_NOT_GIVEN UINT32_MAX
+#define DISPOSITION_LOANS_DEFAULTS { LOCKQ_DISPOSITION_INIT, LOAN_OPTION_EMPTY, 0, false, false, \
+	false, false, DISPOSITION_NOT_GIVEN, DISPOSITION_NOT_GIVEN }
+
+/* Whether any of these options was given. */
+bool disposition_loans_wanted(const struct disposition_loans *options);
+
+/*
+ * Checks the options together and completes @options->what; reads standard input for --loan -.
+ * Returns 0, or -1 with @error.
+ */
+LOCKQ_MUST_CHECK int disposition_loans_check(struct disposition_loans *options,
+    struct cli_error *error);
+
+/* Connects, disposes, prints, and frees what the options hold. Returns the exit status. */
+LOCKQ_MUST_CHECK int disposition_loans_run(struct cli_common *common,
+    struct disposition_loans *options);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What disposition prints about each loan. */
+#ifndef LOCKQ_CMD_DISPOSITION_MESSAGE_H
+#define LOCKQ_CMD_DISPOSITION_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lockq.h"
+
+/* The result's name in JSON and with --verbose: "done", "not_yours"; static. */
+const char *disposition_result(enum lockq_disposed what);
+
+/* One line on standard output about a loan that is done; @noted: the user gave a note. */
+void disposition_message_done(const struct lockq_disposed_loan *loan, bool noted);
+
+/* One line on standard error about a loan that was refused; @given is the user's token for it. */
+void disposition_message_refused(const struct lockq_disposition *what,
+    const struct lockq_disposed_loan *loan, uint64_t given);
+
+#endif
