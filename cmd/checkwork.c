@@ -24,13 +24,13 @@ check(void *options, struct cli_error *error)
 	struct checkwork_options *o = options;
 
 	if (o->loan.given && (o->user != NULL || o->request != NULL))
-		return cli_fail(error, "--loan excludes --user and --request");
+		return cli_fail(error, "--loan can't be combined with --user or --request");
 	if (o->loan.given && o->task == 0)
-		return cli_fail(error, "--loan goes with --task");
+		return cli_fail(error, "--loan needs --task");
 	if (o->request != NULL && (o->user != NULL || o->task != 0))
-		return cli_fail(error, "--request excludes --user and --task");
+		return cli_fail(error, "--request can't be combined with --user or --task");
 	if (o->request == NULL && o->wait_ms >= 0)
-		return cli_fail(error, "--wait goes with --request");
+		return cli_fail(error, "--wait needs --request");
 	if (o->user == NULL)
 		o->user = cli_login_name();
 	if (o->user == NULL && o->request == NULL && !o->loan.given)

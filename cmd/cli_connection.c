@@ -81,12 +81,12 @@ check_file(const char *path, const char *where, struct cli_error *error)
 	struct stat status;
 
 	if (stat(path, &status) != 0 || access(path, R_OK) != 0)
-		return cli_fail(error, "%s %s: %s", where, path, strerror(errno));
+		return cli_fail(error, "%s \"%s\" can't be read: %s", where, path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
-		return cli_fail(error, "%s %s: is a directory", where, path);
+		return cli_fail(error, "%s \"%s\" is a directory, not an option file", where, path);
 	if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) != 0)
-		return cli_fail(error, "%s %s: everybody may write it, so MySQL would ignore it: "
-		    "chmod o-w it", where, path);
+		return cli_fail(error, "%s \"%s\" can be written by every user, so MySQL would ignore "
+		    "it: run chmod o-w on it", where, path);
 	return 0;
 }
 
@@ -234,14 +234,14 @@ read_defaults(struct found *found, const struct cli_common *common, const struct
 	for (i = 0; i < n; i++)
 		free(arguments[i]);
 	if (rc != 0)
-		return cli_fail(error, "%s needs the program " READER " of the MySQL client: %s",
+		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: %s",
 		    wanted->need, strerror(rc));
 	rc = finish_reader(pid, output, found);
 	if (rc == 127)
-		return cli_fail(error, READER " can't be run: install the MySQL client");
+		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL client");
 	if (rc != 0)
-		return cli_fail(error, "%s: " READER " failed (MariaDB's will not do)",
-		    wanted->need);
+		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: the "
+		    "one that was found failed, MariaDB's can't be used", wanted->need);
 	return 0;
 }
 
@@ -415,8 +415,8 @@ cli_query_connection(struct cli_common *common, struct cli_error *error)
 	int rc = read_mentioned(&found, common, is_query_group, &wanted, error);
 
 	if (rc == 0 && found.other != NULL)
-		rc = cli_fail(error, "%s: can't use '%s' as it is there: it takes host, port, "
-		    "socket, user, password, database and ssl-mode", wanted.need, found.other);
+		rc = cli_fail(error, "%s: \"%s\" can't be used as it stands there: the group takes "
+		    "host, port, socket, user, password, database and ssl-mode", wanted.need, found.other);
 	if (rc == 0 && found.n > 0) {
 		fill(&common->query, &found.connection);
 		common->queries_elsewhere = true;

@@ -85,8 +85,8 @@ parse_ssl_mode(const struct cli_option *option, const char *text, void *target,
 			return 0;
 		}
 	}
-	return cli_fail(error, "--%s %s: must be DISABLED, PREFERRED, REQUIRED, VERIFY_CA or "
-	    "VERIFY_IDENTITY", option->name, text);
+	return cli_fail(error, "--%s \"%s\" must be DISABLED, PREFERRED, REQUIRED, VERIFY_CA "
+	    "or VERIFY_IDENTITY", option->name, text);
 }
 
 const char *
@@ -189,13 +189,13 @@ explain(const struct grammar *g, const char *argument, struct cli_error *error)
 	size_t length = strcspn(name, "="), i, matches = 0;
 
 	if (optopt != 0 && optopt < PASSWORD)
-		return cli_fail(error, "unknown option -%c", optopt);
+		return cli_fail(error, "option \"-%c\" is unknown", optopt);
 	if (optopt >= FIRST_LONG)
 		return cli_fail(error, "--%s takes no value", grammar_row(g, optopt)->name);
 	for (i = 0; i < g->n; i++)
 		matches += strncmp(g->longs[i].name, name, length) == 0;
-	return cli_fail(error, "%s option --%.*s", matches > 1 ? "ambiguous" : "unknown",
-	    (int)length, name);
+	return cli_fail(error, "option \"--%.*s\" is %s", (int)length, name,
+	    matches > 1 ? "the beginning of several options" : "unknown");
 }
 
 /* One option. Returns a CLI_PARSED_ value. */
@@ -208,11 +208,12 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 	if (value == '?')
 		return explain(g, argument, error);
 	if (value == PASSWORD)
-		return cli_fail(error, "a password is never an argument: put it in an option file, "
-		    "under [client]");
+		return cli_fail(error, "a password can't be given on the command line: put it in an "
+		    "option file, under [client]");
 	if (value == ':') {
 		row = grammar_row(g, optopt);
-		return cli_fail(error, "--%s needs a value: %s", row->name, row->argument);
+		return cli_fail(error, "--%s needs a value: --%s %s", row->name, row->name,
+		    row->argument);
 	}
 	row = grammar_row(g, value);
 	if (row->parse == NULL)
@@ -238,7 +239,7 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 	}
 	grammar_clear(&g);
 	if (rc == CLI_PARSED_RUN && optind < argc)
-		rc = cli_fail(error, "unexpected argument: %s", argv[optind]);
+		rc = cli_fail(error, "argument \"%s\" is not expected", argv[optind]);
 	if (rc == CLI_PARSED_RUN && tool->check != NULL)
 		rc = tool->check(options, error);
 	return rc;

@@ -54,9 +54,9 @@ cli_parse_utf8(const struct cli_option *option, const char *text, void *target,
 	long length = cli_utf8_length(text, strlen(text));
 
 	if (length < 0)
-		return cli_fail(error, "--%s: not valid UTF-8", option->name);
+		return cli_fail(error, "--%s must be valid UTF-8", option->name);
 	if (option->max != 0 && (uint64_t)length > option->max)
-		return cli_fail(error, "--%s: %ld characters: must be at most %llu", option->name,
+		return cli_fail(error, "--%s has %ld characters: %llu are allowed", option->name,
 		    length, (unsigned long long)option->max);
 	*(const char **)target = text;
 	return 0;
@@ -75,11 +75,10 @@ cli_parse_u64(const struct cli_option *option, const char *text, void *target,
 		return 0;
 	}
 	if (max == UINT64_MAX)
-		return cli_fail(error, "--%s %s: must be a number from %llu", option->name, text,
-		    min);
-	return cli_fail(error, "--%s %s: must be %s%llu to %llu", option->name, text,
-	    text[0] != '\0' && strspn(text, "-0123456789") == strlen(text) ? "" :
-	    "a number from ", min, max);
+		return cli_fail(error, "--%s \"%s\" must be a number from %llu on", option->name,
+		    text, min);
+	return cli_fail(error, "--%s \"%s\" must be a number from %llu to %llu", option->name,
+	    text, min, max);
 }
 
 int
@@ -94,7 +93,8 @@ cli_parse_u32(const struct cli_option *option, const char *text, void *target,
 	return rc;
 }
 
-/* What three decimals say: ".5" is 500. -1 where @text is not a point and digits, or nothing. */
+/* ".5" is 500, "" is 0; digits after the third are dropped. -1 where @text is neither "" nor a
+ * point and digits. */
 static int
 milliseconds(const char *text)
 {
@@ -123,20 +123,22 @@ cli_parse_seconds(const struct cli_option *option, const char *text, void *targe
 	free(whole);
 	total = seconds <= option->max && ms >= 0 ? seconds * 1000 + (uint64_t)ms : UINT64_MAX;
 	if (rc != 0 || total < option->min * 1000 || total > option->max * 1000)
-		return cli_fail(error, "--%s %s: must be seconds, %llu to %llu", option->name, text,
-		    (unsigned long long)option->min, (unsigned long long)option->max);
+		return cli_fail(error, "--%s \"%s\" must be a number of seconds from %llu to %llu",
+		    option->name, text, (unsigned long long)option->min,
+		    (unsigned long long)option->max);
 	*(int64_t *)target = (int64_t)total;
 	return 0;
 }
+
+static const struct {
+	char letter;
+	uint64_t seconds;
+} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
 
 /* Seconds in a unit; 0 where it is none. */
 static uint64_t
 unit_seconds(const char *unit)
 {
-	static const struct {
-		char letter;
-		uint64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
 	size_t i;
 
 	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -144,6 +146,34 @@ unit_seconds(const char *unit)
 			return units[i].seconds;
 	}
 	return 0;
+}
+
+/* "0", "1s", "72h", "366d": days only where hours would be hard to read. */
+static char *
+duration_text(uint64_t seconds)
+{
+	enum { HOURS = 2, DAYS = 3, HOURS_MOST = 72 };
+	size_t i = 0;
+
+	if (seconds == 0)
+		return cli_text("0");
+	if (seconds % units[DAYS].seconds == 0 && seconds > HOURS_MOST * units[HOURS].seconds)
+		i = DAYS;
+	else if (seconds % units[HOURS].seconds == 0)
+		i = HOURS;
+	return cli_text("%llu%c", (unsigned long long)(seconds / units[i].seconds),
+	    units[i].letter);
+}
+
+static int
+fail_duration_range(const struct cli_option *option, const char *text, struct cli_error *error)
+{
+	char *least = duration_text(option->min), *most = duration_text(option->max);
+
+	cli_fail(error, "--%s \"%s\" must be from %s to %s", option->name, text, least, most);
+	free(least);
+	free(most);
+	return -1;
 }
 
 int
@@ -157,20 +187,14 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
 	bool overflow = rc != 0 && length > 0;
 
 	free(whole);
-	if (length == 0)
-		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
-		    option->name, text);
-	if (unit == 0 && text[length] != '\0')
-		return cli_fail(error, "--%s %s: must be a duration, as in 30s, 90m, 4h, 2d",
+	if (length == 0 || (unit == 0 && text[length] != '\0'))
+		return cli_fail(error, "--%s \"%s\" must be a duration such as 30s, 90m, 4h or 2d",
 		    option->name, text);
 	if (unit == 0 && (number != 0 || overflow))
-		return cli_fail(error, "--%s %s: needs a unit, as in %.*sh (s, m, h or d)",
-		    option->name, text, (int)length, text);
+		return cli_fail(error, "--%s \"%s\" needs a unit: s, m, h or d, as in %sh",
+		    option->name, text, text);
 	if (overflow || number * unit < option->min || (unit != 0 && number > option->max / unit))
-		return cli_fail(error, "--%s %s: must be %llu%s to %lluh", option->name, text,
-		    (unsigned long long)(option->min % 3600 == 0 ? option->min / 3600 :
-		    option->min), option->min == 0 ? "" : option->min % 3600 == 0 ? "h" : "s",
-		    (unsigned long long)option->max / 3600);
+		return fail_duration_range(option, text, error);
 	*(uint32_t *)target = (uint32_t)(number * unit);
 	return 0;
 }
@@ -194,8 +218,8 @@ cli_parse_gaps(const struct cli_option *option, const char *text, void *target,
 		free(one);
 		if (rc != 0 || number < option->min || number > option->max ||
 		    gaps->n == CLI_GAPS_MAX)
-			return cli_fail(error, "--%s %s: must be up to %d gaps of %llu to %llu "
-			    "seconds, as in 5,10,20", option->name, text, CLI_GAPS_MAX,
+			return cli_fail(error, "--%s \"%s\" must be up to %d numbers of seconds "
+			    "from %llu to %llu, as in 5,10,20", option->name, text, CLI_GAPS_MAX,
 			    (unsigned long long)option->min, (unsigned long long)option->max);
 		gaps->seconds[gaps->n++] = (uint32_t)number;
 		if (from[length] == '\0')
@@ -211,7 +235,7 @@ cli_parse_loan(const struct cli_option *option, const char *text, void *target,
 	struct cli_loan *loan = target;
 
 	if (cli_number(&loan->id, text) != 0)
-		return cli_fail(error, "--%s %s: must be a loan's number", option->name, text);
+		return cli_fail(error, "--%s \"%s\" must be a loan's number", option->name, text);
 	loan->given = true;
 	return 0;
 }
@@ -224,7 +248,7 @@ cli_parse_request(const struct cli_option *option, const char *text, void *targe
 	uuid_t uuid;
 
 	if (uuid_parse(text, uuid) != 0 && (cli_number(&number, text) != 0 || number == 0))
-		return cli_fail(error, "--%s %s: must be a request's number or its UUID",
+		return cli_fail(error, "--%s \"%s\" must be a request's number or its UUID",
 		    option->name, text);
 	*(const char **)target = text;
 	return 0;

@@ -61,7 +61,7 @@ static const struct cli_option disposition_table[] = {
 	{ "batch", 0, "N", "rows of one transaction (500)", cli_parse_u32, EXPIRE(batch), 1,
 	    LOCKQ_BATCH_MAX },
 	{ "purge-after", 0, "DURATION", "delete what ended longer ago, as in 90d; 1d at\n"
-	    "least (default: delete nothing)", disposition_expire_parse_age, EXPIRE(purge_after_s),
+	    "least (default: delete nothing)", cli_parse_duration, EXPIRE(purge_after_s),
 	    LOCKQ_PURGE_AFTER_MIN, LOCKQ_PURGE_AFTER_MAX },
 	CLI_OPTIONS_END
 };

@@ -1,43 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "cli_signals.h"
-#include "cli_values.h"
 #include "disposition_expire.h"
 #include "exit_status.h"
 #include "output.h"
-
-int
-disposition_expire_parse_age(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	struct cli_option any = *option;
-	uint32_t *seconds = target;
-
-	if (text[strspn(text, "0123456789")] == '\0' && strspn(text, "0") != strlen(text))
-		return cli_fail(error, "--%s %s: needs a unit, as in %sd", option->name,
-		    text, text);
-	any.min = 0;
-	any.max = UINT32_MAX;
-	if (cli_parse_duration(&any, text, target, error) != 0)
-		return -1;
-	if (*seconds < option->min || *seconds > option->max)
-		return cli_fail(error, "--%s %s: must be 1d to 36500d", option->name, text);
-	return 0;
-}
 
 int
 disposition_expire_check(const struct disposition_expire *options, bool about_loans,
     struct cli_error *error)
 {
 	if (options->wanted && about_loans)
-		return cli_fail(error, "--expire stands alone: it takes --batch and --purge-after");
+		return cli_fail(error, "--expire can't be combined with options about loans: it "
+		    "takes --batch and --purge-after");
 	if (!options->wanted && options->batch != 0)
-		return cli_fail(error, "--batch goes with --expire");
+		return cli_fail(error, "--batch needs --expire");
 	if (!options->wanted && options->purge_after_s != 0)
-		return cli_fail(error, "--purge-after goes with --expire");
+		return cli_fail(error, "--purge-after needs --expire");
 	return 0;
 }
 

@@ -15,8 +15,6 @@ struct disposition_expire {
 };
 #define DISPOSITION_EXPIRE_DEFAULTS { false, 0, 0 }
 
-cli_parse_fn disposition_expire_parse_age; /* uint32_t: a duration of at least min, in seconds */
-
 /*
  * Refuses --expire together with options about loans (@about_loans: one was given), and --batch or
  * --purge-after without --expire. Returns 0, or -1 with @error.

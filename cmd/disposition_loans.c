@@ -26,13 +26,13 @@ check_kind(struct disposition_loans *o, struct cli_error *error)
 	int given = o->complete + o->never + o->renew + returned;
 
 	if (given != 1)
-		return cli_fail(error, "%s of --complete, --return-after, --never and --renew",
-		    given == 0 ? "say one" : "only one");
+		return cli_fail(error, "%sone of --complete, --return-after, --never and --renew %s",
+		    given == 0 ? "" : "only ", given == 0 ? "is missing" : "may be given");
 	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER :
 	    o->renew ? LOCKQ_RENEW : LOCKQ_RETURN;
 	o->what.return_after_s = returned ? o->return_after_s : 0;
 	if ((o->not_me || o->not_me_for_s != DISPOSITION_NOT_GIVEN) && !returned)
-		return cli_fail(error, "--not-me goes with --return-after");
+		return cli_fail(error, "--not-me and --not-me-for need --return-after");
 	if (o->not_me_for_s != DISPOSITION_NOT_GIVEN)
 		o->what.not_me_s = o->not_me_for_s;
 	else if (o->not_me)
@@ -52,7 +52,8 @@ disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 	if (o->loans.from_stdin && loan_option_read(&o->loans, stdin, error) != 0)
 		return -1;
 	if (o->token != 0 && (o->loans.n > 1 || o->loans.list[0].token != 0))
-		return cli_fail(error, "--token goes with one loan: write --loan 12:7,13:7");
+		return cli_fail(error, "--token is for one loan that is named without a token: "
+		    "for several, write --loan 12:7,13:8");
 	if (o->token != 0)
 		o->loans.list[0].token = o->token;
 	if (o->what.user == NULL)

@@ -30,10 +30,10 @@ check(void *options, struct cli_error *error)
 	if (o->ask.task == 0)
 		return cli_fail(error, "--task is missing");
 	if (o->poll.n > 0 && o->no_wait)
-		return cli_fail(error, "--poll and --no-wait exclude each other");
+		return cli_fail(error, "--poll and --no-wait can't be combined");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
-		return cli_fail(error, "--timeout and --no-wait exclude each other: --timeout 0 "
-		    "does not wait either, and leaves nothing pending");
+		return cli_fail(error, "--timeout and --no-wait can't be combined: --timeout 0 does "
+		    "not wait either, and leaves nothing pending");
 	if (o->ask.user == NULL)
 		o->ask.user = cli_login_name();
 	if (o->ask.user == NULL)

@@ -36,11 +36,11 @@ add_one(struct loan_option *loans, const struct lockq_loan_ref *ref, struct cli_
 
 	for (i = 0; i < loans->n; i++) {
 		if (loans->list[i].loan_id == ref->loan_id)
-			return cli_fail(error, "--loan: %llu is named twice",
+			return cli_fail(error, "--loan: loan %llu is named twice",
 			    (unsigned long long)ref->loan_id);
 	}
 	if (loans->n == LOANS_MAX)
-		return cli_fail(error, "--loan: more than %d loans at once", LOANS_MAX);
+		return cli_fail(error, "--loan: more than %d loans: name the rest in another call", LOANS_MAX);
 	if (loans->n == loans->capacity) {
 		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
 		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));
@@ -69,7 +69,8 @@ loan_option_parse(const struct cli_option *option, const char *text, void *targe
 		one = cli_text("%.*s", (int)length, from);
 		rc = parse_one(&ref, one);
 		if (rc != 0)
-			cli_fail(error, "--%s %s: must be a loan, or loan:token, as in 12 or 12:7",
+			cli_fail(error, "--%s \"%s\" must be a loan, or a loan with its token, as in "
+			    "12 or 12:7",
 			    option->name, one);
 		else
 			rc = add_one(loans, &ref, error);
@@ -100,13 +101,13 @@ loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 		}
 		word[n] = '\0';
 		if (n > 0 && parse_one(&ref, word) != 0)
-			return cli_fail(error, "--loan -: '%s' on standard input: must be a loan, "
-			    "or loan:token, as in 12 or 12:7", word);
+			return cli_fail(error, "--loan -: \"%s\" on standard input must be a "
+			    "loan, or a loan with its token, as in 12 or 12:7", word);
 		if (n > 0 && add_one(loans, &ref, error) != 0)
 			return -1;
 		n = 0;
 	} while (c != EOF);
 	if (ferror(in))
 		return cli_fail(error, "--loan -: standard input can't be read");
-	return loans->n > 0 ? 0 : cli_fail(error, "--loan -: no loan on standard input");
+	return loans->n > 0 ? 0 : cli_fail(error, "--loan -: standard input names no loan");
 }

@@ -20,12 +20,12 @@ check(void *options, struct cli_error *error)
 	const struct seed_options *o = &((struct seedloans_options *)options)->seed;
 
 	if (o->csv != NULL && o->loans > 0)
-		return cli_fail(error, "only one of --loans and --csv");
+		return cli_fail(error, "--loans and --csv can't be combined");
 	if (o->csv == NULL && (o->map != NULL || o->strict || o->rejects != NULL))
-		return cli_fail(error, "%s goes with --csv", o->map != NULL ? "--map" :
+		return cli_fail(error, "%s needs --csv", o->map != NULL ? "--map" :
 		    o->strict ? "--strict" : "--rejects");
 	if (o->csv == NULL && o->loans == 0 && o->heavy_ms < 0 && o->users == 0 && !o->reset)
-		return cli_fail(error, "nothing to do: say --loans or --csv");
+		return cli_fail(error, "there is nothing to do: give --loans or --csv");
 	return 0;
 }
 

@@ -38,7 +38,7 @@ for arguments in '--expire --complete' '--expire --task 7' '--expire --loan 1' '
 	like "$err" '^disposition: ' "'$arguments': one line that names it"
 done
 run disposition --expire --purge-after 23h
-like "$err" '^disposition: --purge-after 23h: must be 1d to 36500d$' 'what is missing is said'
+like "$err" '^disposition: --purge-after "23h" must be from 24h to 36500d$' 'what is missing is said'
 
 run disposition --expire
 is "$status" 0 'nothing to do: exit 0'

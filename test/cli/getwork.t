@@ -32,11 +32,11 @@ bad() {
 bad 'no task' '--task' --user race-1
 bad 'an unknown option' 'frobnicate' --frobnicate
 bad 'an argument' 'seven' --task "$task" seven
-bad 'count 0' 'count 0' --task "$task" --count 0
-bad 'a negative count' 'count -1' --task "$task" --count -1
-bad 'a count with letters' 'count 3x' --task "$task" --count 3x
+bad 'count 0' 'count "0"' --task "$task" --count 0
+bad 'a negative count' 'count "-1"' --task "$task" --count -1
+bad 'a count with letters' 'count "3x"' --task "$task" --count 3x
 bad 'a count no task could allow' '1001' --task "$task" --count 1001
-bad 'a task that is no number' 'task seven' --task seven
+bad 'a task that is no number' 'task "seven"' --task seven
 bad 'poll and no-wait' 'no-wait' --task "$task" --poll 5 --no-wait
 bad 'poll with a hole' 'poll' --task "$task" --poll 5,,10
 bad 'a password' 'option file' --task "$task" --password=secret
@@ -58,7 +58,7 @@ refused 'a name of 300 characters' 'is unknown' --user "$long" --task "$task"
 refused 'quotes' "o'neil\" -- is unknown" --user "o'neil\" --" --task "$task"
 refused 'control characters' 'a\\x1b\[31mb\\nc is unknown' --user $'a\x1b[31mb\nc' --task "$task"
 is "$(wc -l <<<"$err")" 1 'control characters stay within one line'
-bad 'invalid UTF-8' 'not valid UTF-8' --user $'\xff\xfe' --task "$task"
+bad 'invalid UTF-8' 'must be valid UTF-8' --user $'\xff\xfe' --task "$task"
 refused 'more than the task allows' '5 at most' --user race-1 --task "$task" --count 6
 sql "UPDATE task SET enabled = FALSE WHERE task_id = $task"
 refused 'a disabled task' 'disabled' --user race-1 --task "$task"

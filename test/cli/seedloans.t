@@ -85,8 +85,8 @@ while IFS='|' read -r arguments pattern; do
 	is "$(wc -c <"$work/out")" 0 'and nothing on standard output'
 done <<'EOF'
 |nothing to do
---loans 0|--loans 0
---loans x|--loans x
+--loans 0|--loans "0"
+--loans x|--loans "x"
 --loans 1000000001|--loans
 --loans -5|--loans
 --seed x --loans 1|--seed
@@ -94,10 +94,10 @@ done <<'EOF'
 --heavy -1|--heavy
 --heavy 5s|--heavy
 --users 23 --loans 1|--users
---loans 1 --csv x.csv|only one of
---map loan_id=x --loans 1|--map goes with --csv
---strict --loans 1|--strict goes with --csv
---rejects x --loans 1|--rejects goes with --csv
+--loans 1 --csv x.csv|--loans and --csv can't be combined
+--map loan_id=x --loans 1|--map needs --csv
+--strict --loans 1|--strict needs --csv
+--rejects x --loans 1|--rejects needs --csv
 --frobnicate|frobnicate
 --csv /nonexistent.csv|No such file
 --loans 1 more|more

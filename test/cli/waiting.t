@@ -52,7 +52,7 @@ no_wait_uuid=$(jq -r .uuid <<<"$out")
 is "$status:$(jq -c '[.status, .request_id, .leader, .exit]' <<<"$out"):$err" \
 	"3:[\"pending\",$(last_request race-6 "$task"),\"race-1\",3]:" '--no-wait in JSON'
 run ask --user race-7 --no-wait --timeout 0
-is "$status:${err%%:*exclude*}" '2:getwork' '--no-wait and --timeout exclude each other'
+is "$status:${err%%:*combined*}" '2:getwork' '--no-wait and --timeout can not be combined'
 run ask --user race-5 --no-wait
 is "$status:$out" "3:joined your earlier request $no_wait for 1 loan
 request $no_wait is pending, race-1 leads: see checkwork --request $no_wait" \

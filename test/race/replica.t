@@ -185,7 +185,7 @@ like "$(led $one reason)" \
 options bad host=127.0.0.1 ssl-ca=/nowhere
 run asks bad race-4 $one
 is "$status:$(wc -l <<<"$out$err")" 2:2 'an option that can not be obeyed there is refused'
-like "$err" "can't use 'ssl-ca' as it is there" 'and named'
+like "$err" '"ssl-ca" can.t be used as it stands there' 'and named'
 
 # --- a replica that lags --------------------------------------------------------------------------
 

@@ -62,25 +62,28 @@ static void
 refuses_bad_lines(void **state)
 {
 	static const struct bad bad[] = {
-		{ "--request 118 --task 7", "--request excludes --user and --task" },
-		{ "--request 118 --user tracy", "--request excludes --user and --task" },
-		{ "--wait 3", "--wait goes with --request" },
-		{ "--request x", "--request x: must be a request's number or its UUID" },
-		{ "--request 0", "--request 0: must be a request's number or its UUID" },
-		{ "--request -5", "--request -5: must be a request's number or its UUID" },
+		{ "--request 118 --task 7", "--request can't be combined with --user or --task" },
+		{ "--request 118 --user tracy",
+		    "--request can't be combined with --user or --task" },
+		{ "--wait 3", "--wait needs --request" },
+		{ "--request x", "--request \"x\" must be a request's number or its UUID" },
+		{ "--request 0", "--request \"0\" must be a request's number or its UUID" },
+		{ "--request -5", "--request \"-5\" must be a request's number or its UUID" },
 		{ "--request e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g",
-		    "--request e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g: must be a request's number or "
-		    "its UUID" },
-		{ "--request 118 --wait x", "--wait x: must be seconds, 0 to 31536000" },
-		{ "--loan 12", "--loan goes with --task" },
-		{ "--loan 12 --user tracy --task 7", "--loan excludes --user and --request" },
-		{ "--loan 12 --request 118", "--loan excludes --user and --request" },
-		{ "--loan 12:7 --task 7", "--loan 12:7: must be a loan's number" },
-		{ "--loan -1 --task 7", "--loan -1: must be a loan's number" },
+		    "--request \"e588a6c2-e5a8-4d3f-8b3f-5a1f0c6c1b1g\" must be a request's number "
+		    "or its UUID" },
+		{ "--request 118 --wait x",
+		    "--wait \"x\" must be a number of seconds from 0 to 31536000" },
+		{ "--loan 12", "--loan needs --task" },
+		{ "--loan 12 --user tracy --task 7",
+		    "--loan can't be combined with --user or --request" },
+		{ "--loan 12 --request 118", "--loan can't be combined with --user or --request" },
+		{ "--loan 12:7 --task 7", "--loan \"12:7\" must be a loan's number" },
+		{ "--loan -1 --task 7", "--loan \"-1\" must be a loan's number" },
 		{ "--loan 18446744073709551616 --task 7",
-		    "--loan 18446744073709551616: must be a loan's number" },
-		{ "--loan 12 --task 7 --wait 3", "--wait goes with --request" },
-		{ "118", "unexpected argument: 118" },
+		    "--loan \"18446744073709551616\" must be a loan's number" },
+		{ "--loan 12 --task 7 --wait 3", "--wait needs --request" },
+		{ "118", "argument \"118\" is not expected" },
 	};
 
 	(void)state;

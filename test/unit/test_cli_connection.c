@@ -142,19 +142,20 @@ refuses_files_that_mysql_would_ignore(void **state)
 	common.defaults_file = "/nonexistent/a.cnf";
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
 	assert_string_equal(error.text,
-	    "--defaults-file /nonexistent/a.cnf: No such file or directory");
+	    "--defaults-file \"/nonexistent/a.cnf\" can't be read: No such file or directory");
 	common.defaults_file = folder;
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
-	assert_non_null(strstr(error.text, "is a directory"));
+	assert_non_null(strstr(error.text, "is a directory, not an option file"));
 	write_file("a.cnf", "[client]\n", 0666);
 	common.defaults_file = path_of("a.cnf");
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
-	assert_non_null(strstr(error.text, "everybody may write it"));
+	assert_non_null(strstr(error.text, "can be written by every user"));
 	common.defaults_file = NULL;
 	setenv("LOCKQ_DEFAULTS_FILE", "/nonexistent/b.cnf", 1);
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
 	assert_string_equal(error.text,
-	    "LOCKQ_DEFAULTS_FILE /nonexistent/b.cnf: No such file or directory");
+	    "LOCKQ_DEFAULTS_FILE \"/nonexistent/b.cnf\" can't be read: "
+	    "No such file or directory");
 	unsetenv("LOCKQ_DEFAULTS_FILE");
 }
 
@@ -195,7 +196,7 @@ says_that_the_reader_is_missing(void **state)
 	use_path(false);
 	common.login_path = "work";
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
-	assert_non_null(strstr(error.text, "--login-path needs the program my_print_defaults"));
+	assert_non_null(strstr(error.text, "--login-path needs the program \"my_print_defaults\""));
 }
 
 static void
@@ -334,10 +335,11 @@ refuses_a_query_group_that_it_would_not_obey(void **state)
 	(void)state;
 	assert_int_equal(read_query_group(&common, "[lockq_query]\n",
 	    "--host=replica\n--ssl-ca=/secret/place", &error), -1);
-	assert_string_equal(error.text, "[lockq_query] in an option file: can't use 'ssl-ca' as it "
-	    "is there: it takes host, port, socket, user, password, database and ssl-mode");
+	assert_string_equal(error.text, "[lockq_query] in an option file: \"ssl-ca\" can't be used "
+	    "as it stands there: the group takes host, port, socket, user, password, database and "
+	    "ssl-mode");
 	assert_int_equal(read_query_group(&common, "[lockq_query]\n", "--port=70000", &error), -1);
-	assert_non_null(strstr(error.text, "can't use 'port'"));
+	assert_non_null(strstr(error.text, "\"port\" can't be used"));
 	assert_int_equal(read_query_group(&common, "[lockq_query]\n", "--port=", &error), -1);
 	assert_false(common.queries_elsewhere);
 }
@@ -359,8 +361,8 @@ never_drops_the_query_group(void **state)
 	use_path(true);
 	write_file("my_print_defaults", "#!/bin/sh\nexit 1\n", 0755);
 	assert_int_equal(cli_query_connection(&common, &error), -1);
-	assert_non_null(strstr(error.text, "[lockq_query] in an option file: my_print_defaults "
-	    "failed"));
+	assert_non_null(strstr(error.text, "[lockq_query] in an option file needs the program "
+	    "\"my_print_defaults\" of the MySQL client: the one that was found failed"));
 	free(file);
 }
 

@@ -104,8 +104,9 @@ parses_who_is_left_out(void **state)
 static void
 refuses_bad_durations(void **state)
 {
-	static const char as_in[] = "must be a duration, as in 30s, 90m, 4h, 2d";
-	static const char range[] = "must be 0 to 72h", unit[] = "needs a unit, as in ";
+	static const char as_in[] = "must be a duration such as 30s, 90m, 4h or 2d";
+	static const char range[] = "must be from 0 to 72h";
+	static const char unit[] = "needs a unit: s, m, h or d, as in ";
 	static const char *const cases[][2] = {
 		{ "73h", range }, { "4d", range }, { "259201s", range }, { "4321m", range },
 		{ "18446744073709551615d", range }, { "99999999999999999999h", range },
@@ -132,15 +133,19 @@ refuses_bad_lines(void **state)
 	static const struct bad bad[] = {
 		{ "-t 7 --complete", "--loan is missing" },
 		{ "-t 7 --loan= --complete",
-		    "--loan : must be a loan, or loan:token, as in 12 or 12:7" },
+		    "--loan \"\" must be a loan, or a loan with its token, "
+		    "as in 12 or 12:7" },
 		{ "-t 7 --loan 12: --complete",
-		    "--loan 12:: must be a loan, or loan:token, as in 12 or 12:7" },
+		    "--loan \"12:\" must be a loan, or a loan with its token, "
+		    "as in 12 or 12:7" },
 		{ "-t 7 --loan 12:0 --complete",
-		    "--loan 12:0: must be a loan, or loan:token, as in 12 or 12:7" },
+		    "--loan \"12:0\" must be a loan, or a loan with its token, "
+		    "as in 12 or 12:7" },
 		{ "-t 7 --loan -12 --complete",
-		    "--loan -12: must be a loan, or loan:token, as in 12 or 12:7" },
-		{ "-t 7 -l 18446744073709551616 --never", "--loan 18446744073709551616: must be a "
-		    "loan, or loan:token, as in 12 or 12:7" },
+		    "--loan \"-12\" must be a loan, or a loan with its token, "
+		    "as in 12 or 12:7" },
+		{ "-t 7 -l 18446744073709551616 --never", "--loan \"18446744073709551616\" must "
+		    "be a loan, or a loan with its token, as in 12 or 12:7" },
 	};
 
 	(void)state;
@@ -153,27 +158,32 @@ refuses_bad_combinations(void **state)
 {
 	static const struct bad bad[] = {
 		{ "-l 12 --complete", "--task is missing" },
-		{ "-t 7 -l 12", "say one of --complete, --return-after, --never and --renew" },
+		{ "-t 7 -l 12",
+		    "one of --complete, --return-after, --never and --renew is missing" },
 		{ "-t 7 -l 12 --complete --never",
-		    "only one of --complete, --return-after, --never and --renew" },
+		    "only one of --complete, --return-after, --never and --renew may be given" },
 		{ "-t 7 -l 12 --complete --return-after 0",
-		    "only one of --complete, --return-after, --never and --renew" },
-		{ "-t 7 -l 12,13,12:4 --complete", "--loan: 12 is named twice" },
-		{ "-t 7 -l 12 -l 12 --complete", "--loan: 12 is named twice" },
+		    "only one of --complete, --return-after, --never and --renew may be given" },
+		{ "-t 7 -l 12,13,12:4 --complete", "--loan: loan 12 is named twice" },
+		{ "-t 7 -l 12 -l 12 --complete", "--loan: loan 12 is named twice" },
 		{ "-t 7 -l 12,13 --token 5 --complete",
-		    "--token goes with one loan: write --loan 12:7,13:7" },
+		    "--token is for one loan that is named without a token: for several, "
+		    "write --loan 12:7,13:8" },
 		{ "-t 7 -l 12:5 --token 5 --complete",
-		    "--token goes with one loan: write --loan 12:7,13:7" },
-		{ "-t 7 -l 12 --token 0 --never", "--token 0: must be a number from 1" },
+		    "--token is for one loan that is named without a token: for several, "
+		    "write --loan 12:7,13:8" },
+		{ "-t 7 -l 12 --token 0 --never", "--token \"0\" must be a number from 1 on" },
 		{ "-t 7 -l 12 --complete --renew",
-		    "only one of --complete, --return-after, --never and --renew" },
-		{ "-t 7 -l 12 --complete --not-me", "--not-me goes with --return-after" },
-		{ "-t 7 -l 12 --renew --not-me-for 4h", "--not-me goes with --return-after" },
+		    "only one of --complete, --return-after, --never and --renew may be given" },
+		{ "-t 7 -l 12 --complete --not-me",
+		    "--not-me and --not-me-for need --return-after" },
+		{ "-t 7 -l 12 --renew --not-me-for 4h",
+		    "--not-me and --not-me-for need --return-after" },
 		{ "-t 7 -l 12 --return-after 0 --not-me-for 0",
-		    "--not-me-for 0: must be 1s to 8784h" },
+		    "--not-me-for \"0\" must be from 1s to 366d" },
 		{ "-t 7 -l 12 --return-after 0 --not-me-for 367d",
-		    "--not-me-for 367d: must be 1s to 8784h" },
-		{ "-t 7 -l 12 --complete --note \xc3", "--note: not valid UTF-8" },
+		    "--not-me-for \"367d\" must be from 1s to 366d" },
+		{ "-t 7 -l 12 --complete --note \xc3", "--note must be valid UTF-8" },
 	};
 	struct disposition_options o;
 	struct cli_error error;
@@ -205,7 +215,7 @@ bounds_notes_by_characters(void **state)
 	free(o.dispose.loans.list);
 	snprintf(line, sizeof(line), "-t 7 --never --note %s", note);
 	assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
-	assert_string_equal(error.text, "--note: 513 characters: must be at most 512");
+	assert_string_equal(error.text, "--note has 513 characters: 512 are allowed");
 }
 
 int
