@@ -118,7 +118,7 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	if (rc >= 0) {
 		o->common.out->pipeline(o->user, o->task, &pipeline);
 		if (pipeline.detail_fault != NULL)
-			cli_message("without details: %s", pipeline.detail_fault);
+			cli_message("the task's own columns are missing: %s", pipeline.detail_fault);
 	}
 	lockq_pipeline_clear(&pipeline);
 	return rc < 0 ? cli_report_library(&o->common, q, rc) : cli_exit_status(rc, cli_caught());

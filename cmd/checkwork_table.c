@@ -198,13 +198,14 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 			first = a;
 	}
 	if (over > 0)
-		cli_line("%zu %s run out: what is past its lease may go to someone else at any "
-		    "moment", over, over == 1 ? "lease has" : "leases have");
+		cli_line("%zu %s run out: %s may go to another user at any moment", over,
+		    over == 1 ? "lease has" : "leases have",
+		    over == 1 ? "that loan" : "those loans");
 	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
 		return;
 	cli_age(left, first->lease_left_s);
 	cli_line("the lease of loan %llu ends in %s: disposition --user %s --task %u --loan %llu "
-	    "--renew begins it anew", (unsigned long long)first->loan_id, left, user, first->task,
+	    "--renew renews it", (unsigned long long)first->loan_id, left, user, first->task,
 	    (unsigned long long)first->loan_id);
 }
 

@@ -122,8 +122,9 @@ cli_finish(int status, const char *consequence)
 	(void)setpriority(PRIO_PROCESS, 0, LAST_IN_LINE);
 	if (!failed)
 		return status;
-	cli_message("standard output: %s%s%s", why != 0 ? strerror(why) : "can't be written",
-	    consequence != NULL ? ": " : "", consequence != NULL ? consequence : "");
+	cli_message("standard output can't be written%s%s%s%s", why != 0 ? ": " : "",
+	    why != 0 ? strerror(why) : "", consequence != NULL ? ": " : "",
+	    consequence != NULL ? consequence : "");
 	return CLI_EXIT_DATABASE;
 }
 

@@ -18,7 +18,7 @@ how_served(const struct lockq_answer *answer, bool waited)
 	cli_ms(wait, answer->waited_ms);
 	cli_ms(query, known ? (uint64_t)answer->query_ms : 0);
 	if (answer->led)
-		return cli_text("you led%s%s", known ? ": query " : "", known ? query : "");
+		return cli_text("you led%s%s", known ? ": the query took " : "", known ? query : "");
 	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "", waited ? wait : "",
 	    leader, answer->leader != NULL ? "'s" : "", known ? "query" : "list",
 	    known ? " (" : "", known ? query : "", known ? ")" : "");
@@ -33,7 +33,8 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
 	    answer->status != LOCKQ_PARTIAL || answer->reason != NULL ? "" :
-	    answer->excluded > 0 ? ": what is left is not for you" : ": the list had no more",
+	    answer->excluded > 0 ? ": the others left were returned with --not-me" :
+	    ": the list had no more",
 	    dot, how, dot,
 	    (unsigned long long)answer->request_id);
 	free(how);
@@ -73,7 +74,6 @@ ordinal_end(uint32_t number)
 	}
 }
 
-/* How long until it is served: as long as the task's queries usually take. */
 static char *
 expected_text(const struct lockq_answer *answer)
 {
@@ -82,25 +82,27 @@ expected_text(const struct lockq_answer *answer)
 
 	cli_age(wait, (ms + 999) / 1000);
 	if (answer->expected_ms < 0)
-		return cli_text("how long it takes is not known");
+		return cli_text("the time to wait is not known");
 	if (answer->nobody_leads)
 		return cli_text("the task's query usually takes about %s", wait);
-	return ms == 0 ? cli_text("at any moment") : cli_text("in about %s", wait);
+	return ms == 0 ? cli_text("expected at any moment") :
+	    cli_text("expected in about %s", wait);
 }
 
 char *
 cli_answer_line(const struct lockq_answer *answer, const char *dot)
 {
-	char *expected = expected_text(answer), *ahead, *text;
+	char *expected = expected_text(answer), *behind, *text;
 
 	if (answer->position <= 1)
-		ahead = cli_text("nobody asked before it");
+		behind = cli_text("%s", "");
 	else
-		ahead = cli_text("%llu %s asked before it", (unsigned long long)answer->loans_ahead,
+		behind = cli_text(", behind %s for %llu %s", answer->position == 2 ? "a request" :
+		    "requests", (unsigned long long)answer->loans_ahead,
 		    answer->loans_ahead == 1 ? "loan" : "loans");
-	text = cli_text("%u%s in line, %s %s %s", answer->position,
-	    ordinal_end(answer->position), ahead, dot, expected);
-	free(ahead);
+	text = cli_text("%u%s in line%s %s %s", answer->position,
+	    ordinal_end(answer->position), behind, dot, expected);
+	free(behind);
 	free(expected);
 	return text;
 }

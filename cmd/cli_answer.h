@@ -23,7 +23,8 @@ char *cli_answer_summary(const struct lockq_answer *answer, bool waited, const c
  */
 char *cli_answer_no_work(const struct lockq_answer *answer, time_t now);
 
-/* "3rd in line, 8 loans asked before it · in about 40 s", of a pending request; free() it. */
+/* "3rd in line, behind requests for 8 loans · expected in about 40 s", of a pending request;
+ * free() it. */
 char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
 
 #endif

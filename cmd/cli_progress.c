@@ -158,7 +158,7 @@ cli_progress_text(const struct lockq_progress *progress)
 		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
 		    progress->detail != NULL ? progress->detail : "");
 	case LOCKQ_PHASE_CANCEL:
-		return cli_text("cancelling the request, again: %s", progress->detail != NULL ?
+		return cli_text("trying again to cancel the request: %s", progress->detail != NULL ?
 		    progress->detail : "");
 	case LOCKQ_PHASE_EXPIRE:
 		return expire_text(progress);

@@ -11,7 +11,7 @@ static volatile sig_atomic_t caught;
 static struct timespec caught_at;
 
 static const char wont_wait[] =
-	"\nended at once: a request may still be pending, see checkwork\n";
+	"\nended at once: a request may stay pending and still get loans: see checkwork\n";
 
 static void
 on_signal(int signal_number)

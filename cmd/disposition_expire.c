@@ -47,12 +47,13 @@ disposition_expire_summary(const struct lockq_expired *d)
 	add(&summary, "expired", d->requests, "request", "requests");
 	add(&summary, "deleted", d->candidates, "candidate that was kept too long",
 	    "candidates that were kept too long");
-	add(&summary, "deleted", d->exclusions, "exclusion that was over",
-	    "exclusions that were over");
+	add(&summary, "deleted", d->exclusions, "exclusion that had ended",
+	    "exclusions that had ended");
 	add(&summary, "purged", d->old_requests, "old request", "old requests");
 	add(&summary, "purged", d->log_rows, "old row of work_log", "old rows of work_log");
 	add(&summary, "purged", d->runs, "old row of leader_run", "old rows of leader_run");
-	add(&summary, "left", d->skipped, "row that somebody holds", "rows that somebody holds");
+	add(&summary, "left", d->skipped, "row that another session holds",
+	    "rows that other sessions hold");
 	return summary;
 }
 
@@ -79,7 +80,7 @@ disposition_expire_run(struct cli_common *common, const struct disposition_expir
 	}
 	common->out->expired(&done, rc, status, error);
 	status = cli_finish(status, rc == LOCKQ_OK && !done.busy ?
-	    "what was due is done all the same" : NULL);
+	    "what was due is done nevertheless" : NULL);
 	lockq_free(q);
 	return status;
 }

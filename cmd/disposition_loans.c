@@ -74,7 +74,7 @@ show(const struct cli_common *common, const struct lockq_disposition *what, stru
 	size_t i;
 
 	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
-		return cli_report(common, status, "%s: say the same again",
+		return cli_report(common, status, "%s: run the same command again",
 		    cli_library_text(q, rc));
 	if (result->n_loans == 0)
 		return cli_report_library(common, q, rc);
@@ -95,7 +95,7 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 
 	for (i = 0; i < result->n_loans; i++) {
 		loan = &result->loans[i];
-		cli_message("loan %llu, task %u: %s under token %llu",
+		cli_message("loan %llu, task %u: %s, token %llu",
 		    (unsigned long long)loan->loan_id, task, disposition_result(loan->what),
 		    (unsigned long long)loan->token);
 	}
@@ -111,7 +111,7 @@ disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o->what, &result);
 	rc = cli_finish(show(common, &o->what, q, &result, rc), result.n_loans == 0 ? NULL :
-	    "what was said is done all the same, see checkwork");
+	    "the disposition is recorded nevertheless: see checkwork");
 	if (common->verbose)
 		print_details(o->what.task, &result);
 	lockq_disposed_clear(&result);

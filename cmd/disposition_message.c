@@ -38,8 +38,9 @@ print_renewed(const struct lockq_disposed_loan *loan, time_t now)
 
 	cli_time_local(until, loan->lease_expires_at, false, now);
 	if (until[0] == '\0')
-		cli_line("loan %llu: yours without a time limit: %s", id,
-		    loan->what == LOCKQ_DISPOSED ? "noted" : "nothing to renew");
+		cli_line("loan %llu: yours without a time limit, %s", id,
+		    loan->what == LOCKQ_DISPOSED ? "the note is recorded" :
+		    "there is nothing to renew");
 	else
 		cli_line("loan %llu: renewed, yours until %s", id, until);
 }
@@ -50,7 +51,7 @@ print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t 
 	char until[CLI_TIME_SIZE];
 
 	cli_time_local(until, loan->excluded_until, false, now);
-	cli_line("loan %llu: returned, available to others from %s, to you not before %s",
+	cli_line("loan %llu: returned, available to others from %s, not to you before %s",
 	    (unsigned long long)loan->loan_id, from, until);
 }
 
@@ -74,10 +75,9 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
 	else
 		cli_line("loan %llu: already %s at %s%s%s%s", id, deed(loan), since, available,
-		    from, noted ? ": the note stays as it was" : "");
+		    from, noted ? ": the new note is not recorded" : "");
 }
 
-/* Nobody holds it: who did what last, where that is known. */
 static void
 print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const char *since)
 {
@@ -85,10 +85,11 @@ print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const 
 	const char *holder = loan->holder != NULL ? loan->holder : "somebody";
 
 	if (loan->state[0] == '\0')
-		cli_message("loan %llu is not assigned in task %u: see checkwork", id, task);
+		cli_message("loan %llu is not assigned in task %u: see checkwork --loan %llu --task "
+		    "%u", id, task, id, task);
 	else
-		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork",
-		    id, task, deed(loan), holder, since);
+		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork "
+		    "--loan %llu --task %u", id, task, deed(loan), holder, since, id, task);
 }
 
 static void
@@ -99,14 +100,14 @@ print_stale(const char *user, const struct lockq_disposed_loan *loan,
 	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
 
 	if (strcmp(loan->state, "assigned") != 0)
-		cli_message("loan %llu: token %llu is stale: %s by %s at %s, under token %llu", id,
-		    old, deed(loan), holder, since, token);
+		cli_message("loan %llu: token %llu is stale: the loan was %s by %s at %s, with "
+		    "token %llu", id, old, deed(loan), holder, since, token);
 	else if (strcmp(holder, user) == 0)
-		cli_message("loan %llu: token %llu is stale: it is yours anew since %s, under "
-		    "token %llu: look at it again", id, old, since, token);
+		cli_message("loan %llu: token %llu is stale: the loan was assigned to you again at "
+		    "%s, with token %llu: look at it again", id, old, since, token);
 	else
-		cli_message("loan %llu: token %llu is stale: reassigned to %s at %s", id, old,
-		    holder, since);
+		cli_message("loan %llu: token %llu is stale: the loan was assigned to %s at %s", id,
+		    old, holder, since);
 }
 
 void
@@ -132,7 +133,7 @@ disposition_message_refused(const struct lockq_disposition *what,
 		    "getwork", id, lease);
 		break;
 	case LOCKQ_NOT_COMPLETED:
-		cli_message("loan %llu was not completed, it is still yours: %s", id, loan->reason);
+		cli_message("loan %llu was not completed and is still yours: %s", id, loan->reason);
 		break;
 	case LOCKQ_DISPOSED:
 	case LOCKQ_DISPOSED_ALREADY:

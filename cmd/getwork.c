@@ -129,7 +129,7 @@ main(int argc, char **argv)
 		rc = lockq_getwork(q, &o.ask, &answer);
 	}
 	rc = cli_finish(show(&o, q, &answer, rc), answer.n_loans == 0 ? NULL :
-	    "the loans are assigned all the same, see checkwork");
+	    "the loans are assigned to you nevertheless: see checkwork");
 	lockq_answer_clear(&answer);
 	lockq_free(q);
 	cli_end(rc);

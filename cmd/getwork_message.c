@@ -29,10 +29,10 @@ gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
 	unsigned long long id = answer->request_id;
 
 	if (answer->status == LOCKQ_STATUS_CANCELLED)
-		text = cli_text("gave up %s: request %llu is cancelled, try again", when, id);
+		text = cli_text("gave up %s: request %llu is cancelled: try again", when, id);
 	else
-		text = cli_text("gave up %s: request %llu stays pending, as it is another "
-		    "getwork's: see checkwork --request %llu", when, id, id);
+		text = cli_text("gave up %s: request %llu stays pending, since another process "
+		    "made it: see checkwork --request %llu", when, id, id);
 	free(when);
 	return text;
 }
@@ -45,16 +45,18 @@ try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
 
 	if (id == 0)
-		return cli_text("interrupted: nothing was asked for");
+		return cli_text("interrupted before anything was asked for");
 	if (rc == LOCKQ_CANCELLED && cancelled)
 		return cli_text("interrupted: request %llu is cancelled", id);
 	if (rc == LOCKQ_CANCELLED)
-		return cli_text("interrupted: request %llu stays pending, as it is another "
-		    "getwork's: see checkwork --request %llu", id, id);
+		return cli_text("interrupted: request %llu stays pending, since another process "
+		    "made it: see checkwork --request %llu", id, id);
 	if (answer->status == LOCKQ_EXPIRED)
-		return cli_text("request %llu has expired: nobody looked after it, try again", id);
+		return cli_text("request %llu has expired, since no process waited for it: try "
+		    "again", id);
 	if (cancelled && answer->joined)
-		return cli_text("request %llu was cancelled by who made it, try again", id);
+		return cli_text("request %llu was cancelled by the process that made it: try "
+		    "again", id);
 	return gave_up(answer, timeout_ms);
 }
 
@@ -88,10 +90,10 @@ getwork_message_details(const struct lockq_answer *answer)
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
 	if (answer->leader != NULL && answer->epoch != 0)
-		cli_message("led by %s, epoch %llu", answer->leader,
+		cli_message("the leader was %s, epoch %llu", answer->leader,
 		    (unsigned long long)answer->epoch);
 	else if (answer->leader != NULL)
-		cli_message("%s leads", answer->leader);
+		cli_message("the leader is %s", answer->leader);
 	if (answer->retries > 0)
 		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
 		    "transaction was" : "transactions were");

@@ -41,9 +41,9 @@ text_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 		cli_line("%s", text);
 		free(text);
 	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
-		cli_line("request %llu is pending, %s%s: see checkwork --request %llu", id,
+		cli_line("request %llu is pending, %s leads%s: see checkwork --request %llu", id,
 		    answer->leader != NULL ? answer->leader : "nobody",
-		    answer->leader != NULL ? " leads" : " leads at the moment", id);
+		    answer->leader != NULL ? "" : " at the moment", id);
 	}
 }
 
@@ -60,7 +60,7 @@ print_pending(const struct lockq_answer *answer)
 		cli_line("request %llu for %s, task %u: pending", id, answer->user, answer->task);
 	else
 		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
-		    "--user %s --task %u to lead", id, answer->user, answer->task,
+		    "--user %s --task %u to be served", id, answer->user, answer->task,
 		    answer->user, answer->task);
 	if (answer->position > 0)
 		cli_line("%s", line);
@@ -97,10 +97,10 @@ text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipe
 	if (pipeline->n_assignments > 0)
 		checkwork_table(user, pipeline);
 	else if (task != 0)
-		cli_line("nothing in %s's pipeline for task %u: getwork --user %s --task %u asks "
+		cli_line("%s's pipeline has no loan of task %u: getwork --user %s --task %u asks "
 		    "for work", user, task, user, task);
 	else
-		cli_line("nothing in %s's pipeline: getwork --user %s --task N asks for work",
+		cli_line("%s's pipeline is empty: getwork --user %s --task N asks for work",
 		    user, user);
 }
 
@@ -110,8 +110,8 @@ text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	if (history->n_events > 0)
 		loan_history(task, loan_id, history);
 	else
-		cli_line("nothing is known of loan %llu in task %u", (unsigned long long)loan_id,
-		    task);
+		cli_line("task %u has no record of loan %llu: it was never assigned, or the records "
+		    "were purged", task, (unsigned long long)loan_id);
 }
 
 static void
@@ -127,7 +127,7 @@ text_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 {
 	char *summary = disposition_expire_summary(d), took[CLI_TIME_SIZE];
 	const char *until = rc == LOCKQ_OK ? "" :
-	    rc == LOCKQ_CANCELLED ? ", until it was ended" : ", until it failed";
+	    rc == LOCKQ_CANCELLED ? ", until it was interrupted" : ", until it failed";
 
 	(void)status;
 	(void)error;
@@ -135,11 +135,11 @@ text_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 	if (summary != NULL)
 		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
 	else if (d->busy)
-		cli_line("another disposition --expire is at work on this server");
+		cli_line("another disposition --expire is running on this server: nothing was done");
 	else if (rc == LOCKQ_OK)
 		cli_line("nothing was due %s %s", cli_dot(), took);
 	else if (rc == LOCKQ_CANCELLED)
-		cli_line("ended before anything was done");
+		cli_line("interrupted before anything was done");
 	free(summary);
 }
 
@@ -173,9 +173,9 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 		return;
 	cli_ms(heavy, (uint64_t)report->heavy_ms);
 	cli_line("task 7's query takes %s%s", heavy, report->heavy_by_itself ?
-	    " without extra work, so many loans match it" :
+	    " without extra work, since so many loans match it" :
 	    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
-	    ", as the server is busy now" : "");
+	    ", since the server is busy now" : "");
 }
 
 const struct output output_text = {

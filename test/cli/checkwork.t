@@ -145,8 +145,8 @@ fi
 sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
 run checkwork --user race-1 --json
 is "$status:$(jq -s -c '[.[].detail]' <<<"$out")" '0:[null,null,null,null]' 'no such view: exit 0'
-like "$err" "^checkwork: without details: task $task: detail_view test_gone_$task" \
-	'no such view: it says so'
+like "$err" "^checkwork: the task's own columns are missing: task $task: detail_view \
+test_gone_$task" 'no such view: it says so'
 is "$(wc -l <<<"$err")" 1 'no such view: in one line'
 sql "CREATE TABLE test_written_$task (n INT)"
 "$top/scripts/sandbox" mysql <<EOF
@@ -188,7 +188,7 @@ request=$(sql "SELECT MAX(request_id) FROM work_requested WHERE task_id = $slow"
 run checkwork --request "$request"
 is "$status" 3 'pending: exit 3'
 like "$out$err" "nobody leads.*getwork --user race-2 --task $slow" 'nobody leads: what to do'
-like "$out" "^1st in line, nobody asked before it - the task's query usually takes" 'first in line'
+like "$out" "^1st in line - the task's query usually takes" 'first in line'
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
      SELECT UUID(), user_id, 'test', $slow, 1, 1 FROM app_user WHERE name = 'race-4'"
 run checkwork --request "$((request + 1))" --json
@@ -206,7 +206,8 @@ start leader getwork --user race-3 --task "$slow" --json
 await_leader "$slow" race-3
 run checkwork --request "$request"
 like "$out$err" "race-3" 'somebody leads: who'
-like "$out" '^1st in line, .* - (in about|at any moment)' 'somebody leads: how long it may take'
+like "$out" '^1st in line - expected (in about|at any moment)' \
+	'somebody leads: how long it may take'
 start waits checkwork --request "$request" --wait 60 --json
 await "SELECT $(connections waits)" 1
 open_gate "$slow"
@@ -216,7 +217,8 @@ end leader
 
 # Who had a loan when.
 run checkwork --loan 4711 --task "$task"
-is "$status:$out" "1:nothing is known of loan 4711 in task $task" 'an unknown loan: exit 1'
+is "$status:$out" "1:task $task has no record of loan 4711: it was never \
+assigned, or the records were purged" 'an unknown loan: exit 1'
 run checkwork --loan 4711 --task "$task" --json
 is "$status:$out" '1:' 'an unknown loan in JSON: no object'
 run checkwork --loan 1 --task 4711

@@ -155,7 +155,8 @@ run disposition --user race-1 --task "$task" --loan "$loan" --complete
 like "$err" "^disposition: loan $loan is not yours: assigned to race-2 since " 'he hears to whom'
 run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
 is "$status" 4 'and with his token: exit 4'
-like "$err" "token $token is stale: reassigned to race-2 at " 'and with his token: he hears when'
+like "$err" "token $token is stale: the loan was assigned to race-2 at " \
+	'and with his token: he hears when'
 
 # --- on_complete ---------------------------------------------------------------------------------
 
@@ -168,7 +169,7 @@ sql_root() {
 sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task TO lockq_worker"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 is "$status" 5 'an on_complete that fails: exit 5'
-like "$err" "^disposition: loan $loan was not completed, it is still yours: on_complete: .*signed" \
+like "$err" "^disposition: loan $loan was not completed and is still yours: on_complete: .*signed" \
 	'it says why, and that the loan is still his'
 run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
 is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \

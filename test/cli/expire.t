@@ -38,7 +38,8 @@ for arguments in '--expire --complete' '--expire --task 7' '--expire --loan 1' '
 	like "$err" '^disposition: ' "'$arguments': one line that names it"
 done
 run disposition --expire --purge-after 23h
-like "$err" '^disposition: --purge-after "23h" must be from 24h to 36500d$' 'what is missing is said'
+like "$err" '^disposition: --purge-after "23h" must be from 24h to 36500d$' \
+	'what is missing is said'
 
 run disposition --expire
 is "$status" 0 'nothing to do: exit 0'
@@ -79,7 +80,7 @@ open_gatekeeper
 gatekeeper_does "GET_LOCK(CONCAT('lockq-expire:', LEFT(SHA2('lockq', 256), 40)), 0)"
 due 7 7 assigned
 run disposition --expire
-is "$status:$out" '0:another disposition --expire is at work on this server' \
+is "$status:$out" '0:another disposition --expire is running on this server: nothing was done' \
 	'another one at work: exit 0, and it says so'
 is "$(disposition --expire --json | jq -c '[.busy, .leases, .exit]')" '[true,0,0]' 'in JSON, too'
 gatekeeper_does 'RELEASE_ALL_LOCKS()'
@@ -89,7 +90,7 @@ echo "START TRANSACTION; SELECT 1 FROM work WHERE task_id = $task AND loan_id = 
 read -r -t 30 _ <&"${gatekeeper[0]}"
 run disposition --expire
 is "$status" 0 'a row that somebody holds: exit 0'
-like "$out" '^returned 1 loan whose lease had ended, left 1 row that somebody holds - ' \
+like "$out" '^returned 1 loan whose lease had ended, left 1 row that another session holds - ' \
 	'it is left, and counted'
 echo 'ROLLBACK;' >&"${gatekeeper[1]}"
 gatekeeper_does 1
@@ -108,7 +109,7 @@ signalled() {
 for signal in INT:130 TERM:143; do
 	signalled "${signal%:*}"
 	is "$status" "${signal#*:}" "SIG${signal%:*}: exit ${signal#*:}"
-	like "$out" '^returned [0-9]+ loans? whose leases? had ended, until it was ended - ' \
+	like "$out" '^returned [0-9]+ loans? whose leases? had ended, until it was interrupted - ' \
 		'with the summary so far'
 	is "$(grep -Eo '[0-9]+' <<<"$out" | head -n 1)" \
 		"$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task")" 'which is true'

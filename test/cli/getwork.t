@@ -81,7 +81,7 @@ run getwork --user 'zoë "the" o'\''neil' --task "$task" --count 4
 is "$status" 0 'a name with quotes and UTF-8: exit 0'
 like "$out" "Task $task .*Test $task" 'people see the task'"'"'s name'
 like "$out" '4 of 4 loans for zoë "the" o'\''neil' 'people see how many, for whom'
-like "$out" 'you led: query' 'people see whose query it was'
+like "$out" 'you led: the query took' 'people see whose query it was'
 run getwork --user race-2 --task "$task" --count 5
 is "$status" 0 'fewer than asked: exit 0'
 like "$out" '3 of 5 loans' 'fewer than asked: it says so'

@@ -122,7 +122,7 @@ kill -INT "${process[joiner]}"
 end joiner
 is "$status:$(request_is "$request")" '130:pending 1 0 0' \
 	'Ctrl-C on one who joined: the request stays pending'
-like "$err" "^getwork: interrupted: request $request stays pending, as it is another getwork's" \
+like "$err" "^getwork: interrupted: request $request stays pending, since another process made it" \
 	'and it says so'
 kill -TERM "${process[nohup]}"
 end nohup
@@ -261,7 +261,8 @@ end reader
 steer "$task" light
 run bash -c "getwork --task $task --user race-8 >/dev/full"
 is "$status" 5 'the answer can not be written: exit 5'
-like "$err" 'the loans are assigned all the same, see checkwork' 'it says that the loans are there'
+like "$err" 'the loans are assigned to you nevertheless: see checkwork' \
+	'it says that the loans are there'
 run bash -c "getwork --task $task --user race-8 --json | exec sleep 0; exit \${PIPESTATUS[0]}"
 is "$status" 5 'nobody reads the pipe: exit 5, and not SIGPIPE'
 is "$(sql "SELECT COUNT(*) FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id

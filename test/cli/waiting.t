@@ -61,7 +61,7 @@ request $no_wait is pending, race-1 leads: see checkwork --request $no_wait" \
 run ask --user race-8 --timeout 1.5
 given_up=$(last_request race-8 "$task")
 is "$status:$out:$err" \
-	"3::getwork: gave up after 1.5 s: request $given_up is cancelled, try again" \
+	"3::getwork: gave up after 1.5 s: request $given_up is cancelled: try again" \
 	'--timeout: exit 3, and the request is cancelled'
 run ask --user race-9 --timeout 0 --json
 is "$status:$(jq -c '[.status, .exit, .loans]' <<<"$out")" '3:["cancelled",3,[]]' \
@@ -69,12 +69,12 @@ is "$status:$(jq -c '[.status, .exit, .loans]' <<<"$out")" '3:["cancelled",3,[]]
 is "$(jq .request_id <<<"$out")" "$(last_request race-9 "$task")" 'and which request that was'
 run ask --user race-2 --timeout 0.5
 is "$status" 3 'the timeout of one who joined: exit 3'
-is "$err" "getwork: gave up after 500 ms: request $request stays pending, as it is another\
- getwork's: see checkwork --request $request" 'it says what is left, and where to look'
+is "$err" "getwork: gave up after 500 ms: request $request stays pending, since another\
+ process made it: see checkwork --request $request" 'it says what is left, and where to look'
 is "$(request_is "$request")" 'pending 2 0 0' 'and so it does'
 end given_up_poller
 is "$status:$err" "3:getwork: gave up after 3 s: request $(last_request race-4 "$task") is\
- cancelled, try again" '--poll with --timeout: gives up and cancels'
+ cancelled: try again" '--poll with --timeout: gives up and cancels'
 
 run checkwork --request "$request" --wait 1
 is "$status:${out%%$'\n'*}" "3:request $request for race-2, task $task: pending, race-1 leads" \
@@ -186,7 +186,7 @@ steer "$task" light
 runs=$(sql "$leader_runs")
 run checkwork --request "$looked_at" --wait 1
 is "$status:${out%%$'\n'*}" "3:request $looked_at for race-6, task $task: pending, nobody leads: \
-run getwork --user race-6 --task $task to lead" 'checkwork: nobody leads, and what to do'
+run getwork --user race-6 --task $task to be served" 'checkwork: nobody leads, and what to do'
 await "SELECT MAX(seen_at) < NOW(6) - INTERVAL $ttl SECOND FROM work_requested
         WHERE request_id IN ($left, $looked_at)" 1
 is "$(sql "SELECT seen_at > NOW(6) - INTERVAL $ttl SECOND FROM work_requested

@@ -249,18 +249,18 @@ complains_with_the_next_step(void **state)
 		const char *text;
 	} cases[] = {
 		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 0,
-		    "gave up after 30 s: request 118 is cancelled, try again" },
+		    "gave up after 30 s: request 118 is cancelled: try again" },
 		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 1,
-		    "request 118 was cancelled by who made it, try again" },
-		{ LOCKQ_BUSY, LOCKQ_PENDING, 1, "gave up after 30 s: request 118 stays pending, as "
-		    "it is another getwork's: see checkwork --request 118" },
+		    "request 118 was cancelled by the process that made it: try again" },
+		{ LOCKQ_BUSY, LOCKQ_PENDING, 1, "gave up after 30 s: request 118 stays pending, "
+		    "since another process made it: see checkwork --request 118" },
 		{ LOCKQ_BUSY, LOCKQ_EXPIRED, 0,
-		    "request 118 has expired: nobody looked after it, try again" },
+		    "request 118 has expired, since no process waited for it: try again" },
 		{ LOCKQ_CANCELLED, LOCKQ_STATUS_CANCELLED, 0,
 		    "interrupted: request 118 is cancelled" },
 		{ LOCKQ_CANCELLED, LOCKQ_PENDING, 1,
-		    "interrupted: request 118 stays pending, as it is another "
-		    "getwork's: see checkwork --request 118" },
+		    "interrupted: request 118 stays pending, since another process "
+		    "made it: see checkwork --request 118" },
 	};
 	char *text;
 	size_t i;

@@ -303,7 +303,8 @@ sums_up_an_answer(void **state)
 	answer.asked = answer.assigned = 1;
 	answer.led = 1;
 	text = cli_answer_summary(&answer, true, "-");
-	assert_string_equal(text, "1 of 1 loan for oliver - you led: query 2.9 s - request 118");
+	assert_string_equal(text, "1 of 1 loan for oliver - you led: the query took 2.9 s - "
+	    "request 118");
 	free(text);
 	answer.led = 0;
 	answer.query_ms = -1;
@@ -353,17 +354,19 @@ says_where_a_request_stands(void **state)
 		uint32_t position;
 		int nobody_leads;
 	} cases[] = {
-		{ 0, -1, "1st in line, nobody asked before it - "
-		    "how long it takes is not known", 1, 0 },
-		{ 1, 0, "2nd in line, 1 loan asked before it - at any moment", 2, 0 },
-		{ 8, 39100, "3rd in line, 8 loans asked before it - in about 40 s", 3, 0 },
-		{ 8, 1, "4th in line, 8 loans asked before it - in about 1 s", 4, 0 },
-		{ 8, 190000, "11th in line, 8 loans asked before it - in about 3 min 10 s", 11, 0 },
-		{ 9, 40000, "12th in line, 9 loans asked before it - "
+		{ 0, -1, "1st in line - the time to wait is not known", 1, 0 },
+		{ 1, 0, "2nd in line, behind a request for 1 loan - expected at any moment", 2, 0 },
+		{ 8, 39100, "3rd in line, behind requests for 8 loans - expected in about 40 s",
+		    3, 0 },
+		{ 8, 1, "4th in line, behind requests for 8 loans - expected in about 1 s", 4, 0 },
+		{ 8, 190000, "11th in line, behind requests for 8 loans - "
+		    "expected in about 3 min 10 s", 11, 0 },
+		{ 9, 40000, "12th in line, behind requests for 9 loans - "
 		    "the task's query usually takes about 40 s", 12, 1 },
-		{ 9, -1, "21st in line, 9 loans asked before it - "
-		    "how long it takes is not known", 21, 1 },
-		{ 400, 0, "113th in line, 400 loans asked before it - at any moment", 113, 0 },
+		{ 9, -1, "21st in line, behind requests for 9 loans - "
+		    "the time to wait is not known", 21, 1 },
+		{ 400, 0, "113th in line, behind requests for 400 loans - expected at any moment",
+		    113, 0 },
 	};
 	struct lockq_answer answer = an_answer();
 	char *text;
