@@ -190,7 +190,7 @@ restore_rounds(struct seed *seed, uint64_t rounds)
 
 	snprintf(reason, sizeof(reason), "%s", seed->report->error);
 	if (set_rounds(seed, rounds) != 0)
-		seed_fail(seed, 0, "%.900s; and task 7's query may be left heavier", reason);
+		seed_fail(seed, 0, "%.900s: task 7's query may now take longer than before", reason);
 	else
 		seed_fail(seed, 0, "%s", reason);
 }

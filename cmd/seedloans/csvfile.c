@@ -255,7 +255,7 @@ csvfile_next(struct csvfile *file, struct csvfile_row *row)
 		}
 		if (cut) {
 			give_up_row(file, row, file->row_at + length == file->next_at ?
-			    "longer than 65,536 bytes" : "a quote is never closed");
+			    "the line is longer than 65,536 bytes" : "a quote is never closed");
 			return finish_row(file, row);
 		}
 		if (csv_parse(&file->parser, line, length, on_field, on_row, file) != length)

@@ -140,7 +140,7 @@ field_read(struct seed_loan *loan, enum field field, const char *text, size_t le
 	if (characters < 0)
 		return "is not valid UTF-8";
 	if (memchr(text, '\0', length) != NULL)
-		return "has a NUL in it";
+		return "has a NUL byte in it";
 	while (length > 0 && strchr(" \t\r\n", text[0]) != NULL) {
 		text++;
 		length--;
@@ -162,7 +162,7 @@ field_read(struct seed_loan *loan, enum field field, const char *text, size_t le
 		return field_read_amount(&loan->cents, trimmed);
 	case FIELD_SUBMITTED_AT:
 		return when_parse(&loan->submitted, trimmed) ? NULL :
-		    "is not a date, as 2/28/1997 or 1997-02-28";
+		    "is not a date such as 2/28/1997 or 1997-02-28";
 	case FIELD_APPLICANT:
 		return copy(loan->applicant, sizeof(loan->applicant), LOAN_APPLICANT, trimmed,
 		    characters);

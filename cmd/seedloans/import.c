@@ -82,7 +82,15 @@ enum pass { PASS_CHECK, PASS_LOAD, PASS_LOAD_CHECKED };
 static int
 fail_file(const struct seed_import *import, const char *what)
 {
-	return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s", import->seed->options->csv, what);
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" %s", import->seed->options->csv,
+	    what);
+}
+
+static int
+fail_to_read(const struct seed_import *import)
+{
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" can't be read: %s",
+	    import->seed->options->csv, strerror(errno));
 }
 
 static int
@@ -97,9 +105,9 @@ next_row(struct seed_import *import)
 	if (rc == CSVFILE_ROW && import->n_columns > 0 && import->row.n_lines > 1 &&
 	    import->row.n_fields != import->n_columns)
 		rc = csvfile_take_back(import->file, &import->row,
-		    "wrong number of columns, or a quote that closes on a later line");
+		    "the number of columns is wrong, or a quote closes on a later line");
 	if (rc == CSVFILE_EREAD)
-		return fail_file(import, strerror(errno));
+		return fail_to_read(import);
 	if (rc == CSVFILE_ENOMEM)
 		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 	return rc;
@@ -120,12 +128,13 @@ read_header(struct seed_import *import)
 		return fail_file(import, "is empty");
 	start = (const unsigned char *)row->fields[0];
 	if ((start[0] == 0xff && start[1] == 0xfe) || (start[0] == 0xfe && start[1] == 0xff))
-		return fail_file(import, "is UTF-16, save it as UTF-8");
+		return fail_file(import, "is in UTF-16: save it in UTF-8");
 	if (row->fault != NULL)
-		return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: the header: %s",
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\", header: %s",
 		    import->seed->options->csv, row->fault);
 	if (map_make(&import->map, import->seed->options->map, row, error, sizeof(error)) != 0)
-		return fail_file(import, error);
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\": %s",
+		    import->seed->options->csv, error);
 	import->n_columns = row->n_fields;
 	rejects_format(&import->header, row);
 	if (import->header.failed)
@@ -133,7 +142,7 @@ read_header(struct seed_import *import)
 
 	rc = next_row(import);
 	if (rc == CSVFILE_END)
-		return fail_file(import, "has a header and no rows");
+		return fail_file(import, "has a header but no rows");
 	import->row_waits = true;
 	return rc;
 }
@@ -145,11 +154,11 @@ open_rejects(struct seed_import *import)
 
 	if (options->rejects != NULL && csvfile_is(import->file, options->rejects))
 		return seed_fail(import->seed, LOCKQ_EUSAGE,
-		    "--rejects: %s is the file that is read", options->rejects);
+		    "--rejects \"%s\" is the file that --csv reads: name another one", options->rejects);
 	import->rejects = rejects_new(options->rejects, options->csv);
 	if (import->rejects == NULL)
-		return seed_fail(import->seed, LOCKQ_EUSAGE, "a file for bad rows could not be "
-		    "written: %s, say where with --rejects FILE", strerror(errno));
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "the file for bad rows can't be "
+		    "written: %s: name one with --rejects FILE", strerror(errno));
 	return 0;
 }
 
@@ -167,9 +176,9 @@ seed_import_open(struct seed_import **out, struct seed *seed)
 	if (rc == CSVFILE_ENOMEM)
 		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
 	if (rc != 0)
-		return fail_file(import, strerror(errno));
+		return fail_to_read(import);
 	if (seed->options->strict && !csvfile_is_regular(import->file))
-		return fail_file(import, "--strict reads it twice, so it must be a regular file");
+		return fail_file(import, "must be a regular file, since --strict reads it twice");
 	rc = read_header(import);
 	return rc != 0 ? rc : open_rejects(import);
 }
@@ -206,7 +215,7 @@ take_row(struct seed_import *import)
 		return;
 	}
 	if (row->n_fields != import->n_columns) {
-		snprintf(entry->reason, sizeof(entry->reason), "%zu columns, the header has %zu",
+		snprintf(entry->reason, sizeof(entry->reason), "the row has %zu columns, the header has %zu",
 		    row->n_fields, import->n_columns);
 		return;
 	}
@@ -336,9 +345,9 @@ write_rejects(struct seed_import *import)
 			continue;
 		if (rejects_add(import->rejects, &import->header, entry->line, entry->reason,
 		    import->raw.data + entry->raw_at, entry->raw_length) != 0)
-			return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: %s, stopped at line %"
-			    PRIu64, rejects_path(import->rejects), strerror(errno),
-			    entry->line);
+			return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" for bad "
+			    "rows can't be written: %s: stopped at line %" PRIu64,
+			    rejects_path(import->rejects), strerror(errno), entry->line);
 		report->rejected++;
 		snprintf(report->rejects, sizeof(report->rejects), "%s",
 		    rejects_path(import->rejects));
@@ -354,8 +363,8 @@ close_rejects(struct seed_import *import)
 	import->rejects = NULL;
 	if (rejects_close(rejects) == 0)
 		return 0;
-	return seed_fail(import->seed, LOCKQ_EUSAGE, "%s: not all bad rows could be written",
-	    import->seed->report->rejects);
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\": not all bad rows could be "
+	    "written", import->seed->report->rejects);
 }
 
 static int
@@ -389,7 +398,7 @@ finish_batch(struct seed_import *import, enum pass pass)
 			break;
 	}
 	if (rc == SEED_DUPLICATE)
-		rc = seed_fail(seed, LOCKQ_EDATABASE, "somebody else is adding loans: try again");
+		rc = seed_fail(seed, LOCKQ_EDATABASE, "another program is adding loans: try again");
 	if (rc == 0)
 		rc = write_rejects(import);
 	if (rc == 0)
@@ -451,7 +460,7 @@ seed_import_check(struct seed_import *import)
 		    " rows are bad, nothing was loaded: see %s", report->rejected, import->rows,
 		    report->rejects);
 	if (!csvfile_rewind(import->file) || next_row(import) != CSVFILE_ROW)
-		return fail_file(import, "changed while it was read, nothing was loaded");
+		return fail_file(import, "changed while it was read: nothing was loaded");
 	return 0;
 }
 
@@ -467,7 +476,7 @@ load_checked(struct seed_import *import)
 	if (rc == 0)
 		rc = read_all(import, PASS_LOAD_CHECKED);
 	if (rc == 0 && seed->report->rejected > 0)
-		rc = fail_file(import, "changed while it was read, nothing was loaded");
+		rc = fail_file(import, "changed while it was read: nothing was loaded");
 	if (rc == 0)
 		return seed_from_db(seed, seed->db, db_commit(seed->db));
 	if (!db_lost(seed->db))

@@ -111,7 +111,7 @@ end_turn(struct lane *lane, int rc)
 		m->rc = seed_load_done(&lane->load, rc);
 		if (m->rc == SEED_DUPLICATE)
 			m->rc = seed_fail(m->seed, LOCKQ_EDATABASE,
-			    "somebody else is adding loans, run it again");
+			    "another program is adding loans: run seedloans again");
 		/* The caller hears of it in its own thread. */
 		if (m->rc == 0 && lane->load.db == m->seed->db)
 			m->rc = seed_tell(m->seed, SEED_LOAD, m->seed->report->loans, m->total);
@@ -180,8 +180,8 @@ first_free_loan(struct seed *seed, uint64_t *loan_id)
 		return seed_from_db(seed, seed->db, rc);
 	if (*loan_id == 0 || *loan_id > UINT64_MAX - seed->options->loans)
 		return seed_fail(seed, LOCKQ_EUSAGE,
-		    "no room for more loans after the largest loan_id there is, --reset empties"
-		    " the tables");
+		    "there is no room for so many loans after the largest loan_id: --reset empties "
+		    "the tables first");
 	return 0;
 }
 

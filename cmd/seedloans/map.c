@@ -69,23 +69,23 @@ map_one(const struct mapping *m, const char *part, size_t length)
 	enum field field;
 
 	if (equals == NULL || equals == part || equals + 1 == part + length)
-		return fail(m, "--map: \"%.*s\" is not field=Column", (int)length, part);
+		return fail(m, "--map: \"%.*s\" is not of the form field=Column", (int)length, part);
 	name_length = (size_t)(equals - part);
 	column_name = equals + 1;
 	column_length = length - name_length - 1;
 	field = field_by_name(part, name_length);
 	if (field == N_FIELDS)
-		return fail(m, "--map: no field is called %.*s, there are loan_id, applicant, "
-		    "amount, submitted_at, city, state", (int)name_length, part);
+		return fail(m, "--map: no field is called \"%.*s\": the fields are loan_id, "
+		    "applicant, amount, submitted_at, city, state", (int)name_length, part);
 	if (m->map->columns[field] != NO_COLUMN)
-		return fail(m, "--map: %s is there twice", field_name(field));
+		return fail(m, "--map: field \"%s\" is mapped twice", field_name(field));
 	n = find(m->header, column_name, column_length, false, &column);
 	if (n > 1)
-		return fail(m, "--map: %zu columns are called %.*s", n, (int)column_length,
+		return fail(m, "--map: %zu columns are called \"%.*s\"", n, (int)column_length,
 		    column_name);
 	if (n == 0) {
-		(void)fail(m, "--map: no column is called %.*s, there are", (int)column_length,
-		    column_name);
+		(void)fail(m, "--map: no column is called \"%.*s\": the columns are",
+		    (int)column_length, column_name);
 		return fail_listing(m);
 	}
 	m->map->columns[field] = column;
@@ -106,11 +106,11 @@ map_rest(const struct mapping *m)
 			continue;
 		n = find(m->header, name, strlen(name), true, column);
 		if (n > 1)
-			return fail(m, "%zu columns are called %s, whatever their case: say which "
-			    "with --map %s=COLUMN", n, name, name);
+			return fail(m, "%zu columns are called \"%s\", in upper or lower case: "
+			    "name one of them with --map %s=COLUMN", n, name, name);
 		if (n == 0 && field_is_required(field)) {
-			(void)fail(m, "no column for %s: say which with --map %s=COLUMN, "
-			    "there are", name, name);
+			(void)fail(m, "no column is called \"%s\": name one with --map %s=COLUMN, "
+			    "the columns are", name, name);
 			return fail_listing(m);
 		}
 	}

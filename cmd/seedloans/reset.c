@@ -79,8 +79,8 @@ find_leader(struct seed *seed)
 		rc = db_run(seed->db, &who_leads, DB_NO_ARGS, &rows);
 	rc = seed_from_db(seed, seed->db, rc);
 	if (rc == 0 && rows.n_rows > 0)
-		rc = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied, try again "
-		    "when that is done", db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
+		rc = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied: try again "
+		    "when that query is done", db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -110,7 +110,7 @@ take_guard(struct seed *seed, struct db *guard)
 		db_sleep_ms(GUARD_PAUSE_MS);
 	}
 	return seed_fail(seed, LOCKQ_BUSY,
-	    "somebody holds the lock of a task: nothing was emptied, try again");
+	    "another session holds the lock of a task: nothing was emptied: try again");
 }
 
 static int
@@ -128,8 +128,9 @@ empty_all(struct seed *seed, struct db *guard)
 			break;
 		rc = db_run(seed->db, &empty_tables[i], DB_NO_ARGS, NULL);
 		if (rc == DB_ELOCKWAIT)
-			rc = seed_fail(seed, LOCKQ_BUSY, "%s: a statement is using the table, %s, "
-			    "try again when it is done", empty_tables[i].name,
+			rc = seed_fail(seed, LOCKQ_BUSY, "table \"%s\" is in use by another "
+			    "statement: %s: try again when it is done",
+			    empty_tables[i].name + sizeof("empty_") - 1,
 			    i == 0 ? "nothing was emptied" : "some tables are empty by now");
 		else
 			rc = seed_from_db(seed, seed->db, rc);

@@ -51,8 +51,8 @@ seed_from_db(const struct seed *seed, const struct db *db, int rc)
 	case DB_OK:
 		return LOCKQ_OK;
 	case DB_EINDOUBT:
-		return seed_fail(seed, LOCKQ_EUNKNOWN, "%s: the last batch may be there or not, "
-		    "run it again to see", text);
+		return seed_fail(seed, LOCKQ_EUNKNOWN, "%s: the last batch may be there or not: "
+		    "run seedloans again to see", text);
 	case DB_ENOMEM:
 		return seed_fail(seed, LOCKQ_ENOMEM, "%s", text);
 	default:
@@ -74,7 +74,7 @@ seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done, uint64_t tota
 	seed->told = now;
 	if (seed->progress(&progress, seed->progress_data) == 0)
 		return 0;
-	return seed_fail(seed, LOCKQ_CANCELLED, "stopped");
+	return seed_fail(seed, LOCKQ_CANCELLED, "interrupted");
 }
 
 static int
@@ -88,7 +88,8 @@ take_turn(struct seed *seed)
 	ours = rc == 0 && db_cell_u64(&rows, 0, 0) == 1;
 	db_rows_clear(&rows);
 	if (rc == 0 && !ours)
-		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database %s",
+		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database \"%s\": try again "
+		    "when it is done",
 		    db_database(seed->db));
 	return seed_from_db(seed, seed->db, rc);
 }
@@ -169,7 +170,7 @@ say_what_stays(const struct seed *seed)
 	if (seed->report->loans == 0)
 		return;
 	snprintf(reason, sizeof(reason), "%s", seed->report->error);
-	seed_fail(seed, 0, "%.900s: %llu loans were added and stay", reason,
+	seed_fail(seed, 0, "%.900s: %llu loans were added and are kept", reason,
 	    (unsigned long long)seed->report->loans);
 }
 

@@ -133,7 +133,7 @@ is "$(tail -n 1 "$work/file.csv.rejects.csv")" '3,amount is not an amount,9002,B
 is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 1 'the good row was loaded'
 seed --csv file.csv --map loan_id=Nope
 exits 2 'a column that is not there'
-says err 'there are Nr, applicant, amount, submitted_at' 'the columns are listed'
+says err 'the columns are Nr, applicant, amount, submitted_at' 'the columns are listed'
 printf 'Nr,applicant,amount,submitted_at\n9003,Ann,1,2/28/1997\n' >"$work/good.csv"
 seed --csv - --map loan_id=Nr
 exits 2 'a file named - that is not there'
@@ -181,7 +181,7 @@ done
 kill -INT "$child"
 wait "$child" || status=$?
 exits 130 'Ctrl-C'
-says out '"error": *"stopped: [0-9]* loans were added and stay".*"exit": *130' 'says what stays'
+says out '"error": *"interrupted: [0-9]* loans were added and are kept".*"exit": *130' 'says what stays'
 
 seed --loans 1 --socket "$work/none"
 exits 5 'no database to be reached'

@@ -328,7 +328,7 @@ test_reset_is_refused_while_somebody_leads(void **state)
 	sql_on(leader, "UPDATE task_lock SET holder = 'tracy', since = NOW(6) WHERE task_id = 7");
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_string_equal(report.error,
-	    "tracy leads task 7: nothing was emptied, try again when that is done");
+	    "tracy leads task 7: nothing was emptied: try again when that query is done");
 	assert_true(count_loans() == 10);
 	/* Without --reset nobody is in the way. */
 	options.reset = false;
@@ -706,12 +706,12 @@ test_csv_reasons(void **state)
 	assert_true(report.loans == 3 && report.rejected == 12);
 	assert_string_equal(report.rejects, options.rejects);
 	assert_string_equal(rejected_rows(), "line,reason," HEADER
-	    "3,\"submitted_at is not a date, as 2/28/1997 or 1997-02-28\",102,Bob,12,1997-02-30,x\n"
+	    "3,submitted_at is not a date such as 2/28/1997 or 1997-02-28,102,Bob,12,1997-02-30,x\n"
 	    "4,applicant is missing,103,,12,1997-02-28,x\n"
 	    "5,loan_id is not a number,abc,Bob,12,1997-02-28,x\n"
 	    "6,loan_id is 0,0,Bob,12,1997-02-28,x\n"
 	    "7,amount is not an amount,104,Bob,1x,1997-02-28,x\n"
-	    "8,\"4 columns, the header has 5\",105,Bob,12,1997-02-28\n"
+	    "8,\"the row has 4 columns, the header has 5\",105,Bob,12,1997-02-28\n"
 	    "9,applicant is not valid UTF-8,106,B\xff,12,1997-02-28,x\n"
 	    "10,loan_id 101 is on line 2 already,101,Twice,12,1997-02-28,x\n"
 	    "11,loan_id 7 is in the database already,7,There,12,1997-02-28,x\n"
@@ -808,8 +808,8 @@ test_csv_that_cannot_be_used(void **state)
 		assert_int_equal(seed(&options), LOCKQ_EUSAGE);
 		assert_true(strlen(report.error) > 0);
 	}
-	assert_non_null(strstr(report.error, "no column for loan_id: say which with --map "
-	    "loan_id=COLUMN, there are id, applicant, amount, submitted_at"));
+	assert_non_null(strstr(report.error, "no column is called \"loan_id\": name one with "
+	    "--map loan_id=COLUMN, the columns are id, applicant, amount, submitted_at"));
 	options = csv_of(HEADER "101,Ann,1,2/28/1997,\n");
 	options.reset = true;
 	options.map = "loan_id=Number";

@@ -98,7 +98,7 @@ test_long_lines_and_rows(void **state)
 	bytes[size - 1] = '\n';
 	file = open_bytes(bytes, size);
 	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
-	assert_string_equal(row.fault, "longer than 65,536 bytes");
+	assert_string_equal(row.fault, "the line is longer than 65,536 bytes");
 	assert_int_equal(row.line, 1);
 	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
 	assert_string_equal(row.fault, "a quote is never closed");
@@ -176,25 +176,27 @@ test_map_errors(void **state)
 	struct map map;
 
 	(void)state;
-	assert_string_equal(make_map(&map, NULL, header), "no column for loan_id: say which with "
-	    "--map loan_id=COLUMN, there are Nr, applicant, amount, submitted_at, Twice, Twice");
-	assert_string_equal(make_map(&map, "loan_id=nr", header), "--map: no column is called nr, "
-	    "there are Nr, applicant, amount, submitted_at, Twice, Twice");
-	assert_string_equal(make_map(&map, "loan=Nr", header), "--map: no field is called loan, "
-	    "there are loan_id, applicant, amount, submitted_at, city, state");
+	assert_string_equal(make_map(&map, NULL, header), "no column is called \"loan_id\": name "
+	    "one with --map loan_id=COLUMN, the columns are Nr, applicant, amount, submitted_at, "
+	    "Twice, Twice");
+	assert_string_equal(make_map(&map, "loan_id=nr", header), "--map: no column is called "
+	    "\"nr\": the columns are Nr, applicant, amount, submitted_at, Twice, Twice");
+	assert_string_equal(make_map(&map, "loan=Nr", header), "--map: no field is called "
+	    "\"loan\": the fields are loan_id, applicant, amount, submitted_at, city, state");
 	assert_string_equal(make_map(&map, "loan_id=Nr,loan_id=amount", header),
-	    "--map: loan_id is there twice");
+	    "--map: field \"loan_id\" is mapped twice");
 	assert_string_equal(make_map(&map, "loan_id=Twice", header),
-	    "--map: 2 columns are called Twice");
+	    "--map: 2 columns are called \"Twice\"");
 	assert_string_equal(make_map(&map, "loan_id", header),
-	    "--map: \"loan_id\" is not field=Column");
+	    "--map: \"loan_id\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "loan_id=", header),
-	    "--map: \"loan_id=\" is not field=Column");
-	assert_string_equal(make_map(&map, "", header), "--map: \"\" is not field=Column");
+	    "--map: \"loan_id=\" is not of the form field=Column");
+	assert_string_equal(make_map(&map, "", header),
+	    "--map: \"\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "loan_id=Nr,", header),
-	    "--map: \"\" is not field=Column");
+	    "--map: \"\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "loan_id=Nr", "Nr,applicant,Applicant,amount"),
-	    "2 columns are called applicant, whatever their case: say which with "
+	    "2 columns are called \"applicant\", in upper or lower case: name one of them with "
 	    "--map applicant=COLUMN");
 }
 

@@ -137,7 +137,7 @@ test_text(void **state)
 	assert_string_equal(field_read(&loan, FIELD_APPLICANT, "   ", 3), "is missing");
 	assert_null(field_read(&loan, FIELD_CITY, "", 0));
 	assert_string_equal(loan.city, "");
-	assert_string_equal(field_read(&loan, FIELD_APPLICANT, "a\0b", 3), "has a NUL in it");
+	assert_string_equal(field_read(&loan, FIELD_APPLICANT, "a\0b", 3), "has a NUL byte in it");
 	assert_string_equal(field_read(&loan, FIELD_STATE, "\xff", 1), "is not valid UTF-8");
 
 	/* Counted in characters, as the column is. */
