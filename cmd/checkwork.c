@@ -42,11 +42,11 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option checkwork_table[] = {
 	{ .help = "What is assigned" },
-	{ "user", 'u', "NAME", "whose (default: your login name)", cli_parse_utf8, OPTION(user),
+	{ "user", 'u', "NAME", "whose loans (default: your login name)", cli_parse_utf8, OPTION(user),
 	    0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
 	{ .help = "Who had a loan when" },
-	{ "loan", 'l', "L", "what happened to this loan in the task that --task\nnames",
+	{ "loan", 'l', "L", "what happened to this loan in the task",
 	    cli_parse_loan, OPTION(loan), 0, 0 },
 	{ .help = "How a request stands" },
 	{ "request", 'r', "ID|UUID", "the request, as getwork named it", cli_parse_request,
@@ -62,16 +62,16 @@ static const struct cli_tool checkwork_tool = {
 	    "--loan L --task N [--json]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]",
 	.purpose = "Shows the loans that are assigned to a user, who had a loan when, or how a\n"
-	    "request stands. It only looks: it asks for nothing and changes nothing.",
+	    "request stands. It only looks: it asks for no loans and changes nothing.",
 	.examples = "  checkwork\n"
 	    "  checkwork --user oliver --task 7\n"
 	    "  checkwork --loan 4711 --task 7\n"
 	    "  checkwork --request 118 --wait 60\n",
-	.exits = "  0  there are assignments; the loan is known; the request got loans\n"
-	    "  1  an empty pipeline; an unknown loan; the request found no work\n"
+	.exits = "  0  there are assignments; the loan has records; the request got loans\n"
+	    "  1  the pipeline is empty; the loan has no record; the request found no work\n"
 	    "  2  usage error\n"
 	    "  3  the request is pending, cancelled or expired\n"
-	    "  4  unknown user, task or request\n"
+	    "  4  the user, the task or the request is unknown\n"
 	    CLI_EXITS_ERRORS
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
 	.options = checkwork_table,

@@ -23,8 +23,8 @@ static cli_parse_fn parse_json, parse_ssl_mode;
 
 static const struct cli_option common_options[] = {
 	{ .help = "Connection" },
-	{ "defaults-file", 0, "FILE", "option file, instead of LOCKQ_DEFAULTS_FILE and of\n"
-	    "MySQL's usual ones", cli_parse_text, COMMON(defaults_file), 0, 0 },
+	{ "defaults-file", 0, "FILE", "read this option file, not LOCKQ_DEFAULTS_FILE\n"
+	    "and not MySQL's usual ones", cli_parse_text, COMMON(defaults_file), 0, 0 },
 	{ "defaults-group-suffix", 0, "SUFFIX", "also read the groups with this suffix",
 	    cli_parse_text, COMMON(group_suffix), 0, 0 },
 	{ "login-path", 0, "NAME", "what mysql_config_editor saved as NAME", cli_parse_text,
@@ -33,16 +33,16 @@ static const struct cli_option common_options[] = {
 	{ "port", 0, "PORT", "its port", cli_parse_u32, COMMON(connection.port), 1, 65535 },
 	{ "socket", 0, "PATH", "its socket, on this machine", cli_parse_text,
 	    COMMON(connection.socket), 0, 0 },
-	{ "db-user", 0, "ACCOUNT", "database account; its password belongs in an\noption file",
+	{ "db-user", 0, "ACCOUNT", "the database account; its password belongs in an\noption file",
 	    cli_parse_text, COMMON(connection.user), 0, 0 },
-	{ "database", 0, "NAME", "database (default: lockq)", cli_parse_text,
+	{ "database", 0, "NAME", "the database (default: lockq)", cli_parse_text,
 	    COMMON(connection.database), 0, 0 },
 	{ "ssl-mode", 0, "MODE", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or\nVERIFY_IDENTITY",
 	    parse_ssl_mode, COMMON(connection.ssl_mode), 0, 0 },
 	{ .help = "Output" },
 	{ "json", 'j', NULL, "one JSON object per line on standard output", parse_json,
 	    COMMON(out), 0, 0 },
-	{ "verbose", 'v', NULL, "say more, on standard error", cli_parse_flag, COMMON(verbose),
+	{ "verbose", 'v', NULL, "print more, on standard error", cli_parse_flag, COMMON(verbose),
 	    0, 0 },
 	{ "help", 'h', NULL, "show this help", NULL, 0, 0, 0 },
 	{ "version", 'V', NULL, "show the version", NULL, 0, 0, 0 },

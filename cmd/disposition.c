@@ -30,38 +30,38 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option disposition_table[] = {
 	{ .help = "Which loans" },
-	{ "user", 'u', "NAME", "whose they are (default: your login name)", cli_parse_utf8,
+	{ "user", 'u', "NAME", "whose loans they are (default: your login name)", cli_parse_utf8,
 	    DISPOSE(what.user), 0, 0 },
 	{ "task", 't', "N", "the task's number", cli_parse_u32, DISPOSE(what.task), 1, UINT32_MAX },
-	{ "loan", 'l', "L[,L...]", "the loans; with a token, as in 12:7, only that\n"
-	    "very assignment; -: read them from standard input",
+	{ "loan", 'l', "L[,L...]", "the loans, as in 12 or, with the token that\n"
+	    "getwork printed, 12:7; - reads standard input",
 	    loan_option_parse, DISPOSE(loans), 0, 0 },
-	{ "token", 0, "N", "the token of a single loan", cli_parse_u64, DISPOSE(token), 1,
+	{ "token", 0, "N", "the token, where one loan is named without it", cli_parse_u64, DISPOSE(token), 1,
 	    UINT64_MAX },
 	{ .help = "What became of them" },
-	{ "complete", 0, NULL, "the task is done for them", cli_parse_flag, DISPOSE(complete),
+	{ "complete", 0, NULL, "the work of this task is done for them", cli_parse_flag, DISPOSE(complete),
 	    0, 0 },
-	{ "return-after", 0, "DURATION", "offer them again after 30s, 90m, 4h, 2d; 0: at\n"
-	    "once; 72h at most", cli_parse_duration, DISPOSE(return_after_s), 0,
+	{ "return-after", 0, "DURATION", "offer them again after 30s, 90m, 4h or 2d, at\n"
+	    "most 72h; 0 means at once", cli_parse_duration, DISPOSE(return_after_s), 0,
 	    LOCKQ_RETURN_AFTER_MAX },
-	{ "not-me", 0, NULL, "with --return-after: offer them to others, not to\n"
-	    "this user again for 30 days", cli_parse_flag, DISPOSE(not_me), 0, 0 },
-	{ "not-me-for", 0, "DURATION", "the same for 30m, 4h, 90d; 366d at most",
+	{ "not-me", 0, NULL, "with --return-after: offer them to others, but not\n"
+	    "to this user for 30 days", cli_parse_flag, DISPOSE(not_me), 0, 0 },
+	{ "not-me-for", 0, "DURATION", "the same for 30m, 4h or 90d, at most 366d",
 	    cli_parse_duration, DISPOSE(not_me_for_s), 1, LOCKQ_NOT_ME_MAX },
 	{ "never", 0, NULL, "never offer them again for this task", cli_parse_flag, DISPOSE(never),
 	    0, 0 },
-	{ "renew", 0, NULL, "still at work on them: their leases begin anew", cli_parse_flag,
+	{ "renew", 0, NULL, "the work goes on: start their leases again", cli_parse_flag,
 	    DISPOSE(renew), 0, 0 },
-	{ "note", 0, "TEXT", "why, up to 512 characters", cli_parse_utf8, DISPOSE(what.note), 0,
+	{ "note", 0, "TEXT", "why, in at most 512 characters", cli_parse_utf8, DISPOSE(what.note), 0,
 	    NOTE_LONGEST },
 	{ .help = "For cron" },
-	{ "expire", 0, NULL, "tidy up what time has changed: return loans whose lease\n"
-	    "has ended, expire requests that nobody looks after", cli_parse_flag, EXPIRE(wanted),
+	{ "expire", 0, NULL, "return loans whose lease has ended, expire\n"
+	    "requests that nobody looks after", cli_parse_flag, EXPIRE(wanted),
 	    0, 0 },
-	{ "batch", 0, "N", "rows of one transaction (500)", cli_parse_u32, EXPIRE(batch), 1,
+	{ "batch", 0, "N", "rows in one transaction (default: 500)", cli_parse_u32, EXPIRE(batch), 1,
 	    LOCKQ_BATCH_MAX },
-	{ "purge-after", 0, "DURATION", "delete what ended longer ago, as in 90d; 1d at\n"
-	    "least (default: delete nothing)", cli_parse_duration, EXPIRE(purge_after_s),
+	{ "purge-after", 0, "DURATION", "delete what ended longer ago, as in 90d; at least\n"
+	    "1d (default: delete nothing)", cli_parse_duration, EXPIRE(purge_after_s),
 	    LOCKQ_PURGE_AFTER_MIN, LOCKQ_PURGE_AFTER_MAX },
 	CLI_OPTIONS_END
 };
@@ -69,24 +69,26 @@ static const struct cli_option disposition_table[] = {
 static const struct cli_tool disposition_tool = {
 	.name = "disposition",
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
-	    " --complete | --return-after DURATION [--not-me] | --never | --renew\n"
-	    " [--note TEXT] [--json]\n"
+	    " --complete | --never | --renew | --return-after DURATION\n"
+	    " [--not-me | --not-me-for DURATION] [--note TEXT] [--json]\n"
 	    "--expire [--batch N] [--purge-after DURATION] [--json]",
-	.purpose = "Says what became of loans that are assigned to a user, or that the user is\n"
-	    "still at work on them. Saying the same again is fine. A loan that is refused\n"
-	    "stays as it was; the others are done. Or, for cron, tidies up.",
+	.purpose = "Records what became of loans that are assigned to a user, or renews their\n"
+	    "leases. Running the same command again does no harm. A loan that is refused\n"
+	    "stays as it was, and the others are done. With --expire, for cron, it does\n"
+	    "what is due because time has passed.",
 	.examples = "  disposition --task 7 --loan 123 --complete\n"
 	    "  disposition --user oliver --task 7 --loan 12:7,13:7 --complete\n"
 	    "  disposition --task 7 --loan 123 --return-after 4h --note 'no answer'\n"
 	    "  disposition --task 7 --loan 123 --return-after 0 --not-me\n"
-	    "  checkwork --task 7 --json | jq -r .loan_id | disposition --task 7 --loan - --renew\n"
+	    "  checkwork --task 7 --json | jq -r .loan_id |\n"
+	    "      disposition --task 7 --loan - --renew\n"
 	    "  disposition --expire\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"
-	    "  4  refused: unknown user or task; a loan that is not yours, or no longer\n"
+	    "  4  refused: the user or task is unknown, or a loan is not yours any more\n"
 	    "  5  no database, the task's on_complete failed for a loan, or the output could\n"
 	    "     not be written\n"
-	    "  6  outcome unknown (connection lost at commit): say the same again\n",
+	    "  6  outcome unknown (connection lost at commit): run the same again\n",
 	.options = disposition_table,
 	.check = check,
 };

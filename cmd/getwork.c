@@ -57,11 +57,11 @@ static const struct cli_option getwork_table[] = {
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,
 	    LOCKQ_COUNT_MAX },
 	{ .help = "How to wait while somebody else's query runs" },
-	{ "timeout", 0, "SECONDS", "give up after this long; 0: don't wait", cli_parse_seconds,
+	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds,
 	    OPTION(ask.timeout_ms), 0, TIMEOUT_LONGEST },
-	{ "poll", 0, "S,S,...", "disconnect, and look again after these gaps;\n"
-	    "the last one repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
-	{ "no-wait", 0, NULL, "leave the request pending and go; checkwork\n"
+	{ "poll", 0, "S,S,...", "disconnect, and look again after these seconds;\n"
+	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
+	{ "no-wait", 0, NULL, "leave the request pending and end; checkwork\n"
 	    "shows its answer", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	CLI_OPTIONS_END
 };
@@ -71,16 +71,17 @@ static const struct cli_tool getwork_tool = {
 	.synopsis = "[--user NAME] --task N [--count N] [--timeout SECONDS]\n"
 	    " [--poll S,S,... | --no-wait] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
-	    "query; all who ask meanwhile are served from its result. Ctrl-C cancels the\n"
-	    "request.",
+	    "query, and all who ask meanwhile are served from its result. Ctrl-C cancels\n"
+	    "the request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n",
 	.exits = "  0  at least one loan is yours\n"
-	    "  1  the task has no work\n"
+	    "  1  the task has no work for this user\n"
 	    "  2  usage error\n"
 	    "  3  still pending, cancelled on timeout, or expired: try again\n"
-	    "  4  refused: unknown user or task, task disabled, more than it allows\n"
+	    "  4  refused: the user or task is unknown, the task is disabled, or it allows\n"
+	    "     fewer loans\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): see checkwork\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the request is cancelled\n",

@@ -33,52 +33,56 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option seedloans_table[] = {
 	{ .help = "Loans to make up" },
-	{ "loans", 'n', "N", "add this many, after the largest loan_id that is there",
+	{ "loans", 'n', "N", "add this many, with numbers after the largest\n"
+	    "loan_id that is there",
 	    cli_parse_u64, OPTION(seed.loans), 1, SEED_LOANS_MAX },
-	{ "seed", 0, "S", "the same number makes the same loans and documents (default: 1)",
+	{ "seed", 0, "S", "the same number makes the same loans and\n"
+	    "documents (default: 1)",
 	    cli_parse_u64, OPTION(seed.seed), 0, UINT64_MAX },
 	{ .help = "Loans from a file" },
 	{ "csv", 0, "FILE", "load a CSV file with a header row, in UTF-8", cli_parse_text,
 	    OPTION(seed.csv), 0, 0 },
-	{ "map", 0, "FIELD=COLUMN,…", "which column is loan_id, applicant, amount, submitted_at,\n"
-	    "city, state (default: the one of the same name)", cli_parse_text, OPTION(seed.map), 0,
+	{ "map", 0, "FIELD=COLUMN,...", "which column is loan_id, applicant, amount,\n"
+	    "submitted_at, city or state (default: the column of\n"
+	    "the same name)", cli_parse_text, OPTION(seed.map), 0,
 	    0 },
-	{ "strict", 0, NULL, "load nothing when any row is bad", cli_parse_flag,
+	{ "strict", 0, NULL, "load nothing if any row is bad", cli_parse_flag,
 	    OPTION(seed.strict), 0, 0 },
-	{ "rejects", 0, "FILE", "write bad rows there, with line and reason (default: the file's\n"
-	    "name and .rejects.csv, in this directory)", cli_parse_text, OPTION(seed.rejects), 0,
+	{ "rejects", 0, "FILE", "write bad rows there, with line and reason\n"
+	    "(default: the file's name and .rejects.csv, in\n"
+	    "this directory)", cli_parse_text, OPTION(seed.rejects), 0,
 	    0 },
 	{ .help = "Around them" },
-	{ "heavy", 0, "SECONDS", "make task 7's query take that long on this server; 0: no extra\n"
-	    "work (default: as it is)", cli_parse_seconds, OPTION(seed.heavy_ms), 0,
+	{ "heavy", 0, "SECONDS", "make task 7's query take this long on this server;\n"
+	    "0: no extra work (default: leave it as it is)", cli_parse_seconds, OPTION(seed.heavy_ms), 0,
 	    SEED_HEAVY_MAX_S },
-	{ "users", 0, "N", "people who ask for work (default: 24)", cli_parse_u32,
+	{ "users", 0, "N", "make this many people (default: 24)", cli_parse_u32,
 	    OPTION(seed.users), SEED_USERS_MIN, SEED_USERS_MAX },
-	{ "reset", 0, NULL, "empty lockq's and the example's tables first; refused while\n"
-	    "somebody leads", cli_parse_flag, OPTION(seed.reset), 0, 0 },
+	{ "reset", 0, NULL, "empty lockq's and the example's tables first;\n"
+	    "refused while a process leads", cli_parse_flag, OPTION(seed.reset), 0, 0 },
 	CLI_OPTIONS_END
 };
 
 static const struct cli_tool seedloans_tool = {
 	.name = "seedloans",
-	.synopsis = "--loans N [--seed S] [--heavy SECONDS] [--users N] [--reset] [--json]\n"
-	    "--csv FILE [--map FIELD=COLUMN,…] [--strict] [--rejects FILE] [--seed S]\n"
-	    "[--heavy SECONDS] [--users N] [--reset] [--json]\n"
+	.synopsis = "--loans N [--seed S] [--heavy SECONDS] [--users N]\n"
+	    " [--reset] [--json]\n"
+	    "--csv FILE [--map FIELD=COLUMN,...] [--strict]\n"
+	    " [--rejects FILE] [--seed S] [--heavy SECONDS] [--users N]\n"
+	    " [--reset] [--json]\n"
 	    "--heavy SECONDS | --users N | --reset [--json]",
 	.purpose = "Fills the example's tables: people, ten tasks, loans and their documents.\n"
-	    "Loans that are there stay, but for --reset. Stopped half-way, what was added\n"
-	    "stays whole.",
+	    "Loans that are there stay, unless --reset is given. When it is interrupted,\n"
+	    "the loans that were added so far stay, each with its documents.",
 	.examples = "  seedloans --loans 100000 --heavy 5\n"
-	    "  seedloans --reset --csv sba-loans.csv \\\n"
-	    "    --map loan_id=LoanNr_ChkDgt,applicant=Name,amount=GrAppv,"
-	    "submitted_at=ApprovalDate\n"
+	    "  seedloans --reset --csv loans.csv --map loan_id=Number,applicant=Name\n"
 	    "  seedloans --heavy 0\n",
 	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file\n"
 	    "  2  usage error, or a file or mapping that can't be used: nothing was changed\n"
-	    "  3  somebody leads a task (--reset), or another seedloans is at work: try again\n"
+	    "  3  a process leads a task (--reset), or another seedloans runs: try again\n"
 	    "  4  refused: a bad row with --strict, nothing was loaded; no loan for --heavy\n"
 	    CLI_EXITS_ERRORS
-	    "  6  outcome unknown: the connection was lost at commit; run it again to see\n"
+	    "  6  outcome unknown (connection lost at commit): run it again to see\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: what was added stays\n",
 	.group = "lockq_seed",
 	.options = seedloans_table,
@@ -121,5 +125,5 @@ main(int argc, char **argv)
 		status = cli_report(&o.common, status, "%s", report.error);
 	else
 		o.common.out->seeded(&o.seed, &report);
-	return cli_finish(status, "the loans are loaded all the same");
+	return cli_finish(status, "the loans are loaded nevertheless");
 }
