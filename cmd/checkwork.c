@@ -42,12 +42,12 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option checkwork_table[] = {
 	{ .help = "What is assigned" },
-	{ "user", 'u', "NAME", "whose loans (default: your login name)", cli_parse_utf8, OPTION(user),
-	    0, 0 },
+	{ "user", 'u', "NAME", "whose loans (default: your login name)", cli_parse_utf8,
+	    OPTION(user), 0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
 	{ .help = "Who had a loan when" },
-	{ "loan", 'l', "L", "what happened to this loan in the task",
-	    cli_parse_loan, OPTION(loan), 0, 0 },
+	{ "loan", 'l', "L", "what happened to this loan in the task", cli_parse_loan, OPTION(loan),
+	    0, 0 },
 	{ .help = "How a request stands" },
 	{ "request", 'r', "ID|UUID", "the request, as getwork named it", cli_parse_request,
 	    OPTION(request), 0, 0 },
@@ -118,7 +118,7 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	if (rc >= 0) {
 		o->common.out->pipeline(o->user, o->task, &pipeline);
 		if (pipeline.detail_fault != NULL)
-			cli_message("the task's own columns are missing: %s", pipeline.detail_fault);
+			cli_message("a task's own columns are missing: %s", pipeline.detail_fault);
 	}
 	lockq_pipeline_clear(&pipeline);
 	return rc < 0 ? cli_report_library(&o->common, q, rc) : cli_exit_status(rc, cli_caught());

@@ -11,10 +11,10 @@
 
 enum {
 	COLUMNS_FIXED = 7,     /* without a task's details */
-	RENEW_SOON_S = 15 * 60 /* a lease with less left than this is worth a word */
+	RENEW_SOON_S = 15 * 60 /* the user is told of a lease that has less left */
 };
 
-/* What one table shows: the assignments of one task, with its details, or all without. */
+/* One table: the assignments of one task with its details, or all assignments without details. */
 struct part {
 	const struct lockq_assignment *assignments;
 	size_t n;
@@ -43,8 +43,8 @@ detail(const struct lockq_assignment *a, size_t i)
 	return i < a->n_details ? a->details[i].value : NULL;
 }
 
-/* Whether all of a detail's values have these characters only, after a sign where that may be: then
- * they are nothing to cut. */
+/* Whether all values of a detail consist of these characters, after a minus sign where that is
+ * allowed. Such values are never cut. */
 static bool
 made_of(const struct part *part, size_t column, bool may_have_sign, const char *characters)
 {
@@ -70,7 +70,7 @@ detail_kind(const struct part *part, size_t column)
 	return made_of(part, column, false, "0123456789.-: ") ? 0 : CLI_TEXT;
 }
 
-/* Fills @columns, whose headings are the caller's to free. */
+/* Fills @columns and returns how many; the caller frees their headings. */
 static size_t
 make_columns(struct cli_column *columns, const struct part *part)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool's life: start, connection, messages, end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -27,8 +26,9 @@ program(void)
 }
 
 /*
- * A closed standard descriptor would become the database's socket, and the answer be written into
- * it. Opened the wrong way round, so that writing still fails and is noticed.
+ * A socket gets the lowest free descriptor: where standard output is closed, the answer would be
+ * written to the database's socket. A closed descriptor is opened here, in the wrong direction, so
+ * that using it still fails and the failure is noticed.
  */
 static void
 hold_descriptors(void)
@@ -41,7 +41,7 @@ hold_descriptors(void)
 	}
 }
 
-/* Whether --json was meant, where parsing ended before it came to it. */
+/* Whether the command line has --json, also behind the option at which parsing failed. */
 static bool
 asks_json(int argc, char **argv)
 {
@@ -92,8 +92,9 @@ cli_open(struct lockq **q, struct cli_common *common)
 	int rc = lockq_new(q);
 
 	connection.program = program();
-	/* A script's background job is started with it ignored. But nobody is left there to take
-	 * loans when the script is ended; while we connect nothing has been asked yet. */
+	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
+	 * script, nobody is left to take the loans: this process has to end, too. It may end at
+	 * once while it connects, since nothing has been asked for. */
 	signal(SIGINT, SIG_DFL);
 	if (rc == LOCKQ_OK)
 		rc = lockq_connect(*q, &connection);
@@ -136,7 +137,7 @@ cli_finish(int status, const char *consequence)
 #define LOOKS_FOR_LEAKS 1
 #endif
 
-/* Without the handlers of exit(): what libraries tidy up there costs as much as the answer did. */
+/* _exit() skips the handlers of exit(): the clean-up of libraries takes as long as the answer. */
 void
 cli_end(int status)
 {
@@ -153,7 +154,7 @@ message(const char *text)
 	char *escaped = cli_escape(text);
 
 	cli_tick_end();
-	fflush(stdout); /* in the order said, also into one pipe */
+	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
 	fprintf(stderr, "%s: %s\n", program(), escaped);
 	free(escaped);
 }

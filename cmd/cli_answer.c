@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* What people read about a request's answer. */
 #include <stdlib.h>
 
 #include "cli_answer.h"
@@ -18,7 +17,8 @@ how_served(const struct lockq_answer *answer, bool waited)
 	cli_ms(wait, answer->waited_ms);
 	cli_ms(query, known ? (uint64_t)answer->query_ms : 0);
 	if (answer->led)
-		return cli_text("you led%s%s", known ? ": the query took " : "", known ? query : "");
+		return cli_text("you led%s%s", known ? ": the query took " : "",
+		    known ? query : "");
 	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "", waited ? wait : "",
 	    leader, answer->leader != NULL ? "'s" : "", known ? "query" : "list",
 	    known ? " (" : "", known ? query : "", known ? ")" : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What people read about a request's answer, for getwork and checkwork. */
+/* A request's answer as text, for getwork and checkwork. */
 #ifndef LOCKQ_CMD_CLI_ANSWER_H
 #define LOCKQ_CMD_CLI_ANSWER_H
 
@@ -8,12 +8,12 @@
 
 #include "lockq.h"
 
-/* Heading, loans and summary on standard output; @waited: say how long this call took. */
+/* Prints heading, loans and summary on standard output; @waited: also how long this call took. */
 void cli_answer_loans(const struct lockq_answer *answer, bool waited);
 
 /*
  * "3 of 3 loans for oliver · served in 3.1 s by tracy's query (2.9 s) · request 118"; free() it.
- * @dot stands between the facts.
+ * @dot separates the facts. @waited as above.
  */
 char *cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot);
 

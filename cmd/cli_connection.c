@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the database is: option files and login paths. libmysqlclient reads option files by itself,
- * but knows neither login paths nor group suffixes, and passes over ssl-mode without a word.
- * my_print_defaults knows them all.
+ * libmysqlclient reads option files by itself, but it knows neither login paths nor group suffixes,
+ * and it silently ignores ssl-mode. my_print_defaults knows all three, and runs where one is used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,22 +21,22 @@ extern char **environ;
 #define READER "my_print_defaults"
 #define QUERY_GROUP "lockq_query"
 
-/* What my_print_defaults is asked for. */
+/* The arguments of a run of my_print_defaults. */
 struct wanted {
 	const char *login_path;  /* or NULL */
 	const char *groups[4];
-	const char *need;        /* what can't be had without it */
+	const char *need;        /* for messages: the option that needs the run */
 };
 
-/* What it printed. */
+/* The options that it printed. */
 struct found {
 	struct lockq_connection connection;
 	char *other;             /* the first option that can't be used here; or NULL */
-	size_t n;                /* options that can */
+	size_t n;                /* number of options that can be used */
 };
 #define FOUND_NOTHING { LOCKQ_CONNECTION_INIT, NULL, 0 }
 
-/* What options point to is freed when the process ends, on whichever way. */
+/* Texts that the options point to. They are freed at exit. */
 static char *kept[32];
 static size_t n_kept;
 
@@ -58,7 +57,7 @@ keep(char *text)
 	return text;
 }
 
-/* The client library looks for a name without a slash in /etc, not here. */
+/* The client library looks for a file name without a slash in /etc, not in the current folder. */
 static char *
 absolute(const char *path)
 {
@@ -74,7 +73,7 @@ absolute(const char *path)
 	return whole;
 }
 
-/* The client library passes over a file that it can't use, without a word. */
+/* The client library silently ignores a file that it can't use. */
 static int
 check_file(const char *path, const char *where, struct cli_error *error)
 {
@@ -85,8 +84,8 @@ check_file(const char *path, const char *where, struct cli_error *error)
 	if (S_ISDIR(status.st_mode))
 		return cli_fail(error, "%s \"%s\" is a directory, not an option file", where, path);
 	if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) != 0)
-		return cli_fail(error, "%s \"%s\" can be written by every user, so MySQL would ignore "
-		    "it: run chmod o-w on it", where, path);
+		return cli_fail(error, "%s \"%s\" can be written by every user, so MySQL would "
+		    "ignore it: run chmod o-w on it", where, path);
 	return 0;
 }
 
@@ -98,8 +97,7 @@ drop(const char **value)
 	*value = NULL;
 }
 
-/* One line "--host=…" of my_print_defaults: whether it is of use. Later lines win, the command line
- * before all. */
+/* Takes a line such as "--host=db", which replaces an earlier one. Returns whether it is of use. */
 static bool
 take_line(struct lockq_connection *found, const char *line)
 {
@@ -173,7 +171,7 @@ start_reader(pid_t *pid, int *output, char *const arguments[])
 	return rc;
 }
 
-/* Reads what it prints, and its exit status. */
+/* Reads its output. Returns its exit status, or -1 where it has none. */
 static int
 finish_reader(pid_t pid, int output, struct found *found)
 {
@@ -219,7 +217,7 @@ reader_arguments(char **arguments, const struct cli_common *common, const struct
 	return n;
 }
 
-/* Fills @found with what the option files say. */
+/* Fills @found from the option files. */
 static int
 read_defaults(struct found *found, const struct cli_common *common, const struct wanted *wanted,
     struct cli_error *error)
@@ -234,14 +232,15 @@ read_defaults(struct found *found, const struct cli_common *common, const struct
 	for (i = 0; i < n; i++)
 		free(arguments[i]);
 	if (rc != 0)
-		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: %s",
-		    wanted->need, strerror(rc));
+		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: "
+		    "%s", wanted->need, strerror(rc));
 	rc = finish_reader(pid, output, found);
 	if (rc == 127)
-		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL client");
+		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL "
+		    "client");
 	if (rc != 0)
-		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: the "
-		    "one that was found failed, MariaDB's can't be used", wanted->need);
+		return cli_fail(error, "%s needs the program \"" READER "\" of the MySQL client: "
+		    "the one that was found failed, MariaDB's can't be used", wanted->need);
 	return 0;
 }
 
@@ -267,7 +266,7 @@ move(const char **to, const char **from)
 	*from = NULL;
 }
 
-/* What the command line leaves open. */
+/* Fills in the members that the command line left open. */
 static void
 fill(struct lockq_connection *connection, struct lockq_connection *found)
 {
@@ -287,7 +286,7 @@ enum mention {
 	MENTIONS_IT
 };
 
-/* Whether a line of an option file, without its indentation, is what is looked for. */
+/* Whether @line, without its indentation, is the line that is looked for. */
 typedef bool line_fn(const char *line);
 
 static bool
@@ -296,14 +295,14 @@ is_ssl_mode(const char *line)
 	return strncmp(line, "ssl-mode", 8) == 0 || strncmp(line, "ssl_mode", 8) == 0;
 }
 
-/* With any suffix. */
+/* Also with a suffix, as in [lockq_query_test]. */
 static bool
 is_query_group(const char *line)
 {
 	return strncmp(line, "[" QUERY_GROUP, sizeof(QUERY_GROUP)) == 0;
 }
 
-/* Whether a file may have such a line: most have none, and then no program need be run. */
+/* Whether a file may have such a line. Most have none, and then my_print_defaults need not run. */
 static enum mention
 mentions(const char *path, line_fn *is_it)
 {
@@ -314,7 +313,7 @@ mentions(const char *path, line_fn *is_it)
 	size_t size = 0;
 	FILE *file;
 
-	/* what is no regular file can be read only once */
+	/* a pipe can be read only once, and the client library has to read it */
 	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
 		return found;
 	file = fopen(path, "r");
@@ -334,7 +333,7 @@ mentions(const char *path, line_fn *is_it)
 	return found;
 }
 
-/* The same of the file that is used, or of the usual ones. */
+/* The same for @file, or for MySQL's usual files where it is NULL. */
 static enum mention
 mentioned(const char *file, line_fn *is_it)
 {
@@ -355,7 +354,8 @@ mentioned(const char *file, line_fn *is_it)
 	return most;
 }
 
-/* Reads what a file mentions; an error where it is there and can't be read. */
+/* Reads the options that a file mentions. A failure counts only where the line itself was seen: an
+ * included file may not have it. */
 static int
 read_mentioned(struct found *found, const struct cli_common *common, line_fn *is_it,
     const struct wanted *wanted, struct cli_error *error)
@@ -408,7 +408,7 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 int
 cli_query_connection(struct cli_common *common, struct cli_error *error)
 {
-	/* Not with the login path, whose options would pass for the group's. */
+	/* Without the login path: its options would look like the group's. */
 	static const struct wanted wanted = { NULL, { QUERY_GROUP, NULL },
 		"[" QUERY_GROUP "] in an option file" };
 	struct found found = FOUND_NOTHING;
@@ -416,7 +416,8 @@ cli_query_connection(struct cli_common *common, struct cli_error *error)
 
 	if (rc == 0 && found.other != NULL)
 		rc = cli_fail(error, "%s: \"%s\" can't be used as it stands there: the group takes "
-		    "host, port, socket, user, password, database and ssl-mode", wanted.need, found.other);
+		    "host, port, socket, user, password, database and ssl-mode", wanted.need,
+		    found.other);
 	if (rc == 0 && found.n > 0) {
 		fill(&common->query, &found.connection);
 		common->queries_elsewhere = true;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* One object per line on standard output, for scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +29,7 @@ cli_json_number(uint64_t number)
 	json_t *value;
 	char *text;
 
-	/* What reads JSON often has no other numbers than doubles. */
+	/* Many readers of JSON keep numbers as doubles only. */
 	if (number <= EXACT_IN_DOUBLE)
 		return json_integer((json_int_t)number);
 	text = cli_text("%llu", (unsigned long long)number);
@@ -51,7 +50,7 @@ cli_json_time(const char *utc)
 void
 cli_json_set(json_t *object, const char *key, json_t *value)
 {
-	/* fails on a value that could not be made, too */
+	/* it also fails where @value is NULL, because jansson had no memory for it */
 	if (json_object_set_new(object, key, value) != 0)
 		cli_out_of_memory();
 }
@@ -109,7 +108,7 @@ cli_json_answer(const struct lockq_answer *answer, int status, const char *error
 char *
 cli_json_line(json_t *object)
 {
-	/* ASCII, because escapes in text from the database must not reach a terminal as such */
+	/* ASCII: control characters in text from the database must not reach a terminal */
 	char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 
 	if (line == NULL)

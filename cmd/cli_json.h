@@ -12,7 +12,7 @@
 /* Text or null; bytes that are not UTF-8 are escaped first. */
 json_t *cli_json_text(const char *text);
 
-/* A number; above 2^53 - 1, which not every reader of JSON keeps exactly, its decimal text. */
+/* A number. Above 2^53 - 1 it is decimal text, since not every reader of JSON keeps it exactly. */
 json_t *cli_json_number(uint64_t number);
 
 /* The library's UTC text in ISO 8601, or null where it is "". */
@@ -21,13 +21,13 @@ json_t *cli_json_time(const char *utc);
 /* Adds @value to @object and gives up the caller's reference to it. */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 
-/* The object of a request for getwork and checkwork; @error may be NULL. */
+/* The object of a request, for getwork and checkwork; @error may be NULL. */
 json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
 
 /* @object as one line of ASCII; free() it. Gives up the caller's reference. */
 char *cli_json_line(json_t *object);
 
-/* The same on standard output. */
+/* Prints that line on standard output. */
 void cli_json_print(json_t *object);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of options: parsing, and what --help says. */
 #include <getopt.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ enum {
 	FIRST_LONG = 256, /* above every letter */
 	PASSWORD = FIRST_LONG - 1,
 	N_TABLES = 2,
-	HELP_LEFT_MAX = 26 /* longer ones have a line of their own */
+	HELP_LEFT_MAX = 26 /* a longer option has a line of its own */
 };
 
 static cli_parse_fn parse_json, parse_ssl_mode;
@@ -101,7 +100,7 @@ cli_login_name(void)
 	return name;
 }
 
-/* What getopt_long() wants, made of a tool's table and the common one. */
+/* The arguments of getopt_long(), made from a tool's table and the common one. */
 struct grammar {
 	struct option *longs;               /* ends with a row of zeros */
 	const struct cli_option **rows;     /* of longs; NULL for --password */
@@ -152,7 +151,7 @@ grammar_make(struct grammar *g, const struct cli_tool *tool)
 				grammar_add(g, row);
 		}
 	}
-	/* known so that it can be refused with the reason, and never shown */
+	/* --help does not show it; it is known only to be refused with the reason */
 	g->longs[g->n] = (struct option){ "password", optional_argument, NULL, PASSWORD };
 	g->rows[g->n++] = NULL;
 	g->longs[g->n] = (struct option){ NULL, 0, NULL, 0 };
@@ -181,7 +180,7 @@ grammar_row(const struct grammar *g, int value)
 	return NULL;
 }
 
-/* Why getopt_long() did not like @argument. */
+/* Says why getopt_long() refused @argument. */
 static int
 explain(const struct grammar *g, const char *argument, struct cli_error *error)
 {
@@ -198,7 +197,7 @@ explain(const struct grammar *g, const char *argument, struct cli_error *error)
 	    matches > 1 ? "the beginning of several options" : "unknown");
 }
 
-/* One option. Returns a CLI_PARSED_ value. */
+/* Takes one option. Returns a CLI_PARSED_ value. */
 static int
 parse_one(const struct grammar *g, int value, void *options, const char *argument,
     struct cli_error *error)
@@ -208,8 +207,8 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 	if (value == '?')
 		return explain(g, argument, error);
 	if (value == PASSWORD)
-		return cli_fail(error, "a password can't be given on the command line: put it in an "
-		    "option file, under [client]");
+		return cli_fail(error, "a password can't be given on the command line: put it in "
+		    "an option file, under [client]");
 	if (value == ':') {
 		row = grammar_row(g, optopt);
 		return cli_fail(error, "--%s needs a value: --%s %s", row->name, row->name,
@@ -310,8 +309,8 @@ help_table(FILE *out, const struct cli_option *table, int width)
 	}
 }
 
-/* The name before each form of the synopsis, the second and later ones below the first; a line that
- * begins with a space goes on with the form before. */
+/* Each form of the synopsis begins with the program's name. A line that begins with a space
+ * continues the form above it. */
 static void
 help_synopsis(FILE *out, const struct cli_tool *tool)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of options: what a tool takes, and what --help says. */
+/* Tables of options: parsing them, and printing them for --help. */
 #ifndef LOCKQ_CMD_CLI_OPTIONS_H
 #define LOCKQ_CMD_CLI_OPTIONS_H
 
@@ -17,7 +17,7 @@ struct cli_error {
 	char text[512];
 };
 
-/* Formats @error as it came (escaped when it is printed). Returns -1, for return cli_fail(…). */
+/* Formats @error, which is escaped when it is printed. Returns -1, for return cli_fail(…). */
 int cli_fail(struct cli_error *error, const char *format, ...) CLI_PRINTF(2, 3);
 
 struct cli_option;
@@ -44,7 +44,7 @@ struct cli_option {
 };
 #define CLI_OPTIONS_END { .name = NULL, .help = NULL }
 
-/* What every tool has. The first member of a tool's options. */
+/* The options that every tool has. The first member of a tool's options. */
 struct cli_common {
 	const struct output *out;            /* text, or --json */
 	bool verbose;
@@ -53,22 +53,22 @@ struct cli_common {
 	const char *login_path;
 	struct lockq_connection connection;  /* complete after cli_start() */
 	bool queries_elsewhere;              /* the tool leads, and there is a [lockq_query] */
-	struct lockq_connection query;       /* … which says so much */
+	struct lockq_connection query;       /* that group's connection */
 };
 #define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
 	LOCKQ_CONNECTION_INIT }
 
 struct cli_tool {
 	const char *name;
-	const char *synopsis;   /* what follows the name; each form on a line of its own, a line
-	                         * that begins with a space goes on with the form before */
+	const char *synopsis;   /* without the name; each form on a line of its own, a line that
+	                         * begins with a space continues the form above it */
 	const char *purpose;    /* one or more lines */
 	const char *examples;   /* lines, each indented by two spaces */
 	const char *exits;      /* the same */
 	const char *group;      /* option-file group beside [client]; NULL: lockq */
 	bool leads;             /* may run a heavy query: where [lockq_query] says */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */
-	/* what the table can't say: what is missing, what excludes what. Returns 0, or -1. */
+	/* checks the options that depend on each other. Returns 0, or -1 with @error */
 	int (*check)(void *options, struct cli_error *error);
 };
 
@@ -87,7 +87,7 @@ enum cli_parsed {
 LOCKQ_MUST_CHECK int cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
     struct cli_error *error);
 
-/* Writes what --help says. */
+/* Prints the text of --help. */
 void cli_help(FILE *out, const struct cli_tool *tool);
 
 /* The login name (effective user), or NULL. Static. */

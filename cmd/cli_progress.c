@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* A line on standard error that ticks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -52,7 +51,7 @@ cli_bar(size_t width, uint64_t done, uint64_t total)
 	return bar;
 }
 
-/* @text and what of a bar fits beside it. */
+/* @text with a bar beside it, where there is room for one. */
 static char *
 with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
 {
@@ -73,7 +72,7 @@ draw(const char *line)
 	size_t width = cli_width(line);
 	int rest = ticking > width ? (int)(ticking - width) : 0;
 
-	/* over the rest of the last one with spaces: any terminal can do that */
+	/* spaces over the rest of the last line: every terminal can do that */
 	fprintf(stderr, "\r%s%*s", line, rest, "");
 	if (rest > 0)
 		fprintf(stderr, "\r%s", line);
@@ -84,12 +83,13 @@ draw(const char *line)
 void
 cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
 {
-	size_t columns = terminal_columns(); /* a full line would scroll, and so would its ^C */
+	size_t columns = terminal_columns();
 	va_list arguments;
 	char *text, *escaped, *line;
 
 	if (!cli_progress_shown(common))
 		return;
+	/* a line as wide as the terminal would scroll, and so would one with ^C behind it */
 	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
 	va_start(arguments, format);
 	text = cli_vtext(format, arguments);
@@ -115,7 +115,7 @@ cli_tick_end(void)
 	fflush(stderr);
 }
 
-/* How long the phase has lasted, by the clock that knows. */
+/* How long the query has run: another leader's began before this process waited for it. */
 static uint64_t
 elapsed_ms(const struct lockq_progress *progress)
 {
@@ -169,7 +169,7 @@ cli_progress_text(const struct lockq_progress *progress)
 	return query_text(progress);
 }
 
-/* At once, since it means another number of loans, perhaps. */
+/* Said at once, since that request may be for another number of loans. */
 static void
 say_joined(const struct lockq_progress *progress)
 {
@@ -186,7 +186,7 @@ say_joined(const struct lockq_progress *progress)
 	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
 }
 
-/* For --verbose: each change of phase once. */
+/* Prints each change of phase once, for --verbose. */
 static void
 say_phase(const struct lockq_progress *progress)
 {

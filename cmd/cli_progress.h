@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line on standard error that ticks. */
+/* The line on standard error that shows progress. */
 #ifndef LOCKQ_CMD_CLI_PROGRESS_H
 #define LOCKQ_CMD_CLI_PROGRESS_H
 
@@ -12,7 +12,7 @@
 /* Whether progress is shown: standard error is a terminal, and not --json. */
 bool cli_progress_shown(const struct cli_common *common);
 
-/* "[#####-----]" with @width columns in all, filled in proportion; free() it. */
+/* "[#####-----]", @width columns wide, filled in proportion; free() it. */
 char *cli_bar(size_t width, uint64_t done, uint64_t total);
 
 /*
@@ -22,13 +22,13 @@ char *cli_bar(size_t width, uint64_t done, uint64_t total);
 void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format,
     ...) CLI_PRINTF(4, 5);
 
-/* Erases the line of cli_tick(); cli_message() and the others do it by themselves. */
+/* Erases the line of cli_tick(). All functions that print a line do so first. */
 void cli_tick_end(void);
 
 /* The progress function of the tools for lockq_on_progress(); @data is the struct cli_common. */
 int cli_on_progress(const struct lockq_progress *progress, void *data);
 
-/* The words of that line, without the bar; free() it. */
+/* The text of that line, without the bar; free() it. */
 char *cli_progress_text(const struct lockq_progress *progress);
 
 #endif

@@ -24,7 +24,8 @@ on_signal(int signal_number)
 		caught_at = now;
 		caught = signal_number;
 	} else if (now.tv_sec - caught_at.tv_sec > 1) {
-		/* timeout(1) and terminals send two at once; this one is somebody who won't wait */
+		/* timeout(1) and terminals send two signals at once. Only one that comes later
+		 * means that the user does not want to wait any more. */
 		(void)!write(STDERR_FILENO, wont_wait, sizeof(wont_wait) - 1);
 		signal(signal_number, SIG_DFL);
 		raise(signal_number);
@@ -42,7 +43,7 @@ cli_catch_signals(void)
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* nohup ignores it on purpose */
+	/* nohup(1) starts a program with SIGHUP ignored, and that must stay so */
 	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
 }

@@ -18,10 +18,10 @@ struct cli_table {
 	size_t n_cells, capacity;
 };
 
-enum { TEXT_MIN = 12 }; /* columns that text is not cut below */
+enum { TEXT_MIN = 12 }; /* a column of text is not made narrower */
 #define LEFT_OUT SIZE_MAX
 
-/* What a style draws with. */
+/* The characters of a style. */
 struct pen {
 	const char *line, *bar, *ellipsis;
 	const char *top[3], *middle[3], *bottom[3]; /* left, between, right */
@@ -85,7 +85,7 @@ column_width(const struct cli_table *table, size_t column)
 	return width;
 }
 
-/* What a table with these widths takes on a line; a column of LEFT_OUT takes nothing. */
+/* The width of a line; a column of LEFT_OUT adds nothing to it. */
 static size_t
 line_width(const struct cli_table *table, const size_t *widths)
 {
@@ -96,7 +96,7 @@ line_width(const struct cli_table *table, const size_t *widths)
 	return width;
 }
 
-/* By how much a column may be narrower. */
+/* By how much a column may be made narrower. */
 static size_t
 slack(const struct cli_table *table, const size_t *widths, size_t column)
 {
@@ -105,8 +105,8 @@ slack(const struct cli_table *table, const size_t *widths, size_t column)
 	return text && widths[column] > TEXT_MIN ? widths[column] - TEXT_MIN : 0;
 }
 
-/* Takes @excess from the columns of text, each in proportion to what it can give; false where they
- * can't give so much, and nothing is done. */
+/* Makes the columns of text narrower by @excess in all, each in proportion to its slack. Where they
+ * have less slack it changes nothing and returns false. */
 static bool
 shrink(const struct cli_table *table, size_t *widths, size_t excess)
 {
@@ -128,7 +128,7 @@ shrink(const struct cli_table *table, size_t *widths, size_t excess)
 	return true;
 }
 
-/* Of columns that are equally important the last one goes. */
+/* Leaves out the column with the highest CLI_SPARE, of several the last. False: none is left. */
 static bool
 leave_one_out(const struct cli_table *table, size_t *widths)
 {
@@ -203,7 +203,7 @@ print_cell(FILE *out, const struct pen *pen, const char *text, bool right, size_
 	free(shown);
 }
 
-/* Column by column from @cell on; NULL: the headings. */
+/* Prints the row that begins at @cell, or the headings where @cell is NULL. */
 static void
 print_row(FILE *out, const struct pen *pen, const struct cli_table *table, const size_t *widths,
     char *const *cell)

@@ -9,10 +9,10 @@
 #include "cli_terminal.h"
 #include "cli_text.h"
 
-/* What a column is, or'ed together; true and false will do for right and left. */
-#define CLI_RIGHT 1u           /* aligned so: numbers */
-#define CLI_TEXT 2u            /* may be cut where a line is too short; numbers and times are not */
-#define CLI_SPARE(n) (4u * (n)) /* may be left out where that is not enough: the highest n first */
+/* Flags of a column. */
+#define CLI_RIGHT 1u           /* aligned right: numbers */
+#define CLI_TEXT 2u            /* may be cut where the line is too short; the others never are */
+#define CLI_SPARE(n) (4u * (n)) /* may be left out where cutting won't do: the highest n first */
 
 struct cli_column {
 	const char *heading;   /* escaped, where it is not the program's own */
@@ -25,14 +25,14 @@ struct cli_table;
 struct cli_table *cli_table_new(const struct cli_column *columns, size_t n_columns);
 void cli_table_free(struct cli_table *table);
 
-/* The next cell, row by row; escaped here. */
+/* Adds the next cell, row by row; it is escaped here. */
 void cli_table_cell(struct cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
 
-/* On standard output it fits the terminal. */
+/* Prints the table. On standard output it fits the terminal. */
 void cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style);
 
-/* No wider than @columns, 0 for any width: text is cut, then columns are left out, which a line
- * after the table says. */
+/* Prints it no wider than @columns; 0 stands for any width. Text is cut first, then columns are
+ * left out, and a line below the table names them. */
 void cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, size_t columns);
 
 #endif

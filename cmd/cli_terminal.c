@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* What standard output can show, and lines on it. */
 #include <langinfo.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What standard output can show, and lines on it. */
+/* What standard output can show, and single lines on it. */
 #ifndef LOCKQ_CMD_CLI_TERMINAL_H
 #define LOCKQ_CMD_CLI_TERMINAL_H
 
@@ -19,19 +19,20 @@ bool cli_utf8_locale(void);
 /* CLI_BOXES where standard output is a terminal of a UTF-8 locale. */
 enum cli_style cli_stdout_style(void);
 
-/* How wide standard output is: as the terminal says, or COLUMNS; 0 where it is no terminal. */
+/* The columns of the terminal on standard output: its own answer, else COLUMNS, else 80. 0 where
+ * standard output is no terminal. */
 size_t cli_stdout_columns(void);
 
-/* Whether standard output is a terminal that may be coloured: NO_COLOR, TERM=dumb. */
+/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
 bool cli_stdout_bold(void);
 
-/* What stands between two facts on a line of standard output: "·", or "-" in plain style. */
+/* The separator of two facts on a line of standard output: "·", or "-" in plain style. */
 const char *cli_dot(void);
 
-/* A line of its own on standard output, bold where that is fine; escaped. */
+/* Prints a line on standard output, escaped, and bold where that is fine. */
 void cli_heading(const char *format, ...) CLI_PRINTF(1, 2);
 
-/* A line on standard output, escaped. */
+/* Prints a line on standard output, escaped. */
 void cli_line(const char *format, ...) CLI_PRINTF(1, 2);
 
 #endif

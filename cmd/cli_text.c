@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, and formatted strings. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -14,14 +14,14 @@
 #define CLI_NORETURN
 #endif
 
-/* Ends the process; what was committed stays so. */
+/* Prints "out of memory" and ends the process with CLI_EXIT_DATABASE. Committed work stays. */
 CLI_NORETURN void cli_out_of_memory(void);
 
-/* Memory or the end of the process. */
+/* malloc() and realloc() that end the process where there is no memory. */
 void *cli_alloc(size_t size);
 void *cli_realloc(void *old, size_t size);
 
-/* A formatted string; free() it. cli_vtext() the same with a va_list. */
+/* A formatted string; free() it. cli_vtext() takes a va_list. */
 char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
 char *cli_vtext(const char *format, va_list arguments) CLI_PRINTF(1, 0);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The server's times as people and scripts read them, and how long things took. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,8 +42,8 @@ cli_time(time_t *seconds, const char *utc)
 	return 0;
 }
 
-/* Whether the clocks show @then, the local time of @seconds, at another time as well: they were put
- * back between the two. */
+/* Whether the clocks show @then, the local time of @seconds, at a second moment as well, because
+ * they were put back between the two. */
 static bool
 comes_twice(time_t seconds, const struct tm *then)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 as libunistring reads it: lengths and widths, cutting, escaping. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 enum { ESCAPED_MAX = 7 }; /* "\u202e" and its NUL */
 
-/* A decoded character and its length in bytes, 0 where @text does not begin with valid UTF-8. */
+/* Decodes the first character of @text. Returns its bytes, 0 where they are not valid UTF-8. */
 static size_t
 decode(ucs4_t *character, const char *text)
 {
@@ -29,8 +28,8 @@ cli_utf8_length(const char *text, size_t size)
 	return u8_check(bytes, size) == NULL ? (long)u8_mbsnlen(bytes, size) : -1;
 }
 
-/* By Unicode and not by the locale: the C locale knows no width of what is not ASCII, but the
- * terminal does, mostly. */
+/* Unicode's width, not the locale's: in the C locale wcwidth() knows ASCII only, but the terminal
+ * mostly shows more. */
 static size_t
 character_width(ucs4_t character)
 {
@@ -60,7 +59,7 @@ is_control(ucs4_t character)
 	return character < 0x20 || (character >= 0x7f && character < 0xa0);
 }
 
-/* What turns the direction of the text around it, or breaks a line. */
+/* Characters that change the direction of the text around them, or break the line. */
 static bool
 is_misleading(ucs4_t character)
 {
@@ -69,7 +68,7 @@ is_misleading(ucs4_t character)
 	    (character >= 0x2066 && character <= 0x2069) || character == 0xfeff;
 }
 
-/* Writes one character of @text to @out; returns its length in @text. */
+/* Writes the first character of @text to @out, escaped. Returns its bytes in @text. */
 static size_t
 escape_one(char out[ESCAPED_MAX], const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8: lengths and widths, cutting, escaping. Any bytes will do. */
+/* UTF-8: lengths and widths, cutting, escaping. All functions take any bytes. */
 #ifndef LOCKQ_CMD_CLI_UTF8_H
 #define LOCKQ_CMD_CLI_UTF8_H
 
@@ -23,7 +23,7 @@ char *cli_valid_utf8(const char *text);
 /* A copy cut to @width columns; free() it. */
 char *cli_cut(const char *text, size_t width);
 
-/* The same, ending with @ellipsis where something was cut off, and that has room; free() it. */
+/* The same, ending with @ellipsis where text was cut off and there is room for it; free() it. */
 char *cli_shorten(const char *text, size_t width, const char *ellipsis);
 
 #endif

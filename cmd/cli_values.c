@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* Parsers of options' values. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,15 +8,16 @@
 #include "exit_status.h"
 #include "output.h"
 
-enum { NOT_ME_S = 30 * 24 * 3600 }; /* what a person can't do today is not done in a week */
+enum { NOT_ME_S = 30 * 24 * 3600 }; /* of --not-me: its reason rarely ends within a week */
 
 bool
 disposition_loans_wanted(const struct disposition_loans *o)
 {
 	return o->complete || o->never || o->renew || o->not_me ||
-	    o->not_me_for_s != DISPOSITION_NOT_GIVEN || o->return_after_s != DISPOSITION_NOT_GIVEN ||
-	    o->loans.n > 0 || o->loans.from_stdin || o->token != 0 ||
-	    o->what.task != 0 || o->what.user != NULL || o->what.note != NULL;
+	    o->not_me_for_s != DISPOSITION_NOT_GIVEN ||
+	    o->return_after_s != DISPOSITION_NOT_GIVEN || o->loans.n > 0 ||
+	    o->loans.from_stdin || o->token != 0 || o->what.task != 0 || o->what.user != NULL ||
+	    o->what.note != NULL;
 }
 
 static int
@@ -26,8 +27,8 @@ check_kind(struct disposition_loans *o, struct cli_error *error)
 	int given = o->complete + o->never + o->renew + returned;
 
 	if (given != 1)
-		return cli_fail(error, "%sone of --complete, --return-after, --never and --renew %s",
-		    given == 0 ? "" : "only ", given == 0 ? "is missing" : "may be given");
+		return cli_fail(error, "%sone of --complete, --return-after, --never and --renew "
+		    "%s", given == 0 ? "" : "only ", given == 0 ? "is missing" : "may be given");
 	o->what.kind = o->complete ? LOCKQ_COMPLETE : o->never ? LOCKQ_NEVER :
 	    o->renew ? LOCKQ_RENEW : LOCKQ_RETURN;
 	o->what.return_after_s = returned ? o->return_after_s : 0;
@@ -65,7 +66,7 @@ disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 	return 0;
 }
 
-/* An answer a loan. Returns the exit status. */
+/* Prints a line for each loan. Returns the exit status. */
 static int
 show(const struct cli_common *common, const struct lockq_disposition *what, struct lockq *q,
     const struct lockq_disposed_result *result, int rc)

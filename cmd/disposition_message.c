@@ -23,7 +23,7 @@ disposition_result(enum lockq_disposed what)
 	return (size_t)what < sizeof(names) / sizeof(names[0]) ? names[what] : "unknown";
 }
 
-/* What was done, as in "already completed at 10:41". */
+/* The verb in "already completed at 10:41". */
 static const char *
 deed(const struct lockq_disposed_loan *loan)
 {
@@ -85,8 +85,8 @@ print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const 
 	const char *holder = loan->holder != NULL ? loan->holder : "somebody";
 
 	if (loan->state[0] == '\0')
-		cli_message("loan %llu is not assigned in task %u: see checkwork --loan %llu --task "
-		    "%u", id, task, id, task);
+		cli_message("loan %llu is not assigned in task %u: see checkwork --loan %llu "
+		    "--task %u", id, task, id, task);
 	else
 		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork "
 		    "--loan %llu --task %u", id, task, deed(loan), holder, since, id, task);

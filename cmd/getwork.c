@@ -32,8 +32,8 @@ check(void *options, struct cli_error *error)
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
-		return cli_fail(error, "--timeout and --no-wait can't be combined: --timeout 0 does "
-		    "not wait either, and leaves nothing pending");
+		return cli_fail(error, "--timeout and --no-wait can't be combined: --timeout 0 "
+		    "does not wait either, and leaves nothing pending");
 	if (o->ask.user == NULL)
 		o->ask.user = cli_login_name();
 	if (o->ask.user == NULL)
@@ -90,7 +90,7 @@ static const struct cli_tool getwork_tool = {
 	.check = check,
 };
 
-/* The answer to standard output, complaints to standard error. Returns the exit status. */
+/* Prints the answer and the message about it. Returns the exit status. */
 static int
 show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
 {

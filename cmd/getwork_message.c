@@ -37,7 +37,7 @@ gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
 	return text;
 }
 
-/* Why a request that ended without loans is to be made again. */
+/* Says why a request ended without loans. */
 static char *
 try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 {

@@ -8,7 +8,7 @@
 
 enum { COLUMNS_MOST = 8 };
 
-/* What not every history has something to say about. */
+/* Columns that only some histories need. */
 struct shown {
 	bool accounts; /* more than one database account took part */
 	bool excluded;
@@ -51,7 +51,7 @@ make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
 	return n;
 }
 
-/* Until when what happened holds: the end of the lease, or when the loan is offered again. */
+/* The time until which the event holds: the end of the lease, or the loan is offered again. */
 static void
 add_until(struct cli_table *table, const struct lockq_event *e, time_t now)
 {
@@ -59,7 +59,7 @@ add_until(struct cli_table *table, const struct lockq_event *e, time_t now)
 	const char *utc = held ? e->lease_expires_at : e->available_at;
 	char until[CLI_TIME_SIZE];
 
-	/* these end what was, and begin nothing that would end by itself */
+	/* these two only end something */
 	if (strcmp(e->event, "expired") == 0 || strcmp(e->event, "available") == 0)
 		utc = "";
 	cli_time_local(until, utc, false, now);
@@ -87,7 +87,7 @@ add_row(struct cli_table *table, const struct lockq_event *e, const struct shown
 		cli_table_cell(table, "%s", e->note != NULL ? e->note : "");
 }
 
-/* A loan's first change makes version 1, each one the next; "available" is no change. */
+/* A loan's first change is version 1, and each change adds 1; "available" is no change. */
 static bool
 has_gaps(const struct lockq_history *history)
 {
@@ -119,6 +119,6 @@ loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");
 	if (has_gaps(history))
-		cli_line("some of what happened is no longer in the log: older rows were purged");
+		cli_line("some events are missing: their rows of the log were purged");
 	cli_table_free(table);
 }

@@ -8,7 +8,7 @@
 
 enum {
 	LOANS_MAX = 10000,
-	LOAN_LONGEST = 64 /* characters of LOAN:TOKEN, and more */
+	LOAN_LONGEST = 64 /* characters; LOAN:TOKEN has at most 41 */
 };
 
 /* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
@@ -40,7 +40,8 @@ add_one(struct loan_option *loans, const struct lockq_loan_ref *ref, struct cli_
 			    (unsigned long long)ref->loan_id);
 	}
 	if (loans->n == LOANS_MAX)
-		return cli_fail(error, "--loan: more than %d loans: name the rest in another call", LOANS_MAX);
+		return cli_fail(error, "--loan: more than %d loans: name the rest in another call",
+		    LOANS_MAX);
 	if (loans->n == loans->capacity) {
 		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
 		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));
@@ -69,8 +70,8 @@ loan_option_parse(const struct cli_option *option, const char *text, void *targe
 		one = cli_text("%.*s", (int)length, from);
 		rc = parse_one(&ref, one);
 		if (rc != 0)
-			cli_fail(error, "--%s \"%s\" must be a loan, or a loan with its token, as in "
-			    "12 or 12:7",
+			cli_fail(error, "--%s \"%s\" must be a loan, or a loan with its token, as "
+			    "in 12 or 12:7",
 			    option->name, one);
 		else
 			rc = add_one(loans, &ref, error);
@@ -92,7 +93,7 @@ loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 	do {
 		c = getc(in);
 		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
-			/* What is longer is no loan, nor what has a NUL. */
+			/* '?' makes a word invalid that is too long, or has a NUL byte. */
 			if (n == LOAN_LONGEST)
 				word[0] = '?';
 			else

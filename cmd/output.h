@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How an answer reaches standard output: as text for people or as JSON for scripts, one table of
- * functions each. The option --json chooses the table, and nothing after that asks which it is.
- * What goes wrong is a message on standard error in both cases, which the tool writes itself.
+ * functions each. The option --json chooses the table, and nothing after that asks which it is. An
+ * error is a message on standard error in both cases, which the tool prints itself.
  */
 #ifndef LOCKQ_CMD_OUTPUT_H
 #define LOCKQ_CMD_OUTPUT_H
@@ -16,17 +16,17 @@ struct seed_options;
 struct seed_report;
 
 struct output {
-	bool ticks; /* a line on a terminal may say how far a call is */
+	bool ticks; /* progress may be shown on a terminal */
 
-	/* There is no answer, because of @text. */
+	/* Says that there is no answer, because of @text. */
 	void (*error)(const char *text, int status);
 
-	/* getwork's request; @complaint is what the tool says on standard error about it, or
+	/* getwork's request; @complaint is the tool's message about it on standard error, or
 	 * NULL. */
 	void (*answer)(const struct lockq_answer *answer, int rc, int status,
 	    const char *complaint);
 
-	/* checkwork's look at a request; likewise. */
+	/* checkwork's look at a request; the same parameters. */
 	void (*request)(const struct lockq_answer *answer, int rc, int status,
 	    const char *complaint);
 
@@ -34,11 +34,12 @@ struct output {
 	void (*pipeline)(const char *user, uint32_t task, const struct lockq_pipeline *pipeline);
 	void (*history)(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
-	/* One of the loans that @what names, with the exit status that it alone would have. */
+	/* One of the loans that @what names; @status is the exit status for it alone. */
 	void (*disposed)(const struct lockq_disposition *what,
 	    const struct lockq_disposed_loan *loan, int status);
 
-	/* What was done until @rc; @error is the library's, or NULL. */
+	/* The work of disposition --expire, which ended with @rc; @error is the library's, or
+	 * NULL. */
 	void (*expired)(const struct lockq_expired *done, int rc, int status, const char *error);
 
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);

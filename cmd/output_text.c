@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers for people. What goes wrong is on standard error already, and nothing here repeats it. */
+/* Answers for people. Errors are on standard error already and are not repeated here. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -110,8 +110,8 @@ text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	if (history->n_events > 0)
 		loan_history(task, loan_id, history);
 	else
-		cli_line("task %u has no record of loan %llu: it was never assigned, or the records "
-		    "were purged", task, (unsigned long long)loan_id);
+		cli_line("task %u has no record of loan %llu: it was never assigned, or the "
+		    "records were purged", task, (unsigned long long)loan_id);
 }
 
 static void
@@ -135,7 +135,8 @@ text_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 	if (summary != NULL)
 		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
 	else if (d->busy)
-		cli_line("another disposition --expire is running on this server: nothing was done");
+		cli_line("another disposition --expire is running on this server: nothing was "
+		    "done");
 	else if (rc == LOCKQ_OK)
 		cli_line("nothing was due %s %s", cli_dot(), took);
 	else if (rc == LOCKQ_CANCELLED)

@@ -54,8 +54,8 @@ static const struct cli_option seedloans_table[] = {
 	    0 },
 	{ .help = "Around them" },
 	{ "heavy", 0, "SECONDS", "make task 7's query take this long on this server;\n"
-	    "0: no extra work (default: leave it as it is)", cli_parse_seconds, OPTION(seed.heavy_ms), 0,
-	    SEED_HEAVY_MAX_S },
+	    "0: no extra work (default: leave it as it is)", cli_parse_seconds,
+	    OPTION(seed.heavy_ms), 0, SEED_HEAVY_MAX_S },
 	{ "users", 0, "N", "make this many people (default: 24)", cli_parse_u32,
 	    OPTION(seed.users), SEED_USERS_MIN, SEED_USERS_MAX },
 	{ "reset", 0, NULL, "empty lockq's and the example's tables first;\n"

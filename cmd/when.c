@@ -91,7 +91,7 @@ when_parse(int64_t *when, const char *text)
 	return *text == '\0' && when_make(when, year, month, day, hour, minute, second);
 }
 
-/* Not snprintf(): for many loans that takes as long as making them up. */
+/* snprintf() would take as long as making up the loan. */
 static void
 put_digits(char *out, unsigned int n, int64_t number)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How much work task 7's view does is a number of rounds; what a round costs here is measured. */
+/* Task 7's view does a number of rounds of work. The cost of a round on this server is measured,
+ * and the number is set so that the query takes --heavy seconds. */
 #include <math.h>
 #include <stdio.h>
 
@@ -28,9 +29,9 @@ enum {
 	LIMIT_ROWS = 10000,     /* a task's usual candidate_limit */
 	PROBE_RUNS = 3
 };
-/* A probe this long tells a round's cost from noise; closer than this needs no correction; more
- * than this times the probe's cost of a round is not the query's own. */
-static const double probe_s = 0.5, close_enough = 0.05, busy = 1.2;
+static const double probe_s = 0.5; /* a probe this long tells a round's cost from noise */
+static const double close_enough = 0.05; /* a result this near the goal needs no correction */
+static const double busy = 1.2; /* a round this many times dearer: other work slows the server */
 
 struct measuring {
 	struct seed *seed;
@@ -96,7 +97,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 	if (rc == 0)
 		rc = db_wait(db, LIMIT_S, measure_tick, &m);
 	if (rc == DB_ECANCELLED) {
-		/* The server does not notice that nobody waits for it. */
+		/* The server does not notice that nobody waits for the query any more. */
 		kill_rc = db_kill(seed->db, db_connection_id(db));
 		rc = kill_rc == DB_ELOST ? seed_from_db(seed, seed->db, kill_rc) : m.rc;
 	} else {
@@ -112,7 +113,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 	return rc;
 }
 
-/* The shortest of a few runs: neighbours on the machine only ever add to it. */
+/* The shortest of a few runs: other work on the machine only ever adds time. */
 static int
 measure_least(struct seed *seed, uint64_t rounds, double *seconds)
 {
@@ -130,7 +131,7 @@ measure_least(struct seed *seed, uint64_t rounds, double *seconds)
 	return 0;
 }
 
-/* What the query takes by itself, and what a round adds. */
+/* Measures the query without rounds, and the time that a round adds. */
 static int
 probe(struct seed *seed, double *base, double *per_round)
 {
@@ -154,8 +155,8 @@ probe(struct seed *seed, double *base, double *per_round)
 	return rc;
 }
 
-/* Runs it as heavy as the probe says, and corrects that, unless the run was so much slower than the
- * probe that it tells of the neighbours and not of the query. */
+/* Sets the rounds that follow from the probe, measures, and corrects them. A run much slower than
+ * the probe is not corrected: other work on the machine made it slow, not the query. */
 static int
 approach(struct seed *seed, uint64_t most_rounds, double *took)
 {
@@ -182,7 +183,7 @@ approach(struct seed *seed, uint64_t most_rounds, double *took)
 	return rc;
 }
 
-/* So that a calibration that failed or was stopped leaves the query as it was. */
+/* A calibration that failed or was interrupted leaves the query as it was. */
 static void
 restore_rounds(struct seed *seed, uint64_t rounds)
 {
@@ -190,7 +191,8 @@ restore_rounds(struct seed *seed, uint64_t rounds)
 
 	snprintf(reason, sizeof(reason), "%s", seed->report->error);
 	if (set_rounds(seed, rounds) != 0)
-		seed_fail(seed, 0, "%.900s: task 7's query may now take longer than before", reason);
+		seed_fail(seed, 0, "%.900s: task 7's query may now take longer than before",
+		    reason);
 	else
 		seed_fail(seed, 0, "%s", reason);
 }

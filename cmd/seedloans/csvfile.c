@@ -8,20 +8,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Lines are kept from the start of a row on, to read them again where the row turns out to have a
- * quote that nothing closes. */
+/* The lines of a row are kept: they are read again where a quote in them is never closed. */
 struct csvfile {
 	FILE *stream;
 	struct stat opened;
 	struct csv_parser parser;
 	bool parser_ready;
 
-	char *held;             /* lines read and not given out */
+	char *held;             /* lines that were read and not given out */
 	size_t used, size;
 	size_t row_at, next_at; /* in @held: the current row, the next line to parse */
 	uint64_t line;          /* of @next_at */
 	uint64_t bytes;
-	bool too_long;          /* the line read last was cut */
+	bool too_long;          /* the line that was read last was cut */
 
 	char *text;             /* the row's fields, each with its NUL */
 	size_t text_used, text_size;
@@ -113,7 +112,7 @@ start_row(struct csvfile *file)
 	file->text_used = 0;
 }
 
-/* Appends one line with its end to what is held; a line without end gets one. False at the end. */
+/* Appends a line to @held; a last line without a line end gets one. False at the file's end. */
 static bool
 read_line(struct csvfile *file)
 {
@@ -152,7 +151,7 @@ read_line(struct csvfile *file)
 	}
 }
 
-/* The line at next_at, from what is held or from the file. */
+/* Finds the line at next_at, and reads it where it is not held yet. False at the file's end. */
 static bool
 next_line(struct csvfile *file, size_t *length)
 {
@@ -183,7 +182,7 @@ is_blank(const char *line, size_t n)
 	return true;
 }
 
-/* Gives out the row's first line as one field, and goes on behind it. */
+/* Gives out the row's first line as one field; the next row begins behind that line. */
 static void
 give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 {
@@ -192,7 +191,7 @@ give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 	while (file->row_at + n < file->used && file->held[file->row_at + n] != '\n' &&
 	    file->held[file->row_at + n] != '\r')
 		n++;
-	/* A new parser: the old one is inside the quote. */
+	/* A new parser, because the old one is inside the quote. */
 	csv_free(&file->parser);
 	file->parser_ready = false;
 	start_row(file);
@@ -222,7 +221,7 @@ finish_row(struct csvfile *file, struct csvfile_row *row)
 	return CSVFILE_ROW;
 }
 
-/* Forgets what was given out, so that no more than a row is held for long. */
+/* Drops the lines that were given out, so that memory does not grow with the file. */
 static void
 forget(struct csvfile *file)
 {

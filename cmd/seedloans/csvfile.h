@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a CSV file row by row in constant memory. libcsv splits the fields; this room knows on
- * which line a row begins, and goes on with the next line where a quote is never closed. */
+/* Reads a CSV file row by row in constant memory. libcsv splits the fields; this file adds on which
+ * line a row begins, and goes on with the next line where a quote is never closed. */
 #ifndef SEED_CSVFILE_H
 #define SEED_CSVFILE_H
 
@@ -29,13 +29,13 @@ struct csvfile_row {
 	const size_t *lengths;  /* without that NUL */
 };
 
-/* CSVFILE_ROW, or an error; a directory is EISDIR. */
+/* Returns CSVFILE_ROW or an error, for a directory with EISDIR. Release with csvfile_close(). */
 int csvfile_open(struct csvfile **out, const char *path);
 int csvfile_next(struct csvfile *file, struct csvfile_row *row);
-/* Makes the row just read, of several lines, its first line only, with that fault: the others are
- * rows of their own again. */
+/* Takes back a row of several lines that was just read: it becomes its first line, with @fault, and
+ * the other lines are read again as rows. */
 int csvfile_take_back(struct csvfile *file, struct csvfile_row *row, const char *fault);
-/* From the first row again; false where the file can't be read twice or is not what it was. */
+/* Goes back to the first row. False where the file can't be read twice, or has changed since. */
 bool csvfile_rewind(struct csvfile *file);
 uint64_t csvfile_bytes_read(const struct csvfile *file);
 bool csvfile_is_regular(const struct csvfile *file);

@@ -62,7 +62,7 @@ field_read_id(uint64_t *id, const char *text)
 	return NULL;
 }
 
-/* Digits before the point: all together, or groups of three after the first. */
+/* Reads the digits before the point, with commas between thousands or without. */
 static const char *
 read_dollars(uint64_t *dollars, const char **text)
 {

@@ -8,10 +8,10 @@
 #include "when.h"
 #include "words.h"
 
-/* One stream of numbers for each, so that a change in one leaves the others as they were. */
+/* Each has its own stream of numbers, so that a change of one leaves the others as they were. */
 enum purpose { FOR_LOAN = 1, FOR_STAGE, FOR_DOCUMENTS };
 
-/* Made-up loans were submitted in 2024 and 2025, whatever today is: same seed, same rows. */
+/* Submitted in 2024 and 2025 whatever the date is, so that the same seed makes the same rows. */
 enum { FIRST_YEAR = 2024, DAYS = 731, DAY = 86400 };
 
 struct band {

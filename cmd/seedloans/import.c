@@ -13,7 +13,7 @@
 #include "rejects.h"
 #include "rooms.h"
 
-/* The ids of this file, on the server: memory here stays the same however long the file is. */
+/* The ids of the file are in a table on the server: memory here must not grow with the file. */
 static const struct db_query drop_seen = {
 	"drop_seen", "DROP TEMPORARY TABLE IF EXISTS seed_seen", DB_NO_ROWS
 };
@@ -39,7 +39,7 @@ static const struct db_query add_seen = {
 	DB_NO_ROWS
 };
 
-/* The last parameter says whether the loans that are there now will be gone by then. */
+/* The last parameter is 1 where --reset will have emptied `loan` before the file is loaded. */
 static const struct db_query find_known = {
 	"find_known",
 	"SELECT j.entry, s.line"
@@ -76,7 +76,7 @@ struct seed_import {
 	struct seed_load load;
 };
 
-/* Passes of a file. With --strict the second one finds what the first has checked. */
+/* Passes over the file: PASS_LOAD alone or, with --strict, PASS_CHECK and PASS_LOAD_CHECKED. */
 enum pass { PASS_CHECK, PASS_LOAD, PASS_LOAD_CHECKED };
 
 static int
@@ -101,7 +101,7 @@ next_row(struct seed_import *import)
 	if (!import->row_waits)
 		rc = csvfile_next(import->file, &import->row);
 	import->row_waits = false;
-	/* A quote too many makes one row of several, which then hardly has the right columns. */
+	/* A stray quote joins several rows to one, which rarely has the right number of columns. */
 	if (rc == CSVFILE_ROW && import->n_columns > 0 && import->row.n_lines > 1 &&
 	    import->row.n_fields != import->n_columns)
 		rc = csvfile_take_back(import->file, &import->row,
@@ -154,7 +154,8 @@ open_rejects(struct seed_import *import)
 
 	if (options->rejects != NULL && csvfile_is(import->file, options->rejects))
 		return seed_fail(import->seed, LOCKQ_EUSAGE,
-		    "--rejects \"%s\" is the file that --csv reads: name another one", options->rejects);
+		    "--rejects \"%s\" is the file that --csv reads: name another one",
+		    options->rejects);
 	import->rejects = rejects_new(options->rejects, options->csv);
 	if (import->rejects == NULL)
 		return seed_fail(import->seed, LOCKQ_EUSAGE, "the file for bad rows can't be "
@@ -215,8 +216,9 @@ take_row(struct seed_import *import)
 		return;
 	}
 	if (row->n_fields != import->n_columns) {
-		snprintf(entry->reason, sizeof(entry->reason), "the row has %zu columns, the header has %zu",
-		    row->n_fields, import->n_columns);
+		snprintf(entry->reason, sizeof(entry->reason),
+		    "the row has %zu columns, the header has %zu", row->n_fields,
+		    import->n_columns);
 		return;
 	}
 	for (field = FIELD_LOAN_ID; field < N_FIELDS && entry->reason[0] == '\0'; field++) {
@@ -248,7 +250,7 @@ refuse_twice(struct entry *entry, uint64_t line)
 	    " already", entry->loan.loan_id, line);
 }
 
-/* Duplicates within the batch; the first of them stays. */
+/* Refuses duplicates within the batch, but not the first of them. */
 static void
 refuse_duplicates(struct seed_import *import)
 {
@@ -268,8 +270,8 @@ refuse_duplicates(struct seed_import *import)
 	}
 }
 
-/* The batch's good rows as the parameter of the statements above. A loan_id is a text in it, as
- * jansson has no number above 2^63 - 1; the server reads the text as a number. */
+/* Makes the parameter of the statements above from the batch's good rows. A loan_id is text in it,
+ * since jansson has no number above 2^63 - 1; the server reads the text as a number. */
 static int
 list_ids(struct seed_import *import)
 {
@@ -295,7 +297,7 @@ list_ids(struct seed_import *import)
 	return 0;
 }
 
-/* Duplicates of what is in the database, or came earlier in the file. */
+/* Refuses loans that are in the database, or came earlier in the file. */
 static int
 refuse_known(struct seed_import *import, enum pass pass)
 {
@@ -464,7 +466,7 @@ seed_import_check(struct seed_import *import)
 	return 0;
 }
 
-/* With --strict all of it in one transaction: a row that has gone bad since takes all back. */
+/* With --strict the file is one transaction: a row that has become bad undoes all of it. */
 static int
 load_checked(struct seed_import *import)
 {

@@ -6,8 +6,8 @@
 #include "rooms.h"
 #include "when.h"
 
-/* Each value a parameter, and not all of them in one of JSON: to take that apart costs the server
- * more than to put the rows into the tables. */
+/* Each value is a parameter. With all of them in one parameter of JSON the server would spend more
+ * time on reading it than on inserting the rows. */
 static const struct insert {
 	const char *name;
 	const char *into;
@@ -20,8 +20,8 @@ static const struct insert {
 	"       (document_id, loan_id, kind, status, submitted_at, checked_at, checksum) VALUES "
 };
 
-/* Many, so that what a statement costs is little beside its rows; few enough for 65,535 parameters,
- * and for any max_allowed_packet. */
+/* Many rows, so that the cost of a statement is small beside theirs; few enough for 65,535
+ * parameters and for any max_allowed_packet. */
 enum { COLUMNS = 7, ROWS_PER_INSERT = 256, AMOUNT_BYTES = 32 };
 #define ROW "(?,?,?,?,?,?,?),"
 
@@ -85,7 +85,7 @@ insert_rows(struct db *db, const struct insert *insert, const struct db_arg *arg
 	return db_run(db, &query, args, n_rows * COLUMNS, NULL);
 }
 
-/* In dollars, from its end. */
+/* Formats @cents as dollars, from the last digit on. */
 static const char *
 format_amount(char text[AMOUNT_BYTES], uint64_t cents)
 {
@@ -158,8 +158,8 @@ insert_all(struct db *db, const struct seed_load *load, insert_some_fn *insert_s
 	size_t first, some = ROWS_PER_INSERT;
 	int rc = 0;
 
-	/* The rest by halves: a few statements, which stay prepared, and not one for each number of
-	 * rows. */
+	/* The rest by halves: these few statements stay prepared, while each other number of rows
+	 * would need one of its own. */
 	for (first = 0; rc == 0 && first < n; first += some) {
 		while (some > n - first)
 			some /= 2;

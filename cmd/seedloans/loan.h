@@ -27,9 +27,9 @@ struct seed_document {
 };
 enum { LOAN_DOCUMENTS = 6 };
 
-/* All of it follows from seed and loan_id, so the same seed gives the same loans anywhere. */
+/* Makes up a loan from @seed and @loan_id alone: the same seed gives the same loans everywhere. */
 void loan_make(struct seed_loan *loan, uint64_t seed, uint64_t loan_id);
-/* These also for loans that were not made up. */
+/* The stage and the documents, also of a loan that was read from a file. */
 const char *loan_stage(const struct seed_loan *loan, uint64_t seed);
 size_t loan_documents(const struct seed_loan *loan, uint64_t seed,
     struct seed_document documents[LOAN_DOCUMENTS]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loans that are made up go in by two lanes. Each has a connection and a thread; it makes a batch
- * up, writes it, and commits it when all batches before it are committed. So the server works on
- * two at once, and whoever stops in the middle, or is killed, still leaves the first so many loans.
+ * Made-up loans are loaded by two lanes, each with a connection and a thread. A lane makes up a
+ * batch, writes it, and commits it when all batches before it are committed. So the server works on
+ * two batches at once, and a process that is killed still leaves loans without a gap.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,12 +23,12 @@ static const struct db_query take_second = {
 struct made_up {
 	struct seed *seed;
 	uint64_t first, total;  /* loans */
-	pthread_mutex_t mutex;  /* for what follows, and for the seed's report */
+	pthread_mutex_t mutex;  /* for the members below, and for the seed's report */
 	pthread_cond_t turned;
 	uint64_t made;
 	uint64_t next_document;
-	uint64_t batches, turn; /* given out; done, whether it went well or not */
-	int rc;                 /* of the first that did not go well */
+	uint64_t batches, turn; /* how many were given out; how many are done, well or not */
+	int rc;                 /* of the first batch that failed */
 };
 
 struct lane {
@@ -37,7 +37,7 @@ struct lane {
 	uint64_t batch;
 };
 
-/* In the order of the batches, as documents are numbered through. */
+/* Makes up the next batch. One lane at a time does so, since documents are numbered in order. */
 static bool
 take_batch(struct lane *lane)
 {
@@ -62,8 +62,8 @@ take_batch(struct lane *lane)
 	return more;
 }
 
-/* With the mutex held. While the batch before takes its time, the server must not take this
- * connection for one that nobody uses. */
+/* Waits, with the mutex held, until all batches before this one are done. The connection is kept
+ * alive meanwhile, or the server would close it as idle. */
 static int
 wait_turn(struct lane *lane)
 {
@@ -83,7 +83,7 @@ wait_turn(struct lane *lane)
 	return rc;
 }
 
-/* The last of a batch's transaction: what comes next is its COMMIT. */
+/* Runs last in a batch's transaction: its COMMIT comes next. */
 static int
 before_commit(struct db *db, void *data)
 {
@@ -99,7 +99,7 @@ before_commit(struct db *db, void *data)
 	return rc;
 }
 
-/* Only the first that fails says why. */
+/* Only the first failure sets the reason. */
 static void
 end_turn(struct lane *lane, int rc)
 {
@@ -112,7 +112,7 @@ end_turn(struct lane *lane, int rc)
 		if (m->rc == SEED_DUPLICATE)
 			m->rc = seed_fail(m->seed, LOCKQ_EDATABASE,
 			    "another program is adding loans: run seedloans again");
-		/* The caller hears of it in its own thread. */
+		/* The caller's progress function runs in the caller's thread only. */
 		if (m->rc == 0 && lane->load.db == m->seed->db)
 			m->rc = seed_tell(m->seed, SEED_LOAD, m->seed->report->loans, m->total);
 	}
@@ -130,7 +130,7 @@ run_lane(struct lane *lane)
 		end_turn(lane, seed_load_write(&lane->load));
 }
 
-/* The second one is only for speed: where it can't be had, the first does it alone. */
+/* The second lane is only for speed: without its connection the first one does it alone. */
 static void *
 run_second(void *data)
 {
@@ -152,7 +152,7 @@ run_second(void *data)
 	return NULL;
 }
 
-/* Signals are for the caller's thread. */
+/* The new thread takes no signals: they are for the caller's. */
 static bool
 start_second(pthread_t *thread, struct lane *lane)
 {
@@ -194,7 +194,8 @@ run_lanes(struct made_up *m, struct lane lanes[2])
 	m->next_document = lanes[0].load.next_document;
 	started = m->total > SEED_BATCH && start_second(&second, &lanes[1]);
 	run_lane(&lanes[0]);
-	/* What comes after needs the first lane's connection. */
+	/* The steps after this use the first lane's connection, so it is kept alive until the
+	 * second lane is done. */
 	pthread_mutex_lock(&m->mutex);
 	lanes[0].batch = m->batches;
 	(void)wait_turn(&lanes[0]);

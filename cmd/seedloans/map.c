@@ -25,7 +25,7 @@ fail(const struct mapping *m, const char *format, ...)
 	return -1;
 }
 
-/* Adds the columns that there are to the reason. */
+/* Appends the names of the columns to the reason. */
 static int
 fail_listing(const struct mapping *m)
 {
@@ -40,7 +40,7 @@ fail_listing(const struct mapping *m)
 	return -1;
 }
 
-/* How many columns have that name; *@column is the first. */
+/* Returns how many columns have that name; *@column is the first. */
 static size_t
 find(const struct csvfile_row *header, const char *name, size_t length, bool any_case,
     size_t *column)
@@ -59,7 +59,7 @@ find(const struct csvfile_row *header, const char *name, size_t length, bool any
 	return n;
 }
 
-/* One field=Column of the option. */
+/* Takes one field=Column of --map. */
 static int
 map_one(const struct mapping *m, const char *part, size_t length)
 {
@@ -69,7 +69,8 @@ map_one(const struct mapping *m, const char *part, size_t length)
 	enum field field;
 
 	if (equals == NULL || equals == part || equals + 1 == part + length)
-		return fail(m, "--map: \"%.*s\" is not of the form field=Column", (int)length, part);
+		return fail(m, "--map: \"%.*s\" is not of the form field=Column", (int)length,
+		    part);
 	name_length = (size_t)(equals - part);
 	column_name = equals + 1;
 	column_length = length - name_length - 1;

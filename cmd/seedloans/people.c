@@ -7,7 +7,7 @@
 #include "rooms.h"
 #include "words.h"
 
-/* The column's collation, because JSON_TABLE gives text another one. */
+/* COLLATE, because text from JSON_TABLE has another collation than the column. */
 static const struct db_query insert_users = {
 	"insert_users",
 	"INSERT INTO app_user (name)"

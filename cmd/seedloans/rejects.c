@@ -118,7 +118,7 @@ rejects_path(const struct rejects *rejects)
 	return rejects->path;
 }
 
-/* The reason may quote what the file has. */
+/* The reason may need quotes, since it may repeat text of the file. */
 static void
 write_reason(FILE *stream, const char *reason)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of rows that were not loaded: line, reason, and the row as it was. */
+/* The file of rows that were not loaded: line, reason, and the row itself. */
 #ifndef SEED_REJECTS_H
 #define SEED_REJECTS_H
 
@@ -22,14 +22,14 @@ void rejects_format(struct rejects_text *out, const struct csvfile_row *row);
 
 struct rejects;
 
-/* Settles the name: @path, or that of @csv with ".rejects.csv" in the current directory. Makes no
- * file, but fails where none could be made: NULL, errno says why. */
+/* Sets the file's name: @path or, in the current directory, @csv's name and ".rejects.csv". No file
+ * is made yet. Returns NULL with errno where it could not be made. */
 struct rejects *rejects_new(const char *path, const char *csv);
 const char *rejects_path(const struct rejects *rejects);
-/* Writes a row; the first one makes the file and its header. -1: it can't be written, see errno. */
+/* Writes a row; the first one makes the file with its header. Returns 0, or -1 with errno. */
 int rejects_add(struct rejects *rejects, const struct rejects_text *header, uint64_t line,
     const char *reason, const char *row, size_t length);
-/* -1 where not all could be written. */
+/* Returns -1 where not all rows could be written. */
 int rejects_close(struct rejects *rejects);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties lockq's and the example's tables, but for task and task_lock: epochs never go back, or an
- * old token would be good again. */
+/* Empties lockq's and the example's tables, but not task and task_lock: if epochs went back, an old
+ * token would be valid again. */
 #include "rooms.h"
 
 enum { NOWAIT_FAILED = 3572, GUARD_TRIES = 20, GUARD_PAUSE_MS = 50 };
 
-/* NOWAIT: waiting would let leader after leader go first. */
+/* NOWAIT, because a session that waits for these locks lets leader after leader go first. */
 static const struct db_query lock_all_tasks = {
 	"lock_all_tasks",
 	"SELECT task_id FROM task_lock ORDER BY task_id FOR UPDATE NOWAIT",
 	DB_MANY
 };
 
-/* Who had released the lock and means to serve more from an old list must find that somebody has
- * led since. */
+/* The epoch is raised: a leader that has released its lock and still has a list must find that
+ * another one has led since. */
 static const struct db_query lead_all_tasks = {
 	"lead_all_tasks",
 	"UPDATE task_lock"
@@ -25,7 +25,7 @@ static const struct db_query leave_all_tasks = {
 	"leave_all_tasks", "UPDATE task_lock SET holder = NULL ORDER BY task_id", DB_NO_ROWS
 };
 
-/* For the next transaction only: a holder is never committed. */
+/* For one transaction only. A holder is never committed, so no other isolation level shows it. */
 static const struct db_query next_read_dirty = {
 	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
 };
@@ -39,8 +39,8 @@ static const struct db_query who_leads = {
 	DB_MAYBE
 };
 
-/* TRUNCATE asks for it even where the tables that refer to a table are empty. The other waits for
- * statements that use a table; a year is the server's default. */
+/* TRUNCATE needs foreign_key_checks = 0 even where the tables that refer to its table are empty.
+ * lock_wait_timeout bounds the wait for statements that use a table; its default is a year. */
 static const struct db_query truncate_session = {
 	"truncate_session", "SET SESSION foreign_key_checks = 0, lock_wait_timeout = 5", DB_NO_ROWS
 };
@@ -48,7 +48,7 @@ static const struct db_query end_truncate_session = {
 	"end_truncate_session", "SET SESSION foreign_key_checks = 1", DB_NO_ROWS
 };
 
-/* Children before parents, so that a reset cut short leaves no row without what it refers to. */
+/* Children before parents, so that a reset that is cut short leaves no row without its parent. */
 static const struct db_query empty_tables[] = {
 	{ "empty_task_candidate", "TRUNCATE TABLE task_candidate", DB_NO_ROWS },
 	{ "empty_work_exclusion", "TRUNCATE TABLE work_exclusion", DB_NO_ROWS },
@@ -67,7 +67,7 @@ static const struct db_query no_heavy_work = {
 	DB_NO_ROWS
 };
 
-/* LOCKQ_BUSY with the leader's name, 0 where nobody is to be seen. */
+/* Returns LOCKQ_BUSY with the leader's name, or 0 where no leader is to be seen. */
 static int
 find_leader(struct seed *seed)
 {
@@ -106,7 +106,7 @@ take_guard(struct seed *seed, struct db *guard)
 		found = find_leader(seed);
 		if (found != 0)
 			return found;
-		/* Locked for a moment only: somebody is looking, or is done. */
+		/* No holder: a session looks at its own request, or commits, for a moment only. */
 		db_sleep_ms(GUARD_PAUSE_MS);
 	}
 	return seed_fail(seed, LOCKQ_BUSY,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rooms of seedloans share. Functions return enum lockq_rc, with the reason in the seed's
- * report, unless they say otherwise. */
+/* Shared by the files of seedloans. Functions return enum lockq_rc, with the reason in the seed's
+ * report, unless their comment says otherwise. */
 #ifndef SEED_ROOMS_H
 #define SEED_ROOMS_H
 
@@ -21,7 +21,7 @@ struct seed {
 
 /* seed.c */
 
-/* Names for GET_LOCK: of who seeds, and of its second lane. */
+/* Names for GET_LOCK: one for the seedloans that is at work, one for its second lane. */
 #define SEED_TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
 #define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
@@ -30,7 +30,7 @@ __attribute__((format(printf, 3, 4)))
 int seed_fail(const struct seed *seed, int rc, const char *format, ...);
 /* The same for what the database layer returned on @db; 0 stays 0. */
 LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, int rc);
-/* LOCKQ_CANCELLED when the caller gives up. */
+/* Tells the caller how far it is. Returns LOCKQ_CANCELLED when the caller gives up. */
 LOCKQ_MUST_CHECK int seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done,
     uint64_t total);
 
@@ -43,22 +43,22 @@ struct load_document {
 };
 struct seed_load {
 	struct seed *seed;
-	struct db *db;          /* the seed's, where the caller sets no other */
+	struct db *db;          /* the seed's, unless the caller sets another */
 	struct seed_loan *loans;
 	struct load_document *documents;
-	uint64_t next_document; /* after those that were written */
+	uint64_t next_document; /* the next free document_id */
 	size_t n_loans, n_documents;
 	bool one_transaction;   /* the caller begins and commits */
-	transaction_fn *also;       /* runs in the batch's transaction, as its last; or NULL */
+	transaction_fn *also;   /* runs last in the batch's transaction; or NULL */
 	void *also_data;
 };
-/* @load is zero before; it is to be released, whatever this returns. */
+/* @load is all zero before. Release it with seed_load_end(), whatever this returns. */
 LOCKQ_MUST_CHECK int seed_load_begin(struct seed_load *load, struct seed *seed);
 void seed_load_add(struct seed_load *load, const struct seed_loan *loan);
 /* Writes the batch. Returns enum db_rc, and leaves the report alone. */
 LOCKQ_MUST_CHECK int seed_load_write(struct seed_load *load);
-/* Then: adds the batch to the report, if @rc is 0, and empties it. SEED_DUPLICATE when a loan of it
- * is there already, and nothing of it was written. */
+/* Comes after seed_load_write(), with its @rc: adds a written batch to the report, and empties it.
+ * Returns SEED_DUPLICATE when a loan of it exists already, and then nothing of it was written. */
 enum { SEED_DUPLICATE = 100 };
 LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, int rc);
 void seed_load_end(struct seed_load *load);
@@ -70,11 +70,11 @@ LOCKQ_MUST_CHECK int seed_load_made_up(struct seed *seed);
 
 /* people.c */
 
-/* Users and tasks that are not there yet. */
+/* Adds the users and tasks that are not there yet. */
 LOCKQ_MUST_CHECK int seed_people(struct seed *seed);
 LOCKQ_MUST_CHECK int seed_tasks(struct seed *seed);
 
-/* reset.c: LOCKQ_BUSY when somebody leads */
+/* reset.c: returns LOCKQ_BUSY when a process leads */
 
 LOCKQ_MUST_CHECK int seed_reset(struct seed *seed);
 
@@ -85,9 +85,9 @@ LOCKQ_MUST_CHECK int seed_calibrate(struct seed *seed);
 /* import.c: a CSV file */
 
 struct seed_import;
-/* Opens the file and settles which column is which field; nothing is written. */
+/* Opens the file and finds out which column is which field; it writes nothing. */
 LOCKQ_MUST_CHECK int seed_import_open(struct seed_import **import, struct seed *seed);
-/* For --strict: reads all rows, and refuses when one is bad. */
+/* For --strict: reads all rows, and refuses the file when one is bad. */
 LOCKQ_MUST_CHECK int seed_import_check(struct seed_import *import);
 LOCKQ_MUST_CHECK int seed_import_load(struct seed_import *import);
 void seed_import_free(struct seed_import *import);

@@ -8,8 +8,8 @@
 
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 
-/* Two at once would give out the same ids. Ends with the connection: the wait is for a batch of one
- * that was killed just before, in its second lane, too. */
+/* Two seedloans at once would give out the same ids. The locks end with their connections: the wait
+ * is for the last batches of both lanes of a seedloans that was killed just before. */
 static const struct db_query only_one = {
 	"only_one",
 	"SELECT GET_LOCK(" SEED_TURN ", 2) = 1"
@@ -26,7 +26,7 @@ static const struct db_query whats_there = {
 	DB_ONE
 };
 
-/* The optimizer's statistics, or the first queries after a large load take a bad plan. */
+/* Without new statistics the first queries after a large load run with a bad plan. */
 static const struct db_query analyze = {
 	"analyze", "ANALYZE TABLE loan, loan_document", DB_MANY
 };
@@ -88,8 +88,8 @@ take_turn(struct seed *seed)
 	ours = rc == 0 && db_cell_u64(&rows, 0, 0) == 1;
 	db_rows_clear(&rows);
 	if (rc == 0 && !ours)
-		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database \"%s\": try again "
-		    "when it is done",
+		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database "
+		    "\"%s\": try again when it is done",
 		    db_database(seed->db));
 	return seed_from_db(seed, seed->db, rc);
 }
@@ -127,7 +127,7 @@ analyze_tables(struct seed *seed)
 	return rc;
 }
 
-/* What can be refused is refused before anything is emptied. */
+/* Every refusal comes before --reset empties anything. */
 static int
 fill(struct seed *seed, struct seed_import *import)
 {
@@ -161,7 +161,7 @@ fill(struct seed *seed, struct seed_import *import)
 	return rc;
 }
 
-/* Batches that were committed stay, whatever came after. */
+/* Batches that were committed stay, also after a failure. */
 static void
 say_what_stays(const struct seed *seed)
 {

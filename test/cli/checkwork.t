@@ -145,7 +145,7 @@ fi
 sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
 run checkwork --user race-1 --json
 is "$status:$(jq -s -c '[.[].detail]' <<<"$out")" '0:[null,null,null,null]' 'no such view: exit 0'
-like "$err" "^checkwork: the task's own columns are missing: task $task: detail_view \
+like "$err" "^checkwork: a task's own columns are missing: task $task: detail_view \
 test_gone_$task" 'no such view: it says so'
 is "$(wc -l <<<"$err")" 1 'no such view: in one line'
 sql "CREATE TABLE test_written_$task (n INT)"
