@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time, for what is measured. */
+/* Clocks for the benchmark. */
 #ifndef LOCKQ_BENCH_CLOCK_H
 #define LOCKQ_BENCH_CLOCK_H
 
@@ -21,7 +21,7 @@ now_ms(void)
 	return ms_of(CLOCK_MONOTONIC);
 }
 
-/* As other processes have it, too. */
+/* A clock that is the same in all processes. */
 static inline uint64_t
 now_us(void)
 {

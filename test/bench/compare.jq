@@ -1,4 +1,5 @@
-# Two results side by side: B to A, and which way it went. $a[0] are A's, the input is B's.
+# Compares two results, A and B: both numbers, the change, and whether it is better or worse. $a[0]
+# has the results A; the input is B.
 def number:
 	if . == null then "none"
 	else . as $n | (if $n == 0 then 0 else ($n | fabs | log10 | floor) end) as $size
@@ -14,7 +15,7 @@ def all: [.[] | .measures[]];
 def about($name): (sort_by(.at) | .[0]) as $first
 	| "\($name): \($first.at), \($first.versions.lockq), commit \($first.versions.commit), MySQL \($first.versions.mysql)";
 
-# What is better goes by the measure; noise is some ten percent.
+# Each measure says which direction is better. A change of ten percent may be noise.
 def verdict($x; $better):
 	if $x == null or $better == null or ($x > 0.9 and $x < 1.1) then ""
 	elif ($x > 1) == ($better == "more") then "better" else "worse" end;

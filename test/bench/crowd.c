@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How soon people go on, each in a thread of its own with a connection of its own.
+ * Prints how many milliseconds threads wait. Each thread has a connection of its own.
  *
- *   crowd wake TASK PREFIX N   PREFIX-1 leads, PREFIX-2 and N - 1 more follow: the milliseconds
- *                              from the leader's COMMIT until each has its answer
- *   crowd bare TASK N          the same for N who do nothing but wait for a row
- *   crowd freed TASK PID       from kill -9 of the leader PID until the lock can be had
+ *   crowd wake TASK PREFIX N   the user PREFIX-1 leads and N others follow: from the leader's
+ *                              COMMIT until each follower has its answer
+ *   crowd bare TASK N          N threads only wait for a row lock: from the COMMIT that releases it
+ *                              until each thread goes on
+ *   crowd freed TASK PID       from kill -9 of the leader PID until its lock is free
  *
- * The leader's COMMIT is leader_run.ended_at, the server's clock in the last statement but one
- * before it; server and callers must be on one machine.
+ * For wake the time of the COMMIT is leader_run.ended_at, which the server writes in the statement
+ * before. So server and crowd must have the same clock.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,7 +25,6 @@
 
 enum { CROWD_MAX = 1000, SETTLE_MS = 1500, POLL_US = 500, PATIENCE_MS = 60000 };
 
-/* One of the crowd. */
 struct person {
 	struct lockq *q;  /* wake */
 	struct db *db;    /* bare */
@@ -52,7 +52,7 @@ static const struct db_query keep_row = {
 	"keep_row", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE", DB_ONE
 };
 
-/* As a leader's, this COMMIT has something to write. */
+/* A leader's COMMIT writes to disk, so the bare one must have something to write, too. */
 static const struct db_query write_something = {
 	"write_something", "UPDATE task_lock SET since = ? WHERE task_id = ?", DB_NO_ROWS
 };
@@ -158,7 +158,7 @@ until_led(struct db *db, uint32_t task)
 	return holder.held ? 0 : complain("holder", "nobody leads");
 }
 
-/* Whoever was not served by the one who led was not woken by him. */
+/* A follower that another leader served was not woken by this COMMIT. */
 static int
 check_answers(const struct person *people, size_t n)
 {

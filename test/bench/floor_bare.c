@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The least that asking for work over a database can be: one connection, a request that is
- * committed, a lock, a row of work, COMMIT. Nothing is looked at but whether it was done. As text,
- * which takes one round trip a statement; prepared ones take two.
+ * The fewest statements that get a loan: on one connection, an INSERT of a request with a commit of
+ * its own, then a transaction with a row lock and an INSERT of a loan. Results are not used. The
+ * statements are sent as text, which takes one round trip; a prepared statement takes two.
  */
 #include <stdio.h>
 #include <stdlib.h>

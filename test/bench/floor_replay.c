@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traffic of a program without its logic: the same connections, the same statements in the same
- * order, with as many rows changed and shown, and nothing made of what they show.
+ * Replays the statements of a program without its logic: the same connections, the same statements
+ * in the same order. They change and show as many rows; the results are not used.
  *
- *   floor_replay FILE LEADERS   FILE is made by trace.jq, and says with which values; LEADERS: how
- *                               many there have been since its first trace
+ *   floor_replay FILE LEADERS   FILE is what trace.jq made; LEADERS is how many leaders the task
+ *                               has had since the first trace
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { MOST = 64, FIELDS = 64, UUIDS = 4, UUID_BYTES = 37, NULL_MARK = 4 };
 
-/* A step, as it stands in the file: its kind, the connection, more. */
+/* A step of the file: its kind, the connection, further fields. */
 struct event {
 	char *field[FIELDS];
 	size_t n;
@@ -55,7 +55,7 @@ fresh_uuid(size_t which)
 	return uuids[which];
 }
 
-/* @mark: what stands between two marks. */
+/* @mark: the text between the two bytes that enclose a mark. */
 static void
 fill_in(FILE *out, char *mark)
 {
@@ -69,7 +69,7 @@ fill_in(FILE *out, char *mark)
 		fprintf(out, "%llu", strtoull(mark + 1, &rest, 10) + leaders * number(rest + 1));
 }
 
-/* A field with its marks filled in; most have none. */
+/* A field with its marks replaced by values; most fields have none. */
 static char *
 value_of(char *field)
 {
@@ -152,7 +152,7 @@ connect_it(const struct event *event, MYSQL *mysql)
 		die(event, "", mysql_error(mysql));
 }
 
-/* What a statement changed: @at is the field that has it. */
+/* Checks how many rows a statement changed: field @at has the number of the trace. */
 static void
 take_done(const struct event *event, MYSQL *mysql, size_t at, int rc)
 {
@@ -237,7 +237,7 @@ pass_over_stored(const struct event *event)
 	mysql_stmt_free_result(statement);
 }
 
-/* Statements and their answers. Returns whether it was one. */
+/* Replays a statement or the reading of its result. False: the event is of another kind. */
 static int
 do_statement(const struct event *event, MYSQL *mysql)
 {
@@ -293,7 +293,7 @@ do_event(const struct event *event)
 	}
 }
 
-/* The next piece of *@rest, up to @separator. */
+/* Cuts the next piece off *@rest, up to @separator. */
 static char *
 next_piece(char **rest, char separator)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command takes: peak FILE COMMAND [ARGUMENT…] runs it, writes its milliseconds and the most
- * memory that it had resident, in KiB, to FILE, and ends as it does.
+ * peak FILE COMMAND [ARGUMENT…]: runs the command and writes its milliseconds and its peak resident
+ * memory, in KiB, to FILE. Its exit status is that of the command.
  */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long it takes to record a request: record TASK PREFIX FROM TO, for the users PREFIX-FROM to
- * PREFIX-TO, one after the other on one connection. Prints the milliseconds of each.
+ * record TASK PREFIX FROM TO: records a request for each of the users PREFIX-FROM to PREFIX-TO, one
+ * after the other on one connection. Prints how many milliseconds each took.
  */
 #include <inttypes.h>
 #include <stdio.h>

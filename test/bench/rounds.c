@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs programs in turn, each with nothing else going on, and says what each took.
+ * Runs programs in turn, one at a time, and prints what each run took.
  *
- *   rounds time TASK ROUNDS COMMAND…   a line a run: which command, wall ms, CPU ms of the process,
- *                                      CPU ms of the server
- *   rounds count TASK COMMAND…         a line a command: connections, questions, prepared
+ *   rounds time TASK ROUNDS COMMAND…   a line per run: which command, wall ms, CPU ms of the
+ *                                      process, CPU ms of the server
+ *   rounds count TASK COMMAND…         a line per command: connections, questions, prepared
  *                                      statements, executions of them, bytes sent, bytes received,
  *                                      by the server's counters
  *
- * A COMMAND is one argument, split at blanks; "%n" in it are the leaders of the task so far, less
- * FIRST_EPOCH. Before each run the task's loans are free again. A run ends when the process has
- * ended, dynamic linking is in it, and the fork; the server's time includes closing.
+ * A COMMAND is one argument, split at blanks. "%n" in it is replaced by the number of leaders that
+ * the task has had since FIRST_EPOCH. Before each run all loans of the task become free. A run
+ * lasts from the fork to the end of the process. The server time includes closing connections.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ check(int rc)
 	exit(5);
 }
 
-/* The sandbox's administrator, whose option file stands beside the one of the programs. */
+/* As the sandbox's administrator. */
 static void
 open_server(void)
 {
@@ -111,7 +111,7 @@ epoch(void)
 	return is;
 }
 
-/* @text is cut into the words. */
+/* Cuts @text into @words. */
 static void
 split(char *text, char *words[WORDS], char leaders[32])
 {
@@ -176,7 +176,7 @@ counters(uint64_t values[COUNTERS])
 	db_rows_clear(&rows);
 }
 
-/* What a run of @command adds, less what adds the counting itself, with its two statements. */
+/* Prints what a run of @command adds to the counters, less what the counting itself adds. */
 static void
 count(const char *command)
 {
@@ -204,7 +204,7 @@ static void
 time_all(unsigned long n_rounds, char **commands, size_t n)
 {
 	for (unsigned long round = 0; round < n_rounds; round++) {
-		/* Each of them is the first one now and then. */
+		/* Each command comes first in some rounds, so the order favours none. */
 		for (size_t i = 0; i < n; i++) {
 			size_t which = (i + round) % n;
 			struct took took = run(commands[which]);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many shells, and when each has its answer.
+ * Starts many processes and records when each of them answers.
  *
  *   shells FIRST LAST GAP_MS COMMAND [ARGUMENT…]
  *
- * starts COMMAND for each number from FIRST to LAST, a process for each, GAP_MS one after the
- * other; % in an argument stands for the number. When all have ended it prints, a line for each and
- * with tabs: the number, when it was started, when its first line of output was here (0: never), in
- * microseconds since 1970, its exit status, that line. One program reads all of them, so what is
- * measured ends where a program that waits for the answer has it. Ended by a signal, or when its
- * parent is gone, it ends them.
+ * It starts COMMAND for each number from FIRST to LAST, GAP_MS apart; % in an argument stands for
+ * the number. When all processes have ended it prints a line for each, with tabs: the number, the
+ * start, the arrival of the first line of output (0: no line), the exit status, that line. Times
+ * are microseconds since 1970. A signal, or the end of its parent, ends shells and its processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +56,7 @@ number_into(char *out, const char *argument, long number)
 		snprintf(out, ARGUMENT_BYTES, "%.*s%ld%s", before, argument, number, mark + 1);
 }
 
-/* In the child. The gap between fork and prctl is closed by looking who the parent is. */
+/* In the child. If the parent has ended before prctl(), no signal comes: getppid() tells. */
 static void
 become(char **command, long number, int out, pid_t parent)
 {
@@ -108,7 +106,7 @@ end(struct shell *shell)
 	shell->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Its first line is kept, what is after it is passed over. */
+/* Keeps the first line of a process and drops the rest. */
 static void
 hear(struct shell *shell)
 {
@@ -129,7 +127,7 @@ hear(struct shell *shell)
 	}
 }
 
-/* Until @until_us, or 0: until something happens. False when nobody is left to be heard of. */
+/* Waits for output until @until_us, or, if that is 0, without limit. False: all have ended. */
 static int
 listen_to(size_t n, uint64_t until_us)
 {

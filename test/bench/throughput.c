@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much a server does when many ask at once, each in a thread of its own with a handle of its
- * own. One JSON object on standard output.
+ * Measures how many requests a server serves. Each thread has a handle of its own. Prints one JSON
+ * object.
  *
  *   throughput work FIRST TASKS THREADS COUNT SECONDS   getwork, for COUNT loans each, on the tasks
  *                                from FIRST on in turn, by the users race-1, race-2 …
  *   throughput asks FIRST TASKS N   N requests for one loan, one after the other
- *   throughput commits THREADS SECONDS   the floor: an INSERT of a row that is its own transaction
+ *   throughput commits THREADS SECONDS   INSERT statements, each its own transaction
  *
  * The server's own counters tell what it had to do for that.
  */
@@ -21,7 +21,7 @@
 
 enum { THREADS_MAX = 500, WARM_UP_MS = 500 /* for each second that counts */ };
 
-/* The server's counters that are of interest, in the order in which it shows them. */
+/* Counters of the server, in the order in which it shows them. */
 enum counter { PREPARES, CONNECTIONS, QUESTIONS, COUNTERS };
 
 struct samples {
@@ -114,7 +114,7 @@ get_work(void *data)
 		double start = now_ms();
 		int counted = phase, rc = lockq_getwork(w->q, &ask, &answer);
 
-		/* Whatever it was given counts when duplicates are looked for. */
+		/* Loans of the warm-up can be duplicates, too. */
 		add_loans(w, &answer);
 		if (rc < 0) {
 			w->errors++;
@@ -131,7 +131,7 @@ get_work(void *data)
 	return NULL;
 }
 
-/* One after the other, on @n_tasks in turn; the first of each is not counted: it connects. */
+/* Asks @n_tasks in turn. The first request to each task is not counted, because it connects. */
 static void
 ask_in_turn(struct worker *w, uint32_t first, uint32_t n_tasks, uint64_t n)
 {
@@ -189,7 +189,7 @@ open_worker(struct worker *w, size_t i, bool bare)
 	}
 }
 
-/* On a connection of its own: one that is idle for long is ended by the server. */
+/* On a new connection, because the server ends one that is idle for long. */
 static void
 count(uint64_t counters[COUNTERS])
 {
@@ -231,7 +231,7 @@ percentile(const struct samples *all, double p)
 	return all->n == 0 ? 0 : all->ms[i < all->n ? i : all->n - 1];
 }
 
-/* Nobody gives anything back, so each loan goes out once a task. */
+/* No loan is given back, so each loan is given at most once per task. */
 static uint64_t
 count_duplicates(size_t n_threads, uint64_t *n_loans)
 {
@@ -318,7 +318,7 @@ run_threads(size_t n, unsigned long seconds)
 	uint64_t before[COUNTERS], after[COUNTERS];
 	double start, took;
 
-	/* Until each task has been queried for the first time, and what it found is kept. */
+	/* In this time the first query of each task runs and its list is kept. */
 	db_sleep_ms((unsigned int)seconds * WARM_UP_MS);
 	count(before);
 	start = now_ms();

@@ -1,9 +1,9 @@
-# What floor_replay does, made from the traces of three runs (test/bench/preload/trace.c): what is
-# the same in all of them stays, what is new each time becomes a mark that is filled in:
-#   \u0002u1\u0003       a UUID, another one each time
-#   \u0002i17\u0003      the id that the 17th event, an INSERT, was given
-#   \u0002l800,1\u0003   800, and 1 more for each leader since the first trace
-# Other numbers that differ are measured times: as they were, like dates.
+# Makes the input of floor_replay from the traces of three runs (test/bench/preload/trace.c). Values
+# that are the same in all runs stay. Values that differ become marks, which floor_replay replaces:
+#   \u0002u1\u0003       a new UUID
+#   \u0002i17\u0003      the id that the INSERT of event 17 was given
+#   \u0002l800,1\u0003   800, plus 1 for each leader since the first trace
+# Other numbers that differ are measured times; they stay as in the first run, and so do dates.
 
 def parts:
   [scan("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -25,7 +25,7 @@ def one_part($ids):
         else $a end
     else $a end;
 
-# $values: of one field, in the three traces.
+# $values: the values of one field in the three traces.
 def one_field($values; $ids):
   if $values[0] == $values[1] and $values[1] == $values[2] then $values[0] // "\u0004"
   elif $values | any(. == null) then $values[0] // "\u0004"
@@ -35,12 +35,12 @@ def one_field($values; $ids):
       else $values[0] end
   end;
 
-# Marks of UUIDs by number.
+# Gives each UUID a number in its mark.
 def number_uuids:
   reduce ([scan("\u0002u[0-9a-f-]+\u0003")] | unique | to_entries[]) as $e (.;
     split($e.value) | join("u\($e.key)" | mark));
 
-# Where an event has the id of the row that it inserted, and how many rows it changed or showed.
+# The field of an event with the id of the inserted row, and the one with the number of rows.
 def id_at: { execute: 4, text: 4, reply: 3, next: 3 }[.[0]];
 def rows_at: { execute: 3, text: 3, reply: 2, next: 2, rows: 2, stream: 2, stored: 3 }[.[0]];
 def insert_id: id_at as $at | if $at == null or .[$at] == "0" then null else .[$at] end;

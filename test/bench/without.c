@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who asks for loans without lockq: a process with one connection, and the SQL that people write.
+ * Asks for loans without lockq: one connection, and the SQL that people would write.
  *
  *   without own|line|claim|rows TASK USER COUNT
  *
@@ -46,7 +46,7 @@ add_loan(char **cells, const unsigned long *lengths, void *data)
 	return 0;
 }
 
-/* One that takes as long as it takes. */
+/* Runs a statement that may take long: db_run() would end it after some seconds. */
 static int
 patiently(struct asker *a, const char *name, const char *sql, const struct db_arg *args, size_t n)
 {
@@ -134,7 +134,7 @@ write_sql(struct asker *a, const char *way, const char *task)
 {
 	bool rows = strcmp(way, "rows") == 0, claims = rows || strcmp(way, "claim") == 0;
 
-	/* One that may meet others on the same list takes from a longer one. */
+	/* With own, others may take the first loans of the list before, so it is longer. */
 	a->limit = strcmp(way, "own") == 0 ? LIST : a->count;
 	snprintf(a->select_sql, SQL_BYTES, "SELECT loan_id FROM test_%s_%.10s"
 	    " ORDER BY priority, loan_id LIMIT ?%s", rows ? "rows" : "candidates", task,

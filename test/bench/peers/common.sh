@@ -1,4 +1,4 @@
-# What the programs about the peers share. Sourced; $top is the checkout.
+# What the programs about the peers share. Sourced; $top is the project.
 # shellcheck shell=bash disable=SC2034,SC2154
 all_peers=(laravel delayed_job theschwartz sidequest)
 peers_dir=$top/build/peers
@@ -8,7 +8,7 @@ is_peer() {
 	[[ " ${all_peers[*]} " == *" $1 "* ]]
 }
 
-# The interpreter of a peer's program and the program, in the array program.
+# program_of PEER: sets the array program: an interpreter and the peer's program.
 program_of() {
 	case $1 in
 	laravel) program=(php "$top/test/bench/peers/laravel.php") ;;
@@ -18,7 +18,7 @@ program_of() {
 	esac
 }
 
-# The table that its jobs are in.
+# table_of PEER: sets $table, where its jobs are.
 table_of() {
 	case $1 in
 	laravel) table='jobs' ;;
@@ -32,8 +32,8 @@ administer() {
 	"$top/scripts/sandbox" mysql --batch --skip-column-names "$@"
 }
 
-# make_account FILE: the peers' own account, with a password that is made anew, in an option file.
-# All of their clients can do MySQL's own way to log in, caching_sha2_password, on the socket.
+# make_account FILE: gives the peers' account a new password and writes it to an option file. All of
+# their clients can log in with caching_sha2_password, through the socket.
 make_account() {
 	local password socket
 	password=$(od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n')
@@ -57,7 +57,7 @@ forget_account() {
 		DROP USER IF EXISTS lockq_peers@localhost'
 }
 
-# One run at a time: they share the database.
+# One run at a time, because all runs use the same database.
 lock_peers() {
 	mkdir -p "$peers_dir"
 	exec {peers_lock}>"$peers_dir/run.lock"
@@ -67,8 +67,7 @@ lock_peers() {
 	}
 }
 
-# Its tables in the empty database lockq_peers, made by the peer itself, with one job of its own
-# making.
+# make_tables PEER: lets the peer make its tables in the empty database lockq_peers, and one job.
 make_tables() {
 	program_of "$1"
 	if ! timeout 120 "${program[@]}" tables >"$scratch/said" 2>&1; then
@@ -83,6 +82,6 @@ make_tables() {
 	}
 }
 
-# What the peers' programs are told by.
+# The peers' programs read these.
 export PEERS_MODULES=$peers_dir/npm
 export PEERS_SCHEMA=$peers_dir/theschwartz/schema.sql
