@@ -322,30 +322,30 @@ demo: ## on a fresh machine: a private MySQL, loans, several shells that race
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@scripts/demo
 
-# BENCH="burst wake": only these figures, scripts/bench list names them; SIZE=full: cases that take
-# long, too.
+# BENCH="burst wake": only these figures; scripts/bench list names them. SIZE=full: adds cases that
+# take long.
 BENCH ?=
 SIZE ?= usual
-bench: ## the benchmark, as ratios measured in one run
+bench: ## run the benchmark, some minutes
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
 	@scripts/sandbox run scripts/bench run --size '$(SIZE)' $(BENCH)
 
-bench-compare: ## two results of it, B to A: make bench-compare A=DIR B=DIR
+bench-compare: ## compare two results of it: make bench-compare A=DIR B=DIR
 	@scripts/bench compare '$(A)' '$(B)'
 
 # PEERS=…, PEERS_WORKERS=… and more: see test/bench/figures/peers.
-bench-peers: ## throughput beside job queues that others have made, which it installs
+bench-peers: ## throughput beside other job queues, which it installs
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all test-programs
 	@test/bench/peers/setup || [ $$? -eq 1 ]
 	@scripts/sandbox run scripts/bench run peers
 
-# README's pictures: PICTURES=DIR puts them elsewhere, QUERY_SECONDS=S and PATTERNS make it quicker.
+# PICTURES=DIR puts the pictures elsewhere; QUERY_SECONDS=S and PATTERNS make the races shorter.
 PICTURES ?= man
 PATTERNS ?= all
 QUERY_SECONDS ?= 1
-pictures: ## README's pictures, from races that are run for them
+pictures: ## runs races and draws the pictures of README.md and man/figures.md
 	@scripts/setup build
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@mkdir -p '$(PICTURES)'

@@ -1,10 +1,9 @@
-# What the figures share: a result file, sizes, percentiles, a heavy query, what the server has
-# used. Sourced by test/bench/figures/*, each of which begins with figure() and reports by
-# measure().
+# What the figures share: the result file, sizes, percentiles, a heavy query, the server's CPU time.
+# Sourced by test/bench/figures/*. A figure calls figure() first, then measure() for each number.
 #
-#   clean_up       of the figure's own: called once at its end, however it ends
-#   BENCH_SIZE     usual, full (cases that take long, too) or short (as small as it can be: to see
-#                  that it works, not to measure)
+#   clean_up       a figure defines it; it is called once when the figure ends, however it ends
+#   BENCH_SIZE     usual, full (adds cases that take long) or short (as small as possible, which
+#                  shows that the figure works and measures nothing)
 # shellcheck shell=bash
 
 # shellcheck source=test/support/crowd.sh
@@ -13,19 +12,20 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/signals.sh"
 
 build=${LOCKQ_BUILD:-$top/build}
-# shellcheck disable=SC2034 # for the figures
+# shellcheck disable=SC2034 # the figures use it
 programs=$build/test/bench
 results=${LOCKQ_BENCH_OUT:-$build/bench}
 mkdir -p "$results"
 result=
 bench_size=${BENCH_SIZE:-usual}
 
-# Their end may take a moment, and a second Ctrl-C does not break it off.
-# shellcheck disable=SC2317 # it is called by the trap
+# For a figure that defines none.
+# shellcheck disable=SC2317 # the trap calls it
 clean_up() {
 	end_crowd
 }
 
+# Cleaning up may take a moment. A second Ctrl-C must not break it off, or tasks and users stay.
 # shellcheck disable=SC2317
 at_end() {
 	trap '' INT TERM HUP
@@ -43,8 +43,8 @@ size() {
 	esac
 }
 
-# until_settled TRIES: what was deleted is purged, and what was written is on disk. The server does
-# that later, and beside what is measured. Not waited for for ever: two tries a second.
+# until_settled TRIES: waits until the server has purged deleted rows and written its pages. It does
+# both in the background, which would disturb a measurement. It tries twice a second, then gives up.
 until_settled() {
 	local i settled
 	for ((i = 0; i < $1; i++)); do
@@ -89,7 +89,7 @@ versions() {
 		'{ lockq: $lockq, commit: $commit, mysql: $mysql }'
 }
 
-# figure TITLE [SETTING=VALUE…]: begins this figure's result file; the settings are its own.
+# figure TITLE [SETTING=VALUE…]: begins the result file; the settings are those of the figure.
 figure() {
 	local own='{}' setting
 	for setting in "${@:2}"; do
@@ -107,9 +107,10 @@ figure() {
 	printf '\n%s: %s\n' "$(basename "$0")" "$1"
 }
 
-# measure [--silent] [--less | --more] [--at-least N | --at-most N] KEY VALUE UNIT TEXT: a number.
-# --less, --more: which is better; a ratio that is to reach something says what. A VALUE that is no
-# number was not to be had. --silent: it prints no line, the figure has a table of its own.
+# measure [--silent] [--less | --more] [--at-least N | --at-most N] KEY VALUE UNIT TEXT: adds a
+# number to the result file. --less, --more: which is better. --at-least, --at-most: the goal. A
+# VALUE that is no number could not be measured, and misses its goal. A ratio has the unit x.
+# --silent: prints no line, for a figure that prints a table.
 measure() {
 	local better=null least=null most=null silent=no
 	while [[ $1 = --* ]]; do
@@ -141,7 +142,8 @@ measure() {
 		end] | @tsv' "$result" | show_line
 }
 
-# TEXT, VALUE, UNIT, WHAT TO REACH, with tabs: in 80 columns, a long text on lines of its own.
+# Reads TEXT, VALUE, UNIT, GOAL with tabs between them; prints them in 80 columns, a long text on
+# several lines.
 show_line() {
 	awk -F '\t' -v width=45 '{
 		text = $1
@@ -158,7 +160,7 @@ show_line() {
 		print line }'
 }
 
-# not_run KEY TEXT WHY: what was left out, which is never reckoned from something else.
+# not_run KEY TEXT WHY: a case that was left out. Its number is never computed from other cases.
 not_run() {
 	jq --arg key "$1" --arg text "$2" --arg why "$3" \
 		'.not_run += [{ key: $key, text: $text, why: $why }]' "$result" >"$result.new"
@@ -166,7 +168,7 @@ not_run() {
 	printf '  %-45s not run: %s\n' "$2" "$3"
 }
 
-# percentile P: the P'th of a hundred of the numbers on standard input.
+# percentile P: of the numbers on standard input.
 percentile() {
 	sort -n | awk -v p="$1" '{ v[NR] = $1 } END { i = int(NR * p / 100 + 0.999999)
 		print NR ? v[i < 1 ? 1 : i] : "none" }'
@@ -176,16 +178,16 @@ name_percentile() {
 	case $1 in
 	50) echo median ;;
 	100) echo slowest ;;
-	*) echo "${1}th of a hundred" ;;
+	*) echo "$1 of 100 within" ;;
 	esac
 }
 
-# ratio A B: how often B goes into A.
+# ratio A B: A divided by B.
 ratio() {
 	awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.3g\n", a / b; else print "none" }'
 }
 
-# The CPU seconds that the server has used since it was started.
+# The CPU seconds that the server has used since its start.
 server_cpu() {
 	local pid
 	pid=$(cat "${LOCKQ_SANDBOX_DIR:-$top/build/sandbox}/mysqld.pid")
@@ -200,8 +202,9 @@ since() {
 
 # --- a heavy query -------------------------------------------------------------------------------
 
-# make_heavy TASK LOANS SECONDS: a task whose query computes for so long; $rounds is what its view
-# took for it. By the server's CPU time: whoever else is at work on the machine does not change it.
+# make_heavy TASK LOANS SECONDS: a task whose query computes for that long. $rounds is how often its
+# view hashes a row for that. It measures CPU time, which other processes of the machine do not
+# change.
 make_heavy() {
 	local part before used
 	make_task "$1" "$2" 1000
@@ -224,21 +227,23 @@ set_rounds() {
 		sed -E "s/(repeat\(concat\([^)]*\),)[0-9]+/\1$rounds/" <<<"$view")"
 }
 
-# The query of a task, as a leader would run it.
+# run_query TASK: runs the query of the task, as a leader would.
 run_query() {
 	sql "SELECT COUNT(*)
 	       FROM (SELECT loan_id FROM test_candidates_$1
 	              ORDER BY priority, loan_id LIMIT 1000) AS list" >/dev/null
 }
 
-# until_computing TASK: its leader's query is not only prepared.
+# until_computing TASK: waits until the server executes the leader's query, and not only prepares
+# it.
 until_computing() {
 	until_true "SELECT COUNT(*) > 0 FROM information_schema.processlist
 	             WHERE user = 'lockq_app' AND state = 'executing'
 	               AND info LIKE '%test_candidates\\_$1%'"
 }
 
-# Whoever still computes for one of these tasks: the server does not notice that its client is gone.
+# end_queries TASK…: kills their queries. The server does not notice by itself that a client is
+# gone.
 end_queries() {
 	local task id
 	for task in "$@"; do
@@ -252,7 +257,7 @@ end_queries() {
 	done
 }
 
-# admin_options: the administrator's option file, for programs of the bench's own.
+# The administrator's option file, for the programs in test/bench.
 admin_options() {
 	echo "${LOCKQ_SANDBOX_DIR:-$top/build/sandbox}/admin.cnf"
 }

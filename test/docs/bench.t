@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The benchmark works: each figure that needs nothing but the sandbox runs, as short as can be; its
-# numbers can be had as a table, in a README, and compared. How quick anything was is not looked at.
+# The benchmark works: each figure that needs only the sandbox runs in its short form; its results
+# become tables, go into README.md and man/figures.md, and can be compared. No test depends on a
+# time.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -10,12 +11,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset LOCKQ_BENCH_OUT BENCH_SIZE
 
-# short ARGUMENT…: scripts/bench run, as short as can be.
+# short ARGUMENT…: scripts/bench run, in the short form.
 short() {
 	run timeout 600 "$bench" run --size short --out "$scratch/out" "$@"
 }
 
-# What a figure may leave behind: tasks, users, tables, requests, queries.
+# Counts what a figure might leave behind: tasks, users, tables, requests, queries.
 left_behind() {
 	sql "SELECT 'task', COUNT(*) FROM task WHERE task_id BETWEEN 211 AND 219
 	     UNION ALL SELECT 'user', COUNT(*) FROM app_user WHERE name LIKE 'race-%'
@@ -59,6 +60,8 @@ run --size huge burst|short, not 'huge'
 run --nonsense|unknown option '--nonsense'
 table /nonexistent|no results in '/nonexistent'
 table /tmp /tmp|one folder
+readme /nonexistent|no results in
+readme /tmp /tmp|one folder
 compare /nonexistent|two results
 compare /nonexistent /nonexistent|no results in '/nonexistent'
 END
@@ -95,7 +98,8 @@ is "$(jq -c '[.measures[] | select(.key | test("^burst.1.4.[a-z]+.loans$")) | .v
 is "$(jq -c '[.measures[] | select(.key | test("twice$")) | .value] | add' \
 	"$scratch/out/burst.json")" 0 'burst: no loan is given to two people'
 
-# A case that would take longer than the limit is not reckoned from another one.
+# A case that would take longer than the limit has no numbers; none are computed from other cases.
+cp -R "$scratch/out" "$scratch/all"
 BURST_LIMIT=0 short burst
 is "$status" 0 'burst, with a limit of no time'
 is "$(jq -c '[.not_run[].key]' "$scratch/out/burst.json")" \
@@ -104,9 +108,9 @@ is "$(jq -c '[.not_run[].key]' "$scratch/out/burst.json")" \
 is "$(jq '[.measures[] | select(.key | test("own|line|claim|rows"))] | length' \
 	"$scratch/out/burst.json")" 0 'burst: and has no number of it'
 
-# --- what was measured ---------------------------------------------------------------------------
+# --- the results ---------------------------------------------------------------------------------
 
-# made NAME VALUE: a folder of results with a promise whose number is VALUE.
+# made NAME VALUE: a folder of results that has a goal; the number is VALUE.
 made() {
 	mkdir -p "$scratch/$1"
 	jq '.size = "usual" | .measures |= [.[0], .[1]]
@@ -119,11 +123,11 @@ made a 10
 made b 25
 run "$bench" table "$scratch/a"
 is "$status" 0 'table'
-like "$out" '^\| wake: a time \| 10 ms \| at most 20 \|$' 'table: a promise that is kept'
+like "$out" '^\| wake \| a time \| 10 ms \| at most 20 ms \|$' 'table: a goal that is reached'
 like "$out" 'MySQL [0-9.-]+, .innodb_flush_log_at_trx_commit' 'table: and where that was'
 run "$bench" table "$scratch/b"
-like "$out" '^\| wake: a time \| 25 ms \| at most 20, \*\*missed\*\* \|$' \
-	'table: one that is missed'
+like "$out" '^\| wake \| a time \| 25 ms \| at most 20 ms, \*\*missed\*\* \|$' \
+	'table: a goal that is missed'
 run "$bench" table "$scratch/out"
 is "$status" 0 'table: of all figures'
 like "$out" 'Not of the usual size: .*burst \(short\)' \
@@ -147,34 +151,109 @@ jq '.machine.cores = 99' "$scratch/b/wake.json" >"$scratch/elsewhere.json"
 run "$bench" compare "$scratch/a" "$scratch/elsewhere.json"
 like "$out" 'another machine: only ratios' 'compare: two machines are not alike'
 
-printf 'one\n<!-- bench: x -->\nold\n<!-- bench ends -->\ntwo\n' >"$scratch/README.md"
-LOCKQ_BENCH_README=$scratch/README.md run "$bench" readme "$scratch/a"
+pages=$scratch/pages
+mkdir -p "$pages/man"
+readme() {
+	LOCKQ_BENCH_PAGES=$pages run "$bench" readme "$@"
+}
+for page in README.md man/figures.md; do
+	printf 'one\n<!-- bench: x -->\nold\n<!-- bench ends -->\ntwo\n' >"$pages/$page"
+done
+readme "$scratch/all"
 is "$status" 0 'readme'
-run cat "$scratch/README.md"
-is "$(sed -n '1p;$p' <<<"$out" | tr '\n' ' ')" 'one two ' 'readme: what is around it stays'
-like "$out" 'wake: a time \| 10 ms' 'readme: the table is in it'
-ok "$(! grep -q '^old$' <<<"$out"; echo $?)" 'readme: and the old one is gone'
-first=$out
-LOCKQ_BENCH_README=$scratch/README.md run "$bench" readme "$scratch/a"
-is "$(cat "$scratch/README.md")" "$first" 'readme: a second time changes nothing'
-echo nothing >"$scratch/README.md"
-LOCKQ_BENCH_README=$scratch/README.md run "$bench" readme "$scratch/a"
-is "$status" 5 'readme: a file without a place for it'
-is "$(cat "$scratch/README.md")" nothing '… stays as it is'
-is "$(grep -cE '^<!-- bench(: | ends -->)' "$top/README.md")" 2 'README.md has a place for it'
+for page in README.md man/figures.md; do
+	run cat "$pages/$page"
+	is "$(sed -n '1p;$p' <<<"$out" | tr '\n' ' ')" 'one two ' "$page: the text around stays"
+	ok "$(! grep -q '^old$' <<<"$out"; echo $?)" "$page: the old table is gone"
+	like "$out" 'MySQL [0-9.-]+' "$page: says where it was measured"
+done
+run cat "$pages/README.md"
+while read -r row; do
+	like "$out" "^\\| $row" "README.md has the row: $row"
+done <<'END'
+4 people ask while a query of 1 s runs: how often the query runs . 1 . 4: each person runs it
+… CPU time of the server . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
+… until the last person has loans . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
+8 people wait for the same query: .* . [0-9.]+ ms . [0-9.]+ ms: programs that only wait
+100 people wait for 5 loans each: .* . [0-9.]+ ms
+loans given twice, in all these runs . 0 .
+END
+ok "$(! grep -q 'null\|none' <<<"$out"; echo $?)" 'README.md: every number is one'
+run cat "$pages/man/figures.md"
+like "$out" '^\| 1 s \| 4 \| each runs the query \| 4 \|' 'figures.md has the burst'
+like "$out" '^\| 8 followers, 1 times \| [0-9.]+ ms \|' 'figures.md has the wake-up'
+cp -R "$pages" "$scratch/before"
+readme "$scratch/all"
+is "$(diff -r "$scratch/before" "$pages")" '' 'readme: a second time changes nothing'
+readme "$scratch/out"
+like "$(cat "$pages/README.md")" '^\| … CPU time of the server \| [0-9.]+ s \| not run \|' \
+	'README.md: a case that was not run has no number'
+readme "$scratch/b"
+like "$(cat "$pages/man/figures.md")" 'a time \| 25 ms \| at most 20 ms, \*\*missed\*\*' \
+	'readme: other results replace them'
+
+# made_up NAME: results of the figure NAME; its measures are standard input.
+made_up() {
+	mkdir -p "$scratch/made"
+	jq --arg name "$1" --argjson measures "$(jq -s .)" \
+		'.figure = $name | .size = "usual" | .measures = $measures' \
+		"$scratch/out/wake.json" >"$scratch/made/$1.json"
+}
+made_up one <<'END'
+{"key": "one.getwork.wall", "value": 19.2, "unit": "ms"}
+{"key": "one.bare.wall", "value": 10, "unit": "ms"}
+{"key": "one.ratio.bare", "value": 1.92, "unit": "x", "at_most": 1.6, "missed": true}
+END
+made_up scale <<'END'
+{"key": "loans.10000.p50", "value": 1, "unit": "ms"}
+{"key": "loans.10000000.p50", "value": 1.06, "unit": "ms"}
+{"key": "loans.growth", "value": 1.06, "unit": "x", "at_most": 1.5}
+END
+made_up throughput <<'END'
+{"key": "many.to_commits", "value": 0.2, "unit": "x", "at_least": 0.15}
+{"key": "wrong", "value": 1, "unit": "", "at_most": 0, "missed": true}
+END
+made_up peers <<'END'
+{"key": "peers.lockq1.64.twice", "value": 2, "unit": "loans", "at_most": 0, "missed": true}
+{"key": "peers.ratio.1.64", "value": 2.5, "unit": "x", "at_least": 2}
+END
+readme "$scratch/made"
+run grep '^| [a-z]' "$pages/README.md"
+while IFS=';' read -r what is beside goal; do
+	like "$out" "^\\| $what[^|]*\\| $is \\| [^|]*$beside[^|]*\\| $goal \\|\$" \
+		"README.md has the row: $what"
+done <<'END'
+one whole `getwork`;19.2 ms, 1.92 times as long;10 ms: a program;at most 1.6 times, \*\*missed\*\*
+one request .* 10,000,000 loans;1.06 times as long;10,000 loans;at most 1.5 times
+loans per second, 64 workers;2.5 times as many;job queues;at least 2 times
+requests per second;0.2 times as many;plain `INSERT`;at least 0.15 times
+loans given twice;3;;0, \*\*missed\*\*
+END
+
+# Both pages are written or none.
+for page in README.md man/figures.md; do
+	cp -R "$scratch/before/." "$pages"
+	echo nothing >"$pages/$page"
+	cp -R "$pages" "$scratch/kept"
+	readme "$scratch/a"
+	is "$status" 5 "readme: $page has no place for the tables"
+	is "$(diff -r "$scratch/kept" "$pages")" '' '… and both pages stay as they are'
+	rm -rf "$scratch/kept"
+	is "$(grep -cE '^<!-- bench(: | ends -->)' "$top/$page")" 2 "the project's $page has one"
+done
 
 # --- misses, failures, ends ----------------------------------------------------------------------
 
-# A project whose only figures are made up, beside the real common.sh.
+# A copy of the project with made-up figures and the real common.sh.
 fake=$scratch/fake
 mkdir -p "$fake/test/bench/figures" "$fake/scripts" "$fake/build"
 ln -s "$top/test/support" "$fake/test/support"
-ln -s "$top"/test/bench/{common.sh,table.jq,compare.jq} "$fake/test/bench/"
+ln -s "$top/test/bench/common.sh" "$fake/test/bench/"
 ln -s "$top"/build/test "$fake/build/test"
 cp "$bench" "$fake/scripts/"
 ln -s "$top"/scripts/{sandbox,signals.sh} "$fake/scripts/"
 
-# fake NAME: a figure whose lines are standard input.
+# fake NAME: makes the figure NAME of the lines on standard input.
 fake() {
 	{
 		printf '#!/usr/bin/env bash\n# One that is made up.\nset -eu\n. "%s/common.sh"\n' \
@@ -207,10 +286,10 @@ fake_run() {
 	LOCKQ_TOP=$top run timeout 60 "$fake/scripts/bench" run --out "$scratch/fakes" "$@"
 }
 fake_run missed
-is "$status" 0 'a promise that is missed is no failure'
+is "$status" 0 'a goal that is missed is no failure'
 like "$out" 'too much +4 s +MISSED: at most 3' '… and is said'
 like "$out" 'not to be had +none s +MISSED: at least 3' '… as is one that could not be measured'
-like "$out" 'enough +3 s +at least 3' '… beside one that is kept'
+like "$out" 'enough +3 s +at least 3' '… beside a goal that is reached'
 like "$out" '^  missed: too much' '… and again at the end'
 fake_run --strict missed
 is "$status" 3 '--strict: status 3'
@@ -223,7 +302,8 @@ is "$(jq -c '[.measures[].key, .complete]' "$scratch/fakes/fails.json")" '["fail
 	'… and what it had is not taken for all'
 is "$(jq .complete "$scratch/fakes/missed.json")" true '… the one after it was measured'
 
-# end_by SIGNAL STATUS: the driver alone is told; the figure, and what it has started, end with it.
+# end_by SIGNAL STATUS: only scripts/bench gets the signal. The figure and its processes must end
+# too.
 end_by() {
 	local driver i
 	rm -f "$scratch/cleaned" "$scratch/fakes/sleeper" "$scratch/fakes/waited"
@@ -239,7 +319,7 @@ end_by() {
 		kill -0 "$driver" 2>/dev/null || break
 		sleep 0.1
 	done
-	# What the figure waits for would end by itself long after that.
+	# Without the signal the figure would wait much longer than this.
 	ok "$(! kill -0 "$driver" 2>/dev/null; echo $?)" "SIG$1: ends soon"
 	ok "$(! kill -0 "$(cat "$scratch/fakes/sleeper")" 2>/dev/null; echo $?)" \
 		"SIG$1: what it had started has ended"
@@ -253,7 +333,7 @@ end_by INT 130
 end_by TERM 143
 forget_users
 
-# A real one, while others wait for a query that computes.
+# A real figure is broken off while its followers wait for a query.
 env --default-signal=INT,TERM timeout 120 "$bench" run --size short --out "$scratch/out" burst \
 	>/dev/null 2>&1 &
 driver=$!

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs what README.md says, from its first command to its last, in order: a private MySQL of its own
-# and a home of its own stand for the fresh machine. A block must end with status 0, or with the one
-# that the line before it names: "ends with status 1".
+# Runs every command of README.md, from the first to the last, with a private MySQL and an empty
+# home directory. A block must end with status 0, or with the status that the line before it names:
+# "ends with status 1".
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
 
-readme=$top/README.md
+readme=$top/README.md figures=$top/man/figures.md
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/readme.XXXXXX")
 export LOCKQ_SANDBOX_DIR=$scratch/box
 cleanup() {
@@ -15,16 +15,20 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# Nothing of the caller's: neither its home, nor its database, nor the make that runs this.
+# The caller's database, home and make must not help: README.md has to tell all that is needed. So
+# it has to put the programs on the PATH, too.
 unset LOCKQ_DEFAULTS_FILE MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 export HOME=$scratch/home LOCKQ_DEMO_HEAVY=1 LOCKQ_REAL_LOANS=/nonexistent
+PATH=:$PATH:
+PATH=${PATH//":$top/build/bin:"/:}
+PATH=${PATH#:}$top/build/mysql/bin
 mkdir "$HOME"
-# The administrator's client finds the private MySQL as it would find the reader's.
+# README.md's "mysql" finds the private MySQL as it would find a reader's.
 export MYSQL_UNIX_PORT=$LOCKQ_SANDBOX_DIR/mysql.sock
 mkdir "$LOCKQ_SANDBOX_DIR"
 ln -s "$LOCKQ_SANDBOX_DIR/admin.cnf" "$HOME/.my.cnf"
 
-# blocks/N is the Nth block, blocks/N.status what it is to end with, blocks/N.line where it is.
+# blocks/N is the Nth block, blocks/N.status the status it must end with, blocks/N.line its place.
 mkdir "$scratch/blocks"
 awk -v to="$scratch/blocks/" '
 	/^```sh$/ { n++; inside = 1; file = sprintf("%s%03d", to, n)
@@ -36,11 +40,11 @@ awk -v to="$scratch/blocks/" '
 	inside { print >file; next }
 	NF > 0 { before = $0 }' "$readme"
 
-# In a shell of its own, which takes over what the block before left: directory and environment.
+# run BLOCK: in a shell of its own, with the directory and environment that the block before left.
 run() {
 	(
 		cd "$(cat "$scratch/where")" || exit 99
-		# shellcheck disable=SC2016 # that shell's variables, not ours
+		# shellcheck disable=SC2016 # that shell expands them
 		exec bash -c 'set -eu -o pipefail
 			. "$1/environment"
 			trap "export -p >\"$1/environment\"; pwd >\"$1/where\"" EXIT
@@ -69,6 +73,7 @@ for block in "$scratch"/blocks/[0-9][0-9][0-9]; do
 	esac
 	expected=$(cat "$block.status") status=0
 	run "$block" || status=$?
+	[ "$first" != 'make demo' ] || cp "$scratch/output" "$scratch/demo"
 	ok "$([ "$status" = "$expected" ]; echo $?)" "$name"
 	if [ "$status" != "$expected" ]; then
 		printf '#   ended with status %s, not %s, after:\n' "$status" "$expected"
@@ -81,13 +86,35 @@ printf 'false\ntrue\n' >"$scratch/blocks/bad"
 run "$scratch/blocks/bad"
 ok "$([ $? -eq 1 ]; echo $?)" 'a command that fails inside a block is noticed'
 
-# Commands in running text are not run, so what they name must at least be there.
-# shellcheck disable=SC2016 # backquotes that grep is to find
-missing=$(grep -o '`make [a-z-]*`' "$readme" | tr -d '\140' | sort -u | while read -r _ target; do
-	grep -q "^$target:" "$top/Makefile" || echo "make $target"
-done)
-ok "$([ -z "$missing" ]; echo $?)" "targets that README.md names are in the Makefile $missing"
-missing=$(grep -o '](\([^)]*\))' "$readme" | sed 's/^](\(.*\))$/\1/' | grep -v '^http' |
-	while read -r file; do [ -e "$top/$file" ] || echo "$file"; done)
-ok "$([ -z "$missing" ]; echo $?)" "files that README.md refers to are there $missing"
+# forms: lines of a race without what differs from run to run: names, numbers, times.
+forms() {
+	sed -E -e 's/available from .*/available from TIME/' -e 's/[0-9]+(\.[0-9]+)?/N/g' \
+		-e 's/\b(oliver|tracy|amelia|ben|chloe|daniel)\b/NAME/g' -e 's/ +/ /g' "$1" |
+		sort -u
+}
+
+sed -n '/^<!-- transcript: begin/,/^<!-- transcript: end/p' "$readme" | grep -v '^<!--\|^```\|^$' \
+	>"$scratch/transcript"
+ok "$([ "$(wc -l <"$scratch/transcript")" -ge 10 ]; echo $?)" 'README.md has a transcript'
+forms "$scratch/transcript" >"$scratch/told"
+forms "$scratch/demo" >"$scratch/shown"
+is "$(comm -23 "$scratch/told" "$scratch/shown")" '' 'make demo prints every line of the transcript'
+printf '  1.00 s  oliver     sings\n' >"$scratch/transcript"
+forms "$scratch/transcript" >"$scratch/told"
+is "$(comm -23 "$scratch/told" "$scratch/shown")" ' N s NAME sings' '… and another line is noticed'
+
+# Commands in running text are not run, so the targets that they name must at least exist; so must
+# the files that links name.
+for page in "$readme" "$figures"; do
+	# shellcheck disable=SC2016 # backquotes that grep has to find
+	missing=$(grep -o '`make [a-z-]*[ `]\|^make [a-z-]*' "$page" | tr -d '\140' | sort -u |
+		while read -r _ target; do
+			[ -z "$target" ] || grep -q "^$target:" "$top/Makefile" ||
+				echo "make $target"
+		done)
+	is "$missing" '' "the Makefile has the targets that ${page##*/} names"
+	missing=$(grep -o '](\([^)]*\))' "$page" | sed 's/^](\(.*\))$/\1/' | grep -v '^http' |
+		while read -r file; do [ -e "$(dirname "$page")/$file" ] || echo "$file"; done)
+	is "$missing" '' "the files that ${page##*/} refers to are there"
+done
 finish

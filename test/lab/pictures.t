@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# README's pictures: the command that it names makes them, and those that are there are of the
-# patterns that there are now.
+# The pictures of README.md and man/figures.md: make pictures draws them, and the pictures in man/
+# show the patterns that scripts/race has now.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/../docs/common.sh"
@@ -27,7 +27,7 @@ make -C "$top" --no-print-directory pictures PICTURES="$scratch" QUERY_SECONDS=0
 is "$status" 0 'make pictures'
 [ "$status" -eq 0 ] || show "$scratch/output"
 is "$(missing "$scratch/patterns.svg" naive lockq)" '' 'the patterns that raced are drawn'
-is "$(missing "$top/man/patterns.svg" "${patterns[@]}")" '' "README's shows every pattern"
+is "$(missing "$top/man/patterns.svg" "${patterns[@]}")" '' "man/patterns.svg shows every pattern"
 for folder in "$scratch" "$top/man"; do
 	is "$(missing "$folder/race.svg" oliver tracy served 'ran the heavy query')" '' \
 		"${folder#"$scratch"}/race.svg shows who asked, who led and who was served"

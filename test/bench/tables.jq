@@ -1,0 +1,72 @@
+# The tables of man/figures.md: what has a goal, then the burst and the wake-up in full. Input: all
+# results.
+include "markdown";
+
+def value($key): (.[$key] // null) | number;
+
+def goals:
+	(["figure", "what was measured", "result", "goal"] | head),
+	(.[] | .figure as $figure
+		| .measures[] | select(.at_least != null or .at_most != null)
+		| [$figure, .text, amount, goal] | row);
+
+# Keys are burst.SECONDS.USERS.WAY.WHAT.
+def burst:
+	{ lockq: "lockq", own: "each runs the query",
+	  line: "each waits for a lock, then runs the query",
+	  claim: "`SKIP LOCKED`, query that groups",
+	  rows: "`SKIP LOCKED`, query row by row" } as $names
+	| (.measures | map({ (.key): .value }) | add) as $of
+	| "", "\(.title):", "",
+	(["query", "people", "way", "queries run", "server CPU", "first has loans", "median",
+		"last has loans"] | head),
+	([(.measures[].key
+		| capture("^(?<case>burst[.](?<s>[0-9]+)[.](?<n>[0-9]+)[.](?<way>[a-z]+))"
+			+ "[.]queries$")),
+	  (.not_run[].key
+		| capture("^(?<case>burst[.](?<s>[0-9]+)[.](?<n>[0-9]+)[.](?<way>[a-z]+))$"))]
+	| sort_by((.s | tonumber), (.n | tonumber),
+		(.way as $way | ["lockq", "own", "line", "claim", "rows"] | index($way)))[]
+	| .case as $case
+	| ["\(.s) s", .n, $names[.way]] +
+		if $of | has("\($case).queries") then
+			[($of | value("\($case).queries"))] +
+			[("cpu", "first", "median", "last") as $what
+				| ($of | value("\($case).\($what)")) + " s"]
+		else ["not run", "", "", "", ""] end | row);
+
+# Keys are wake.WHO.PERCENTILE and wake.WHO.bare.PERCENTILE.
+def wake:
+	(.measures | map({ (.key): .value }) | add) as $of
+	| "", "\(.title):", "",
+	(["followers", "median", "99 of 100 within", "the same for programs that only wait for a "
+		+ "row lock"] | head),
+	(.measures[] | .text as $text | .key | capture("^wake[.](?<who>[0-9]+|poll)[.]p50$")
+		| .who as $who
+		| [($text | sub(": median$"; "")), ($of | value("wake.\($who).p50")) + " ms",
+			($of | value("wake.\($who).p99")) + " ms",
+			if $of["wake.\($who).bare.p99"] then
+				($of | value("wake.\($who).bare.p99")) + " ms" else "" end] | row);
+
+def on_or_off: if . == 1 or . == "ON" then "on" else "off" end;
+def server:
+	.settings.server
+	| "`innodb_flush_log_at_trx_commit` \(.innodb_flush_log_at_trx_commit), "
+		+ "binary log \(.log_bin | on_or_off)";
+
+# First the figures that show what lockq is for. A figure that is not named here comes last.
+def rank: .figure as $f | ["burst", "wake", "one", "throughput", "peers", "scale"]
+	| index($f) // length;
+
+measured
+| min_by(.at) as $first
+| sort_by(rank, .at)
+| goals, (of("burst") | burst), (of("wake") | wake), "",
+  "Measured on \(days) on \($first | hardware), \($first | server), lockq at commit "
+	+ "\($first.versions.commit).",
+  (if (map(.machine | del(.load_before)) | unique | length) > 1
+	then "", "Not all of them on the same machine." else empty end),
+  ((map(select(.size? and .size != "usual") | "\(.figure) (\(.size))")) as $sized
+	| if $sized != [] then "", "Not of the usual size: \($sized | join(", "))." else empty end),
+  ((map(select(.complete != true) | .figure)) as $broken
+	| if $broken != [] then "", "Broken off: \($broken | join(", "))." else empty end)
