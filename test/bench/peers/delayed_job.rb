@@ -45,7 +45,7 @@ def fault(lines, where, error)
   lines << "error\t#{where}\t#{error.message.tr("\t\n", '  ')}"
 end
 
-# One that fails is tried again: its worker would give the job a second time.
+# Tries a delete again that failed: otherwise the job would be given a second time.
 def destroy(job, lines)
   10.times do
     job.destroy
@@ -56,7 +56,7 @@ def destroy(job, lines)
   false
 end
 
-# What became of it: job, empty or error.
+# Returns :job, :empty (no job was left) or :error.
 def reserve_and_destroy(worker, lines)
   began = clock
   job = Delayed::Job.reserve(worker)

@@ -9,7 +9,7 @@ use Illuminate\Container\Container;
 use Illuminate\Database\Capsule\Manager;
 use Illuminate\Queue\DatabaseQueue;
 
-// As Laravel's own config/database.php and config/queue.php have it.
+// The settings of Laravel's own config/database.php and config/queue.php.
 function open_database()
 {
 	$login = parse_ini_file(getenv('PEERS_OPTIONS'), false, INI_SCANNER_RAW);
@@ -57,7 +57,7 @@ function fault(&$lines, $where, $error)
 	$lines[] = "error\t$where\t" . strtr($error->getMessage(), "\t\n", '  ');
 }
 
-// A delete that fails is tried again: its worker would give the job a second time.
+// Tries a delete again that failed: otherwise the job would be given a second time.
 function delete_job($job, &$lines)
 {
 	for ($try = 1; $try <= 10; $try++) {

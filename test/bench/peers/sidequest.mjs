@@ -48,8 +48,8 @@ function fault(lines, where, error) {
 	lines.push(`error\t${where}\t${String(error.message).replaceAll(/[\t\n]/g, ' ')}`);
 }
 
-// What its engine writes when a job begins and when it has ended. One that fails is tried again:
-// its engine would give the job a second time.
+// Writes what the engine writes when a job begins and when it has ended. It tries an update again
+// that failed: otherwise the job would be given a second time.
 async function complete(backend, job, lines) {
 	for (let attempt = 1; attempt <= 10; attempt++) {
 		try {

@@ -25,7 +25,7 @@ sub database {
 	};
 }
 
-# The connection is kept, as its documentation advises where the work is small.
+# Keeps the connection, as the documentation of TheSchwartz advises for small jobs.
 sub client {
 	my ($told) = @_;
 	my $client = TheSchwartz->new(
@@ -55,7 +55,7 @@ sub fault {
 	return;
 }
 
-# One that fails is tried again: its worker would give the job a second time.
+# Tries a delete again that failed: otherwise the job would be given a second time.
 sub complete {
 	my ($job, $lines) = @_;
 	for (1 .. 10) {
@@ -68,7 +68,7 @@ sub complete {
 sub work {
 	my ($number, $seconds, $dir) = @_;
 	my @lines;
-	# It says so, and nothing else, where the SELECT of a pop failed.
+	# If the SELECT of a pop fails, TheSchwartz only logs this line.
 	my $client = client(sub { fault(\@lines, 'pop', $_[0]) if $_[0] =~ /^Disabling DB/ });
 	my ($hash) = keys %{ $client->{databases} };
 	$client->driver_for($hash)->rw_handle->selectrow_array('SELECT 1');

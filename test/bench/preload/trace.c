@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into a program, it writes what the program does with the database, a JSON array a line,
- * to the file that LOCKQ_TRACE names:
+ * A library for LD_PRELOAD. It writes each call that the program makes of the client library to the
+ * file that LOCKQ_TRACE names, a JSON array per line:
  *
  *   ["option", CONNECTION, NUMBER, "i" or "s", VALUE]   ["attribute", CONNECTION, NAME, VALUE]
  *   ["connect", CONNECTION, HOST, USER, PASSWORD, DATABASE, PORT, SOCKET, FLAGS]
@@ -12,7 +12,7 @@
  *   ["execute", CONNECTION, STATEMENT, CHANGED, INSERT_ID, VALUE…]
  *   ["forget", CONNECTION, STATEMENT]                   ["ping", CONNECTION]
  *   ["database", CONNECTION, NAME]                      ["close", CONNECTION]
- *   ["untold", CONNECTION, WHAT]   what floor_replay could not do again
+ *   ["untold", CONNECTION, WHAT]   a call that floor_replay could not replay
  *
  * Everything is text or null. CHANGED is "-" where there are rows. A VALUE is "n" and a number, "i"
  * and one that was bound as signed, "s" and a text, or "0" for NULL.
@@ -30,7 +30,7 @@
 
 enum { MOST = 64, NUMBER_BYTES = 24 };
 
-/* A statement, with where its values are. */
+/* A prepared statement and its bound values. */
 struct statement {
 	MYSQL_STMT *handle;
 	unsigned int connection;
@@ -44,7 +44,7 @@ static unsigned int n_statements;
 static MYSQL_RES *streamed;        /* of mysql_use_result() */
 static unsigned int streamed_from;
 static uint64_t n_streamed;
-static unsigned int depth;         /* the client library's calls of itself are not the program's */
+static unsigned int depth;         /* above 0: the client library calls itself */
 static FILE *trace;
 
 static void
@@ -95,7 +95,7 @@ static void
 end(void)
 {
 	fputs("]\n", trace);
-	/* The program ends without the handlers of exit(). */
+	/* The program may end by _exit(), which writes no buffers. */
 	fflush(trace);
 }
 
@@ -112,7 +112,7 @@ number_of(MYSQL *mysql)
 {
 	unsigned int i = n_connections;
 
-	/* The latest: an address may be used again. */
+	/* From the last one back, because the address of a closed connection may be used again. */
 	while (i > 0 && connections[i - 1] != mysql)
 		i--;
 	if (i > 0)
@@ -141,7 +141,7 @@ place_of(const struct statement *statement)
 	return (unsigned int)(statement - statements) + 1;
 }
 
-/* What a statement that is text did. */
+/* The result of a statement that was sent as text. */
 static void
 also_done(MYSQL *mysql)
 {
@@ -401,7 +401,7 @@ mysql_stmt_prepare(MYSQL_STMT *stmt, const char *query, unsigned long length)
 	return rc;
 }
 
-/* What they point to is read when it is executed. */
+/* The values are read when the statement is executed: only then are they final. */
 db_flag
 mysql_stmt_bind_param(MYSQL_STMT *stmt, MYSQL_BIND *bnd)
 {
@@ -496,7 +496,7 @@ mysql_stmt_close(MYSQL_STMT *stmt)
 	struct statement *statement = statement_of(stmt);
 
 	*(void **)&real = next("mysql_stmt_close");
-	/* The server is not told where the connection has ended. */
+	/* After the end of the connection nothing is sent to the server. */
 	if (connections[statement->connection - 1] != NULL) {
 		begin("forget", statement->connection);
 		also_number(place_of(statement));
