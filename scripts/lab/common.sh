@@ -121,12 +121,12 @@ find_loans() {
 	loans=$rows
 }
 
-# values LOAN…: for INSERT INTO given VALUES …
+# values LOAN…: prints the rows for INSERT INTO given VALUES.
 values() {
 	printf '(%s, @me)\n' "$@" | paste -sd ,
 }
 
-# list LOAN…: for … IN (…)
+# list LOAN…: prints the list for IN (…).
 list() {
 	printf '%s\n' "$@" | paste -sd ,
 }

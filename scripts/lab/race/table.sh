@@ -10,7 +10,7 @@ table_line() {
 	printf '%-20s %6s %5s %7s %6s %6s %7s %9s %6s\n' "$@"
 }
 
-# table_row FIGURES: one line for these figures, an object.
+# table_row FIGURES: prints one line for these figures, an object.
 table_row() {
 	local row
 	mapfile -t row < <(jq -r '
