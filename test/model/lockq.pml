@@ -570,7 +570,7 @@ proctype requester(byte me)
 	bool early;
 #endif
 
-	/* Step 1: request_record(). All requesters are alike, so requester 0 is always the first. */
+	/* Step 1: request_record(). All requesters are alike, so the first is requester 0. */
 ASK:
 	atomic {
 		arrived == me;
@@ -616,8 +616,8 @@ TRY:
 	:: else
 	fi;
 
-	/* If the epoch is that of the last look, nobody has led since, so nobody can have served the
-	 * request. Else the process looks again, without the lock. */
+	/* If the epoch is that of the last look, nobody has led since, so nobody can have served
+	 * the request. Else the process looks again, without the lock. */
 	if
 	:: atomic { !must_look_again -> goto raise }
 	:: atomic {
@@ -656,8 +656,8 @@ raise:
 	STOP(stopped)
 	fi;
 
-	/* take_wake(). If it fails, the library leads without the row. The model rolls back and begins
-	 * again, with no_wake, so that others may come in between. */
+	/* take_wake(). If it fails, the library leads without the row. The model rolls back and
+	 * begins again, with no_wake, so that others may come in between. */
 	if
 	:: atomic { !no_wake && wake_by == NOBODY -> wake_by = ME; say("step 2: locks task_wake") }
 	:: atomic { no_wake -> say("step 2: leads without task_wake") }
@@ -794,7 +794,7 @@ record:
 	STOP_LEADER
 	fi;
 
-	/* assign_record_run() and the COMMIT in one step: nobody reads the row of leader_run before. */
+	/* assign_record_run() and the COMMIT are one step: nobody reads that row before. */
 	if
 #if defined(WRITE_AFTER_LOSS) && !defined(UNCHECKED_RUN)
 	:: atomic {
@@ -854,8 +854,8 @@ REST:
 	CANCEL
 	fi;
 
-	/* The list is no longer good. round_hand_over() ends, and round_give() goes back to TRY, which
-	 * begins with a look at the own row: LOOK here. */
+	/* The list is no longer good. round_hand_over() ends, and round_give() goes back to TRY,
+	 * which begins with a look at the own row: LOOK here. */
 stale_list:
 	atomic {
 		if
@@ -900,8 +900,8 @@ busy:
 		fi
 	}
 
-	/* Step 7: follow(), with wait_blocking() or wait_polling(). The statement is a transaction of
-	 * its own, so the shared lock is gone as soon as it is granted. */
+	/* Step 7: follow(), with wait_blocking() or wait_polling(). The statement is a transaction
+	 * of its own, so the shared lock is gone as soon as it is granted. */
 FOLLOW:
 	if
 #ifdef SHARED_TRY_ROW
