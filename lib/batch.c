@@ -158,18 +158,17 @@ make_plan(struct db *db, struct batch *b)
  * again. */
 static const struct db_query hold_lock = {
 	"hold_lock",
-	"SELECT epoch FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED",
+	"SELECT 1 FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED",
 	DB_MAYBE
 };
 
 static enum db_rc
 hold_task(struct db *db, struct batch *b)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &hold_lock, DB_ARGS(db_u64(b->e->task_id)), &rows);
+	uint64_t held = 0;
+	enum db_rc rc = db_number(db, &hold_lock, DB_ARGS(db_u64(b->e->task_id)), &held);
 
-	b->led = rc == DB_OK && rows.n_rows == 0;
-	db_rows_clear(&rows);
+	b->led = rc == DB_OK && held == 0;
 	return rc;
 }
 

@@ -133,13 +133,11 @@ forget_all(struct db *db, const struct task *task)
 static enum db_rc
 forget_if_changed(struct db *db, const struct task *task)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &view_of_task, DB_ARGS(db_text(task->view),
-	    db_u64(task->task_id)), &rows);
-	bool same = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
+	uint64_t same = 0;
+	enum db_rc rc = db_number(db, &view_of_task, DB_ARGS(db_text(task->view),
+	    db_u64(task->task_id)), &same);
 
-	db_rows_clear(&rows);
-	return rc == DB_OK && !same ? forget_all(db, task) : rc;
+	return rc == DB_OK && same == 0 ? forget_all(db, task) : rc;
 }
 
 /* The leftovers of a new list in place of the old ones. */

@@ -23,7 +23,7 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 		if (!retry_cures(rc) || db_clock_ms() >= end)
 			return rc;
 		/* Who gives up now is told, but not asked. */
-		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try,
+		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->lock), try, 0,
 		    &c->waiting) != DB_OK)
 			db_backoff(try);
 		rc = session_connect(c->q);

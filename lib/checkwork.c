@@ -307,17 +307,15 @@ static const struct db_query request_by_id = {
 static enum db_rc
 find_request(struct lockq *q, const char *text, struct request *request, bool *found)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = DB_OK;
 
 	errno = 0;
 	if (strspn(text, "0123456789") == strlen(text)) {
-		uint64_t request_id = strtoull(text, NULL, 10);
+		uint64_t id = strtoull(text, NULL, 10);
 
 		if (errno == 0)
-			rc = db_run(q->lock, &request_by_id, DB_ARGS(db_u64(request_id)), &rows);
-		request->request_id = rows.n_rows > 0 ? request_id : 0;
-		db_rows_clear(&rows);
+			rc = db_number(q->lock, &request_by_id, DB_ARGS(db_u64(id)),
+			    &request->request_id);
 	} else if (strlen(text) == UUID_BYTES - 1 &&
 	    strspn(text, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
 		for (size_t i = 0; text[i] != '\0'; i++)
@@ -382,7 +380,7 @@ look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 	*over = db_clock_ms() >= waiting->deadline;
 	if (*over)
 		return rc == DB_EFAIL ? DB_OK : rc;
-	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, waiting) != DB_OK)
+	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, 0, waiting) != DB_OK)
 		return DB_ECANCELLED;
 	return rc == DB_EFAIL ? DB_OK : session_connect(q);
 }

@@ -149,6 +149,11 @@ bool db_lost(const struct db *db);
 LOCKQ_MUST_CHECK enum db_rc db_run(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args, struct db_rows *rows);
 
+/* db_run() of a statement that answers a number: 0 for SQL NULL, where there is no row, and where it
+ * fails. */
+LOCKQ_MUST_CHECK enum db_rc db_number(struct db *db, const struct db_query *query,
+    const struct db_arg *args, size_t n_args, uint64_t *number);
+
 /* Prepares a statement ahead of a db_run() that will be in a hurry. */
 LOCKQ_MUST_CHECK enum db_rc db_prepare(struct db *db, const struct db_query *query);
 

@@ -353,6 +353,18 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 }
 
 enum db_rc
+db_number(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    uint64_t *number)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, query, args, n_args, &rows);
+
+	*number = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+enum db_rc
 db_change(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     uint64_t expected)
 {

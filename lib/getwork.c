@@ -177,7 +177,7 @@ follow(struct call *c, enum step *step)
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (nobody_leads(c))
-			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++,
+			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++, 0,
 			    &c->waiting);
 		*step = PENDING;
 		return DB_OK;
@@ -203,7 +203,8 @@ rest(struct call *c, enum step *step)
 
 	*step = LOOK;
 	if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
-		return wait_for_better(c->q, c->why, c->fruitless, ms, &c->waiting);
+		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->why, c->fruitless, ms,
+		    &c->waiting);
 	*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
 	return DB_OK;
 }

@@ -35,16 +35,12 @@ lockq_new(struct lockq **q)
 static int
 check_schema(struct lockq *q)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t version = db_schema(q->lock);
 	enum db_rc rc = DB_OK;
 
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
-	rc = db_run(q->lock, &newest_schema, DB_NO_ARGS, &rows);
-	if (rc == DB_OK)
-		version = db_cell_u64(&rows, 0, 0);
-	db_rows_clear(&rows);
+	rc = db_number(q->lock, &newest_schema, DB_NO_ARGS, &version);
 	if (rc != DB_OK && db_errno(q->lock) != NO_SUCH_TABLE)
 		return error_from_db(q, q->lock, rc);
 	if (version == LOCKQ_SCHEMA)

@@ -142,8 +142,7 @@ loans_read(struct db *db, const struct db_query *query, const char *json, uint32
     struct loans *loans)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = task_id == 0 ? db_run(db, query, DB_ARGS(db_text(json)), &rows) :
-	    db_run(db, query, DB_ARGS(db_text(json), db_u64(task_id)), &rows);
+	enum db_rc rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task_id)), &rows);
 
 	loans_clear(loans);
 	if (rc == DB_OK) {

@@ -56,7 +56,7 @@ struct loans {
 	uint64_t *ids; /* sorted */
 	size_t n;
 };
-/* @query takes @json, and @task_id where that is not 0. */
+/* @query takes @json and @task_id. */
 LOCKQ_MUST_CHECK enum db_rc loans_read(struct db *db, const struct db_query *query, const char
     *json, uint32_t task_id, struct loans *loans);
 bool loans_have(const struct loans *loans, uint64_t loan_id);

@@ -27,13 +27,11 @@ max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
 int
 max_pipeline_check(struct lockq *q, const struct task *task, uint32_t user_id)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	char reason[MAX_PIPELINE_REASON_BYTES];
-	enum db_rc rc = db_run(q->lock, &held_by_user, DB_ARGS(db_u64(user_id),
-	    db_u64(task->task_id)), &rows);
-	uint64_t held = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
+	uint64_t held = 0;
+	enum db_rc rc = db_number(q->lock, &held_by_user, DB_ARGS(db_u64(user_id),
+	    db_u64(task->task_id)), &held);
 
-	db_rows_clear(&rows);
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
 	if (max_pipeline_fit(task->max_pipeline, held, 1, reason) > 0)

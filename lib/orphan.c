@@ -43,11 +43,9 @@ hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_o
 static enum db_rc
 end_orphan(struct db *db, uint32_t task_id)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &name_held_by, DB_ARGS(db_u64(task_id)), &rows);
-	uint64_t orphan = rc == DB_OK ? db_cell_u64(&rows, 0, 0) : 0;
+	uint64_t orphan = 0;
+	enum db_rc rc = db_number(db, &name_held_by, DB_ARGS(db_u64(task_id)), &orphan);
 
-	db_rows_clear(&rows);
 	if (rc != DB_OK || orphan == 0)
 		return rc;
 	return db_kill(db, orphan);

@@ -56,7 +56,8 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 			error_set(c->q, "%s", db_error(session_failed(c->q)));
 		/* What is open is rolled back before the wait, or nobody else could lead meanwhile. */
 		session_disconnect(c->q);
-		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, &c->waiting);
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, 0,
+		    &c->waiting);
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {

@@ -107,12 +107,8 @@ request_make_uuid(char uuid[UUID_BYTES])
 enum db_rc
 request_find(struct db *db, struct request *request)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)), &rows);
-
-	request->request_id = rc == DB_OK && rows.n_rows == 1 ? db_cell_u64(&rows, 0, 0) : 0;
-	db_rows_clear(&rows);
-	return rc;
+	return db_number(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)),
+	    &request->request_id);
 }
 
 /* Joins the user's pending request, unless it ends before it is touched. */
@@ -242,10 +238,9 @@ request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *
 enum db_rc
 request_any_pending(struct db *db, uint32_t task_id, bool *any)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &any_pending, DB_ARGS(db_u64(task_id)), &rows);
+	uint64_t number = 0;
+	enum db_rc rc = db_number(db, &any_pending, DB_ARGS(db_u64(task_id)), &number);
 
-	*any = rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0;
-	db_rows_clear(&rows);
+	*any = number != 0;
 	return rc;
 }

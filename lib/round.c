@@ -95,7 +95,8 @@ give_until_done(struct call *c, struct run *run, bool *ours)
 		if (retry_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
 			return DB_EFAIL;
 		c->retries++;
-		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, &c->waiting);
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, 0,
+		    &c->waiting);
 		if (rc == DB_OK)
 			rc = lock_again(c->q, &c->task, c->request.user, &c->lead, ours);
 		if (rc != DB_OK || !*ours)

@@ -137,14 +137,11 @@ session_ready_elsewhere(struct lockq *q)
 enum db_rc
 session_end_given_up(struct db *db, const struct given_up *given_up)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t age_s = (db_clock_ms() - given_up->since) / 1000;
+	uint64_t age_s = (db_clock_ms() - given_up->since) / 1000, up_s = 0;
 	bool same = strcmp(given_up->server, db_server(db)) == 0;
-	enum db_rc rc = same ? db_run(db, &uptime, DB_NO_ARGS, &rows) : DB_OK;
+	enum db_rc rc = same ? db_number(db, &uptime, DB_NO_ARGS, &up_s) : DB_OK;
 
-	same = same && rc == DB_OK && db_cell_u64(&rows, 0, 0) >= age_s;
-	db_rows_clear(&rows);
-	return same ? db_kill(db, given_up->id) : rc;
+	return same && rc == DB_OK && up_s >= age_s ? db_kill(db, given_up->id) : rc;
 }
 
 void

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "task.h"
 
-#include <stdlib.h>
-
 #include "error.h"
 #include "session.h"
 
@@ -18,14 +16,19 @@ static const struct db_query user_by_name = {
 	"user_by_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
 };
 
-static const struct db_query recent_queries = {
-	"recent_queries",
+/* The median of the last nine. */
+static const struct db_query usual_query = {
+	"usual_query",
 	"SELECT query_ms"
-	"  FROM leader_run"
-	" WHERE task_id = ? AND query_ms IS NOT NULL AND how <> 'failed'"
-	" ORDER BY epoch DESC"
-	" LIMIT 9",
-	DB_MANY
+	"  FROM (SELECT query_ms, ROW_NUMBER() OVER (ORDER BY query_ms) AS place,"
+	"               COUNT(*) OVER () AS n"
+	"          FROM (SELECT query_ms"
+	"                  FROM leader_run"
+	"                 WHERE task_id = ? AND query_ms IS NOT NULL AND how <> 'failed'"
+	"                 ORDER BY epoch DESC"
+	"                 LIMIT 9) AS last) AS sorted"
+	" WHERE place = n DIV 2 + 1",
+	DB_MAYBE
 };
 
 void
@@ -59,62 +62,33 @@ task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, 
 	return rc;
 }
 
-static enum db_rc
-read_user(struct db *db, const char *name, uint32_t *user_id, bool *known)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &user_by_name, DB_ARGS(db_text(name)), &rows);
-
-	*known = rc == DB_OK && rows.n_rows > 0;
-	if (*known)
-		*user_id = (uint32_t)db_cell_u64(&rows, 0, 0);
-	db_rows_clear(&rows);
-	return rc;
-}
-
 int
 task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *task,
     uint32_t *user_id)
 {
-	bool user_known = false, task_known = false;
+	bool task_known = false;
+	uint64_t id = 0;
 	enum db_rc rc;
 
 	if (user == NULL) {
 		error_set(q, "no user was named");
 		return LOCKQ_EUSAGE;
 	}
-	rc = read_user(q->lock, user, user_id, &user_known);
-	if (user_known && task != NULL)
+	rc = db_number(q->lock, &user_by_name, DB_ARGS(db_text(user)), &id);
+	*user_id = (uint32_t)id;
+	if (id != 0 && task != NULL)
 		rc = task_read(q->lock, task_id, *user_id, task, &task_known);
 	if (rc != DB_OK)
 		return error_from_db(q, q->lock, rc);
-	if (!user_known)
+	if (id == 0)
 		return error_unknown_user(q, user);
 	return task == NULL || task_known ? LOCKQ_OK : error_unknown_task(q, task_id);
-}
-
-static int
-compare_u64(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 enum db_rc
 task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t all[9] = { 0 };
-	size_t n = 0;
-	enum db_rc rc = db_run(db, &recent_queries, DB_ARGS(db_u64(task_id)), &rows);
-
-	for (; rc == DB_OK && n < rows.n_rows && n < sizeof(all) / sizeof(all[0]); n++)
-		all[n] = db_cell_u64(&rows, n, 0);
-	qsort(all, n, sizeof(all[0]), compare_u64);
-	*ms = n > 0 ? all[n / 2] : 0;
-	db_rows_clear(&rows);
-	return rc;
+	return db_number(db, &usual_query, DB_ARGS(db_u64(task_id)), ms);
 }
 
 void

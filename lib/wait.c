@@ -183,20 +183,8 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 }
 
 enum db_rc
-wait_for_better(struct lockq *q, const char *detail, unsigned int try, uint64_t ms,
-    struct waiting *waiting)
-{
-	struct ticking ticking = start_ticking(q, NULL, waiting);
-
-	ticking.phase = LOCKQ_PHASE_RETRY;
-	ticking.detail = detail;
-	db_backoff(try);
-	return nap(&ticking, ms, waiting);
-}
-
-enum db_rc
 wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsigned int try,
-    struct waiting *waiting)
+    uint64_t ms, struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, NULL, waiting);
 
@@ -205,5 +193,5 @@ wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsig
 	if (tick(&ticking) != 0)
 		return DB_ECANCELLED;
 	db_backoff(try);
-	return tick(&ticking) != 0 ? DB_ECANCELLED : DB_OK;
+	return nap(&ticking, ms, waiting);
 }
