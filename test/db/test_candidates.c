@@ -528,6 +528,97 @@ a_failure_without_a_second_connection(void **state)
 	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
+/* Connected, and its heavy query runs over a connection of lockq_query, on the same tables. */
+static struct worker *
+asks_elsewhere(void)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	inside_ask_elsewhere(w->q);
+	return w;
+}
+
+static void
+assert_round(struct worker *w, const char *how, const char *reason)
+{
+	worker_join_within(w, 10000);
+	if (w->rc != LOCKQ_OK)
+		print_error("%s\n", w->error);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(how) FROM leader_run WHERE task_id = %d",
+	    TASK), how);
+	assert_int_equal(u64("SELECT COALESCE(reason, '') LIKE '%s' FROM leader_run"
+	    " WHERE task_id = %d", reason, TASK), 1);
+	assert_consistent(TASK);
+}
+
+/* The connection ends between the last row of the list and what tidies up behind it. */
+static void
+lost_behind_a_good_list(void **state)
+{
+	struct worker *w = asks_elsewhere();
+
+	(void)state;
+	proxy_cut(w->proxy, "DO RELEASE_ALL_LOCKS()", 1, CUT_BEFORE);
+	worker_start(w);
+	assert_round(w, "elsewhere", "");
+}
+
+/* The query runs elsewhere; meanwhile the second connection ends, and no new one is to be had. */
+static struct worker *
+elsewhere_while_crowded(void)
+{
+	struct worker *w = asks_elsewhere();
+
+	proxy_hold(w->proxy, QUERY, 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	proxy_crowd(w->proxy, true);
+	assert_int_equal(db_kill(connect_as(worker_group()),
+	    db_connection_id(inside_query_connection(w->q))), DB_OK);
+	return w;
+}
+
+static void
+crowded_behind_a_list_from_elsewhere(void **state)
+{
+	struct worker *w = elsewhere_while_crowded();
+
+	(void)state;
+	proxy_release(w->proxy);
+	assert_round(w, "elsewhere", "");
+}
+
+/* Both connections end: the list comes over the lock connection, and the reason is the first. */
+static void
+crowded_behind_a_loss_elsewhere(void **state)
+{
+	struct worker *w = elsewhere_while_crowded();
+
+	(void)state;
+	assert_int_equal(db_kill(connect_as(worker_group()),
+	    u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK))), DB_OK);
+	proxy_release(w->proxy);
+	assert_round(w, "crowded", "%the connection of lockq_query was lost%");
+}
+
+/* What tells managers that a view is too slow: when it began, and for how long it ran. */
+static void
+a_failed_query_has_its_time(void **state)
+{
+	(void)state;
+	add_loans(TASK, 3);
+	make_heavy(TASK, 5000);
+	set_task(TASK, "max_query_s = 1");
+	assert_fails("max_query_s, 1 s");
+	assert_int_equal(u64("SELECT query_ms BETWEEN 900 AND 30000 AND"
+	    " as_of BETWEEN started_at AND ended_at FROM leader_run WHERE task_id = %d", TASK), 1);
+}
+
 static void
 the_query_connection_is_read_only(void **state)
 {
@@ -593,6 +684,10 @@ main(int argc, char **argv)
 		DB_TEST(the_name_is_free_before_the_commit),
 		DB_TEST(without_a_second_connection),
 		DB_TEST(a_failure_without_a_second_connection),
+		DB_TEST(lost_behind_a_good_list),
+		DB_TEST(crowded_behind_a_list_from_elsewhere),
+		DB_TEST(crowded_behind_a_loss_elsewhere),
+		DB_TEST(a_failed_query_has_its_time),
 		DB_TEST(the_query_connection_is_read_only),
 		DB_TEST(a_view_named_with_its_database),
 	};
