@@ -105,9 +105,9 @@ a_text_takes_the_largest_numbers(void **state)
 static void
 cells_are_read(void **state)
 {
-	char text[] = "18446744073709551615\0" "12";
-	size_t cells[] = { 1, 0, sizeof("18446744073709551615") + 1, 0 };
-	struct db_rows rows = { 2, 2, cells, text };
+	char one[] = "18446744073709551615", two[] = "12";
+	char *cells[] = { one, NULL, two, NULL };
+	struct db_rows rows = { 2, 2, cells, NULL };
 	char out[4];
 
 	(void)state;
