@@ -210,7 +210,8 @@ made_up scale <<'END'
 {"key": "loans.growth", "value": 1.06, "unit": "x", "at_most": 1.5}
 END
 made_up throughput <<'END'
-{"key": "many.to_commits", "value": 0.2, "unit": "x", "at_least": 0.15}
+{"key": "many.to_commits", "text": "16 tasks, 64 threads: x", "value": 0.2, "unit": "x",
+	"at_least": 0.15}
 {"key": "wrong", "value": 1, "unit": "", "at_most": 0, "missed": true}
 END
 made_up peers <<'END'
@@ -226,7 +227,7 @@ done <<'END'
 one whole `getwork`;19.2 ms, 1.92 times as long;10 ms: a program;at most 1.6 times, \*\*missed\*\*
 one request .* 10,000,000 loans;1.06 times as long;10,000 loans;at most 1.5 times
 loans per second, 64 workers;2.5 times as many;job queues;at least 2 times
-requests per second;0.2 times as many;plain `INSERT`;at least 0.15 times
+requests per second, 16 tasks, 64 threads;0.2 times as many;plain `INSERT`;at least 0.15 times
 loans given twice;3;;0, \*\*missed\*\*
 END
 
