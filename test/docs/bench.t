@@ -221,7 +221,7 @@ END
 readme "$scratch/made"
 run grep '^| [a-z]' "$pages/README.md"
 while IFS=';' read -r what is beside goal; do
-	like "$out" "^\\| $what[^|]*\\| $is \\| [^|]*$beside[^|]*\\| $goal \\|\$" \
+	like "$out" "^\\| ${what}[^|]*\\| $is \\| [^|]*${beside}[^|]*\\| $goal \\|\$" \
 		"README.md has the row: $what"
 done <<'END'
 one whole `getwork`;19.2 ms, 1.92 times as long;10 ms: a program;at most 1.6 times, \*\*missed\*\*

@@ -103,6 +103,27 @@ printf '  1.00 s  oliver     sings\n' >"$scratch/transcript"
 forms "$scratch/transcript" >"$scratch/told"
 is "$(comm -23 "$scratch/told" "$scratch/shown")" ' N s NAME sings' '… and another line is noticed'
 
+# unlisted PAGE FOLDER: files of the folder that "What is where" does not name, and names without a
+# file.
+# shellcheck disable=SC2016 # backquotes that grep has to find
+unlisted() {
+	awk -v head="### $2/" '$0 == head { inside = 1; next } /^#|^Not there/ { inside = 0 }
+		inside' "$1" | grep -o '`[a-z_0-9]*\.[a-z]*`' | tr -d '\140' | sort \
+		>"$scratch/named"
+	find "$top/$2" -maxdepth 1 -type f -printf '%f\n' | sort >"$scratch/files"
+	uniq -d "$scratch/named" | sed 's/$/: named twice/'
+	grep '\.c$\|\.map$' "$scratch/files" | comm -13 "$scratch/named" - | sed 's/$/: not named/'
+	comm -23 "$scratch/named" "$scratch/files" | sed 's/$/: there is no such file/'
+}
+for folder in lib cmd; do
+	is "$(unlisted "$readme" "$folder")" '' "What is where names every file of $folder/, once"
+done
+# shellcheck disable=SC2016 # backquotes that sed has to find
+sed '/^| `cancel.c`/d; s/^| `lock.c`/| `padlock.c`/' "$readme" >"$scratch/README.md"
+is "$(unlisted "$scratch/README.md" lib | sort | tr '\n' ',')" \
+	'cancel.c: not named,lock.c: not named,padlock.c: there is no such file,' \
+	'… and notices a file without a line, and a line without a file'
+
 # Commands in running text are not run, so the targets that they name must at least exist; so must
 # the files that links name.
 for page in "$readme" "$figures"; do
