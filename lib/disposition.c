@@ -148,14 +148,6 @@ fault_of(const struct lockq_disposition *what)
 	return NULL;
 }
 
-static enum db_rc
-result_new(const struct lockq_disposition *what, struct lockq_disposed_result *result)
-{
-	result->loans = calloc(what->n_loans, sizeof(*result->loans));
-	result->n_loans = result->loans != NULL ? what->n_loans : 0;
-	return result->loans != NULL ? DB_OK : DB_ENOMEM;
-}
-
 /* The worst of it. */
 static int
 overall(struct lockq *q, const struct lockq_disposed_result *result)
@@ -222,8 +214,11 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	/* Not asked where it was heard of just now: a disposition goes on after a loss. */
 	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
 		rc = session_ready(q);
-	if (rc == DB_OK)
-		rc = result_new(disposition, result);
+	if (rc == DB_OK) {
+		result->loans = calloc(d.n, sizeof(*result->loans));
+		result->n_loans = result->loans != NULL ? d.n : 0;
+		rc = result->loans != NULL ? DB_OK : DB_ENOMEM;
+	}
 	d.results = result->loans;
 	request_make_uuid(d.uuid);
 	if (rc == DB_OK)

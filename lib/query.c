@@ -19,16 +19,11 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result,
 
 	if (reading->no_memory)
 		return DB_ENOMEM;
-	if (rc == DB_ELOST && reading->db == reading->q->elsewhere) {
-		snprintf(reason, REASON_BYTES, "queried again here, the connection of lockq_query "
-		    "was lost: %s", db_error(reading->db));
-		*result = LIST_LOST;
-		return DB_OK;
-	}
-	/* A replica may not have the view yet, an account no right to it. */
-	if (rc == DB_EFAIL && reading->db == reading->q->elsewhere) {
-		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't do "
-		    "it: %s", db_error(reading->db));
+	/* A replica may not have the view yet, and an account may have no right to it. */
+	if ((rc == DB_ELOST || rc == DB_EFAIL) && reading->db == reading->q->elsewhere) {
+		snprintf(reason, REASON_BYTES, "%s: %s", rc == DB_ELOST ?
+		    "queried again here, the connection of lockq_query was lost" :
+		    "queried here, the server of lockq_query can't do it", db_error(reading->db));
 		*result = LIST_LOST;
 		return DB_OK;
 	}
