@@ -26,7 +26,8 @@ enum {
 	CROWDED_TRIES = 14,     /* some ten seconds with their backoff: programs that run for a moment
 	                         * end meanwhile */
 	ORPHAN_WAIT_S = 2,      /* a query that was killed has given its name back by then */
-	TICK_EVERY_ROWS = 1024, /* of a long list: a look whether the user gives up takes microseconds */
+	TICK_EVERY_ROWS = 1024, /* of a long list: they come in far less time than the lock
+	                         * connection may be idle, which is pinged then */
 	LEAST_MS = 100          /* a second query has this even where the first took all of the time */
 };
 
@@ -34,27 +35,27 @@ enum {
 enum {
 	LOOKS = 2,              /* the second serves requests that came while the first was written;
 	                         * the hand-over serves those that come after that */
-	BEHIND_MS = 10000,      /* a server that is behind its cluster has caught up by then, or is
-	                         * out of it */
-	HAND_OVER_TRIES = 4     /* with their backoff a third of a second: then the rows that are in
+	BEHIND_MS = 10000,      /* a server that is behind its cluster is given so long; the list in
+	                         * hand ages meanwhile */
+	HAND_OVER_TRIES = 4     /* with their backoff a quarter of a second: then the rows that are in
 	                         * the way are held for longer, and their requests lead themselves */
 };
 
 /* Step 7: wait.c, getwork.c, checkwork.c */
 enum {
-	SLICE_S = 20,           /* a follower looks again, and says that it is still there; below
-	                         * the client's read timeout and far below any request_ttl */
+	SLICE_S = 20,           /* a follower looks again, and says that it is still there: seldom
+	                         * enough for hundreds, and often for a usual request_ttl */
 	SLICES_IN_TTL = 3,      /* as often at least before its request would expire: one may be late */
 	JOINED_SLICE_S = 5,     /* the maker of a joined request may cancel it, which wakes nobody */
-	QUICK_MS = 20,          /* a wait that was shorter was none: no leader commits so soon twice */
+	QUICK_MS = 20,          /* a wait that was shorter was none: the second in a row pauses */
 	NAP_MS = 10,            /* after a wait that was none, doubled for each of them in a row … */
-	NAP_DOUBLINGS = 6,      /* … so often: 640 ms, which a user does not feel */
+	NAP_DOUBLINGS = 6,      /* … so often: a commit is heard 640 ms late at most */
 	LAST_NAP_MS = 200,      /* lock waits are whole seconds; the last one is spent looking */
-	MISSED_TRIES = 12,      /* some six seconds: the server has ended a stopped transaction by
-	                         * then, or it is no leader's */
+	MISSED_TRIES = 12,      /* some six seconds: cron holds the lock for less, a session that was
+	                         * forgotten for longer */
 	REST_MS = 30000,        /* the longest pause between two queries that find nothing to give */
-	LOOK_EVERY = 4,         /* of the backoff: some two looks a second where no wait is allowed */
-	LOOK_SLICE_S = 5        /* checkwork --wait, whose account may not keep the request alive */
+	LOOK_EVERY = 4,         /* of the backoff: some four looks a second where no wait is allowed */
+	LOOK_SLICE_S = 5        /* checkwork --wait: who made the request may cancel it, as above */
 };
 
 /* After a failure, at the end of a call: recover.c, cancel.c, refusal.c */
@@ -62,7 +63,7 @@ enum {
 	TRIES_FORGOTTEN_MS = 1000, /* an error after so long is not the next one in a row */
 	PATIENCE_MS = 30000,    /* a server that is started again is back in less */
 	CANCEL_MS = 20000,      /* after a timeout: longer than a leader's last transaction takes */
-	CANCEL_AT_ONCE_MS = 5000, /* after Ctrl-C: as long as people wait before they press it again */
+	CANCEL_AT_ONCE_MS = 5000, /* after Ctrl-C: nobody waits for longer at a terminal */
 	CANCEL_WAIT_S = 2,      /* of one try: a leader that serves the request commits in less */
 	CHECK_TRIES = 2         /* why an ask was refused is only for the message */
 };
