@@ -31,7 +31,7 @@ def burst_rows:
 
 def wake_rows:
 	by_key as $of
-	| [.measures[].key | capture("^wake[.](?<n>[0-9]+)[.]p99$").n][1:][]
+	| ([.measures[].key | capture("^wake[.](?<n>[0-9]+)[.]p99$").n][1] // empty)
 	| ["\(.) people wait for the same query: from the commit until 99 of 100 programs have "
 			+ "printed their loans",
 		($of["wake.\(.).p99"] | amount),
