@@ -151,17 +151,15 @@ unit_seconds(const char *unit)
 static char *
 duration_text(uint64_t seconds)
 {
-	enum { HOURS = 2, DAYS = 3, HOURS_MOST = 72 };
-	size_t i = 0;
+	enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, HOURS_MOST = 72 };
 
 	if (seconds == 0)
 		return cli_text("0");
-	if (seconds % units[DAYS].seconds == 0 && seconds > HOURS_MOST * units[HOURS].seconds)
-		i = DAYS;
-	else if (seconds % units[HOURS].seconds == 0)
-		i = HOURS;
-	return cli_text("%llu%c", (unsigned long long)(seconds / units[i].seconds),
-	    units[i].letter);
+	if (seconds % DAY_S == 0 && seconds > HOURS_MOST * HOUR_S)
+		return cli_text("%llud", (unsigned long long)seconds / DAY_S);
+	if (seconds % HOUR_S == 0)
+		return cli_text("%lluh", (unsigned long long)seconds / HOUR_S);
+	return cli_text("%llus", (unsigned long long)seconds);
 }
 
 static int
