@@ -250,7 +250,7 @@ $token,2,\"2026-10-25T00:30:00.000000Z\",null,\"2026-10-25T01:30:00.000000Z\"]" 
 is "$(jq -s -c 'map(.note)' <<<"$out")" '[null,"can'"'"'t\nread it"]' 'history in JSON: notes'
 sql "DELETE FROM work_log WHERE task_id = $task AND loan_id = $loan AND version = 1"
 run checkwork --loan "$loan" --task "$task"
-like "$out" 'older rows were purged' 'history: when older rows are gone it says so'
+like "$out" 'their rows of the log were purged' 'history: when older rows are gone it says so'
 run checkwork --user race-1 --socket "$scratch/no.sock"
 is "$status" 5 'no server: exit 5'
 finish

@@ -181,7 +181,8 @@ done
 kill -INT "$child"
 wait "$child" || status=$?
 exits 130 'Ctrl-C'
-says out '"error": *"interrupted: [0-9]* loans were added and are kept".*"exit": *130' 'says what stays'
+says out '"error": *"interrupted: [0-9]* loans were added and are kept".*"exit": *130' \
+	'says what stays'
 
 seed --loans 1 --socket "$work/none"
 exits 5 'no database to be reached'
