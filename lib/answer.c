@@ -136,7 +136,7 @@ answer_rc(struct lockq *q, const struct lockq_answer *answer)
 	case LOCKQ_EMPTY:
 		return LOCKQ_NOTHING;
 	case LOCKQ_FAILED:
-		error_set(q, "task %u: the query failed: %s", answer->task,
+		error_set(q, "the query of task %u failed: %s", answer->task,
 		    answer->reason != NULL ? answer->reason : "no reason given");
 		return LOCKQ_EQUERY;
 	case LOCKQ_REFUSED:

@@ -201,12 +201,12 @@ read_details(struct db *db, const struct part *part, struct text *faults)
 		return rc;
 	text_add(faults, "%stask %u: ", faults->used > 0 ? "; " : "", part->assignments[0].task);
 	if (db_errno(db) == READ_ONLY_TRANSACTION)
-		text_add(faults, "detail_view %s writes, and is only to be looked at", part->view);
+		text_add(faults, "detail_view \"%s\" writes, but it may only read", part->view);
 	else if (rc == DB_ETIME)
-		text_add(faults, "detail_view %s was ended after %d s", part->view,
+		text_add(faults, "detail_view \"%s\" was ended after %d s", part->view,
 		    DETAIL_LIMIT_MS / 1000);
 	else
-		text_add(faults, "%s", db_error(db));
+		text_add(faults, "detail_view \"%s\": %s", part->view, db_error(db));
 	return faults->failed ? DB_ENOMEM : DB_OK;
 }
 
@@ -403,7 +403,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	if (rc == DB_OK)
 		rc = find_request(q, request, &found, &known);
 	if (rc == DB_OK && !known) {
-		error_set(q, "there is no request %s", request);
+		error_set(q, "request \"%s\" is unknown", request);
 		return LOCKQ_EREFUSED;
 	}
 	while (rc == DB_OK && !over) {

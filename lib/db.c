@@ -147,8 +147,8 @@ check_pinned(struct db *db, const struct db_rows *rows)
 		if (is != NULL && (pinned[i].want != NULL ? strcmp(is, pinned[i].want) == 0 :
 		    strtoull(is, NULL, 10) == pinned[i].seconds))
 			continue;
-		return db_refuse(db, "the session's %s is %s after it was set: connect without "
-		    "what changes it on the way, a proxy perhaps", pinned[i].name,
+		return db_refuse(db, "the session's %s is %s although it was set otherwise: a "
+		    "proxy may have changed it: connect without one", pinned[i].name,
 		    is != NULL ? is : "NULL");
 	}
 	return DB_OK;
@@ -199,7 +199,7 @@ db_pin(struct db *db)
 		return rc;
 	snprintf(db->database, sizeof(db->database), "lockq");
 	return mysql_select_db(db->mysql, db->database) == 0 ? DB_OK :
-	    db_fail(db, "database lockq");
+	    db_fail(db, "USE lockq");
 }
 
 static enum db_rc
@@ -314,8 +314,8 @@ db_ready(struct db *db, const char *what)
 	enum db_rc rc = DB_OK;
 
 	if (db->lost) {
-		snprintf(db->error.text, sizeof(db->error.text), "%s: the connection is gone",
-		    what);
+		snprintf(db->error.text, sizeof(db->error.text),
+		    "the connection to the database was lost before %s", what);
 		return DB_ELOST;
 	}
 	if (db->pinged != 0)

@@ -47,48 +47,61 @@ db_lost(const struct db *db)
 	return db == NULL || db->lost;
 }
 
-#define READ_ONLY ": the server is read only, connect to the primary"
-#define LATER ": try again later"
-#define BEHIND ": another member of the cluster was first, try again"
+#define UNREACHABLE "the database can't be reached"
+#define LOST "the connection to the database was lost"
+#define NO_RIGHT "the account lacks a right", ": see the roles in lockq-schema(5)"
+#define FULL "the database has no free connection", ": try again later"
+#define HELD "another session holds a lock"
+#define BEHIND "another member of the cluster was first", ": try again"
+#define READ_ONLY "the server is read only", ": connect to the primary"
+#define OTHER "the database reports an error"
 
-/* An error that is not in this table is DB_EFAIL. The advice tells an operator what to do where
- * the server's own text does not. */
+/* An error that is not in this table is DB_EFAIL. The words stand before the server's text, which
+ * few users understand; the advice behind it, where the text does not say what to do. */
 static const struct known_error {
 	unsigned int number;
 	enum db_rc rc;
-	const char *advice;
+	const char *words, *advice;
 } known_errors[] = {
-	{ ER_LOCK_DEADLOCK, DB_ERETRY, "" },
+	{ ER_LOCK_DEADLOCK, DB_ERETRY, HELD, "" },
 	{ ER_ERROR_DURING_COMMIT, DB_ERETRY, BEHIND },
 	{ SERVER_TRANSACTION_ROLLED_BACK, DB_ERETRY, BEHIND },
-	{ ER_LOCK_WAIT_TIMEOUT, DB_ELOCKWAIT, ": another session holds it, try again later" },
-	{ SERVER_LOCK_NOWAIT, DB_EHELD, "" },
-	{ ER_DUP_ENTRY, DB_EDUPLICATE, "" },
-	{ CR_SERVER_GONE_ERROR, DB_ELOST, "" },
-	{ CR_SERVER_LOST, DB_ELOST, "" },
-	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, "" },
-	{ CR_CONNECTION_ERROR, DB_ELOST, "" },
-	{ CR_CONN_HOST_ERROR, DB_ELOST, "" },
-	{ ER_SERVER_SHUTDOWN, DB_ELOST, "" },
-	{ SERVER_IDLE_DISCONNECT, DB_ELOST, "" },
-	{ ER_CON_COUNT_ERROR, DB_ECROWDED, LATER },
-	{ ER_TOO_MANY_USER_CONNECTIONS, DB_ECROWDED, LATER },
-	{ ER_USER_LIMIT_REACHED, DB_ECROWDED, LATER },
-	{ SERVER_TOO_MANY_PREPARED, DB_ECROWDED, "" },
-	{ SERVER_QUERY_TIMEOUT, DB_ETIME, "" },
-	{ ER_QUERY_INTERRUPTED, DB_EINTERRUPTED, "" },
-	{ CR_OUT_OF_MEMORY, DB_ENOMEM, "" },
+	{ ER_LOCK_WAIT_TIMEOUT, DB_ELOCKWAIT, HELD, ": try again later" },
+	{ SERVER_LOCK_NOWAIT, DB_EHELD, HELD, "" },
+	{ ER_DUP_ENTRY, DB_EDUPLICATE, OTHER, "" },
+	{ CR_SERVER_GONE_ERROR, DB_ELOST, LOST, "" },
+	{ CR_SERVER_LOST, DB_ELOST, LOST, "" },
+	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, LOST, "" },
+	{ CR_CONNECTION_ERROR, DB_ELOST, UNREACHABLE, "" },
+	{ CR_CONN_HOST_ERROR, DB_ELOST, UNREACHABLE, "" },
+	{ CR_UNKNOWN_HOST, DB_EFAIL, UNREACHABLE, "" },
+	{ ER_SERVER_SHUTDOWN, DB_ELOST, LOST, "" },
+	{ SERVER_IDLE_DISCONNECT, DB_ELOST, LOST, "" },
+	{ ER_CON_COUNT_ERROR, DB_ECROWDED, FULL },
+	{ ER_TOO_MANY_USER_CONNECTIONS, DB_ECROWDED, FULL },
+	{ ER_USER_LIMIT_REACHED, DB_ECROWDED, FULL },
+	{ SERVER_TOO_MANY_PREPARED, DB_ECROWDED, OTHER, "" },
+	{ SERVER_QUERY_TIMEOUT, DB_ETIME, OTHER, "" },
+	{ ER_QUERY_INTERRUPTED, DB_EINTERRUPTED, OTHER, "" },
+	{ CR_OUT_OF_MEMORY, DB_ENOMEM, OTHER, "" },
+	{ ER_ACCESS_DENIED_ERROR, DB_EFAIL, "the database refuses the account or its password",
+	  "" },
+	{ ER_DBACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
+	{ ER_TABLEACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
+	{ ER_COLUMNACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
+	{ ER_PROCACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
+	{ ER_SIGNAL_EXCEPTION, DB_EFAIL, "the database refuses that", "" },
 	{ ER_OPTION_PREVENTS_STATEMENT, DB_EFAIL, READ_ONLY },
 	{ ER_READ_ONLY_MODE, DB_EFAIL, READ_ONLY },
 	{ ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, DB_EFAIL, READ_ONLY },
-	{ SERVER_OFFLINE_MODE, DB_EFAIL,
-	  ": it is closed, or has lost its cluster: connect to another server" },
+	{ SERVER_OFFLINE_MODE, DB_EFAIL, "the server is closed, or has lost its cluster",
+	  ": connect to another server" },
 };
 
 static const struct known_error *
 known_error(unsigned int number)
 {
-	static const struct known_error other = { 0, DB_EFAIL, "" };
+	static const struct known_error other = { 0, DB_EFAIL, OTHER, "" };
 
 	for (size_t i = 0; i < sizeof(known_errors) / sizeof(known_errors[0]); i++) {
 		if (known_errors[i].number == number)
@@ -107,7 +120,8 @@ enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
 {
 	const struct known_error *known = known_error(number);
-	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s (%u)%s", what, text, number, known->advice);
+	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s (%u, %s)%s", known->words, text, number,
+	    what, known->advice);
 
 	if (rc == DB_ELOST)
 		db->lost = true;

@@ -56,7 +56,8 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	enum db_rc rc;
 
 	if (n_args > STARTED_ARGS_MAX)
-		return db_fail_with(db, DB_ESHAPE, "%s: too many parameters", query->name);
+		return db_fail_with(db, DB_ESHAPE, "statement %s: too many parameters",
+		    query->name);
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
@@ -93,7 +94,7 @@ db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *t
 		if (tick != NULL && tick(data) != 0) {
 			/* Its answer is outstanding, so no other statement can be sent. */
 			db->lost = true;
-			return db_fail_with(db, DB_ECANCELLED, "%s: given up", what);
+			return db_fail_with(db, DB_ECANCELLED, "statement %s was given up", what);
 		}
 		if (db_clock_ms() > deadline)
 			return db_set_error(db, what, CR_SERVER_LOST, "the server does not answer");
@@ -139,11 +140,12 @@ db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row, void *data
 
 	if (result == NULL)
 		return mysql_errno(db->mysql) != 0 ? db_fail(db, db->started) :
-		    db_fail_with(db, DB_ESHAPE, "%s: no result", db->started);
+		    db_fail_with(db, DB_ESHAPE, "statement %s gave no result", db->started);
 	fields = mysql_fetch_fields(result);
 	for (unsigned int i = 0; i < mysql_num_fields(result); i++) {
 		if ((integer_columns & 1u << i) != 0 && !is_integer(fields[i].type))
-			rc = db_fail_with(db, DB_ESHAPE, "%s is not an integer", fields[i].name);
+			rc = db_fail_with(db, DB_ESHAPE, "column \"%s\" is not an integer",
+			    fields[i].name);
 	}
 	while (rc == DB_OK) {
 		cells = mysql_fetch_row(result);

@@ -19,7 +19,7 @@ db_set_ssl_mode(struct db *db, const char *name)
 	while (i < sizeof(ssl_modes) / sizeof(ssl_modes[0]) && strcmp(name, ssl_modes[i]) != 0)
 		i++;
 	if (i == sizeof(ssl_modes) / sizeof(ssl_modes[0]))
-		return db_refuse(db, "ssl mode \"%s\" is unknown: take DISABLED, PREFERRED, "
+		return db_refuse(db, "ssl mode \"%s\" is unknown: use DISABLED, PREFERRED, "
 		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY", name);
 	db->ssl_mode = DB_SSL_DISABLED + (unsigned int)i;
 #if LOCKQ_MARIADB_CLIENT
@@ -31,7 +31,7 @@ db_set_ssl_mode(struct db *db, const char *name)
 
 	if (db->ssl_mode == DB_SSL_VERIFY_CA)
 		return db_refuse(db, "ssl mode \"VERIFY_CA\" is not known to MariaDB's client "
-		    "library: take VERIFY_IDENTITY");
+		    "library: use VERIFY_IDENTITY");
 	if (mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &tls) != 0 ||
 	    mysql_options(db->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) != 0)
 		return db_fail(db, "ssl mode");

@@ -134,9 +134,9 @@ fault_of(const struct lockq_disposition *what)
 	if (what->user == NULL)
 		return "no user was named";
 	if (what->n_loans == 0 || what->n_loans > LOANS_MAX)
-		return "name 1 to 10000 loans";
+		return "a disposition names from 1 to 10000 loans";
 	if ((unsigned int)what->kind > LOCKQ_RENEW)
-		return "no such disposition";
+		return "the kind of disposition is unknown";
 	if (what->kind == LOCKQ_RETURN && what->return_after_s > LOCKQ_RETURN_AFTER_MAX)
 		return "a loan can be returned for 0 to 72 hours";
 	if (what->not_me_s > 0 && what->kind != LOCKQ_RETURN)
@@ -166,7 +166,8 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 		return LOCKQ_EQUERY;
 	}
 	if (refused != NULL)
-		error_set(q, "loan %llu was refused", (unsigned long long)refused->loan_id);
+		error_set(q, "the disposition of loan %llu was refused",
+		    (unsigned long long)refused->loan_id);
 	return refused != NULL ? LOCKQ_EREFUSED : LOCKQ_OK;
 }
 
@@ -206,7 +207,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	if (fault == NULL)
 		rc = token_sort(&d, &twice);
 	if (fault != NULL || twice) {
-		error_set(q, "%s", twice ? "name each loan once" : fault);
+		error_set(q, "%s", twice ? "a disposition names each loan once" : fault);
 		free(d.places);
 		return LOCKQ_EUSAGE;
 	}

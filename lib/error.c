@@ -46,7 +46,7 @@ error_unknown(struct lockq *q)
 	char text[sizeof(q->error)];
 
 	memcpy(text, q->error, sizeof(text));
-	error_set(q, "outcome unknown, the connection was lost at COMMIT: %.900s", text);
+	error_set(q, "outcome unknown: the connection was lost during COMMIT: %.900s", text);
 }
 
 const char *
@@ -58,13 +58,13 @@ lockq_error(const struct lockq *q)
 int
 error_unknown_user(struct lockq *q, const char *user)
 {
-	error_set(q, "user %s is unknown: the table app_user has the names", user);
+	error_set(q, "user \"%s\" is unknown: the table app_user has no row for that name", user);
 	return LOCKQ_EREFUSED;
 }
 
 int
 error_unknown_task(struct lockq *q, uint32_t task_id)
 {
-	error_set(q, "task %u is unknown: the table task has the numbers", task_id);
+	error_set(q, "task %u is unknown: the table task has no row for it", task_id);
 	return LOCKQ_EREFUSED;
 }

@@ -318,10 +318,10 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 	const char *fault = NULL;
 
 	if (what->batch < 1 || what->batch > LOCKQ_BATCH_MAX)
-		fault = "a batch has 1 to 10000 rows";
+		fault = "a batch must have from 1 to 10000 rows";
 	else if (what->purge_after_s != 0 && (what->purge_after_s < LOCKQ_PURGE_AFTER_MIN ||
 	    what->purge_after_s > LOCKQ_PURGE_AFTER_MAX))
-		fault = "purge what is older than 1 day, or more, up to 36500";
+		fault = "the age of rows to purge must be from 1 to 36500 days";
 	if (fault != NULL)
 		error_set(q, "%s", fault);
 	return fault == NULL ? LOCKQ_OK : LOCKQ_EUSAGE;
@@ -342,11 +342,11 @@ explain(struct expiring *e, enum db_rc rc)
 	int code = error_from_db(q, q->lock, lost ? DB_ELOST : rc);
 
 	if (lost)
-		error_set(q, "the connection was lost after %llu row%s, the next run does the rest:"
+		error_set(q, "the connection was lost after %llu row%s: the next run does the rest:"
 		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
 		    db_error(q->lock));
 	if (denied)
-		error_set(q, "%s: the account needs the role lockq_cron", db_error(q->lock));
+		error_set(q, "the account needs the role lockq_cron: %s", db_error(q->lock));
 	return code;
 }
 

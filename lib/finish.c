@@ -40,9 +40,9 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	if (!c->recorded)
 		return rc;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
-		error_set(c->q, "%s%.900s: the request may still be pending, see checkwork "
+		error_set(c->q, "%s%.900s: the request may still be pending: see checkwork "
 		    "--request %s%s", cancelled ?
-		    "interrupted, but it could not be cancelled: " : "", text,
+		    "interrupted, but the request could not be cancelled: " : "", text,
 		    c->request.uuid, failure == DB_ELOST ? " when the database is back" : "");
 		return rc;
 	}

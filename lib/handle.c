@@ -46,10 +46,10 @@ check_schema(struct lockq *q)
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
 	if (version == 0)
-		error_set(q, "database %s has no lockq schema, this is lockq %s with schema %d: "
-		    "run scripts/migrate", db_database(q->lock), LOCKQ_VERSION, LOCKQ_SCHEMA);
+		error_set(q, "database \"%s\" has no lockq schema, this is lockq %s with schema "
+		    "%d: run scripts/migrate", db_database(q->lock), LOCKQ_VERSION, LOCKQ_SCHEMA);
 	else
-		error_set(q, "database %s has schema %llu, this is lockq %s with schema %d: %s",
+		error_set(q, "database \"%s\" has schema %llu, this is lockq %s with schema %d: %s",
 		    db_database(q->lock), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
 		    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
 	return LOCKQ_EDATABASE;

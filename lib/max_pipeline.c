@@ -19,8 +19,8 @@ max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
 
 	if (most == 0 || room >= asked)
 		return asked;
-	snprintf(reason, MAX_PIPELINE_REASON_BYTES, "%" PRIu64 " of %" PRIu64 " loans of this task "
-	    "are yours already, more are not allowed: dispose of some, see checkwork", held, most);
+	snprintf(reason, MAX_PIPELINE_REASON_BYTES, "you have %" PRIu64 " of %" PRIu64 " loans "
+	    "that this task allows: dispose of some that checkwork shows", held, most);
 	return (uint32_t)room;
 }
 

@@ -35,9 +35,9 @@ static enum db_rc
 explain_end(struct db *db, struct disposing *d)
 {
 	d->refused = true;
-	snprintf(d->reason, sizeof(d->reason), "on_complete: %s ends the transaction, by COMMIT, "
-	    "ROLLBACK, DDL or a deadlock that it passes over: it must leave the transaction to "
-	    "lockq, tell the task's manager", d->on_complete);
+	snprintf(d->reason, sizeof(d->reason), "on_complete: procedure \"%s\" ends the "
+	    "transaction, by COMMIT, ROLLBACK, DDL or a deadlock that it ignores: it must leave "
+	    "the transaction to lockq: tell the task's manager", d->on_complete);
 	return db_refuse(db, "%s", d->reason);
 }
 
@@ -80,7 +80,7 @@ on_complete_all(struct db *db, struct disposing *d)
 		return DB_OK;
 	if (db_quote_identifier(quoted, sizeof(quoted), d->on_complete) != DB_OK) {
 		snprintf(d->reason, sizeof(d->reason), "on_complete is not the name of a "
-		    "procedure: letters, digits, _ and $, with one dot at most");
+		    "procedure: a name has letters, digits, _ and $, and one dot at most");
 		d->refused = true;
 		return DB_EFAIL;
 	}

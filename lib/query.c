@@ -22,22 +22,24 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result,
 	/* A replica may not have the view yet, and an account may have no right to it. */
 	if ((rc == DB_ELOST || rc == DB_EFAIL) && reading->db == reading->q->elsewhere) {
 		snprintf(reason, REASON_BYTES, "%s: %s", rc == DB_ELOST ?
-		    "queried again here, the connection of lockq_query was lost" :
-		    "queried here, the server of lockq_query can't do it", db_error(reading->db));
+		    "queried again here, since the connection of lockq_query was lost" :
+		    "queried here, since the server of lockq_query can't do it",
+		    db_error(reading->db));
 		*result = LIST_LOST;
 		return DB_OK;
 	}
 	if (reading->fault != NULL)
-		snprintf(reason, REASON_BYTES, "view %s %s", task->view, reading->fault);
+		snprintf(reason, REASON_BYTES, "view \"%s\" %s", task->view, reading->fault);
 	else if (rc == DB_ETIME || rc == DB_ELOCKWAIT)
 		snprintf(reason, REASON_BYTES,
-		    "view %s took longer than the task's max_query_s, %u s", task->view,
+		    "view \"%s\" took longer than the task's max_query_s, %u s", task->view,
 		    task->max_query_s);
 	else if (rc == DB_EINTERRUPTED || rc == DB_ELOST)
-		snprintf(reason, REASON_BYTES, "the query of view %s was ended on the server",
+		snprintf(reason, REASON_BYTES, "the query of view \"%s\" was ended on the server",
 		    task->view);
 	else
-		snprintf(reason, REASON_BYTES, "view %s: %s", task->view, db_error(reading->db));
+		snprintf(reason, REASON_BYTES, "view \"%s\": %s", task->view,
+		    db_error(reading->db));
 	*result = LIST_FAILED;
 	return DB_OK;
 }
@@ -129,8 +131,8 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 	*result = LIST_FOUND;
 	list_clear(candidates);
 	if (view_statement(sql, task->view) != DB_OK) {
-		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: "
-		    "letters, digits, _ and $, with one dot at most");
+		snprintf(reason, REASON_BYTES, "candidates_view is not the name of a view: a name "
+		    "has letters, digits, _ and $, and one dot at most");
 		*result = LIST_FAILED;
 		return DB_OK;
 	}

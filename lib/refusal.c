@@ -8,7 +8,7 @@
 #include "max_pipeline.h"
 #include "retry.h"
 
-const char refusal_disabled[] = "the task is disabled, ask its manager";
+const char refusal_disabled[] = "the task is disabled: ask its manager";
 
 int
 refuse_ask(struct lockq *q, const struct lockq_ask *ask)
@@ -19,7 +19,8 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 		gaps = ask->poll_s[i] > 0;
 	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
 		return LOCKQ_OK;
-	error_set(q, "count must be 1 to %d, with a user, and gaps when polling", LOCKQ_COUNT_MAX);
+	error_set(q, "a request needs a user, a count from 1 to %d and, to poll, its gaps",
+	    LOCKQ_COUNT_MAX);
 	return LOCKQ_EUSAGE;
 }
 
@@ -83,7 +84,7 @@ refuse(struct call *c)
 		rc = explain_refusal(c);
 	}
 	if (rc == LOCKQ_OK) {
-		error_set(q, "task %u was changed this moment: ask again", c->ask->task);
+		error_set(q, "task %u has just been changed: ask again", c->ask->task);
 		rc = LOCKQ_EREFUSED;
 	}
 	if (rc == LOCKQ_EREFUSED)

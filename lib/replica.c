@@ -40,8 +40,8 @@ replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, u
 
 	*result = LIST_LOST;
 	if (rc != DB_OK) {
-		snprintf(reason, REASON_BYTES, "queried here, the server of lockq_query can't be "
-		    "used: %s", db_error(q->elsewhere));
+		snprintf(reason, REASON_BYTES, "queried here, since the server of lockq_query "
+		    "can't be used: %s", db_error(q->elsewhere));
 		session_close_query(q, q->elsewhere);
 		return rc == DB_ENOMEM ? rc : DB_OK;
 	}
@@ -60,8 +60,8 @@ replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, u
 	if (found->source == LIST_REPLICA)
 		rc = is_stale(session_beside(q), task, found, &stale);
 	if (rc == DB_OK && stale) {
-		snprintf(reason, REASON_BYTES, "queried again here, most of what the server of "
-		    "lockq_query found was stale");
+		snprintf(reason, REASON_BYTES, "queried again here, since most loans that the "
+		    "server of lockq_query found are stale");
 		*result = LIST_LOST;
 	}
 	return rc;

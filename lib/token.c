@@ -189,7 +189,7 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 	if (rc == DB_OK && d->in_doubt)
 		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 	if (rc == DB_OK && rows->n_rows != d->n)
-		rc = db_refuse(db, "there are %zu rows for %zu loans", rows->n_rows, d->n);
+		rc = db_refuse(db, "the database gave %zu rows for %zu loans", rows->n_rows, d->n);
 	return rc;
 }
 

@@ -146,7 +146,7 @@ sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
 run checkwork --user race-1 --json
 is "$status:$(jq -s -c '[.[].detail]' <<<"$out")" '0:[null,null,null,null]' 'no such view: exit 0'
 like "$err" "^checkwork: a task's own columns are missing: task $task: detail_view \
-test_gone_$task" 'no such view: it says so'
+\"test_gone_$task\"" 'no such view: it says so'
 is "$(wc -l <<<"$err")" 1 'no such view: in one line'
 sql "CREATE TABLE test_written_$task (n INT)"
 "$top/scripts/sandbox" mysql <<EOF
@@ -160,7 +160,7 @@ UPDATE task SET detail_view = 'test_detail_$task' WHERE task_id = $task;
 EOF
 run checkwork --user race-1
 is "$status" 0 'a view that writes: exit 0'
-like "$err" "detail_view test_detail_$task writes" 'a view that writes: it says so'
+like "$err" "detail_view \"test_detail_$task\" writes" 'a view that writes: it says so'
 is "$(sql "SELECT COUNT(*) FROM test_written_$task")" 0 'and has not written: checkwork only looks'
 forget_details
 run checkwork --user nobody
@@ -179,7 +179,7 @@ is "$(jq -c '[.position, .loans_ahead, .expected_ms, .nobody_leads, .excluded]' 
 	'[null,null,null,false,0]' 'no place in the line any more'
 run checkwork --request 99999999
 is "$status" 4 'no such request: exit 4'
-like "$err" 'no request 99999999' 'no such request: it says so'
+like "$err" 'request "99999999" is unknown' 'no such request: it says so'
 
 # A request that is pending while nobody leads: recorded by hand, as a leader's crash leaves it.
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)

@@ -131,7 +131,8 @@ old() {
 old
 run disposition --expire --purge-after 90d
 is "$status" 5 'purging without the privilege: exit 5'
-like "$err" "^disposition: .*denied to user 'lockq_app'.* for table '.*lockq_cron$" \
+like "$err" "^disposition: the account needs the role lockq_cron: .*denied to user \
+'lockq_app'.* for table '" \
 	'it says which, and what is needed'
 run disposition --expire --purge-after 90d --json
 is "$(jq -c '[.exit, .leases, (.error | test("role lockq_cron"))]' <<<"$out")" '[5,0,true]' \
@@ -145,7 +146,7 @@ like "$out" '^purged 5 old rows of work_log - ' 'and done'
 
 run env LOCKQ_DEFAULTS_FILE="$LOCKQ_DEFAULTS_FILE" disposition --expire --socket /nowhere
 is "$status" 5 'no database: exit 5'
-like "$err" '^disposition: connect: ' 'with the reason'
+like "$err" '^disposition: the database can.t be reached: ' 'with the reason'
 is "$out" '' 'and no summary'
 ok "$([ ! -w /dev/full ]; echo $((! $?)))" 'there is a /dev/full'
 disposition --expire >/dev/full 2>"$scratch/full"

@@ -52,11 +52,11 @@ refused() {
 	like "$err" "^getwork: .*$text" "$name: the line says so"
 }
 long=$(printf 'x%.0s' {1..300})
-refused 'an unknown user' 'nobody is unknown' --user nobody --task "$task"
+refused 'an unknown user' 'user "nobody" is unknown' --user nobody --task "$task"
 refused 'an unknown task' 'task 4711 is unknown' --user race-1 --task 4711
 refused 'a name of 300 characters' 'is unknown' --user "$long" --task "$task"
-refused 'quotes' "o'neil\" -- is unknown" --user "o'neil\" --" --task "$task"
-refused 'control characters' 'a\\x1b\[31mb\\nc is unknown' --user $'a\x1b[31mb\nc' --task "$task"
+refused 'quotes' "o'neil\" --\" is unknown" --user "o'neil\" --" --task "$task"
+refused 'control characters' 'a\\x1b\[31mb\\nc" is unknown' --user $'a\x1b[31mb\nc' --task "$task"
 is "$(wc -l <<<"$err")" 1 'control characters stay within one line'
 bad 'invalid UTF-8' 'must be valid UTF-8' --user $'\xff\xfe' --task "$task"
 refused 'more than the task allows' '5 at most' --user race-1 --task "$task" --count 6
@@ -144,7 +144,7 @@ sql "CREATE OR REPLACE VIEW test_candidates_$task AS
        WHERE b.loan_id <= a.loan_id) AS priority FROM test_loan_$task AS a"
 run getwork --user race-1 --task "$task"
 is "$status" 5 'a view that fails in the middle of the query: exit 5'
-like "$err" "view test_candidates_$task: .*more than 1 row" 'it says which view, and why'
+like "$err" "view \"test_candidates_$task\": .*more than 1 row" 'it says which view, and why'
 run getwork --user race-1 --task "$task" --json
 is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '5:["failed",5]' 'the same in JSON'
 sql "UPDATE task SET max_query_s = 1 WHERE task_id = $slow;

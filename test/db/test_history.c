@@ -87,7 +87,7 @@ tells_what_it_does_not_know(void **state)
 	assert_int_equal(lockq_history(w->q, TASK, 1, &h), LOCKQ_NOTHING);
 	assert_int_equal(lockq_history(w->q, TASK_LAST, 1, &h), LOCKQ_EREFUSED);
 	assert_string_equal(lockq_error(w->q),
-	    "task 109 is unknown: the table task has the numbers");
+	    "task 109 is unknown: the table task has no row for it");
 	/* another task's, and of a user who is gone */
 	sql("INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
 	    " request_id, excluded_until, at) VALUES (%d, 1, 'available', 4000000000, 'x@y', 7, 5,"

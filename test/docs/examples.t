@@ -52,7 +52,7 @@ sql --execute 'DELETE FROM numbers'
 [ $? -eq 1 ] && grep -q '^no work for task 30 as of 20' "$scratch/output"
 ok $? 'it says so where there is no work'
 "$scratch/program" nobody 30 1 >"$scratch/output" 2>&1
-[ $? -eq 1 ] && grep -q '^ask: user nobody is unknown' "$scratch/output"
+[ $? -eq 1 ] && grep -q '^ask: user "nobody" is unknown' "$scratch/output"
 ok $? 'and why it was refused'
 
 # blocks PAGE: its .Bd blocks as files in $scratch/blocks.

@@ -174,8 +174,9 @@ is "$status:$(jq -c '[.loans[].loan_id]' <<<"$out")" '0:[2]' \
 	'guard: the same database. From another one on the same server it is not "no work"'
 run asks wrong race-3 $one
 is "$status:$(led $one how)" 0:query 'a wrong password there: the query runs here'
-is "$(led $one reason)" "queried here, the server of lockq_query can't be used: connect: Access \
-denied for user 'reader'@'localhost' (using password: YES) (1045)" \
+is "$(led $one reason)" "queried here, since the server of lockq_query can't be used: the \
+database refuses the account or its password: Access denied for user 'reader'@'localhost' (using \
+password: YES) (1045, connect)" \
 	'and the reason is one clear line'
 run asks stranger race-4 $one
 is "$status:$(led $one how)" 0:query 'guard: CANDIDATES_LOST. A view not granted there: likewise'
@@ -205,7 +206,8 @@ give_here $stale 17
 sql "INSERT INTO test_loan_$stale VALUES (901, -2), (902, -3)"
 run asks replica race-2 $stale --count 3
 is "$status:$(led $stale how)" 0:query 'a list that is mostly stale is fetched again, here'
-like "$(led $stale reason)" '^queried again here, most of what .* was stale$' 'leader_run says why'
+like "$(led $stale reason)" '^queried again here, since most loans .* are stale$' \
+	'leader_run says why'
 is "$(jq -c '[.loans[].loan_id][:2]' <<<"$out")" '[902,901]' \
 	'loans that the replica has not heard of come first, in order'
 
@@ -295,7 +297,7 @@ run asks replica race-5 $one
 kill -CONT "$server"
 is "$status:$(led $one how):$(jq .retries <<<"$out")" 0:query:0 \
 	'guard: a short connect timeout. A replica that does not answer costs nobody the lock'
-like "$(led $one reason)" "^queried here, the server of lockq_query can't be used: " \
+like "$(led $one reason)" "^queried here, since the server of lockq_query can't be used: " \
 	'the reason is there'
 
 monster=258
@@ -331,13 +333,14 @@ is "$?" 0 'its query connection here, which is idle, is ended'
 kill -9 "$server"
 wait "$leader"
 is "$?:$(led $monster how)" 0:query 'the replica dies in the middle of the query: it runs here'
-like "$(led $monster reason)" '^queried again here, the connection of lockq_query was lost' \
+like "$(led $monster reason)" '^queried again here, since the connection of lockq_query was lost' \
 	'leader_run says why'
 is "$(led $monster retries)" 0 \
 	'guard: lock_look. A query connection that was idle for too long is made again'
 run asks replica race-6 $one
 is "$status:$(led $one how)" 0:query 'a replica that is down'
-like "$(led $one reason)" "can't be used: connect: Can't connect to local (MySQL )?server" \
+like "$(led $one reason)" \
+	"can't be used: the database can't be reached: Can't connect to local (MySQL )?server" \
 	'leader_run says so'
 for task in $heavy $stale $unknown $none $ahead; do
 	given_twice "$task"
