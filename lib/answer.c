@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "text.h"
-#include "words.h"
+#include "outcome_state.h"
 
 /* All of it at once. The loans are from the log: its order is the list's, and a loan disposed of
  * since is there too. */

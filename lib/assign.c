@@ -132,13 +132,13 @@ loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
 	struct db *beside = session_beside(q);
 	enum db_rc rc = DB_ELOST;
 
-	if (beside != q->lock) {
+	if (beside != q->db) {
 		rc = db_next_read_dirty(beside);
 		if (rc == DB_OK)
 			rc = loans_read(beside, &appeared, json, task->task_id, loans);
 	}
 	/* Without that connection an insert in progress is met when ours waits for it. */
-	return rc == DB_OK ? rc : loans_read(q->lock, &appeared, json, task->task_id, loans);
+	return rc == DB_OK ? rc : loans_read(q->db, &appeared, json, task->task_id, loans);
 }
 
 /* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
@@ -158,7 +158,7 @@ check_some(struct lockq *q, const struct task *task, struct list *candidates, si
 	list_json(candidates, candidates->next, n, &json);
 	rc = json.failed ? DB_ENOMEM : DB_OK;
 	if (rc == DB_OK && n_seen > 0)
-		rc = loans_read(q->lock, &lock_seen, json.data, task->task_id, &kept);
+		rc = loans_read(q->db, &lock_seen, json.data, task->task_id, &kept);
 	if (rc == DB_OK && n_seen < n)
 		rc = loans_that_appeared(q, task, json.data, &taken);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
@@ -215,7 +215,7 @@ plan_loan(struct plan *plan, const struct pending *c, struct candidate *loan)
 
 /* The next loans that may be the user's, up to what it asked for. */
 static void
-plan_request(const struct line *line, struct pending *c, struct stock *stock, struct plan *plan)
+plan_request(const struct queue *line, struct pending *c, struct stock *stock, struct plan *plan)
 {
 	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
@@ -236,7 +236,7 @@ plan_request(const struct line *line, struct pending *c, struct stock *stock, st
 
 /* First come, first served. */
 static void
-plan_loans(struct line *line, struct stock *stock, bool may_say_empty, bool is_cut,
+plan_loans(struct queue *line, struct stock *stock, bool may_say_empty, bool is_cut,
     struct plan *plan)
 {
 	for (size_t i = 0; i < line->n; i++) {
@@ -295,19 +295,19 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct list *candidates, struct stock *stock, struct run *run,
     size_t *n_ended)
 {
-	struct line line = { .list = NULL };
+	struct queue line = { .list = NULL };
 	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	enum db_rc rc = pending_read(q->lock, task, own_request, &line);
+	enum db_rc rc = pending_read(q->db, task, own_request, &line);
 
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, candidates, line.wanted, stock);
 	if (rc == DB_OK) {
 		plan_loans(&line, stock, list_may_say_empty(run->source, candidates),
 		    list_is_cut(candidates), &plan);
-		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->lock, task, lead, &plan);
+		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}
 	if (rc == DB_OK)
-		rc = pending_write(q->lock, &line, lead, NULL, n_ended);
+		rc = pending_write(q->db, &line, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
 	for (size_t i = 0; i < line.n; i++) {
@@ -339,7 +339,7 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 	for (int look = 0; rc == DB_OK && look < LOOKS; look++) {
 		n_ended = 0;
 		if (look > 0)
-			rc = request_any_pending(q->lock, task->task_id, &any);
+			rc = request_any_pending(q->db, task->task_id, &any);
 		if (rc != DB_OK || !any)
 			break;
 		rc = serve_once(q, task, lead, own_request, candidates, &stock, run, &n_ended);
@@ -355,7 +355,7 @@ enum db_rc
 assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     uint64_t own_request, struct run *run)
 {
-	struct line line = { .list = NULL };
+	struct queue line = { .list = NULL };
 	enum db_rc rc = pending_read(db, task, own_request, &line);
 
 	for (size_t i = 0; rc == DB_OK && i < line.n; i++) {

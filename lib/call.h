@@ -20,10 +20,10 @@ struct call {
 	struct lockq_answer *answer; /* how our request stands; final when it is not pending */
 	struct task task;
 	struct request request;
-	bool recorded;            /* our INSERT was sent, whatever became of it */
+	bool sent;                /* the request's INSERT was sent, whatever became of it */
 	struct waiting waiting;
 	struct leader leader;     /* whom we follow */
-	unsigned int missed;      /* times that nobody led, and yet the lock was not to be had */
+	unsigned int unled_waits; /* of a call that does not wait: the lock was held, nobody led */
 
 	/* The round that we lead, from LEAD to HAND_OVER. */
 	struct lead lead;
@@ -35,8 +35,8 @@ struct call {
 	uint64_t led_epoch;       /* of the last one that we led to its end */
 	uint64_t doubt_epoch;     /* of one whose commit was lost, if it was done */
 	uint64_t query_ms;        /* of the last one */
-	unsigned int fruitless;   /* rounds in a row that ended no request … */
-	const char *why;          /* … and what is in the way */
+	unsigned int rounds_in_vain; /* in a row: they ended no request */
+	const char *obstacle;     /* to the last of them, for the progress function */
 
 	/* What went wrong. */
 	uint32_t retries;         /* transactions that were tried again */
@@ -55,7 +55,7 @@ void round_clear(struct call *c); /* the list in hand */
  * further try cures. */
 LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum step *step);
 /* All went well for so long: after some time earlier errors are not in a row with the next one. */
-void recover_forget(struct call *c, uint64_t quiet_ms);
+void recover_reset_tries(struct call *c, uint64_t quiet_ms);
 
 /* cancel.c: ends the request, where it is this call's own, tried again for @patience_ms; @abandon:
  * first ends on the server what the lock connection has open */

@@ -243,20 +243,20 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	lockq_pipeline_clear(pipeline);
 	q->error[0] = '\0';
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return error_from_db(q, q->db, rc);
 	code = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id);
 	if (code != LOCKQ_OK)
 		return code;
-	rc = db_run(q->lock, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task), db_u64(task)),
+	rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task), db_u64(task)),
 	    &rows);
 	if (rc == DB_OK)
 		rc = fill(pipeline, &rows);
 	if (rc == DB_OK)
-		rc = details(q->lock, pipeline, &rows);
+		rc = details(q->db, pipeline, &rows);
 	db_rows_clear(&rows);
-	code = error_from_db(q, q->lock, rc);
+	code = error_from_db(q, q->db, rc);
 	/* Or the next call would have the details' limit; a new connection has none. */
-	if (db_set_time_limit(q->lock, 0) != DB_OK)
+	if (db_set_time_limit(q->db, 0) != DB_OK)
 		session_disconnect(q);
 	return code == LOCKQ_OK && pipeline->n_assignments == 0 ? LOCKQ_NOTHING : code;
 }
@@ -314,13 +314,13 @@ find_request(struct lockq *q, const char *text, struct request *request, bool *f
 		uint64_t id = strtoull(text, NULL, 10);
 
 		if (errno == 0)
-			rc = db_number(q->lock, &request_by_id, DB_ARGS(db_u64(id)),
+			rc = db_number(q->db, &request_by_id, DB_ARGS(db_u64(id)),
 			    &request->request_id);
 	} else if (strlen(text) == UUID_BYTES - 1 &&
 	    strspn(text, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
 		for (size_t i = 0; text[i] != '\0'; i++)
 			request->uuid[i] = (char)tolower((unsigned char)text[i]);
-		rc = request_find(q->lock, request);
+		rc = request_find(q->db, request);
 	}
 	*found = rc == DB_OK && request->request_id != 0;
 	return rc;
@@ -332,14 +332,14 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
     struct lockq_answer *answer)
 {
 	bool held = false, pending = false;
-	enum db_rc rc = answer_read(q->lock, request->request_id, answer);
+	enum db_rc rc = answer_read(q->db, request->request_id, answer);
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
 	/* Who may only read can't keep a request alive, nor see who leads, but may look. */
-	rc = request_seen(q->lock, request, 0, &pending);
+	rc = request_seen(q->db, request, 0, &pending);
 	if (rc == DB_OK || rc == DB_EFAIL)
-		rc = lock_holder(q->lock, answer->task, leader, &held);
+		rc = lock_holder(q->db, answer->task, leader, &held);
 	answer->nobody_leads = rc == DB_OK && !held;
 	if (rc == DB_OK && held)
 		rc = copy_text(&answer->leader, leader->name);
@@ -414,7 +414,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		if (answer->leader == NULL)
 			waiting.usual_ms = 0;
 		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
-			rc = task_usual_ms(q->lock, answer->task, &waiting.usual_ms);
+			rc = task_usual_ms(q->db, answer->task, &waiting.usual_ms);
 		if (rc == DB_OK)
 			rc = wait_blocking(q, answer->task, &found, &leader, &waiting, &over);
 		rc = look_later(q, rc, &waiting, &over);
@@ -423,7 +423,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	if (rc == DB_OK && over && wait_ms > 0)
 		rc = look_once(q, &found, &leader, answer);
 	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
-		rc = look_at_line(q->lock, &leader, answer);
+		rc = look_at_line(q->db, &leader, answer);
 	answer->waited_ms = db_clock_ms() - start;
-	return rc != DB_OK ? error_from_db(q, q->lock, rc) : answer_rc(q, answer);
+	return rc != DB_OK ? error_from_db(q, q->db, rc) : answer_rc(q, answer);
 }

@@ -5,7 +5,7 @@
 #define LOCKQ_DISPOSING_H
 
 #include "text.h"
-#include "words.h"
+#include "outcome_state.h"
 
 /* Where in the caller's list a loan is. */
 struct place {

@@ -10,7 +10,6 @@
 #include "retry.h"
 #include "session.h"
 #include "token.h"
-#include "transaction.h"
 
 /* What is said goes into user variables once, and the statements after that have no parameters:
  * each is one round trip, however many loans there are. The time is that of the first statement, so
@@ -96,7 +95,7 @@ static enum db_rc
 dispose_surely(struct disposing *d)
 {
 	struct lockq *q = d->q;
-	enum db_rc rc = transaction(q->lock, true, dispose_body, d, NULL);
+	enum db_rc rc = retry_transaction(q->db, true, dispose_body, d, NULL);
 
 	/* What rolling back cures was tried again there, to its bound. */
 	for (unsigned int try = 0;; try++) {
@@ -108,9 +107,9 @@ dispose_surely(struct disposing *d)
 		db_backoff(try);
 		rc = session_connect(q);
 		if (rc == DB_OK && d->in_doubt)
-			rc = db_set_lock_wait(q->lock, DB_RESOLVE_WAIT_S);
+			rc = db_set_lock_wait(q->db, DB_RESOLVE_WAIT_S);
 		if (rc == DB_OK)
-			rc = transaction(q->lock, true, dispose_body, d, NULL);
+			rc = retry_transaction(q->db, true, dispose_body, d, NULL);
 		else if (rc == DB_EFAIL)
 			rc = DB_ELOST;
 	}
@@ -183,7 +182,7 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	if (rc == DB_OK)
 		return d->user_known ? error_unknown_task(q, d->what->task) :
 		    error_unknown_user(q, d->what->user);
-	code = error_from_db(q, q->lock, rc);
+	code = error_from_db(q, q->db, rc);
 	if (code == LOCKQ_EUNKNOWN)
 		error_unknown(q);
 	return code;
@@ -213,7 +212,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	}
 	d.state = states[disposition->kind];
 	/* Not asked where it was heard of just now: a disposition goes on after a loss. */
-	if (rc == DB_OK && (q->lock == NULL || !db_is_fresh(q->lock)))
+	if (rc == DB_OK && (q->db == NULL || !db_is_fresh(q->db)))
 		rc = session_ready(q);
 	if (rc == DB_OK) {
 		result->loans = calloc(d.n, sizeof(*result->loans));

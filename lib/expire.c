@@ -2,7 +2,7 @@
 /* What time has changed, for cron: leases that have ended, loans that are offered again, requests
  * that nobody looks after, what is kept too long. Availability is computed from the time, so all of
  * this may come late. First there is what is done with each kind of row, at the end the call. */
-#include "batch.h"
+#include "expire_batch.h"
 #include "bounds.h"
 #include "error.h"
 
@@ -270,11 +270,11 @@ static enum db_rc
 claim(struct expiring *e, unsigned int wait_s)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(e->q->lock, &claim_expire,
+	enum db_rc rc = db_run(e->q->db, &claim_expire,
 	    DB_ARGS(db_u64(wait_s), db_u64(e->what->purge_after_s)), &rows);
 
 	if (rc == DB_OK && db_cell_is_null(&rows, 0, 0))
-		rc = db_refuse(e->q->lock, "%s: the server could not say who has the lock",
+		rc = db_refuse(e->q->db, "%s: the server could not say who has the lock",
 		    claim_expire.name);
 	e->done->busy = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
 	/* What becomes due while it runs is not for it, or it might never end. */
@@ -337,16 +337,16 @@ explain(struct expiring *e, enum db_rc rc)
 {
 	struct lockq *q = e->q;
 	bool lost = rc == DB_ELOST || rc == DB_EINDOUBT;
-	bool denied = rc == DB_EFAIL && (db_errno(q->lock) == TABLE_DENIED ||
-	    db_errno(q->lock) == COLUMN_DENIED);
-	int code = error_from_db(q, q->lock, lost ? DB_ELOST : rc);
+	bool denied = rc == DB_EFAIL && (db_errno(q->db) == TABLE_DENIED ||
+	    db_errno(q->db) == COLUMN_DENIED);
+	int code = error_from_db(q, q->db, lost ? DB_ELOST : rc);
 
 	if (lost)
 		error_set(q, "the connection was lost after %llu row%s: the next run does the rest:"
 		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
-		    db_error(q->lock));
+		    db_error(q->db));
 	if (denied)
-		error_set(q, "the account needs the role lockq_cron: %s", db_error(q->lock));
+		error_set(q, "the account needs the role lockq_cron: %s", db_error(q->db));
 	return code;
 }
 
@@ -370,8 +370,8 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	expired->busy = expired->busy && rc == DB_OK;
 	code = explain(&e, rc);
 	/* A connection that is lost has given the name back. */
-	if (e.began[0] != '\0' && !db_lost(q->lock) &&
-	    db_run(q->lock, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
+	if (e.began[0] != '\0' && !db_lost(q->db) &&
+	    db_run(q->db, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
 		session_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return code;

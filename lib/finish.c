@@ -18,9 +18,9 @@ read_answer(struct call *c)
 	if (c->request.request_id == 0 || c->answer->status != LOCKQ_PENDING)
 		return DB_OK;
 	for (unsigned int try = 0; try < DB_TRIES; try++) {
-		rc = c->q->lock == NULL || db_lost(c->q->lock) ? session_connect(c->q) : DB_OK;
+		rc = c->q->db == NULL || db_lost(c->q->db) ? session_connect(c->q) : DB_OK;
 		if (rc == DB_OK)
-			rc = answer_read(c->q->lock, c->request.request_id, c->answer);
+			rc = answer_read(c->q->db, c->request.request_id, c->answer);
 		if (!retry_cures(rc))
 			break;
 		db_backoff(try);
@@ -37,7 +37,7 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	int rc = error_from_db(c->q, session_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
-	if (!c->recorded)
+	if (!c->sent)
 		return rc;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
 		error_set(c->q, "%s%.900s: the request may still be pending: see checkwork "
@@ -48,7 +48,7 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	}
 	c->answer->request_id = c->request.request_id;
 	if (c->request.request_id != 0 &&
-	    answer_read(c->q->lock, c->request.request_id, c->answer) == DB_OK &&
+	    answer_read(c->q->db, c->request.request_id, c->answer) == DB_OK &&
 	    answer_rc(c->q, c->answer) == LOCKQ_OK)
 		return LOCKQ_OK;
 	memcpy(c->q->error, text, sizeof(text));
@@ -59,7 +59,7 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 static int
 finish_unknown(struct call *c, enum db_rc failure)
 {
-	int rc = error_from_db(c->q, c->q->lock, failure);
+	int rc = error_from_db(c->q, c->q->db, failure);
 
 	error_unknown(c->q);
 	c->answer->status = LOCKQ_STATUS_UNKNOWN;

@@ -74,20 +74,20 @@ get_served(struct call *c)
 static enum db_rc
 ask(struct call *c, enum step *step)
 {
-	bool before = c->recorded, refused = false;
+	bool before = c->sent, refused = false;
 	enum db_rc rc;
 
-	c->recorded = true;
-	rc = request_record(c->q->lock, c->task.task_id, c->ask->count, &c->request, &refused);
+	c->sent = true;
+	rc = request_record(c->q->db, c->task.task_id, c->ask->count, &c->request, &refused);
 	if (rc == DB_OK && refused && before)
 		rc = refuse_in_doubt(c, &refused);
 	if (rc != DB_OK) {
 		/* An error that the server tells is no doubt: there is nothing to cancel. */
 		if (rc != DB_ELOST)
-			c->recorded = before;
+			c->sent = before;
 		return rc;
 	}
-	c->recorded = !refused;
+	c->sent = !refused;
 	c->waiting.slice_s = wait_slice_s(UINT32_MAX, c->request.joined);
 	c->waiting.seen = db_clock_ms();
 	/* A request that is new can't be served yet: there is nothing to look at. */
@@ -103,7 +103,7 @@ ask_anew(struct call *c, enum step *step)
 	lockq_answer_clear(c->answer);
 	c->request = (struct request){ .user = c->request.user };
 	request_make_uuid(c->request.uuid);
-	c->recorded = false;
+	c->sent = false;
 	*step = ASK;
 }
 
@@ -121,7 +121,7 @@ look(struct call *c, enum step *step)
 	bool pending = false;
 
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
-		enum db_rc rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
+		enum db_rc rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 
 		/* If it has ended meanwhile, how it did is read. */
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
@@ -161,9 +161,9 @@ try_lock(struct call *c, enum step *step)
 /* A process has the lock that does not lead: cron for a moment, or a session that was forgotten. A
  * call that does not wait tries again until it must be the latter: nobody would see its request. */
 static bool
-nobody_leads(const struct call *c)
+try_again_without_leader(const struct call *c)
 {
-	return c->leader.name[0] == '\0' && c->missed < MISSED_TRIES;
+	return c->leader.name[0] == '\0' && c->unled_waits < MISSED_TRIES;
 }
 
 static enum db_rc
@@ -176,19 +176,19 @@ follow(struct call *c, enum step *step)
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
-		if (nobody_leads(c))
-			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->missed++, 0,
+		if (try_again_without_leader(c))
+			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,
 			    &c->waiting);
 		*step = PENDING;
 		return DB_OK;
 	}
-	know_usual(c->q, c->q->lock, c->ask->task, &c->waiting.usual_ms);
+	task_usual_ms_if_shown(c->q, c->q->db, c->ask->task, &c->waiting.usual_ms);
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting, &over);
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting,
 		    &over);
-	recover_forget(c, db_clock_ms() - since);
+	recover_reset_tries(c, db_clock_ms() - since);
 	if (over)
 		*step = TIMED_OUT;
 	return rc;
@@ -203,7 +203,7 @@ rest(struct call *c, enum step *step)
 
 	*step = LOOK;
 	if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
-		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->why, c->fruitless, ms,
+		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->obstacle, c->rounds_in_vain, ms,
 		    &c->waiting);
 	*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
 	return DB_OK;
@@ -223,7 +223,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	q->error[0] = '\0';
 	rc = session_ready(q);
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return error_from_db(q, q->db, rc);
 	c.request.user = ask->user;
 	request_make_uuid(c.request.uuid);
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;

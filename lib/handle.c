@@ -35,22 +35,22 @@ lockq_new(struct lockq **q)
 static int
 check_schema(struct lockq *q)
 {
-	uint64_t version = db_schema(q->lock);
+	uint64_t version = db_schema(q->db);
 	enum db_rc rc = DB_OK;
 
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
-	rc = db_number(q->lock, &newest_schema, DB_NO_ARGS, &version);
-	if (rc != DB_OK && db_errno(q->lock) != NO_SUCH_TABLE)
-		return error_from_db(q, q->lock, rc);
+	rc = db_number(q->db, &newest_schema, DB_NO_ARGS, &version);
+	if (rc != DB_OK && db_errno(q->db) != NO_SUCH_TABLE)
+		return error_from_db(q, q->db, rc);
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
 	if (version == 0)
 		error_set(q, "database \"%s\" has no lockq schema, this is lockq %s with schema "
-		    "%d: run scripts/migrate", db_database(q->lock), LOCKQ_VERSION, LOCKQ_SCHEMA);
+		    "%d: run scripts/migrate", db_database(q->db), LOCKQ_VERSION, LOCKQ_SCHEMA);
 	else
 		error_set(q, "database \"%s\" has schema %llu, this is lockq %s with schema %d: %s",
-		    db_database(q->lock), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
+		    db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
 		    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
 	return LOCKQ_EDATABASE;
 }
@@ -70,7 +70,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 		db_backoff(try);
 	}
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return error_from_db(q, q->db, rc);
 	return check_schema(q);
 }
 

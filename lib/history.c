@@ -57,16 +57,16 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	lockq_history_clear(history);
 	q->error[0] = '\0';
 	if (rc == DB_OK)
-		rc = task_read(q->lock, task, 0, &read, &known);
+		rc = task_read(q->db, task, 0, &read, &known);
 	if (rc == DB_OK && !known)
 		return error_unknown_task(q, task);
 	if (rc == DB_OK)
-		rc = db_run(q->lock, &read_history, DB_ARGS(db_u64(task), db_u64(loan_id)), &rows);
+		rc = db_run(q->db, &read_history, DB_ARGS(db_u64(task), db_u64(loan_id)), &rows);
 	if (rc == DB_OK)
 		rc = fill(history, &rows);
 	db_rows_clear(&rows);
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return error_from_db(q, q->db, rc);
 	return history->n_events > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
 }
 

@@ -4,7 +4,7 @@
 
 #include "bounds.h"
 #include "session.h"
-#include "words.h"
+#include "outcome_state.h"
 
 static const struct db_query take_lock = {
 	"take_lock",
@@ -231,7 +231,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 
 	for (unsigned int try = 0; try < tries; try++) {
-		enum db_rc rc = look_and_try(q->lock, task, request, lead, leader, result);
+		enum db_rc rc = look_and_try(q->db, task, request, lead, leader, result);
 
 		/* The request may have been served by a leader that came after the look. */
 		if (rc == DB_OK && *result == LOCK_LED_SINCE)
@@ -242,7 +242,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 			lead->missed = 0;
 			return rc;
 		}
-		nap_with_jitter(q->lock, try);
+		nap_with_jitter(q->db, try);
 	}
 	lead->missed++;
 	leader->name[0] = '\0';
@@ -262,13 +262,13 @@ lock_again(struct lockq *q, const struct task *task, const char *user, struct le
 	*ours = false;
 	for (unsigned int try = 0; try < MOMENT_TRIES && !held; try++) {
 		enum lock_result result = LOCK_MISSED;
-		enum db_rc rc = lock_once(q->lock, task->task_id, user, lead, &result);
+		enum db_rc rc = lock_once(q->db, task->task_id, user, lead, &result);
 
 		*ours = rc == DB_OK && result == LOCK_OURS;
 		if (rc != DB_OK || result != LOCK_MISSED)
 			return rc;
-		nap_with_jitter(q->lock, try);
-		rc = lock_holder(q->lock, task->task_id, &leader, &held);
+		nap_with_jitter(q->db, try);
+		rc = lock_holder(q->db, task->task_id, &leader, &held);
 		if (rc != DB_OK)
 			return rc;
 	}
@@ -276,11 +276,11 @@ lock_again(struct lockq *q, const struct task *task, const char *user, struct le
 }
 
 enum db_rc
-lock_commit(struct lockq *q, const struct task *task, const struct lead *lead,
+lock_commit_and_release(struct lockq *q, const struct task *task, const struct lead *lead,
     uint64_t left_pending)
 {
-	enum db_rc rc = db_change(q->lock, &clear_holder, DB_ARGS(db_u64(left_pending),
+	enum db_rc rc = db_change(q->db, &clear_holder, DB_ARGS(db_u64(left_pending),
 	    db_u64(task->task_id), db_u64(lead->epoch)), 1);
 
-	return rc == DB_OK ? db_commit(q->lock) : rc;
+	return rc == DB_OK ? db_commit(q->db) : rc;
 }

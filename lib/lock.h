@@ -40,7 +40,7 @@ LOCKQ_MUST_CHECK enum db_rc lock_try(struct lockq *q, struct task *task, const s
 LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task, const char *user,
     struct lead *lead, bool *ours);
 /* Frees it, and notes what the next leader wants to know. */
-LOCKQ_MUST_CHECK enum db_rc lock_commit(struct lockq *q, const struct task *task,
+LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);

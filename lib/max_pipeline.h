@@ -19,7 +19,7 @@ enum { MAX_PIPELINE_REASON_BYTES = 160 };
 uint32_t max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
     char reason[MAX_PIPELINE_REASON_BYTES]);
 /* LOCKQ_OK where the user has room for a loan; else a public code, with its text. */
-LOCKQ_MUST_CHECK int max_pipeline_check(struct lockq *q, const struct task *task,
+LOCKQ_MUST_CHECK int max_pipeline_refusal(struct lockq *q, const struct task *task,
     uint32_t user_id);
 
 #endif

@@ -52,7 +52,7 @@ end_orphan(struct db *db, uint32_t task_id)
 }
 
 enum db_rc
-orphan_hold_name(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
+orphan_end_and_hold_name(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
 {
 	enum db_rc rc = hold(db, task_id, 0, ours, as_of);
 

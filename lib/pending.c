@@ -56,7 +56,7 @@ static const struct db_query end_requests = {
 };
 
 static void
-read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows, size_t row)
+read_pending(struct queue *line, uint64_t own_request, const struct db_rows *rows, size_t row)
 {
 	struct pending *c = &line->list[line->n++];
 
@@ -82,7 +82,7 @@ read_pending(struct line *line, uint64_t own_request, const struct db_rows *rows
 
 /* Those of all who have some. */
 static enum db_rc
-read_excluded(struct db *db, const struct task *task, struct line *line)
+read_excluded(struct db *db, const struct task *task, struct queue *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct text users = { NULL, 0, 0, false };
@@ -112,7 +112,7 @@ read_excluded(struct db *db, const struct task *task, struct line *line)
 }
 
 enum db_rc
-pending_read(struct db *db, const struct task *task, uint64_t own_request, struct line *line)
+pending_read(struct db *db, const struct task *task, uint64_t own_request, struct queue *line)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
@@ -140,7 +140,7 @@ compare_exclusion(const void *a, const void *b)
 }
 
 bool
-pending_exclude(const struct line *line, const struct pending *pending, uint64_t loan_id)
+pending_exclude(const struct queue *line, const struct pending *pending, uint64_t loan_id)
 {
 	struct exclusion wanted = { pending->user_id, loan_id };
 
@@ -162,7 +162,7 @@ add_ended(struct text *json, const struct pending *c)
 }
 
 enum db_rc
-pending_write(struct db *db, const struct line *line, const struct lead *lead,
+pending_write(struct db *db, const struct queue *line, const struct lead *lead,
     const char *reason, size_t *n_ended)
 {
 	struct text json = { NULL, 0, 0, false };
@@ -187,9 +187,9 @@ pending_write(struct db *db, const struct line *line, const struct lead *lead,
 }
 
 void
-pending_clear(struct line *line)
+pending_clear(struct queue *line)
 {
 	free(line->list);
 	free(line->excluded);
-	*line = (struct line){ .list = NULL };
+	*line = (struct queue){ .list = NULL };
 }

@@ -21,7 +21,7 @@ struct pending {
 struct exclusion {
 	uint64_t user_id, loan_id;
 };
-struct line {
+struct queue {
 	struct pending *list;   /* first come first */
 	size_t n;
 	uint64_t wanted;      /* loans to be had ready for those that may still be served */
@@ -30,12 +30,12 @@ struct line {
 };
 /* The task's pending requests, locked. */
 LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task, uint64_t
-    own_request, struct line *line);
+    own_request, struct queue *line);
 /* Whether the loan is not to be offered to who asks. */
-bool pending_exclude(const struct line *line, const struct pending *pending, uint64_t loan_id);
+bool pending_exclude(const struct queue *line, const struct pending *pending, uint64_t loan_id);
 /* Ends those that have an outcome; @reason is for who has none of its own. */
-LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct line *line,
+LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *line,
     const struct lead *lead, const char *reason, size_t *n_ended);
-void pending_clear(struct line *line);
+void pending_clear(struct queue *line);
 
 #endif

@@ -7,7 +7,7 @@
 #include "retry.h"
 
 void
-recover_forget(struct call *c, uint64_t quiet_ms)
+recover_reset_tries(struct call *c, uint64_t quiet_ms)
 {
 	if (quiet_ms > TRIES_FORGOTTEN_MS)
 		c->tries = 0;
@@ -21,7 +21,7 @@ verdict_of(struct call *c, enum db_rc failure)
 
 	if (tries == 0)
 		c->trouble_since = now;
-	return retry_verdict(failure, db_is_behind(c->q->lock), tries, now - c->trouble_since,
+	return retry_verdict(failure, db_is_behind(c->q->db), tries, now - c->trouble_since,
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
@@ -33,7 +33,7 @@ connect_and_find_out(struct call *c)
 	enum db_rc rc = session_connect(c->q);
 
 	if (rc == DB_OK && c->in_doubt) {
-		rc = request_status_locked(c->q->lock, &c->request, &pending);
+		rc = request_status_locked(c->q->db, &c->request, &pending);
 		c->in_doubt = rc != DB_OK;
 	}
 	return rc;

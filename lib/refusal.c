@@ -29,14 +29,14 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 enum db_rc
 refuse_in_doubt(struct call *c, bool *refused)
 {
-	enum db_rc rc = request_find(c->q->lock, &c->request);
+	enum db_rc rc = request_find(c->q->db, &c->request);
 
 	*refused = false;
 	if (rc != DB_OK || c->request.request_id != 0)
 		return rc;
-	rc = request_cancel(c->q->lock, c->ask->task, c->ask->count, &c->request);
+	rc = request_cancel(c->q->db, c->ask->task, c->ask->count, &c->request);
 	if (rc == DB_OK && c->request.request_id != 0)
-		rc = answer_read_own(c->q->lock, c->request.request_id, c->answer);
+		rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 	/* No row to cancel, nor one to put in its place: there is no such user, or task. */
 	*refused = rc == DB_OK && (c->request.request_id == 0 ||
 	    c->answer->status == LOCKQ_STATUS_CANCELLED);
@@ -66,7 +66,7 @@ explain_refusal(struct call *c)
 		    ask->count, ask->task, c->task.max_count);
 		return LOCKQ_EREFUSED;
 	}
-	return c->task.max_pipeline > 0 ? max_pipeline_check(c->q, &c->task, user_id) : LOCKQ_OK;
+	return c->task.max_pipeline > 0 ? max_pipeline_refusal(c->q, &c->task, user_id) : LOCKQ_OK;
 }
 
 /* Stopped for too long, say, or a table is being altered; nothing has been recorded, so the same
@@ -78,8 +78,8 @@ refuse(struct call *c)
 	int rc = explain_refusal(c);
 
 	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
-	    retry_cures(db_failure(q->lock)); try++) {
-		if (db_lost(q->lock) && session_connect(q) != DB_OK)
+	    retry_cures(db_failure(q->db)); try++) {
+		if (db_lost(q->db) && session_connect(q) != DB_OK)
 			break;
 		rc = explain_refusal(c);
 	}

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query.h"
+#include "heavy_query.h"
 #include "session.h"
 
 enum { SAMPLE = 200 };
@@ -46,8 +46,8 @@ replica_ask(struct lockq *q, const struct task *task, const struct lead *lead, u
 		return rc == DB_ENOMEM ? rc : DB_OK;
 	}
 	/* Before the query: a connection that is lost behind the list is closed. */
-	same = same_tables(q->elsewhere, q->lock);
-	rc = query_run(q, q->elsewhere, task, lead, usual_ms, limit, found, result, reason);
+	same = same_tables(q->elsewhere, q->db);
+	rc = heavy_query_run(q, q->elsewhere, task, lead, usual_ms, limit, found, result, reason);
 	/* The second connection was idle meanwhile, perhaps for longer than the server waits. */
 	if (rc == DB_OK && *result != LIST_FAILED) {
 		rc = session_ready_query(q);

@@ -7,7 +7,7 @@
 
 #include "bounds.h"
 #include "max_pipeline.h"
-#include "words.h"
+#include "outcome_state.h"
 
 /* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \

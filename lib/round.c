@@ -49,7 +49,7 @@ round_find(struct call *c, enum step *step)
 static enum db_rc
 give_and_commit(struct call *c, struct run *run)
 {
-	struct db *db = c->q->lock;
+	struct db *db = c->q->db;
 	uint64_t own = c->request.request_id;
 	enum db_rc rc;
 
@@ -64,7 +64,7 @@ give_and_commit(struct call *c, struct run *run)
 		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK)
 		/* There is more of a kept list; one that ended no request is not used again. */
-		rc = lock_commit(c->q, &c->task, &c->lead, list_is_cut(&c->list) &&
+		rc = lock_commit_and_release(c->q, &c->task, &c->lead, list_is_cut(&c->list) &&
 		    run->requests > 0 ? 0 : run->left);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
@@ -89,13 +89,13 @@ give_until_done(struct call *c, struct run *run, bool *ours)
 
 	*ours = true;
 	for (unsigned int try = 0; rc == DB_ERETRY || rc == DB_ELOCKWAIT; try++) {
-		bool behind = db_is_behind(c->q->lock);
+		bool behind = db_is_behind(c->q->db);
 
-		db_rollback(c->q->lock);
+		db_rollback(c->q->db);
 		if (retry_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
 			return DB_EFAIL;
 		c->retries++;
-		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->lock), try, 0,
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->db), try, 0,
 		    &c->waiting);
 		if (rc == DB_OK)
 			rc = lock_again(c->q, &c->task, c->request.user, &c->lead, ours);
@@ -117,15 +117,15 @@ round_give(struct call *c, enum step *step)
 		return rc;
 	if (!ours) {
 		round_clear(c);
-		c->why = "others have led since";
-		*step = ++c->fruitless < DB_TRIES ? TRY : REST;
+		c->obstacle = "others have led since";
+		*step = ++c->rounds_in_vain < DB_TRIES ? TRY : REST;
 		return DB_OK;
 	}
 	c->led_epoch = c->lead.epoch;
 	/* What a hint leaves, the query here may serve: that is not the same again. */
-	c->fruitless = run->requests > 0 ||
-	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->fruitless + 1;
-	c->why = run->left > 0 ? "others hold the loans that were found" :
+	c->rounds_in_vain = run->requests > 0 ||
+	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;
+	c->obstacle = run->left > 0 ? "others hold the loans that were found" :
 	    "another session holds the request";
 	c->query_ms = c->list.query_ms;
 	*step = HAND_OVER;
@@ -137,7 +137,7 @@ static enum db_rc
 hand_over_once(struct call *c, struct run *run, bool *again)
 {
 	bool any = false;
-	enum db_rc rc = request_any_pending(c->q->lock, c->task.task_id, &any);
+	enum db_rc rc = request_any_pending(c->q->db, c->task.task_id, &any);
 
 	*again = any;
 	/* Not ours: somebody else leads, or has led since. */
@@ -146,7 +146,7 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	if (rc == DB_OK && *again)
 		rc = give_until_done(c, run, again);
 	if (rc != DB_OK)
-		db_rollback(c->q->lock);
+		db_rollback(c->q->db);
 	return rc;
 }
 
@@ -165,7 +165,7 @@ round_hand_over(struct call *c, enum step *step)
 
 		/* Our own request may be among them. */
 		if (rc == DB_OK && run.requests > 0)
-			c->fruitless = 0;
+			c->rounds_in_vain = 0;
 		if (rc == DB_OK && (!again || run.requests > 0))
 			continue;
 		if (rc != DB_OK && !retry_cures(rc))
@@ -186,6 +186,6 @@ round_hand_over(struct call *c, enum step *step)
 		}
 	}
 	round_clear(c);
-	*step = c->fruitless == 0 ? LOOK : REST;
+	*step = c->rounds_in_vain == 0 ? LOOK : REST;
 	return DB_OK;
 }

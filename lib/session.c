@@ -61,8 +61,8 @@ session_disconnect(struct lockq *q)
 {
 	db_close(q->elsewhere);
 	db_close(q->query);
-	db_close(q->lock);
-	q->elsewhere = q->query = q->lock = NULL;
+	db_close(q->db);
+	q->elsewhere = q->query = q->db = NULL;
 }
 
 void
@@ -89,7 +89,7 @@ session_ready_query(struct lockq *q)
 	if (rc == DB_OK || rc == DB_ENOMEM)
 		return rc;
 	if (rc != DB_ECROWDED)
-		rc = db_refuse(q->lock, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
+		rc = db_refuse(q->db, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
 	session_close_query(q, q->query);
 	return rc;
 }
@@ -97,7 +97,7 @@ session_ready_query(struct lockq *q)
 struct db *
 session_beside(const struct lockq *q)
 {
-	return q->query != NULL && !db_lost(q->query) ? q->query : q->lock;
+	return q->query != NULL && !db_lost(q->query) ? q->query : q->db;
 }
 
 /* What is not said of the other place is as here; a host and a socket exclude each other. */
@@ -158,10 +158,10 @@ session_connect(struct lockq *q)
 	enum db_rc rc;
 
 	session_disconnect(q);
-	rc = db_connect(&q->lock, &q->where);
+	rc = db_connect(&q->db, &q->where);
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
 		if (q->given_up[i].id != 0)
-			rc = session_end_given_up(q->lock, &q->given_up[i]);
+			rc = session_end_given_up(q->db, &q->given_up[i]);
 		if (rc == DB_OK)
 			q->given_up[i].id = 0;
 	}
@@ -171,7 +171,7 @@ session_connect(struct lockq *q)
 enum db_rc
 session_ready(struct lockq *q)
 {
-	if (q->lock != NULL && db_restore(q->lock) == DB_OK && db_ping(q->lock) == DB_OK)
+	if (q->db != NULL && db_restore(q->db) == DB_OK && db_ping(q->db) == DB_OK)
 		return DB_OK;
 	return session_connect(q);
 }
@@ -179,20 +179,20 @@ session_ready(struct lockq *q)
 const struct db *
 session_failed(const struct lockq *q)
 {
-	return q->query != NULL && db_failed_at(q->query) > db_failed_at(q->lock) ? q->query :
-	    q->lock;
+	return q->query != NULL && db_failed_at(q->query) > db_failed_at(q->db) ? q->query :
+	    q->db;
 }
 
 void
 session_give_up(struct lockq *q, const struct db *db)
 {
-	session_note_given_up(&q->given_up[db == q->lock ? 0 : 1], db);
+	session_note_given_up(&q->given_up[db == q->db ? 0 : 1], db);
 }
 
 enum db_rc
 session_abandon(struct lockq *q)
 {
-	if (q->lock != NULL)
-		session_give_up(q, q->lock);
+	if (q->db != NULL)
+		session_give_up(q, q->db);
 	return session_connect(q);
 }

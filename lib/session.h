@@ -11,7 +11,8 @@ struct lockq {
 	struct lockq_connection where;
 	struct lockq_connection query_where; /* where that differs for the heavy query */
 	bool asks_elsewhere; /* … if it does */
-	struct db *lock;      /* the lock connection; everything short runs on it too */
+	struct db *db;        /* the ordinary connection: all but the heavy query runs on it, the
+	                       * lock's transaction too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
 	struct given_up {

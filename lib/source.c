@@ -5,7 +5,7 @@
 #include "source.h"
 
 #include "cache.h"
-#include "query.h"
+#include "heavy_query.h"
 #include "replica.h"
 #include "session.h"
 
@@ -32,7 +32,7 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 		return rc;
 	/* On the lock connection an error would end the lock's transaction unseen. */
 	if (q->query != NULL)
-		know_usual(q, q->query, task->task_id, usual_ms);
+		task_usual_ms_if_shown(q, q->query, task->task_id, usual_ms);
 	rc = DB_OK;
 	if (hints && task->cache_ttl > 0 && q->query != NULL)
 		rc = cache_read(q->query, task, lead->wanted + task->excluded, found, &enough);
@@ -48,8 +48,8 @@ source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_
 		return rc;
 	/* Which one it is is not seen any more when the connection was lost behind the list. */
 	beside = session_beside(q);
-	crowded = beside == q->lock;
-	rc = query_run(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
+	crowded = beside == q->db;
+	rc = heavy_query_run(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
 	found->source = crowded ? LIST_CROWDED : LIST_QUERY;
 	return rc;
 }

@@ -74,12 +74,12 @@ task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *
 		error_set(q, "no user was named");
 		return LOCKQ_EUSAGE;
 	}
-	rc = db_number(q->lock, &user_by_name, DB_ARGS(db_text(user)), &id);
+	rc = db_number(q->db, &user_by_name, DB_ARGS(db_text(user)), &id);
 	*user_id = (uint32_t)id;
 	if (id != 0 && task != NULL)
-		rc = task_read(q->lock, task_id, *user_id, task, &task_known);
+		rc = task_read(q->db, task_id, *user_id, task, &task_known);
 	if (rc != DB_OK)
-		return error_from_db(q, q->lock, rc);
+		return error_from_db(q, q->db, rc);
 	if (id == 0)
 		return error_unknown_user(q, user);
 	return task == NULL || task_known ? LOCKQ_OK : error_unknown_task(q, task_id);
@@ -92,7 +92,7 @@ task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms)
 }
 
 void
-know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms)
+task_usual_ms_if_shown(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms)
 {
 	if (q->progress != NULL && *ms == 0 && task_usual_ms(db, task_id, ms) != DB_OK)
 		*ms = 0;

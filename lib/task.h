@@ -38,6 +38,6 @@ LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t t
 /* Median of the last queries in milliseconds, 0 where there are none. */
 LOCKQ_MUST_CHECK enum db_rc task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
 /* The same where somebody is shown it, and *@ms is not known yet: an error is not worth a word. */
-void know_usual(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
+void task_usual_ms_if_shown(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
 
 #endif

@@ -68,7 +68,7 @@ wait_still_here(struct lockq *q, const struct request *request, struct waiting *
 	if (now - waiting->seen < (uint64_t)waiting->slice_s * 500)
 		return DB_OK;
 	waiting->seen = now;
-	return request_seen(q->lock, request, 0, pending);
+	return request_seen(q->db, request, 0, pending);
 }
 
 /* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
@@ -127,7 +127,7 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 	if (*over)
 		return DB_OK;
 	if (left >= 1000 && leader->leads && leader->wakes)
-		return wait_slice(q->lock, task_id, left / 1000 < waiting->slice_s ?
+		return wait_slice(q->db, task_id, left / 1000 < waiting->slice_s ?
 		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting, look);
 	return left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
 	    nap_after_quick(&ticking, waiting);
@@ -146,11 +146,11 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 
 		if (rc != DB_OK || look || *over)
 			return rc;
-		rc = request_status(q->lock, request, &pending);
+		rc = request_status(q->db, request, &pending);
 		if (rc == DB_OK && pending)
 			rc = wait_still_here(q, request, waiting, &pending);
 		if (rc == DB_OK && pending)
-			rc = lock_holder(q->lock, task_id, leader, &held);
+			rc = lock_holder(q->db, task_id, leader, &held);
 		if (rc != DB_OK || !pending || !held)
 			return rc;
 	}
@@ -169,7 +169,7 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 	if (*over)
 		return DB_OK;
 	waiting->gap++;
-	rc = request_seen(q->lock, request, ask->poll_s[gap], &pending);
+	rc = request_seen(q->db, request, ask->poll_s[gap], &pending);
 	if (rc != DB_OK || !pending)
 		return rc;
 	session_disconnect(q);

@@ -188,7 +188,7 @@ seed_load_write(struct seed_load *load)
 	if (load->n_loans == 0)
 		return 0;
 	return load->one_transaction ? insert_batch(load->db, load) :
-	    transaction(load->db, false, insert_batch, load, NULL);
+	    retry_transaction(load->db, false, insert_batch, load, NULL);
 }
 
 int

@@ -6,8 +6,8 @@
 
 #include "db.h"
 #include "loan.h"
+#include "retry.h"
 #include "seed.h"
-#include "transaction.h"
 
 struct seed {
 	const struct lockq_connection *where;

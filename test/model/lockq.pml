@@ -774,7 +774,7 @@ write_requests:
 	STOP_LEADER
 	fi;
 
-	/* clear_holder in lock_commit(), which has to change one row. */
+	/* clear_holder in lock_commit_and_release(), which has to change one row. */
 record:
 	if
 	:: atomic { lock_by == ME -> holder = holder_at_commit; say("step 5: clears the holder") }

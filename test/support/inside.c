@@ -26,7 +26,7 @@ struct inside_round {
 struct db *
 inside_lock_connection(const struct lockq *q)
 {
-	return q->lock;
+	return q->db;
 }
 
 struct db *
@@ -90,7 +90,7 @@ inside_round_new(struct lockq *q, uint32_t task)
 	if (round == NULL)
 		return NULL;
 	round->q = q;
-	if (task_read(q->lock, task, 0, &round->task, &known) != DB_OK || !known) {
+	if (task_read(q->db, task, 0, &round->task, &known) != DB_OK || !known) {
 		free(round);
 		return NULL;
 	}
@@ -200,7 +200,7 @@ inside_give_twice(struct inside_round *round, const struct inside_request *reque
 int
 inside_commit(struct inside_round *round)
 {
-	return lock_commit(round->q, &round->task, &round->lead, 0);
+	return lock_commit_and_release(round->q, &round->task, &round->lead, 0);
 }
 
 int

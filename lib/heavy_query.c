@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the heavy query on one connection, from the name that it holds to what a failure means.
  * source.c and replica.c say which connection. */
-#include "query.h"
+#include "heavy_query.h"
 
 #include <stdio.h>
 
@@ -69,7 +69,7 @@ end_query(struct reading *reading)
 static enum db_rc
 settle(struct reading *reading, enum db_rc rc, enum list_result *result, char reason[REASON_BYTES])
 {
-	struct db *lock = reading->q->lock;
+	struct db *lock = reading->q->db;
 
 	if (rc == DB_OK)
 		return DB_OK;
@@ -96,7 +96,7 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, enum db_rc 
 	struct db *db = reading->db;
 	enum db_rc tidied = DB_OK;
 
-	if ((rc != DB_OK || result != LIST_FOUND) && db != reading->q->lock) {
+	if ((rc != DB_OK || result != LIST_FOUND) && db != reading->q->db) {
 		/* Its state is not known; closed, it gives the name back by itself. */
 		session_close_query(reading->q, db);
 		return rc;
@@ -106,7 +106,7 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, enum db_rc 
 	/* What comes next on this connection is not the heavy query. */
 	if (tidied == DB_OK && !db_lost(db))
 		tidied = db_set_time_limit(db, 0);
-	if (tidied != DB_OK && db != reading->q->lock) {
+	if (tidied != DB_OK && db != reading->q->db) {
 		/* So the name is free, and the list is good. */
 		session_close_query(reading->q, db);
 		return rc;
@@ -115,14 +115,14 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, enum db_rc 
 }
 
 enum db_rc
-query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
+heavy_query_run(struct lockq *q, struct db *db, const struct task *task, const struct lead *lead,
     uint64_t usual_ms, uint64_t limit, struct list *candidates, enum list_result *result,
     char reason[REASON_BYTES])
 {
 	struct reading reading = {
 		.q = q, .db = db, .task = task, .candidates = candidates,
 		.ticking = { .q = q, .phase = LOCKQ_PHASE_QUERY, .since = db_clock_ms(),
-			.usual_ms = usual_ms, .keep_alive = db == q->lock ? NULL : q->lock }
+			.usual_ms = usual_ms, .keep_alive = db == q->db ? NULL : q->db }
 	};
 	char sql[VIEW_SQL_BYTES];
 	bool ours = false;
@@ -136,7 +136,7 @@ query_run(struct lockq *q, struct db *db, const struct task *task, const struct 
 		*result = LIST_FAILED;
 		return DB_OK;
 	}
-	rc = orphan_hold_name(db, task->task_id, &ours, candidates->as_of);
+	rc = orphan_end_and_hold_name(db, task->task_id, &ours, candidates->as_of);
 	if (rc == DB_OK)
 		rc = view_read(&reading, lead, limit, reason);
 	candidates->query_ms = db_clock_ms() - reading.ticking.since;

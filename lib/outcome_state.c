@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words.h"
+#include "outcome_state.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * time, then locked by primary key, looked at again, and changed. One transaction a page. What a
  * statement selects goes to the next one as JSON, an array for each row, and gets its names there.
  */
-#ifndef LOCKQ_BATCH_H
-#define LOCKQ_BATCH_H
+#ifndef LOCKQ_EXPIRE_BATCH_H
+#define LOCKQ_EXPIRE_BATCH_H
 
 #include "progress.h"
 #include "session.h"

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch.h"
+#include "expire_batch.h"
 #include "bounds.h"
 #include "retry.h"
-#include "transaction.h"
 
 /* A leader that meets a lock without a holder tries again for a second, so the lock is free before.
  * A find takes arguments of its own, those of four keys at most, and the size. */
@@ -35,7 +34,7 @@ batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg 
     size_t n_args, struct db_rows *rows)
 {
 	for (unsigned int try = 0;; try++) {
-		enum db_rc rc = db_run(e->q->lock, query, args, n_args, rows);
+		enum db_rc rc = db_run(e->q->db, query, args, n_args, rows);
 
 		if (retry_verdict(rc, false, try + 1, 0, 0) != AGAIN)
 			return rc;
@@ -203,7 +202,7 @@ do_page(struct batch *b, const struct db_arg *args, size_t n_args, uint64_t *cou
 	forget_plan(b);
 	b->retries = 0;
 	if (rc == DB_OK && b->n_taken > 0)
-		rc = transaction(e->q->lock, false, change, b, &b->retries);
+		rc = retry_transaction(e->q->db, false, change, b, &b->retries);
 	if (rc != DB_OK)
 		return rc;
 	*counter += b->n - b->n_leases;

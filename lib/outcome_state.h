@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Words of the tables as enums: how a request stands, work_requested.outcome, and how a loan does,
  * work.state. */
-#ifndef LOCKQ_WORDS_H
-#define LOCKQ_WORDS_H
+#ifndef LOCKQ_OUTCOME_STATE_H
+#define LOCKQ_OUTCOME_STATE_H
 
 #include "lockq.h"
 
