@@ -151,7 +151,7 @@ try_lock(struct call *c, enum step *step)
 	case LOCK_ENDED:
 		*step = LOOK;
 		break;
-	case LOCK_BUSY: case LOCK_LED_SINCE: case LOCK_MISSED:
+	case LOCK_BUSY:
 		*step = FOLLOW;
 		break;
 	}

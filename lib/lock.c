@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 2 and 3: who leads. The task's row of task_lock is the lock; who finds it taken follows. */
+/* Steps 2 and 3: takes and releases the lock of a task, which is its row of task_lock. A process
+ * that finds the row locked becomes a follower. */
 #include "lock.h"
 
 #include "bounds.h"
-#include "session.h"
 #include "outcome_state.h"
+#include "session.h"
 
 static const struct db_query take_lock = {
 	"take_lock",
@@ -15,9 +16,9 @@ static const struct db_query take_lock = {
 	DB_MAYBE
 };
 
-/* The write is what makes two leaders impossible on a cluster that certifies at commit. Followers
- * wait on task_wake only where the leader says that it holds that row: without its lock there they
- * would come back at once, or wait for somebody else. */
+/* On a cluster that certifies at commit, two members may both lock the row; only because they also
+ * write it, one of the two commits fails. Followers wait on task_wake only if wakes is set: without
+ * the leader's lock on that row they would come back at once, or wait for another session. */
 static const struct db_query raise_epoch = {
 	"raise_epoch",
 	"UPDATE task_lock"
@@ -26,13 +27,13 @@ static const struct db_query raise_epoch = {
 	DB_NO_ROWS
 };
 
-/* NOWAIT: a request that waits for the row would put all who come after it in line behind it, and
- * its time-out would have to be told from one that ends the transaction. */
+/* NOWAIT: a leader that waited here for an exclusive lock would make all followers that come later
+ * wait behind it, and its lock wait timeout would look like a failure of the transaction. */
 static const struct db_query lock_wake = {
 	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE NOWAIT", DB_MAYBE
 };
 
-/* For a leader that got the row later. */
+/* For a leader that got the row of task_wake only after raise_epoch. */
 static const struct db_query say_wakes = {
 	"say_wakes", "UPDATE task_lock SET wakes = TRUE WHERE task_id = ?", DB_NO_ROWS
 };
@@ -57,8 +58,8 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
-/* All that tells whether to lead, and how: the task as its manager has it now, how the own request
- * stands, how much is asked for, and the last epoch that was committed. */
+/* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
+ * the own request, the last epoch that was committed, and how many loans are asked for. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
@@ -100,8 +101,9 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	return rc;
 }
 
-/* Followers wait on this row. Woken ones share it for a moment; a session that was forgotten keeps
- * it. Who leads without it is still the only leader, its followers hear of its commit later. */
+/* Locks the row of task_wake, where followers wait; *@taken is false where that was not possible in
+ * @patience_ms. Followers that wake share the row for a moment, and a forgotten session may keep it.
+ * Without the row a leader is still the only one, but its followers hear of its commit later. */
 static enum db_rc
 take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken)
 {
@@ -123,9 +125,9 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 	return rc == DB_EHELD ? DB_OK : rc;
 }
 
-/* Not in the lock's transaction: it would hold the metadata lock of work_requested during the whole
- * query, and a waiting ALTER would stall every insert. *@pending is false where the request has
- * ended; @lead->committed is the epoch that was committed then. */
+/* Reads look_first: *@pending is false where the own request has ended. It must run before the lock's
+ * transaction, which would otherwise hold the metadata lock of work_requested during the whole heavy
+ * query; then a waiting ALTER would stall every INSERT of a request. */
 static enum db_rc
 look_before_lock(struct db *db, const struct request *request, struct task *task,
     struct lead *lead, bool *pending)
@@ -138,7 +140,6 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = db_refuse(db, "task %u is gone", task->task_id);
 	if (rc == DB_OK) {
-		/* A request that waited for long leads for what the task is now. */
 		task_fill(task, task->task_id, &rows);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
@@ -148,7 +149,7 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 	return rc;
 }
 
-/* Says to the others who leads, and that they may wait on task_wake. */
+/* Writes into the locked row who leads, and whether followers may wait on task_wake. */
 static enum db_rc
 lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 {
@@ -158,53 +159,61 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 	if (rc == DB_OK)
 		rc = db_run(db, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
 		    db_bool(wakes), db_u64(task_id)), NULL);
-	/* Not at once; meanwhile others see who leads. */
+	/* Only after raise_epoch, so that others see meanwhile who leads. */
 	if (rc == DB_OK && !wakes) {
 		rc = take_wake(db, task_id, WAKE_MS, &wakes);
 		if (rc == DB_OK && wakes)
 			rc = db_run(db, &say_wakes, DB_ARGS(db_u64(task_id)), NULL);
 	}
-	/* A follower that waited had another one. */
+	/* A follower that has waited on task_wake has set another lock wait. */
 	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
 }
 
-/* One attempt, from BEGIN on, to lead as the next one after @lead->committed: LOCK_OURS,
- * LOCK_MISSED or LOCK_LED_SINCE. Whatever is not LOCK_OURS has been rolled back. */
+/* One attempt to lock the row. */
+enum attempt {
+	TAKEN,
+	MISSED,   /* another session has the row, leader or not */
+	LED_SINCE /* the row is free, but a later epoch than @lead->committed was committed */
+};
+
+/* One attempt, from BEGIN on, to lead as the next one after @lead->committed. After MISSED and
+ * LED_SINCE the transaction has been rolled back. */
 static enum db_rc
 lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
-    enum lock_result *result)
+    enum attempt *attempt)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_begin(db);
 
-	*result = LOCK_MISSED;
+	*attempt = MISSED;
 	if (rc == DB_OK)
 		rc = db_run(db, &take_lock, DB_ARGS(db_u64(task_id)), &rows);
 	if (rc == DB_OK && rows.n_rows > 0)
-		*result = db_cell_u64(&rows, 0, 0) == lead->committed ? LOCK_OURS :
-		    LOCK_LED_SINCE;
-	if (rc == DB_OK && *result == LOCK_OURS) {
+		*attempt = db_cell_u64(&rows, 0, 0) == lead->committed ? TAKEN : LED_SINCE;
+	if (rc == DB_OK && *attempt == TAKEN) {
 		lead->epoch = lead->committed + 1;
 		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
 		lead->left_pending = db_cell_u64(&rows, 0, 2);
 		rc = lead_from(db, task_id, user, lead->epoch);
 	}
-	if (rc != DB_OK || *result != LOCK_OURS)
+	if (rc != DB_OK || *attempt != TAKEN)
 		db_rollback(db);
 	db_rows_clear(&rows);
 	return rc;
 }
 
-/* Hundreds may be here at once, while one of them is about to lead: not all come back together. */
+/* With jitter: hundreds of processes may try while one of them is about to write its name, and must
+ * not all come back together. */
 static void
 nap_with_jitter(const struct db *db, unsigned int try)
 {
 	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);
 }
 
-/* Looks, and tries once. */
+/* Without a lock: LOCK_OURS where the row looks free and the own request is pending, so that an
+ * attempt is worth it. */
 static enum db_rc
-look_and_try(struct db *db, struct task *task, const struct request *request, struct lead *lead,
+look_if_free(struct db *db, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
 {
 	bool held = false, pending = false;
@@ -214,37 +223,37 @@ look_and_try(struct db *db, struct task *task, const struct request *request, st
 	if (rc != DB_OK || held)
 		return rc;
 	rc = look_before_lock(db, request, task, lead, &pending);
-	/* A leader that is about to commit has cleared its name. Its epoch is seen all the same,
-	 * and is not committed yet. */
+	/* A leader that is about to commit has cleared its name, but the dirty read shows its
+	 * epoch, which is above the committed one. */
 	leader->leads = pending && leader->epoch > lead->committed;
-	if (rc != DB_OK || leader->leads)
-		return rc;
-	*result = LOCK_ENDED;
-	return pending ? lock_once(db, task->task_id, request->user, lead, result) : rc;
+	if (rc == DB_OK && !leader->leads)
+		*result = pending ? LOCK_OURS : LOCK_ENDED;
+	return rc;
 }
 
 enum db_rc
 lock_try(struct lockq *q, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
 {
-	/* A session that was only forgotten on the row is there again each time: no storm. */
-	unsigned int tries = lead->missed == 0 ? MOMENT_TRIES : AGAIN_TRIES;
+	unsigned int tries = lead->unled_in_a_row == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 
 	for (unsigned int try = 0; try < tries; try++) {
-		enum db_rc rc = look_and_try(q->db, task, request, lead, leader, result);
+		enum attempt attempt = TAKEN;
+		enum db_rc rc = look_if_free(q->db, task, request, lead, leader, result);
 
-		/* The request may have been served by a leader that came after the look. */
-		if (rc == DB_OK && *result == LOCK_LED_SINCE)
-			continue;
-		/* A locked row without a holder is held for a moment only, by a process that will
-		 * not serve the request: that is not "busy". */
-		if (rc != DB_OK || *result != LOCK_MISSED) {
-			lead->missed = 0;
+		if (rc == DB_OK && *result == LOCK_OURS)
+			rc = lock_once(q->db, task->task_id, request->user, lead, &attempt);
+		if (rc != DB_OK || attempt == TAKEN) {
+			lead->unled_in_a_row = 0;
 			return rc;
 		}
-		nap_with_jitter(q->db, try);
+		/* A leader that came after the look may have served the request: look again. A
+		 * locked row without a holder is not "busy": a process has it for a moment, or a
+		 * forgotten session, and will not serve the request. */
+		if (attempt == MISSED)
+			nap_with_jitter(q->db, try);
 	}
-	lead->missed++;
+	lead->unled_in_a_row++;
 	leader->name[0] = '\0';
 	leader->ms = 0;
 	leader->leads = false;
@@ -261,11 +270,11 @@ lock_again(struct lockq *q, const struct task *task, const char *user, struct le
 
 	*ours = false;
 	for (unsigned int try = 0; try < MOMENT_TRIES && !held; try++) {
-		enum lock_result result = LOCK_MISSED;
-		enum db_rc rc = lock_once(q->db, task->task_id, user, lead, &result);
+		enum attempt attempt = MISSED;
+		enum db_rc rc = lock_once(q->db, task->task_id, user, lead, &attempt);
 
-		*ours = rc == DB_OK && result == LOCK_OURS;
-		if (rc != DB_OK || result != LOCK_MISSED)
+		*ours = rc == DB_OK && attempt == TAKEN;
+		if (rc != DB_OK || attempt != MISSED)
 			return rc;
 		nap_with_jitter(q->db, try);
 		rc = lock_holder(q->db, task->task_id, &leader, &held);

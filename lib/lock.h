@@ -1,47 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 2 and 3: the lock of a task. */
+/* Steps 2 and 3: the lock of a task, which is its row of task_lock. */
 #ifndef LOCKQ_LOCK_H
 #define LOCKQ_LOCK_H
 
 #include "request.h"
 #include "task.h"
 
+/* What a process knows as it leads, or tries to. */
 struct lead {
-	uint64_t epoch;        /* ours */
-	uint64_t committed;    /* the last one, while it is ours */
-	uint64_t wanted;       /* loans, by those who were pending as it began */
+	uint64_t epoch;        /* this leader's */
+	uint64_t committed;    /* the last epoch that was committed, by any leader */
+	uint64_t wanted;       /* loans that the pending requests asked for as it began */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
-	unsigned int missed;   /* attempts in a row that met a lock which nobody held to lead */
+	unsigned int unled_in_a_row; /* calls of lock_try() that found the row locked by no leader */
 };
-/* Who leads, as far as a dirty read tells. */
+
+/* Who leads, as far as a dirty read shows. */
 struct leader {
-	char name[NAME_BYTES];
-	uint64_t ms;      /* since it began */
-	bool leads;       /* somebody does, also where the name is not to be seen any more */
-	bool wakes;       /* it holds the row of task_wake: followers may wait there */
-	uint64_t epoch;   /* that it has raised, or that was committed last */
-	uint32_t request_ttl; /* of the task … */
+	char name[NAME_BYTES]; /* "" where nobody leads, or the leader is about to commit */
+	uint64_t ms;           /* milliseconds since its round began */
+	bool leads;            /* somebody leads, also where the name is cleared already */
+	bool wakes;            /* it holds the row of task_wake, so followers may wait there */
+	uint64_t epoch;        /* the one that it has raised, else the last that was committed */
+	uint32_t request_ttl;  /* the task's, in seconds */
 	char task_name[128 * 4 + 1];
 };
+
 enum lock_result {
 	LOCK_OURS,
-	LOCK_BUSY,      /* somebody leads */
-	LOCK_ENDED,     /* the own request has ended: the lock is not needed */
-	LOCK_LED_SINCE, /* somebody has led meanwhile */
-	LOCK_MISSED     /* taken, by whom is not known yet */
+	LOCK_BUSY,  /* somebody else has it */
+	LOCK_ENDED  /* the own request has ended, so the lock is not needed */
 };
-/* Takes the task's lock for @request: LOCK_OURS, and @task is as its manager has it now; LOCK_BUSY,
- * @leader filled; or LOCK_ENDED. */
-LOCKQ_MUST_CHECK enum db_rc lock_try(struct lockq *q, struct task *task, const struct request
-    *request, struct lead *lead, struct leader *leader, enum lock_result *result);
-/* Takes it again after the leader's own commit, or after a transaction that was rolled back. *@ours
- * is false where somebody else leads, or has led since. */
+
+/* Tries to take the lock of @task for @request. With LOCK_OURS a transaction is open that holds the
+ * row of task_lock, and of task_wake if that was free within a second; @lead is filled, and @task
+ * is as its manager has it now. With the other results nothing is locked. @leader is filled in each
+ * case; after LOCK_BUSY it has no name where the row is locked by a process that does not lead. */
+LOCKQ_MUST_CHECK enum db_rc lock_try(struct lockq *q, struct task *task,
+    const struct request *request, struct lead *lead, struct leader *leader,
+    enum lock_result *result);
+
+/* Takes the lock again in a new transaction, after the leader's own commit or after a roll-back, to
+ * lead as the next one after @lead->committed. *@ours is false, and nothing is locked, where another
+ * process leads or has led since. */
 LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task, const char *user,
     struct lead *lead, bool *ours);
-/* Frees it, and notes what the next leader wants to know. */
+
+/* Commits the leader's transaction, which releases the lock and wakes the followers. @left_pending
+ * is for the next leader. DB_ERETRY where the epoch is not ours any more; DB_EINDOUBT where the
+ * connection was lost meanwhile. */
 LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
+
+/* Reads who leads into @leader, by a dirty read; *@held tells whether there is a name. DB_EFAIL where
+ * the task has no row in task_lock. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 

@@ -883,7 +883,7 @@ taken:
 	CRASH
 	STOP(stopped)
 	fi;
-	/* look_and_try() reads the own row, and tries again. */
+	/* look_if_free() reads the own row, and tries again. */
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
 	:: atomic { again -> goto TRY }
