@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Each guard of the algorithm has a test that fails without it: test/guards/*.guards says which.
-# The test passes on the library as it is, the guard is taken out of a copy, the test must fail, and
-# by the assertion that the table says.
+# Each guard of the algorithm has a test that fails without it, and test/guards/*.guards names both.
+# For each guard the test must pass on the library as it is. Then the guard is taken out of a copy
+# of the library, and the test must fail there by an assertion that the table names.
 #   test/guards.t [--record] [--part K/N] [PATTERN]
-# PATTERN: only the guards whose line has it. --part: only the Kth of N parts of the table. --record
-# writes the assertions that were seen to fail into the table.
+# PATTERN selects the guards whose line contains it. --part runs only the Kth of N parts of the
+# table. --record adds to the table the assertions that failed.
 set -u
 
 # shellcheck source=support/tap.sh
@@ -30,7 +30,7 @@ only=${1-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-guards.XXXXXX") || exit 1
 undo=
 
-# sql STATEMENTS|FILE: as the owner of the database, on the server that the tests use.
+# sql STATEMENTS|FILE: runs the SQL as the owner of the database, on the server that the tests use.
 sql()
 {
 	awk '/^\[/ { group = ($0 == "[client]" || $0 == "[lockq_seed]") ? "[client]" : ""
@@ -60,14 +60,14 @@ comment()
 	sed 's/^/#   /' "$1"
 }
 
-# death PLACE: the line of a test's source at FILE:LINE, without what is around it.
+# death FILE:LINE: prints this line of a test's source without its indentation.
 death()
 {
 	sed -n "${1##*:}{s/^[[:space:]]*//;p}" "$top/${1%:*}"
 }
 
-# run_test PROGRAM NAME SECONDS: 0 when the one test named ran and passed; $how is how it failed,
-# and $died what the table has to say of that.
+# run_test PROGRAM NAME SECONDS: runs this one test; 0 if it ran and passed. Leaves the way it failed
+# in $how, for the report, and in $died, as a dies: line of the table has it.
 run_test()
 {
 	local status=0 start=$SECONDS place
@@ -88,9 +88,9 @@ run_test()
 	[ "$status" -eq 0 ] && grep -q "^ok 1 - $2" "$scratch/test.log"
 }
 
-# passes PROGRAM NAME: on the library as it is; each test is run once, and has time: one that works
-# may be slow, one that does not is to fail. $enough is how long it may take without the guard, in
-# seconds, where the table does not say: it takes longer only if it hangs.
+# passes PROGRAM NAME: whether the test passes on the library as it is. Several guards may have the
+# same test, so each test is run once and the result is kept. Leaves in $enough the default timeout
+# of a mutant in seconds.
 declare -A passed=()
 passes()
 {
@@ -106,7 +106,7 @@ passes()
 	[ "$enough" != no ]
 }
 
-# mutate EDIT FILE PROGRAM: leaves the mutant of the test in $scratch/test.
+# mutate EDIT FILE PROGRAM: builds PROGRAM with the mutant of the library, as $scratch/test.
 mutate()
 {
 	local file
@@ -119,8 +119,8 @@ mutate()
 		>"$scratch/make.log" 2>&1
 }
 
-# as_recorded: whether $died is among the table's $dies. A busy machine may not let it come to the
-# assertion in time.
+# as_recorded: whether $died is one of the table's $dies. A test that does not end is accepted for
+# any guard, since a busy machine may end it before it comes to its assertion.
 as_recorded()
 {
 	local line
@@ -132,7 +132,7 @@ as_recorded()
 	return 1
 }
 
-# record_death: puts $died behind the test's line of the guard.
+# record_death: adds $died to the guard's entry in the table, as a dies: line.
 record_death()
 {
 	GUARD=$guard DIED=$died perl -0pi -e '
@@ -140,7 +140,8 @@ record_death()
 		s/^($guard)/$1dies: $ENV{DIED}\n/m' "$table"
 }
 
-# check: the guard in $guard, $file, $edit, $schema, $undo_schema, $program, $name, $dies, $seconds.
+# check: tests the guard whose entry is in $guard, $file, $edit, $schema, $undo_schema, $program,
+# $name, $dies and $seconds.
 check()
 {
 	local status=0 binary=$scratch/test

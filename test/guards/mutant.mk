@@ -1,4 +1,5 @@
-# One mutant: the library with one object exchanged, and one test linked with it. For guards.t:
+# Builds one mutant, for guards.t: the library with one object replaced, and one test that is linked
+# with this library.
 #   make -f mutant.mk TOP=… BUILD=… OUT=… OBJECT=lib/lock SOURCE=… TEST=db/test_lock mutant
 include $(BUILD)/client.mk
 

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# A third of the guards: all of them in one process would be the last test to end.
+# Runs a third of the guards. One process for all guards would be the last test to end.
 exec "$(dirname "$0")/../guards.t" --part 3/3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs' own tests once more, with the programs built under the address and undefined
-# behaviour sanitizers: an error or a leak changes an exit status, and the test notices.
+# Runs tests of the programs with programs that were built with the address sanitizer and the
+# undefined behaviour sanitizer. An error or a leak changes an exit status, so the test fails.
 set -u
 
 top=${LOCKQ_TOP:-$(cd "$(dirname "$0")/../.." && pwd)}
