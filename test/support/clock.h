@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* For the races, whose processes and threads begin at chosen moments: one clock for all of them.
- * Apart from support.h, for they are no tests of cmocka. */
+/* The clock of the race programs, whose processes and threads begin at chosen moments. These
+ * programs are no tests of cmocka, so they do not include support.h. */
 #ifndef LOCKQ_TEST_CLOCK_H
 #define LOCKQ_TEST_CLOCK_H
 
 #include <stdint.h>
 
-uint64_t now_us(void); /* monotonic */
+/* Microseconds of the monotonic clock. */
+uint64_t now_us(void);
 void sleep_until(uint64_t us);
 
 #endif

@@ -27,7 +27,7 @@ user_id(unsigned int n)
 	return (uint32_t)u64("SELECT user_id FROM app_user WHERE name = '%s'", user(n));
 }
 
-/* The tests' own tables and users: made once a program. */
+/* Makes the tests' own tables and users, once in a program. */
 static void
 make_tables(void)
 {
@@ -122,7 +122,7 @@ add_loans(uint32_t task, unsigned int n)
 	    " SELECT /*+ SET_VAR(cte_max_recursion_depth = 1000000) */ %u, n, n FROM s", n, task);
 }
 
-/* How often a text must be repeated for HEAVY_ROWS hashes of it to take a second. */
+/* Returns how often a text must be repeated so that HEAVY_ROWS hashes of it take a second. */
 static uint64_t
 rounds_a_second(void)
 {
@@ -138,7 +138,7 @@ rounds_a_second(void)
 	return rounds;
 }
 
-/* GROUP BY keeps the work in a table of its own, done once whatever is put around the view. */
+/* GROUP BY makes the server compute the inner table once, whatever query is put around the view. */
 void
 make_heavy(uint32_t task, unsigned int ms)
 {
@@ -195,7 +195,7 @@ epoch_of(uint32_t task)
 	return u64("SELECT epoch FROM task_lock WHERE task_id = %u", task);
 }
 
-/* In the order of the foreign keys. */
+/* The tables stand in the order of the foreign keys. */
 void
 clear_fixture(void)
 {
@@ -217,7 +217,8 @@ remove_fixture(void)
 	sql("DELETE FROM app_user WHERE name LIKE 'test\\_%%'");
 	for (unsigned int task = TASK; task <= TASK_LAST; task++) {
 		sql("DROP VIEW IF EXISTS test_view_%u", task);
-		/* A privilege outlives its view. Most of them were never given. */
+		/* A privilege outlives its view. Most of these privileges were never given, so an
+		 * error is no failure. */
 		if (administrator() != NULL)
 			(void)try_sql(administrator(),
 			    "REVOKE SELECT ON test_view_%u FROM lockq_worker", task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests of options: a command line as one string. Included by test/unit/test_cli_*.c
+/* For tests of options: a command line as one string. test/unit/test_cli_*.c include this file
  * after cmocka.h. */
 #ifndef LOCKQ_TEST_LINE_H
 #define LOCKQ_TEST_LINE_H
@@ -14,7 +14,7 @@ struct bad {
 };
 typedef int line_parser(const char *line, struct cli_error *error);
 
-/* Parses @line, whose words stand between blanks; they live until the next call. */
+/* Parses the words of @line, which stand between blanks. The words live until the next call. */
 static inline int
 parse_words(const struct cli_tool *tool, void *options, const char *line, struct cli_error *error)
 {

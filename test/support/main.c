@@ -47,7 +47,7 @@ int
 test_teardown(void **state)
 {
 	(void)state;
-	/* In this order what still runs after a failure comes to its end soonest. */
+	/* In this order, whatever a failed test left running ends soonest. */
 	workers_kill();
 	end_connections();
 	proxies_relent();

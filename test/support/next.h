@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For what is preloaded into a program: the function that stands behind one of its own. Before any
- * other include: it needs more than POSIX. */
+/* For code that is preloaded into a program: finds the function that this code replaces. Includers
+ * include this file first, since it needs more than POSIX. */
 #ifndef LOCKQ_NEXT_H
 #define LOCKQ_NEXT_H
 

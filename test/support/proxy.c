@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Between a client and the server: passes bytes on, and sees the client's statements. A command
- * packet has sequence number 0; a prepared statement's text is known from its COM_STMT_PREPARE, and
- * its id from the answer. No TLS on a socket of this machine. */
+/* A proxy between a client and the server. It passes bytes on and reads the client's statements. A
+ * packet with sequence number 0 is a command. The text of a prepared statement is in its
+ * COM_STMT_PREPARE, its id is in the answer. The proxy can read the packets, since a connection
+ * over a socket of this machine has no TLS. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,11 +26,11 @@ struct rule {
 	const char *text;   /* NULL: not in use */
 	unsigned int nth;
 	enum action action;
-	unsigned int times; /* FAIL: so many, from the nth on */
-	unsigned int error; /* FAIL */
+	unsigned int times; /* FAIL: how many statements fail, from the nth on */
+	unsigned int error; /* FAIL: the error number */
 };
 
-/* A statement that the server has prepared; its id is in the answer to COM_STMT_PREPARE. */
+/* A statement that the server has prepared. */
 struct prepared {
 	unsigned char id[4];
 	char text[TEXT_BYTES];
@@ -38,16 +39,16 @@ struct prepared {
 struct link {
 	int client, server; /* -1: closed */
 	unsigned int number;
-	struct prepared prepared[PREPARED]; /* text "": a free place */
-	struct prepared *preparing;         /* the next answer has the id of this one */
+	struct prepared prepared[PREPARED]; /* an entry with the text "" is free */
+	struct prepared *preparing;         /* the next answer has the id of this entry */
 	unsigned char *in;
 	size_t used, size;
-	bool silent;        /* nothing is read from either side */
+	bool silent;        /* read from neither side */
 	bool held;          /* nothing more is read from this client */
-	unsigned int error; /* not 0: the client is told this once the server has rolled back */
-	bool swallow;       /* cut when the server answers */
+	unsigned int error; /* not 0: sent to the client once the server has rolled back */
+	bool swallow;       /* cut the connection when the server answers */
 	bool greeted;       /* the server's first packet has been passed on */
-	bool zombie;        /* the client is gone, the server waits for the rest */
+	bool zombie;        /* the client is gone, the server still has the connection */
 };
 
 struct entry {
@@ -68,8 +69,8 @@ struct proxy {
 	size_t n_log;
 	size_t asked;      /* commands that the server answers */
 	unsigned int n_links;
-	const char *version; /* what the server is said to be; NULL: what it is */
-	const char *from, *to; /* what clients say is changed; NULL: nothing */
+	const char *version; /* the server's version for clients; NULL: the real one */
+	const char *from, *to; /* replaced in the packets of clients; NULL: nothing */
 	bool holding, release, drop, silence, refuse, crowded, end;
 };
 
@@ -110,7 +111,7 @@ dial(const char *path)
 	return fd;
 }
 
-/* All of it; false when the other side is gone. */
+/* Sends all bytes. Returns false if the other side is gone. */
 static bool
 send_all(int fd, const void *data, size_t size)
 {
@@ -129,7 +130,7 @@ send_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-/* What a server says that has no session left. */
+/* Sends the error with which a full server refuses a connection. */
 static void
 say_crowded(int client)
 {
@@ -172,7 +173,8 @@ packet_size(const unsigned char *packet)
 	return HEADER + (packet[0] | (size_t)packet[1] << 8 | (size_t)packet[2] << 16);
 }
 
-/* The readable part of a packet after its command; other bytes become blanks, none leads. */
+/* Copies the printable bytes of a packet behind its command. Other bytes become blanks, except at
+ * the start, where they are left out. */
 static void
 packet_text(const unsigned char *packet, char text[TEXT_BYTES])
 {
@@ -187,14 +189,14 @@ packet_text(const unsigned char *packet, char text[TEXT_BYTES])
 	text[n] = '\0';
 }
 
-/* "=TEXT" is the whole statement, else a part of it. */
+/* Whether the statement matches @text, as support.h says. */
 static bool
 is_about(const char *statement, const char *text)
 {
 	return text[0] == '=' ? strcmp(statement, text + 1) == 0 : strstr(statement, text) != NULL;
 }
 
-/* The statement whose id is in the packet; for NULL a free place. */
+/* Returns the statement whose id is in the packet; for NULL, a free entry. */
 static struct prepared *
 prepared(struct link *link, const unsigned char *packet)
 {
@@ -210,7 +212,7 @@ prepared(struct link *link, const unsigned char *packet)
 	return NULL;
 }
 
-/* The statement that a packet starts, or NULL. */
+/* Returns the statement that a packet starts, or NULL. */
 static const char *
 statement_of(struct link *link, const unsigned char *packet, char text[TEXT_BYTES])
 {
@@ -234,7 +236,7 @@ statement_of(struct link *link, const unsigned char *packet, char text[TEXT_BYTE
 	}
 }
 
-/* The answer to COM_STMT_PREPARE: 0 and the id, or an error. */
+/* Notes the id in the answer to COM_STMT_PREPARE, which is 0 and the id, or an error. */
 static void
 note_prepared(struct link *link, const char *bytes, size_t size)
 {
@@ -256,7 +258,7 @@ log_statement(struct proxy *p, const struct link *link, const char *text)
 	snprintf(p->log[p->n_log++].text, TEXT_BYTES, "%s", text);
 }
 
-/* The rule that is due with this statement; it is used up. All of them count it. */
+/* Counts the statement for all rules, and takes out the rule that is due with it. */
 static bool
 rule_for(struct proxy *p, const char *text, struct rule *due)
 {
@@ -279,7 +281,8 @@ rule_for(struct proxy *p, const char *text, struct rule *due)
 	return found;
 }
 
-/* What an error makes of the transaction: a lock wait that is over undoes its statement only. */
+/* Whether the server rolls the transaction back at this error. An expired lock wait (1205) undoes
+ * only its statement. */
 static bool
 rolls_back(unsigned int error)
 {
@@ -308,8 +311,8 @@ send_error(int client, unsigned int error)
 	return send_all(client, packet, HEADER + 3 + (size_t)n);
 }
 
-/* The server does not see the statement. What the client then believes of its transaction must be
- * true, so that is rolled back first where the real error would have done it. */
+/* Answers with an error in the server's place. A client takes its transaction for rolled back after
+ * some errors, so the proxy first rolls back the server's transaction there. */
 static bool
 fail_statement(struct link *link, unsigned int error)
 {
@@ -345,7 +348,7 @@ pass_packets(struct proxy *p, struct link *link)
 
 		if (p->from != NULL)
 			change(link->in, size, p->from, p->to);
-		/* Logging in goes on with the server's numbers; a command begins anew. */
+		/* The packets of a login continue the server's numbers. A command's number is 0. */
 		p->asked += link->in[3] == 0 && size > HEADER && link->in[HEADER] != COM_CLOSE;
 		if (statement != NULL) {
 			log_statement(p, link, statement);
@@ -375,7 +378,7 @@ pass_packets(struct proxy *p, struct link *link)
 	}
 }
 
-/* What was held goes on as it came, without being looked at once more. */
+/* The held statement goes on as it came. No rule applies to it again. */
 static void
 release_link(struct proxy *p, struct link *link)
 {
@@ -411,8 +414,8 @@ from_client(struct proxy *p, struct link *link)
 	pass_packets(p, link);
 }
 
-/* The server's greeting with another version in it: that is what follows the first byte, up to a
- * zero byte. */
+/* Sends the server's greeting with another version. The version follows the first byte and ends
+ * with a zero byte. */
 static bool
 send_greeting(const struct link *link, const char *bytes, size_t size, const char *version)
 {
@@ -449,19 +452,19 @@ from_server(struct proxy *p, struct link *link)
 	}
 	link->greeted = true;
 	if (n > 0 && link->error != 0) {
-		/* The answer to our ROLLBACK. */
+		/* This is the answer to the ROLLBACK of fail_statement(). */
 		if (!send_error(link->client, link->error))
 			close_link(link);
 		link->error = 0;
 		return;
 	}
-	/* A zombie's transaction has ended once its last statement is answered. */
+	/* A zombie is kept until its last statement has been answered. */
 	if (n <= 0 || link->swallow || link->zombie) {
 		close_link(link);
 		return;
 	}
-	/* A client that is stopped takes nothing: this thread waits then, but nobody else may.
-	 * Links are this thread's alone. */
+	/* A stopped client takes nothing, so this thread may wait here. The mutex is released
+	 * meanwhile, so that nobody else waits. Only this thread uses links. */
 	pthread_mutex_unlock(&p->mutex);
 	sent = send_all(link->client, bytes, (size_t)n);
 	pthread_mutex_lock(&p->mutex);
@@ -501,8 +504,8 @@ obey(struct proxy *p)
 	}
 }
 
-/* Two slots a link, after the wake pipe and the listener; -1 is passed over by poll(). A held
- * link is not read from, unless its client is gone: then its server is. */
+/* Each link has two slots, behind those of the wake pipe and the listener. poll() skips -1. A held
+ * client is not read from, the server always is unless the link is silent. */
 static void
 fill_pollfds(const struct proxy *p, struct pollfd *fds)
 {

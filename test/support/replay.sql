@@ -1,12 +1,13 @@
--- Replays work_log: what it says, change by change, must lead to what `work` says, and each change
--- must be one that was allowed. A row for each fault, so no row when all is right:
--- task, loan, version, fault.
---   SET @replay_task = 7, or NULL for all tasks, before it.
+-- Replays work_log. The changes in the log, one after the other, must lead to the rows of `work`,
+-- and each change must be an allowed one. The result has a row for each fault (task, loan, version,
+-- fault), so it is empty when all is right. Set @replay_task first: SET @replay_task = 7, or NULL for
+-- all tasks.
 --
--- One statement, so that it sees one moment. For tasks whose log was never purged, and whose rows
--- nobody but lockq has written. Events 'available' change nothing, so they are looked at apart.
+-- This is one statement, so that it reads one moment. It is right only for tasks whose log was never
+-- purged and whose rows only lockq has written. Events 'available' change nothing, so they are
+-- checked apart from the changes.
 WITH
--- Each change with the one before it; n counts them.
+-- Each change, with the columns of the change before it. n counts the changes of a loan.
 step AS (
   SELECT l.*,
          ROW_NUMBER() OVER line AS n,
@@ -20,7 +21,8 @@ step AS (
          LAG(l.log_id) OVER line AS was_log_id,
          LEAD(l.log_id) OVER line AS next_log_id,
          MAX(IF(l.event = 'assigned', l.at, NULL)) OVER line AS last_assigned,
-         -- Whose note it is: an expiry says none, and the one before it stays.
+         -- An expiry has no note, and the note of the change before it stays. So notes counts
+         -- only the other changes.
          SUM(l.event <> 'expired') OVER line AS notes
     FROM work_log AS l
    WHERE l.event <> 'available' AND COALESCE(l.task_id = @replay_task, TRUE)
@@ -42,7 +44,8 @@ change_of AS (
     FROM noted AS n
   WINDOW line AS (PARTITION BY n.task_id, n.loan_id ORDER BY n.version, n.log_id)
 ),
--- What the last one leaves behind. due_at is what time alone will change, until that is noted.
+-- The row of `work` that the last change of a loan leaves. due_at is the time at which the row
+-- expires or becomes available; it is NULL once that is logged.
 stands AS (
   SELECT c.task_id, c.loan_id, c.version, c.user_id, c.token, c.request_id, c.available_at,
          c.lease_expires_at, c.note_now AS note, c.last_assigned AS assigned_at,
@@ -109,7 +112,8 @@ fault AS (
       OR (c.event IN ('returned', 'expired') AND c.available_at IS NULL)
       OR (c.event = 'assigned' AND c.lease_expires_at <= c.at)
   UNION ALL
-  -- Of the change whose version it names, before the next one, once its time has come.
+  -- An event 'available' belongs to the change with its version. It must come after available_at
+  -- and before the next change, once.
   SELECT a.task_id, a.loan_id, a.version, 'noted as available, which it was not, or twice'
     FROM (SELECT l.*, COUNT(*) OVER (PARTITION BY l.task_id, l.loan_id, l.version) AS times
             FROM work_log AS l

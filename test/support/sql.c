@@ -65,7 +65,7 @@ owner(void)
 	return owner_db;
 }
 
-/* The sandbox has the administrator's option file beside the one of the programs. */
+/* scripts/sandbox writes the administrator's option file beside that of the programs. */
 struct db *
 administrator(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests against a server share. They use the library's public functions, its door to MySQL
- * (db.h) for statements of their own, its rooms through inside.h only, and a proxy between client
- * and server that can hold, cut and count statements, so that no test depends on who is quicker. */
+/* Functions for the tests that need a server. They use the library's public functions, db.h for the
+ * statements of the test itself, and inside.h for single steps of a call. A proxy between client
+ * and server holds, cuts and counts statements, so that no test depends on timing. */
 #ifndef LOCKQ_TEST_SUPPORT_H
 #define LOCKQ_TEST_SUPPORT_H
 
@@ -18,196 +18,238 @@
 
 /* main.c */
 
-/* First thing in main(): an optional argument is a pattern of test names (for test/guards.t);
- * ends the program as skipped where LOCKQ_DEFAULTS_FILE is not set. */
+/* main() calls this first. An optional argument is a pattern of test names, for test/guards.t.
+ * Where LOCKQ_DEFAULTS_FILE is not set, the program reports that it was skipped and exits. */
 void test_begin(int argc, char **argv);
-/* Group and test fixtures for cmocka: tasks TASK and OTHER_TASK, nobody's work. */
+/* Fixtures for cmocka. Each test has the tasks TASK and OTHER_TASK, and no row of `work`. */
 int suite_setup(void **state);
 int suite_teardown(void **state);
 int test_setup(void **state);
 int test_teardown(void **state);
 #define DB_TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, test_teardown)
 
-/* Bounds of time. A busy machine is slow, so each lies far above what a call needs, and below what
- * it would need without the thing that is tested. */
+/* Bounds of time. Each is far above what a call needs on a busy machine, and below what the call
+ * would need if the tested behaviour were missing. */
 enum {
-	NO_LOCK_WAIT_MS = 1000 * DB_LOCK_WAIT_S - 500, /* no statement of the call waited for a lock */
-	PATIENCE_MS = 20000                            /* something that must happen did not */
+	/* A call that took less than this has not waited for a lock. */
+	NO_LOCK_WAIT_MS = 1000 * DB_LOCK_WAIT_S - 500,
+	/* A test fails if an event that it waits for takes longer than this. */
+	PATIENCE_MS = 20000
 };
 
 /* sql.c: connections and statements of the test itself */
 
-/* Option-file groups: the least-privileged account, and the owner of the database. */
+/* Groups of the option file: the account with the fewest privileges, and the database's owner. */
 #define APP_GROUP "lockq"
 #define OWNER_GROUP "lockq_seed"
 
-/* Where the server is, for an account; the strings are static. */
+/* Returns how the account of the option-file group @group connects; the strings are static. */
 struct lockq_connection where_is(const char *group);
-/* The group whose account runs the tested calls: APP_GROUP where an administrator could let it
- * read the tests' views, else OWNER_GROUP. */
+/* Returns the group whose account makes the tested calls: APP_GROUP if there is an administrator,
+ * who grants that account the tests' views, else OWNER_GROUP. */
 const char *worker_group(void);
+/* where_is(worker_group()) */
 struct lockq_connection worker_where(void);
 
-struct db *owner(void);          /* connected on first use */
-struct db *administrator(void);  /* NULL where its option file is not beside the other one */
-struct db *connect_as(const char *group); /* a connection of its own, until the test's end */
-void end_connections(void);   /* those of connect_as() */
-void close_connections(void); /* the owner's and the administrator's */
-/* Statements, formatted; what fails fails the test. The connection may be owner(). */
+/* Returns the owner's connection, which is made on first use. */
+struct db *owner(void);
+/* Returns the administrator's connection, or NULL if there is no admin.cnf in the folder of
+ * LOCKQ_DEFAULTS_FILE. */
+struct db *administrator(void);
+/* Returns a new connection of this account, which is closed at the end of the test. */
+struct db *connect_as(const char *group);
+/* Closes the connections that connect_as() made. */
+void end_connections(void);
+/* Closes the owner's and the administrator's connection. */
+void close_connections(void);
+/* These run a statement that is formatted like printf(), on @db or on owner(). try_sql() returns an
+ * enum db_rc; the others fail the test where the statement fails. u64() and u64_on() return the one
+ * number of the result. */
 __attribute__((format(printf, 2, 3))) int try_sql(struct db *db, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void sql_on(struct db *db, const char *format, ...);
 __attribute__((format(printf, 1, 2))) void sql(const char *format, ...);
 __attribute__((format(printf, 2, 3))) uint64_t u64_on(struct db *db, const char *format, ...);
 __attribute__((format(printf, 1, 2))) uint64_t u64(const char *format, ...);
-/* The first cell, "NULL" for NULL; valid until the next call. */
+/* Returns the first cell of the result, "NULL" for NULL. The text is valid until the next call. */
 __attribute__((format(printf, 1, 2))) const char *text_of(const char *format, ...);
 
 /* fixture.c */
 
-/* From TASK_LAST + 1 to TASK_MOST: tasks with the view of another one. */
+/* Tests may make more tasks: up to TASK_LAST with views of their own, and from TASK_LAST + 1 to
+ * TASK_MOST with the view of TASK. */
 enum { TASK = 100, OTHER_TASK = 101, TASK_LAST = 109, TASK_MOST = 199, USERS = 6 };
 
-/* "test_a" … "test_f". */
+/* Returns the name of user @n, from 0 to USERS - 1: "test_a" to "test_f". */
 const char *user(unsigned int n);
+/* Returns app_user.user_id of user @n. */
 uint32_t user_id(unsigned int n);
 
-/* A task whose view shows the task's rows of test_candidate. */
+/* Makes a task whose view shows the task's rows of test_candidate. */
 void make_task(uint32_t task);
-/* A task with the view of TASK, so with its loans. */
+/* Makes a task with the view of TASK, and so with the loans of TASK. */
 void make_task_with_same_view(uint32_t task);
-/* As in a new test, but for what was done to tasks and views: quicker than a new one. */
+/* Ends what the test has running and deletes the rows of TASK and OTHER_TASK, for the next case of
+ * the same test. Changes of tasks and views stay. Quicker than a new test. */
 void start_again(void);
+/* Changes columns of the task's row; @format is the SET clause. */
 __attribute__((format(printf, 2, 3))) void set_task(uint32_t task, const char *format, ...);
-/* Loans 1 to @n of the task, in this order. */
+/* Makes the loans 1 to @n candidates of the task, in this order of priority. */
 void add_loans(uint32_t task, unsigned int n);
 void add_loan(uint32_t task, uint64_t loan_id, unsigned int priority);
-/* Puts another view under the task, of this SELECT. */
+/* Replaces the task's view; @format is its SELECT. */
 __attribute__((format(printf, 2, 3))) void set_view(uint32_t task, const char *format, ...);
-/* The same loans, but computing takes about @ms milliseconds of a real scan. */
+/* Makes the task's view scan rows for about @ms milliseconds; it shows the same loans. */
 void make_heavy(uint32_t task, unsigned int ms);
-/* A row of `work`, as if it had been given to the user and disposed of. */
+/* Inserts a row of `work` with state @state, for the user @owner_no. No row is logged. */
 void add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
     uint64_t version);
-/* A pending request, made long before nobody looked at it any more. Its id. */
+/* Inserts a pending request of a user, made and seen now. Returns its request_id. */
 uint64_t add_request(uint32_t task, unsigned int user_no, unsigned int count);
-/* How a user's newest request stands: the word of its outcome. */
+/* Returns the outcome of the user's newest request, as a word. */
 const char *outcome_of(uint32_t task, unsigned int user_no);
+/* Returns request_id of the user's newest request. */
 uint64_t request_of(uint32_t task, unsigned int user_no);
-uint64_t rounds_of(uint32_t task); /* rows of leader_run */
-uint64_t epoch_of(uint32_t task);  /* committed */
-void clear_fixture(void);  /* rows */
-void remove_fixture(void); /* all of it */
+/* Returns how many rows leader_run has of the task. */
+uint64_t rounds_of(uint32_t task);
+/* Returns the committed epoch of the task. */
+uint64_t epoch_of(uint32_t task);
+/* Deletes all rows of the tests' tasks. */
+void clear_fixture(void);
+/* Removes the tests' tables, views and users, too. */
+void remove_fixture(void);
 
-/* What must be true of a task whenever nobody leads: no loan was given twice, what `work` says is
- * what the log says, each request has the loans that it was given, each epoch its leader. */
+/* Fails the test unless the tables agree, as they must whenever nobody leads: no loan was given
+ * twice, `work` is what the log says, each request has the loans that were given to it, and each
+ * epoch has its row of leader_run. */
 void assert_consistent(uint32_t task);
 
-/* Waits up to 20 s until the (dirty) read shows a holder, or none. */
+/* These wait until a dirty read shows that the task has a holder, or none; PATIENCE_MS at most. */
 void until_led(uint32_t task);
 void until_free(uint32_t task);
-/* Waits up to 20 s until the query gives 1. */
+/* Repeats a query, which is formatted like printf(), until it returns 1; PATIENCE_MS at most. */
 __attribute__((format(printf, 1, 2))) void until(const char *format, ...);
 
-/* Somebody who leads, made by hand: holds what a leader holds, writes holder and epoch. */
+/* A leader that the test plays itself. @with_lock: it has raised the epoch, written itself as the
+ * holder, and holds the row of task_lock. @with_wake: it holds the row of task_wake, and its holder
+ * entry says so. A connection that is not needed is NULL. */
 struct leader_by_hand {
 	struct db *lock;
 	struct db *wake;
 };
 struct leader_by_hand lead_by_hand(uint32_t task, bool with_lock, bool with_wake);
 
-/* The name under which a task's query runs, as an SQL expression of the database in use. */
+/* Returns an SQL expression for the name that a leader of the task holds with GET_LOCK() while its
+ * query runs, in the database that the session uses. The text is valid until the next call. */
 const char *query_lock_name(uint32_t task);
 
-/* proxy.c */
+/* proxy.c: a proxy between client and server. In all its functions a statement matches @text if it
+ * contains @text, or, for "=TEXT", if it is TEXT. @nth counts from 1, and from the call on where
+ * nothing else is said. */
 
-/* A leader's query (or a follower's wait). */
+/* The statement that starts a leader's query, or a follower's wait. */
 #define QUERY "EXECUTE lockq_started"
 
 struct proxy;
 struct proxy *proxy_new(void);
-/* Where to connect through it. */
+/* Returns how the worker's account connects through the proxy. */
 struct lockq_connection proxy_where(struct proxy *proxy);
-/* The @nth statement from now on that has @text ("=TEXT": that is TEXT) is held before the server
- * sees it. */
+/* The @nth statement that matches @text is held before the server sees it. */
 void proxy_hold(struct proxy *proxy, const char *text, unsigned int nth);
-/* Waits until it is held, 20 s at most. */
+/* Waits until a statement is held, PATIENCE_MS at most. */
 void proxy_until_held(struct proxy *proxy);
 bool proxy_is_holding(struct proxy *proxy);
+/* Sends the held statements to the server. */
 void proxy_release(struct proxy *proxy);
-/* The connection is cut before the server sees the statement; or after it, its answer lost. */
+/* The connection is cut at the @nth statement that matches @text: before the server sees the
+ * statement, or after the server has answered it. The client gets no answer. */
 enum proxy_cut { CUT_BEFORE, CUT_AFTER };
 void proxy_cut(struct proxy *proxy, const char *text, unsigned int nth, enum proxy_cut when);
-/* The client is cut off at once, the server gets the statement when it is released. */
+/* The client is cut off at the @nth statement that matches @text. The server gets this statement
+ * only when it is released. */
 void proxy_hold_and_cut(struct proxy *proxy, const char *text, unsigned int nth);
-/* It fails with this error of the server's, which does not see it; so do as many after it as make
- * @times with it. Where the real error rolls the transaction back, it is rolled back. */
+/* The @nth statement that matches @text, and the following ones until @times of them have failed,
+ * are answered with the server's error number @error. The server does not see them. If the real
+ * error would roll the transaction back, the proxy rolls it back. */
 void proxy_fail(struct proxy *proxy, const char *text, unsigned int nth, unsigned int times,
     unsigned int error);
-/* Nothing gets through on what is open now, either way, and nobody is told: a cut cable. */
+/* Passes nothing more on, in either direction, on the connections that are open now, and closes
+ * none: a cut cable. */
 void proxy_silence(struct proxy *proxy);
-/* Cuts what is open now. */
+/* Cuts the connections that are open now. */
 void proxy_drop(struct proxy *proxy);
-/* From here on no new connection gets through. */
+/* From now on no new connection gets through. */
 void proxy_refuse(struct proxy *proxy);
-/* From here on, or no longer, a new connection is told 1040, too many connections. */
+/* While @crowded is true, a new connection gets the error 1040, too many connections. */
 void proxy_crowd(struct proxy *proxy, bool crowded);
-/* The server is said to be of this version. */
+/* Tells new connections that the server has this version. */
 void proxy_pretend(struct proxy *proxy, const char *version);
-/* In each packet of a client: @to stands where @from was; both are of one length. */
+/* Replaces @from by @to in each packet of a client; both must have the same length. */
 void proxy_replace(struct proxy *proxy, const char *from, const char *to);
-/* Commands of any kind that were sent and are answered: a PREPARE is one, and its EXECUTE. */
+/* Returns how many commands were sent that the server answers. Pings count, and so do a PREPARE and
+ * its EXECUTE, each. */
 size_t proxy_round_trips(struct proxy *proxy);
-/* Statements since the proxy was made: all, or those with @text; pings are not statements. */
+/* Return how many statements came since the proxy was made: all of them, or those that match @text.
+ * Pings are not statements. */
 size_t proxy_total(struct proxy *proxy);
 size_t proxy_count(struct proxy *proxy, const char *text);
-/* Position of the @nth statement with @text, SIZE_MAX where there is none. */
+/* Returns the position of the @nth statement that matches @text since the proxy was made, or
+ * SIZE_MAX if there is none. */
 size_t proxy_position(struct proxy *proxy, const char *text, unsigned int nth);
-/* The connection, counted from 0 in the order they came, that ran the statement at @position. */
+/* Returns the number of the connection that ran the statement at @position. Connections are counted
+ * from 0, in the order in which they came. */
 unsigned int proxy_connection(struct proxy *proxy, size_t position);
+/* Copies the statement at @position to @text, which has room for @size bytes. */
 void proxy_text(struct proxy *proxy, size_t position, char *text, size_t size);
-/* Nothing is held, cut or refused any more. */
+/* Releases held statements on all proxies, and forgets what is still to be held, cut, failed or
+ * refused. */
 void proxies_relent(void);
+/* Ends and frees all proxies. */
 void proxies_end(void);
 
-/* worker.c: calls of lockq_getwork() in threads of their own */
+/* worker.c: calls of lockq_getwork() in threads or processes of their own */
 
 struct worker {
 	struct lockq_ask ask;
-	struct proxy *proxy;     /* how it connects; NULL: directly */
+	struct proxy *proxy;     /* the proxy that it connects through; NULL: none */
 	struct lockq *q;         /* its handle */
 	struct lockq_answer answer;
-	int rc;
+	int rc;                  /* of lockq_getwork(), or of lockq_connect() if that failed */
 	uint64_t ms;             /* how long the call took */
-	char error[1024];
-	volatile bool give_up;   /* its progress function then does */
-	volatile bool done;
+	char error[1024];        /* lockq_error() after the call */
+	volatile bool give_up;   /* set by the test: the progress function cancels the call */
+	volatile bool done;      /* the call has returned */
 	bool started;
-	bool stop_while_reading; /* it stops itself with SIGSTOP between the rows of the query */
-	uint64_t called;         /* when its progress function was */
+	bool stop_while_reading; /* stops itself with SIGSTOP while it reads the query's rows */
+	uint64_t called;         /* db_clock_ms() when its progress function was last called */
 	int report_fd;           /* of worker_fork() */
 	int pid;                 /* of worker_fork() */
 };
 
-/* Somebody who asks; owned by the fixture. @timeout_ms of 0 is LOCKQ_WAIT_NONE, negative is for
- * ever. Not started yet. */
+/* Returns a worker that asks for @count loans of @task for user @user_no. The fixture owns it. The
+ * worker is not started yet. @timeout_ms of 0 is LOCKQ_WAIT_NONE; a negative one means no
+ * timeout. */
 struct worker *worker_new(unsigned int user_no, uint32_t task, uint32_t count, int64_t timeout_ms);
+/* Starts the call in a thread. */
 void worker_start(struct worker *worker);
-void worker_join(struct worker *worker); /* 30 s at most */
+/* Wait until the call has returned; the test fails if it takes longer than 30 s, or than @ms
+ * milliseconds. */
+void worker_join(struct worker *worker);
 void worker_join_within(struct worker *worker, uint64_t ms);
-/* All of it: asks without waiting for others, and joins. */
+/* Make, start and join a worker that does not wait for other leaders. */
 struct worker *ask_now(unsigned int user_no, uint32_t task, uint32_t count);
 struct worker *ask_within(unsigned int user_no, uint32_t task, uint32_t count, uint64_t ms);
-/* A worker without a thread whose handle is connected: for calling rooms. */
+/* Returns a worker without a thread, whose handle is connected, for the functions of inside.h. */
 struct worker *worker_connected(unsigned int user_no, uint32_t task, uint32_t count);
-/* Connects its handle, unless that was done before. */
+/* Connects the worker's handle, unless it is connected. */
 void worker_connect(struct worker *worker);
+/* Ends and frees all workers. A call that does not return ends the program with status 99. */
 void workers_end(void);
-/* Ends what worker_fork() made: a stopped one reads nothing, and who sends to it would wait. */
+/* Kills the processes of worker_fork(). A proxy that sends to a stopped one would wait for ever. */
 void workers_kill(void);
-/* The same as a process of its own, for signals. The child exits with lockq_getwork()'s code,
- * 100 added where that is negative. */
+/* Makes the call in a child process, for signals, and returns the process id. The child exits with
+ * the code of lockq_getwork(); 100 is added to a negative code. */
 int worker_fork(struct worker *worker);
-/* What it sent before it exited: how its call ended. */
+/* How the call of a child process ended. */
 enum { REPORTED_LOANS = 10 };
 struct report {
 	int rc;
@@ -220,11 +262,13 @@ struct report {
 	uint64_t ms;
 	char error[512];
 };
+/* Reads the report that the child process sent before it exited. */
 struct report worker_report(const struct worker *worker);
-/* Waits for it to be stopped; false when it has ended instead. */
+/* Waits until the process is stopped; returns false if it has ended instead. */
 bool worker_until_stopped(int pid);
 bool worker_has_exited(int pid);
-/* Ends when the child does, 30 s at most; its exit status, -1 for a signal. */
+/* Waits until the process has ended, 30 s at most. Returns its exit status, or -1 if a signal ended
+ * it. */
 int worker_reap(int pid);
 
 #endif

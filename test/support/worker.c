@@ -11,8 +11,9 @@
 #include "support.h"
 
 enum { WORKERS = 160, JOIN_MS = 30000, FIRST_FD = 3, LAST_FD = 4095,
-	READING_MS = 100 /* between two calls of the progress function while rows are read; a
-	                  * wait calls it every 250 ms */ };
+	/* Two calls of the progress function within this time mean that rows are read. A wait calls
+	 * the function every 250 ms. */
+	READING_MS = 100 };
 
 static struct worker *workers[WORKERS];
 static pthread_t threads[WORKERS];
@@ -98,7 +99,7 @@ work(void *data)
 void
 worker_start(struct worker *worker)
 {
-	/* Both are looked for once, here: the thread only uses them. */
+	/* worker_group() makes its connection on first use, which must not happen in the thread. */
 	(void)worker_group();
 	worker->done = false;
 	assert_int_equal(pthread_create(&threads[number_of(worker)], NULL, work, worker), 0);
@@ -174,7 +175,8 @@ workers_kill(void)
 	for (size_t i = 0; i < WORKERS; i++) {
 		int pid = workers[i] != NULL ? workers[i]->pid : 0;
 
-		/* Its number may be somebody else's once it has been waited for. */
+		/* Once the process has been waited for, its number may belong to another
+		 * process. */
 		if (pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0)
 			continue;
 		kill(pid, SIGKILL);
@@ -195,7 +197,8 @@ workers_end(void)
 		if (worker == NULL)
 			continue;
 		if (worker->started && !wait_done(worker, JOIN_MS)) {
-			/* A hang is what some tests look for; there is no way back from it. */
+			/* Some tests make a call hang. A thread that hangs can't be ended, so the
+			 * program ends. */
 			fprintf(stderr, "# a call of lockq_getwork() does not end\n");
 			_exit(99);
 		}
@@ -210,8 +213,8 @@ workers_end(void)
 	}
 }
 
-/* What the parent has open would stay open in the child: a connection that the proxy cuts would
- * not end for its other side. */
+/* A child inherits what its parent has open. A connection that the proxy cuts would stay open for
+ * its other side. */
 static void
 close_all_but(int kept)
 {
@@ -254,8 +257,8 @@ worker_fork(struct worker *worker)
 		worker->pid = pid;
 		return pid;
 	}
-	/* Nothing of the parent's is used: a handle of its own, no cmocka, no atexit. A test that
-	 * fails leaves nobody behind, stopped or not. */
+	/* The child uses no handle, no cmocka and no exit handlers of its parent. The kernel kills
+	 * the child, even a stopped one, when its parent ends. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		_exit(97);
 	close_all_but(ends[1]);
@@ -294,7 +297,7 @@ worker_has_exited(int pid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	/* Left as it is: worker_reap() has its status. */
+	/* WNOWAIT leaves the exit status for worker_reap(). */
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
 	return info.si_pid != 0;
 }
