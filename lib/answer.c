@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "error.h"
-#include "text.h"
+#include "db_text.h"
 #include "outcome_state.h"
 
 /* All of it at once. The loans are from the log: its order is the list's, and a loan disposed of

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "db_text.h"
 
 enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "db_text.h"
 
 enum { CELL_MIN = 64 };
 

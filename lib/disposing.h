@@ -4,7 +4,7 @@
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
-#include "text.h"
+#include "db_text.h"
 #include "outcome_state.h"
 
 /* Where in the caller's list a loan is. */

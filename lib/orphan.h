@@ -3,7 +3,7 @@
 #ifndef LOCKQ_ORPHAN_H
 #define LOCKQ_ORPHAN_H
 
-#include "text.h"
+#include "db_text.h"
 
 /* Takes the name of the task's query on @db, from a dead leader's query if need be, which is ended.
  * *@ours is false where it could not be had; @as_of is the server's time. */

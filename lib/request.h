@@ -3,7 +3,7 @@
 #ifndef LOCKQ_REQUEST_H
 #define LOCKQ_REQUEST_H
 
-#include "text.h"
+#include "db_text.h"
 
 struct request {
 	uint64_t request_id;

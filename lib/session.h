@@ -3,7 +3,7 @@
 #ifndef LOCKQ_SESSION_H
 #define LOCKQ_SESSION_H
 
-#include "text.h"
+#include "db_text.h"
 
 struct request;
 

@@ -3,7 +3,7 @@
 #ifndef LOCKQ_TASK_H
 #define LOCKQ_TASK_H
 
-#include "text.h"
+#include "db_text.h"
 
 struct task {
 	uint32_t task_id;

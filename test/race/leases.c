@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "text.h"
+#include "db_text.h"
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,

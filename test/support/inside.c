@@ -13,7 +13,7 @@
 #include "session.h"
 #include "source.h"
 #include "task.h"
-#include "text.h"
+#include "db_text.h"
 
 struct inside_round {
 	struct lockq *q;

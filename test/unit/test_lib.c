@@ -12,7 +12,7 @@
 
 #include "inside.h"
 #include "retry.h"
-#include "text.h"
+#include "db_text.h"
 
 static void
 identifiers_are_quoted(void **state)

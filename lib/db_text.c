@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "db_text.h"
 
 void
 text_add(struct text *text, const char *format, ...)

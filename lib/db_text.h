@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that the rooms build and copy. */
-#ifndef LOCKQ_TEXT_H
-#define LOCKQ_TEXT_H
+/* Text for parameters, and copies of what the database answers. */
+#ifndef LOCKQ_DB_TEXT_H
+#define LOCKQ_DB_TEXT_H
 
 #include "db.h"
 
