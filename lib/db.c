@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes connections to MySQL, pins their settings, keeps them alive and ends them. The other files
- * behind db.h: db_tls.c connects, db_run.c runs one statement, db_transaction.c runs transactions,
- * db_long.c runs a statement that takes long, db_error.c says what went wrong. */
+ * behind db.h: db_tls.c connects, db_run.c runs one statement, db_transaction.c begins and ends
+ * transactions, db_long.c runs a statement that takes long, db_error.c says what went wrong, and
+ * db_text.c has the texts. */
 #include "db_private.h"
 
 #include <poll.h>
