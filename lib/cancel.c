@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A call's request is cancelled: by Ctrl-C, by its timeout, after an error. Nobody waits any longer,
- * so nothing may arrive later behind the user's back. A leader may be serving the request this
- * moment: then the statement waits for its commit and changes nothing. */
+/* A call's request is cancelled: by Ctrl-C, by its timeout, after an error. Nobody waits any
+ * longer, so nothing may arrive later behind the user's back. A leader may be serving the request
+ * this moment: then the statement waits for its commit and changes nothing. */
 #include "bounds.h"
 #include "call.h"
 #include "retry.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What checkwork shows: a user's current assignments, and what their tasks show beside a loan; and how
- * one request stands. */
+/* What checkwork shows: a user's current assignments, and what their tasks show beside a loan; and
+ * how one request stands. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A task's procedure on_complete, called for each loan in the transaction of the disposition. Before
- * the change, while the loans are locked: a procedure that commits takes nothing of ours with it. */
+/* A task's procedure on_complete, called for each loan in the transaction of the disposition.
+ * Before the change, while the loans are locked: a procedure that commits takes nothing of ours
+ * with it. */
 #include "on_complete.h"
 
 #include <stdio.h>

@@ -54,7 +54,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		c->retries++;
 		if (db_error(session_failed(c->q))[0] != '\0')
 			error_set(c->q, "%s", db_error(session_failed(c->q)));
-		/* What is open is rolled back before the wait, or nobody else could lead meanwhile. */
+		/* What is open is rolled back before the wait, or nobody could lead meanwhile. */
 		session_disconnect(c->q);
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, 0,
 		    &c->waiting);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The only retry policy: what to do after a failure, by its class, how often it was tried again, and
- * for how long. A pure table; the rooms that ask it do what it says. */
+/* The only retry policy: what to do after a failure, by its class, how often it was tried again,
+ * and for how long. A pure table; the rooms that ask it do what it says. */
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 

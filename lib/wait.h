@@ -26,7 +26,8 @@ LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask
     bool *over);
 /* The longest wait that keeps a request of a task with @request_ttl from expiring. */
 uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
-/* Before the same is tried again: sleeps @try's backoff, and @ms, but these not beyond the deadline. */
+/* Before the same is tried again: sleeps @try's backoff, and @ms, but these not beyond the
+ * deadline. */
 LOCKQ_MUST_CHECK enum db_rc wait_a_moment(struct lockq *q, enum lockq_phase phase,
     const char *detail, unsigned int try, uint64_t ms, struct waiting *waiting);
 
