@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One call of lockq_getwork(): shared by getwork.c, round.c, recover.c, cancel.c, finish.c and
- * refusal.c, and by nobody else. */
+/* The state of one call of lockq_getwork(), and the functions that the call consists of. Only
+ * getwork.c, round.c, recover.c, cancel.c, finish.c and refusal.c include this. */
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 
@@ -8,7 +8,7 @@
 #include "session.h"
 #include "wait.h"
 
-/* Where a call is: the table at the top of getwork.c says what each step may become. */
+/* Where a call is. The table at the top of getwork.c says what each step may become. */
 enum step {
 	ASK, LOOK, TRY, LEAD, GIVE, HAND_OVER, FOLLOW, REST,
 	ANSWERED, PENDING, TIMED_OUT, REFUSED, CANCELLED, FAILED, UNKNOWN /* the ends */
@@ -17,58 +17,64 @@ enum step {
 struct call {
 	struct lockq *q;
 	const struct lockq_ask *ask;
-	struct lockq_answer *answer; /* how our request stands; final when it is not pending */
+	struct lockq_answer *answer; /* how the call's request stands; LOCKQ_PENDING: not final */
 	struct task task;
 	struct request request;
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
 	struct waiting waiting;
-	struct leader leader;     /* whom we follow */
+	struct leader leader;     /* the one that this call follows */
 	unsigned int unled_waits; /* of a call that does not wait: the lock was held, nobody led */
 
-	/* The round that we lead, from LEAD to HAND_OVER. */
+	/* The round that this call leads, from LEAD to HAND_OVER. */
 	struct lead lead;
-	struct list list;   /* in hand */
+	struct list list;         /* what is left to give */
 	struct run run;
-	char reason[REASON_BYTES];
+	char reason[REASON_BYTES]; /* @run's reason or note */
 
-	/* Rounds that we led. */
-	uint64_t led_epoch;       /* of the last one that we led to its end */
-	uint64_t doubt_epoch;     /* of one whose commit was lost, if it was done */
-	uint64_t query_ms;        /* of the last one */
+	/* The rounds that this call has led. */
+	uint64_t led_epoch;       /* of the last one whose COMMIT was answered */
+	uint64_t doubt_epoch;     /* of one whose COMMIT was lost */
+	uint64_t query_ms;        /* of the last one, in milliseconds */
 	unsigned int rounds_in_vain; /* in a row: they ended no request */
 	const char *obstacle;     /* to the last of them, for the progress function */
 
-	/* What went wrong. */
+	/* Failures. */
 	uint32_t retries;         /* transactions that were tried again */
-	unsigned int tries;       /* errors in a row that were tried again … */
-	uint64_t trouble_since;   /* … since then */
-	bool in_doubt;            /* a commit was lost and is not resolved yet */
+	unsigned int tries;       /* failures in a row that were tried again */
+	uint64_t trouble_since;   /* the first of them; db_clock_ms() */
+	bool in_doubt;            /* a COMMIT was lost, and whether it was done is not known yet */
 };
 
-/* round.c: steps 4 to 6, with the lock held */
+/* round.c: steps 4 to 6. Each is called with the step's name in *@step and sets it to the next one.
+ * round_find() and round_give() are called with the task's lock; round_give() releases it, and
+ * round_hand_over() takes it again for requests that came late, and never fails. */
 LOCKQ_MUST_CHECK enum db_rc round_find(struct call *c, enum step *step);
 LOCKQ_MUST_CHECK enum db_rc round_give(struct call *c, enum step *step);
 LOCKQ_MUST_CHECK enum db_rc round_hand_over(struct call *c, enum step *step);
-void round_clear(struct call *c); /* the list in hand */
 
-/* recover.c: after a failure of any step. DB_OK, and @step is where the call goes on; or what no
- * further try cures. */
+/* recover.c: judges the @failure of any step, ends what the connections have open, and connects
+ * again where that may help. DB_OK, and *@step is where the call goes on; else the error to report,
+ * DB_EINDOUBT where a lost COMMIT could not be found out. */
 LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum step *step);
-/* All went well for so long: after some time earlier errors are not in a row with the next one. */
+/* Nothing failed for @quiet_ms. After TRIES_FORGOTTEN_MS the next failure begins a new row. */
 void recover_reset_tries(struct call *c, uint64_t quiet_ms);
 
-/* cancel.c: ends the request, where it is this call's own, tried again for @patience_ms; @abandon:
- * first ends on the server what the lock connection has open */
+/* cancel.c: cancels the call's own request, and leaves one that it has joined. Failures are tried
+ * again for @patience_ms. With @abandon it first kills what the ordinary connection has open on the
+ * server. A leader that is serving the request is waited for; its answer then stands. */
 LOCKQ_MUST_CHECK enum db_rc cancel(struct call *c, bool abandon, uint64_t patience_ms);
 
-/* finish.c: the end of a call at @step, or with @failure: a public code */
+/* finish.c: ends a call at @step, or with @failure. Cancels the request where nobody waits any more,
+ * and reads the answer. Returns the public code, with its text in the handle's error. */
 LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, enum db_rc failure);
 
-/* refusal.c: public codes, their text in the handle's error: what needs no database to be refused,
- * LOCKQ_OK where that is nothing; and why nothing was recorded */
+/* refusal.c: each returns a public code, with its text in the handle's error. The first judges what
+ * needs no database, and returns LOCKQ_OK where nothing is wrong; the second says why no request was
+ * recorded. */
 LOCKQ_MUST_CHECK int refuse_ask(struct lockq *q, const struct lockq_ask *ask);
 LOCKQ_MUST_CHECK int refuse(struct call *c);
-/* A refusal of an INSERT that was sent before: *@refused is false where the request is there. */
+/* After an INSERT that was sent a second time and inserted nothing. *@refused is false where the
+ * first one was done; else the request's UUID is taken, so that the first one can't come late. */
 LOCKQ_MUST_CHECK enum db_rc refuse_in_doubt(struct call *c, bool *refused);
 extern const char refusal_disabled[];
 

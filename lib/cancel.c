@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A call's request is cancelled: by Ctrl-C, by its timeout, after an error. Nobody waits any
- * longer, so nothing may arrive later behind the user's back. A leader may be serving the request
- * this moment: then the statement waits for its commit and changes nothing. */
+/* Cancels the request of a call that ends by Ctrl-C, by its timeout or by an error. Nobody waits for
+ * the request any longer, and a leader that served it would assign loans that nobody works on. */
 #include "bounds.h"
 #include "call.h"
 #include "retry.h"
@@ -22,7 +21,7 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 			    &c->request);
 		if (!retry_cures(rc) || db_clock_ms() >= end)
 			return rc;
-		/* Who gives up now is told, but not asked. */
+		/* A progress function that gives up ends the pause, not the cancelling. */
 		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->db), try, 0,
 		    &c->waiting) != DB_OK)
 			db_backoff(try);

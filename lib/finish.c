@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a call: the request is cancelled where nobody waits any longer, the answer is read,
- * and both become a public code and a text. */
+/* The end of a call: it cancels a request that nobody waits for any longer, reads the answer, and
+ * makes a public code and a text of it. */
 #include <string.h>
 
 #include "answer.h"
@@ -9,7 +9,7 @@
 #include "error.h"
 #include "retry.h"
 
-/* What the tables say now, whatever happened to connections on the way. */
+/* Reads how the request stands now, unless that is known, on a new connection if need be. */
 static enum db_rc
 read_answer(struct call *c)
 {
@@ -28,8 +28,8 @@ read_answer(struct call *c)
 	return rc;
 }
 
-/* An error that no second try cured. The request must not be served later behind the back of who
- * was told of the error; if it was served just before, that is the better answer. */
+/* Reports a failure. The user hears of an error, so the request is cancelled, or loans might be
+ * assigned to a user who no longer waits. If it was served just before, the loans are reported. */
 static int
 finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 {
@@ -55,7 +55,7 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	return rc;
 }
 
-/* Whether the lost COMMIT was done can't be found out. */
+/* Reports that a COMMIT was lost, and that nobody knows whether it was done. */
 static int
 finish_unknown(struct call *c, enum db_rc failure)
 {
@@ -66,7 +66,7 @@ finish_unknown(struct call *c, enum db_rc failure)
 	return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
 }
 
-/* The answer as it was read has neither the names, which the caller knows, nor who leads now. */
+/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. */
 static enum db_rc
 add_names(struct call *c)
 {
@@ -83,7 +83,7 @@ add_names(struct call *c)
 	return rc;
 }
 
-/* This call's own round, or one whose commit was lost and was done. */
+/* Whether the answer is of a round that this call led, also of one whose COMMIT was lost and done. */
 static bool
 has_led(const struct call *c)
 {
@@ -118,8 +118,9 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		rc = read_answer(c);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
-	if (add_names(c) != DB_OK)
-		return LOCKQ_ENOMEM;
+	rc = add_names(c);
+	if (rc != DB_OK)
+		return error_from_db(c->q, NULL, rc);
 	answer->led = has_led(c);
 	code = answer_rc(c->q, answer);
 	return code == LOCKQ_BUSY && step == CANCELLED ? LOCKQ_CANCELLED : code;

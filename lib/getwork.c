@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The algorithm of lockq(7). A call goes from state to state until it comes to an end; each state
- * has a function, and the steps of the page are behind it:
+ * lockq_getwork(), the algorithm of lockq(7). A call goes from state to state until it comes to an
+ * end. Each state has a function, which does the step of the page below its name:
  *
  *   ASK        ask              -> TRY | LOOK (joined, or inserted before) | REFUSED
  *              step 1: record the request
@@ -64,7 +64,7 @@ get_served(struct call *c)
 			break;
 		}
 		if (rc != DB_OK)
-			rc = recover(c, rc, &step); /* again, or what is to be reported */
+			rc = recover(c, rc, &step);
 		if (rc != DB_OK)
 			step = end_of(rc);
 	}
@@ -82,21 +82,21 @@ ask(struct call *c, enum step *step)
 	if (rc == DB_OK && refused && before)
 		rc = refuse_in_doubt(c, &refused);
 	if (rc != DB_OK) {
-		/* An error that the server tells is no doubt: there is nothing to cancel. */
+		/* The server answered, so the INSERT was not done and there is nothing to cancel. */
 		if (rc != DB_ELOST)
 			c->sent = before;
 		return rc;
 	}
 	c->sent = !refused;
-	c->waiting.slice_s = wait_slice_s(UINT32_MAX, c->request.joined);
+	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
 	c->waiting.seen = db_clock_ms();
-	/* A request that is new can't be served yet: there is nothing to look at. */
+	/* A request that was just inserted can't be served yet, so the first look is skipped. */
 	*step = refused ? REFUSED : c->request.joined || before ? LOOK : TRY;
 	return DB_OK;
 }
 
-/* The maker of a request that we have joined may cancel it, or leave it until it expires. This call
- * has not given up: from here on it has a request of its own. */
+/* The joined request has ended because the call that made it was cancelled or has died. This call
+ * has not given up, so it makes a request of its own. */
 static void
 ask_anew(struct call *c, enum step *step)
 {
@@ -114,7 +114,8 @@ is_left_by_its_maker(const struct call *c)
 	    c->answer->status == LOCKQ_EXPIRED);
 }
 
-/* All of the answer at once: mostly it is there. */
+/* Reads the whole answer at once, since most looks find one: a second statement would double the
+ * load when hundreds of followers wake. */
 static enum db_rc
 look(struct call *c, enum step *step)
 {
@@ -123,7 +124,7 @@ look(struct call *c, enum step *step)
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
 		enum db_rc rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 
-		/* If it has ended meanwhile, how it did is read. */
+		/* If the request has ended since the read, *@pending is false, and it is read anew. */
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
 			rc = wait_still_here(c->q, &c->request, &c->waiting, &pending);
 		if (rc != DB_OK)
@@ -158,8 +159,9 @@ try_lock(struct call *c, enum step *step)
 	return rc;
 }
 
-/* A process has the lock that does not lead: cron for a moment, or a session that was forgotten. A
- * call that does not wait tries again until it must be the latter: nobody would see its request. */
+/* A process that does not lead has the lock: cron for a moment, or a forgotten session. A call that
+ * does not wait must not go away then, since nobody would see its request. It tries again for so long
+ * that only a forgotten session can still have the lock. */
 static bool
 try_again_without_leader(const struct call *c)
 {
@@ -194,8 +196,8 @@ follow(struct call *c, enum step *step)
 	return rc;
 }
 
-/* A round that ended no request, because others hold what it found: not again at once, nor before a
- * time that is worth another query. */
+/* After rounds that ended no request, because others hold what they found. Without a pause, as long as
+ * the query took, the call would run the heavy query again and again. */
 static enum db_rc
 rest(struct call *c, enum step *step)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* After a failure: again, reconnect, find out, give up. The own row tells a call what became of it,
- * so whatever was open is given up first, and nothing is guessed. */
+/* What a call does after a failure: it asks the table in retry.c, connects anew, and finds out what
+ * became of a lost COMMIT. All that was open is given up first. So the call's row of work_requested
+ * alone tells how it goes on, and nothing is guessed. */
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
@@ -25,7 +26,7 @@ verdict_of(struct call *c, enum db_rc failure)
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
-/* A fresh connection, also where this one lives: whatever it had open is undone. */
+/* Connects anew, also where the old connection lives, so that the server undoes what it had open. */
 static enum db_rc
 connect_and_find_out(struct call *c)
 {
@@ -44,7 +45,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 {
 	enum db_rc rc = failure;
 
-	round_clear(c);
+	list_clear(&c->list);
 	for (;;) {
 		enum verdict verdict = verdict_of(c, rc);
 
@@ -54,14 +55,14 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		c->retries++;
 		if (db_error(session_failed(c->q))[0] != '\0')
 			error_set(c->q, "%s", db_error(session_failed(c->q)));
-		/* What is open is rolled back before the wait, or nobody could lead meanwhile. */
+		/* Before the wait, or the lock stays taken and nobody else can lead meanwhile. */
 		session_disconnect(c->q);
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->q->error, c->tries, 0,
 		    &c->waiting);
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {
-			/* Until it is recorded there is nothing to look at. */
+			/* In ASK the request may not be recorded, so there is no row to look at. */
 			if (*step != ASK)
 				*step = LOOK;
 			return DB_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is refused: an ask that no task could allow, and a request that was not recorded. Its INSERT
- * found nothing to insert, and does not say why. */
+/* The refusals of lockq_getwork(): an ask that no task could allow, and a request whose INSERT
+ * inserted nothing. The INSERT does not say why, so that is asked here. */
 #include "answer.h"
 #include "bounds.h"
 #include "call.h"
@@ -24,8 +24,8 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 	return LOCKQ_EUSAGE;
 }
 
-/* It may have got through, when more was allowed than now: the request is found by its UUID, or
- * takes it, so that nothing arrives later behind the user's back. */
+/* The task may have allowed more when the INSERT was sent first. So the request is looked up by its
+ * UUID; where there is none, a cancelled row takes the UUID. */
 enum db_rc
 refuse_in_doubt(struct call *c, bool *refused)
 {
@@ -37,7 +37,7 @@ refuse_in_doubt(struct call *c, bool *refused)
 	rc = request_cancel(c->q->db, c->ask->task, c->ask->count, &c->request);
 	if (rc == DB_OK && c->request.request_id != 0)
 		rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
-	/* No row to cancel, nor one to put in its place: there is no such user, or task. */
+	/* request_id 0: there is no such user or task, so there was no row to put in its place. */
 	*refused = rc == DB_OK && (c->request.request_id == 0 ||
 	    c->answer->status == LOCKQ_STATUS_CANCELLED);
 	if (*refused) {
@@ -47,7 +47,7 @@ refuse_in_doubt(struct call *c, bool *refused)
 	return rc;
 }
 
-/* LOCKQ_OK: by now there is no reason. */
+/* Returns LOCKQ_OK where the task allows the request by now. */
 static int
 explain_refusal(struct call *c)
 {
@@ -69,8 +69,8 @@ explain_refusal(struct call *c)
 	return c->task.max_pipeline > 0 ? max_pipeline_refusal(c->q, &c->task, user_id) : LOCKQ_OK;
 }
 
-/* Stopped for too long, say, or a table is being altered; nothing has been recorded, so the same
- * again does no harm. */
+/* The look for the reason is tried again after a lost connection or a lock wait: nothing was recorded,
+ * and without it the user would hear of the connection only. */
 int
 refuse(struct call *c)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 1, recording a request, and step 7's look at it. Each statement here is a transaction of its
- * own: a duplicate key inside an open one would keep locks that block other users' inserts. */
+/* Step 1, recording a request, and the small reads and writes of it in step 7 and at the end. Each
+ * statement is a transaction of its own: a duplicate key inside an open transaction would keep locks
+ * that block other users' inserts. */
 #include "request.h"
 
 #include <uuid/uuid.h>
@@ -9,7 +10,7 @@
 #include "max_pipeline.h"
 #include "outcome_state.h"
 
-/* Only what the task allows. At READ COMMITTED the SELECT takes no locks. */
+/* Inserts a row only if the task allows it. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \
 	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)" \
 	" SELECT ?, u.user_id, CURRENT_USER(), t.task_id, ?, ?" \
@@ -21,9 +22,9 @@ static const struct db_query insert_request = {
 	"insert_request", INSERT_ALLOWED " AND t.max_pipeline IS NULL", DB_NO_ROWS
 };
 
-/* Where a user may hold so many only: who has room for a loan. No heavy query for who may not have
- * what it finds. Whether all of it fits is said under the lock: two shells of a user may be here at
- * once. */
+/* For a task with max_pipeline: a user without room for one loan is refused here, since a heavy query
+ * would be run for nothing. pending.c enforces the cap under the task's lock; this statement can't,
+ * because two shells of one user may run it at once. */
 static const struct db_query insert_request_with_room = {
 	"insert_request_with_room",
 	INSERT_ALLOWED
@@ -44,8 +45,9 @@ static const struct db_query pending_of_user = {
 	DB_MAYBE
 };
 
-/* Conditional, so that a request which has just ended is not joined. And always a change, also
- * where somebody polls who said "seen" for some time to come: no row changed, it has ended. */
+/* Conditional, so that a request which has just ended is not joined. It changes seen_at always, also
+ * where a polling call has set it ahead of time: so "no row changed" means that the request has
+ * ended. */
 static const struct db_query touch_pending = {
 	"touch_pending",
 	"UPDATE work_requested"
@@ -59,15 +61,15 @@ static const struct db_query read_status = {
 	"read_status", "SELECT outcome FROM work_requested WHERE request_id = ?", DB_ONE
 };
 
-/* A plain read that finds it pending proves nothing while the lost connection's COMMIT may still
- * be on its way; this one waits for that transaction's end. */
+/* A plain read that finds the request pending proves nothing while the COMMIT of the lost connection
+ * may still be on its way. This read waits for that transaction's end. */
 static const struct db_query read_status_locked = {
 	"read_status_locked",
 	"SELECT outcome FROM work_requested WHERE request_id = ? FOR SHARE",
 	DB_ONE
 };
 
-/* By UUID: after a lost INSERT the number is not known. */
+/* By UUID, since request_id is not known after a lost INSERT. */
 static const struct db_query cancel_pending = {
 	"cancel_pending",
 	"UPDATE work_requested"
@@ -76,7 +78,7 @@ static const struct db_query cancel_pending = {
 	DB_NO_ROWS
 };
 
-/* In the place of a request that may still be on its way: its UUID is taken then. */
+/* Takes the UUID of an INSERT that may still be on its way, which then fails by its unique key. */
 static const struct db_query insert_cancelled = {
 	"insert_cancelled",
 	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome,"
@@ -111,7 +113,7 @@ request_find(struct db *db, struct request *request)
 	    &request->request_id);
 }
 
-/* Joins the user's pending request, unless it ends before it is touched. */
+/* Joins the user's pending request. *@found is false where there is none, or it has just ended. */
 static enum db_rc
 join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 {
@@ -153,8 +155,8 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 {
 	enum db_rc rc = DB_EDUPLICATE;
 
-	/* A duplicate is this very UUID, inserted before the connection was lost, or the user's
-	 * other request; that one may end before it can be joined, and then the way is free. */
+	/* A duplicate key is this UUID, inserted before the connection was lost, or the user's other
+	 * request. That one may end before it can be joined, so the INSERT is tried again. */
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		bool found = false;
 

@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 1, recording a request, and step 7, looking at it. */
+/* Step 1, recording a request, and what the later steps read and write of it. Each function is one
+ * or a few autocommit statements, and holds no lock when it returns. */
 #ifndef LOCKQ_REQUEST_H
 #define LOCKQ_REQUEST_H
 
 #include "db_text.h"
 
 struct request {
-	uint64_t request_id;
+	uint64_t request_id;  /* 0: not recorded, or not known yet */
 	char uuid[UUID_BYTES];
-	const char *user;
-	bool joined;       /* somebody else's call made it … */
-	uint32_t asked;    /* … and asked for so many loans */
+	const char *user;     /* the caller's */
+	bool joined;          /* an earlier call of the same user made it */
+	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
-/* *@refused, without a word why, where there is no such user or task, or not for so many. */
+
+/* Inserts @request for @count loans, or joins the user's pending request for this task: then
+ * @request->uuid is that one's. The same UUID may be inserted again after a lost connection.
+ * *@refused where the task does not allow it, or there is no such user or task; refuse() has the
+ * reason. DB_EDUPLICATE where RECORD_TRIES were not enough. */
 LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request, bool *refused);
-/* Sets @request->request_id by its UUID, 0 where there is none. */
+/* Sets @request->request_id by its UUID, 0 where there is no such row. */
 LOCKQ_MUST_CHECK enum db_rc request_find(struct db *db, struct request *request);
-/* *@pending while nobody has ended it. */
-LOCKQ_MUST_CHECK enum db_rc request_status(struct db *db, const struct request *request, bool
-    *pending);
-/* The same after a commit in doubt: waits for the old connection's transaction to end. */
+/* Reads whether the request is still pending. */
+LOCKQ_MUST_CHECK enum db_rc request_status(struct db *db, const struct request *request,
+    bool *pending);
+/* request_status() after a commit in doubt: waits DB_RESOLVE_WAIT_S for the transaction of the lost
+ * connection to end. */
 LOCKQ_MUST_CHECK enum db_rc request_status_locked(struct db *db, const struct request *request,
     bool *pending);
-/* Says that its owner still waits, and will for the next @ahead_s seconds; *@pending is false where
- * it has ended. */
-LOCKQ_MUST_CHECK enum db_rc request_seen(struct db *db, const struct request *request, uint32_t
-    ahead_s, bool *pending);
-/* Whatever becomes of an INSERT that is still on its way: it ends as cancelled, unless a leader has
- * ended it. Sets @request->request_id. */
+/* Keeps a pending request from expiring: a process looks after it now, and will look again in
+ * @ahead_s seconds. *@pending is false where the request has ended. */
+LOCKQ_MUST_CHECK enum db_rc request_seen(struct db *db, const struct request *request,
+    uint32_t ahead_s, bool *pending);
+/* Ends the request as cancelled unless a leader has ended it, also where its INSERT is still on its
+ * way. Sets @request->request_id, 0 where there is no such user or task. */
 LOCKQ_MUST_CHECK enum db_rc request_cancel(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request);
+/* Whether the task has any pending request. */
 LOCKQ_MUST_CHECK enum db_rc request_any_pending(struct db *db, uint32_t task_id, bool *any);
 
 #endif

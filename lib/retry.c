@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of failures and what to do after each, and the transaction that is tried again by it. */
 #include "retry.h"
 
 static const struct {
 	enum db_rc failure;
 	enum verdict verdict;
-	bool patient; /* it is a matter of time, not of luck */
+	bool patient; /* it may last for seconds, so more tries than DB_TRIES are worth it */
 } rules[] = {
 	{ DB_ERETRY, AGAIN, false },
 	{ DB_ELOCKWAIT, AGAIN, false },

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The only retry policy: what to do after a failure, by its class, how often it was tried again,
- * and for how long. A pure table; the rooms that ask it do what it says. */
+/* What to do after a failure: a table by the failure's class. Calls, transactions, cancelling and
+ * batches ask it. Loops that wait for something else than the end of a failure have bounds of their
+ * own in bounds.h: request_record() and request_cancel() wait for the user's other request to end,
+ * lock_try() and lock_again() for a lock that is held for a moment, lockq_connect() and wait_polling()
+ * for a session on a full server, and lockq_request_look() for the next time to look. */
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 
 #include "db.h"
 
 enum verdict {
-	AGAIN,      /* roll back, and the same once more */
-	RECONNECT,  /* the same on a new connection: the server undoes what the old one had open */
-	FIND_OUT,   /* on a new connection: was the lost COMMIT done? */
+	AGAIN,      /* roll back, and try once more */
+	RECONNECT,  /* try again on a new connection; the server undoes what the old one had open */
+	FIND_OUT,   /* look on a new connection whether the lost COMMIT was done */
 	GIVE_UP
 };
 
-/* @tries failures in a row were tried again before this one, for @spent_ms; a server that is away,
- * or @behind its cluster, is waited for up to @patience_ms. */
+/* What to do after @failure, when @tries failures in a row were tried again before it, over @spent_ms.
+ * After DB_TRIES it is GIVE_UP, except that a server that is away or full, or that is @behind its
+ * cluster, is waited for up to @patience_ms. */
 enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
     uint64_t patience_ms);
-/* Whether another try, without finding out anything, is what the table has for it. */
+/* Whether the first verdict after @failure is AGAIN or RECONNECT. */
 bool retry_cures(enum db_rc failure);
 
 /* Runs @body between BEGIN and COMMIT; where it @begins, @body does the BEGIN itself. After a

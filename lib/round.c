@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 4 to 6, with the task's lock: find a list, give from it and commit, hand over what is left
- * to requests that came late. */
+/* Steps 4 to 6, what a call does with the task's lock: it finds a list, gives loans from it and
+ * commits, and hands over what is left to requests that came late. */
 #include <stdio.h>
 
 #include "bounds.h"
@@ -9,13 +9,7 @@
 #include "retry.h"
 #include "source.h"
 
-void
-round_clear(struct call *c)
-{
-	list_clear(&c->list);
-}
-
-/* Step 4: a list to give from; or the reason why there is none for anybody. */
+/* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with it. */
 enum db_rc
 round_find(struct call *c, enum step *step)
 {
@@ -24,7 +18,7 @@ round_find(struct call *c, enum step *step)
 
 	c->run = (struct run){ .user = c->request.user };
 	c->reason[0] = '\0';
-	round_clear(c);
+	list_clear(&c->list);
 	if (c->task.enabled) {
 		rc = source_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, &c->list,
 		    &result, c->reason);
@@ -37,15 +31,15 @@ round_find(struct call *c, enum step *step)
 	c->run.source = c->list.source;
 	c->run.note = c->reason[0] != '\0' ? c->reason : NULL;
 	c->run.reason = result == LIST_FOUND ? NULL : c->reason;
-	/* What a query that failed had shown until then is nothing to give from; when it began, and
-	 * how long it took, is recorded. */
+	/* The rows that a failed query has shown are not given; as_of and query_ms stay, since they
+	 * are recorded. */
 	if (result != LIST_FOUND)
 		c->list.n = 0;
 	*step = GIVE;
 	return DB_OK;
 }
 
-/* Step 5 as one transaction: what it writes, and the commit that frees the lock and wakes. */
+/* Step 5: all that the lock's transaction writes, and its COMMIT. */
 static enum db_rc
 give_and_commit(struct call *c, struct run *run)
 {
@@ -63,7 +57,8 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK)
-		/* There is more of a kept list; one that ended no request is not used again. */
+		/* A kept list that was read in part has more for those who are left, so the next
+		 * leader may use it. But if it ended no request, the next leader must query. */
 		rc = lock_commit_and_release(c->q, &c->task, &c->lead, list_is_cut(&c->list) &&
 		    run->requests > 0 ? 0 : run->left);
 	if (rc == DB_EINDOUBT)
@@ -77,10 +72,10 @@ give_and_commit(struct call *c, struct run *run)
 	return rc;
 }
 
-/* The same, tried again as a whole after a deadlock or a lock wait, with the list in hand: it stays
- * good as long as nobody has led since, for it is checked against `work` each time. *@ours is false
- * where somebody has. DB_EFAIL when no try did it: that is for good, the query is not run again for
- * it. */
+/* give_and_commit(), tried again after a deadlock or a lock wait, without another query. The list
+ * stays good as long as nobody else has led, since each try checks it against `work`; *@ours is
+ * false where somebody has. DB_EFAIL after the last try: with an error that recover() takes for
+ * curable, the call would run the heavy query again. */
 static enum db_rc
 give_until_done(struct call *c, struct run *run, bool *ours)
 {
@@ -116,13 +111,13 @@ round_give(struct call *c, enum step *step)
 	if (rc != DB_OK)
 		return rc;
 	if (!ours) {
-		round_clear(c);
+		list_clear(&c->list);
 		c->obstacle = "others have led since";
 		*step = ++c->rounds_in_vain < DB_TRIES ? TRY : REST;
 		return DB_OK;
 	}
 	c->led_epoch = c->lead.epoch;
-	/* What a hint leaves, the query here may serve: that is not the same again. */
+	/* A hint that left requests pending was not in vain, since the next round queries here. */
 	c->rounds_in_vain = run->requests > 0 ||
 	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;
 	c->obstacle = run->left > 0 ? "others hold the loans that were found" :
@@ -132,7 +127,8 @@ round_give(struct call *c, enum step *step)
 	return DB_OK;
 }
 
-/* Looks for late requests, and gives to them. *@again: it is to be done once more. */
+/* Looks for late requests, and gives to them. *@again is false where there are none, or where
+ * another process leads or has led since. */
 static enum db_rc
 hand_over_once(struct call *c, struct run *run, bool *again)
 {
@@ -140,7 +136,6 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	enum db_rc rc = request_any_pending(c->q->db, c->task.task_id, &any);
 
 	*again = any;
-	/* Not ours: somebody else leads, or has led since. */
 	if (rc == DB_OK && any)
 		rc = lock_again(c->q, &c->task, c->request.user, &c->lead, again);
 	if (rc == DB_OK && *again)
@@ -150,32 +145,33 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	return rc;
 }
 
-/* Step 6. A request commits before it tries the lock, and we look after we freed it: so one that
- * was told "busy" by us is seen here. Only from what is left of the list, never "no work", and
- * only while nobody else has led. What fails here fails for nobody: our own answer is committed. */
+/* Step 6. A request commits before it tries the lock, and this look comes after the lock was
+ * released. So each request that found this leader's lock taken is seen here. A failure here is not
+ * reported, since the call's own answer is committed. */
 enum db_rc
 round_hand_over(struct call *c, enum step *step)
 {
 	struct run run = { .user = c->request.user, .source = LIST_HAND_OVER };
-	unsigned int fruitless = 0;
+	unsigned int in_vain = 0;
 	bool again = true;
 
-	while (again && c->list.n > 0 && fruitless < HAND_OVER_TRIES) {
+	while (again && c->list.n > 0 && in_vain < HAND_OVER_TRIES) {
 		enum db_rc rc = hand_over_once(c, &run, &again);
 
-		/* Our own request may be among them. */
+		/* The call's own request may be among those that were ended. */
 		if (rc == DB_OK && run.requests > 0)
 			c->rounds_in_vain = 0;
 		if (rc == DB_OK && (!again || run.requests > 0))
 			continue;
 		if (rc != DB_OK && !retry_cures(rc))
 			break;
-		/* What is left of the list is not for those who are left, or not enough. */
+		/* The requests that are left may not have what is left of the list, or it is not
+		 * enough for them. */
 		if (rc == DB_OK && run.left > 0 &&
 		    (run.left == run.left_out || list_is_cut(&c->list)))
 			break;
-		/* Nothing given: somebody may be touching that request at this moment. */
-		db_backoff(fruitless++);
+		/* Nothing was given: another session may have the request locked for a moment. */
+		db_backoff(in_vain++);
 		again = true;
 		if (rc != DB_OK)
 			c->retries++;
@@ -185,7 +181,7 @@ round_hand_over(struct call *c, enum step *step)
 				break;
 		}
 	}
-	round_clear(c);
+	list_clear(&c->list);
 	*step = c->rounds_in_vain == 0 ? LOOK : REST;
 	return DB_OK;
 }

@@ -28,7 +28,9 @@ wait_slice_s(uint32_t request_ttl, bool joined)
 {
 	uint32_t slice = request_ttl / SLICES_IN_TTL, most = joined ? JOINED_SLICE_S : SLICE_S;
 
-	return slice == 0 ? 1 : slice < most ? slice : most;
+	if (request_ttl == 0 || slice > most)
+		return most;
+	return slice > 0 ? slice : 1;
 }
 
 static uint64_t
