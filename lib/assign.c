@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5: who gets which loan, in the lock's own transaction. A constant number of statements,
- * however many requests; a batch is one JSON parameter, since placeholders end at 65,535. */
+/* Step 5: decides which request gets which loan, and writes it in the lock's transaction. It takes
+ * a constant number of statements, however many requests there are. A batch of rows is one JSON
+ * parameter, since a statement has 65,535 placeholders at most. */
 #include "assign.h"
 
 #include <inttypes.h>
@@ -11,32 +12,31 @@
 #include "pending.h"
 #include "session.h"
 
-/* Rows that another transaction holds are skipped, so they count as changed. And the time is this
- * server's: by that of a replica whose clock is ahead, leases would be over too early. */
+/* A batch of candidates with their rows of work; n counts the batch from 1. */
+#define CANDIDATES \
+	"JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY," \
+	"                              loan_id BIGINT UNSIGNED PATH '$[0]'," \
+	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j" \
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
+	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
+
+/* A row that another transaction holds is skipped, so the loan counts as changed. ROW_IS_AVAILABLE
+ * is asked again, since a replica whose clock is ahead has seen leases as over that are not. */
 static const struct db_query lock_seen = {
 	"lock_seen",
-	"SELECT w.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
+	"SELECT j.n FROM " CANDIDATES
 	" WHERE j.version > 0 AND w.version = j.version"
 	"   AND " ROW_IS_AVAILABLE
 	"   FOR UPDATE OF w SKIP LOCKED",
 	DB_MANY
 };
 
-/* Of the loans that had no row: those that have one by now. Not a locking read, which passes over a
- * row that somebody holds, as if it were absent; and on the query connection a dirty one, which
- * sees an insert before its commit, so that nobody waits for that. */
+/* The loans that had no row as the query saw them, and have one now. Not a locking read: with SKIP
+ * LOCKED it would take a row that another session holds for absent. On the query connection it is a
+ * dirty read, which sees an INSERT before its COMMIT, so that insert_work need not wait for it. */
 static const struct db_query appeared = {
 	"appeared",
-	"SELECT w.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	" WHERE j.version = 0",
+	"SELECT j.n FROM " CANDIDATES " WHERE j.version = 0",
 	DB_MANY
 };
 
@@ -47,7 +47,7 @@ static const struct db_query appeared = {
 	"                              user_id INT UNSIGNED PATH '$[2]'," \
 	"                              request_id BIGINT UNSIGNED PATH '$[3]')) AS j"
 
-/* A plain INSERT: an upsert would overwrite, and give one loan to two people without an error. */
+/* Not an upsert, which would overwrite: two users would get one loan without an error. */
 static const struct db_query insert_work = {
 	"insert_work",
 	"INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
@@ -60,7 +60,8 @@ static const struct db_query insert_work = {
 	DB_NO_ROWS
 };
 
-/* An assignment whose lease ran out ends before the next one begins: two changes, two versions. */
+/* An assignment whose lease ran out ends before the next one begins. So the log gets two rows, and
+ * the row of work two versions. */
 static const struct db_query log_expired = {
 	"log_expired",
 	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
@@ -90,7 +91,7 @@ static const struct db_query update_work = {
 	DB_NO_ROWS
 };
 
-/* In the list's order, so that log_id tells which loan came first. */
+/* In the list's order, since answers list their loans by log_id. */
 static const struct db_query log_assigned = {
 	"log_assigned",
 	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
@@ -115,19 +116,32 @@ static const struct db_query record_run = {
 	DB_NO_ROWS
 };
 
-/* Checked candidates, in order, from where the next request takes its loans. */
+/* Checked candidates in the list's order, from which requests take their loans. */
 struct stock {
 	struct candidate **list;
-	size_t n, next;
-	size_t left;          /* not given yet; from @next on, though not one after the other: some
-	                       * are kept from those who came first */
+	size_t n;
+	size_t next;          /* all before it are given */
+	size_t left;          /* not given yet */
 };
 
-enum { SPARE = 2 };
+enum { SPARE = 2 };         /* candidates checked beyond those that are missing */
+
+/* Runs @query for the candidates in @json, and sets @gone for those of @batch that it returns. */
+static enum db_rc
+mark(struct db *db, const struct db_query *query, const char *json, uint32_t task_id,
+    struct candidate *batch, bool gone)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task_id)), &rows);
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		batch[db_cell_u64(&rows, i, 0) - 1].gone = gone;
+	db_rows_clear(&rows);
+	return rc;
+}
 
 static enum db_rc
-loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
-    struct loans *loans)
+mark_appeared(struct lockq *q, const char *json, uint32_t task_id, struct candidate *batch)
 {
 	struct db *beside = session_beside(q);
 	enum db_rc rc = DB_ELOST;
@@ -135,134 +149,134 @@ loans_that_appeared(struct lockq *q, const struct task *task, const char *json,
 	if (beside != q->db) {
 		rc = db_next_read_dirty(beside);
 		if (rc == DB_OK)
-			rc = loans_read(beside, &appeared, json, task->task_id, loans);
+			rc = mark(beside, &appeared, json, task_id, batch, true);
 	}
-	/* Without that connection an insert in progress is met when ours waits for it. */
-	return rc == DB_OK ? rc : loans_read(q->db, &appeared, json, task->task_id, loans);
+	/* Without the query connection, insert_work waits for an INSERT that is in progress. */
+	return rc == DB_OK ? rc : mark(q->db, &appeared, json, task_id, batch, true);
 }
 
-/* Holds the next @n candidates against `work`, under lock: kept is what is still exactly as the
- * query saw it. "Available now" would not do: a loan completed since then is available, and would
- * go out again. */
+/* Compares the next @n candidates with `work`, under lock, and adds those to the stock that are
+ * exactly as the query saw them. It is not enough that a loan is available now: one that was
+ * completed since the query is, and would be given out again. */
 static enum db_rc
-check_some(struct lockq *q, const struct task *task, struct list *candidates, size_t n,
+check_some(struct lockq *q, const struct task *task, struct list *list, size_t n,
     struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
-	struct loans kept = { NULL, 0 }, taken = { NULL, 0 };
+	struct candidate *batch = &list->list[list->next];
 	size_t n_seen = 0;
 	enum db_rc rc;
 
-	for (size_t i = 0; i < n; i++)
-		n_seen += candidates->list[candidates->next + i].version > 0;
-	list_json(candidates, candidates->next, n, &json);
+	for (size_t i = 0; i < n; i++) {
+		batch[i].gone = batch[i].version > 0;
+		n_seen += batch[i].gone;
+	}
+	list_json(list, list->next, n, &json);
 	rc = json.failed ? DB_ENOMEM : DB_OK;
 	if (rc == DB_OK && n_seen > 0)
-		rc = loans_read(q->db, &lock_seen, json.data, task->task_id, &kept);
+		rc = mark(q->db, &lock_seen, json.data, task->task_id, batch, false);
 	if (rc == DB_OK && n_seen < n)
-		rc = loans_that_appeared(q, task, json.data, &taken);
+		rc = mark_appeared(q, json.data, task->task_id, batch);
+	list->next += n;
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
-		struct candidate *c = &candidates->list[candidates->next++];
-		bool as_seen = c->version > 0 ? loans_have(&kept, c->loan_id) :
-		    !loans_have(&taken, c->loan_id);
-
-		if (as_seen) {
-			stock->list[stock->n++] = c;
-			stock->left++;
-		} else {
-			c->gone = true;
-			candidates->dropped++;
+		if (batch[i].gone) {
+			list->dropped++;
+			continue;
 		}
+		stock->list[stock->n++] = &batch[i];
+		stock->left++;
 	}
-	loans_clear(&kept);
-	loans_clear(&taken);
 	text_clear(&json);
 	return rc;
 }
 
-/* Enough checked candidates for @wanted loans, or all there are. */
+/* Checks candidates until @wanted are in the stock, or there are no more. A quarter more are
+ * checked at once, since some may be dropped. */
 static enum db_rc
-fill_stock(struct lockq *q, const struct task *task, struct list *candidates,
+fill_stock(struct lockq *q, const struct task *task, struct list *list,
     uint64_t wanted, struct stock *stock)
 {
 	enum db_rc rc = DB_OK;
 
-	while (rc == DB_OK && stock->left < wanted && candidates->next < candidates->n) {
-		size_t n = candidates->n - candidates->next;
+	while (rc == DB_OK && stock->left < wanted && list->next < list->n) {
+		size_t n = list->n - list->next;
 		uint64_t missing = wanted - stock->left;
 
 		missing += missing / 4 + SPARE;
-		rc = check_some(q, task, candidates, n < missing ? n : (size_t)missing, stock);
+		rc = check_some(q, task, list, n < missing ? n : (size_t)missing, stock);
 	}
 	return rc;
 }
 
-/* Who writes what goes to whom. */
+/* Which loan goes to which request, for the statements that write it. */
 struct plan {
 	struct text json;
 	uint64_t n_inserts, n_updates;
 };
 
 static void
-plan_loan(struct plan *plan, const struct pending *c, struct candidate *loan)
+plan_loan(struct plan *plan, const struct pending *pending, struct candidate *loan)
 {
 	loan->gone = true;
 	text_add(&plan->json, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
-	    plan->json.used == 0 ? "[" : ",", loan->loan_id, loan->version, c->user_id,
-	    c->request_id);
+	    plan->json.used == 0 ? "[" : ",", loan->loan_id, loan->version,
+	    pending->user_id, pending->request_id);
 	++*(loan->version == 0 ? &plan->n_inserts : &plan->n_updates);
 }
 
-/* The next loans that may be the user's, up to what it asked for. */
+/* Gives the next loans that are not kept from the user, up to what it asked for. */
 static void
-plan_request(const struct queue *line, struct pending *c, struct stock *stock, struct plan *plan)
+plan_request(const struct queue *queue, struct pending *pending, struct stock *stock,
+    struct plan *plan)
 {
-	for (size_t i = stock->next; c->given < c->requested && i < stock->n; i++) {
+	for (size_t i = stock->next; pending->given < pending->requested && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
 
 		if (loan->gone)
 			continue;
-		if (pending_exclude(line, c, loan->loan_id)) {
-			c->excluded++;
+		if (pending_exclude(queue, pending, loan->loan_id)) {
+			pending->excluded++;
 			continue;
 		}
-		plan_loan(plan, c, loan);
+		plan_loan(plan, pending, loan);
 		stock->left--;
-		c->given++;
+		pending->given++;
 	}
 	while (stock->next < stock->n && stock->list[stock->next]->gone)
 		stock->next++;
 }
 
-/* First come, first served. */
+/* First come, first served; sets the outcomes. */
 static void
-plan_loans(struct queue *line, struct stock *stock, bool may_say_empty, bool is_cut,
+plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool is_cut,
     struct plan *plan)
 {
-	for (size_t i = 0; i < line->n; i++) {
-		struct pending *c = &line->list[i];
+	for (size_t i = 0; i < queue->n; i++) {
+		struct pending *pending = &queue->list[i];
 
-		if (c->outcome != LOCKQ_PENDING)
+		if (pending->outcome != LOCKQ_PENDING)
 			continue;
-		/* There is more than this list has, and whoever leads next gets it. */
-		if (is_cut && stock->left < c->requested + c->n_excluded)
+		/* More is kept than was read. A request that would get less than it asked for stays
+		 * pending with all behind it, and the next leader serves them. */
+		if (is_cut && stock->left < pending->requested + pending->n_excluded)
 			break;
-		plan_request(line, c, stock, plan);
-		/* It fitted, and there was no more of it. */
-		if (c->given < c->requested)
-			c->reason[0] = '\0';
-		if (c->given == c->asked)
-			c->outcome = LOCKQ_SERVED;
-		else if (c->given > 0)
-			c->outcome = LOCKQ_PARTIAL;
+		plan_request(queue, pending, stock, plan);
+		/* It got less than fits into max_pipeline, so the cap is not the reason. */
+		if (pending->given < pending->requested)
+			pending->reason[0] = '\0';
+		if (pending->given == pending->asked)
+			pending->outcome = LOCKQ_SERVED;
+		else if (pending->given > 0)
+			pending->outcome = LOCKQ_PARTIAL;
 		else if (may_say_empty)
-			c->outcome = LOCKQ_EMPTY;
+			pending->outcome = LOCKQ_EMPTY;
 	}
 	if (plan->json.used > 0)
 		text_add(&plan->json, "]");
 }
 
-/* To the row as planned, or somebody else has been at work and all is undone. */
+/* Writes the plan. Each statement must change as many rows as planned; else another session has
+ * changed some, and the transaction is tried again. */
 static enum db_rc
 write_loans(struct db *db, const struct task *task, const struct lead *lead,
     const struct plan *plan)
@@ -275,7 +289,7 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 	if (plan->n_inserts > 0)
 		rc = db_change(db, &insert_work,
 		    DB_ARGS(task_id, epoch, lease, lease, json), plan->n_inserts);
-	/* The last arbiter spoke: somebody's insert was not visible to our check yet. */
+	/* Another session's INSERT was not visible to the check yet. */
 	if (rc == DB_EDUPLICATE)
 		rc = DB_ERETRY;
 	if (rc == DB_OK && plan->n_updates > 0)
@@ -289,60 +303,59 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
-/* One look at the line, and what it leads to. @n_ended: requests that it ended. */
+/* Reads the queue once, and serves it. Sets *@n_ended to the requests that it ended. */
 static enum db_rc
 serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct list *candidates, struct stock *stock, struct run *run,
-    size_t *n_ended)
+    struct list *list, struct stock *stock, struct run *run, size_t *n_ended)
 {
-	struct queue line = { .list = NULL };
+	struct queue queue = { .list = NULL };
 	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	enum db_rc rc = pending_read(q->db, task, own_request, &line);
+	enum db_rc rc = pending_read(q->db, task, run->own_request, &queue);
 
 	if (rc == DB_OK)
-		rc = fill_stock(q, task, candidates, line.wanted, stock);
+		rc = fill_stock(q, task, list, queue.wanted, stock);
 	if (rc == DB_OK) {
-		plan_loans(&line, stock, list_may_say_empty(run->source, candidates),
-		    list_is_cut(candidates), &plan);
+		plan_loans(&queue, stock, list_may_say_empty(run->source, list),
+		    list_is_cut(list), &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}
 	if (rc == DB_OK)
-		rc = pending_write(q->db, &line, lead, NULL, n_ended);
+		rc = pending_write(q->db, &queue, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
-	for (size_t i = 0; i < line.n; i++) {
-		run->left += line.list[i].outcome == LOCKQ_PENDING;
-		run->left_out += line.list[i].outcome == LOCKQ_PENDING && line.list[i].excluded > 0;
+	for (size_t i = 0; i < queue.n; i++) {
+		run->left += queue.list[i].outcome == LOCKQ_PENDING;
+		run->left_out += queue.list[i].outcome == LOCKQ_PENDING && queue.list[i].excluded > 0;
 	}
-	pending_clear(&line);
+	pending_clear(&queue);
 	text_clear(&plan.json);
 	return rc;
 }
 
 enum db_rc
 assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct list *candidates, struct run *run)
+    struct list *list, struct run *run)
 {
 	struct stock stock = { NULL, 0, 0, 0 };
 	size_t n_ended = 0;
 	bool any = true;
 	enum db_rc rc = DB_OK;
 
-	/* From the list's start: an earlier try may have been rolled back. */
-	for (size_t i = 0; i < candidates->n; i++)
-		candidates->list[i].gone = false;
-	candidates->next = candidates->dropped = 0;
-	stock.list = calloc(candidates->n + 1, sizeof(struct candidate *));
+	/* An earlier try may have been rolled back. */
+	for (size_t i = 0; i < list->n; i++)
+		list->list[i].gone = false;
+	list->next = list->dropped = 0;
+	stock.list = calloc(list->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
 		return DB_ENOMEM;
-	/* The last look serves those who came while the others were being written. */
+	/* The last look serves requests that came while the others were being written. */
 	for (int look = 0; rc == DB_OK && look < LOOKS; look++) {
 		n_ended = 0;
 		if (look > 0)
 			rc = request_any_pending(q->db, task->task_id, &any);
 		if (rc != DB_OK || !any)
 			break;
-		rc = serve_once(q, task, lead, own_request, candidates, &stock, run, &n_ended);
+		rc = serve_once(q, task, lead, list, &stock, run, &n_ended);
 		run->requests += n_ended;
 		if (n_ended == 0)
 			break;
@@ -353,34 +366,34 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 
 enum db_rc
 assign_failure(struct db *db, const struct task *task, const struct lead *lead,
-    uint64_t own_request, struct run *run)
+    struct run *run)
 {
-	struct queue line = { .list = NULL };
-	enum db_rc rc = pending_read(db, task, own_request, &line);
+	struct queue queue = { .list = NULL };
+	enum db_rc rc = pending_read(db, task, run->own_request, &queue);
 
-	for (size_t i = 0; rc == DB_OK && i < line.n; i++) {
-		if (line.list[i].outcome == LOCKQ_PENDING)
-			line.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
+	for (size_t i = 0; rc == DB_OK && i < queue.n; i++) {
+		if (queue.list[i].outcome == LOCKQ_PENDING)
+			queue.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
 	}
 	if (rc == DB_OK)
-		rc = pending_write(db, &line, lead, run->reason, &run->requests);
-	pending_clear(&line);
+		rc = pending_write(db, &queue, lead, run->reason, &run->requests);
+	pending_clear(&queue);
 	return rc;
 }
 
 enum db_rc
 assign_record_run(struct db *db, const struct task *task, const struct lead *lead,
-    const struct list *candidates, const struct run *run)
+    const struct list *list, const struct run *run)
 {
-	/* A query that failed has taken its time, too. */
+	/* The time of a query that failed is recorded, too. */
 	bool queried = run->reason != NULL || list_was_queried(run->source);
 
 	return db_run(db, &record_run, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
 	    db_text(run->user),
 	    db_text(run->reason != NULL ? "failed" : list_source_name(run->source)),
-	    db_text(candidates->as_of[0] != '\0' ? candidates->as_of : NULL),
-	    queried ? db_u64(candidates->query_ms) : db_null(),
-	    db_u64(run->candidates), db_u64(candidates->dropped + candidates->stale),
+	    db_text(list->as_of[0] != '\0' ? list->as_of : NULL),
+	    queried ? db_u64(list->query_ms) : db_null(),
+	    db_u64(run->candidates), db_u64(list->dropped + list->stale),
 	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
 	    db_u64(run->retries), db_text(run->reason != NULL ? run->reason : run->note),
 	    db_text(lead->started_at)), NULL);

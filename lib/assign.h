@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5: who gets which loan. */
+/* Step 5: gives loans to requests. All of it runs in the lock's transaction and locks, by primary
+ * key, the rows of work_requested and work that it changes. The caller commits. */
 #ifndef LOCKQ_ASSIGN_H
 #define LOCKQ_ASSIGN_H
 
 #include "list.h"
 #include "lock.h"
 
-/* What a leader did, for its row of leader_run. */
+/* What a leader does in a round, for its row of leader_run. */
 struct run {
-	const char *user;
+	const char *user;     /* the leader's */
+	uint64_t own_request; /* the leader's request, which never expires here */
 	enum list_source source;
-	size_t candidates, requests, loans;
+	size_t candidates;
+	size_t requests;      /* ended by this round */
+	size_t loans;         /* given */
 	uint32_t retries;
-	size_t left;         /* requests that stay pending … */
-	size_t left_out;     /* … of these, that may not have what there is */
-	const char *reason;  /* NULL: loans are given; else why all requests end without */
-	bool refused;        /* … as refused; else as failed */
-	const char *note;    /* why the list is not from where it should be; or NULL */
+	size_t left;          /* requests that stay pending */
+	size_t left_out;      /* of these, those whose users may not have what is left */
+	const char *reason;   /* NULL: loans are given; else why all requests end without any */
+	bool refused;         /* with @reason: they end as refused, else as failed */
+	const char *note;     /* why the list is from another source than it should be; or NULL */
 };
-/* Gives @candidates to the pending requests; not committed yet. Requests that get nothing are told
- * so where list_may_say_empty(); else they stay pending. */
+
+/* Gives the loans of @list to the pending requests, and fills the numbers of @run. A request that
+ * gets nothing ends as empty where list_may_say_empty(), else it stays pending. DB_ERETRY where
+ * rows were changed meanwhile: to be rolled back and tried again with the same list. */
 LOCKQ_MUST_CHECK enum db_rc assign_loans(struct lockq *q, const struct task *task,
-    const struct lead *lead, uint64_t own_request, struct list *candidates,
-    struct run *run);
-/* Ends all pending requests as failed or refused, for @run->reason. */
+    const struct lead *lead, struct list *list, struct run *run);
+/* Ends all pending requests for @run->reason. */
 LOCKQ_MUST_CHECK enum db_rc assign_failure(struct db *db, const struct task *task,
-    const struct lead *lead, uint64_t own_request, struct run *run);
+    const struct lead *lead, struct run *run);
+/* Writes the row of leader_run. */
 LOCKQ_MUST_CHECK enum db_rc assign_record_run(struct db *db, const struct task *task,
-    const struct lead *lead, const struct list *candidates, const struct run *run);
+    const struct lead *lead, const struct list *list, const struct run *run);
 
 #endif

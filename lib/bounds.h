@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounds of the algorithm's waits, and of its loops that try again, each with the reason for
- * its number. Time limits that the server keeps are in db.h, where they must line up; how often the
- * same transaction is tried is DB_TRIES there. */
+ * its number. Time limits that the server keeps are in db.h, where they must line up; how often
+ * the same transaction is tried is DB_TRIES there. */
 #ifndef LOCKQ_BOUNDS_H
 #define LOCKQ_BOUNDS_H
 

@@ -64,13 +64,13 @@ void recover_reset_tries(struct call *c, uint64_t quiet_ms);
  * server. A leader that is serving the request is waited for; its answer then stands. */
 LOCKQ_MUST_CHECK enum db_rc cancel(struct call *c, bool abandon, uint64_t patience_ms);
 
-/* finish.c: ends a call at @step, or with @failure. Cancels the request where nobody waits any more,
- * and reads the answer. Returns the public code, with its text in the handle's error. */
+/* finish.c: ends a call at @step, or with @failure. Cancels the request where nobody waits any
+ * more, and reads the answer. Returns the public code, with its text in the handle's error. */
 LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, enum db_rc failure);
 
-/* refusal.c: each returns a public code, with its text in the handle's error. The first judges what
- * needs no database, and returns LOCKQ_OK where nothing is wrong; the second says why no request was
- * recorded. */
+/* refusal.c: each returns a public code, with its text in the handle's error. The first judges
+ * what needs no database, and returns LOCKQ_OK where nothing is wrong; the second says why no
+ * request was recorded. */
 LOCKQ_MUST_CHECK int refuse_ask(struct lockq *q, const struct lockq_ask *ask);
 LOCKQ_MUST_CHECK int refuse(struct call *c);
 /* After an INSERT that was sent a second time and inserted nothing. *@refused is false where the

@@ -82,7 +82,8 @@ ask(struct call *c, enum step *step)
 	if (rc == DB_OK && refused && before)
 		rc = refuse_in_doubt(c, &refused);
 	if (rc != DB_OK) {
-		/* The server answered, so the INSERT was not done and there is nothing to cancel. */
+		/* The server answered, so the INSERT was not done and there is nothing to cancel.
+		 * */
 		if (rc != DB_ELOST)
 			c->sent = before;
 		return rc;
@@ -124,7 +125,8 @@ look(struct call *c, enum step *step)
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
 		enum db_rc rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 
-		/* If the request has ended since the read, *@pending is false, and it is read anew. */
+		/* If the request has ended since the read, *@pending is false, and it is read
+		 * anew. */
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
 			rc = wait_still_here(c->q, &c->request, &c->waiting, &pending);
 		if (rc != DB_OK)
@@ -159,9 +161,9 @@ try_lock(struct call *c, enum step *step)
 	return rc;
 }
 
-/* A process that does not lead has the lock: cron for a moment, or a forgotten session. A call that
- * does not wait must not go away then, since nobody would see its request. It tries again for so long
- * that only a forgotten session can still have the lock. */
+/* A process that does not lead has the lock: cron for a moment, or a forgotten session. A call
+ * that does not wait must not go away then, since nobody would see its request. It tries again for
+ * so long that only a forgotten session can still have the lock. */
 static bool
 try_again_without_leader(const struct call *c)
 {
@@ -196,8 +198,8 @@ follow(struct call *c, enum step *step)
 	return rc;
 }
 
-/* After rounds that ended no request, because others hold what they found. Without a pause, as long as
- * the query took, the call would run the heavy query again and again. */
+/* After rounds that ended no request, because others hold what they found. Without a pause, as
+ * long as the query took, the call would run the heavy query again and again. */
 static enum db_rc
 rest(struct call *c, enum step *step)
 {

@@ -101,9 +101,10 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 	return rc;
 }
 
-/* Locks the row of task_wake, where followers wait; *@taken is false where that was not possible in
- * @patience_ms. Followers that wake share the row for a moment, and a forgotten session may keep it.
- * Without the row a leader is still the only one, but its followers hear of its commit later. */
+/* Locks the row of task_wake, where followers wait; *@taken is false where that was not possible
+ * in @patience_ms. Followers that wake share the row for a moment, and a forgotten session may
+ * keep it. Without the row a leader is still the only one, but its followers hear of its commit
+ * later. */
 static enum db_rc
 take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken)
 {
@@ -125,9 +126,9 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 	return rc == DB_EHELD ? DB_OK : rc;
 }
 
-/* Reads look_first: *@pending is false where the own request has ended. It must run before the lock's
- * transaction, which would otherwise hold the metadata lock of work_requested during the whole heavy
- * query; then a waiting ALTER would stall every INSERT of a request. */
+/* Reads look_first: *@pending is false where the own request has ended. It must run before the
+ * lock's transaction, which would otherwise hold the metadata lock of work_requested during the
+ * whole heavy query; then a waiting ALTER would stall every INSERT of a request. */
 static enum db_rc
 look_before_lock(struct db *db, const struct request *request, struct task *task,
     struct lead *lead, bool *pending)

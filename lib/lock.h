@@ -41,9 +41,9 @@ LOCKQ_MUST_CHECK enum db_rc lock_try(struct lockq *q, struct task *task,
     const struct request *request, struct lead *lead, struct leader *leader,
     enum lock_result *result);
 
-/* Takes the lock again in a new transaction, after the leader's own commit or after a roll-back, to
- * lead as the next one after @lead->committed. *@ours is false, and nothing is locked, where another
- * process leads or has led since. */
+/* Takes the lock again in a new transaction, after the leader's own commit or after a roll-back,
+ * to lead as the next one after @lead->committed. *@ours is false, and nothing is locked, where
+ * another process leads or has led since. */
 LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task, const char *user,
     struct lead *lead, bool *ours);
 
@@ -53,8 +53,8 @@ LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task,
 LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
 
-/* Reads who leads into @leader, by a dirty read; *@held tells whether there is a name. DB_EFAIL where
- * the task has no row in task_lock. Takes no lock. */
+/* Reads who leads into @leader, by a dirty read; *@held tells whether there is a name. DB_EFAIL
+ * where the task has no row in task_lock. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
 

@@ -6,8 +6,8 @@
 
 #include "lockq.h"
 
-/* LOCKQ_STATUS_UNKNOWN for NULL, and for what is no such word; lockq_status_name() gives the
- * word. */
+/* LOCKQ_STATUS_UNKNOWN for NULL, and for what is no such word; lockq_status_name() is the way
+ * back. */
 enum lockq_status outcome_read(const char *word);
 
 enum state { ASSIGNED, COMPLETED, RETURNED, NEVER, NO_STATE };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5's line: who asks, for how many, and what may not go to whom; and how each request ends. */
+/* Step 5: reads the queue of a task's pending requests with the loans that may not go to their
+ * users, enforces max_pipeline, and writes how each request ends. */
 #include "pending.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Read after the query and under READ COMMITTED, or the requests made meanwhile stay invisible;
- * FOR UPDATE, or one that is being cancelled would be served. The key is in the order of ORDER BY:
- * a sort would lock every row before it passes any on. What a user holds is counted here, under the
- * task's lock: only who has that gives loans. And the cap is the one of now. */
+/* READ COMMITTED and after the query, or requests made meanwhile stay invisible. FOR UPDATE, or a
+ * request that is being cancelled would be served. The index has the order of ORDER BY, since a
+ * sort would lock every row first. The user's loans are counted here: only a process with the
+ * task's lock gives loans, so no other process can add to them before this one has committed. */
 static const struct db_query pending_requests = {
 	"pending_requests",
 	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
@@ -26,7 +27,7 @@ static const struct db_query pending_requests = {
 	DB_MANY
 };
 
-/* In the order of the key, as they are looked up. */
+/* In key order, for the bsearch() of pending_exclude(). */
 static const struct db_query read_exclusions = {
 	"read_exclusions",
 	"SELECT e.user_id, e.loan_id"
@@ -56,55 +57,54 @@ static const struct db_query end_requests = {
 };
 
 static void
-read_pending(struct queue *line, uint64_t own_request, const struct db_rows *rows, size_t row)
+read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *rows, size_t row)
 {
-	struct pending *c = &line->list[line->n++];
+	struct pending *pending = &queue->list[queue->n++];
 
-	c->request_id = db_cell_u64(rows, row, 0);
-	c->user_id = db_cell_u64(rows, row, 1);
-	c->asked = c->requested = (uint32_t)db_cell_u64(rows, row, 2);
-	/* No loans for people who left; who waits touches seen_at, and we are here. */
-	if (c->request_id != own_request && db_cell_u64(rows, row, 3) != 0) {
-		c->outcome = LOCKQ_EXPIRED;
+	pending->request_id = db_cell_u64(rows, row, 0);
+	pending->user_id = db_cell_u64(rows, row, 1);
+	pending->asked = pending->requested = (uint32_t)db_cell_u64(rows, row, 2);
+	/* A call that waits touches seen_at now and then; the leader's own call does not wait. */
+	if (pending->request_id != own_request && db_cell_u64(rows, row, 3) != 0) {
+		pending->outcome = LOCKQ_EXPIRED;
 		return;
 	}
-	c->requested = max_pipeline_fit(db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6),
-	    c->asked, c->reason);
-	/* No loan is looked for. */
-	if (c->requested == 0) {
-		c->outcome = LOCKQ_REFUSED;
+	pending->requested = max_pipeline_fit(db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6),
+	    pending->asked, pending->reason);
+	if (pending->requested == 0) {
+		pending->outcome = LOCKQ_REFUSED;
 		return;
 	}
-	c->n_excluded = db_cell_u64(rows, row, 4);
-	line->wanted += c->requested + c->n_excluded;
-	line->n_excluded += c->n_excluded;
+	pending->n_excluded = db_cell_u64(rows, row, 4);
+	queue->wanted += pending->requested + pending->n_excluded;
+	queue->n_excluded += pending->n_excluded;
 }
 
-/* Those of all who have some. */
+/* Reads the exclusions of all users in the queue. */
 static enum db_rc
-read_excluded(struct db *db, const struct task *task, struct queue *line)
+read_excluded(struct db *db, const struct task *task, struct queue *queue)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct text users = { NULL, 0, 0, false };
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < line->n; i++) {
-		if (line->list[i].n_excluded > 0)
+	for (size_t i = 0; i < queue->n; i++) {
+		if (queue->list[i].n_excluded > 0)
 			text_add(&users, "%s%" PRIu64, users.used == 0 ? "[" : ",",
-			    line->list[i].user_id);
+			    queue->list[i].user_id);
 	}
 	text_add(&users, "]");
 	if (!users.failed)
 		rc = db_run(db, &read_exclusions, DB_ARGS(db_text(users.data),
 		    db_u64(task->task_id)), &rows);
 	text_clear(&users);
-	line->n_excluded = 0;
+	queue->n_excluded = 0;
 	if (rc == DB_OK) {
-		line->excluded = calloc(rows.n_rows + 1, sizeof(*line->excluded));
-		rc = line->excluded != NULL ? DB_OK : DB_ENOMEM;
+		queue->excluded = calloc(rows.n_rows + 1, sizeof(*queue->excluded));
+		rc = queue->excluded != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		line->excluded[line->n_excluded++] = (struct exclusion){
+		queue->excluded[queue->n_excluded++] = (struct exclusion){
 			db_cell_u64(&rows, i, 0), db_cell_u64(&rows, i, 1)
 		};
 	db_rows_clear(&rows);
@@ -112,21 +112,21 @@ read_excluded(struct db *db, const struct task *task, struct queue *line)
 }
 
 enum db_rc
-pending_read(struct db *db, const struct task *task, uint64_t own_request, struct queue *line)
+pending_read(struct db *db, const struct task *task, uint64_t own_request, struct queue *queue)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
 	    db_u64(task->task_id)), &rows);
 
-	pending_clear(line);
+	pending_clear(queue);
 	if (rc == DB_OK) {
-		line->list = calloc(rows.n_rows + 1, sizeof(*line->list));
-		rc = line->list != NULL ? DB_OK : DB_ENOMEM;
+		queue->list = calloc(rows.n_rows + 1, sizeof(*queue->list));
+		rc = queue->list != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		read_pending(line, own_request, &rows, i);
+		read_pending(queue, own_request, &rows, i);
 	db_rows_clear(&rows);
-	return rc == DB_OK && line->n_excluded > 0 ? read_excluded(db, task, line) : rc;
+	return rc == DB_OK && queue->n_excluded > 0 ? read_excluded(db, task, queue) : rc;
 }
 
 static int
@@ -140,39 +140,39 @@ compare_exclusion(const void *a, const void *b)
 }
 
 bool
-pending_exclude(const struct queue *line, const struct pending *pending, uint64_t loan_id)
+pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id)
 {
 	struct exclusion wanted = { pending->user_id, loan_id };
 
-	return pending->n_excluded > 0 && bsearch(&wanted, line->excluded, line->n_excluded,
+	return pending->n_excluded > 0 && bsearch(&wanted, queue->excluded, queue->n_excluded,
 	    sizeof(wanted), compare_exclusion) != NULL;
 }
 
 static void
-add_ended(struct text *json, const struct pending *c)
+add_ended(struct text *json, const struct pending *pending)
 {
-	bool lowered = c->outcome == LOCKQ_PARTIAL || c->outcome == LOCKQ_EMPTY;
+	bool lowered = pending->outcome == LOCKQ_PARTIAL || pending->outcome == LOCKQ_EMPTY;
 
 	text_add(json, "%s[%" PRIu64 ",%u,%u,\"%s\",%u", json->used == 0 ? "[" : ",",
-	    c->request_id, lowered ? c->given : c->asked, c->given,
-	    lockq_status_name(c->outcome), c->excluded);
-	if (c->reason[0] != '\0')
-		text_add(json, ",\"%s\"", c->reason);
+	    pending->request_id, lowered ? pending->given : pending->asked, pending->given,
+	    lockq_status_name(pending->outcome), pending->excluded);
+	if (pending->reason[0] != '\0')
+		text_add(json, ",\"%s\"", pending->reason);
 	text_add(json, "]");
 }
 
 enum db_rc
-pending_write(struct db *db, const struct queue *line, const struct lead *lead,
+pending_write(struct db *db, const struct queue *queue, const struct lead *lead,
     const char *reason, size_t *n_ended)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
 	enum db_rc rc = DB_OK;
 
-	for (size_t i = 0; i < line->n; i++) {
-		if (line->list[i].outcome == LOCKQ_PENDING)
+	for (size_t i = 0; i < queue->n; i++) {
+		if (queue->list[i].outcome == LOCKQ_PENDING)
 			continue;
-		add_ended(&json, &line->list[i]);
+		add_ended(&json, &queue->list[i]);
 		n++;
 	}
 	text_add(&json, "]");
@@ -187,9 +187,9 @@ pending_write(struct db *db, const struct queue *line, const struct lead *lead,
 }
 
 void
-pending_clear(struct queue *line)
+pending_clear(struct queue *queue)
 {
-	free(line->list);
-	free(line->excluded);
-	*line = (struct queue){ .list = NULL };
+	free(queue->list);
+	free(queue->excluded);
+	*queue = (struct queue){ .list = NULL };
 }

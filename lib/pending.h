@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5's line: the pending requests of a task. */
+/* Step 5: the queue of a task's pending requests, first come first, and how each of them ends. */
 #ifndef LOCKQ_PENDING_H
 #define LOCKQ_PENDING_H
 
@@ -11,31 +11,36 @@ struct pending {
 	uint64_t request_id;
 	uint64_t user_id;
 	uint32_t asked;
-	uint32_t requested;   /* … as far as it fits into the user's pipeline */
+	uint32_t requested;   /* of these, as many as fit into the user's max_pipeline */
 	uint32_t given;
-	uint32_t excluded;    /* loans that were left, but not for this user */
+	uint32_t excluded;    /* loans that were left, but are not offered to this user */
 	uint64_t n_excluded;  /* the user's exclusions in this task */
-	enum lockq_status outcome; /* LOCKQ_PENDING: it stays so */
+	enum lockq_status outcome; /* LOCKQ_PENDING: it stays pending */
 	char reason[MAX_PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
 };
 struct exclusion {
 	uint64_t user_id, loan_id;
 };
 struct queue {
-	struct pending *list;   /* first come first */
+	struct pending *list;   /* in the order of request_id */
 	size_t n;
-	uint64_t wanted;      /* loans to be had ready for those that may still be served */
+	uint64_t wanted;        /* loans to be ready for those that may still be served */
 	struct exclusion *excluded; /* sorted */
 	size_t n_excluded;
 };
-/* The task's pending requests, locked. */
-LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task, uint64_t
-    own_request, struct queue *line);
-/* Whether the loan is not to be offered to who asks. */
-bool pending_exclude(const struct queue *line, const struct pending *pending, uint64_t loan_id);
-/* Ends those that have an outcome; @reason is for who has none of its own. */
-LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *line,
+
+/* Reads and locks the task's pending requests, but for rows that another session has locked. A
+ * request other than @own_request that no process looks after ends as expired, and one whose user
+ * holds max_pipeline loans as refused. The caller clears @queue, which is cleared first. To be
+ * called in the lock's transaction, after the heavy query. */
+LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task,
+    uint64_t own_request, struct queue *queue);
+/* Whether the loan is not to be offered to the request's user. */
+bool pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id);
+/* Writes the outcomes to work_requested, and adds the number of requests that ended to *@n_ended.
+ * @reason is for requests without a reason of their own, and may be NULL. */
+LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *queue,
     const struct lead *lead, const char *reason, size_t *n_ended);
-void pending_clear(struct queue *line);
+void pending_clear(struct queue *queue);
 
 #endif

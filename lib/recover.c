@@ -26,7 +26,8 @@ verdict_of(struct call *c, enum db_rc failure)
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
-/* Connects anew, also where the old connection lives, so that the server undoes what it had open. */
+/* Connects anew, also where the old connection lives, so that the server undoes what it had open.
+ * */
 static enum db_rc
 connect_and_find_out(struct call *c)
 {

@@ -69,8 +69,8 @@ explain_refusal(struct call *c)
 	return c->task.max_pipeline > 0 ? max_pipeline_refusal(c->q, &c->task, user_id) : LOCKQ_OK;
 }
 
-/* The look for the reason is tried again after a lost connection or a lock wait: nothing was recorded,
- * and without it the user would hear of the connection only. */
+/* The look for the reason is tried again after a lost connection or a lock wait: nothing was
+ * recorded, and without it the user would hear of the connection only. */
 int
 refuse(struct call *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 1, recording a request, and the small reads and writes of it in step 7 and at the end. Each
- * statement is a transaction of its own: a duplicate key inside an open transaction would keep locks
- * that block other users' inserts. */
+ * statement is a transaction of its own: a duplicate key inside an open transaction would keep
+ * locks that block other users' inserts. */
 #include "request.h"
 
 #include <uuid/uuid.h>
@@ -22,9 +22,9 @@ static const struct db_query insert_request = {
 	"insert_request", INSERT_ALLOWED " AND t.max_pipeline IS NULL", DB_NO_ROWS
 };
 
-/* For a task with max_pipeline: a user without room for one loan is refused here, since a heavy query
- * would be run for nothing. pending.c enforces the cap under the task's lock; this statement can't,
- * because two shells of one user may run it at once. */
+/* For a task with max_pipeline: a user without room for one loan is refused here, since a heavy
+ * query would be run for nothing. pending.c enforces the cap under the task's lock; this statement
+ * can't, because two shells of one user may run it at once. */
 static const struct db_query insert_request_with_room = {
 	"insert_request_with_room",
 	INSERT_ALLOWED
@@ -45,9 +45,9 @@ static const struct db_query pending_of_user = {
 	DB_MAYBE
 };
 
-/* Conditional, so that a request which has just ended is not joined. It changes seen_at always, also
- * where a polling call has set it ahead of time: so "no row changed" means that the request has
- * ended. */
+/* Conditional, so that a request which has just ended is not joined. It changes seen_at always,
+ * also where a polling call has set it ahead of time: so "no row changed" means that the request
+ * has ended. */
 static const struct db_query touch_pending = {
 	"touch_pending",
 	"UPDATE work_requested"
@@ -61,8 +61,8 @@ static const struct db_query read_status = {
 	"read_status", "SELECT outcome FROM work_requested WHERE request_id = ?", DB_ONE
 };
 
-/* A plain read that finds the request pending proves nothing while the COMMIT of the lost connection
- * may still be on its way. This read waits for that transaction's end. */
+/* A plain read that finds the request pending proves nothing while the COMMIT of the lost
+ * connection may still be on its way. This read waits for that transaction's end. */
 static const struct db_query read_status_locked = {
 	"read_status_locked",
 	"SELECT outcome FROM work_requested WHERE request_id = ? FOR SHARE",
@@ -155,8 +155,9 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 {
 	enum db_rc rc = DB_EDUPLICATE;
 
-	/* A duplicate key is this UUID, inserted before the connection was lost, or the user's other
-	 * request. That one may end before it can be joined, so the INSERT is tried again. */
+	/* A duplicate key is this UUID, inserted before the connection was lost, or the user's
+	 * other request. That one may end before it can be joined, so the INSERT is tried again.
+	 * */
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		bool found = false;
 

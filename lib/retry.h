@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What to do after a failure: a table by the failure's class. Calls, transactions, cancelling and
- * batches ask it. Loops that wait for something else than the end of a failure have bounds of their
- * own in bounds.h: request_record() and request_cancel() wait for the user's other request to end,
- * lock_try() and lock_again() for a lock that is held for a moment, lockq_connect() and wait_polling()
- * for a session on a full server, and lockq_request_look() for the next time to look. */
+ * batches ask it. Loops that wait for something else than the end of a failure have bounds of
+ * their own in bounds.h: request_record() and request_cancel() wait for the user's other request
+ * to end, lock_try() and lock_again() for a lock that is held for a moment, lockq_connect() and
+ * wait_polling() for a session on a full server, and lockq_request_look() for the next time to
+ * look. */
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 
@@ -16,9 +17,9 @@ enum verdict {
 	GIVE_UP
 };
 
-/* What to do after @failure, when @tries failures in a row were tried again before it, over @spent_ms.
- * After DB_TRIES it is GIVE_UP, except that a server that is away or full, or that is @behind its
- * cluster, is waited for up to @patience_ms. */
+/* What to do after @failure, when @tries failures in a row were tried again before it, over
+ * @spent_ms. After DB_TRIES it is GIVE_UP, except that a server that is away or full, or that is
+ * @behind its cluster, is waited for up to @patience_ms. */
 enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
     uint64_t patience_ms);
 /* Whether the first verdict after @failure is AGAIN or RECONNECT. */

@@ -9,14 +9,15 @@
 #include "retry.h"
 #include "source.h"
 
-/* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with it. */
+/* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with it.
+ * */
 enum db_rc
 round_find(struct call *c, enum step *step)
 {
 	enum list_result result = LIST_FAILED;
 	enum db_rc rc = DB_OK;
 
-	c->run = (struct run){ .user = c->request.user };
+	c->run = (struct run){ .user = c->request.user, .own_request = c->request.request_id };
 	c->reason[0] = '\0';
 	list_clear(&c->list);
 	if (c->task.enabled) {
@@ -44,14 +45,13 @@ static enum db_rc
 give_and_commit(struct call *c, struct run *run)
 {
 	struct db *db = c->q->db;
-	uint64_t own = c->request.request_id;
 	enum db_rc rc;
 
 	run->requests = run->loans = 0;
 	run->candidates = c->list.n;
 	run->retries = c->retries;
-	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, own, run) :
-	    assign_loans(c->q, &c->task, &c->lead, own, &c->list, run);
+	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, run) :
+	    assign_loans(c->q, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK && run->reason == NULL)
 		rc = cache_update(db, &c->task, &c->list);
 	if (rc == DB_OK)
@@ -151,7 +151,10 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 enum db_rc
 round_hand_over(struct call *c, enum step *step)
 {
-	struct run run = { .user = c->request.user, .source = LIST_HAND_OVER };
+	struct run run = {
+		.user = c->request.user, .own_request = c->request.request_id,
+		.source = LIST_HAND_OVER
+	};
 	unsigned int in_vain = 0;
 	bool again = true;
 

@@ -191,10 +191,11 @@ inside_give_twice(struct inside_round *round, const struct inside_request *reque
 		{ .loan_id = loan_id, .version = version }
 	};
 	struct list candidates = { .list = twice, .n = 2, .complete = true };
-	struct run run = { .user = request->user, .source = LIST_QUERY };
+	struct run run = {
+		.user = request->user, .own_request = request->request_id, .source = LIST_QUERY
+	};
 
-	return assign_loans(round->q, &round->task, &round->lead, request->request_id, &candidates,
-	    &run);
+	return assign_loans(round->q, &round->task, &round->lead, &candidates, &run);
 }
 
 int
