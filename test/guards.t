@@ -66,8 +66,8 @@ death()
 	sed -n "${1##*:}{s/^[[:space:]]*//;p}" "$top/${1%:*}"
 }
 
-# run_test PROGRAM NAME SECONDS: runs this one test; 0 if it ran and passed. Leaves the way it failed
-# in $how, for the report, and in $died, as a dies: line of the table has it.
+# run_test PROGRAM NAME SECONDS: runs this one test; 0 if it ran and passed. Leaves the way it
+# failed in $how, for the report, and in $died, as a dies: line of the table has it.
 run_test()
 {
 	local status=0 start=$SECONDS place

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-/* A leader whose heavy query has been sent and not run yet: held, with its proxy. */
+/* Returns a leader whose heavy query is held before the server sees it. */
 static struct worker *
 leader_before_its_query(unsigned int user_no, uint32_t count)
 {
@@ -19,7 +19,7 @@ leader_before_its_query(unsigned int user_no, uint32_t count)
 	return w;
 }
 
-/* A leader that has its list and has not read the line of requests yet. */
+/* Returns a leader that has its list and is held before it reads the pending requests. */
 static struct worker *
 leader_after_its_query(unsigned int user_no, uint32_t count)
 {
@@ -159,8 +159,8 @@ nothing_is_empty_as_of_the_query(void **state)
 	    w->answer.as_of), 1);
 }
 
-/* More people come during the query than asked before it: nobody gets less than there is, or
- * nothing. */
+/* 30 users ask while a leader's query runs for one request. The leader serves all of them in its
+ * round, each with all loans that it asked for. */
 static void
 many_more_than_before_the_query(void **state)
 {
@@ -188,7 +188,7 @@ many_more_than_before_the_query(void **state)
 	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
 }
 
-/* What a leader is told is what anybody reads of its request. */
+/* A leader's answer agrees with what another call reads of the same request. */
 static void
 a_leaders_answer_is_what_the_tables_say(void **state)
 {
@@ -231,7 +231,8 @@ a_leaders_answer_is_what_the_tables_say(void **state)
 	lockq_answer_clear(&b);
 }
 
-/* guard: a list that the limit cut short does not tell that nothing is left. */
+/* guard: a list that was cut short does not tell that nothing is left. The second user finds no
+ * loan in the list, so its request stays pending and is served by the next query. */
 static void
 a_cut_list_says_nothing_of_the_rest(void **state)
 {
@@ -251,8 +252,9 @@ a_cut_list_says_nothing_of_the_rest(void **state)
 	assert_int_equal(holder_of(2), user_id(1));
 }
 
-/* guard: where candidates were dropped, "nothing left" is not known: the leader itself asks again
- * and says so as of its second query. */
+/* guard: a list that lost candidates does not tell that nothing is left. The leader's only
+ * candidate is taken by another user, so the leader queries again and answers "nothing" as of its
+ * second query. */
 static void
 after_a_drop_nothing_is_not_known(void **state)
 {
@@ -270,7 +272,7 @@ after_a_drop_nothing_is_not_known(void **state)
 	assert_int_equal(holder_of(1), user_id(1));
 }
 
-/* … or stays pending, when it does not wait. */
+/* The same for a leader that does not wait: its request stays pending. */
 static void
 after_a_drop_who_does_not_wait_stays_pending(void **state)
 {
@@ -289,8 +291,9 @@ after_a_drop_who_does_not_wait_stays_pending(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: "is it available now" is not enough. A loan that was completed since the query is
- * available and would go out again. */
+/* guard: a candidate is dropped unless the version of its row is what the query saw. The loan is
+ * completed after the query; it is available, but it was given out since, so it must not go out
+ * again. */
 static void
 completed_since_the_query_is_dropped(void **state)
 {
@@ -312,7 +315,7 @@ completed_since_the_query_is_dropped(void **state)
 	assert_int_equal(u64("SELECT dropped FROM leader_run WHERE task_id = %d", TASK), 1);
 }
 
-/* The same for a loan that had no row when the query ran. */
+/* guard: a candidate without a row is dropped if a row has appeared since the query. */
 static void
 appeared_since_the_query_is_dropped(void **state)
 {
@@ -329,7 +332,7 @@ appeared_since_the_query_is_dropped(void **state)
 	assert_int_equal(leader->answer.loans[0].loan_id, 2);
 }
 
-/* guard: a row that another transaction holds is dropped, not waited for. */
+/* guard: a row that another transaction holds is not waited for; its loan is dropped. */
 static void
 a_held_row_is_not_waited_for(void **state)
 {
@@ -349,7 +352,8 @@ a_held_row_is_not_waited_for(void **state)
 	assert_int_equal(leader->answer.loans[0].loan_id, 2);
 }
 
-/* guard: … and never taken for absent. */
+/* guard: a row that another transaction holds is not taken for absent. It appeared after the
+ * query. */
 static void
 a_held_row_is_not_taken_for_absent(void **state)
 {
@@ -370,7 +374,7 @@ a_held_row_is_not_taken_for_absent(void **state)
 	assert_int_equal(leader->answer.retries, 0);
 }
 
-/* guard: nor is an insert waited for that another transaction has not committed. */
+/* guard: an insert that another transaction has not committed is not waited for. */
 static void
 a_row_that_is_being_inserted_is_not_waited_for(void **state)
 {
@@ -391,8 +395,8 @@ a_row_that_is_being_inserted_is_not_waited_for(void **state)
 	assert_int_equal(leader->answer.retries, 0);
 }
 
-/* guard: the pending requests are read after the query, so those that came meanwhile are served
- * by the same round. */
+/* guard: the pending requests are read after the query. A request that was made during the query is
+ * served by the same round. */
 static void
 who_comes_during_the_query_is_served_with_it(void **state)
 {
@@ -409,7 +413,8 @@ who_comes_during_the_query_is_served_with_it(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: the late look just before COMMIT serves those who came while the loans were written. */
+/* guard: the leader looks for late requests once more before COMMIT. A request that was made while
+ * loans were written is served by the same round. */
 static void
 who_comes_while_loans_are_written_is_served_too(void **state)
 {
@@ -431,7 +436,8 @@ who_comes_while_loans_are_written_is_served_too(void **state)
 	assert_string_equal(loans_of(1), "2,3");
 }
 
-/* guard: READ COMMITTED. Under REPEATABLE READ the leader's gap locks block new requests. */
+/* guard: the isolation is READ COMMITTED. Under REPEATABLE READ the leader's gap locks would block
+ * the other user's INSERT. */
 static void
 a_leader_that_writes_does_not_block_requests(void **state)
 {
@@ -447,7 +453,7 @@ a_leader_that_writes_does_not_block_requests(void **state)
 	other = worker_new(0, TASK, 1, PATIENCE_MS);
 	other->proxy = proxy_new();
 	worker_start(other);
-	/* Its insert went through when it goes on to its next statement. */
+	/* The other call sends this statement once its INSERT has gone through. */
 	for (uint64_t start = db_clock_ms();
 	    proxy_count(other->proxy, "SELECT l.holder") == 0;) {
 		assert_true(db_clock_ms() - start < PATIENCE_MS);
@@ -473,8 +479,8 @@ the_session_is_pinned(void **state)
 	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S), 1);
 }
 
-/* guard: FOR UPDATE SKIP LOCKED on the line. A plain read serves a request that is being cancelled,
- * or waits for it. */
+/* guard: the pending requests are read FOR UPDATE SKIP LOCKED. Another transaction cancels a
+ * request while a leader leads: the leader neither serves that request nor waits for it. */
 static void
 a_request_that_is_being_cancelled_is_passed_over(void **state)
 {
@@ -494,8 +500,8 @@ a_request_that_is_being_cancelled_is_passed_over(void **state)
 	assert_string_equal(loans_of(1), "NULL");
 }
 
-/* guard: a request that nobody has looked after for request_ttl is expired, not served: no loans
- * for people who left. */
+/* guard: users who left get no loans. A request that was seen 62 s ago expires with a request_ttl
+ * of 60 s; one that was seen 55 s ago is served. */
 static void
 who_left_gets_nothing(void **state)
 {
@@ -519,7 +525,7 @@ who_left_gets_nothing(void **state)
 	    1);
 }
 
-/* guard: the leader's own request does not expire, however long its query took. */
+/* guard: the leader's own request does not expire, however long its query takes. */
 static void
 the_leaders_own_request_does_not_expire(void **state)
 {
@@ -563,13 +569,14 @@ a_lease_that_ran_out_goes_out_again(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(holder_of(1), user_id(0));
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 3);
-	/* Two changes, two rows, in this order. */
+	/* The expiry and the assignment are logged in this order. */
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(event, ':', user_id = %u, ':', token, ':',"
 	    " version ORDER BY log_id) FROM work_log WHERE task_id = %d", user_id(1), TASK),
 	    "expired:1:9:2,assigned:0:1:3");
 }
 
-/* guard: never an upsert. A row that appeared after the check is somebody else's, and stays so. */
+/* guard: loans are never written by an upsert. Another user gets the loan after the leader's check
+ * and keeps it; the leader gets another loan. */
 static void
 a_row_is_never_overwritten(void **state)
 {
@@ -591,8 +598,8 @@ a_row_is_never_overwritten(void **state)
 	assert_true(leader->answer.retries > 0);
 }
 
-/* guard: affected rows must equal the plan, else everything is undone. A list with a loan twice
- * would give it to two people. */
+/* guard: affected rows must equal the plan. A list with a loan twice would give the loan to two
+ * users, so the transaction fails. */
 static void
 what_is_changed_must_be_what_was_planned(void **state)
 {
@@ -615,8 +622,8 @@ what_is_changed_must_be_what_was_planned(void **state)
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 5);
 }
 
-/* guard: a deadlock is answered by trying the transaction again as a whole, with the same list:
- * the heavy query runs once. */
+/* guard: after a deadlock the transaction is tried again as a whole, with the same list. The heavy
+ * query runs once. */
 static void
 a_deadlock_is_tried_again(void **state)
 {
@@ -630,8 +637,8 @@ a_deadlock_is_tried_again(void **state)
 	proxy_hold(leader->proxy, "INSERT INTO work (task_id", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	/* The heavier transaction survives; ours has changed many rows. It holds what the leader
-	 * wants, then wants what the leader holds. */
+	/* The server ends the transaction that changed fewer rows, so @other changes many. @other
+	 * holds the row that the leader waits for, then waits for the leader. */
 	assert_int_equal(db_begin(other), DB_OK);
 	sql_on(other, "UPDATE test_number SET n = n + 1000000 ORDER BY n DESC");
 	sql_on(other, "INSERT INTO work (task_id, loan_id, user_id, state, token, version,"
@@ -649,8 +656,8 @@ a_deadlock_is_tried_again(void **state)
 	assert_true(u64("SELECT retries FROM leader_run WHERE task_id = %d", TASK) > 0);
 }
 
-/* The same after a lock wait that was over when all loans were written: nothing is lost of the
- * list, nobody is told "no work". */
+/* guard: a loan that a round gave leaves the list only after the commit. A lock wait runs out after
+ * all loans were written: the next try gives the same loans, without another query. */
 static void
 a_retry_after_assigning_has_the_whole_list(void **state)
 {
@@ -665,7 +672,7 @@ a_retry_after_assigning_has_the_whole_list(void **state)
 	leader = worker_new(0, TASK, 2, 0);
 	leader->proxy = proxy_new();
 	worker_start(leader);
-	/* Its lock wait ends after DB_LOCK_WAIT_S. */
+	/* @other holds the row of leader_run until the leader's lock wait is over. */
 	while (proxy_count(leader->proxy, "=ROLLBACK") == 0 && !leader->done)
 		db_sleep_ms(10);
 	db_rollback(other);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4 without a query: what the last query left is given out, as long as it is good. */
+/* Step 4 without a query: a leader gives from the list that an earlier query left. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ kept(void)
 	return u64("SELECT COUNT(*) FROM task_candidate WHERE task_id = %d", TASK);
 }
 
-/* A leader whose query found @loans, of which it got the first. */
+/* Makes a leader whose query finds @loans loans and which gets the first. The rest is kept. */
 static void
 fill(unsigned int loans)
 {
@@ -53,9 +53,9 @@ exclude(unsigned int user_no, unsigned int from, unsigned int to)
 	    " WHERE task_id = %d AND loan_id BETWEEN %u AND %u", user_id(user_no), TASK, from, to);
 }
 
-/* guard: nobody gets less than was asked for from a part of a kept list, because of loans that are
- * not for that user; and a part that ends no request is not used again and again, without a pause:
- * what is left pending is for a query. */
+/* guard: no request gets less than it asks for from a part of a kept list. guard: a part of a kept
+ * list that ends no request is not used again without a pause. Most of the list is excluded for
+ * user 2, whose request is served by a query. */
 static void
 a_part_of_it_gives_no_part(void **state)
 {
@@ -75,7 +75,8 @@ a_part_of_it_gives_no_part(void **state)
 	assert_in_range(rounds_of(TASK), 2, 4);
 }
 
-/* guard: so many loans more are read of it as are not for the leader, or it would need a query. */
+/* guard: a leader reads as many more loans of a kept list as are excluded for its user. 80 loans
+ * are excluded, and no query runs. */
 static void
 what_is_not_for_its_leader(void **state)
 {
@@ -116,7 +117,7 @@ what_is_left_is_given(void **state)
 	assert_int_equal(runs("query"), 1);
 }
 
-/* 0 is the default: every leader queries. */
+/* With cache_ttl 0, the default, every leader runs the query. */
 static void
 by_default_nothing_is_kept(void **state)
 {
@@ -128,7 +129,7 @@ by_default_nothing_is_kept(void **state)
 	assert_int_equal(kept(), 0);
 }
 
-/* guard: what was kept is used for cache_ttl seconds. */
+/* guard: a kept list is used for cache_ttl seconds. */
 static void
 it_runs_out(void **state)
 {
@@ -141,7 +142,7 @@ it_runs_out(void **state)
 	assert_int_equal(runs("query"), 2);
 }
 
-/* guard: … and only with cache_ttl, whatever is there. */
+/* A kept list is not used once cache_ttl is 0. */
 static void
 it_is_switched_off(void **state)
 {
@@ -153,7 +154,8 @@ it_is_switched_off(void **state)
 	assert_int_equal(runs("cache"), 0);
 }
 
-/* guard: what has changed in `work` since the query is not given, and does not count. */
+/* guard: a loan whose row of work changed since the query is left out of a kept list, and does not
+ * count as one of its loans. */
 static void
 what_changed_is_left_out(void **state)
 {
@@ -171,7 +173,8 @@ what_changed_is_left_out(void **state)
 	    TASK), 2);
 }
 
-/* guard: … by the time here: a list whose server is ahead has loans that are not due yet. */
+/* guard: a loan that is not due by the primary's clock is left out of a kept list. The clock of the
+ * replica that was queried may be ahead. */
 static void
 what_is_not_due_is_left_out(void **state)
 {
@@ -183,7 +186,7 @@ what_is_not_due_is_left_out(void **state)
 	assert_int_equal(runs("cache"), 1);
 }
 
-/* guard: where the view says at once that a loan is gone from it, it is not given. */
+/* guard: a loan that the view no longer shows is left out of a kept list. */
 static void
 what_the_view_has_no_longer_is_left_out(void **state)
 {
@@ -194,8 +197,8 @@ what_the_view_has_no_longer_is_left_out(void **state)
 	assert_int_equal(runs("cache"), 1);
 }
 
-/* guard: a view that takes its time is not asked: that would be the heavy query again. So it is not
- * heard that it no longer has a loan. */
+/* guard: a view that is too slow is not asked about a kept list, since that would be the heavy
+ * query again. So a loan that it no longer shows is still given. */
 static void
 a_heavy_view_is_not_asked(void **state)
 {
@@ -207,7 +210,7 @@ a_heavy_view_is_not_asked(void **state)
 	assert_int_equal(runs("cache"), 1);
 }
 
-/* guard: where it is not enough for all who ask, the query runs. */
+/* guard: a kept list that is not enough for all pending requests is not used; the query runs. */
 static void
 too_little_is_not_used(void **state)
 {
@@ -224,7 +227,7 @@ too_little_is_not_used(void **state)
 	    " AND loan_id IN (50, 51)", TASK, user_id(2)), 2);
 }
 
-/* "No work" is never said from it. */
+/* A kept list never leads to "no work": when it is used up, the query runs. */
 static void
 it_never_says_no_work(void **state)
 {
@@ -240,7 +243,7 @@ it_never_says_no_work(void **state)
 	assert_int_equal(runs("query"), 2);
 }
 
-/* guard: what one view found is nothing that another one has found. */
+/* guard: a list that was kept from one view is not used for another view. */
 static void
 another_view_begins_anew(void **state)
 {
@@ -253,7 +256,7 @@ another_view_begins_anew(void **state)
 	ASSERT_GOT(1, 77);
 }
 
-/* guard: … also where it was changed while a leader queried the old one. */
+/* guard: a list is not kept if the task's view was exchanged during the query. */
 static void
 another_view_meanwhile_begins_anew(void **state)
 {
@@ -276,7 +279,7 @@ another_view_meanwhile_begins_anew(void **state)
 	ASSERT_GOT(1, 77);
 }
 
-/* guard: after a list that left requests pending, the query is run whatever is kept. */
+/* guard: requests that a hint left pending are for a query on the primary. */
 static void
 after_a_list_that_left_some_the_query_runs(void **state)
 {
@@ -288,7 +291,7 @@ after_a_list_that_left_some_the_query_runs(void **state)
 	assert_int_equal(runs("query"), 2);
 }
 
-/* guard: it is something extra: where it can't be read, there is the query. */
+/* If the kept list can't be read, the query runs. */
 static void
 what_can_not_be_read_is_queried(void **state)
 {
@@ -305,7 +308,8 @@ what_can_not_be_read_is_queried(void **state)
 	assert_int_equal(runs("query"), 2);
 }
 
-/* It is written in the transaction that gives out: all of it or nothing. */
+/* Loans leave the kept list in the transaction that gives them. After a retry, exactly the given
+ * loans have left the list. */
 static void
 a_retry_keeps_what_it_gave_out_of_it(void **state)
 {
@@ -324,7 +328,7 @@ a_retry_keeps_what_it_gave_out_of_it(void **state)
 	    " ON w.task_id = c.task_id AND w.loan_id = c.loan_id WHERE c.task_id = %d", TASK), 0);
 }
 
-/* Many at once, mostly from what was kept: no loan twice, and few queries. */
+/* Many users ask at once, five times. No loan is given twice, and no further query runs. */
 static void
 a_race_for_what_is_left(void **state)
 {

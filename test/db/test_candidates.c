@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-/* Takes the lock and runs the query; nothing is assigned. */
+/* A round that holds the lock and has run the query; it gives nothing. */
 struct fetched {
 	struct worker *worker;
 	struct inside_round *round;
@@ -43,7 +43,7 @@ assert_list(const struct fetched *f, const uint64_t *ids, size_t n)
 #define ASSERT_LIST(f, ...) assert_list(f, (const uint64_t[]){ __VA_ARGS__ }, \
 	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-/* The request of user 0 fails with a reason that has @part. */
+/* User 0 asks. The request fails with a reason that contains @part. */
 static void
 assert_fails(const char *part)
 {
@@ -58,11 +58,11 @@ assert_fails(const char *part)
 	assert_string_equal(outcome_of(TASK, 0), "failed");
 	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
 	    " AND how = 'failed' AND reason LIKE '%%%s%%'", TASK, part), 1);
-	/* The lock is free, and the name of the query, too. */
+	/* The lock is free, and so is the name that the query held. */
 	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
 }
 
-/* Fails when it comes to loan 2: its subquery has more than one row. */
+/* The query fails at loan 2, where its subquery returns two rows. */
 static const char two_rows_for_one[] =
 	"SELECT loan_id, (SELECT n FROM test_number WHERE n <= c.loan_id) AS priority"
 	" FROM test_candidate AS c WHERE task_id = 100";
@@ -109,7 +109,7 @@ any_type_that_sorts(void **state)
 	}
 }
 
-/* An ENUM sorts by position, not by its words. */
+/* guard: an ENUM priority sorts by position, not by its words. */
 static void
 an_enum_sorts_by_position(void **state)
 {
@@ -127,7 +127,7 @@ an_enum_sorts_by_position(void **state)
 	inside_round_free(f.round);
 }
 
-/* guard: the view may show a loan more than once; it is taken once, with its smallest priority. */
+/* guard: a loan that the view shows twice is taken once, with its smallest priority. */
 static void
 each_loan_once(void **state)
 {
@@ -147,8 +147,9 @@ each_loan_once(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: where a list that was cut short is mostly repeats, a second query takes each loan once, in
- * the same round, and says what would spare the first one. Nobody gets less than there is. */
+/* guard: a list that was cut short and consists mostly of repeats is read again without repeats, in
+ * the same round. Each user gets all loans that there are, and leader_run says how the view can
+ * avoid the second query. */
 static void
 a_view_that_repeats_its_loans(void **state)
 {
@@ -193,11 +194,11 @@ what_is_not_available_is_left_out(void **state)
 	    " AND loan_id = 5", TASK);
 	sql("UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND WHERE task_id = %d"
 	    " AND loan_id = 6", TASK);
-	/* Another task's rows are not this one's. */
+	/* Rows of another task do not count. */
 	add_work(OTHER_TASK, 7, 1, "never", 9);
 	f = fetch(TASK);
 	ASSERT_LIST(&f, 2, 4, 6, 7);
-	/* Each with the version of its row as the query saw it. */
+	/* Each candidate has the version of its row as the query saw it. */
 	assert_int_equal(inside_version(f.round, 0), 4);
 	assert_int_equal(inside_version(f.round, 1), 6);
 	assert_int_equal(inside_version(f.round, 2), 3);
@@ -291,7 +292,7 @@ a_missing_view_fails(void **state)
 	assert_fails("test_no_such_view");
 }
 
-/* guard: a task's view is a name and nothing else. */
+/* A view's name may consist of an identifier and a database's identifier only. */
 static void
 a_name_that_is_none_fails(void **state)
 {
@@ -307,7 +308,7 @@ a_name_that_is_none_fails(void **state)
 	}
 }
 
-/* The error comes when rows have been sent already, or while they are made. */
+/* The query fails after it has sent rows, or while it makes them. */
 static void
 a_view_that_fails_half_way_fails(void **state)
 {
@@ -331,13 +332,13 @@ a_query_over_its_time_limit_fails(void **state)
 	make_heavy(TASK, 5000);
 	set_task(TASK, "max_query_s = 1");
 	assert_fails("max_query_s, 1 s");
-	/* The limit is the task's, not the connection's for ever. */
+	/* The limit is set for each query. It does not stay on the connection. */
 	set_view(TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d", TASK);
 	w = ask_now(0, TASK, 1);
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
-/* A killed statement, a killed connection: the task's query failed, the leader did not. */
+/* The query's statement or its connection is killed. The request fails with that reason. */
 static void
 a_killed_query_fails(void **state)
 {
@@ -361,7 +362,7 @@ a_killed_query_fails(void **state)
 	}
 }
 
-/* The user gives up: the server must not go on with a query that nobody needs. */
+/* guard: a call that gives up stops its query on the server. */
 static void
 giving_up_stops_the_query(void **state)
 {
@@ -383,7 +384,8 @@ giving_up_stops_the_query(void **state)
 	assert_int_equal(rounds_of(TASK), 0);
 }
 
-/* guard: a failed query fails all who are pending, with the reason, and not one after another. */
+/* guard: a failed query fails all requests that are pending, with the reason. They don't fail one
+ * after another, each with a query of its own. */
 static void
 a_failure_is_everybodys(void **state)
 {
@@ -414,7 +416,7 @@ a_failure_is_everybodys(void **state)
 	assert_int_equal(u64("SELECT requests FROM leader_run WHERE task_id = %d", TASK), 4);
 }
 
-/* guard: a deadlock, which an ALTER of the view's table makes, is nobody's failure. */
+/* guard: a deadlock of the query is tried again. An ALTER of the view's table makes one. */
 static void
 a_deadlock_of_the_query_is_tried_again(void **state)
 {
@@ -432,8 +434,8 @@ a_deadlock_of_the_query_is_tried_again(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: who holds the query's name while we hold the lock is the orphan of a dead leader: it is
- * ended, and does not go on beside ours. */
+/* guard: the query of a dead leader is ended. A connection that holds the query's name while this
+ * leader holds the lock must be that of a dead leader. */
 static void
 an_orphan_is_ended(void **state)
 {
@@ -448,7 +450,7 @@ an_orphan_is_ended(void **state)
 	assert_int_not_equal(db_ping(orphan), DB_OK);
 }
 
-/* Another account's orphan can't be ended: it is left to its own time limit. */
+/* A leader can't end the query of another account. It is left to its own time limit. */
 static void
 another_accounts_orphan_is_left(void **state)
 {
@@ -466,8 +468,8 @@ another_accounts_orphan_is_left(void **state)
 	assert_int_equal(db_ping(orphan), DB_OK);
 }
 
-/* guard: the name is given back before the commit, or the next leader would take us for an
- * orphan. */
+/* guard: the query's name is given back before the commit, or the next leader would take this one
+ * for a dead leader. */
 static void
 the_name_is_free_before_the_commit(void **state)
 {
@@ -485,8 +487,8 @@ the_name_is_free_before_the_commit(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
-/* guard: where no second connection can be had, the query runs on the lock connection: waiting
- * followers must not starve the leader. */
+/* guard: where no second connection can be had, the query runs on the lock connection. Waiting
+ * followers may use up all connections, and the leader must go on. */
 static void
 without_a_second_connection(void **state)
 {
@@ -504,11 +506,11 @@ without_a_second_connection(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
 	    " AND how = 'crowded' AND query_ms IS NOT NULL", TASK), 1);
 	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
-	/* The time limit does not stay on the lock connection. */
+	/* guard: the query's time limit does not stay on the lock connection. */
 	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
-/* … and its failure there fails the request, not the call. */
+/* If the query fails on the lock connection, the request fails and the call goes on. */
 static void
 a_failure_without_a_second_connection(void **state)
 {
@@ -528,7 +530,8 @@ a_failure_without_a_second_connection(void **state)
 	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
-/* Connected, and its heavy query runs over a connection of lockq_query, on the same tables. */
+/* Returns a connected worker whose heavy query runs on a connection of its own, as after
+ * lockq_query_at(), on the same tables. */
 static struct worker *
 asks_elsewhere(void)
 {
@@ -556,7 +559,7 @@ assert_round(struct worker *w, const char *how, const char *reason)
 	assert_consistent(TASK);
 }
 
-/* The connection ends between the last row of the list and what tidies up behind it. */
+/* The connection is cut after the last row of the list. The list is good all the same. */
 static void
 lost_behind_a_good_list(void **state)
 {
@@ -568,7 +571,8 @@ lost_behind_a_good_list(void **state)
 	assert_round(w, "elsewhere", "");
 }
 
-/* The query runs elsewhere; meanwhile the second connection ends, and no new one is to be had. */
+/* Returns a worker whose query runs elsewhere, while its second connection has ended and no new one
+ * can be had. */
 static struct worker *
 elsewhere_while_crowded(void)
 {
@@ -593,7 +597,8 @@ crowded_behind_a_list_from_elsewhere(void **state)
 	assert_round(w, "elsewhere", "");
 }
 
-/* Both connections end: the list comes over the lock connection, and the reason is the first. */
+/* Both connections end: the list is queried on the lock connection, and leader_run says that the
+ * other connection was lost. */
 static void
 crowded_behind_a_loss_elsewhere(void **state)
 {
@@ -606,7 +611,8 @@ crowded_behind_a_loss_elsewhere(void **state)
 	assert_round(w, "crowded", "%the connection of lockq_query was lost%");
 }
 
-/* What tells managers that a view is too slow: when it began, and for how long it ran. */
+/* leader_run says when a failed query began and how long it ran, so that managers see that a view
+ * is too slow. */
 static void
 a_failed_query_has_its_time(void **state)
 {
@@ -632,7 +638,7 @@ the_query_connection_is_read_only(void **state)
 	query = inside_query_connection(f.worker->q);
 	lock = inside_lock_connection(f.worker->q);
 	assert_int_equal(u64_on(query, "SELECT @@transaction_read_only"), 1);
-	/* Nor do the heavy query's limits stay on it: what is looked at there has its own. */
+	/* guard: the heavy query's time limit does not stay on the query connection. */
 	assert_int_equal(u64_on(query, "SELECT @@max_execution_time"), 0);
 	assert_int_equal(u64_on(query, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
 	assert_int_equal(u64_on(query, "SELECT @@autocommit"), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many loans one user may hold, and which are not offered to whom. */
+/* How many loans of a task one user may hold, and which loans are excluded for a user. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ queries(void)
 	return u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d", TASK);
 }
 
-/* Its request is recorded, so it is in the line. */
+/* Waits until the user's request is recorded. */
 static void
 until_pending(unsigned int user_no)
 {
@@ -41,7 +41,7 @@ until_pending(unsigned int user_no)
 	    " AND outcome = 'pending'", TASK, user_id(user_no));
 }
 
-/* Trimmed to what fits, and told why. */
+/* A user who may hold 5 loans and holds 3 gets 2 and the reason. */
 static void
 a_request_is_trimmed(void **state)
 {
@@ -58,7 +58,7 @@ a_request_is_trimmed(void **state)
 	assert_int_equal(w->answer.n_loans, 2);
 	assert_int_equal(w->answer.requested, 2);
 	assert_non_null(strstr(w->answer.reason, "3 of 5"));
-	/* Others have room of their own. */
+	/* Other users have room of their own. */
 	assert_int_equal(ask_now(1, TASK, 5)->answer.n_loans, 5);
 	assert_consistent(TASK);
 }
@@ -80,9 +80,9 @@ a_full_pipeline_is_refused_without_a_query(void **state)
 	assert_int_equal(w->answer.status, LOCKQ_REFUSED);
 	assert_non_null(strstr(w->error, "2 of 2"));
 	assert_int_equal(queries(), before);
-	/* The cap is of one task. */
+	/* The cap counts loans of one task only. */
 	assert_int_equal(ask_now(0, OTHER_TASK, 1)->rc, LOCKQ_OK);
-	/* What is disposed of, or lost, makes room. */
+	/* A completed loan and an expired lease make room. */
 	dispose(w, LOCKQ_COMPLETE, 1, 0);
 	assert_int_equal(ask_now(0, TASK, 2)->answer.n_loans, 1);
 	sql("UPDATE work SET lease_expires_at = NOW(6), due_at = NOW(6)"
@@ -91,8 +91,8 @@ a_full_pipeline_is_refused_without_a_query(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: what a user was given meanwhile counts, so that two shells of one, both of which find
- * room, don't pass the cap together. */
+/* guard: a cap is counted under the task's lock. A user finds room and asks; loans that the user
+ * gets from another shell during the query count. */
 static void
 two_shells_do_not_pass_it_together(void **state)
 {
@@ -115,7 +115,8 @@ two_shells_do_not_pass_it_together(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 3);
 }
 
-/* One of them fits in part; the others in the line are not concerned. */
+/* The cap leaves user 1 room for one of two loans. User 2, the next in the line, is served in
+ * full. */
 static void
 others_in_the_line_are_served(void **state)
 {
@@ -146,7 +147,8 @@ others_in_the_line_are_served(void **state)
 	assert_consistent(TASK);
 }
 
-/* Returned as not to be offered again: to others it is, at once. */
+/* guard: a loan that is excluded for a user is not given to that user. A user returns a loan and
+ * excludes it; it is offered to other users at once. */
 static void
 who_returned_it_is_not_offered_it(void **state)
 {
@@ -167,13 +169,13 @@ who_returned_it_is_not_offered_it(void **state)
 	assert_int_equal(w->answer.loans[1].loan_id, 3);
 	w = ask_now(1, TASK, 1);
 	assert_int_equal(w->answer.loans[0].loan_id, 1);
-	/* In another task it is anybody's. */
+	/* The exclusion holds for one task. */
 	add_loans(OTHER_TASK, 1);
 	assert_int_equal(ask_now(0, OTHER_TASK, 1)->answer.n_loans, 1);
 	assert_consistent(TASK);
 }
 
-/* It has looked at the task; its query is about to run. */
+/* Starts the leader and holds its query. It has read the task's row already. */
 static void
 hold_query(struct worker *leader)
 {
@@ -184,7 +186,7 @@ hold_query(struct worker *leader)
 	proxy_until_held(leader->proxy);
 }
 
-/* … also where nobody had returned anything when the leader looked at the task. */
+/* guard: the same for an exclusion that was made after the leader had read the task's row. */
 static void
 who_returned_it_meanwhile_is_not_offered_it(void **state)
 {
@@ -202,7 +204,7 @@ who_returned_it_meanwhile_is_not_offered_it(void **state)
 	assert_int_equal(leader->answer.excluded, 1);
 }
 
-/* guard: … nor is a cap passed over that was set since. */
+/* A cap that was set after the leader had read the task's row holds for its loans. */
 static void
 a_cap_that_is_set_meanwhile(void **state)
 {
@@ -218,7 +220,8 @@ a_cap_that_is_set_meanwhile(void **state)
 	assert_int_equal(leader->answer.status, LOCKQ_PARTIAL);
 }
 
-/* "Nothing for you" is told apart from "no work". */
+/* If all loans are excluded for a user, the answer is "nothing", and the request counts the
+ * excluded loans. */
 static void
 nothing_for_you(void **state)
 {
@@ -252,7 +255,7 @@ an_exclusion_ends(void **state)
 	dispose(w, LOCKQ_RETURN, 1, 3600);
 	sql("UPDATE work_exclusion SET until = NOW(6) WHERE task_id = %d", TASK);
 	assert_int_equal(ask_now(0, TASK, 1)->answer.n_loans, 1);
-	/* Saying it again sets a later time, never an earlier one. */
+	/* Excluding the loan again may set a later time, never an earlier one. */
 	dispose(w, LOCKQ_RETURN, 1, 7200);
 	sql("UPDATE work SET state = 'assigned', available_at = NULL, due_at = NULL,"
 	    " version = version + 1 WHERE task_id = %d", TASK);
@@ -261,7 +264,7 @@ an_exclusion_ends(void **state)
 	    " WHERE task_id = %d", TASK), 1);
 }
 
-/* guard: the list of a leader is longer by what is not for it, or it would query for ever. */
+/* guard: a leader's list is longer by the excluded loans, or the leader queries again and again. */
 static void
 a_short_list_has_something_for_who_asked(void **state)
 {
@@ -281,8 +284,8 @@ a_short_list_has_something_for_who_asked(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: what is kept from who came first is given to who comes next, in order, and what was given
- * is not counted as ready. */
+/* The first three loans are excluded for the leader and are given to the next user in the line.
+ * Loans that were given to the leader no longer count as ready for the next one. */
 static void
 the_others_get_what_he_does_not(void **state)
 {
@@ -311,7 +314,8 @@ the_others_get_what_he_does_not(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: not "nothing", where what is for him is far down the list. */
+/* guard: enough loans are checked for the requests and for the loans excluded for their users. The
+ * first 90 of 100 loans are excluded. */
 static void
 far_down_the_list(void **state)
 {
@@ -328,7 +332,7 @@ far_down_the_list(void **state)
 	assert_int_equal(ask_now(1, TASK, 1)->answer.loans[0].loan_id, 1);
 }
 
-/* The cap is not named as the reason where there was no more work. */
+/* The reason does not name the cap if the cap did not matter, since there was no more work. */
 static void
 room_but_no_work(void **state)
 {
@@ -347,7 +351,7 @@ room_but_no_work(void **state)
 	assert_null(w->answer.reason);
 }
 
-/* A cap that is lowered while the query runs holds for its loans. */
+/* A cap that is lowered while the query runs holds for the loans of this round. */
 static void
 a_cap_that_is_lowered_meanwhile(void **state)
 {
@@ -372,8 +376,8 @@ a_cap_that_is_lowered_meanwhile(void **state)
 	assert_non_null(strstr(full->error, "2 of 2"));
 }
 
-/* What is left of a list that was cut short is not for the one who is left: nobody goes through it
- * for that one again and again. */
+/* The rest of a list that was cut short is excluded for the only pending user. The leader does not
+ * hand over from it again and again. */
 static void
 no_hand_over_for_who_may_not_have_it(void **state)
 {
@@ -397,7 +401,7 @@ no_hand_over_for_who_may_not_have_it(void **state)
 	assert_int_equal(ask_now(0, TASK, 1)->answer.loans[0].loan_id, 31);
 }
 
-/* Many who may not have most of it, and many who may. */
+/* Most loans are excluded for each of the users, who ask at the same time. */
 static void
 a_line_of_exclusions(void **state)
 {
@@ -428,7 +432,8 @@ a_line_of_exclusions(void **state)
 	expected += leader->answer.n_loans;
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND state = 'assigned'",
 	    TASK), expected);
-	/* Nobody has what is not for them, and nobody went without while there was something. */
+	/* Nobody has an excluded loan, and nobody got too few while a loan for that user was
+	 * left. */
 	assert_int_equal(u64("SELECT COUNT(*) FROM work JOIN work_exclusion"
 	    " USING (task_id, user_id, loan_id) WHERE task_id = %d", TASK), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested AS r JOIN test_candidate AS c"

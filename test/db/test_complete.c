@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* task.on_complete: a procedure of the manager's, in the transaction of the disposition. What it
- * fails at, or takes into its own hands, is not called done. */
+/* task.on_complete: a manager's procedure that is called in the transaction of the disposition. A
+ * loan is not completed if its call failed or ended the transaction. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 enum { LOANS_MOST = 8 };
 
-/* A procedure for TASK with this body. Its own work is a row of test_completed for each call. */
+/* Makes a procedure for TASK with this body. NOTE_IT in the body inserts a row into
+ * test_completed. */
 __attribute__((format(printf, 1, 2))) static void
 on_complete(const char *format, ...)
 {
@@ -62,7 +63,7 @@ dispose(struct worker *by, enum lockq_disposition_kind kind, const struct lockq_
 	return lockq_dispose(by->q, &what, result);
 }
 
-/* Loans 1 to @n, completed in one call. */
+/* Completes the loans 1 to @n in one call. */
 static int
 complete(struct worker *by, unsigned int n, struct lockq_disposed_result *result)
 {
@@ -88,7 +89,7 @@ assert_nothing_done(unsigned int n)
 	    " AND event = 'completed'", TASK), 0);
 }
 
-/* One call that fails, with @reason. */
+/* Completes one loan; the call must fail with a reason that contains @reason. */
 static void
 assert_not_completed(struct worker *by, const char *reason)
 {
@@ -119,20 +120,20 @@ it_runs_in_the_same_transaction(void **state)
 	    " FROM test_completed"), "1test_a,2test_a,3test_a");
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(state, version ORDER BY loan_id)"
 	    " FROM work WHERE task_id = %d", TASK), "completed2,completed2,completed2");
-	/* What is done is not done again. */
+	/* A loan that is completed already is not completed again. */
 	assert_int_equal(complete(w, 3, &result), LOCKQ_OK);
 	assert_int_equal(result.loans[1].what, LOCKQ_DISPOSED_ALREADY);
 	assert_int_equal(called(), 3);
 	lockq_disposed_clear(&result);
-	/* And the handle is as it was. */
+	/* The handle works as before. */
 	add_loan(TASK, 4, 4);
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
-/* guard: in key order, however they are named, or two dispositions wait in a ring for what is
- * behind the loans. */
+/* guard: on_complete is called in key order, or two dispositions deadlock on the rows it
+ * changes. */
 static void
 it_is_called_in_key_order(void **state)
 {
@@ -150,7 +151,7 @@ it_is_called_in_key_order(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* Six round trips for any number of loans, and one a call. */
+/* A disposition takes six round trips, and one more for each call of the procedure. */
 static void
 it_takes_a_round_trip_a_loan(void **state)
 {
@@ -199,7 +200,7 @@ one_that_fails(void **state)
 	assert_not_completed(w, "not the name of a procedure");
 }
 
-/* In the middle of what it shows: the rows must not hide it. */
+/* The procedure fails after it has sent rows. The rows must not hide the error. */
 static void
 one_that_fails_while_it_shows_rows(void **state)
 {
@@ -212,7 +213,7 @@ one_that_fails_while_it_shows_rows(void **state)
 	assert_int_equal(called(), 0);
 }
 
-/* A fatal error, which no handler sees: all of it is undone. */
+/* No handler of the procedure sees this fatal error. Everything is undone. */
 static void
 one_that_overruns_its_stack(void **state)
 {
@@ -225,7 +226,8 @@ one_that_overruns_its_stack(void **state)
 	    " CALL test_recurses(depth - 1); END IF; END");
 	on_complete("BEGIN " NOTE_IT "; SET max_sp_recursion_depth = 255;"
 	    " CALL test_recurses(254); END");
-	/* How deep is too deep is the server's business: mostly this is. */
+	/* How deep a recursion the server allows is its own business. On most servers this one is
+	 * too deep. */
 	if (complete(w, 2, &result) != LOCKQ_OK) {
 		assert_int_equal(called(), 0);
 		assert_nothing_done(2);
@@ -234,7 +236,8 @@ one_that_overruns_its_stack(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* Errors of its own that look like ours. */
+/* The procedure fails with an error that lockq's own call could have had, too: a procedure that
+ * does not exist. */
 static void
 one_that_lacks_something(void **state)
 {
@@ -252,7 +255,8 @@ one_that_lacks_something(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* NOWAIT is what careful people write: who holds a row of one loan does not hold up the others. */
+/* The procedure reads with NOWAIT. Another session holds a row for one of the loans; only this loan
+ * is not completed. */
 static void
 one_that_does_not_wait(void **state)
 {
@@ -276,7 +280,8 @@ one_that_does_not_wait(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* guard: what it sets in the session does not move lockq's clock, nor stay. */
+/* guard: settings that the procedure makes in the session change no time that lockq writes, and do
+ * not stay on the handle. */
 static void
 one_that_sets_the_session(void **state)
 {
@@ -295,7 +300,7 @@ one_that_sets_the_session(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
 	    " AND event = 'completed' AND at BETWEEN NOW(6) - INTERVAL 1 MINUTE AND NOW(6)", TASK),
 	    1);
-	/* The same handle, also at once. */
+	/* The handle can be used at once. */
 	set_task(TASK, "on_complete = NULL");
 	assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
 	add_loan(TASK, 3, 3);
@@ -307,7 +312,8 @@ one_that_sets_the_session(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* All or nothing for each loan: the others are done. */
+/* guard: a loan for which on_complete failed is not completed. Nothing of its call stays; the other
+ * loans are completed. */
 static void
 one_of_several_fails(void **state)
 {
@@ -328,13 +334,14 @@ one_of_several_fails(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* guard: whatever ends the transaction, lockq's change does not follow it, and it says which. */
+/* guard: a savepoint tells whether on_complete has left the transaction alone. If not, no loan is
+ * completed, and the error says that the procedure ends the transaction. */
 static void
 one_that_ends_the_transaction(void **state)
 {
 	static const struct {
 		const char *body;
-		unsigned int calls; /* what it has done for good, against all advice */
+		unsigned int calls; /* how many calls it has committed */
 	} cases[] = {
 		{ "BEGIN " NOTE_IT "; COMMIT; END", 1 },
 		{ "BEGIN " NOTE_IT "; COMMIT; START TRANSACTION; END", 1 },
@@ -358,7 +365,7 @@ one_that_ends_the_transaction(void **state)
 	}
 }
 
-/* Several at once: what it has committed for some is not done once more. */
+/* A procedure that has committed its work for several loans is not called again for them. */
 static void
 one_that_commits_is_not_called_again(void **state)
 {
@@ -392,8 +399,9 @@ complete_one(void *data)
 	return NULL;
 }
 
-/* The procedure holds its row of test_completed and wants one that @other has, which then wants the
- * procedure's: the server ends ours, the lighter one. */
+/* Makes a deadlock. The procedure holds a row of test_completed and waits for one that @other
+ * holds, and @other then waits for the procedure's row. The server ends the procedure's
+ * transaction, since @other changed more rows. */
 static struct call
 in_a_deadlock(const char *handler)
 {
@@ -432,7 +440,8 @@ a_deadlock_is_tried_again(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
-/* guard: the trap of a CONTINUE HANDLER. CALL and COMMIT would succeed, and nothing is there. */
+/* guard: a deadlock that on_complete swallows is an error. The procedure has a CONTINUE HANDLER, so
+ * CALL and COMMIT succeed, but the transaction was rolled back. */
 static void
 a_deadlock_that_is_swallowed(void **state)
 {
@@ -449,7 +458,8 @@ a_deadlock_that_is_swallowed(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
-/* Errors that trying again cures, at each statement: done once in the end. */
+/* Each statement of the disposition fails twice with a deadlock or a lock wait. The disposition is
+ * done in the end, once. */
 static void
 it_is_tried_again_as_a_whole(void **state)
 {
@@ -476,7 +486,8 @@ it_is_tried_again_as_a_whole(void **state)
 	}
 }
 
-/* The connection is lost at each statement, before it and after: done once in the end. */
+/* The connection is cut before or after each statement of the disposition. The disposition is done
+ * in the end, once. */
 static void
 it_is_done_once_when_cut_off(void **state)
 {
@@ -503,7 +514,7 @@ it_is_done_once_when_cut_off(void **state)
 	}
 }
 
-/* A completed loan that still matches is kept away for a while. */
+/* A completed loan is not offered for complete_hold seconds, even if the view still shows it. */
 static void
 it_is_held(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connecting, what is checked of server and schema, handles in threads. */
+/* Connecting: checks of the server, the schema and the session; handles in threads. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-/* Connects with a new handle; the error goes into @error. */
+/* Connects with a new handle. The handle's error is copied to @error. */
 static int
 try_connect(struct lockq_connection where, char error[1024])
 {
@@ -76,7 +76,7 @@ a_database_without_the_schema_is_refused(void **state)
 	assert_non_null(strstr(error, "information_schema"));
 }
 
-/* What the server says it is decides, whatever its tables look like. */
+/* The library decides by the server's version. */
 static void
 other_servers_are_refused(void **state)
 {
@@ -94,7 +94,7 @@ other_servers_are_refused(void **state)
 	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_OK);
 }
 
-/* guard: what has become of the session's settings is asked. */
+/* guard: a session whose settings do not hold is refused. The library reads the settings back. */
 static void
 a_session_that_does_not_hold_is_refused(void **state)
 {
@@ -133,7 +133,8 @@ an_error_never_has_the_password(void **state)
 	assert_non_null(strstr(error, "SOMETIMES"));
 }
 
-/* A full server is asked again: someone's connection may be about to end. */
+/* A call tries again while the server has no free connection, since another client may leave
+ * soon. */
 static void
 a_full_server_is_asked_again(void **state)
 {
@@ -151,7 +152,7 @@ a_full_server_is_asked_again(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
-/* One statement with another shape than it declares is an error with its name. */
+/* A statement whose result is not what it declares is an error with the statement's name. */
 static void
 a_query_says_what_it_expects(void **state)
 {
@@ -177,9 +178,8 @@ a_query_says_what_it_expects(void **state)
 	db_rows_clear(&rows);
 }
 
-/* guard: affected rows are checked, and are those that really changed. */
-/* guard: a statement that failed leaves nothing of what it was told for the next one, which would
- * show loans of a transaction that is undone. */
+/* guard: after a dirty read that failed, the next statement does not read dirty. It would see loans
+ * of another transaction that is not committed. */
 static void
 only_the_next_statement_reads_dirty(void **state)
 {
@@ -210,6 +210,7 @@ only_the_next_statement_reads_dirty(void **state)
 	db_rollback(other);
 }
 
+/* db_change() counts the rows that really changed, and an unexpected number is an error. */
 static void
 a_change_counts_its_rows(void **state)
 {
@@ -224,7 +225,7 @@ a_change_counts_its_rows(void **state)
 	assert_non_null(strstr(db_error(db), "changed 0 rows, not 1"));
 }
 
-/* Values of any size and kind go in and out as they are. */
+/* Values of any size and kind are read back as they were written. */
 static void
 values_are_bound(void **state)
 {
@@ -277,7 +278,7 @@ ask_often(void *data)
 	return NULL;
 }
 
-/* Several handles in several threads: every loan to one of them. */
+/* Six threads with a handle each ask at the same time. Each loan is given to one of them. */
 static void
 handles_in_threads(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What cron does: each kind of row at its boundary, rows that others hold, a second one at the same
- * time, errors, lost connections and kills at each statement. Nothing is lost or logged twice. */
+/* lockq_expire(), which cron calls: each kind of row at its boundary, rows that others hold, two
+ * runs at the same time, and errors, lost connections and kills at each statement. Nothing is lost
+ * or logged twice. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +16,7 @@ enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180
 enum { FOR_EVER = 1000000, STATEMENTS = 400, A_WHILE_MS = 150,
 	FIRST_FD = 3, LAST_FD = 4095 };
 
-/* Somebody who runs it, perhaps in a thread. */
+/* One process that calls lockq_expire(), perhaps in a thread. */
 struct cron {
 	struct lockq_expire what;
 	struct lockq_expired did;
@@ -24,9 +25,9 @@ struct cron {
 	pthread_t thread;
 	int rc;
 	volatile bool done;
-	unsigned int gives_up_after; /* calls of the progress function; 0: never */
+	unsigned int gives_up_after; /* after so many calls of the progress function; 0: never */
 	unsigned int calls;
-	uint64_t rows;               /* that it was told of last */
+	uint64_t rows;               /* of the last call of the progress function */
 	char error[1024];
 };
 
@@ -67,7 +68,7 @@ new_cron(uint32_t batch, struct proxy *proxy)
 	return cron;
 }
 
-/* All of it, directly. */
+/* Runs lockq_expire() without a proxy, as one call that must succeed. */
 static struct lockq_expired
 expire(uint32_t batch)
 {
@@ -113,7 +114,7 @@ join(struct cron *cron)
 	cron->q = NULL;
 }
 
-/* Other tests' leftovers are out of the way. */
+/* Other tests may have left rows that are due. */
 static int
 setup(void **state)
 {
@@ -125,7 +126,7 @@ setup(void **state)
 }
 #define EXPIRE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, test_teardown)
 
-/* Logged as it was assigned, so that the log replays. */
+/* Adds a row of `work` and its change in the log, so that the log replays. */
 static void
 add_due(uint64_t loan_id, const char *state, const char *due)
 {
@@ -142,7 +143,7 @@ add_due(uint64_t loan_id, const char *state, const char *due)
 	    " WHERE task_id = %d AND loan_id = %" PRIu64, TASK, loan_id);
 }
 
-/* The newest change in the log is what the row says, and each was written once. */
+/* The newest change in the log agrees with the row, and each change was logged once. */
 static void
 assert_replays(void)
 {
@@ -169,7 +170,8 @@ row_of(uint64_t loan_id)
 	    " FROM work AS w WHERE task_id = %d AND loan_id = %" PRIu64, TASK, loan_id);
 }
 
-/* As if it began then; a number of six digits takes the place of NOW(6). */
+/* Returns a proxy by which lockq_expire() takes THEN for the time of its start. A number of six
+ * digits replaces NOW(6), since both texts must have the same length. */
 #define THEN "'2031-01-01 00:00:00.000000'"
 static struct proxy *
 beginning_then(void)
@@ -226,7 +228,7 @@ each_kind_at_its_boundary(void **state)
 	assert_string_equal(row_of(7), "completed 4 0 completed4");
 	assert_string_equal(row_of(8), "completed 4 1 completed4");
 	assert_string_equal(row_of(9), "never 4 1 never4");
-	/* By its lease, not by its user; and the note stays with it. */
+	/* available_at is the end of the lease, and the note stays in the row. */
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND loan_id = 1"
 	    " AND available_at = " THEN " AND lease_expires_at = available_at"
 	    " AND note = 'a note' AND changed_at <= NOW(6)", TASK), 1);
@@ -286,7 +288,8 @@ candidates_and_exclusions_at_their_boundary(void **state)
 	sql("DELETE FROM work_exclusion");
 }
 
-/* A leader's list is as good after it was noted that its loans are available. */
+/* guard: noting that a loan is available keeps its version. A leader that has its list gives both
+ * loans, though they were noted meanwhile. */
 static void
 a_running_leader_loses_nothing(void **state)
 {
@@ -310,7 +313,7 @@ a_running_leader_loses_nothing(void **state)
 	assert_replays();
 }
 
-/* Cron and the next leader both end a lease, each in its own way, but never both. */
+/* A lease is ended either by cron or by the next leader, and logged once. */
 static void
 the_next_leader_ends_it_or_cron(void **state)
 {
@@ -326,7 +329,7 @@ the_next_leader_ends_it_or_cron(void **state)
 	assert_replays();
 }
 
-/* A page ends among rows of one moment, and there are more pages than one. */
+/* Pages end among rows with the same time. With most sizes there are several pages. */
 static void
 pages_of_any_size(void **state)
 {
@@ -354,7 +357,8 @@ pages_of_any_size(void **state)
 	}
 }
 
-/* guard: nobody is waited for. What somebody holds is done the next time. */
+/* guard: cron waits for nobody: its reads are SKIP LOCKED. Rows that another session holds are done
+ * by the next run. */
 static void
 held_rows_are_passed_over(void **state)
 {
@@ -377,7 +381,7 @@ held_rows_are_passed_over(void **state)
 	    " FOR UPDATE", request);
 	(void)u64_on(other, "SELECT loan_id FROM work_exclusion WHERE task_id = %d AND user_id = 1"
 	    " AND loan_id = 1 FOR UPDATE", TASK);
-	/* One row a page: it goes on behind what it left. */
+	/* With one row in a page, the next page begins behind a row that was left. */
 	did = expire(1);
 	assert_int_equal(did.leases, 2);
 	assert_int_equal(did.requests, 1);
@@ -394,7 +398,8 @@ held_rows_are_passed_over(void **state)
 	assert_replays();
 }
 
-/* guard: under the lock. Who leads ends them itself, and its list is its own. */
+/* guard: requests are expired under the task's lock only. A leader expires requests itself, and
+ * removes the kept list itself. */
 static void
 a_led_task_is_left_to_its_leader(void **state)
 {
@@ -420,7 +425,8 @@ a_led_task_is_left_to_its_leader(void **state)
 	assert_int_equal(epoch_of(TASK), 0);
 }
 
-/* Who asks while the lock is held for this is not told "busy" by someone who will not serve him. */
+/* A user asks while cron holds the task's lock to expire requests. The call leads once the lock is
+ * free, and is not told "busy", since cron would not serve it. */
 static void
 who_asks_meanwhile_leads(void **state)
 {
@@ -445,11 +451,11 @@ who_asks_meanwhile_leads(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: one at a time on a server. */
+/* guard: one cron at a time runs on a server. */
 static void
 a_second_one_says_busy(void **state)
 {
-	/* Its thread outlives a test that fails, and writes into it. */
+	/* If the test fails, the thread still writes into this structure. */
 	static struct cron first;
 	struct lockq_expired did;
 
@@ -470,7 +476,8 @@ a_second_one_says_busy(void **state)
 	assert_replays();
 }
 
-/* Its handle goes on to live, and others may expire. */
+/* guard: cron gives its name on the server back. The handle stays open, and another run
+ * succeeds. */
 static void
 the_name_is_given_back(void **state)
 {
@@ -486,7 +493,8 @@ the_name_is_given_back(void **state)
 	lockq_free(cron.q);
 }
 
-/* Two servers know nothing of each other's names: here two that use different ones. */
+/* guard: cron reads the time of a row again under the lock. Two runs at the same time are possible
+ * on two servers of a cluster; here they use two names. */
 static void
 two_at_once_do_no_harm(void **state)
 {
@@ -569,7 +577,7 @@ add_log(uint64_t loan_id, const char *event, unsigned int token, unsigned int ve
 	    token, version, days);
 }
 
-/* guard: what tells how a loan stands stays, however old. */
+/* guard: a log row that tells how a loan stands is not purged, however old it is. */
 static void
 purging_keeps_what_is_current(void **state)
 {
@@ -577,7 +585,8 @@ purging_keeps_what_is_current(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		/* Assigned anew and renewed: the assignment and the last renewal tell it. */
+		/* The loan was assigned again and renewed. The rows of this assignment and of the
+		 * last renewal stay. */
 		add_work(TASK, 1, 0, "assigned", 6);
 		sql("UPDATE work SET token = 3 WHERE task_id = %d AND loan_id = 1", TASK);
 		add_log(1, "assigned", 1, 1, 9);
@@ -587,14 +596,14 @@ purging_keeps_what_is_current(void **state)
 		add_log(1, "renewed", 3, 4, 9);
 		add_log(1, "renewed", 3, 5, 9);
 		add_log(1, "renewed", 3, 6, 9);
-		/* Completed, and held until some time. */
+		/* The loan was completed and became available. Both rows stay. */
 		add_work(TASK, 2, 0, "completed", 2);
 		add_log(2, "assigned", 1, 1, 9);
 		add_log(2, "completed", 1, 2, 9);
 		add_log(2, "available", 1, 2, 9);
-		/* Its row is gone. */
+		/* The loan has no row in `work` any more. */
 		add_log(3, "assigned", 1, 1, 9);
-		/* Young ones; those behind them are not looked for. */
+		/* The row of day 7 is purged. The row of day 6 is too young. */
 		add_work(TASK, 4, 0, "completed", 3);
 		add_log(4, "assigned", 1, 1, 7);
 		add_log(4, "completed", 1, 2, 6);
@@ -614,7 +623,8 @@ purging_keeps_pending_and_young_requests(void **state)
 	(void)state;
 	for (unsigned int n = 0; n < 5; n++)
 		(void)add_request(TASK, n, 1);
-	/* 0 is pending, 1 was served long ago, 2 a moment ago, 3 was refused at once, 4 is new. */
+	/* User 0's request is pending, user 1's was served 8 days ago, user 2's just now, user 3's
+	 * was refused at once, and user 4's is new. */
 	sql("UPDATE work_requested SET created_at = NOW(6) - INTERVAL 9 DAY,"
 	    " seen_at = NOW(6) + INTERVAL 1 DAY WHERE task_id = %d AND user_id <> %u", TASK,
 	    user_id(4));
@@ -631,7 +641,8 @@ purging_keeps_pending_and_young_requests(void **state)
 	assert_int_equal(purge(1, 7 * DAY).old_requests, 0);
 }
 
-/* guard: the last hundred epochs, or a task that is made again begins at an old one. */
+/* guard: the last epochs of a task are not purged. A task that is made again must not begin at an
+ * epoch that was used. */
 static void
 purging_keeps_the_last_runs(void **state)
 {
@@ -642,7 +653,7 @@ purging_keeps_the_last_runs(void **state)
 	(void)state;
 	sql(add, TASK, "IF(n < 20, 9, 1)", 150);
 	sql(add, OTHER_TASK, "9", 130);
-	/* The task itself may be gone. */
+	/* The task may be gone. */
 	sql(add, TASK + 5, "9", 99);
 	assert_int_equal(purge(7, 7 * DAY).runs, 19 + 30);
 	assert_int_equal(u64("SELECT MIN(epoch) FROM leader_run WHERE task_id = %d", TASK), 20);
@@ -653,7 +664,7 @@ purging_keeps_the_last_runs(void **state)
 	assert_int_equal(epoch_of(TASK + 5), 99);
 }
 
-/* Held rows of the log stay, too, and are purged another time. */
+/* Rows of the log that another session holds are purged by a later run. */
 static void
 purging_waits_for_nobody(void **state)
 {
@@ -695,7 +706,7 @@ what_is_out_of_range_is_refused(void **state)
 	lockq_free(cron.q);
 }
 
-/* A worker's account may do all but purge, and is told which role can. */
+/* A worker's account lacks only the privilege to purge. The error names the role that has it. */
 static void
 a_missing_privilege_is_named(void **state)
 {
@@ -719,7 +730,7 @@ a_missing_privilege_is_named(void **state)
 
 /* --- errors, lost connections, kills --- */
 
-/* Of everything two pages, or more. */
+/* Makes so many rows of each kind due that a batch of 2 needs two pages or more. */
 static void
 make_everything_due(void)
 {
@@ -762,7 +773,7 @@ assert_all_counted(const struct lockq_expired *did)
 	assert_int_equal(did->busy, 0);
 }
 
-/* The statements of one run, as it is when nothing fails. */
+/* The statements of a run that has no error. */
 struct statement {
 	char text[80];
 	bool in_transaction;
@@ -816,7 +827,8 @@ fail_at(unsigned int nth, unsigned int error, const char *text)
 	start_again();
 }
 
-/* guard: the whole transaction again. */
+/* guard: after an error the whole transaction is tried again. Each statement fails once with each
+ * error that it can have, and everything is done in the end. */
 static void
 an_error_at_any_statement(void **state)
 {
@@ -861,7 +873,8 @@ an_error_that_never_ends(void **state)
 		assert_int_equal(cron.rc, LOCKQ_EDATABASE);
 		assert_in_range(proxy_count(cron.proxy, statements[i]), 2, 2 * DB_TRIES);
 		assert_int_equal(cron.did.leases, 0);
-		/* Nothing half done, and another one may go on at once, on another connection. */
+		/* Nothing is half done, and another run may begin at once, on another
+		 * connection. */
 		assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
 		    " AND event IN ('expired', 'available')", TASK), 0);
 		cron.did = expire(500);
@@ -874,7 +887,7 @@ an_error_that_never_ends(void **state)
 
 enum how { BEFORE, AFTER, LATE, HOWS };
 
-/* Each row is as it was, or it is as it should be, and the log has it. */
+/* Each row is unchanged, or it is done and logged. */
 static void
 assert_nothing_half_done(void)
 {
@@ -888,7 +901,8 @@ assert_nothing_half_done(void)
 	assert_replays();
 }
 
-/* A run that was cut off says so, and counts what is done, but for a page whose COMMIT was lost. */
+/* A run that was cut off says that the next run does the rest. It has counted what it did, except
+ * for a page whose COMMIT was lost; the next run does the rest. */
 static void
 assert_the_next_one_finishes(struct cron *cron, bool at_commit)
 {
@@ -939,7 +953,7 @@ cut_at(unsigned int nth, enum how how, const struct statement *statement)
 	join(&cron);
 	if (cron.rc != LOCKQ_OK && cron.rc != LOCKQ_EDATABASE)
 		print_error("cut %d at %u, %s: %s\n", how, nth, statement->text, cron.error);
-	/* The old session may still be at its COMMIT. */
+	/* The server may still execute the COMMIT of the lost connection. */
 	until("SELECT IS_FREE_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40)))");
 	assert_the_next_one_finishes(&cron, statement->is_commit);
 	start_again();
@@ -955,14 +969,15 @@ cut_off_at_any_statement(void **state)
 	(void)state;
 	for (enum how how = BEFORE; how < HOWS; how++) {
 		for (unsigned int i = first + 1; i < n; i++) {
-			/* Before a statement is after the one before, but for commits. */
+			/* A cut before a statement is the same as one after the statement before
+			 * it, except at COMMIT. */
 			if (how != BEFORE || statements[i].is_commit)
 				cut_at(i, how, &statements[i]);
 		}
 	}
 }
 
-/* A lost connection has given the name back, so another one may take it at once. */
+/* The server gives the name back when the connection is lost, so another run may begin at once. */
 static void
 another_one_takes_over(void **state)
 {
@@ -987,7 +1002,7 @@ another_one_takes_over(void **state)
 	assert_everything_done();
 }
 
-/* The plan of the statement with @text, @json being what JSON_TABLE reads. */
+/* Returns the plan of the statement that contains @text. @json is the parameter of JSON_TABLE. */
 static const char *
 plan_of(struct proxy *proxy, const char *text, const char *json)
 {
@@ -1020,8 +1035,8 @@ assert_plan(const char *plan, const char *has)
 	assert_null(strstr(plan, "Sort"));
 }
 
-/* guard: what is due is found by its index, from where the last page ended; what is locked, by its
- * key. */
+/* guard: the rows that are due are found by their index, from the end of the last page. Rows are
+ * locked by their primary key. */
 static void
 each_statement_has_its_index(void **state)
 {
@@ -1057,7 +1072,7 @@ each_statement_has_its_index(void **state)
 	lockq_free(cron.q);
 }
 
-/* In a process of its own; never returns. */
+/* Runs lockq_expire() in a child process and does not return. */
 static void
 expire_in_child(const struct lockq_connection *where)
 {
@@ -1067,7 +1082,8 @@ expire_in_child(const struct lockq_connection *where)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		_exit(97);
-	/* What the parent has open would stay open here. */
+	/* A child inherits what its parent has open. A connection that the proxy cuts would stay
+	 * open. */
 	for (int fd = FIRST_FD; fd <= LAST_FD; fd++)
 		close(fd);
 	what.batch = 2;
@@ -1076,7 +1092,7 @@ expire_in_child(const struct lockq_connection *where)
 	_exit(lockq_expire(q, &what, &did) == LOCKQ_OK ? 0 : 99);
 }
 
-/* False when it has fewer statements. */
+/* Kills a run at its statement @nth. Returns false if the run has fewer statements. */
 static bool
 killed_at(unsigned int nth)
 {
@@ -1098,7 +1114,7 @@ killed_at(unsigned int nth)
 		kill(pid, SIGKILL);
 	assert_int_equal(worker_reap(pid), held ? -1 : 0);
 	proxy_drop(proxy);
-	/* What it held is free once the server has seen that it is gone. */
+	/* The server gives the name back once it has seen that the process is gone. */
 	until("SELECT IS_FREE_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40)))");
 	assert_int_equal(expire(500).skipped, 0);
 	assert_everything_done();
@@ -1106,7 +1122,8 @@ killed_at(unsigned int nth)
 	return held;
 }
 
-/* guard: each transaction is whole, and what it did is not found again. */
+/* guard: cron's change and its log are one transaction. A run that is killed at any statement
+ * leaves nothing half done, and the next run finds nothing that is done. */
 static void
 killed_at_any_statement(void **state)
 {

@@ -27,8 +27,8 @@ struct inside_request {
 };
 /* Returns a request of this user with a new UUID, not recorded yet. */
 struct inside_request inside_new_request(const char *user);
-/* Records a request for @count loans, or joins the user's pending one. Sets @request->request_id and
- * @request->joined. */
+/* Records a request for @count loans, or joins the user's pending one. Sets request_id and joined
+ * of @request. */
 int inside_record(struct db *db, uint32_t task, uint32_t count, struct inside_request *request);
 /* Cancels the request if it is pending. If it was never recorded, its UUID is taken. */
 int inside_cancel(struct db *db, uint32_t task, uint32_t count, struct inside_request *request);
@@ -53,8 +53,8 @@ uint64_t inside_epoch(const struct inside_round *round);
  * why. */
 int inside_find(struct inside_round *round, bool *ok);
 const char *inside_reason(const struct inside_round *round);
-/* The list: the number of its candidates, the loan and the version of candidate @i, whether the view
- * had no more than these, and the start of the query as text. */
+/* The list: the number of its candidates, the loan and the version of candidate @i, whether these
+ * are all that the view has, and the start of the query as text. */
 size_t inside_n(const struct inside_round *round);
 uint64_t inside_loan(const struct inside_round *round, size_t i);
 uint64_t inside_version(const struct inside_round *round, size_t i);

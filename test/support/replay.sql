@@ -1,11 +1,11 @@
 -- Replays work_log. The changes in the log, one after the other, must lead to the rows of `work`,
 -- and each change must be an allowed one. The result has a row for each fault (task, loan, version,
--- fault), so it is empty when all is right. Set @replay_task first: SET @replay_task = 7, or NULL for
--- all tasks.
+-- fault), so it is empty when all is right. Set @replay_task first, to a task's number, or to NULL
+-- for all tasks.
 --
--- This is one statement, so that it reads one moment. It is right only for tasks whose log was never
--- purged and whose rows only lockq has written. Events 'available' change nothing, so they are
--- checked apart from the changes.
+-- This is one statement, so that it reads one moment. It is right only for tasks whose log was
+-- never purged and whose rows only lockq has written. Events 'available' change nothing, so they
+-- are checked apart from the changes.
 WITH
 -- Each change, with the columns of the change before it. n counts the changes of a loan.
 step AS (
