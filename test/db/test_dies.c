@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The leader dies, or stops, at each statement that it sends: who waits takes over, nobody else is
- * hurt, and who wakes up again has written nothing. */
+/* A leader is killed or stopped at each statement that it sends. A waiting call takes over, no
+ * other session is ended, and a leader that wakes up again writes nothing. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,12 +10,17 @@
 
 #include "support.h"
 
-/* A kill is heard at once, a stopped process by wait_timeout. */
-enum { AFTER_KILL_MS = 1000 * (DB_WAIT_TIMEOUT_S - 1), AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 15), QUIET_MS = 400 };
+/* The server notices a killed process at once, and a stopped one after its wait_timeout. */
+enum {
+	AFTER_KILL_MS = 1000 * (DB_WAIT_TIMEOUT_S - 1),
+	AFTER_STOP_MS = 1000 * (DB_WAIT_TIMEOUT_S + 15),
+	QUIET_MS = 400
+};
 
 static const char last_statement[] = "SET holder = NULL";
 
-/* It waits for the leader's commit, has an answer, or has found a reason not to wait yet. */
+/* Waits until the follower waits for the leader's commit or has its answer. A follower that does
+ * neither has a reason not to wait yet, so this ends after QUIET_MS. */
 static void
 until_settled(const struct worker *follower)
 {
@@ -26,7 +31,7 @@ until_settled(const struct worker *follower)
 		db_sleep_ms(1);
 }
 
-/* Until something of the proxy's is held; false when the process ends without that. */
+/* Waits until the proxy holds a statement; returns false if the process ends before that. */
 static bool
 held_before_exit(struct proxy *proxy, int pid)
 {
@@ -39,8 +44,9 @@ held_before_exit(struct proxy *proxy, int pid)
 	}
 }
 
-/* A leader, in a process of its own, that is held at its @nth statement. Somebody asks after its
- * last look, so that it hands over, too. 0 when it has fewer statements: then it has ended. */
+/* Starts a leader in a process of its own, which is held at its statement @nth. Another request
+ * comes after the leader's last look, so that the leader hands over, too. Returns 0 if the leader
+ * has fewer statements; it has ended then. */
 static int
 lead_to(struct worker *leader, unsigned int nth)
 {
@@ -60,8 +66,8 @@ lead_to(struct worker *leader, unsigned int nth)
 	return 0;
 }
 
-/* Kills a leader at its @nth statement, the whole machine with it; a follower's time until it was
- * served. False where there is no such statement. */
+/* Kills a leader at its statement @nth and cuts its connections. *@ms is the time until a waiting
+ * follower was served. Returns false if there is no such statement. */
 static bool
 killed_at(unsigned int nth, uint64_t *ms)
 {
@@ -83,7 +89,7 @@ killed_at(unsigned int nth, uint64_t *ms)
 	start = db_clock_ms();
 	kill(pid, SIGKILL);
 	assert_int_equal(worker_reap(pid), -1);
-	/* What it had sent last is lost with it. */
+	/* The statement that it sent last is lost, too. */
 	proxy_drop(leader->proxy);
 	worker_join(follower);
 	*ms = db_clock_ms() - start;
@@ -93,7 +99,7 @@ killed_at(unsigned int nth, uint64_t *ms)
 	assert_int_equal(follower->rc, LOCKQ_OK);
 	assert_int_equal(follower->answer.n_loans, 1);
 	assert_true(*ms < AFTER_KILL_MS);
-	/* Whoever is still pending is served with the next one. */
+	/* Requests that are still pending are served by the next leader. */
 	assert_int_equal(ask_now(3, TASK, 1)->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND outcome <> 'served'", TASK), 0);
@@ -104,7 +110,8 @@ killed_at(unsigned int nth, uint64_t *ms)
 	return true;
 }
 
-/* guard: nothing of what a leader holds outlives it, wherever it was. */
+/* guard: a leader's locks and changes are gone when it is killed at any statement, and a follower
+ * takes over. */
 static void
 killed_at_any_statement(void **state)
 {
@@ -124,7 +131,8 @@ killed_at_any_statement(void **state)
 	assert_true(nth > 30);
 }
 
-/* One after another is killed in its query; the last one serves them all. */
+/* Two leaders are killed in their queries, one after the other. The third leads and serves all
+ * requests. */
 static void
 who_takes_over_is_killed_too(void **state)
 {
@@ -155,7 +163,7 @@ who_takes_over_is_killed_too(void **state)
 			assert_true(db_clock_ms() - start < AFTER_KILL_MS);
 			db_sleep_ms(1);
 		}
-		/* Whichever of the two it is: the next one to be killed. */
+		/* The call that leads now is the next one to be killed. */
 		if (i == 0 && proxy_is_holding(leaders[2]->proxy)) {
 			struct worker *w = leaders[1];
 			int pid = pids[1];
@@ -174,7 +182,8 @@ who_takes_over_is_killed_too(void **state)
 	assert_consistent(TASK);
 }
 
-/* The same user asked twice: the second call joined the request of the first, which is killed. */
+/* A user asks twice, so the second call joined the request of the first. The first call is killed,
+ * and the second one takes over. */
 static void
 who_joined_takes_over(void **state)
 {
@@ -204,7 +213,7 @@ who_joined_takes_over(void **state)
 	assert_consistent(TASK);
 }
 
-/* Who polls leads with its next look. */
+/* The leader of a polling call is killed. The call leads when it looks the next time. */
 static void
 who_polls_takes_over(void **state)
 {
@@ -236,7 +245,7 @@ who_polls_takes_over(void **state)
 	assert_consistent(TASK);
 }
 
-/* Somebody's query, on a connection of theirs, that waits at a gate. */
+/* Another query, on a connection of its own, that waits for a name. */
 static struct {
 	struct db *db, *gate;
 	pthread_t thread;
@@ -286,8 +295,9 @@ ms_until_led_by(uint32_t task, unsigned int user_no, uint64_t start, uint64_t mo
 	return db_clock_ms() - start;
 }
 
-/* guard: the orphan, and only it. Under the same account somebody runs a query of their own, and
- * another task is led: both go on. Those two wait at gates, so that they heat no room. */
+/* guard: the query of a dead leader is ended, and no other one. The same account runs a query of
+ * its own, and another task is led. Both of these wait for names, since real queries would only use
+ * the processor. */
 static void
 the_orphan_is_ended_and_nobody_else(void **state)
 {
@@ -317,7 +327,7 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	worker_start(follower);
 	until_settled(follower);
 	orphan = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK));
-	/* The next leader's query is a quick one. */
+	/* The next leader's query must be a quick one. */
 	set_task(TASK, "candidates_view = 'test_view_%d'", TASK + 2);
 	kill(pid, SIGKILL);
 	start = db_clock_ms();
@@ -342,15 +352,15 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	assert_int_equal(own_query.rc, DB_OK);
 }
 
-/* A leader that will be stopped, and who waits for it. */
+/* A leader that will be stopped, and its follower. */
 struct pair {
 	struct worker *leader, *follower;
-	uint64_t asked;      /* when the follower did */
+	uint64_t asked;      /* when the follower asked */
 	uint32_t task;
 	unsigned int nth;
 	int pid;
-	bool ended;          /* the leader's request, by the time it was woken */
-	char before[256];    /* what the tables had then */
+	bool ended;          /* the leader's request had ended by the time it was woken */
+	char before[256];    /* the tables at that time */
 };
 
 enum { PAIRS = TASK_MOST - TASK_LAST };
@@ -369,7 +379,7 @@ copy_state(uint32_t task, char *text, size_t size)
 	    " FROM task AS t WHERE t.task_id = %u", task));
 }
 
-/* One pair a statement of a leader; how many. */
+/* Makes one pair for each statement of a leader; returns how many pairs there are. */
 static size_t
 lead_pairs(struct pair *pairs)
 {
@@ -390,8 +400,9 @@ lead_pairs(struct pair *pairs)
 	}
 }
 
-/* The leader of a big result: it stops itself among the rows, and the server can't send the rest.
- * With @single it got no second connection, so that the query runs on the lock's own. */
+/* Starts a leader that stops itself while it reads a big result, so that the server can't send the
+ * rest. With @single the leader got no second connection, and the query runs on the lock
+ * connection. */
 static struct pair
 stop_in_big_result(uint32_t task, bool single)
 {
@@ -420,7 +431,7 @@ stop_in_big_result(uint32_t task, bool single)
 	return p;
 }
 
-/* The server has filled the socket's buffers and can't go on. */
+/* Waits until the server has filled the socket's buffers and can't send more. */
 static void
 until_stuck_in_result(uint32_t task)
 {
@@ -476,7 +487,8 @@ assert_taken_over(struct pair *pairs, size_t n, uint64_t stopped)
 	assert_true(most < AFTER_STOP_MS);
 }
 
-/* It has its two loans, each given once; and has written nothing where its request was ended. */
+/* The woken leader reports its two loans, each given once. If its request had ended before, it has
+ * written nothing since. */
 static void
 assert_woken(const struct pair *p)
 {
@@ -485,7 +497,7 @@ assert_woken(const struct pair *p)
 
 	(void)worker_reap(p->pid);
 	report = worker_report(p->leader);
-	/* Nothing was asked yet: an error is an answer, too. */
+	/* It had not made its request yet, so it may report an error. */
 	if (report.rc == LOCKQ_EDATABASE && u64("SELECT COUNT(*) FROM work_requested"
 	    " WHERE task_id = %u AND user_id = %u", p->task, user_id(0)) == 0)
 		return;
@@ -504,9 +516,9 @@ assert_woken(const struct pair *p)
 	assert_consistent(p->task);
 }
 
-/* guard: a short wait_timeout and net_write_timeout on what opens a transaction. All leaders are
- * stopped at the same time, each of them at another statement, two among the rows of a big result,
- * one of them with its query on the lock connection. */
+/* guard: wait_timeout is short, or a stopped leader keeps the lock. net_write_timeout is short,
+ * too. Leaders are stopped at the same time, each at another statement. Two of them are stopped
+ * while they read a big result, one of these with its query on the lock connection. */
 static void
 stopped_at_any_statement(void **state)
 {
@@ -524,7 +536,7 @@ stopped_at_any_statement(void **state)
 	single = stop_in_big_result(TASK + 3, true);
 	until_stuck_in_result(TASK + 3);
 	worker_start(single.follower);
-	/* One who only waits is stopped, too. */
+	/* A follower that only waits is stopped, too. */
 	sleeper_pid = worker_fork(sleeper);
 	until("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND user_id = %u", OTHER_TASK,
 	    user_id(2));

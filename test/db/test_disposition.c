@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user says at the end, and the pipeline. */
+/* Dispositions, and the pipeline. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { LOANS_MOST = 8 };
 
-/* A call of lockq_dispose(), in a thread of its own where that is needed. */
+/* A call of lockq_dispose(), in a thread where that is needed. */
 struct disposing {
 	struct worker *by;
 	struct lockq_loan_ref loans[LOANS_MOST];
@@ -79,7 +79,7 @@ assert_disposed(enum lockq_disposition_kind kind, struct worker *by, uint64_t lo
 	lockq_disposed_clear(&d.result);
 }
 
-/* Loans 1 to @n, assigned to user 0 under token 1; by whom they are disposed of. */
+/* Gives the loans 1 to @n to user 0, with token 1. Returns that user's worker. */
 static struct worker *
 with_loans(unsigned int n)
 {
@@ -120,7 +120,7 @@ each_disposition(void **state)
 	assert_disposed(LOCKQ_NEVER, w, 3, 1, LOCKQ_OK, LOCKQ_DISPOSED);
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(state, version ORDER BY loan_id)"
 	    " FROM work WHERE task_id = %d", TASK), "completed2,returned2,never2");
-	/* One row of the log a change, with all of it that a replay needs. */
+	/* Each change has one row in the log, with all columns that a replay needs. */
 	assert_int_equal(u64("SELECT COUNT(*) FROM work AS w JOIN work_log AS l"
 	    " USING (task_id, loan_id, user_id, token, version, request_id)"
 	    " WHERE w.task_id = %d AND l.event = w.state AND l.at = w.changed_at"
@@ -155,7 +155,7 @@ the_same_again_is_fine(void **state)
 	assert_disposed(LOCKQ_COMPLETE, w, 1, 0, LOCKQ_OK, LOCKQ_DISPOSED_ALREADY);
 	assert_disposed(LOCKQ_COMPLETE, w, 1, 1, LOCKQ_OK, LOCKQ_DISPOSED_ALREADY);
 	assert_int_equal(log_rows(1, "completed"), 1);
-	/* Something else is not the same. */
+	/* Another disposition of a loan that is completed is refused. */
 	assert_disposed(LOCKQ_NEVER, w, 1, 0, LOCKQ_EREFUSED, LOCKQ_NOT_ASSIGNED);
 	assert_disposed(LOCKQ_COMPLETE, w, 1, 7, LOCKQ_EREFUSED, LOCKQ_STALE_TOKEN);
 }
@@ -178,8 +178,8 @@ what_is_refused(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
 }
 
-/* guard: the token. The loan was returned, and is his again by another assignment: what he says of
- * the first must not end the second. */
+/* guard: the token of a disposition is checked. A loan was returned and assigned to the same user
+ * again. A disposition with the first token must not end the second assignment. */
 static void
 an_old_token_is_stale(void **state)
 {
@@ -194,7 +194,8 @@ an_old_token_is_stale(void **state)
 	assert_disposed(LOCKQ_COMPLETE, w, 1, 2, LOCKQ_OK, LOCKQ_DISPOSED);
 }
 
-/* Several at once: each that can't be is left as it was and says why. */
+/* Several loans are disposed of at once. A loan that can't be disposed of is unchanged, and its
+ * entry says why. */
 static void
 several_loans(void **state)
 {
@@ -268,8 +269,8 @@ unknown_names_are_refused(void **state)
 	assert_int_equal(d.rc, LOCKQ_EREFUSED);
 }
 
-/* A leader that gives the loan to someone else, because its lease ran out, and a disposition of
- * the first holder: one of them is first, and the other sees what it did. */
+/* A leader gives a loan whose lease has run out to another user while the first user disposes of
+ * it. The disposition waits for the leader's commit and is refused. */
 static void
 it_waits_for_a_leader_that_takes_the_loan(void **state)
 {
@@ -296,8 +297,7 @@ it_waits_for_a_leader_that_takes_the_loan(void **state)
 	lockq_disposed_clear(&d.result);
 }
 
-/* guard: rows are locked in key order, whatever the order they are named in: two dispositions never
- * wait for each other in a ring. */
+/* guard: a disposition locks its loans in key order, or two dispositions deadlock. */
 static void
 loans_are_locked_in_key_order(void **state)
 {
@@ -313,7 +313,8 @@ loans_are_locked_in_key_order(void **state)
 	up.loans[2] = (struct lockq_loan_ref){ 3, 0 };
 	down.loans[2] = (struct lockq_loan_ref){ 1, 0 };
 	up.what.n_loans = down.what.n_loans = 3;
-	/* One has 1 and waits for 2; the other would have 3 and wait for 2. */
+	/* @up has locked loan 1 and waits for loan 2. Without the order, @down would lock loan 3
+	 * and wait for loan 2. */
 	assert_int_equal(db_begin(third), DB_OK);
 	(void)u64_on(third, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 2"
 	    " FOR UPDATE", TASK);
@@ -334,7 +335,8 @@ loans_are_locked_in_key_order(void **state)
 	lockq_disposed_clear(&down.result);
 }
 
-/* Loan 1 is completed through the proxy, whatever that does to the commit. */
+/* Completes loan 1 through the proxy, which cuts or holds the commit. The loan must be completed
+ * once. */
 static void
 completed_through(struct proxy *proxy)
 {
@@ -359,7 +361,7 @@ completed_through(struct proxy *proxy)
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 2);
 }
 
-/* guard: a commit in doubt is resolved by what the log says, done once, and never guessed. */
+/* guard: a disposition in doubt is looked up in the log, and done if it is not there. */
 static void
 a_commit_in_doubt_is_resolved(void **state)
 {
@@ -382,7 +384,8 @@ a_commit_in_doubt_is_resolved(void **state)
 	}
 }
 
-/* The lost commit was done, and the loan is his again by now: the second assignment stays. */
+/* guard: a disposition in doubt is looked up in the log. The lost commit was done, and the loan is
+ * assigned to the same user again; the second assignment stays. */
 static void
 a_commit_in_doubt_ends_no_later_assignment(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection is lost before, during or after a commit, or at any other statement: the user is
- * told the truth, or that it is not known; nothing is given twice, and nothing arrives later behind
- * the user's back. */
+/* The connection is lost at a commit or at any other statement. The user is told what is true, or
+ * that it is not known. No loan is given twice, and nothing is written after the user was told that
+ * nothing was. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-/* LATE: the client is cut off, and the server gets the statement when it is released. */
+/* LATE: the client is cut off, and the server gets the statement when the proxy releases it. */
 enum how { BEFORE, AFTER, LATE, HOWS };
 static const char *const how_names[HOWS] = { "before", "after", "late" };
 
@@ -35,7 +35,8 @@ until_held_or_done(const struct worker *w)
 	return proxy_is_holding(w->proxy);
 }
 
-/* It waits for a leader; or for a moment, where the leader has no longer said that it is one. */
+/* Waits until the call waits for its leader. If the leader has ended, the call waits for a moment
+ * only, so this ends after A_LONG_WHILE_MS. */
 static void
 until_it_waits(const struct worker *w)
 {
@@ -54,7 +55,7 @@ log_rows(const char *event)
 	    event);
 }
 
-/* Whoever is left pending is served with the next one who asks. */
+/* Requests that are still pending are served by the next leader. */
 static void
 assert_all_are_served_in_the_end(void)
 {
@@ -78,11 +79,12 @@ assert_served(const struct worker *w, size_t n_loans)
 	    " (SELECT user_id FROM app_user WHERE name = '%s')", TASK, w->ask.user), 1);
 }
 
-/* A leader whose @nth commit is hit; one waits, and one came after its last look. */
+/* The connection is lost at the leader's commit @nth. One follower waits, and one request came
+ * after the leader's last look. */
 static void
 commit_of_leader(unsigned int nth, enum how how)
 {
-	/* Who does not wait has no second chance to hear of it. */
+	/* A call that does not wait can't hear of the outcome later. */
 	struct worker *leader = worker_new(0, TASK, 2, how == LATE ? 0 : -1);
 	struct worker *waits = worker_new(1, TASK, 1, -1);
 
@@ -101,7 +103,7 @@ commit_of_leader(unsigned int nth, enum how how)
 	cut(leader->proxy, "=COMMIT", nth, how);
 	proxy_release(leader->proxy);
 	if (how == LATE && until_held_or_done(leader)) {
-		/* Until it is known, nobody is told anything. */
+		/* As long as the outcome is not known, no call is told anything. */
 		db_sleep_ms(nth == 1 ? A_LONG_WHILE_MS : A_WHILE_MS);
 		assert_true(nth > 1 || (!leader->done && !waits->done));
 		proxy_release(leader->proxy);
@@ -133,7 +135,8 @@ the_commit_of_a_hand_over(void **state)
 		commit_of_leader(2, how);
 }
 
-/* The commit is on its way when its leader dies, and then it is done: what it says counts. */
+/* The leader is killed while its COMMIT is on its way. The commit is done after that, and its
+ * answers hold. */
 static void
 a_commit_that_outlives_its_leader(void **state)
 {
@@ -166,8 +169,9 @@ a_commit_that_outlives_its_leader(void **state)
 #define LINE "FROM work_requested AS r"
 #define FOLLOWS "FROM task_wake WHERE task_id = ? FOR SHARE"
 
-/* A call that asks what became of its lost COMMIT locks its own row for a moment, and a leader that
- * reads the line then passes it over. So @other, which holds at LINE, reads on when @w is back. */
+/* A call that finds out what became of its COMMIT locks its own row for a moment, and a leader that
+ * reads the pending requests then passes that row over. So @other, which is held at LINE, goes on
+ * when @w follows or is done. */
 static void
 until_it_follows_or_is_done(const struct worker *w, const struct worker *other)
 {
@@ -181,7 +185,8 @@ until_it_follows_or_is_done(const struct worker *w, const struct worker *other)
 	proxies_relent();
 }
 
-/* Nothing is left for the second one: "no work" is true, and said by a commit that was done. */
+/* No loan is left for the second user. "No work" is true, and it is said by a commit that was
+ * done. */
 static void
 no_work_is_said_by_what_was_committed(void **state)
 {
@@ -216,7 +221,7 @@ no_work_is_said_by_what_was_committed(void **state)
 	}
 }
 
-/* What a leader sends when nothing is lost. */
+/* Returns how many statements a leader sends if nothing is lost. */
 static unsigned int
 leaders_statements(unsigned int *last_look)
 {
@@ -238,8 +243,8 @@ leaders_statements(unsigned int *last_look)
 	return n;
 }
 
-/* A leader is cut off at its @nth statement while somebody waits; somebody else came after its
- * last look. False when all requests failed with a query that was not the reason. */
+/* Cuts a leader off at its statement @nth. One follower waits, and one request came after the
+ * leader's last look. Returns false if all requests failed for a query that was not the reason. */
 static bool
 leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 {
@@ -267,8 +272,8 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	nothing_asked = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND user_id = %u", TASK, user_id(0)) == 0;
 	proxy_text(leader->proxy, nth - 1, text, sizeof(text));
-	/* A query that ends on the server may have been ended by somebody, for all; but not if it
-	 * had not begun. */
+	/* guard: a call that was cut off before its query began reports no failed query. If the
+	 * query had begun, somebody may have ended it on the server, and all requests fail. */
 	if (leader->rc == LOCKQ_EQUERY) {
 		bool had_begun = strstr(text, "lockq_started") != NULL;
 
@@ -297,7 +302,8 @@ a_leader_cut_off_at_any_statement(void **state)
 	size_t failed = 0;
 
 	(void)state;
-	/* Before a statement is after the one before, but for commits: they have tests above. */
+	/* A cut before a statement is the same as one after the statement before it, except at
+	 * COMMIT, which has its own tests. */
 	for (unsigned int nth = 1; nth <= n; nth++)
 		failed += !leader_cut_at(nth, AFTER, last_look);
 	for (unsigned int nth = 1; nth <= n; nth++)
@@ -308,7 +314,8 @@ a_leader_cut_off_at_any_statement(void **state)
 	assert_int_equal(failed, 0);
 }
 
-/* The same for one who waits, up to its answer; false when it has fewer statements. */
+/* Cuts a follower off at its statement @nth, up to its answer. Returns false if it has fewer
+ * statements. */
 static bool
 follower_cut_at(unsigned int nth, enum how how)
 {
@@ -361,7 +368,7 @@ a_follower_cut_off_at_any_statement(void **state)
 	printf("# a follower cut off at each of %u statements\n", nth[AFTER]);
 }
 
-/* Calls lockq_dispose() for loan 1 of user 0. */
+/* A call of lockq_dispose() for loan 1 of user 0. */
 struct disposing {
 	struct worker *by;
 	enum lockq_disposition_kind kind;
@@ -430,8 +437,8 @@ each_disposition_is_found_or_done(void **state)
 	}
 }
 
-/* The commit never came, and before it could be done again the lease ran out and the loan went to
- * somebody else. That is the truth, and nothing is done to them. */
+/* The commit was never done. Before the disposition is tried again, the lease runs out and the loan
+ * is assigned to another user, who keeps it; the disposition is refused. */
 static void
 a_disposition_that_came_to_nothing(void **state)
 {
@@ -453,7 +460,7 @@ a_disposition_that_came_to_nothing(void **state)
 	lockq_disposed_clear(&d.result);
 }
 
-/* Unknown is said when nobody can be asked, and the commit is done after all. */
+/* No server can be asked, so the outcome is unknown. The commit is done later. */
 static void
 a_disposition_of_unknown_outcome(void **state)
 {
@@ -472,8 +479,8 @@ a_disposition_of_unknown_outcome(void **state)
 	lockq_disposed_clear(&d.result);
 }
 
-/* Someone whose wait is over, or who gives up: the statement that cancels is lost. Then nobody
- * serves the request any more, and a later one is not hurt. */
+/* A call gives up or its wait ends, and the statement that cancels its request is lost. No leader
+ * serves the request then, and the user's next request is not cancelled. */
 static void
 cancelled_for_good(bool gives_up, enum how how)
 {
@@ -493,7 +500,7 @@ cancelled_for_good(bool gives_up, enum how how)
 	worker_join(leaves);
 	assert_int_equal(leaves->rc, gives_up ? LOCKQ_CANCELLED : LOCKQ_BUSY);
 	assert_int_equal(leaves->answer.status, LOCKQ_STATUS_CANCELLED);
-	/* The same user asks anew, and the old statement comes at last: it is about the old one. */
+	/* The same user asks again. The late statement is about the first request only. */
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
 	proxy_release(leaves->proxy);
 	db_sleep_ms(FIRST_LOOK_MS);
@@ -518,7 +525,7 @@ a_lost_cancel_cancels(void **state)
 	}
 }
 
-/* It can't be cancelled either: then the message says that it may still be pending, and it is. */
+/* The request can't be cancelled. The message says that it may still be pending, and it is. */
 static void
 a_cancel_that_never_gets_through(void **state)
 {
@@ -546,8 +553,8 @@ a_cancel_that_never_gets_through(void **state)
 	assert_string_equal(outcome_of(TASK, 1), "served");
 }
 
-/* The INSERT of the request is under way on a connection that is lost, nobody can be reached for a
- * while, and the user gives up. What they are then told stays true when the INSERT arrives. */
+/* guard: a cancelled request whose INSERT comes late stays away. The connection is lost at the
+ * INSERT, no new one can be had for a while, and the user gives up. */
 static void
 a_request_does_not_come_back(void **state)
 {

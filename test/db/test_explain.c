@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Locking statements lock every row that they look at: so each must find its rows by the index that
- * is meant for it, on small tables, too, where the optimizer prefers to scan. The statements are
- * those that the library sends, seen through the proxy. */
+/* A locking statement locks each row that it looks at, so it must find its rows by the right index.
+ * This holds on small tables, too, where the optimizer prefers a scan. The proxy shows the
+ * statements that the library sends. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { STATEMENT_BYTES = 4096 };
 
-/* The plan of the first statement with @text; @values stand for its parameters. */
+/* Returns the plan of the first statement that contains @text. @values replace its parameters. */
 static const char *
 plan_of(struct proxy *proxy, const char *text, const char *const *values)
 {
@@ -48,7 +48,7 @@ assert_plan(const char *plan, const char *has)
 	assert_null(strstr(plan, "hash join"));
 }
 
-/* A round and a disposition, with rows that were seen and rows that were absent. */
+/* Runs a round and a disposition, with candidates that have rows and others that have none. */
 static struct proxy *
 statements(void)
 {
@@ -94,7 +94,7 @@ assert_plans(struct proxy *p)
 	    at_once);
 }
 
-/* A disposition's, whose values are user variables. */
+/* The parameters of a disposition are user variables. */
 static void
 assert_plans_of_disposition(struct proxy *p)
 {
@@ -147,7 +147,8 @@ plans_on_larger_tables(void **state)
 	assert_plans_of_disposition(proxy);
 }
 
-/* guard: the look at the line locks the pending rows of its own task, and no other. */
+/* guard: pending requests are read in the order of their key, and requests are ended by their
+ * primary key. A leader locks the pending rows of its own task only. */
 static void
 only_the_tasks_own_requests_are_locked(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 6: after it freed the lock, the leader looks for those who came too late to be seen. */
+/* Step 6: after it freed the lock, the leader serves requests that came after its last look. */
 #include <inttypes.h>
 
 #include "support.h"
 
-/* A leader that has looked for the last time, and has not committed. */
+/* Returns a leader that has looked for the last time and is held before its commit. */
 static struct worker *
 leader_about_to_commit(unsigned int user_no, uint32_t count)
 {
@@ -24,8 +24,8 @@ go_on(struct worker *w)
 	worker_join(w);
 }
 
-/* guard: hand-over after the commit. Who does not wait and was told "busy" is served from what is
- * left of the list, without anybody calling. */
+/* guard: the leader looks again after it freed the lock. A call that does not wait was told "busy";
+ * its request is served from what is left of the list. */
 static void
 who_was_told_busy_is_served(void **state)
 {
@@ -51,7 +51,7 @@ who_was_told_busy_is_served(void **state)
 	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 }
 
-/* One after another, as long as there are requests and loans. */
+/* A request comes during a hand-over. The leader hands over again. */
 static void
 it_goes_on_until_nobody_is_pending(void **state)
 {
@@ -71,7 +71,7 @@ it_goes_on_until_nobody_is_pending(void **state)
 	assert_int_equal(rounds_of(TASK), 3);
 }
 
-/* guard: a hand-over never says "no work": its list is older than the request. */
+/* guard: a hand-over never says "no work", since its list is older than the request. */
 static void
 it_never_says_no_work(void **state)
 {
@@ -101,7 +101,7 @@ an_empty_list_hands_nothing_over(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: the hand-over stops when someone else has led since. Its list is stale by then. */
+/* guard: a hand-over stops when another call has led, since its list is stale then. */
 static void
 it_stops_when_someone_else_has_led(void **state)
 {
@@ -123,7 +123,7 @@ it_stops_when_someone_else_has_led(void **state)
 	assert_int_equal(epoch_of(TASK), 2);
 }
 
-/* What it hands over is checked like any other candidate. */
+/* The loans of a hand-over are checked like any other candidates. */
 static void
 what_changed_since_is_not_handed_over(void **state)
 {
@@ -140,7 +140,7 @@ what_changed_since_is_not_handed_over(void **state)
 	    user_id(1)), 3);
 }
 
-/* Whatever happens to the hand-over, the leader's own answer is committed; it is tried again. */
+/* guard: a hand-over that fails is tried again. The leader's own answer is committed already. */
 static void
 a_lost_hand_over_goes_on(void **state)
 {

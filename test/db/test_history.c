@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who had a loan when, and how a request stands in the line. */
+/* The history of a loan, and the place of a request in the line. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ tells_what_it_does_not_know(void **state)
 	assert_int_equal(lockq_history(w->q, TASK_LAST, 1, &h), LOCKQ_EREFUSED);
 	assert_string_equal(lockq_error(w->q),
 	    "task 109 is unknown: the table task has no row for it");
-	/* another task's, and of a user who is gone */
+	/* This row belongs to another task, and to a user who is gone. */
 	sql("INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
 	    " request_id, excluded_until, at) VALUES (%d, 1, 'available', 4000000000, 'x@y', 7, 5,"
 	    " 9, '2026-11-20 13:50:01.5', NOW(6))", OTHER_TASK);
@@ -196,7 +196,8 @@ note_usual(const struct lockq_progress *progress, void *data)
 	return 0;
 }
 
-/* Who has waited is told how it stands at the end, and meanwhile how long it usually takes. */
+/* A call that waited for a request is told at the end who leads. While it waited it was told how
+ * long the query usually takes. */
 static void
 tells_who_leads_after_the_wait(void **state)
 {
@@ -226,7 +227,7 @@ tells_who_leads_after_the_wait(void **state)
 	assert_int_equal(usual_ms, 600000);
 }
 
-/* Other requests, and those of other tasks, may be millions. */
+/* The place is read by the index, since there may be millions of other requests. */
 static void
 reads_the_line_by_its_index(void **state)
 {
@@ -250,7 +251,7 @@ reads_the_line_by_its_index(void **state)
 	if (strstr(plan, "work_requested_line") == NULL)
 		print_error("%s\n", plan);
 	assert_non_null(strstr(plan, "Index range scan on r using work_requested_line"));
-	/* who asks for work, and so those who are woken, are spared it */
+	/* A call that asks for work does not read its place. */
 	add_loans(TASK, 9);
 	worker_start(w);
 	worker_join(w);
@@ -258,7 +259,7 @@ reads_the_line_by_its_index(void **state)
 	assert_int_equal(proxy_count(w->proxy, "SUM(r.requested)"), 1);
 }
 
-/* Who may only look sees no leader, but a place. */
+/* An account that may only look sees the place of a request, but no leader. */
 static void
 a_viewer_sees_the_place(void **state)
 {
@@ -287,7 +288,7 @@ a_viewer_sees_the_place(void **state)
 	assert_int_equal(w->answer.loans_ahead, 4);
 	assert_false(w->answer.nobody_leads);
 	assert_null(w->answer.leader);
-	/* somebody may have begun long ago: who knows */
+	/* A query may be running that this account can't see, so no time is expected. */
 	assert_int_equal(w->answer.expected_ms, -1);
 	sql_on(administrator(), "DROP USER test_viewer@localhost");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases: what ends them, what renews them, and what the one hears who is late. */
+/* Leases: what ends a lease, what renews it, and what a user is told who is late. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ with_leases(unsigned int n)
 	return w;
 }
 
-/* One loan; the result's first is @loan. */
+/* Disposes of one loan. */
 static int
 say(struct worker *by, enum lockq_disposition_kind kind, uint64_t loan_id, uint64_t token,
     struct lockq_disposed_result *result)
@@ -50,7 +50,7 @@ assert_said(struct worker *by, enum lockq_disposition_kind kind, uint64_t loan_i
 	lockq_disposed_clear(&result);
 }
 
-/* As if the lease had been so long ago that it has run out by now. */
+/* Makes the loan's lease end a minute ago. */
 static void
 run_out(uint64_t loan_id)
 {
@@ -78,7 +78,7 @@ it_is_renewed(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work AS w JOIN work_log AS l"
 	    " USING (task_id, loan_id, user_id, token, version, request_id, lease_expires_at)"
 	    " WHERE w.task_id = %d AND l.event = 'renewed' AND l.at = w.changed_at", TASK), 1);
-	/* Each renewal is one; the assignment stays the same one. */
+	/* A second renewal is a change of its own. The assignment stays the same. */
 	assert_said(w, LOCKQ_RENEW, 1, LOCKQ_DISPOSED);
 	assert_int_equal(say(w, LOCKQ_COMPLETE, 1, 1, &result), LOCKQ_OK);
 	assert_int_equal(u64("SELECT version = 4 AND lease_expires_at IS NULL AND due_at IS NULL"
@@ -97,14 +97,14 @@ without_a_lease_there_is_nothing_to_renew(void **state)
 	add_loans(TASK, 1);
 	w = ask_now(0, TASK, 1);
 	assert_said(w, LOCKQ_RENEW, 1, LOCKQ_DISPOSED_ALREADY);
-	/* Nor does it get a limit that it did not have. */
+	/* A renewal gives no lease to an assignment that had none. */
 	set_task(TASK, "lease_minutes = 60");
 	assert_said(w, LOCKQ_RENEW, 1, LOCKQ_DISPOSED_ALREADY);
 	assert_int_equal(u64("SELECT version = 1 AND lease_expires_at IS NULL FROM work"
 	    " WHERE task_id = %d", TASK), 1);
 }
 
-/* A task that has no lease any more: the renewal takes the limit away. */
+/* The task has no lease any more, so a renewal takes the limit away. */
 static void
 a_limit_that_was_lifted(void **state)
 {
@@ -117,7 +117,7 @@ a_limit_that_was_lifted(void **state)
 	    " WHERE task_id = %d", TASK), 1);
 }
 
-/* Whoever holds it by then: he who is late changes nothing. */
+/* A user whose lease has run out changes nothing, whatever happened to the loan since. */
 static void
 who_is_late(void **state)
 {
@@ -131,7 +131,7 @@ who_is_late(void **state)
 	run_out(1);
 	for (size_t i = 0; i < 4; i++)
 		assert_said(w, kinds[i], 1, LOCKQ_LEASE_OVER);
-	/* It is nobody's: cron has returned it, and that was not its user's doing. */
+	/* Cron has returned the loan, so it is nobody's. The user had not returned it. */
 	sql("UPDATE work SET state = 'returned', version = version + 1,"
 	    " available_at = lease_expires_at, due_at = NULL WHERE task_id = %d", TASK);
 	for (size_t i = 0; i < 4; i++)
@@ -150,7 +150,7 @@ who_is_late(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* And if cron never runs: the next leader has it. */
+/* The next leader gives the loan away even if cron never runs. */
 static void
 it_ends_without_cron(void **state)
 {
@@ -168,7 +168,8 @@ it_ends_without_cron(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: only the same again is "already": another time or exclusion would be lost. */
+/* A repeated disposition is "already" done only if it is the same. One with another time or
+ * exclusion would be lost, so it is refused. */
 static void
 something_else_is_not_the_same(void **state)
 {
@@ -205,7 +206,7 @@ something_else_is_not_the_same(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* A note is worth a renewal, where there is no lease to renew. */
+/* A renewal with a note is recorded even if there is no lease to renew. */
 static void
 a_note_without_a_lease(void **state)
 {
@@ -228,7 +229,7 @@ a_note_without_a_lease(void **state)
 	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
 	assert_int_equal(u64("SELECT note = '%s' AND lease_expires_at IS NULL AND due_at IS NULL"
 	    " AND version = 2 FROM work WHERE task_id = %d", what.note, TASK), 1);
-	/* And one without keeps it. */
+	/* A renewal without a note keeps the note. */
 	what.note = NULL;
 	sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 1 MINUTE WHERE task_id = %d",
 	    TASK);
@@ -278,7 +279,7 @@ it_runs_out_meanwhile(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
-/* Six round trips, whatever the number of loans. */
+/* A disposition takes six round trips for any number of loans. */
 static void
 it_takes_six_round_trips(void **state)
 {
@@ -320,7 +321,7 @@ it_takes_six_round_trips(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* The server's time counts, and it is UTC, whatever zone the server is in. */
+/* Times are those of the server, in UTC, in whatever time zone the server is. */
 static void
 the_servers_zone_does_not_matter(void **state)
 {

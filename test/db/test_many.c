@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A long line: the number of statements does not depend on its length. */
+/* A leader with many pending requests. The number of its statements does not depend on the number
+ * of requests. */
 #include "support.h"
 
 enum { FEW = 5, MANY = 1000, LOANS = 5 };
 
 struct measured {
-	size_t statements; /* from the look at the line to the commit */
-	uint64_t ms;       /* from there to the answer */
+	size_t statements; /* from the reading of the pending requests to the commit */
+	uint64_t ms;       /* from that reading to the answer */
 };
 
 static struct measured
@@ -18,7 +19,7 @@ assign_to(unsigned int requests)
 
 	make_task(TASK);
 	add_loans(TASK, LOANS * (requests + 1) + 3);
-	/* One pending request a user and task: a user for each. */
+	/* A user has one pending request for a task at most, so each request needs a user. */
 	sql("INSERT INTO app_user (name)"
 	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %u)"
 	    " SELECT CONCAT('test_many_', n) FROM s", requests);
@@ -41,7 +42,7 @@ assign_to(unsigned int requests)
 	    LOANS * (requests + 1));
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK),
 	    LOANS * (requests + 1));
-	/* Nobody who came later got a better loan. */
+	/* No request got a loan before one of an earlier request. */
 	assert_int_equal(u64("SELECT COUNT(*) FROM (SELECT request_id, loan_id,"
 	    " LAG(request_id) OVER (ORDER BY loan_id) AS before_it FROM work WHERE task_id = %d)"
 	    " AS w WHERE before_it > request_id", TASK), 0);
