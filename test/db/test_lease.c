@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leases: what ends a lease, what renews it, and what a user is told who is late. */
+/* Leases: what ends a lease, what renews it, and what a late user is told. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps 2 and 3: who leads, and what a locked row means. */
+/* Steps 2 and 3: which call leads, and what a locked row means. */
 #include <string.h>
 
 #include "support.h"
 
-/* Its request is recorded, and it has tried the lock; nothing else is done. */
+/* A call that has recorded its request and tried the lock, and does nothing else. */
 struct tried {
 	struct worker *worker;
 	struct inside_round *round;
@@ -45,14 +45,14 @@ a_free_lock_is_taken(void **state)
 	assert_int_equal(inside_holder(owner(), TASK, &holder), DB_OK);
 	assert_true(holder.held);
 	assert_string_equal(holder.name, user(0));
-	/* guard: holder is cleared before COMMIT, so a committed row never has one. */
+	/* guard: holder is cleared before COMMIT. */
 	assert_int_equal(inside_commit(t.round), DB_OK);
 	assert_int_equal(u64("SELECT epoch FROM task_lock WHERE task_id = %d AND holder IS NULL"
 	    " AND since IS NULL", TASK), inside_epoch(t.round));
 	inside_round_free(t.round);
 }
 
-/* guard: a holder is seen by a dirty read, and that is what "busy" means. */
+/* guard: the holder is read with a dirty read. A task is "busy" if it has a holder. */
 static void
 a_led_task_is_busy(void **state)
 {
@@ -74,7 +74,8 @@ a_led_task_is_busy(void **state)
 	inside_round_free(t.round);
 }
 
-/* guard: an empty result does not say why; a task without its row must not look busy. */
+/* guard: a task without its row in task_lock is not busy. SKIP LOCKED returns no row in both
+ * cases. */
 static void
 a_missing_row_is_not_busy(void **state)
 {
@@ -89,8 +90,8 @@ a_missing_row_is_not_busy(void **state)
 	assert_true(w->ms < PATIENCE_MS);
 }
 
-/* guard: a locked row without a holder is held for a moment only, by someone who will not serve
- * us; who does not wait is not told "busy" by it. */
+/* guard: a locked row without a holder is not taken for a leader. It is held for a moment only, and
+ * its holder would not serve this call. So a call that does not wait tries again. */
 static void
 a_momentary_lock_is_tried_again(void **state)
 {
@@ -111,7 +112,8 @@ a_momentary_lock_is_tried_again(void **state)
 	assert_true(w->answer.led);
 }
 
-/* … and while it tries again it looks at its own row. */
+/* guard: while the lock is tried again, the call looks at its own row, and finds that it was
+ * served. */
 static void
 served_during_a_momentary_lock(void **state)
 {
@@ -135,8 +137,8 @@ served_during_a_momentary_lock(void **state)
 	assert_int_equal(rounds_of(TASK), 0);
 }
 
-/* guard: the own look before leading. Who starts as a round ends was served by it, and must not
- * run the heavy query for nothing. */
+/* guard: a call looks at its own row before it leads. A round that ended just now has served it, so
+ * it must not run the heavy query. */
 static void
 served_before_the_lock_does_not_lead(void **state)
 {
@@ -159,7 +161,8 @@ served_before_the_lock_does_not_lead(void **state)
 	assert_int_equal(epoch_of(TASK), 1);
 }
 
-/* Somebody shares task_wake: the leader leads without it after a second. */
+/* guard: a leader that can't have the wake row leads without it. A session holds the row of
+ * task_wake, and the leader waits a second for it. */
 static void
 a_stuck_wake_row_does_not_stop_a_leader(void **state)
 {
@@ -174,7 +177,8 @@ a_stuck_wake_row_does_not_stop_a_leader(void **state)
 	db_rollback(stuck.wake);
 }
 
-/* Only committed epochs count: what a leader that died had raised is used again. */
+/* A leader's epoch counts only once it is committed. The epoch of a leader that was cut off is used
+ * again. */
 static void
 an_aborted_epoch_is_used_again(void **state)
 {
@@ -189,7 +193,8 @@ an_aborted_epoch_is_used_again(void **state)
 	proxy_until_held(first->proxy);
 	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock WHERE task_id = %d AND epoch = 1",
 	    TASK), 1);
-	/* The process goes on when it has lost both connections, but by then it is the second's. */
+	/* The first call reconnects after its connections are cut, but it gives up, so the second
+	 * call leads. */
 	first->give_up = true;
 	proxy_drop(first->proxy);
 	worker_join(first);
@@ -198,9 +203,9 @@ an_aborted_epoch_is_used_again(void **state)
 	assert_int_equal(second->answer.epoch, 2);
 }
 
-/* guard: the look at the own row and the heavy query are on a second connection. Else the lock's
- * transaction holds the metadata lock of work_requested for the whole query, and a waiting ALTER
- * stalls every INSERT. */
+/* guard: the own row is not looked at in the lock's transaction. That transaction would hold the
+ * metadata lock of work_requested during the heavy query, and a waiting ALTER would stall every
+ * INSERT. */
 static void
 an_alter_does_not_stall_requests(void **state)
 {
@@ -214,7 +219,7 @@ an_alter_does_not_stall_requests(void **state)
 	proxy_hold(leader->proxy, QUERY, 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	/* Nor is it stalled by who waits for the leader's commit. */
+	/* A follower that waits for the leader's commit does not stall the ALTER either. */
 	waits->proxy = proxy_new();
 	worker_start(waits);
 	while (proxy_count(waits->proxy, QUERY) == 0)
@@ -234,8 +239,8 @@ an_alter_does_not_stall_requests(void **state)
 	assert_string_equal(outcome_of(TASK, 1), "served");
 }
 
-/* guard: nothing references task_lock, or the INSERT of a request would need a shared lock on the
- * row that the leader holds, and hang for the whole heavy query. */
+/* guard: nothing references task_lock. A reference would make the INSERT of a request wait for the
+ * row that the leader holds, for the whole heavy query. */
 static void
 a_request_is_recorded_while_somebody_leads(void **state)
 {
@@ -258,8 +263,8 @@ nothing_references_the_rows_of_the_lock(void **state)
 	    " AND referenced_table_name IN ('task_lock', 'task_wake')"), 0);
 }
 
-/* guard: a manager's INSERT INTO task, not committed yet in a plain client, stops no other task's
- * leader. The new task comes behind all others: its rows would go where the next ones go. */
+/* guard: a manager's open INSERT INTO task locks nothing that other tasks' leaders write. The new
+ * task has the highest number, so a gap lock behind the last row would hit all leaders. */
 static void
 a_new_task_stops_no_leader(void **state)
 {
@@ -281,7 +286,7 @@ a_new_task_stops_no_leader(void **state)
 	assert_int_equal(w->answer.retries, 0);
 }
 
-/* guard: the lock order, the same in all code: task_lock, task_wake, work_requested, work,
+/* guard: locks are taken in the lock order: task_lock, task_wake, work_requested, work,
  * work_log. */
 static void
 locks_are_taken_in_order(void **state)
@@ -312,13 +317,13 @@ locks_are_taken_in_order(void **state)
 		assert_true(position >= last);
 		last = position;
 	}
-	/* The heavy query on a connection that is not the lock's. */
+	/* The heavy query runs on another connection than the lock. */
 	assert_int_not_equal(proxy_connection(w->proxy, proxy_position(w->proxy, order[3], 1)),
 	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
 }
 
-/* guard: … nor where no second connection is to be had, or ALTERs would wait for the query, and
- * requests for them. */
+/* guard: the own row is not looked at in the lock's transaction where no second connection can be
+ * had, either. An ALTER would wait for the query, and requests for the ALTER. */
 static void
 an_alter_beside_a_leader_with_one_connection(void **state)
 {
@@ -345,7 +350,8 @@ an_alter_beside_a_leader_with_one_connection(void **state)
 	assert_int_equal(epoch_of(TASK), 1);
 }
 
-/* guard: a follower only tries task_lock, and looks at it without a lock. */
+/* guard: followers take no shared lock on task_lock. They only try the lock, and read the row
+ * without a lock. */
 static void
 a_follower_shares_nothing_of_the_lock(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections that are lost, processes that die or stop, commits in doubt. */
+/* Lost connections, processes that are killed or stopped, and commits in doubt. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -24,7 +24,7 @@ assert_served_once(const struct worker *w)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
 }
 
-/* The commit is done, its answer lost: the own row says so. */
+/* The commit was done and its answer was lost. The call finds this in its own row. */
 static void
 a_commit_whose_answer_is_lost(void **state)
 {
@@ -41,7 +41,7 @@ a_commit_whose_answer_is_lost(void **state)
 	assert_int_equal(w->answer.epoch, 1);
 }
 
-/* The commit never came: all of it is done again. */
+/* The commit was never done, so the call does everything again. */
 static void
 a_commit_that_never_came(void **state)
 {
@@ -57,8 +57,8 @@ a_commit_that_never_came(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: a plain read that finds nothing proves nothing, the old connection may still be
- * committing. The look after a commit in doubt waits for it. */
+/* guard: a commit in doubt is read with a lock, since the old connection may still be committing. A
+ * plain read that finds nothing proves nothing. */
 static void
 a_commit_that_comes_late(void **state)
 {
@@ -72,7 +72,7 @@ a_commit_that_comes_late(void **state)
 	proxy_until_held(w->proxy);
 	db_sleep_ms(1500);
 	assert_false(w->done);
-	/* Nothing is begun anew before it is known. */
+	/* Nothing is begun again until the outcome is known. */
 	assert_int_equal(proxy_count(w->proxy, "SELECT epoch, NOW(6)"), 1);
 	assert_int_equal(proxy_count(w->proxy, "SELECT l.holder"), 1);
 	proxy_release(w->proxy);
@@ -81,7 +81,7 @@ a_commit_that_comes_late(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* Only when it can't be found out: unknown, and it never guesses. */
+/* The outcome can't be found out, so the call reports that it is unknown. */
 static void
 a_commit_that_nobody_can_tell_of(void **state)
 {
@@ -102,7 +102,8 @@ a_commit_that_nobody_can_tell_of(void **state)
 	assert_non_null(strstr(w->error, "outcome unknown"));
 }
 
-/* Lost at any other statement: nothing was written, and it is all done again. */
+/* The connection is lost at another statement. Nothing was written, and the call does everything
+ * again. */
 static void
 a_connection_lost_at_any_statement(void **state)
 {
@@ -134,8 +135,8 @@ a_connection_lost_at_any_statement(void **state)
 	}
 }
 
-/* guard: a handle is looked after before it is used: its connection may be gone, by wait_timeout or
- * otherwise. */
+/* guard: a handle's connection is checked before each use, since wait_timeout or a KILL may have
+ * ended it. */
 static void
 an_idle_handle_connects_again(void **state)
 {
@@ -151,7 +152,7 @@ an_idle_handle_connects_again(void **state)
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
-	/* The query connection that the first call left behind, too. */
+	/* The query connection of an earlier call may have ended, too. */
 	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_query_connection(w->q)));
 	worker_start(w);
 	worker_join(w);
@@ -163,8 +164,9 @@ an_idle_handle_connects_again(void **state)
 	lockq_pipeline_clear(&pipeline);
 }
 
-/* guard: what is ended is the connection that was given up, and nobody else's: not that of another
- * server to which the name leads by now, and not of one that was started again. */
+/* guard: a connection of another server is never ended, and neither is a connection of a server
+ * that was restarted. Connection numbers begin anew there, so the number may belong to another
+ * client. */
 static void
 only_its_own_orphan_is_ended(void **state)
 {
@@ -205,8 +207,8 @@ a_follower_whose_connection_is_lost_goes_on(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: the heavy query is on a second connection, so the lock's is idle: the server notices at
- * once when the process dies, and does not hold the lock until the query ends. */
+/* guard: the heavy query has its own connection. The lock connection is idle, so the server notices
+ * at once that the process died. Else the lock would be held until the query ends. */
 static void
 a_killed_leader_frees_the_lock_at_once(void **state)
 {
@@ -224,14 +226,14 @@ a_killed_leader_frees_the_lock_at_once(void **state)
 	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
 	db_sleep_ms(200);
 	orphan = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK));
-	/* The next leader's query is a quick one. */
+	/* The next leader's query must be a quick one. */
 	set_task(TASK, "candidates_view = 'test_view_%d'", TASK + 2);
 	kill(pid, SIGKILL);
 	start = db_clock_ms();
 	assert_int_equal(worker_reap(pid), -1);
 	until_free(TASK);
 	assert_true(db_clock_ms() - start < HEAVY_MS / 3);
-	/* Its query still runs; the next leader ends it and serves both. */
+	/* The dead leader's query still runs. The next leader ends it and serves both requests. */
 	assert_int_equal(u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK)), orphan);
 	next = worker_new(1, TASK, 1, 0);
 	worker_start(next);
@@ -243,10 +245,11 @@ a_killed_leader_frees_the_lock_at_once(void **state)
 	assert_string_equal(outcome_of(TASK, 0), "served");
 }
 
-/* guard: a short wait_timeout on what opens a transaction: a leader that is stopped loses its lock,
- * can write nothing when it wakes up, and reports what its own row says.
- * guard: the lock connection is pinged during the query: one that is not stopped keeps it.
- * And a handle that was idle for longer than wait_timeout connects again. All in one wait. */
+/* guard: wait_timeout is short. A stopped leader loses its lock, writes nothing when it wakes up,
+ * and reports what its own row says. guard: the lock connection is pinged during the query. A
+ * leader that is not stopped keeps its lock.
+ * A handle that was idle for longer than wait_timeout connects again. All three are tested in one
+ * wait. */
 static void
 a_stopped_leader_loses_its_lock(void **state)
 {
@@ -269,7 +272,7 @@ a_stopped_leader_loses_its_lock(void **state)
 	proxy_until_held(stopped->proxy);
 	kill(pid, SIGSTOP);
 	start = db_clock_ms();
-	/* A query that the server has for as long as the gate is shut, without heating the room. */
+	/* The query waits for this name on the server, and uses no processor time. */
 	assert_int_equal(u64_on(gate, "SELECT GET_LOCK('lockq-test-gate', 0)"), 1);
 	set_view(OTHER_TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d"
 	    " AND GET_LOCK('lockq-test-gate', 60) = 1", OTHER_TASK);

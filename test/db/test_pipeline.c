@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's pipeline: what is assigned, and the columns of the task's detail_view beside it. */
+/* A user's pipeline: the assigned loans, with the columns of the task's detail_view. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "support.h"
 
-/* Of the views and functions of this test. */
 enum { MANY = 300, PATIENT_MS = 15000 };
 
 static void
@@ -20,7 +19,7 @@ forget_details(void)
 		(void)try_sql(administrator(), "REVOKE SELECT ON test_detail FROM lockq_worker");
 }
 
-/* The task's detail_view, of this SELECT; readable for the tested account, or not. */
+/* Makes the task's detail_view with this SELECT. @readable: the tested account may read it. */
 __attribute__((format(printf, 2, 3))) static void
 set_details(bool readable, const char *format, ...)
 {
@@ -44,7 +43,8 @@ teardown(void **state)
 }
 #define PIPELINE_TEST(f) cmocka_unit_test_setup_teardown(f, test_setup, teardown)
 
-/* Loans 1 to @n of TASK, and 1 of OTHER_TASK, assigned to user 0; who looks. */
+/* Assigns the loans 1 to @n of TASK, and one of OTHER_TASK, to user 0. Returns a worker of another
+ * user, who reads the pipeline. */
 static struct worker *
 with_assignments(unsigned int n)
 {
@@ -71,7 +71,7 @@ pipeline_of(struct worker *w, size_t n)
 	return pipeline;
 }
 
-/* Nothing of the details' limits is left on the handle. */
+/* The limits of the details' query do not stay on the handle. */
 static void
 assert_unlimited(struct worker *w)
 {
@@ -82,7 +82,7 @@ assert_unlimited(struct worker *w)
 	assert_int_equal(u64_on(lock, "SELECT @@transaction_read_only"), 0);
 }
 
-/* The pipeline is there without the details of TASK, and says why. */
+/* The pipeline is complete but for the details of TASK, and says why they are missing. */
 static void
 assert_fault(struct worker *w, const char *why)
 {
@@ -138,7 +138,8 @@ shows_the_views_columns(void **state)
 	struct lockq_pipeline p;
 
 	(void)state;
-	/* loan 1 has a row, loan 2 has two, loan 3 none; and one that nobody asks for */
+	/* The view has one row for loan 1, two for loan 2, none for loan 3, and one for a loan that
+	 * is not in the pipeline. */
 	set_details(true, "SELECT 'J\xc3\xb6rg' AS applicant, n AS LOAN_ID, 12.50 AS `a mount`,"
 	    " NULL AS city FROM test_number WHERE n IN (1, 4)"
 	    " UNION ALL SELECT CONCAT('twin ', t.n), 2, 1.00, '' FROM test_number AS t"
@@ -184,7 +185,7 @@ asks_once_a_task(void **state)
 	before = proxy_total(w->proxy);
 	p = pipeline_of(w, MANY + 1);
 	many = proxy_total(w->proxy) - before;
-	/* the second time statements are prepared already */
+	/* The second time the statements are prepared already. */
 	assert_true(many <= one);
 	for (size_t i = 0; i < MANY; i++)
 		assert_int_equal(strtoull(p.assignments[i].details[0].value, NULL, 10),
@@ -211,7 +212,7 @@ a_bad_view_is_a_fault_and_no_error(void **state)
 		set_details(false, "SELECT n AS loan_id FROM test_number");
 		assert_fault(w, "denied");
 	}
-	/* a column that it was made of is gone: the definer's affair */
+	/* A column of the view's table is gone. */
 	sql("CREATE TABLE test_gone (loan_id INT, a INT)");
 	set_details(true, "SELECT loan_id, a FROM test_gone");
 	sql("DROP TABLE test_gone");
@@ -247,7 +248,7 @@ a_slow_view_is_ended(void **state)
 	uint64_t began;
 
 	(void)state;
-	/* minutes of real work, made before the first row comes */
+	/* This query takes minutes before its first row comes. */
 	set_details(true, "SELECT a.n AS loan_id, COUNT(*) AS n FROM test_number AS a"
 	    " JOIN test_number AS b ON SHA2(REPEAT(CONCAT(a.n, b.n), 5000), 512) <> ''"
 	    " GROUP BY a.n");
@@ -264,7 +265,8 @@ alter(void *data)
 	return NULL;
 }
 
-/* What wants to alter a table stops all who come after it, until who has the table ends. */
+/* A waiting ALTER stalls all statements that come after it on the same table. The pipeline does not
+ * wait for it. */
 static void
 a_view_that_is_being_altered_is_not_waited_for(void **state)
 {
@@ -297,7 +299,7 @@ a_lost_connection_leaves_the_pipeline(void **state)
 	set_details(true, "SELECT n AS loan_id FROM test_number");
 	proxy_cut(w->proxy, "test_detail", 1, CUT_BEFORE);
 	assert_fault(w, "test_detail");
-	/* and the handle is as good as new */
+	/* The handle works as before. */
 	p = pipeline_of(w, 3);
 	assert_null(p.detail_fault);
 	assert_unlimited(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 1, recording a request, and its end by the one who made it. */
+/* Step 1: recording a request, and cancelling it. */
 #include <string.h>
 
 #include "support.h"
@@ -42,7 +42,7 @@ the_same_uuid_is_one_request(void **state)
 	assert_int_equal(rows_of(0), 1);
 }
 
-/* guard: after a lost connection the same UUID is inserted again, so nobody asks twice. */
+/* guard: after a lost connection the same UUID is inserted again, so that no user asks twice. */
 static void
 a_lost_reply_is_found_by_uuid(void **state)
 {
@@ -61,8 +61,11 @@ a_lost_reply_is_found_by_uuid(void **state)
 	assert_int_equal(proxy_count(w->proxy, "INSERT INTO work_requested"), 2);
 }
 
-/* guard: … also where the task would not allow it any more. One whose reply is lost, and one that
- * was lost itself: @cut. */
+/* The INSERT of a request is lost (CUT_BEFORE), or its reply (CUT_AFTER). Before the INSERT is
+ * repeated, the task's max_count falls below the request's count.
+ * guard: a recorded request whose reply was lost is found, even if the task would refuse it by now.
+ * guard: after a lost INSERT, a refused request takes its UUID, so that the INSERT can't come
+ * late. */
 static void
 limits_that_change_meanwhile(enum proxy_cut cut)
 {
@@ -133,12 +136,12 @@ a_second_call_joins(void **state)
 	assert_int_equal(second->answer.asked, 3);
 	assert_string_equal(second->answer.uuid, first->answer.uuid);
 	assert_int_equal(rows_of(0), 1);
-	/* Only the one who made it can cancel it; the second's time was up, too. */
+	/* The call that joined can't cancel the request, though its time was up, too. */
 	assert_string_equal(outcome_of(TASK, 0), "pending");
 	db_rollback(leader.lock);
 }
 
-/* guard: joining is conditional, so a request that has just ended is not waited for. */
+/* guard: a request that has just ended is not joined. */
 static void
 one_that_just_ended_is_not_joined(void **state)
 {
@@ -161,8 +164,8 @@ one_that_just_ended_is_not_joined(void **state)
 	assert_int_not_equal(w->answer.request_id, old);
 }
 
-/* guard: touching a request changes its row, also where it was said that somebody is there for a
- * time to come: who polls may be joined. */
+/* guard: touching a request changes its row, so that the request of a polling call may be joined. A
+ * polling call sets seen_at to a time in the future. */
 static void
 one_that_polls_is_joined(void **state)
 {
@@ -179,7 +182,7 @@ one_that_polls_is_joined(void **state)
 	assert_int_equal(w->answer.request_id, old);
 }
 
-/* An expired request is not joined: a new one is made. */
+/* A request that has expired is not joined, and the call makes a new one. */
 static void
 an_expired_one_is_not_joined(void **state)
 {
@@ -195,8 +198,8 @@ an_expired_one_is_not_joined(void **state)
 	assert_int_equal(rows_of(0), 2);
 }
 
-/* guard: each statement of a requester is its own transaction. A duplicate key inside an open one
- * keeps locks that block the inserts of other users. */
+/* guard: a requester's statements are autocommit, so that a duplicate key keeps no lock. In an open
+ * transaction it would keep locks that block other users' inserts. */
 static void
 a_duplicate_keeps_no_lock(void **state)
 {
@@ -221,7 +224,7 @@ a_duplicate_keeps_no_lock(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 4);
 }
 
-/* guard: cancelling is conditional on pending, so what was served stays served. */
+/* guard: only a pending request is cancelled. A served one stays served. */
 static void
 a_served_one_is_not_cancelled(void **state)
 {
@@ -238,7 +241,8 @@ a_served_one_is_not_cancelled(void **state)
 	assert_string_equal(outcome_of(TASK, 0), "served");
 }
 
-/* Time is up while the leader writes: the follower hears what the leader gave, not "cancelled". */
+/* A follower's time is up while the leader writes. The follower is told what the leader gave, not
+ * "cancelled". */
 static void
 a_cancel_waits_for_the_leaders_commit(void **state)
 {
@@ -300,8 +304,8 @@ what_the_task_forbids_is_refused(void **state)
 	assert_int_equal(rows_of(0), 0);
 }
 
-/* An error that no second try cures ends the request: nothing arrives later behind the user's
- * back. */
+/* guard: a call that fails leaves no pending request behind. No loan arrives after the user was
+ * told of the error. */
 static void
 an_error_leaves_no_pending_request(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole-transaction retry: each statement fails once with each error that rolling back cures, and
- * some never stop failing. */
+/* Transactions that are tried again as a whole. Each statement fails once with each error that a
+ * rollback cures, and some statements fail for ever. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,19 +10,19 @@
 
 enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180 };
 enum { FOR_EVER = 1000000, STATEMENTS = 256, MOST_TRIES = 14, MOST_QUERIES = 2,
-	CLUSTER_TRIES = 30 /* a server that is behind its cluster is given ten seconds */ };
+	CLUSTER_TRIES = 30 /* a server that is behind its cluster is tried for ten seconds */ };
 
-/* A statement of the leader's that an error may hit. */
+/* A statement of a leader that may fail. */
 struct target {
-	unsigned int nth;    /* of all that it sends */
+	unsigned int nth;    /* its number among all statements that the leader sends */
 	bool in_transaction;
 	bool is_commit;
-	bool is_look;        /* of the hand-over, for somebody pending */
+	bool is_look;        /* the hand-over's look for pending requests */
 	char text[80];
 };
 
-/* Loan 1 was never given, 2 is back, the lease of 3 has run out, 4 to 6 were never given; user 1
- * is in line. */
+/* Loan 1 and loans 4 to 6 were never given, loan 2 was returned, and the lease of loan 3 has run
+ * out. User 1's request is pending. */
 static void
 make_line(void)
 {
@@ -34,7 +34,8 @@ make_line(void)
 	(void)add_request(TASK, 1, 1);
 }
 
-/* User 0 leads, and user 2 comes after its last look: all statements of a leader are met. */
+/* User 0 leads, and user 2's request comes after the leader's last look. So a leader sends every
+ * statement that it can. */
 static struct worker *
 lead_through(struct proxy *proxy, const char *late_at)
 {
@@ -68,7 +69,7 @@ assert_all_served(const struct worker *leader)
 	    " AND event = 'expired'", TASK), 1);
 }
 
-/* The one who came late has loan 4. */
+/* Whether user 2, who came late, has got loan 4. */
 static bool
 is_handed_over(void)
 {
@@ -83,7 +84,8 @@ names_a_table(const char *text)
 	    strstr(text, "leader_run") != NULL;
 }
 
-/* What a leader sends from recording its request on, as it is when nothing fails. */
+/* Fills @targets with the statements of a leader that meets no error, from the INSERT of its
+ * request on. Returns their number. */
 static size_t
 find_targets(struct target *targets)
 {
@@ -120,7 +122,7 @@ find_targets(struct target *targets)
 	return n;
 }
 
-/* True when the one who came late was served, too. */
+/* One statement fails once. Returns whether user 2, who came late, was served, too. */
 static bool
 fail_once(const struct target *target, unsigned int error)
 {
@@ -130,14 +132,14 @@ fail_once(const struct target *target, unsigned int error)
 
 	make_line();
 	proxy_fail(proxy, "", target->nth, 1, error);
-	/* Two rules don't meet in one statement. */
+	/* The statement that fails can't also be the one that is held. */
 	leader = lead_through(proxy, strstr(target->text, "SET holder") != NULL ?
 	    "INSERT INTO leader_run" : "SET holder = NULL");
 	handed_over = is_handed_over();
 	if (leader->rc != LOCKQ_OK || !handed_over)
 		print_error("%u at %u: %s\n", error, target->nth, target->text);
 	assert_all_served(leader);
-	/* The list is still good: the query runs once. */
+	/* The list is still good, so the query runs once. */
 	if (target->in_transaction &&
 	    strstr(target->text, "task_lock") == NULL &&
 	    strstr(target->text, "task_wake") == NULL)
@@ -174,7 +176,7 @@ fail_each(unsigned int error, bool at_commit_only, bool outside_too)
 	assert_int_equal(left_pending, 0);
 }
 
-/* guard: after an error the whole transaction is tried again, whatever statement it hit. */
+/* guard: a deadlock is tried again, as a whole transaction, at whatever statement it happens. */
 static void
 a_deadlock_at_any_statement(void **state)
 {
@@ -182,8 +184,9 @@ a_deadlock_at_any_statement(void **state)
 	fail_each(DEADLOCK, false, false);
 }
 
-/* guard: 1205 undoes its statement only: going on would commit half of the transaction. It is also
- * what a wait for a table that is being altered ends with, outside a transaction, too. */
+/* guard: an ended lock wait, too, is answered by trying the whole transaction again. The server
+ * undoes only the statement, and going on would commit half of the transaction. Outside a
+ * transaction a statement gets this error if its table is being altered. */
 static void
 a_lock_wait_that_ends_at_any_statement(void **state)
 {
@@ -205,7 +208,8 @@ a_commit_that_fails(void **state)
 	fail_each(AT_COMMIT, true, false);
 }
 
-/* Whose error never ends: told so in bounded time, with growing pauses, and nothing half done. */
+/* A statement fails for ever. The call reports the error in bounded time, after growing pauses, and
+ * nothing is half done. */
 static void
 never_ends(const char *statement, unsigned int error)
 {
@@ -223,7 +227,7 @@ never_ends(const char *statement, unsigned int error)
 	snprintf(number, sizeof(number), "%u", error);
 	assert_int_equal(w->rc, LOCKQ_EDATABASE);
 	assert_non_null(strstr(w->error, number));
-	/* A few times, and the heavy query not again and again for one error. */
+	/* guard: the query is not run again for an error that stays. */
 	assert_in_range(proxy_count(w->proxy, statement), 2, error == CERTIFICATION ?
 	    CLUSTER_TRIES : MOST_TRIES);
 	assert_in_range(proxy_count(w->proxy, QUERY), 0, MOST_QUERIES);
@@ -234,7 +238,7 @@ never_ends(const char *statement, unsigned int error)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 0);
 	assert_int_equal(rounds_of(TASK), 0);
 	assert_int_equal(epoch_of(TASK), 0);
-	/* Nobody is kept out by it. */
+	/* Other calls are not kept out. */
 	assert_int_equal(ask_now(1, TASK, 6)->answer.n_loans, 6);
 	assert_consistent(TASK);
 	start_again();
@@ -261,7 +265,7 @@ a_lock_wait_that_never_ends(void **state)
 	never_ends("SET epoch = ?", LOCK_WAIT);
 }
 
-/* Not even the request can be recorded: nothing is pending behind the user's back. */
+/* The request can't be recorded. No request is pending after the call. */
 static void
 a_request_that_can_not_be_recorded(void **state)
 {
@@ -279,7 +283,7 @@ a_request_that_can_not_be_recorded(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 0);
 }
 
-/* As often as a transaction is tried again with the same list; then it works. */
+/* A commit fails as often as it is tried again with the same list, then succeeds. */
 static void
 an_error_that_repeats(void **state)
 {
@@ -301,7 +305,7 @@ an_error_that_repeats(void **state)
 	}
 }
 
-/* A follower's own statements, and its wait, end in errors: it goes on waiting, and is served. */
+/* A follower's statements and its wait fail. It waits on and is served. */
 static void
 a_follower_goes_on(void **state)
 {
@@ -338,7 +342,7 @@ a_follower_goes_on(void **state)
 	}
 }
 
-/* So is the statement that cancels. */
+/* The statement that cancels is tried again. */
 static void
 a_cancel_is_tried_again(void **state)
 {
@@ -358,7 +362,7 @@ a_cancel_is_tried_again(void **state)
 	db_rollback(leader.lock);
 }
 
-/* The connection is lost, and for a time the server has no session left for a new one. */
+/* The connection is lost, and for a while the server has no free connection. */
 static void
 lost_and_crowded_for_a_time(void **state)
 {
@@ -394,7 +398,7 @@ lost_and_crowded_for_a_time(void **state)
 	}
 }
 
-/* Completes loans 1 and 2 of user 0 through the proxy. */
+/* Completes the loans 1 and 2 of user 0 through the proxy. */
 static int
 complete_through(struct worker *by, struct lockq_disposed_result *result)
 {
@@ -498,14 +502,15 @@ until_one_waits(void)
 {
 	uint64_t start = db_clock_ms();
 
-	/* Who may not look has to trust that half a second is enough. */
+	/* An account that may not look has to trust that half a second is enough. */
 	while (db_clock_ms() - start < 500 && (administrator() == NULL ||
 	    u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_lock_waits")
 	    == 0))
 		db_sleep_ms(10);
 }
 
-/* Two real transactions in a ring: the server ends the lighter one, ours, and it is done again. */
+/* A real deadlock. The server ends the transaction that changed fewer rows, which is the
+ * disposition's, and the disposition is tried again. */
 static void
 a_real_deadlock_of_a_disposition(void **state)
 {

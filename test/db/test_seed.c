@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seedloans against a server, in a database of its own: what it empties is nobody else's. */
+/* seedloans against a server, in a database of its own, since it empties tables. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ fresh_loans(uint64_t loans)
 	seed_well(&options);
 }
 
-/* A number that any change in any row of the loans and documents changes. */
+/* Returns a number that changes if any row of the loans and documents changes. */
 static uint64_t
 all_rows(void)
 {
@@ -79,7 +79,7 @@ count_loans(void)
 	return u64_on(db, "SELECT COUNT(*) FROM loan");
 }
 
-/* A file in the test's directory; static text. */
+/* Returns the path of a file in the test's directory; the text is static. */
 static const char *
 path_of(const char *name)
 {
@@ -108,7 +108,7 @@ csv_of(const char *text)
 	return options;
 }
 
-/* What is in the rejects file; "" where there is none. Static. */
+/* Returns the contents of the rejects file, "" if there is none; the text is static. */
 static const char *
 rejected_rows(void)
 {
@@ -136,7 +136,7 @@ test_same_seed_same_rows(void **state)
 	assert_true(report.documents == u64_on(db, "SELECT COUNT(*) FROM loan_document"));
 	first = all_rows();
 
-	/* In two goes, and with other batches. */
+	/* The same loans come out when they are made in two runs with other batches. */
 	fresh_loans(3000);
 	assert_true(all_rows() != first);
 	seed_well(&more);
@@ -182,7 +182,7 @@ test_people_and_tasks(void **state)
 	assert_true(report.users == 60);
 }
 
-/* Every view can be read as lockq reads it, and has something to show. */
+/* lockq can read each task's view, and each view shows loans. */
 static void
 test_every_task_has_candidates(void **state)
 {
@@ -203,7 +203,8 @@ test_every_task_has_candidates(void **state)
 		assert_true(u64_on(db, "SELECT COUNT(*) FROM (SELECT loan_id, MIN(priority)"
 		    " AS priority FROM %s GROUP BY loan_id) AS c", view) >= 20);
 	}
-	/* A statement that is verified is no work any more; nor is one that is known as forged. */
+	/* A verified bank statement is no work any more, and neither is one that is known as
+	 * forged. */
 	sql_on(db, "UPDATE loan_document SET status = 'verified', checked_at = NOW()"
 	    " WHERE kind = 'bank_statement' AND status = 'submitted' AND loan_id <= 2500");
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM candidates_verify_bank_account"
@@ -213,7 +214,7 @@ test_every_task_has_candidates(void **state)
 	assert_true(u64_on(db, "SELECT MIN(loan_id) FROM candidates_verify_bank_account") > 4000);
 }
 
-/* A cell of the task's row; static text. */
+/* Returns a cell of the task's row; the text is static. */
 static const char *
 of_task(unsigned int task, const char *column)
 {
@@ -235,7 +236,8 @@ call_on_complete(unsigned int task, uint64_t loan_id)
 	sql_on(db, "CALL %s(%" PRIu64 ", 'oliver')", of_task(task, "on_complete"), loan_id);
 }
 
-/* How many loans the task's view shows, and whether @loan_id is one of them. */
+/* Returns how many loans the task's view shows. With a @loan_id other than 0, only that loan
+ * counts. */
 static uint64_t
 loans_of(unsigned int task, uint64_t loan_id)
 {
@@ -243,8 +245,8 @@ loans_of(unsigned int task, uint64_t loan_id)
 	    " IN (0, loan_id)", of_task(task, "candidates_view"), loan_id);
 }
 
-/* Each task's procedure: what was called for its loans matches no more, and only that. Called
- * again, it changes nothing. */
+/* Each task's on_complete makes the completed loans disappear from the task's view, and no other
+ * loans. A second call for the same loan changes nothing. */
 static void
 test_completed_loans_match_no_more(void **state)
 {
@@ -256,7 +258,8 @@ test_completed_loans_match_no_more(void **state)
 	for (task = 1; task <= 10; task++) {
 		before = loans_of(task, 0);
 		for (i = 0; i < 15; i++) {
-			/* Some have two documents of a kind: the view shows those twice. */
+			/* Some loans have two documents of a kind, and the view shows these loans
+			 * twice. */
 			loan_id = u64_on(db, "SELECT loan_id FROM %s GROUP BY loan_id"
 			    " ORDER BY COUNT(*) DESC, loan_id %% 7, loan_id LIMIT 1",
 			    of_task(task, "candidates_view"));
@@ -270,7 +273,7 @@ test_completed_loans_match_no_more(void **state)
 	}
 }
 
-/* In the transaction of who calls it, which decides. */
+/* on_complete runs in its caller's transaction, and a rollback undoes it. */
 static void
 test_completing_can_be_undone(void **state)
 {
@@ -306,7 +309,8 @@ test_reset_keeps_epochs(void **state)
 	sql_on(db, "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
 	    " VALUES (UUID(), 1, 'a', 7, 1, 1)");
 	fresh_loans(10);
-	/* Raised, so that a leader with an old list finds that somebody has led since. */
+	/* --reset raises the epoch, so that a leader with an old list finds that another call has
+	 * led. */
 	assert_true(u64_on(db, "SELECT epoch FROM task_lock WHERE task_id = 7") == 42);
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL") == 0);
 	assert_true(u64_on(db, "SELECT (SELECT COUNT(*) FROM work) + (SELECT COUNT(*) FROM"
@@ -330,7 +334,7 @@ test_reset_is_refused_while_somebody_leads(void **state)
 	assert_string_equal(report.error,
 	    "tracy leads task 7: nothing was emptied: try again when that query is done");
 	assert_true(count_loans() == 10);
-	/* Without --reset nobody is in the way. */
+	/* Without --reset a leader is no obstacle. */
 	options.reset = false;
 	seed_well(&options);
 	db_rollback(leader);
@@ -348,13 +352,13 @@ test_one_at_a_time(void **state)
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
 
-	/* The second lane of one that was killed. */
+	/* A seedloans that was killed may hold this name. */
 	assert_true(u64_on(db, "SELECT GET_LOCK(" SECOND ", 0)") == 1);
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
 }
 
-/* Who was killed has a batch under way on either connection for a moment. */
+/* Each connection of a seedloans that was killed may have a batch under way for a moment. */
 static void
 until_nobody_seeds(void)
 {
@@ -384,7 +388,8 @@ test_stopped_half_way_leaves_whole_loans(void **state)
 	    LOCKQ_CANCELLED);
 	assert_true(count_loans() == report.loans && report.loans >= 4000);
 
-	/* Killed: the batch under way is gone as a whole, the others are as they should be. */
+	/* seedloans is killed. The batch under way is undone as a whole, and the other batches are
+	 * complete. */
 	before = u64_on(db, "SELECT epoch FROM task_lock WHERE task_id = 1");
 	child = fork();
 	assert_true(child >= 0);
@@ -403,8 +408,8 @@ test_stopped_half_way_leaves_whole_loans(void **state)
 	assert_true(all_rows() == rows);
 }
 
-/* Seeds in a process of its own while @other has a loan of the first batch, and is back when the
- * second batch is there but for its COMMIT. */
+/* Runs seedloans in a process of its own while @other holds a loan of the first batch. Returns once
+ * the second batch is written but for its COMMIT. */
 static pid_t
 seed_behind(struct db *other)
 {
@@ -426,8 +431,8 @@ seed_behind(struct db *other)
 	return child;
 }
 
-/* Nothing of a batch is there before all of the one before it, which may take longer than the
- * server lets a connection idle. */
+/* A batch is committed only after the batch before it, which may take longer than the server lets a
+ * connection be idle. */
 static void
 test_batches_are_committed_in_their_order(void **state)
 {
@@ -451,7 +456,7 @@ test_batches_are_committed_in_their_order(void **state)
 	assert_int_equal(status, 0);
 	assert_true(all_rows() == rows);
 
-	/* And nothing at all where the one before it fails. */
+	/* If a batch fails, the batch after it is not committed. */
 	fresh_loans(10);
 	child = seed_behind(other);
 	assert_int_equal(db_commit(other), DB_OK);
@@ -480,7 +485,7 @@ seed_through(struct proxy *proxy, bool reset, seed_progress_fn *progress)
 	return seed_run(&where, &options, progress, proxy, &report);
 }
 
-/* Over one connection, where a second one is not to be had. */
+/* seedloans works with one connection if it can't have a second one. */
 static void
 test_one_connection_will_do(void **state)
 {
@@ -496,7 +501,8 @@ test_one_connection_will_do(void **state)
 	assert_true(all_rows() == rows && count_loans() == 8000);
 }
 
-/* Lost at the first batch's COMMIT: that batch may be there or not, and none of the others is. */
+/* The connection is lost at the first batch's COMMIT. That batch may be there or not; no other
+ * batch is. */
 static void
 test_nothing_comes_after_a_doubt(void **state)
 {
@@ -529,7 +535,7 @@ static const struct db_query wrapped = {
 	DB_MANY
 };
 
-/* What task 7's query takes now, -1 where the server ended it. */
+/* Returns how long task 7's query takes in milliseconds, or -1 if the server ended it. */
 static int64_t
 query_ms(unsigned int limit_ms)
 {
@@ -550,7 +556,7 @@ query_ms(unsigned int limit_ms)
 	return rc == DB_OK ? (int64_t)took : -1;
 }
 
-/* It is said to take what was asked for, and does. */
+/* seedloans reports the time that was asked for, and the query takes about that time. */
 static bool
 is_as_heavy(const struct seed_options *heavy)
 {
@@ -564,8 +570,8 @@ is_as_heavy(const struct seed_options *heavy)
 	    took > asked / 2 && took < asked * 2;
 }
 
-/* Few or many loans. Who else is at work on this machine while it is measured makes it wrong, so
- * one of some times is enough; a calibration that does not calibrate is wrong each time. */
+/* With few loans and with many. Other programs on this machine may falsify a measurement, so one
+ * good run of several is enough. A broken calibration is wrong in each run. */
 static void
 test_heavy_takes_as_long_as_asked(void **state)
 {
@@ -583,7 +589,8 @@ test_heavy_takes_as_long_as_asked(void **state)
 			continue;
 		assert_true(times < 6);
 	}
-	/* Not much less to do when most loans have gone out, and the server can end it. */
+	/* The query takes nearly as long after most loans have been given out, and the server can
+	 * end it. */
 	sql_on(db, "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
 	    " assigned_at, changed_at) SELECT 7, loan_id, 1, 'assigned', 1, 1, 1, NOW(6), NOW(6)"
 	    " FROM loan WHERE loan_id <= 19000");
@@ -624,7 +631,7 @@ test_stopped_calibration_changes_nothing(void **state)
 	    " AND info LIKE '%%candidates_verify%%' AND id <> CONNECTION_ID()");
 }
 
-/* Nothing to measure with: said, not guessed. */
+/* Without loans nothing can be measured, and seedloans reports that. */
 static void
 test_heavy_without_loans(void **state)
 {
@@ -638,7 +645,7 @@ test_heavy_without_loans(void **state)
 	    "add some with --loans");
 }
 
-/* Most memory that seeding took, in kilobytes, as a process of its own. */
+/* Returns the most memory, in kilobytes, that a seedloans process used. */
 static long
 memory_of(uint64_t loans)
 {
@@ -671,7 +678,7 @@ test_memory_does_not_grow_with_the_loans(void **state)
 {
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	/* It keeps freed memory for a while. */
+	/* The address sanitizer keeps freed memory for a while. */
 	skip();
 #endif
 	assert_true((double)memory_of(100000) < 1.3 * (double)memory_of(10000));
@@ -729,7 +736,8 @@ test_csv_reasons(void **state)
 
 #define LARGEST "18446744073709551615,Ann,1,1997-02-28,\n"
 
-/* The same id far apart in the file: in other batches, but not forgotten; the largest one, too. */
+/* The same loan number stands twice in the file, far apart and so in different batches. The largest
+ * number does, too. */
 static void
 test_csv_duplicate_in_a_later_batch(void **state)
 {
@@ -774,7 +782,8 @@ test_csv_strict(void **state)
 	assert_string_equal(rejected_rows(), "line,reason," HEADER
 	    "3,loan_id 7 is in the database already,7,Bob,1,2/28/1997,\n"
 	    "4,loan_id 101 is on line 2 already,101,Eve,1,2/28/1997,\n");
-	/* With --reset number 7 will be free, but the file still is bad: nothing is emptied. */
+	/* With --reset number 7 would be free, but the file is bad all the same, so nothing is
+	 * emptied. */
 	options.reset = true;
 	assert_int_equal(seed(&options), LOCKQ_EREFUSED);
 	assert_true(all_rows() == before && report.rejected == 1);
@@ -787,7 +796,7 @@ test_csv_strict(void **state)
 	assert_string_equal(report.rejects, "");
 }
 
-/* What can't be used changes nothing, --reset or not. */
+/* A file that can't be used changes nothing, even with --reset. */
 static void
 test_csv_that_cannot_be_used(void **state)
 {
@@ -828,7 +837,7 @@ test_csv_that_cannot_be_used(void **state)
 	assert_true(all_rows() == before);
 }
 
-/* Real data, where they are. */
+/* Reads files of real loans, where there are some. */
 static void
 test_csv_of_real_loans(void **state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 7: followers wait for the leader's commit, and lead when nobody does. */
+/* Step 7: followers wait for the leader's commit, and lead when nobody leads. */
 #include <stdio.h>
 #include <string.h>
 
 #include "support.h"
 
-/* A follower that is not woken looks again after its slice of 20 s. */
+/* A follower that is not woken looks again after its slice of 20 s, so later than this. */
 enum { NEXT_LOOK_MS = 15000 };
 
 static void
@@ -42,7 +42,7 @@ held_leader(unsigned int user_no)
 	return w;
 }
 
-/* A follower in FOR SHARE wakes with the commit, not with its next look. */
+/* The commit wakes a follower that waits with FOR SHARE, before its next look. */
 static void
 a_follower_wakes_with_the_commit(void **state)
 {
@@ -66,8 +66,7 @@ a_follower_wakes_with_the_commit(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: followers wait on task_wake, not on task_lock, where their shared locks would look like a
- * leader: it is the wake row that wakes them. */
+/* guard: a follower waits on task_wake, whose row wakes it, not on task_lock. */
 static void
 the_wake_row_wakes(void **state)
 {
@@ -91,7 +90,7 @@ the_wake_row_wakes(void **state)
 	worker_join(waits);
 }
 
-/* … and no record of task_lock is ever share locked. */
+/* guard: followers take no shared lock on task_lock, where it would look like a leader. */
 static void
 nobody_shares_the_lock_row(void **state)
 {
@@ -114,7 +113,7 @@ nobody_shares_the_lock_row(void **state)
 	worker_join(waits);
 }
 
-/* The wait runs out: the request is cancelled, nothing arrives later. */
+/* The wait runs out: the request is cancelled, and no loan arrives later. */
 static void
 a_timeout_cancels(void **state)
 {
@@ -146,7 +145,7 @@ giving_up_cancels(void **state)
 	assert_int_equal(waits->rc, LOCKQ_CANCELLED);
 	assert_true(db_clock_ms() - start < NEXT_LOOK_MS);
 	assert_string_equal(outcome_of(TASK, 1), "cancelled");
-	/* Nothing of it goes on waiting on the server. */
+	/* guard: a call that gives up ends its wait on the server. */
 	if (administrator() != NULL)
 		assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
 		    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
@@ -175,12 +174,12 @@ polling_needs_no_connection(void **state)
 	assert_int_equal(waits->rc, LOCKQ_OK);
 	assert_false(waits->answer.led);
 	assert_int_equal(proxy_count(waits->proxy, QUERY), 0);
-	/* One connection asked, another one looked. */
+	/* The call asked on one connection and looked on another one. */
 	assert_int_not_equal(proxy_connection(waits->proxy, 0),
 	    proxy_connection(waits->proxy, proxy_total(waits->proxy) - 1));
 }
 
-/* … and a server without a free session is a reason to look later, not to give up. */
+/* guard: a polling follower is patient with a full server. It looks later and does not give up. */
 static void
 polling_is_patient_with_a_full_server(void **state)
 {
@@ -206,7 +205,8 @@ polling_is_patient_with_a_full_server(void **state)
 	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
 }
 
-/* guard: no follower waits while nobody leads. Its leader is gone without serving it: it leads. */
+/* guard: a follower that wakes and is still pending leads. Its leader has left without serving
+ * it. */
 static void
 a_woken_follower_takes_over(void **state)
 {
@@ -227,7 +227,8 @@ a_woken_follower_takes_over(void **state)
 	worker_join(leader);
 }
 
-/* The same with KILL, and the leader's process lives on: it asks again and is served. */
+/* The leader's connection is killed, and a follower leads. The leader's call goes on and is
+ * served. */
 static void
 a_killed_leader_is_replaced(void **state)
 {
@@ -257,8 +258,8 @@ a_killed_leader_is_replaced(void **state)
 	    2);
 }
 
-/* guard: a wait that ends at once backs off. The leader leads without the wake row: nothing
- * blocks, and a loop would ask thousands of times a second. */
+/* guard: a call whose waits end at once backs off. The leader has no wake row, so nothing blocks,
+ * and a loop would send thousands of statements a second. */
 static void
 a_wait_that_is_none_backs_off(void **state)
 {
@@ -273,7 +274,8 @@ a_wait_that_is_none_backs_off(void **state)
 	db_rollback(leader.lock);
 }
 
-/* guard: max_execution_time is the query connection's alone: it would end a FOR SHARE wait, too. */
+/* guard: max_execution_time is not set on the lock connection, where it would end a FOR SHARE
+ * wait. */
 static void
 a_wait_has_no_time_limit_but_its_own(void **state)
 {
@@ -293,7 +295,7 @@ a_wait_has_no_time_limit_but_its_own(void **state)
 	assert_int_equal(waits->rc, LOCKQ_OK);
 }
 
-/* A request whose owner waits does not expire, however short the task's request_ttl is. */
+/* guard: a request whose owner waits does not expire, even if request_ttl is short. */
 static void
 who_waits_does_not_expire(void **state)
 {
@@ -314,7 +316,7 @@ who_waits_does_not_expire(void **state)
 	assert_int_equal(waits->answer.epoch, leader->answer.epoch);
 }
 
-/* guard: who waited for long leads for what the task is now, not for what it was. */
+/* guard: a call that waited for long leads by the task's settings of now. */
 static void
 a_task_that_was_disabled_meanwhile_is_refused(void **state)
 {
@@ -333,8 +335,9 @@ a_task_that_was_disabled_meanwhile_is_refused(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 0);
 }
 
-/* guard: a session forgotten in a transaction holds the row that followers wait on, shared or not.
- * The leader says that it hasn't got the row, so they neither spin nor sleep there for long. */
+/* guard: followers wait on the row only where the leader says that it holds the row. A session that
+ * was forgotten in a transaction holds it, shared or not. The followers neither send many
+ * statements nor wait for that session. */
 static void
 a_forgotten_lock_on_the_wake_row(void **state)
 {
@@ -370,7 +373,8 @@ a_forgotten_lock_on_the_wake_row(void **state)
 	}
 }
 
-/* guard: a wait that runs out while somebody still leads costs little, however long it takes. */
+/* guard: a call whose wait ran out while a leader leads does not try the lock. So a long wait needs
+ * few statements. */
 static void
 a_long_wait_costs_little(void **state)
 {
@@ -384,7 +388,8 @@ a_long_wait_costs_little(void **state)
 	until_waiting(waits);
 	before = proxy_total(waits->proxy);
 	db_sleep_ms(4500);
-	/* Four slices of a second: a look at the own row, one at the leader, the wait. */
+	/* Each of the four slices of a second needs a look at the own row, a look at the leader,
+	 * and the wait. */
 	print_message("# %zu statements in 4 waits\n", proxy_total(waits->proxy) - before);
 	assert_true(proxy_total(waits->proxy) - before <= 4 * 5 + 5);
 	assert_int_equal(proxy_count(waits->proxy, "START TRANSACTION"), 0);
@@ -392,8 +397,8 @@ a_long_wait_costs_little(void **state)
 	worker_join(waits);
 }
 
-/* guard: an answer that never comes ends the wait, on the lock connection of a leader, too. The
- * server is asked again, on a new connection. */
+/* guard: a wait ends even if the server's answer never comes, and so does a statement of a leader's
+ * lock connection. Both calls go on with new connections. */
 static void
 a_server_that_is_silent(void **state)
 {
@@ -421,7 +426,7 @@ a_server_that_is_silent(void **state)
 	db_rollback(leader.wake);
 	worker_join(waits);
 	assert_int_equal(waits->rc, LOCKQ_OK);
-	/* Its first query is an orphan now, which the second one ends. */
+	/* The leader's first query still runs on the server; the second one ends it. */
 	assert_int_equal(u64_on(gate, "SELECT RELEASE_LOCK('lockq-test-gate')"), 1);
 	worker_join(leads);
 	assert_int_equal(leads->rc, LOCKQ_OK);
@@ -430,7 +435,7 @@ a_server_that_is_silent(void **state)
 	    OTHER_TASK), 2);
 }
 
-/* guard: who joined has not given up when the maker of the request does. */
+/* guard: a call that joined a request goes on when the maker of the request gives up. */
 static void
 who_joined_asks_anew(void **state)
 {
@@ -458,7 +463,8 @@ who_joined_asks_anew(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
 }
 
-/* guard: what could not be prepared is not executed: the row's table is being altered, say. */
+/* guard: a statement that could not be prepared is not executed. PREPARE fails, for example, while
+ * the table is being altered. */
 static void
 a_wait_that_is_not_prepared(void **state)
 {
@@ -479,7 +485,7 @@ a_wait_that_is_not_prepared(void **state)
 	assert_int_equal(waits->rc, LOCKQ_OK);
 }
 
-/* Many wake at once, and one of them leads for all. */
+/* Many followers wake at once. One of them leads for all. */
 static void
 when_many_wake_one_leads(void **state)
 {
@@ -531,7 +537,7 @@ a_look_leads_nobody(void **state)
 	assert_int_equal(looks->answer.status, LOCKQ_PENDING);
 	assert_int_equal(looks->answer.request_id, asks->answer.request_id);
 	assert_string_equal(looks->answer.leader, "by hand");
-	/* Looking keeps it from expiring. */
+	/* A look at a request keeps it from expiring. */
 	seen = u64("SELECT seen_at > NOW(6) - INTERVAL 20 SECOND FROM work_requested"
 	    " WHERE task_id = %d", TASK);
 	assert_int_equal(seen, 1);
