@@ -21,7 +21,7 @@ now_ms(void)
 	return ms_of(CLOCK_MONOTONIC);
 }
 
-/* A clock that is the same in all processes. */
+/* Returns microseconds of a clock that all processes share. */
 static inline uint64_t
 now_us(void)
 {

@@ -15,7 +15,7 @@
 
 enum { MOST = 64, FIELDS = 64, UUIDS = 4, UUID_BYTES = 37, NULL_MARK = 4 };
 
-/* A step of the file: its kind, the connection, further fields. */
+/* A step of the file. Its fields are the kind, the connection, and what else the kind needs. */
 struct event {
 	char *field[FIELDS];
 	size_t n;
@@ -55,7 +55,7 @@ fresh_uuid(size_t which)
 	return uuids[which];
 }
 
-/* @mark: the text between the two bytes that enclose a mark. */
+/* Writes a mark's value. @mark is the text between the two bytes that enclose the mark. */
 static void
 fill_in(FILE *out, char *mark)
 {
@@ -69,7 +69,7 @@ fill_in(FILE *out, char *mark)
 		fprintf(out, "%llu", strtoull(mark + 1, &rest, 10) + leaders * number(rest + 1));
 }
 
-/* A field with its marks replaced by values; most fields have none. */
+/* Returns a field with its marks replaced by values. Most fields have no marks. */
 static char *
 value_of(char *field)
 {
@@ -237,7 +237,8 @@ pass_over_stored(const struct event *event)
 	mysql_stmt_free_result(statement);
 }
 
-/* Replays a statement or the reading of its result. False: the event is of another kind. */
+/* Replays a statement, or the reading of its result. Returns false if the event is of another
+ * kind. */
 static int
 do_statement(const struct event *event, MYSQL *mysql)
 {

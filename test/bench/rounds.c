@@ -51,7 +51,7 @@ static const struct db_query read_counters = {
 	DB_MANY
 };
 
-/* In the order in which the server shows them. */
+/* The counters, in the order in which the server shows them. */
 enum { RECEIVED, SENT, EXECUTED, PREPARED, CONNECTED, ASKED, COUNTERS };
 
 struct took {
@@ -67,7 +67,7 @@ check(int rc)
 	exit(5);
 }
 
-/* As the sandbox's administrator. */
+/* Connects as the sandbox's administrator. */
 static void
 open_server(void)
 {
@@ -98,7 +98,7 @@ cpu_ms(const struct rusage *usage)
 	    (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e3;
 }
 
-/* Each leader raises it by one. */
+/* Returns the task's epoch, which each leader raises by one. */
 static uint64_t
 epoch(void)
 {

@@ -27,7 +27,7 @@ enum { SHELLS_MAX = 2000, LINE_BYTES = 4096, ARGUMENTS_MAX = 64, ARGUMENT_BYTES 
 
 struct shell {
 	pid_t pid;
-	int fd; /* its output; -1: read to its end */
+	int fd; /* its output; -1: it was read to its end */
 	uint64_t started_us, answered_us;
 	int status;
 	char line[LINE_BYTES];
@@ -56,7 +56,8 @@ number_into(char *out, const char *argument, long number)
 		snprintf(out, ARGUMENT_BYTES, "%.*s%ld%s", before, argument, number, mark + 1);
 }
 
-/* In the child. If the parent has ended before prctl(), no signal comes: getppid() tells. */
+/* This runs in the child. If the parent ended before prctl(), no signal comes, but getppid() has
+ * changed. */
 static void
 become(char **command, long number, int out, pid_t parent)
 {
@@ -127,7 +128,8 @@ hear(struct shell *shell)
 	}
 }
 
-/* Waits for output until @until_us, or, if that is 0, without limit. False: all have ended. */
+/* Waits for output until @until_us, or without limit if that is 0. Returns false if all have
+ * ended. */
 static int
 listen_to(size_t n, uint64_t until_us)
 {

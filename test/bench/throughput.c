@@ -34,7 +34,7 @@ struct worker {
 	struct lockq *q;
 	struct db *db;
 	struct samples took;
-	uint64_t *loans;     /* that it was given, each with its task above it */
+	uint64_t *loans;     /* each loan that it was given: task << 40 | loan */
 	size_t n_loans, loans_size;
 	uint64_t requests, partial, empty, errors;
 	uint32_t task, count;
@@ -189,7 +189,8 @@ open_worker(struct worker *w, size_t i, bool bare)
 	}
 }
 
-/* On a new connection, because the server ends one that is idle for long. */
+/* Reads the server's counters on a new connection, because the server ends one that is idle for
+ * long. */
 static void
 count(uint64_t counters[COUNTERS])
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks for loans without lockq: one connection, and the SQL that people would write.
+ * Asks for loans without lockq, on one connection, with SQL that an application could use instead.
  *
  *   without own|line|claim|rows TASK USER COUNT
  *
- *   own    runs the heavy query, and takes the first loans of its list that nobody has taken
- *   line   waits for a row first, so that one after the other runs the heavy query
- *   claim  as queues on MySQL do it: SELECT … FOR UPDATE SKIP LOCKED LIMIT n, with the heavy query
- *          as what it selects from; when that finds nothing, again a second later
- *   rows   the same from the view test_rows_TASK
+ *   own    runs the heavy query and takes the first loans of its list that nobody has taken
+ *   line   waits for a row lock first, so that processes run the heavy query one after the other
+ *   claim  runs SELECT … FOR UPDATE SKIP LOCKED LIMIT n on the heavy query, as queues on MySQL do.
+ *          If it finds nothing it tries again a second later
+ *   rows   does the same as claim, on the view test_rows_TASK
  *
- * A loan is taken by writing test_loan_TASK.taken_by; the view test_candidates_TASK shows those
- * that are free. Prints a line when it has its loans: how many heavy queries it ran, how often it
- * was told that there is nothing, the loans.
+ * A loan is taken by writing test_loan_TASK.taken_by. The view test_candidates_TASK shows the free
+ * loans. When it has its loans, the program prints a line: how many heavy queries it ran, how often
+ * it found nothing, the loans.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,7 +134,8 @@ write_sql(struct asker *a, const char *way, const char *task)
 {
 	bool rows = strcmp(way, "rows") == 0, claims = rows || strcmp(way, "claim") == 0;
 
-	/* With own, others may take the first loans of the list before, so it is longer. */
+	/* With own, other processes may take the first loans of the list before, so the list is
+	 * longer. */
 	a->limit = strcmp(way, "own") == 0 ? LIST : a->count;
 	snprintf(a->select_sql, SQL_BYTES, "SELECT loan_id FROM test_%s_%.10s"
 	    " ORDER BY priority, loan_id LIMIT ?%s", rows ? "rows" : "candidates", task,

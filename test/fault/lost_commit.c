@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into a program, it loses the connection at COMMIT. LOCKQ_FAULT says how: "reply": the
- * COMMIT is done and its reply is lost; "commit": it never arrives; "server": it is done, and no
- * connection can be made from then on. Only the first COMMIT is hit.
+ * Preloaded into a program, this library breaks the connection at the first COMMIT. LOCKQ_FAULT
+ * says how:
+ *
+ *   reply    the COMMIT is done, and its reply is lost
+ *   commit   the COMMIT never arrives
+ *   server   the COMMIT is done, its reply is lost, and no new connection can be made
  */
 #include "next.h"
 
@@ -19,8 +22,8 @@ void *mysql_real_connect(void *mysql, const char *host, const char *user, const 
     const char *database, unsigned int port, const char *socket, unsigned long flags);
 
 static bool hit;
-static void *broken;         /* the connection that is lost */
-static unsigned int number;  /* its error */
+static void *broken;         /* the connection that was broken */
+static unsigned int number;  /* the number of its error */
 
 static const char *
 fault(void)
@@ -41,7 +44,7 @@ mysql_query(void *mysql, const char *text)
 	hit = true;
 	broken = mysql;
 	number = SERVER_LOST;
-	/* What the server does with a connection that goes away before COMMIT is to roll back. */
+	/* If the connection ends before COMMIT, the server rolls the transaction back. */
 	(void)real(mysql, strcmp(fault(), "commit") == 0 ? "ROLLBACK" : "COMMIT");
 	return 1;
 }
@@ -55,7 +58,7 @@ mysql_real_connect(void *mysql, const char *host, const char *user, const char *
 
 	*(void **)&real = next("mysql_real_connect");
 	if (mysql == broken)
-		broken = NULL; /* another connection, at the same address */
+		broken = NULL; /* a new connection at the same address */
 	if (!hit || strcmp(fault(), "server") != 0)
 		return real(mysql, host, user, password, database, port, socket, flags);
 	broken = mysql;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handover TASK PREFIX LATE ROUNDS: the user PREFIX-1 asks, and LATE more, who do not wait, ask at
- * random moments around the commit of the first; ROUNDS times. Each in a thread of its own, with a
- * handle of its own. Prints what became of the late ones' requests, "name count" a line, once all
- * calls of the round have ended:
+ * handover TASK PREFIX LATE ROUNDS: in each round the user PREFIX-1 asks, and LATE other users ask
+ * without waiting, at random moments around the commit of the first. Each user has a thread and a
+ * handle. When all calls of a round have ended, the program counts how the late users' requests
+ * ended. At the end it prints a line "name count" for each of these:
  *
- *   served    at once: nobody led, or not any more, or somebody who served it that moment
- *   busy      told that somebody leads, of which
- *   taken       were served all the same by a round with a query,
- *   handed      by a round of the hand-over,
- *   left        were left pending by everybody
- *   other     what should not happen
+ *   served    the call led, or was served by a leader at that moment
+ *   busy      the call was told that somebody leads. Of these requests
+ *   taken       were served by a round with a query,
+ *   handed      were served by a hand-over,
+ *   left        stayed pending
+ *   other     anything else, which is an error
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include "clock.h"
 #include "db.h"
 
-/* A user's call in each round. */
+/* A user and its call in each round. */
 struct caller {
 	char user[64];
 	struct lockq *q;
@@ -29,7 +29,7 @@ struct caller {
 	struct lockq_answer answer;
 	pthread_t thread;
 	uint64_t start_us;
-	uint64_t epoch;    /* that served it, in the end */
+	uint64_t epoch;    /* the epoch that served the request in the end */
 	int rc;
 };
 
@@ -57,7 +57,7 @@ static const struct db_query take_back = {
 	DB_NO_ROWS
 };
 
-/* Marsaglia's xorshift: it has to spread, not to be unpredictable. */
+/* Marsaglia's xorshift. The numbers must spread, but may be predictable. */
 static uint32_t
 spread(uint32_t below)
 {
@@ -79,7 +79,7 @@ call(void *data)
 	return NULL;
 }
 
-/* Starts them all, ends when all have ended. */
+/* Starts all calls and waits until all have ended. */
 static int
 run_round(struct caller *callers, size_t n, uint64_t offset_us)
 {
@@ -96,7 +96,7 @@ run_round(struct caller *callers, size_t n, uint64_t offset_us)
 	return started == n ? 0 : -1;
 }
 
-/* Of one who was told that somebody leads, now that nobody does anything any more. */
+/* Counts a request whose call was told "busy". All calls of the round have ended. */
 static int
 count_busy(struct db *db, struct caller *c, struct counts *counts)
 {
@@ -144,8 +144,9 @@ count(struct db *db, struct caller *callers, size_t n, struct counts *counts)
 	return rc;
 }
 
-/* They come sooner next time where somebody else's round served them, later where the first one's
- * still did: so they stay about the moment between the two, whatever the machine does besides. */
+/* Late users come sooner in the next round if another round served them, and later if the first
+ * user's round did. So they stay near the moment between the two, whatever else the machine
+ * does. */
 static uint64_t
 steer(const struct caller *callers, size_t n, uint64_t offset_us)
 {
@@ -158,7 +159,7 @@ steer(const struct caller *callers, size_t n, uint64_t offset_us)
 	return offset_us;
 }
 
-/* All that a user has, or a long race would take ever more loans. */
+/* Disposes of all loans of a user, or a long race would need more and more loans. */
 static int
 give_back(struct caller *c)
 {

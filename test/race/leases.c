@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leases TASK PREFIX LOANS ROUNDS SEED FILE: sixteen processes, two of each of the users PREFIX-1
- * to PREFIX-8, work on the few loans of a task: in each round all at once, about the moment when a
- * lease ends. What each does is drawn from SEED: asks for work, disposes of loans or renews their
- * leases, its own or not, with the right token, an old one or none; or does what cron does.
+ * leases TASK PREFIX LOANS ROUNDS SEED FILE: sixteen processes work on the few loans of a task, two
+ * processes for each of the users PREFIX-1 to PREFIX-8. In each round all act at once, near the
+ * moment when a lease ends. Their actions are drawn from SEED: a process asks for work, disposes
+ * of loans or renews leases, or does what cron does. A loan may be its own or not, and the token
+ * right, old or missing.
  *
- * What they were told is written to FILE, a row of SQL values a line: round, process, user, what
- * (asked, disposed, expired), event, loan, token given, outcome, then as the answer says token,
- * holder, state and since, the request, the note, what cron counts (leases, available), and when
- * the call began and ended.
+ * FILE gets what the processes were told, a row of SQL values on each line: round, process, user,
+ * kind (asked, disposed, expired), event, loan, given token, outcome; then from the answer: token,
+ * holder, state and since; then the request, the note, cron's counts (leases, available), and the
+ * times when the call began and ended.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,10 +28,10 @@
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,
-	SPREAD_US = 4000,       /* about the end of a lease */
-	SOON_US = 2000,         /* a round's start where no lease ends soon */
-	FAR_US = 700000,
-	PATIENCE_MS = 120000    /* for all sixteen to have done a round */
+	SPREAD_US = 4000,       /* processes act within this time around the end of a lease */
+	SOON_US = 2000,         /* until a round starts, if no lease ends soon */
+	FAR_US = 700000,        /* a lease that ends later than this does not end soon */
+	PATIENCE_MS = 120000    /* until all sixteen have done a round */
 };
 
 /* One of the processes. */
@@ -42,15 +43,15 @@ struct worker {
 	unsigned long loans;
 	uint64_t random;
 	struct lockq *q;
-	struct lockq_loan_ref known[KNOWN];  /* what it was given last, round and round */
+	struct lockq_loan_ref known[KNOWN];  /* the last loans that it was given */
 	size_t n_known, next_known;
-	struct lockq_loan_ref seen[KNOWN];   /* what somebody has, just before the round */
+	struct lockq_loan_ref seen[KNOWN];   /* loans that somebody holds just before the round */
 	size_t n_seen;
-	int go, back;                        /* from the parent, and to it */
+	int go, back;                        /* pipes from the parent and to it */
 	int out;
 };
 
-/* What it does in a round. */
+/* The action of a process in a round. */
 struct action {
 	enum { ASK, DISPOSE, EXPIRE } what;
 	struct lockq_ask ask;
@@ -61,7 +62,8 @@ struct action {
 	char began[TIME_BYTES], ended[TIME_BYTES];
 };
 
-/* What they tell the parent, and how often it has heard that from all of them together. */
+/* The words of a process to its parent, and how often the parent has heard each word from all
+ * processes. */
 enum { READY, DONE, WORDS };
 struct heard {
 	int from;
@@ -83,7 +85,7 @@ static const struct db_query next_end = {
 	DB_ONE
 };
 
-/* As the server writes it, whose clock this is. */
+/* Writes the time as the server does. Server and program have the same clock. */
 static void
 time_now(char text[TIME_BYTES])
 {
@@ -97,7 +99,7 @@ time_now(char text[TIME_BYTES])
 	snprintf(text + n, TIME_BYTES - n, ".%06u", (unsigned int)(now.tv_nsec / 1000) % 1000000);
 }
 
-/* SplitMix64: it has to spread, not to be unpredictable. */
+/* splitmix64. The numbers must spread, but may be predictable. */
 static unsigned int
 draw(struct worker *w, unsigned int below)
 {
@@ -108,7 +110,7 @@ draw(struct worker *w, unsigned int below)
 	return (unsigned int)((z ^ (z >> 31)) % below);
 }
 
-/* A loan that somebody has now, one that it has or had, or any. */
+/* Draws a loan: one that somebody holds now, one that this process was given, or any loan. */
 static struct lockq_loan_ref
 draw_loan(struct worker *w)
 {
@@ -181,7 +183,7 @@ draw_action(struct worker *w, struct action *a)
 	}
 }
 
-/* Whose loans it will be about: mostly its own user's. */
+/* Reads the pipeline of a user, mostly of its own. The action will be about these loans. */
 static int
 look(struct worker *w)
 {
@@ -200,7 +202,7 @@ look(struct worker *w)
 	return rc == LOCKQ_NOTHING ? LOCKQ_OK : rc;
 }
 
-/* In one write(), so that lines of two processes never mix. */
+/* Writes a line in one write(), so that lines of two processes never mix. */
 static int
 tell(const struct worker *w, struct text *line)
 {
@@ -350,7 +352,7 @@ act(struct worker *w, struct action *a)
 	return expire(w, a);
 }
 
-/* Prepares, says that it is ready, waits for the start, acts, says that it is done. */
+/* One round: prepares, says READY, waits for the start, acts, says DONE. */
 static int
 take_part(struct worker *w)
 {
@@ -370,7 +372,7 @@ take_part(struct worker *w)
 	return write(w->back, &done, 1) == 1 ? rc : LOCKQ_ENOMEM;
 }
 
-/* The process's end: 0, or 1 where something went wrong. */
+/* All rounds of a process. Returns its exit status: 0, or 1 after an error. */
 static int
 work(struct worker *w, unsigned long rounds)
 {
@@ -391,8 +393,8 @@ work(struct worker *w, unsigned long rounds)
 	return worst != LOCKQ_OK;
 }
 
-/* All have said it for the @nth time. The quick ones are ready again while others are not yet done,
- * so both are counted. */
+/* Waits until all processes have said @word @nth times. A quick process is READY again before
+ * others are DONE, so both words are counted. */
 static bool
 all_have_said(struct heard *heard, unsigned char word, unsigned long nth)
 {
@@ -407,7 +409,8 @@ all_have_said(struct heard *heard, unsigned char word, unsigned long nth)
 	return true;
 }
 
-/* The next lease's end less half the spread, where that is soon. */
+/* Returns the start of the next round: half the spread before the next lease ends, if that is
+ * soon. */
 static uint64_t
 next_start(struct db *db, uint32_t task)
 {
@@ -463,7 +466,7 @@ start_worker(struct worker *w, unsigned long rounds, int *go, int back_end)
 	return child;
 }
 
-/* Waits for all that were started; false where one of them did not end well. */
+/* Waits for all processes that were started. Returns false if one of them did not exit with 0. */
 static bool
 all_ended(const pid_t *children, size_t n, bool kill_them)
 {
@@ -526,7 +529,7 @@ main(int argc, char **argv)
 		perror(argv[6]);
 		return 5;
 	}
-	/* Who is gone is noticed where its pipe is written to. */
+	/* A write to the pipe of a process that has ended returns an error then. */
 	signal(SIGPIPE, SIG_IGN);
 	return race(&w, strtoul(argv[4], NULL, 10), strtoull(argv[5], NULL, 10)) == 0 ? 0 : 5;
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* The table is the program's own: the file with its main is part of the test. */
+/* The options' table is static in the program, so the test includes the file with its main(). */
 int tool_main(int argc, char **argv);
 #define main tool_main
 #include "../../cmd/checkwork.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Option files, login paths and ssl-mode, with a my_print_defaults of our own. */
+/* Option files, login paths and ssl-mode. The tests put a my_print_defaults of their own into
+ * PATH. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 static char folder[] = "/tmp/lockq-test-XXXXXX";
 
-/* A file of the folder; the name lives until the next call. */
+/* Returns the path of a file in the test's folder; the text is valid until the next call. */
 static const char *
 path_of(const char *name)
 {
@@ -37,7 +38,8 @@ write_file(const char *name, const char *text, mode_t mode)
 	assert_int_equal(chmod(path_of(name), mode), 0);
 }
 
-/* A program that prints its arguments to the file "arguments", and these lines. */
+/* Writes a my_print_defaults that prints these lines and writes its arguments to the file
+ * "arguments". */
 static void
 write_reader(const char *lines)
 {
@@ -224,7 +226,8 @@ never_drops_an_ssl_mode(void **state)
 	free(file);
 }
 
-/* The group's own reading, of a file with this text and a reader that says these lines. */
+/* Reads the group lockq_query from an option file with the text @text. my_print_defaults prints
+ * @lines. */
 static int
 read_query_group(struct cli_common *common, const char *text, const char *lines,
     struct cli_error *error)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* The table is the program's own: the file with its main is part of the test. */
+/* The options' table is static in the program, so the test includes the file with its main(). */
 int tool_main(int argc, char **argv);
 #define main tool_main
 #include "../../cmd/disposition.c" /* NOLINT(bugprone-suspicious-include) */
@@ -152,7 +152,7 @@ refuses_bad_lines(void **state)
 	refuse_lines(parse_only, bad, sizeof(bad) / sizeof(bad[0]));
 }
 
-/* What is refused after a loan was read: its list is the caller's to free. */
+/* These lines fail after a loan was read. The caller has to free the list of loans. */
 static void
 refuses_bad_combinations(void **state)
 {

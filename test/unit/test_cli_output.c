@@ -74,7 +74,8 @@ draws_boxes(void **state)
 	free(text);
 }
 
-/* Two columns of text, one with marks that take no column and wide characters. */
+/* Returns a table that is fitted to @columns. One of its texts has a combining mark, which takes no
+ * column, and one has wide characters. */
 static char *
 fitted(size_t columns, enum cli_style style)
 {
@@ -153,7 +154,7 @@ fits_tables(void **state)
 	    "| 123456 | 山田太郎さん... |\n"
 	    "+--------+-----------------+\n"
 	    "no room for token, applicant, age: --json has everything\n");
-	/* numbers are never cut */
+	/* Numbers are never cut. */
 	assert_fitted(1, CLI_PLAIN,
 	    "+--------+--------------+\n"
 	    "|   loan | note         |\n"
@@ -164,8 +165,8 @@ fits_tables(void **state)
 	setlocale(LC_CTYPE, "C");
 }
 
-/* Whatever the width from the narrowest on, each line is as wide as the first, and none wider than
- * the terminal. */
+/* From the narrowest width of the table on, each line is as wide as the first, and no line is wider
+ * than the terminal. */
 static void
 fits_every_width(void **state)
 {
@@ -271,7 +272,7 @@ prints_an_error_as_json(void **state)
 	free(line);
 }
 
-/* A function that is missing in one of the two tables would end the program when it is called. */
+/* A function that is missing in one of the two tables would crash the program when it is called. */
 static void
 has_every_output_twice(void **state)
 {

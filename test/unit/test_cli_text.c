@@ -73,9 +73,9 @@ counts_characters(void **state)
 	} cases[] = {
 		{ "", 0, 0 }, { "Zo\xc3\xab", 4, 3 }, { "\xf0\x9f\x92\xb0", 4, 1 },
 		{ "a\0b", 3, 3 },
-		{ "\xc3", 1, -1 },             /* cut */
+		{ "\xc3", 1, -1 },             /* cut off */
 		{ "\xc3\xab", 1, -1 },
-		{ "\xc0\xaf", 2, -1 },         /* too long a form */
+		{ "\xc0\xaf", 2, -1 },         /* longer than needed */
 		{ "\xe0\x80\xaf", 3, -1 },
 		{ "\xed\xa0\x80", 3, -1 },     /* a surrogate */
 		{ "\xf4\x90\x80\x80", 4, -1 }, /* beyond U+10FFFF */
@@ -103,7 +103,8 @@ cuts_between_characters(void **state)
 	}
 }
 
-/* Wide characters, and marks that take no column; in the C locale, too, which knows neither. */
+/* Wide characters take two columns, and combining marks none. The C locale knows neither, so the
+ * program has its own table. */
 static void
 counts_columns(void **state)
 {
@@ -141,7 +142,8 @@ shortens_text(void **state)
 		{ "oliver", 6, "...", "oliver" }, { "oliver", 5, "...", "ol..." },
 		{ "oliver", 3, "...", "oli" }, { "oliver", 0, "...", "" },
 		{ "oliver", 5, "…", "oliv…" },
-		/* half a wide character is none, and a mark stays with its letter */
+		/* A wide character is left out if only half of it fits. A mark stays with its
+		 * letter. */
 		{ "山田太郎", 8, "…", "山田太郎" }, { "山田太郎", 7, "…", "山田太…" },
 		{ "山田太郎", 6, "…", "山田…" }, { "e\xcc\x81" "abc", 3, "…", "e\xcc\x81" "a…" },
 		{ "e\xcc\x81" "abc", 2, "…", "e\xcc\x81…" },
@@ -191,7 +193,7 @@ shows_local_times(void **state)
 	assert_string_equal(text, "10:42");
 	cli_time_local(text, "2026-07-01 08:42:03.999999", true, now);
 	assert_string_equal(text, "10:42:03");
-	/* already the next day here, though not in UTC; and winter time */
+	/* It is the next day in this time zone, though not in UTC. The second time is in winter. */
 	cli_time_local(text, "2026-07-01 22:30:00", false, now);
 	assert_string_equal(text, "2026-07-02 00:30");
 	cli_time_local(text, "2026-12-31 23:30:00", true, now);
@@ -200,7 +202,7 @@ shows_local_times(void **state)
 	assert_string_equal(text, "");
 }
 
-/* The clocks are put back, and forward: what is shown twice says which it is. */
+/* Clocks are put forward and back. A time that comes twice on that day is shown with its zone. */
 static void
 shows_times_when_clocks_change(void **state)
 {
@@ -215,13 +217,13 @@ shows_times_when_clocks_change(void **state)
 		{ zone, "2026-10-25 02:00:00", "2026-10-25 12:00:00", "03:00" },
 		{ zone, "2026-03-29 00:59:59", "2026-03-29 12:00:00", "01:59" },
 		{ zone, "2026-03-29 01:00:00", "2026-03-29 12:00:00", "03:00" },
-		/* the day has 25 hours: still the same one */
+		/* This day has 25 hours, and its end is the same day still. */
 		{ zone, "2026-10-24 22:00:00", "2026-10-25 22:59:59", "00:00" },
 		{ zone, "2026-10-24 22:00:00", "2026-10-25 23:00:00", "2026-10-25 00:00" },
 		{ new_york, "2026-11-01 05:30:00", "2026-11-01 12:00:00", "01:30 EDT" },
 		{ new_york, "2026-11-01 06:30:00", "2026-11-01 12:00:00", "01:30 EST" },
 		{ new_york, "2026-11-01 07:00:00", "2026-11-01 12:00:00", "02:00" },
-		/* by half an hour */
+		/* This zone changes its clocks by half an hour. */
 		{ "LHST-10:30LHDT-11,M10.1.0,M4.1.0", "2026-04-04 14:45:00",
 		    "2026-04-05 02:00:00", "01:45 LHDT" },
 		{ "UTC0", "2026-10-25 01:00:00", "2026-10-25 12:00:00", "01:00" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the library needs no server: identifiers, texts, names, the header's constants. */
+/* Functions of the library that need no server: identifiers, texts and names; and the header's
+ * constants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ identifiers_are_quoted(void **state)
 	}
 }
 
-/* guard: an identifier is made of letters, digits, _ and $ only, and has one dot at most. */
+/* guard: an identifier is letters, digits, _ and $. There may be one dot. */
 static void
 what_is_no_identifier_is_refused(void **state)
 {
@@ -66,7 +67,7 @@ an_identifier_has_64_characters_at_most(void **state)
 	name[129] = '\0';
 	assert_int_equal(db_quote_identifier(out, sizeof(out), name), DB_OK);
 	assert_int_equal(strlen(out), 64 + 64 + 5);
-	/* Nor does it run over a buffer that is too small. */
+	/* A buffer that is too small is an error and is not overrun. */
 	assert_int_equal(db_quote_identifier(out, 100, name), DB_EFAIL);
 }
 
@@ -134,7 +135,7 @@ copies_are_replaced(void **state)
 	assert_null(copy);
 }
 
-/* The words are those of work_requested.outcome, in the order of the enum. */
+/* The words are those of work_requested.outcome, and stand in the order of the enum. */
 static void
 each_status_has_its_word(void **state)
 {
@@ -150,7 +151,7 @@ each_status_has_its_word(void **state)
 	assert_string_equal(lockq_status_name((enum lockq_status)-1), "unknown");
 }
 
-/* Programs and scripts have these numbers in them. */
+/* These numbers are compiled into programs and written in scripts. */
 static void
 constants_stay(void **state)
 {
@@ -170,8 +171,9 @@ constants_stay(void **state)
 	assert_int_equal(LOCKQ_COUNT_MAX, 1000);
 }
 
-/* Waits and limits line up: a lock wait ends before the transaction's idle time, that before the
- * client stops reading; who resolves a commit waits for longer than the old connection can live. */
+/* A lock wait ends before wait_timeout ends an idle connection. A call that finds out what became
+ * of a commit waits longer than the old connection can live, and the client reads for longer than
+ * that. */
 static void
 time_limits_line_up(void **state)
 {
@@ -197,7 +199,8 @@ only_some_errors_are_tried_again(void **state)
 	assert_int_equal(retry_verdict(DB_ERETRY, false, 0, 0, 0), AGAIN);
 	assert_int_equal(retry_verdict(DB_ELOST, false, 0, 0, 0), RECONNECT);
 	assert_int_equal(retry_verdict(DB_EINDOUBT, false, 0, 0, 0), FIND_OUT);
-	/* Luck is tried a few times, and what takes time for as long as somebody is patient. */
+	/* An error that may not come again is tried a few times. A lost connection is tried again
+	 * for as long as the caller's patience lasts. */
 	assert_int_equal(retry_verdict(DB_ERETRY, false, DB_TRIES, 1, 1000), GIVE_UP);
 	assert_int_equal(retry_verdict(DB_ERETRY, true, DB_TRIES, 1, 1000), AGAIN);
 	assert_int_equal(retry_verdict(DB_ELOST, false, DB_TRIES, 1, 1000), RECONNECT);
@@ -231,7 +234,7 @@ each_uuid_is_another(void **state)
 	assert_int_equal(strspn(one.uuid, "0123456789abcdef-"), 36);
 }
 
-/* Release functions take NULL and what is released already. */
+/* Release functions take NULL, and what was released before. */
 static void
 releasing_nothing_is_fine(void **state)
 {

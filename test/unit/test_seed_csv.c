@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading CSV row by row, and finding the columns. */
+/* Reading CSV row by row, and finding the columns by the header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "map.h"
 #include "rejects.h"
 
-/* A file with these bytes, open and gone from its directory. */
+/* Returns an open file with these bytes, which has no name any more. */
 static struct csvfile *
 open_bytes(const char *bytes, size_t n)
 {
@@ -31,7 +31,8 @@ open_bytes(const char *bytes, size_t n)
 	return file;
 }
 
-/* All rows as "line:field|field" with ";" after each, "!" before one with a fault. */
+/* Compares all rows with @expected. A row is "line:field|field;", with "!" before it if it has a
+ * fault. */
 static void
 assert_rows(const char *bytes, size_t n, const char *expected)
 {
@@ -89,7 +90,7 @@ test_long_lines_and_rows(void **state)
 
 	(void)state;
 	assert_non_null(bytes);
-	/* A line without an end, then rows behind a quote that closes far too late. */
+	/* A line without an end is followed by rows behind a quote that closes far too late. */
 	memset(bytes, 'x', size);
 	bytes[size / 2] = '\n';
 	bytes[size / 2 + 1] = '"';
@@ -135,7 +136,7 @@ test_take_back(void **state)
 	csvfile_close(file);
 }
 
-/* Settles the columns of a header line; "" or the reason. */
+/* Finds the columns of a header line. Returns "" or the reason why that fails. */
 static const char *
 make_map(struct map *map, const char *spec, const char *header)
 {
@@ -200,7 +201,7 @@ test_map_errors(void **state)
 	    "--map applicant=COLUMN");
 }
 
-/* What goes to the rejects file reads back as it was. */
+/* A row in the rejects file can be read back, and has the same fields. */
 static void
 test_rejects_read_back(void **state)
 {

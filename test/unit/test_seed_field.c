@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of a CSV file's fields: dates, amounts, numbers, names. */
+/* Reading the fields of a CSV file: dates, amounts, numbers, names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 struct sample {
 	const char *text;
-	const char *reading; /* NULL: it is refused */
+	const char *reading; /* NULL: the text is refused */
 };
 
 static void
@@ -52,7 +52,7 @@ test_dates(void **state)
 	}
 }
 
-/* A day is a day after the one before, for two centuries. */
+/* For two centuries, each day is the day after the one before. */
 static void
 test_calendar_has_no_gaps(void **state)
 {
@@ -140,7 +140,7 @@ test_text(void **state)
 	assert_string_equal(field_read(&loan, FIELD_APPLICANT, "a\0b", 3), "has a NUL byte in it");
 	assert_string_equal(field_read(&loan, FIELD_STATE, "\xff", 1), "is not valid UTF-8");
 
-	/* Counted in characters, as the column is. */
+	/* The length is counted in characters, as MySQL does for the column. */
 	for (i = 0; i < sizeof(long_name) - 1; i++)
 		long_name[i] = i % 2 == 0 ? '\xc3' : '\xab';
 	long_name[i] = '\0';

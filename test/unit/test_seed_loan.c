@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Made-up loans: the same from the same seed, on any machine. */
+/* Made-up loans. The same seed gives the same loans on any machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +13,14 @@
 #include "rooms.h"
 #include "when.h"
 
-/* Numbers written down once: another machine or compiler must give the same. */
+/* These numbers were computed once. Each machine and each compiler must give the same ones. */
 static void
 test_rng_is_the_same_everywhere(void **state)
 {
 	struct rng rng = { 1234567 };
 
 	(void)state;
-	/* splitmix64's own test values */
+	/* The published test values of splitmix64. */
 	assert_true(rng_next(&rng) == UINT64_C(6457827717110365317));
 	assert_true(rng_next(&rng) == UINT64_C(3203168211198807973));
 	assert_true(rng_next(&rng) == UINT64_C(9817491932198370423));
@@ -98,7 +98,7 @@ test_documents_follow_from_the_loan(void **state)
 		}
 		loans_with += statements > before;
 	}
-	/* Task 7 needs plenty of them. */
+	/* Task 7 needs many loans with documents. */
 	assert_in_range(loans_with, 500, 800);
 }
 
