@@ -1,6 +1,6 @@
 # Three servers of the test's own that form a Group Replication group, all of them primaries.
-# Sourced in place of shell.sh; sql and what is built on it speak to member 1. A group that can't be
-# had skips the whole test.
+# Sourced in place of shell.sh; sql and the functions that call it speak to member 1. If no group can
+# be formed, the whole test is skipped.
 # shellcheck shell=bash
 
 members=3
@@ -14,18 +14,18 @@ sandbox() {
 	LOCKQ_SANDBOX_DIR=$scratch/$1 "$top/scripts/sandbox" "${@:2}"
 }
 
-# at MEMBER SQL: as sql, at that member; never waits for ever.
+# at MEMBER SQL: as sql, at that member.
 at() {
-	LOCKQ_SANDBOX_DIR=$scratch/$1 timeout 120 "$top/scripts/sandbox" mysql --batch \
+	LOCKQ_SANDBOX_DIR=$scratch/$1 timeout "$patience" "$top/scripts/sandbox" mysql --batch \
 		--skip-column-names --execute "$2"
 }
 
-# as MEMBER COMMAND…: one of lockq's programs, connected to that member.
+# as MEMBER COMMAND…: runs one of lockq's programs, connected to that member.
 as() {
-	LOCKQ_DEFAULTS_FILE=$scratch/$1/lockq.cnf timeout 120 "${@:2}"
+	LOCKQ_DEFAULTS_FILE=$scratch/$1/lockq.cnf timeout "$patience" "${@:2}"
 }
 
-# each COMMAND…: for all members at once, with the member's number as the last argument.
+# each COMMAND…: runs it for all members at once, with the member's number as the last argument.
 each() {
 	local i status=0 pids=()
 	for ((i = 1; i <= members; i++)); do
@@ -60,7 +60,8 @@ skip_cluster() {
 	exit 0
 }
 
-# Ports that nobody listens on, below those that the system gives out itself.
+# Sets $first_port: it and the ports above it are free, and below those that the system gives out
+# itself.
 find_ports() {
 	local i ports
 	for ((i = 0; i < 50; i++)); do
@@ -71,8 +72,8 @@ find_ports() {
 	skip_cluster 'no free ports'
 }
 
-# start_member MEMBER: the sandbox's server with what a group needs. What starts by itself can't be
-# told how: a group is formed by the first.
+# start_member MEMBER: starts the sandbox's server with the options of a group. It does not join by
+# itself when it starts, since the first member must form the group.
 start_member() {
 	local i seeds='' g=--loose-group-replication
 	for ((i = 0; i < members; i++)); do
@@ -91,8 +92,8 @@ start_member() {
 	return 1
 }
 
-# The same data everywhere, and nothing that one of them has and others have not. The older name of
-# the statement is gone since 8.4.
+# All members have the same data, so the group refuses none of them for a transaction that the others
+# don't have. MySQL 8.4 has the newer name of the statement only.
 forget_history() {
 	at "$1" 'RESET BINARY LOGS AND GTIDS' 2>/dev/null || at "$1" 'RESET MASTER'
 }
@@ -101,15 +102,10 @@ join() {
 	[ "$1" -eq 1 ] || at "$1" 'START GROUP_REPLICATION'
 }
 
-# online MEMBERS: until so many are there, and primaries; member 1 says it.
+# online MEMBERS: waits until member 1 sees so many primaries.
 online() {
-	local i
-	for ((i = 0; i < 300; i++)); do
-		[ "$(sql "SELECT COUNT(*) FROM performance_schema.replication_group_members
-		           WHERE member_state = 'ONLINE' AND member_role = 'PRIMARY'")" != "$1" ] ||
-			return 0
-		sleep 0.2
-	done
+	await "SELECT COUNT(*) FROM performance_schema.replication_group_members
+	        WHERE member_state = 'ONLINE' AND member_role = 'PRIMARY'" "$1" && return 0
 	sql 'SELECT * FROM performance_schema.replication_group_members' | sed 's/^/# /'
 	return 1
 }
@@ -121,7 +117,8 @@ form_group() {
 	each join && online "$members"
 }
 
-# Made once, with its schema, and copied; without auto.cnf each gives itself a name of its own.
+# The data directory is made once, with its schema, and copied. Without auto.cnf each server gives
+# itself a name of its own.
 start_cluster() {
 	local i
 	read -r group </proc/sys/kernel/random/uuid
@@ -142,27 +139,27 @@ start_cluster() {
 	}
 }
 
-# catch_up MEMBER…: until these have all that member 1 has.
+# catch_up MEMBER…: waits until these members have all that member 1 has.
 catch_up() {
 	local i gtids
 	gtids=$(sql 'SELECT @@global.gtid_executed')
 	for i in "$@"; do
-		[ "$(at "$i" "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', 60)")" = 0 ] ||
+		[ "$(at "$i" "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', $patience)")" = 0 ] ||
 			return 1
 	done
 }
 
-# everywhere MEMBER…: until each of these has all that any of them has.
+# everywhere MEMBER…: waits until each of these members has all that any of them has.
 everywhere() {
 	local i gtids
 	for i in "$@"; do
 		gtids=$(at "$i" 'SELECT @@global.gtid_executed')
-		sql "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', 60)" >/dev/null
+		sql "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', $patience)" >/dev/null
 	done
 	catch_up "$@"
 }
 
-# everywhere_sum SQL: of what each member says.
+# everywhere_sum SQL: the sum of the members' answers.
 everywhere_sum() {
 	local i sum=0
 	for ((i = 1; i <= members; i++)); do
@@ -171,14 +168,14 @@ everywhere_sum() {
 	echo "$sum"
 }
 
-# raised ERRORS: how often statements failed with one of these numbers, so far.
+# raised ERRORS: how often statements have failed with one of these numbers.
 raised() {
 	everywhere_sum "SELECT SUM(sum_error_raised)
 	                  FROM performance_schema.events_errors_summary_global_by_error
 	                 WHERE error_number IN ($1)"
 }
 
-# How many COMMITs failed so far. Statements that are a transaction of their own are not among them.
+# How many COMMITs have failed. Autocommit statements are not among them.
 uncommitted() {
 	everywhere_sum "SELECT sum_errors
 	                  FROM performance_schema.events_statements_summary_global_by_event_name

@@ -1,16 +1,15 @@
-# For what looks at many who wait at once: sessions of the administrator's that stay open, who
-# waits, what the server has to do with them. Sourced in place of shell.sh; $scratch is a folder of
-# its own.
+# For tests in which many wait at once: sessions of the administrator that stay open, how many wait,
+# and how many statements they send. Sourced in place of shell.sh; $scratch is a folder for files.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/shell.sh
 . "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
 
-scratch=$(mktemp -d)
+[ -n "${scratch-}" ] || scratch=$(mktemp -d)
 marks=0
 declare -A session=()
 
-# say NAME SQL: one of these sessions, opened when it is first told something.
+# say NAME SQL: sends it to the session of that name, which is opened for its first SQL.
 say() {
 	local fd
 	if [ -z "${session[$1]-}" ]; then
@@ -21,19 +20,15 @@ say() {
 	printf '%s;\n' "$2" >&"${session[$1]}"
 }
 
-# said NAME: it has done everything that it was told so far.
+# said NAME: waits until the session has executed all its SQL.
 said() {
-	local i mark=$((++marks))
+	local mark=$((++marks))
 	say "$1" "SELECT 'done $mark'"
-	for ((i = 0; i < 300; i++)); do
-		! grep -qsx "done $mark" "$scratch/said-$1" || return 0
-		sleep 0.1
-	done
-	printf '# session %s does not get done\n' "$1"
-	return 1
+	wait_for grep -qsx "done $mark" "$scratch/said-$1"
 }
 
-# It is told to go: those whom we started have its pipe open, too.
+# hang_up NAME: ends the session. To close its pipe is not enough, since the programs in the
+# background have the pipe open, too.
 hang_up() {
 	local fd=${session[$1]-}
 	[ -n "$fd" ] || return 0
@@ -42,7 +37,7 @@ hang_up() {
 	unset "session[$1]"
 }
 
-# On exit: whoever still waits gets on, and is waited for.
+# On exit: the sessions end, so the programs in the background go on, and end.
 end_crowd() {
 	local name
 	for name in "${!session[@]}"; do
@@ -57,32 +52,24 @@ waiting() {
 	sql "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
 }
 
+# until_waiting N: waits until so many wait.
 until_waiting() {
-	local i
-	for ((i = 0; i < 300; i++)); do
-		[ "$(waiting)" -lt "$1" ] || return 0
-		sleep 0.2
-	done
-	printf '# %s wait, not %s\n' "$(waiting)" "$1"
-	return 1
+	wait_for at_least_wait "$1"
+}
+at_least_wait() {
+	[ "$(waiting)" -ge "$1" ]
 }
 
-# until_true SQL: until it gives 1.
+# until_true SQL: waits until the query gives 1.
 until_true() {
-	local i
-	for ((i = 0; i < 300; i++)); do
-		[ "$(sql "$1")" != 1 ] || return 0
-		sleep 0.1
-	done
-	printf '# still not: %s\n' "$1"
-	return 1
+	await "$1" 1
 }
 
 now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# Statements that each follower's session has run so far, by the server's count (Questions).
+# statements FILE: how many statements each session of the programs has sent, by the server's count.
 statements() {
 	sql "SELECT s.thread_id, s.variable_value
 	       FROM performance_schema.status_by_thread AS s
@@ -91,10 +78,10 @@ statements() {
 		>"$scratch/$1"
 }
 
-# ran_since BEFORE AFTER: what they ran in between, $mean on average and $most the busiest. Sessions
-# that ran nothing do not count: a leader's.
+# ran_since BEFORE AFTER: how many statements the sessions sent between the two counts: $mean on
+# average, $most the busiest. Sessions that sent none, as a leader's, do not count.
 ran_since() {
-	# shellcheck disable=SC2034 # for those who source this
+	# shellcheck disable=SC2034 # the sourcing script uses them
 	read -r mean most < <(awk 'NR == FNR { was[$1] = $2; next }
 		{ n = $2 - was[$1]; sum += n; active += n > 0 } n > most { most = n }
 		END { printf "%.1f %d\n", sum / (active ? active : 1), most }' \

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # $top is set by test/support/tap.sh
 
-# start_pair DIR: from here on sql() and scripts/sandbox mean the primary. Where it fails,
-# $why_no_pair says why. Sets $replica, the other one's folder.
+# start_pair DIR: starts both. From here on sql() and scripts/sandbox mean the primary, and $replica
+# is the replica's folder. If it fails, $why_no_pair has the reason.
 start_pair() {
 	local args=(--innodb-buffer-pool-size=64M) first=0 second port
 	primary=$1/p replica=$1/r
@@ -43,7 +43,7 @@ rsql() {
 		--execute "$1"
 }
 
-# The words changed in 8.0.22, 8.0.23 and 8.2.
+# MySQL changed the words of these statements in 8.0.22, 8.0.23 and 8.2.
 replicate() {
 	local version source=SOURCE change='REPLICATION SOURCE' reset='RESET BINARY LOGS AND GTIDS'
 	version=$(sql 'SELECT VERSION()')
@@ -51,7 +51,7 @@ replicate() {
 	at_least "$version" 8.0.23 || { source=MASTER change=MASTER; }
 	replica_word=REPLICA
 	at_least "$version" 8.0.22 || replica_word=SLAVE
-	# Both were made by the same scripts and are alike: it copies what happens from here on.
+	# The same scripts made both, so the replica needs only what changes from here on.
 	sql "$reset; CREATE USER copy@'%' IDENTIFIED BY 'copy';
 	     GRANT REPLICATION SLAVE ON *.* TO copy@'%';
 	     CREATE TABLE test_copied (n INT PRIMARY KEY)" &&
@@ -66,21 +66,21 @@ at_least() {
 	[ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
 }
 
-# lag: the replica stands still; catch_up: it goes on, and has all that the primary has.
+# lag: stops the replica. catch_up: lets it go on, and waits until it has all that the primary has.
 lag() {
 	rsql "STOP $replica_word SQL_THREAD"
 }
 
 catch_up() {
-	local n deadline=$((SECONDS + 60))
+	local n
 	n=$(sql 'INSERT INTO test_copied SELECT COALESCE(MAX(n), 0) + 1 FROM test_copied;
 	         SELECT MAX(n) FROM test_copied')
 	rsql "START $replica_word SQL_THREAD" 2>/dev/null
-	until [ "$(rsql "SELECT COUNT(*) FROM test_copied WHERE n = $n" 2>/dev/null)" = 1 ]; do
-		[ "$SECONDS" -lt "$deadline" ] || {
-			echo 'error: the replica does not follow' >&2
-			return 1
-		}
-		sleep 0.1
-	done
+	wait_for has_copied "$n" || {
+		echo 'error: the replica does not follow' >&2
+		return 1
+	}
+}
+has_copied() {
+	[ "$(rsql "SELECT COUNT(*) FROM test_copied WHERE n = $1" 2>/dev/null)" = 1 ]
 }

@@ -1,5 +1,5 @@
-# What the tests in shell share: TAP, a task of their own over a small table, reading the tables.
-# Sourced by test/cli/*.t, test/race/*.t and test/bench/common.sh.
+# What the tests in shell share: TAP, a task of their own over a small table, waiting for what the
+# tables say instead of for a time. Sourced by test/cli/*.t, test/race/*.t and test/bench/common.sh.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/tap.sh
@@ -8,6 +8,17 @@
 
 sql() {
 	"$top/scripts/sandbox" mysql --batch --skip-column-names --execute "$1"
+}
+
+# await SQL VALUE: waits until the query gives VALUE.
+await() {
+	wait_for gives "$1" "$2" || {
+		printf '#   it gives: %s\n' "$(sql "$1")" >&2
+		return 1
+	}
+}
+gives() {
+	[ "$(sql "$1")" = "$2" ]
 }
 
 # make_task TASK LOANS ROUNDS: loans 1 to LOANS of task TASK in an order of their own; ROUNDS sets
@@ -62,8 +73,8 @@ given_twice() {
 	      WHERE event = 'assigned' AND before_it = 'assigned'"
 }
 
-# replay TASK [SQL]: the faults that replaying the task's log finds, a line each; after SQL, which
-# is undone.
+# replay TASK [SQL]: the faults that replaying the task's log finds, a line each. SQL is executed
+# before, and undone afterwards.
 replay() {
 	{
 		printf 'SET @replay_task = %s;\nSTART TRANSACTION;\n%s;\n' "$1" "${2:-DO 0}"

@@ -1,5 +1,5 @@
-# A task whose query takes as long as the test wants, programs in the background, and waiting for
-# what the tables say instead of for a time. Sourced by test/cli/waiting.t and test/cli/signals.t.
+# A task whose query takes as long as the test wants, and programs in the background. Sourced in
+# place of shell.sh.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/shell.sh
@@ -19,7 +19,7 @@ make_steered() {
 	         FROM test_loan_$task AS l CROSS JOIN test_steer_$task AS s
 	        WHERE SHA2(REPEAT(CONCAT('loan ', l.loan_id), s.rounds), 512) <> ''
 	          AND (NOT s.gated
-	               OR GET_LOCK('test gate $task', 120) + RELEASE_LOCK('test gate $task') > 0)"
+	               OR GET_LOCK('test gate $task', $patience) + RELEASE_LOCK('test gate $task') > 0)"
 }
 
 forget_steered() {
@@ -27,9 +27,9 @@ forget_steered() {
 	sql "DROP TABLE IF EXISTS test_steer_$1"
 }
 
-# steer TASK HOW: what the task's next query does. light: next to nothing. heavy: real work for
-# minutes. gated: it ends when the gate is opened; no stand-in for a heavy query where its leader
-# dies, since the server looks after the client meanwhile.
+# steer TASK HOW: sets what the task's next query does. light: next to nothing. heavy: real work for
+# minutes. gated: it ends when the gate is opened. During GET_LOCK the server notices that the client
+# is gone, so a gated query must not replace a heavy one where the leader dies.
 steer() {
 	local rounds=0 gated=FALSE
 	case $2 in
@@ -39,7 +39,7 @@ steer() {
 	sql "UPDATE test_steer_$1 SET rounds = $rounds, gated = $gated"
 }
 
-# The session that keeps gates shut.
+# One session keeps the gates shut.
 open_gatekeeper() {
 	coproc gatekeeper {
 		exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered
@@ -49,28 +49,16 @@ gatekeeper_does() {
 	local answer
 	# shellcheck disable=SC2154 # made by coproc
 	echo "SELECT $1;" >&"${gatekeeper[1]}"
-	read -r -t 30 answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
+	read -r -t "$patience" answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
 }
 shut_gate() {
-	gatekeeper_does "GET_LOCK('test gate $1', 30)"
+	gatekeeper_does "GET_LOCK('test gate $1', $patience)"
 }
 open_gate() {
 	gatekeeper_does "RELEASE_LOCK('test gate $1')"
 }
 
-# await SQL VALUE: until the query gives VALUE; fails when it has not for a minute.
-await() {
-	local got until=$((SECONDS + 60))
-	while [ "$SECONDS" -lt "$until" ]; do
-		got=$(sql "$1")
-		[ "$got" != "$2" ] || return 0
-		sleep 0.05
-	done
-	printf '#   never %s, but %s: %s\n' "$2" "$got" "$1"
-	return 1
-}
-
-# start NAME COMMAND…: in the background; its process id is in process[NAME].
+# start NAME COMMAND…: runs it in the background; its process id is in process[NAME].
 start() {
 	local name=$1
 	shift
@@ -78,22 +66,19 @@ start() {
 	process[$name]=$!
 }
 
-# end NAME: waits for it, a minute at most; leaves status, out and err as run does.
+# end NAME: waits until it has ended by itself; leaves status, out and err as run does.
 end() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		kill -0 "${process[$1]}" 2>/dev/null || break
-		sleep 0.1
-	done
-	if kill -KILL "${process[$1]}" 2>/dev/null; then
-		printf '#   %s did not end by itself\n' "$1"
-	fi
+	wait_for has_ended "$1" || kill -KILL "${process[$1]}" 2>/dev/null
 	status=0
 	wait "${process[$1]}" 2>/dev/null || status=$?
 	# shellcheck disable=SC2034 # for the test that called
 	out=$(cat "$scratch/$1.out")
 	# shellcheck disable=SC2034
 	err=$(cat "$scratch/$1.err")
+}
+
+has_ended() {
+	! kill -0 "${process[$1]}" 2>/dev/null
 }
 
 # end_hard NAME: kill -9.
@@ -111,13 +96,13 @@ end_all() {
 	wait
 }
 
-# await_holder TASK USER: until USER leads it; -: nobody.
+# await_holder TASK USER: waits until USER leads the task; -: until nobody does.
 await_holder() {
 	await "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 	       SELECT COALESCE(MAX(holder), '-') FROM task_lock WHERE task_id = $1" "$2"
 }
 
-# await_leader TASK USER: until USER leads it and its query runs.
+# await_leader TASK USER: waits until USER leads the task and its query runs.
 await_leader() {
 	await_holder "$1" "$2" && await "SELECT $(queries "$1") > 0" 1
 }
@@ -127,6 +112,14 @@ waits_for_metadata() {
 	printf "(SELECT COUNT(*) FROM performance_schema.threads
 	          WHERE processlist_state = 'Waiting for table metadata lock'
 	            AND processlist_info LIKE '%%%s%%' AND processlist_id <> CONNECTION_ID())" "$1"
+}
+
+# follows NAME: an expression, how many connections of the program wait for a leader's commit.
+follows() {
+	printf "(SELECT COUNT(*) FROM performance_schema.session_connect_attrs AS a
+	          JOIN performance_schema.threads AS t ON t.processlist_id = a.processlist_id
+	         WHERE a.attr_name = '_pid' AND a.attr_value = '%d'
+	           AND t.processlist_info LIKE '%%FOR SHARE%%')" "${process[$1]}"
 }
 
 # queries TASK: an expression, how many of its queries the server runs.
@@ -150,14 +143,15 @@ last_request() {
 	      WHERE u.name = '$1' AND r.task_id = $2"
 }
 
-# await_request USER TASK [ABOVE]: until the user has one pending, with a number over ABOVE.
+# await_request USER TASK [ABOVE]: waits until the user has a pending request, with a number over
+# ABOVE.
 await_request() {
 	await "SELECT COUNT(*) FROM work_requested AS r JOIN app_user AS u ON u.user_id = r.user_id
 	        WHERE u.name = '$1' AND r.task_id = $2 AND r.outcome = 'pending'
 	          AND r.request_id > ${3-0}" 1
 }
 
-# request_is REQUEST: "outcome asked assigned", and how many loans the log has for it.
+# request_is REQUEST: prints "outcome asked assigned", and how many loans the log has for it.
 request_is() {
 	sql "SELECT CONCAT_WS(' ', outcome, asked, assigned,
 	       (SELECT COUNT(*) FROM work_log AS l WHERE l.request_id = r.request_id))

@@ -1,10 +1,13 @@
-# TAP for the tests in shell, without a framework; what was seen instead goes to standard error,
-# where whoever runs many tests shows it. Sourced; sets $top to the project's folder.
+# TAP for the tests in shell, without a framework. A failed test writes the values that it saw to
+# standard error, which prove passes on. Sourced; sets $top to the project's folder.
 # shellcheck shell=bash
 
-# shellcheck disable=SC2034 # for those who source this
+# shellcheck disable=SC2034 # the sourcing script uses it
 top=${LOCKQ_TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 tests=0 failed=0
+# The seconds that a test waits for an event. A loaded machine needs a small part of them, so a test
+# fails here only if the event never comes.
+patience=300
 
 # ok STATUS DESCRIPTION
 ok() {
@@ -43,6 +46,19 @@ like() {
 	grep -Eq -e "$2" <<<"$1" || found=1
 	ok "$found" "$3"
 	[ "$found" -eq 0 ] || printf '#   got: %s\n' "${1//$'\n'/$'\n'#   got: }" >&2
+}
+
+# wait_for COMMAND…: repeats the command until it succeeds. If it never does, this is a failed test.
+wait_for() {
+	local deadline=$((SECONDS + patience))
+	until "$@"; do
+		if [ "$SECONDS" -ge "$deadline" ]; then
+			ok 1 "an event comes within $patience s"
+			printf '#   it is: %s\n' "${*//$'\n'/ }" >&2
+			return 1
+		fi
+		sleep 0.05
+	done
 }
 
 finish() {
