@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ctrl-C and its like, as users see them: on a getwork that waits, polls, leads, connects, looks for
-# its lost server, in a terminal, and at random moments.
+# Ctrl-C and other signals, as users see them: on a getwork that waits, polls, leads, connects, looks
+# for its lost server; in a terminal, and at random moments.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -11,8 +11,8 @@ make_task "$small" 3000 60
 make_users 9
 open_gatekeeper
 socket=$(sql 'SELECT @@socket')
-# A signal may meet what was forked to become a program while it is still a shell: that one must not
-# clean up. (status, out, err and scratch are set by what is sourced.)
+# A signal may come to a forked process before it becomes a program. It is a shell then, which must
+# not clean up. (The sourced files set status, out, err and scratch.)
 # shellcheck disable=SC2154,SC2317
 tidy_up() {
 	[ "$BASHPID" = $$ ] || return
@@ -24,16 +24,17 @@ tidy_up() {
 }
 trap tidy_up EXIT
 
-# interrupted REQUEST: what it says then.
+# interrupted REQUEST: prints getwork's message.
 interrupted() {
 	printf 'getwork: interrupted: request %s is cancelled' "$1"
 }
 
-# How many follow, as the server sees it.
-waits="(SELECT COUNT(*) FROM performance_schema.threads
-         WHERE processlist_info LIKE '%FOR SHARE%' AND processlist_id <> CONNECTION_ID())"
+# How many lock waits have run into their time limit since the server's start.
+lock_timeouts="SELECT sum_error_raised
+                 FROM performance_schema.events_errors_summary_global_by_error
+                WHERE error_name = 'ER_LOCK_WAIT_TIMEOUT'"
 
-# --- who waits ----------------------------------------------------------------------------------
+# --- followers ----------------------------------------------------------------------------------
 
 steer "$task" heavy
 start leader getwork --task "$task" --user race-1
@@ -54,21 +55,22 @@ for i in 0 1 2; do
 		kill "-${signals[i]}" "${process[$name]}"
 		end "$name"
 		is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
-			"SIG${signals[i]}, ${name%-*}: exit ${statuses[i]}, cancelled, and which"
-		is "$(request_is "$request")" 'cancelled 1 0 0' 'and so it is'
+			"SIG${signals[i]}, ${name%-*}: exit ${statuses[i]}; it names the request"
+		is "$(request_is "$request")" 'cancelled 1 0 0' 'the request is cancelled'
 	done
 done
 kill -INT "${process[json]}"
 end json
 is "$status:$(jq -c '[.status, .exit, .loans, .request_id]' <<<"$out")" \
 	"130:[\"cancelled\",130,[],$(last_request race-8 "$task")]" 'the same in JSON'
-is "$err" "$(interrupted "$(jq .request_id <<<"$out")")" 'and for people'
+is "$err" "$(interrupted "$(jq .request_id <<<"$out")")" 'and a line for people'
 
-# timeout(1) and terminals send two at once.
+# timeout(1) and terminals send two signals at once.
 start twice getwork --task "$task" --user race-2
 await_request race-2 "$task"
 request=$(last_request race-2 "$task")
-await "SELECT $waits" 1
+await "SELECT $(follows twice)" 1
+timeouts_before=$(sql "$lock_timeouts")
 kill -STOP "${process[twice]}"
 kill -INT "${process[twice]}"
 kill -TERM "${process[twice]}"
@@ -76,17 +78,20 @@ kill -CONT "${process[twice]}"
 end twice
 like "$status" '^1(30|43)$' 'two signals at once: exit 130 or 143'
 is "$err:$(request_is "$request")" "$(interrupted "$request"):cancelled 1 0 0" \
-	'two at once are the same as one'
-# It would end by itself after 20 seconds.
-since=$SECONDS
-await "SELECT $waits" 0
-ok $((SECONDS - since < 8 ? 0 : 1)) 'its wait on the server has ended, too'
-run timeout 1 getwork --task "$task" --user race-2
+	'two signals at once are the same as one'
+await "SELECT COUNT(*) FROM performance_schema.threads
+        WHERE processlist_info LIKE '%FOR SHARE%' AND processlist_id <> CONNECTION_ID()" 0
+is "$(sql "$lock_timeouts")" "$timeouts_before" 'its wait on the server ends, before its time limit'
+# SIGALRM tells timeout(1) that the time is over.
+start timed timeout 1000 getwork --task "$task" --user race-2
+await_request race-2 "$task"
 request=$(last_request race-2 "$task")
+kill -ALRM "${process[timed]}"
+end timed
 is "$status:$err:$(request_is "$request")" "124:$(interrupted "$request"):cancelled 1 0 0" \
-	'timeout(1): cancelled, too'
+	'timeout(1): the request is cancelled, too'
 
-# A script's background job ignores SIGINT, unless it says otherwise.
+# A script's background job begins with SIGINT ignored.
 start background sh -c "getwork --task $task --user race-2 & echo \$! >'$scratch/background.pid'
 	wait \$!"
 await_request race-2 "$task"
@@ -102,8 +107,7 @@ kill -HUP "${process[nohup]}"
 
 start looker checkwork --request "$request" --wait 300
 start looker_json checkwork --request "$request" --wait 300 --json
-await "SELECT $(connections looker) + $(connections looker_json)" 2
-sleep 0.2
+await "SELECT $(follows looker) + $(follows looker_json)" 2
 kill -INT "${process[looker]}"
 end looker
 is "$status:$out" "130:request $request for race-2, task $task: pending, race-1 leads" \
@@ -113,7 +117,7 @@ end looker_json
 is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '143:["pending",143]' \
 	'SIGTERM on checkwork --wait, in JSON'
 is "$(request_is "$request")" 'pending 1 0 0' 'the request stays pending'
-is "$(kill -0 "${process[nohup]}" && echo alive)" alive 'SIGHUP is still ignored under nohup'
+is "$(kill -0 "${process[nohup]}" && echo alive)" alive 'under nohup SIGHUP is still ignored'
 
 start joiner getwork --task "$task" --user race-2
 await "SELECT seen_at > created_at FROM work_requested WHERE request_id = $request" 1
@@ -128,7 +132,7 @@ kill -TERM "${process[nohup]}"
 end nohup
 is "$status:$(request_is "$request")" '143:cancelled 1 0 0' 'the one who made it cancels it'
 
-# --- who leads ----------------------------------------------------------------------------------
+# --- leaders ------------------------------------------------------------------------------------
 
 lines="SELECT (SELECT COUNT(*) FROM work WHERE task_id = $task)
             + (SELECT COUNT(*) FROM work_log WHERE task_id = $task)
@@ -140,7 +144,7 @@ for i in 0 1 2; do
 	kill "-${signals[i]}" "${process[leader]}"
 	end leader
 	is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
-		"SIG${signals[i]} while leading: exit ${statuses[i]}, cancelled, and which"
+		"SIG${signals[i]} while leading: exit ${statuses[i]}; it names the request"
 	await "SELECT $(queries "$task")" 0
 	ok $? 'its query has ended on the server'
 	is "$(request_is "$request")" 'cancelled 1 0 0' 'the request is cancelled'
@@ -152,7 +156,7 @@ is "$status:$(jq .led <<<"$out")" 0:true 'the lock is free: the next one leads'
 
 # --- just before ---------------------------------------------------------------------------------
 
-# Stopped while it waits, served, interrupted, and only then let go on.
+# The follower is stopped while it waits, is served, gets the signal, and only then goes on.
 steer "$task" gated
 shut_gate "$task"
 start leader getwork --task "$task" --user race-1
@@ -160,7 +164,7 @@ await_leader "$task" race-1
 start follower getwork --task "$task" --user race-3 --count 2 --json
 await_request race-3 "$task"
 request=$(last_request race-3 "$task")
-await "SELECT $waits" 1
+await "SELECT $(follows follower)" 1
 kill -STOP "${process[follower]}"
 open_gate "$task"
 end leader
@@ -182,73 +186,66 @@ kill_connections() {
 	done
 }
 
-# lose NAME USER: it follows, and its server goes away.
+# lose NAME USER [SOCKET]: a getwork follows, and loses its server. With SOCKET, this one is in the
+# server's place.
 lose() {
-	local i
 	ln -sfn "$socket" "$scratch/$1.sock"
 	start "$1" getwork --task "$task" --user "$2" --socket "$scratch/$1.sock" --verbose
-	await_request "$2" "$task"
-	sleep 0.2
+	await "SELECT $(follows "$1")" 1
 	rm "$scratch/$1.sock"
 	[ $# -lt 3 ] || ln -sfn "$3" "$scratch/$1.sock"
 	kill_connections "$1"
-	for ((i = 0; i < 300; i++)); do
-		! grep -q 'trying again' "$scratch/$1.err" || return 0
-		sleep 0.1
-	done
-	return 1
+	wait_for grep -q 'trying again' "$scratch/$1.err"
 }
 
-# Takes connections and says nothing.
-perl -MIO::Socket::UNIX -e '
+# A server that accepts connections and sends nothing. It writes a line for each connection.
+start mute perl -MIO::Socket::UNIX -e '
 	my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 20) or die;
-	sleep 600' "$scratch/mute" &
-process[mute]=$!
-while [ ! -S "$scratch/mute" ]; do
-	sleep 0.1
-done
+	my @kept;
+	$| = 1;
+	while (my $c = $s->accept) { push @kept, $c; print "one\n"; }' "$scratch/mute"
+wait_for [ -S "$scratch/mute" ]
+accepted() {
+	[ "$(wc -l <"$scratch/mute.out")" -gt "$1" ]
+}
 
 steer "$task" heavy
 start leader getwork --task "$task" --user race-1
 await_leader "$task" race-1
 lose gone race-4
-ok $? 'a server that goes away: it tries again'
+ok $? 'without its server it tries again'
 lose back race-5
 lose hung race-6 "$scratch/mute"
 gone=$(sql "SELECT uuid FROM work_requested WHERE request_id = $(last_request race-4 "$task")")
 kill -INT "${process[gone]}" "${process[back]}" "${process[hung]}"
-hung_since=$SECONDS
-sleep 0.5
 ln -sfn "$socket" "$scratch/back.sock"
+# Two seconds after the first signal, or later, a second one ends it at once.
+sleep 3
+kill -INT "${process[hung]}" 2>/dev/null
+end hung
+is "$status" 130 'a server that does not answer: Ctrl-C again ends it, with 130'
+like "$err" '^ended at once: ' 'at once'
 end back
 request=$(last_request race-5 "$task")
 is "$status:$(request_is "$request")" '130:cancelled 1 0 0' \
 	'Ctrl-C while it tries again: cancelled as soon as the server is back'
-like "$err" "interrupted: request $request is cancelled" 'and it says so'
+like "$err" "interrupted: request $request is cancelled" 'it says so'
 end gone
-like "$status" '^(5|130)$' 'Ctrl-C, and the server does not come back: it ends all the same'
+like "$status" '^(5|130)$' 'Ctrl-C, and the server does not come back: it ends'
 like "$err" "may still be pending, see checkwork --request $gone" 'and says how to find out'
 run checkwork --request "$gone"
-like "$status:$out" '^3:request [0-9]+ for race-4, .*: pending' 'which works'
-while [ $((SECONDS - hung_since)) -lt 4 ]; do
-	sleep 0.1
-done
-kill -INT "${process[hung]}" 2>/dev/null
-hung_since=$SECONDS
-end hung
-ok $((SECONDS - hung_since < 30 ? 0 : 1)) 'a server that does not answer: Ctrl-C again ends it'
-is "$status" 130 'with 130'
-# SIGINT as a terminal's program has it, not as a script's background job.
+like "$status:$out" '^3:request [0-9]+ for race-4, .*: pending' 'that command finds the request'
+# A script's background job begins with SIGINT ignored; this one begins as in a terminal.
+connections_before=$(wc -l <"$scratch/mute.out")
 # shellcheck disable=SC2016 # perl's variables
 start connecting perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' \
 	getwork --task "$task" --user race-9 --socket "$scratch/mute"
-sleep 0.5
+wait_for accepted "$connections_before"
 kill -INT "${process[connecting]}"
 end connecting
 is "$status" 130 'Ctrl-C while it connects: exit 130'
-is "$(last_request race-9 "$task")" 0 'and nothing was asked for'
-kill -TERM "${process[mute]}"
-wait "${process[mute]}" 2>/dev/null
+is "$(last_request race-9 "$task")" 0 'no request was made'
+end_hard mute
 
 # --- nobody reads --------------------------------------------------------------------------------
 
@@ -260,10 +257,13 @@ kill -INT "${process[reader]}"
 end reader
 steer "$task" light
 run bash -c "getwork --task $task --user race-8 >/dev/full"
-is "$status" 5 'the answer can not be written: exit 5'
+is "$status" 5 'an answer that can not be written: exit 5'
 like "$err" 'the loans are assigned to you nevertheless: see checkwork' \
 	'it says that the loans are there'
-run bash -c "getwork --task $task --user race-8 --json | exec sleep 0; exit \${PIPESTATUS[0]}"
+mkfifo "$scratch/pipe"
+exec {reader}<>"$scratch/pipe" {writer}>"$scratch/pipe" {reader}<&-
+run bash -c "getwork --task $task --user race-8 --json >&$writer"
+exec {writer}>&-
 is "$status" 5 'nobody reads the pipe: exit 5, and not SIGPIPE'
 is "$(sql "SELECT COUNT(*) FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id
             WHERE u.name = 'race-8' AND w.task_id = $task")" 2 'the loans are there'
@@ -271,22 +271,19 @@ is "$(sql "SELECT COUNT(*) FROM work AS w JOIN app_user AS u ON u.user_id = w.us
 # --- a terminal ----------------------------------------------------------------------------------
 
 terminal() {
-	timeout 20 tmux -S "$scratch/tmux" -f /dev/null "$@"
+	timeout "$patience" tmux -S "$scratch/tmux" -f /dev/null "$@"
 }
 screen() {
 	terminal capture-pane -p -t "$1" | sed 's/ *$//' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
 }
 # await_screen TERMINAL PATTERN
 await_screen() {
-	local i
-	for ((i = 0; i < 300; i++)); do
-		! screen "$1" | grep -Eq -e "$2" || return 0
-		sleep 0.1
-	done
-	screen "$1" | sed 's/^/#   /'
-	return 1
+	wait_for shows "$1" "$2" || screen "$1" | sed 's/^/#   /'
 }
-# in_terminal NAME COLUMNS USER PHASE: Ctrl-C while the line says PHASE; leaves $out, the screen.
+shows() {
+	screen "$1" | grep -Eq -e "$2"
+}
+# in_terminal NAME COLUMNS USER PHASE: sends Ctrl-C while the line says PHASE; $out is the screen.
 in_terminal() {
 	terminal new-session -d -s "$1" -x "$2" -y 20 \
 		"exec env PS1='prompt> ' TERM=screen bash --norc --noprofile -i"
@@ -309,7 +306,7 @@ if command -v tmux >/dev/null 2>&1; then
 $(interrupted "$(last_request race-2 "$task")")
 prompt> echo status \$?
 status 130
-prompt>" 'in a terminal, leading: the line is cleared, the message and the prompt on their own'
+prompt>" 'in a terminal, leading: message and prompt have lines of their own'
 	start leader getwork --task "$task" --user race-1
 	await_leader "$task" race-1
 	in_terminal waiting 80 race-2 'waiting for race-1'
@@ -319,8 +316,8 @@ prompt> echo status \$?
 status 130
 prompt>" 'the same while it waits'
 	in_terminal narrow 40 race-2 'waiting for race-1'
-	like "$out" "^prompt> echo status" 'a narrow one: the prompt on a line of its own'
-	is "$(grep -c 'waiting for' <<<"$out")" 0 'and nothing is left of the line that ticked'
+	like "$out" "^prompt> echo status" 'in a narrow one: the prompt has a line of its own'
+	is "$(grep -c 'waiting for' <<<"$out")" 0 'the line that ticked is cleared'
 	terminal kill-server 2>/dev/null
 	kill -TERM "${process[leader]}"
 	end leader
@@ -330,32 +327,38 @@ fi
 
 # --- at any moment -------------------------------------------------------------------------------
 
-# is_program PID: not a shell any more, which would run the trap of this script.
+# is_program PID: it is no shell any more, which would run the trap of this script.
 is_program() {
 	local own its
 	read -r own <"/proc/$$/comm"
 	read -r its <"/proc/$1/comm" && [ "$its" != "$own" ]
 } 2>/dev/null
 
-rounds=${LOCKQ_SIGNAL_ROUNDS:-200}
+# The signal comes after a random time below $latest_ms. Where it comes before getwork has asked, or
+# after both are served, that limit is moved.
+rounds=${LOCKQ_SIGNAL_ROUNDS:-200} latest_ms=40
 for ((round = 1; round <= rounds; round++)); do
 	for i in 1 2; do
 		getwork --user "race-$i" --task "$small" --json \
 			>"$scratch/r-$round-$i" 2>/dev/null &
 		process[race-$i]=$!
 	done
-	# A process takes some 10 ms before it asks, the query 20 more.
-	sleep "0.0$((RANDOM % 4))$((RANDOM % 10))"
-	one=${process[race-$((RANDOM % 2 + 1))]}
+	printf -v delay '%d.%03d' $((after = RANDOM % latest_ms, after / 1000)) $((after % 1000))
+	sleep "$delay"
+	chosen=$((RANDOM % 2 + 1)) one=${process[race-$chosen]}
 	! is_program "$one" || kill -INT "$one" 2>/dev/null
 	for i in 1 2; do
 		wait "${process[race-$i]}"
 		echo "$?" >"$scratch/s-$round-$i"
 	done
+	case $(cat "$scratch/s-$round-$chosen"):$(wc -c <"$scratch/r-$round-$chosen") in
+	130:0) latest_ms=$((latest_ms + latest_ms / 16 + 1)) ;;
+	0:*) latest_ms=$((latest_ms - latest_ms / 32)) ;;
+	esac
 done
 silent=0
 for answer in "$scratch"/r-*; do
-	# Ended while it connected: nothing was asked.
+	# It ended while it connected, before it asked.
 	if [ ! -s "$answer" ] && [ "$(cat "${answer/r-/s-}")" = 130 ]; then
 		silent=$((silent + 1))
 		continue
@@ -373,12 +376,12 @@ sql "SELECT r.uuid, CASE r.outcome WHEN 'served' THEN 0 WHEN 'cancelled' THEN 13
 is "$(($(wc -l <"$scratch/told") + silent))" $((rounds * 2)) \
 	"$rounds rounds of two, one of them interrupted, $silent times before it asked"
 is "$(diff "$scratch/told" "$scratch/done" | head -n 4)" '' \
-	'exit 0 and the loans, or exit 130, a cancelled request and no loan; nothing else'
+	'each ends with 0 and its loans, or with 130, a cancelled request and no loan'
 is "$(sql "SELECT COUNT(*) FROM work_requested
             WHERE task_id = $small AND outcome = 'pending'")" 0 'no request is left pending'
 is "$(sql "SELECT COUNT(*) FROM performance_schema.data_locks
             WHERE object_name IN ('task_lock', 'task_wake')")" 0 'no lock is left'
 is "$(given_twice "$small")" 0 'no loan was given twice'
 hits=$(grep -c ' 130 ' "$scratch/told")
-ok $((hits > 0 && hits < rounds ? 0 : 1)) "the moment was hit: $hits of $rounds were cancelled"
+ok $((hits > 0 && hits < rounds ? 0 : 1)) "signals came before and after the assignment: $hits of $rounds were cancelled"
 finish
