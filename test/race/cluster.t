@@ -200,7 +200,8 @@ like "$err" "^getwork: .*$refused" 'says where to go'
 at 3 'SET GLOBAL offline_mode = ON'
 run as 3 getwork --user race-3 --task "$race"
 is "$status" 5 'getwork at a member that was expelled: it lets nobody in'
-like "$err" '^getwork: .*offline mode \(3032, [^)]*\): connect to another server$' 'says where to go'
+like "$err" '^getwork: .*offline mode \(3032, [^)]*\): connect to another server$' \
+	'says where to go'
 at 3 'SET GLOBAL offline_mode = OFF; START GROUP_REPLICATION'
 online "$members"
 ok $? 'it comes back'
