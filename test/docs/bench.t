@@ -174,7 +174,7 @@ done <<'END'
 4 people ask while a query of 1 s runs: how often the query runs . 1 . 4: each person runs it
 … CPU time of the server . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
 … until the last person has loans . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
-8 people wait for the same query: .* . [0-9.]+ ms . [0-9.]+ ms: programs that only wait
+4 people wait for the same query: .* . [0-9.]+ ms . [0-9.]+ ms: programs that only wait
 100 people wait for 5 loans each: .* . [0-9.]+ ms
 loans given twice, in all these runs . 0 .
 END
