@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 5: who gets which loan, checked under lock and written in one transaction. */
+/* Step 5: loans are checked under lock and given to requests in one transaction. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -272,7 +272,7 @@ after_a_drop_nothing_is_not_known(void **state)
 	assert_int_equal(holder_of(1), user_id(1));
 }
 
-/* The same for a leader that does not wait: its request stays pending. */
+/* A leader that does not wait has lost its only candidate. Its request stays pending. */
 static void
 after_a_drop_who_does_not_wait_stays_pending(void **state)
 {
@@ -291,9 +291,8 @@ after_a_drop_who_does_not_wait_stays_pending(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: a candidate is dropped unless the version of its row is what the query saw. The loan is
- * completed after the query; it is available, but it was given out since, so it must not go out
- * again. */
+/* guard: a candidate is dropped unless the version of its row is what the query saw. After the
+ * query the loan was given out and completed. It is available, but it must not go out again. */
 static void
 completed_since_the_query_is_dropped(void **state)
 {
@@ -352,7 +351,7 @@ a_held_row_is_not_waited_for(void **state)
 	assert_int_equal(leader->answer.loans[0].loan_id, 2);
 }
 
-/* guard: a row that another transaction holds is not taken for absent. It appeared after the
+/* guard: a row that another transaction holds is not taken for absent. The row appeared after the
  * query. */
 static void
 a_held_row_is_not_taken_for_absent(void **state)

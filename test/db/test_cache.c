@@ -17,7 +17,8 @@ kept(void)
 	return u64("SELECT COUNT(*) FROM task_candidate WHERE task_id = %d", TASK);
 }
 
-/* Makes a leader whose query finds @loans loans and which gets the first. The rest is kept. */
+/* Makes a leader whose query finds @loans loans. The leader gets the first loan, and the rest is
+ * kept. */
 static void
 fill(unsigned int loans)
 {
@@ -155,7 +156,7 @@ it_is_switched_off(void **state)
 }
 
 /* guard: a loan whose row of work changed since the query is left out of a kept list, and does not
- * count as one of its loans. */
+ * count as a loan of that list. */
 static void
 what_changed_is_left_out(void **state)
 {
@@ -197,8 +198,8 @@ what_the_view_has_no_longer_is_left_out(void **state)
 	assert_int_equal(runs("cache"), 1);
 }
 
-/* guard: a view that is too slow is not asked about a kept list, since that would be the heavy
- * query again. So a loan that it no longer shows is still given. */
+/* guard: a view that is too slow is not asked about a kept list, since asking it would mean the
+ * heavy query. So a loan that the view no longer shows is still given. */
 static void
 a_heavy_view_is_not_asked(void **state)
 {
@@ -328,7 +329,7 @@ a_retry_keeps_what_it_gave_out_of_it(void **state)
 	    " ON w.task_id = c.task_id AND w.loan_id = c.loan_id WHERE c.task_id = %d", TASK), 0);
 }
 
-/* Many users ask at once, five times. No loan is given twice, and no further query runs. */
+/* Many users ask at once, five times. No loan is given twice, and no query runs. */
 static void
 a_race_for_what_is_left(void **state)
 {

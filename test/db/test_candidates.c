@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-/* A round that holds the lock and has run the query; it gives nothing. */
+/* A round that holds the lock and has run the query. It gives no loan. */
 struct fetched {
 	struct worker *worker;
 	struct inside_round *round;
@@ -450,7 +450,7 @@ an_orphan_is_ended(void **state)
 	assert_int_not_equal(db_ping(orphan), DB_OK);
 }
 
-/* A leader can't end the query of another account. It is left to its own time limit. */
+/* A leader can't end the query of another account. That query ends at its own time limit. */
 static void
 another_accounts_orphan_is_left(void **state)
 {
@@ -468,8 +468,8 @@ another_accounts_orphan_is_left(void **state)
 	assert_int_equal(db_ping(orphan), DB_OK);
 }
 
-/* guard: the query's name is given back before the commit, or the next leader would take this one
- * for a dead leader. */
+/* guard: the query's name is given back before the commit, or the next leader would take this
+ * leader for a dead one. */
 static void
 the_name_is_free_before_the_commit(void **state)
 {

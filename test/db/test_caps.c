@@ -91,8 +91,8 @@ a_full_pipeline_is_refused_without_a_query(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: a cap is counted under the task's lock. A user finds room and asks; loans that the user
- * gets from another shell during the query count. */
+/* guard: a cap is counted under the task's lock. A user finds room and asks. During the query the
+ * same user gets loans in another shell, which fill the cap, so the request is refused. */
 static void
 two_shells_do_not_pass_it_together(void **state)
 {
@@ -148,7 +148,7 @@ others_in_the_line_are_served(void **state)
 }
 
 /* guard: a loan that is excluded for a user is not given to that user. A user returns a loan and
- * excludes it; it is offered to other users at once. */
+ * excludes it. The loan is offered to other users at once. */
 static void
 who_returned_it_is_not_offered_it(void **state)
 {
@@ -186,7 +186,8 @@ hold_query(struct worker *leader)
 	proxy_until_held(leader->proxy);
 }
 
-/* guard: the same for an exclusion that was made after the leader had read the task's row. */
+/* guard: a loan that is excluded for a user is not given to that user, even if the exclusion was
+ * made after the leader had read the task's row. */
 static void
 who_returned_it_meanwhile_is_not_offered_it(void **state)
 {
@@ -401,7 +402,7 @@ no_hand_over_for_who_may_not_have_it(void **state)
 	assert_int_equal(ask_now(0, TASK, 1)->answer.loans[0].loan_id, 31);
 }
 
-/* Most loans are excluded for each of the users, who ask at the same time. */
+/* Most loans are excluded for each of the users. All users ask at the same time. */
 static void
 a_line_of_exclusions(void **state)
 {

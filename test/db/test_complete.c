@@ -236,8 +236,8 @@ one_that_overruns_its_stack(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* The procedure fails with an error that lockq's own call could have had, too: a procedure that
- * does not exist. */
+/* The procedure calls another procedure, which does not exist. lockq's own CALL could fail with
+ * that error, too, so the reason names the missing procedure. */
 static void
 one_that_lacks_something(void **state)
 {
@@ -334,8 +334,8 @@ one_of_several_fails(void **state)
 	lockq_disposed_clear(&result);
 }
 
-/* guard: a savepoint tells whether on_complete has left the transaction alone. If not, no loan is
- * completed, and the error says that the procedure ends the transaction. */
+/* guard: a savepoint tells whether on_complete has left the transaction alone. If it has not, no
+ * loan is completed, and the error says that the procedure ends the transaction. */
 static void
 one_that_ends_the_transaction(void **state)
 {

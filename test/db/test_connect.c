@@ -178,8 +178,8 @@ a_query_says_what_it_expects(void **state)
 	db_rows_clear(&rows);
 }
 
-/* guard: after a dirty read that failed, the next statement does not read dirty. It would see loans
- * of another transaction that is not committed. */
+/* guard: after a dirty read that failed, the next statement does not read dirty. That statement
+ * would see loans of another transaction that is not committed. */
 static void
 only_the_next_statement_reads_dirty(void **state)
 {

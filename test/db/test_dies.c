@@ -296,8 +296,8 @@ ms_until_led_by(uint32_t task, unsigned int user_no, uint64_t start, uint64_t mo
 }
 
 /* guard: the query of a dead leader is ended, and no other one. The same account runs a query of
- * its own, and another task is led. Both of these wait for names, since real queries would only use
- * the processor. */
+ * its own, and another task is led. Both of these wait for names, so that they use no processor
+ * time. */
 static void
 the_orphan_is_ended_and_nobody_else(void **state)
 {

@@ -361,7 +361,8 @@ completed_through(struct proxy *proxy)
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 2);
 }
 
-/* guard: a disposition in doubt is looked up in the log, and done if it is not there. */
+/* guard: a disposition in doubt is looked up in the log, and done again if the log does not have
+ * it. */
 static void
 a_commit_in_doubt_is_resolved(void **state)
 {

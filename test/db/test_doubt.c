@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection is lost at a commit or at any other statement. The user is told what is true, or
- * that it is not known. No loan is given twice, and nothing is written after the user was told that
- * nothing was. */
+ * that it is not known. No loan is given twice, and no loan arrives after the user was told that
+ * there is none. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -135,8 +135,8 @@ the_commit_of_a_hand_over(void **state)
 		commit_of_leader(2, how);
 }
 
-/* The leader is killed while its COMMIT is on its way. The commit is done after that, and its
- * answers hold. */
+/* The leader is killed while its COMMIT is on its way. The commit is done after that, and the
+ * requests that it served stay served. */
 static void
 a_commit_that_outlives_its_leader(void **state)
 {
@@ -244,7 +244,8 @@ leaders_statements(unsigned int *last_look)
 }
 
 /* Cuts a leader off at its statement @nth. One follower waits, and one request came after the
- * leader's last look. Returns false if all requests failed for a query that was not the reason. */
+ * leader's last look. Returns false if all requests failed with the error of a query that had not
+ * begun. */
 static bool
 leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 {
@@ -273,7 +274,8 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	    " AND user_id = %u", TASK, user_id(0)) == 0;
 	proxy_text(leader->proxy, nth - 1, text, sizeof(text));
 	/* guard: a call that was cut off before its query began reports no failed query. If the
-	 * query had begun, somebody may have ended it on the server, and all requests fail. */
+	 * query had begun, somebody may have ended the query on the server, and all requests
+	 * fail. */
 	if (leader->rc == LOCKQ_EQUERY) {
 		bool had_begun = strstr(text, "lockq_started") != NULL;
 
@@ -314,8 +316,8 @@ a_leader_cut_off_at_any_statement(void **state)
 	assert_int_equal(failed, 0);
 }
 
-/* Cuts a follower off at its statement @nth, up to its answer. Returns false if it has fewer
- * statements. */
+/* Cuts a follower off at its statement @nth, before it has its answer. Returns false if it has
+ * fewer statements. */
 static bool
 follower_cut_at(unsigned int nth, enum how how)
 {

@@ -494,7 +494,7 @@ the_name_is_given_back(void **state)
 }
 
 /* guard: cron reads the time of a row again under the lock. Two runs at the same time are possible
- * on two servers of a cluster; here they use two names. */
+ * on two servers of a cluster. Here they use two names on one server. */
 static void
 two_at_once_do_no_harm(void **state)
 {
@@ -902,7 +902,7 @@ assert_nothing_half_done(void)
 }
 
 /* A run that was cut off says that the next run does the rest. It has counted what it did, except
- * for a page whose COMMIT was lost; the next run does the rest. */
+ * for a page whose COMMIT was lost. The next run does the rest. */
 static void
 assert_the_next_one_finishes(struct cron *cron, bool at_commit)
 {

@@ -8,7 +8,7 @@
 #include "support.h"
 
 static struct worker *
-who_looks(void)
+worker_that_looks(void)
 {
 	struct worker *w = worker_new(5, TASK, 1, 0);
 
@@ -81,7 +81,7 @@ static void
 tells_what_it_does_not_know(void **state)
 {
 	struct lockq_history h = LOCKQ_HISTORY_INIT;
-	struct worker *w = who_looks();
+	struct worker *w = worker_that_looks();
 
 	(void)state;
 	assert_int_equal(lockq_history(w->q, TASK, 1, &h), LOCKQ_NOTHING);
@@ -123,7 +123,7 @@ look(struct worker *w, uint64_t request, int64_t wait_ms)
 static void
 tells_the_place_in_the_line(void **state)
 {
-	struct worker *w = who_looks();
+	struct worker *w = worker_that_looks();
 	uint64_t first = add_request(TASK, 0, 3), ended = add_request(TASK, 1, 7), other, last;
 	const struct lockq_answer *a;
 
@@ -150,7 +150,7 @@ tells_the_place_in_the_line(void **state)
 static void
 tells_how_long_it_may_take(void **state)
 {
-	struct worker *w = who_looks();
+	struct worker *w = worker_that_looks();
 	uint64_t request = add_request(TASK, 0, 3);
 	struct leader_by_hand leader;
 	const struct lockq_answer *a;
@@ -201,7 +201,7 @@ note_usual(const struct lockq_progress *progress, void *data)
 static void
 tells_who_leads_after_the_wait(void **state)
 {
-	struct looking looking = { who_looks(), "" };
+	struct looking looking = { worker_that_looks(), "" };
 	struct worker *w = looking.by;
 	uint64_t request = add_request(TASK, 0, 3);
 	struct leader_by_hand leader = lead_by_hand(TASK, true, false);
@@ -231,7 +231,7 @@ tells_who_leads_after_the_wait(void **state)
 static void
 reads_the_line_by_its_index(void **state)
 {
-	struct worker *w = who_looks();
+	struct worker *w = worker_that_looks();
 	uint64_t request;
 	char statement[2048], *mark;
 	const char *plan;
@@ -288,7 +288,7 @@ a_viewer_sees_the_place(void **state)
 	assert_int_equal(w->answer.loans_ahead, 4);
 	assert_false(w->answer.nobody_leads);
 	assert_null(w->answer.leader);
-	/* A query may be running that this account can't see, so no time is expected. */
+	/* A query may be running that this account can't see, so the expected time is not known. */
 	assert_int_equal(w->answer.expected_ms, -1);
 	sql_on(administrator(), "DROP USER test_viewer@localhost");
 }
@@ -296,7 +296,7 @@ a_viewer_sees_the_place(void **state)
 static void
 tells_what_was_left_but_not_for_this_user(void **state)
 {
-	struct worker *w = who_looks();
+	struct worker *w = worker_that_looks();
 	uint64_t request = add_request(TASK, 0, 3);
 	char id[32];
 

@@ -168,8 +168,8 @@ it_ends_without_cron(void **state)
 	assert_consistent(TASK);
 }
 
-/* A repeated disposition is "already" done only if it is the same. One with another time or
- * exclusion would be lost, so it is refused. */
+/* A repeated disposition is "already" done only if it asks for the same. A disposition with another
+ * time or exclusion is refused, since it would be lost. */
 static void
 something_else_is_not_the_same(void **state)
 {

@@ -74,8 +74,8 @@ a_led_task_is_busy(void **state)
 	inside_round_free(t.round);
 }
 
-/* guard: a task without its row in task_lock is not busy. SKIP LOCKED returns no row in both
- * cases. */
+/* guard: a task without its row in task_lock is not busy. The SELECT with SKIP LOCKED returns no
+ * row, neither for a locked row nor for a missing one. */
 static void
 a_missing_row_is_not_busy(void **state)
 {
@@ -90,8 +90,8 @@ a_missing_row_is_not_busy(void **state)
 	assert_true(w->ms < PATIENCE_MS);
 }
 
-/* guard: a locked row without a holder is not taken for a leader. It is held for a moment only, and
- * its holder would not serve this call. So a call that does not wait tries again. */
+/* guard: a locked row without a holder is not taken for a leader. The row is locked for a moment
+ * only, by a session that would not serve this call. So a call that does not wait tries again. */
 static void
 a_momentary_lock_is_tried_again(void **state)
 {
@@ -138,7 +138,7 @@ served_during_a_momentary_lock(void **state)
 }
 
 /* guard: a call looks at its own row before it leads. A round that ended just now has served it, so
- * it must not run the heavy query. */
+ * the call must not run the heavy query. */
 static void
 served_before_the_lock_does_not_lead(void **state)
 {
@@ -317,7 +317,7 @@ locks_are_taken_in_order(void **state)
 		assert_true(position >= last);
 		last = position;
 	}
-	/* The heavy query runs on another connection than the lock. */
+	/* The heavy query runs on another connection than the lock's. */
 	assert_int_not_equal(proxy_connection(w->proxy, proxy_position(w->proxy, order[3], 1)),
 	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
 }

@@ -199,7 +199,7 @@ an_expired_one_is_not_joined(void **state)
 }
 
 /* guard: a requester's statements are autocommit, so that a duplicate key keeps no lock. In an open
- * transaction it would keep locks that block other users' inserts. */
+ * transaction the duplicate key would keep locks that block other users' inserts. */
 static void
 a_duplicate_keeps_no_lock(void **state)
 {

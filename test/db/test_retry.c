@@ -69,7 +69,7 @@ assert_all_served(const struct worker *leader)
 	    " AND event = 'expired'", TASK), 1);
 }
 
-/* Whether user 2, who came late, has got loan 4. */
+/* Whether the late user 2 has got loan 4. */
 static bool
 is_handed_over(void)
 {
@@ -122,7 +122,7 @@ find_targets(struct target *targets)
 	return n;
 }
 
-/* One statement fails once. Returns whether user 2, who came late, was served, too. */
+/* One statement fails once. Returns whether the late user 2 was served, too. */
 static bool
 fail_once(const struct target *target, unsigned int error)
 {
@@ -184,9 +184,9 @@ a_deadlock_at_any_statement(void **state)
 	fail_each(DEADLOCK, false, false);
 }
 
-/* guard: an ended lock wait, too, is answered by trying the whole transaction again. The server
- * undoes only the statement, and going on would commit half of the transaction. Outside a
- * transaction a statement gets this error if its table is being altered. */
+/* guard: after a lock wait that timed out the whole transaction is tried again. The server undid
+ * only the statement, so going on would commit half of the transaction. Outside a transaction a
+ * statement gets this error if its table is being altered. */
 static void
 a_lock_wait_that_ends_at_any_statement(void **state)
 {
@@ -305,7 +305,7 @@ an_error_that_repeats(void **state)
 	}
 }
 
-/* A follower's statements and its wait fail. It waits on and is served. */
+/* A follower's statements and its wait fail. The follower waits on and is served. */
 static void
 a_follower_goes_on(void **state)
 {

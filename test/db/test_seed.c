@@ -352,7 +352,7 @@ test_one_at_a_time(void **state)
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);
 
-	/* A seedloans that was killed may hold this name. */
+	/* The second connection of a seedloans that was killed may still hold this name. */
 	assert_true(u64_on(db, "SELECT GET_LOCK(" SECOND ", 0)") == 1);
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_true(u64_on(db, "SELECT RELEASE_ALL_LOCKS()") == 1);

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-/* A follower that is not woken looks again after its slice of 20 s, so later than this. */
+/* A follower that is not woken looks again after 20 s, which is later than this. */
 enum { NEXT_LOOK_MS = 15000 };
 
 static void
@@ -66,7 +66,7 @@ a_follower_wakes_with_the_commit(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
-/* guard: a follower waits on task_wake, whose row wakes it, not on task_lock. */
+/* guard: a follower waits on task_wake, whose row wakes the follower, not on task_lock. */
 static void
 the_wake_row_wakes(void **state)
 {
@@ -336,7 +336,7 @@ a_task_that_was_disabled_meanwhile_is_refused(void **state)
 }
 
 /* guard: followers wait on the row only where the leader says that it holds the row. A session that
- * was forgotten in a transaction holds it, shared or not. The followers neither send many
+ * was forgotten in a transaction holds the row, shared or not. The followers neither send many
  * statements nor wait for that session. */
 static void
 a_forgotten_lock_on_the_wake_row(void **state)

@@ -15,7 +15,7 @@
 #include "map.h"
 #include "rejects.h"
 
-/* Returns an open file with these bytes, which has no name any more. */
+/* Returns an open file with these bytes. The file's name is gone already. */
 static struct csvfile *
 open_bytes(const char *bytes, size_t n)
 {
