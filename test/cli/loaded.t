@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# scripts/loaded: a command that passes or fails with busy loops beside it, and nothing that goes on
-# running after it.
+# scripts/loaded runs a command beside busy loops, tells whether it passed, and leaves no process.
 set -u
 
 # shellcheck source=test/support/tap.sh
@@ -10,7 +9,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-loaded.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 loaded=$top/scripts/loaded
 
-# The loops are the script's own children, as this command is: it counts its siblings.
+# The loops and this command are children of the script, so the command counts its siblings.
 cat >"$scratch/count" <<'END'
 parent=$(ps -o ppid= -p "$(ps -o ppid= -p $$)")
 ps -o pid= --ppid "$parent" | wc -l >>"$1"
@@ -18,27 +17,27 @@ END
 
 run "$loaded" --runs 2 --loops 3 bash "$scratch/count" "$scratch/beside"
 is "$status" 0 'two runs that pass'
-like "$out" '^loaded: run 2 of 2, [0-9]+ s: passed$' 'each run is told'
+like "$out" '^loaded: run 2 of 2, [0-9]+ s: passed$' 'a line tells of each run'
 is "$(sort -u "$scratch/beside")" 4 'three loops are beside each run'
 
 run "$loaded" --runs 3 --loops 1 false
 is "$status" 1 'a run that fails'
-like "$out" '^loaded: run 1 of 3, [0-9]+ s: failed, status 1$' 'it is the last one'
+like "$out" '^loaded: run 1 of 3, [0-9]+ s: failed, status 1$' 'it is the last run'
 
 run "$loaded" --loops 0 --deadline 1 sleep 60
 is "$status" 1 'a run that does not end'
-like "$out" 'failed, not ended after 1 s$' 'its deadline is told'
+like "$out" 'failed, not ended after 1 s$' 'the line tells its deadline'
 
 for wrong in '--runs 0' '--runs' '--loops x' '--nothing'; do
 	# shellcheck disable=SC2086 # options are words
 	run "$loaded" $wrong
 	is "$status" 2 "a usage error: $wrong"
-	like "$err" 'see scripts/loaded --help$' 'and where to look'
+	like "$err" 'see scripts/loaded --help$' 'it names --help'
 done
 
 "$loaded" --loops 2 bash -c "echo \$\$ >'$scratch/pid'; exec sleep 60" >"$scratch/log" 2>&1 &
 script=$!
-until [ -s "$scratch/pid" ]; do sleep 0.05; done
+wait_for [ -s "$scratch/pid" ]
 children=$(ps -o pid= --ppid $script)
 kill -TERM $script
 wait $script
@@ -47,5 +46,5 @@ left=
 for pid in $children; do
 	! kill -0 "$pid" 2>/dev/null || left+=" $pid"
 done
-is "$left" '' 'nothing of it goes on'
+is "$left" '' 'no process of it is left'
 finish

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# seedloans as a user runs it: help, options, exit statuses, JSON. A database of its own.
+# seedloans as a user runs it: help, options, exit statuses, JSON. It has a database of its own.
 # shellcheck disable=SC2016 # back quotes in SQL
 set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
 
-top=${LOCKQ_TOP:-$(cd "$(dirname "$0")/../.." && pwd)}
-[ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
 seedloans=$top/build/bin/seedloans
 database=lockq_test_seedloans
-tests=0 failed=0 status=0
+status=0
 work=$(mktemp -d)
 
 sql() {
@@ -34,14 +34,14 @@ ok() {
 	fi
 }
 
-# seed ARGS...: runs it in $work; sets $status, leaves "$work/out" and "$work/err".
+# seed ARGS…: runs seedloans in $work; leaves $status, "$work/out" and "$work/err".
 seed() {
 	status=0
 	(cd "$work" && exec "$seedloans" --database "$database" "$@") \
 		>"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
-# exits STATUS DESCRIPTION, after seed
+# exits STATUS DESCRIPTION: the status that seed left.
 exits() {
 	local rc=0
 	[ "$status" -eq "$1" ] || rc=1
@@ -56,13 +56,6 @@ says() {
 	ok "$rc" "$3"
 }
 
-is() {
-	local rc=0
-	[ "$1" = "$2" ] || rc=1
-	[ "$rc" -eq 0 ] || printf '# got %s, expected %s\n' "$1" "$2"
-	ok "$rc" "$3"
-}
-
 "$top/scripts/sandbox" database "$database" >/dev/null 2>"$work/err" ||
 	{ echo "Bail out! no database: $(cat "$work/err")"; exit 1; }
 
@@ -74,9 +67,9 @@ done
 says out '^Exit status' '--help tells the exit statuses'
 seed --version
 exits 0 '--version'
-says out '^seedloans .*[0-9]' '--version says which'
+says out '^seedloans .*[0-9]' '--version prints the version'
 
-# Usage errors: one line that says what, status 2, nothing on standard output.
+# Usage errors: status 2, one line that names the argument, nothing on standard output.
 while IFS='|' read -r arguments pattern; do
 	# shellcheck disable=SC2086 # they are words
 	seed $arguments
@@ -108,11 +101,11 @@ exits 0 'loans are added'
 says out '^added: 3000 loans with [0-9]* documents' 'the summary counts them'
 says out '^in all: 3000 loans, 24 users, 10 tasks' 'and the people and tasks'
 is "$(wc -c <"$work/err")" 0 'no progress where standard error is no terminal'
-is "$(sql 'SELECT COUNT(*) FROM loan')" 3000 'they are there'
+is "$(sql 'SELECT COUNT(*) FROM loan')" 3000 'the table has them'
 
 seed --loans 500 --json
 exits 0 'more loans, as JSON'
-says out '^{"loans": *500, *"loans_before": *3000,' 'what was there before is said, too'
+says out '^{"loans": *500, *"loans_before": *3000,' 'with the number of loans before'
 is "$(wc -l <"$work/out")" 1 'one line'
 for key in documents users tasks rejected rejects_file seconds loans_per_second heavy_seconds; do
 	says out "\"$key\": *" "with $key"
@@ -126,10 +119,10 @@ says out '"error": *"1 of 2 rows are bad.*file.csv.rejects.csv.*"exit": *4' 'as 
 is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 0 'nothing was loaded'
 rm -f "$work/file.csv.rejects.csv"
 seed --csv file.csv --map loan_id=Nr
-exits 0 'without it the others are loaded'
-says out '^rejected: 1 row, see file.csv.rejects.csv' 'the file of the others is named'
+exits 0 'without --strict the other rows are loaded'
+says out '^rejected: 1 row, see file.csv.rejects.csv' 'the file of the bad rows is named'
 is "$(tail -n 1 "$work/file.csv.rejects.csv")" '3,amount is not an amount,9002,Bob,x,2/28/1997' \
-	'it has line, reason and row'
+	'it has line, reason and the row itself'
 is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 1 'the good row was loaded'
 seed --csv file.csv --map loan_id=Nope
 exits 2 'a column that is not there'
@@ -148,25 +141,22 @@ is $? 1 'no rejects file where nothing was rejected'
 
 seed --heavy 0.3
 exits 0 '--heavy alone'
-says out "^task 7's query takes" 'says what it takes now'
+says out "^task 7's query takes" 'tells how long the query takes now'
 seed --heavy 0
 exits 0 '--heavy 0'
 is "$(sql 'SELECT value FROM example_setting')" 0 'no extra work'
 
-# Somebody leads: a session that holds the row and shows its name, until its input ends.
+# A session holds the row as a leader does, and shows a name, until its input ends.
 mkfifo "$work/leader"
 "$top/scripts/sandbox" mysql "$database" <"$work/leader" >"$work/leader.out" 2>&1 &
 leader=$!
 exec 9>"$work/leader"
 echo "BEGIN; UPDATE task_lock SET holder = 'tracy' WHERE task_id = 7; SELECT 'leads';" >&9
-for _ in $(seq 200); do
-	[ "$(sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
-		SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL')" = 0 ] || break
-	sleep 0.05
-done
+await 'SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+	SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL' 1
 seed --reset --loans 1
 exits 3 '--reset while somebody leads'
-says err '^seedloans: tracy leads task 7: nothing was emptied' 'says who'
+says err '^seedloans: tracy leads task 7: nothing was emptied' 'names the leader'
 exec 9>&-
 wait "$leader"
 
@@ -174,15 +164,12 @@ status=0
 "$seedloans" --database "$database" --loans 10000000 --json >"$work/out" 2>"$work/err" &
 child=$!
 before=$(sql 'SELECT COUNT(*) FROM loan')
-for _ in $(seq 200); do
-	[ "$(sql 'SELECT COUNT(*) FROM loan')" = "$before" ] || break
-	sleep 0.05
-done
+await "SELECT COUNT(*) > $before FROM loan" 1
 kill -INT "$child"
 wait "$child" || status=$?
 exits 130 'Ctrl-C'
 says out '"error": *"interrupted: [0-9]* loans were added and are kept".*"exit": *130' \
-	'says what stays'
+	'tells how many loans stay'
 
 seed --loans 1 --socket "$work/none"
 exits 5 'no database to be reached'
