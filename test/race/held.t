@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Other sessions hold rows, tables and tasks while people ask: nobody waits longer than for the
-# query, and nobody gets what is held.
+# Other sessions hold rows, tables and tasks while people ask. Nobody waits longer than the query
+# takes, and nobody gets a loan whose row is held.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -13,10 +13,11 @@ make_users 4
 trap 'end_all; forget_task "$task"; forget_steered "$slow"; forget_users; rm -rf "$scratch"' EXIT
 open_gatekeeper
 
-# hold SQL: a session that runs it and stays in its transaction, until let_go.
+# hold SQL: a session runs it, and stays in its transaction until let_go.
 hold() {
 	shut_gate holder
-	start holder sql "START TRANSACTION; $1; DO GET_LOCK('test gate holder', 300); ROLLBACK"
+	start holder sql "START TRANSACTION; $1;
+		DO GET_LOCK('test gate holder', $patience); ROLLBACK"
 	await "SELECT COUNT(*) FROM performance_schema.threads
 	        WHERE processlist_state = 'User lock'
 	          AND processlist_info LIKE 'DO GET_LOCK(\\'test gate holder%'" 1
@@ -32,8 +33,8 @@ hold "INSERT INTO work (task_id, loan_id, user_id, state, token, version, reques
 	changed_at) VALUES ($task, $front, $user_id, 'never', 0, 1, 0, NOW(6), NOW(6))"
 run getwork --user race-1 --task "$task" --json
 is "$status:$(jq .retries <<<"$out")" 0:0 \
-	'guard: a dirty look. A loan whose row is being inserted is not waited for'
-is "$(jq ".loans[0].loan_id == $front" <<<"$out")" false 'and not given out'
+	'guard: a dirty look. A leader does not wait for a row that is being inserted'
+is "$(jq ".loans[0].loan_id == $front" <<<"$out")" false 'that loan is not given out'
 is "$(sql "SELECT dropped > 0 FROM leader_run
             WHERE task_id = $task ORDER BY epoch DESC LIMIT 1")" 1 'it counts as dropped'
 let_go
@@ -46,8 +47,8 @@ await_request race-2 "$slow"
 sql "UPDATE task SET enabled = FALSE WHERE task_id = $slow"
 end_hard leader
 end follower
-is "$status" 4 'guard: the task is read again. Disabled while somebody waits, it is not led'
-like "$out$err" 'disabled' 'and the one who waited hears so'
+is "$status" 4 'guard: the task is read again. Nobody leads a task that was disabled meanwhile'
+like "$out$err" 'disabled' 'the user who waited is told so'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $slow")" 0 'no loan was given'
 sql "UPDATE task SET enabled = TRUE WHERE task_id = $slow"
 
@@ -59,7 +60,8 @@ await "SELECT $(waits_for_metadata '')" 2
 kill -INT "${process[leader]}"
 end leader
 is "$status" 130 'guard: PREPARE in slices. Ctrl-C is heard while the view is being altered'
-is "$(sql "SELECT $(waits_for_metadata 'ADD COLUMN extra')")" 1 'at once: it is being altered still'
+is "$(sql "SELECT $(waits_for_metadata 'ADD COLUMN extra')")" 1 \
+	'it ends while the view is still being altered'
 let_go
 end alter
 
@@ -70,11 +72,12 @@ await_holder "$slow" race-1
 start polls getwork --user race-4 --task "$slow" --poll 60
 await_request race-4 "$slow"
 request=$(last_request race-4 "$slow")
-await "SELECT seen_at > NOW(6) + INTERVAL 30 SECOND FROM work_requested WHERE request_id = $request" 1
+await "SELECT seen_at > NOW(6) + INTERVAL 30 SECOND FROM work_requested
+        WHERE request_id = $request" 1
 checkwork --request "$request" >/dev/null
 is "$(sql "SELECT seen_at > NOW(6) + INTERVAL 30 SECOND FROM work_requested
             WHERE request_id = $request")" 1 \
-	'guard: GREATEST. Looking at a request of somebody who polls does not make it older'
+	'guard: GREATEST. checkwork does not set seen_at of a request that is polled back'
 kill -TERM "${process[polls]}"
 end polls
 open_gate "$slow"
@@ -83,12 +86,12 @@ end leader
 sql "DELETE FROM task_lock WHERE task_id = $task"
 run getwork --user race-1 --task "$task"
 is "$status" 5 'a task without its lock row: exit 5'
-like "$err" 'run scripts/migrate' 'and what to do'
+like "$err" 'run scripts/migrate' 'the line tells the next step'
 run "$top/scripts/migrate" -- --defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf"
 is "$status" 0 'migrate makes it again'
 is "$(sql "SELECT l.epoch = MAX(r.epoch) FROM task_lock AS l JOIN leader_run AS r
                ON r.task_id = l.task_id WHERE l.task_id = $task GROUP BY l.epoch")" 1 \
-	'at the last epoch that was used'
+	'with the last epoch that was used'
 run getwork --user race-1 --task "$task"
-is "$status" 0 'and it is led again'
+is "$status" 0 'getwork leads the task again'
 finish
