@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # A loan that changed between a leader's query and its commit is not given out. Another program
-# keeps marking the loans at the front of the line "never" while leaders query.
+# keeps setting the loans that come first to "never" while leaders query.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
 
+# There are more rounds, up to four times as many, until a leader has met such a loan.
 task=203 rounds=${LOCKQ_CHANGED_ROUNDS:-200} people=3
 make_task "$task" 20000 20
 make_users "$people"
 scratch=$(mktemp -d)
 user_id=$(sql "SELECT user_id FROM app_user WHERE name = 'race-1'")
 
-# One loan after another, each with its row of the log in the same transaction. Half had no row in
-# work, half had been returned before: the two ways in which a candidate can be overtaken.
+# One loan after another, each with its row of the log in the same transaction. Half of them have no
+# row in work, half have been returned before: a leader checks these two kinds in different ways.
 mark_never() {
 	local line="(SELECT p.loan_id FROM test_loan_$task AS p
 	      LEFT JOIN work AS w ON w.task_id = $task AND w.loan_id = p.loan_id
@@ -43,16 +44,18 @@ mark_never() {
 		sleep 0.02
 	done | "$top/scripts/sandbox" mysql --force 2>>"$scratch/errors"
 }
-# A stock of returned loans at the very front.
+# Many loans that have been returned come before all others.
 sql "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
        available_at, changed_at)
      SELECT $task, loan_id, $user_id, 'returned', 0, 1, 0, NOW(6), NOW(6), NOW(6)
        FROM test_loan_$task ORDER BY line, loan_id LIMIT 2000"
 mark_never &
 writer=$!
+await "SELECT COUNT(*) > 1 FROM work_log WHERE task_id = $task AND event = 'never'" 1
+dropped="SELECT COALESCE(SUM(dropped), 0) FROM leader_run WHERE task_id = $task"
 trap 'touch "$scratch/stop"; wait; forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
 
-bad_exits=0
+bad_exits=0 most=$((rounds * 4))
 for ((round = 1; round <= rounds; round++)); do
 	pids=()
 	for ((i = 1; i <= people; i++)); do
@@ -62,6 +65,8 @@ for ((round = 1; round <= rounds; round++)); do
 	for pid in "${pids[@]}"; do
 		wait "$pid" || bad_exits=$((bad_exits + 1))
 	done
+	[ "$round" -lt "$rounds" ] || [ "$rounds" -ge "$most" ] || [ "$(sql "$dropped")" -gt 0 ] ||
+		rounds=$((rounds + 1))
 done
 touch "$scratch/stop"
 wait "$writer"
@@ -70,12 +75,12 @@ is "$(sql "SELECT COUNT(*) FROM work_log AS a JOIN work_log AS n
                ON n.task_id = a.task_id AND n.loan_id = a.loan_id AND n.event = 'never'
               AND n.log_id < a.log_id
             WHERE a.task_id = $task AND a.event = 'assigned'")" 0 \
-	'no loan was given out after it had been marked never'
+	'no loan was given out after it had been set to never'
 is "$(sql "SELECT COUNT(*) FROM work_log AS a JOIN work_log AS n
                ON n.task_id = a.task_id AND n.loan_id = a.loan_id AND n.event = 'never'
             WHERE a.task_id = $task AND a.event = 'assigned'")" 0 \
-	'and none was marked after it had been given out'
+	'no loan was set to never after it had been given out'
 is "$(given_twice "$task")" 0 'no loan was given twice'
-dropped=$(sql "SELECT COALESCE(SUM(dropped), 0) FROM leader_run WHERE task_id = $task")
-ok $((dropped > 0 ? 0 : 1)) "leaders did meet such loans: $dropped candidates dropped"
+dropped=$(sql "$dropped")
+ok $((dropped > 0 ? 0 : 1)) "leaders met such loans: $dropped candidates were dropped"
 finish
