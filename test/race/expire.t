@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Cron races leaders, users who dispose of their loans, and itself, killed now and then: the log
-# replays to the table, each change is logged once, no loan has two owners at once.
+# Cron runs beside leaders, beside users who dispose of their loans, and beside other crons, some of
+# which are killed. Afterwards the log replays to the table, each change is logged once, and no loan
+# has had two owners at once.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -13,7 +14,7 @@ trap 'wait; forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
 disposition --expire >/dev/null
 sql "UPDATE task SET lease_minutes = 1, max_count = 20 WHERE task_id = $task"
 
-# Some leases end now, and some loans are back early: what otherwise takes minutes.
+# Ends some leases now, and some holds, which would take minutes.
 hurry() {
 	sql "UPDATE work SET lease_expires_at = NOW(6), due_at = NOW(6)
 	      WHERE task_id = $task AND state = 'assigned' AND loan_id % 3 = $1 % 3;
@@ -21,7 +22,7 @@ hurry() {
 	      WHERE task_id = $task AND state = 'completed' AND loan_id % 5 = $1 % 5"
 }
 
-# Any of these may be refused; what must not come is an error.
+# Any of these commands may be refused; none may meet an error.
 check() {
 	local status=0
 	"$@" >>"$scratch/out" 2>>"$scratch/err" || status=$?
@@ -31,14 +32,25 @@ check() {
 	esac
 }
 
-# Somewhere on its way it is killed.
+# A cron that nobody kills leaves in a file how many milliseconds it took.
+expire_alone() {
+	local start=${EPOCHREALTIME/./}
+	check disposition --expire --batch 7
+	echo $(((${EPOCHREALTIME/./} - start) / 1000)) >"$scratch/took.$1"
+	mv "$scratch/took.$1" "$scratch/took"
+}
+
+# Another one is killed at a moment of that time.
 expire_and_die() {
-	local cron
+	local cron after status=0
 	disposition --expire --batch 3 >>"$scratch/out" 2>&1 &
 	cron=$!
-	sleep "0.0$((RANDOM % 9))"
+	after=$((RANDOM % ($(cat "$scratch/took") + 1)))
+	printf -v after '%d.%03d' $((after / 1000)) $((after % 1000))
+	sleep "$after"
 	kill -KILL "$cron" 2>/dev/null
-	wait "$cron" 2>/dev/null
+	wait "$cron" 2>/dev/null || status=$?
+	echo "$status" >>"$scratch/killed"
 }
 
 dispose_of_some() {
@@ -48,12 +60,13 @@ dispose_of_some() {
 	[ -z "$mine" ] || check disposition --user "race-$1" --task "$task" --loan "$mine" "${@:2}"
 }
 
+expire_alone 0
 for ((round = 1; round <= rounds; round++)); do
 	for ((i = 1; i <= 4; i++)); do
 		check getwork --user "race-$i" --task "$task" --count 5 --timeout 30 &
 	done
 	hurry "$round" &
-	check disposition --expire --batch 7 &
+	expire_alone "$round" &
 	check disposition --expire --batch 2 &
 	expire_and_die &
 	dispose_of_some 1 --complete &
@@ -62,16 +75,19 @@ for ((round = 1; round <= rounds; round++)); do
 	wait
 done
 sleep 1.1
+now=$(sql 'SELECT NOW(6)')
 check disposition --expire
+killed=$(grep -c 137 "$scratch/killed")
+ok $((killed > 0 ? 0 : 1)) "of $rounds crons, $killed were killed"
 
-is "$(cat "$scratch/failed" 2>/dev/null)" '' 'nobody met an error'
+is "$(cat "$scratch/failed" 2>/dev/null)" '' 'no command met an error'
 is "$(given_twice "$task")" 0 'no loan was given out while somebody had it'
 is "$(sql "SELECT COUNT(*) - COUNT(DISTINCT loan_id, version) FROM work_log
             WHERE task_id = $task AND event <> 'available'")" 0 'each change is logged once'
 is "$(sql "SELECT COUNT(*) FROM (
              SELECT version, LAG(version, 1, 0) OVER (PARTITION BY loan_id ORDER BY log_id) AS b
                FROM work_log WHERE task_id = $task AND event <> 'available') AS steps
-            WHERE version <> b + 1")" 0 'and all of them, in their order'
+            WHERE version <> b + 1")" 0 'the log has every version, in order'
 is "$(sql "SELECT COUNT(*) FROM work AS w JOIN work_log AS l
                ON l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version
               AND l.event <> 'available'
@@ -79,13 +95,13 @@ is "$(sql "SELECT COUNT(*) FROM work AS w JOIN work_log AS l
               AND IF(l.event = 'expired', 'returned', l.event) = w.state
               AND l.available_at <=> w.available_at AND l.request_id = w.request_id")" \
 	"$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task")" 'the log replays to the table'
-is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND due_at <= NOW(6)")" 0 \
-	'nothing is left undone'
+is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND due_at <= '$now'")" 0 \
+	'nothing that was due is left'
 is "$(sql "SELECT COUNT(*) > 0 FROM work_log WHERE task_id = $task AND event = 'expired'
               AND token IN (SELECT epoch FROM leader_run WHERE task_id = $task)")" 1 \
-	'leases did end'
+	'some leases ended'
 is "$(sql "SELECT COUNT(*) > 0 FROM work_log WHERE task_id = $task AND event = 'available'")" 1 \
-	'and loans came back'
+	'some loans came back'
 is "$(sql "SELECT COUNT(*) FROM task_lock WHERE task_id = $task AND holder IS NOT NULL")" 0 \
-	'nobody holds the task'
+	'task_lock shows no holder'
 finish
