@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real processes, all at once, several rounds: what the tables say afterwards.
+# Many processes ask at once, in several rounds; afterwards the tables and the answers must agree.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -27,12 +27,12 @@ is "$bad_exits" 0 "$((rounds * people)) getwork, $people at a time: all exit wit
 is "$(given_twice "$task")" 0 'no loan was given twice'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND state = 'assigned'")" \
 	"$(cat "$answers"/* | jq -s '[.[] | .loans // [] | length] | add')" \
-	'the loans that people were told of are the loans in the table'
+	'the loans in the answers are the loans in the table'
 is "$(cat "$answers"/* | jq -r 'select(.loans) | .loans[].loan_id' | sort | uniq -d | wc -l)" 0 \
 	'no two answers name the same loan'
 is "$(sql "SELECT COUNT(*) FROM work_requested
             WHERE task_id = $task AND outcome = 'served' AND assigned = asked")" \
-	$((rounds * people)) 'every request was answered once, in full'
+	$((rounds * people)) 'each request was served once, in full'
 is "$(sql "SELECT COUNT(*) FROM work_requested AS r
             WHERE r.task_id = $task AND r.assigned <> (
               SELECT COUNT(*) FROM work_log AS l
@@ -47,8 +47,8 @@ is "$(sql "SELECT COUNT(*) FROM (
              WINDOW line_order AS (PARTITION BY l.token ORDER BY l.log_id)) AS given
             WHERE line < line_before OR (line = line_before AND loan_id < loan_before)")" 0 \
 	'loans went out in order of priority'
-# As far as the leader could see them: a number is taken before its row is committed, and may be
-# seen by its last look only.
+# This holds for requests that the leader read at the same time. A request gets its number before
+# its row is committed, so the leader may read a lower number later.
 is "$(sql "SELECT COUNT(*) FROM (
              SELECT l.request_id,
                     LAG(l.request_id) OVER (PARTITION BY l.token, r.served_at
@@ -58,7 +58,7 @@ is "$(sql "SELECT COUNT(*) FROM (
               WHERE l.task_id = $task) AS given
             WHERE request_id < before_it")" 0 'requests were served first come, first served'
 queries=$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $task AND query_ms IS NOT NULL")
-# How many there are is the machine's business: whoever starts late comes after the commit.
+# The number of queries depends on the machine: a process that starts late comes after a commit.
 is "$(sql "SELECT COUNT(*)
              FROM leader_run AS earlier
              JOIN work_requested AS r
@@ -66,10 +66,10 @@ is "$(sql "SELECT COUNT(*)
               AND r.created_at < earlier.as_of
                     + INTERVAL earlier.query_ms * 500 MICROSECOND
             WHERE earlier.task_id = $task AND earlier.query_ms IS NOT NULL")" 0 \
-	"who asked before a query was half done needs no later one: $queries for $rounds bursts"
+	"a request made in the first half of a query needs no later one: $queries queries"
 is "$(sql "SELECT COUNT(*) FROM leader_run
             WHERE task_id = $task AND query_ms IS NOT NULL AND requests = 0")" 0 \
-	'nobody led for nothing'
+	'no query served nobody'
 is "$(sql "SELECT COUNT(*) FROM task_lock WHERE task_id = $task AND holder IS NOT NULL")" 0 \
-	'no holder was left behind'
+	'task_lock shows no holder'
 finish

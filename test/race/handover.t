@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A request that does not wait and was told that somebody leads is served without anybody calling
-# again, while there are loans left. Raced against the leader's commit.
+# A request that does not wait, and was told that somebody leads, is served while there are loans
+# left, although nobody asks again. Such requests are made about the moment of the leader's commit.
 #
 #   LOCKQ_HANDOVER_ROUNDS   how often (1000)
 set -u
@@ -22,12 +22,12 @@ while read -r name count; do
 done <<<"$out"
 is "${n[other]}" 0 'nothing went wrong'
 is "$((n[served] + n[busy]))" $((late * rounds)) \
-	"${n[served]} are served at once, ${n[busy]} are told that somebody leads"
-is "${n[left]}" 0 'of those, none is left behind'
+	"${n[served]} requests are served at once, ${n[busy]} are told that somebody leads"
+is "${n[left]}" 0 'none of the latter stays pending'
 is "$((n[taken] + n[handed]))" "${n[busy]}" \
-	"${n[taken]} are served by a round with a query, ${n[handed]} are handed over"
-ok $((n[handed] > 0 ? 0 : 1)) 'so the moment was hit'
+	"a round with a query serves ${n[taken]} of them, and ${n[handed]} are handed over"
+ok $((n[handed] > 0 ? 0 : 1)) 'some were handed over'
 is "$(sql "SELECT COUNT(*), SUM(outcome = 'served') FROM work_requested WHERE task_id = $task")" \
-	"$people	$people" 'everybody was served, in every round'
+	"$people	$people" 'every request was served'
 is "$(given_twice "$task")" 0 'no loan was given twice'
 finish
