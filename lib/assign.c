@@ -324,8 +324,10 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
 	for (size_t i = 0; i < queue.n; i++) {
-		run->left += queue.list[i].outcome == LOCKQ_PENDING;
-		run->left_out += queue.list[i].outcome == LOCKQ_PENDING && queue.list[i].excluded > 0;
+		bool stays = queue.list[i].outcome == LOCKQ_PENDING;
+
+		run->left += stays;
+		run->left_out += stays && queue.list[i].excluded > 0;
 	}
 	pending_clear(&queue);
 	text_clear(&plan.json);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4 without a query: what the last one found beyond what was given, for task.cache_ttl
- * seconds. Only who holds the task's lock writes here, in the transaction that gives loans out. */
+/* Step 4 without a query: keeps in task_candidate what the last query found and nobody got, for
+ * task.cache_ttl seconds. Only a process with the task's lock writes there, in the transaction that
+ * gives loans; cron deletes what is too old. */
 #include "cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Each with what has become of it: whether its row of `work` is as the query saw it, and whether
- * the view still shows it. Where the view can be merged into this, that is a look-up a loan. */
+/* Each kept loan, whether its row of `work` is as the query saw it, and whether the view still
+ * shows it. Where the server can merge the view into this statement, that is one look-up a loan.
+ * */
 #define KEPT_COLUMNS(shown) \
 	"SELECT /*+ MAX_EXECUTION_TIME(250) */ k.loan_id, k.version, k.position, k.as_of," \
 	"       COALESCE(w.version, 0) = k.version, " shown \
@@ -26,7 +28,7 @@ static const char kept_and_shown[] =
 	"    ON c.loan_id = k.loan_id"
 	KEPT_ROWS;
 
-/* For a view that takes longer than that for a few loans: then step 5's check has to do. */
+/* For a view that takes longer than 250 ms for a few loans: then only step 5 checks them. */
 static const struct db_query kept = { "kept", KEPT_COLUMNS("TRUE") KEPT_ROWS, DB_MANY };
 
 static const struct db_query forget_before = {
@@ -53,30 +55,31 @@ static const struct db_query view_of_task = {
 };
 
 enum {
-	SPARE = 64,           /* beyond twice what is wanted: others will ask … */
-	MORE = 16,            /* … and where that was not enough, so many times as much */
-	KEPT_MOST = 100000    /* of a longer list the rest is found again */
+	SPARE = 64,           /* read beyond twice what is wanted, since others will ask */
+	MORE = 16,            /* where that was not enough, so many times as much is read */
+	KEPT_MOST = 100000    /* of a longer list the rest is not kept */
 };
 
-/* What is still good of the first @most. */
-static void
-take_kept(struct list *found, const struct db_rows *rows, int *rc)
+/* Lists the rows that are still good. */
+static enum db_rc
+take_kept(struct list *found, const struct db_rows *rows)
 {
+	enum db_rc rc = DB_OK;
+
 	list_clear(found);
-	for (size_t i = 0; *rc == DB_OK && i < rows->n_rows; i++) {
+	copy_cell(found->as_of, sizeof(found->as_of), rows, 0, 3);
+	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
 		if (db_cell_u64(rows, i, 4) == 0 || db_cell_u64(rows, i, 5) == 0)
 			found->stale++;
 		else
-			*rc = list_add(found, db_cell_u64(rows, i, 0),
+			rc = list_add(found, db_cell_u64(rows, i, 0),
 			    db_cell_u64(rows, i, 1), (uint32_t)db_cell_u64(rows, i, 2));
 	}
-	copy_cell(found->as_of, sizeof(found->as_of), rows, 0, 3);
 	/* The view may show a loan several times. */
-	if (*rc == DB_OK)
-		*rc = list_once(found);
+	return rc == DB_OK ? list_once(found) : rc;
 }
 
-/* @all: there were no more than these. */
+/* Reads the first @most rows; *@all is true where there are no more. */
 static enum db_rc
 read_kept(struct db *db, const struct task *task, uint64_t most, struct list *found,
     bool *all)
@@ -96,7 +99,7 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct list *fo
 		rc = db_run(db, &kept, args, 3, &rows);
 	*all = rc == DB_OK && rows.n_rows < most;
 	if (rc == DB_OK)
-		take_kept(found, &rows, &rc);
+		rc = take_kept(found, &rows);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -117,8 +120,9 @@ cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list 
 	*enough = rc == DB_OK && found->n > 0 && found->n >= wanted;
 	found->source = LIST_CACHE;
 	found->kept = true;
-	/* Something extra; and a view that can't be used is for the query to report. */
-	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME ? DB_OK : rc;
+	/* The heavy query does without this, and reports what is wrong with the view. */
+	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME || rc == DB_ELOCKWAIT ?
+	    DB_OK : rc;
 }
 
 static enum db_rc
@@ -128,8 +132,8 @@ forget_all(struct db *db, const struct task *task)
 	    NULL);
 }
 
-/* The task's manager may have changed the view while it was queried. What we have just put in
- * shares a lock on the task's row by its foreign key, so from here on nobody does. */
+/* The task's manager may have changed the view while it was queried. From here on nobody can, since
+ * the new rows hold a shared lock on the task's row by their foreign key. */
 static enum db_rc
 forget_if_changed(struct db *db, const struct task *task)
 {
@@ -140,7 +144,7 @@ forget_if_changed(struct db *db, const struct task *task)
 	return rc == DB_OK && same == 0 ? forget_all(db, task) : rc;
 }
 
-/* The leftovers of a new list in place of the old ones. */
+/* Replaces what is kept by what is left of a new list. */
 static enum db_rc
 replace(struct db *db, const struct task *task, const struct list *list)
 {
@@ -174,7 +178,7 @@ cache_update(struct db *db, const struct task *task, const struct list *list)
 
 	if (!list->kept)
 		return task->cache_ttl == 0 ? DB_OK : replace(db, task, list);
-	/* Loans go out in the list's order, so what is used up is what comes first. */
+	/* Loans are given in the list's order, so those that are gone come first. */
 	while (first < list->n && list->list[first].gone)
 		first++;
 	if (first == 0)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the heavy query. */
+/* Step 4: one run of the heavy query. */
 #ifndef LOCKQ_HEAVY_QUERY_H
 #define LOCKQ_HEAVY_QUERY_H
 
-#include "list.h"
-#include "lock.h"
+#include "view.h"
 
-/* Runs it on @db, which is one of @q's, for a list of @limit at most. As source_find();
- * LIST_LOST where the connection elsewhere was. */
-LOCKQ_MUST_CHECK enum db_rc heavy_query_run(struct lockq *q, struct db *db, const struct task *task,
-    const struct lead *lead, uint64_t usual_ms, uint64_t limit, struct list *candidates,
-    enum list_result *result, char reason[REASON_BYTES]);
+/* Runs the heavy query on @db, which is one of the handle's connections. *@result is LIST_FOUND;
+ * LIST_FAILED where the view can't be used; or LIST_LOST where the connection of lockq_query_at()
+ * was lost or can't run it. With the last two, the search has a reason. An error is returned only
+ * for what ends the leader's round: DB_ECANCELLED, DB_ENOMEM, a lost ordinary connection, a
+ * deadlock. */
+LOCKQ_MUST_CHECK enum db_rc heavy_query_run(const struct search *search, struct db *db,
+    enum list_result *result);
 
 #endif

@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of loans that may be given: kept in order, each loan once. */
+/* A list of loans that may be given: building it, keeping its order, each loan once. */
 #include "list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-/* Those that are still as the list has them. Not under lock: a first impression. */
-static const struct db_query unchanged = {
-	"unchanged",
-	"SELECT j.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	" WHERE COALESCE(w.version, 0) = j.version",
-	DB_MANY
-};
 
 static const char *const sources[] = {
 	[LIST_QUERY] = "query", [LIST_CROWDED] = "crowded", [LIST_ELSEWHERE] = "elsewhere",
@@ -49,50 +37,50 @@ list_is_cut(const struct list *list)
 bool
 list_may_say_empty(enum list_source source, const struct list *list)
 {
-	/* A list that was cut short, or that lost some, does not tell that nothing is left. */
+	/* If LIMIT cut the list or candidates were dropped, more loans may be available. */
 	return list_was_queried(source) && !list_is_hint(source) && list->complete &&
 	    list->dropped == 0;
 }
 
 void
-list_clear(struct list *candidates)
+list_clear(struct list *list)
 {
-	free(candidates->list);
-	*candidates = (struct list){ .list = NULL };
+	free(list->list);
+	*list = (struct list){ .list = NULL };
 }
 
 enum db_rc
-list_add(struct list *c, uint64_t loan_id, uint64_t version, uint32_t position)
+list_add(struct list *list, uint64_t loan_id, uint64_t version, uint32_t position)
 {
-	if (c->n == c->size) {
-		size_t size = c->size * 2 + 1024;
-		struct candidate *list = realloc(c->list, size * sizeof(*list));
+	if (list->n == list->size) {
+		size_t size = list->size * 2 + 1024;
+		struct candidate *bigger = realloc(list->list, size * sizeof(*bigger));
 
-		if (list == NULL)
+		if (bigger == NULL)
 			return DB_ENOMEM;
-		c->list = list;
-		c->size = size;
+		list->list = bigger;
+		list->size = size;
 	}
-	c->list[c->n++] = (struct candidate){
+	list->list[list->n++] = (struct candidate){
 		.loan_id = loan_id, .version = version, .position = position
 	};
 	return DB_OK;
 }
 
 void
-list_forget_gone(struct list *candidates)
+list_forget_gone(struct list *list)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < candidates->n; i++) {
-		if (!candidates->list[i].gone)
-			candidates->list[kept++] = candidates->list[i];
+	for (size_t i = 0; i < list->n; i++) {
+		if (!list->list[i].gone)
+			list->list[kept++] = list->list[i];
 	}
-	candidates->n = kept;
-	candidates->next = 0;
+	list->n = kept;
+	list->next = 0;
 }
 
-/* By loan, and of one loan by place. */
+/* By loan_id, and of one loan by its place in the list, so that its first place stays. */
 static int
 compare_place(const void *a, const void *b)
 {
@@ -104,83 +92,27 @@ compare_place(const void *a, const void *b)
 }
 
 enum db_rc
-list_once(struct list *c)
+list_once(struct list *list)
 {
-	struct candidate **sorted = calloc(c->n + 1, sizeof(struct candidate *));
+	struct candidate **sorted = calloc(list->n + 1, sizeof(struct candidate *));
 
 	if (sorted == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < c->n; i++)
-		sorted[i] = &c->list[i];
-	qsort(sorted, c->n, sizeof(struct candidate *), compare_place);
-	for (size_t i = 1; i < c->n; i++)
+	for (size_t i = 0; i < list->n; i++)
+		sorted[i] = &list->list[i];
+	qsort(sorted, list->n, sizeof(struct candidate *), compare_place);
+	for (size_t i = 1; i < list->n; i++)
 		sorted[i]->gone = sorted[i]->loan_id == sorted[i - 1]->loan_id;
 	free(sorted);
-	list_forget_gone(c);
+	list_forget_gone(list);
 	return DB_OK;
 }
 
 void
-list_json(const struct list *candidates, size_t from, size_t n, struct text *json)
+list_json(const struct list *list, size_t from, size_t n, struct text *json)
 {
 	for (size_t i = from; i < from + n; i++)
 		text_add(json, "%s[%" PRIu64 ",%" PRIu64 "]", i == from ? "[" : ",",
-		    candidates->list[i].loan_id, candidates->list[i].version);
+		    list->list[i].loan_id, list->list[i].version);
 	text_add(json, n == 0 ? "[]" : "]");
-}
-
-static int
-compare_loan(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-enum db_rc
-loans_read(struct db *db, const struct db_query *query, const char *json, uint32_t task_id,
-    struct loans *loans)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, query, DB_ARGS(db_text(json), db_u64(task_id)), &rows);
-
-	loans_clear(loans);
-	if (rc == DB_OK) {
-		loans->ids = calloc(rows.n_rows + 1, sizeof(*loans->ids));
-		if (loans->ids == NULL)
-			rc = DB_ENOMEM;
-	}
-	for (; rc == DB_OK && loans->n < rows.n_rows; loans->n++)
-		loans->ids[loans->n] = db_cell_u64(&rows, loans->n, 0);
-	if (rc == DB_OK)
-		qsort(loans->ids, loans->n, sizeof(*loans->ids), compare_loan);
-	db_rows_clear(&rows);
-	return rc;
-}
-
-bool
-loans_have(const struct loans *loans, uint64_t loan_id)
-{
-	return bsearch(&loan_id, loans->ids, loans->n, sizeof(*loans->ids), compare_loan) != NULL;
-}
-
-void
-loans_clear(struct loans *loans)
-{
-	free(loans->ids);
-	*loans = (struct loans){ NULL, 0 };
-}
-
-/* What of the first @n is still as the list has it. */
-enum db_rc
-list_unchanged(struct db *db, const struct task *task, const struct list *candidates,
-    size_t n, struct loans *loans)
-{
-	struct text json = { NULL, 0, 0, false };
-	enum db_rc rc;
-
-	list_json(candidates, 0, n, &json);
-	rc = json.failed ? DB_ENOMEM : loans_read(db, &unchanged, json.data, task->task_id, loans);
-	text_clear(&json);
-	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of loans that may be given, and what finding one comes to. */
+/* A list of loans that may be given, and where it comes from. */
 #ifndef LOCKQ_LIST_H
 #define LOCKQ_LIST_H
 
@@ -7,69 +7,59 @@
 
 struct candidate {
 	uint64_t loan_id;
-	uint64_t version;  /* of its row of work as the query saw it; 0: there was none */
-	uint32_t position; /* in the list of the query */
-	bool gone;         /* given or dropped by the assignment in progress */
+	uint64_t version;  /* of its row of work as the query saw it; 0: there was no row */
+	uint32_t position; /* in the list of the query, from 0 */
+	bool gone;         /* given or dropped by the transaction in progress */
 };
-/* Where a list comes from: the word for it is the same in leader_run. */
+
+/* Where a list comes from; leader_run.how has the same words. */
 enum list_source {
-	LIST_QUERY,     /* the heavy query, over the query connection */
-	LIST_CROWDED,   /* the same over the lock connection: no second one was to be had */
-	LIST_ELSEWHERE, /* over the connection of lockq_query_at(), on the same tables */
-	LIST_REPLICA,   /* the same, on another server's */
-	LIST_CACHE,     /* what the last query left */
+	LIST_QUERY,     /* the heavy query on the query connection */
+	LIST_CROWDED,   /* … on the ordinary connection, since no second one was to be had */
+	LIST_ELSEWHERE, /* … over the connection of lockq_query_at(), on the same tables */
+	LIST_REPLICA,   /* … over that connection, on another server or database */
+	LIST_CACHE,     /* what the last query left, kept in task_candidate */
 	LIST_HAND_OVER  /* what the leader's own round left */
 };
 const char *list_source_name(enum list_source source);
-bool list_was_queried(enum list_source source); /* in this round */
-/* It may be out of date, and the query here may find more. */
+/* Whether a query ran for the list in this round. */
+bool list_was_queried(enum list_source source);
+/* Whether the list may be out of date, so that the query here may find more. */
 bool list_is_hint(enum list_source source);
 
+/* Zero-initialise it, and release it with list_clear(). */
 struct list {
 	struct candidate *list; /* in the view's order */
 	size_t n, size;
-	size_t next;            /* not looked at yet */
-	size_t dropped;
-	size_t stale;           /* dropped before, as a hint that was out of date */
-	bool complete;          /* there is no more where it comes from */
+	size_t next;            /* the first that was not checked yet */
+	size_t dropped;         /* by the checks of the transaction in progress */
+	size_t stale;           /* dropped as the list was read from task_candidate */
+	bool complete;          /* its source has no more */
 	bool kept;              /* task_candidate has what is left of it */
 	enum list_source source;
-	char as_of[TIME_BYTES];
-	uint64_t query_ms;
+	char as_of[TIME_BYTES]; /* when its query began, by the server's clock */
+	uint64_t query_ms;      /* how long that took, in milliseconds */
 };
-/* Whether more is kept than was read: nobody gets less than was asked for from such a list. */
+/* Whether task_candidate has more than was read: then no request gets less than it asked for. */
 bool list_is_cut(const struct list *list);
-/* Whether a request that gets nothing of the list is told so: nothing is left. */
+/* Whether "no work" is true for a request that gets nothing of the list. @source is the round's:
+ * LIST_HAND_OVER where the list was found for an earlier one. */
 bool list_may_say_empty(enum list_source source, const struct list *list);
-LOCKQ_MUST_CHECK enum db_rc list_add(struct list *candidates, uint64_t loan_id,
-    uint64_t version, uint32_t position);
-void list_clear(struct list *candidates);
-/* Each loan where it comes first. */
-LOCKQ_MUST_CHECK enum db_rc list_once(struct list *candidates);
-/* After a commit: forgets what is gone. */
-void list_forget_gone(struct list *candidates);
-/* @n of the list as [[loan_id,version],…]. */
-void list_json(const struct list *candidates, size_t from, size_t n, struct text *json);
+LOCKQ_MUST_CHECK enum db_rc list_add(struct list *list, uint64_t loan_id, uint64_t version,
+    uint32_t position);
+void list_clear(struct list *list);
+/* Keeps each loan at its first place only. */
+LOCKQ_MUST_CHECK enum db_rc list_once(struct list *list);
+/* Removes the candidates that are gone, after the COMMIT. */
+void list_forget_gone(struct list *list);
+/* Adds @n candidates from @from on to @json as [[loan_id,version],…]. */
+void list_json(const struct list *list, size_t from, size_t n, struct text *json);
 
-/* A set of loans, as a query returned them in its first column. */
-struct loans {
-	uint64_t *ids; /* sorted */
-	size_t n;
-};
-/* @query takes @json and @task_id. */
-LOCKQ_MUST_CHECK enum db_rc loans_read(struct db *db, const struct db_query *query, const char
-    *json, uint32_t task_id, struct loans *loans);
-bool loans_have(const struct loans *loans, uint64_t loan_id);
-void loans_clear(struct loans *loans);
-/* Those of the first @n that are still as the list has them; without a lock. */
-LOCKQ_MUST_CHECK enum db_rc list_unchanged(struct db *db, const struct task *task,
-    const struct list *candidates, size_t n, struct loans *loans);
-
-/* What a search for a list comes to. */
+/* How a search for a list ends. */
 enum list_result {
 	LIST_FOUND,
 	LIST_FAILED, /* the view can't be used, or its query ended early */
-	LIST_LOST    /* the list of another server can't be had, or is of no use */
+	LIST_LOST    /* the list of another server can't be had, or is out of date */
 };
 
 #endif

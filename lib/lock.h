@@ -13,7 +13,7 @@ struct lead {
 	uint64_t wanted;       /* loans that the pending requests asked for as it began */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
-	unsigned int unled_in_a_row; /* calls of lock_try() that found the row locked by no leader */
+	unsigned int unled_in_a_row; /* calls of lock_try() that met a lock without a leader */
 };
 
 /* Who leads, as far as a dirty read shows. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the name that a task's heavy query holds on the server. It tells the next leader which
- * connection still runs the query of a dead one, the orphan. */
+/* Step 4: ends the heavy query of a dead leader, the orphan. While a task's query runs, its
+ * connection holds a name on the server. The name tells the next leader which connection to kill.
+ * */
 #include "orphan.h"
 
 #include "bounds.h"
 
-/* No leader holds this name after its query, and we hold the task's lock: whoever still has it runs
- * the query of a leader that is gone. Hashed, because a name ends at 64 characters. */
+/* A leader gives this name back before it releases the task's lock. So a connection that still has
+ * the name while this leader holds the lock is an orphan. Hashed, since a name has 64 characters
+ * at most. */
 #define QUERY_LOCK_NAME "CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', ?)"
 
 static const struct db_query hold_name = {
@@ -19,12 +21,12 @@ static const struct db_query name_held_by = {
 	"name_held_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
 };
 
-/* This connection has no other. Without parameters it is one round trip. */
+/* Not RELEASE_LOCK(?): without parameters it is one round trip, and the connection has no other
+ * name. */
 static const struct db_query give_name_back = {
 	"give_name_back", "DO RELEASE_ALL_LOCKS()", DB_NO_ROWS
 };
 
-/* GET_LOCK on the query connection, and the server's time as the query is about to start. */
 static enum db_rc
 hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])
 {
@@ -38,8 +40,7 @@ hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_o
 	return rc;
 }
 
-/* Ends the query of a dead leader, where it runs under this account; another account's ends at its
- * time limit. */
+/* db_kill() passes over another account's connection, whose query ends at its time limit. */
 static enum db_rc
 end_orphan(struct db *db, uint32_t task_id)
 {

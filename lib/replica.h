@@ -3,13 +3,10 @@
 #ifndef LOCKQ_REPLICA_H
 #define LOCKQ_REPLICA_H
 
-#include "list.h"
-#include "lock.h"
+#include "view.h"
 
-/* As source_find(), for a list of @limit at most: LIST_LOST where the other server's list can't be
- * had, or is of no use; @reason says why. */
-LOCKQ_MUST_CHECK enum db_rc replica_ask(struct lockq *q, const struct task *task, const struct lead
-    *lead, uint64_t usual_ms, uint64_t limit, struct list *found, enum list_result *result, char
-    reason[REASON_BYTES]);
+/* heavy_query_run() over the other connection. *@result is LIST_LOST, with a reason, also where the
+ * connection can't be made, or where most of the list is out of date. */
+LOCKQ_MUST_CHECK enum db_rc replica_ask(const struct search *search, enum list_result *result);
 
 #endif

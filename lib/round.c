@@ -14,6 +14,10 @@
 enum db_rc
 round_find(struct call *c, enum step *step)
 {
+	struct search search = {
+		.q = c->q, .task = &c->task, .lead = &c->lead, .usual_ms = c->waiting.usual_ms,
+		.found = &c->list, .reason = c->reason
+	};
 	enum list_result result = LIST_FAILED;
 	enum db_rc rc = DB_OK;
 
@@ -21,8 +25,7 @@ round_find(struct call *c, enum step *step)
 	c->reason[0] = '\0';
 	list_clear(&c->list);
 	if (c->task.enabled) {
-		rc = source_find(c->q, &c->task, &c->lead, &c->waiting.usual_ms, &c->list,
-		    &result, c->reason);
+		rc = source_find(&search, &result);
 	} else {
 		snprintf(c->reason, sizeof(c->reason), "%s", refusal_disabled);
 		c->run.refused = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the list of loans that may be given, from where it costs least: what the last query left,
- * a query elsewhere, or the query here. Whatever is not from here and now is a hint: step 5 checks
+/* Step 4: decides where the list of loans comes from: what the last query left, a query elsewhere,
+ * or the query here. A list that is not from this server and this round is a hint. Step 5 checks
  * it, and it never means "no work". */
 #include "source.h"
 
@@ -17,39 +17,41 @@ longest(const struct task *task)
 }
 
 enum db_rc
-source_find(struct lockq *q, const struct task *task, struct lead *lead, uint64_t *usual_ms,
-    struct list *found, enum list_result *result, char reason[REASON_BYTES])
+source_find(struct search *search, enum list_result *result)
 {
-	/* Waiting followers may have taken all connections: the leader must not starve. */
+	struct lockq *q = search->q;
+	const struct task *task = search->task;
+	const struct lead *lead = search->lead;
+	/* Without a second connection (DB_ECROWDED) the query runs on the ordinary one: waiting
+	 * followers, which may have taken all sessions, must not keep the leader from leading. */
 	enum db_rc rc = session_ready_query(q);
-	/* Did the last list leave requests pending? Then a hint was not enough. */
+	/* If the last leader's list left requests pending, a hint is not enough for them. */
 	bool hints = lead->left_pending == 0, enough = false, crowded;
 	struct db *beside;
 
 	*result = LIST_FOUND;
-	list_clear(found);
+	search->limit = longest(task);
+	list_clear(search->found);
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
-	/* On the lock connection an error would end the lock's transaction unseen. */
+	/* Only beside the lock's transaction, which an error in it would end unseen. */
 	if (q->query != NULL)
-		task_usual_ms_if_shown(q, q->query, task->task_id, usual_ms);
+		task_usual_ms_if_shown(q, q->query, task->task_id, &search->usual_ms);
 	rc = DB_OK;
 	if (hints && task->cache_ttl > 0 && q->query != NULL)
-		rc = cache_read(q->query, task, lead->wanted + task->excluded, found, &enough);
-	/* Something extra, not worth an error: where it can't be had there is the query. */
-	if (rc == DB_ELOCKWAIT || rc == DB_EFAIL)
-		rc = DB_OK;
+		rc = cache_read(q->query, task, lead->wanted + task->excluded, search->found,
+		    &enough);
 	if (rc != DB_OK || enough)
 		return rc;
 	*result = LIST_LOST;
 	if (hints && q->asks_elsewhere)
-		rc = replica_ask(q, task, lead, *usual_ms, longest(task), found, result, reason);
+		rc = replica_ask(search, result);
 	if (rc != DB_OK || *result != LIST_LOST)
 		return rc;
-	/* Which one it is is not seen any more when the connection was lost behind the list. */
+	/* Asked before the query, since heavy_query_run() closes a connection that was lost. */
 	beside = session_beside(q);
 	crowded = beside == q->db;
-	rc = heavy_query_run(q, beside, task, lead, *usual_ms, longest(task), found, result, reason);
-	found->source = crowded ? LIST_CROWDED : LIST_QUERY;
+	rc = heavy_query_run(search, beside, result);
+	search->found->source = crowded ? LIST_CROWDED : LIST_QUERY;
 	return rc;
 }

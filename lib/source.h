@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the list that a leader gives from. */
+/* Step 4: where a leader's list comes from. */
 #ifndef LOCKQ_SOURCE_H
 #define LOCKQ_SOURCE_H
 
-#include "list.h"
-#include "lock.h"
+#include "view.h"
 
-/* The list that a leader gives from: LIST_FOUND, and @reason may say why the query did not run
- * elsewhere; or LIST_FAILED with the reason. */
-LOCKQ_MUST_CHECK enum db_rc source_find(struct lockq *q, const struct task *task, struct lead *lead,
-    uint64_t *usual_ms, struct list *found, enum list_result *result,
-    char reason[REASON_BYTES]);
+/* Finds the list to give from, and sets @search->limit. *@result is LIST_FOUND, and the reason may
+ * say why the query did not run elsewhere; or LIST_FAILED, and the reason says why. To be called
+ * with the task's lock. */
+LOCKQ_MUST_CHECK enum db_rc source_find(struct search *search, enum list_result *result);
 
 #endif

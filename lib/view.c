@@ -9,9 +9,9 @@
 #include "availability.h"
 #include "bounds.h"
 
-/* The wrapping, around the manager's view: without the loans that are not available, the smallest
- * priority first. One statement is one snapshot, so `version` is of the same moment as what the
- * view saw. A view that has an index in its order is read no further than LIMIT. */
+/* The manager's view without the loans that are not available, the smallest priority first. One
+ * statement is one snapshot, so `version` is of the same moment as the view's rows. Of a view with
+ * an index in this order, the server reads no more rows than LIMIT. */
 static const char wrapped_view[] =
 	"SELECT c.loan_id, w.version"
 	"  FROM %s AS c"
@@ -21,9 +21,9 @@ static const char wrapped_view[] =
 	" ORDER BY c.priority, c.loan_id"
 	" LIMIT ?";
 
-/* The same for a view that shows its loans so often that a list which was cut short has not enough
- * of them: each counts once, and all the view is read for that. ROW_NUMBER, not MIN, which compares
- * an ENUM by its words. */
+/* For a view that repeats its loans so often that LIMIT leaves too few of them: each loan counts
+ * once, for which the server reads all rows of the view. ROW_NUMBER, not MIN, which would compare
+ * an ENUM priority by its words. */
 static const char wrapped_once[] =
 	"SELECT c.loan_id, w.version"
 	"  FROM (SELECT loan_id, priority,"
@@ -36,7 +36,7 @@ static const char wrapped_once[] =
 	" ORDER BY c.priority, c.loan_id"
 	" LIMIT ?";
 
-/* What is wrong with a loan_id of the view, or NULL. */
+/* Returns what is wrong with a loan_id of the view, or NULL. */
 static const char *
 fault_of(const char *loan_id)
 {
@@ -49,19 +49,20 @@ static int
 read_candidate(char **cells, const unsigned long *lengths, void *data)
 {
 	struct reading *reading = data;
-	struct list *c = reading->candidates;
+	struct list *list = reading->search->found;
 
 	(void)lengths;
 	reading->fault = fault_of(cells[0]);
 	if (reading->fault != NULL)
 		return 1;
-	if (list_add(c, strtoull(cells[0], NULL, 10),
-	    cells[1] != NULL ? strtoull(cells[1], NULL, 10) : 0, (uint32_t)c->n) != DB_OK) {
+	if (list_add(list, strtoull(cells[0], NULL, 10),
+	    cells[1] != NULL ? strtoull(cells[1], NULL, 10) : 0, (uint32_t)list->n) != DB_OK) {
 		reading->no_memory = true;
 		return 1;
 	}
-	/* A long list must not leave the lock connection idle beyond its wait_timeout. */
-	return c->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
+	/* tick() pings the ordinary connection, which must not stay idle beyond its wait_timeout.
+	 * */
+	return list->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
 }
 
 static enum db_rc
@@ -70,7 +71,7 @@ wrap(char sql[VIEW_SQL_BYTES], const char *format, const char *view)
 	char quoted[NAME_BYTES * 3];
 	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), view);
 
-	/* One of the texts above. */
+	/* Two calls, since the compiler checks only a format that it can see. */
 	if (rc == DB_OK && format == wrapped_view)
 		snprintf(sql, VIEW_SQL_BYTES, wrapped_view, quoted);
 	else if (rc == DB_OK)
@@ -84,23 +85,24 @@ view_statement(char sql[VIEW_SQL_BYTES], const char *view)
 	return wrap(sql, wrapped_view, view);
 }
 
-/* One of the two statements, @limit rows of it at most. */
+/* Runs one of the two statements. */
 static enum db_rc
-run_statement(struct reading *reading, const char *format, uint64_t limit)
+run_statement(struct reading *reading, const char *format)
 {
-	const struct task *task = reading->task;
-	struct list *c = reading->candidates;
+	const struct task *task = reading->search->task;
+	struct list *list = reading->search->found;
+	uint64_t limit = reading->search->limit;
 	char sql[VIEW_SQL_BYTES];
 	const struct db_query query = { "candidates", sql, DB_MANY };
 	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
 	enum db_rc rc = wrap(sql, format, task->view);
 
-	/* Both together have the task's time. */
+	/* Two statements of one query share the task's max_query_s. */
 	if (reading->begun)
 		most = used + LEAST_MS < most ? most - used : LEAST_MS;
 	if (rc == DB_OK)
 		rc = db_set_time_limit(reading->db, most);
-	c->n = 0;
+	list->n = 0;
 	if (rc == DB_OK)
 		rc = db_start(reading->db, &query, DB_ARGS(db_u64(task->task_id), db_u64(limit)));
 	reading->begun = rc == DB_OK;
@@ -108,56 +110,56 @@ run_statement(struct reading *reading, const char *format, uint64_t limit)
 		rc = db_wait(reading->db, task->max_query_s, tick, &reading->ticking);
 	if (rc == DB_OK)
 		rc = db_fetch(reading->db, 1, read_candidate, reading);
-	reading->rows = c->n;
-	c->complete = rc == DB_OK && c->n < limit;
-	return rc == DB_OK ? list_once(c) : rc;
+	reading->rows = list->n;
+	list->complete = rc == DB_OK && list->n < limit;
+	return rc == DB_OK ? list_once(list) : rc;
 }
 
-/* Whether a list that was cut short has too few loans because the view repeats them. */
+/* Whether LIMIT cut the list, and it has too few loans because the view repeats them. */
 static bool
-has_too_few(const struct reading *reading, const struct lead *lead, uint64_t limit)
+has_too_few(const struct reading *reading)
 {
-	const struct task *task = reading->task;
-	const struct list *c = reading->candidates;
-	uint64_t wanted = lead->wanted < limit ? lead->wanted : limit;
+	const struct task *task = reading->search->task;
+	const struct list *list = reading->search->found;
+	uint64_t limit = reading->search->limit, wanted = reading->search->lead->wanted;
 
-	return !c->complete && c->n < limit && (c->n < task->max_count + task->excluded ||
-	    (c->n * 2 < reading->rows && c->n < wanted + task->excluded));
+	if (wanted > limit)
+		wanted = limit;
+	return !list->complete && list->n < limit &&
+	    (list->n < task->max_count + task->excluded ||
+	    (list->n * 2 < reading->rows && list->n < wanted + task->excluded));
 }
 
-/* A second query, in what is left of the task's time; where that is not enough, the list is what it
- * was. The manager can spare the first one. */
+/* Runs the second statement in what is left of the task's time. Where that is too short, the first
+ * list is kept. */
 static enum db_rc
-read_again_once(struct reading *reading, uint64_t limit, char reason[REASON_BYTES])
+read_again_once(struct reading *reading)
 {
-	struct list *c = reading->candidates, before = *c;
+	struct list *list = reading->search->found, before = *list;
 	enum db_rc rc;
 
-	if (reason[0] == '\0')
-		snprintf(reason, REASON_BYTES, "queried twice, since the view shows loans several "
-		    "times: declare view_repeats in the task's row");
-	c->list = NULL;
-	c->n = c->size = 0;
-	rc = run_statement(reading, wrapped_once, limit);
+	if (reading->search->reason[0] == '\0')
+		snprintf(reading->search->reason, REASON_BYTES, "queried twice, since the view "
+		    "shows loans several times: declare view_repeats in the task's row");
+	list->list = NULL;
+	list->n = list->size = 0;
+	rc = run_statement(reading, wrapped_once);
 	if (rc != DB_ETIME) {
 		free(before.list);
 		return rc;
 	}
-	free(c->list);
-	*c = before;
+	free(list->list);
+	*list = before;
 	return DB_OK;
 }
 
 enum db_rc
-view_read(struct reading *reading, const struct lead *lead, uint64_t limit,
-    char reason[REASON_BYTES])
+view_read(struct reading *reading)
 {
 	enum db_rc rc;
 
-	if (reading->task->view_repeats)
-		return run_statement(reading, wrapped_once, limit);
-	rc = run_statement(reading, wrapped_view, limit);
-	if (rc == DB_OK && has_too_few(reading, lead, limit))
-		rc = read_again_once(reading, limit, reason);
-	return rc;
+	if (reading->search->task->view_repeats)
+		return run_statement(reading, wrapped_once);
+	rc = run_statement(reading, wrapped_view);
+	return rc == DB_OK && has_too_few(reading) ? read_again_once(reading) : rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: the manager's view in a statement of ours. */
+/* Step 4: the SQL around the manager's view, and the reading of its rows. */
 #ifndef LOCKQ_VIEW_H
 #define LOCKQ_VIEW_H
 
@@ -7,23 +7,34 @@
 #include "lock.h"
 #include "progress.h"
 
-/* The query in progress, and what is wrong with its rows. */
-struct reading {
+/* A leader's search for a list: what it needs, and where the result goes. */
+struct search {
 	struct lockq *q;
-	struct db *db;        /* where it runs */
 	const struct task *task;
-	struct list *candidates;
+	const struct lead *lead;
+	uint64_t usual_ms;  /* the usual time of the task's query in milliseconds; 0: not known */
+	uint64_t limit;     /* the most loans of a list; source_find() sets it */
+	struct list *found;
+	char *reason;       /* REASON_BYTES: why there is no list, or why it is from this source */
+};
+
+/* One run of the heavy query. */
+struct reading {
+	const struct search *search;
+	struct db *db;        /* where it runs */
 	struct ticking ticking;
 	size_t rows;          /* of the view, in which a loan may stand several times */
-	const char *fault;
+	const char *fault;    /* what is wrong with a row; or NULL */
 	bool no_memory;
 	bool begun;           /* the server has been told to run it */
 };
-/* Reads at most @limit loans into @reading->candidates. @reason: why it took a second query. */
-LOCKQ_MUST_CHECK enum db_rc view_read(struct reading *reading, const struct lead *lead, uint64_t
-    limit, char reason[REASON_BYTES]);
-/* The statement around @view, a name as in task.candidates_view; parameters: task, limit.
- * DB_EFAIL for what is no name of a view. */
+
+/* Runs the query and reads the loans into @reading->search->found. Where the view shows loans so
+ * often that the list is too short, it runs a second query and notes that in @reason, if that is
+ * "". */
+LOCKQ_MUST_CHECK enum db_rc view_read(struct reading *reading);
+/* Composes the statement around @view, the name in task.candidates_view. Its parameters are the
+ * task and the limit. DB_EFAIL where @view is not the name of a view. */
 enum { VIEW_SQL_BYTES = 1536 };
 LOCKQ_MUST_CHECK enum db_rc view_statement(char sql[VIEW_SQL_BYTES], const char *view);
 

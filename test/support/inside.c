@@ -137,10 +137,12 @@ inside_epoch(const struct inside_round *round)
 int
 inside_find(struct inside_round *round, bool *ok)
 {
+	struct search search = {
+		.q = round->q, .task = &round->task, .lead = &round->lead,
+		.found = &round->candidates, .reason = round->reason
+	};
 	enum list_result result = LIST_FAILED;
-	uint64_t usual_ms = 0;
-	int rc = source_find(round->q, &round->task, &round->lead, &usual_ms,
-	    &round->candidates, &result, round->reason);
+	int rc = source_find(&search, &result);
 
 	*ok = rc == DB_OK && result == LIST_FOUND;
 	return rc;
