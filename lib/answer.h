@@ -5,14 +5,13 @@
 
 #include "db.h"
 
-LOCKQ_MUST_CHECK enum db_rc answer_read(struct db *db, uint64_t request_id, struct lockq_answer
-    *answer);
-/* The same for who asked, without the names of user and task. */
-LOCKQ_MUST_CHECK enum db_rc answer_read_own(struct db *db, uint64_t request_id,
+/* Fills @answer from the tables, and replaces what it had; the caller clears it. DB_EFAIL where the row
+ * was purged. Takes no lock. */
+LOCKQ_MUST_CHECK enum db_rc answer_read(struct db *db, uint64_t request_id,
     struct lockq_answer *answer);
-/* Beforehand, so that answer_read_own() is quick. */
+/* Prepares the statement of answer_read(), before a wait after which it is to be quick. */
 LOCKQ_MUST_CHECK enum db_rc answer_prepare(struct db *db);
-/* The public code for how it stands, with a text where that is an error. */
+/* Returns the public code for @answer->status; if that is an error, the handle's error has a text. */
 LOCKQ_MUST_CHECK int answer_rc(struct lockq *q, const struct lockq_answer *answer);
 
 #endif

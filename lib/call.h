@@ -56,8 +56,6 @@ LOCKQ_MUST_CHECK enum db_rc round_hand_over(struct call *c, enum step *step);
  * again where that may help. DB_OK, and *@step is where the call goes on; else the error to report,
  * DB_EINDOUBT where a lost COMMIT could not be found out. */
 LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum step *step);
-/* Nothing failed for @quiet_ms. After TRIES_FORGOTTEN_MS the next failure begins a new row. */
-void recover_reset_tries(struct call *c, uint64_t quiet_ms);
 
 /* cancel.c: cancels the call's own request, and leaves one that it has joined. Failures are tried
  * again for @patience_ms. With @abandon it first kills what the ordinary connection has open on the

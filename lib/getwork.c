@@ -123,7 +123,7 @@ look(struct call *c, enum step *step)
 	bool pending = false;
 
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
-		enum db_rc rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
+		enum db_rc rc = answer_read(c->q->db, c->request.request_id, c->answer);
 
 		/* If the request has ended since the read, *@pending is false, and it is read
 		 * anew. */
@@ -192,7 +192,8 @@ follow(struct call *c, enum step *step)
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting,
 		    &over);
-	recover_reset_tries(c, db_clock_ms() - since);
+	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
+		c->tries = 0;
 	if (over)
 		*step = TIMED_OUT;
 	return rc;

@@ -7,13 +7,6 @@
 #include "error.h"
 #include "retry.h"
 
-void
-recover_reset_tries(struct call *c, uint64_t quiet_ms)
-{
-	if (quiet_ms > TRIES_FORGOTTEN_MS)
-		c->tries = 0;
-}
-
 static enum verdict
 verdict_of(struct call *c, enum db_rc failure)
 {
@@ -35,7 +28,7 @@ connect_and_find_out(struct call *c)
 	enum db_rc rc = session_connect(c->q);
 
 	if (rc == DB_OK && c->in_doubt) {
-		rc = request_status_locked(c->q->db, &c->request, &pending);
+		rc = request_status(c->q->db, &c->request, true, &pending);
 		c->in_doubt = rc != DB_OK;
 	}
 	return rc;

@@ -181,31 +181,17 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	return rc;
 }
 
-static enum db_rc
-read_pending(struct db *db, const struct db_query *query, const struct request *request,
-    bool *pending)
+enum db_rc
+request_status(struct db *db, const struct request *request, bool in_doubt, bool *pending)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, query, DB_ARGS(db_u64(request->request_id)), &rows);
-
-	*pending = rc == DB_OK && outcome_read(db_cell(&rows, 0, 0)) == LOCKQ_PENDING;
-	db_rows_clear(&rows);
-	return rc;
-}
-
-enum db_rc
-request_status(struct db *db, const struct request *request, bool *pending)
-{
-	return read_pending(db, &read_status, request, pending);
-}
-
-enum db_rc
-request_status_locked(struct db *db, const struct request *request, bool *pending)
-{
-	enum db_rc rc = db_set_lock_wait(db, DB_RESOLVE_WAIT_S);
+	enum db_rc rc = in_doubt ? db_set_lock_wait(db, DB_RESOLVE_WAIT_S) : DB_OK;
 
 	if (rc == DB_OK)
-		rc = read_pending(db, &read_status_locked, request, pending);
+		rc = db_run(db, in_doubt ? &read_status_locked : &read_status,
+		    DB_ARGS(db_u64(request->request_id)), &rows);
+	*pending = rc == DB_OK && outcome_read(db_cell(&rows, 0, 0)) == LOCKQ_PENDING;
+	db_rows_clear(&rows);
 	return rc;
 }
 

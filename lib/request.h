@@ -23,13 +23,10 @@ LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint
     struct request *request, bool *refused);
 /* Sets @request->request_id by its UUID, 0 where there is no such row. */
 LOCKQ_MUST_CHECK enum db_rc request_find(struct db *db, struct request *request);
-/* Reads whether the request is still pending. */
+/* Reads whether the request is still pending. Where a leader's commit is @in_doubt, the read first
+ * waits up to DB_RESOLVE_WAIT_S for the transaction of the lost connection to end. */
 LOCKQ_MUST_CHECK enum db_rc request_status(struct db *db, const struct request *request,
-    bool *pending);
-/* request_status() after a commit in doubt: waits DB_RESOLVE_WAIT_S for the transaction of the lost
- * connection to end. */
-LOCKQ_MUST_CHECK enum db_rc request_status_locked(struct db *db, const struct request *request,
-    bool *pending);
+    bool in_doubt, bool *pending);
 /* Keeps a pending request from expiring: a process looks after it now, and will look again in
  * @ahead_s seconds. *@pending is false where the request has ended. */
 LOCKQ_MUST_CHECK enum db_rc request_seen(struct db *db, const struct request *request,

@@ -148,7 +148,7 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 
 		if (rc != DB_OK || look || *over)
 			return rc;
-		rc = request_status(q->db, request, &pending);
+		rc = request_status(q->db, request, false, &pending);
 		if (rc == DB_OK && pending)
 			rc = wait_still_here(q, request, waiting, &pending);
 		if (rc == DB_OK && pending)

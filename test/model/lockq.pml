@@ -938,7 +938,7 @@ stopped_leader:
 #endif
 
 	/* The server ends the session, and later the process goes on: recover() connects again, and
-	 * after a commit in doubt it calls request_status_locked(). */
+	 * after a commit in doubt it calls request_status(). */
 stopped:
 	atomic {
 		true ->
