@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads how a request ended or stands, for lockq_getwork() and lockq_request_look(), and makes a public
- * code of it. */
+/* Reads how a request ended or stands, for lockq_getwork() and lockq_request_look(), and makes a
+ * public code of it. */
 #include "answer.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "db_text.h"
 #include "outcome_state.h"
 
-/* One statement reads the request, its round and its loans. The loans are from the log, which has them
- * in the list's order, also those that were disposed of since. */
+/* One statement reads the request, its round and its loans. The loans are from the log, which has
+ * them in the list's order, also those that were disposed of since. */
 enum { ANSWER_LOANS = 15 };
 static const struct db_query read_answer = {
 	"read_answer",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What checkwork shows: a user's current assignments, and what their tasks show beside a loan; and
- * how one request stands. */
+/* What checkwork shows: lockq_pipeline() reads a user's current assignments, and beside each loan
+ * what the task's detail_view has of it; lockq_request_look() reads how a request stands, and
+ * waits. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include "task.h"
 #include "wait.h"
 
-/* --- the assignments --- */
+/* --- lockq_pipeline() --- */
 
 static const struct db_query read_pipeline = {
 	"read_pipeline",
@@ -37,18 +38,18 @@ static const struct db_query read_pipeline = {
 
 enum {
 	DETAIL_VIEW = 11,             /* its column above */
-	DETAIL_LIMIT_MS = 3000,       /* nobody waits longer for what is shown beside a loan */
-	DETAIL_ROWS_A_LOAN = 20,      /* one is shown; a view with many more is not what is meant */
+	DETAIL_LIMIT_MS = 3000,       /* of each view */
+	DETAIL_ROWS_A_LOAN = 20,      /* one is shown; more mean that the view is a wrong one */
 	DETAIL_SQL_BYTES = 1024,
-	READ_ONLY_TRANSACTION = 1792, /* the server's number for what writes in one */
-	DETAIL_NAME_BYTES = 640       /* of task.detail_view, and a word before it */
+	READ_ONLY_TRANSACTION = 1792, /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
+	DETAIL_NAME_BYTES = 640       /* the name in task.detail_view, with a word before it */
 };
 
-/* One task's part of a pipeline. */
+/* The assignments of one task. */
 struct part {
 	struct lockq_assignment *assignments;
 	size_t n;
-	const char *view;
+	const char *view; /* task.detail_view */
 };
 
 static enum db_rc
@@ -76,7 +77,8 @@ fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
 	return DB_OK;
 }
 
-/* From the loans, however the view is made: the server is not to begin with all of its rows. */
+/* STRAIGHT_JOIN, or the server might read all rows of the view. The rows come in the loans' order.
+ * */
 static enum db_rc
 detail_statement(char sql[DETAIL_SQL_BYTES], const char *view)
 {
@@ -123,40 +125,28 @@ fill_details(struct lockq_assignment *a, const struct db_rows *rows, size_t row,
 	return DB_OK;
 }
 
-static int
-by_loan(const void *a, const void *b)
-{
-	const struct lockq_assignment *const *x = a, *const *y = b;
-
-	return ((*x)->loan_id > (*y)->loan_id) - ((*x)->loan_id < (*y)->loan_id);
-}
-
-/* The first row of each loan; a loan has one assignment a task. */
+/* Shows the first row of each loan. The search goes on behind the last loan that was found, since
+ * the rows come in the order of the assignments. */
 static enum db_rc
 spread_details(const struct part *part, const struct db_rows *rows)
 {
-	struct lockq_assignment **sorted = calloc(part->n, sizeof(struct lockq_assignment *));
-	size_t skip = loan_column(rows);
-	enum db_rc rc = sorted != NULL ? DB_OK : DB_ENOMEM;
+	size_t skip = loan_column(rows), at = 0;
+	enum db_rc rc = DB_OK;
 
-	for (size_t i = 0; rc == DB_OK && i < part->n; i++)
-		sorted[i] = &part->assignments[i];
-	if (rc == DB_OK)
-		qsort(sorted, part->n, sizeof(struct lockq_assignment *), by_loan);
-	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
-		struct lockq_assignment key = { .loan_id = db_cell_u64(rows, i, skip) };
-		const struct lockq_assignment *wanted = &key;
-		struct lockq_assignment **found = bsearch(&wanted, sorted, part->n,
-		    sizeof(struct lockq_assignment *), by_loan);
+	for (size_t row = 0; rc == DB_OK && row < rows->n_rows; row++) {
+		size_t i = 0;
 
-		if (found != NULL && (*found)->details == NULL)
-			rc = fill_details(*found, rows, i, skip);
+		while (i < part->n && part->assignments[(at + i) % part->n].loan_id !=
+		    db_cell_u64(rows, row, skip))
+			i++;
+		at = (at + i) % part->n;
+		if (i < part->n && part->assignments[at].details == NULL)
+			rc = fill_details(&part->assignments[at], rows, row, skip);
 	}
-	free(sorted);
 	return rc;
 }
 
-/* A view may call functions, and who only looks must change nothing. */
+/* Read only, since a view may call functions that write. */
 static enum db_rc
 query_details(struct db *db, const struct part *part, struct db_rows *rows)
 {
@@ -187,7 +177,7 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 	return rc;
 }
 
-/* Whatever is wrong with a manager's view, the pipeline is what was asked for. */
+/* A view that fails adds to @faults; the pipeline is shown all the same. */
 static enum db_rc
 read_details(struct db *db, const struct part *part, struct text *faults)
 {
@@ -210,7 +200,7 @@ read_details(struct db *db, const struct part *part, struct text *faults)
 	return faults->failed ? DB_ENOMEM : DB_OK;
 }
 
-/* @rows are the pipeline's, in its order. */
+/* @rows are those of read_pipeline. */
 static enum db_rc
 details(struct db *db, struct lockq_pipeline *pipeline, const struct db_rows *rows)
 {
@@ -255,7 +245,7 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 		rc = details(q->db, pipeline, &rows);
 	db_rows_clear(&rows);
 	code = error_from_db(q, q->db, rc);
-	/* Or the next call would have the details' limit; a new connection has none. */
+	/* Else the next call would have the limit of query_details(); a new connection has none. */
 	if (db_set_time_limit(q->db, 0) != DB_OK)
 		session_disconnect(q);
 	return code == LOCKQ_OK && pipeline->n_assignments == 0 ? LOCKQ_NOTHING : code;
@@ -285,11 +275,11 @@ lockq_pipeline_clear(struct lockq_pipeline *pipeline)
 	*pipeline = (struct lockq_pipeline)LOCKQ_PIPELINE_INIT;
 }
 
-/* --- a request --- */
+/* --- lockq_request_look() --- */
 
-/* By the leader's index: those that have ended, which may be millions, are not looked at. */
-static const struct db_query read_line = {
-	"read_line",
+/* By the index of pending requests: of those that have ended there may be millions. */
+static const struct db_query read_queue = {
+	"read_queue",
 	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0)"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  JOIN task AS t"
@@ -303,7 +293,7 @@ static const struct db_query request_by_id = {
 	"request_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
 };
 
-/* *@found is false where there is none. */
+/* Finds the request by its id or UUID in @text; *@found is false where there is none. */
 static enum db_rc
 find_request(struct lockq *q, const char *text, struct request *request, bool *found)
 {
@@ -326,7 +316,8 @@ find_request(struct lockq *q, const char *text, struct request *request, bool *f
 	return rc;
 }
 
-/* Looks once; while it is pending, who leads goes into the answer. */
+/* Reads the request, and keeps a pending one from expiring; the answer then says whether somebody
+ * leads. */
 static enum db_rc
 look_once(struct lockq *q, const struct request *request, struct leader *leader,
     struct lockq_answer *answer)
@@ -336,7 +327,7 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
-	/* Who may only read can't keep a request alive, nor see who leads, but may look. */
+	/* An account without these privileges may look, too. */
 	rc = request_seen(q->db, request, 0, &pending);
 	if (rc == DB_OK || rc == DB_EFAIL)
 		rc = lock_holder(q->db, answer->task, leader, &held);
@@ -346,14 +337,15 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
 	return rc == DB_EFAIL ? DB_OK : rc;
 }
 
-/* Its place in the task's line. Only here: followers who have just woken have no time for it. Where
- * it is not known whether somebody leads, nobody knows how long it takes. */
+/* Adds the request's place among the task's pending requests, and how long it may take; -1 where
+ * it is not known whether anybody leads. Not a part of answer_read(), since it would slow down
+ * hundreds of followers that wake at once. */
 static enum db_rc
-look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *answer)
+look_at_queue(struct db *db, const struct leader *leader, struct lockq_answer *answer)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t usual_ms = 0;
-	enum db_rc rc = db_run(db, &read_line, DB_ARGS(db_u64(answer->task),
+	enum db_rc rc = db_run(db, &read_queue, DB_ARGS(db_u64(answer->task),
 	    db_u64(answer->request_id)), &rows);
 
 	if (rc == DB_OK) {
@@ -371,7 +363,8 @@ look_at_line(struct db *db, const struct leader *leader, struct lockq_answer *an
 	return rc;
 }
 
-/* Who may not wait on task_wake looks now and then; a connection that is lost is made again. */
+/* After a wait. An account that may not wait on task_wake looks twice a second, and a connection
+ * that is lost is made again. */
 static enum db_rc
 look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {
@@ -399,6 +392,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	bool known = true, over = false;
 	enum db_rc rc = session_ready(q);
 
+	lockq_answer_clear(answer);
 	q->error[0] = '\0';
 	if (rc == DB_OK)
 		rc = find_request(q, request, &found, &known);
@@ -410,7 +404,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 		rc = look_once(q, &found, &leader, answer);
 		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
 			break;
-		/* For the progress function; where nobody leads there is none to be seen. */
+		/* For the progress function, which shows it beside the leader's time. */
 		if (answer->leader == NULL)
 			waiting.usual_ms = 0;
 		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
@@ -419,11 +413,11 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 			rc = wait_blocking(q, answer->task, &found, &leader, &waiting, &over);
 		rc = look_later(q, rc, &waiting, &over);
 	}
-	/* What it says is of now, not of before the wait. */
+	/* The answer is to be of now, not of before the wait. */
 	if (rc == DB_OK && over && wait_ms > 0)
 		rc = look_once(q, &found, &leader, answer);
 	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
-		rc = look_at_line(q->db, &leader, answer);
+		rc = look_at_queue(q->db, &leader, answer);
 	answer->waited_ms = db_clock_ms() - start;
 	return rc != DB_OK ? error_from_db(q, q->db, rc) : answer_rc(q, answer);
 }

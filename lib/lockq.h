@@ -354,8 +354,7 @@ LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
  * @q:       a connected handle; its last error is replaced
  * @request: a request's id in decimal, or its UUID
  * @wait_ms: how long to wait for a pending request in milliseconds; 0 looks once
- * @answer:  set to LOCKQ_ANSWER_INIT or cleared before; filled; the caller releases it with
- *           lockq_answer_clear()
+ * @answer:  cleared, then filled; the caller releases it with lockq_answer_clear()
  *
  * Looks at a request and waits for its answer: the look and the wait of step 7 of lockq(7). It
  * never leads. The look keeps a pending request from expiring if the account may update

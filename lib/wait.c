@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 7: a follower waits. It never waits on task_lock, where its shared lock would look like a
- * leader, and it comes back now and then whatever happens: nobody waits while nobody leads. */
+/* Step 7: how a follower waits. It never waits on task_lock, where its shared lock would look like
+ * a leader's. It comes back now and then whatever happens, since nobody may wait while nobody
+ * leads. */
 #include "wait.h"
 
 #include <string.h>
@@ -65,7 +66,6 @@ wait_still_here(struct lockq *q, const struct request *request, struct waiting *
 {
 	uint64_t now = db_clock_ms();
 
-	/* No loans for people who left; so who is still there says so. */
 	*pending = true;
 	if (now - waiting->seen < (uint64_t)waiting->slice_s * 500)
 		return DB_OK;
@@ -73,8 +73,9 @@ wait_still_here(struct lockq *q, const struct request *request, struct waiting *
 	return request_seen(q->db, request, 0, pending);
 }
 
-/* A wait that was none: the leader has not got the row, or nobody leads and the lock was held for a
- * moment only. Longer each time, or hundreds would come back at once. */
+/* After a wait that ended at once, because the leader does not hold the row of task_wake, or
+ * because nobody leads. The nap is longer each time, or hundreds of followers would flood the
+ * server. */
 static enum db_rc
 nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 {
@@ -84,8 +85,9 @@ nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 	return nap(ticking, (uint64_t)NAP_MS << doublings, waiting);
 }
 
-/* One FOR SHARE wait. *@look is false when the time ran out. A deadlock, which the server sees
- * among 200 waiters, or somebody's KILL QUERY tells nothing. */
+/* One FOR SHARE wait; *@look is false when its time ran out. A deadlock, which the server reports
+ * where more than 200 sessions wait, and a KILL QUERY do not mean that the leader has committed.
+ * */
 static enum db_rc
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
     struct waiting *waiting, bool *look)
@@ -116,7 +118,7 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 	return DB_OK;
 }
 
-/* Where *@look and *@over are false, it has to wait on. */
+/* Where *@look and *@over are both false, the caller waits on. */
 static enum db_rc
 wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting,
     bool *look, bool *over)
@@ -141,8 +143,7 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 {
 	bool look = false, pending = true, held = true;
 
-	/* While the request is still pending, and somebody still leads, there is nothing to do but
-	 * wait on. */
+	/* While the request is pending and somebody leads, trying the lock would only cost. */
 	for (;;) {
 		enum db_rc rc = wait_once(q, task_id, leader, waiting, &look, over);
 
@@ -175,7 +176,7 @@ wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request 
 	if (rc != DB_OK || !pending)
 		return rc;
 	session_disconnect(q);
-	/* A server without a free session is not a reason to give up, only to look later. */
+	/* Where the server has no free session, the call looks later. */
 	do {
 		rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
 		if (rc == DB_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 7: a follower waits. */
+/* Step 7: how a follower waits. */
 #ifndef LOCKQ_WAIT_H
 #define LOCKQ_WAIT_H
 
@@ -8,26 +8,30 @@
 struct waiting {
 	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */
 	unsigned int quick;  /* waits in a row that ended at once */
-	size_t gap;          /* of --poll */
-	uint32_t slice_s;    /* the longest wait before it looks again */
-	uint64_t usual_ms;
-	uint64_t seen;       /* when it last said that it is still there */
+	size_t gap;          /* the next of --poll */
+	uint32_t slice_s;    /* the longest wait before the call looks again, in seconds */
+	uint64_t usual_ms;   /* the usual time of the task's query; 0: not known */
+	uint64_t seen;       /* when this call last touched seen_at; db_clock_ms() */
 };
-/* Says now and then that the owner of a pending request waits; *@pending is false where it has
- * ended. */
+
+/* Touches seen_at of a pending request after half a slice, so that it does not expire. *@pending is
+ * false where the request has ended. */
 LOCKQ_MUST_CHECK enum db_rc wait_still_here(struct lockq *q, const struct request *request,
     struct waiting *waiting, bool *pending);
-/* Waits for the leader's commit, until it is time to look, and to try the lock; *@over at the
- * deadline. */
+/* Both wait for the leader's commit, until it is time to look at the request and to try the lock.
+ * *@over is true at the deadline. DB_ECANCELLED when the progress function gives up.
+ * wait_blocking() waits for a shared lock on the row of task_wake, and updates @leader;
+ * wait_polling() waits for the next gap, without a connection. Neither holds a lock on return. */
 LOCKQ_MUST_CHECK enum db_rc wait_blocking(struct lockq *q, uint32_t task_id,
     const struct request *request, struct leader *leader, struct waiting *waiting, bool *over);
 LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask *ask,
     const struct request *request, const struct leader *leader, struct waiting *waiting,
     bool *over);
-/* The longest wait that keeps a request of a task with @request_ttl from expiring. */
+/* The longest wait in seconds after which a request of a task with @request_ttl seconds has not
+ * expired; 0: not known yet. */
 uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
-/* Before the same is tried again: sleeps @try's backoff, and @ms, but these not beyond the
- * deadline. */
+/* Sleeps before another try: the backoff of try number @try, and then @ms, which end at the
+ * deadline. The progress function gets @phase and @detail. */
 LOCKQ_MUST_CHECK enum db_rc wait_a_moment(struct lockq *q, enum lockq_phase phase,
     const char *detail, unsigned int try, uint64_t ms, struct waiting *waiting);
 

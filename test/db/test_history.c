@@ -121,6 +121,24 @@ look(struct worker *w, uint64_t request, int64_t wait_ms)
 }
 
 static void
+a_look_forgets_the_answer_before(void **state)
+{
+	struct worker *w = ask_now(0, TASK, 1);
+	uint64_t pending;
+
+	(void)state;
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_true(w->answer.led);
+	pending = add_request(TASK, 1, 1);
+	assert_int_equal(look(w, pending, 0)->request_id, pending);
+	assert_false(w->answer.led);
+	assert_int_equal(lockq_request_look(w->q, "0", 0, &w->answer), LOCKQ_EREFUSED);
+	assert_int_equal(w->answer.request_id, 0);
+	assert_string_equal(w->answer.uuid, "");
+	assert_null(w->answer.user);
+}
+
+static void
 tells_the_place_in_the_line(void **state)
 {
 	struct worker *w = worker_that_looks();
@@ -317,6 +335,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		DB_TEST(tells_who_had_it_when),
 		DB_TEST(tells_what_it_does_not_know),
+		DB_TEST(a_look_forgets_the_answer_before),
 		DB_TEST(tells_the_place_in_the_line),
 		DB_TEST(tells_how_long_it_may_take),
 		DB_TEST(tells_who_leads_after_the_wait),
