@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* When a row of `work` may be given, as a condition for statements. */
+/* The SQL condition for a loan that may be given. */
 #ifndef LOCKQ_AVAILABILITY_H
 #define LOCKQ_AVAILABILITY_H
 
-/* What may be given again, of a row w of `work`, by the time of the server that is asked. */
+/* For a row w of `work`, by the clock of the server that runs the statement. A loan without a row
+ * may be given, too. */
 #define ROW_IS_AVAILABLE \
 	"((w.state = 'completed' AND COALESCE(w.available_at <= NOW(6), TRUE))" \
 	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \

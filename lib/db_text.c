@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds and copies strings. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

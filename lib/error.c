@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Sets the handle's error text, and makes public codes of the codes inside the library. */
 #include "error.h"
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle: made, connected to a server whose schema this library knows, freed. */
+/* The functions of lockq.h that make a handle, connect it to a database whose schema this library
+ * knows, set it up and free it. */
 #include <stdlib.h>
 
 #include "bounds.h"
@@ -62,7 +63,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 
 	if (rc != DB_OK)
 		return error_from_db(q, NULL, rc);
-	/* Someone else's connections may be about to end, so a full server is asked again. */
+	/* A full server is asked again, since other sessions may be about to end. */
 	for (unsigned int try = 0;; try++) {
 		rc = session_connect(q);
 		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)

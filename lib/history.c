@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to a loan in a task. */
+/* lockq_history(): reads from work_log what happened to a loan in a task. */
 #include <stdlib.h>
 
 #include "error.h"
 #include "session.h"
 #include "task.h"
 
-/* One loan's changes wait for each other on its row of work, so the log has them in their order. A
- * user who is gone has left a number. */
+/* Each change of a loan locks its row of work before it writes the log, so log_id has their order.
+ * A deleted user is shown by the number. */
 static const struct db_query read_history = {
 	"read_history",
 	"SELECT l.event, l.at, COALESCE(u.name, CONCAT('#', l.user_id)), l.account, l.token,"

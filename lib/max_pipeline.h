@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The cap: how many loans of a task a user may hold, task.max_pipeline. */
+/* The cap on the loans of a task that a user may hold, task.max_pipeline. */
 #ifndef LOCKQ_MAX_PIPELINE_H
 #define LOCKQ_MAX_PIPELINE_H
 
 #include "task.h"
 
-/* How many loans a user holds of a task, for statements. */
+/* How many loans of a task a user holds, as an expression for statements. */
 #define LOANS_HELD(user_id, task_id) \
 	"(SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)" \
 	"  WHERE w.user_id = " user_id " AND w.task_id = " task_id " AND w.state = 'assigned'" \
 	"    AND COALESCE(w.lease_expires_at > NOW(6), TRUE))"
 
-/* What a user is told whose pipeline has no room, or not enough, for what was asked. */
+/* The text for a user whose pipeline has no room, or not enough. */
 enum { MAX_PIPELINE_REASON_BYTES = 160 };
 
-/* How many of @asked loans fit where a user may hold @most, 0 for any number, and holds @held; a
- * @reason where that is less than @asked. */
+/* Returns how many of @asked loans fit where a user holds @held and may hold @most, 0 for any
+ * number. If that is less than @asked, it writes the text to @reason. */
 uint32_t max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
     char reason[MAX_PIPELINE_REASON_BYTES]);
-/* LOCKQ_OK where the user has room for a loan; else a public code, with its text. */
+/* Tells why a request was not inserted: LOCKQ_EREFUSED, with its text in the handle's error, where
+ * the user has no room for a loan; LOCKQ_OK where that is not the reason; or another public code.
+ * */
 LOCKQ_MUST_CHECK int max_pipeline_refusal(struct lockq *q, const struct task *task,
     uint32_t user_id);
 

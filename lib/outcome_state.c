@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Turns the words of work_requested.outcome and work.state into enums, and back. */
 #include "outcome_state.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static const char *const states[] = {
 	[NEVER] = "never", [NO_STATE] = ""
 };
 
-/* @n where it is none of them. */
+/* Returns @n where @word is none of them. */
 static size_t
 find(const char *const words[], size_t n, const char *word)
 {

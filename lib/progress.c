@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Calls the caller's progress function during waits, and keeps the ordinary connection alive. */
 #include "progress.h"
 
 #include "bounds.h"
@@ -21,7 +22,6 @@ tick(void *data)
 		progress.joined_request = asking->request_id;
 		progress.joined_asked = asking->asked;
 	}
-
 	if (t->keep_alive != NULL) {
 		t->ping_rc = db_keep_alive(t->keep_alive);
 		if (t->ping_rc != DB_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections of a handle. */
+/* The connections of a handle: making, checking, closing them, and ending on the server what was
+ * given up. */
 #include "session.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ static const struct db_query uptime = {
 	DB_ONE
 };
 
-/* The strings of a connection, to be gone through together. */
+/* The strings of a connection as an array, so that one loop goes through all of them. */
 enum { WHERE_TEXTS = 9 };
 static void
 texts_of(struct lockq_connection *where, const char **texts[WHERE_TEXTS])
@@ -75,8 +76,8 @@ session_close_query(struct lockq *q, struct db *db)
 	db_close(db);
 }
 
-/* A second connection: the lock connection then stays idle while the query runs, so that the server
- * notices at once when this process dies. */
+/* While the query runs on a second connection, the ordinary one is idle. Only of an idle connection
+ * the server notices at once that its client has died, and releases the lock. */
 enum db_rc
 session_ready_query(struct lockq *q)
 {
@@ -100,7 +101,8 @@ session_beside(const struct lockq *q)
 	return q->query != NULL && !db_lost(q->query) ? q->query : q->db;
 }
 
-/* What is not said of the other place is as here; a host and a socket exclude each other. */
+/* What @q->query_where leaves out is as in @q->where, but a host and a socket exclude each other.
+ * */
 enum db_rc
 session_connect_elsewhere(struct lockq *q, struct db **db)
 {
@@ -109,7 +111,7 @@ session_connect_elsewhere(struct lockq *q, struct db **db)
 
 	if (where.host != NULL)
 		here.socket = NULL;
-	/* The client library takes a host that is not said from the option file. */
+	/* Without a host the client library would take the one in the option file. */
 	if (where.socket != NULL)
 		here.host = "localhost";
 	texts_of(&where, there_texts);
@@ -132,8 +134,8 @@ session_ready_elsewhere(struct lockq *q)
 	return session_connect_elsewhere(q, &q->elsewhere);
 }
 
-/* Never somebody else's: the same name may lead to another server by now, and ids begin anew when a
- * server is started. */
+/* The host's name may lead to another server by now, and a server that was started again begins its
+ * ids anew. Either could make this kill another session, so both are checked. */
 enum db_rc
 session_end_given_up(struct db *db, const struct given_up *given_up)
 {

@@ -7,51 +7,58 @@
 
 struct request;
 
+/* A connection that was given up while a statement or a transaction was open on it. */
+struct given_up {
+	uint64_t id;             /* the server's; 0: none */
+	uint64_t since;          /* when it was connected; db_clock_ms() */
+	char server[UUID_BYTES]; /* the server's server_uuid */
+};
+
 struct lockq {
-	struct lockq_connection where;
-	struct lockq_connection query_where; /* where that differs for the heavy query */
-	bool asks_elsewhere; /* … if it does */
+	struct lockq_connection where;       /* the handle's copy, for reconnecting */
+	struct lockq_connection query_where; /* lockq_query_at(); NULL and 0: as in @where */
+	bool asks_elsewhere;  /* the heavy query runs at @query_where */
 	struct db *db;        /* the ordinary connection: all but the heavy query runs on it, the
 	                       * lock's transaction too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
-	struct db *elsewhere; /* runs the heavy query in its place, where query_where says so */
-	struct given_up {
-		uint64_t id, since;   /* 0, or a connection given up with a statement outstanding */
-		char server[UUID_BYTES];
-	} given_up[2];
-	const struct request *asking; /* that a call is at work on, or NULL */
+	struct db *elsewhere; /* the connection to @query_where */
+	struct given_up given_up[2]; /* of @db, of @query: to be ended by the next connection */
+	const struct request *asking; /* the request of the call in progress; or NULL */
 	lockq_progress_fn *progress;
 	void *progress_data;
-	char error[1024];
+	char error[1024];     /* lockq_error() */
 };
 
-/* The handle owns copies: the caller's strings may be gone when it has to reconnect. */
+/* Replaces @to by a copy of @from, which session_free_where() frees. */
 LOCKQ_MUST_CHECK enum db_rc session_copy_where(struct lockq_connection *to,
     const struct lockq_connection *from);
 void session_free_where(struct lockq_connection *where);
+/* Closes all connections and makes the ordinary one anew; then ends what was given up. */
 LOCKQ_MUST_CHECK enum db_rc session_connect(struct lockq *q);
 void session_disconnect(struct lockq *q);
-/* The connection whose error is the last one. */
+/* The connection with the last error, @q->db or @q->query. */
 const struct db *session_failed(const struct lockq *q);
-/* Makes sure that a handle which was idle for longer than wait_timeout is connected, and that its
- * session is as it was made. */
+/* Makes sure that the ordinary connection lives and has its settings; the server may have closed it
+ * after wait_timeout. */
 LOCKQ_MUST_CHECK enum db_rc session_ready(struct lockq *q);
-/* The second connection, @q->query; DB_ECROWDED where none is to be had: it is NULL then. */
+/* Makes sure that @q->query lives. DB_ECROWDED, and it is NULL, where the server has no session. */
 LOCKQ_MUST_CHECK enum db_rc session_ready_query(struct lockq *q);
-/* For reads beside the lock's transaction: the second connection, the lock connection itself where
- * there is none. Ask each time, since a lost connection is closed and made anew. */
+/* The connection for reads beside the lock's transaction: @q->query, or @q->db where there is none.
+ * To be asked each time, since a lost connection is closed and made anew. */
 struct db *session_beside(const struct lockq *q);
-/* @q->elsewhere; on failure it has the error. */
+/* Makes sure that @q->elsewhere lives. After a failure it is a handle that has the error. */
 LOCKQ_MUST_CHECK enum db_rc session_ready_elsewhere(struct lockq *q);
+/* Makes another connection to @q->query_where, which the caller closes. */
 LOCKQ_MUST_CHECK enum db_rc session_connect_elsewhere(struct lockq *q, struct db **db);
-/* Closes @db, which is one of the two. */
+/* Closes @db, which is @q->query or @q->elsewhere. */
 void session_close_query(struct lockq *q, struct db *db);
-/* What runs on @db, and anything on the lock connection, is ended on the server as soon as a new
- * connection can be had; for the lock connection that is at once. */
+/* Notes that what is open on @db, @q->db or @q->query, is to be ended on the server by the next
+ * session_connect(). */
 void session_give_up(struct lockq *q, const struct db *db);
-void session_note_given_up(struct given_up *given_up, const struct db *db);
-/* Ends it over @db, where that is a connection to the same server. */
-LOCKQ_MUST_CHECK enum db_rc session_end_given_up(struct db *db, const struct given_up *given_up);
+/* Gives @q->db up and connects anew at once. */
 LOCKQ_MUST_CHECK enum db_rc session_abandon(struct lockq *q);
+/* The same for another connection: the first function notes it, the second kills it over @db. */
+void session_note_given_up(struct given_up *given_up, const struct db *db);
+LOCKQ_MUST_CHECK enum db_rc session_end_given_up(struct db *db, const struct given_up *given_up);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads tasks, users and the usual time of a task's query from their tables. */
 #include "task.h"
 
 #include "error.h"
@@ -16,7 +17,7 @@ static const struct db_query user_by_name = {
 	"user_by_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
 };
 
-/* The median of the last nine. */
+/* The median of the last nine queries, so that one slow query changes nothing. */
 static const struct db_query usual_query = {
 	"usual_query",
 	"SELECT query_ms"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks and users, as their tables have them. */
+/* Tasks and users as their tables have them. No function here takes a lock. */
 #ifndef LOCKQ_TASK_H
 #define LOCKQ_TASK_H
 
@@ -18,26 +18,29 @@ struct task {
 	uint32_t cache_ttl;      /* seconds; 0: none */
 	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
 	bool view_repeats;       /* the view shows loans several times, as its manager says */
-	uint64_t excluded;       /* loans that are not offered to who leads: the list is longer by
-	                          * so many, or it might have none for the one who asked for it */
+	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
+	                          * list is longer by so many, or it might have none for the user */
 };
-/* What task_fill() takes it from, of the task t; @user_id is who asks, for @excluded. */
+/* The columns for task_fill(), of the task t; @user_id is the user for @excluded. */
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
 	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
 enum { TASK_N_COLUMNS = 12 };
+/* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
-/* @user_id is who asks, for @task->excluded. *@known is false where there is no such task. */
+/* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is none.
+ * */
 LOCKQ_MUST_CHECK enum db_rc task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task, bool *known);
-/* Both, or a public code with its text when one is unknown. @task may be NULL for no task. */
+/* Reads the user's id and, unless @task is NULL, the task. Returns LOCKQ_OK, or the public code
+ * with its text in the handle's error, also where one of them is unknown. */
 LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
     struct task *task, uint32_t *user_id);
-/* Median of the last queries in milliseconds, 0 where there are none. */
+/* Reads the usual time of the task's query in milliseconds, 0 where none has run. */
 LOCKQ_MUST_CHECK enum db_rc task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
-/* The same where somebody is shown it, and *@ms is not known yet: an error is not worth a word. */
+/* task_usual_ms() if a progress function shows it, and *@ms is still 0. An error leaves 0. */
 void task_usual_ms_if_shown(const struct lockq *q, struct db *db, uint32_t task_id, uint64_t *ms);
 
 #endif
