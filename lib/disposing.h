@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* One call of lockq_dispose(): shared by disposition.c, token.c and on_complete.c, and by nobody
- * else. */
+/* The state of one call of lockq_dispose(). Only disposition.c, token.c and on_complete.c include
+ * this. */
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
 #include "db_text.h"
 #include "outcome_state.h"
 
-/* Where in the caller's list a loan is. */
+/* A loan of the call. The rows of a statement are in the order of loan_id. */
 struct place {
 	uint64_t loan_id;
-	size_t index;
+	size_t index;   /* in the caller's list */
 	bool changes;   /* its row is to be changed */
 };
 
-/* One transaction, which may be tried again: then from @user_known on all is said anew. */
+/* The transaction may be tried again. Then all from @user_known on is set anew. */
 struct disposing {
 	struct lockq *q;
 	const struct lockq_disposition *what;
-	enum state state;                     /* that it leads to */
+	enum state state;                     /* the one that @what leads to */
 	struct lockq_disposed_loan *results;  /* in the caller's order */
-	struct place *places;                 /* in the order of their ids, as rows come */
+	struct place *places;                 /* in the order of loan_id */
 	size_t n;
-	char uuid[UUID_BYTES];  /* so that what a lost commit did is found in the log */
-	bool in_doubt;          /* a try may have been committed */
+	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
+	bool in_doubt;           /* a lost COMMIT may have been done */
 	bool user_known, task_known;
-	uint64_t n_change;      /* loans whose rows are to be changed */
+	uint64_t n_change;       /* loans whose rows are to be changed */
 	const char *on_complete; /* the task's procedure, or NULL */
-	bool refused;           /* nothing is done: on_complete has ended the transaction */
-	char reason[REASON_BYTES];
+	bool refused;            /* on_complete can't be called, or has ended the transaction */
+	char reason[REASON_BYTES]; /* why @refused */
 };
 
+/* The result of the loan in row @row. */
 static inline struct lockq_disposed_loan *
 disposing_result(const struct disposing *d, size_t row)
 {

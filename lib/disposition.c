@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user says at the end: complete, return later, never; or on the way: renew the lease. */
+/* lockq_dispose(): completes or returns loans, or renews their leases, in one transaction. token.c
+ * judges and changes the loans, on_complete.c calls the task's procedure. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,9 +12,8 @@
 #include "session.h"
 #include "token.h"
 
-/* What is said goes into user variables once, and the statements after that have no parameters:
- * each is one round trip, however many loans there are. The time is that of the first statement, so
- * that what is answered is what is written. */
+/* The values go into user variables once, so the later statements have no parameters and are one
+ * round trip each. @lockq_at is taken once, so that the answer has the times that are written. */
 static const char said[] =
 	"@lockq_at = NOW(6), @lockq_task = ?,"
 	" @lockq_user = CONVERT(? USING utf8mb4) COLLATE utf8mb4_0900_as_cs,"
@@ -39,6 +39,7 @@ lockq_disposed_clear(struct lockq_disposed_result *result)
 	*result = (struct lockq_disposed_result)LOCKQ_DISPOSED_RESULT_INIT;
 }
 
+/* Begins the transaction and sets the user variables. */
 static enum db_rc
 say(struct db *db, const struct disposing *d)
 {
@@ -69,8 +70,8 @@ say(struct db *db, const struct disposing *d)
 	return rc;
 }
 
-/* One transaction but for its COMMIT: six round trips with that, whatever the number of loans, and
- * one a CALL. */
+/* The transaction without its COMMIT: with it six round trips, however many loans there are, and
+ * one for each CALL. */
 static int
 dispose_body(struct db *db, void *data)
 {
@@ -89,15 +90,15 @@ dispose_body(struct db *db, void *data)
 	return rc;
 }
 
-/* A connection lost on the way: the same again on a new one, which waits for the old transaction's
- * end. What that one did is in the log, with this call's UUID. */
+/* After a lost connection the whole transaction is run again on a new one. Its locks wait for the
+ * old transaction to end, and if that was committed, the log has this call's UUID. */
 static enum db_rc
 dispose_surely(struct disposing *d)
 {
 	struct lockq *q = d->q;
 	enum db_rc rc = retry_transaction(q->db, true, dispose_body, d, NULL);
 
-	/* What rolling back cures was tried again there, to its bound. */
+	/* retry_transaction() has tried again what AGAIN is for, so that verdict ends here. */
 	for (unsigned int try = 0;; try++) {
 		enum verdict verdict = retry_verdict(rc, false, try, 0, 0);
 
@@ -113,7 +114,7 @@ dispose_surely(struct disposing *d)
 		else if (rc == DB_EFAIL)
 			rc = DB_ELOST;
 	}
-	/* It may have been done: no failure afterwards says that it was not. */
+	/* A lost COMMIT may have been done, and a later failure does not tell that it was not. */
 	return rc < 0 && d->in_doubt && !d->refused ? DB_EINDOUBT : rc;
 }
 
@@ -147,7 +148,7 @@ fault_of(const struct lockq_disposition *what)
 	return NULL;
 }
 
-/* The worst of it. */
+/* Returns the code of the worst result. */
 static int
 overall(struct lockq *q, const struct lockq_disposed_result *result)
 {
@@ -211,7 +212,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		return LOCKQ_EUSAGE;
 	}
 	d.state = states[disposition->kind];
-	/* Not asked where it was heard of just now: a disposition goes on after a loss. */
+	/* A fresh connection is not pinged, since dispose_surely() goes on after a lost one. */
 	if (rc == DB_OK && (q->db == NULL || !db_is_fresh(q->db)))
 		rc = session_ready(q);
 	if (rc == DB_OK) {

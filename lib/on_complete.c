@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A task's procedure on_complete, called for each loan in the transaction of the disposition.
- * Before the change, while the loans are locked: a procedure that commits takes nothing of ours
- * with it. */
+/* Calls a task's procedure on_complete for each loan, in the transaction of the disposition. The
+ * calls come before the change, while the loans are locked: a procedure that commits then commits
+ * nothing of lockq's. */
 #include "on_complete.h"
 
 #include <stdio.h>
@@ -13,25 +13,26 @@ not_completed(struct lockq_disposed_loan *loan, const char *reason)
 	return copy_text(&loan->reason, reason);
 }
 
-/* What task.on_complete does for one loan. */
+/* Calls the procedure for one loan, by work_completes(), which notes whether it fails. */
 static enum db_rc
 complete_one(struct db *db, const char *procedure, const char *quoted, size_t place)
 {
 	char sql[NAME_BYTES * 3 + 128];
 
-	/* The loan by its place among those that were said. */
 	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
 	    " @lockq_user)", quoted, place * ON_COMPLETE_ID_DIGITS + 1,
 	    ON_COMPLETE_ID_DIGITS);
 	return db_call(db, procedure, sql);
 }
 
-/* What work_completes has seen of it. */
+/* Whether a procedure has ended the transaction, and for how many loans work_completes() saw an
+ * error. */
 static const struct db_query seen_failures = {
 	"seen_failures", "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)", DB_ONE
 };
 
-/* A procedure ended the transaction, so what it did may stand or not: nothing is called done. */
+/* Refuses the whole disposition: the procedure has ended the transaction, so nobody knows what of
+ * its changes stands. */
 static enum db_rc
 explain_end(struct db *db, struct disposing *d)
 {
@@ -42,7 +43,7 @@ explain_end(struct db *db, struct disposing *d)
 	return db_refuse(db, "%s", d->reason);
 }
 
-/* The loan at @row was not completed. DB_OK where that is all, and the others can go on. */
+/* Notes that the loan at @row was not completed. DB_OK where the other loans can go on. */
 static enum db_rc
 note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 {
@@ -55,7 +56,8 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d);
 	else if (rc == DB_OK && db_cell_u64(&rows, 0, 1) != ++*n_failed)
-		/* An error that no handler sees: what the procedure did is still there. */
+		/* The error passed by the handler of work_completes(), so the procedure's changes
+		 * were not rolled back. */
 		rc = db_refuse(db, "%s", reason);
 	else if (rc == DB_OK)
 		rc = not_completed(disposing_result(d, row), reason);
@@ -63,7 +65,8 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	return rc;
 }
 
-/* Not what trying all of it again cures, and not what ends the session. */
+/* Whether @rc is an error of the procedure: not one that a new transaction cures, nor a lost
+ * session. */
 static bool
 is_failure(enum db_rc rc)
 {
@@ -85,7 +88,8 @@ on_complete_all(struct db *db, struct disposing *d)
 		d->refused = true;
 		return DB_EFAIL;
 	}
-	/* In key order, here too: the rows behind the loans may be locked in theirs. */
+	/* In the order of loan_id, or two dispositions may wait in a ring for rows that the
+	 * procedure locks. */
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!d->places[row].changes)
 			continue;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The procedure task.on_complete. */
+/* The calls of the procedure task.on_complete. */
 #ifndef LOCKQ_ON_COMPLETE_H
 #define LOCKQ_ON_COMPLETE_H
 
 #include "disposing.h"
 
-/* Loans are in @lockq_ids with so many digits each. */
+/* The user variable @lockq_ids has all loan_ids, each with so many digits. */
 enum { ON_COMPLETE_ID_DIGITS = 20 };
-/* Calls it for each loan that is to be completed. A loan for which it fails is not changed.
- * DB_EFAIL and @d->refused where none is, for @d->reason. */
+/* Calls the procedure for each loan that is to be completed, in the transaction that has locked
+ * them. A loan for which it fails is not changed. DB_EFAIL with @d->refused and @d->reason where
+ * no loan may be changed. */
 LOCKQ_MUST_CHECK enum db_rc on_complete_all(struct db *db, struct disposing *d);
-/* After the roll-back: what would have been done is not. */
+/* After that transaction was rolled back: sets the results of loans that would have been
+ * completed. */
 LOCKQ_MUST_CHECK enum db_rc on_complete_refused(struct disposing *d);
 
 #endif

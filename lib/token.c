@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* May this user, under this token and lease, change this loan? Asked under lock, and again by each
- * statement that changes something. What the user said is in the user variables that disposition.c
- * sets. */
+/* Judges and changes the loans of a disposition: whether the user, with this token and lease, may
+ * change each of them. That is asked under lock, and again by each statement that changes
+ * something. The values are in the user variables that say() in disposition.c sets. */
 #include "token.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
 	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
 
-/* Never before the last change, which we may have waited for. */
+/* A change that this transaction waited for may be later than @lockq_at. */
 #define AT "GREATEST(@lockq_at, w.changed_at)"
 #define AVAILABLE_AT \
 	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
@@ -21,14 +21,15 @@
 	"IF(@lockq_event = 'renewed' AND w.lease_expires_at IS NOT NULL," \
 	"   " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
 
-/* Only who holds a loan, under this very token, and as long as the lease lasts. */
+/* Only the user who holds the loan, with its token, and while its lease lasts. A loan without a
+ * lease is renewed only for the sake of a note. */
 #define MAY_CHANGE \
 	"(w.state = 'assigned' AND w.user_id = me.user_id" \
 	" AND w.token = COALESCE(j.token, w.token)" \
 	" AND COALESCE(w.lease_expires_at > NOW(6)," \
 	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
 
-/* Said again, and for the same time. */
+/* Whether the same was said before; of a return also with the same times. */
 #define IS_THE_SAME \
 	"(@lockq_event <> 'returned'" \
 	" OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)" \
@@ -37,7 +38,7 @@
 	"               AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
 	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
 
-/* By primary key and in key order, so that two dispositions never wait for each other in a ring. */
+/* By primary key and in key order, or two dispositions may wait for each other in a ring. */
 static const struct db_query lock_loans = {
 	"lock_loans",
 	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
@@ -67,7 +68,8 @@ enum {
 	DONE_BEFORE, NO_COLUMN
 };
 
-/* The change as it is going to be, under the same conditions: a lease may run out this moment. */
+/* Written before change_work, which takes its values from the log. The conditions are asked again,
+ * since a lease may have run out meanwhile. */
 static const struct db_query log_change = {
 	"log_change",
 	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
@@ -91,7 +93,8 @@ static const struct db_query log_change = {
 	DB_NO_ROWS
 };
 
-/* Conditional all the same, though the row is locked: what was not seen is not overwritten. */
+/* Conditional although the rows are locked, so that no change is overwritten that nobody has seen.
+ * */
 static const struct db_query change_work = {
 	"change_work",
 	"UPDATE " SAID_LOANS " AS j"
@@ -138,7 +141,7 @@ token_sort(struct disposing *d, bool *twice)
 	return DB_OK;
 }
 
-/* A row that is not to be changed: why not. */
+/* Returns why the row is not to be changed. */
 static enum lockq_disposed
 refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 {
@@ -149,16 +152,17 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 		return LOCKQ_NOT_ASSIGNED;
 	if (!is_set(rows, row, IS_CURRENT))
 		return LOCKQ_STALE_TOKEN;
-	/* Who returns a loan clears its lease: where it is still there, it ended the assignment. */
+	/* A user's return clears the lease. A lease that is still there has ended the assignment.
+	 * */
 	if (mine && lease && (state == ASSIGNED || state == RETURNED))
 		return LOCKQ_LEASE_OVER;
-	/* What has no lease needs no renewal. */
+	/* For a renewal this means that the loan has no lease. */
 	if (mine && is_set(rows, row, SAME) && state == d->state)
 		return LOCKQ_DISPOSED_ALREADY;
 	return state == ASSIGNED ? LOCKQ_NOT_YOURS : LOCKQ_NOT_ASSIGNED;
 }
 
-/* As the row stands, or, where it is about to change, as it will. */
+/* Fills the result from the row, with the new values where it @changes. */
 static enum db_rc
 fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
     size_t row, bool changes)
@@ -184,8 +188,8 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 {
 	enum db_rc rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 
-	/* The statement may have begun before the lost commit it then waited for: its locked rows
-	 * are new, what it read of the log is old. */
+	/* The statement may have begun before the lost COMMIT, and then waited for it. Its locked
+	 * rows are new then, but what it read of the log is old. */
 	if (rc == DB_OK && d->in_doubt)
 		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 	if (rc == DB_OK && rows->n_rows != d->n)
@@ -218,7 +222,6 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	return rc;
 }
 
-/* The log first, and the rows by what it says. */
 enum db_rc
 token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
 {
