@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What time has changed, for cron: leases that have ended, loans that are offered again, requests
- * that nobody looks after, what is kept too long. Availability is computed from the time, so all of
- * this may come late. First there is what is done with each kind of row, at the end the call. */
+/* lockq_expire(), for cron: ends leases that have run out, notes loans that are available again,
+ * expires requests that nobody looks after, and deletes what is kept too long. Availability is
+ * computed from the time, so all of this may come late. The jobs come first, the call is at the
+ * end. */
 #include "expire_batch.h"
 #include "bounds.h"
 #include "error.h"
 
-/* --- what is due --- */
+/* --- leases that run out, loans that are available again --- */
 
 #define JOIN_DUE \
 	JOB_ROWS(JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("loan_id", 2) ", " \
@@ -15,9 +16,9 @@
 	"    ON w.task_id = j.task_id AND w.loan_id = j.loan_id"
 
 static const struct job due_job = {
-	/* The whole of an index, with the primary key behind the time. Written out, since the index
-	 * is of no use to a comparison of rows: among many of one moment it would begin anew each
-	 * time. */
+	/* By the index work_due and the primary key behind it. Not (a, b, c) > (?, ?, ?): the
+	 * server would not use the index for that, and read all rows of one time again for each
+	 * page. */
 	.find = { "find_due",
 	    "SELECT due_at, task_id, loan_id"
 	    "  FROM work FORCE INDEX (work_due)"
@@ -27,14 +28,12 @@ static const struct job due_job = {
 	    "        OR (due_at = ? AND task_id = ? AND loan_id > ?))"
 	    " ORDER BY due_at, task_id, loan_id LIMIT ?", DB_MANY },
 	.n_keys = 3, .by_time = true,
-	/* The change has to know the version, which is not overwritten unseen, and whether a lease
-	 * ends. */
 	JOB_READS("due", "w.due_at, w.task_id, w.loan_id, w.version, w.state = 'assigned'", "w",
 	    JOIN_DUE, "w.due_at <= ?"),
 	.lease_column = 4,
-	/* lease_expires_at stays: it tells that the lease ended it, not its user. Noting that a
-	 * loan is available changes nothing of what the row means, so its version stays, or a
-	 * running leader's list would lose it. */
+	/* lease_expires_at stays, since it tells that the lease ended the assignment, not the user.
+	 * To note that a loan is available must not raise its version, or the list of a leader that
+	 * has seen it would lose it. */
 	.change = { "end_due",
 	    "UPDATE " JOIN_DUE
 	    "   SET w.state = IF(j.lease, 'returned', w.state), w.version = w.version + j.lease,"
@@ -50,9 +49,9 @@ static const struct job due_job = {
 	    "   FROM " JOIN_DUE, DB_NO_ROWS }
 };
 
-/* --- of a task: stale requests, kept candidates --- */
+/* --- a task's requests that nobody looks after, and its kept candidates --- */
 
-#define JOIN_STALE \
+#define JOIN_REQUESTS \
 	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
 	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)" \
 	"    ON r.request_id = j.request_id"
@@ -64,11 +63,10 @@ static const struct job stale_job = {
 	    " WHERE task_id = ? AND pending = 1 AND seen_at < ? AND request_id > ?"
 	    " ORDER BY request_id LIMIT ?", DB_MANY },
 	.n_keys = 1,
-	JOB_READS("stale", "r.request_id", "r", JOIN_STALE,
+	JOB_READS("stale", "r.request_id", "r", JOIN_REQUESTS,
 	    "r.outcome = 'pending' AND r.seen_at < ?"),
-	/* No leader has ended it, so it has no epoch. */
 	.change = { "end_stale",
-	    "UPDATE " JOIN_STALE
+	    "UPDATE " JOIN_REQUESTS
 	    "   SET r.outcome = 'expired', r.served_at = NOW(6)"
 	    " WHERE r.outcome = 'pending'", DB_NO_ROWS },
 	.under_lock = true
@@ -79,7 +77,8 @@ static const struct job stale_job = {
 	"  STRAIGHT_JOIN task_candidate AS k FORCE INDEX (PRIMARY)" \
 	"    ON k.task_id = j.task_id AND k.position = j.position"
 
-/* The first position is 0, which no position is below: so the key begins with the task. */
+/* The first position is 0, and a page begins above the last key. So task_id is a key too, since it
+ * is never 0. */
 static const struct job kept_job = {
 	.find = { "find_kept",
 	    "SELECT task_id, position"
@@ -92,7 +91,7 @@ static const struct job kept_job = {
 	.under_lock = true
 };
 
-/* What is older than these times is out of date. */
+/* Per task, the times before which its requests and its kept candidates are out of date. */
 static const struct db_query all_tasks = {
 	"all_tasks",
 	"SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND,"
@@ -145,14 +144,10 @@ static const struct job over_job = {
 	    "e.until <= ?")
 };
 
-/* --- what ended long ago: from the oldest on, but what tells how a loan stands now --- */
+/* --- the purge, from the oldest row on; rows that tell how a loan stands now are kept --- */
 
-#define JOIN_REQUESTS \
-	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
-	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)" \
-	"    ON r.request_id = j.request_id"
-
-/* A row of the future, by a clock that was wrong, is passed over: it must not end the purge. */
+/* A row with a time in the future, from a clock that was wrong, is left and must not end the
+ * purge. */
 static const struct job requests_job = {
 	.find = { "find_requests",
 	    "SELECT request_id,"
@@ -173,7 +168,8 @@ static const struct job requests_job = {
 	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)" \
 	"    ON l.log_id = j.log_id"
 
-/* What is once behind the state of its loan stays behind it, so the rows of `work` need no lock. */
+/* A row of the log that is older than the state of its loan stays so: rows of `work` need no lock.
+ * */
 static const struct job log_job = {
 	.find = { "find_log",
 	    "SELECT l.log_id,"
@@ -197,8 +193,8 @@ static const struct job log_job = {
 	"  STRAIGHT_JOIN leader_run AS l FORCE INDEX (PRIMARY)" \
 	"    ON l.task_id = j.task_id AND l.epoch = j.epoch"
 
-/* The last ones stay: what is usual is their median, and a task that is made again goes on after
- * the greatest epoch. */
+/* The last 100 rounds of a task stay: task_usual_ms() reads them, and if the task is deleted and
+ * made again, its epochs go on after the greatest one. */
 static const struct job runs_job = {
 	.find = { "find_runs",
 	    "SELECT task_id, epoch,"
@@ -213,12 +209,12 @@ static const struct job runs_job = {
 	JOB_DELETES("runs", "l.task_id, l.epoch", "l", JOIN_RUNS, "l.ended_at < ?")
 };
 
-/* Its tasks need not be there any more. */
+/* Not from the table task, where a deleted task is missing. */
 static const struct db_query led_tasks = {
 	"led_tasks", "SELECT DISTINCT task_id FROM leader_run", DB_MANY
 };
 
-/* Asked at once: else a missing privilege shows only when there is something to purge. */
+/* Deletes nothing. It shows a missing privilege also when there is nothing to purge. */
 static const struct db_query may_purge = {
 	"may_purge",
 	"DELETE r, l, u FROM work_requested AS r JOIN work_log AS l JOIN leader_run AS u"
@@ -226,7 +222,7 @@ static const struct db_query may_purge = {
 	DB_NO_ROWS
 };
 
-/* Requests before the log, so that none is left without the loans that it was given. */
+/* Requests before the log, or an answer would be left without its loans. */
 static enum db_rc
 purge(struct expiring *e)
 {
@@ -251,8 +247,8 @@ purge(struct expiring *e)
 
 /* --- the call --- */
 
-/* One run at a time on a server. Two servers know nothing of each other's names: there the rows'
- * locks are what counts. The name is hashed, because 64 characters are the most. */
+/* One run at a time on a server. Runs on two members of a cluster do not see each other's names,
+ * and are kept apart by row locks only. Hashed, since a name has 64 characters at most. */
 #define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
 
 static const struct db_query claim_expire = {
@@ -265,7 +261,7 @@ static const struct db_query unclaim_expire = {
 	"unclaim_expire", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
 };
 
-/* Takes the name on this server; busy where another run has it. */
+/* Takes the name, and sets @e->done->busy where another run has it. */
 static enum db_rc
 claim(struct expiring *e, unsigned int wait_s)
 {
@@ -277,7 +273,7 @@ claim(struct expiring *e, unsigned int wait_s)
 		rc = db_refuse(e->q->db, "%s: the server could not say who has the lock",
 		    claim_expire.name);
 	e->done->busy = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
-	/* What becomes due while it runs is not for it, or it might never end. */
+	/* Rows that become due while it runs are for the next run, or this one might never end. */
 	if (rc == DB_OK && !e->done->busy) {
 		copy_cell(e->began, sizeof(e->began), &rows, 0, 1);
 		copy_cell(e->cutoff, sizeof(e->cutoff), &rows, 0, 2);
@@ -291,7 +287,7 @@ expire_all(struct expiring *e)
 {
 	enum db_rc rc = claim(e, 0);
 
-	/* A purge is asked for once a night, and must not lose against the run of each minute. */
+	/* A purge, which runs once a night, must not be skipped because of the run of a minute. */
 	for (unsigned int s = 0; rc == DB_OK && e->done->busy && e->what->purge_after_s > 0 &&
 	    s < PURGE_WAITS_S; s++)
 		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : claim(e, 1);
@@ -330,8 +326,8 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 /* ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR */
 enum { TABLE_DENIED = 1142, COLUMN_DENIED = 1143 };
 
-/* No connection is made anew, and no lost COMMIT is looked up: what was not done is found by the
- * next run. */
+/* Makes a public code and a text of @rc. A lost COMMIT is not looked up, and no connection is made
+ * anew, since the next run finds the rows that were not done. */
 static int
 explain(struct expiring *e, enum db_rc rc)
 {
@@ -369,7 +365,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;
 	code = explain(&e, rc);
-	/* A connection that is lost has given the name back. */
+	/* On a lost connection the server has released the name. */
 	if (e.began[0] != '\0' && !db_lost(q->db) &&
 	    db_run(q->db, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
 		session_disconnect(q);

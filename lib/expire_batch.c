@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Work for cron, a page at a time: small transactions that wait for nobody and for which nobody
- * waits. What was committed stays done and is not found again, so it may end anywhere. */
+/* Does the jobs of lockq_expire() a page at a time, in small transactions that wait for nobody and
+ * delay nobody. What was committed stays done and is not found again, so a run may end anywhere. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,11 @@
 #include "bounds.h"
 #include "retry.h"
 
-/* A leader that meets a lock without a holder tries again for a second, so the lock is free before.
- * A find takes arguments of its own, those of four keys at most, and the size. */
-enum { UNDER_LOCK_MOST = 500, ARGS_MOST = 4 + (1 + 2 + 3 + 4) + 1 };
+enum {
+	UNDER_LOCK_MOST = 500, /* rows of a page under the task's lock: it must be free again before
+	                        * lock_try() ends, after a second */
+	ARGS_MOST = 4 + (1 + 2 + 3 + 4) + 1 /* of a find: its own, those of four keys, the size */
+};
 
 /* A job on its way from page to page. */
 struct batch {
@@ -18,15 +20,17 @@ struct batch {
 	const struct job *job;
 	const char *limit;
 	uint32_t size;        /* rows of a page */
-	struct db_rows found; /* a page … */
-	bool last;            /* … behind which there is none */
-	struct text taken;    /* those of them that are to be locked */
+	struct db_rows found; /* the page */
+	bool last;            /* there is no page behind it */
+	struct text taken;    /* its rows that are to be locked, as JSON */
 	uint64_t n_taken;
-	uint32_t retries;     /* of its transaction; the last try: */
+	uint32_t retries;     /* of the page's transaction */
+
+	/* The last try of that transaction. */
 	bool led;             /* somebody leads the task, so nothing was done */
-	struct text plan;     /* the rows that are locked */
-	uint64_t n, n_leases; /* how many they are, how many of them have a lease to end */
-	uint64_t skipped;
+	struct text plan;     /* the rows that were locked, as JSON */
+	uint64_t n, n_leases; /* their number, and the number of those whose lease ends */
+	uint64_t skipped;     /* rows that others hold */
 };
 
 enum db_rc
@@ -44,7 +48,7 @@ batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg 
 	}
 }
 
-/* A time is no number, and goes in quotes. */
+/* Adds a row to a JSON array; a cell that is no number is a time, and goes in quotes. */
 static void
 add_row(struct text *json, const struct db_rows *rows, size_t row)
 {
@@ -61,7 +65,7 @@ add_row(struct text *json, const struct db_rows *rows, size_t row)
 	text_add(json, "]");
 }
 
-/* What the last row that was found has in the column of the key; before the first page, less. */
+/* The key of the last row of the page before; for the first page, less than any. */
 static struct db_arg
 last_key(const struct batch *b, size_t key)
 {
@@ -72,7 +76,7 @@ last_key(const struct batch *b, size_t key)
 	return db_u64(cell == NULL ? 0 : strtoull(cell, NULL, 10));
 }
 
-/* Without a lock and without a transaction: the rows are looked at again. */
+/* Finds the next page, without a lock: make_plan() looks at the rows again. */
 static enum db_rc
 find(struct batch *b, const struct db_arg *own, size_t n_own)
 {
@@ -89,12 +93,13 @@ find(struct batch *b, const struct db_arg *own, size_t n_own)
 	}
 	args[n++] = db_u64(b->size);
 	rc = batch_ask(b->e, &b->job->find, args, n, &rows);
-	/* Not before: the arguments point into it. */
+	/* Only now, since the arguments point into it. */
 	db_rows_clear(&b->found);
 	b->found = rows;
 	return rc;
 }
 
+/* Takes the rows of the page that the verdicts of its find do not leave out. */
 static enum db_rc
 choose(struct batch *b)
 {
@@ -128,8 +133,8 @@ forget_plan(struct batch *b)
 	b->led = false;
 }
 
-/* Locks what nobody else holds and what still is as it was found: that is the plan. The rows need
- * not be in the order of their keys, since a statement that waits for nobody is in no deadlock. */
+/* Locks the rows that nobody else holds and that are still as they were found. They need not be in
+ * key order, since a statement that waits for nobody can't be in a deadlock. */
 static enum db_rc
 make_plan(struct db *db, struct batch *b)
 {
@@ -144,7 +149,7 @@ make_plan(struct db *db, struct batch *b)
 			b->n_leases += db_cell_u64(&rows, i, b->job->lease_column);
 	}
 	text_add(&b->plan, "]");
-	/* The others are held, or are no longer what they were. */
+	/* The other rows are held, or have changed. */
 	if (rc == DB_OK && b->n < b->n_taken) {
 		rc = db_run(db, &b->job->look, args, 2, &rows);
 		b->skipped = rows.n_rows > b->n ? rows.n_rows - b->n : 0;
@@ -153,8 +158,7 @@ make_plan(struct db *db, struct batch *b)
 	return rc == DB_OK && b->plan.failed ? DB_ENOMEM : rc;
 }
 
-/* As a leader does, but for a moment: a process that meets the lock sees no holder, and tries
- * again. */
+/* Takes the task's lock for a moment. A process that meets it sees no holder, and tries again. */
 static const struct db_query hold_lock = {
 	"hold_lock",
 	"SELECT 1 FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED",
@@ -180,7 +184,7 @@ change(struct db *db, void *data)
 	forget_plan(b);
 	if (rc == DB_OK && b->job->under_lock)
 		rc = hold_task(db, b);
-	/* The leader does the same, and more. */
+	/* A leader expires requests itself, and replaces the kept candidates. */
 	if (rc != DB_OK || b->led)
 		return rc;
 	rc = make_plan(db, b);
@@ -226,7 +230,7 @@ batch_run(struct expiring *e, const struct job *job, uint64_t *counter, const ch
 		uint64_t begun = db_clock_ms(), took;
 
 		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : do_page(&b, args, n_args, counter);
-		/* Nobody waits for what it does, so it leaves half of the time to others. */
+		/* Nobody waits for cron, so it leaves half of the time to others. */
 		took = db_clock_ms() - begun;
 		if (rc == DB_OK && !b.last)
 			db_sleep_ms(took < PAUSE_MOST_MS ? (unsigned int)took : PAUSE_MOST_MS);

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* What expire.c has for batch.c to do: rows of one kind are found by a plain read, a page at a
- * time, then locked by primary key, looked at again, and changed. One transaction a page. What a
- * statement selects goes to the next one as JSON, an array for each row, and gets its names there.
- */
+/* How expire.c describes a kind of row, and how expire_batch.c does it. A plain read finds a page
+ * of rows; then one transaction locks them by primary key, looks at them again and changes them.
+ * The rows that a statement selects go to the next one as JSON, an array for each row; JOB_ROWS
+ * names the columns that it takes. */
 #ifndef LOCKQ_EXPIRE_BATCH_H
 #define LOCKQ_EXPIRE_BATCH_H
 
 #include "progress.h"
 #include "session.h"
 
-/* One kind of row. */
+/* One kind of row, and what is done with it. */
 struct job {
-	struct db_query find;   /* takes arguments of its own, what the page before ended with,
-	                         * the size of a page; selects what it is ordered by … */
-	size_t n_keys;          /* … which are so many columns, and perhaps a verdict */
-	bool by_time;           /* the first of them is a time, the others are numbers */
-	struct db_query lock;   /* the same columns, of what still is as it was found; takes the
-	                         * rows, and the time before which they lie */
-	size_t lease_column;    /* where it selects whether a lease ends; 0: none does */
-	struct db_query look;   /* the same without a lock */
-	struct db_query change; /* takes the rows that were locked, and changes just these */
-	struct db_query log;    /* writes a row for each; .sql NULL: there is none */
-	bool under_lock;        /* only who holds the task's lock may do it */
+	struct db_query find;   /* selects @n_keys columns, in their order, and perhaps a verdict;
+	                         * takes arguments of its own, the keys of the last row of the
+	                         * page before, and the size of a page */
+	size_t n_keys;
+	bool by_time;           /* the first key is a time; all others are numbers */
+	struct db_query lock;   /* locks the rows that are still as they were found, and selects
+	                         * the same columns; takes the rows, and the limit of batch_run() */
+	size_t lease_column;    /* its column that tells whether a lease ends; 0: there is none */
+	struct db_query look;   /* @lock without the locks, to count rows that others hold */
+	struct db_query change; /* takes the rows that were locked, and must change all of them */
+	struct db_query log;    /* writes a row of work_log for each; .sql NULL: none */
+	bool under_lock;        /* only a process with the task's lock may do it */
 };
 enum batch_verdict {
 	VERDICT_LEAVE,
 	VERDICT_TAKE,
-	VERDICT_STOP            /* from here on all are young */
+	VERDICT_STOP            /* this row and all behind it are too young */
 };
 
-/* The rows that a statement takes, as table j: @numbers are JOB_NUMBER()s with commas between them,
- * each with its name and its place in what the statement before has selected. */
+/* The rows that a statement takes, as table j. @numbers are JOB_NUMBER()s with commas between them,
+ * each a column's name and its place in the rows. */
 #define JOB_ROWS(numbers) "JSON_TABLE(?, '$[*]' COLUMNS (" numbers ")) AS j"
 #define JOB_NUMBER(name, place) name " BIGINT UNSIGNED PATH '$[" #place "]'"
-/* Of the rows in @join, a table called @alias and j, those that still are so; for the lock also not
- * those that others hold. */
+/* Selects the rows of @join, which has j and a table called @alias, that are @still as they were
+ * found. The lock passes over rows that others hold. */
 #define JOB_SELECT(columns, join, still) "SELECT " columns " FROM " join " WHERE " still
 #define JOB_READS(name, columns, alias, join, still) \
 	.lock = { "lock_" name, JOB_SELECT(columns, join, still) \
@@ -50,17 +51,19 @@ struct expiring {
 	const struct lockq_expire *what;
 	struct lockq_expired *done;
 	struct ticking ticking;
-	char began[TIME_BYTES];  /* by the server: what is due later is for the next time */
-	char cutoff[TIME_BYTES]; /* what ended before it is purged */
-	uint32_t task_id;        /* of jobs that go from task to task */
+	char began[TIME_BYTES];  /* by the server's clock; rows due later are for the next run */
+	char cutoff[TIME_BYTES]; /* rows that ended before it are purged */
+	uint32_t task_id;        /* the task of a job that is done for each task */
 };
 
-/* One statement by itself, tried again where another session changes the table just then. */
+/* Runs one statement, and tries it again where retry_verdict() says AGAIN, for example after an
+ * ALTER of its table. */
 LOCKQ_MUST_CHECK enum db_rc batch_ask(struct expiring *e, const struct db_query *query,
     const struct db_arg *args, size_t n_args, struct db_rows *rows);
-/* All of a job, page by page, for rows before @limit; @args are those of its find. DB_ECANCELLED
- * between two pages. A page is added to @counter, and the leases that it ends to theirs, once its
- * COMMIT was answered: where that was lost, the page is done, or the next run finds it. */
+/* Does a job page by page, for the rows before @limit, a time; @args are the find's own. After the
+ * COMMIT of a page was answered, its rows are added to *@counter, and those whose lease ended to
+ * @e->done->leases. A page whose COMMIT was lost is done, or the next run finds its rows.
+ * DB_ECANCELLED between two pages. Holds no lock on return. */
 LOCKQ_MUST_CHECK enum db_rc batch_run(struct expiring *e, const struct job *job, uint64_t *counter,
     const char *limit, const struct db_arg *args, size_t n_args);
 
