@@ -115,8 +115,7 @@ two_shells_do_not_pass_it_together(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 3);
 }
 
-/* The cap leaves user 1 room for one of two loans. User 2, the next in the line, is served in
- * full. */
+/* The cap leaves user 1 room for one of two loans. User 2 asked next and is served in full. */
 static void
 others_in_the_line_are_served(void **state)
 {
@@ -285,8 +284,8 @@ a_short_list_has_something_for_who_asked(void **state)
 	assert_consistent(TASK);
 }
 
-/* The first three loans are excluded for the leader and are given to the next user in the line.
- * Loans that were given to the leader no longer count as ready for the next one. */
+/* The first three loans are excluded for the leader and are given to the user with the next
+ * request. Loans that were given to the leader no longer count as ready for the next one. */
 static void
 the_others_get_what_he_does_not(void **state)
 {
