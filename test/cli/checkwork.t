@@ -13,19 +13,16 @@ forget_details() {
 	     DROP TABLE IF EXISTS test_written_$task"
 }
 
-# in_terminal COLUMNS COMMAND: what a terminal of that width shows of it, blank lines left out.
+# in_terminal COLUMNS COMMAND: prints what a terminal of that width shows of it, no blank lines.
 in_terminal() {
 	local socket=$scratch/tmux
-	printf '%s\n' "$2" "touch '$scratch/shown'" 'exec sleep 60' >"$scratch/shown.sh"
+	printf '%s\n' "$2" "touch '$scratch/shown'" 'exec sleep 1000' >"$scratch/shown.sh"
 	rm -f "$scratch/shown"
-	LC_ALL=C.UTF-8 timeout 20 tmux -u -S "$socket" -f /dev/null new-session -d -x "$1" -y 60 \
-		"LC_ALL=C.UTF-8 sh '$scratch/shown.sh'"
-	for ((i = 0; i < 200; i++)); do
-		[ ! -e "$scratch/shown" ] || break
-		sleep 0.1
-	done
-	timeout 20 tmux -u -S "$socket" capture-pane -p | sed '/^ *$/d'
-	timeout 20 tmux -S "$socket" kill-server
+	LC_ALL=C.UTF-8 timeout "$patience" tmux -u -S "$socket" -f /dev/null new-session -d \
+		-x "$1" -y 60 "LC_ALL=C.UTF-8 sh '$scratch/shown.sh'"
+	wait_for [ -e "$scratch/shown" ]
+	timeout "$patience" tmux -u -S "$socket" capture-pane -p | sed '/^ *$/d'
+	timeout "$patience" tmux -S "$socket" kill-server
 }
 
 make_task "$task" 20 0
@@ -51,8 +48,8 @@ done
 
 run checkwork --user race-1
 is "$status" 1 'an empty pipeline: exit 1'
-like "$out$err" "race-1's pipeline" 'an empty pipeline: it says whose'
-like "$out" 'getwork --user race-1 --task N' 'an empty pipeline: it says what to do'
+like "$out$err" "race-1's pipeline" 'an empty pipeline: it names the user'
+like "$out" 'getwork --user race-1 --task N' 'an empty pipeline: it tells the next step'
 run checkwork --user race-1 --json
 is "$status:$out" '1:' 'an empty pipeline in JSON: no object'
 getwork --user race-1 --task "$task" --count 3 --json >"$scratch/answer"
@@ -63,14 +60,14 @@ like "$out" '3 loans' 'it counts the loans'
 run checkwork --user race-1 --task "$task" --json
 is "$(jq -s -c '[.[].loan_id] | sort' <<<"$out")" "$(jq -c '[.loans[].loan_id] | sort' \
 	"$scratch/answer")" 'JSON: an object for each loan, those that getwork gave'
-is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 60)]' \
+is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 600)]' \
 	<<<"$out")" \
-	"[\"race-1\",$task,null,false,true]" 'JSON: what it says of one'
+	"[\"race-1\",$task,null,false,true]" 'JSON: the fields of a loan'
 is "$(jq -s -c '.[0] | [.lease_left_s, .note, .detail]' <<<"$out")" '[null,null,null]' \
 	'JSON: no lease, no note, no details'
 run checkwork --user race-1 --task "$slow"
-is "$status" 1 'only the task that was named'
-like "$out" "getwork --user race-1 --task $slow asks" 'nothing of that task: what to do'
+is "$status" 1 '--task: only the loans of that task'
+like "$out" "getwork --user race-1 --task $slow asks" 'no loan of that task: it tells the next step'
 
 # Leases and notes.
 sql "UPDATE work SET assigned_at = NOW(6) - INTERVAL 3 HOUR,
@@ -82,10 +79,11 @@ sql "UPDATE work SET assigned_at = NOW(6) - INTERVAL 2 HOUR,
 over=$(sql "SELECT DATE_FORMAT(lease_expires_at + INTERVAL 1 HOUR, '%H:%i') FROM work
              WHERE task_id = $task AND note IS NOT NULL")
 run env TZ=XST-1 checkwork --user race-1
-like "$out" '\| 3 h 0 min \| 3 h 12 min ' 'age, and how much lease is left'
-like "$out" "\| ran out ([0-9-]+ )?$over \| call after five" "when it ran out, in the user's zone"
-like "$out" '\| no limit  ' 'no lease'
-like "$out" '^1 lease has run out' 'what a lease that ran out means'
+like "$out" '\| 3 h 0 min \| 3 h 12 min ' 'the age, and the time that is left of the lease'
+like "$out" "\| ran out ([0-9-]+ )?$over \| call after five" \
+	"the time when a lease ran out, in the user's zone"
+like "$out" '\| no limit  ' 'a loan without a lease'
+like "$out" '^1 lease has run out' 'a line tells what that means'
 run checkwork --user race-1 --json
 is "$(jq -s -c '[.[] | [.lease_expired, .note, (.lease_left_s | if . == null then . else
 	. > 11400 and . <= 11550 end)]]' <<<"$out")" \
@@ -94,9 +92,9 @@ sql "UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 850 SECOND
       WHERE task_id = $task AND note IS NOT NULL"
 run checkwork --user race-1
 like "$out" '^the lease of loan [0-9]+ ends in 1[0-9] min .*--task 223 --loan [0-9]+ --renew' \
-	'a lease that ends soon: how to renew it'
+	'a lease that ends soon: a line tells how to renew it'
 
-# The task's own columns.
+# Columns of the task's detail_view.
 sql "CREATE VIEW test_detail_$task AS
        SELECT loan_id, CONCAT('Applicant ', REPEAT('山田', 12)) AS applicant,
               123456.50 AS amount, DATE '2026-11-20' AS due FROM test_loan_$task
@@ -106,11 +104,11 @@ sql "CREATE VIEW test_detail_$task AS
      UPDATE task SET detail_view = 'test_detail_$task' WHERE task_id = $task"
 getwork --user race-1 --task "$slow" >"$scratch/slow"
 run checkwork --user race-1
-is "$status:$err" '0:' 'details: nothing to complain of'
+is "$status:$err" '0:' 'details: exit 0, no message'
 like "$out" '\| lease left +\| applicant +\| +amount \| due +\| note' \
-	'a column for each of the view'
+	'a column for each column of the view'
 like "$out" "^Task $task - Test $task" 'a table for the task'
-like "$out" "^Task $slow - Test $slow" 'and for the other one'
+like "$out" "^Task $slow - Test $slow" 'and one for the other task'
 is "$(grep -c 'Applicant\|twin' <<<"$out")" 3 'a loan with two rows is shown once'
 like "$out" '^4 loans in 2 tasks' 'all of them are counted'
 run checkwork --user race-1 --json
@@ -125,23 +123,23 @@ if command -v tmux >/dev/null 2>&1; then
 		ok "$(($(LC_ALL=C.UTF-8 wc -L <"$scratch/table") > columns))" \
 			"$columns columns: it fits"
 		is "$(grep -c '…' "$scratch/table")" "$([ "$columns" = 80 ] && echo 3 || echo 0)" \
-			"$columns columns: what is cut says so"
+			"$columns columns: a value that is cut ends with …"
 		is "$(tr -d '\n' <"$scratch/screen" | grep -c 'no room for .*assigned')" \
 			"$([ "$columns" = 200 ] && echo 0 || echo 1)" \
-			"$columns columns: what is left out is named"
+			"$columns columns: a line names the columns that are left out"
 	done
 	in_terminal 120 "stty cols 0; COLUMNS=60 checkwork --user race-1 --task $task" \
 		>"$scratch/screen"
 	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
 	is "$((width > 30 && width <= 60))" \
-		1 'a terminal that does not tell its width: COLUMNS'
+		1 'a terminal that does not tell its width: COLUMNS does'
 	in_terminal 80 "COLUMNS=30 checkwork --user race-1 | cat" >"$scratch/screen"
 	like "$(tr -d '\n' <"$scratch/screen")" 'assigned.*applicant' 'into a pipe: all of it'
 else
 	ok 0 'tables in a terminal # SKIP no tmux'
 fi
 
-# Views that are of no use: the pipeline is shown, and one line says why it has no details.
+# A detail_view that can't be used: the pipeline is shown, and one line says why it has no details.
 sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
 run checkwork --user race-1 --json
 is "$status:$(jq -s -c '[.[].detail]' <<<"$out")" '0:[null,null,null,null]' 'no such view: exit 0'
@@ -161,7 +159,7 @@ EOF
 run checkwork --user race-1
 is "$status" 0 'a view that writes: exit 0'
 like "$err" "detail_view \"test_detail_$task\" writes" 'a view that writes: it says so'
-is "$(sql "SELECT COUNT(*) FROM test_written_$task")" 0 'and has not written: checkwork only looks'
+is "$(sql "SELECT COUNT(*) FROM test_written_$task")" 0 'the view has not written anything'
 forget_details
 run checkwork --user nobody
 is "$status" 4 'an unknown user: exit 4'
@@ -176,18 +174,19 @@ run checkwork --request "$uuid" --json
 is "$status:$(jq -r .request_id <<<"$out")" "0:$request" 'a request by its UUID'
 is "$(jq -c '.loans' <<<"$out")" "$(jq -c '.loans' "$scratch/answer")" 'with its loans, in order'
 is "$(jq -c '[.position, .loans_ahead, .expected_ms, .nobody_leads, .excluded]' <<<"$out")" \
-	'[null,null,null,false,0]' 'no place in the line any more'
+	'[null,null,null,false,0]' 'a served request has no place in the line'
 run checkwork --request 99999999
 is "$status" 4 'no such request: exit 4'
 like "$err" 'request "99999999" is unknown' 'no such request: it says so'
 
-# A request that is pending while nobody leads: recorded by hand, as a leader's crash leaves it.
+# A request that is pending while nobody leads, as a leader's crash leaves it.
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
      SELECT UUID(), user_id, 'test', $slow, 2, 2 FROM app_user WHERE name = 'race-2'"
 request=$(sql "SELECT MAX(request_id) FROM work_requested WHERE task_id = $slow")
 run checkwork --request "$request"
 is "$status" 3 'pending: exit 3'
-like "$out$err" "nobody leads.*getwork --user race-2 --task $slow" 'nobody leads: what to do'
+like "$out$err" "nobody leads.*getwork --user race-2 --task $slow" \
+	'nobody leads: it tells the next step'
 like "$out" "^1st in line - the task's query usually takes" 'first in line'
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
      SELECT UUID(), user_id, 'test', $slow, 1, 1 FROM app_user WHERE name = 'race-4'"
@@ -197,7 +196,7 @@ is "$status:$(jq -c '[.position, .loans_ahead, (.expected_ms | type), .nobody_le
 sql "UPDATE work_requested SET outcome = 'empty', excluded = 3 WHERE request_id = $((request + 1))"
 run checkwork --request "$((request + 1))"
 is "$status:$out" "1:request $((request + 1)): nothing for race-4 in task $slow: 3 loans are left, \
-but they were returned with --not-me" 'nothing for this user is not: no work'
+but they were returned with --not-me" 'loans are left, but not for this user: it says so'
 run checkwork --request "$((request + 1))" --json
 is "$(jq -c '[.status, .excluded]' <<<"$out")" '["empty",3]' 'the same in JSON'
 steer "$slow" gated
@@ -205,17 +204,17 @@ shut_gate "$slow"
 start leader getwork --user race-3 --task "$slow" --json
 await_leader "$slow" race-3
 run checkwork --request "$request"
-like "$out$err" "race-3" 'somebody leads: who'
+like "$out$err" "race-3" 'somebody leads: it names the leader'
 like "$out" '^1st in line - expected (in about|at any moment)' \
-	'somebody leads: how long it may take'
-start waits checkwork --request "$request" --wait 60 --json
-await "SELECT $(connections waits)" 1
+	'somebody leads: it tells how long that may take'
+start waits checkwork --request "$request" --wait 1000 --json
+await "SELECT $(follows waits)" 1
 open_gate "$slow"
 end waits
 is "$status:$(jq -r .status <<<"$out")" 0:served '--wait waits for the answer'
 end leader
 
-# Who had a loan when.
+# The history of a loan.
 run checkwork --loan 4711 --task "$task"
 is "$status:$out" "1:task $task has no record of loan 4711: it was never \
 assigned, or the records were purged" 'an unknown loan: exit 1'
@@ -227,9 +226,9 @@ loan=$(jq -r '.loans[0].loan_id' "$scratch/answer")
 token=$(jq -r '.loans[0].token' "$scratch/answer")
 run checkwork --loan "$loan" --task "$task"
 like "$out" "^Loan $loan - task $task" 'history: its heading'
-like "$out" "\\| assigned \\| race-1 \\| no limit \\| +$token \\|" 'history: who has it'
-like "$out" '^1 event$' 'history: how much there is'
-is "$(grep -c 'account\|note\|purged' <<<"$out")" 0 'history: nothing that says nothing'
+like "$out" "\\| assigned \\| race-1 \\| no limit \\| +$token \\|" 'history: the loan and its user'
+like "$out" '^1 event$' 'history: the number of events'
+is "$(grep -c 'account\|note\|purged' <<<"$out")" 0 'history: no column that is empty'
 sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
                            available_at, excluded_until, note, at)
      SELECT task_id, loan_id, 'returned', user_id, 'else@where', token, 2, request_id,
@@ -238,8 +237,9 @@ sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, ver
        FROM work_log WHERE task_id = $task AND loan_id = $loan"
 run env TZ=CET-1CEST,M3.5.0,M10.5.0/3 checkwork --loan "$loan" --task "$task"
 like "$out" '2026-10-25 02:15:00 CEST \| returned \| race-1 \| 2026-10-25 02:30 CEST \|' \
-	"history: in the user's zone, and which of two that look alike"
-like "$out" '\| 2026-10-25 02:30 CET ' 'history: not offered to the same user before'
+	"history: in the user's zone, with its name: in autumn an hour comes twice"
+like "$out" '\| 2026-10-25 02:30 CET ' \
+	'history: until when the loan is not offered to the same user'
 like "$out" 'else@where +\| can.t\\nread it' 'history: account and note, escaped'
 run env TZ=CET-1CEST,M3.5.0,M10.5.0/3 checkwork --loan "$loan" --task "$task" --json
 is "$(jq -s -c '.[1] | [.task, .loan_id, .event, .at, .user, .account, .token, .version,
@@ -250,7 +250,7 @@ $token,2,\"2026-10-25T00:30:00.000000Z\",null,\"2026-10-25T01:30:00.000000Z\"]" 
 is "$(jq -s -c 'map(.note)' <<<"$out")" '[null,"can'"'"'t\nread it"]' 'history in JSON: notes'
 sql "DELETE FROM work_log WHERE task_id = $task AND loan_id = $loan AND version = 1"
 run checkwork --loan "$loan" --task "$task"
-like "$out" 'their rows of the log were purged' 'history: when older rows are gone it says so'
+like "$out" 'their rows of the log were purged' 'history: it says that older rows were purged'
 run checkwork --user race-1 --socket "$scratch/no.sock"
 is "$status" 5 'no server: exit 5'
 finish
