@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# disposition as a user runs it: each transition, each refusal, each boundary.
+# disposition as a user runs it: each transition, each refusal, each boundary value.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -37,26 +37,27 @@ run disposition --user race-1 --task "$task" --loan "${loans[0]}" --complete --n
 is "$status:$out" "0:loan ${loans[0]}: completed" '--complete'
 is "$(sql "SELECT state, note, version FROM work
             WHERE task_id = $task AND loan_id = ${loans[0]}")" \
-	$'completed\tall in order\t2' 'the row says so'
+	$'completed\tall in order\t2' 'the row of work has state, note and version'
 is "$(sql "SELECT event, token, version FROM work_log
             WHERE task_id = $task AND loan_id = ${loans[0]} ORDER BY log_id DESC LIMIT 1")" \
-	"completed	$token	2" 'and the log'
+	"completed	$token	2" 'and so does the log'
 run disposition --user race-1 --task "$task" --loan "${loans[0]}" --complete
 is "$status" 0 'the same again: exit 0'
 like "$out" "loan ${loans[0]}: already completed" 'the same again: it says so'
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task AND event = 'completed'")" 1 \
-	'and is not logged twice'
+	'the log has it once'
 run disposition --user race-1 --task "$task" --loan "${loans[0]}" --never
 is "$status" 4 'something else afterwards: exit 4'
 like "$err" 'not assigned' 'something else afterwards: refused'
 run disposition --user race-2 --task "$task" --loan "${loans[1]}" --complete
 is "$status" 4 "somebody else's loan: exit 4"
-like "$err" "^disposition: loan ${loans[1]} is not yours: assigned to race-1 since" 'it says whose'
+like "$err" "^disposition: loan ${loans[1]} is not yours: assigned to race-1 since" \
+	'it names the user who has it'
 run disposition --user race-1 --task "$task" --loan 4711 --complete
 is "$status" 4 'a loan that nobody has: exit 4'
 run disposition --user race-1 --task "$task" --loan "${loans[1]}" --token $((token + 1)) --complete
 is "$status" 4 'a stale token: exit 4'
-like "$err" 'token' 'a stale token: it says so'
+like "$err" 'token' 'a stale token: the line says so'
 run disposition --user race-1 --task "$task" --loan "${loans[1]}:$token" --return-after 72h
 is "$status" 0 '--return-after 72h, with the right token'
 is "$(sql "SELECT TIMESTAMPDIFF(SECOND, changed_at, available_at) FROM work
@@ -65,7 +66,7 @@ run disposition --user race-1 --task "$task" --loan "${loans[2]},${loans[3]},471
 is "$status" 4 'several loans: the exit status is the worst'
 is "$(jq -c '[.loan_id, .result]' <<<"$out" | paste -sd' ')" \
 	"[${loans[2]},\"done\"] [${loans[3]},\"done\"] [4711,\"not_assigned\"]" \
-	'several loans: each by itself'
+	'several loans: each has its own result'
 run disposition --user race-1 --task "$task" --loan "${loans[4]}" --return-after 0
 is "$status" 0 '--return-after 0'
 
@@ -77,14 +78,14 @@ is "$(jq '.loans[0].loan_id' "$scratch/again")" "${loans[4]}" \
 	'a loan returned for 0 is offered again'
 is "$(jq --argjson given "[${loans[1]},${loans[2]},${loans[3]}]" \
 	'[.loans[].loan_id | select(IN($given[]))] | length' "$scratch/again")" 0 \
-	'those returned for later and those that are never wanted are not'
+	'a loan that was returned for later, or set to never, is not'
 run disposition --user race-2 --task "$task" --loan "${loans[4]}:$token" --complete
 is "$status" 4 'the token of an earlier assignment is stale'
 sql "UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND, version = version + 1
       WHERE task_id = $task AND loan_id = ${loans[4]}"
 run disposition --user race-2 --task "$task" --loan "${loans[4]}" --complete
 is "$status" 4 'a lease that has run out: exit 4'
-like "$err" 'lease' 'a lease that has run out: it says so'
+like "$err" 'lease' 'a lease that has run out: the line says so'
 run disposition --user nobody --task "$task" --loan 1 --complete
 is "$status" 4 'an unknown user: exit 4'
 run disposition --user race-1 --task "$task" --loan 1 --complete --socket "$scratch/no.sock"
@@ -105,13 +106,13 @@ for after in 30s=30 4319m=259140 72h=259200 3d=259200; do
 		--loan "${loans[0]}" --return-after "${after%=*}"
 	is "$status:$(sql "SELECT TIMESTAMPDIFF(SECOND, changed_at, available_at) FROM work
 	                    WHERE task_id = $task AND loan_id = ${loans[0]}")" \
-		"0:${after#*=}" "--return-after ${after%=*}: so many seconds of the server's time"
+		"0:${after#*=}" "--return-after ${after%=*}: ${after#*=} s of the server's time"
 	sql "UPDATE work SET state = 'assigned', version = version + 1, available_at = NULL
 	      WHERE task_id = $task AND loan_id = ${loans[0]}"
 done
 run disposition --user race-3 --task "$task" --loan "${loans[1]}:$(token_of "${loans[1]}")" --renew
 is "$status" 0 '--renew: exit 0'
-like "$out" "^loan ${loans[1]}: renewed, yours until " '--renew says until when'
+like "$out" "^loan ${loans[1]}: renewed, yours until " '--renew tells the end of the lease'
 run disposition --user race-3 --task "$task" --loan "${loans[1]}" --renew --json
 is "$(jq -c '[.result, .state, .available_at, (.lease_expires_at | type), .exit]' <<<"$out")" \
 	'["done","assigned",null,"string",0]' '--renew in JSON'
@@ -120,10 +121,10 @@ run disposition --user race-3 --task "$task" --loan - --loan "${loans[3]}" --ret
 	--not-me --note 'my neighbour' --json <"$scratch/loans"
 is "$status" 0 '--loan - reads loans from standard input'
 is "$(jq -c '[.loan_id, .result]' <<<"$out" | sort | paste -sd' ')" \
-	"$(printf '[%s,"done"]\n' "${loans[@]:1:3}" | sort | paste -sd' ')" 'all of them, once each'
+	"$(printf '[%s,"done"]\n' "${loans[@]:1:3}" | sort | paste -sd' ')" 'all of them, each once'
 is "$(jq -r .excluded_until <<<"$out" | sort -u)" \
 	"$(sql "SELECT DISTINCT DATE_FORMAT(until, '%Y-%m-%dT%H:%i:%s.%fZ') FROM work_exclusion
-	         WHERE task_id = $task")" 'JSON says until when he is left out'
+	         WHERE task_id = $task")" 'JSON tells until when the user is left out'
 is "$(sql "SELECT COUNT(*) FROM work_exclusion AS e JOIN work_log AS l
             USING (task_id, loan_id, user_id)
             WHERE e.task_id = $task AND l.event = 'returned' AND e.until = l.excluded_until
@@ -139,7 +140,7 @@ run disposition --user race-3 --task "$task" --loan "${loans[4]}" \
 is "$status" 0 'complete under the right token'
 
 aside=$aside,${loans[0]}
-# --- who is late ---------------------------------------------------------------------------------
+# --- a user is late ------------------------------------------------------------------------------
 
 getwork --user race-1 --task "$task" --count 1 --json >"$scratch/answer"
 loan=$(jq '.loans[0].loan_id' "$scratch/answer")
@@ -148,15 +149,16 @@ sql "UPDATE work SET lease_expires_at = '2026-01-02 03:04:05', due_at = '2026-01
       WHERE task_id = $task AND loan_id = $loan"
 TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" --complete
 is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran out at \
-2026-01-02 03:04: ask again with getwork" 'who is late hears when the lease ran out'
+2026-01-02 03:04: ask again with getwork" 'after the end of the lease: it tells when that was'
 getwork --user race-2 --task "$task" --count 1 --json >"$scratch/answer"
 is "$(jq '.loans[0].loan_id' "$scratch/answer")" "$loan" 'the loan goes to the next one'
 run disposition --user race-1 --task "$task" --loan "$loan" --complete
-like "$err" "^disposition: loan $loan is not yours: assigned to race-2 since " 'he hears to whom'
+like "$err" "^disposition: loan $loan is not yours: assigned to race-2 since " \
+	'it names the next user'
 run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
-is "$status" 4 'and with his token: exit 4'
+is "$status" 4 'with the old token: exit 4'
 like "$err" "token $token is stale: the loan was assigned to race-2 at " \
-	'and with his token: he hears when'
+	'with the old token: it tells the time of the new assignment'
 
 # --- on_complete ---------------------------------------------------------------------------------
 
@@ -170,20 +172,20 @@ sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$ta
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 is "$status" 5 'an on_complete that fails: exit 5'
 like "$err" "^disposition: loan $loan was not completed and is still yours: on_complete: .*signed" \
-	'it says why, and that the loan is still his'
+	'it tells the reason, and that the loan is still assigned'
 run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
 is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \
 	"5:[4711,\"not_assigned\",4] [$loan,\"not_completed\",5]" 'the exit status is the worst'
 like "$(jq -r '.reason // empty' <<<"$out")" 'not signed' 'JSON has the reason'
 sql "DROP PROCEDURE test_refuses_$task"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
-like "$err" "on_complete: .*test_refuses_$task" 'an on_complete that is not there is named'
+like "$err" "on_complete: .*test_refuses_$task" 'an on_complete that is not there: it is named'
 sql "UPDATE task SET on_complete = NULL, complete_hold = 3600 WHERE task_id = $task"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
-like "$out" "^loan $loan: completed, not offered before " 'a hold is told'
+like "$out" "^loan $loan: completed, not offered before " 'complete_hold: a line tells until when'
 
 is "$(sql "SELECT COUNT(*) FROM work AS w WHERE task_id = $task AND w.version <> (
              SELECT MAX(l.version) FROM work_log AS l
               WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id)
-              AND w.loan_id NOT IN ($aside)")" 0 'the log ends where the table stands'
+              AND w.loan_id NOT IN ($aside)")" 0 'the row has the newest version of the log'
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The connection is lost at COMMIT: the user gets the truth, or exit 6; never a guess.
+# The connection is lost at COMMIT. The programs find out whether it was done, or end with status 6.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -24,30 +24,31 @@ loans_of() {
 
 with_fault reply getwork --user race-1 --task "$task" --count 3 --json
 is "$status:$(jq -c '[.status, (.loans | length)]' <<<"$out")" '0:["served",3]' \
-	'getwork, the reply to COMMIT is lost: the loans are found'
-is "$(loans_of race-1 assigned)" 3 'and were given once'
+	'getwork, the reply to COMMIT is lost: it finds the loans'
+is "$(loans_of race-1 assigned)" 3 'they were given once'
 with_fault commit getwork --user race-2 --task "$task" --count 3 --json
 is "$status:$(jq -c '[.status, (.loans | length)]' <<<"$out")" '0:["served",3]' \
-	'getwork, the COMMIT never arrives: done again'
-is "$(loans_of race-2 assigned)" 3 'and the loans were given once'
+	'getwork, the COMMIT never arrives: it asks again'
+is "$(loans_of race-2 assigned)" 3 'the loans were given once'
 like "$(jq .retries <<<"$out")" '^[1-9]' 'it counts as tried again'
 with_fault server getwork --user race-3 --task "$task" --count 3 --timeout 1
 is "$status" 6 'getwork, the server is gone after COMMIT: exit 6'
-like "$err" 'outcome unknown' 'it says that it does not know'
-like "$err" 'checkwork --user race-3' 'and how to find out'
+like "$err" 'outcome unknown' 'it says that the outcome is unknown'
+like "$err" 'checkwork --user race-3' 'and tells how to find out'
 is "$(loans_of race-3 assigned)" 3 'the loans are there'
 with_fault server getwork --user race-4 --task "$task" --timeout 1 --json
 is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '6:["unknown",6]' 'the same in JSON'
 
 loan=$(checkwork --user race-1 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault reply disposition --user race-1 --task "$task" --loan "$loan" --complete
-is "$status:$out" "0:loan $loan: completed" 'disposition, the reply is lost: found done'
+is "$status:$out" "0:loan $loan: completed" \
+	'disposition, the reply is lost: it finds the loan completed'
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task AND loan_id = $loan
-            AND event = 'completed'")" 1 'and is logged once'
+            AND event = 'completed'")" 1 'the log has it once'
 loan=$(checkwork --user race-2 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault commit disposition --user race-2 --task "$task" --loan "$loan" --never
 is "$status:$out" "0:loan $loan: set to never" \
-	'disposition, the COMMIT never arrives: done again'
+	'disposition, the COMMIT never arrives: it does it again'
 loan=$(checkwork --user race-3 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault server disposition --user race-3 --task "$task" --loan "$loan" --complete
 is "$status" 6 'disposition, the server is gone after COMMIT: exit 6'

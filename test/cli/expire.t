@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# disposition --expire as cron runs it: what it does, what it says, what it ends with; the examples
-# for cron and systemd.
+# disposition --expire as cron runs it: the rows it changes, its output, its exit statuses; the
+# examples for cron and systemd.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -14,7 +14,7 @@ trap 'end_all; sql "REVOKE lockq_cron FROM lockq_app@localhost; DELETE FROM work
 sql "DELETE FROM work_exclusion"
 disposition --expire >/dev/null
 
-# due FROM TO STATE: loans in that state, whose time has come.
+# due FROM TO STATE: makes loans in that state which are due.
 due() {
 	sql "SET SESSION cte_max_recursion_depth = 100000;
 	     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,
@@ -39,19 +39,19 @@ for arguments in '--expire --complete' '--expire --task 7' '--expire --loan 1' '
 done
 run disposition --expire --purge-after 23h
 like "$err" '^disposition: --purge-after "23h" must be from 24h to 36500d$' \
-	'what is missing is said'
+	'the line tells the range'
 
 run disposition --expire
 is "$status" 0 'nothing to do: exit 0'
-like "$out" '^nothing was due - [0-9.]+ m?s$' 'and says so'
+like "$out" '^nothing was due - [0-9.]+ m?s$' 'a line says so'
 due 1 3 assigned
 due 4 4 returned
 run disposition --expire
 is "$status:$err" '0:' 'something to do: exit 0, nothing on standard error'
 like "$out" '^returned 3 loans whose leases had ended, noted 1 loan that is available again - ' \
-	'one line says what was done'
+	'one line tells the counts'
 is "$(sql "SELECT GROUP_CONCAT(event, loan_id ORDER BY loan_id) FROM work_log
-            WHERE task_id = $task")" expired1,expired2,expired3,available4 'and the log has it'
+            WHERE task_id = $task")" expired1,expired2,expired3,available4 'the log has the events'
 due 5 6 assigned
 run disposition --expire --json --batch 1
 is "$status" 0 '--json: exit 0'
@@ -59,7 +59,7 @@ is "$(jq -c 'keys_unsorted' <<<"$out")" "$(jq -c . <<<'["busy","leases","availab
 	"candidates","exclusions","log_rows","old_requests","runs","skipped","took_ms","exit"]')" \
 	'--json: the keys'
 is "$(jq -c '[.busy, .leases, .available, .skipped, .exit]' <<<"$out")" '[false,2,0,0,0]' \
-	'--json: what was done'
+	'--json: the counts'
 
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, seen_at)
        SELECT UUID(), user_id, 'test', $task, 1, 1, NOW(6) - INTERVAL 1 HOUR FROM app_user
@@ -71,33 +71,33 @@ run disposition --expire
 like "$out" '^expired 1 request, deleted 1 candidate that was kept too long, deleted 2 exclusions' \
 	'requests, candidates, exclusions'
 run checkwork --request "$(last_request race-2 "$task")"
-is "$status" 3 'who looks at the request hears that it has expired'
+is "$status" 3 'checkwork on an expired request: exit 3'
 like "$out$err" expired 'it says so'
 
-# --- a second one, somebody who holds a row, signals ----------------------------------------------
+# --- a second one, a row that another session holds, signals -------------------------------------
 
 open_gatekeeper
 gatekeeper_does "GET_LOCK(CONCAT('lockq-expire:', LEFT(SHA2('lockq', 256), 40)), 0)"
 due 7 7 assigned
 run disposition --expire
 is "$status:$out" '0:another disposition --expire is running on this server: nothing was done' \
-	'another one at work: exit 0, and it says so'
+	'another one runs: exit 0, and it says so'
 is "$(disposition --expire --json | jq -c '[.busy, .leases, .exit]')" '[true,0,0]' 'in JSON, too'
 gatekeeper_does 'RELEASE_ALL_LOCKS()'
 due 8 8 assigned
 echo "START TRANSACTION; SELECT 1 FROM work WHERE task_id = $task AND loan_id = 8 FOR UPDATE;" \
 	>&"${gatekeeper[1]}"
-read -r -t 30 _ <&"${gatekeeper[0]}"
+read -r -t "$patience" _ <&"${gatekeeper[0]}"
 run disposition --expire
-is "$status" 0 'a row that somebody holds: exit 0'
+is "$status" 0 'a row that another session holds: exit 0'
 like "$out" '^returned 1 loan whose lease had ended, left 1 row that another session holds - ' \
-	'it is left, and counted'
+	'it leaves the row, and counts it'
 echo 'ROLLBACK;' >&"${gatekeeper[1]}"
 gatekeeper_does 1
 run disposition --expire
-like "$out" '^returned 1 loan whose lease had ended - ' 'and done the next time'
+like "$out" '^returned 1 loan whose lease had ended - ' 'the next run does that row'
 
-# signalled SIGNAL: sent when it has done a few of many.
+# signalled SIGNAL: the signal comes when it has done a few of many loans.
 signalled() {
 	sql "DELETE FROM work_log WHERE task_id = $task; DELETE FROM work WHERE task_id = $task"
 	due 1 20000 assigned
@@ -110,17 +110,17 @@ for signal in INT:130 TERM:143; do
 	signalled "${signal%:*}"
 	is "$status" "${signal#*:}" "SIG${signal%:*}: exit ${signal#*:}"
 	like "$out" '^returned [0-9]+ loans? whose leases? had ended, until it was interrupted - ' \
-		'with the summary so far'
+		'with a summary'
 	is "$(grep -Eo '[0-9]+' <<<"$out" | head -n 1)" \
-		"$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task")" 'which is true'
+		"$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task")" 'the summary is true'
 	like "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND due_at IS NOT NULL")" \
-		'^[1-9]' 'and what is left is left'
+		'^[1-9]' 'the other loans are still due'
 done
 script -qec 'disposition --expire --batch 10' /dev/null </dev/null >"$scratch/terminal"
 like "$(tr '\r' '\n' <"$scratch/terminal")" '^tidying up: [0-9]+ rows, [0-9]+ s' \
 	'on a terminal a line ticks'
 is "$(sql "SELECT COUNT(*) FROM (SELECT loan_id FROM work_log WHERE task_id = $task
-            GROUP BY loan_id HAVING COUNT(*) = 1) AS once")" 20000 'each was logged once'
+            GROUP BY loan_id HAVING COUNT(*) = 1) AS once")" 20000 'the log has each loan once'
 
 # --- purging --------------------------------------------------------------------------------------
 
@@ -133,16 +133,16 @@ run disposition --expire --purge-after 90d
 is "$status" 5 'purging without the privilege: exit 5'
 like "$err" "^disposition: the account needs the role lockq_cron: .*denied to user \
 'lockq_app'.* for table '" \
-	'it says which, and what is needed'
+	'it names the table, and the role that is needed'
 run disposition --expire --purge-after 90d --json
 is "$(jq -c '[.exit, .leases, (.error | test("role lockq_cron"))]' <<<"$out")" '[5,0,true]' \
 	'in JSON, too'
 sql "GRANT lockq_cron TO lockq_app@localhost; SET DEFAULT ROLE ALL TO lockq_app@localhost"
 run disposition --expire --purge-after 92d
-like "$out" '^nothing was due - ' 'what is younger stays'
+like "$out" '^nothing was due - ' 'younger rows stay'
 run disposition --expire --purge-after 90d
 is "$status" 0 'with the role lockq_cron: exit 0'
-like "$out" '^purged 5 old rows of work_log - ' 'and done'
+like "$out" '^purged 5 old rows of work_log - ' 'the line counts the rows'
 
 run env LOCKQ_DEFAULTS_FILE="$LOCKQ_DEFAULTS_FILE" disposition --expire --socket /nowhere
 is "$status" 5 'no database: exit 5'
@@ -152,7 +152,7 @@ ok "$([ ! -w /dev/full ]; echo $((! $?)))" 'there is a /dev/full'
 disposition --expire >/dev/full 2>"$scratch/full"
 is "$?" 5 'a summary that can not be written: exit 5'
 
-# --- a purge waits for who comes each minute -----------------------------------------------------
+# --- a purge waits for another --expire ----------------------------------------------------------
 
 busy=0
 for ((i = 0; i < 8; i++)); do
@@ -161,7 +161,7 @@ for ((i = 0; i < 8; i++)); do
 	[ "$status:$(jq .busy <<<"$out")" = 0:false ] || busy=$((busy + 1))
 	wait $!
 done
-is "$busy" 0 'a purge that meets another --expire is done all the same'
+is "$busy" 0 'a purge that meets another --expire is done'
 
 # --- the examples ---------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ is "$(wc -l <"$scratch/commands")" 2 'examples/cron has two commands'
 while read -r command; do
 	is "$(bash -c "$command" 2>&1; echo $?)" 0 "cron: $command: exit 0, and nothing to mail"
 	like "$(LOCKQ_DEFAULTS_FILE=/nowhere bash -c "$command" 2>&1)" '^disposition: ' \
-		'where it fails, there is'
+		'if it fails, there is a line to mail'
 done <"$scratch/commands"
 for unit in expire purge; do
 	command=$(sed -n 's/^ExecStart=[^ ]*disposition //p' "$top/examples/lockq-$unit.service")
@@ -185,8 +185,8 @@ if command -v systemd-analyze >/dev/null 2>&1; then
 			>"$scratch/units/${unit##*/}"
 	done
 	run systemd-analyze verify --man=no "$scratch"/units/lockq-{expire,purge}.{service,timer}
-	is "$status:$out$err" 0: 'systemd has nothing to say about the units'
+	is "$status:$out$err" 0: 'systemd-analyze finds no fault in the units'
 else
-	ok 0 'systemd has nothing to say about the units # SKIP no systemd-analyze'
+	ok 0 'systemd-analyze finds no fault in the units # SKIP no systemd-analyze'
 fi
 finish

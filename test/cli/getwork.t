@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# getwork as a user runs it: help, bad options, every exit status, both kinds of output.
+# getwork as a user runs it: help, bad options, every exit status, output as text and as JSON.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -21,7 +21,7 @@ is "$err" '' '--help says it on standard output'
 run getwork --version
 is "$status:$out" '0:getwork (lockq) 0.1.0' '--version'
 
-# bad NAME EXPECTED-TEXT ARGUMENT…: exit 2 with a line that names the thing.
+# bad NAME EXPECTED-TEXT ARGUMENT…: getwork ends with status 2, and a line that has the text.
 bad() {
 	local name=$1 text=$2
 	shift 2
@@ -43,7 +43,7 @@ bad 'a password' 'option file' --task "$task" --password=secret
 bad 'an option file that is not there' '/nowhere' --task "$task" --defaults-file /nowhere
 ok "$(grep -q secret <<<"$err$out" && echo 1 || echo 0)" 'a password is not repeated'
 
-# refused NAME EXPECTED-TEXT ARGUMENT…: exit 4
+# refused NAME EXPECTED-TEXT ARGUMENT…: getwork ends with status 4, and a line that has the text.
 refused() {
 	local name=$1 text=$2
 	shift 2
@@ -64,13 +64,13 @@ sql "UPDATE task SET enabled = FALSE WHERE task_id = $task"
 refused 'a disabled task' 'disabled' --user race-1 --task "$task"
 sql "UPDATE task SET enabled = TRUE WHERE task_id = $task"
 is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task")" 0 \
-	'nothing was recorded for what was refused'
+	'no request was recorded for these'
 
 run getwork --user race-1 --task "$task" --count 5 --json
 is "$status" 0 'loans: exit 0'
 is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led,
 	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" \
-	'JSON: what was asked and given'
+	'JSON: the numbers asked for and given'
 is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status",
 	"led", "epoch", "waited_ms", "query_ms", "as_of", "loans"] - keys' <<<"$out")" '[]' \
 	'JSON: the keys'
@@ -80,14 +80,14 @@ like "$(jq -r .as_of <<<"$out")" '^20[0-9]{2}-[0-9-]+T[0-9:]+\.[0-9]{6}Z$' \
 run getwork --user 'zoë "the" o'\''neil' --task "$task" --count 4
 is "$status" 0 'a name with quotes and UTF-8: exit 0'
 like "$out" "Task $task .*Test $task" 'people see the task'"'"'s name'
-like "$out" '4 of 4 loans for zoë "the" o'\''neil' 'people see how many, for whom'
-like "$out" 'you led: the query took' 'people see whose query it was'
+like "$out" '4 of 4 loans for zoë "the" o'\''neil' 'people see the number and their name'
+like "$out" 'you led: the query took' 'people see who ran the query, and how long it took'
 run getwork --user race-2 --task "$task" --count 5
 is "$status" 0 'fewer than asked: exit 0'
-like "$out" '3 of 5 loans' 'fewer than asked: it says so'
+like "$out" '3 of 5 loans' 'fewer than asked: it tells both numbers'
 run getwork --user race-3 --task "$task"
 is "$status" 1 'no work: exit 1'
-like "$out$err" "no work for task $task as of" 'no work: as of when'
+like "$out$err" "no work for task $task as of" 'no work: it tells the time of the query'
 run getwork --user race-3 --task "$task" --json
 is "$status:$(jq -c '[.status, .assigned, .loans]' <<<"$out")" '1:["empty",0,[]]' 'no work in JSON'
 
@@ -101,7 +101,7 @@ is "$status:$(jq -r .status <<<"$out")" 3:pending '--no-wait: exit 3, pending'
 pending=$(jq -r .request_id <<<"$out")
 run getwork --user race-3 --task "$slow" --no-wait
 is "$status" 3 '--no-wait for people: exit 3'
-like "$out$err" 'checkwork --request [0-9]+' '--no-wait says how to look later'
+like "$out$err" 'checkwork --request [0-9]+' '--no-wait tells how to look later'
 run getwork --user race-4 --task "$slow" --timeout 0.2
 is "$status" 3 '--timeout: exit 3'
 like "$err" 'request [0-9]+ is cancelled' '--timeout: the request is cancelled'
@@ -118,14 +118,14 @@ end leader
 is "$status" 0 'the leader is served'
 end polling
 is "$status" 0 '--poll: served'
-is "$(jq -r .led <<<"$out")" false '--poll: by the other query'
+is "$(jq -r .led <<<"$out")" false '--poll: the leader served it'
 run checkwork --request "$pending" --json
-is "$(jq -r .status <<<"$out")" served 'who did not wait was served by the leader all the same'
+is "$(jq -r .status <<<"$out")" served 'the leader also served the request that did not wait'
 is "$(sql "SELECT COUNT(*) FROM work_requested
             WHERE task_id = $slow AND outcome = 'cancelled' AND assigned = 0")" 2 \
-	'the two who gave up got nothing'
+	'the two cancelled requests got nothing'
 
-# A leading one that is stopped ends its query on the server and leaves nothing behind.
+# A leader that gets a signal ends its query on the server, and frees the lock.
 shut_gate "$slow"
 start stopped getwork --user race-1 --task "$slow"
 await_leader "$slow" race-1
@@ -136,15 +136,16 @@ await "SELECT IS_USED_LOCK(CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':'
 ok $? 'its query has ended on the server'
 open_gate "$slow"
 run getwork --user race-2 --task "$slow" --json
-is "$status" 0 'and the lock is free'
+is "$status" 0 'the lock is free'
 
-# The query fails: everybody who waits hears why, once.
+# The query fails.
 sql "CREATE OR REPLACE VIEW test_candidates_$task AS
      SELECT loan_id, (SELECT b.line FROM test_loan_$task AS b
        WHERE b.loan_id <= a.loan_id) AS priority FROM test_loan_$task AS a"
 run getwork --user race-1 --task "$task"
 is "$status" 5 'a view that fails in the middle of the query: exit 5'
-like "$err" "view \"test_candidates_$task\": .*more than 1 row" 'it says which view, and why'
+like "$err" "view \"test_candidates_$task\": .*more than 1 row" \
+	'it names the view, and the reason'
 run getwork --user race-1 --task "$task" --json
 is "$status:$(jq -c '[.status, .exit]' <<<"$out")" '5:["failed",5]' 'the same in JSON'
 sql "UPDATE task SET max_query_s = 1 WHERE task_id = $slow;
@@ -160,7 +161,7 @@ is "$status" 5 'no server: exit 5'
 like "$err" "^getwork: .*$scratch/no.sock" 'no server: it names the socket'
 run getwork --user race-1 --task "$task" --socket "$scratch/no.sock" --json
 is "$status:$(jq -c '[.exit, (.error | length > 0)]' <<<"$out")" '5:[5,true]' \
-	'an error is an object too'
+	'an error in JSON is an object'
 run getwork --user race-1 --task "$task" --database mysql
 is "$status" 5 'a database without the schema, or no right to it: exit 5'
 finish

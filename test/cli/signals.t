@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ctrl-C and other signals, as users see them: on a getwork that waits, polls, leads, connects, looks
-# for its lost server; in a terminal, and at random moments.
+# Ctrl-C and other signals, as users see them: on a getwork that waits, polls, leads, connects, or
+# looks for its lost server; in a terminal, and at random moments.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -383,5 +383,6 @@ is "$(sql "SELECT COUNT(*) FROM performance_schema.data_locks
             WHERE object_name IN ('task_lock', 'task_wake')")" 0 'no lock is left'
 is "$(given_twice "$small")" 0 'no loan was given twice'
 hits=$(grep -c ' 130 ' "$scratch/told")
-ok $((hits > 0 && hits < rounds ? 0 : 1)) "signals came before and after the assignment: $hits of $rounds were cancelled"
+ok $((hits > 0 && hits < rounds ? 0 : 1)) \
+	"signals came before and after the assignment: $hits of $rounds were cancelled"
 finish
