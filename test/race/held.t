@@ -7,7 +7,7 @@ set -u
 
 task=241 slow=242
 make_task "$task" 100 0
-make_steered "$slow" 50
+make_steered "$slow" 6000
 make_users 4
 # shellcheck disable=SC2154 # status, out and err are set by run and end, scratch by steered.sh
 trap 'end_all; forget_task "$task"; forget_steered "$slow"; forget_users; rm -rf "$scratch"' EXIT

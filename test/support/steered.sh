@@ -19,7 +19,8 @@ make_steered() {
 	         FROM test_loan_$task AS l CROSS JOIN test_steer_$task AS s
 	        WHERE SHA2(REPEAT(CONCAT('loan ', l.loan_id), s.rounds), 512) <> ''
 	          AND (NOT s.gated
-	               OR GET_LOCK('test gate $task', $patience) + RELEASE_LOCK('test gate $task') > 0)"
+	               OR GET_LOCK('test gate $task', $patience) +
+	               RELEASE_LOCK('test gate $task') > 0)"
 }
 
 forget_steered() {
@@ -28,8 +29,8 @@ forget_steered() {
 }
 
 # steer TASK HOW: sets what the task's next query does. light: next to nothing. heavy: real work for
-# minutes. gated: it ends when the gate is opened. During GET_LOCK the server notices that the client
-# is gone, so a gated query must not replace a heavy one where the leader dies.
+# minutes, with 6000 loans. gated: it ends when the gate is opened. While a query waits for the
+# gate, the server looks whether the client is gone, so where the leader dies only heavy will do.
 steer() {
 	local rounds=0 gated=FALSE
 	case $2 in
