@@ -32,7 +32,7 @@ endif
 VERSION := $(shell sed -n 's/^\#define LOCKQ_VERSION "\(.*\)"/\1/p' lib/lockq.h)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 JOBS := $(shell nproc 2>/dev/null || echo 2)
-# -j of the one who called make holds; without it, one job a processor.
+# With -j on the command line that number of jobs holds, without it one job for each processor.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 ifeq ($(origin CC),default)
@@ -94,10 +94,10 @@ test-programs: $(TEST_BIN) build/tap
 
 # --- the MySQL client ---------------------------------------------------------------------------
 
-# Goals that build nothing themselves need no client yet: their sub-makes do.
+# These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
-WITHOUT_CLIENT := help clean distclean check check-locked check-memory check-model lint demo \
-	bench bench-compare bench-peers pictures install uninstall print-flags
+WITHOUT_CLIENT := help clean distclean check check-locked check-loaded check-memory check-model \
+	lint demo bench bench-compare bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -109,7 +109,8 @@ $(CLIENT_MK): scripts/setup
 	@scripts/setup client-mk $(CLIENT) $@
 endif
 
-# Everything is made again when it would be made differently; WERROR makes nothing different.
+# Everything is made again when these flags change. WERROR is not among them, since it changes no
+# object.
 FLAGS := $(BUILD)/flags
 FLAGS_NOW = $(COMPILE) $(LINK) $(CLIENT_KIND) $(VERSION)
 $(FLAGS): FORCE
@@ -157,22 +158,23 @@ $(LINKS): $(SHARED)
 
 # --- the programs -------------------------------------------------------------------------------
 
-# Where the programs look for the shared library; `make install` gives another RPATH, or none.
+# The programs look for the shared library there; `make install` gives another RPATH, or none.
 RPATH := $$ORIGIN/../lib
 RPATH_FLAGS = $(if $(RPATH),-Xlinker -rpath -Xlinker '$(RPATH)')
 
-# Apart from $(FLAGS): for another prefix the programs are linked again, and nothing is compiled.
+# This is not part of $(FLAGS): for another prefix the programs are linked again, and nothing is
+# compiled.
 $(BUILD)/rpath: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(RPATH)' | cmp -s - $@ || printf '%s\n' '$(RPATH)' >$@
 
-# jansson writes the JSON. libunistring knows which bytes are UTF-8, and in any locale how wide a
+# jansson writes the JSON. libunistring tells which bytes are UTF-8, and in any locale how wide a
 # terminal shows them. libcsv splits the fields of a CSV file. The library needs none of these.
-# libuuid, which the library needs, tells the programs what is a UUID.
+# libuuid, which the library needs, too, tells the programs whether a text is a UUID.
 CMD_LIBS := -ljansson -lunistring -luuid
 SEED_LIBS := -lcsv -lm
 
-# seedloans needs what the library does not export.
+# seedloans needs functions that the shared library does not export, so it has the static one.
 link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
 	$(if $(filter %.a,$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
 	$(CMD_LIBS)
@@ -208,28 +210,27 @@ $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(BUILD)/obj/test/support/i
 	$(call told,LINK)
 	$(Q)$(link_test)
 
-# Preloaded into a program; the client library's functions are found at run time.
+# These are preloaded into a program, and find the client library's functions at run time.
 $(FAULT_SO): $(BUILD)/%.so: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(LINK) $(LANGUAGE) $(INCLUDES) $(CLIENT_CFLAGS) $(WARNINGS) $(WERROR_FLAG) -fPIC \
 		-shared -o $@ $< -ldl
 
-# The tests' own server: the sandbox's data are left alone.
+# The tests have a server of their own, so the sandbox keeps its data.
 CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)
 IN_SANDBOX = LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox run
-# Signals as in a terminal, whoever started this: under nohup or in a script's background they are
-# ignored, and so would be what the tests send.
+# Under nohup or in a script's background signals are ignored, and the programs would ignore those
+# that the tests send. So all have their default action.
 PROVE = env --default-signal=HUP,INT,QUIT,TERM CMOCKA_MESSAGE_OUTPUT=TAP \
 	LOCKQ_TOP='$(CURDIR)' prove --timer --failures -e build/tap
 
-# cmocka 1.1.5 says "not ok" of a test that was skipped.
+# cmocka 1.1.5 prints "not ok" for a test that was skipped.
 build/tap: Makefile
 	@mkdir -p $(@D)
 	@printf '%s\n' '#!/usr/bin/env bash' 'set -o pipefail' \
 		'"$$@" | sed -u "s/^not ok \([0-9]*\) # SKIP/ok \1 # SKIP/"' >$@
 	@chmod +x $@
-
 
 scripts_of = $(sort $(wildcard test/$(1)/*.t))
 ASAN := build/asan
@@ -268,16 +269,29 @@ check-locked:
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
-# Most tests wait more than they compute.
+# Most tests wait more than they compute, so more run at once than there are processors.
 LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
-# They take longest, so they begin first.
+# These tests take longest, so they begin first.
 LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,lab/tour lab/patterns \
 	race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
 	$(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
+
+# RUNS=N: so many times; LOOPS=N: beside so many busy loops.
+RUNS ?= 1
+LOOPS ?= 2
+check-loaded: ## check, RUNS times in a row, beside busy loops
+	@scripts/loaded --runs '$(RUNS)' --loops '$(LOOPS)' --deadline 10800
+
+# These tests meet their moments by chance. In check they have enough rounds to meet each of them.
+LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
+	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
+check-long: all test-programs ## the tests that race at random, with many more rounds
+	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
+		race/cluster cli/signals),$(IN_SANDBOX) env $(LONG_ROUNDS))
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -310,7 +324,7 @@ check-model: build/tap ## every order of steps of the protocol, with faults, in 
 lint: ## compilers' warnings, static analysis, house rules
 	@scripts/lint
 
-# What scripts/lint compiles with.
+# scripts/lint compiles with these flags.
 print-flags:
 	@: $(info $(LANGUAGE) $(INCLUDES) $(WARNINGS) $(FORTIFY) -O2)
 
@@ -357,8 +371,8 @@ pictures: ## runs races and draws the pictures of README.md and man/figures.md
 
 # --- installation -------------------------------------------------------------------------------
 
-# What is installed is built separately, against a client library of the machine's. The one in
-# build/mysql needs its own C library and dynamic linker, and all of them go with the checkout.
+# `make install` builds its files separately, against the machine's client library. The one in
+# build/mysql needs its own C library and dynamic linker, which are lost with the checkout.
 INSTALL_CLIENT := $(CLIENT:mysql=installed)
 # The dynamic linker looks in these directories however it is configured, so no rpath is needed, and
 # distributions refuse packages that have one. /usr/local/lib is different: the dynamic linker looks
@@ -424,8 +438,8 @@ install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc
 	$(call install_files,644,$(FISH_DIR),$(FISH_COMPLETION))
 	$(note_library)
 
-# Other people's programs have no rpath to the library, so the dynamic linker's cache must name it.
-# ldconfig looks at no folder of the user's own, and a package runs it where it is unpacked.
+# Programs of other projects have no rpath to the library, so the dynamic linker's cache must name
+# it. ldconfig does not look into a user's folders. A package runs it on the machine that it is for.
 define note_library
 $(if $(DESTDIR),,$(if $(filter /lib% /usr/%,$(libdir)),\
 	@PATH="$$PATH:/usr/sbin:/sbin" ldconfig || \
@@ -468,7 +482,7 @@ help: ## this list
 
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
-	check-guards check-lab check-locked check-memory check-model check-race \
-	check-unit clean demo distclean help install install-built lint pictures \
+	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
+	check-race check-unit clean demo distclean help install install-built lint pictures \
 	print-client-flags print-flags test-programs uninstall
 .SECONDARY:

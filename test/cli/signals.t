@@ -336,7 +336,7 @@ is_program() {
 
 # The signal comes after a random time below $latest_ms. Where it comes before getwork has asked, or
 # after both are served, that limit is moved.
-rounds=${LOCKQ_SIGNAL_ROUNDS:-200} latest_ms=40
+rounds=${LOCKQ_SIGNAL_ROUNDS:-100} latest_ms=40
 for ((round = 1; round <= rounds; round++)); do
 	for i in 1 2; do
 		getwork --user "race-$i" --task "$small" --json \
