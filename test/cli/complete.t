@@ -75,5 +75,5 @@ like "$err" "there is no loan $loan any more" 'with the reason that the procedur
 is "$(sql "SELECT state FROM work WHERE task_id = 10 AND loan_id = $loan")" assigned \
 	'it is not completed'
 run disposition --user oliver --task 10 --loan "$loan" --never
-is "$status" 0 'it can be set to never'
+is "$status" 0 'the loan can be set to never'
 finish

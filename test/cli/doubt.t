@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../support/shell.sh"
 
 task=226
-# shellcheck disable=SC2154 # top is set by what is sourced
+# shellcheck disable=SC2154 # tap.sh sets top
 fault=${LOCKQ_BUILD:-$top/build}/test/fault/lost_commit.so
 make_task "$task" 40 0
 make_users 5

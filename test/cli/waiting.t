@@ -9,7 +9,7 @@ task=231
 make_steered "$task" 6000
 make_users 12
 open_gatekeeper
-# shellcheck disable=SC2154 # status, out, err and scratch are set by what is sourced
+# shellcheck disable=SC2154 # the sourced files set status, out, err and scratch
 trap 'end_all; forget_steered "$task"; forget_users
 	rm -rf "$scratch"' EXIT
 leader_runs="SELECT COUNT(*) FROM leader_run WHERE task_id = $task"
@@ -207,11 +207,11 @@ is "$status:$(jq -c '[.status, .leader]' <<<"$out")" '3:["pending",null]' \
 run ask --user race-8
 is "$status" 0 'the next one leads'
 is "$(request_is "$left")" 'expired 1 0 0' 'and expires the request that nobody looks after'
-is "$(request_is "$looked_at")" 'served 1 1 1' 'not the one that checkwork looked at'
+is "$(request_is "$looked_at")" 'served 1 1 1' 'the request that checkwork looked at is served'
 end patient
-is "$status" 0 'nor the one that checkwork --wait waits for'
+is "$status" 0 'the request that checkwork --wait waits for is served'
 is "$(request_is "$polled")" 'served 1 1 1' \
-	'nor one that is polled in a gap longer than request_ttl'
+	'a request that is polled in gaps longer than request_ttl is served'
 kill -INT "${process[poller]}"
 end poller
 is "$status:$(jq -c '[.status, .request_id, (.loans | length)]' <<<"$out")" \
@@ -254,7 +254,7 @@ steer "$task" light
 end_hard leader
 end joiner
 is "$status:$(jq -c '[.status, .asked, (.loans | length)]' <<<"$out")" '0:["served",3,3]' \
-	'and is served in the end, with its own count'
+	'it is served in the end, with its own count'
 is "$(jq ".request_id > $request" <<<"$out")" true 'by that request'
 end polling_joiner
 is "$status:$(jq -c '[.status, .asked, (.loans | length)]' <<<"$out")" '0:["served",2,2]' \
