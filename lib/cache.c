@@ -144,7 +144,7 @@ forget_if_changed(struct db *db, const struct task *task)
 	return rc == DB_OK && same == 0 ? forget_all(db, task) : rc;
 }
 
-/* Replaces what is kept by what is left of a new list. */
+/* Replaces the kept loans by those of a new list that nobody got. */
 static enum db_rc
 replace(struct db *db, const struct task *task, const struct list *list)
 {

@@ -10,7 +10,8 @@
  * because the view can't be used. */
 LOCKQ_MUST_CHECK enum db_rc cache_read(struct db *db, const struct task *task, uint64_t wanted,
     struct list *found, bool *enough);
-/* Makes task_candidate what is left of @list, in the lock's transaction that has given from it. */
+/* Leaves in task_candidate only the loans of @list that nobody got, in the lock's transaction that
+ * has given from it. */
 LOCKQ_MUST_CHECK enum db_rc cache_update(struct db *db, const struct task *task,
     const struct list *list);
 

@@ -363,8 +363,8 @@ look_at_queue(struct db *db, const struct leader *leader, struct lockq_answer *a
 	return rc;
 }
 
-/* After a wait. An account that may not wait on task_wake looks twice a second, and a connection
- * that is lost is made again. */
+/* After a wait. An account that may not wait on task_wake looks four times a second, and a
+ * connection that is lost is made again. */
 static enum db_rc
 look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {

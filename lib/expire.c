@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lockq_expire(), for cron: ends leases that have run out, notes loans that are available again,
- * expires requests that nobody looks after, and deletes what is kept too long. Availability is
+ * expires requests that nobody looks after, and deletes rows that are out of date. Availability is
  * computed from the time, so all of this may come late. The jobs come first, the call is at the
  * end. */
 #include "expire_batch.h"

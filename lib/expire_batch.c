@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Does the jobs of lockq_expire() a page at a time, in small transactions that wait for nobody and
- * delay nobody. What was committed stays done and is not found again, so a run may end anywhere. */
+ * delay nobody. A page that was committed is not found again, so a run may end anywhere. */
 #include <stdlib.h>
 #include <string.h>
 
