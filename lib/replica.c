@@ -57,8 +57,8 @@ replica_ask(const struct search *search, enum list_result *result)
 
 	*result = LIST_LOST;
 	if (rc != DB_OK) {
-		snprintf(search->reason, REASON_BYTES, "queried here, since the server of lockq_query "
-		    "can't be used: %s", db_error(q->elsewhere));
+		snprintf(search->reason, REASON_BYTES, "queried here, since the server of "
+		    "lockq_query can't be used: %s", db_error(q->elsewhere));
 		session_close_query(q, q->elsewhere);
 		return rc == DB_ENOMEM ? rc : DB_OK;
 	}
