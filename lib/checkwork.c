@@ -41,8 +41,7 @@ enum {
 	DETAIL_LIMIT_MS = 3000,       /* of each view */
 	DETAIL_ROWS_A_LOAN = 20,      /* one is shown; more mean that the view is a wrong one */
 	DETAIL_SQL_BYTES = 1024,
-	READ_ONLY_TRANSACTION = 1792, /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
-	DETAIL_NAME_BYTES = 640       /* the name in task.detail_view, with a word before it */
+	READ_ONLY_TRANSACTION = 1792  /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
 };
 
 /* The assignments of one task. */
@@ -150,15 +149,15 @@ spread_details(const struct part *part, const struct db_rows *rows)
 static enum db_rc
 query_details(struct db *db, const struct part *part, struct db_rows *rows)
 {
-	char sql[DETAIL_SQL_BYTES], name[DETAIL_NAME_BYTES];
-	const struct db_query query = { name, sql, DB_NAMED };
+	char sql[DETAIL_SQL_BYTES];
+	const struct db_query query = { "detail_view", sql, DB_NAMED };
 	struct text loans = { NULL, 0, 0, false };
 	uint64_t most = part->n * DETAIL_ROWS_A_LOAN;
 	enum db_rc rc = detail_statement(sql, part->view);
 
 	if (rc != DB_OK)
-		return db_refuse(db, "detail_view '%s' is no name of a view", part->view);
-	snprintf(name, sizeof(name), "detail_view %s", part->view);
+		return db_refuse(db, "this is not the name of a view: a name has letters, digits, "
+		    "_ and $, and one dot at most");
 	for (size_t i = 0; i < part->n; i++)
 		text_add(&loans, "%s%" PRIu64, i == 0 ? "[" : ",", part->assignments[i].loan_id);
 	text_add(&loans, "]");
@@ -171,7 +170,7 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 	if (rc == DB_OK)
 		rc = db_run(db, &query, DB_ARGS(db_text(loans.data), db_u64(most)), rows);
 	if (rc == DB_OK && rows->n_rows == most)
-		rc = db_refuse(db, "%s: %d rows a loan and more, where one is meant", name,
+		rc = db_refuse(db, "it has %d rows or more for a loan, and should have one",
 		    DETAIL_ROWS_A_LOAN);
 	text_clear(&loans);
 	return rc;
@@ -364,18 +363,23 @@ look_at_queue(struct db *db, const struct leader *leader, struct lockq_answer *a
 }
 
 /* After a wait. An account that may not wait on task_wake looks four times a second, and a
- * connection that is lost is made again. */
+ * connection that is lost is made again: a server that is started again is away for a while. */
 static enum db_rc
 look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {
-	if (rc != DB_EFAIL && rc != DB_ELOST && rc != DB_ECROWDED)
-		return rc;
-	*over = db_clock_ms() >= waiting->deadline;
-	if (*over)
-		return rc == DB_EFAIL ? DB_OK : rc;
-	if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, 0, waiting) != DB_OK)
-		return DB_ECANCELLED;
-	return rc == DB_EFAIL ? DB_OK : session_connect(q);
+	bool refused = rc == DB_EFAIL;
+
+	while (refused || rc == DB_ELOST || rc == DB_ECROWDED) {
+		*over = db_clock_ms() >= waiting->deadline;
+		if (*over)
+			return refused ? DB_OK : rc;
+		if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, 0, waiting) != DB_OK)
+			return DB_ECANCELLED;
+		if (refused)
+			return DB_OK;
+		rc = session_connect(q);
+	}
+	return rc;
 }
 
 int

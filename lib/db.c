@@ -314,11 +314,9 @@ db_ready(struct db *db, const char *what)
 	uint64_t deadline = db_clock_ms() + (uint64_t)DB_GRACE_S * 1000;
 	enum db_rc rc = DB_OK;
 
-	if (db->lost) {
-		snprintf(db->error.text, sizeof(db->error.text),
-		    "the connection to the database was lost before %s", what);
-		return DB_ELOST;
-	}
+	if (db->lost)
+		return db_fail_with(db, DB_ELOST, "the connection to the database was lost before "
+		    "%s", what);
 	if (db->pinged != 0)
 		rc = db_wait_answer(db, ping, deadline, NULL, NULL);
 	db->used = db_clock_ms();

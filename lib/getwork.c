@@ -235,6 +235,9 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	q->asking = &c.request;
 	code = get_served(&c);
 	q->asking = NULL;
+	/* The text of an error that recover() has cured. */
+	if (code >= 0)
+		q->error[0] = '\0';
 	answer->waited_ms = db_clock_ms() - start;
 	return code;
 }

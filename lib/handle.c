@@ -61,6 +61,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
 	enum db_rc rc = session_copy_where(&q->where, connection);
 
+	q->error[0] = '\0';
 	if (rc != DB_OK)
 		return error_from_db(q, NULL, rc);
 	/* A full server is asked again, since other sessions may be about to end. */

@@ -16,13 +16,15 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result)
 {
 	const struct task *task = reading->search->task;
 	char *reason = reading->search->reason;
-	bool elsewhere = reading->db == reading->search->q->elsewhere;
+	/* Elsewhere all but a time limit and a KILL, which would meet the query here as well. */
+	bool lost = reading->db == reading->search->q->elsewhere && reading->fault == NULL &&
+	    rc != DB_ETIME && rc != DB_ELOCKWAIT && rc != DB_EINTERRUPTED;
 
-	*result = elsewhere && (rc == DB_ELOST || rc == DB_EFAIL) ? LIST_LOST : LIST_FAILED;
+	*result = lost ? LIST_LOST : LIST_FAILED;
 	if (reading->no_memory)
 		return DB_ENOMEM;
 	/* A replica may not have the view yet, or the other account no privilege for it. */
-	if (elsewhere && (rc == DB_ELOST || rc == DB_EFAIL))
+	if (lost)
 		snprintf(reason, REASON_BYTES, "%s: %s", rc == DB_ELOST ?
 		    "queried again here, since the connection of lockq_query was lost" :
 		    "queried here, since the server of lockq_query can't do it",

@@ -571,6 +571,18 @@ lost_behind_a_good_list(void **state)
 	assert_round(w, "elsewhere", "");
 }
 
+/* A deadlock elsewhere is no fault of the view: the query runs here. */
+static void
+a_deadlock_elsewhere(void **state)
+{
+	struct worker *w = asks_elsewhere();
+
+	(void)state;
+	proxy_fail(w->proxy, QUERY, 1, 1, 1213);
+	worker_start(w);
+	assert_round(w, "query", "%since the server of lockq_query%");
+}
+
 /* Returns a worker whose query runs elsewhere, while its second connection has ended and no new one
  * can be had. */
 static struct worker *
@@ -691,6 +703,7 @@ main(int argc, char **argv)
 		DB_TEST(without_a_second_connection),
 		DB_TEST(a_failure_without_a_second_connection),
 		DB_TEST(lost_behind_a_good_list),
+		DB_TEST(a_deadlock_elsewhere),
 		DB_TEST(crowded_behind_a_list_from_elsewhere),
 		DB_TEST(crowded_behind_a_loss_elsewhere),
 		DB_TEST(a_failed_query_has_its_time),

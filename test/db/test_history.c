@@ -196,6 +196,7 @@ tells_how_long_it_may_take(void **state)
 struct looking {
 	struct worker *by;
 	char request[32];
+	int64_t wait_ms;
 };
 
 static void *
@@ -203,7 +204,7 @@ wait_and_look(void *data)
 {
 	struct looking *l = data;
 
-	l->by->rc = lockq_request_look(l->by->q, l->request, 4000, &l->by->answer);
+	l->by->rc = lockq_request_look(l->by->q, l->request, l->wait_ms, &l->by->answer);
 	return NULL;
 }
 
@@ -219,7 +220,7 @@ note_usual(const struct lockq_progress *progress, void *data)
 static void
 tells_who_leads_after_the_wait(void **state)
 {
-	struct looking looking = { worker_that_looks(), "" };
+	struct looking looking = { worker_that_looks(), "", 4000 };
 	struct worker *w = looking.by;
 	uint64_t request = add_request(TASK, 0, 3);
 	struct leader_by_hand leader = lead_by_hand(TASK, true, false);
@@ -243,6 +244,33 @@ tells_who_leads_after_the_wait(void **state)
 	assert_string_equal(w->answer.leader, "another");
 	assert_int_equal(w->answer.position, 1);
 	assert_int_equal(usual_ms, 600000);
+}
+
+/* The server is away for a while, as when it is started again: a look that may wait goes on. */
+static void
+waits_for_a_server_that_is_away(void **state)
+{
+	struct looking looking = { worker_that_looks(), "", PATIENCE_MS };
+	struct worker *w = looking.by;
+	uint64_t request = add_request(TASK, 0, 3);
+	pthread_t thread;
+
+	(void)state;
+	(void)lead_by_hand(TASK, true, true);
+	snprintf(looking.request, sizeof(looking.request), "%" PRIu64, request);
+	assert_int_equal(pthread_create(&thread, NULL, wait_and_look, &looking), 0);
+	while (proxy_count(w->proxy, QUERY) == 0)
+		db_sleep_ms(1);
+	proxy_refuse(w->proxy);
+	proxy_drop(w->proxy);
+	/* It meets the refusal more than once. */
+	db_sleep_ms(1500);
+	sql("UPDATE work_requested SET outcome = 'empty', requested = 0 WHERE request_id = %"
+	    PRIu64, request);
+	proxies_relent();
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_int_equal(w->answer.status, LOCKQ_EMPTY);
 }
 
 /* The place is read by the index, since there may be millions of other requests. */
@@ -339,6 +367,7 @@ main(int argc, char **argv)
 		DB_TEST(tells_the_place_in_the_line),
 		DB_TEST(tells_how_long_it_may_take),
 		DB_TEST(tells_who_leads_after_the_wait),
+		DB_TEST(waits_for_a_server_that_is_away),
 		DB_TEST(reads_the_line_by_its_index),
 		DB_TEST(a_viewer_sees_the_place),
 		DB_TEST(tells_what_was_left_but_not_for_this_user),
