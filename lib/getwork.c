@@ -6,7 +6,7 @@
  *   ASK        ask              -> TRY | LOOK (joined, or inserted before) | REFUSED
  *              step 1: record the request
  *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | ASK (its maker has left it)
- *              step 7: read our own row, and no other
+ *              step 7: read the request's own row, and no other
  *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile)
  *              steps 2 and 3: the task's lock
  *   LEAD       round_find       -> GIVE
