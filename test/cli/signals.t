@@ -199,6 +199,7 @@ lose() {
 }
 
 # A server that accepts connections and sends nothing. It writes a line for each connection.
+# shellcheck disable=SC2016 # perl's variables
 start mute perl -MIO::Socket::UNIX -e '
 	my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 20) or die;
 	my @kept;
@@ -260,8 +261,11 @@ run bash -c "getwork --task $task --user race-8 >/dev/full"
 is "$status" 5 'an answer that can not be written: exit 5'
 like "$err" 'the loans are assigned to you nevertheless: see checkwork' \
 	'it says that the loans are there'
+# A pipe that has lost its reader.
 mkfifo "$scratch/pipe"
-exec {reader}<>"$scratch/pipe" {writer}>"$scratch/pipe" {reader}<&-
+exec {reader}<>"$scratch/pipe"
+exec {writer}>"$scratch/pipe"
+exec {reader}<&-
 run bash -c "getwork --task $task --user race-8 --json >&$writer"
 exec {writer}>&-
 is "$status" 5 'nobody reads the pipe: exit 5, and not SIGPIPE'
