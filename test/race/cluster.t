@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# A real Group Replication group, where row locks end at the member: two can lead one task, and the
-# group decides at COMMIT whose transaction was first. The other one is told 3101 or 1180.
+# A Group Replication group. A row lock holds at one member only, so two processes can lead one
+# task. At COMMIT the group decides which transaction was first. The other one gets error 3101 or
+# 1180.
 #
-#   LOCKQ_CLUSTER_ROUNDS   rounds of the race (4); up to four times as many until the group had to
-#                          decide
+#   LOCKQ_CLUSTER_ROUNDS   rounds of the race (4); up to four times as many until the group has
+#                          rolled a transaction back
 set -u
 # shellcheck source=test/support/cluster.sh
 . "$(dirname "$0")/../support/cluster.sh"
@@ -17,7 +18,7 @@ make_task "$heavy" 3000 60000
 make_users "$people"
 everywhere 1 2 3
 
-# --- everybody at once, on all members ----------------------------------------------------------
+# --- all at once, at all members -------------------------------------------------------------
 
 # work I ROUND: race-I asks at one of the first $spread members, and gives the loans back there.
 work() {
@@ -29,7 +30,7 @@ work() {
 		--return-after 0h >"$name.returned" 2>>"$name.errors"
 }
 
-# all_work ROUND: $bad counts those who did not get that done.
+# all_work ROUND: $bad counts the users whose work failed.
 all_work() {
 	local i pids=()
 	for ((i = 1; i <= people; i++)); do
@@ -47,7 +48,7 @@ for ((round = 1; round <= rounds; round++)); do
 	[ "$round" -lt "$rounds" ] || [ "$(uncommitted)" -gt 0 ] || [ "$rounds" -ge "$most" ] ||
 		rounds=$((rounds + 1))
 done
-is "$bad" 0 "$((rounds * people)) people at three members: all get loans and return them"
+is "$bad" 0 "$((rounds * people)) times at three members: all get loans and return them"
 [ "$bad" -eq 0 ] || cat "$scratch"/*.errors | sed 's/^/#   /'
 everywhere 1 2 3 || echo '# the members do not catch up'
 
@@ -55,17 +56,17 @@ is "$(sql "SELECT COUNT(*) FROM (
              SELECT event, LAG(event) OVER (PARTITION BY loan_id ORDER BY version) AS before_it
                FROM work_log WHERE task_id = $race) AS steps
             WHERE event = before_it OR (before_it IS NULL AND event <> 'assigned')")" 0 \
-	'no loan was given to somebody while another had it'
+	'no loan was given out while a user had it'
 is "$(sql "SELECT COUNT(*) - COUNT(DISTINCT loan_id, version) FROM work_log
             WHERE task_id = $race")" 0 'no change was made twice'
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $race AND event = 'assigned'")" \
 	"$(cat "$scratch"/answer-*[0-9] | jq -s '[.[].loans | length] | add')" \
-	'the loans that people were told of are the loans in the log'
+	'the loans in the answers are the loans in the log'
 is "$(cat "$scratch"/answer-*[0-9] | jq -r '.loans[] | "\(.loan_id) \(.token)"' | sort |
 	uniq -d | wc -l)" 0 'no two answers name the same loan under the same token'
 is "$(sql "SELECT COUNT(*) FROM work_requested
             WHERE task_id = $race AND outcome IN ('served', 'partial') AND assigned > 0")" \
-	$((rounds * people)) 'every request was answered once'
+	$((rounds * people)) 'each request was answered once'
 is "$(sql "SELECT COUNT(*) FROM work_requested AS r
             WHERE r.task_id = $race AND r.assigned <> (
               SELECT COUNT(*) FROM work_log AS l
@@ -83,7 +84,7 @@ tables='CHECKSUM TABLE task_lock, work_requested, work, work_log, leader_run'
 is "$(at 2 "$tables") $(at 3 "$tables")" "$(at 1 "$tables") $(at 1 "$tables")" \
 	'all members have the same rows'
 ok $(($(uncommitted) == 0)) \
-	"who came second was rolled back at COMMIT, and went again: $(uncommitted) transactions"
+	"the group rolled back $(uncommitted) transactions at COMMIT, and they were tried again"
 sql "SELECT CONCAT('# ', COUNT(*), ' leaders, ', SUM(retries), ' tries more, ',
             MAX(retries), ' at most') FROM leader_run WHERE task_id = $race"
 printf '# %s people had to go again, %s times in all; rolled back %s times, deadlocks %s\n' \
@@ -91,32 +92,52 @@ printf '# %s people had to go again, %s times in all; rolled back %s times, dead
 	"$(cat "$scratch"/answer-*[0-9] | jq -s '[.[].retries] | add')" "$(raised 3101,1180)" \
 	"$(raised 1213)"
 
-# --- two leaders, for certain -------------------------------------------------------------------
+# --- two leaders at the same time ---------------------------------------------------------------
 
-# lead_at MEMBER ARGS…
+# shut MEMBER…: nobody can read the loans of $heavy at these members, so a leader's query waits
+# there, until open_again MEMBER….
+shut() {
+	local i fd
+	for i in "$@"; do
+		exec {fd}> >(LOCKQ_SANDBOX_DIR=$scratch/$i exec "$top/scripts/sandbox" mysql \
+			--batch --skip-column-names --unbuffered >"$scratch/gate-$i" 2>&1)
+		gate[i]=$fd
+		echo "LOCK TABLES test_loan_$heavy WRITE; SELECT 'shut';" >&"$fd"
+		wait_for grep -qsx shut "$scratch/gate-$i"
+	done
+}
+open_again() {
+	local i fd
+	for i in "$@"; do
+		fd=${gate[i]}
+		printf '\\q\n' >&"$fd"
+		exec {fd}>&-
+	done
+}
+
+# lead_at MEMBER ARG…: race-MEMBER asks for a loan of $heavy at that member, in the background.
 lead_at() {
 	as "$1" getwork --user "race-$1" --task "$heavy" "${@:2}" >"$scratch/lead-$1" 2>&1 &
 	leader[$1]=$!
 }
 
-# until_led MEMBER: until somebody is seen to lead at this member, before any commit.
+# until_led MEMBER: waits until somebody leads $heavy at this member.
 until_led() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		[ "$(at "$1" "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
-			SELECT COUNT(holder) FROM task_lock WHERE task_id = $heavy")" != 1 ] ||
-			return 0
-		sleep 0.05
-	done
-	return 1
+	wait_for is_led "$1"
+}
+is_led() {
+	[ "$(at "$1" "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+		SELECT COUNT(holder) FROM task_lock WHERE task_id = $heavy")" = 1 ]
 }
 
-leader=()
+leader=() gate=()
 before=$(($(uncommitted) + $(raised 1213)))
+shut 1 2
 lead_at 1
 lead_at 2
-until_led 1 && until_led 2 && until_led 1
+until_led 1 && until_led 2
 ok $? 'a leader at each of two members, at the same time'
+open_again 1 2
 status=0
 wait "${leader[1]}" || status=$?
 wait "${leader[2]}" || status=$?
@@ -124,12 +145,12 @@ is "$status" 0 'both get their loan'
 ok $(($(uncommitted) + $(raised 1213) == before)) 'one of them was rolled back'
 everywhere 1 2 3
 is "$(sql "SELECT CONCAT_WS(' ', COUNT(*), COUNT(DISTINCT loan_id), COUNT(DISTINCT user_id))
-             FROM work WHERE task_id = $heavy")" '2 2 2' 'it is not the same loan'
+             FROM work WHERE task_id = $heavy")" '2 2 2' 'these are two loans'
 
-# --- one user, in two places --------------------------------------------------------------------
+# --- one user, at two members -------------------------------------------------------------------
 
-# both OUT COMMAND… -- COMMAND…: at members 1 and 2 at the same time; $statuses has how they
-# ended.
+# both OUT COMMAND… -- COMMAND…: runs them at members 1 and 2 at the same time; $statuses has their
+# exit statuses.
 both() {
 	local name=$1 first second one=()
 	shift
@@ -150,7 +171,7 @@ both "$scratch/joint" "${ask[@]}" -- "${ask[@]}"
 is "$statuses" '0 0' 'two shells of one user at two members: both are answered'
 is "$(jq -s '[.[].request_id] | unique | length' "$scratch"/joint-?)" \
 	"$(jq -s '[.[] | select(.joined | not)] | length' "$scratch"/joint-?)" \
-	'the second has joined the first, or came when that was answered'
+	'the second has joined the first, or came after its answer'
 
 # --- two dispositions of one loan ---------------------------------------------------------------
 
@@ -168,8 +189,8 @@ for loan in $(sql "SELECT loan_id FROM work WHERE task_id = $race AND state = 'a
 	*) wrong=$((wrong + 1)) ;;
 	esac
 done
-ok $((n == 0 || wrong > 0)) 'complete and return at two members at once: one done, one refused'
-is "$untrue" 0 'who is refused hears what the loan is now'
+ok $((n == 0 || wrong > 0)) 'complete and return at two members at once: one is done, one refused'
+is "$untrue" 0 'the refusal tells the state of the loan'
 printf '# %s dispositions were rolled back at COMMIT\n' $(($(uncommitted) - before))
 
 # --- one primary --------------------------------------------------------------------------------
@@ -180,52 +201,69 @@ before=$(raised 3101,1180) bad=0 spread=1
 all_work 1001
 all_work 1002
 is "$bad" 0 'a single primary: all get loans there and return them'
-is "$(raised 3101,1180)" "$before" 'nothing was rolled back by certification'
+is "$(raised 3101,1180)" "$before" 'the group rolled nothing back'
 run as 2 getwork --user race-2 --task "$race"
 is "$status" 5 'getwork at a secondary'
-like "$err" "^getwork: .*$refused" 'says where to go, and nothing else'
+like "$err" "^getwork: .*$refused" 'the line tells to connect to the primary'
 run as 2 disposition --user race-1 --task "$race" --loan 1 --complete
 is "$status" 5 'disposition at a secondary'
-like "$err" "^disposition: .*$refused" 'says where to go'
+like "$err" "^disposition: .*$refused" 'the line tells to connect to the primary'
 run as 2 checkwork --user race-1
-is "$status $err" '0 ' 'checkwork works there: it only looks'
+is "$status $err" '0 ' 'checkwork works at a secondary, since it only reads'
 sql 'SELECT group_replication_switch_to_multi_primary_mode()' >/dev/null
 
-# --- a member that is no member any more --------------------------------------------------------
+# --- a member that has left the group ------------------------------------------------------------
 
 at 3 'STOP GROUP_REPLICATION'
 run as 3 getwork --user race-3 --task "$race"
 is "$status" 5 'getwork at a member that has left the group'
-like "$err" "^getwork: .*$refused" 'says where to go'
+like "$err" "^getwork: .*$refused" 'the line tells to connect to the primary'
 at 3 'SET GLOBAL offline_mode = ON'
 run as 3 getwork --user race-3 --task "$race"
-is "$status" 5 'getwork at a member that was expelled: it lets nobody in'
+is "$status" 5 'getwork at a member that was expelled, which lets nobody in'
 like "$err" '^getwork: .*offline mode \(3032, [^)]*\): connect to another server$' \
 	'says where to go'
 at 3 'SET GLOBAL offline_mode = OFF; START GROUP_REPLICATION'
 online "$members"
 ok $? 'it comes back'
 
+# The late one is connected to member 3, or has ended.
+late_is_there() {
+	! kill -0 "$late" 2>/dev/null || [ "$(at 3 "SELECT COUNT(*) > 0
+		FROM performance_schema.threads WHERE processlist_user = 'lockq_app'")" = 1 ]
+}
+
 # --- a member that is behind --------------------------------------------------------------------
 
 sql 'CREATE TABLE test_behind (i INT PRIMARY KEY)'
 catch_up 2 3
-at 3 'LOCK TABLES test_behind READ; DO SLEEP(4)' &
-sleep 1
+exec {behind}> >(LOCKQ_SANDBOX_DIR=$scratch/3 exec "$top/scripts/sandbox" mysql --batch \
+	--skip-column-names --unbuffered >"$scratch/behind" 2>&1)
+echo "LOCK TABLES test_behind READ; SELECT 'locked';" >&"$behind"
+wait_for grep -qsx locked "$scratch/behind"
 sql 'INSERT INTO test_behind VALUES (1)'
 run as 1 getwork --user race-1 --task "$race"
-is "$status" 0 'a member is seconds behind: people at another one do not notice'
-run as 3 getwork --user race-3 --task "$race"
-is "$status" 0 'people there are served when it has caught up'
-wait
+is "$status" 0 'a member is behind: a user at another member is served'
+as 3 getwork --user race-3 --task "$race" >"$scratch/late" 2>&1 &
+late=$!
+wait_for late_is_there
+printf '\\q\n' >&"$behind"
+exec {behind}>&-
+wait "$late"
+is $? 0 'a user at that member is served when it has caught up'
 
 # --- a member that is switched off while its leader runs ------------------------------------------
 
-# keep_on I: race-I takes loans at member 3 and returns them, as long as it answers.
+# keep_on I: race-I takes loans at member 3 and returns them, as long as that member answers.
+# Without --timeout a getwork would look for a dead member for half a minute.
 keep_on() {
-	local name=$scratch/keep-$1
-	while as 3 getwork --user "race-$1" --task "$race" --timeout 5 --json \
-		>"$name" 2>"$name.errors"; do
+	local name=$scratch/keep-$1 status
+	while :; do
+		status=0
+		as 3 getwork --user "race-$1" --task "$race" --timeout 5 --json \
+			>"$name" 2>"$name.errors" || status=$?
+		[ "$status" -ne 3 ] || continue
+		[ "$status" -eq 0 ] || break
 		jq -r '.loans[] | "\(.loan_id)\t\(.token)"' "$name" >>"$scratch/told-$1"
 		as 3 disposition --user "race-$1" --task "$race" --return-after 0h --loan \
 			"$(jq -r '.loans[0].loan_id' "$name")" >>"$name.errors" 2>&1 || break
@@ -237,10 +275,10 @@ for i in 7 8 9; do
 	keep_on "$i" &
 	steady+=($!)
 done
-for ((i = 0; i < 300; i++)); do
-	[ "$(cat "$scratch"/told-* 2>/dev/null | wc -l)" -lt 3 ] || break
-	sleep 0.1
-done
+have_loans() {
+	[ "$(cat "$scratch"/told-* 2>/dev/null | wc -l)" -ge 3 ]
+}
+wait_for have_loans
 lead_at 3 --timeout 5
 until_led 3
 kill_member 3
@@ -249,18 +287,18 @@ lead_at 2
 status=0
 wait "${leader[1]}" || status=$?
 wait "${leader[2]}" || status=$?
-is "$status" 0 'a member dies while it leads: people at the others get their loans'
+is "$status" 0 'a member dies under its leader: users at the other members are served'
 status=0
 wait "${leader[3]}" || status=$?
-is "$status $(wc -l <"$scratch/lead-3")" '5 1' 'its leader ends, with one line'
+is "$status $(wc -l <"$scratch/lead-3")" '5 1' 'its leader ends with status 5 and one line'
 request=$(sed -n 's/.* checkwork --request \([0-9a-f-]*\).*/\1/p' "$scratch/lead-3")
 run as 1 checkwork --request "$request" --json
 is "$(jq -r .status <<<"$out")" served \
-	'and that names a request which a leader at another member has served'
+	'the line names its request, which a leader at another member has served'
 wait "${steady[@]}"
 sort "$scratch"/told-* >"$scratch/told"
 sql "SELECT loan_id, token FROM work_log WHERE task_id = $race AND event = 'assigned'" |
 	sort >"$scratch/logged"
 is "$(comm -23 "$scratch/told" "$scratch/logged" | wc -l)" 0 \
-	"the others have all that people were told there before: $(wc -l <"$scratch/told") loans"
+	"the others have all loans that the dead member gave out: $(wc -l <"$scratch/told")"
 finish

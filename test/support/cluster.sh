@@ -1,6 +1,6 @@
 # Three servers of the test's own that form a Group Replication group, all of them primaries.
-# Sourced in place of shell.sh; sql and the functions that call it speak to member 1. If no group can
-# be formed, the whole test is skipped.
+# Sourced in place of shell.sh; sql and the functions that call it speak to member 1. The test is
+# skipped if no group can be formed.
 # shellcheck shell=bash
 
 members=3
@@ -92,8 +92,8 @@ start_member() {
 	return 1
 }
 
-# All members have the same data, so the group refuses none of them for a transaction that the others
-# don't have. MySQL 8.4 has the newer name of the statement only.
+# All members have the same data, so no member may have transactions that the others don't have: the
+# group would refuse it. MySQL 8.4 has the newer name of the statement only.
 forget_history() {
 	at "$1" 'RESET BINARY LOGS AND GTIDS' 2>/dev/null || at "$1" 'RESET MASTER'
 }
@@ -143,9 +143,9 @@ start_cluster() {
 catch_up() {
 	local i gtids
 	gtids=$(sql 'SELECT @@global.gtid_executed')
+	gtids="WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', $patience)"
 	for i in "$@"; do
-		[ "$(at "$i" "SELECT WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', $patience)")" = 0 ] ||
-			return 1
+		[ "$(at "$i" "SELECT $gtids")" = 0 ] || return 1
 	done
 }
 
