@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The heavy query on a replica, or under another account: [lockq_query] in the option file. A
-# primary and a replica of the test's own; the replica is made to lag, to err, to hang and to die.
+# The heavy query runs on a replica, or under another account: [lockq_query] in the option file. The
+# test has a primary and a replica of its own; the replica lags, fails, hangs and dies.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -8,14 +8,14 @@ set -u
 . "$(dirname "$0")/../support/replica.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq.XXXXXX")
-# shellcheck disable=SC2154 # status, out and err are set by run; why_no_pair, replica by start_pair
+# shellcheck disable=SC2154 # set by run: status, out, err; by start_pair: why_no_pair, replica
 trap 'stop_pair; rm -rf "$scratch"' EXIT
 start_pair "$scratch" || {
 	echo "1..0 # SKIP a replica can't be started: $why_no_pair"
 	exit 0
 }
 
-# options FILE LINE…: the primary's, over TCP, and for the query what the lines say.
+# options FILE LINE…: an option file for the primary, over TCP; the lines go into [lockq_query].
 options() {
 	local file=$scratch/$1
 	shift
@@ -26,21 +26,22 @@ options() {
 	} >"$file"
 }
 
-# asks WHERE USER TASK [OPTION…]: getwork with that option file.
+# asks FILE USER TASK [OPTION…]: getwork with that option file.
 asks() {
 	local file=$scratch/$1 user=$2 task=$3
 	shift 3
-	timeout 60 getwork --defaults-file "$file" --user "$user" --task "$task" --json "$@"
+	timeout "$patience" getwork --defaults-file "$file" --user "$user" --task "$task" \
+		--json "$@"
 }
 
-# lead USER TASK: in the background, as $leader.
+# lead USER TASK: getwork in the background, as $leader.
 lead() {
 	getwork --defaults-file "$scratch/replica" --user "$1" --task "$2" >"$scratch/answer" 2>&1 &
 	leader=$!
 }
 
-# give_here TASK N: N loans, without a word of the replica, to race-12; and they are completed, so
-# that they are available again.
+# give_here TASK N: gives N loans to race-12, without the replica. They are completed, so they are
+# available again.
 give_here() {
 	local loans
 	loans=$(LOCKQ_DEFAULTS_FILE=$primary/lockq.cnf getwork --user race-12 --task "$1" \
@@ -49,7 +50,7 @@ give_here() {
 		--loan "$loans" --complete >/dev/null
 }
 
-# led TASK WHAT…: columns of the newest round that made a list, separated by blanks.
+# led TASK COLUMNS: columns of the newest round that made a list, separated by blanks.
 led() {
 	sql "SELECT CONCAT_WS(' ', $2) FROM leader_run
 	      WHERE task_id = $1 AND how <> 'hand-over' ORDER BY epoch DESC LIMIT 1"
@@ -60,7 +61,7 @@ first_loans() {
 	       FROM (SELECT * FROM test_loan_$1 ORDER BY line, loan_id LIMIT $2) AS f"
 }
 
-# The connections that run the query of a task at this moment; `sql` or `rsql` says where.
+# running sql|rsql TASK: the connections that run the task's query, on the primary or the replica.
 running() {
 	"$1" "SELECT processlist_id FROM performance_schema.threads
 	       WHERE processlist_id <> CONNECTION_ID()
@@ -70,17 +71,7 @@ runs() { [ -n "$(running "$@")" ]; }
 runs_other() { running "$1" "$2" | grep -qvx "$3"; }
 ended() { [ -z "$(running "$@")" ]; }
 
-# within SECONDS COMMAND…: tries until it succeeds.
-within() {
-	local deadline=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$deadline" ] || return 1
-		sleep 0.05
-	done
-}
-
-# hold_lock TASK: somebody seems to lead, until release_lock; who asks meanwhile follows.
+# hold_lock TASK: a session seems to lead until release_lock, so every getwork follows.
 hold_lock() {
 	mkfifo "$scratch/holder"
 	"$top/scripts/sandbox" mysql <"$scratch/holder" >/dev/null &
@@ -88,7 +79,7 @@ hold_lock() {
 	exec 7>"$scratch/holder"
 	echo "START TRANSACTION; UPDATE task_lock SET holder = 'test', since = NOW(6)
 	       WHERE task_id = $1;" >&7
-	within 20 lock_is_held "$1"
+	wait_for lock_is_held "$1"
 }
 lock_is_held() {
 	[ -z "$(sql "SELECT 1 FROM task_lock WHERE task_id = $1 FOR UPDATE SKIP LOCKED")" ]
@@ -123,14 +114,14 @@ for where in sql rsql; do
 done
 asks replica race-1 $heavy --count 3 >"$scratch/leader" &
 leader=$!
-within 30 runs rsql $heavy
-ok $? "the query runs on the replica"
-is "$(running sql $heavy)" '' 'and not on the primary'
+wait_for runs rsql $heavy
+ok $? 'the query runs on the replica'
+is "$(running sql $heavy)" '' 'it does not run on the primary'
 asks replica race-2 $heavy --count 2 >"$scratch/second" &
 asks replica race-3 $heavy --count 2 >"$scratch/third"
-is "$?" 0 'who follows meanwhile is served'
+is "$?" 0 'a follower is served'
 wait "$leader"
-is "$?" 0 'and the leader'
+is "$?" 0 'the leader is served'
 wait
 for where in sql rsql; do
 	"$where" 'SET GLOBAL general_log = OFF'
@@ -144,9 +135,9 @@ is "$(led $heavy 'how, requests, loans, left_pending')" 'replica 3 7 0' \
 is "$(jq -c '[.led, [.loans[].loan_id]]' "$scratch/leader")" "[true,$(first_loans $heavy 3)]" \
 	'the loans are right, and in order'
 is "$(jq -s '[.[].loans[].loan_id] | unique | length' "$scratch"/{leader,second,third})" 7 \
-	'nobody has the loan of another'
+	'no two have the same loan'
 is "$(jq -s -c '[.[].led]' "$scratch"/{second,third})" '[false,false]' \
-	'those who followed did not lead'
+	'the followers did not lead'
 
 # --- another account ------------------------------------------------------------------------------
 
@@ -158,10 +149,11 @@ is "$status:$(led $one how)" '0:elsewhere' \
 	'another account on the same server: "elsewhere"'
 run asks account race-2 $one
 is "$status:$(led $one 'how, left_pending')" '1:elsewhere 0' \
-	'it is the same server, so it may say "no work"'
+	'on the same server the query may say "no work"'
 is "$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $one")" 2 'with one query each'
-run timeout 20 "$top/build/mysql/bin/mysql" --no-defaults --socket="$primary/mysql.sock" \
-	--user=reader --password=reader lockq --execute 'SELECT * FROM work_requested'
+run timeout "$patience" "$top/build/mysql/bin/mysql" --no-defaults \
+	--socket="$primary/mysql.sock" --user=reader --password=reader lockq \
+	--execute 'SELECT * FROM work_requested'
 like "$err" 'SELECT command denied' 'the role lockq_query does not read requests'
 options database user=root "password=$(sed -n 's/^password=//p' "$primary/admin.cnf")" \
 	database=lockq_old
@@ -171,22 +163,23 @@ sql "CREATE DATABASE lockq_old; CREATE TABLE lockq_old.work LIKE work;
 sql "INSERT INTO test_loan_$one VALUES (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)"
 run asks database race-2 $one
 is "$status:$(jq -c '[.loans[].loan_id]' <<<"$out")" '0:[2]' \
-	'guard: the same database. From another one on the same server it is not "no work"'
+	'guard: the same database. A query in another database can not say "no work"'
 run asks wrong race-3 $one
-is "$status:$(led $one how)" 0:query 'a wrong password there: the query runs here'
+is "$status:$(led $one how)" 0:query \
+	'a wrong password for the replica: the query runs on the primary'
 is "$(led $one reason)" "queried here, since the server of lockq_query can't be used: the \
 database refuses the account or its password: Access denied for user 'reader'@'localhost' (using \
 password: YES) (1045, connect)" \
-	'and the reason is one clear line'
+	'leader_run has the reason, in one line'
 run asks stranger race-4 $one
-is "$status:$(led $one how)" 0:query 'guard: CANDIDATES_LOST. A view not granted there: likewise'
+is "$status:$(led $one how)" 0:query 'guard: CANDIDATES_LOST. The view is not granted: likewise'
 like "$(led $one reason)" \
 	"^queried here, .*SELECT command denied to user 'stranger'@'localhost' for table 'test_c" \
 	'with a reason that says so'
 options bad host=127.0.0.1 ssl-ca=/nowhere
 run asks bad race-4 $one
-is "$status:$(wc -l <<<"$out$err")" 2:2 'an option that can not be obeyed there is refused'
-like "$err" '"ssl-ca" can.t be used as it stands there' 'and named'
+is "$status:$(wc -l <<<"$out$err")" 2:2 'an option that can not be used is refused'
+like "$err" '"ssl-ca" can.t be used as it stands there' 'the line names it'
 
 # --- a replica that lags --------------------------------------------------------------------------
 
@@ -201,15 +194,16 @@ run asks replica race-1 $stale --count 3
 is "$status:$(led $stale 'how, candidates, dropped')" '0:replica 30 10' \
 	'loans that were given and completed meanwhile are dropped'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $stale AND state = 'assigned'
-              AND version = 1")" 3 'and go to nobody: whether they had been in work before or not'
+              AND version = 1")" 3 'nobody gets them, whether they had a row in work before or not'
 give_here $stale 17
 sql "INSERT INTO test_loan_$stale VALUES (901, -2), (902, -3)"
 run asks replica race-2 $stale --count 3
-is "$status:$(led $stale how)" 0:query 'a list that is mostly stale is fetched again, here'
+is "$status:$(led $stale how)" 0:query \
+	'the list was mostly stale: the query runs again, on the primary'
 like "$(led $stale reason)" '^queried again here, since most loans .* are stale$' \
 	'leader_run says why'
 is "$(jq -c '[.loans[].loan_id][:2]' <<<"$out")" '[902,901]' \
-	'loans that the replica has not heard of come first, in order'
+	'loans that the replica does not have yet come first, in order'
 
 crowd=254 rounds=3 people=10
 catch_up
@@ -235,7 +229,7 @@ is "$(jq -s '[.[].loans[].loan_id] | [length, (unique | length)] | @tsv' -r "$sc
 like "$(led $crowd "(SELECT GROUP_CONCAT(DISTINCT how) FROM leader_run WHERE task_id = $crowd)")" \
 	'replica' 'lists from the replica were used'
 
-# --- what a replica does not know -----------------------------------------------------------------
+# --- the replica lacks a view, or loans -----------------------------------------------------------
 
 catch_up
 unknown=255 none=256
@@ -246,15 +240,15 @@ lag
 make_task $unknown 5 0
 run asks replica race-1 $unknown
 is "$status:$(led $unknown how)" 0:query \
-	'guard: CANDIDATES_LOST. A view that the replica has not got yet'
+	'guard: CANDIDATES_LOST. The replica does not have the view yet'
 like "$(led $unknown reason)" "^queried here, .*'test_candidates_$unknown'" \
 	'leader_run says so'
 sql "INSERT INTO test_loan_$none VALUES (7, 7)"
 run asks replica race-1 $none
 is "$status:$(jq -c '[.loans[].loan_id]' <<<"$out")" '0:[7]' \
-	'loans that the replica has not heard of are given: its list never says "no work"'
+	'the replica does not have the loan yet, and its list never says "no work"'
 is "$(sql "SELECT GROUP_CONCAT(CONCAT_WS(' ', how, left_pending) ORDER BY epoch) FROM leader_run
-            WHERE task_id = $none")" 'replica 1,query 0' 'by a second query, here'
+            WHERE task_id = $none")" 'replica 1,query 0' 'a second query finds it, on the primary'
 last=$(sql "SELECT MAX(epoch) FROM leader_run WHERE task_id = $none")
 hold_lock $none
 pids=()
@@ -262,19 +256,20 @@ for ((i = 1; i <= 10; i++)); do
 	asks replica "race-$i" $none >"$scratch/none-$i" 7>&- &
 	pids+=($!)
 done
-within 60 pending $none 10
+wait_for pending $none 10
 release_lock
 statuses=
 for pid in "${pids[@]}"; do
 	wait "$pid"
 	statuses=$statuses$?
 done
-is "$statuses" 1111111111 'ten people, and there is none: all are told "no work"'
+is "$statuses" 1111111111 'ten users, and no loan: all are told "no work"'
 is "$(sql "SELECT GROUP_CONCAT(CONCAT_WS(' ', how, requests, left_pending) ORDER BY epoch)
              FROM leader_run WHERE task_id = $none AND epoch > $last AND query_ms IS NOT NULL")" \
-	'replica 0 10,query 10 0' 'at the cost of two queries, one there and one here'
+	'replica 0 10,query 10 0' 'that took two queries, one on each server'
 as_of=$(led $none "DATE_FORMAT(as_of, '%Y-%m-%dT%H:%i:%s.%fZ')")
-is "$(jq -r .as_of "$scratch"/none-* | sort -u)" "$as_of" 'as of the query here'
+is "$(jq -r .as_of "$scratch"/none-* | sort -u)" "$as_of" \
+	'as_of is the time of the query on the primary'
 
 ahead=257
 catch_up
@@ -285,9 +280,10 @@ catch_up
 rsql "SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 7200'"
 run asks replica race-2 $ahead
 rsql "SET GLOBAL init_connect = ''"
-is "$status:$(led $ahead how)" 1:query 'guard: the time here. A replica whose clock is ahead'
+is "$status:$(led $ahead how)" 1:query \
+	"guard: the primary's time. The clock of the replica is ahead"
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $ahead")" 1 \
-	'takes no loan from who has it before the lease is over'
+	'no loan is given out before its lease is over'
 
 # --- a replica that hangs, and leaders that end ---------------------------------------------------
 
@@ -296,47 +292,47 @@ kill -STOP "$server"
 run asks replica race-5 $one
 kill -CONT "$server"
 is "$status:$(led $one how):$(jq .retries <<<"$out")" 0:query:0 \
-	'guard: a short connect timeout. A replica that does not answer costs nobody the lock'
+	'guard: a short connect timeout. The leader keeps its lock if the replica does not answer'
 like "$(led $one reason)" "^queried here, since the server of lockq_query can't be used: " \
-	'the reason is there'
+	'leader_run says why'
 
 monster=258
 make_task $monster 6000 500000
 catch_up
 lead race-1 $monster
-within 30 runs rsql $monster
+wait_for runs rsql $monster
 kill -INT "$leader"
 wait "$leader"
 is "$?" 130 'Ctrl-C, while the query runs on the replica'
-within 20 ended rsql $monster
-ok $? 'ends it there, too'
+wait_for ended rsql $monster
+ok $? 'the query ends there'
 
 lead race-1 $monster
-within 30 runs rsql $monster
+wait_for runs rsql $monster
 orphan=$(running rsql $monster)
 { kill -9 "$leader"; wait "$leader"; } 2>/dev/null
 lead race-2 $monster
-before=${EPOCHREALTIME/./}
-within 30 runs_other rsql $monster "$orphan"
-ok $? "kill -9: the next one leads ($(((${EPOCHREALTIME/./} - before) / 1000)) ms)"
+wait_for runs_other rsql $monster "$orphan"
+ok $? 'kill -9: the next one leads'
 is "$(running rsql $monster | grep -cx "$orphan")" 0 \
-	'and has ended the query of the dead one, on the replica'
+	'it has ended the query of the dead leader, on the replica'
 
-# Over there there is still much to look at, here no longer.
+# The query still has much to read on the replica, but little on the primary.
 lag
 sql "DELETE FROM test_loan_$monster WHERE loan_id > 20"
 look=$(sql "SELECT t.processlist_id FROM performance_schema.threads AS t
              WHERE t.processlist_user = 'lockq_app' AND t.processlist_id NOT IN (
                SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)")
 sql "KILL $look"
-is "$?" 0 'its query connection here, which is idle, is ended'
+is "$?" 0 'its query connection to the primary, which is idle, is killed'
 kill -9 "$server"
 wait "$leader"
-is "$?:$(led $monster how)" 0:query 'the replica dies in the middle of the query: it runs here'
+is "$?:$(led $monster how)" 0:query \
+	'the replica dies during the query: it runs on the primary'
 like "$(led $monster reason)" '^queried again here, since the connection of lockq_query was lost' \
 	'leader_run says why'
 is "$(led $monster retries)" 0 \
-	'guard: lock_look. A query connection that was idle for too long is made again'
+	'guard: lock_look. A query connection that was lost while idle is made again'
 run asks replica race-6 $one
 is "$status:$(led $one how)" 0:query 'a replica that is down'
 like "$(led $one reason)" \
@@ -345,5 +341,5 @@ like "$(led $one reason)" \
 for task in $heavy $stale $unknown $none $ahead; do
 	given_twice "$task"
 done >"$scratch/twice"
-is "$(sort -u "$scratch/twice")" 0 'and none was given twice, in any of it'
+is "$(sort -u "$scratch/twice")" 0 'no loan was given twice, in any of these tasks'
 finish
