@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What becomes of --ssl-mode, with MySQL's client library and with MariaDB's, which the programs
-# under the sanitizers have: a server of the test's own, with TLS and then without it, whose general
-# log says how each connection came.
+# --ssl-mode, with MySQL's client library and with MariaDB's, which the programs under the
+# sanitizers use. The test has a server of its own, with TLS and then without it. The server's
+# general log says whether each connection used TLS.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -19,7 +19,7 @@ builds=(build build/asan)
 	ok 0 '# SKIP MariaDB: make check builds build/asan'
 }
 
-# start OPTION…: the server, with these options besides.
+# start OPTION…: starts the server, with these options besides its own.
 start() {
 	LOCKQ_MYSQLD_ARGS="--innodb-buffer-pool-size=64M --general-log --log-output=TABLE
 		--skip-networking=OFF --bind-address=127.0.0.2,127.0.0.3 --port=$port $*" \
@@ -28,15 +28,15 @@ start() {
 	return 1
 }
 
-# certificate NAME: a key and a certificate of 127.0.0.2 that vouches for itself. Not of 127.0.0.1,
-# from where MariaDB's library takes any certificate since its 3.4.
+# certificate NAME: makes a key and a self-signed certificate of 127.0.0.2. From 127.0.0.1 MariaDB's
+# library takes any certificate, since its 3.4.
 certificate() {
 	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
 		-addext subjectAltName=IP:127.0.0.2 -keyout "$scratch/$1.key" \
 		-out "$scratch/$1.pem" 2>"$scratch/log" || sed 's/^/# /' "$scratch/log" >&2
 }
 
-# options FILE ACCOUNT LINE…: an option file for that account, with these lines for the client.
+# options FILE ACCOUNT LINE…: makes an option file for that account, with these lines in [client].
 options() {
 	{
 		printf '%s\n' '[client]' "port=$port" "${@:3}"
@@ -44,11 +44,11 @@ options() {
 	} >"$scratch/$1"
 }
 
-# comes FILE [OPTION…]: how checkwork of $build is connected, or its exit status where it isn't.
+# comes FILE [OPTION…]: sets $how: how checkwork of $build connects, or its exit status if it can't.
 comes() {
 	sql 'TRUNCATE mysql.general_log'
-	run timeout 60 "$top/$build/bin/checkwork" --user race-1 --defaults-file "$scratch/$1" \
-		"${@:2}"
+	run timeout "$patience" "$top/$build/bin/checkwork" --user race-1 \
+		--defaults-file "$scratch/$1" "${@:2}"
 	how=$status
 	[ "$status" -ne 0 ] || how=$(sql "
 		SELECT GROUP_CONCAT(DISTINCT SUBSTRING_INDEX(argument, ' using ', -1))
@@ -93,11 +93,11 @@ sql "CREATE USER test_any IDENTIFIED BY 'test_any';
 
 # works_over_tls USER: getwork of $build, in the background.
 works_over_tls() {
-	timeout 120 "$top/$build/bin/getwork" --user "$1" --task $task \
+	timeout "$patience" "$top/$build/bin/getwork" --user "$1" --task $task \
 		--defaults-file "$scratch/sealed" >"$scratch/$1" 2>&1 &
 }
 
-# The query takes longer than the lock connection is left without a ping.
+# The query takes so long that the lock connection is pinged meanwhile.
 workers=()
 for build in "${builds[@]}"; do
 	works_over_tls "race-$((${#workers[@]} + 1))"
@@ -111,33 +111,36 @@ done
 for build in "${builds[@]}"; do
 	# The account's password is in the server's cache from here on, so it does without TLS.
 	comes_by Socket 'a socket needs no TLS' socket
-	comes_by Socket 'nor where it is preferred' socket --ssl-mode PREFERRED
-	comes_by SSL/TLS 'TLS is used where the server has it' tcp
-	comes_by SSL/TLS 'the same when an option file names the protocol' protocol
-	comes_by SSL/TLS 'PREFERRED: the same' tcp --ssl-mode PREFERRED
-	comes_by SSL/TLS 'REQUIRED: the same' tcp --ssl-mode REQUIRED
+	comes_by Socket 'PREFERRED: a socket needs no TLS' socket --ssl-mode PREFERRED
+	comes_by SSL/TLS 'TLS is used if the server has it' tcp
+	comes_by SSL/TLS 'TLS is used if an option file names the protocol' protocol
+	comes_by SSL/TLS 'PREFERRED: TLS' tcp --ssl-mode PREFERRED
+	comes_by SSL/TLS 'REQUIRED: TLS' tcp --ssl-mode REQUIRED
 	comes_by TCP/IP 'DISABLED: plain text' tcp --ssl-mode DISABLED
-	comes_by TCP/IP 'also where an option file names a CA' known --ssl-mode DISABLED
-	comes_by SSL/TLS 'an account may demand it' sealed
-	refused 'Access denied' 'and does not get in without it' sealed --ssl-mode DISABLED
+	comes_by TCP/IP 'DISABLED: plain text, although an option file names a CA' known \
+		--ssl-mode DISABLED
+	comes_by SSL/TLS 'an account that requires TLS' sealed
+	refused 'Access denied' 'that account is refused without TLS' sealed --ssl-mode DISABLED
 	comes_by SSL/TLS 'VERIFY_IDENTITY: the host that the certificate names' known \
 		--ssl-mode VERIFY_IDENTITY
-	refused 'connect: ' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
-	refused 'connect: ' 'an unknown certificate is refused' unknown --ssl-mode VERIFY_IDENTITY
-	refused 'connect: ' 'and one that nobody vouches for' tcp --ssl-mode VERIFY_IDENTITY
-	refused 'connect: ' 'an option file does not take that back' lax \
+	refused ', connect\)$' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
+	refused ', connect\)$' 'an unknown certificate is refused' unknown \
+		--ssl-mode VERIFY_IDENTITY
+	refused ', connect\)$' 'any certificate is refused without a CA' tcp \
+		--ssl-mode VERIFY_IDENTITY
+	refused ', connect\)$' 'an option file can not weaken that' lax \
 		--ssl-mode VERIFY_IDENTITY
 	if [ "$build" = build ]; then
-		comes_by SSL/TLS 'REQUIRED: also through a socket' socket --ssl-mode REQUIRED
+		comes_by SSL/TLS 'REQUIRED: TLS, also through a socket' socket --ssl-mode REQUIRED
 		comes_by SSL/TLS 'VERIFY_CA: a certificate of another host' misnamed \
 			--ssl-mode VERIFY_CA
-		refused 'connect: ' 'an unknown certificate is refused' unknown \
+		refused ', connect\)$' 'an unknown certificate is refused' unknown \
 			--ssl-mode VERIFY_CA
 	else
 		comes socket --ssl-mode REQUIRED
 		like "$how" '^(SSL/TLS|5)$' "$build: REQUIRED: no plain text through a socket"
-		refused '"VERIFY_CA".*VERIFY_IDENTITY' 'VERIFY_CA: says what to take' known \
-			--ssl-mode VERIFY_CA
+		refused '"VERIFY_CA".*VERIFY_IDENTITY' 'VERIFY_CA: it names VERIFY_IDENTITY' \
+			known --ssl-mode VERIFY_CA
 	fi
 done
 
@@ -153,7 +156,7 @@ for build in "${builds[@]}"; do
 	refused '' 'VERIFY_IDENTITY: refused' known --ssl-mode VERIFY_IDENTITY
 	refused '' 'REQUIRED through a socket: refused' socket --ssl-mode REQUIRED
 	[ "$build" = build ] || refused '"REQUIRED".*not encrypted: connect over TCP to' \
-		'and told what to do' tcp --ssl-mode REQUIRED
+		'the line tells the next step' tcp --ssl-mode REQUIRED
 done
 
 finish
