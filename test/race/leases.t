@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Sixteen processes complete, return, renew and expire the same few loans while they are given out,
-# about the moments when their leases end. What the log says must lead to what the table says, step
-# by step, and be exactly what people were told; each refusal must be right.
+# about the moments when their leases end. The log must replay to the table, step by step; the
+# answers must agree with the log; and each refusal must be right.
 #
 #   LOCKQ_LEASES_ROUNDS   how often all sixteen do something at once (100)
-#   LOCKQ_LEASES_SEED     what they do is drawn from it
+#   LOCKQ_LEASES_SEED     the seed of the random choices
 #
-# The shortest lease is a minute. So that they end in the middle of the race, triggers shorten those
-# of this task to 0.2 to 1 s as lockq writes them: in the row, and in the log, from which a renewed
-# one is taken. So lockq alone writes these rows, which would not be so if somebody aged them, and
-# what it reads later is what it wrote.
+# The shortest lease is a minute. Triggers shorten those of this task to 0.2 to 1 s, so that they
+# end in the middle of the race: as lockq writes the row, and as it writes the log, from which it
+# takes the end of a renewed lease. So lockq alone writes these rows.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -40,8 +39,8 @@ trap cleanup EXIT
 drop_ours
 make_task "$task" 400 0
 make_users 8
-# What was set to never makes room for another loan: there are as few to the end. Lists are kept for
-# a while, so that leaders have old ones.
+# A loan that was set to never makes room for another one, so their number stays the
+# same. cache_ttl lets leaders use old lists.
 sql "ALTER VIEW test_candidates_$task AS
        SELECT l.loan_id, l.loan_id AS priority FROM test_loan_$task AS l
         WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
@@ -52,7 +51,7 @@ sql "ALTER VIEW test_candidates_$task AS
      UPDATE task SET lease_minutes = 1, complete_hold = 1, on_complete = 'test_complete_$task',
             cache_ttl = 1
       WHERE task_id = $task"
-# The bank refuses one completion in five, after it has begun with it.
+# The bank's procedure fails once in five calls, after it has written a row.
 sql "DELIMITER //
 CREATE PROCEDURE test_complete_$task (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
 BEGIN
@@ -76,7 +75,7 @@ sql "CREATE TRIGGER test_lease_log BEFORE INSERT ON work_log FOR EACH ROW
        SET NEW.lease_expires_at = IF(NEW.event = 'renewed' AND $is_long, $short,
                                      NEW.lease_expires_at)"
 
-# What cron counts is this race's alone.
+# After this run, cron counts only loans of this race.
 run disposition --expire
 is "$status:$err" 0: 'cron, before'
 run "$build/test/race/leases" "$task" race 16 "$rounds" "$seed" "$scratch/told"
@@ -94,11 +93,11 @@ sql "CREATE TABLE test_told_$task (
 	paste -sd, "$scratch/told"
 } >"$scratch/told.sql"
 "$top/scripts/sandbox" mysql <"$scratch/told.sql"
-ok $? 'what they were told'
-is "$(replay "$task" | head -n 10)" '' 'the log replays to exactly what the table says'
+ok $? 'the answers are in a table'
+is "$(replay "$task" | head -n 10)" '' 'the log replays to the table, exactly'
 is "$(given_twice "$task")" 0 'no loan was given twice'
 
-# --- what they were told -------------------------------------------------------------------------
+# --- the answers ---------------------------------------------------------------------------------
 
 is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
             WHERE t.what = 'disposed' AND t.outcome = 'done' AND 1 <> (
@@ -107,23 +106,23 @@ is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
                  AND l.event = t.event AND u.name = t.user AND l.token = t.token
                  AND l.at = t.since AND l.at BETWEEN t.began AND t.ended
                  AND t.given IN (0, l.token))")" 0 \
-	'what was said to be done has its row in the log'
+	'each disposition that was answered with done has its row in the log'
 done=$(sql "SELECT COUNT(*) FROM test_told_$task WHERE what = 'disposed' AND outcome = 'done'")
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task
               AND event IN ('completed', 'returned', 'never', 'renewed')")" "$done" \
-	"and nothing else has: $done"
+	"the log has no others: $done"
 is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
             WHERE t.event = 'assigned' AND 1 <> (
               SELECT COUNT(*) FROM work_log AS l JOIN app_user AS u ON u.user_id = l.user_id
                WHERE l.task_id = $task AND l.loan_id = t.loan_id AND l.event = 'assigned'
                  AND l.request_id = t.request_id AND l.token = t.token AND u.name = t.user
-                 AND l.at <= t.ended)")" 0 'each loan that somebody was given is in the log'
+                 AND l.at <= t.ended)")" 0 'each loan in an answer is in the log'
 is "$(sql "SELECT COUNT(*) FROM work_log AS l
             WHERE l.task_id = $task AND l.event = 'assigned' AND NOT EXISTS (
               SELECT 1 FROM test_told_$task AS t
                WHERE t.event = 'assigned' AND t.request_id = l.request_id
                  AND t.loan_id = l.loan_id AND t.token = l.token)")" 0 \
-	'and each in the log was told to somebody'
+	'each loan in the log is in an answer'
 is "$(sql "SELECT COUNT(*) FROM work_requested AS r
             WHERE r.task_id = $task AND r.assigned <> (
               SELECT COUNT(*) FROM work_log AS l
@@ -137,12 +136,12 @@ is "$(sql "SELECT COUNT(*) FROM (
                  JOIN app_user AS u ON u.user_id = l.user_id
                 WHERE l.task_id = $task AND l.event = 'completed') AS both_sides
               GROUP BY loan_id, user HAVING SUM(n) <> 0) AS odd")" 0 \
-	"what is completed is completed in the business, too, and once"
+	"each completion called the bank's procedure, once"
 read -r cron_leases cron_available < <(sql "SELECT SUM(leases), SUM(available)
 	FROM test_told_$task WHERE what = 'expired'")
 read -r expired available < <(sql "SELECT SUM(event = 'expired'), SUM(event = 'available')
 	FROM work_log WHERE task_id = $task")
-is "$available" "$cron_available" "loans that cron noted as available: $available"
+is "$available" "$cron_available" "cron noted $available loans as available, as the log says"
 by_leaders=$(sql "SELECT COUNT(*) FROM work_log AS l
 	JOIN work_log AS a ON a.task_id = l.task_id AND a.loan_id = l.loan_id
 	 AND a.version = l.version + 1 AND a.event = 'assigned'
@@ -152,11 +151,11 @@ by_leaders=$(sql "SELECT COUNT(*) FROM work_log AS l
 ok $((expired - cron_leases >= 0 && expired - cron_leases <= by_leaders ? 0 : 1)) \
 	"of $expired leases that ended, cron ended $cron_leases, leaders the others"
 
-# --- who was refused -----------------------------------------------------------------------------
+# --- the refusals --------------------------------------------------------------------------------
 
-# Each version of a row, and until when it can have been seen: the next one's disposition locked the
-# row while it ran, a leader or cron before the time that it wrote down; a row's first one was not
-# there before.
+# Each version of a row, and until when it can have been seen. If a disposition made the next
+# version, it locked the row while it ran. A leader or cron locked the row before the time that it
+# wrote down. Version 0 stands for the time before the row was inserted.
 sql "CREATE TABLE test_step_$task (KEY (loan_id, since))
        DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs AS
      WITH line AS (
@@ -206,7 +205,7 @@ refused="test_told_$task AS t
 	           AND (NOT (s.user <=> t.user AND s.event IN (t.event, 'expired'))
 	                OR (s.event = 'returned' AND t.event = 'returned'))
 	         ELSE FALSE END)"
-is "$(sql "SELECT COUNT(*) FROM $refused")" 0 'each refusal is right: the log shows why'
+is "$(sql "SELECT COUNT(*) FROM $refused")" 0 'each refusal is right, by the log'
 sql "SELECT CONCAT_WS(' ', '#', t.user, t.event, t.loan_id, t.given, t.outcome, t.token, t.holder,
             t.state, t.since, t.began, t.ended) FROM $refused LIMIT 10"
 excluded=$(sql "SELECT COUNT(excluded_until) FROM work_log WHERE task_id = $task")
@@ -214,9 +213,9 @@ is "$(sql "SELECT COUNT(*) FROM work_log AS a JOIN work_log AS r
                ON r.task_id = a.task_id AND r.loan_id = a.loan_id AND r.user_id = a.user_id
               AND r.version < a.version AND r.excluded_until > a.at
             WHERE a.task_id = $task AND a.event = 'assigned'")" 0 \
-	"who returned a loan as not for them did not get it again before the time: $excluded"
+	"no user got a loan again that was returned with --not-me: $excluded returned"
 
-# --- whether it was a race -----------------------------------------------------------------------
+# --- was it a race? ------------------------------------------------------------------------------
 
 outcomes=$(sql "SELECT COALESCE(event, what), outcome, COUNT(*) FROM test_told_$task
 	GROUP BY 1, 2 ORDER BY 1, 2" | awk '{ printf "# %-10s %-14s %5d\n", $1, $2, $3 }')
@@ -224,7 +223,7 @@ echo "$outcomes"
 is "$(awk '$2 != "assigned" && $2 != "expired" { print $3 }' <<<"$outcomes" | sort -u |
 	tr '\n' ' ')" \
 	'already done empty lease_over not_assigned not_completed not_yours stale_token ' \
-	'each answer was given'
+	'every kind of answer was given'
 close=$(sql "SELECT COUNT(*) FROM (
 	SELECT l.at, LAG(l.lease_expires_at) OVER (PARTITION BY l.loan_id ORDER BY l.version)
 	         AS lease
@@ -233,22 +232,22 @@ close=$(sql "SELECT COUNT(*) FROM (
 ok $((close > 0 && excluded > 0 && expired > cron_leases && cron_leases > 0 ? 0 : 1)) \
 	"$close changes within 20 ms of a lease's end"
 
-# --- whether the replay would notice -------------------------------------------------------------
+# --- does the replay notice faults? --------------------------------------------------------------
 
-# Cron has noted of a row as it stands that it is available, whatever the race has left. By then all
-# leases, holds and exclusions are over; the last one has a minute.
+# One loan's last event must be that cron noted it as available, whatever the race has left. All
+# leases, holds and exclusions of the race are over by then.
 drop_triggers
 sleep 2.5
 run getwork --user race-1 --task "$task" --json
 loan=$(jq '.loans[0].loan_id' <<<"$out")
 run disposition --user race-1 --task "$task" --loan "$loan" --return-after 1s
-is "$status:$err" 0: 'one loan more is returned'
+is "$status:$err" 0: 'one more loan is returned'
 sleep 1.2
 run disposition --expire
-is "$status:$err" 0: 'and noted as available by cron'
+is "$status:$err" 0: 'cron notes it as available'
 is "$(replay "$task" | head -n 10)" '' 'the replay still finds nothing'
 
-# plant DESCRIPTION SQL: undone again.
+# plant DESCRIPTION SQL: prints SQL that makes a fault, replays, and undoes the fault.
 plant() {
 	printf "SELECT '== %s';\nSTART TRANSACTION;\n%s;\n" "$1" "$2"
 	cat "$top/test/support/replay.sql"
@@ -256,22 +255,22 @@ plant() {
 }
 log_columns=$(sql "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns
 	WHERE table_schema = DATABASE() AND table_name = 'work_log' AND column_name <> 'log_id'")
-# row CONDITION: the first of the task's rows in the log for which it holds, into @row.
+# row CONDITION: prints SQL that sets @row, the first row of the log for which the condition holds.
 row() {
 	printf 'SELECT log_id INTO @row FROM work_log AS l WHERE task_id = %s AND (%s)
 		ORDER BY log_id LIMIT 1;\n' "$task" "$1"
 }
-# change_row CONDITION CHANGE: of that row.
+# change_row CONDITION CHANGE: prints SQL that changes that row.
 change_row() {
 	row "$1"
 	printf 'UPDATE work_log SET %s WHERE log_id = @row' "$2"
 }
-# change_work CONDITION CHANGE: of one of the task's rows of work.
+# change_work CONDITION CHANGE: prints SQL that changes one of the task's rows of work.
 change_work() {
 	printf 'UPDATE work SET %s WHERE task_id = %s AND (%s) ORDER BY loan_id LIMIT 1' \
 		"$2" "$task" "$1"
 }
-# Of a loan that two users had one after the other, the row of the first one's assignment.
+# A condition: the assignment of a loan that another user got later.
 shared="event = 'assigned' AND EXISTS (SELECT 1 FROM work_log AS m WHERE m.task_id = l.task_id
 	AND m.loan_id = l.loan_id AND m.event = 'assigned' AND m.version > l.version
 	AND m.user_id <> l.user_id)"
@@ -279,7 +278,7 @@ faults() {
 	local event column
 	for event in $(sql "SELECT DISTINCT event FROM work_log WHERE task_id = $task"); do
 		if [ "$event" = available ]; then
-			# An old one is missed by nobody; of the row as it stands, due_at tells it.
+			# The replay can miss only the newest of a loan, from due_at in its row.
 			plant 'deleted: available' "$(row "event = 'available' AND version = (
 				SELECT version FROM work AS w WHERE w.task_id = l.task_id
 				   AND w.loan_id = l.loan_id)")
@@ -362,6 +361,6 @@ missed=$(awk '/^== / { if (name != "") print name; name = $0; next }
 	/^'"$task"'\t/ { name = ""; next }
 	{ print } END { if (name != "") print name }' "$scratch/found")
 is "$missed:$(grep -c '^== ' "$scratch/found")" ":$planted" \
-	"the replay finds each fault of $planted that are planted"
-is "$(replay "$task" | head -n 10)" '' 'and none when they are gone'
+	"the replay finds each of $planted planted faults"
+is "$(replay "$task" | head -n 10)" '' 'it finds none when they are undone'
 finish
