@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The benchmark works: each figure that needs only the sandbox runs in its short form; its results
+# The benchmark works: each figure that needs only the sandbox runs in its short form. Its results
 # become tables, go into README.md and man/figures.md, and can be compared. No test depends on a
-# time.
+# measured time.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -13,10 +13,10 @@ unset LOCKQ_BENCH_OUT BENCH_SIZE
 
 # short ARGUMENT…: scripts/bench run, in the short form.
 short() {
-	run timeout 600 "$bench" run --size short --out "$scratch/out" "$@"
+	run timeout 3000 "$bench" run --size short --out "$scratch/out" "$@"
 }
 
-# Counts what a figure might leave behind: tasks, users, tables, requests, queries.
+# Counts the tasks, users, tables, requests and queries that a figure might leave behind.
 left_behind() {
 	sql "SELECT 'task', COUNT(*) FROM task WHERE task_id BETWEEN 211 AND 219
 	     UNION ALL SELECT 'user', COUNT(*) FROM app_user WHERE name LIKE 'race-%'
@@ -48,7 +48,7 @@ while IFS='|' read -r arguments says; do
 	# shellcheck disable=SC2086 # words
 	run "$bench" $arguments
 	is "$status" 2 "usage error: bench $arguments"
-	like "$err" "$says" "… and why: $says"
+	like "$err" "$says" "… the line has: $says"
 done <<'END'
 |usage:
 nonsense|usage:
@@ -67,7 +67,7 @@ compare /nonexistent /nonexistent|no results in '/nonexistent'
 END
 echo '{"some": "thing"}' >"$scratch/other.json"
 run "$bench" table "$scratch/other.json"
-is "$status" 2 'a file that is no result is none'
+is "$status" 2 'a JSON file that is no result is refused'
 
 # --- each figure ---------------------------------------------------------------------------------
 
@@ -79,14 +79,14 @@ for figure in "${figures[@]}"; do
 	[ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }"
 	result=$scratch/out/$figure.json
 	is "$(jq -c '[.figure, .size, .complete]' "$result")" "[\"$figure\",\"short\",true]" \
-		"$figure: its file says what it is"
+		"$figure: its file has name, size and completeness"
 	ok "$(jq -e '.at and .title and .machine.cores > 0 and .machine.cpu and .versions.mysql and
 		.versions.commit and (.settings.server | has("innodb_flush_log_at_trx_commit"))' \
-		"$result" >/dev/null; echo $?)" "$figure: and where it was measured"
+		"$result" >/dev/null; echo $?)" "$figure: where it was measured"
 	is "$(jq -r '.measures[] | select(.value == null) | .key' "$result")" '' \
-		"$figure: every number is one"
+		"$figure: every measure has a number"
 	ok "$(jq -e '(.measures | length) > 0 and (.measures | map(.key) | unique | length) ==
-		(.measures | length)' "$result" >/dev/null; echo $?)" "$figure: each has its key"
+		(.measures | length)' "$result" >/dev/null; echo $?)" "$figure: each has a key"
 	is "$(awk 'length($0) > 80' <<<"$out")" '' "$figure: 80 columns are enough"
 	is "$(left_behind)" "$before" "$figure: leaves nothing behind"
 done
@@ -94,23 +94,23 @@ is "$(jq '.measures[] | select(.key == "burst.1.4.lockq.queries") | .value' \
 	"$scratch/out/burst.json")" 1 'burst: one heavy query for all'
 is "$(jq -c '[.measures[] | select(.key | test("^burst.1.4.[a-z]+.loans$")) | .value]' \
 	"$scratch/out/burst.json")" '[20,20,20,20,20]' \
-	'burst: whoever asks, by whichever way, has loans'
+	'burst: all users get loans, in each of the ways'
 is "$(jq -c '[.measures[] | select(.key | test("twice$")) | .value] | add' \
 	"$scratch/out/burst.json")" 0 'burst: no loan is given to two people'
 
-# A case that would take longer than the limit has no numbers; none are computed from other cases.
+# A case that would take longer than the limit has no numbers.
 cp -R "$scratch/out" "$scratch/all"
 BURST_LIMIT=0 short burst
 is "$status" 0 'burst, with a limit of no time'
 is "$(jq -c '[.not_run[].key]' "$scratch/out/burst.json")" \
 	'["burst.1.4.own","burst.1.4.line","burst.1.4.claim","burst.1.4.rows"]' \
-	'burst: says what it did not run'
+	'burst: it names the cases that it did not run'
 is "$(jq '[.measures[] | select(.key | test("own|line|claim|rows"))] | length' \
-	"$scratch/out/burst.json")" 0 'burst: and has no number of it'
+	"$scratch/out/burst.json")" 0 'burst: it has no number of them'
 
 # --- the results ---------------------------------------------------------------------------------
 
-# made NAME VALUE: a folder of results that has a goal; the number is VALUE.
+# made NAME VALUE: makes a folder of results. One has a goal, and VALUE as its number.
 made() {
 	mkdir -p "$scratch/$1"
 	jq '.size = "usual" | .measures |= [.[0], .[1]]
@@ -124,32 +124,33 @@ made b 25
 run "$bench" table "$scratch/a"
 is "$status" 0 'table'
 like "$out" '^\| wake \| a time \| 10 ms \| at most 20 ms \|$' 'table: a goal that is reached'
-like "$out" 'MySQL [0-9.-]+, .innodb_flush_log_at_trx_commit' 'table: and where that was'
+like "$out" 'MySQL [0-9.-]+, .innodb_flush_log_at_trx_commit' 'table: versions and settings'
 run "$bench" table "$scratch/b"
 like "$out" '^\| wake \| a time \| 25 ms \| at most 20 ms, \*\*missed\*\* \|$' \
 	'table: a goal that is missed'
 run "$bench" table "$scratch/out"
 is "$status" 0 'table: of all figures'
 like "$out" 'Not of the usual size: .*burst \(short\)' \
-	'table: says that the sizes are not the usual'
+	'table: it names the figures that have not the usual size'
 jq 'del(.complete)' "$scratch/a/wake.json" >"$scratch/broken.json"
 run "$bench" table "$scratch/broken.json"
-like "$out" 'Broken off: wake' 'table: and what was broken off'
+like "$out" 'Broken off: wake' 'table: it names the figures that were broken off'
 
 run "$bench" compare "$scratch/a" "$scratch/b"
 is "$status" 0 'compare'
 like "$out" '^wake.x +10 +25 ms +\+150 % worse, now missed$' \
-	'compare: what is worse, and by how much'
-like "$out" '^wake.y +5 +5 x +0 %$' 'compare: what is the same'
+	'compare: a number that is worse'
+like "$out" '^wake.y +5 +5 x +0 %$' 'compare: a number that is the same'
 run "$bench" compare "$scratch/b" "$scratch/a/wake.json"
-like "$out" '^wake.x +25 +10 ms +-60 % better, now reached$' 'compare: what is better; with a file'
+like "$out" '^wake.x +25 +10 ms +-60 % better, now reached$' \
+	'compare: a number that is better; with a file'
 run "$bench" compare "$scratch/a" "$scratch/out/burst.json"
-like "$out" '^wake.x .*not in B$' 'compare: what only one of them has'
-like "$out" '^burst.* not in A$' '… and the other'
-is "$(awk 'length($0) > 90' <<<"$out")" '' 'compare: lines of a terminal'
+like "$out" '^wake.x .*not in B$' 'compare: a number that only A has'
+like "$out" '^burst.* not in A$' '… and one that only B has'
+is "$(awk 'length($0) > 90' <<<"$out")" '' 'compare: 90 columns are enough'
 jq '.machine.cores = 99' "$scratch/b/wake.json" >"$scratch/elsewhere.json"
 run "$bench" compare "$scratch/a" "$scratch/elsewhere.json"
-like "$out" 'another machine: only ratios' 'compare: two machines are not alike'
+like "$out" 'another machine: only ratios' 'compare: it says that the machines differ'
 
 pages=$scratch/pages
 mkdir -p "$pages/man"
@@ -165,7 +166,7 @@ for page in README.md man/figures.md; do
 	run cat "$pages/$page"
 	is "$(sed -n '1p;$p' <<<"$out" | tr '\n' ' ')" 'one two ' "$page: the text around stays"
 	ok "$(! grep -q '^old$' <<<"$out"; echo $?)" "$page: the old table is gone"
-	like "$out" 'MySQL [0-9.-]+' "$page: says where it was measured"
+	like "$out" 'MySQL [0-9.-]+' "$page: it tells the version of MySQL"
 done
 run cat "$pages/README.md"
 while read -r row; do
@@ -178,7 +179,7 @@ done <<'END'
 100 people wait for 5 loans each: .* . [0-9.]+ ms
 loans given twice, in all these runs . 0 .
 END
-ok "$(! grep -q 'null\|none' <<<"$out"; echo $?)" 'README.md: every number is one'
+ok "$(! grep -q 'null\|none' <<<"$out"; echo $?)" 'README.md: every row has its numbers'
 run cat "$pages/man/figures.md"
 like "$out" '^\| 1 s \| 4 \| each runs the query \| 4 \|' 'figures.md has the burst'
 like "$out" '^\| 8 followers, 1 times \| [0-9.]+ ms \|' 'figures.md has the wake-up'
@@ -192,7 +193,7 @@ readme "$scratch/b"
 like "$(cat "$pages/man/figures.md")" 'a time \| 25 ms \| at most 20 ms, \*\*missed\*\*' \
 	'readme: other results replace them'
 
-# made_up NAME: results of the figure NAME; its measures are standard input.
+# made_up NAME: makes results of the figure NAME; standard input has its measures.
 made_up() {
 	mkdir -p "$scratch/made"
 	jq --arg name "$1" --argjson measures "$(jq -s .)" \
@@ -231,7 +232,7 @@ requests per second, 16 tasks, 64 threads;0.2 times as many;plain `INSERT`;at le
 loans given twice;3;;0, \*\*missed\*\*
 END
 
-# Both pages are written or none.
+# Both pages are written, or none.
 for page in README.md man/figures.md; do
 	cp -R "$scratch/before/." "$pages"
 	echo nothing >"$pages/$page"
@@ -257,7 +258,7 @@ ln -s "$top"/scripts/{sandbox,signals.sh} "$fake/scripts/"
 # fake NAME: makes the figure NAME of the lines on standard input.
 fake() {
 	{
-		printf '#!/usr/bin/env bash\n# One that is made up.\nset -eu\n. "%s/common.sh"\n' \
+		printf '#!/usr/bin/env bash\n# A made-up figure.\nset -eu\n. "%s/common.sh"\n' \
 			"$top/test/bench"
 		printf 'clean_up() { end_crowd; touch "%s"; }\n' "$scratch/cleaned"
 		cat
@@ -279,16 +280,16 @@ fake long <<'END'
 figure 'Made up'
 make_users 3
 measure long.a 4 s 'one'
-sleep 300 &
+sleep 3000 &
 echo $! >"$LOCKQ_BENCH_OUT/sleeper"
-bash -c 'echo $$ >"$0/waited"; exec sleep 300' "$LOCKQ_BENCH_OUT"
+bash -c 'echo $$ >"$0/waited"; exec sleep 3000' "$LOCKQ_BENCH_OUT"
 END
 fake_run() {
-	LOCKQ_TOP=$top run timeout 60 "$fake/scripts/bench" run --out "$scratch/fakes" "$@"
+	LOCKQ_TOP=$top run timeout "$patience" "$fake/scripts/bench" run --out "$scratch/fakes" "$@"
 }
 fake_run missed
 is "$status" 0 'a goal that is missed is no failure'
-like "$out" 'too much +4 s +MISSED: at most 3' '… and is said'
+like "$out" 'too much +4 s +MISSED: at most 3' '… the line says that it is missed'
 like "$out" 'not to be had +none s +MISSED: at least 3' '… as is one that could not be measured'
 like "$out" 'enough +3 s +at least 3' '… beside a goal that is reached'
 like "$out" '^  missed: too much' '… and again at the end'
@@ -297,33 +298,31 @@ is "$status" 3 '--strict: status 3'
 rm -f "$scratch/cleaned"
 fake_run fails missed
 is "$status" 5 'a figure that fails: status 5'
-like "$err" 'fails could not be measured' '… and which'
-ok "$([ -f "$scratch/cleaned" ]; echo $?)" '… and it has cleaned up'
+like "$err" 'fails could not be measured' '… the line names it'
+ok "$([ -f "$scratch/cleaned" ]; echo $?)" '… it has cleaned up'
 is "$(jq -c '[.measures[].key, .complete]' "$scratch/fakes/fails.json")" '["fails.a",null]' \
-	'… and what it had is not taken for all'
-is "$(jq .complete "$scratch/fakes/missed.json")" true '… the one after it was measured'
+	'… its result is not complete'
+is "$(jq .complete "$scratch/fakes/missed.json")" true '… the next figure was measured'
 
-# end_by SIGNAL STATUS: only scripts/bench gets the signal. The figure and its processes must end
-# too.
+# gone PID: there is no such process, or only its exit status is left.
+gone() {
+	! kill -0 "$1" 2>/dev/null || [[ $(ps -o stat= -p "$1") = Z* ]]
+}
+
+# end_by SIGNAL STATUS: only scripts/bench gets the signal. The figure and its processes must end,
+# too. Without the signal the figure would take ten times as long as the test waits.
 end_by() {
-	local driver i
+	local driver
 	rm -f "$scratch/cleaned" "$scratch/fakes/sleeper" "$scratch/fakes/waited"
 	env --default-signal=INT,TERM LOCKQ_TOP="$top" "$fake/scripts/bench" run \
 		--out "$scratch/fakes" long >/dev/null 2>&1 &
 	driver=$!
-	for ((i = 0; i < 300; i++)); do
-		[ ! -s "$scratch/fakes/waited" ] || break
-		sleep 0.1
-	done
+	wait_for [ -s "$scratch/fakes/waited" ]
 	kill -"$1" "$driver"
-	for ((i = 0; i < 600; i++)); do
-		kill -0 "$driver" 2>/dev/null || break
-		sleep 0.1
-	done
-	# Without the signal the figure would wait much longer than this.
-	ok "$(! kill -0 "$driver" 2>/dev/null; echo $?)" "SIG$1: ends soon"
-	ok "$(! kill -0 "$(cat "$scratch/fakes/sleeper")" 2>/dev/null; echo $?)" \
-		"SIG$1: what it had started has ended"
+	wait_for gone "$driver"
+	ok $? "SIG$1: it ends"
+	wait_for gone "$(cat "$scratch/fakes/sleeper")"
+	ok $? "SIG$1: the processes of the figure have ended"
 	kill "$(cat "$scratch/fakes/sleeper")" "$(cat "$scratch/fakes/waited")" 2>/dev/null
 	status=0
 	wait "$driver" || status=$?
@@ -335,15 +334,11 @@ end_by TERM 143
 forget_users
 
 # A real figure is broken off while its followers wait for a query.
-env --default-signal=INT,TERM timeout 120 "$bench" run --size short --out "$scratch/out" burst \
+env --default-signal=INT,TERM timeout 1000 "$bench" run --size short --out "$scratch/out" burst \
 	>/dev/null 2>&1 &
 driver=$!
-for ((i = 0; i < 600; i++)); do
-	[ "$(sql "SELECT COUNT(*) FROM information_schema.processlist
-		WHERE id <> CONNECTION_ID()
-		  AND info LIKE '%test\\_candidates\\_213%LIMIT%'")" -lt 2 ] || break
-	sleep 0.1
-done
+await "SELECT COUNT(*) >= 2 FROM information_schema.processlist
+        WHERE id <> CONNECTION_ID() AND info LIKE '%test\\_candidates\\_213%LIMIT%'" 1
 kill -INT "$driver"
 wait "$driver"
 is "$(left_behind)" "$before" 'burst, broken off: no user, no task, no query is left'
