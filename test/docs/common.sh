@@ -1,4 +1,4 @@
-# What the tests of the documentation share. Sourced by test/docs/*.t.
+# The tests of the documentation share this. Sourced by test/docs/*.t and test/lab/*.t.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/tap.sh
@@ -12,15 +12,15 @@ skip() {
 	printf 'ok %d - %s # SKIP %s\n' "$tests" "$1" "$2"
 }
 
-# A file's lines as TAP comments.
+# show FILE: prints its lines as TAP comments.
 show() {
 	sed 's/^/#   /' "$1"
 }
 
-# The rest is for checks, which print what is wrong in the tree that is their first argument, and
-# keep their files in $scratch.
+# The rest is for checks. A check is a function that prints the faults of the tree that is its first
+# argument. It keeps its files in $scratch.
 
-# compare WHAT-IS DOCUMENTED: two files with one name a line.
+# compare IS DOCUMENTED: prints the differences of two files with a name in each line.
 compare() {
 	sort -u "$1" >"$1.sorted"
 	sort -u "$2" >"$2.sorted"
@@ -29,12 +29,12 @@ compare() {
 	comm -13 "$1.sorted" "$2.sorted" | sed 's/$/: documented, but there is no such thing/'
 }
 
-# section PAGE NAME: the lines of that .Sh.
+# section PAGE NAME: prints the lines of that .Sh.
 section() {
 	awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"
 }
 
-# none DESCRIPTION CHECK ARGS…: the check finds nothing to say.
+# none DESCRIPTION CHECK ARG…: the check finds no fault.
 # shellcheck disable=SC2154 # $scratch is the test's
 none() {
 	local description=$1
@@ -44,8 +44,8 @@ none() {
 	show "$scratch/said"
 }
 
-# some FILE SED-SCRIPT CHECK [ARGS…]: in a copy of the tree where FILE is changed so, the check
-# finds something.
+# some FILE SED-SCRIPT CHECK [ARG…]: the script changes FILE in a copy of the tree, and the check
+# finds a fault there.
 some() {
 	local file=$1 script=$2 check=$3
 	shift 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the programs, the header and the tables have, the manual has, and the other way round. Each
-# check_ function prints what is missing or too much in the tree given as its first argument; the
-# end of this file damages copies of the manual and expects each check to notice.
+# The manual has everything that the programs, the header and the tables have, and nothing else.
+# Each check_ function prints the differences in the tree that is its first argument. The end of
+# this file damages copies of the tree, and each check must notice.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
@@ -11,12 +11,12 @@ statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# subsection PAGE NAME: the lines of that .Ss.
+# subsection PAGE NAME: prints the lines of that .Ss.
 subsection() {
 	awk -v name="$2" '/^\.S[hs] / { inside = ($0 == ".Ss " name) } inside' "$1"
 }
 
-# "-u" and "--user", one a line, of what --help prints.
+# help_options PROGRAM: prints the options of its --help, "-u" and "--user", one a line.
 help_options() {
 	"$1" --help | sed -n \
 		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
@@ -63,7 +63,7 @@ check_symbols() {
 	done <"$scratch/is"
 }
 
-# Enumerators, and macros but for the header's own.
+# The enumerators and the macros of lockq.h, without those that only the header itself needs.
 check_constants() {
 	{
 		sed -n 's/^\t\(LOCKQ_[A-Z_]*\)\( =\|,\| *\/\*\).*/\1/p' "$1/lib/lockq.h"
@@ -83,7 +83,7 @@ check_return_codes() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# "lockq_ask.user", one a line.
+# The fields of the structures, as "lockq_ask.user".
 check_fields() {
 	awk '/^struct [a-z_]* \{$/ { name = $2; next }
 		/^};/ { name = "" }
@@ -96,8 +96,8 @@ check_fields() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# "work.loan_id", one a line. scripts/migrate makes schema_version itself.
-# shellcheck disable=SC2016 # dollar signs that sed is to find
+# The columns of the tables, as "work.loan_id". scripts/migrate makes schema_version itself.
+# shellcheck disable=SC2016 # sed looks for these dollar signs
 check_columns() {
 	{
 		cat "$1"/schema/[0-9]*.sql
@@ -124,7 +124,7 @@ check_roles() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# Files that the manual names are there, and functions are in the files that it says.
+# The files that the manual names are there, and the functions are in the files that it names.
 check_places() {
 	local page file name
 	for page in "$1"/man/*.[1-9]; do
@@ -163,7 +163,7 @@ check_states() {
 	compare "$scratch/offered" "$scratch/documented"
 }
 
-# lockq-patterns(7) and the lab: options, patterns, keys of the figures.
+# The options of scripts/race, in lockq-patterns(7).
 check_race_options() {
 	local page=$1/man/lockq-patterns.7
 	"$1/scripts/race" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' >"$scratch/offered"
@@ -196,7 +196,7 @@ check_figures() {
 	compare "$scratch/offered" "$scratch/documented"
 }
 
-# A terminal has 80 columns. NAME is for the message, COMMAND is run with --help.
+# check_help TREE NAME COMMAND: its --help keeps to the 80 columns of a terminal.
 check_help() {
 	local name=$2 status=0
 	"$3" --help >"$scratch/help" 2>&1 </dev/null || status=$?
@@ -205,7 +205,7 @@ check_help() {
 	LC_ALL=C.UTF-8 grep -E '.{81}' "$scratch/help" | sed "s|^|$name --help: over 80 columns: |"
 }
 
-# Every script can be asked.
+# Every script has a --help.
 check_script_help() {
 	local script
 	find "$1/scripts" -type f -perm -u+x -printf '%P\n' | sort >"$scratch/scripts"
@@ -229,8 +229,8 @@ check_lint() {
 	done
 }
 
-# offers TREE SHELL PROGRAM [OPTION…]: what the shell offers after "PROGRAM --"; with options, what
-# it offers after "PROGRAM OPTION --", each line with the option before it.
+# offers TREE SHELL PROGRAM [OPTION…]: prints the words that the shell offers after "PROGRAM --".
+# With options, these are the words after "PROGRAM OPTION --", each line with its option.
 offers() {
 	local completions=$1/cmd/completions shell=$2 program=$3
 	shift 3
@@ -246,20 +246,20 @@ offers() {
 				printf "%s\n" "${COMPREPLY[@]/#/${option:+$option }}"
 			done' - "$completions/$program.bash" "$program" "$@" ;;
 	zsh)
-		timeout 60 zsh -f "$top/test/docs/offers.zsh" "$completions/_lockq" "$program" \
-			"$@" ;;
+		timeout "$patience" zsh -f "$top/test/docs/offers.zsh" "$completions/_lockq" \
+			"$program" "$@" ;;
 	fish)
-		# Whatever comes before, it offers options after a dash: the values are looked at.
+		# fish offers options after each dash: only an option's values can be tested.
 		[ $# -eq 0 ] || set -- V --ssl-mode
 		# shellcheck disable=SC2016
-		timeout 60 fish --no-config -c 'source $argv[1]
+		timeout "$patience" fish --no-config -c 'source $argv[1]
 			complete -C "$argv[2] $argv[4] $argv[3]" | while read -l -d \t word text
 				echo $word
 			end' "$completions/$program.fish" "$program" "${1---}" "${2-}" ;;
 	esac
 }
 
-# Each option is offered; none where another one wants a value.
+# Each option is offered, and none after an option that wants a value.
 check_completion() {
 	local shell=$2 program=$3
 	local -a with_value
@@ -276,7 +276,7 @@ check_completion() {
 	sed -n 's/ --[a-z].*/ wants a value, not an option/p' "$scratch/values" | sort -u
 }
 
-# JSON keys that the sources set are in the page, and the other way round.
+# The page has the JSON keys that the sources set, and no others.
 check_json() {
 	local program=$2 function
 	local -a functions
@@ -328,9 +328,9 @@ none 'files and functions that the manual names are there' check_places "$top"
 none 'pages that the manual refers to are there' check_links "$top"
 none 'the states of a call are the same in code, manual and model' check_states "$top"
 if command -v mandoc >/dev/null 2>&1; then
-	none 'mandoc has nothing to say' check_lint "$top"
+	none 'mandoc finds no fault' check_lint "$top"
 else
-	skip 'mandoc has nothing to say' 'no mandoc'
+	skip 'mandoc finds no fault' 'no mandoc'
 fi
 
 some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork

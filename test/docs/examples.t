@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The examples do what they say: examples/ask.c and the program of lockq(3) are compiled and run,
-# the SQL of lockq-schema(5) and lockq(7) is run, in a database of their own.
+# The examples work: examples/ask.c and the program of lockq(3) are compiled and run, and the SQL of
+# lockq-schema(5) and lockq(7) is run, in a database of their own.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
@@ -18,7 +18,7 @@ export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
 seedloans --loans 300 --seed 5 >"$scratch/output" 2>&1
 ok $? 'with loans'
 
-# compile FILE: as a reader would, with the flags that this build's MySQL client needs.
+# compile FILE: compiles it as a reader would, with the flags that this build's MySQL client needs.
 build=$(cd "$(dirname "$(command -v getwork)")/.." && pwd)
 compile() {
 	printf '%s\n' 'CLIENT_MK := unused.mk' "include $build/client.mk" 'unused.mk: ;' \
@@ -30,7 +30,7 @@ compile() {
 }
 unset MAKEFLAGS MAKELEVEL MFLAGS
 
-# A view whose loans are even and odd: the program completes the first and returns the second.
+# The program completes a loan with an even number and returns one with an odd number.
 sql --execute "CREATE TABLE numbers (n BIGINT PRIMARY KEY); INSERT INTO numbers VALUES (2), (3);
 	CREATE VIEW by_number AS SELECT n AS loan_id, n AS priority FROM numbers;
 	INSERT INTO task (task_id, name, candidates_view) VALUES (30, 'Numbers', 'by_number');
@@ -39,23 +39,23 @@ compile "$top/examples/ask.c"
 ok $? 'examples/ask.c compiles'
 show "$scratch/output"
 "$scratch/program" oliver 30 2 >"$scratch/output" 2>"$scratch/errors"
-ok $? 'and runs'
+ok $? 'it runs'
 show "$scratch/errors"
 printf 'loan 2: completed\nloan 3: returned\n' | cmp -s - "$scratch/output"
-ok $? 'it says what became of each loan'
+ok $? 'it prints the disposition of each loan'
 [ "$(sql --execute "SELECT GROUP_CONCAT(loan_id, state, TIMESTAMPDIFF(HOUR, changed_at,
 	COALESCE(available_at, changed_at)) ORDER BY loan_id) FROM work WHERE task_id = 30")" = \
 	2completed0,3returned4 ]
-ok $? 'and so does the table'
+ok $? 'the table has the dispositions'
 sql --execute 'DELETE FROM numbers'
 "$scratch/program" tracy 30 1 >"$scratch/output" 2>&1
 [ $? -eq 1 ] && grep -q '^no work for task 30 as of 20' "$scratch/output"
-ok $? 'it says so where there is no work'
+ok $? 'without work it says so'
 "$scratch/program" nobody 30 1 >"$scratch/output" 2>&1
 [ $? -eq 1 ] && grep -q '^ask: user "nobody" is unknown' "$scratch/output"
-ok $? 'and why it was refused'
+ok $? 'it tells why it was refused'
 
-# blocks PAGE: its .Bd blocks as files in $scratch/blocks.
+# blocks PAGE: writes its .Bd blocks into files in $scratch/blocks.
 blocks() {
 	rm -rf "$scratch/blocks"
 	mkdir "$scratch/blocks"
@@ -71,11 +71,11 @@ compile "$scratch/page.c"
 ok $? 'the program in lockq(3) compiles'
 show "$scratch/output"
 (cd "$scratch" && ./program) >"$scratch/output" 2>&1
-ok $? 'and runs'
+ok $? 'it runs'
 [ "$(cat "$scratch/output")" = "$(checkwork --user oliver --task 7 --json | jq -r .loan_id)" ]
-ok $? 'and prints the loan that is Oliver'\''s'
+ok $? "it prints Oliver's loan"
 
-# Placeholders are for programs; accounts and what the server shows are not ours to make.
+# Blocks with placeholders are not run, since they are for programs, and none that make accounts.
 sql --execute 'CREATE TABLE invoice (invoice_id INT PRIMARY KEY, due_date DATE, paid_at DATETIME);
 	INSERT INTO invoice VALUES (1, "2026-05-01", NULL), (2, "2026-04-01", NULL),
 	(3, "2026-03-01", NOW())'
@@ -95,10 +95,10 @@ ok $((ran >= 10 ? 0 : 1)) "SQL was found: $ran statements"
 [ "$(getwork --user tracy --task 21 --count 2 --json | jq -c '[.loans[].loan_id]')" = '[2,1]' ]
 ok $? 'the task of lockq-schema(5) gives its work out, oldest first'
 disposition --user tracy --task 21 --loan 2 --complete >"$scratch/output" 2>&1
-ok $? 'and a loan of it is completed'
+ok $? 'a loan of it is completed'
 show "$scratch/output"
 [ "$(sql --execute 'SELECT GROUP_CONCAT(invoice_id) FROM invoice WHERE paid_at IS NULL')" = 1 ]
-ok $? 'which its procedure says in the business data'
+ok $? 'its procedure has changed the business data'
 getwork --user anna --task 21 >"$scratch/output" 2>&1
-is $? 1 'so that it is not offered again'
+is $? 1 'the loan is not offered again'
 finish

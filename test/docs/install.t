@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What `make install` puts under a prefix does without the checkout: installed from a copy, which is
-# then moved away, the programs work on a real server, and a C program is compiled with nothing but
-# what pkg-config says.
+# The files that `make install` puts under a prefix do not need the checkout. They are installed
+# from a copy of it, which is then moved away. The programs must work on a real server, and a C
+# program must compile with nothing but the flags of pkg-config.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
@@ -12,28 +12,28 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/install.XXXXXX")
 sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$database" "$@"; }
 trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
 
-# Nothing of the caller's: neither the make that runs this, nor its settings, nor other libraries.
+# The caller's make, its settings and other libraries must not matter.
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES BUILD CLIENT SANITIZE DESTDIR prefix bindir \
 	libdir includedir datadir mandir LD_LIBRARY_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR
 
-# The MySQL under build/ is there for the copy as well: an install must not use it all the same.
+# The copy has the MySQL under build/, too, but an install must not use it.
 copy=$scratch/copy prefix=$scratch/prefix
 mkdir -p "$copy/build" "$scratch/no-packages"
 tar -C "$top" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
 [ ! -d "$top/build/mysql" ] || ln -s "$top/build/mysql" "$copy/build/mysql"
 
-# install_copy ARGUMENTS…: `make install` in the copy, shown where it fails.
+# install_copy ARGUMENT…: `make install` in the copy; errors are shown.
 install_copy() {
 	run make -C "$copy" install "$@"
 	[ "$status" -eq 0 ] || printf '%s\n' "$err" | tail -n 5 | sed 's/^/#   /' >&2
 }
 
-# files FOLDER: what is in it and in its folders, folders left out.
+# files FOLDER: prints the files in it and in its folders.
 files() {
 	[ ! -e "$1" ] || find "$1" ! -type d
 }
 
-# interpreter FILE, runpath FILE: as the dynamic linker will read them.
+# interpreter FILE, runpath FILE: print these entries as the dynamic linker reads them.
 interpreter() {
 	readelf -lW "$1" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p'
 }
@@ -44,13 +44,14 @@ runpath() {
 # --- which client -------------------------------------------------------------------------------
 
 run env PKG_CONFIG_LIBDIR="$scratch/no-packages" make -C "$copy" install prefix="$prefix"
-ok $((status == 2 ? 0 : 1)) 'without a client library on the machine there is no install'
+ok $((status == 2 ? 0 : 1)) 'without a client library on the machine make install fails'
 is "$(grep -v '^make' <<<"$err")" "setup: \`make install\` links with the machine's MySQL client \
 library, and there is none: install libmariadb-dev, or MySQL's own libmysqlclient-dev" \
-	'and one line says what to install'
-is "$(files "$prefix")" '' 'and nothing is installed'
+	'one line names the packages to install'
+is "$(files "$prefix")" '' 'nothing is installed'
 
-# client_kind NAME FOLDER: what `make install` would use where FOLDER's mysql.h is mysqlclient's.
+# client_kind NAME FOLDER: prints the kind of client that `make install` would use if FOLDER's
+# mysql.h were mysqlclient's.
 client_kind() {
 	mkdir "$scratch/$1"
 	printf '%s\n' "includedir=$2" 'Name: mysqlclient' 'Description: a client' 'Version: 21' \
@@ -71,11 +72,11 @@ install_copy prefix="$prefix"
 ok "$status" 'make install'
 install_copy prefix="$scratch/elsewhere" DESTDIR="$scratch/stage"
 ok "$status" 'make install with DESTDIR'
-is "$(files "$scratch/elsewhere")" '' 'writes nothing outside of it'
+is "$(files "$scratch/elsewhere")" '' 'it writes nothing outside of DESTDIR'
 is "$(runpath "$scratch/stage$scratch/elsewhere/bin/getwork")" "$scratch/elsewhere/lib" \
 	'the programs look for the library in libdir, not in DESTDIR'
 run grep -rIl "$scratch/stage" "$scratch/stage"
-is "$out" '' 'and no file names DESTDIR'
+is "$out" '' 'no file names DESTDIR'
 run make -C "$copy" uninstall prefix="$scratch/elsewhere" DESTDIR="$scratch/stage"
 is "$status:$(files "$scratch/stage")" 0: 'make uninstall with DESTDIR leaves no file'
 
@@ -86,20 +87,22 @@ install_copy prefix=/usr/local DESTDIR="$scratch/stage"
 is "$status:$(runpath "$scratch/stage/usr/local/bin/getwork")" 0:/usr/local/lib \
 	'an rpath to /usr/local/lib, which it knows only where it was configured to'
 
-# ldconfig_runs ARGUMENTS…: how often `make install` would run it; not done here, to the machine.
+# ldconfig_runs ARGUMENT…: prints how often `make install` would run ldconfig. It is not run here,
+# since the test must not change the machine.
 ldconfig_runs() {
 	make -n -C "$copy" install "$@" | grep -c ldconfig
 }
 is "$(ldconfig_runs prefix=/usr/local)" 1 'ldconfig tells the dynamic linker of /usr/local/lib'
-is "$(ldconfig_runs prefix=/usr/local DESTDIR="$scratch/stage")" 0 'but not under DESTDIR'
-is "$(ldconfig_runs prefix="$prefix")" 0 "nor of a folder of the user's own"
+is "$(ldconfig_runs prefix=/usr/local DESTDIR="$scratch/stage")" 0 \
+	'with DESTDIR ldconfig does not run'
+is "$(ldconfig_runs prefix="$prefix")" 0 "for a user's folder ldconfig does not run"
 
 mv "$copy" "$scratch/moved"
 for file in "$prefix"/bin/* "$prefix/lib/liblockq.so"; do
 	name=${file##*/}
 	run ldd "$file"
 	is "$status:$(grep -Fe "$scratch/copy" -e /build/ -e 'not found' <<<"$out")" 0: \
-		"$name loads nothing from the checkout, and misses nothing"
+		"$name finds all its libraries, and none in the checkout"
 	is "$(runpath "$file" | grep -vFx "$prefix/lib")" '' "$name looks nowhere else"
 	[ "$name" = liblockq.so ] || is "$(interpreter "$file")" "$(interpreter /bin/sh)" \
 		"$name is run by the system's dynamic linker"
@@ -112,7 +115,7 @@ done
 ok $? 'a database of their own'
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
 
-# installed PROGRAM ARGUMENTS…: with no other program of lockq's or MySQL's within reach.
+# installed PROGRAM ARGUMENT…: runs it with no other program of lockq or MySQL in PATH.
 installed() {
 	run env PATH="$prefix/bin:/usr/bin:/bin" "$@"
 	[ "$status" -eq 0 ] || printf '%s\n' "$err" | sed 's/^/#   /' >&2
@@ -123,13 +126,13 @@ installed getwork --user tracy --task 7 --count 1 --json
 ok "$status" 'getwork asks for a loan'
 loan=$(jq -r '.loans[0].loan_id' <<<"$out")
 is "$(sql --execute "SELECT state FROM work WHERE task_id = 7 AND loan_id = '$loan'")" assigned \
-	'which is assigned'
+	'the table has that loan as assigned'
 installed checkwork --user tracy --task 7 --json
 is "$status:$(jq -r .loan_id <<<"$out")" "0:$loan" 'checkwork shows it'
 installed disposition --user tracy --task 7 --loan "$loan" --complete
 is "$status:$out" "0:loan $loan: completed" 'disposition completes it'
 is "$(sql --execute "SELECT state FROM work WHERE task_id = 7 AND loan_id = '$loan'")" completed \
-	'and so says the table'
+	'the table has it as completed'
 
 # --- the library --------------------------------------------------------------------------------
 
@@ -137,7 +140,7 @@ cd "$scratch" || exit 1
 cp "$top/examples/ask.c" .
 command=$(sed -n 's/^ \*   \(cc ask\.c .*\)/\1/p' ask.c)
 
-# compile COMMAND: as a reader would, who has the prefix and no checkout.
+# compile COMMAND: runs it as a reader would who has the prefix and no checkout.
 compile() {
 	run env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" bash -c "set -e; $1"
 	is "$status:$err" 0: "examples/ask.c compiles: $1"
@@ -146,7 +149,7 @@ compile "$command"
 installed env LD_LIBRARY_PATH="$prefix/lib" ./ask oliver 7 2
 is "$status:$(grep -Ec '^loan [0-9]+: (completed|returned)$' <<<"$out")" 0:2 'it works'
 
-# Where there is only liblockq.a.
+# With nothing but liblockq.a.
 mkdir "$scratch/archive"
 cp "$prefix/lib/liblockq.a" "$scratch/archive"
 rm -f ask
@@ -154,7 +157,7 @@ compile "${command/pkg-config/pkg-config --static --define-variable=libdir=archi
 installed ./ask ben 7 2
 is "$status:$(grep -Ec '^loan [0-9]+: (completed|returned)$' <<<"$out")" 0:2 'it works'
 is "$(readelf -dW ask | grep -o 'liblockq\|libc\.so')" libc.so \
-	'without the shared library'
+	'it does not need the shared library'
 
 run make -C "$scratch/moved" uninstall prefix="$prefix"
 is "$status:$(files "$prefix")" 0: 'make uninstall, in the moved checkout, leaves no file'

@@ -1,6 +1,7 @@
 #!/usr/bin/env zsh
-# offers.zsh FILE PROGRAM [OPTION…]: what zsh, in a terminal of its own, offers after "PROGRAM --".
-# With options, what it offers after "PROGRAM OPTION --", each line with the option before it.
+# offers.zsh FILE PROGRAM [OPTION…]: prints the words that zsh, in a terminal of its own, offers
+# after "PROGRAM --". With options, these are the words after "PROGRAM OPTION --", each line with
+# its option.
 emulate -R zsh
 zmodload zsh/zpty
 
@@ -8,8 +9,9 @@ local file=$1 program=$2 option heard
 shift 2
 local hits=$(mktemp)
 
-# Typed into the other shell; what that prints is not what was typed, or the echo would be heard.
-# Then its line editor is waited for: before it is there, the terminal takes ^U for itself.
+# type_line LINE: types it into the other shell, and waits until that shell has printed TYPED. The
+# line spells it differently, or its echo would be taken for it. Then type_line waits for the
+# shell's line editor: without it the terminal would take ^U for itself.
 type_line() {
 	zpty -w -n shell "$1"$'\n'
 	zpty -r -m shell heard $'*TYPED\r\n*EDITING*'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every page is read as its reader reads it: rendered. No word of its source is lost on the way,
-# since mdoc takes a word such as "No" for a macro; and each page names the files that are there.
-# The end of this file damages copies of the pages and expects each check to notice.
+# Each page of the manual is rendered, and must still have every word of its source: mdoc takes a
+# word such as "No" for a macro, and drops it. The pages must name the files that are there. The end
+# of this file damages copies of the pages, and each check must notice.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
@@ -9,13 +9,13 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Bold and underlined letters are written over one another: what is left is each letter once.
+# mandoc writes bold and underlined letters twice, over one another. Here each stays once.
 rendered() {
 	mandoc -T utf8 -O width=1000 "$1" | LC_ALL=C sed "s/.$(printf '\b')//g"
 }
 
-# check_words TREE PAGE: the words of the source are those that are rendered, in the same order.
-# What mdoc adds, as a page's header, is not in the source.
+# check_words TREE PAGE: every word of the source is rendered, in the same order. The rendered page
+# may have more, such as its header.
 check_words() {
 	local page=$1/man/$2
 	LC_ALL=C awk -f "$(dirname "$0")/words.awk" "$page" >"$scratch/source"
@@ -33,7 +33,7 @@ check_sections() {
 	sed -n 's/^\.Sh //p' "$1/man/$2" | sort | uniq -d | sed "s/^/$2 has it twice: /"
 }
 
-# What `migrate` applies, and what it is told to with --example.
+# The files that `migrate` applies, and the folder that --example adds.
 check_schema_files() {
 	(cd "$1" && printf '%s\n' schema/*.sql schema/example) >"$scratch/is"
 	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' \
@@ -41,8 +41,7 @@ check_schema_files() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# The option files and their groups, as the program looks for them; and the client library's own,
-# for --login-path.
+# The option files and groups that the program reads, and the client library's for --login-path.
 check_option_files() {
 	local source=$1/cmd/$2.c
 	section "$1/man/$2.1" FILES >"$scratch/text"
@@ -61,11 +60,12 @@ check_option_files() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# What it makes itself.
+# The file that seedloans makes.
 check_rejects() {
 	local suffix
-	suffix=$(sed -n 's/.*rejects->path, .*"%s\(\.[a-z.]*\)",$/\1/p' "$1/cmd/seedloans/rejects.c")
-	[ -n "$suffix" ] || echo 'nothing to compare with: this test reads cmd/seedloans/rejects.c wrongly'
+	suffix=$(sed -n 's/.*rejects->path, .*"%s\(\.[a-z.]*\)",$/\1/p' \
+		"$1/cmd/seedloans/rejects.c")
+	[ -n "$suffix" ] || echo 'rejects.c has no name of a file: this test reads it wrongly'
 	grep -q "^\.Pa $suffix\b" "$1/man/seedloans.1" || echo "seedloans.1 does not name $suffix"
 }
 
@@ -77,7 +77,7 @@ fi
 for page in "$top"/man/*.[1-9]; do
 	page=${page##*/}
 	none "$page: every word of its source is rendered" check_words "$top" "$page"
-	none "$page: each section stands once" check_sections "$top" "$page"
+	none "$page: no section stands twice" check_sections "$top" "$page"
 done
 none 'lockq-schema(5) has every file of schema' check_schema_files "$top"
 for program in getwork checkwork disposition seedloans; do
@@ -86,7 +86,8 @@ for program in getwork checkwork disposition seedloans; do
 done
 none 'seedloans(1) has the file that it makes' check_rejects "$top"
 
-# One line more, in the middle of the page: what mdoc takes for macros, requests, comments, escapes.
+# A line is added in the middle of the page that has words which mdoc takes for macros, requests,
+# comments or escapes.
 for line in '.Dq No work' '.Sy So it goes' '.Dq In time' '.Sy At last' '.Pq Do it' \
 	'.Sy An empty list' '.Va reason No and No work' 'say \\" nothing' "'s is not said" \
 	'a \\nb is not said' '.Pp and so on'; do
@@ -100,7 +101,7 @@ some man/seedloans.1 's/^\.It Pa \/etc\/my.cnf , /.It Pa /' check_option_files s
 some man/disposition.1 's/^\.It Pa ~\/.mylogin/.It Pa ~\/.login/' check_option_files disposition
 some man/seedloans.1 '/^\.Pa \.rejects/d' check_rejects
 
-# And what is markup is not taken for words, nor are words for markup that are quoted.
+# check_words must neither take markup for words nor quoted words for markup.
 clean() {
 	sed -i "/^\.Sh LOCK ORDER/a\\$1" "$scratch/copy/man/lockq.7"
 	check_words "$scratch/copy" lockq.7
