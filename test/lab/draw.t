@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The pictures of the lab: what events become, the lanes to the letter, what the SVG holds, and that
-# no name, however odd, breaks a picture or reaches a terminal.
+# The pictures of the lab: the segments that events become, the lanes to the letter, the texts of
+# the SVG. No name, however odd, breaks a picture or sends control characters to a terminal.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -12,24 +12,24 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 unset COLUMNS
 
-# events LINE…: the file "events", a line each, blanks of the first three becoming tabs.
+# events LINE…: writes the file "events". The first three blanks of each line become tabs.
 events() {
 	printf '%s\n' "$@" | sed 's/ /\t/; s/ /\t/; s/ /\t/' >events
 }
 
-# segments LINE…: what segments.awk makes of them, by draw's own steps, blanks for tabs.
+# segments LINE…: prints the segments of these events, made as draw makes them, blanks for tabs.
 segments() {
 	events "$@"
 	awk '{ print NR "\t" $0 }' events | LC_ALL=C sort -s -t $'\t' -k 2,2n |
 		LC_ALL=C awk -f "$parts/text.awk" -f "$parts/segments.awk" | tr '\t' ' '
 }
 
-# lines LINE…: them, to compare with.
+# lines LINE…: prints these lines.
 lines() {
 	printf '%s\n' "$@"
 }
 
-# well_formed FILE: all that is opened is closed, in order; valid UTF-8, no controls, no bare "&".
+# well_formed FILE: each element is closed, in order; valid UTF-8, no controls, no bare "&".
 well_formed() {
 	perl -e '
 		use strict; use warnings; use Encode;
@@ -63,18 +63,18 @@ well_formed() {
 is "$(segments '0 ann asked 3' '4 ann waits for bob' '2000 ann served 7 8')" "$(lines \
 	'race 2000 s 1000' 'lane 1 ann 0 2000 2.00 s 2 loans plain' \
 	'segment 1 0 2000 waited' 'mark 1 2000 served')" \
-	'asked, waits, served: one wait from asking to the end, and the loans that it brought'
+	'asked, waits, served: one wait from asking to the end, and the loans'
 is "$(segments '5 ann asked 3' '10 ann leads ' '900 ann queried ' '950 ann nothing ')" "$(lines \
 	'race 950 ms 1' 'lane 1 ann 5 950 945 ms no work plain' 'segment 1 5 10 waited' \
 	'segment 1 10 900 query' 'segment 1 900 950 waited' 'mark 1 950 nothing')" \
-	'leads, queried: the query; nothing: no work, which is nothing bad'
+	'leads, queried: the query; nothing: no work, which is not bad'
 is "$(segments '0 ann asked 1' '10 ann leads ' '40 ann retry deadlock' '60 ann leads ' \
 	'80 ann error try again')" "$(lines \
 	'race 80 ms 1' 'lane 1 ann 0 80 80 ms error, 1 retry: try again bad' \
 	'segment 1 0 10 waited' \
 	'segment 1 10 40 query' 'mark 1 40 retry' 'segment 1 40 60 waited' 'segment 1 60 80 query' \
 	'mark 1 80 error')" \
-	'retry ends a query and begins a wait; error ends it all and is told'
+	'retry ends a query and begins a wait; error ends the lane, with its text'
 is "$(segments '0 ann asked 1' '10 ann leads ' '20 ann paused ' '25 ann queried ' \
 	'50 ann resumed ' '60 ann served 1' '0 bob asked 1' '30 bob paused ' '40 bob resumed ' \
 	'70 bob late ')" "$(lines \
@@ -83,21 +83,21 @@ is "$(segments '0 ann asked 1' '10 ann leads ' '20 ann paused ' '25 ann queried 
 	'segment 1 0 10 waited' 'segment 1 10 20 query' 'segment 2 0 30 waited' \
 	'segment 2 30 40 paused' 'segment 1 20 50 paused' \
 	'segment 1 50 60 waited' 'mark 1 60 served' 'segment 2 40 70 waited' 'mark 2 70 late')" \
-	'paused to resumed: it stands still, then is in the state that it has come to'
+	'paused to resumed: it stands still, then has the state of the newest event'
 is "$(segments '0 ann asked 1' '5 ann leads ' '8 ann paused ' '20 ann killed ' '30 ann resumed ' \
 	'40 ann served 1' '50 ann ended 137')" "$(lines \
 	'race 20 ms 1' 'lane 1 ann 0 20 20 ms killed bad' 'segment 1 0 5 waited' \
 	'segment 1 5 8 query' 'segment 1 8 20 paused' 'mark 1 20 killed')" \
-	'killed is the end, whatever comes later'
+	'killed is the end, and later events are ignored'
 is "$(segments '9 ann ended 0' '0 ann asked 1' '9 ann served 4')" "$(lines \
 	'race 9 ms 1' 'lane 1 ann 0 9 9 ms 1 loan plain' 'segment 1 0 9 waited' \
 	'mark 1 9 served')" \
-	'ended is no end beside a real one, in whatever order they are written'
+	'ended is ignored beside a real end, in either order'
 is "$(segments '0 ann asked 1' '3 ann ended 1' '0 bob asked 1' '7 bob leads ' '9 eve nothing ')" \
 	"$(lines 'race 9 ms 1' 'lane 1 ann 0 3 3 ms no answer bad' \
 	'lane 2 bob 0 9 9 ms no answer bad' 'lane 3 eve 9 9 0 ms no work plain' \
 	'segment 1 0 3 waited' 'segment 2 0 7 waited' 'mark 3 9 nothing' 'segment 2 7 9 query')" \
-	'without an end: no answer, until its process ended or else the race did'
+	'without an end: no answer, until the process ended, or the race'
 is "$(segments '5 ann asked 1' '5 bob asked 1' '-1 eve asked 1' '4 bob paused ' '9 bob served 1' \
 	'6 eve leads ' '6 eve queried ' '7 ann served 2' '8 eve served 3')" "$(lines \
 	'race 9 ms 1' 'lane 1 eve 0 8 8 ms 1 loan plain' 'lane 2 ann 5 7 2 ms 1 loan plain' \
@@ -108,7 +108,7 @@ is "$(segments '5 ann asked 1' '5 bob asked 1' '-1 eve asked 1' '4 bob paused ' 
 is "$(segments '0 ann asked 2' '0 bob asked 2' '1 ann served 5 6' '2 bob served 6 6 7' |
 	sed -n 's/^lane//p')" "$(lines ' 1 ann 0 1 1 ms 2 loans, 1 given twice bad' \
 	' 2 bob 0 2 2 ms 3 loans, 1 given twice bad')" \
-	'a loan that two were given is given twice, one that a user names twice is not'
+	'a loan of two users is given twice; a loan that one user has twice is not'
 
 # --- lanes ----------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ is "$(COLUMNS=200 "$draw" lanes events | LC_ALL=C.UTF-8 wc -L)" 100 'at most 100
 is "$(COLUMNS=40 "$draw" lanes events | LC_ALL=C.UTF-8 wc -L)" 40 'and 40 are enough'
 events '0 ann asked 1' '5 ann served 1'
 is "$("$draw" lanes events | tail -n 1)" '  .... waited   * served' \
-	'the legend has what appears and no more'
+	'the legend has the signs that appear, and no others'
 events '0 ann asked 1' '1000000 ann served 1'
 like "$("$draw" lanes events)" '^  ann \.+\* 1000 s  1 loan$' 'a race of 1000 s'
 
@@ -146,8 +146,8 @@ quotes="O'Neill \"<&>\" \`id\` \$HOME"
 run "$draw" lanes odd
 is "$status:$(LC_ALL=C tr -d '\n\040-\176\200-\377' <<<"$out" | wc -c)" 0:0 \
 	'lanes: no control character of a name or an error reaches the terminal'
-like "$out" '^  \\x1b\[31mred\\x07\\r\\u… \.+!' 'they are spelled out'
-like "$out" '^  b\\xff\\xc3\(\\xed\\xa0\\… ' 'and so is what is no UTF-8'
+like "$out" '^  \\x1b\[31mred\\x07\\r\\u… \.+!' 'control characters are spelled out'
+like "$out" '^  b\\xff\\xc3\(\\xed\\xa0\\… ' 'bytes that are no UTF-8 are spelled out'
 is "$(sed -n 's/ 9 ms .*/ 9 ms/p' <<<"$out" | while IFS= read -r line; do
 	LC_ALL=C.UTF-8 wc -L <<<"$line"
 done | uniq -c | awk '{ print $1 }')" 4 'wide and combining characters: the columns stay'
@@ -157,11 +157,12 @@ is "$status:$out:$err" 0:: 'timeline: says nothing'
 well_formed odd.svg
 ok $? 'timeline: well-formed for all of them'
 texts=$(sed -n 's/.*<text>\(.*\)<\/text>.*/\1/p' odd.svg)
-# shellcheck disable=SC2016 # this is what must not be expanded
+# shellcheck disable=SC2016 # this must not be expanded
 like "$texts" '^O.Neill "&lt;&amp;(>|&gt;)" `id` \$HOME$' \
 	'timeline: a name with quotes and markup is that text, nothing is run'
-like "$texts" '%s @x \{/Bold a_b\}' 'timeline: nor is it markup of gnuplot'
-like "$texts" '^\\x1b\[31mred\\x07\\r\\u202e\\u0085 &amp; O.Neill' 'timeline: the title, too'
+like "$texts" '%s @x \{/Bold a_b\}' 'timeline: an error is no markup of gnuplot'
+like "$texts" '^\\x1b\[31mred\\x07\\r\\u202e\\u0085 &amp; O.Neill' \
+	'timeline: the title is text, too'
 
 # --- SVG ------------------------------------------------------------------------------------------
 
@@ -177,10 +178,11 @@ for text in oliver tracy ben '2.00 s' '3 loans, 1 given twice' 'error: busy' \
 	ok $? "timeline: has '$text'"
 done
 is "$(grep -cFx -e killed -e 'stood still' <<<"$texts")" 0 \
-	'timeline: no legend of what is not there'
+	'timeline: the legend has no signs that do not appear'
 is "$(grep -c 'polygon fill.*rgb(230, *159, *0)' race.svg)" 2 \
 	'timeline: the query, and its place in the legend'
-is "$(stat -c %a race.svg)" "$(printf '%o' $((0666 & ~$(umask))))" 'with the rights of a new file'
+is "$(stat -c %a race.svg)" "$(printf '%o' $((0666 & ~$(umask))))" \
+	'timeline: the file has the rights of a new file'
 height() {
 	sed -n 's/.* height="\([0-9]*\)"$/\1/p' "$1" | head -n 1
 }
@@ -216,9 +218,9 @@ figure naive 8 1043 8120 0 0 0 | "$draw" chart - none.svg
 is "$((red > $(grep -c "polygon fill *= *.rgb(213, *94, *0)" none.svg)))" 1 \
 	'chart: red for loans given twice, and not where there are none'
 
-# --- what can't be drawn --------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
-# refused STATUS PATTERN DESCRIPTION ARGUMENT…: one clear line, and nothing is written.
+# refused STATUS PATTERN DESCRIPTION ARGUMENT…: draw prints one line, and writes nothing.
 refused() {
 	local expected=$1 pattern=$2 description=$3
 	shift 3
@@ -226,7 +228,7 @@ refused() {
 	run "$draw" "$@" </dev/null
 	is "$status:$out:$(wc -l <<<"$err"):$(find . -name 'out.svg*')" "$expected::1:" \
 		"$description"
-	like "$err" "^draw: $pattern" "$description: says so"
+	like "$err" "^draw: $pattern" "$description: the line says so"
 }
 : >empty
 printf '1\tann\tjumped\t\n' >unknown
@@ -255,27 +257,27 @@ refused 2 'text: a: heavy_queries is no number' 'a figure that is no number' cha
 refused 2 'few: a: there is no heavy_queries' 'a figure that is not there' chart few out.svg
 refused 5 "can't write nowhere/out.svg" 'a folder that is not there' \
 	timeline events nowhere/out.svg
-# Not with a device: without its guard draw would put a file in its place.
+# A pipe and not a device: without its guard draw would put a file in its place.
 mkfifo pipe
 refused 5 "can't write pipe: .* no plain file" 'no plain file' chart figures pipe
-ok "$([ -p pipe ]; echo $?)" 'no plain file: it is still what it was'
+ok "$([ -p pipe ]; echo $?)" 'no plain file: the pipe is still there'
 
-# A picture that could not be made leaves the one of before.
+# If a picture can't be made, the picture of before stays.
 echo before >kept.svg
 run bash -c "ulimit -f 8; exec '$draw' timeline many kept.svg"
 is "$status:$(cat kept.svg):$(echo kept.svg*):$(wc -l <<<"$err")" 5:before:kept.svg:1 \
-	'where there is no room: exit 5, the picture of before stays whole, no other file'
+	'no room: exit 5, the picture of before stays, no other file is left'
 
 mkdir bin
 for name in bash dirname mktemp rm tr; do ln -s "$(command -v "$name")" bin/; done
 run env PATH="$scratch/bin" "$(command -v bash)" "$draw" timeline events kept.svg
 is "$status:$err" "5:draw: gnuplot is missing: install gnuplot-nox, or run 'scripts/setup build'" \
-	'without gnuplot: exit 5, and what to do'
+	'without gnuplot: exit 5, and the next step'
 printf '#!/bin/sh\necho "line 3: undefined" >&2\nexit 1\n' >bin/gnuplot
 chmod +x bin/gnuplot
 run env PATH="$scratch/bin:$PATH" "$draw" timeline events kept.svg
 is "$status:$err:$(cat kept.svg)" '5:draw: gnuplot failed: line 3: undefined:before' \
-	'gnuplot fails: exit 5, and what it said'
+	'gnuplot fails: exit 5, with the message of gnuplot'
 like "$("$draw" --help)" '^usage: scripts/lab/pictures/draw lanes EVENTS$' '--help'
 
 finish

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The lab's figures, of races that are made up: no server, no process.
+# The lab's figures of made-up races, without server and processes.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 
-# figures: those of the events on standard input: round, milliseconds, user, event, detail.
+# figures: prints the figures of the events on standard input: round, milliseconds, user, event,
+# detail.
 figures() {
 	sed 's/ ; /\t/g' | jq -R -s -c -L "$top/scripts/lab/race" \
 		'include "figures"; {name: "made up"} + (events | figures)'
 }
 
-# among FIGURE…: these of $out, an object.
+# among FIGURE…: prints these figures of the object $out.
 among() {
 	jq -c --args '. as $all | [$ARGS.positional[] | {(.): $all[.]}] | add' "$@" <<<"$out"
 }
@@ -41,7 +42,7 @@ is "$out" "$(jq -c . <<'END'
  "last_ms": 250, "served": 3, "empty": 1, "errors": 1, "retries": 2, "deadlocks": 1,
  "killed": 1, "paused": 0, "unserved": 1}
 END
-)" 'a loan that three were told of counts once, with two the same: exact figures'
+)" 'exact figures; a loan that three users have counts once as given twice'
 
 run figures <<'END'
 1 ; 10 ; ann ; leads
@@ -60,7 +61,7 @@ run figures <<'END'
 END
 is "$(among given given_twice served retries unserved)" \
 	'{"given":10,"given_twice":1,"served":5,"retries":1,"unserved":1}' \
-	'several rounds: sums; the same loan in another round is not given twice'
+	'several rounds: sums; a loan of two rounds is not given twice'
 is "$(among heavy_queries first_ms last_ms)" \
 	'{"heavy_queries":6,"first_ms":40,"last_ms":50}' \
 	'several rounds: times are medians'
@@ -74,20 +75,20 @@ END
 is "$(among first_ms last_ms given served errors empty heavy_queries)" \
 	"{\"first_ms\":null,\"last_ms\":null,\"given\":0,\"served\":0,\"errors\":1,\"empty\":1,$(
 		)\"heavy_queries\":0}" \
-	'nobody was served: there is no first and no last'
+	'nobody was served: first_ms and last_ms are null'
 
 run figures <<'END'
 1 ; 10 ; ann ; error ; refused
 2 ; 20 ; ann ; served ; 5
 END
 is "$(among first_ms last_ms given)" '{"first_ms":20,"last_ms":20,"given":1}' \
-	'a round in which nobody was served does not count in the times'
+	'a round in which nobody was served has no times'
 
 run figures <<'END'
 1 ; 40 ; ann ; served ; 5
 2 ; 20 ; ann ; served ; 5
 END
-is "$(among first_ms last_ms)" '{"first_ms":20,"last_ms":20}' 'of two rounds, the lower one'
+is "$(among first_ms last_ms)" '{"first_ms":20,"last_ms":20}' 'of two rounds, the lower time'
 
 run figures <<'END'
 1 ; 5 ; background ; leads
@@ -95,5 +96,5 @@ run figures <<'END'
 1 ; 10 ; ann ; served ; 5
 END
 is "$(among heavy_queries errors served)" '{"heavy_queries":1,"errors":0,"served":1}' \
-	"what runs beside the users is not a user: its queries count, no user saw its error"
+	"the process beside the users is no user: its queries count, its errors do not"
 finish

@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 
-# missing FILE NAME…: names that the picture does not show.
+# missing FILE NAME…: prints the names that the picture does not show.
 missing() {
 	local file=$1 name
 	shift
@@ -30,8 +30,8 @@ is "$(missing "$scratch/patterns.svg" naive lockq)" '' 'the patterns that raced 
 is "$(missing "$top/man/patterns.svg" "${patterns[@]}")" '' "man/patterns.svg shows every pattern"
 for folder in "$scratch" "$top/man"; do
 	is "$(missing "$folder/race.svg" oliver tracy served 'ran the heavy query')" '' \
-		"${folder#"$scratch"}/race.svg shows who asked, who led and who was served"
+		"${folder#"$scratch"}/race.svg shows users, the query and the answers"
 done
 missing "$top/man/race.svg" nobody | grep -q nobody
-ok $? "what a picture does not show is noticed"
+ok $? 'a name that a picture does not show is noticed'
 finish
