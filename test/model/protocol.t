@@ -27,9 +27,9 @@ if [ "$only" = --job ]; then
 	'holds safety '*LEASES* | 'holds live '*EXPIRIES* | 'holds live '*NO_WAITS=2*) level=-O1 ;;
 	esac
 	# shellcheck disable=SC2086 # options are words
-	timeout 300 spin -a $options "$model" >log 2>&1 &&
-		timeout 300 gcc "$level" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
-		timeout 900 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
+	timeout 1000 spin -a $options "$model" >log 2>&1 &&
+		timeout 1000 gcc "$level" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
+		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
 	rm -f pan pan.*
 	exit 0
 fi
