@@ -263,8 +263,6 @@ check-locked:
 	@echo 'check: build with the address and undefined behaviour sanitizers'
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
 		all test-programs
-	@echo 'check: lint'
-	@scripts/lint
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
@@ -273,8 +271,8 @@ check-locked:
 LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
-LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,lab/tour lab/patterns \
-	race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
+LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,docs/lint lab/tour \
+	lab/patterns race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \

@@ -149,8 +149,8 @@ bool db_lost(const struct db *db);
 LOCKQ_MUST_CHECK enum db_rc db_run(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args, struct db_rows *rows);
 
-/* db_run() of a statement that answers a number. *@number is 0 for SQL NULL, for no row, and after a
- * failure. */
+/* db_run() of a statement that answers a number. *@number is 0 for SQL NULL, for no row, and after
+ * a failure. */
 LOCKQ_MUST_CHECK enum db_rc db_number(struct db *db, const struct db_query *query,
     const struct db_arg *args, size_t n_args, uint64_t *number);
 
