@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/signals.sh: whoever presses Ctrl-C while a script waits for a program, that script tidies
-# up to the end.
+# scripts/signals.sh: a script that gets a signal while it waits for a program tidies up, and is not
+# interrupted in that.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -8,7 +8,7 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Something to tidy up, and programs to wait for, which die of the signal, too.
+# This script has a folder to remove, and waits for programs, which die of the signal, too.
 cat >"$scratch/script" <<'END'
 set -eu
 . "$1/scripts/signals.sh"
@@ -26,28 +26,33 @@ while :; do
 done
 END
 
-# broken_off SIGNAL NUMBER: adds how it ended to $scratch/ended.
+# broken_off SIGNAL NUMBER: runs the script, sends it the signal, and adds its status to
+# $scratch/ended.
 broken_off() {
 	local folder=$scratch/folder-$2 status=0 i
 	setsid env --default-signal=HUP,INT,TERM bash "$scratch/script" "$top" "$folder" \
 		>/dev/null 2>&1 &
-	until [ -d "$folder" ]; do
-		sleep 0.01
-	done
+	wait_for [ -d "$folder" ]
 	sleep "0.0$((RANDOM % 10))"
-	# bash may also take one to be meant for the program alone that it waits for.
+	# bash may take a signal as meant only for the program that it waits for: then another is
+	# sent. Five seconds are more than the script needs to tidy up.
 	while kill -"$1" -- -$! 2>/dev/null; do
-		for ((i = 0; i < 50; i++)); do
+		for ((i = 0; i < 250; i++)); do
 			kill -0 -- -$! 2>/dev/null || break
 			sleep 0.02
 		done
 	done
+	wait_for has_gone $! || kill -KILL -- -$!
 	wait $! || status=$?
 	[ ! -d "$folder" ] || status="$status, with its folder left"
 	printf '%s\n' "$status" >>"$scratch/ended"
 }
 
-# Where the second signal ends what the first one began, it does so 1 to 3 times in a hundred.
+has_gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# If a second signal could break off the tidying up, it would do so 1 to 3 times in a hundred.
 for each in HUP:129:20 TERM:143:20 INT:130:300; do
 	IFS=: read -r signal expected rounds <<<"$each"
 	: >"$scratch/ended"
@@ -58,6 +63,6 @@ for each in HUP:129:20 TERM:143:20 INT:130:300; do
 		wait
 	done
 	is "$(sort "$scratch/ended" | uniq -c | sed 's/^ *//')" "$rounds $expected" \
-		"SIG$signal: $rounds of $rounds tidy up, and end with $expected"
+		"SIG$signal: each of $rounds scripts tidies up, and ends with $expected"
 done
 finish
