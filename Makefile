@@ -92,6 +92,9 @@ all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs i
 
 test-programs: $(TEST_BIN) build/tap
 
+# What the tests use of the build with sanitizers.
+memory-programs: $(UNIT_BIN) $(DB_BIN)
+
 # --- the MySQL client ---------------------------------------------------------------------------
 
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
@@ -262,7 +265,7 @@ check-locked:
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
 	@echo 'check: build with the address and undefined behaviour sanitizers'
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
-		all test-programs
+		all memory-programs
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
@@ -272,7 +275,8 @@ LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
 LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,docs/lint lab/tour \
-	lab/patterns race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
+	lab/patterns race/hundreds docs/bench race/cut docs/readme race/cluster race/tls \
+	race/replica) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
@@ -482,5 +486,5 @@ FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
 	check-race check-unit clean demo distclean help install install-built lint pictures \
-	print-client-flags print-flags test-programs uninstall
+	memory-programs print-client-flags print-flags test-programs uninstall
 .SECONDARY:

@@ -211,7 +211,7 @@ is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" 
 is "$(happens 'runs the heavy query')" 1 'lockq: and nobody takes over'
 # The long one runs beside the tests that start no race.
 {
-	watch_pause '0.6 3 12' true lockq --pause=13 --shells 3
+	watch_pause '0.6 3 12' true lockq --pause=30 --shells 3
 	printf '%s\n' "$seen" >"$scratch/long"
 } &
 long=$!
@@ -303,7 +303,7 @@ done
 wait "$long" || ok 1 'the long race'
 seen=$(cat "$scratch/long")
 is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
-	'lockq: a leader that sleeps for 13 s: nothing is given twice'
+	'lockq: a leader that sleeps for 30 s: nothing is given twice'
 is "$(happens 'runs the heavy query')" 2 'lockq: another one leads meanwhile'
 
 # --- a race that is broken off ------------------------------------------------------------------
