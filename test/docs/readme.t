@@ -15,20 +15,20 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# The caller's database, home and make must not help: README.md has to tell all that is needed. So
-# it has to put the programs on the PATH, too.
+# README.md has to tell everything that is needed, so the caller's database, home, make and PATH
+# must not help.
 unset LOCKQ_DEFAULTS_FILE MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 export HOME=$scratch/home LOCKQ_DEMO_HEAVY=1 LOCKQ_REAL_LOANS=/nonexistent
 PATH=:$PATH:
 PATH=${PATH//":$top/build/bin:"/:}
 PATH=${PATH#:}$top/build/mysql/bin
 mkdir "$HOME"
-# README.md's "mysql" finds the private MySQL as it would find a reader's.
+# The command "mysql" of README.md finds the private MySQL here, as it would find a reader's.
 export MYSQL_UNIX_PORT=$LOCKQ_SANDBOX_DIR/mysql.sock
 mkdir "$LOCKQ_SANDBOX_DIR"
 ln -s "$LOCKQ_SANDBOX_DIR/admin.cnf" "$HOME/.my.cnf"
 
-# blocks/N is the Nth block, blocks/N.status the status it must end with, blocks/N.line its place.
+# blocks/N is the Nth block, blocks/N.status its expected status, blocks/N.line its first line.
 mkdir "$scratch/blocks"
 awk -v to="$scratch/blocks/" '
 	/^```sh$/ { n++; inside = 1; file = sprintf("%s%03d", to, n)
@@ -40,7 +40,7 @@ awk -v to="$scratch/blocks/" '
 	inside { print >file; next }
 	NF > 0 { before = $0 }' "$readme"
 
-# run BLOCK: in a shell of its own, with the directory and environment that the block before left.
+# run BLOCK: runs it in a new shell, with the directory and environment that the last block left.
 run() {
 	(
 		cd "$(cat "$scratch/where")" || exit 99
@@ -84,9 +84,9 @@ done
 ok "$([ "$n_blocks" -ge 10 ]; echo $?)" "README.md has commands: $n_blocks blocks"
 printf 'false\ntrue\n' >"$scratch/blocks/bad"
 run "$scratch/blocks/bad"
-ok "$([ $? -eq 1 ]; echo $?)" 'a command that fails inside a block is noticed'
+ok "$([ $? -eq 1 ]; echo $?)" 'a command that fails inside a block: the block fails'
 
-# forms: lines of a race without what differs from run to run: names, numbers, times.
+# forms FILE: prints its lines without names, numbers and times, which differ in each race.
 forms() {
 	sed -E -e 's/available from .*/available from TIME/' -e 's/[0-9]+(\.[0-9]+)?/N/g' \
 		-e 's/\b(oliver|tracy|amelia|ben|chloe|daniel)\b/NAME/g' -e 's/ +/ /g' "$1" |
@@ -103,8 +103,8 @@ printf '  1.00 s  oliver     sings\n' >"$scratch/transcript"
 forms "$scratch/transcript" >"$scratch/told"
 is "$(comm -23 "$scratch/told" "$scratch/shown")" ' N s NAME sings' '… and another line is noticed'
 
-# unlisted PAGE FOLDER: files of the folder that "What is where" does not name, and names without a
-# file.
+# unlisted PAGE FOLDER: prints the .c and .map files of the folder that "What is where" does not
+# name, the headers likewise that have no .c file of their name, and the names without a file.
 # shellcheck disable=SC2016 # backquotes that grep has to find
 unlisted() {
 	awk -v head="### $2/" '$0 == head { inside = 1; next } /^#|^Not there/ { inside = 0 }
@@ -112,20 +112,28 @@ unlisted() {
 		>"$scratch/named"
 	find "$top/$2" -maxdepth 1 -type f -printf '%f\n' | sort >"$scratch/files"
 	uniq -d "$scratch/named" | sed 's/$/: named twice/'
-	grep '\.c$\|\.map$' "$scratch/files" | comm -13 "$scratch/named" - | sed 's/$/: not named/'
+	while read -r file; do
+		case $file in
+		*.c | *.map) echo "$file" ;;
+		*.h) [ -e "$top/$2/${file%.h}.c" ] || echo "$file" ;;
+		esac
+	done <"$scratch/files" | comm -13 "$scratch/named" - | sed 's/$/: not named/'
 	comm -23 "$scratch/named" "$scratch/files" | sed 's/$/: there is no such file/'
 }
 for folder in lib cmd; do
 	is "$(unlisted "$readme" "$folder")" '' "What is where names every file of $folder/, once"
 done
 # shellcheck disable=SC2016 # backquotes that sed has to find
-sed '/^| `cancel.c`/d; s/^| `lock.c`/| `padlock.c`/' "$readme" >"$scratch/README.md"
-is "$(unlisted "$scratch/README.md" lib | sort | tr '\n' ',')" \
-	'cancel.c: not named,lock.c: not named,padlock.c: there is no such file,' \
+sed '/^| `cancel.c`/d; /^| `call.h`/d; s/^| `lock.c`/| `padlock.c`/' "$readme" \
+	>"$scratch/README.md"
+unlisted "$readme" lib | sort >"$scratch/before"
+unlisted "$scratch/README.md" lib | sort | comm -13 "$scratch/before" - >"$scratch/unlisted"
+is "$(tr '\n' ',' <"$scratch/unlisted")" \
+	"$(printf '%s: not named,' call.h cancel.c lock.c)padlock.c: there is no such file," \
 	'… and notices a file without a line, and a line without a file'
 
-# Commands in running text are not run, so the targets that they name must at least exist; so must
-# the files that links name.
+# The commands in running text are not run, but the targets that they name must exist. The files
+# that links name must exist, too.
 for page in "$readme" "$figures"; do
 	# shellcheck disable=SC2016 # backquotes that grep has to find
 	missing=$(grep -o '`make [a-z-]*[ `]\|^make [a-z-]*' "$page" | tr -d '\140' | sort -u |
