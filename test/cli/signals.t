@@ -233,7 +233,7 @@ is "$status:$(request_is "$request")" '130:cancelled 1 0 0' \
 like "$err" "interrupted: request $request is cancelled" 'it says so'
 end gone
 like "$status" '^(5|130)$' 'Ctrl-C, and the server does not come back: it ends'
-like "$err" "may still be pending, see checkwork --request $gone" 'and says how to find out'
+like "$err" "may still be pending: see checkwork --request $gone" 'and says how to find out'
 run checkwork --request "$gone"
 like "$status:$out" '^3:request [0-9]+ for race-4, .*: pending' 'that command finds the request'
 # A script's background job begins with SIGINT ignored; this one begins as in a terminal.
