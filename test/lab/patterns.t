@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# What the lab's patterns claim, each raced for real; and scripts/race itself.
+# Each claim of the lab's patterns, in real races; and scripts/race itself.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
 
 scratch=$(mktemp -d)
 mkdir "$scratch/tmp"
-# What the races leave would be here, and they can be told by it.
+# The files of the races would be left here, and their processes have it in their environment.
 export TMPDIR=$scratch/tmp
 task=205
 trap 'forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
 figures=$scratch/figures
 
 race() {
-	timeout --kill-after=5 900 "$top/scripts/race" "$@"
+	timeout --kill-after=5 3000 "$top/scripts/race" "$@"
 }
 
-# race_figures ARGUMENT…: leaves the objects of these races in $figures.
+# race_figures ARGUMENT…: leaves the JSON objects of these races in $figures.
 race_figures() {
-	race "$@" --timeout 600 --json >"$figures" 2>"$scratch/errors" ||
+	race "$@" --timeout 2000 --json >"$figures" 2>"$scratch/errors" ||
 		sed 's/^/# /' "$scratch/errors"
 }
 
-# of NAME FIGURE…: of the race of pattern NAME, separated by blanks.
+# of NAME FIGURE…: these figures of the race of pattern NAME, separated by blanks.
 of() {
 	local name=$1
 	shift
@@ -30,27 +30,27 @@ of() {
 		[$ARGS.positional[] | $all[.] | tostring] | join(" ")' "$@" <"$figures"
 }
 
-# watch ARGUMENT…: leaves what a watcher reads of one race in $seen.
+# watch ARGUMENT…: leaves the output of one race in $seen.
 watch() {
-	seen=$(race "$@" --timeout 600 2>&1) || ok 1 "scripts/race $*: status $?"
+	seen=$(race "$@" --timeout 2000 2>&1) || ok 1 "scripts/race $*: status $?"
 }
 
-# happens TEXT: how often somebody did that, in $seen.
+# happens TEXT: how often $seen says that of a user.
 happens() {
 	grep -Ec -- " s  +[^ ]+ +$1" <<<"$seen"
 }
 
-# Loans that more than one user was told of, counted from what is said of each user.
+# The number of loans that $seen says of more than one user.
 told_twice() {
 	sed -nE 's/.* s  +[^ ]+ +gets //p' <<<"$seen" | tr -d , | tr ' ' '\n' | sort | uniq -d |
 		wc -l
 }
 
-# Some claims are of users who all ask, or of one who is harmed, before the first heavy query is
-# over. Whether they do is the machine's business: if not, again with a longer query. A pattern that
-# does not keep its claim does not keep it with a longer one either.
+# Some claims hold only if all users ask, or one is killed or stopped, before the first heavy query
+# is over. A busy machine may be too late for that; then the race runs again with a longer query. A
+# pattern that breaks its claim breaks it with each query.
 
-# enough SECONDS CHECK PATTERN [OPTION…]: until CHECK holds, or there is no longer query.
+# enough SECONDS CHECK PATTERN [OPTION…]: races with queries of these SECONDS until CHECK holds.
 enough() {
 	local lengths=$1 check=$2 seconds
 	shift 2
@@ -60,8 +60,8 @@ enough() {
 	done
 }
 
-# watch_pause SECONDS CHECK PATTERN OPTION…: until one is stopped before anybody has been served,
-# and CHECK is as it is where the stop was in its query: a busy machine may be late with it.
+# watch_pause SECONDS CHECK PATTERN OPTION…: races with queries of these SECONDS until a user is
+# stopped before anybody is served, and CHECK holds. It holds if the stop was during the query.
 watch_pause() {
 	local lengths=$1 check=$2 seconds
 	shift 2
@@ -80,7 +80,7 @@ out_of_date() {
 	[ "$(happens 'tries again: token [0-9]+ is out of date')" -eq 1 ]
 }
 
-# --- who gives loans twice ----------------------------------------------------------------------
+# --- which give loans twice ----------------------------------------------------------------------
 
 race_figures naive --rounds 3 --query-seconds 0.1
 is "$(of naive by_round | jq -c 'map(.given_twice > 0)')" '[true,true,true]' \
@@ -88,7 +88,7 @@ is "$(of naive by_round | jq -c 'map(.given_twice > 0)')" '[true,true,true]' \
 is "$(of naive heavy_queries given served errors)" '24 72 24 0' \
 	'naive: everybody runs the query, is served, and sees no error'
 
-# Its gap between reading and writing is short: it happens in most races, not in all.
+# The gap between its read and its write is short, so it gives loans twice in most races only.
 for ((i = 0; i < 12; i++)); do
 	race_figures flag:check --query-seconds 0.1
 	[ "$(of flag:check given_twice)" = 0 ] || break
@@ -113,7 +113,7 @@ for pattern in onemachine skiplocked; do
 	is "$(of "$pattern" heavy_queries)" 1 "$pattern: one heavy query for 8 people"
 done
 
-is "$(of skiplocked retries)" 0 'skiplocked: nobody finds all rows locked'
+is "$(of skiplocked retries)" 0 'skiplocked: no user finds all rows locked'
 
 race_figures skiplocked:no-index deadlock deadlock:ordered --shells 4 --query-seconds 0.1
 for pattern in skiplocked:no-index deadlock deadlock:ordered; do
@@ -143,24 +143,24 @@ is "$(of onemachine . | jq '.given_twice > 0')" true \
 
 watch skiplocked:no-index --shells 4 --query-seconds 0.1
 is "$(("$(happens 'tries again: .*every row of it is locked')" > 0))" 1 \
-	'skiplocked:no-index: who finds work is told that every row of it is locked'
+	'skiplocked:no-index: users are told that every row is locked'
 watch nowait --shells 4 --query-seconds 0.1
 is "$(happens 'is told: .*NOWAIT.*\(3572\)')" "$((4 - $(happens gets)))" \
-	'nowait: the server says so, error 3572'
-patience=$(sql 'SELECT @@GLOBAL.innodb_lock_wait_timeout')
+	'nowait: the others get error 3572'
+lock_wait=$(sql 'SELECT @@GLOBAL.innodb_lock_wait_timeout')
 sql 'SET GLOBAL innodb_lock_wait_timeout = 1'
 watch forupdate --shells 5 --query-seconds 0.8
-sql "SET GLOBAL innodb_lock_wait_timeout = $patience"
+sql "SET GLOBAL innodb_lock_wait_timeout = $lock_wait"
 is "$(($(happens 'is told: .*\(1205\)') > 0)) $(told_twice)" '1 0' \
-	'forupdate: who stands at the end of the line is told error 1205'
+	'forupdate: the last in the line get error 1205'
 watch naive --shells 4 --query-seconds 0.1
 is "$(told_twice)" "$(sed -n 's/.*given twice: //p' <<<"$seen")" \
-	'given twice are the loans that more than one user was told of'
-is "$(told_twice)" 3 'of 4 people who are told of the same 3 loans'
+	'the race counts the loans that more than one user got as given twice'
+is "$(told_twice)" 3 '4 users get the same 3 loans'
 
 # --- a process that dies ------------------------------------------------------------------------
 
-# all_but_one PATTERN: the figures are those of 3 of whom one was killed.
+# all_but_one PATTERN: one of 3 users was killed, by the figures.
 all_but_one() {
 	local errors=0
 	[ "$1" != nowait ] || errors=$(of "$1" errors)
@@ -174,32 +174,32 @@ race_figures "${patterns[@]}" --kill --shells 3 --query-seconds 0.2
 for pattern in "${patterns[@]}"; do
 	all_but_one "$pattern"
 done
-is "$(of skiplocked heavy_queries)" 1 "skiplocked: the producer's query is run by then"
+is "$(of skiplocked heavy_queries)" 1 "skiplocked: the producer's query ran once"
 enough '0.2 1.5 6' '.heavy_queries == 2' onemachine --kill --shells 3
 all_but_one onemachine
-is "$(of onemachine heavy_queries)" 2 'onemachine: the next one runs the query again'
-# Nobody asked before the gate was opened.
+is "$(of onemachine heavy_queries)" 2 'onemachine: the next user runs the query again'
+# A flag or a lease is old after twice the query and a second. Nobody asks before time 0.
 old='.first_ms >= 1000 * (2 * .query_seconds + 1)'
 for pattern in flag lease; do
 	enough '0.2 1.5 6' "$old" "$pattern" --kill --shells 3
 	all_but_one "$pattern"
 	is "$(jq "$old" <"$figures")" true \
-		"$pattern: nobody is served before it is old: $(of "$pattern" first_ms) ms"
+		"$pattern: the dead one's claim is old first: $(of "$pattern" first_ms) ms"
 done
 
-# --- a process that sleeps ----------------------------------------------------------------------
+# --- a process that is stopped ------------------------------------------------------------------
 
 for pattern in lease:no-token flag lease; do
 	[ "$pattern" = lease ] && check=out_of_date || check=given_twice
 	watch_pause '0.2 1.5 6' "$check" "$pattern" --pause --shells 3
 	is "$(happens 'is stopped') $(happens 'goes on') $(happens gets)" '1 1 3' \
-		"$pattern: the first holder sleeps, and is served after all"
+		"$pattern: the first user is stopped, and served in the end"
 	if [ "$pattern" = lease ]; then
 		is "$(told_twice)" 0 'lease: its token is out of date, nothing is given twice'
 		out_of_date
-		is $? 0 'lease: and says so'
+		is $? 0 'lease: the user sees that'
 	else
-		is "$(told_twice)" 3 "$pattern: the loans that it had found are given twice"
+		is "$(told_twice)" 3 "$pattern: the loans of the stopped user are given twice"
 	fi
 done
 enough '0.6 3 12' '.heavy_queries == 2' lockq --kill
@@ -207,19 +207,19 @@ is "$(of lockq unserved served given_twice errors heavy_queries)" '1 7 0 0 2' \
 	'lockq: the leader is killed, the next one leads, and 7 are served by one more query'
 watch_pause '0.6 3 12' true lockq --pause=2 --shells 3
 is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
-	'lockq: a leader that sleeps for 2 s: nothing is given twice'
-is "$(happens 'runs the heavy query')" 1 'lockq: and nobody takes over'
-# The long one runs beside the tests that start no race.
+	'lockq: a leader is stopped for 2 s: nothing is given twice'
+is "$(happens 'runs the heavy query')" 1 'lockq: nobody else leads'
+# This long race runs beside the tests that start none.
 {
 	watch_pause '0.6 3 12' true lockq --pause=30 --shells 3
 	printf '%s\n' "$seen" >"$scratch/long"
 } &
 long=$!
-# It holds the lab as soon as there is a folder of its race.
-for ((i = 0; i < 1200; i++)); do
-	[ -z "$(ls "$TMPDIR")" ] || break
-	sleep 0.1
-done
+# It has the lab's lock as soon as there is a folder of its race.
+has_begun() {
+	[ -n "$(ls "$TMPDIR")" ]
+}
+wait_for has_begun
 
 # --- how it is used -----------------------------------------------------------------------------
 
@@ -287,85 +287,90 @@ is "$status:$err" 0: '--list'
 scripts=$(find "$top/scripts/lab" -maxdepth 1 -type f -perm -u+x -printf '%f\n' | sort)
 is "$(awk '{ sub(/:.*/, "", $1); print $1 }' <<<"$out" | sort -u)" "$scripts" \
 	'--list names each script of the lab'
-is "$(awk '{ print $1 }' <<<"$out" | sort | uniq -d)" '' 'and none of them twice'
-is "$(awk 'NF < 3' <<<"$out")" '' 'and says of each what it does'
+is "$(awk '{ print $1 }' <<<"$out" | sort | uniq -d)" '' 'none is named twice'
+is "$(awk 'NF < 3' <<<"$out")" '' 'each has a description'
 for pattern in $scripts; do
 	run "$top/scripts/lab/$pattern"
 	is "$status:$err:$(head -n 1 <<<"$out" | cut -d : -f 1):$(tail -n 1 <<<"$out")" \
 		"0::$pattern:To see it: scripts/race $pattern" \
-		"scripts/lab/$pattern says what it is"
+		"scripts/lab/$pattern describes itself"
 	run "$top/scripts/lab/$pattern" ask
 	is "$status:$out:$err" \
 		"2::$pattern: only scripts/race can run a pattern: try 'scripts/race $pattern'" \
 		"scripts/lab/$pattern ask: refused"
 done
 
-wait "$long" || ok 1 'the long race'
+wait "$long" || ok 1 'the long race ends'
 seen=$(cat "$scratch/long")
 is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
-	'lockq: a leader that sleeps for 30 s: nothing is given twice'
-is "$(happens 'runs the heavy query')" 2 'lockq: another one leads meanwhile'
+	'lockq: a leader is stopped for 30 s: nothing is given twice'
+is "$(happens 'runs the heavy query')" 2 'lockq: another user leads meanwhile'
 
 # --- a race that is broken off ------------------------------------------------------------------
 
-# Processes of the races that this test started.
+# The command lines of the races' processes.
 left() {
 	local file
-	# That grep is gone when its command is to be read.
+	# grep finds itself, and has ended when its command line is read.
 	# shellcheck disable=SC2013 # names without blanks
 	for file in $(grep -lzFx "TMPDIR=$TMPDIR" /proc/[0-9]*/environ 2>/dev/null); do
 		tr '\0' ' ' <"${file%environ}cmdline"
 	done 2>/dev/null
 }
 
-# break_off SIGNAL STATUS AFTER ARGUMENT…: in a group of its own, to which a terminal sends SIGINT.
+# break_off SIGNAL STATUS AFTER ARGUMENT…: runs a race, and sends the signal when the command AFTER
+# succeeds. SIGINT goes to the race's process group, as from a terminal. The processes must be gone
+# within $gone_s; the query takes $long_s. The server goes on with the query of a dead client.
 break_off() {
-	local signal=$1 expected=$2 after=$3 status=0 i
+	local signal=$1 expected=$2 after=$3 status=0
 	shift 3
 	setsid env --default-signal=INT,TERM "$top/scripts/race" "$@" >"$scratch/broken" 2>&1 &
 	local pid=$! to=$!
 	[ "$signal" != INT ] || to=-$pid
-	eval "$after" || ok 1 "scripts/race $* is not so far"
+	eval "wait_for $after"
 	kill -"$signal" -- "$to"
 	wait "$pid" || status=$?
 	is "$status" "$expected" "scripts/race $*: SIG$signal $after"
-	for ((i = 0; i < 600; i++)); do
-		[ -n "$(left)$(sessions)" ] || break
-		sleep 0.1
-	done
-	is "$(left)$(sessions)$(ls "$TMPDIR")" '' 'no process, no session, no folder is left'
+	within_seconds "$gone_s" no_process_is_left
+	is "$(left)$(ls "$TMPDIR")" '' 'no process and no folder is left'
+	wait_for no_session_is_left
 }
 
 sessions() {
 	sql "SELECT info FROM information_schema.processlist WHERE user = 'lockq_lab'"
 }
 
-# So many patterns' processes there are.
-until_started() {
-	local i
-	for ((i = 0; i < 6000; i++)); do
-		[ "$(find "$TMPDIR" -name 'group-*' | wc -l)" -lt "$1" ] || return 0
-		sleep 0.01
-	done
-	return 1
+no_process_is_left() {
+	[ -z "$(left)" ]
+}
+no_session_is_left() {
+	[ -z "$(sessions)" ]
+}
+within_seconds() {
+	local patience=$1
+	wait_for "$2"
 }
 
-until_seen() {
-	local i
-	for ((i = 0; i < 3000; i++)); do
-		! grep -Eq "$1" "$scratch/broken" || return 0
-		sleep 0.05
-	done
-	return 1
+# started N: that many processes of the pattern have begun.
+started() {
+	[ "$(find "$TMPDIR" -name 'group-*' | wc -l)" -ge "$1" ]
 }
+
+shown() {
+	grep -Eq "$1" "$scratch/broken"
+}
+
+gone_s=15 long_s=20
 
 for number in 1 5 12; do
-	break_off INT 130 "until_started $number" skiplocked --shells 12 --query-seconds 0.6
+	break_off INT 130 "started $number" skiplocked --shells 12 --query-seconds $long_s
 done
-break_off TERM 143 'until_started 7' skiplocked --shells 12 --query-seconds 0.6
-break_off INT 130 "until_seen 'runs the heavy query'" naive --query-seconds 0.6
-break_off TERM 143 "until_seen 'runs the heavy query'" lockq --query-seconds 0.6
-break_off INT 130 "until_seen 'is stopped'" lease --pause --query-seconds 0.6
+break_off TERM 143 'started 7' skiplocked --shells 12 --query-seconds $long_s
+break_off INT 130 "shown 'runs the heavy query'" naive --shells 2 \
+	--query-seconds $long_s
+break_off TERM 143 "shown 'runs the heavy query'" lockq --query-seconds $long_s
+# The stop comes in the middle of the query; the stopped process does not end by itself.
+break_off INT 130 "shown 'is stopped'" lease --pause --query-seconds 2
 
 # --- lockq as it is -----------------------------------------------------------------------------
 
@@ -377,16 +382,17 @@ make_users 3
 people=$(sql "SELECT COUNT(*) FROM app_user WHERE name NOT LIKE '%\n%'")
 race_figures lockq --task "$task" --shells "$people" --count 1
 is "$(of lockq served given given_twice errors unserved)" "$people $people 0 0 0" \
-	"--task: lockq's own database: $people users, whatever their names are"
+	"--task: in lockq's own database: $people users, some with odd names"
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND state = 'assigned'")" "$people" \
 	'they have their loans there'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND user_id IN (
-             SELECT user_id FROM app_user WHERE name LIKE 'race-%')")" 10 'each of them'
+             SELECT user_id FROM app_user WHERE name LIKE 'race-%')")" 10 \
+	'the users with odd names, too'
 run race lockq --task "$task" --shells "$((people + 1))"
 is "$status:$err" "2:race: only $people users for $((people + 1)) shells: 'seedloans $(
 	)--database lockq --users $((people < 24 ? 24 : people + 1))' makes more" \
 	'--shells above the number of users'
 run race lockq --task 999999 --shells 2 --json
 is "$status:$(jq -c '[.errors, .served]' <<<"$out")" '1:[2,0]' \
-	'--task with a number that there is not: the users see the error'
+	'--task with an unknown number: the users see the error'
 finish
