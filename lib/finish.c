@@ -66,6 +66,23 @@ finish_unknown(struct call *c, enum db_rc failure)
 	return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
 }
 
+/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. */
+static enum db_rc
+add_names(struct call *c)
+{
+	struct lockq_answer *answer = c->answer;
+	enum db_rc rc = DB_OK;
+
+	if (answer->task != 0 && answer->user == NULL)
+		rc = copy_text(&answer->user, c->request.user);
+	if (rc == DB_OK && answer->task != 0 && answer->task_name == NULL)
+		rc = copy_text(&answer->task_name, c->task.name[0] != '\0' ? c->task.name :
+		    c->leader.task_name);
+	if (rc == DB_OK && answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0')
+		rc = copy_text(&answer->leader, c->leader.name);
+	return rc;
+}
+
 /* Whether the answer is of a round that this call led, also of one whose COMMIT was lost and done.
  * */
 static bool
@@ -102,8 +119,7 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		rc = read_answer(c);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
-	if (answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0')
-		rc = copy_text(&answer->leader, c->leader.name);
+	rc = add_names(c);
 	if (rc != DB_OK)
 		return error_from_db(c->q, NULL, rc);
 	answer->led = has_led(c);

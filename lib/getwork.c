@@ -123,7 +123,7 @@ look(struct call *c, enum step *step)
 	bool pending = false;
 
 	while (c->answer->status == LOCKQ_PENDING && !pending) {
-		enum db_rc rc = answer_read(c->q->db, c->request.request_id, c->answer);
+		enum db_rc rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 
 		/* If the request has ended since the read, *@pending is false, and it is read
 		 * anew. */

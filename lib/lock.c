@@ -50,7 +50,7 @@ static const struct db_query clear_holder = {
 static const struct db_query read_holder = {
 	"read_holder",
 	"SELECT l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000, l.wakes,"
-	"       t.request_ttl, l.epoch"
+	"       t.request_ttl, t.name, l.epoch"
 	"  FROM task_lock AS l"
 	"  LEFT JOIN task AS t"
 	"    ON t.task_id = l.task_id"
@@ -94,7 +94,8 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 		leader->ms = db_cell_u64(&rows, 0, 1);
 		leader->wakes = db_cell_u64(&rows, 0, 2) != 0;
 		leader->request_ttl = (uint32_t)db_cell_u64(&rows, 0, 3);
-		leader->epoch = db_cell_u64(&rows, 0, 4);
+		copy_cell(leader->task_name, sizeof(leader->task_name), &rows, 0, 4);
+		leader->epoch = db_cell_u64(&rows, 0, 5);
 	}
 	db_rows_clear(&rows);
 	return rc;

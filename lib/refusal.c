@@ -36,7 +36,7 @@ refuse_in_doubt(struct call *c, bool *refused)
 		return rc;
 	rc = request_cancel(c->q->db, c->ask->task, c->ask->count, &c->request);
 	if (rc == DB_OK && c->request.request_id != 0)
-		rc = answer_read(c->q->db, c->request.request_id, c->answer);
+		rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 	/* request_id 0: there is no such user or task, so there was no row to put in its place. */
 	*refused = rc == DB_OK && (c->request.request_id == 0 ||
 	    c->answer->status == LOCKQ_STATUS_CANCELLED);
