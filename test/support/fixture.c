@@ -122,18 +122,23 @@ add_loans(uint32_t task, unsigned int n)
 	    " SELECT /*+ SET_VAR(cte_max_recursion_depth = 1000000) */ %u, n, n FROM s", n, task);
 }
 
-/* Returns how often a text must be repeated so that HEAVY_ROWS hashes of it take a second. */
+/* Returns how often a text must be repeated so that HEAVY_ROWS hashes of it take a second. The
+ * fastest of several tries counts: a try that had to wait for a processor would make the queries too
+ * short. */
 static uint64_t
 rounds_a_second(void)
 {
 	static uint64_t rounds;
-	uint64_t start = db_clock_ms(), ms;
+	static int tries;
 
-	if (rounds == 0) {
+	for (; tries < 3; tries++) {
+		uint64_t start = db_clock_ms(), ms, now;
+
 		(void)u64("SELECT COUNT(*) FROM test_number"
 		    " WHERE SHA2(REPEAT(CONCAT('lockq ', n), 5000), 512) <> ''");
 		ms = db_clock_ms() - start;
-		rounds = 5000 * 1000 / (ms > 0 ? ms : 1);
+		now = 5000 * 1000 / (ms > 0 ? ms : 1);
+		rounds = now > rounds ? now : rounds;
 	}
 	return rounds;
 }
