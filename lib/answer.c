@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "error.h"
 #include "db_text.h"
+#include "error.h"
 #include "outcome_state.h"
 
 /* One statement reads the request, its round and its loans. The loans are from the log, which has

@@ -7,7 +7,7 @@
 #include "list.h"
 #include "lock.h"
 
-/* What a leader does in a round, for its row of leader_run. */
+/* A round: its figures and how it ended, for its row of leader_run. */
 struct run {
 	const char *user;     /* the leader's */
 	uint64_t own_request; /* the leader's request, which never expires here */

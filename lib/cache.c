@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Each kept loan, whether its row of `work` is as the query saw it, and whether the view still
- * shows it. Where the server can merge the view into this statement, that is one look-up a loan.
- * */
+ * shows it. Where the server can merge the view into this statement, that is one look-up a
+ * loan. */
 #define KEPT_COLUMNS(shown) \
 	"SELECT /*+ MAX_EXECUTION_TIME(250) */ k.loan_id, k.version, k.position, k.as_of," \
 	"       COALESCE(w.version, 0) = k.version, " shown \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cancels the request of a call that ends by Ctrl-C, by its timeout or by an error. Nobody waits
- * for the request any longer, and a leader that served it would assign loans that nobody works on.
- * */
+ * for the request any longer, and a leader that served it would assign loans that nobody works
+ * on. */
 #include "bounds.h"
 #include "call.h"
 #include "retry.h"

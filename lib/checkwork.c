@@ -76,8 +76,8 @@ fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
 	return DB_OK;
 }
 
-/* STRAIGHT_JOIN, or the server might read all rows of the view. The rows come in the loans' order.
- * */
+/* STRAIGHT_JOIN, or the server might read all rows of the view. The rows come in the loans'
+ * order. */
 static enum db_rc
 detail_statement(char sql[DETAIL_SQL_BYTES], const char *view)
 {
@@ -369,16 +369,16 @@ look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {
 	bool refused = rc == DB_EFAIL;
 
-	while (refused || rc == DB_ELOST || rc == DB_ECROWDED) {
+	if (!refused && rc != DB_ELOST && rc != DB_ECROWDED)
+		return rc;
+	do {
 		*over = db_clock_ms() >= waiting->deadline;
 		if (*over)
 			return refused ? DB_OK : rc;
 		if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, 0, waiting) != DB_OK)
 			return DB_ECANCELLED;
-		if (refused)
-			return DB_OK;
-		rc = session_connect(q);
-	}
+		rc = refused ? DB_OK : session_connect(q);
+	} while (rc == DB_ELOST || rc == DB_ECROWDED);
 	return rc;
 }
 

@@ -152,7 +152,7 @@ add_cell(struct text *text, char **cell, char *from)
 {
 	*cell = from;
 	if (from != NULL)
-		text_add(text, "%s%c", from, '\0');
+		text_append(text, from, strlen(from) + 1);
 }
 
 static enum db_rc

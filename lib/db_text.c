@@ -7,34 +7,52 @@
 
 #include "db_text.h"
 
+/* Makes room for @n bytes more. False: there is no memory for them. */
+static bool
+make_room(struct text *text, size_t n)
+{
+	size_t size = (text->size + n) * 2 + 64;
+	char *data;
+
+	if (text->size - text->used >= n)
+		return true;
+	data = text->failed ? NULL : realloc(text->data, size);
+	if (data == NULL) {
+		text->failed = true;
+		return false;
+	}
+	text->data = data;
+	text->size = size;
+	return true;
+}
+
+void
+text_append(struct text *text, const char *bytes, size_t n)
+{
+	if (!make_room(text, n))
+		return;
+	memcpy(text->data + text->used, bytes, n);
+	text->used += n;
+}
+
 void
 text_add(struct text *text, const char *format, ...)
 {
+	size_t room;
 	va_list args;
 	int n;
 
-	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
-	va_end(args);
-	if (n < 0 || text->failed) {
+	/* Most texts fit at once. The others are printed again, when there is room. */
+	do {
+		room = text->size - text->used;
+		va_start(args, format);
+		n = vsnprintf(room > 0 ? text->data + text->used : NULL, room, format, args);
+		va_end(args);
+	} while (n >= 0 && (size_t)n >= room && make_room(text, (size_t)n + 1));
+	if (n < 0)
 		text->failed = true;
-		return;
-	}
-	if (text->size - text->used <= (size_t)n) {
-		size_t size = (text->size + (size_t)n) * 2 + 64;
-		char *data = realloc(text->data, size);
-
-		if (data == NULL) {
-			text->failed = true;
-			return;
-		}
-		text->data = data;
-		text->size = size;
-	}
-	va_start(args, format);
-	vsnprintf(text->data + text->used, (size_t)n + 1, format, args);
-	va_end(args);
-	text->used += (size_t)n;
+	if (!text->failed)
+		text->used += (size_t)n;
 }
 
 void

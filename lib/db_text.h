@@ -19,6 +19,8 @@ struct text {
 	bool failed;
 };
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
+/* Adds @n bytes, and no NUL behind them. */
+void text_append(struct text *text, const char *bytes, size_t n);
 void text_clear(struct text *text);
 
 /* Frees *@out and replaces it by a copy of @text, or by NULL. DB_OK or DB_ENOMEM. */

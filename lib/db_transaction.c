@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Transactions: begun and ended; and a procedure, which may have ended one. */
+/* Begins and ends transactions, and calls a procedure, which may have ended one. */
 #include "db_private.h"
 
 #include <stdio.h>

@@ -168,8 +168,8 @@ static const struct job requests_job = {
 	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)" \
 	"    ON l.log_id = j.log_id"
 
-/* A row of the log that is older than the state of its loan stays so: rows of `work` need no lock.
- * */
+/* A row of the log that is older than the state of its loan stays so: rows of `work` need no
+ * lock. */
 static const struct job log_job = {
 	.find = { "find_log",
 	    "SELECT l.log_id,"

@@ -83,8 +83,8 @@ add_names(struct call *c)
 	return rc;
 }
 
-/* Whether the answer is of a round that this call led, also of one whose COMMIT was lost and done.
- * */
+/* Whether the answer is of a round that this call led, also of one whose COMMIT was lost and
+ * done. */
 static bool
 has_led(const struct call *c)
 {

@@ -82,8 +82,8 @@ ask(struct call *c, enum step *step)
 	if (rc == DB_OK && refused && before)
 		rc = refuse_in_doubt(c, &refused);
 	if (rc != DB_OK) {
-		/* The server answered, so the INSERT was not done and there is nothing to cancel.
-		 * */
+		/* The server answered, so the INSERT was not done and there is nothing to
+		 * cancel. */
 		if (rc != DB_ELOST)
 			c->sent = before;
 		return rc;
@@ -235,9 +235,6 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	q->asking = &c.request;
 	code = get_served(&c);
 	q->asking = NULL;
-	/* The text of an error that recover() has cured. */
-	if (code >= 0)
-		q->error[0] = '\0';
 	answer->waited_ms = db_clock_ms() - start;
 	return code;
 }

@@ -6,7 +6,7 @@
 #include "request.h"
 #include "task.h"
 
-/* What a process knows as it leads, or tries to. */
+/* The state of a process that leads, or tries to. */
 struct lead {
 	uint64_t epoch;        /* this leader's */
 	uint64_t committed;    /* the last epoch that was committed, by any leader */
@@ -16,7 +16,7 @@ struct lead {
 	unsigned int unled_in_a_row; /* calls of lock_try() that met a lock without a leader */
 };
 
-/* Who leads, as far as a dirty read shows. */
+/* The leader, as far as a dirty read shows. */
 struct leader {
 	char name[NAME_BYTES]; /* "" where nobody leads, or the leader is about to commit */
 	uint64_t ms;           /* milliseconds since its round began */

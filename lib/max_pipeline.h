@@ -19,8 +19,8 @@ enum { MAX_PIPELINE_REASON_BYTES = 160 };
 uint32_t max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
     char reason[MAX_PIPELINE_REASON_BYTES]);
 /* Tells why a request was not inserted: LOCKQ_EREFUSED, with its text in the handle's error, where
- * the user has no room for a loan; LOCKQ_OK where that is not the reason; or another public code.
- * */
+ * the user has no room for a loan; LOCKQ_OK where that is not the reason; or another public
+ * code. */
 LOCKQ_MUST_CHECK int max_pipeline_refusal(struct lockq *q, const struct task *task,
     uint32_t user_id);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: ends the heavy query of a dead leader, the orphan. While a task's query runs, its
- * connection holds a name on the server. The name tells the next leader which connection to kill.
- * */
+ * connection holds a name on the server. The name tells the next leader which connection to
+ * kill. */
 #include "orphan.h"
 
 #include "bounds.h"

@@ -19,8 +19,8 @@ verdict_of(struct call *c, enum db_rc failure)
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
-/* Connects anew, also where the old connection lives, so that the server undoes what it had open.
- * */
+/* Connects anew, also where the old connection lives, so that the server undoes what it had
+ * open. */
 static enum db_rc
 connect_and_find_out(struct call *c)
 {
@@ -56,6 +56,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {
+			c->q->error[0] = '\0';
 			/* In ASK the request may not be recorded, so there is no row to look at. */
 			if (*step != ASK)
 				*step = LOOK;

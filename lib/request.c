@@ -156,8 +156,8 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	enum db_rc rc = DB_EDUPLICATE;
 
 	/* A duplicate key is this UUID, inserted before the connection was lost, or the user's
-	 * other request. That one may end before it can be joined, so the INSERT is tried again.
-	 * */
+	 * other request. That one may end before it can be joined, so the INSERT is tried
+	 * again. */
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
 		bool found = false;
 

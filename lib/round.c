@@ -9,8 +9,8 @@
 #include "retry.h"
 #include "source.h"
 
-/* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with it.
- * */
+/* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with
+ * it. */
 enum db_rc
 round_find(struct call *c, enum step *step)
 {

@@ -101,8 +101,8 @@ session_beside(const struct lockq *q)
 	return q->query != NULL && !db_lost(q->query) ? q->query : q->db;
 }
 
-/* What @q->query_where leaves out is as in @q->where, but a host and a socket exclude each other.
- * */
+/* What @q->query_where leaves out is as in @q->where, but a host and a socket exclude each
+ * other. */
 enum db_rc
 session_connect_elsewhere(struct lockq *q, struct db **db)
 {

@@ -30,8 +30,8 @@ struct task {
 enum { TASK_N_COLUMNS = 12 };
 /* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
-/* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is none.
- * */
+/* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is
+ * none. */
 LOCKQ_MUST_CHECK enum db_rc task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task, bool *known);
 /* Reads the user's id and, unless @task is NULL, the task. Returns LOCKQ_OK, or the public code

@@ -93,8 +93,8 @@ static const struct db_query log_change = {
 	DB_NO_ROWS
 };
 
-/* Conditional although the rows are locked, so that no change is overwritten that nobody has seen.
- * */
+/* Conditional although the rows are locked, so that no change is overwritten that nobody has
+ * seen. */
 static const struct db_query change_work = {
 	"change_work",
 	"UPDATE " SAID_LOANS " AS j"
@@ -152,8 +152,8 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 		return LOCKQ_NOT_ASSIGNED;
 	if (!is_set(rows, row, IS_CURRENT))
 		return LOCKQ_STALE_TOKEN;
-	/* A user's return clears the lease. A lease that is still there has ended the assignment.
-	 * */
+	/* A user's return clears the lease. A lease that is still there has ended the
+	 * assignment. */
 	if (mine && lease && (state == ASSIGNED || state == RETURNED))
 		return LOCKQ_LEASE_OVER;
 	/* For a renewal this means that the loan has no lease. */

@@ -60,8 +60,8 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 		reading->no_memory = true;
 		return 1;
 	}
-	/* tick() pings the ordinary connection, which must not stay idle beyond its wait_timeout.
-	 * */
+	/* tick() pings the ordinary connection, which must not stay idle beyond its
+	 * wait_timeout. */
 	return list->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
 }
 

@@ -86,8 +86,8 @@ nap_after_quick(struct ticking *ticking, struct waiting *waiting)
 }
 
 /* One FOR SHARE wait; *@look is false when its time ran out. A deadlock, which the server reports
- * where more than 200 sessions wait, and a KILL QUERY do not mean that the leader has committed.
- * */
+ * where more than 200 sessions wait, and a KILL QUERY do not mean that the leader has
+ * committed. */
 static enum db_rc
 wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking *ticking,
     struct waiting *waiting, bool *look)

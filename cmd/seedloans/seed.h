@@ -34,7 +34,7 @@ struct seed_progress {
 /* Called about ten times a second. Not 0: give up; what was loaded so far stays. */
 typedef int seed_progress_fn(const struct seed_progress *progress, void *data);
 
-/* What was done, and what is there now. */
+/* The changes that were made, and the rows that are there now. */
 struct seed_report {
 	uint64_t loans_before;  /* that were there and stayed */
 	uint64_t loans, documents, rejected;

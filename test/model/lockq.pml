@@ -81,7 +81,7 @@
 #define POLLING  1
 #define NO_WAIT  2
 
-/* Who holds a row lock. */
+/* The holder of a row lock. */
 #define NOBODY   0
 #define ME       (me + 1)
 #define A_USER   (REQUESTERS + 1)

@@ -37,7 +37,7 @@ int inside_cancel(struct db *db, uint32_t task, uint32_t count, struct inside_re
 struct inside_round;
 struct inside_round *inside_round_new(struct lockq *q, uint32_t task);
 void inside_round_free(struct inside_round *round);
-/* Who leads: @held is false if nobody does; else the leader's user, and for how long, in ms. */
+/* The leader: @held is false if nobody does; else the leader's user, and for how long, in ms. */
 struct inside_holder {
 	bool held;
 	char name[64 * 4 + 1];
