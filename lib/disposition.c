@@ -72,7 +72,7 @@ say(struct db *db, const struct disposing *d)
 
 /* The transaction without its COMMIT: with it six round trips, however many loans there are, and
  * one for each CALL. */
-static int
+static enum db_rc
 dispose_body(struct db *db, void *data)
 {
 	struct disposing *d = data;

@@ -175,7 +175,7 @@ hold_task(struct db *db, struct batch *b)
 	return rc;
 }
 
-static int
+static enum db_rc
 change(struct db *db, void *data)
 {
 	struct batch *b = data;

@@ -31,11 +31,11 @@
 #include "call.h"
 #include "error.h"
 
-static int ask(struct call *c, enum step *step);
-static int look(struct call *c, enum step *step);
-static int try_lock(struct call *c, enum step *step);
-static int follow(struct call *c, enum step *step);
-static int rest(struct call *c, enum step *step);
+static enum db_rc ask(struct call *c, enum step *step);
+static enum db_rc look(struct call *c, enum step *step);
+static enum db_rc try_lock(struct call *c, enum step *step);
+static enum db_rc follow(struct call *c, enum step *step);
+static enum db_rc rest(struct call *c, enum step *step);
 
 static enum step
 end_of(enum db_rc failure)

@@ -326,7 +326,7 @@ refuse_known(struct seed_import *import, enum pass pass)
 	return rc != 0 ? seed_from_db(import->seed, db, rc) : list_ids(import);
 }
 
-static int
+static enum db_rc
 remember(struct db *db, void *data)
 {
 	struct seed_import *import = data;

@@ -69,7 +69,7 @@ seed_load_add(struct seed_load *load, const struct seed_loan *loan)
 		};
 }
 
-static int
+static enum db_rc
 insert_rows(struct db *db, const struct insert *insert, const struct db_arg *args, size_t n_rows)
 {
 	char sql[256 + ROWS_PER_INSERT * sizeof(ROW)];
@@ -102,7 +102,7 @@ format_amount(char text[AMOUNT_BYTES], uint64_t cents)
 	return at;
 }
 
-static int
+static enum db_rc
 insert_some_loans(struct db *db, const struct seed_load *load, size_t first, size_t n)
 {
 	struct db_arg args[ROWS_PER_INSERT * COLUMNS];
@@ -125,7 +125,7 @@ insert_some_loans(struct db *db, const struct seed_load *load, size_t first, siz
 	return insert_rows(db, &insert_loans, args, n);
 }
 
-static int
+static enum db_rc
 insert_some_documents(struct db *db, const struct seed_load *load, size_t first, size_t n)
 {
 	struct db_arg args[ROWS_PER_INSERT * COLUMNS];
@@ -150,17 +150,18 @@ insert_some_documents(struct db *db, const struct seed_load *load, size_t first,
 	return insert_rows(db, &insert_documents, args, n);
 }
 
-typedef int insert_some_fn(struct db *db, const struct seed_load *load, size_t first, size_t n);
+typedef enum db_rc insert_some_fn(struct db *db, const struct seed_load *load, size_t first,
+    size_t n);
 
-static int
+static enum db_rc
 insert_all(struct db *db, const struct seed_load *load, insert_some_fn *insert_some, size_t n)
 {
 	size_t first, some = ROWS_PER_INSERT;
-	int rc = 0;
+	enum db_rc rc = DB_OK;
 
 	/* The rest by halves: these few statements stay prepared, while each other number of rows
 	 * would need one of its own. */
-	for (first = 0; rc == 0 && first < n; first += some) {
+	for (first = 0; rc == DB_OK && first < n; first += some) {
 		while (some > n - first)
 			some /= 2;
 		rc = insert_some(db, load, first, some);
@@ -168,16 +169,16 @@ insert_all(struct db *db, const struct seed_load *load, insert_some_fn *insert_s
 	return rc;
 }
 
-static int
+static enum db_rc
 insert_batch(struct db *db, void *data)
 {
 	struct seed_load *load = data;
-	int rc;
+	enum db_rc rc;
 
 	rc = insert_all(db, load, insert_some_loans, load->n_loans);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = insert_all(db, load, insert_some_documents, load->n_documents);
-	if (rc == 0 && load->also != NULL)
+	if (rc == DB_OK && load->also != NULL)
 		rc = load->also(db, load->also_data);
 	return rc;
 }

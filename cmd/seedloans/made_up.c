@@ -64,12 +64,12 @@ take_batch(struct lane *lane)
 
 /* Waits, with the mutex held, until all batches before this one are done. The connection is kept
  * alive meanwhile, or the server would close it as idle. */
-static int
+static enum db_rc
 wait_turn(struct lane *lane)
 {
 	struct made_up *m = lane->m;
 	struct timespec until;
-	int rc = 0;
+	enum db_rc rc = DB_OK;
 
 	while (m->turn != lane->batch) {
 		clock_gettime(CLOCK_REALTIME, &until);
@@ -84,16 +84,16 @@ wait_turn(struct lane *lane)
 }
 
 /* Runs last in a batch's transaction: its COMMIT comes next. */
-static int
+static enum db_rc
 before_commit(struct db *db, void *data)
 {
 	struct lane *lane = data;
-	int rc;
+	enum db_rc rc;
 
 	(void)db;
 	pthread_mutex_lock(&lane->m->mutex);
 	rc = wait_turn(lane);
-	if (rc == 0 && lane->m->rc != 0)
+	if (rc == DB_OK && lane->m->rc != 0)
 		rc = DB_ECANCELLED;
 	pthread_mutex_unlock(&lane->m->mutex);
 	return rc;

@@ -25,10 +25,7 @@ static const struct db_query leave_all_tasks = {
 	"leave_all_tasks", "UPDATE task_lock SET holder = NULL ORDER BY task_id", DB_NO_ROWS
 };
 
-/* For one transaction only. A holder is never committed, so no other isolation level shows it. */
-static const struct db_query next_read_dirty = {
-	"next_read_dirty", "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", DB_NO_ROWS
-};
+/* A holder is never committed, so only a dirty read shows it. */
 static const struct db_query who_leads = {
 	"who_leads",
 	"SELECT l.holder, l.task_id"
@@ -74,7 +71,7 @@ find_leader(struct seed *seed)
 	struct db_rows rows = { 0 };
 	int rc;
 
-	rc = db_run(seed->db, &next_read_dirty, DB_NO_ARGS, NULL);
+	rc = db_next_read_dirty(seed->db);
 	if (rc == 0)
 		rc = db_run(seed->db, &who_leads, DB_NO_ARGS, &rows);
 	rc = seed_from_db(seed, seed->db, rc);
