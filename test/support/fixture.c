@@ -123,7 +123,7 @@ add_loans(uint32_t task, unsigned int n)
 }
 
 /* Returns how often a text must be repeated so that HEAVY_ROWS hashes of it take a second. The
- * fastest of several tries counts: a try that had to wait for a processor would make the queries too
+ * fastest of several tries counts: one that had to wait for a processor would make the queries too
  * short. */
 static uint64_t
 rounds_a_second(void)
