@@ -493,26 +493,25 @@ the_name_is_given_back(void **state)
 	lockq_free(cron.q);
 }
 
-/* guard: cron reads the time of a row again under the lock. Two runs at the same time are possible
- * on two servers of a cluster. Here they use two names on one server. */
+/* Two runs at the same time are possible on two servers of a cluster. Here they use two names on one
+ * server. */
 static void
-two_at_once_do_no_harm(void **state)
+start_two(struct cron *crons, const char *hold_first, const char *hold_second)
 {
-	enum { ROWS = 300 };
-	struct cron crons[2] = { new_cron(3, proxy_new()), new_cron(4, proxy_new()) };
-
-	(void)state;
-	for (uint64_t loan = 1; loan <= ROWS; loan++)
-		add_due(loan, loan % 3 == 0 ? "returned" : "assigned", "'2026-01-01'");
+	crons[0] = new_cron(3, proxy_new());
+	crons[1] = new_cron(4, proxy_new());
 	proxy_replace(crons[1].proxy, "'lockq-expire:'", "'lockq-expirf:'");
-	proxy_hold(crons[0].proxy, "=COMMIT", 2);
-	proxy_hold(crons[1].proxy, "=COMMIT", 2);
+	proxy_hold(crons[0].proxy, hold_first, 2);
+	proxy_hold(crons[1].proxy, hold_second, 2);
 	for (int i = 0; i < 2; i++) {
 		start(&crons[i]);
 		proxy_until_held(crons[i].proxy);
 	}
-	for (int i = 0; i < 2; i++)
-		proxy_release(crons[i].proxy);
+}
+
+static void
+assert_each_did_some(struct cron *crons)
+{
 	for (int i = 0; i < 2; i++) {
 		join(&crons[i]);
 		if (crons[i].rc != LOCKQ_OK)
@@ -521,6 +520,40 @@ two_at_once_do_no_harm(void **state)
 		assert_int_equal(crons[i].did.busy, 0);
 		assert_true(crons[i].did.leases > 0);
 	}
+}
+
+/* guard: cron reads the time of a row again under the lock. */
+static void
+rows_that_another_run_has_done(void **state)
+{
+	enum { ROWS = 20 };
+	struct cron crons[2];
+
+	(void)state;
+	for (uint64_t loan = 1; loan <= ROWS; loan++)
+		add_due(loan, "assigned", "'2026-01-01'");
+	start_two(crons, "=COMMIT", "FOR UPDATE OF w SKIP LOCKED");
+	proxy_release(crons[0].proxy);
+	until("SELECT COUNT(*) = 0 FROM work WHERE task_id = %d AND due_at IS NOT NULL", TASK);
+	proxy_release(crons[1].proxy);
+	assert_each_did_some(crons);
+	assert_int_equal(crons[0].did.leases + crons[1].did.leases, ROWS);
+	assert_replays();
+}
+
+static void
+two_at_once_do_no_harm(void **state)
+{
+	enum { ROWS = 300 };
+	struct cron crons[2];
+
+	(void)state;
+	for (uint64_t loan = 1; loan <= ROWS; loan++)
+		add_due(loan, loan % 3 == 0 ? "returned" : "assigned", "'2026-01-01'");
+	start_two(crons, "=COMMIT", "=COMMIT");
+	for (int i = 0; i < 2; i++)
+		proxy_release(crons[i].proxy);
+	assert_each_did_some(crons);
 	(void)expire(500);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND due_at IS NOT NULL",
 	    TASK), 0);
@@ -1151,6 +1184,7 @@ main(int argc, char **argv)
 		EXPIRE_TEST(who_asks_meanwhile_leads),
 		EXPIRE_TEST(a_second_one_says_busy),
 		EXPIRE_TEST(the_name_is_given_back),
+		EXPIRE_TEST(rows_that_another_run_has_done),
 		EXPIRE_TEST(two_at_once_do_no_harm),
 		EXPIRE_TEST(it_may_be_given_up_between_transactions),
 		EXPIRE_TEST(purging_keeps_what_is_current),
