@@ -11,8 +11,9 @@ loaded=$top/scripts/loaded
 
 # The loops and this command are children of the script, so the command counts its siblings.
 cat >"$scratch/count" <<'END'
-parent=$(ps -o ppid= -p "$(ps -o ppid= -p $$)")
-ps -o pid= --ppid "$parent" | wc -l >>"$1"
+read -r _ _ _ parent _ </proc/$$/stat
+read -r _ _ _ parent _ <"/proc/$parent/stat"
+grep -l "^[0-9]* (.*) . $parent " /proc/[0-9]*/stat 2>/dev/null | wc -l >>"$1"
 END
 
 run "$loaded" --runs 2 --loops 3 bash "$scratch/count" "$scratch/beside"

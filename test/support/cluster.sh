@@ -110,11 +110,19 @@ online() {
 	return 1
 }
 
+# writable MEMBER: waits until the member takes changes, which is a moment after it is ONLINE.
+writable() {
+	wait_for is_writable "$1"
+}
+is_writable() {
+	[ "$(at "$1" 'SELECT @@global.super_read_only')" = 0 ]
+}
+
 form_group() {
 	each forget_history || return 1
 	sql 'SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION;
 	     SET GLOBAL group_replication_bootstrap_group = OFF' || return 1
-	each join && online "$members"
+	each join && online "$members" && each writable
 }
 
 # The data directory is made once, with its schema, and copied. Without auto.cnf each server gives
