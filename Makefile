@@ -274,9 +274,8 @@ check-locked:
 LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
-LONG_TESTS := $(GUARD_TESTS) $(MODEL_TESTS) $(patsubst %,test/%.t,docs/lint lab/tour \
-	lab/patterns race/hundreds docs/bench race/cut docs/readme race/cluster race/tls \
-	race/replica) \
+LONG_TESTS := test/lab/patterns.t $(MODEL_TESTS) $(GUARD_TESTS) $(patsubst %,test/%.t,docs/lint \
+	lab/tour race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
