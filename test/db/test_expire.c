@@ -493,8 +493,8 @@ the_name_is_given_back(void **state)
 	lockq_free(cron.q);
 }
 
-/* Two runs at the same time are possible on two servers of a cluster. Here they use two names on one
- * server. */
+/* Two runs at the same time are possible on two servers of a cluster. Here they use two names on
+ * one server. */
 static void
 start_two(struct cron *crons, const char *hold_first, const char *hold_second)
 {

@@ -227,10 +227,9 @@ at 3 'SET GLOBAL offline_mode = OFF; START GROUP_REPLICATION'
 online "$members" && writable 3
 ok $? 'it comes back'
 
-# The late one is connected to member 3, or has ended.
-late_is_there() {
-	! kill -0 "$late" 2>/dev/null || [ "$(at 3 "SELECT COUNT(*) > 0
-		FROM performance_schema.threads WHERE processlist_user = 'lockq_app'")" = 1 ]
+# The group has rolled back a transaction of the late one, or that has ended.
+late_is_rolled_back() {
+	! kill -0 "$late" 2>/dev/null || [ "$(raised 3101,1180)" -gt "$before" ]
 }
 
 # --- a member that is behind --------------------------------------------------------------------
@@ -245,8 +244,8 @@ sql 'INSERT INTO test_behind VALUES (1)'
 run as 1 getwork --user race-1 --task "$race"
 is "$status" 0 'a member is behind: a user at another member is served'
 as 3 getwork --user race-3 --task "$race" >"$scratch/late" 2>&1 &
-late=$!
-wait_for late_is_there
+late=$! before=$(raised 3101,1180)
+wait_for late_is_rolled_back
 printf '\\q\n' >&"$behind"
 exec {behind}>&-
 wait "$late"

@@ -230,6 +230,16 @@ gave_up follower-limit "$cut_at"
 gave_up leader "$cut_at"
 gave_up follower "$cut_at"
 
+# earlier NAME THAN: the one ended before the other.
+earlier() {
+	local one other
+	read -r one _ <"$scratch/$1.end"
+	read -r other _ <"$scratch/$2.end"
+	ok $((one < other ? 0 : 1)) "$1 ended $((other - one)) ms before $2"
+}
+earlier leader-int leader
+earlier follower-int follower
+
 is "$(sql "SELECT COUNT(*) FROM leader_run
             WHERE task_id BETWEEN $lead AND $follow_back AND user IN ('race-1', 'race-3')")" 0 \
 	'guard: wait_timeout. No leader that was cut off has written anything'
