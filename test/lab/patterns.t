@@ -322,8 +322,8 @@ left() {
 }
 
 # break_off SIGNAL STATUS AFTER ARGUMENT…: runs a race, and sends the signal when the command AFTER
-# succeeds. SIGINT goes to the race's process group, as from a terminal. The processes must be gone
-# within $gone_s; the query takes $long_s. The server goes on with the query of a dead client.
+# succeeds. SIGINT goes to the race's process group, as from a terminal. The processes and
+# their queries must be gone within $gone_s; the query takes $long_s.
 break_off() {
 	local signal=$1 expected=$2 after=$3 status=0
 	shift 3
@@ -336,7 +336,8 @@ break_off() {
 	is "$status" "$expected" "scripts/race $*: SIG$signal $after"
 	within_seconds "$gone_s" no_process_is_left
 	is "$(left)$(ls "$TMPDIR")" '' 'no process and no folder is left'
-	wait_for no_session_is_left
+	within_seconds "$gone_s" no_session_is_left
+	is "$(sessions)" '' 'the server does not go on with a query'
 }
 
 sessions() {

@@ -94,3 +94,9 @@ read_users() {
 		die 2 "only ${#users[@]} users for $shells shells: 'seedloans --database" \
 			"$database --users $((shells < 24 ? 24 : shells))' makes more"
 }
+
+# end_queries: the server would go on with the queries of processes that were killed.
+end_queries() {
+	administer --execute="SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist
+		WHERE user = 'lockq_lab'" | administer --force
+} >/dev/null 2>&1
