@@ -480,7 +480,9 @@ load_checked(struct seed_import *import)
 	if (rc == 0 && seed->report->rejected > 0)
 		rc = fail_file(import, "changed while it was read: nothing was loaded");
 	if (rc == 0)
-		return seed_from_db(seed, seed->db, db_commit(seed->db));
+		rc = seed_from_db(seed, seed->db, db_commit(seed->db));
+	if (rc == 0)
+		return 0;
 	if (!db_lost(seed->db))
 		db_rollback(seed->db);
 	seed->report->loans = 0;

@@ -796,6 +796,32 @@ test_csv_strict(void **state)
 	assert_string_equal(report.rejects, "");
 }
 
+/* The connection is lost at the COMMIT of --strict's single transaction. The loans may be there or
+ * not, so the report claims none. */
+static void
+test_csv_strict_in_doubt(void **state)
+{
+	static const enum proxy_cut cuts[] = { CUT_BEFORE, CUT_AFTER };
+	struct lockq_connection where = own_database();
+	struct seed_options options = csv_of(HEADER "101,Ann,1,2/28/1997,\n");
+	size_t i;
+
+	(void)state;
+	options.strict = true;
+	for (i = 0; i < 2; i++) {
+		struct proxy *proxy = proxy_new();
+
+		fresh_loans(10);
+		proxy_cut(proxy, "=COMMIT", 1, cuts[i]);
+		where.socket = proxy_where(proxy).socket;
+		assert_int_equal(seed_run(&where, &options, NULL, NULL, &report), LOCKQ_EUNKNOWN);
+		assert_true(report.loans == 0 && report.documents == 0);
+		assert_null(strstr(report.error, "are kept"));
+		until_nobody_seeds();
+		assert_true(count_loans() == 10 + i);
+	}
+}
+
 /* A file that can't be used changes nothing, even with --reset. */
 static void
 test_csv_that_cannot_be_used(void **state)
@@ -950,6 +976,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_csv_reasons),
 		cmocka_unit_test(test_csv_duplicate_in_a_later_batch),
 		cmocka_unit_test(test_csv_strict),
+		cmocka_unit_test(test_csv_strict_in_doubt),
 		cmocka_unit_test(test_csv_that_cannot_be_used),
 		cmocka_unit_test(test_csv_of_real_loans),
 		cmocka_unit_test(test_without_the_example)
