@@ -82,7 +82,8 @@ static const struct cli_tool seedloans_tool = {
 	    "  3  a process leads a task (--reset), or another seedloans runs: try again\n"
 	    "  4  refused: a bad row with --strict, nothing was loaded; no loan for --heavy\n"
 	    CLI_EXITS_ERRORS
-	    "  6  outcome unknown (connection lost at commit): run it again to see\n"
+	    "  6  outcome unknown (connection lost at commit): seedloans --users 24\n"
+	    "     prints how many loans there are\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: what was added stays\n",
 	.group = "lockq_seed",
 	.options = seedloans_table,

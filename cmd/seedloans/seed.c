@@ -51,8 +51,8 @@ seed_from_db(const struct seed *seed, const struct db *db, int rc)
 	case DB_OK:
 		return LOCKQ_OK;
 	case DB_EINDOUBT:
-		return seed_fail(seed, LOCKQ_EUNKNOWN, "%s: the last batch may be there or not: "
-		    "run seedloans again to see", text);
+		return seed_fail(seed, LOCKQ_EUNKNOWN, "%s: the last changes may be there or "
+		    "not: 'seedloans --users 24' prints how many loans there are", text);
 	case DB_ENOMEM:
 		return seed_fail(seed, LOCKQ_ENOMEM, "%s", text);
 	default:
