@@ -134,7 +134,7 @@ main(int argc, char **argv)
 	cli_start(&checkwork_tool, &o, argc, argv);
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK && o.wait_ms > 0)
-		cli_catch_signals();
+		cli_catch_signals(NULL);
 	if (rc != LOCKQ_OK)
 		rc = cli_report_library(&o.common, q, rc);
 	else if (o.request != NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,8 +11,9 @@
 static volatile sig_atomic_t caught;
 static struct timespec caught_at;
 
-static const char wont_wait[] =
-	"\nended at once: a request may stay pending and still get loans: see checkwork\n";
+/* Composed before a signal can come, since a signal handler may not format text. */
+static char wont_wait[256];
+static size_t wont_wait_length;
 
 static void
 on_signal(int signal_number)
@@ -26,7 +28,7 @@ on_signal(int signal_number)
 	} else if (now.tv_sec - caught_at.tv_sec > 1) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
-		(void)!write(STDERR_FILENO, wont_wait, sizeof(wont_wait) - 1);
+		(void)!write(STDERR_FILENO, wont_wait, wont_wait_length);
 		signal(signal_number, SIG_DFL);
 		raise(signal_number);
 	}
@@ -34,10 +36,13 @@ on_signal(int signal_number)
 }
 
 void
-cli_catch_signals(void)
+cli_catch_signals(const char *consequence)
 {
 	struct sigaction action, before;
 
+	(void)snprintf(wont_wait, sizeof(wont_wait), "\nended at once%s%s\n",
+	    consequence != NULL ? ": " : "", consequence != NULL ? consequence : "");
+	wont_wait_length = strlen(wont_wait);
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_signal;
 	sigemptyset(&action.sa_mask);

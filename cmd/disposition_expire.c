@@ -70,7 +70,8 @@ disposition_expire_run(struct cli_common *common, const struct disposition_expir
 		what.batch = options->batch;
 	what.purge_after_s = options->purge_after_s;
 	if (rc == LOCKQ_OK) {
-		cli_catch_signals();
+		cli_catch_signals("batches that were committed stay: the next --expire does the "
+		    "rest");
 		rc = lockq_expire(q, &what, &done);
 	}
 	status = cli_exit_status(rc, cli_caught());

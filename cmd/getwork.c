@@ -126,7 +126,8 @@ main(int argc, char **argv)
 	cli_start(&getwork_tool, &o, argc, argv);
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK) {
-		cli_catch_signals();
+		cli_catch_signals("a request may stay pending and still get loans: see "
+		    "checkwork");
 		rc = lockq_getwork(q, &o.ask, &answer);
 	}
 	rc = cli_finish(show(&o, q, &answer, rc), answer.n_loans == 0 ? NULL :

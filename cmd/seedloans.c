@@ -118,7 +118,8 @@ main(int argc, char **argv)
 	int rc, status;
 
 	cli_start(&seedloans_tool, &o, argc, argv);
-	cli_catch_signals();
+	cli_catch_signals("changes that were committed stay: 'seedloans --users 24' prints how "
+	    "many loans there are");
 	rc = seed_run(&o.common.connection, &o.seed, on_progress, &o.common, &report);
 	cli_tick_end();
 	status = cli_exit_status(rc, cli_caught());
