@@ -23,9 +23,9 @@ extern char **environ;
 
 /* The arguments of a run of my_print_defaults. */
 struct wanted {
-	const char *login_path;  /* or NULL */
-	const char *groups[4];
-	const char *need;        /* for messages: the option that needs the run */
+	const char *login_path;   /* or NULL */
+	const char *groups[3];    /* NULL ends them */
+	const char *need;         /* for messages: the option that needs the run */
 };
 
 /* The options that it printed. */
@@ -371,7 +371,8 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 {
 	struct found found = FOUND_NOTHING;
 	struct wanted wanted = {
-		common->login_path, { "client", "lockq", group, NULL }, "ssl-mode in an option file"
+		common->login_path, { "client", group != NULL ? group : "lockq", NULL },
+		"ssl-mode in an option file"
 	};
 	struct lockq_connection *connection = &common->connection;
 	const char *file = common->defaults_file, *where = "--defaults-file";

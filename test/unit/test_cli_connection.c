@@ -177,7 +177,10 @@ reads_login_paths(void **state)
 	found->database = "mine";
 	assert_int_equal(cli_connection(&common, "lockq_seed", &error), 0);
 	assert_string_equal(reader_arguments(), "--defaults-group-suffix=_x --login-path=work "
-	    "--show client lockq lockq_seed");
+	    "--show client lockq_seed");
+	assert_int_equal(cli_connection(&common, NULL, &error), 0);
+	assert_string_equal(reader_arguments(), "--defaults-group-suffix=_x --login-path=work "
+	    "--show client lockq");
 	assert_string_equal(found->host, "db");
 	assert_int_equal(found->port, 3307);
 	assert_string_equal(found->user, "app");
