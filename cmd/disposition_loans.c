@@ -102,21 +102,35 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 	}
 }
 
+/* The library gives a result only after its COMMIT. */
+static bool
+recorded(const struct lockq_disposed_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->n_loans; i++) {
+		if (result->loans[i].what == LOCKQ_DISPOSED)
+			return true;
+	}
+	return false;
+}
+
 int
 disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq *q = NULL;
-	int rc = cli_open(&q, common);
+	int rc = cli_open(&q, common), status;
 
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o->what, &result);
-	rc = cli_finish(show(common, &o->what, q, &result, rc), result.n_loans == 0 ? NULL :
-	    "the disposition is recorded nevertheless: see checkwork");
+	status = show(common, &o->what, q, &result, rc);
+	status = cli_finish(status, recorded(&result) ?
+	    "the disposition is recorded nevertheless: see checkwork" : NULL);
 	if (common->verbose)
 		print_details(o->what.task, &result);
 	lockq_disposed_clear(&result);
 	free(o->loans.list);
 	lockq_free(q);
-	return rc;
+	return status;
 }

@@ -127,5 +127,6 @@ main(int argc, char **argv)
 		status = cli_report(&o.common, status, "%s", report.error);
 	else
 		o.common.out->seeded(&o.seed, &report);
-	return cli_finish(status, "the loans are loaded nevertheless");
+	return cli_finish(status, rc == LOCKQ_OK && report.loans > 0 ?
+	    "the loans are loaded nevertheless" : NULL);
 }

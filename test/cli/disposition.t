@@ -184,6 +184,16 @@ sql "UPDATE task SET on_complete = NULL, complete_hold = 3600 WHERE task_id = $t
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 like "$out" "^loan $loan: completed, not offered before " 'complete_hold: a line tells until when'
 
+# --- standard output that can't be written ------------------------------------------------------
+
+loan=$(getwork --user race-2 --task "$task" --json | jq '.loans[0].loan_id')
+run bash -c "disposition --user race-1 --task $task --loan $loan --never --json >/dev/full"
+is "$status:$(grep -c "can't be written" <<<"$err"):$(grep -c recorded <<<"$err")" 5:1:0 \
+	'a refused loan: the message does not say that anything is recorded'
+run bash -c "disposition --user race-2 --task $task --loan $loan --never >/dev/full"
+like "$status:$err" "^5:.*can't be written.*: the disposition is recorded nevertheless" \
+	'a loan that was done: the message says that the disposition is recorded'
+
 is "$(sql "SELECT COUNT(*) FROM work AS w WHERE task_id = $task AND w.version <> (
              SELECT MAX(l.version) FROM work_log AS l
               WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id)

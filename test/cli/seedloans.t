@@ -111,6 +111,15 @@ for key in documents users tasks rejected rejects_file seconds loans_per_second 
 	says out "\"$key\": *" "with $key"
 done
 
+status=0
+"$seedloans" --database "$database" --users 24 >/dev/full 2>"$work/err" || status=$?
+exits 5 'standard output that can not be written'
+is "$(cat "$work/err")" "seedloans: standard output can't be written: No space left on device" \
+	'without loans the message does not say that loans are loaded'
+status=0
+"$seedloans" --database "$database" --loans 1 >/dev/full 2>"$work/err" || status=$?
+says err ': the loans are loaded nevertheless$' 'with loans it does'
+
 printf 'Nr,applicant,amount,submitted_at\n9001,Ann,1,2/28/1997\n9002,Bob,x,2/28/1997\n' \
 	>"$work/file.csv"
 seed --csv file.csv --map loan_id=Nr --strict --json
