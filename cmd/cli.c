@@ -62,6 +62,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	int rc;
 
 	tool_running = tool;
+	common->connection.program = tool->name;
 	setlocale(LC_CTYPE, "");
 	hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
@@ -88,16 +89,14 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 int
 cli_open(struct lockq **q, struct cli_common *common)
 {
-	struct lockq_connection connection = common->connection;
 	int rc = lockq_new(q);
 
-	connection.program = program();
 	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
 	 * script, nobody is left to take the loans: this process has to end, too. It may end at
 	 * once while it connects, since nothing has been asked for. */
 	signal(SIGINT, SIG_DFL);
 	if (rc == LOCKQ_OK)
-		rc = lockq_connect(*q, &connection);
+		rc = lockq_connect(*q, &common->connection);
 	if (rc == LOCKQ_OK && common->queries_elsewhere)
 		rc = lockq_query_at(*q, &common->query);
 	if (rc == LOCKQ_OK)

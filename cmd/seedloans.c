@@ -90,6 +90,18 @@ static const struct cli_tool seedloans_tool = {
 	.check = check,
 };
 
+/* Prints each phase once, for --verbose. */
+static void
+say_phase(enum seed_phase phase, const char *word)
+{
+	static int said = -1;
+
+	if (said == (int)phase)
+		return;
+	said = (int)phase;
+	cli_message("%s", word);
+}
+
 static int
 on_progress(const struct seed_progress *progress, void *data)
 {
@@ -98,15 +110,18 @@ on_progress(const struct seed_progress *progress, void *data)
 		[SEED_LOAD] = "loading", [SEED_ANALYZE] = "gathering statistics",
 		[SEED_MEASURE] = "measuring task 7's query"
 	};
+	const struct cli_common *common = data;
 	const char *word = words[progress->phase];
 
 	if (cli_caught() != 0)
 		return 1;
+	if (common->verbose)
+		say_phase(progress->phase, word);
 	if (progress->phase == SEED_LOAD)
-		cli_tick(data, progress->done, progress->total, "%s: %llu loans", word,
+		cli_tick(common, progress->done, progress->total, "%s: %llu loans", word,
 		    (unsigned long long)progress->loans);
 	else
-		cli_tick(data, progress->done, progress->total, "%s", word);
+		cli_tick(common, progress->done, progress->total, "%s", word);
 	return 0;
 }
 

@@ -16,7 +16,8 @@ struct seed {
 	struct db *db;
 	seed_progress_fn *progress;
 	void *progress_data;
-	uint64_t told; /* db_clock_ms() of the last progress */
+	uint64_t told;              /* db_clock_ms() of the last progress */
+	enum seed_phase told_phase; /* its phase */
 };
 
 /* seed.c */

@@ -69,9 +69,11 @@ seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done, uint64_t tota
 	struct seed_progress progress = { phase, done, total, seed->report->loans };
 	uint64_t now = db_clock_ms();
 
-	if (seed->progress == NULL || (done < total && now - seed->told < TELL_MS))
+	if (seed->progress == NULL || (done < total && phase == seed->told_phase &&
+	    now - seed->told < TELL_MS))
 		return 0;
 	seed->told = now;
+	seed->told_phase = phase;
 	if (seed->progress(&progress, seed->progress_data) == 0)
 		return 0;
 	return seed_fail(seed, LOCKQ_CANCELLED, "interrupted");
@@ -178,7 +180,8 @@ int
 seed_run(const struct lockq_connection *where, const struct seed_options *options,
     seed_progress_fn *progress, void *progress_data, struct seed_report *report)
 {
-	struct seed seed = { where, options, report, NULL, progress, progress_data, 0 };
+	struct seed seed = { where, options, report, NULL, progress, progress_data, 0,
+		SEED_CHECK };
 	struct seed_import *import = NULL;
 	uint64_t started = db_clock_ms();
 	int rc = 0;

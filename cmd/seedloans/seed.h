@@ -31,7 +31,7 @@ struct seed_progress {
 	uint64_t done, total; /* loans, bytes of the file, or milliseconds; total 0: not known */
 	uint64_t loans;       /* loaded so far */
 };
-/* Called about ten times a second. Not 0: give up; what was loaded so far stays. */
+/* Called when a phase begins, and about ten times a second. Not 0: give up; what was loaded so far stays. */
 typedef int seed_progress_fn(const struct seed_progress *progress, void *data);
 
 /* The changes that were made, and the rows that are there now. */

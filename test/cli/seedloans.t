@@ -103,6 +103,12 @@ says out '^in all: 3000 loans, 24 users, 10 tasks' 'and the people and tasks'
 is "$(wc -c <"$work/err")" 0 'no progress where standard error is no terminal'
 is "$(sql 'SELECT COUNT(*) FROM loan')" 3000 'the table has them'
 
+seed --loans 3000 --reset --verbose
+exits 0 '--verbose'
+is "$(cat "$work/err")" 'seedloans: emptying tables
+seedloans: loading
+seedloans: gathering statistics' '--verbose tells each phase once'
+
 seed --loans 500 --json
 exits 0 'more loans, as JSON'
 says out '^{"loans": *500, *"loans_before": *3000,' 'with the number of loans before'
@@ -174,6 +180,10 @@ status=0
 child=$!
 before=$(sql 'SELECT COUNT(*) FROM loan')
 await "SELECT COUNT(*) > $before FROM loan" 1
+is "$(sql "SELECT DISTINCT p.attr_value FROM performance_schema.session_connect_attrs AS p
+             JOIN performance_schema.session_connect_attrs AS i USING (processlist_id)
+            WHERE p.attr_name = 'program_name' AND i.attr_name = '_pid'
+              AND i.attr_value = '$child'")" seedloans 'the server knows the program by its name'
 kill -INT "$child"
 wait "$child" || status=$?
 exits 130 'Ctrl-C'
