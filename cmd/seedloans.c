@@ -73,14 +73,18 @@ static const struct cli_tool seedloans_tool = {
 	    "--heavy SECONDS | --users N | --reset [--json]",
 	.purpose = "Fills the example's tables: people, ten tasks, loans and their documents.\n"
 	    "Loans that are there stay, unless --reset is given. When it is interrupted,\n"
-	    "the loans that were added so far stay, each with its documents.",
+	    "the loans that were added so far stay, each with its documents. With --strict\n"
+	    "all rows are loaded or none.",
 	.examples = "  seedloans --loans 100000 --heavy 5\n"
 	    "  seedloans --reset --csv loans.csv --map loan_id=Number,applicant=Name\n"
 	    "  seedloans --heavy 0\n",
 	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file\n"
-	    "  2  usage error, or a file or mapping that can't be used: nothing was changed\n"
-	    "  3  a process leads a task (--reset), or another seedloans runs: try again\n"
-	    "  4  refused: a bad row with --strict, nothing was loaded; no loan for --heavy\n"
+	    "  2  usage error, or a file or mapping that can't be used: nothing was changed,\n"
+	    "     unless the load had begun, and then the loans that were added stay\n"
+	    "  3  a process leads a task or uses a table (--reset), or another seedloans\n"
+	    "     runs: try again\n"
+	    "  4  refused: a bad row with --strict, nothing was loaded; or --heavy found no\n"
+	    "     loan, or needs a larger max_allowed_packet\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): seedloans --users 24\n"
 	    "     prints how many loans there are\n"

@@ -75,7 +75,7 @@ LOCKQ_MUST_CHECK int seed_load_made_up(struct seed *seed);
 LOCKQ_MUST_CHECK int seed_people(struct seed *seed);
 LOCKQ_MUST_CHECK int seed_tasks(struct seed *seed);
 
-/* reset.c: returns LOCKQ_BUSY when a process leads */
+/* reset.c: returns LOCKQ_BUSY when a process leads or uses a table */
 
 LOCKQ_MUST_CHECK int seed_reset(struct seed *seed);
 
@@ -88,7 +88,7 @@ LOCKQ_MUST_CHECK int seed_calibrate(struct seed *seed);
 struct seed_import;
 /* Opens the file and finds out which column is which field; it writes nothing. */
 LOCKQ_MUST_CHECK int seed_import_open(struct seed_import **import, struct seed *seed);
-/* For --strict: reads all rows, and refuses the file when one is bad. */
+/* For --strict: reads all rows. Returns LOCKQ_EREFUSED when one is bad. */
 LOCKQ_MUST_CHECK int seed_import_check(struct seed_import *import);
 LOCKQ_MUST_CHECK int seed_import_load(struct seed_import *import);
 void seed_import_free(struct seed_import *import);

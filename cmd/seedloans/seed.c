@@ -129,7 +129,7 @@ analyze_tables(struct seed *seed)
 	return rc;
 }
 
-/* Every refusal comes before --reset empties anything. */
+/* The file is checked before --reset empties anything. */
 static int
 fill(struct seed *seed, struct seed_import *import)
 {

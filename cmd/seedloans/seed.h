@@ -31,7 +31,8 @@ struct seed_progress {
 	uint64_t done, total; /* loans, bytes of the file, or milliseconds; total 0: not known */
 	uint64_t loans;       /* loaded so far */
 };
-/* Called when a phase begins, and about ten times a second. Not 0: give up; what was loaded so far stays. */
+/* Called when a phase begins, and about ten times a second. Not 0: give up; the loans that were
+ * committed stay. With strict all are committed at the end of the file. */
 typedef int seed_progress_fn(const struct seed_progress *progress, void *data);
 
 /* The changes that were made, and the rows that are there now. */
@@ -51,10 +52,21 @@ struct seed_report {
 /**
  * seed_run:
  *
- * Returns: 0; LOCKQ_EUSAGE for a file or mapping that can't be used, with nothing changed;
- * LOCKQ_EREFUSED when a row was bad and @options->strict, with nothing changed; LOCKQ_BUSY when
- * somebody leads a task that is to be reset, or another seedloans is at work; LOCKQ_CANCELLED when
- * @progress gave up; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN. @report->error has the reason.
+ * Returns:
+ * 0
+ * LOCKQ_EUSAGE     a file or mapping can't be used, and nothing was changed; or, after the load has
+ *                  begun, the CSV file can't be read further or the rejects file can't be written;
+ *                  or there is no room for so many loans after the largest loan_id
+ * LOCKQ_EREFUSED   a row is bad and strict is set, and nothing was changed; or heavy_ms can't be
+ *                  set, since no loan matches or max_allowed_packet is too small
+ * LOCKQ_BUSY       somebody leads a task or uses a table that is to be reset, or another seedloans
+ *                  is at work
+ * LOCKQ_CANCELLED  @progress gave up
+ * LOCKQ_EUNKNOWN   the connection was lost at a COMMIT
+ * LOCKQ_EDATABASE, LOCKQ_ENOMEM
+ *
+ * After a failure @report->error has the reason. Changes that were committed stay, and
+ * @report->loans is the number of loans that were added.
  */
 LOCKQ_MUST_CHECK int seed_run(const struct lockq_connection *where,
     const struct seed_options *options, seed_progress_fn *progress, void *progress_data,
