@@ -186,19 +186,15 @@ say_joined(const struct lockq_progress *progress)
 	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
 }
 
-/* Prints each change of phase once, for --verbose. */
-static void
-say_phase(const struct lockq_progress *progress)
+void
+cli_say_phase(const struct cli_common *common, int phase, const char *text)
 {
 	static int said = -1;
-	char *text;
 
-	if (said == (int)progress->phase)
+	if (!common->verbose || said == phase)
 		return;
-	said = (int)progress->phase;
-	text = cli_progress_text(progress);
+	said = phase;
 	cli_message("%s", text);
-	free(text);
 }
 
 int
@@ -210,14 +206,12 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 
 	if (cli_caught() != 0 && progress->phase != LOCKQ_PHASE_CANCEL)
 		return 1;
-	if (common->verbose)
-		say_phase(progress);
-	if (!cli_progress_shown(common))
-		return 0;
-	say_joined(progress);
+	text = cli_progress_text(progress);
+	cli_say_phase(common, (int)progress->phase, text);
+	if (cli_progress_shown(common))
+		say_joined(progress);
 	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT)
 		usual = progress->usual_ms;
-	text = cli_progress_text(progress);
 	cli_tick(common, elapsed_ms(progress), usual, "%s", text);
 	free(text);
 	return 0;

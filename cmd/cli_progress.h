@@ -25,6 +25,9 @@ void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, co
 /* Erases the line of cli_tick(). All functions that print a line do so first. */
 void cli_tick_end(void);
 
+/* With --verbose, prints @text as a message if @phase is not the one of the last call. */
+void cli_say_phase(const struct cli_common *common, int phase, const char *text);
+
 /* The progress function of the tools for lockq_on_progress(); @data is the struct cli_common. */
 int cli_on_progress(const struct lockq_progress *progress, void *data);
 

@@ -94,18 +94,6 @@ static const struct cli_tool seedloans_tool = {
 	.check = check,
 };
 
-/* Prints each phase once, for --verbose. */
-static void
-say_phase(enum seed_phase phase, const char *word)
-{
-	static int said = -1;
-
-	if (said == (int)phase)
-		return;
-	said = (int)phase;
-	cli_message("%s", word);
-}
-
 static int
 on_progress(const struct seed_progress *progress, void *data)
 {
@@ -119,8 +107,7 @@ on_progress(const struct seed_progress *progress, void *data)
 
 	if (cli_caught() != 0)
 		return 1;
-	if (common->verbose)
-		say_phase(progress->phase, word);
+	cli_say_phase(common, (int)progress->phase, word);
 	if (progress->phase == SEED_LOAD)
 		cli_tick(common, progress->done, progress->total, "%s: %llu loans", word,
 		    (unsigned long long)progress->loans);
