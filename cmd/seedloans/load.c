@@ -32,8 +32,7 @@ static const struct db_query largest_document = {
 int
 seed_load_begin(struct seed_load *load, struct seed *seed)
 {
-	struct db_rows rows = { 0 };
-	int rc;
+	enum db_rc rc;
 
 	load->seed = seed;
 	load->db = seed->db;
@@ -41,10 +40,8 @@ seed_load_begin(struct seed_load *load, struct seed *seed)
 	load->documents = malloc((size_t)SEED_BATCH * LOAN_DOCUMENTS * sizeof(*load->documents));
 	if (load->loans == NULL || load->documents == NULL)
 		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
-	rc = db_run(seed->db, &largest_document, DB_NO_ARGS, &rows);
-	if (rc == 0)
-		load->next_document = db_cell_u64(&rows, 0, 0) + 1;
-	db_rows_clear(&rows);
+	rc = db_number(seed->db, &largest_document, DB_NO_ARGS, &load->next_document);
+	load->next_document++;
 	return seed_from_db(seed, seed->db, rc);
 }
 
@@ -183,21 +180,21 @@ insert_batch(struct db *db, void *data)
 	return rc;
 }
 
-int
+enum db_rc
 seed_load_write(struct seed_load *load)
 {
 	if (load->n_loans == 0)
-		return 0;
+		return DB_OK;
 	return load->one_transaction ? insert_batch(load->db, load) :
 	    retry_transaction(load->db, false, insert_batch, load, NULL);
 }
 
 int
-seed_load_done(struct seed_load *load, int rc)
+seed_load_done(struct seed_load *load, enum db_rc rc)
 {
 	struct seed *seed = load->seed;
 
-	if (rc == 0) {
+	if (rc == DB_OK) {
 		seed->report->loans += load->n_loans;
 		seed->report->documents += load->n_documents;
 		load->next_document += load->n_documents;

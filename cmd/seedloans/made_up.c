@@ -101,7 +101,7 @@ before_commit(struct db *db, void *data)
 
 /* Only the first failure sets the reason. */
 static void
-end_turn(struct lane *lane, int rc)
+end_turn(struct lane *lane, enum db_rc rc)
 {
 	struct made_up *m = lane->m;
 
@@ -136,18 +136,17 @@ run_second(void *data)
 {
 	struct lane *lane = data;
 	const struct seed *seed = lane->m->seed;
-	struct db_rows rows = { 0 };
 	struct db *db = NULL;
-	int rc;
+	uint64_t ours = 0;
+	enum db_rc rc;
 
 	rc = db_connect(&db, seed->where);
-	if (rc == 0 && db_same_server(db, seed->db))
-		rc = db_run(db, &take_second, DB_NO_ARGS, &rows);
-	if (rc == 0 && db_cell_u64(&rows, 0, 0) == 1) {
+	if (rc == DB_OK && db_same_server(db, seed->db))
+		rc = db_number(db, &take_second, DB_NO_ARGS, &ours);
+	if (rc == DB_OK && ours == 1) {
 		lane->load.db = db;
 		run_lane(lane);
 	}
-	db_rows_clear(&rows);
 	db_close(db);
 	return NULL;
 }
@@ -169,15 +168,11 @@ start_second(pthread_t *thread, struct lane *lane)
 static int
 first_free_loan(struct seed *seed, uint64_t *loan_id)
 {
-	struct db_rows rows = { 0 };
-	int rc;
+	enum db_rc rc = db_number(seed->db, &largest_loan, DB_NO_ARGS, loan_id);
 
-	rc = db_run(seed->db, &largest_loan, DB_NO_ARGS, &rows);
-	if (rc == 0)
-		*loan_id = db_cell_u64(&rows, 0, 0) + 1;
-	db_rows_clear(&rows);
-	if (rc != 0)
+	if (rc != DB_OK)
 		return seed_from_db(seed, seed->db, rc);
+	++*loan_id;
 	if (*loan_id == 0 || *loan_id > UINT64_MAX - seed->options->loans)
 		return seed_fail(seed, LOCKQ_EUSAGE,
 		    "there is no room for so many loans after the largest loan_id: --reset empties "

@@ -42,14 +42,7 @@ static const struct db_query count_tasks = {
 static int
 read_count(struct seed *seed, const struct db_query *query, uint64_t *count)
 {
-	struct db_rows rows = { 0 };
-	int rc;
-
-	rc = db_run(seed->db, query, DB_NO_ARGS, &rows);
-	if (rc == 0)
-		*count = db_cell_u64(&rows, 0, 0);
-	db_rows_clear(&rows);
-	return seed_from_db(seed, seed->db, rc);
+	return seed_from_db(seed, seed->db, db_number(seed->db, query, DB_NO_ARGS, count));
 }
 
 int

@@ -30,7 +30,7 @@ struct seed {
 __attribute__((format(printf, 3, 4)))
 int seed_fail(const struct seed *seed, int rc, const char *format, ...);
 /* The same for what the database layer returned on @db; 0 stays 0. */
-LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, int rc);
+LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, enum db_rc rc);
 /* Tells the caller how far it is. Returns LOCKQ_CANCELLED when the caller gives up. */
 LOCKQ_MUST_CHECK int seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done,
     uint64_t total);
@@ -56,12 +56,12 @@ struct seed_load {
 /* @load is all zero before. Release it with seed_load_end(), whatever this returns. */
 LOCKQ_MUST_CHECK int seed_load_begin(struct seed_load *load, struct seed *seed);
 void seed_load_add(struct seed_load *load, const struct seed_loan *loan);
-/* Writes the batch. Returns enum db_rc, and leaves the report alone. */
-LOCKQ_MUST_CHECK int seed_load_write(struct seed_load *load);
+/* Writes the batch, and leaves the report alone. */
+LOCKQ_MUST_CHECK enum db_rc seed_load_write(struct seed_load *load);
 /* Comes after seed_load_write(), with its @rc: adds a written batch to the report, and empties it.
  * Returns SEED_DUPLICATE when a loan of it exists already, and then nothing of it was written. */
 enum { SEED_DUPLICATE = 100 };
-LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, int rc);
+LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, enum db_rc rc);
 void seed_load_end(struct seed_load *load);
 
 /* made_up.c */

@@ -43,7 +43,7 @@ seed_fail(const struct seed *seed, int rc, const char *format, ...)
 }
 
 int
-seed_from_db(const struct seed *seed, const struct db *db, int rc)
+seed_from_db(const struct seed *seed, const struct db *db, enum db_rc rc)
 {
 	const char *text = db != NULL ? db_error(db) : "out of memory";
 
@@ -55,12 +55,14 @@ seed_from_db(const struct seed *seed, const struct db *db, int rc)
 		    "not: 'seedloans --users 24' prints how many loans there are", text);
 	case DB_ENOMEM:
 		return seed_fail(seed, LOCKQ_ENOMEM, "%s", text);
-	default:
-		if (db != NULL && db_errno(db) == NO_SUCH_TABLE)
-			return seed_fail(seed, LOCKQ_EDATABASE,
-			    "%s: run scripts/migrate --example", text);
-		return seed_fail(seed, LOCKQ_EDATABASE, "%s", text);
+	case DB_EFAIL: case DB_ERETRY: case DB_ELOCKWAIT: case DB_EDUPLICATE: case DB_ELOST:
+	case DB_ECROWDED: case DB_ETIME: case DB_EINTERRUPTED: case DB_ESHAPE: case DB_ECANCELLED:
+	case DB_EHELD:
+		break;
 	}
+	if (db != NULL && db_errno(db) == NO_SUCH_TABLE)
+		return seed_fail(seed, LOCKQ_EDATABASE, "%s: run scripts/migrate --example", text);
+	return seed_fail(seed, LOCKQ_EDATABASE, "%s", text);
 }
 
 int
@@ -82,14 +84,10 @@ seed_tell(struct seed *seed, enum seed_phase phase, uint64_t done, uint64_t tota
 static int
 take_turn(struct seed *seed)
 {
-	struct db_rows rows = { 0 };
-	bool ours;
-	int rc;
+	uint64_t ours;
+	enum db_rc rc = db_number(seed->db, &only_one, DB_NO_ARGS, &ours);
 
-	rc = db_run(seed->db, &only_one, DB_NO_ARGS, &rows);
-	ours = rc == 0 && db_cell_u64(&rows, 0, 0) == 1;
-	db_rows_clear(&rows);
-	if (rc == 0 && !ours)
+	if (rc == DB_OK && ours != 1)
 		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database "
 		    "\"%s\": try again when it is done",
 		    db_database(seed->db));
