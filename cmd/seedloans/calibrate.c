@@ -23,7 +23,6 @@ static const struct db_query write_rounds = {
 enum {
 	CHECKSUM_BYTES = 64,    /* what a round repeats; REPEAT ends at max_allowed_packet */
 	FIRST_ROUNDS = 64,
-	PING_MS = 3000,         /* shorter than wait_timeout of the connection that idles */
 	LIMIT_S = 3600,
 	HEAVY_TASK = 7,
 	LIMIT_ROWS = 10000,     /* a task's usual candidate_limit */
@@ -35,7 +34,7 @@ static const double busy = 1.2; /* a round this many times dearer: other work sl
 
 struct measuring {
 	struct seed *seed;
-	uint64_t started, pinged;
+	uint64_t started;
 	uint64_t expected_ms;
 	uint64_t rows;
 	int rc;
@@ -48,10 +47,8 @@ measure_tick(void *data)
 	uint64_t now = db_clock_ms();
 
 	m->rc = seed_tell(m->seed, SEED_MEASURE, now - m->started, m->expected_ms);
-	if (m->rc == 0 && now - m->pinged > PING_MS) {
-		m->pinged = now;
-		m->rc = seed_from_db(m->seed, m->seed->db, db_ping(m->seed->db));
-	}
+	if (m->rc == 0)
+		m->rc = seed_from_db(m->seed, m->seed->db, db_keep_alive(m->seed->db));
 	return m->rc;
 }
 
@@ -93,7 +90,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 		rc = db_set_time_limit(db, LIMIT_S * 1000);
 	if (rc == 0)
 		rc = db_start(db, &heavy_query, DB_ARGS(db_u64(HEAVY_TASK), db_u64(LIMIT_ROWS)));
-	m.started = m.pinged = db_clock_ms();
+	m.started = db_clock_ms();
 	if (rc == 0)
 		rc = db_wait(db, LIMIT_S, measure_tick, &m);
 	if (rc == DB_ECANCELLED) {

@@ -3,7 +3,7 @@
  * token would be valid again. */
 #include "rooms.h"
 
-enum { NOWAIT_FAILED = 3572, GUARD_TRIES = 20, GUARD_PAUSE_MS = 50 };
+enum { GUARD_TRIES = 20, GUARD_PAUSE_MS = 50 };
 
 /* NOWAIT, because a session that waits for these locks lets leader after leader go first. */
 static const struct db_query lock_all_tasks = {
@@ -36,10 +36,9 @@ static const struct db_query who_leads = {
 	DB_MAYBE
 };
 
-/* TRUNCATE needs foreign_key_checks = 0 even where the tables that refer to its table are empty.
- * lock_wait_timeout bounds the wait for statements that use a table; its default is a year. */
+/* TRUNCATE needs foreign_key_checks = 0 even where the tables that refer to its table are empty. */
 static const struct db_query truncate_session = {
-	"truncate_session", "SET SESSION foreign_key_checks = 0, lock_wait_timeout = 5", DB_NO_ROWS
+	"truncate_session", "SET SESSION foreign_key_checks = 0", DB_NO_ROWS
 };
 static const struct db_query end_truncate_session = {
 	"end_truncate_session", "SET SESSION foreign_key_checks = 1", DB_NO_ROWS
@@ -97,7 +96,7 @@ take_guard(struct seed *seed, struct db *guard)
 		if (rc == 0)
 			return seed_from_db(seed, guard,
 			    db_run(guard, &lead_all_tasks, DB_NO_ARGS, NULL));
-		if (db_lost(guard) || db_errno(guard) != NOWAIT_FAILED)
+		if (rc != DB_EHELD)
 			return seed_from_db(seed, guard, rc);
 		db_rollback(guard);
 		found = find_leader(seed);

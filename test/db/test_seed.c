@@ -342,6 +342,27 @@ test_reset_is_refused_while_somebody_leads(void **state)
 	assert_true(count_loans() == 15);
 }
 
+/* The wait for a table is as short as any other wait for a lock. */
+static void
+test_reset_is_refused_while_a_table_is_used(void **state)
+{
+	struct seed_options options = some_loans(5);
+	struct lockq_connection where = own_database();
+	struct db *other = NULL;
+
+	(void)state;
+	fresh_loans(10);
+	options.reset = true;
+	assert_int_equal(db_connect(&other, &where), 0);
+	sql_on(other, "SET SESSION wait_timeout = 3600");
+	sql_on(other, "LOCK TABLES task_candidate READ");
+	assert_int_equal(seed(&options), LOCKQ_BUSY);
+	assert_string_equal(report.error, "table \"task_candidate\" is in use by another "
+	    "statement: nothing was emptied: try again when it is done");
+	assert_true(count_loans() == 10);
+	db_close(other);
+}
+
 static void
 test_one_at_a_time(void **state)
 {
@@ -965,6 +986,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_completing_can_be_undone),
 		cmocka_unit_test(test_reset_keeps_epochs),
 		cmocka_unit_test(test_reset_is_refused_while_somebody_leads),
+		cmocka_unit_test(test_reset_is_refused_while_a_table_is_used),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_stopped_half_way_leaves_whole_loans),
 		cmocka_unit_test(test_batches_are_committed_in_their_order),
