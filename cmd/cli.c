@@ -66,6 +66,8 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
+	/* If SIGCHLD was ignored at the start, waitpid() can't tell how my_print_defaults ended. */
+	signal(SIGCHLD, SIG_DFL);
 	rc = cli_parse(tool, options, argc, argv, &error);
 	if (rc == CLI_PARSED_HELP) {
 		cli_help(stdout, tool);

@@ -57,18 +57,21 @@ keep(char *text)
 	return text;
 }
 
-/* The client library looks for a file name without a slash in /etc, not in the current folder. */
+/* The client library looks for a file name without a slash in /etc, not in the current directory.
+ * Returns NULL with @error if the current directory has no name, as when it was removed. */
 static char *
-absolute(const char *path)
+absolute(const char *path, const char *where, struct cli_error *error)
 {
-	char *here, *whole;
+	char *here, *whole = NULL;
 
 	if (path[0] == '/')
 		return cli_text("%s", path);
 	here = cli_alloc(4096);
-	if (getcwd(here, 4096) == NULL)
-		here[0] = '\0';
-	whole = cli_text("%s/%s", here, path);
+	if (getcwd(here, 4096) != NULL)
+		whole = cli_text("%s/%s", here, path);
+	else
+		cli_fail(error, "%s \"%s\" can't be found, since the current directory has no "
+		    "name (%s): give the whole path of the file", where, path, strerror(errno));
 	free(here);
 	return whole;
 }
@@ -376,6 +379,7 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 	};
 	struct lockq_connection *connection = &common->connection;
 	const char *file = common->defaults_file, *where = "--defaults-file";
+	char *path;
 	int rc = 0;
 
 	if (file == NULL) {
@@ -388,7 +392,10 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 		rc = check_file(file, where, error);
 		if (rc != 0)
 			return rc;
-		connection->defaults_file = keep(absolute(file));
+		path = absolute(file, where, error);
+		if (path == NULL)
+			return -1;
+		connection->defaults_file = keep(path);
 	}
 	connection->defaults_group = group;
 	if (common->group_suffix != NULL || common->login_path != NULL) {

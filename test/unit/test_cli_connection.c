@@ -135,6 +135,25 @@ makes_the_file_absolute(void **state)
 }
 
 static void
+refuses_a_relative_name_in_a_removed_directory(void **state)
+{
+	struct cli_common common = CLI_COMMON_INIT;
+	struct cli_error error;
+
+	(void)state;
+	write_file("a.cnf", "[client]\n", 0600);
+	assert_int_equal(mkdir(path_of("removed"), 0700), 0);
+	assert_int_equal(chdir(path_of("removed")), 0);
+	assert_int_equal(rmdir(path_of("removed")), 0);
+	common.defaults_file = "../a.cnf";
+	assert_int_equal(cli_connection(&common, NULL, &error), -1);
+	assert_string_equal(error.text, "--defaults-file \"../a.cnf\" can't be found, since the "
+	    "current directory has no name (No such file or directory): give the whole path of the "
+	    "file");
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void
 refuses_files_that_mysql_would_ignore(void **state)
 {
 	struct cli_common common = CLI_COMMON_INIT;
@@ -378,6 +397,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(takes_the_option_file),
 		cmocka_unit_test(makes_the_file_absolute),
+		cmocka_unit_test(refuses_a_relative_name_in_a_removed_directory),
 		cmocka_unit_test(refuses_files_that_mysql_would_ignore),
 		cmocka_unit_test(reads_login_paths),
 		cmocka_unit_test(says_that_the_reader_is_missing),
