@@ -192,8 +192,6 @@ finish_reader(pid_t pid, int output, struct found *found)
 		}
 		fclose(lines);
 	}
-	if (line != NULL)
-		memset(line, 0, size); /* the last one may be a password */
 	free(line);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
@@ -329,8 +327,6 @@ mentions(const char *path, line_fn *is_it)
 		else if (strncmp(word, "!include", 8) == 0)
 			found = MENTIONS_FILES;
 	}
-	if (line != NULL)
-		memset(line, 0, size); /* it may hold a password */
 	free(line);
 	fclose(file);
 	return found;
