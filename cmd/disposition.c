@@ -5,8 +5,6 @@
 #include "disposition_expire.h"
 #include "disposition_loans.h"
 
-enum { NOTE_LONGEST = 512 };
-
 struct disposition_options {
 	struct cli_common common;
 	struct disposition_loans dispose;
@@ -53,7 +51,7 @@ static const struct cli_option disposition_table[] = {
 	{ "renew", 0, NULL, "the work goes on: start their leases again", cli_parse_flag,
 	    DISPOSE(renew), 0, 0 },
 	{ "note", 0, "TEXT", "why, in at most 512 characters", cli_parse_utf8, DISPOSE(what.note),
-	    0, NOTE_LONGEST },
+	    0, LOCKQ_NOTE_MAX },
 	{ .help = "For cron" },
 	{ "expire", 0, NULL, "return loans whose lease has ended, expire\n"
 	    "requests that nobody looks after", cli_parse_flag, EXPIRE(wanted),

@@ -6,10 +6,7 @@
 #include "cli_values.h"
 #include "loan_option.h"
 
-enum {
-	LOANS_MAX = 10000,
-	LOAN_LONGEST = 64 /* characters; LOAN:TOKEN has at most 41 */
-};
+enum { LOAN_LONGEST = 64 }; /* characters; LOAN:TOKEN has at most 41 */
 
 /* Reads "LOAN" or "LOAN:TOKEN"; tokens count from 1. */
 static int
@@ -39,9 +36,9 @@ add_one(struct loan_option *loans, const struct lockq_loan_ref *ref, struct cli_
 			return cli_fail(error, "--loan: loan %llu is named twice",
 			    (unsigned long long)ref->loan_id);
 	}
-	if (loans->n == LOANS_MAX)
+	if (loans->n == LOCKQ_DISPOSE_MAX)
 		return cli_fail(error, "--loan: more than %d loans: name the rest in another call",
-		    LOANS_MAX);
+		    LOCKQ_DISPOSE_MAX);
 	if (loans->n == loans->capacity) {
 		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
 		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));

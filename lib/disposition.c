@@ -24,8 +24,6 @@ static const char said[] =
 	" @lockq_ids = CONVERT(? USING ascii),"
 	" @lockq_uuid = CONVERT(? USING ascii) COLLATE ascii_bin";
 
-enum { NOTE_CHARACTERS = 512, LOANS_MAX = 10000 };
-
 void
 lockq_disposed_clear(struct lockq_disposed_result *result)
 {
@@ -133,7 +131,7 @@ fault_of(const struct lockq_disposition *what)
 {
 	if (what->user == NULL)
 		return "no user was named";
-	if (what->n_loans == 0 || what->n_loans > LOANS_MAX)
+	if (what->n_loans == 0 || what->n_loans > LOCKQ_DISPOSE_MAX)
 		return "a disposition names from 1 to 10000 loans";
 	if ((unsigned int)what->kind > LOCKQ_RENEW)
 		return "the kind of disposition is unknown";
@@ -143,7 +141,7 @@ fault_of(const struct lockq_disposition *what)
 		return "only a loan that is returned can be kept from being offered to its user";
 	if (what->not_me_s > LOCKQ_NOT_ME_MAX)
 		return "a loan can be kept from its user for 366 days at most";
-	if (what->note != NULL && characters(what->note) > NOTE_CHARACTERS)
+	if (what->note != NULL && characters(what->note) > LOCKQ_NOTE_MAX)
 		return "a note has 512 characters at most";
 	return NULL;
 }

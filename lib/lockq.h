@@ -57,6 +57,12 @@ extern "C" {
 /** The longest time for which a returned loan is kept from its user, in seconds: 366 days. */
 #define LOCKQ_NOT_ME_MAX 31622400
 
+/** The most loans of one disposition. */
+#define LOCKQ_DISPOSE_MAX 10000
+
+/** The most characters of a disposition's note. */
+#define LOCKQ_NOTE_MAX 512
+
 /** What functions return. */
 enum lockq_rc {
 	LOCKQ_OK = 0,
@@ -499,9 +505,9 @@ struct lockq_disposition {
 	uint32_t return_after_s;            /**< to return: 0 to LOCKQ_RETURN_AFTER_MAX seconds */
 	uint32_t not_me_s;                  /**< to return: seconds without an offer to this user,
 	                                     * up to LOCKQ_NOT_ME_MAX, else 0 */
-	const char *note;                   /**< up to 512 characters; or NULL */
+	const char *note;                   /**< up to LOCKQ_NOTE_MAX characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
-	size_t n_loans;                     /**< how many there are, 1 to 10000 */
+	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
 };
 #define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0 }
 

@@ -169,6 +169,8 @@ constants_stay(void **state)
 	assert_int_equal(LOCKQ_ENOMEM, -6);
 	assert_int_equal(LOCKQ_RETURN_AFTER_MAX, 72 * 3600);
 	assert_int_equal(LOCKQ_COUNT_MAX, 1000);
+	assert_int_equal(LOCKQ_DISPOSE_MAX, 10000);
+	assert_int_equal(LOCKQ_NOTE_MAX, 512);
 }
 
 /* A lock wait ends before wait_timeout ends an idle connection. A call that finds out what became
