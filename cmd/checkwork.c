@@ -6,8 +6,6 @@
 #include "exit_status.h"
 #include "output.h"
 
-enum { WAIT_LONGEST = 365 * 24 * 3600 };
-
 struct checkwork_options {
 	struct cli_common common;
 	const char *user;
@@ -52,7 +50,7 @@ static const struct cli_option checkwork_table[] = {
 	{ "request", 'r', "ID|UUID", "the request, as getwork named it", cli_parse_request,
 	    OPTION(request), 0, 0 },
 	{ "wait", 0, "SECONDS", "while it is pending, wait this long for its answer",
-	    cli_parse_seconds, OPTION(wait_ms), 0, WAIT_LONGEST },
+	    cli_parse_seconds, OPTION(wait_ms), 0, CLI_WAIT_MAX_S },
 	CLI_OPTIONS_END
 };
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
+#include "cli_terminal.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
 #include "output.h"
 
 enum {
 	BAR_MIN = 8,
-	BAR_MAX = 32,
-	COLUMNS_DEFAULT = 80
+	BAR_MAX = 32
 };
 
 static size_t ticking; /* columns of the line that is on the terminal now */
@@ -23,16 +22,6 @@ bool
 cli_progress_shown(const struct cli_common *common)
 {
 	return common->out->ticks && isatty(STDERR_FILENO);
-}
-
-static size_t
-terminal_columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-		return COLUMNS_DEFAULT;
-	return size.ws_col;
 }
 
 char *
@@ -83,7 +72,7 @@ draw(const char *line)
 void
 cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
 {
-	size_t columns = terminal_columns();
+	size_t columns = cli_columns(STDERR_FILENO);
 	va_list arguments;
 	char *text, *escaped, *line;
 
@@ -105,11 +94,14 @@ cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const c
 void
 cli_tick_end(void)
 {
+	size_t columns;
+
 	if (ticking == 0)
 		return;
 	ticking += 2; /* the terminal's ^C stands there */
-	if (ticking >= terminal_columns())
-		ticking = terminal_columns() - 1;
+	columns = cli_columns(STDERR_FILENO);
+	if (columns > 0 && ticking >= columns)
+		ticking = columns - 1;
 	draw("");
 	fputs("\r", stderr);
 	fflush(stderr);

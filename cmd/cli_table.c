@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli_table.h"
 #include "cli_utf8.h"
@@ -257,5 +258,5 @@ cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, si
 void
 cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style)
 {
-	cli_table_fit(out, table, style, out == stdout ? cli_stdout_columns() : 0);
+	cli_table_fit(out, table, style, out == stdout ? cli_columns(STDOUT_FILENO) : 0);
 }

@@ -83,15 +83,15 @@ cli_line(const char *format, ...)
 }
 
 size_t
-cli_stdout_columns(void)
+cli_columns(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 	uint64_t number = 0;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
 	if (columns != NULL && cli_number(&number, columns) == 0 && number > 0)
 		return number < COLUMNS_MOST ? (size_t)number : COLUMNS_MOST;

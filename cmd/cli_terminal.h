@@ -19,9 +19,9 @@ bool cli_utf8_locale(void);
 /* CLI_BOXES where standard output is a terminal of a UTF-8 locale. */
 enum cli_style cli_stdout_style(void);
 
-/* The columns of the terminal on standard output: its own answer, else COLUMNS, else 80. 0 where
- * standard output is no terminal. */
-size_t cli_stdout_columns(void);
+/* The columns of the terminal on @fd: its own answer, else COLUMNS, else 80. 0 where @fd is no
+ * terminal. */
+size_t cli_columns(int fd);
 
 /* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
 bool cli_stdout_bold(void);

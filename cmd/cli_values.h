@@ -20,6 +20,8 @@ cli_parse_fn cli_parse_gaps;     /* struct cli_gaps: seconds from min to max, as
 cli_parse_fn cli_parse_loan;     /* struct cli_loan: any number */
 cli_parse_fn cli_parse_request;  /* const char *: a request's number, or its UUID */
 
+enum { CLI_WAIT_MAX_S = 365 * 24 * 3600 }; /* of --timeout and --wait */
+
 enum { CLI_GAPS_MAX = 64 };
 struct cli_gaps {
 	uint32_t seconds[CLI_GAPS_MAX];

@@ -9,10 +9,7 @@
 #include "getwork_message.h"
 #include "output.h"
 
-enum {
-	GAP_LONGEST = 3600,
-	TIMEOUT_LONGEST = 365 * 24 * 3600
-};
+enum { GAP_LONGEST = 3600 };
 
 struct getwork_options {
 	struct cli_common common;
@@ -58,7 +55,7 @@ static const struct cli_option getwork_table[] = {
 	    LOCKQ_COUNT_MAX },
 	{ .help = "How to wait while somebody else's query runs" },
 	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds,
-	    OPTION(ask.timeout_ms), 0, TIMEOUT_LONGEST },
+	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ "poll", 0, "S,S,...", "disconnect, and look again after these seconds;\n"
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
 	{ "no-wait", 0, NULL, "leave the request pending and end; checkwork\n"
