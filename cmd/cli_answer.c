@@ -111,7 +111,7 @@ static void
 print_table(const struct lockq_answer *answer)
 {
 	static const struct cli_column columns[] = {
-		{ "loan", true }, { "token", true }, { "lease until", false }
+		{ "loan", CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
 	char lease[CLI_TIME_SIZE];
