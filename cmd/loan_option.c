@@ -79,6 +79,13 @@ loan_option_parse(const struct cli_option *option, const char *text, void *targe
 	}
 }
 
+static int
+refuse_word(struct cli_error *error, const char *word, const char *rest)
+{
+	return cli_fail(error, "--loan -: \"%s%s\" on standard input must be a loan, or a loan "
+	    "with its token, as in 12 or 12:7", word, rest);
+}
+
 int
 loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 {
@@ -89,18 +96,18 @@ loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 
 	do {
 		c = getc(in);
+		if (c == '\0')
+			return cli_fail(error, "--loan -: standard input has a NUL byte, so it is "
+			    "not text");
 		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
-			/* '?' makes a word invalid that is too long, or has a NUL byte. */
 			if (n == LOAN_LONGEST)
-				word[0] = '?';
-			else
-				word[n++] = c != '\0' ? (char)c : '?';
+				return refuse_word(error, word, "...");
+			word[n++] = (char)c;
 			continue;
 		}
 		word[n] = '\0';
 		if (n > 0 && parse_one(&ref, word) != 0)
-			return cli_fail(error, "--loan -: \"%s\" on standard input must be a "
-			    "loan, or a loan with its token, as in 12 or 12:7", word);
+			return refuse_word(error, word, "");
 		if (n > 0 && add_one(loans, &ref, error) != 0)
 			return -1;
 		n = 0;

@@ -135,6 +135,11 @@ for bad in '12 x' '12:' '-' '1 1' "$(printf '%0100d' 1)"; do
 	is "$status" 2 "'${bad:0:20}' on standard input: exit 2"
 	like "$err" '^disposition: --loan' "'${bad:0:20}' on standard input: one line that names it"
 done
+like "$err" "^disposition: --loan -: \"$(printf '%064d' 0)\.\.\.\" on standard input must be" \
+	'a word that is too long is quoted as far as it was read'
+run disposition --user race-3 --task "$task" --loan - --complete < <(printf '1\0002')
+is "$status" 2 'a NUL byte on standard input: exit 2'
+like "$err" '^disposition: --loan -: standard input has a NUL byte' 'it says so'
 run disposition --user race-3 --task "$task" --loan "${loans[4]}" \
 	--token "$(token_of "${loans[4]}")" --complete
 is "$status" 0 'complete under the right token'
