@@ -68,7 +68,7 @@ static const struct cli_tool getwork_tool = {
 	.synopsis = "[--user NAME] --task N [--count N] [--timeout SECONDS]\n"
 	    " [--poll S,S,... | --no-wait] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
-	    "query, and all who ask meanwhile are served from its result. Ctrl-C cancels\n"
+	    "query. All users that ask meanwhile are served from its result. Ctrl-C cancels\n"
 	    "the request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
