@@ -135,10 +135,11 @@ disposition_message_refused(const struct lockq_disposition *what,
 	case LOCKQ_NOT_COMPLETED:
 		cli_message("loan %llu was not completed and is still yours: %s", id, loan->reason);
 		break;
-	case LOCKQ_DISPOSED:
-	case LOCKQ_DISPOSED_ALREADY:
 	case LOCKQ_NOT_ASSIGNED:
 		print_not_assigned(loan, what->task, since);
+		break;
+	case LOCKQ_DISPOSED:
+	case LOCKQ_DISPOSED_ALREADY:
 		break;
 	}
 }
