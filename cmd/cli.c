@@ -84,7 +84,9 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	if (rc != CLI_PARSED_RUN) {
 		if (asks_json(argc, argv))
 			common->out = &output_json;
-		cli_usage(common, "%s", error.text);
+		cli_report(common, CLI_EXIT_USAGE, "%s", error.text);
+		fprintf(stderr, "try '%s --help'\n", tool->name);
+		exit(CLI_EXIT_USAGE);
 	}
 }
 
@@ -211,19 +213,4 @@ cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
 
 	report(common, status, cli_library_text(q, rc));
 	return status;
-}
-
-void
-cli_usage(const struct cli_common *common, const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
-	va_end(arguments);
-	report(common, CLI_EXIT_USAGE, text);
-	free(text);
-	fprintf(stderr, "try '%s --help'\n", program());
-	exit(CLI_EXIT_USAGE);
 }

@@ -6,8 +6,8 @@
  * Everything printed for people passes cli_escape(), so that text from the database or the command
  * line can't drive a terminal.
  */
-#ifndef LOCKQ_CLI_H
-#define LOCKQ_CLI_H
+#ifndef LOCKQ_CMD_CLI_H
+#define LOCKQ_CMD_CLI_H
 
 #include "cli_options.h"
 #include "cli_text.h"
@@ -50,9 +50,5 @@ const char *cli_library_text(struct lockq *q, int rc);
 
 /* cli_report() with that text and the exit status of @rc. */
 int cli_report_library(const struct cli_common *common, struct lockq *q, int rc);
-
-/* cli_report() with CLI_EXIT_USAGE and a second line "try 'getwork --help'"; ends the process. */
-CLI_NORETURN void cli_usage(const struct cli_common *common, const char *format, ...)
-    CLI_PRINTF(2, 3);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,8 +19,9 @@ enum {
 
 static size_t ticking; /* columns of the line that is on the terminal now */
 
-bool
-cli_progress_shown(const struct cli_common *common)
+/* Whether progress is shown: standard error is a terminal, and not --json. */
+static bool
+is_shown(const struct cli_common *common)
 {
 	return common->out->ticks && isatty(STDERR_FILENO);
 }
@@ -76,7 +78,7 @@ cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const c
 	va_list arguments;
 	char *text, *escaped, *line;
 
-	if (!cli_progress_shown(common))
+	if (!is_shown(common))
 		return;
 	/* a line as wide as the terminal would scroll, and so would one with ^C behind it */
 	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
@@ -167,11 +169,9 @@ say_joined(const struct lockq_progress *progress)
 {
 	static uint64_t said;
 
-	if (progress->joined_request == said)
+	if (progress->joined_request == 0 || progress->joined_request == said)
 		return;
 	said = progress->joined_request;
-	if (said == 0)
-		return;
 	cli_tick_end();
 	ticking = 0;
 	cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
@@ -200,7 +200,7 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 		return 1;
 	text = cli_progress_text(progress);
 	cli_say_phase(common, (int)progress->phase, text);
-	if (cli_progress_shown(common))
+	if (is_shown(common))
 		say_joined(progress);
 	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT)
 		usual = progress->usual_ms;

@@ -3,14 +3,10 @@
 #ifndef LOCKQ_CMD_CLI_PROGRESS_H
 #define LOCKQ_CMD_CLI_PROGRESS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cli_options.h"
-
-/* Whether progress is shown: standard error is a terminal, and not --json. */
-bool cli_progress_shown(const struct cli_common *common);
 
 /* "[#####-----]", @width columns wide, filled in proportion; free() it. */
 char *cli_bar(size_t width, uint64_t done, uint64_t total);

@@ -4,6 +4,7 @@
  * without a sign that something is missing, and leaves no column out, so that a narrow terminal
  * would break its lines.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

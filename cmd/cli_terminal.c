@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <langinfo.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +18,17 @@ enum {
 	COLUMNS_MOST = 10000
 };
 
-bool
-cli_utf8_locale(void)
-{
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
 enum cli_style
 cli_stdout_style(void)
 {
-	return isatty(STDOUT_FILENO) && cli_utf8_locale() ? CLI_BOXES : CLI_PLAIN;
+	bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+
+	return utf8 && isatty(STDOUT_FILENO) ? CLI_BOXES : CLI_PLAIN;
 }
 
-bool
-cli_stdout_bold(void)
+/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
+static bool
+shows_bold(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -56,7 +54,7 @@ escaped_text(const char *format, va_list arguments)
 void
 cli_heading(const char *format, ...)
 {
-	bool bold = cli_stdout_bold();
+	bool bold = shows_bold();
 	va_list arguments;
 	char *escaped;
 

@@ -3,7 +3,6 @@
 #ifndef LOCKQ_CMD_CLI_TERMINAL_H
 #define LOCKQ_CMD_CLI_TERMINAL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli_text.h"
@@ -13,18 +12,12 @@ enum cli_style {
 	CLI_BOXES = 1       /* box drawing */
 };
 
-/* Whether the locale's characters are UTF-8. */
-bool cli_utf8_locale(void);
-
 /* CLI_BOXES where standard output is a terminal of a UTF-8 locale. */
 enum cli_style cli_stdout_style(void);
 
 /* The columns of the terminal on @fd: its own answer, else COLUMNS, else 80. 0 where @fd is no
  * terminal. */
 size_t cli_columns(int fd);
-
-/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
-bool cli_stdout_bold(void);
 
 /* The separator of two facts on a line of standard output: "·", or "-" in plain style. */
 const char *cli_dot(void);

@@ -21,8 +21,7 @@ static const struct db_query whats_there = {
 	"whats_there",
 	"SELECT (SELECT COUNT(*) FROM loan),"
 	"       (SELECT COUNT(*) FROM example_task),"
-	"       (SELECT COUNT(*) FROM example_setting),"
-	"       (SELECT COUNT(*) FROM task)",
+	"       (SELECT COUNT(*) FROM example_setting)",
 	DB_ONE
 };
 
