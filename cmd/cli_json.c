@@ -95,6 +95,7 @@ cli_json_answer(const struct lockq_answer *answer, int status, const char *error
 	cli_json_set(object, "query_ms",
 	    answer->query_ms < 0 ? json_null() : json_integer(answer->query_ms));
 	cli_json_set(object, "as_of", cli_json_time(answer->as_of));
+	cli_json_set(object, "how", cli_json_text(answer->how));
 	cli_json_set(object, "reason", cli_json_text(answer->reason));
 	cli_json_set(object, "excluded", cli_json_number(answer->excluded));
 	cli_json_set(object, "retries", cli_json_number(answer->retries));

@@ -90,8 +90,9 @@ getwork_message_details(const struct lockq_answer *answer)
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
 	if (answer->leader != NULL && answer->epoch != 0)
-		cli_message("the leader was %s, epoch %llu", answer->leader,
-		    (unsigned long long)answer->epoch);
+		cli_message("the leader was %s, epoch %llu, and its list is from: %s",
+		    answer->leader, (unsigned long long)answer->epoch,
+		    answer->how != NULL ? answer->how : "unknown");
 	else if (answer->leader != NULL)
 		cli_message("the leader is %s", answer->leader);
 	if (answer->retries > 0)

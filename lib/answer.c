@@ -16,13 +16,13 @@
 #define ANSWER_COLUMNS(user, task) \
 	"SELECT r.request_id, r.uuid, " user ", r.task_id, " task ", r.asked, r.requested," \
 	"       r.assigned, r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of," \
-	"       r.excluded, g.loan_id, g.token, g.lease_expires_at"
+	"       r.excluded, l.how, g.loan_id, g.token, g.lease_expires_at"
 #define ANSWER_TABLES \
 	"  LEFT JOIN leader_run AS l" \
 	"    ON l.task_id = r.task_id AND l.epoch = r.epoch" \
 	"  LEFT JOIN work_log AS g" \
 	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
-enum { ANSWER_LOANS = 15 };
+enum { ANSWER_LOANS = 16 };
 
 static const struct db_query read_answer = {
 	"read_answer",
@@ -70,7 +70,8 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	if (copy_text(&a->user, db_cell(rows, 0, 2)) != DB_OK ||
 	    copy_text(&a->task_name, db_cell(rows, 0, 4)) != DB_OK ||
 	    copy_text(&a->reason, db_cell(rows, 0, 10)) != DB_OK ||
-	    copy_text(&a->leader, db_cell(rows, 0, 11)) != DB_OK)
+	    copy_text(&a->leader, db_cell(rows, 0, 11)) != DB_OK ||
+	    copy_text(&a->how, db_cell(rows, 0, 15)) != DB_OK)
 		return DB_ENOMEM;
 	return DB_OK;
 }
@@ -165,6 +166,7 @@ lockq_answer_clear(struct lockq_answer *answer)
 	free(answer->user);
 	free(answer->task_name);
 	free(answer->leader);
+	free(answer->how);
 	free(answer->reason);
 	free(answer->loans);
 	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;

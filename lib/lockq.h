@@ -300,6 +300,7 @@ struct lockq_answer {
 	uint64_t waited_ms;      /**< milliseconds from the start of this call to its end */
 	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known */
 	char as_of[27];          /**< when the query began that the answer rests on */
+	char *how;               /**< where its list came from, as leader_run.how; or NULL */
 	char *reason;            /**< why it failed, was refused or got less; else NULL */
 	uint32_t excluded;       /**< loans that were left, but not for this user */
 	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
@@ -310,7 +311,7 @@ struct lockq_answer {
 	size_t n_loans;          /**< how many there are in @loans */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, 0, 0, 0, -1, 0, NULL, 0 }
+	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0 }
 
 /**
  * lockq_getwork:

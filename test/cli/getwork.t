@@ -72,7 +72,7 @@ is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led,
 	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" \
 	'JSON: the numbers asked for and given'
 is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status",
-	"led", "epoch", "waited_ms", "query_ms", "as_of", "loans"] - keys' <<<"$out")" '[]' \
+	"led", "epoch", "waited_ms", "query_ms", "as_of", "how", "loans"] - keys' <<<"$out")" '[]' \
 	'JSON: the keys'
 is "$(jq -c '.loans[0] | keys' <<<"$out")" '["lease_expires_at","loan_id","token"]' 'JSON: a loan'
 like "$(jq -r .as_of <<<"$out")" '^20[0-9]{2}-[0-9-]+T[0-9:]+\.[0-9]{6}Z$' \

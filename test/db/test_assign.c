@@ -215,6 +215,8 @@ a_leaders_answer_is_what_the_tables_say(void **state)
 		assert_int_equal(a.query_ms, b.query_ms);
 		assert_int_equal(a.task, b.task);
 		assert_string_equal(a.as_of, b.as_of);
+		assert_string_equal(a.how, "query");
+		assert_string_equal(a.how, b.how);
 		assert_string_equal(a.uuid, b.uuid);
 		assert_string_equal(a.user, b.user);
 		assert_string_equal(a.task_name, b.task_name);

@@ -235,6 +235,7 @@ an_answer(void)
 	answer.waited_ms = 3100;
 	answer.query_ms = 2900;
 	memcpy(answer.as_of, "2026-11-20 13:49:58.000001", sizeof(answer.as_of));
+	answer.how = (char *)(uintptr_t)"cache";
 	answer.loans = loans;
 	answer.n_loans = 2;
 	return answer;
@@ -252,7 +253,8 @@ prints_an_answer_as_json(void **state)
 	    "\"user\":\"oliver\",\"task\":7,\"task_name\":\"Verify \\\\xff\",\"asked\":3,"
 	    "\"requested\":2,\"assigned\":2,\"status\":\"partial\",\"led\":false,\"joined\":false,"
 	    "\"leader\":\"tracy\",\"epoch\":41,\"waited_ms\":3100,\"query_ms\":2900,"
-	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"reason\":null,\"excluded\":0,"
+	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"how\":\"cache\",\"reason\":null,"
+	    "\"excluded\":0,"
 	    "\"retries\":0,\"loans\":["
 	    "{\"loan_id\":12,\"token\":41,\"lease_expires_at\":\"2026-11-20T13:50:01.123456Z\"},"
 	    "{\"loan_id\":\"18446744073709551615\",\"token\":41,\"lease_expires_at\":null}],"
@@ -267,7 +269,7 @@ prints_an_error_as_json(void **state)
 	char *line = cli_json_line(cli_json_answer(&answer, 6, "lost\x1b\xc2\x9b"));
 
 	(void)state;
-	assert_non_null(strstr(line, "\"query_ms\":null,\"as_of\":null"));
+	assert_non_null(strstr(line, "\"query_ms\":null,\"as_of\":null,\"how\":null"));
 	assert_non_null(strstr(line, "\"error\":\"lost\\u001B\\u009B\",\"exit\":6}"));
 	free(line);
 }
