@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli.h"
 #include "cli_times.h"
@@ -69,9 +68,8 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
 		return cli_text("task %u's query failed: %s", ask->task, answer->reason);
 	if (rc == LOCKQ_EUNKNOWN)
-		return cli_text("%s%s: checkwork --user %s shows what is yours",
-		    strncmp(library_text, "outcome unknown", 15) == 0 ? "" :
-		    "outcome unknown: ", library_text, ask->user);
+		return cli_text("%s: checkwork --user %s shows what is yours", library_text,
+		    ask->user);
 	if (rc < 0)
 		return cli_text("%s", library_text);
 	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && !as_asked))

@@ -149,6 +149,8 @@ answer_rc(struct lockq *q, const struct lockq_answer *answer)
 		    answer->reason != NULL ? answer->reason : "no reason given");
 		return LOCKQ_EREFUSED;
 	case LOCKQ_STATUS_UNKNOWN:
+		error_set(q, "outcome unknown: lockq " LOCKQ_VERSION " does not know the outcome "
+		    "of request %llu", (unsigned long long)answer->request_id);
 		return LOCKQ_EUNKNOWN;
 	case LOCKQ_PENDING:
 	case LOCKQ_STATUS_CANCELLED:

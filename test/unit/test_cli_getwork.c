@@ -292,10 +292,6 @@ complains_about_failures(void **state)
 	text = getwork_message(&o.ask, &answer, LOCKQ_EQUERY, "");
 	assert_string_equal(text, "task 7's query failed: no such view");
 	free(text);
-	text = getwork_message(&o.ask, &answer, LOCKQ_EUNKNOWN, "lost");
-	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
-	    "yours");
-	free(text);
 	text = getwork_message(&o.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
 	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
 	    "yours");
