@@ -15,14 +15,21 @@ forget_details() {
 
 # in_terminal COLUMNS COMMAND: prints what a terminal of that width shows of it, no blank lines.
 in_terminal() {
-	local socket=$scratch/tmux
-	printf '%s\n' "$2" "touch '$scratch/shown'" 'exec sleep 1000' >"$scratch/shown.sh"
-	rm -f "$scratch/shown"
+	# A tmux of its own each time: the one before may still be ending.
+	socket=$(mktemp -u "$scratch/tmux.XXXXXX")
+	printf '%s\n' "$2" "echo '$shown'" 'exec sleep 1000' >"$scratch/shown.sh"
 	LC_ALL=C.UTF-8 timeout "$patience" tmux -u -S "$socket" -f /dev/null new-session -d \
 		-x "$1" -y 60 "LC_ALL=C.UTF-8 sh '$scratch/shown.sh'"
-	wait_for [ -e "$scratch/shown" ]
-	timeout "$patience" tmux -u -S "$socket" capture-pane -p | sed '/^ *$/d'
+	wait_for is_shown
+	screen | sed '/^ *$/d' | grep -vF -- "$shown"
 	timeout "$patience" tmux -S "$socket" kill-server
+}
+shown='-- shown --'
+screen() {
+	timeout "$patience" tmux -u -S "$socket" capture-pane -p
+}
+is_shown() {
+	screen | grep -qF -- "$shown"
 }
 
 make_task "$task" 20 0
