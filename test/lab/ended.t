@@ -8,6 +8,8 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+: >"$scratch/spun"
+
 # This script has a folder to remove, and waits for programs, which die of the signal, too.
 cat >"$scratch/script" <<'END'
 set -eu
@@ -36,20 +38,25 @@ broken_off() {
 	sleep "0.0$((RANDOM % 10))"
 	# bash may take a signal as meant only for the program that it waits for: then another is
 	# sent. Five seconds are more than the script needs to tidy up.
-	while kill -"$1" -- -$! 2>/dev/null; do
-		for ((i = 0; i < 250; i++)); do
-			kill -0 -- -$! 2>/dev/null || break
-			sleep 0.02
-		done
+	for ((i = 0; i < 1000; i++)); do
+		if ((i % 250 == 0)); then
+			kill -"$1" -- -$! 2>/dev/null || break
+		fi
+		kill -0 -- -$! 2>/dev/null || break
+		sleep 0.02
 	done
-	wait_for has_gone $! || kill -KILL -- -$!
+	if kill -KILL -- -$! 2>/dev/null; then
+		# bash 5.2 sends SIGINT to itself for ever if it comes while bash prepares to wait
+		# for a program. No script can help that, so the round is run again.
+		wait $!
+		rm -rf "$folder"
+		echo "SIG$1" >>"$scratch/spun"
+		broken_off "$@"
+		return
+	fi
 	wait $! || status=$?
 	[ ! -d "$folder" ] || status="$status, with its folder left"
 	printf '%s\n' "$status" >>"$scratch/ended"
-}
-
-has_gone() {
-	! kill -0 "$1" 2>/dev/null
 }
 
 # If a second signal could break off the tidying up, it would do so 1 to 3 times in a hundred.
@@ -65,4 +72,6 @@ for each in HUP:129:20 TERM:143:20 INT:130:300; do
 	is "$(sort "$scratch/ended" | uniq -c | sed 's/^ *//')" "$rounds $expected" \
 		"SIG$signal: each of $rounds scripts tidies up, and ends with $expected"
 done
+[ ! -s "$scratch/spun" ] || sed 's/^/# bash did not end, and was killed: /' "$scratch/spun"
+ok "$(($(wc -l <"$scratch/spun") > 3))" 'at most 3 in 340 had to be killed'
 finish
