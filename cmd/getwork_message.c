@@ -88,7 +88,7 @@ getwork_message_details(const struct lockq_answer *answer)
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
 	if (answer->leader != NULL && answer->epoch != 0)
-		cli_message("the leader was %s, epoch %llu, and its list is from: %s",
+		cli_message("the leader was %s, epoch %llu; source of its list: %s",
 		    answer->leader, (unsigned long long)answer->epoch,
 		    answer->how != NULL ? answer->how : "unknown");
 	else if (answer->leader != NULL)
