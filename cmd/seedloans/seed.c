@@ -17,11 +17,13 @@ static const struct db_query only_one = {
 	DB_ONE
 };
 
+/* Counts task only to refuse a database without that table before --reset empties the others. */
 static const struct db_query whats_there = {
 	"whats_there",
 	"SELECT (SELECT COUNT(*) FROM loan),"
 	"       (SELECT COUNT(*) FROM example_task),"
-	"       (SELECT COUNT(*) FROM example_setting)",
+	"       (SELECT COUNT(*) FROM example_setting),"
+	"       (SELECT COUNT(*) FROM task)",
 	DB_ONE
 };
 
