@@ -243,8 +243,9 @@ wait_for grep -qsx locked "$scratch/behind"
 sql 'INSERT INTO test_behind VALUES (1)'
 run as 1 getwork --user race-1 --task "$race"
 is "$status" 0 'a member is behind: a user at another member is served'
+before=$(raised 3101,1180)
 as 3 getwork --user race-3 --task "$race" >"$scratch/late" 2>&1 &
-late=$! before=$(raised 3101,1180)
+late=$!
 wait_for late_is_rolled_back
 printf '\\q\n' >&"$behind"
 exec {behind}>&-
