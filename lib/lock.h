@@ -24,7 +24,7 @@ struct leader {
 	bool wakes;            /* it holds the row of task_wake, so followers may wait there */
 	uint64_t epoch;        /* the one that it has raised, else the last that was committed */
 	uint32_t request_ttl;  /* the task's, in seconds */
-	char task_name[128 * 4 + 1];
+	char task_name[TASK_NAME_BYTES];
 };
 
 enum lock_result {

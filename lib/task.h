@@ -5,9 +5,11 @@
 
 #include "db_text.h"
 
+enum { TASK_NAME_BYTES = 128 * 4 + 1 }; /* task.name in UTF-8, with its NUL */
+
 struct task {
 	uint32_t task_id;
-	char name[128 * 4 + 1];
+	char name[TASK_NAME_BYTES];
 	char view[129 * 4 + 1];
 	bool enabled;
 	uint32_t max_count;
