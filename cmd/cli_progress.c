@@ -198,6 +198,8 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 
 	if (cli_caught() != 0 && progress->phase != LOCKQ_PHASE_CANCEL)
 		return 1;
+	if (!common->verbose && !is_shown(common))
+		return 0;
 	text = cli_progress_text(progress);
 	cli_say_phase(common, (int)progress->phase, text);
 	if (is_shown(common))
