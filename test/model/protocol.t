@@ -22,9 +22,9 @@ if [ "$only" = --job ]; then
 	if [ "$mode" = safety ]; then
 		compile=(-DSAFETY -DNOCLAIM) search=()
 	fi
-	# These searches are so long that -O1 saves more time than the compiler needs for it.
+	# These searches are so long that -Og saves more time than the compiler needs for it.
 	case "$3 $mode $options" in
-	'holds live '* | 'masked live '* | *' safety '*LEASES*) level=-O1 ;;
+	'holds live '* | 'masked live '* | *' safety '*LEASES*) level=-Og ;;
 	esac
 	# shellcheck disable=SC2086 # options are words
 	timeout 1000 spin -a $options "$model" >log 2>&1 &&
