@@ -42,31 +42,38 @@ SELECT a.variable_value, 'waits for', GROUP_CONCAT(b.variable_value SEPARATOR ',
     ON b.thread_id = w.blocking_thread_id AND b.variable_name = 'me'
  GROUP BY a.variable_value"
 
+# A look that comes between two steps of the race fails, and is repeated until the race ends.
+
 # Shows the locks once one process has the row and two stand in line.
 look_at_locks() {
 	local locked
 	ask "$locks"
 	locked=$answer
 	[ "$(grep -c WAITING <<<"$locked")" -eq 2 ] || return 0
-	look=''
 	ask "$waits"
+	[ "$(grep -c 'waits for' <<<"$answer")" -eq 2 ] || return 0
+	look=''
 	inset 'seen now in data_locks and data_lock_waits:' <<<"$locked"$'\n'"$answer"
 }
 
 # Shows three reads of the row of task_lock, once somebody leads.
 look_at_leader() {
+	local dirty='SELECT holder FROM task_lock WHERE task_id = 7 AND holder IS NOT NULL'
 	local holder committed row
-	ask 'SELECT holder FROM task_lock WHERE task_id = 7 AND holder IS NOT NULL'
+	ask "$dirty"
 	[ -n "$answer" ] || return 0
-	look=''
 	holder=$answer
 	ask 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		SELECT holder FROM task_lock WHERE task_id = 7'
 	committed=$answer
 	row=$(statement lock.c take_lock)
 	ask "${row//\?/7}"
+	row=$answer
+	ask "$dirty"
+	[ "$answer" = "$holder" ] || return 0
+	look=''
 	inset 'seen now in task_lock:' <<-END_OF_TEXT
-		take_lock            ${answer:-no row}
+		take_lock            ${row:-no row}
 		read_holder, dirty   $holder
 		the same, committed  $committed
 	END_OF_TEXT
@@ -87,6 +94,8 @@ run() {
 	local from line
 	: >"$scratch/events"
 	page
+	# Now, since a short query would be over before the session of a look is there.
+	[ -z "$look" ] || ask 'DO 0'
 	put "$bold" <<<"\$ scripts/race $*"
 	exec {from}< <(COLUMNS=76 exec setsid env --default-signal=INT "$top/scripts/race" \
 		--query-seconds "$seconds" "$@" --events "$scratch/events")
@@ -108,7 +117,9 @@ finish_race() {
 	local status=0
 	exec {from}<&-
 	wait "$race" || status=$?
-	race=0 look=''
+	race=0
+	[ -z "$look" ] || put <<<'The query was over too soon for a look at the server.'
+	look=''
 	[ "$status" -ne 1 ] ||
 		say 'lockq gave a loan to two people, or a user of it got an error or no answer'
 	[ "$status" -eq 0 ] || exit "$status"
