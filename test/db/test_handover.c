@@ -140,6 +140,35 @@ what_changed_since_is_not_handed_over(void **state)
 	    user_id(1)), 3);
 }
 
+/* Another session holds the leader's own request until the COMMIT of the round. The hand-over ends
+ * the request, so the call has led. */
+static void
+its_own_request_may_be_served_by_it(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *leader = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, QUERY, 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT request_id FROM work_requested WHERE request_id = %" PRIu64
+	    " FOR UPDATE", request_of(TASK, 0));
+	proxy_hold(leader->proxy, "SET holder = NULL", 1);
+	proxy_release(leader->proxy);
+	proxy_until_held(leader->proxy);
+	db_rollback(other);
+	go_on(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(leader->answer.n_loans, 1);
+	assert_int_equal(leader->answer.epoch, 2);
+	assert_true(leader->answer.led);
+	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
+}
+
 /* guard: a hand-over that fails is tried again. The leader's own answer is committed already. */
 static void
 a_lost_hand_over_goes_on(void **state)
@@ -168,6 +197,7 @@ main(int argc, char **argv)
 		DB_TEST(an_empty_list_hands_nothing_over),
 		DB_TEST(it_stops_when_someone_else_has_led),
 		DB_TEST(what_changed_since_is_not_handed_over),
+		DB_TEST(its_own_request_may_be_served_by_it),
 		DB_TEST(a_lost_hand_over_goes_on),
 	};
 
