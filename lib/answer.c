@@ -130,36 +130,6 @@ answer_prepare(struct db *db)
 	return db_prepare(db, &read_own_answer);
 }
 
-int
-answer_rc(struct lockq *q, const struct lockq_answer *answer)
-{
-	switch (answer->status) {
-	case LOCKQ_SERVED:
-	case LOCKQ_PARTIAL:
-		return LOCKQ_OK;
-	case LOCKQ_EMPTY:
-		return LOCKQ_NOTHING;
-	case LOCKQ_FAILED:
-		error_set(q, "the query of task %u failed: %s", answer->task,
-		    answer->reason != NULL ? answer->reason : "no reason given");
-		return LOCKQ_EQUERY;
-	case LOCKQ_REFUSED:
-		error_set(q, "request %llu was refused: %s",
-		    (unsigned long long)answer->request_id,
-		    answer->reason != NULL ? answer->reason : "no reason given");
-		return LOCKQ_EREFUSED;
-	case LOCKQ_STATUS_UNKNOWN:
-		error_set(q, "outcome unknown: lockq " LOCKQ_VERSION " does not know the outcome "
-		    "of request %llu", (unsigned long long)answer->request_id);
-		return LOCKQ_EUNKNOWN;
-	case LOCKQ_PENDING:
-	case LOCKQ_STATUS_CANCELLED:
-	case LOCKQ_EXPIRED:
-		break;
-	}
-	return LOCKQ_BUSY;
-}
-
 void
 lockq_answer_clear(struct lockq_answer *answer)
 {

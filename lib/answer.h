@@ -14,8 +14,5 @@ LOCKQ_MUST_CHECK enum db_rc answer_read_own(struct db *db, uint64_t request_id,
     struct lockq_answer *answer);
 /* Prepares the statement of answer_read_own(), before a wait after which it is to be quick. */
 LOCKQ_MUST_CHECK enum db_rc answer_prepare(struct db *db);
-/* Returns the public code for @answer->status; if that is an error, the handle's error has a
- * text. */
-LOCKQ_MUST_CHECK int answer_rc(struct lockq *q, const struct lockq_answer *answer);
 
 #endif

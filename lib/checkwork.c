@@ -226,28 +226,29 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task known;
 	uint32_t user_id = 0;
+	int code = LOCKQ_OK;
 	enum db_rc rc = session_ready(q);
-	int code;
 
 	lockq_pipeline_clear(pipeline);
 	q->error[0] = '\0';
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	code = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id);
+	if (rc == DB_OK)
+		rc = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id, &code);
 	if (code != LOCKQ_OK)
 		return code;
-	rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task), db_u64(task)),
-	    &rows);
+	if (rc == DB_OK)
+		rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task),
+		    db_u64(task)), &rows);
 	if (rc == DB_OK)
 		rc = fill(pipeline, &rows);
 	if (rc == DB_OK)
 		rc = details(q->db, pipeline, &rows);
 	db_rows_clear(&rows);
-	code = error_from_db(q, q->db, rc);
+	code = rc == DB_OK ? error_if_none(pipeline->n_assignments) :
+	    error_from_db(q, q->db, rc);
 	/* Else the next call would have the limit of query_details(); a new connection has none. */
 	if (db_set_time_limit(q->db, 0) != DB_OK)
 		session_disconnect(q);
-	return code == LOCKQ_OK && pipeline->n_assignments == 0 ? LOCKQ_NOTHING : code;
+	return code;
 }
 
 static void
@@ -400,10 +401,8 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	q->error[0] = '\0';
 	if (rc == DB_OK)
 		rc = find_request(q, request, &found, &known);
-	if (rc == DB_OK && !known) {
-		error_set(q, "request \"%s\" is unknown", request);
-		return LOCKQ_EREFUSED;
-	}
+	if (rc == DB_OK && !known)
+		return error_refused(q, "request \"%s\" is unknown", request);
 	while (rc == DB_OK && !over) {
 		rc = look_once(q, &found, &leader, answer);
 		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
@@ -423,5 +422,6 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
 		rc = look_at_queue(q->db, &leader, answer);
 	answer->waited_ms = db_clock_ms() - start;
-	return rc != DB_OK ? error_from_db(q, q->db, rc) : answer_rc(q, answer);
+	return rc != DB_OK ? error_from_db(q, q->db, rc) :
+	    error_from_answer(q, answer, false);
 }

@@ -9,22 +9,23 @@
 
 #include "lockq.h"
 
-/* Every db_ function that can fail returns one of these; db_error() has the text. */
+/* Every db_ function that can fail returns one of these; db_error() has the text. Public codes have
+ * other numbers, so a code that is not translated by error.c is noticed. */
 enum db_rc {
 	DB_OK = 0,
-	DB_EFAIL = -1,        /* refused: syntax, privilege, no such table, read only … */
-	DB_ERETRY = -2,       /* 1213, 3101, 1180: roll back, try the transaction again */
-	DB_ELOCKWAIT = -3,    /* 1205: only the statement is undone; roll back all the same */
-	DB_EDUPLICATE = -4,   /* 1062 */
-	DB_ELOST = -5,        /* the connection is gone; the server undoes its transaction */
-	DB_ECROWDED = -6,     /* 1040, 1203, 1226: no session to be had at the moment */
-	DB_ETIME = -7,        /* 3024: max_execution_time; the transaction lives on */
-	DB_EINTERRUPTED = -8, /* 1317: somebody killed the statement */
-	DB_ESHAPE = -9,       /* a result of another shape than the query declares */
-	DB_ECANCELLED = -10,  /* the tick function gave up; the statement still runs */
-	DB_ENOMEM = -11,
-	DB_EINDOUBT = -12,    /* lost during COMMIT: committed or not, nobody knows */
-	DB_EHELD = -13        /* 3572: NOWAIT met a lock; the transaction goes on */
+	DB_EFAIL = -101,      /* refused: syntax, privilege, no such table, read only … */
+	DB_ERETRY = -102,     /* 1213, 3101, 1180: roll back, try the transaction again */
+	DB_ELOCKWAIT = -103,  /* 1205: only the statement is undone; roll back all the same */
+	DB_EDUPLICATE = -104, /* 1062 */
+	DB_ELOST = -105,      /* the connection is gone; the server undoes its transaction */
+	DB_ECROWDED = -106,   /* 1040, 1203, 1226: no session to be had at the moment */
+	DB_ETIME = -107,      /* 3024: max_execution_time; the transaction lives on */
+	DB_EINTERRUPTED = -108, /* 1317: somebody killed the statement */
+	DB_ESHAPE = -109,     /* a result of another shape than the query declares */
+	DB_ECANCELLED = -110, /* the tick function gave up; the statement still runs */
+	DB_ENOMEM = -111,
+	DB_EINDOUBT = -112,   /* lost during COMMIT: committed or not, nobody knows */
+	DB_EHELD = -113       /* 3572: NOWAIT met a lock; the transaction goes on */
 };
 
 /* The shape of a statement's answer. Any other shape is DB_ESHAPE. */

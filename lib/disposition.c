@@ -158,22 +158,19 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 		else if (result->loans[i].what > LOCKQ_DISPOSED_ALREADY)
 			refused = &result->loans[i];
 	}
-	if (failed != NULL) {
-		error_set(q, "loan %llu was not completed: %s",
+	if (failed != NULL)
+		return error_query(q, "loan %llu was not completed: %s",
 		    (unsigned long long)failed->loan_id, failed->reason);
-		return LOCKQ_EQUERY;
-	}
 	if (refused != NULL)
-		error_set(q, "the disposition of loan %llu was refused",
+		return error_refused(q, "the disposition of loan %llu was refused",
 		    (unsigned long long)refused->loan_id);
-	return refused != NULL ? LOCKQ_EREFUSED : LOCKQ_OK;
+	return LOCKQ_OK;
 }
 
 static int
 settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *result)
 {
 	struct lockq *q = d->q;
-	int code;
 
 	if (rc == DB_OK && d->user_known && d->task_known)
 		return overall(q, result);
@@ -181,10 +178,7 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	if (rc == DB_OK)
 		return d->user_known ? error_unknown_task(q, d->what->task) :
 		    error_unknown_user(q, d->what->user);
-	code = error_from_db(q, q->db, rc);
-	if (code == LOCKQ_EUNKNOWN)
-		error_unknown(q);
-	return code;
+	return error_from_db(q, q->db, rc);
 }
 
 int
@@ -205,9 +199,8 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	if (fault == NULL)
 		rc = token_sort(&d, &twice);
 	if (fault != NULL || twice) {
-		error_set(q, "%s", twice ? "a disposition names each loan once" : fault);
 		free(d.places);
-		return LOCKQ_EUSAGE;
+		return error_usage(q, "%s", twice ? "a disposition names each loan once" : fault);
 	}
 	d.state = states[disposition->kind];
 	/* A fresh connection is not pinged, since dispose_surely() goes on after a lost one. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets the handle's error text, and makes public codes of the codes inside the library. */
+/* Makes the public codes of lockq.h, of the codes inside the library and of how a request stands,
+ * and sets the handle's error text. */
 #include "error.h"
 
 #include <stdarg.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 #include "session.h"
+
+_Static_assert((int)DB_EFAIL < (int)LOCKQ_ENOMEM, "no code has two meanings");
 
 void
 error_set(struct lockq *q, const char *format, ...)
@@ -19,12 +22,8 @@ error_set(struct lockq *q, const char *format, ...)
 }
 
 int
-error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
+error_code(enum db_rc rc)
 {
-	if (rc == DB_ENOMEM)
-		error_set(q, "out of memory");
-	else if (rc != DB_OK && db != NULL && db_error(db)[0] != '\0')
-		error_set(q, "%s", db_error(db));
 	switch (rc) {
 	case DB_OK:
 		return LOCKQ_OK;
@@ -41,13 +40,55 @@ error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
 	return LOCKQ_EDATABASE;
 }
 
-void
-error_unknown(struct lockq *q)
+int
+error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
 {
 	char text[sizeof(q->error)];
 
-	memcpy(text, q->error, sizeof(text));
-	error_set(q, "outcome unknown: the connection was lost during COMMIT: %.900s", text);
+	if (rc == DB_ENOMEM)
+		error_set(q, "out of memory");
+	else if (rc != DB_OK && db != NULL && db_error(db)[0] != '\0')
+		error_set(q, "%s", db_error(db));
+	if (rc == DB_EINDOUBT) {
+		memcpy(text, q->error, sizeof(text));
+		error_set(q, "outcome unknown: the connection was lost during COMMIT: %.900s",
+		    text);
+	}
+	return error_code(rc);
+}
+
+int
+error_from_answer(struct lockq *q, const struct lockq_answer *answer, bool gave_up)
+{
+	const char *reason = answer->reason != NULL ? answer->reason : "no reason given";
+
+	switch (answer->status) {
+	case LOCKQ_SERVED:
+	case LOCKQ_PARTIAL:
+		return LOCKQ_OK;
+	case LOCKQ_EMPTY:
+		return LOCKQ_NOTHING;
+	case LOCKQ_FAILED:
+		return error_query(q, "the query of task %u failed: %s", answer->task, reason);
+	case LOCKQ_REFUSED:
+		return error_refused(q, "request %llu was refused: %s",
+		    (unsigned long long)answer->request_id, reason);
+	case LOCKQ_STATUS_UNKNOWN:
+		error_set(q, "outcome unknown: lockq " LOCKQ_VERSION " does not know the outcome "
+		    "of request %llu", (unsigned long long)answer->request_id);
+		return LOCKQ_EUNKNOWN;
+	case LOCKQ_PENDING:
+	case LOCKQ_STATUS_CANCELLED:
+	case LOCKQ_EXPIRED:
+		break;
+	}
+	return gave_up ? LOCKQ_CANCELLED : LOCKQ_BUSY;
+}
+
+int
+error_if_none(size_t n)
+{
+	return n > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
 }
 
 const char *
@@ -59,13 +100,12 @@ lockq_error(const struct lockq *q)
 int
 error_unknown_user(struct lockq *q, const char *user)
 {
-	error_set(q, "user \"%s\" is unknown: the table app_user has no row for that name", user);
-	return LOCKQ_EREFUSED;
+	return error_refused(q, "user \"%s\" is unknown: the table app_user has no row for that "
+	    "name", user);
 }
 
 int
 error_unknown_task(struct lockq *q, uint32_t task_id)
 {
-	error_set(q, "task %u is unknown: the table task has no row for it", task_id);
-	return LOCKQ_EREFUSED;
+	return error_refused(q, "task %u is unknown: the table task has no row for it", task_id);
 }

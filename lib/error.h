@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle's error text, and the public codes. */
+/* The handle's error text, and the public codes: no other file makes one but LOCKQ_OK. */
 #ifndef LOCKQ_ERROR_H
 #define LOCKQ_ERROR_H
 
@@ -7,15 +7,26 @@
 
 /* Replaces the text of lockq_error(). */
 __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
-/* Returns the public code for @rc. Unless @rc is DB_OK, copies the error of @db, which may be
- * NULL, to the handle. */
-LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, enum db_rc rc);
 
-/* These return LOCKQ_EREFUSED and set the text. */
+/* These set the text and are the code, an int. */
+#define error_usage(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUSAGE)
+#define error_refused(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EREFUSED)
+#define error_query(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EQUERY)
+#define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
 LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);
 
-/* Puts "outcome unknown" before the text. */
-void error_unknown(struct lockq *q);
+/* Returns the public code for @rc. */
+LOCKQ_MUST_CHECK int error_code(enum db_rc rc);
+/* The same. Unless @rc is DB_OK, it copies the error of @db, which may be NULL, to the handle. With
+ * DB_EINDOUBT the text begins with "outcome unknown". */
+LOCKQ_MUST_CHECK int error_from_db(struct lockq *q, const struct db *db, enum db_rc rc);
+/* Returns the public code for @answer->status; if that is an error, the handle's error has a text.
+ * A request that is pending or that has ended without an answer is LOCKQ_BUSY, but LOCKQ_CANCELLED
+ * where the caller @gave_up. */
+LOCKQ_MUST_CHECK int error_from_answer(struct lockq *q, const struct lockq_answer *answer,
+    bool gave_up);
+/* Returns LOCKQ_NOTHING for a result without rows. */
+LOCKQ_MUST_CHECK int error_if_none(size_t n);
 
 #endif

@@ -318,9 +318,7 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 	else if (what->purge_after_s != 0 && (what->purge_after_s < LOCKQ_PURGE_AFTER_MIN ||
 	    what->purge_after_s > LOCKQ_PURGE_AFTER_MAX))
 		fault = "the age of rows to purge must be from 1 to 36500 days";
-	if (fault != NULL)
-		error_set(q, "%s", fault);
-	return fault == NULL ? LOCKQ_OK : LOCKQ_EUSAGE;
+	return fault == NULL ? LOCKQ_OK : error_usage(q, "%s", fault);
 }
 
 /* ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR */

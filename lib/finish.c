@@ -34,36 +34,33 @@ static int
 finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 {
 	char text[sizeof(c->q->error)];
-	int rc = error_from_db(c->q, session_failed(c->q), failure);
+	int code = error_from_db(c->q, session_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
 	if (!c->sent)
-		return rc;
+		return code;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
 		error_set(c->q, "%s%.900s: the request may still be pending: see checkwork "
 		    "--request %s%s", cancelled ?
 		    "interrupted, but the request could not be cancelled: " : "", text,
 		    c->request.uuid, failure == DB_ELOST ? " when the database is back" : "");
-		return rc;
+		return code;
 	}
 	c->answer->request_id = c->request.request_id;
 	if (c->request.request_id != 0 &&
 	    answer_read(c->q->db, c->request.request_id, c->answer) == DB_OK &&
-	    answer_rc(c->q, c->answer) == LOCKQ_OK)
-		return LOCKQ_OK;
+	    c->answer->assigned > 0)
+		return error_from_answer(c->q, c->answer, false);
 	memcpy(c->q->error, text, sizeof(text));
-	return rc;
+	return code;
 }
 
 /* Reports that a COMMIT was lost, and that nobody knows whether it was done. */
 static int
 finish_unknown(struct call *c, enum db_rc failure)
 {
-	int rc = error_from_db(c->q, c->q->db, failure);
-
-	error_unknown(c->q);
 	c->answer->status = LOCKQ_STATUS_UNKNOWN;
-	return rc == LOCKQ_ENOMEM ? rc : LOCKQ_EUNKNOWN;
+	return error_from_db(c->q, c->q->db, failure == DB_ENOMEM ? failure : DB_EINDOUBT);
 }
 
 /* Adds the names that answer_read_own() leaves out, and the leader of a pending request. */
@@ -101,7 +98,6 @@ finish(struct call *c, enum step step, enum db_rc failure)
 {
 	struct lockq_answer *answer = c->answer;
 	enum db_rc rc = failure;
-	int code;
 
 	if (step == REFUSED)
 		return refuse(c);
@@ -123,6 +119,5 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	if (rc != DB_OK)
 		return error_from_db(c->q, NULL, rc);
 	answer->led = has_led(c);
-	code = answer_rc(c->q, answer);
-	return code == LOCKQ_BUSY && step == CANCELLED ? LOCKQ_CANCELLED : code;
+	return error_from_answer(c->q, answer, step == CANCELLED);
 }

@@ -23,14 +23,14 @@ lockq_version(void)
 int
 lockq_library_init(void)
 {
-	return db_library_init() == DB_OK ? LOCKQ_OK : LOCKQ_EDATABASE;
+	return error_code(db_library_init());
 }
 
 int
 lockq_new(struct lockq **q)
 {
 	*q = calloc(1, sizeof(**q));
-	return *q != NULL ? LOCKQ_OK : LOCKQ_ENOMEM;
+	return error_code(*q != NULL ? DB_OK : DB_ENOMEM);
 }
 
 static int
@@ -47,13 +47,12 @@ check_schema(struct lockq *q)
 	if (version == LOCKQ_SCHEMA)
 		return LOCKQ_OK;
 	if (version == 0)
-		error_set(q, "database \"%s\" has no lockq schema, this is lockq %s with schema "
-		    "%d: run scripts/migrate", db_database(q->db), LOCKQ_VERSION, LOCKQ_SCHEMA);
-	else
-		error_set(q, "database \"%s\" has schema %llu, this is lockq %s with schema %d: %s",
-		    db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
-		    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
-	return LOCKQ_EDATABASE;
+		return error_database(q, "database \"%s\" has no lockq schema, this is lockq %s "
+		    "with schema %d: run scripts/migrate", db_database(q->db), LOCKQ_VERSION,
+		    LOCKQ_SCHEMA);
+	return error_database(q, "database \"%s\" has schema %llu, this is lockq %s with schema "
+	    "%d: %s", db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
+	    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
 }
 
 int

@@ -65,9 +65,7 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	if (rc == DB_OK)
 		rc = fill(history, &rows);
 	db_rows_clear(&rows);
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	return history->n_events > 0 ? LOCKQ_OK : LOCKQ_NOTHING;
+	return rc != DB_OK ? error_from_db(q, q->db, rc) : error_if_none(history->n_events);
 }
 
 void

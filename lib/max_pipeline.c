@@ -27,18 +27,15 @@ max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
 	return (uint32_t)room;
 }
 
-int
-max_pipeline_refusal(struct lockq *q, const struct task *task, uint32_t user_id)
+enum db_rc
+max_pipeline_refusal(struct lockq *q, const struct task *task, uint32_t user_id, int *refusal)
 {
 	char reason[MAX_PIPELINE_REASON_BYTES];
 	uint64_t held = 0;
 	enum db_rc rc = db_number(q->db, &held_by_user, DB_ARGS(db_u64(user_id),
 	    db_u64(task->task_id)), &held);
 
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	if (max_pipeline_fit(task->max_pipeline, held, 1, reason) > 0)
-		return LOCKQ_OK;
-	error_set(q, "task %u (%s): %s", task->task_id, task->name, reason);
-	return LOCKQ_EREFUSED;
+	if (rc == DB_OK && max_pipeline_fit(task->max_pipeline, held, 1, reason) == 0)
+		*refusal = error_refused(q, "task %u (%s): %s", task->task_id, task->name, reason);
+	return rc;
 }

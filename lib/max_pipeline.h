@@ -18,10 +18,9 @@ enum { MAX_PIPELINE_REASON_BYTES = 160 };
  * number. If that is less than @asked, it writes the text to @reason. */
 uint32_t max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
     char reason[MAX_PIPELINE_REASON_BYTES]);
-/* Tells why a request was not inserted: LOCKQ_EREFUSED, with its text in the handle's error, where
- * the user has no room for a loan; LOCKQ_OK where that is not the reason; or another public
- * code. */
-LOCKQ_MUST_CHECK int max_pipeline_refusal(struct lockq *q, const struct task *task,
-    uint32_t user_id);
+/* Tells whether a request was not inserted because the user has no room for a loan: *@refusal is
+ * then the public code, and the handle's error has its text; else *@refusal stays as it was. */
+LOCKQ_MUST_CHECK enum db_rc max_pipeline_refusal(struct lockq *q, const struct task *task,
+    uint32_t user_id, int *refusal);
 
 #endif

@@ -43,9 +43,9 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 	for (;;) {
 		enum verdict verdict = verdict_of(c, rc);
 
-		c->in_doubt = c->in_doubt || rc == DB_EINDOUBT;
 		if (verdict == GIVE_UP)
 			break;
+		c->in_doubt = c->in_doubt || verdict == FIND_OUT;
 		c->retries++;
 		if (db_error(session_failed(c->q))[0] != '\0')
 			error_set(c->q, "%s", db_error(session_failed(c->q)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The refusals of lockq_getwork(): an ask that no task could allow, and a request whose INSERT
+/* The refusals of lockq_getwork(): parameters that no task could allow, and a request whose INSERT
  * inserted nothing. The INSERT does not say why, so that is asked here. */
 #include "answer.h"
 #include "bounds.h"
@@ -19,9 +19,8 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 		gaps = ask->poll_s[i] > 0;
 	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
 		return LOCKQ_OK;
-	error_set(q, "a request needs a user, a count from 1 to %d and, to poll, its gaps",
-	    LOCKQ_COUNT_MAX);
-	return LOCKQ_EUSAGE;
+	return error_usage(q, "a request needs a user, a count from 1 to %d and, with polling, "
+	    "gaps of 1 second or more", LOCKQ_COUNT_MAX);
 }
 
 /* The task may have allowed more when the INSERT was sent first. So the request is looked up by its
@@ -47,26 +46,26 @@ refuse_in_doubt(struct call *c, bool *refused)
 	return rc;
 }
 
-/* Returns LOCKQ_OK where the task allows the request by now. */
-static int
-explain_refusal(struct call *c)
+/* *@refusal stays LOCKQ_OK where the task allows the request by now. */
+static enum db_rc
+explain_refusal(struct call *c, int *refusal)
 {
 	const struct lockq_ask *ask = c->ask;
+	const struct task *task = &c->task;
 	uint32_t user_id = 0;
-	int rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id);
+	enum db_rc rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id, refusal);
 
-	if (rc != LOCKQ_OK)
+	if (rc != DB_OK || *refusal != LOCKQ_OK)
 		return rc;
-	if (!c->task.enabled) {
-		error_set(c->q, "task %u (%s): %s", ask->task, c->task.name, refusal_disabled);
-		return LOCKQ_EREFUSED;
-	}
-	if (ask->count > c->task.max_count) {
-		error_set(c->q, "count %u is more than task %u allows: ask for %u at most",
-		    ask->count, ask->task, c->task.max_count);
-		return LOCKQ_EREFUSED;
-	}
-	return c->task.max_pipeline > 0 ? max_pipeline_refusal(c->q, &c->task, user_id) : LOCKQ_OK;
+	if (!task->enabled)
+		*refusal = error_refused(c->q, "task %u (%s): %s", ask->task, task->name,
+		    refusal_disabled);
+	else if (ask->count > task->max_count)
+		*refusal = error_refused(c->q, "count %u is more than task %u allows: ask for %u "
+		    "at most", ask->count, ask->task, task->max_count);
+	else if (task->max_pipeline > 0)
+		rc = max_pipeline_refusal(c->q, task, user_id, refusal);
+	return rc;
 }
 
 /* The look for the reason is tried again after a lost connection or a lock wait: nothing was
@@ -75,19 +74,19 @@ int
 refuse(struct call *c)
 {
 	struct lockq *q = c->q;
-	int rc = explain_refusal(c);
+	int refusal = LOCKQ_OK;
+	enum db_rc rc = explain_refusal(c, &refusal);
 
-	for (unsigned int try = 0; rc == LOCKQ_EDATABASE && try < CHECK_TRIES &&
-	    retry_cures(db_failure(q->db)); try++) {
+	for (unsigned int try = 0; retry_cures(rc) && try < CHECK_TRIES; try++) {
 		if (db_lost(q->db) && session_connect(q) != DB_OK)
 			break;
-		rc = explain_refusal(c);
+		rc = explain_refusal(c, &refusal);
 	}
-	if (rc == LOCKQ_OK) {
-		error_set(q, "task %u has just been changed: ask again", c->ask->task);
-		rc = LOCKQ_EREFUSED;
-	}
-	if (rc == LOCKQ_EREFUSED)
-		c->answer->status = LOCKQ_REFUSED;
-	return rc;
+	if (rc != DB_OK)
+		return error_from_db(q, q->db, rc);
+	if (refusal == LOCKQ_OK)
+		refusal = error_refused(q, "task %u has just been changed: ask again",
+		    c->ask->task);
+	c->answer->status = LOCKQ_REFUSED;
+	return refusal;
 }

@@ -89,8 +89,10 @@ session_ready_query(struct lockq *q)
 	rc = db_connect_read_only(&q->query, &q->where);
 	if (rc == DB_OK || rc == DB_ENOMEM)
 		return rc;
+	/* The first connection works, so a refusal of the second one is treated as a loss, which is
+	 * tried again. */
 	if (rc != DB_ECROWDED)
-		rc = db_refuse(q->db, "%s", db_error(q->query)) == DB_EFAIL ? DB_ELOST : rc;
+		rc = db_fail_with(q->db, DB_ELOST, "%s", db_error(q->query));
 	session_close_query(q, q->query);
 	return rc;
 }

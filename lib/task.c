@@ -63,27 +63,27 @@ task_read(struct db *db, uint32_t task_id, uint32_t user_id, struct task *task, 
 	return rc;
 }
 
-int
+enum db_rc
 task_and_user(struct lockq *q, const char *user, uint32_t task_id, struct task *task,
-    uint32_t *user_id)
+    uint32_t *user_id, int *refusal)
 {
-	bool task_known = false;
+	bool task_known = task == NULL;
 	uint64_t id = 0;
 	enum db_rc rc;
 
 	if (user == NULL) {
-		error_set(q, "no user was named");
-		return LOCKQ_EUSAGE;
+		*refusal = error_usage(q, "no user was named");
+		return DB_OK;
 	}
 	rc = db_number(q->db, &user_by_name, DB_ARGS(db_text(user)), &id);
 	*user_id = (uint32_t)id;
 	if (id != 0 && task != NULL)
 		rc = task_read(q->db, task_id, *user_id, task, &task_known);
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	if (id == 0)
-		return error_unknown_user(q, user);
-	return task == NULL || task_known ? LOCKQ_OK : error_unknown_task(q, task_id);
+	if (rc == DB_OK && id == 0)
+		*refusal = error_unknown_user(q, user);
+	else if (rc == DB_OK && !task_known)
+		*refusal = error_unknown_task(q, task_id);
+	return rc;
 }
 
 enum db_rc

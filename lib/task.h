@@ -36,10 +36,11 @@ void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
  * none. */
 LOCKQ_MUST_CHECK enum db_rc task_read(struct db *db, uint32_t task_id, uint32_t user_id,
     struct task *task, bool *known);
-/* Reads the user's id and, unless @task is NULL, the task. Returns LOCKQ_OK, or the public code
- * with its text in the handle's error, also where one of them is unknown. */
-LOCKQ_MUST_CHECK int task_and_user(struct lockq *q, const char *user, uint32_t task_id,
-    struct task *task, uint32_t *user_id);
+/* Reads the user's id and, unless @task is NULL, the task. Where @user is NULL or one of them is
+ * unknown, *@refusal is the public code, and the handle's error has its text; else *@refusal stays
+ * as it was. */
+LOCKQ_MUST_CHECK enum db_rc task_and_user(struct lockq *q, const char *user, uint32_t task_id,
+    struct task *task, uint32_t *user_id, int *refusal);
 /* Reads the usual time of the task's query in milliseconds, 0 where none has run. */
 LOCKQ_MUST_CHECK enum db_rc task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
 /* task_usual_ms() if a progress function shows it, and *@ms is still 0. An error leaves 0. */
