@@ -251,27 +251,27 @@ purge(struct expiring *e)
  * and are kept apart by row locks only. Hashed, since a name has 64 characters at most. */
 #define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
 
-static const struct db_query claim_expire = {
-	"claim_expire",
+static const struct db_query take_cron_name = {
+	"take_cron_name",
 	"SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND",
 	DB_ONE
 };
 
-static const struct db_query unclaim_expire = {
-	"unclaim_expire", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
+static const struct db_query give_cron_name_back = {
+	"give_cron_name_back", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
 };
 
 /* Takes the name, and sets @e->done->busy where another run has it. */
 static enum db_rc
-claim(struct expiring *e, unsigned int wait_s)
+take_name(struct expiring *e, unsigned int wait_s)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(e->q->db, &claim_expire,
+	enum db_rc rc = db_run(e->q->db, &take_cron_name,
 	    DB_ARGS(db_u64(wait_s), db_u64(e->what->purge_after_s)), &rows);
 
 	if (rc == DB_OK && db_cell_is_null(&rows, 0, 0))
-		rc = db_refuse(e->q->db, "%s: the server could not say who has the lock",
-		    claim_expire.name);
+		rc = db_refuse(e->q->db, "the server could not say whether another run is at work:"
+		    " run it again");
 	e->done->busy = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
 	/* Rows that become due while it runs are for the next run, or this one might never end. */
 	if (rc == DB_OK && !e->done->busy) {
@@ -285,12 +285,12 @@ claim(struct expiring *e, unsigned int wait_s)
 static enum db_rc
 expire_all(struct expiring *e)
 {
-	enum db_rc rc = claim(e, 0);
+	enum db_rc rc = take_name(e, 0);
 
 	/* A purge, which runs once a night, must not be skipped because of the run of a minute. */
 	for (unsigned int s = 0; rc == DB_OK && e->done->busy && e->what->purge_after_s > 0 &&
 	    s < PURGE_WAITS_S; s++)
-		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : claim(e, 1);
+		rc = tick(&e->ticking) != 0 ? DB_ECANCELLED : take_name(e, 1);
 	if (rc != DB_OK || e->done->busy)
 		return rc;
 	if (e->what->purge_after_s > 0)
@@ -365,7 +365,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	code = explain(&e, rc);
 	/* On a lost connection the server has released the name. */
 	if (e.began[0] != '\0' && !db_lost(q->db) &&
-	    db_run(q->db, &unclaim_expire, DB_NO_ARGS, NULL) != DB_OK)
+	    db_run(q->db, &give_cron_name_back, DB_NO_ARGS, NULL) != DB_OK)
 		session_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return code;

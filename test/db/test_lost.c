@@ -168,16 +168,16 @@ an_idle_handle_connects_again(void **state)
  * that was restarted. Connection numbers begin anew there, so the number may belong to another
  * client. */
 static void
-only_its_own_orphan_is_ended(void **state)
+only_its_own_given_up_connection_is_ended(void **state)
 {
 	struct db *victim = connect_as(worker_group()), *killer = connect_as(worker_group());
 
 	(void)state;
-	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_OTHER_SERVER), DB_OK);
+	assert_int_equal(inside_end_given_up(killer, victim, INSIDE_OTHER_SERVER), DB_OK);
 	assert_int_equal(db_ping(victim), DB_OK);
-	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_SERVER_RESTARTED), DB_OK);
+	assert_int_equal(inside_end_given_up(killer, victim, INSIDE_SERVER_RESTARTED), DB_OK);
 	assert_int_equal(db_ping(victim), DB_OK);
-	assert_int_equal(inside_end_orphan(killer, victim, INSIDE_SAME), DB_OK);
+	assert_int_equal(inside_end_given_up(killer, victim, INSIDE_SAME), DB_OK);
 	assert_int_equal(db_ping(victim), DB_ELOST);
 }
 
@@ -312,7 +312,7 @@ main(int argc, char **argv)
 		DB_TEST(a_commit_that_nobody_can_tell_of),
 		DB_TEST(a_connection_lost_at_any_statement),
 		DB_TEST(an_idle_handle_connects_again),
-		DB_TEST(only_its_own_orphan_is_ended),
+		DB_TEST(only_its_own_given_up_connection_is_ended),
 		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
 		DB_TEST(a_killed_leader_frees_the_lock_at_once),
 		DB_TEST(a_stopped_leader_loses_its_lock),

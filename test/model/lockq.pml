@@ -188,7 +188,7 @@ inline forget_plan()
 	for (l : 0 .. LOANS - 1) {
 		give[l] = 0
 	}
-	claims = 0;
+	to_serve = 0;
 	gone = 0;
 	dropped = false;
 	checked = false;
@@ -313,20 +313,20 @@ inline fetch()
  * for it. */
 inline pending_read()
 {
-	claims = 0;
+	to_serve = 0;
 	news = false;
 	for (i : 0 .. REQUESTERS - 1) {
 		if
 		:: outcome[i] == PENDING && ends[i] == 0 &&
 		    (request_lock[i] == NOBODY || request_lock[i] == ME) ->
-#ifndef UNLOCKED_CLAIMS
+#ifndef UNLOCKED_REQUESTS
 			request_lock[i] = ME;
 #endif
 			if
 			:: i != me && stale[i] ->
 				ends[i] = EXPIRED;
 				news = true
-			:: else -> claims = claims | BIT(i)
+			:: else -> to_serve = to_serve | BIT(i)
 			fi
 		:: outcome[i] == PENDING && ends[i] == 0 &&
 		    request_lock[i] != NOBODY && request_lock[i] != ME ->
@@ -393,8 +393,8 @@ inline plan_loans()
 {
 	for (i : 0 .. REQUESTERS - 1) {
 		if
-		:: has(claims, i) && failing -> ends[i] = FAILED   /* assign_failure() */
-		:: has(claims, i) && !failing ->
+		:: has(to_serve, i) && failing -> ends[i] = FAILED   /* assign_failure() */
+		:: has(to_serve, i) && !failing ->
 			n = 0;
 			for (l : 0 .. LOANS - 1) {
 				if
@@ -414,7 +414,7 @@ inline plan_loans()
 		:: else
 		fi;
 		if
-		:: has(claims, i) && ends[i] != 0 -> news = true
+		:: has(to_serve, i) && ends[i] != 0 -> news = true
 		:: else
 		fi
 	}
@@ -558,7 +558,7 @@ proctype requester(byte me)
 	byte saw_epoch;                 /* committed, when it last looked at its own row */
 	byte list, seen[LOANS];         /* candidates with their versions, without those gone */
 	byte gone;                      /* of the list: given or dropped in this transaction */
-	byte claims;                    /* pending requests, locked */
+	byte to_serve;                  /* pending requests, locked; at most these are ended */
 	byte give[LOANS], ends[REQUESTERS]; /* written, not committed: loans, outcomes */
 	bool cut, dropped, checked, news, second, failing;
 	bool again;                     /* takes the lock again: the list is still good */
@@ -566,7 +566,7 @@ proctype requester(byte me)
 	bool no_wake, tried, conflict, fruitless, in_doubt;
 	byte futile;                    /* rounds of round_hand_over() that ended no request */
 	byte at_start, asked;           /* for the properties */
-#ifdef EARLY_CLAIMS
+#ifdef EARLY_REQUESTS
 	bool early;
 #endif
 
@@ -675,7 +675,7 @@ raise:
 	:: else
 	fi;
 
-#ifdef EARLY_CLAIMS
+#ifdef EARLY_REQUESTS
 	atomic {
 		say("step 5, early: reads the pending requests");
 		d_step { pending_read(); early = true }
@@ -706,7 +706,7 @@ LEAD:
 	/* Step 5: assign_loans(), serve_once(), pending_read() */
 GIVE:
 	if
-#ifdef EARLY_CLAIMS
+#ifdef EARLY_REQUESTS
 	:: atomic { early -> early = false }
 	:: atomic { !early -> d_step { pending_read(); say("step 5: reads the pending requests") } }
 #else
@@ -718,9 +718,9 @@ GIVE:
 
 	/* check_some() has two statements, and is left out if nobody wants a loan. */
 	if
-	:: atomic { claims == 0 || checked || list == 0 -> goto plan }
+	:: atomic { to_serve == 0 || checked || list == 0 -> goto plan }
 	:: atomic {
-		claims != 0 && !checked && list != 0 ->
+		to_serve != 0 && !checked && list != 0 ->
 		d_step { lock_seen(); say("step 5: locks the candidates") }
 	}
 	CRASH

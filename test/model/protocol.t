@@ -85,17 +85,17 @@ breaks | answered | no take-over, one is stopped
 breaks | left_over | no look after the commit
 	-DNO_HANDOVER -DNO_WAITS=1 -DLOANS=3
 masked | safety live | requests read before the query, but once more before the commit
-	-DEARLY_CLAIMS
+	-DEARLY_REQUESTS
 masked | safety live | one look at the line only, after the query
 	-DONE_LOOK
 breaks | left_out | requests read before the query, and not again
-	-DEARLY_CLAIMS -DONE_LOOK
+	-DEARLY_REQUESTS -DONE_LOOK
 masked | safety live | requests read without a lock, but written where pending
-	-DUNLOCKED_CLAIMS -DCANCELS=1
+	-DUNLOCKED_REQUESTS -DCANCELS=1
 masked | safety | requests written whatever they are, but read with a lock
 	-DUNCHECKED_REQUESTS -DCANCELS=1
 breaks | answered_twice | requests read without a lock, and written whatever they are
-	-DUNLOCKED_CLAIMS -DUNCHECKED_REQUESTS -DCANCELS=1
+	-DUNLOCKED_REQUESTS -DUNCHECKED_REQUESTS -DCANCELS=1
 breaks | answered_twice | expired by the clock alone
 	-DCLOCK_EXPIRY -DSTOPS=1 -DEXPIRIES=1
 masked | safety live | followers wait on the row of task_lock, but a leader shows a holder

@@ -217,15 +217,15 @@ inside_holder(struct db *db, uint32_t task, struct inside_holder *holder)
 }
 
 int
-inside_end_orphan(struct db *killer, const struct db *victim, enum inside_orphan which)
+inside_end_given_up(struct db *killer, const struct db *victim, enum inside_given_up which)
 {
 	static const uint64_t long_ago_ms = 1000000000000;
-	struct given_up orphan;
+	struct given_up given_up;
 
-	session_note_given_up(&orphan, victim);
+	session_note_given_up(&given_up, victim);
 	if (which == INSIDE_OTHER_SERVER)
-		orphan.server[0] = orphan.server[0] == 'x' ? 'y' : 'x';
+		given_up.server[0] = given_up.server[0] == 'x' ? 'y' : 'x';
 	else if (which == INSIDE_SERVER_RESTARTED)
-		orphan.since -= long_ago_ms;
-	return session_end_given_up(killer, &orphan);
+		given_up.since -= long_ago_ms;
+	return session_end_given_up(killer, &given_up);
 }

@@ -72,7 +72,7 @@ int inside_holder(struct db *db, uint32_t task, struct inside_holder *holder);
 /* Over @killer, ends the connection @victim, as a call does with a connection that it gave up. For
  * the other two values the given-up connection is said to be one of another server, or one made
  * before the server was started, so that @victim must survive. */
-enum inside_orphan { INSIDE_SAME, INSIDE_OTHER_SERVER, INSIDE_SERVER_RESTARTED };
-int inside_end_orphan(struct db *killer, const struct db *victim, enum inside_orphan which);
+enum inside_given_up { INSIDE_SAME, INSIDE_OTHER_SERVER, INSIDE_SERVER_RESTARTED };
+int inside_end_given_up(struct db *killer, const struct db *victim, enum inside_given_up which);
 
 #endif
