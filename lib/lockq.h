@@ -610,13 +610,14 @@ struct lockq_expired {
  * lockq_expire:
  * @q:       a connected handle; its last error is replaced
  * @what:    how many rows one transaction has, and what to purge
- * @expired: set to LOCKQ_EXPIRED_INIT, then filled on every return: what it counts is done
+ * @expired: set to LOCKQ_EXPIRED_INIT, then filled on every return: the rows it counts are
+ *           committed
  *
  * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
  * that are available again, expires requests, deletes kept candidates and exclusions that are over,
- * and purges. Nothing depends on it having run. What it has committed stays done, so a caller may
- * end it at any point and run it again. A lost connection ends the call, lockq_error() says how
- * many rows were done, and the next run does the rest.
+ * and purges. Nothing depends on it having run. Its committed pages stay, so a caller may end it
+ * at any point and run it again. A lost connection ends the call, lockq_error() says how many rows
+ * were done, and the next run does the rest.
  *
  * Holds a name (GET_LOCK) while it runs, so one run at a time works on a server. A run that is to
  * purge waits a minute for that name, any other run does not wait. Each transaction locks up to

@@ -189,7 +189,7 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 	enum db_rc rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 
 	/* The statement may have begun before the lost COMMIT, and then waited for it. Its locked
-	 * rows are new then, but what it read of the log is old. */
+	 * rows are new then, but its rows of the log are old. */
 	if (rc == DB_OK && d->in_doubt)
 		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 	if (rc == DB_OK && rows->n_rows != d->n)

@@ -558,7 +558,7 @@ proctype requester(byte me)
 	byte saw_epoch;                 /* committed, when it last looked at its own row */
 	byte list, seen[LOANS];         /* candidates with their versions, without those gone */
 	byte gone;                      /* of the list: given or dropped in this transaction */
-	byte to_serve;                  /* pending requests, locked; at most these are ended */
+	byte to_serve;                  /* pending requests, locked */
 	byte give[LOANS], ends[REQUESTERS]; /* written, not committed: loans, outcomes */
 	bool cut, dropped, checked, news, second, failing;
 	bool again;                     /* takes the lock again: the list is still good */
