@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The examples work: examples/ask.c and the program of lockq(3) are compiled and run, and the SQL of
-# lockq-schema(5) and lockq(7) is run, in a database of their own.
+# lockq-schema(5) and lockq(7) is run, in a database of their own. examples/two-clients, which
+# readme.t runs, tells its usage.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
@@ -54,6 +55,17 @@ ok $? 'without work it says so'
 "$scratch/program" nobody 30 1 >"$scratch/output" 2>&1
 [ $? -eq 1 ] && grep -q '^ask: user "nobody" is unknown' "$scratch/output"
 ok $? 'it tells why it was refused'
+
+"$top/examples/two-clients" --help >"$scratch/output" 2>"$scratch/errors"
+is "$?:$(head -n 1 "$scratch/output"):$(cat "$scratch/errors")" '0:usage: examples/two-clients:' \
+	'examples/two-clients --help'
+grep -q '^exit status: 0 done, 2 usage error' "$scratch/output" &&
+	! grep -Eq '.{81}|^ *[0-9.]+ s  ' "$scratch/output"
+ok $? 'it fits into 80 columns, and does not run the example'
+"$top/examples/two-clients" --no-such-option >"$scratch/output" 2>"$scratch/errors"
+is "$?:$(cat "$scratch/output"):$(cat "$scratch/errors")" \
+	"2::two-clients: unknown argument '--no-such-option': try 'examples/two-clients --help'" \
+	'an unknown argument is refused with one line'
 
 # blocks PAGE: writes its .Bd blocks into files in $scratch/blocks.
 blocks() {
