@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounds of the algorithm's waits, and of its loops that try again, each with the reason for
- * its number. db.h has the time limits that the server keeps, which must line up, and DB_TRIES. */
+ * its number. db.h has the time limits of connections, which must line up, and DB_TRIES with its
+ * db_backoff(). Two statements have their time limits beside them: 250 ms in the SQL of cache.c,
+ * and DETAIL_LIMIT_MS in checkwork.c. */
 #ifndef LOCKQ_BOUNDS_H
 #define LOCKQ_BOUNDS_H
 
@@ -45,6 +47,8 @@ enum {
 	SLICE_S = 20,           /* then a follower looks again, and touches seen_at: seldom enough
 	                         * for hundreds, and often enough for a usual request_ttl */
 	SLICES_IN_TTL = 3,      /* looks in one request_ttl: one of them may be late */
+	SEEN_IN_SLICE = 2,      /* a look touches seen_at once in half a slice: a follower that
+	                         * wakes often would write each time */
 	JOINED_SLICE_S = 5,     /* the call that made a joined request may cancel it, which wakes
 	                         * nobody */
 	QUICK_MS = 20,          /* a shorter wait was none, and after the second in a row comes a
@@ -69,7 +73,7 @@ enum {
 	CHECK_TRIES = 2         /* the reason of a refusal is only for the message */
 };
 
-/* progress.c, expire.c, expire_batch.c */
+/* progress.c, db_long.c, expire.c, expire_batch.c */
 enum {
 	TICK_SLICE_MS = 250,    /* a user who gives up is heard after a quarter of a second */
 	PURGE_WAITS_S = 60,     /* the purge of a night waits for cron's run of a minute */

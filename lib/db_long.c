@@ -2,6 +2,7 @@
 /* Long statements. The client library can't wait in slices for a statement that it prepared. So
  * SQL's PREPARE makes the statement from a user variable, and EXECUTE takes its parameters from
  * user variables. The values get into these variables as bound parameters, never as text. */
+#include "bounds.h"
 #include "db_private.h"
 
 #include <poll.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 250, STARTED_ARGS_MAX = 8 };
+enum { STARTED_ARGS_MAX = 8 };
 
 void
 db_forget_started(struct db *db)
@@ -90,7 +91,7 @@ db_has_answer(const struct db *db, int wait_ms)
 enum db_rc
 db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *tick, void *data)
 {
-	while (!db_has_answer(db, TICK_MS)) {
+	while (!db_has_answer(db, TICK_SLICE_MS)) {
 		if (tick != NULL && tick(data) != 0) {
 			/* Its answer is outstanding, so no other statement can be sent. */
 			db->lost = true;

@@ -67,7 +67,7 @@ wait_still_here(struct lockq *q, const struct request *request, struct waiting *
 	uint64_t now = db_clock_ms();
 
 	*pending = true;
-	if (now - waiting->seen < (uint64_t)waiting->slice_s * 500)
+	if (now - waiting->seen < (uint64_t)waiting->slice_s * 1000 / SEEN_IN_SLICE)
 		return DB_OK;
 	waiting->seen = now;
 	return request_seen(q->db, request, 0, pending);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions by which tests and benchmarks reach inside the library. Only inside.c knows the
- * library's inner functions and structures. Nothing here asserts. A function that returns int
- * returns an enum db_rc. */
+ * library's inner functions and structures, but for three headers: all tests use db.h, and
+ * test_lib.c and leases.c use functions of db_text.h and retry.h that need no connection. Nothing
+ * here asserts. A function that returns int returns an enum db_rc. */
 #ifndef LOCKQ_TEST_INSIDE_H
 #define LOCKQ_TEST_INSIDE_H
 
