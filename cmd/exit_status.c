@@ -4,7 +4,7 @@
 int
 cli_exit_status(int rc, int signal)
 {
-	switch (rc) {
+	switch ((enum lockq_rc)rc) {
 	case LOCKQ_OK:
 		return CLI_EXIT_DONE;
 	case LOCKQ_NOTHING:
@@ -19,9 +19,12 @@ cli_exit_status(int rc, int signal)
 		return CLI_EXIT_REFUSED;
 	case LOCKQ_EUNKNOWN:
 		return CLI_EXIT_UNKNOWN;
-	default:
-		return CLI_EXIT_DATABASE;
+	case LOCKQ_EDATABASE:
+	case LOCKQ_EQUERY:
+	case LOCKQ_ENOMEM:
+		break;
 	}
+	return CLI_EXIT_DATABASE;
 }
 
 int
