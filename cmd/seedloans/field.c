@@ -170,7 +170,7 @@ field_read(struct seed_loan *loan, enum field field, const char *text, size_t le
 		return copy(loan->city, sizeof(loan->city), LOAN_CITY, trimmed, characters);
 	case FIELD_STATE:
 	case N_FIELDS:
-	default:
-		return copy(loan->state, sizeof(loan->state), LOAN_STATE, trimmed, characters);
+		break;
 	}
+	return copy(loan->state, sizeof(loan->state), LOAN_STATE, trimmed, characters);
 }
