@@ -48,7 +48,7 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option getwork_table[] = {
 	{ .help = "What to ask for" },
-	{ "user", 'u', "NAME", "who asks (default: your login name)", cli_parse_utf8,
+	{ "user", 'u', "NAME", "the user (default: your login name)", cli_parse_utf8,
 	    OPTION(ask.user), 0, 0 },
 	{ "task", 't', "N", "the task's number", cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,
