@@ -37,7 +37,7 @@ struct measuring {
 	uint64_t started;
 	uint64_t expected_ms;
 	uint64_t rows;
-	int rc;
+	int code; /* enum lockq_rc: why measure_tick() gave up */
 };
 
 static int
@@ -46,10 +46,10 @@ measure_tick(void *data)
 	struct measuring *m = data;
 	uint64_t now = db_clock_ms();
 
-	m->rc = seed_tell(m->seed, SEED_MEASURE, now - m->started, m->expected_ms);
-	if (m->rc == 0)
-		m->rc = seed_from_db(m->seed, m->seed->db, db_keep_alive(m->seed->db));
-	return m->rc;
+	m->code = seed_tell(m->seed, SEED_MEASURE, now - m->started, m->expected_ms);
+	if (m->code == 0)
+		m->code = seed_from_db(m->seed, m->seed->db, db_keep_alive(m->seed->db));
+	return m->code;
 }
 
 static int
@@ -78,36 +78,37 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 	char sql[VIEW_SQL_BYTES];
 	const struct db_query heavy_query = { "heavy_query", sql, DB_MANY };
 	struct db *db = NULL;
-	int rc, kill_rc;
+	enum db_rc rc, kill_rc;
+	int code;
 
-	rc = set_rounds(seed, rounds);
-	if (rc != 0)
-		return rc;
+	code = set_rounds(seed, rounds);
+	if (code != 0)
+		return code;
 	rc = db_connect(&db, seed->where);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = view_statement(sql, heavy_view);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = db_set_time_limit(db, LIMIT_S * 1000);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = db_start(db, &heavy_query, DB_ARGS(db_u64(HEAVY_TASK), db_u64(LIMIT_ROWS)));
 	m.started = db_clock_ms();
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = db_wait(db, LIMIT_S, measure_tick, &m);
 	if (rc == DB_ECANCELLED) {
 		/* The server does not notice that nobody waits for the query any more. */
 		kill_rc = db_kill(seed->db, db_connection_id(db));
-		rc = kill_rc == DB_ELOST ? seed_from_db(seed, seed->db, kill_rc) : m.rc;
+		code = kill_rc == DB_ELOST ? seed_from_db(seed, seed->db, kill_rc) : m.code;
 	} else {
-		if (rc == 0)
+		if (rc == DB_OK)
 			rc = db_fetch(db, 1, count_row, &m);
-		rc = seed_from_db(seed, db, rc);
+		code = seed_from_db(seed, db, rc);
 	}
 	*seconds = (double)(db_clock_ms() - m.started) / 1000;
-	if (rc == 0 && m.rows == 0)
-		rc = seed_fail(seed, LOCKQ_EREFUSED, "no loan matches task 7, so its query has "
+	if (code == 0 && m.rows == 0)
+		code = seed_fail(seed, LOCKQ_EREFUSED, "no loan matches task 7, so its query has "
 		    "nothing to do: add some with --loans");
 	db_close(db);
-	return rc;
+	return code;
 }
 
 /* The shortest of a few runs: other work on the machine only ever adds time. */
@@ -200,22 +201,23 @@ seed_calibrate(struct seed *seed)
 	uint64_t before = 0, most_rounds = 0;
 	struct db_rows rows = { 0 };
 	double took = 0;
-	int rc;
+	enum db_rc rc;
+	int code;
 
 	rc = db_run(seed->db, &read_rounds, DB_NO_ARGS, &rows);
-	if (rc == 0) {
+	if (rc == DB_OK) {
 		before = db_cell_u64(&rows, 0, 0);
 		most_rounds = db_cell_u64(&rows, 0, 1) / CHECKSUM_BYTES;
 	}
 	db_rows_clear(&rows);
-	rc = seed_from_db(seed, seed->db, rc);
-	if (rc == 0 && seed->options->heavy_ms == 0)
+	code = seed_from_db(seed, seed->db, rc);
+	if (code == 0 && seed->options->heavy_ms == 0)
 		return set_rounds(seed, 0);
-	if (rc == 0)
-		rc = approach(seed, most_rounds, &took);
-	if (rc == 0)
+	if (code == 0)
+		code = approach(seed, most_rounds, &took);
+	if (code == 0)
 		seed->report->heavy_ms = (int64_t)(took * 1000);
 	else
 		restore_rounds(seed, before);
-	return rc;
+	return code;
 }

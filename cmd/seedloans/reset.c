@@ -68,17 +68,19 @@ static int
 find_leader(struct seed *seed)
 {
 	struct db_rows rows = { 0 };
-	int rc;
+	enum db_rc rc;
+	int code;
 
 	rc = db_next_read_dirty(seed->db);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = db_run(seed->db, &who_leads, DB_NO_ARGS, &rows);
-	rc = seed_from_db(seed, seed->db, rc);
-	if (rc == 0 && rows.n_rows > 0)
-		rc = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied: try again "
-		    "when that query is done", db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
+	code = seed_from_db(seed, seed->db, rc);
+	if (code == 0 && rows.n_rows > 0)
+		code = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied: try "
+		    "again when that query is done", db_cell(&rows, 0, 0),
+		    db_cell(&rows, 0, 1));
 	db_rows_clear(&rows);
-	return rc;
+	return code;
 }
 
 static int
@@ -86,22 +88,23 @@ take_guard(struct seed *seed, struct db *guard)
 {
 	struct db_rows rows = { 0 };
 	unsigned int try;
-	int rc, found;
+	enum db_rc rc;
+	int code;
 
 	for (try = 0; try < GUARD_TRIES; try++) {
 		rc = db_begin(guard);
-		if (rc == 0)
+		if (rc == DB_OK)
 			rc = db_run(guard, &lock_all_tasks, DB_NO_ARGS, &rows);
 		db_rows_clear(&rows);
-		if (rc == 0)
+		if (rc == DB_OK)
 			return seed_from_db(seed, guard,
 			    db_run(guard, &lead_all_tasks, DB_NO_ARGS, NULL));
 		if (rc != DB_EHELD)
 			return seed_from_db(seed, guard, rc);
 		db_rollback(guard);
-		found = find_leader(seed);
-		if (found != 0)
-			return found;
+		code = find_leader(seed);
+		if (code != 0)
+			return code;
 		/* No holder: a session looks at its own request, or commits, for a moment only. */
 		db_sleep_ms(GUARD_PAUSE_MS);
 	}
@@ -113,31 +116,32 @@ static int
 empty_all(struct seed *seed, struct db *guard)
 {
 	unsigned int i;
-	int rc;
+	enum db_rc rc;
+	int code;
 
-	rc = seed_from_db(seed, seed->db, db_run(seed->db, &truncate_session, DB_NO_ARGS, NULL));
-	for (i = 0; rc == 0 && i < N_TABLES; i++) {
-		rc = seed_tell(seed, SEED_RESET, i, N_TABLES);
-		if (rc == 0)
-			rc = seed_from_db(seed, guard, db_ping(guard));
-		if (rc != 0)
+	code = seed_from_db(seed, seed->db, db_run(seed->db, &truncate_session, DB_NO_ARGS, NULL));
+	for (i = 0; code == 0 && i < N_TABLES; i++) {
+		code = seed_tell(seed, SEED_RESET, i, N_TABLES);
+		if (code == 0)
+			code = seed_from_db(seed, guard, db_ping(guard));
+		if (code != 0)
 			break;
 		rc = db_run(seed->db, &empty_tables[i], DB_NO_ARGS, NULL);
 		if (rc == DB_ELOCKWAIT)
-			rc = seed_fail(seed, LOCKQ_BUSY, "table \"%s\" is in use by another "
+			code = seed_fail(seed, LOCKQ_BUSY, "table \"%s\" is in use by another "
 			    "statement: %s: try again when it is done",
 			    empty_tables[i].name + sizeof("empty_") - 1,
 			    i == 0 ? "nothing was emptied" : "some tables are empty by now");
 		else
-			rc = seed_from_db(seed, seed->db, rc);
+			code = seed_from_db(seed, seed->db, rc);
 	}
-	if (rc == 0)
-		rc = seed_from_db(seed, seed->db,
+	if (code == 0)
+		code = seed_from_db(seed, seed->db,
 		    db_run(seed->db, &end_truncate_session, DB_NO_ARGS, NULL));
-	if (rc == 0)
-		rc = seed_from_db(seed, seed->db,
+	if (code == 0)
+		code = seed_from_db(seed, seed->db,
 		    db_run(seed->db, &no_heavy_work, DB_NO_ARGS, NULL));
-	return rc;
+	return code;
 }
 
 /* TRUNCATE commits, so the locks are held on a connection of their own. */
@@ -145,19 +149,20 @@ int
 seed_reset(struct seed *seed)
 {
 	struct db *guard = NULL;
-	int rc;
+	enum db_rc rc;
+	int code;
 
 	rc = db_connect(&guard, seed->where);
-	rc = seed_from_db(seed, guard, rc);
-	if (rc == 0)
-		rc = take_guard(seed, guard);
-	if (rc == 0)
-		rc = empty_all(seed, guard);
-	if (rc == 0)
-		rc = seed_from_db(seed, guard,
+	code = seed_from_db(seed, guard, rc);
+	if (code == 0)
+		code = take_guard(seed, guard);
+	if (code == 0)
+		code = empty_all(seed, guard);
+	if (code == 0)
+		code = seed_from_db(seed, guard,
 		    db_run(guard, &leave_all_tasks, DB_NO_ARGS, NULL));
-	if (rc == 0)
-		rc = seed_from_db(seed, guard, db_commit(guard));
+	if (code == 0)
+		code = seed_from_db(seed, guard, db_commit(guard));
 	db_close(guard);
-	return rc;
+	return code;
 }

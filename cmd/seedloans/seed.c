@@ -100,19 +100,20 @@ look_around(struct seed *seed)
 {
 	struct db_rows rows = { 0 };
 	bool example = false;
-	int rc;
+	enum db_rc rc;
+	int code;
 
 	rc = db_run(seed->db, &whats_there, DB_NO_ARGS, &rows);
-	if (rc == 0) {
+	if (rc == DB_OK) {
 		seed->report->loans_before = seed->options->reset ? 0 : db_cell_u64(&rows, 0, 0);
 		example = db_cell_u64(&rows, 0, 1) > 0 && db_cell_u64(&rows, 0, 2) > 0;
 	}
 	db_rows_clear(&rows);
-	rc = seed_from_db(seed, seed->db, rc);
-	if (rc == 0 && !example)
-		rc = seed_fail(seed, LOCKQ_EDATABASE, "the example's tables are there but not "
+	code = seed_from_db(seed, seed->db, rc);
+	if (code == 0 && !example)
+		code = seed_fail(seed, LOCKQ_EDATABASE, "the example's tables are there but not "
 		    "filled: run scripts/migrate --example");
-	return rc;
+	return code;
 }
 
 static int
@@ -183,21 +184,22 @@ seed_run(const struct lockq_connection *where, const struct seed_options *option
 		SEED_CHECK };
 	struct seed_import *import = NULL;
 	uint64_t started = db_clock_ms();
-	int rc = 0;
+	enum db_rc rc;
+	int code = LOCKQ_OK;
 
 	*report = (struct seed_report){ .heavy_ms = -1 };
 	if (options->csv != NULL)
-		rc = seed_import_open(&import, &seed);
-	if (rc == 0) {
+		code = seed_import_open(&import, &seed);
+	if (code == 0) {
 		rc = db_connect(&seed.db, where);
-		rc = seed_from_db(&seed, seed.db, rc);
+		code = seed_from_db(&seed, seed.db, rc);
 	}
-	if (rc == 0)
-		rc = fill(&seed, import);
-	if (rc != 0)
+	if (code == 0)
+		code = fill(&seed, import);
+	if (code != 0)
 		say_what_stays(&seed);
 	report->ms = db_clock_ms() - started;
 	seed_import_free(import);
 	db_close(seed.db);
-	return rc;
+	return code;
 }
