@@ -370,7 +370,7 @@ close_rejects(struct seed_import *import)
 }
 
 static int
-load_entries(struct seed_import *import)
+load_entries(struct seed_import *import, bool *duplicate)
 {
 	size_t i;
 
@@ -378,28 +378,30 @@ load_entries(struct seed_import *import)
 		if (import->entries[i].reason[0] == '\0')
 			seed_load_add(&import->load, &import->entries[i].loan);
 	}
-	return seed_load_done(&import->load, seed_load_write(&import->load));
+	return seed_load_done(&import->load, seed_load_write(&import->load), duplicate);
 }
 
 static int
 finish_batch(struct seed_import *import, enum pass pass)
 {
 	struct seed *seed = import->seed;
+	bool duplicate;
 	unsigned int try;
 	int rc = 0;
 
 	for (try = 0; try < DUPLICATE_TRIES; try++) {
+		duplicate = false;
 		if (pass != PASS_LOAD_CHECKED) {
 			refuse_duplicates(import);
 			rc = refuse_known(import, pass);
 		}
 		if (rc == 0)
-			rc = pass != PASS_CHECK ? load_entries(import) :
+			rc = pass != PASS_CHECK ? load_entries(import, &duplicate) :
 			    seed_from_db(seed, seed->db, remember(seed->db, import));
-		if (rc != SEED_DUPLICATE || pass == PASS_LOAD_CHECKED)
+		if (!duplicate || pass == PASS_LOAD_CHECKED)
 			break;
 	}
-	if (rc == SEED_DUPLICATE)
+	if (duplicate)
 		rc = seed_fail(seed, LOCKQ_EDATABASE, "another program is adding loans: try again");
 	if (rc == 0)
 		rc = write_rejects(import);

@@ -190,7 +190,7 @@ seed_load_write(struct seed_load *load)
 }
 
 int
-seed_load_done(struct seed_load *load, enum db_rc rc)
+seed_load_done(struct seed_load *load, enum db_rc rc, bool *duplicate)
 {
 	struct seed *seed = load->seed;
 
@@ -201,5 +201,6 @@ seed_load_done(struct seed_load *load, enum db_rc rc)
 	}
 	load->n_loans = 0;
 	load->n_documents = 0;
-	return rc == DB_EDUPLICATE ? SEED_DUPLICATE : seed_from_db(seed, load->db, rc);
+	*duplicate = rc == DB_EDUPLICATE;
+	return *duplicate ? LOCKQ_OK : seed_from_db(seed, load->db, rc);
 }

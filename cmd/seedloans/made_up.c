@@ -28,7 +28,7 @@ struct made_up {
 	uint64_t made;
 	uint64_t next_document;
 	uint64_t batches, turn; /* how many were given out; how many are done, well or not */
-	int rc;                 /* of the first batch that failed */
+	int code;               /* enum lockq_rc: of the first batch that failed */
 };
 
 struct lane {
@@ -48,7 +48,7 @@ take_batch(struct lane *lane)
 	bool more;
 
 	pthread_mutex_lock(&m->mutex);
-	more = m->rc == 0 && m->made < m->total;
+	more = m->code == 0 && m->made < m->total;
 	if (more) {
 		load->next_document = m->next_document;
 		while (load->n_loans < SEED_BATCH && m->made < m->total) {
@@ -74,7 +74,8 @@ wait_turn(struct lane *lane)
 	while (m->turn != lane->batch) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec++;
-		if (pthread_cond_timedwait(&m->turned, &m->mutex, &until) != ETIMEDOUT || rc != 0)
+		if (pthread_cond_timedwait(&m->turned, &m->mutex, &until) != ETIMEDOUT ||
+		    rc != DB_OK)
 			continue;
 		pthread_mutex_unlock(&m->mutex);
 		rc = db_keep_alive(lane->load.db);
@@ -93,7 +94,7 @@ before_commit(struct db *db, void *data)
 	(void)db;
 	pthread_mutex_lock(&lane->m->mutex);
 	rc = wait_turn(lane);
-	if (rc == DB_OK && lane->m->rc != 0)
+	if (rc == DB_OK && lane->m->code != 0)
 		rc = DB_ECANCELLED;
 	pthread_mutex_unlock(&lane->m->mutex);
 	return rc;
@@ -104,17 +105,18 @@ static void
 end_turn(struct lane *lane, enum db_rc rc)
 {
 	struct made_up *m = lane->m;
+	bool duplicate;
 
 	pthread_mutex_lock(&m->mutex);
 	(void)wait_turn(lane);
-	if (m->rc == 0) {
-		m->rc = seed_load_done(&lane->load, rc);
-		if (m->rc == SEED_DUPLICATE)
-			m->rc = seed_fail(m->seed, LOCKQ_EDATABASE,
+	if (m->code == 0) {
+		m->code = seed_load_done(&lane->load, rc, &duplicate);
+		if (duplicate)
+			m->code = seed_fail(m->seed, LOCKQ_EDATABASE,
 			    "another program is adding loans: run seedloans again");
 		/* The caller's progress function runs in the caller's thread only. */
-		if (m->rc == 0 && lane->load.db == m->seed->db)
-			m->rc = seed_tell(m->seed, SEED_LOAD, m->seed->report->loans, m->total);
+		if (m->code == 0 && lane->load.db == m->seed->db)
+			m->code = seed_tell(m->seed, SEED_LOAD, m->seed->report->loans, m->total);
 	}
 	m->turn++;
 	pthread_cond_broadcast(&m->turned);
@@ -197,7 +199,7 @@ run_lanes(struct made_up *m, struct lane lanes[2])
 	pthread_mutex_unlock(&m->mutex);
 	if (started)
 		pthread_join(second, NULL);
-	return m->rc == 0 ? seed_tell(m->seed, SEED_LOAD, m->total, m->total) : m->rc;
+	return m->code == 0 ? seed_tell(m->seed, SEED_LOAD, m->total, m->total) : m->code;
 }
 
 int

@@ -59,9 +59,9 @@ void seed_load_add(struct seed_load *load, const struct seed_loan *loan);
 /* Writes the batch, and leaves the report alone. */
 LOCKQ_MUST_CHECK enum db_rc seed_load_write(struct seed_load *load);
 /* Comes after seed_load_write(), with its @rc: adds a written batch to the report, and empties it.
- * Returns SEED_DUPLICATE when a loan of it exists already, and then nothing of it was written. */
-enum { SEED_DUPLICATE = 100 };
-LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, enum db_rc rc);
+ * *@duplicate is true, and 0 is returned, when a loan of the batch existed already: then nothing of
+ * the batch was written. */
+LOCKQ_MUST_CHECK int seed_load_done(struct seed_load *load, enum db_rc rc, bool *duplicate);
 void seed_load_end(struct seed_load *load);
 
 /* made_up.c */
