@@ -205,7 +205,7 @@ give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 	file->line = row->line + 1;
 }
 
-static int
+static enum csvfile_rc
 finish_row(struct csvfile *file, struct csvfile_row *row)
 {
 	size_t i;
@@ -232,7 +232,7 @@ forget(struct csvfile *file)
 	file->next_at = 0;
 }
 
-int
+enum csvfile_rc
 csvfile_next(struct csvfile *file, struct csvfile_row *row)
 {
 	size_t length;
@@ -274,7 +274,7 @@ csvfile_next(struct csvfile *file, struct csvfile_row *row)
 	return finish_row(file, row);
 }
 
-int
+enum csvfile_rc
 csvfile_take_back(struct csvfile *file, struct csvfile_row *row, const char *fault)
 {
 	give_up_row(file, row, fault);
@@ -304,7 +304,7 @@ skip_mark(struct csvfile *file)
 	return true;
 }
 
-int
+enum csvfile_rc
 csvfile_open(struct csvfile **out, const char *path)
 {
 	struct csvfile *file = calloc(1, sizeof(*file));

@@ -30,11 +30,12 @@ struct csvfile_row {
 };
 
 /* Returns CSVFILE_ROW or an error, for a directory with EISDIR. Release with csvfile_close(). */
-int csvfile_open(struct csvfile **out, const char *path);
-int csvfile_next(struct csvfile *file, struct csvfile_row *row);
+enum csvfile_rc csvfile_open(struct csvfile **out, const char *path);
+enum csvfile_rc csvfile_next(struct csvfile *file, struct csvfile_row *row);
 /* Takes back a row of several lines that was just read: it becomes its first line, with @fault, and
  * the other lines are read again as rows. */
-int csvfile_take_back(struct csvfile *file, struct csvfile_row *row, const char *fault);
+enum csvfile_rc csvfile_take_back(struct csvfile *file, struct csvfile_row *row,
+    const char *fault);
 /* Goes back to the first row. False where the file can't be read twice, or has changed since. */
 bool csvfile_rewind(struct csvfile *file);
 uint64_t csvfile_bytes_read(const struct csvfile *file);

@@ -93,10 +93,12 @@ fail_to_read(const struct seed_import *import)
 	    import->seed->options->csv, strerror(errno));
 }
 
+enum next { NEXT_ROW, NEXT_END };
+
 static int
-next_row(struct seed_import *import)
+next_row(struct seed_import *import, enum next *next)
 {
-	int rc = CSVFILE_ROW;
+	enum csvfile_rc rc = CSVFILE_ROW;
 
 	if (!import->row_waits)
 		rc = csvfile_next(import->file, &import->row);
@@ -106,11 +108,17 @@ next_row(struct seed_import *import)
 	    import->row.n_fields != import->n_columns)
 		rc = csvfile_take_back(import->file, &import->row,
 		    "the number of columns is wrong, or a quote closes on a later line");
-	if (rc == CSVFILE_EREAD)
+	*next = rc == CSVFILE_ROW ? NEXT_ROW : NEXT_END;
+	switch (rc) {
+	case CSVFILE_ROW:
+	case CSVFILE_END:
+		return LOCKQ_OK;
+	case CSVFILE_EREAD:
 		return fail_to_read(import);
-	if (rc == CSVFILE_ENOMEM)
-		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
-	return rc;
+	case CSVFILE_ENOMEM:
+		break;
+	}
+	return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 }
 
 static int
@@ -119,12 +127,13 @@ read_header(struct seed_import *import)
 	struct csvfile_row *row = &import->row;
 	const unsigned char *start;
 	char error[sizeof(import->seed->report->error)] = "";
+	enum next next;
 	int rc;
 
-	rc = next_row(import);
-	if (rc < 0)
+	rc = next_row(import, &next);
+	if (rc != 0)
 		return rc;
-	if (rc == CSVFILE_END)
+	if (next == NEXT_END)
 		return fail_file(import, "is empty");
 	start = (const unsigned char *)row->fields[0];
 	if ((start[0] == 0xff && start[1] == 0xfe) || (start[0] == 0xfe && start[1] == 0xff))
@@ -140,8 +149,8 @@ read_header(struct seed_import *import)
 	if (import->header.failed)
 		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 
-	rc = next_row(import);
-	if (rc == CSVFILE_END)
+	rc = next_row(import, &next);
+	if (rc == 0 && next == NEXT_END)
 		return fail_file(import, "has a header but no rows");
 	import->row_waits = true;
 	return rc;
@@ -167,7 +176,8 @@ int
 seed_import_open(struct seed_import **out, struct seed *seed)
 {
 	struct seed_import *import = calloc(1, sizeof(*import));
-	int rc;
+	enum csvfile_rc rc;
+	int code;
 
 	*out = import;
 	if (import == NULL)
@@ -176,12 +186,12 @@ seed_import_open(struct seed_import **out, struct seed *seed)
 	rc = csvfile_open(&import->file, seed->options->csv);
 	if (rc == CSVFILE_ENOMEM)
 		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
-	if (rc != 0)
+	if (rc != CSVFILE_ROW)
 		return fail_to_read(import);
 	if (seed->options->strict && !csvfile_is_regular(import->file))
 		return fail_file(import, "must be a regular file, since --strict reads it twice");
-	rc = read_header(import);
-	return rc != 0 ? rc : open_rejects(import);
+	code = read_header(import);
+	return code != 0 ? code : open_rejects(import);
 }
 
 void
@@ -304,15 +314,16 @@ refuse_known(struct seed_import *import, enum pass pass)
 	bool will_be_gone = pass == PASS_CHECK && import->seed->options->reset;
 	struct db *db = import->seed->db;
 	struct db_rows rows = { 0 };
+	enum db_rc rc;
 	size_t i;
-	int rc;
+	int code;
 
-	rc = list_ids(import);
-	if (rc != 0)
-		return rc;
+	code = list_ids(import);
+	if (code != 0)
+		return code;
 	rc = db_run(db, &find_known, DB_ARGS(db_text(import->ids), db_u64(will_be_gone)),
 	    &rows);
-	for (i = 0; rc == 0 && i < rows.n_rows; i++) {
+	for (i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		struct entry *entry = &import->entries[db_cell_u64(&rows, i, 0) % SEED_BATCH];
 
 		if (!db_cell_is_null(&rows, i, 1))
@@ -323,7 +334,7 @@ refuse_known(struct seed_import *import, enum pass pass)
 			    entry->loan.loan_id);
 	}
 	db_rows_clear(&rows);
-	return rc != 0 ? seed_from_db(import->seed, db, rc) : list_ids(import);
+	return rc != DB_OK ? seed_from_db(import->seed, db, rc) : list_ids(import);
 }
 
 static enum db_rc
@@ -416,32 +427,27 @@ finish_batch(struct seed_import *import, enum pass pass)
 static int
 read_all(struct seed_import *import, enum pass pass)
 {
-	int rc, batch_rc;
+	enum next next;
+	int rc;
 
-	for (;;) {
-		rc = next_row(import);
-		if (rc < 0)
-			return rc;
-		if (rc == CSVFILE_ROW)
+	do {
+		rc = next_row(import, &next);
+		if (rc == 0 && next == NEXT_ROW)
 			take_row(import);
-		if (import->n_entries > 0 && (rc == CSVFILE_END ||
-		    import->n_entries == SEED_BATCH || import->raw.used > RAW_BYTES)) {
-			batch_rc = finish_batch(import, pass);
-			if (batch_rc != 0)
-				return batch_rc;
-		}
-		if (rc == CSVFILE_END)
-			return 0;
-	}
+		if (rc == 0 && import->n_entries > 0 && (next == NEXT_END ||
+		    import->n_entries == SEED_BATCH || import->raw.used > RAW_BYTES))
+			rc = finish_batch(import, pass);
+	} while (rc == 0 && next == NEXT_ROW);
+	return rc;
 }
 
 static int
 make_seen(struct seed *seed)
 {
-	int rc;
+	enum db_rc rc;
 
 	rc = db_run(seed->db, &drop_seen, DB_NO_ARGS, NULL);
-	if (rc == 0)
+	if (rc == DB_OK)
 		rc = db_run(seed->db, &create_seen, DB_NO_ARGS, NULL);
 	return seed_from_db(seed, seed->db, rc);
 }
@@ -450,6 +456,7 @@ int
 seed_import_check(struct seed_import *import)
 {
 	struct seed_report *report = import->seed->report;
+	enum next next;
 	int rc;
 
 	rc = make_seen(import->seed);
@@ -463,7 +470,7 @@ seed_import_check(struct seed_import *import)
 		return seed_fail(import->seed, LOCKQ_EREFUSED, "%" PRIu64 " of %" PRIu64
 		    " rows are bad, nothing was loaded: see %s", report->rejected, import->rows,
 		    report->rejects);
-	if (!csvfile_rewind(import->file) || next_row(import) != CSVFILE_ROW)
+	if (!csvfile_rewind(import->file) || next_row(import, &next) != 0 || next != NEXT_ROW)
 		return fail_file(import, "changed while it was read: nothing was loaded");
 	return 0;
 }
