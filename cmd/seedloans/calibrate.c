@@ -116,13 +116,13 @@ static int
 measure_least(struct seed *seed, uint64_t rounds, double *seconds)
 {
 	double took = 0, total = 0;
-	int rc, i;
+	int code, i;
 
 	*seconds = 0;
 	for (i = 0; i < PROBE_RUNS && total < PROBE_RUNS * probe_s; i++) {
-		rc = measure(seed, rounds, 0, &took);
-		if (rc != 0)
-			return rc;
+		code = measure(seed, rounds, 0, &took);
+		if (code != 0)
+			return code;
 		*seconds = i == 0 ? took : fmin(*seconds, took);
 		total += took;
 	}
@@ -135,22 +135,22 @@ probe(struct seed *seed, double *base, double *per_round)
 {
 	double goal = (double)seed->options->heavy_ms / 1000, took = 0;
 	uint64_t rounds = FIRST_ROUNDS;
-	int rc;
+	int code;
 
 	/* The first run reads the tables into memory. */
-	rc = measure(seed, 0, 0, base);
-	if (rc == 0)
-		rc = measure_least(seed, 0, base);
-	while (rc == 0 && *base < goal) {
-		rc = measure(seed, rounds, 0, &took);
+	code = measure(seed, 0, 0, base);
+	if (code == 0)
+		code = measure_least(seed, 0, base);
+	while (code == 0 && *base < goal) {
+		code = measure(seed, rounds, 0, &took);
 		if (took - *base >= fmin(probe_s, goal / 2) || rounds > UINT32_MAX)
 			break;
 		rounds *= 4;
 	}
-	if (rc == 0 && *base < goal)
-		rc = measure_least(seed, rounds, &took);
+	if (code == 0 && *base < goal)
+		code = measure_least(seed, rounds, &took);
 	*per_round = fmax(took - *base, 0.001) / (double)rounds;
-	return rc;
+	return code;
 }
 
 /* Sets the rounds that follow from the probe, measures, and corrects them. A run much slower than
@@ -160,25 +160,25 @@ approach(struct seed *seed, uint64_t most_rounds, double *took)
 {
 	double goal = (double)seed->options->heavy_ms / 1000, base = 0, probed = 0, per_round;
 	uint64_t rounds;
-	int rc, i;
+	int code, i;
 
-	rc = probe(seed, &base, &probed);
+	code = probe(seed, &base, &probed);
 	*took = base;
-	seed->report->heavy_by_itself = rc == 0 && base >= goal;
+	seed->report->heavy_by_itself = code == 0 && base >= goal;
 	if (seed->report->heavy_by_itself)
 		return set_rounds(seed, 0);
 	per_round = probed;
-	for (i = 0; rc == 0 && i < 3; i++) {
+	for (i = 0; code == 0 && i < 3; i++) {
 		if ((goal - base) / per_round > (double)most_rounds)
 			return seed_fail(seed, LOCKQ_EREFUSED, "--heavy %g needs a larger "
 			    "max_allowed_packet on the server", goal);
 		rounds = (uint64_t)((goal - base) / per_round + 0.5);
-		rc = measure(seed, rounds, goal, took);
+		code = measure(seed, rounds, goal, took);
 		per_round = fmax(*took - base, 0.001) / fmax((double)rounds, 1);
 		if (fabs(*took - goal) <= goal * close_enough || per_round > probed * busy)
 			break;
 	}
-	return rc;
+	return code;
 }
 
 /* A calibration that failed or was interrupted leaves the query as it was. */

@@ -128,11 +128,11 @@ read_header(struct seed_import *import)
 	const unsigned char *start;
 	char error[sizeof(import->seed->report->error)] = "";
 	enum next next;
-	int rc;
+	int code;
 
-	rc = next_row(import, &next);
-	if (rc != 0)
-		return rc;
+	code = next_row(import, &next);
+	if (code != 0)
+		return code;
 	if (next == NEXT_END)
 		return fail_file(import, "is empty");
 	start = (const unsigned char *)row->fields[0];
@@ -149,11 +149,11 @@ read_header(struct seed_import *import)
 	if (import->header.failed)
 		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 
-	rc = next_row(import, &next);
-	if (rc == 0 && next == NEXT_END)
+	code = next_row(import, &next);
+	if (code == 0 && next == NEXT_END)
 		return fail_file(import, "has a header but no rows");
 	import->row_waits = true;
-	return rc;
+	return code;
 }
 
 static int
@@ -398,47 +398,48 @@ finish_batch(struct seed_import *import, enum pass pass)
 	struct seed *seed = import->seed;
 	bool duplicate;
 	unsigned int try;
-	int rc = 0;
+	int code = 0;
 
 	for (try = 0; try < DUPLICATE_TRIES; try++) {
 		duplicate = false;
 		if (pass != PASS_LOAD_CHECKED) {
 			refuse_duplicates(import);
-			rc = refuse_known(import, pass);
+			code = refuse_known(import, pass);
 		}
-		if (rc == 0)
-			rc = pass != PASS_CHECK ? load_entries(import, &duplicate) :
+		if (code == 0)
+			code = pass != PASS_CHECK ? load_entries(import, &duplicate) :
 			    seed_from_db(seed, seed->db, remember(seed->db, import));
 		if (!duplicate || pass == PASS_LOAD_CHECKED)
 			break;
 	}
 	if (duplicate)
-		rc = seed_fail(seed, LOCKQ_EDATABASE, "another program is adding loans: try again");
-	if (rc == 0)
-		rc = write_rejects(import);
-	if (rc == 0)
-		rc = seed_tell(seed, pass == PASS_CHECK ? SEED_CHECK : SEED_LOAD,
+		code = seed_fail(seed, LOCKQ_EDATABASE,
+		    "another program is adding loans: try again");
+	if (code == 0)
+		code = write_rejects(import);
+	if (code == 0)
+		code = seed_tell(seed, pass == PASS_CHECK ? SEED_CHECK : SEED_LOAD,
 		    csvfile_bytes_read(import->file), csvfile_size(import->file));
 	import->n_entries = 0;
 	import->raw.used = 0;
-	return rc;
+	return code;
 }
 
 static int
 read_all(struct seed_import *import, enum pass pass)
 {
 	enum next next;
-	int rc;
+	int code;
 
 	do {
-		rc = next_row(import, &next);
-		if (rc == 0 && next == NEXT_ROW)
+		code = next_row(import, &next);
+		if (code == 0 && next == NEXT_ROW)
 			take_row(import);
-		if (rc == 0 && import->n_entries > 0 && (next == NEXT_END ||
+		if (code == 0 && import->n_entries > 0 && (next == NEXT_END ||
 		    import->n_entries == SEED_BATCH || import->raw.used > RAW_BYTES))
-			rc = finish_batch(import, pass);
-	} while (rc == 0 && next == NEXT_ROW);
-	return rc;
+			code = finish_batch(import, pass);
+	} while (code == 0 && next == NEXT_ROW);
+	return code;
 }
 
 static int
@@ -457,13 +458,13 @@ seed_import_check(struct seed_import *import)
 {
 	struct seed_report *report = import->seed->report;
 	enum next next;
-	int rc;
+	int code;
 
-	rc = make_seen(import->seed);
-	if (rc == 0)
-		rc = read_all(import, PASS_CHECK);
-	if (rc != 0)
-		return rc;
+	code = make_seen(import->seed);
+	if (code == 0)
+		code = read_all(import, PASS_CHECK);
+	if (code != 0)
+		return code;
 	if (report->rejected > 0 && close_rejects(import) != 0)
 		return LOCKQ_EUSAGE;
 	if (report->rejected > 0)
@@ -480,40 +481,40 @@ static int
 load_checked(struct seed_import *import)
 {
 	struct seed *seed = import->seed;
-	int rc;
+	int code;
 
 	import->load.one_transaction = true;
-	rc = seed_from_db(seed, seed->db, db_begin(seed->db));
-	if (rc == 0)
-		rc = read_all(import, PASS_LOAD_CHECKED);
-	if (rc == 0 && seed->report->rejected > 0)
-		rc = fail_file(import, "changed while it was read: nothing was loaded");
-	if (rc == 0)
-		rc = seed_from_db(seed, seed->db, db_commit(seed->db));
-	if (rc == 0)
+	code = seed_from_db(seed, seed->db, db_begin(seed->db));
+	if (code == 0)
+		code = read_all(import, PASS_LOAD_CHECKED);
+	if (code == 0 && seed->report->rejected > 0)
+		code = fail_file(import, "changed while it was read: nothing was loaded");
+	if (code == 0)
+		code = seed_from_db(seed, seed->db, db_commit(seed->db));
+	if (code == 0)
 		return 0;
 	if (!db_lost(seed->db))
 		db_rollback(seed->db);
 	seed->report->loans = 0;
 	seed->report->documents = 0;
-	return rc;
+	return code;
 }
 
 int
 seed_import_load(struct seed_import *import)
 {
 	struct seed *seed = import->seed;
-	int rc;
+	int code;
 
-	rc = seed_load_begin(&import->load, seed);
-	if (rc == 0 && seed->options->strict) {
-		rc = load_checked(import);
-	} else if (rc == 0) {
+	code = seed_load_begin(&import->load, seed);
+	if (code == 0 && seed->options->strict) {
+		code = load_checked(import);
+	} else if (code == 0) {
 		import->load.also = remember;
 		import->load.also_data = import;
-		rc = make_seen(seed);
-		if (rc == 0)
-			rc = read_all(import, PASS_LOAD);
+		code = make_seen(seed);
+		if (code == 0)
+			code = read_all(import, PASS_LOAD);
 	}
-	return rc != 0 ? rc : close_rejects(import);
+	return code != 0 ? code : close_rejects(import);
 }

@@ -210,16 +210,16 @@ seed_load_made_up(struct seed *seed)
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER
 	};
 	struct lane lanes[2] = { { .m = &m }, { .m = &m } };
-	int rc;
+	int code;
 
-	rc = first_free_loan(seed, &m.first);
-	if (rc == 0)
-		rc = seed_load_begin(&lanes[0].load, seed);
-	if (rc == 0)
-		rc = seed_load_begin(&lanes[1].load, seed);
-	if (rc == 0)
-		rc = run_lanes(&m, lanes);
+	code = first_free_loan(seed, &m.first);
+	if (code == 0)
+		code = seed_load_begin(&lanes[0].load, seed);
+	if (code == 0)
+		code = seed_load_begin(&lanes[1].load, seed);
+	if (code == 0)
+		code = run_lanes(&m, lanes);
 	seed_load_end(&lanes[0].load);
 	seed_load_end(&lanes[1].load);
-	return rc;
+	return code;
 }

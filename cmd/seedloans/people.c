@@ -51,7 +51,7 @@ seed_people(struct seed *seed)
 	json_t *list = json_array();
 	size_t n_users = seed->options->users, n_words = 0, i;
 	char *names;
-	int failed = 0, rc;
+	int failed = 0, code;
 
 	if (n_users == 0)
 		n_users = SEED_USERS_MIN;
@@ -71,19 +71,19 @@ seed_people(struct seed *seed)
 	names = failed == 0 ? json_dumps(list, JSON_COMPACT) : NULL;
 	json_decref(list);
 	if (names == NULL)
-		rc = seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
+		code = seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
 	else
-		rc = seed_from_db(seed, seed->db,
+		code = seed_from_db(seed, seed->db,
 		    db_run(seed->db, &insert_users, DB_ARGS(db_text(names)), NULL));
 	free(names);
-	return rc != 0 ? rc : read_count(seed, &count_users, &seed->report->users);
+	return code != 0 ? code : read_count(seed, &count_users, &seed->report->users);
 }
 
 int
 seed_tasks(struct seed *seed)
 {
-	int rc;
+	int code;
 
-	rc = seed_from_db(seed, seed->db, db_run(seed->db, &insert_tasks, DB_NO_ARGS, NULL));
-	return rc != 0 ? rc : read_count(seed, &count_tasks, &seed->report->tasks);
+	code = seed_from_db(seed, seed->db, db_run(seed->db, &insert_tasks, DB_NO_ARGS, NULL));
+	return code != 0 ? code : read_count(seed, &count_tasks, &seed->report->tasks);
 }

@@ -26,9 +26,9 @@ struct seed {
 #define SEED_TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
 #define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
-/* Sets the reason and returns @rc. */
+/* Sets the reason and returns @code. */
 __attribute__((format(printf, 3, 4)))
-int seed_fail(const struct seed *seed, int rc, const char *format, ...);
+int seed_fail(const struct seed *seed, int code, const char *format, ...);
 /* The same for what the database layer returned on @db; 0 stays 0. */
 LOCKQ_MUST_CHECK int seed_from_db(const struct seed *seed, const struct db *db, enum db_rc rc);
 /* Tells the caller how far it is. Returns LOCKQ_CANCELLED when the caller gives up. */

@@ -33,14 +33,14 @@ static const struct db_query analyze = {
 };
 
 int
-seed_fail(const struct seed *seed, int rc, const char *format, ...)
+seed_fail(const struct seed *seed, int code, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(seed->report->error, sizeof(seed->report->error), format, args);
 	va_end(args);
-	return rc;
+	return code;
 }
 
 int
@@ -120,13 +120,13 @@ static int
 analyze_tables(struct seed *seed)
 {
 	struct db_rows rows = { 0 };
-	int rc;
+	int code;
 
-	rc = seed_tell(seed, SEED_ANALYZE, 0, 0);
-	if (rc == 0)
-		rc = seed_from_db(seed, seed->db, db_run(seed->db, &analyze, DB_NO_ARGS, &rows));
+	code = seed_tell(seed, SEED_ANALYZE, 0, 0);
+	if (code == 0)
+		code = seed_from_db(seed, seed->db, db_run(seed->db, &analyze, DB_NO_ARGS, &rows));
 	db_rows_clear(&rows);
-	return rc;
+	return code;
 }
 
 /* The file is checked before --reset empties anything. */
@@ -135,32 +135,32 @@ fill(struct seed *seed, struct seed_import *import)
 {
 	const struct seed_options *options = seed->options;
 	uint64_t started;
-	int rc;
+	int code;
 
-	rc = take_turn(seed);
-	if (rc == 0)
-		rc = look_around(seed);
-	if (rc == 0 && import != NULL && options->strict)
-		rc = seed_import_check(import);
-	if (rc == 0 && options->reset)
-		rc = seed_reset(seed);
-	if (rc == 0)
-		rc = seed_people(seed);
-	if (rc == 0)
-		rc = seed_tasks(seed);
+	code = take_turn(seed);
+	if (code == 0)
+		code = look_around(seed);
+	if (code == 0 && import != NULL && options->strict)
+		code = seed_import_check(import);
+	if (code == 0 && options->reset)
+		code = seed_reset(seed);
+	if (code == 0)
+		code = seed_people(seed);
+	if (code == 0)
+		code = seed_tasks(seed);
 	started = db_clock_ms();
-	if (rc == 0 && import != NULL)
-		rc = seed_import_load(import);
-	if (rc == 0 && options->loans > 0)
-		rc = seed_load_made_up(seed);
+	if (code == 0 && import != NULL)
+		code = seed_import_load(import);
+	if (code == 0 && options->loans > 0)
+		code = seed_load_made_up(seed);
 	seed->report->load_ms = db_clock_ms() - started;
 	seed->report->loans_per_second = seed->report->loans * 1000 /
 	    (seed->report->load_ms > 0 ? seed->report->load_ms : 1);
-	if (rc == 0 && seed->report->loans > 0)
-		rc = analyze_tables(seed);
-	if (rc == 0 && options->heavy_ms >= 0)
-		rc = seed_calibrate(seed);
-	return rc;
+	if (code == 0 && seed->report->loans > 0)
+		code = analyze_tables(seed);
+	if (code == 0 && options->heavy_ms >= 0)
+		code = seed_calibrate(seed);
+	return code;
 }
 
 /* Batches that were committed stay, also after a failure. */
