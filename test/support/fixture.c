@@ -295,21 +295,61 @@ until_free(uint32_t task)
 	until_holder_is(task, false);
 }
 
-void
-until(const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void
+until_one(struct db *db, const char *format, va_list args)
 {
 	char select[2048];
 	uint64_t start = db_clock_ms();
-	va_list args;
 
-	va_start(args, format);
 	vsnprintf(select, sizeof(select), format, args);
-	va_end(args);
-	while (u64("%s", select) != 1) {
+	while (u64_on(db, "%s", select) != 1) {
 		if (db_clock_ms() - start > PATIENCE_MS)
 			print_error("still not: %s\n", select);
 		assert_true(db_clock_ms() - start <= PATIENCE_MS);
 		db_sleep_ms(5);
+	}
+}
+
+void
+until(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	until_one(owner(), format, args);
+	va_end(args);
+}
+
+void
+until_on(struct db *db, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	until_one(db, format, args);
+	va_end(args);
+}
+
+uint64_t
+waiting_for(const char *table)
+{
+	if (administrator() == NULL)
+		return u64("SELECT COUNT(*) FROM information_schema.processlist WHERE db ="
+		    " DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()"
+		    " AND info LIKE '%% %s %%'", table);
+	return u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_locks"
+	    " WHERE object_schema = DATABASE() AND object_name = '%s'"
+	    " AND lock_status = 'WAITING'", table);
+}
+
+void
+until_waiting_for(const char *table, unsigned int n)
+{
+	uint64_t start = db_clock_ms();
+
+	while (waiting_for(table) < n) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(2);
 	}
 }
 

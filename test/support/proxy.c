@@ -68,7 +68,7 @@ struct proxy {
 	struct entry *log;
 	size_t n_log;
 	size_t asked;      /* commands that the server answers */
-	unsigned int n_links;
+	unsigned int n_links, n_crowded; /* connections passed on, and those refused */
 	const char *version; /* the server's version for clients; NULL: the real one */
 	const char *from, *to; /* replaced in the packets of clients; NULL: nothing */
 	bool holding, release, drop, silence, refuse, crowded, end;
@@ -150,6 +150,7 @@ add_link(struct proxy *p)
 	if (client >= 0 && server >= 0 && p->crowded) {
 		close(server);
 		say_crowded(client);
+		p->n_crowded++;
 		return;
 	}
 	if (client >= 0 && server < 0)
@@ -464,7 +465,7 @@ from_server(struct proxy *p, struct link *link)
 		return;
 	}
 	/* A stopped client takes nothing, so this thread may wait here. The mutex is released
-	 * meanwhile, so that nobody else waits. Only this thread uses links. */
+	 * meanwhile, so that nobody else waits. Only this thread changes links. */
 	pthread_mutex_unlock(&p->mutex);
 	sent = send_all(link->client, bytes, (size_t)n);
 	pthread_mutex_lock(&p->mutex);
@@ -678,6 +679,42 @@ proxy_release(struct proxy *p)
 	nudge(p);
 }
 
+/* Returns how many connections have a client, or are kept without one. */
+static unsigned int
+n_connections(struct proxy *p, bool zombies)
+{
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&p->mutex);
+	for (size_t i = 0; i < LINKS; i++)
+		n += zombies ? p->links[i].zombie : p->links[i].client >= 0;
+	pthread_mutex_unlock(&p->mutex);
+	return n;
+}
+
+static void
+until_none(struct proxy *p, bool zombies)
+{
+	uint64_t start = db_clock_ms();
+
+	while (n_connections(p, zombies) > 0) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
+}
+
+void
+proxy_until_answered(struct proxy *p)
+{
+	until_none(p, true);
+}
+
+void
+proxy_until_left(struct proxy *p)
+{
+	until_none(p, false);
+}
+
 void
 proxy_silence(struct proxy *p)
 {
@@ -710,6 +747,28 @@ proxy_crowd(struct proxy *p, bool crowded)
 	pthread_mutex_lock(&p->mutex);
 	p->crowded = crowded;
 	pthread_mutex_unlock(&p->mutex);
+}
+
+static unsigned int
+n_crowded(struct proxy *p)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&p->mutex);
+	n = p->n_crowded;
+	pthread_mutex_unlock(&p->mutex);
+	return n;
+}
+
+void
+proxy_until_crowded(struct proxy *p, unsigned int n)
+{
+	uint64_t start = db_clock_ms();
+
+	while (n_crowded(p) < n) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
 }
 
 void

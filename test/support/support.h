@@ -126,8 +126,15 @@ void assert_consistent(uint32_t task);
 /* These wait until a dirty read shows that the task has a holder, or none; PATIENCE_MS at most. */
 void until_led(uint32_t task);
 void until_free(uint32_t task);
-/* Repeats a query, which is formatted like printf(), until it returns 1; PATIENCE_MS at most. */
+/* These repeat a query, which is formatted like printf(), on owner() or on @db until it returns 1;
+ * PATIENCE_MS at most. */
 __attribute__((format(printf, 1, 2))) void until(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void until_on(struct db *db, const char *format, ...);
+/* Returns how many sessions wait for the lock on a row of the table. Without an administrator no
+ * account may see locks, so each running statement that names the table counts. */
+uint64_t waiting_for(const char *table);
+/* Waits until @n sessions or more wait for the lock on a row of the table, PATIENCE_MS at most. */
+void until_waiting_for(const char *table, unsigned int n);
 
 /* A leader that the test plays itself. @with_lock: it has raised the epoch, written itself as the
  * holder, and holds the row of task_lock. @with_wake: it holds the row of task_wake, and its holder
@@ -160,6 +167,11 @@ void proxy_until_held(struct proxy *proxy);
 bool proxy_is_holding(struct proxy *proxy);
 /* Sends the held statements to the server. */
 void proxy_release(struct proxy *proxy);
+/* Waits until the server has answered the released statements of proxy_hold_and_cut(), PATIENCE_MS
+ * at most. */
+void proxy_until_answered(struct proxy *proxy);
+/* Waits until no client has a connection, PATIENCE_MS at most. */
+void proxy_until_left(struct proxy *proxy);
 /* The connection is cut at the @nth statement that matches @text: before the server sees the
  * statement, or after the server has answered it. The client gets no answer. */
 enum proxy_cut { CUT_BEFORE, CUT_AFTER };
@@ -181,6 +193,9 @@ void proxy_drop(struct proxy *proxy);
 void proxy_refuse(struct proxy *proxy);
 /* While @crowded is true, a new connection gets the error 1040, too many connections. */
 void proxy_crowd(struct proxy *proxy, bool crowded);
+/* Waits until @n connections or more got that error since the proxy was made, PATIENCE_MS at
+ * most. */
+void proxy_until_crowded(struct proxy *proxy, unsigned int n);
 /* Tells new connections that the server has this version. */
 void proxy_pretend(struct proxy *proxy, const char *version);
 /* Replaces @from by @to in each packet of a client; both must have the same length. */
@@ -220,7 +235,7 @@ struct worker {
 	volatile bool done;      /* the call has returned */
 	bool started;
 	bool stop_while_reading; /* stops itself with SIGSTOP while it reads the query's rows */
-	uint64_t called;         /* db_clock_ms() when its progress function was last called */
+	volatile uint64_t called; /* db_clock_ms() when its progress function was last called */
 	int report_fd;           /* of worker_fork() */
 	int pid;                 /* of worker_fork() */
 };
