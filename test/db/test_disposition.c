@@ -285,7 +285,7 @@ it_waits_for_a_leader_that_takes_the_loan(void **state)
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	start(&d);
-	db_sleep_ms(300);
+	until_waiting_for("work", 1);
 	assert_false(d.done);
 	proxy_release(leader->proxy);
 	worker_join(leader);
@@ -319,9 +319,9 @@ loans_are_locked_in_key_order(void **state)
 	(void)u64_on(third, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 2"
 	    " FOR UPDATE", TASK);
 	start(&up);
-	db_sleep_ms(200);
+	until_waiting_for("work", 1);
 	start(&down);
-	db_sleep_ms(200);
+	until_waiting_for("work", 2);
 	db_rollback(third);
 	finish(&up);
 	finish(&down);
@@ -335,10 +335,10 @@ loans_are_locked_in_key_order(void **state)
 	lockq_disposed_clear(&down.result);
 }
 
-/* Completes loan 1 through the proxy, which cuts or holds the commit. The loan must be completed
- * once. */
+/* Completes loan 1 through the proxy, which cuts the commit. With @held the server gets the commit
+ * when the call already waits for the old transaction. The loan must be completed once. */
 static void
-completed_through(struct proxy *proxy)
+completed_through(struct proxy *proxy, bool held)
 {
 	struct worker *by = worker_new(0, TASK, 1, 0);
 	struct disposing d;
@@ -347,8 +347,9 @@ completed_through(struct proxy *proxy)
 	worker_connect(by);
 	d = dispose_of(by, LOCKQ_COMPLETE, 1, 0);
 	start(&d);
-	db_sleep_ms(400);
-	if (proxy_is_holding(proxy)) {
+	if (held) {
+		proxy_until_held(proxy);
+		until_waiting_for("work", 1);
 		assert_false(d.done);
 		proxy_release(proxy);
 	}
@@ -377,7 +378,7 @@ a_commit_in_doubt_is_resolved(void **state)
 			proxy_cut(proxy, "=COMMIT", 1, CUT_BEFORE);
 		else
 			proxy_hold_and_cut(proxy, "=COMMIT", 1);
-		completed_through(proxy);
+		completed_through(proxy, how == 2);
 		proxies_end();
 		workers_end();
 		clear_fixture();
