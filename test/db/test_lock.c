@@ -220,11 +220,8 @@ an_alter_does_not_stall_requests(void **state)
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	/* A follower that waits for the leader's commit does not stall the ALTER either. */
-	waits->proxy = proxy_new();
 	worker_start(waits);
-	while (proxy_count(waits->proxy, QUERY) == 0)
-		db_sleep_ms(1);
-	db_sleep_ms(100);
+	until_waiting_for("task_wake", 1);
 	sql_on(db, "SET SESSION lock_wait_timeout = 1");
 	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT 'altered'"), DB_OK);
 	assert_int_equal(try_sql(db, "ALTER TABLE work_requested COMMENT ''"), DB_OK);
