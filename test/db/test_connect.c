@@ -145,7 +145,7 @@ a_full_server_is_asked_again(void **state)
 	w->proxy = proxy_new();
 	proxy_crowd(w->proxy, true);
 	worker_start(w);
-	db_sleep_ms(200);
+	proxy_until_crowded(w->proxy, 2);
 	assert_false(w->done);
 	proxy_crowd(w->proxy, false);
 	worker_join(w);
