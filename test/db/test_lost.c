@@ -57,6 +57,20 @@ a_commit_that_never_came(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
+/* Waits until the call waits for its request's row. Without the guard the call leads again instead,
+ * and the test's assertions have to say so. */
+static void
+until_it_waits_or_begins_again(const struct worker *w)
+{
+	uint64_t start = db_clock_ms();
+
+	while (waiting_for("work_requested") == 0 && !w->done &&
+	    proxy_count(w->proxy, "SELECT l.holder") == 1) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
+}
+
 /* guard: a commit in doubt is read with a lock, since the old connection may still be committing. A
  * plain read that finds nothing proves nothing. */
 static void
@@ -70,7 +84,9 @@ a_commit_that_comes_late(void **state)
 	proxy_hold_and_cut(w->proxy, "=COMMIT", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
-	db_sleep_ms(1500);
+	until_it_waits_or_begins_again(w);
+	/* The wait outlasts DB_LOCK_WAIT_S, the limit of an ordinary statement. */
+	db_sleep_ms(1000 * DB_LOCK_WAIT_S + 500);
 	assert_false(w->done);
 	/* Nothing is begun again until the outcome is known. */
 	assert_int_equal(proxy_count(w->proxy, "SELECT epoch, NOW(6)"), 1);
@@ -224,8 +240,9 @@ a_killed_leader_frees_the_lock_at_once(void **state)
 	make_heavy(TASK, HEAVY_MS);
 	pid = worker_fork(w);
 	until("SELECT COALESCE(IS_USED_LOCK(%s), 0) > 0", query_lock_name(TASK));
-	db_sleep_ms(200);
 	orphan = u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK));
+	until_on(watcher, "SELECT COUNT(*) = 1 FROM information_schema.processlist WHERE id = %"
+	    PRIu64 " AND state = 'executing' AND info LIKE '%%test\\_view\\_%%'", orphan);
 	/* The next leader's query must be a quick one. */
 	set_task(TASK, "candidates_view = 'test_view_%d'", TASK + 2);
 	kill(pid, SIGKILL);
