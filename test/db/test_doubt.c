@@ -155,6 +155,7 @@ a_commit_that_outlives_its_leader(void **state)
 	until_it_waits(waits);
 	kill(pid, SIGKILL);
 	assert_int_equal(worker_reap(pid), -1);
+	/* The follower is told nothing while the server has not got the commit. */
 	db_sleep_ms(A_WHILE_MS);
 	assert_false(waits->done);
 	proxy_release(leader->proxy);
@@ -423,7 +424,7 @@ each_disposition_is_found_or_done(void **state)
 		assert_int_equal(pthread_create(&d.thread, NULL, dispose, &d), 0);
 		if (i % HOWS == LATE) {
 			proxy_until_held(d.by->proxy);
-			db_sleep_ms(A_WHILE_MS);
+			until_waiting_for("work", 1);
 			proxy_release(d.by->proxy);
 		}
 		pthread_join(d.thread, NULL);
@@ -505,7 +506,7 @@ cancelled_for_good(bool gives_up, enum how how)
 	/* The same user asks again. The late statement is about the first request only. */
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
 	proxy_release(leaves->proxy);
-	db_sleep_ms(FIRST_LOOK_MS);
+	proxy_until_answered(leaves->proxy);
 	proxy_release(leader->proxy);
 	worker_join(leader);
 	assert_served(leader, 2);
@@ -570,13 +571,13 @@ a_request_does_not_come_back(void **state)
 	proxy_crowd(w->proxy, true);
 	worker_start(w);
 	proxy_until_held(w->proxy);
-	db_sleep_ms(2 * A_WHILE_MS);
+	proxy_until_crowded(w->proxy, 2);
 	w->give_up = true;
-	db_sleep_ms(A_WHILE_MS);
+	proxy_until_crowded(w->proxy, 4);
 	proxy_crowd(w->proxy, false);
 	worker_join(w);
 	proxy_release(w->proxy);
-	db_sleep_ms(A_WHILE_MS);
+	proxy_until_answered(w->proxy);
 	assert_true(w->rc == LOCKQ_CANCELLED || w->rc < 0);
 	if (strstr(w->error, "may still be pending") == NULL)
 		assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
