@@ -9,7 +9,7 @@
 enum { NEXT_LOOK_MS = 15000 };
 
 static void
-until_waiting(struct worker *w)
+until_it_sent_its_query(struct worker *w)
 {
 	uint64_t start = db_clock_ms();
 
@@ -17,7 +17,14 @@ until_waiting(struct worker *w)
 		assert_true(db_clock_ms() - start < PATIENCE_MS);
 		db_sleep_ms(2);
 	}
-	db_sleep_ms(20);
+}
+
+/* Waits until @w waits for the row of task_wake, and @n followers in all. */
+static void
+until_waiting(struct worker *w, unsigned int n)
+{
+	until_it_sent_its_query(w);
+	until_waiting_for("task_wake", n);
 }
 
 static struct worker *
@@ -52,7 +59,8 @@ a_follower_wakes_with_the_commit(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	waits = follower(1, -1);
-	until_waiting(waits);
+	until_waiting(waits, 1);
+	/* The library would take a short wait for none, so this wait has to be a longer one. */
 	db_sleep_ms(300);
 	proxy_release(leader->proxy);
 	worker_join(leader);
@@ -76,8 +84,9 @@ the_wake_row_wakes(void **state)
 	uint64_t start;
 
 	(void)state;
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	before = proxy_total(waits->proxy);
+	/* The follower sends nothing while it waits. */
 	db_sleep_ms(200);
 	assert_int_equal(proxy_total(waits->proxy), before);
 	start = db_clock_ms();
@@ -101,7 +110,7 @@ nobody_shares_the_lock_row(void **state)
 		skip();
 	(void)lead_by_hand(TASK, true, true);
 	waits = follower(1, 3000);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	assert_int_equal(u64_on(administrator(), "SELECT COUNT(*)"
 	    " FROM performance_schema.data_locks WHERE object_schema = DATABASE()"
 	    " AND object_name = 'task_lock' AND lock_type = 'RECORD' AND lock_mode LIKE 'S%%'"), 0);
@@ -138,7 +147,7 @@ giving_up_cancels(void **state)
 	(void)state;
 	(void)lead_by_hand(TASK, true, true);
 	waits = follower(1, -1);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	start = db_clock_ms();
 	waits->give_up = true;
 	worker_join(waits);
@@ -167,7 +176,7 @@ polling_needs_no_connection(void **state)
 	waits->ask.n_poll = 1;
 	worker_start(waits);
 	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
-	db_sleep_ms(400);
+	proxy_until_left(waits->proxy);
 	proxy_release(leader->proxy);
 	worker_join(leader);
 	worker_join(waits);
@@ -216,7 +225,7 @@ a_woken_follower_takes_over(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	waits = follower(1, -1);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	leader->give_up = true;
 	start = db_clock_ms();
 	proxy_drop(leader->proxy);
@@ -244,7 +253,7 @@ a_killed_leader_is_replaced(void **state)
 	proxy_until_held(leader->proxy);
 	lock_id = db_connection_id(inside_lock_connection(leader->q));
 	waits = follower(1, 15000);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	sql_on(killer, "KILL %llu", (unsigned long long)lock_id);
 	worker_join(waits);
 	assert_int_equal(waits->rc, LOCKQ_OK);
@@ -286,7 +295,7 @@ a_wait_has_no_time_limit_but_its_own(void **state)
 	add_loans(TASK, 3);
 	leader = lead_by_hand(TASK, true, true);
 	waits = follower(1, 15000);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	db_sleep_ms(1500);
 	assert_int_equal(proxy_count(waits->proxy, QUERY), 1);
 	db_rollback(leader.lock);
@@ -306,7 +315,7 @@ who_waits_does_not_expire(void **state)
 	set_task(TASK, "request_ttl = 2");
 	leader = held_leader(0);
 	waits = follower(1, 15000);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	db_sleep_ms(4500);
 	proxy_release(leader->proxy);
 	worker_join(leader);
@@ -325,7 +334,7 @@ a_task_that_was_disabled_meanwhile_is_refused(void **state)
 
 	(void)state;
 	add_loans(TASK, 3);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	set_task(TASK, "enabled = 0");
 	db_rollback(leader.lock);
 	db_rollback(leader.wake);
@@ -385,7 +394,7 @@ a_long_wait_costs_little(void **state)
 	(void)lead_by_hand(TASK, true, true);
 	set_task(TASK, "request_ttl = 3");
 	waits = follower(1, 15000);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	before = proxy_total(waits->proxy);
 	db_sleep_ms(4500);
 	/* Each of the four slices of a second needs a look at the own row, a look at the leader,
@@ -405,7 +414,7 @@ a_server_that_is_silent(void **state)
 	struct worker *waits = worker_new(1, TASK, 1, -1);
 	struct worker *leads = worker_new(0, OTHER_TASK, 1, -1);
 	struct leader_by_hand leader = lead_by_hand(TASK, true, true);
-	struct db *gate = connect_as(OWNER_GROUP);
+	struct db *gate = connect_as(OWNER_GROUP), *seeing = connect_as(worker_group());
 
 	(void)state;
 	add_loans(TASK, 3);
@@ -418,8 +427,11 @@ a_server_that_is_silent(void **state)
 	    " AND GET_LOCK('lockq-test-gate', 60) = 1", OTHER_TASK);
 	leads->proxy = proxy_new();
 	worker_start(leads);
-	until_waiting(waits);
-	until_waiting(leads);
+	until_waiting(waits, 1);
+	until_it_sent_its_query(leads);
+	/* Its query runs, and waits for the gate's name. */
+	until_on(seeing, "SELECT COUNT(*) = 1 FROM information_schema.processlist"
+	    " WHERE state = 'User lock'");
 	proxy_silence(waits->proxy);
 	proxy_silence(leads->proxy);
 	db_rollback(leader.lock);
@@ -444,11 +456,11 @@ who_joined_asks_anew(void **state)
 
 	(void)state;
 	add_loans(TASK, 3);
-	until_waiting(maker);
+	until_waiting(maker, 1);
 	joiner = worker_new(1, TASK, 2, -1);
 	joiner->proxy = proxy_new();
 	worker_start(joiner);
-	until_waiting(joiner);
+	until_waiting(joiner, 2);
 	maker->give_up = true;
 	worker_join(maker);
 	assert_int_equal(maker->rc, LOCKQ_CANCELLED);
@@ -476,7 +488,7 @@ a_wait_that_is_not_prepared(void **state)
 	waits->proxy = proxy_new();
 	proxy_fail(waits->proxy, "PREPARE lockq_started", 1, 1, 1205);
 	worker_start(waits);
-	until_waiting(waits);
+	until_waiting(waits, 1);
 	assert_false(waits->done);
 	assert_int_equal(proxy_count(waits->proxy, "PREPARE lockq_started"), 2);
 	db_rollback(leader.lock);
@@ -508,7 +520,7 @@ when_many_wake_one_leads(void **state)
 		worker_start(waits[i]);
 	}
 	until("SELECT COUNT(*) = 24 FROM work_requested WHERE task_id = %d", TASK);
-	db_sleep_ms(300);
+	until_waiting_for("task_wake", 24);
 	db_rollback(leader.lock);
 	db_rollback(leader.wake);
 	for (unsigned int i = 0; i < 24; i++) {
