@@ -446,6 +446,18 @@ until_stuck_in_result(uint32_t task)
 	}
 }
 
+/* Waits until the follower waits or is done. A wait calls the progress function. */
+static void
+until_it_waits(const struct worker *follower)
+{
+	uint64_t start = db_clock_ms();
+
+	while (!follower->done && follower->called == 0) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
+}
+
 static void
 follow_and_stop(struct pair *pairs, size_t n)
 {
@@ -453,7 +465,8 @@ follow_and_stop(struct pair *pairs, size_t n)
 		pairs[i].asked = db_clock_ms();
 		worker_start(pairs[i].follower);
 	}
-	db_sleep_ms(2 * QUIET_MS);
+	for (size_t i = 0; i < n; i++)
+		until_it_waits(pairs[i].follower);
 	for (size_t i = 0; i < n; i++)
 		kill(pairs[i].pid, SIGSTOP);
 }
