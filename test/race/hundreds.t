@@ -203,6 +203,7 @@ forgotten() {
 	until_true "SELECT COUNT(*) = $asked FROM work_requested
 	             WHERE task_id = $task AND pending = 1"
 	ok $? "a forgotten session has a lock FOR $1: $many ask all the same"
+	# The followers' naps start short and double up to 640 ms, so the count starts later.
 	sleep 1
 	statements before
 	took=$(now_ms)
