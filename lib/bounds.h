@@ -9,17 +9,18 @@
 /* Step 1: request.c */
 enum {
 	RECORD_TRIES = 20       /* some 300 ms: that the user's other request ends between two
-	                         * statements each time is no chance any more */
+	                         * statements each time can't be a coincidence any more */
 };
 
 /* Steps 2 and 3: lock.c */
 enum {
 	MOMENT_TRIES = 40,      /* a second: a process that does not lead, also cron with a page of
 	                         * rows, releases the lock sooner */
-	AGAIN_TRIES = 1,        /* after that a forgotten session has the lock: no storm */
+	AGAIN_TRIES = 1,        /* after that a forgotten session has the lock, and more tries
+	                         * would only add load */
 	MOMENT_MS = 8,          /* jitter: hundreds may meet a leader that is writing its name */
 	WAKE_MS = 1000,         /* woken followers share task_wake for less */
-	WAKE_NAP_MS = 2         /* between two tries of it, half as long again each time */
+	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };
 
 /* Connecting, and step 4: handle.c, orphan.c, view.c */
@@ -27,7 +28,7 @@ enum {
 	CROWDED_TRIES = 14,     /* some ten seconds with their backoff: programs that run for a
 	                         * moment end meanwhile */
 	ORPHAN_WAIT_S = 2,      /* a query that was killed has given its name back by then */
-	TICK_EVERY_ROWS = 1024, /* of a long list: they come in far less time than the ordinary
+	TICK_EVERY_ROWS = 1024, /* of a long list: they come in far less time than the lock
 	                         * connection may stay without a ping */
 	LEAST_MS = 100          /* for a second query, also if the first took all of the time */
 };
@@ -51,9 +52,9 @@ enum {
 	                         * wakes often would write each time */
 	JOINED_SLICE_S = 5,     /* the call that made a joined request may cancel it, which wakes
 	                         * nobody */
-	QUICK_MS = 20,          /* a shorter wait was none, and after the second in a row comes a
-	                         * nap */
-	NAP_MS = 10,            /* after a wait that was none, doubled for each of them in a row */
+	QUICK_MS = 20,          /* a shorter wait counts as no wait, and after the second in a row
+	                         * comes a nap */
+	NAP_MS = 10,            /* after such a wait, doubled for each further one in a row */
 	NAP_DOUBLINGS = 6,      /* a commit is heard 640 ms late at most */
 	LAST_NAP_MS = 200,      /* lock waits are whole seconds; in the last second a call naps */
 	MISSED_TRIES = 12,      /* some six seconds: cron holds the lock for less, a forgotten
@@ -77,7 +78,8 @@ enum {
 enum {
 	TICK_SLICE_MS = 250,    /* a user who gives up is heard after a quarter of a second */
 	PURGE_WAITS_S = 60,     /* the purge of a night waits for cron's run of a minute */
-	PAUSE_MOST_MS = 100     /* between two pages: cron is in no hurry, but is to end */
+	PAUSE_MOST_MS = 100     /* between two pages: cron is in no hurry, but must come to
+	                         * an end */
 };
 
 #endif

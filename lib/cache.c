@@ -120,7 +120,7 @@ cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list 
 	*enough = rc == DB_OK && found->n > 0 && found->n >= wanted;
 	found->source = LIST_CACHE;
 	found->kept = true;
-	/* The heavy query does without this, and reports what is wrong with the view. */
+	/* Without a kept list the heavy query runs, and reports what is wrong with the view. */
 	return rc == DB_EFAIL || rc == DB_EINTERRUPTED || rc == DB_ETIME || rc == DB_ELOCKWAIT ?
 	    DB_OK : rc;
 }

@@ -6,8 +6,8 @@
 #include "list.h"
 
 /* Reads from task_candidate what may still be given, on a connection without a transaction.
- * *@enough where it has @wanted loans. DB_OK with too few where it can't be read, for example
- * because the view can't be used. */
+ * *@enough is true where it has @wanted loans. DB_OK with too few where it can't be read, for
+ * example because the view can't be used. */
 LOCKQ_MUST_CHECK enum db_rc cache_read(struct db *db, const struct task *task, uint64_t wanted,
     struct list *found, bool *enough);
 /* Leaves in task_candidate only the loans of @list that nobody got, in the lock's transaction that

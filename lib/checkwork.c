@@ -124,7 +124,7 @@ fill_details(struct lockq_assignment *a, const struct db_rows *rows, size_t row,
 	return DB_OK;
 }
 
-/* Shows the first row of each loan. The search goes on behind the last loan that was found, since
+/* Shows the first row of each loan. The search goes on after the last loan that was found, since
  * the rows come in the order of the assignments. */
 static enum db_rc
 spread_details(const struct part *part, const struct db_rows *rows)
@@ -170,8 +170,8 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 	if (rc == DB_OK)
 		rc = db_run(db, &query, DB_ARGS(db_text(loans.data), db_u64(most)), rows);
 	if (rc == DB_OK && rows->n_rows == most)
-		rc = db_refuse(db, "it has %d rows or more for a loan, and should have one",
-		    DETAIL_ROWS_A_LOAN);
+		rc = db_refuse(db, "it has %d rows or more per loan on average, and should "
+		    "have one", DETAIL_ROWS_A_LOAN);
 	text_clear(&loans);
 	return rc;
 }

@@ -53,9 +53,10 @@ enum {
 	DB_GRACE_S = 10          /* an answer that is so much later than its limit never comes */
 };
 _Static_assert((int)DB_PING_EVERY_S < (int)DB_WAIT_TIMEOUT_S, "a leader that lives keeps its lock");
-_Static_assert((int)DB_CONNECT_TIMEOUT_S < (int)DB_WAIT_TIMEOUT_S, "and while it connects");
+_Static_assert((int)DB_CONNECT_TIMEOUT_S < (int)DB_WAIT_TIMEOUT_S,
+    "a leader that connects keeps its lock");
 _Static_assert((int)DB_LOCK_WAIT_S < (int)DB_WAIT_TIMEOUT_S, "statement < transaction");
-_Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < who resolves it");
+_Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < resolving a doubt");
 _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client");
 
 /* A statement: a name for messages, its text, the shape of its answer. */
@@ -223,7 +224,7 @@ LOCKQ_MUST_CHECK enum db_rc db_wait(struct db *db, unsigned int limit_s, db_tick
 LOCKQ_MUST_CHECK enum db_rc db_fetch(struct db *db, unsigned int integer_columns, db_row_fn *row,
     void *data);
 
-/* So often is the same thing done, one after a failure included. */
+/* How often the same thing is tried, the first time included. */
 enum { DB_TRIES = 6 };
 
 /* Whether the last error was a cluster's, 3101 or 1180. The server lacks a change that another

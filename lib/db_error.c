@@ -57,7 +57,7 @@ db_lost(const struct db *db)
 #define OTHER "the database reports an error"
 
 /* An error that is not in this table is DB_EFAIL. The words stand before the server's text, which
- * few users understand; the advice behind it, where the text does not say what to do. */
+ * few users understand; the advice after it, where the text does not say what to do. */
 static const struct known_error {
 	unsigned int number;
 	enum db_rc rc;

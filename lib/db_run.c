@@ -31,7 +31,7 @@ db_cell_is_null(const struct db_rows *rows, size_t row, size_t column)
 	return db_cell(rows, row, column) == NULL;
 }
 
-/* The names are behind the last row. */
+/* The names are after the last row. */
 const char *
 db_column(const struct db_rows *rows, size_t column)
 {

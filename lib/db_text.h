@@ -19,7 +19,7 @@ struct text {
 	bool failed;
 };
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
-/* Adds @n bytes, and no NUL behind them. */
+/* Adds @n bytes, and no NUL after them. */
 void text_append(struct text *text, const char *bytes, size_t n);
 void text_clear(struct text *text);
 

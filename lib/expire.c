@@ -16,7 +16,7 @@
 	"    ON w.task_id = j.task_id AND w.loan_id = j.loan_id"
 
 static const struct job due_job = {
-	/* By the index work_due and the primary key behind it. Not (a, b, c) > (?, ?, ?): the
+	/* By the index work_due and the primary key after it. Not (a, b, c) > (?, ?, ?): the
 	 * server would not use the index for that, and read all rows of one time again for each
 	 * page. */
 	.find = { "find_due",
@@ -247,8 +247,9 @@ purge(struct expiring *e)
 
 /* --- the call --- */
 
-/* One run at a time on a server. Runs on two members of a cluster do not see each other's names,
- * and are kept apart by row locks only. Hashed, since a name has 64 characters at most. */
+/* One run at a time works on a database of a server. Runs on two members of a cluster do not see
+ * each other's names, and are kept apart by row locks only. Hashed, since a name has 64 characters
+ * at most. */
 #define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
 
 static const struct db_query take_cron_name = {

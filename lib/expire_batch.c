@@ -21,7 +21,7 @@ struct batch {
 	const char *limit;
 	uint32_t size;        /* rows of a page */
 	struct db_rows found; /* the page */
-	bool last;            /* there is no page behind it */
+	bool last;            /* there is no page after it */
 	struct text taken;    /* its rows that are to be locked, as JSON */
 	uint64_t n_taken;
 	uint32_t retries;     /* of the page's transaction */

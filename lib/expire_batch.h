@@ -27,7 +27,7 @@ struct job {
 enum batch_verdict {
 	VERDICT_LEAVE,
 	VERDICT_TAKE,
-	VERDICT_STOP            /* this row and all behind it are too young */
+	VERDICT_STOP            /* this row and all after it are too young */
 };
 
 /* The rows that a statement takes, as table j. @numbers are JOB_NUMBER()s with commas between them,

@@ -10,13 +10,15 @@
 #include "orphan.h"
 #include "session.h"
 
-/* Words why the query failed. The ordinary connection still answers, so the server is there. */
+/* Writes why the query failed to the search's reason. The lock connection still answers, so the
+ * server is there. */
 static enum db_rc
 explain(const struct reading *reading, enum db_rc rc, enum list_result *result)
 {
 	const struct task *task = reading->search->task;
 	char *reason = reading->search->reason;
-	/* Elsewhere all but a time limit and a KILL, which would meet the query here as well. */
+	/* On the connection elsewhere every failure but a time limit and a KILL counts as lost.
+	 * Those two would end the query here, too. */
 	bool lost = reading->db == reading->search->q->elsewhere && reading->fault == NULL &&
 	    rc != DB_ETIME && rc != DB_ELOCKWAIT && rc != DB_EINTERRUPTED;
 
@@ -44,8 +46,8 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result)
 	return DB_OK;
 }
 
-/* The user gave up, so the query must not go on. The next connection that is made ends it; the
- * ordinary connection is not used, since it may be cut. */
+/* The user gave up, so the query must not go on. The next connection that is made ends it. The
+ * lock connection is not used, since it may be cut. */
 static void
 end_query(struct reading *reading)
 {

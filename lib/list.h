@@ -15,7 +15,7 @@ struct candidate {
 /* Where a list comes from; leader_run.how has the same words. */
 enum list_source {
 	LIST_QUERY,     /* the heavy query on the query connection */
-	LIST_CROWDED,   /* the query on the ordinary connection: no second one was to be had */
+	LIST_CROWDED,   /* the query on the lock connection: no second one was to be had */
 	LIST_ELSEWHERE, /* the query over the connection of lockq_query_at(), on the same tables */
 	LIST_REPLICA,   /* the query over that connection, on another server or database */
 	LIST_CACHE,     /* what the last query left, kept in task_candidate */

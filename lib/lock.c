@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps 2 and 3: takes and releases the lock of a task, which is its row of task_lock. A process
- * that finds the row locked becomes a follower. */
+ * that sees by a dirty read that another one leads becomes a follower. */
 #include "lock.h"
 
 #include "bounds.h"
@@ -59,7 +59,7 @@ static const struct db_query read_holder = {
 };
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
- * the own request, the last epoch that was committed, and how many loans are asked for. */
+ * the call's own request, the last epoch that was committed, and how many loans are asked for. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
@@ -126,9 +126,9 @@ take_wake(struct db *db, uint32_t task_id, unsigned int patience_ms, bool *taken
 	return rc == DB_EHELD ? DB_OK : rc;
 }
 
-/* Reads look_first: *@pending is false where the own request has ended. It must run before the
- * lock's transaction, which would otherwise hold the metadata lock of work_requested during the
- * whole heavy query; then a waiting ALTER would stall every INSERT of a request. */
+/* Reads look_first: *@pending is false where @request has ended. It must run before the lock's
+ * transaction, which would otherwise hold the metadata lock of work_requested during the whole
+ * heavy query; then a waiting ALTER would stall every INSERT of a request. */
 static enum db_rc
 look_before_lock(struct db *db, const struct request *request, struct task *task,
     struct lead *lead, bool *pending)
@@ -139,7 +139,7 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 
 	*pending = false;
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = db_refuse(db, "task %u is gone", task->task_id);
+		rc = db_refuse(db, "task %u was deleted: ask its manager", task->task_id);
 	if (rc == DB_OK) {
 		task_fill(task, task->task_id, &rows);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
@@ -166,7 +166,8 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 		if (rc == DB_OK && wakes)
 			rc = db_run(db, &say_wakes, DB_ARGS(db_u64(task_id)), NULL);
 	}
-	/* A follower that has waited on task_wake has set another lock wait. */
+	/* This process may have followed before, and then its lock wait is still that of
+	 * wait_slice(). */
 	return rc == DB_OK ? db_set_lock_wait(db, DB_LOCK_WAIT_S) : rc;
 }
 
@@ -211,8 +212,8 @@ nap_with_jitter(const struct db *db, unsigned int try)
 	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);
 }
 
-/* Without a lock: LOCK_OURS where the row looks free and the own request is pending, so that an
- * attempt is worth it. */
+/* Without a lock: LOCK_OURS where the row looks free and @request is pending, so that an attempt is
+ * worth it. */
 static enum db_rc
 look_if_free(struct db *db, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
@@ -250,7 +251,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 		}
 		/* A leader that came after the look may have served the request: look again. A
 		 * locked row without a holder is not "busy": a process has it for a moment, or a
-		 * forgotten session, and will not serve the request. */
+		 * forgotten session has it, and neither will serve the request. */
 		if (attempt == MISSED)
 			nap_with_jitter(q->db, try);
 	}

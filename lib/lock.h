@@ -30,7 +30,7 @@ struct leader {
 enum lock_result {
 	LOCK_OURS,
 	LOCK_BUSY,  /* somebody else has it */
-	LOCK_ENDED  /* the own request has ended, so the lock is not needed */
+	LOCK_ENDED  /* @request has ended, so the lock is not needed */
 };
 
 /* Tries to take the lock of @task for @request. With LOCK_OURS a transaction is open that holds the

@@ -193,8 +193,8 @@ LOCKQ_EXPORT void lockq_free(struct lockq *q);
  *
  * Connects to the database, sets the session's settings (READ COMMITTED, SQL mode, UTC, time
  * limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and that its schema is
- * LOCKQ_SCHEMA. A server without a free session is asked again for up to ten seconds. The next call
- * makes a connection again that was lost meanwhile. Takes no lock.
+ * LOCKQ_SCHEMA. A server without a free session is asked again for up to ten seconds. If the
+ * connection is lost later, the next call that needs it makes it again. Takes no lock.
  *
  * Returns: 0; LOCKQ_EDATABASE; LOCKQ_ENOMEM. The caller releases the handle after a failure, too.
  * Since: 0.1
@@ -320,7 +320,7 @@ struct lockq_answer {
  * @answer: cleared, then filled on every return; the caller releases it with lockq_answer_clear()
  *
  * Asks for work and waits for the answer: the seven steps of lockq(7). The call leads where nobody
- * leads, else it follows. A user has one pending request per task. A second call joins that
+ * leads, else it follows. A user has at most one pending request per task. A second call joins that
  * request, gets the same loans, and does not cancel it.
  *
  * A call that leads holds the task's row of task_lock from step 2 to the COMMIT of step 5: as long
@@ -337,7 +337,7 @@ struct lockq_answer {
  * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, or polling without gaps or with a
  * gap of 0;
  * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, or a user
- * who holds its max_pipeline of loans;
+ * who already holds max_pipeline loans of the task;
  * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
  * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may
@@ -553,7 +553,7 @@ struct lockq_disposed_result {
  *
  * Disposes of loans, or renews their leases, in one transaction. A loan that is refused stays as it
  * was, and the others are done. If the task's on_complete ends the transaction, none of them is
- * done. To say the same again does no harm.
+ * done. The same call may be made again.
  *
  * Locks the loans' rows of work by primary key, in key order, from its first statement to its
  * COMMIT: a few short statements and the task's on_complete for each loan.
@@ -561,7 +561,7 @@ struct lockq_disposed_result {
  * Returns: 0 when all are done; LOCKQ_EREFUSED when a loan was refused, or for an unknown user or
  * task; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_EUSAGE for no user, no
  * loan or too many, a loan named twice, or a kind, time or note out of range; LOCKQ_EDATABASE;
- * LOCKQ_EUNKNOWN: say the same again; LOCKQ_ENOMEM.
+ * LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
@@ -592,7 +592,7 @@ struct lockq_expire {
 /** What lockq_expire() did, as far as the server has confirmed it. If the connection was lost in a
  * COMMIT, that transaction may be done as well, but no run counts its rows. */
 struct lockq_expired {
-	int busy;                /**< 1: another run is at work on this server, nothing was done */
+	int busy;                /**< 1: another run works on this database: nothing was done */
 	uint64_t leases;         /**< assignments returned because their lease had run out */
 	uint64_t available;      /**< loans noted in work_log as available again */
 	uint64_t requests;       /**< requests expired because no process looked at them */
@@ -619,11 +619,11 @@ struct lockq_expired {
  * at any point and run it again. A lost connection ends the call, lockq_error() says how many rows
  * were done, and the next run does the rest.
  *
- * Holds a name (GET_LOCK) while it runs, so one run at a time works on a server. A run that is to
- * purge waits a minute for that name, any other run does not wait. Each transaction locks up to
- * @what->batch rows by primary key for a few short statements and passes over rows that others
- * hold. For requests and kept candidates it first locks the task's row of task_lock, takes 500 rows
- * at most, and passes over a task that somebody leads.
+ * Holds a name (GET_LOCK) while it runs, so one run at a time works on a database of a server. A
+ * run that is to purge waits up to a minute for that name, any other run does not wait. Each
+ * transaction locks up to @what->batch rows by primary key for a few short statements and passes
+ * over rows that others hold. For requests and kept candidates it first locks the task's row of
+ * task_lock, takes 500 rows at most, and passes over a task that somebody leads.
  *
  * Returns: 0, also when another run is at work; LOCKQ_CANCELLED when the progress function gave up;
  * LOCKQ_EUSAGE for a batch or a time out of range; LOCKQ_EDATABASE; LOCKQ_ENOMEM.

@@ -56,8 +56,8 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d);
 	else if (rc == DB_OK && db_cell_u64(&rows, 0, 1) != ++*n_failed)
-		/* The error passed by the handler of work_completes(), so the procedure's changes
-		 * were not rolled back. */
+		/* The handler of work_completes() did not catch the error, so the procedure's
+		 * changes were not rolled back. */
 		rc = db_refuse(db, "%s", reason);
 	else if (rc == DB_OK)
 		rc = not_completed(disposing_result(d, row), reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls the caller's progress function during waits, and keeps the ordinary connection alive. */
+/* Calls the caller's progress function during waits, and keeps the lock connection alive. */
 #include "progress.h"
 
 #include "bounds.h"

@@ -17,8 +17,8 @@ void request_make_uuid(char uuid[UUID_BYTES]);
 
 /* Inserts @request for @count loans, or joins the user's pending request for this task: then
  * @request->uuid is that one's. The same UUID may be inserted again after a lost connection.
- * *@refused where the task does not allow it, or there is no such user or task; refuse() has the
- * reason. DB_EDUPLICATE where RECORD_TRIES were not enough. */
+ * *@refused is true where the task does not allow it, or there is no such user or task; refuse()
+ * has the reason. DB_EDUPLICATE where RECORD_TRIES were not enough. */
 LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request, bool *refused);
 /* Sets @request->request_id by its UUID, 0 where there is no such row. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of failures and what to do after each, and the transaction that is tried again by
- * it. */
+/* The table that decides what to do after a failure, and the function that tries a transaction
+ * again by it. */
 #include "retry.h"
 
 static const struct {

@@ -18,7 +18,7 @@ struct lockq {
 	struct lockq_connection where;       /* the handle's copy, for reconnecting */
 	struct lockq_connection query_where; /* lockq_query_at(); NULL and 0: as in @where */
 	bool asks_elsewhere;  /* the heavy query runs at @query_where */
-	struct db *db;        /* the ordinary connection: all but the heavy query runs on it, the
+	struct db *db;        /* the lock connection: all but the heavy query runs on it, the
 	                       * lock's transaction too */
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* the connection to @query_where */
@@ -33,12 +33,12 @@ struct lockq {
 LOCKQ_MUST_CHECK enum db_rc session_copy_where(struct lockq_connection *to,
     const struct lockq_connection *from);
 void session_free_where(struct lockq_connection *where);
-/* Closes all connections and makes the ordinary one anew; then ends what was given up. */
+/* Closes all connections and makes the lock connection anew; then ends what was given up. */
 LOCKQ_MUST_CHECK enum db_rc session_connect(struct lockq *q);
 void session_disconnect(struct lockq *q);
 /* The connection with the last error, @q->db or @q->query. */
 const struct db *session_failed(const struct lockq *q);
-/* Makes sure that the ordinary connection lives and has its settings; the server may have closed it
+/* Makes sure that the lock connection lives and has its settings; the server may have closed it
  * after wait_timeout. */
 LOCKQ_MUST_CHECK enum db_rc session_ready(struct lockq *q);
 /* Makes sure that @q->query lives. DB_ECROWDED, and it is NULL, where the server has no session. */

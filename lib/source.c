@@ -22,7 +22,7 @@ source_find(struct search *search, enum list_result *result)
 	struct lockq *q = search->q;
 	const struct task *task = search->task;
 	const struct lead *lead = search->lead;
-	/* Without a second connection (DB_ECROWDED) the query runs on the ordinary one: waiting
+	/* Without a second connection (DB_ECROWDED) the query runs on the lock connection: waiting
 	 * followers, which may have taken all sessions, must not keep the leader from leading. */
 	enum db_rc rc = session_ready_query(q);
 	/* If the last leader's list left requests pending, a hint is not enough for them. */
@@ -34,7 +34,8 @@ source_find(struct search *search, enum list_result *result)
 	list_clear(search->found);
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
-	/* Only beside the lock's transaction, which an error in it would end unseen. */
+	/* These reads never run in the lock's transaction: an error there could end that
+	 * transaction unnoticed. */
 	if (q->query != NULL)
 		task_usual_ms_if_shown(q, q->query, task->task_id, &search->usual_ms);
 	rc = DB_OK;

@@ -5,7 +5,7 @@
 
 #include "disposing.h"
 
-/* Makes @d->places, which the caller frees. *@twice where a loan is named twice. */
+/* Makes @d->places, which the caller frees. *@twice is true where a loan is named twice. */
 LOCKQ_MUST_CHECK enum db_rc token_sort(struct disposing *d, bool *twice);
 /* Locks the rows of work in key order, and sets each loan's result and whether it changes. @rows
  * are for token_change(); the caller clears them. */

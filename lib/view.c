@@ -11,7 +11,7 @@
 
 /* The manager's view without the loans that are not available, the smallest priority first. One
  * statement is one snapshot, so `version` is of the same moment as the view's rows. Of a view with
- * an index in this order, the server reads no more rows than LIMIT. */
+ * an index in this order, the server stops reading when it has LIMIT available loans. */
 static const char wrapped_view[] =
 	"SELECT c.loan_id, w.version"
 	"  FROM %s AS c"
@@ -60,7 +60,7 @@ read_candidate(char **cells, const unsigned long *lengths, void *data)
 		reading->no_memory = true;
 		return 1;
 	}
-	/* tick() pings the ordinary connection, which must not stay idle beyond its
+	/* tick() pings the lock connection, which must not stay idle beyond its
 	 * wait_timeout. */
 	return list->n % TICK_EVERY_ROWS == 0 ? tick(&reading->ticking) : 0;
 }

@@ -206,7 +206,7 @@ a_bad_view_is_a_fault_and_no_error(void **state)
 	set_details(true, "SELECT n AS number, n * 2 AS twice FROM test_number");
 	assert_fault(w, "loan_id");
 	set_details(true, "SELECT a.n AS loan_id, b.n FROM test_number AS a, test_number AS b");
-	assert_fault(w, "it has 20 rows or more for a loan");
+	assert_fault(w, "it has 20 rows or more per loan on average");
 	forget_details();
 	if (administrator() != NULL) {
 		set_details(false, "SELECT n AS loan_id FROM test_number");
