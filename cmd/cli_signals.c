@@ -20,12 +20,15 @@ on_signal(int signal_number)
 {
 	int errno_before = errno;
 	struct timespec now;
+	long long ms;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (now.tv_sec - caught_at.tv_sec) * 1000LL +
+	    (now.tv_nsec - caught_at.tv_nsec) / 1000000;
 	if (caught == 0) {
 		caught_at = now;
 		caught = signal_number;
-	} else if (now.tv_sec - caught_at.tv_sec > 1) {
+	} else if (ms >= 2000) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
 		(void)!write(STDERR_FILENO, wont_wait, wont_wait_length);
