@@ -60,7 +60,8 @@ static const struct cli_tool checkwork_tool = {
 	    "--loan L --task N [--json]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]",
 	.purpose = "Shows the loans that are assigned to a user, who had a loan when, or how a\n"
-	    "request stands. It only looks: it asks for no loans and changes nothing.",
+	    "request stands. It asks for no loans and never leads. A look at a pending\n"
+	    "request keeps it from expiring.",
 	.examples = "  checkwork\n"
 	    "  checkwork --user oliver --task 7\n"
 	    "  checkwork --loan 4711 --task 7\n"
@@ -69,7 +70,7 @@ static const struct cli_tool checkwork_tool = {
 	    "  1  the pipeline is empty; the loan has no record; the request found no work\n"
 	    "  2  usage error\n"
 	    "  3  the request is pending, cancelled or expired\n"
-	    "  4  the user, the task or the request is unknown\n"
+	    "  4  the user, the task or the request is unknown, or the request was refused\n"
 	    CLI_EXITS_ERRORS
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
 	.options = checkwork_table,

@@ -41,7 +41,7 @@ hold_descriptors(void)
 	}
 }
 
-/* Whether the command line has --json, also behind the option at which parsing failed. */
+/* Whether the command line has --json, also after the option at which parsing failed. */
 static bool
 asks_json(int argc, char **argv)
 {

@@ -33,7 +33,7 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
 	    answer->status != LOCKQ_PARTIAL || answer->reason != NULL ? "" :
-	    answer->excluded > 0 ? ": the others left were returned with --not-me" :
+	    answer->excluded > 0 ? ": the other loans were returned with --not-me" :
 	    ": the list had no more",
 	    dot, how, dot,
 	    (unsigned long long)answer->request_id);

@@ -66,7 +66,8 @@ struct cli_tool {
 	const char *examples;   /* lines, each indented by two spaces */
 	const char *exits;      /* the same */
 	const char *group;      /* option-file group beside [client]; NULL: lockq */
-	bool leads;             /* may run a heavy query: where [lockq_query] says */
+	bool leads;             /* the tool may run a heavy query, at the place that
+	                         * [lockq_query] names */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */
 	/* checks the options that depend on each other. Returns 0, or -1 with @error */
 	int (*check)(void *options, struct cli_error *error);

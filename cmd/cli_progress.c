@@ -80,7 +80,7 @@ cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const c
 
 	if (!is_shown(common))
 		return;
-	/* a line as wide as the terminal would scroll, and so would one with ^C behind it */
+	/* a line as wide as the terminal would scroll, and so would one with ^C after it */
 	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
 	va_start(arguments, format);
 	text = cli_vtext(format, arguments);

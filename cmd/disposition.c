@@ -83,10 +83,12 @@ static const struct cli_tool disposition_tool = {
 	    "  disposition --expire\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"
-	    "  4  refused: the user or task is unknown, or a loan is not yours any more\n"
-	    "  5  no database, the task's on_complete failed for a loan, or the output could\n"
-	    "     not be written\n"
-	    "  6  outcome unknown (connection lost at commit): run the same again\n",
+	    "  4  refused: the user or task is unknown, or a loan is not yours, its token is\n"
+	    "     stale or its lease has run out\n"
+	    "  5  no database, a failed query, the task's on_complete failed for a loan, or\n"
+	    "     the output could not be written\n"
+	    "  6  outcome unknown (connection lost at commit): run the same command again\n"
+	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
 	.options = disposition_table,
 	.check = check,
 };

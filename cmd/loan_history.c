@@ -51,7 +51,8 @@ make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
 	return n;
 }
 
-/* The time until which the event holds: the end of the lease, or the loan is offered again. */
+/* The time until which the event holds: the end of the lease, or the time when the loan
+ * is offered again. */
 static void
 add_until(struct cli_table *table, const struct lockq_event *e, time_t now)
 {

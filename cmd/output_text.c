@@ -135,8 +135,8 @@ text_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 	if (summary != NULL)
 		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
 	else if (d->busy)
-		cli_line("another disposition --expire is running on this server: nothing was "
-		    "done");
+		cli_line("another disposition --expire is running on this database: nothing "
+		    "was done");
 	else if (rc == LOCKQ_OK)
 		cli_line("nothing was due %s %s", cli_dot(), took);
 	else if (rc == LOCKQ_CANCELLED)

@@ -182,7 +182,7 @@ is_blank(const char *line, size_t n)
 	return true;
 }
 
-/* Gives out the row's first line as one field; the next row begins behind that line. */
+/* Gives out the row's first line as one field; the next row begins after that line. */
 static void
 give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 {

@@ -80,7 +80,7 @@ open_gatekeeper
 gatekeeper_does "GET_LOCK(CONCAT('lockq-expire:', LEFT(SHA2('lockq', 256), 40)), 0)"
 due 7 7 assigned
 run disposition --expire
-is "$status:$out" '0:another disposition --expire is running on this server: nothing was done' \
+is "$status:$out" '0:another disposition --expire is running on this database: nothing was done' \
 	'another one runs: exit 0, and it says so'
 is "$(disposition --expire --json | jq -c '[.busy, .leases, .exit]')" '[true,0,0]' 'in JSON, too'
 gatekeeper_does 'RELEASE_ALL_LOCKS()'
