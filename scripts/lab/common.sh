@@ -7,7 +7,7 @@
 #   background  runs beside the users: a cleaner or a producer, where the pattern has one
 #
 # They find the user's name in $user and in @me, the number of loans in $count, the number of this
-# process, from 0, in $number, and the part behind the colon of PATTERN:VARIANT in $variant.
+# process, from 0, in $number, and the part after the colon of PATTERN:VARIANT in $variant.
 # shellcheck disable=SC2034,SC2154 # for the scripts that source this; exec {events} sets $events
 set -eu
 
