@@ -104,7 +104,8 @@ read_with(struct db *db, const struct db_query *query, uint64_t request_id,
 	enum db_rc rc = db_run(db, query, DB_ARGS(db_u64(request_id)), &rows);
 
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = db_refuse(db, "request %llu is gone", (unsigned long long)request_id);
+		rc = db_refuse(db, "request %llu was purged: ask again",
+		    (unsigned long long)request_id);
 	if (rc == DB_OK)
 		rc = fill(answer, &rows);
 	if (rc == DB_OK)

@@ -58,7 +58,7 @@ LOCKQ_MUST_CHECK enum db_rc round_hand_over(struct call *c, enum step *step);
 LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum step *step);
 
 /* cancel.c: cancels the call's own request, and leaves one that it has joined. Failures are tried
- * again for @patience_ms. With @abandon it first kills what the ordinary connection has open on the
+ * again for @patience_ms. With @abandon it first kills what the lock connection has open on the
  * server. A leader that is serving the request is waited for; its answer then stands. */
 LOCKQ_MUST_CHECK enum db_rc cancel(struct call *c, bool abandon, uint64_t patience_ms);
 

@@ -76,8 +76,8 @@ session_close_query(struct lockq *q, struct db *db)
 	db_close(db);
 }
 
-/* While the query runs on a second connection, the ordinary one is idle. Only of an idle connection
- * the server notices at once that its client has died, and releases the lock. */
+/* While the query runs on a second connection, the lock connection is idle. The server notices at
+ * once that a client has died, and releases its lock, only if the connection is idle. */
 enum db_rc
 session_ready_query(struct lockq *q)
 {

@@ -584,7 +584,7 @@ ASK:
 		fi
 	}
 
-	/* Step 7: look() reads only the own row. An outcome never changes again. */
+	/* Step 7: look() reads only its own row. An outcome never changes again. */
 LOOK:
 	if
 	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
@@ -855,7 +855,7 @@ REST:
 	fi;
 
 	/* The list is no longer good. round_hand_over() ends, and round_give() goes back to TRY,
-	 * which begins with a look at the own row: LOOK here. */
+	 * which begins with a look at its own row: LOOK here. */
 stale_list:
 	atomic {
 		if
@@ -883,7 +883,7 @@ taken:
 	CRASH
 	STOP(stopped)
 	fi;
-	/* look_if_free() reads the own row, and tries again. */
+	/* look_if_free() reads its own row, and tries again. */
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
 	:: atomic { again -> goto TRY }
