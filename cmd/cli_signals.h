@@ -6,7 +6,7 @@
 /*
  * From this call on, SIGINT, SIGTERM and SIGHUP only set a flag, and cli_on_progress() makes a
  * waiting call of the library give up. Before it, they end the process as usual. A second signal
- * that comes two seconds later ends the process at once, with the message "ended at once".
+ * that comes two seconds later or more ends the process at once, with the message "ended at once".
  * @consequence, or NULL, ends that message.
  */
 void cli_catch_signals(const char *consequence);

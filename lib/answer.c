@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads how a request ended or stands, for lockq_getwork() and lockq_request_look(), and makes a
- * public code of it. */
+/* Reads how a request ended or stands, for lockq_getwork() and lockq_request_look(). */
 #include "answer.h"
 
 #include <stdlib.h>
 
 #include "db_text.h"
-#include "error.h"
 #include "outcome_state.h"
 
 /* One statement reads the request, its round and its loans. The loans are from the log, which has
  * them in the list's order, also those that were disposed of since. A follower's call knows the
- * names of its user and its task, so its statement joins fewer tables: with all of
- * them, the median from the commit to the printed loans is one and a half times as long for 20
- * followers. */
+ * names of its user and its task, so its statement joins fewer tables: with all of them, the
+ * median from the commit to the printed loans is one and a half times as long for 20 followers. */
 #define ANSWER_COLUMNS(user, task) \
 	"SELECT r.request_id, r.uuid, " user ", r.task_id, " task ", r.asked, r.requested," \
 	"       r.assigned, r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of," \

@@ -246,7 +246,7 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	code = rc == DB_OK ? error_if_none(pipeline->n_assignments) :
 	    error_from_db(q, q->db, rc);
 	/* Else the next call would have the limit of query_details(); a new connection has none. */
-	if (db_set_time_limit(q->db, 0) != DB_OK)
+	if (!db_lost(q->db) && db_set_time_limit(q->db, 0) != DB_OK)
 		session_disconnect(q);
 	return code;
 }

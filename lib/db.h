@@ -10,7 +10,7 @@
 #include "lockq.h"
 
 /* Every db_ function that can fail returns one of these; db_error() has the text. Public codes have
- * other numbers, so a code that is not translated by error.c is noticed. */
+ * other numbers, so none of these can be mistaken for one. */
 enum db_rc {
 	DB_OK = 0,
 	DB_EFAIL = -101,      /* refused: syntax, privilege, no such table, read only … */
@@ -136,7 +136,6 @@ __attribute__((format(printf, 3, 4))) LOCKQ_MUST_CHECK enum db_rc db_fail_with(s
     enum db_rc rc, const char *format, ...);
 #define db_refuse(db, ...) db_fail_with((db), DB_EFAIL, __VA_ARGS__)
 unsigned int db_errno(const struct db *db);
-enum db_rc db_failure(const struct db *db);              /* the last error's enum db_rc */
 uint64_t db_failed_at(const struct db *db);       /* of the last error; db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */

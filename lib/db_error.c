@@ -111,12 +111,6 @@ known_error(unsigned int number)
 }
 
 enum db_rc
-db_failure(const struct db *db)
-{
-	return db == NULL ? DB_ENOMEM : known_error(db->error.number)->rc;
-}
-
-enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
 {
 	const struct known_error *known = known_error(number);

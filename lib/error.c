@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the public codes of lockq.h, of the codes inside the library and of how a request stands,
+/* Translates the library's own codes, and the state of a request, into the public codes of lockq.h,
  * and sets the handle's error text. */
 #include "error.h"
 
@@ -74,9 +74,8 @@ error_from_answer(struct lockq *q, const struct lockq_answer *answer, bool gave_
 		return error_refused(q, "request %llu was refused: %s",
 		    (unsigned long long)answer->request_id, reason);
 	case LOCKQ_STATUS_UNKNOWN:
-		error_set(q, "outcome unknown: lockq " LOCKQ_VERSION " does not know the outcome "
-		    "of request %llu", (unsigned long long)answer->request_id);
-		return LOCKQ_EUNKNOWN;
+		return error_unknown(q, "outcome unknown: lockq " LOCKQ_VERSION " does not know "
+		    "the outcome of request %llu", (unsigned long long)answer->request_id);
 	case LOCKQ_PENDING:
 	case LOCKQ_STATUS_CANCELLED:
 	case LOCKQ_EXPIRED:

@@ -8,10 +8,11 @@
 /* Replaces the text of lockq_error(). */
 __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char *format, ...);
 
-/* These set the text and are the code, an int. */
+/* Each of these macros sets the text; its value is the public code. */
 #define error_usage(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUSAGE)
 #define error_refused(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EREFUSED)
 #define error_query(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EQUERY)
+#define error_unknown(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUNKNOWN)
 #define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
 LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);

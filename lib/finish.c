@@ -60,7 +60,10 @@ static int
 finish_unknown(struct call *c, enum db_rc failure)
 {
 	c->answer->status = LOCKQ_STATUS_UNKNOWN;
-	return error_from_db(c->q, c->q->db, failure == DB_ENOMEM ? failure : DB_EINDOUBT);
+	if (failure == DB_ENOMEM)
+		return error_unknown(c->q, "outcome unknown: out of memory: see checkwork "
+		    "--request %s", c->request.uuid);
+	return error_from_db(c->q, c->q->db, DB_EINDOUBT);
 }
 
 /* Adds the names that answer_read_own() leaves out, and the leader of a pending request. */
@@ -89,8 +92,10 @@ has_led(const struct call *c)
 
 	if (answer->epoch == 0)
 		return false;
-	return answer->epoch == c->led_epoch || (answer->epoch == c->doubt_epoch &&
-	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0);
+	if (answer->epoch >= c->led_first && answer->epoch <= c->led_last)
+		return true;
+	return answer->epoch == c->doubt_epoch &&
+	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0;
 }
 
 int

@@ -336,8 +336,8 @@ struct lockq_answer {
  * LOCKQ_CANCELLED when the progress function gave up before the request was served;
  * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, or polling without gaps or with a
  * gap of 0;
- * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, or a user
- * who already holds max_pipeline loans of the task;
+ * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, or where
+ * the user already holds max_pipeline loans of the task;
  * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
  * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may
@@ -615,9 +615,9 @@ struct lockq_expired {
  *
  * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
  * that are available again, expires requests, deletes kept candidates and exclusions that are over,
- * and purges. Nothing depends on it having run. Its committed pages stay, so a caller may end it
- * at any point and run it again. A lost connection ends the call, lockq_error() says how many rows
- * were done, and the next run does the rest.
+ * and purges. Nothing depends on it having run. The transactions that it has committed stay, so a
+ * caller may end it at any point and run it again. A lost connection ends the call, lockq_error()
+ * says how many rows were done, and the next run does the rest.
  *
  * Holds a name (GET_LOCK) while it runs, so one run at a time works on a database of a server. A
  * run that is to purge waits up to a minute for that name, any other run does not wait. Each

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes how many more loans a user may hold by task.max_pipeline, and writes the text of a
- * refusal. The cap is enforced elsewhere: request.c inserts no request of a user who has no room,
- * and pending.c lowers each pending request to the room that is left, under the task's lock. */
+ * refusal. The cap is enforced elsewhere: request.c inserts no request where a user has no
+ * room, and pending.c lowers each pending request to the room that is left, under the task's
+ * lock. */
 #include "max_pipeline.h"
 
 #include <inttypes.h>

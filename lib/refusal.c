@@ -78,7 +78,8 @@ refuse(struct call *c)
 	enum db_rc rc = explain_refusal(c, &refusal);
 
 	for (unsigned int try = 0; retry_cures(rc) && try < CHECK_TRIES; try++) {
-		if (db_lost(q->db) && session_connect(q) != DB_OK)
+		rc = db_lost(q->db) ? session_connect(q) : DB_OK;
+		if (rc != DB_OK)
 			break;
 		rc = explain_refusal(c, &refusal);
 	}

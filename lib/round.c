@@ -67,7 +67,7 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
-		c->led_epoch = c->lead.committed = c->lead.epoch;
+		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
 		c->list.stale = 0;
 		c->list.kept = c->list.kept || c->task.cache_ttl > 0;
@@ -119,6 +119,7 @@ round_give(struct call *c, enum step *step)
 		*step = ++c->rounds_in_vain < DB_TRIES ? TRY : REST;
 		return DB_OK;
 	}
+	c->led_first = c->lead.epoch;
 	/* A hint that left requests pending was not in vain, since the next round queries here. */
 	c->rounds_in_vain = run->requests > 0 ||
 	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;

@@ -39,6 +39,7 @@ who_was_told_busy_is_served(void **state)
 	assert_string_equal(late->answer.leader, user(0));
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_true(leader->answer.led);
 	assert_string_equal(outcome_of(TASK, 1), "served");
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(loan_id ORDER BY loan_id) FROM work"
 	    " WHERE task_id = %d AND user_id = %u", TASK, user_id(1)), "3,4");

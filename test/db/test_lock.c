@@ -203,7 +203,7 @@ an_aborted_epoch_is_used_again(void **state)
 	assert_int_equal(second->answer.epoch, 2);
 }
 
-/* guard: its own row is not looked at in the lock's transaction. That transaction would hold the
+/* guard: the request is not read in the lock's transaction. That transaction would hold the
  * metadata lock of work_requested during the heavy query, and a waiting ALTER would stall every
  * INSERT. */
 static void
@@ -319,7 +319,7 @@ locks_are_taken_in_order(void **state)
 	    proxy_connection(w->proxy, proxy_position(w->proxy, order[0], 1)));
 }
 
-/* guard: its own row is not looked at in the lock's transaction where no second connection can be
+/* guard: the request is not read in the lock's transaction where no second connection can be
  * had, either. An ALTER would wait for the query, and requests for the ALTER. */
 static void
 an_alter_beside_a_leader_with_one_connection(void **state)

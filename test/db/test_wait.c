@@ -403,7 +403,7 @@ a_long_wait_costs_little(void **state)
 	until_waiting(waits, 1);
 	before = proxy_total(waits->proxy);
 	db_sleep_ms(4500);
-	/* Each of the four slices of a second needs a look at the own row, a look at the leader,
+	/* Each of the four slices of a second needs a look at its own row, a look at the leader,
 	 * and the wait. */
 	print_message("# %zu statements in 4 waits\n", proxy_total(waits->proxy) - before);
 	assert_true(proxy_total(waits->proxy) - before <= 4 * 5 + 5);
