@@ -23,7 +23,8 @@ struct call {
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
 	struct waiting waiting;
 	struct leader leader;     /* the one that this call follows */
-	unsigned int unled_waits; /* of a call that does not wait: the lock was held, nobody led */
+	unsigned int unled_waits; /* of a call that does not wait: a session that serves nobody had
+	                           * the lock */
 
 	/* The round that this call leads, from LEAD to HAND_OVER. */
 	struct lead lead;

@@ -161,13 +161,16 @@ try_lock(struct call *c, enum step *step)
 	return rc;
 }
 
-/* A process that does not lead has the lock: cron for a moment, or a forgotten session. A call
- * that does not wait must not go away then, since nobody would see its request. It tries again for
- * so long that only a forgotten session can still have the lock. */
+/* A session that serves nobody has the lock: cron's for a moment, a forgotten one, or this call's
+ * own, which was lost and which the server has not ended yet. A call that does not wait must not go
+ * away then, since nobody would see its request. It tries again for so long that only a forgotten
+ * session can still have the lock. */
 static bool
 try_again_without_leader(const struct call *c)
 {
-	return c->leader.name[0] == '\0' && c->unled_waits < MISSED_TRIES;
+	bool own = c->tries > 0 && c->leader.epoch == c->lead.epoch;
+
+	return (c->leader.name[0] == '\0' || own) && c->unled_waits < MISSED_TRIES;
 }
 
 static enum db_rc

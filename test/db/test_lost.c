@@ -150,6 +150,30 @@ a_connection_lost_at_any_statement(void **state)
 	}
 }
 
+/* guard: a call that does not wait does not take its own lost session for a leader. The server has
+ * not ended that session yet, so the dirty read shows the call's own round. */
+static void
+its_own_lost_round_is_no_leader(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+	uint64_t start = db_clock_ms();
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_hold_and_cut(w->proxy, "FORCE INDEX (work_requested_line)", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	/* The first attempt, the one after the loss, and one more. */
+	while (!w->done && proxy_count(w->proxy, "SELECT l.holder") < 3) {
+		assert_true(db_clock_ms() - start < PATIENCE_MS);
+		db_sleep_ms(1);
+	}
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_served_once(w);
+}
+
 /* guard: a handle's connection is checked before each use, since wait_timeout or a KILL may have
  * ended it. */
 static void
@@ -327,6 +351,7 @@ main(int argc, char **argv)
 		DB_TEST(a_commit_that_comes_late),
 		DB_TEST(a_commit_that_nobody_can_tell_of),
 		DB_TEST(a_connection_lost_at_any_statement),
+		DB_TEST(its_own_lost_round_is_no_leader),
 		DB_TEST(an_idle_handle_connects_again),
 		DB_TEST(only_its_own_given_up_connection_is_ended),
 		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
