@@ -408,7 +408,6 @@ in_a_deadlock(const char *handler)
 	struct db *other = connect_as(OWNER_GROUP);
 	struct call call = { with_loans(1), LOCKQ_DISPOSED_RESULT_INIT, -1 };
 	pthread_t thread;
-	uint64_t start = db_clock_ms();
 
 	on_complete("BEGIN %s DELETE FROM test_completed WHERE loan_id = 100;"
 	    " DELETE FROM test_completed WHERE loan_id = 200; " NOTE_IT "; END", handler);
@@ -418,10 +417,7 @@ in_a_deadlock(const char *handler)
 	sql_on(other, "UPDATE test_number SET n = n + 1000000 ORDER BY n DESC");
 	sql_on(other, "UPDATE test_completed SET user = 'z' WHERE loan_id = 200");
 	assert_int_equal(pthread_create(&thread, NULL, complete_one, &call), 0);
-	while (db_clock_ms() - start < 10000 && (administrator() == NULL ||
-	    u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_lock_waits")
-	    == 0))
-		db_sleep_ms(10);
+	until_waiting_for("test_completed", 1);
 	sql_on(other, "UPDATE test_completed SET user = 'z' WHERE loan_id = 100");
 	db_rollback(other);
 	pthread_join(thread, NULL);

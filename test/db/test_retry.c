@@ -497,18 +497,6 @@ complete(void *data)
 	return NULL;
 }
 
-static void
-until_one_waits(void)
-{
-	uint64_t start = db_clock_ms();
-
-	/* An account that may not look has to trust that half a second is enough. */
-	while (db_clock_ms() - start < 500 && (administrator() == NULL ||
-	    u64_on(administrator(), "SELECT COUNT(*) FROM performance_schema.data_lock_waits")
-	    == 0))
-		db_sleep_ms(10);
-}
-
 /* A real deadlock. The server ends the transaction that changed fewer rows, which is the
  * disposition's, and the disposition is tried again. */
 static void
@@ -524,7 +512,7 @@ a_real_deadlock_of_a_disposition(void **state)
 	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 2"
 	    " FOR UPDATE", TASK);
 	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
-	until_one_waits();
+	until_waiting_for("work", 1);
 	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 1"
 	    " FOR UPDATE", TASK);
 	db_rollback(other);
