@@ -248,7 +248,7 @@ plan_request(const struct queue *queue, struct pending *pending, struct stock *s
 
 /* First come, first served; sets the outcomes. */
 static void
-plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool is_cut,
+plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool cut,
     struct plan *plan)
 {
 	for (size_t i = 0; i < queue->n; i++) {
@@ -258,7 +258,7 @@ plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool is
 			continue;
 		/* More is kept than was read. A request that would get less than it asked for stays
 		 * pending with all behind it, and the next leader serves them. */
-		if (is_cut && stock->left < pending->requested + pending->n_excluded)
+		if (cut && stock->left < pending->requested + pending->n_excluded)
 			break;
 		plan_request(queue, pending, stock, plan);
 		/* It got less than fits into max_pipeline, so the cap is not the reason. */
@@ -315,8 +315,7 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, list, queue.wanted, stock);
 	if (rc == DB_OK) {
-		plan_loans(&queue, stock, list_may_say_empty(run->source, list),
-		    list_is_cut(list), &plan);
+		plan_loans(&queue, stock, list_may_say_empty(run->source, list), list->cut, &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}
 	if (rc == DB_OK)

@@ -23,8 +23,10 @@ enum {
 	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };
 
-/* Connecting, and step 4: handle.c, orphan.c, view.c */
+/* Connecting, and step 4: handle.c, source.c, list.c, orphan.c, view.c */
 enum {
+	LIGHT_MS = 100,         /* hardly anybody else asks while such a query runs */
+	LIST_SPARE = 64,        /* loans of a short list beyond twice what is asked for */
 	CROWDED_TRIES = 14,     /* some ten seconds with their backoff: programs that run for a
 	                         * moment end meanwhile */
 	ORPHAN_WAIT_S = 2,      /* a query that was killed has given its name back by then */

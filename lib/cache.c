@@ -55,7 +55,6 @@ static const struct db_query view_of_task = {
 };
 
 enum {
-	SPARE = 64,           /* read beyond twice what is wanted, since others will ask */
 	MORE = 16,            /* where that was not enough, so many times as much is read */
 	KEPT_MOST = 100000    /* of a longer list the rest is not kept */
 };
@@ -108,7 +107,7 @@ enum db_rc
 cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list *found,
     bool *enough)
 {
-	uint64_t most = wanted * 2 + SPARE;
+	uint64_t most = list_enough(wanted);
 	bool all = false;
 	enum db_rc rc = read_kept(db, task, most, found, &all);
 
@@ -117,6 +116,7 @@ cache_read(struct db *db, const struct task *task, uint64_t wanted, struct list 
 		rc = read_kept(db, task, most, found, &all);
 	}
 	found->complete = all;
+	found->cut = !all;
 	*enough = rc == DB_OK && found->n > 0 && found->n >= wanted;
 	found->source = LIST_CACHE;
 	found->kept = true;

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "bounds.h"
+
 static const char *const sources[] = {
 	[LIST_QUERY] = "query", [LIST_CROWDED] = "crowded", [LIST_ELSEWHERE] = "elsewhere",
 	[LIST_REPLICA] = "replica", [LIST_CACHE] = "cache", [LIST_HAND_OVER] = "hand-over"
@@ -28,10 +30,10 @@ list_is_hint(enum list_source source)
 	return source == LIST_CACHE || source == LIST_REPLICA;
 }
 
-bool
-list_is_cut(const struct list *list)
+uint64_t
+list_enough(uint64_t wanted)
 {
-	return list->source == LIST_CACHE && !list->complete;
+	return wanted * 2 + LIST_SPARE;
 }
 
 bool

@@ -35,13 +35,14 @@ struct list {
 	size_t dropped;         /* by the checks of the transaction in progress */
 	size_t stale;           /* dropped as the list was read from task_candidate */
 	bool complete;          /* its source has no more */
+	bool cut;               /* only a part was read: no request gets less than it asked for */
 	bool kept;              /* task_candidate has what is left of it */
 	enum list_source source;
 	char as_of[TIME_BYTES]; /* when its query began, by the server's clock */
 	uint64_t query_ms;      /* how long that took, in milliseconds */
 };
-/* Whether task_candidate has more than was read: then no request gets less than it asked for. */
-bool list_is_cut(const struct list *list);
+/* How many loans to read where @wanted are asked for, since others will ask. */
+uint64_t list_enough(uint64_t wanted);
 /* Whether "no work" is true for a request that gets nothing of the list. @source is the round's:
  * LIST_HAND_OVER where the list was found for an earlier one. */
 bool list_may_say_empty(enum list_source source, const struct list *list);

@@ -59,14 +59,20 @@ static const struct db_query read_holder = {
 };
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
- * the call's own request, the last epoch that was committed, and how many loans are asked for. */
+ * the call's own request, the last epoch that was committed, how many loans are asked for, and how
+ * long the last query took. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
 	"       r.outcome, l.epoch,"
 	"       (SELECT COALESCE(SUM(p.requested), 0)"
 	"          FROM work_requested AS p USE INDEX (work_requested_line)"
-	"         WHERE p.task_id = t.task_id AND p.pending = 1)"
+	"         WHERE p.task_id = t.task_id AND p.pending = 1),"
+	"       (SELECT u.query_ms"
+	"          FROM leader_run AS u"
+	"         WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL"
+	"         ORDER BY u.epoch DESC"
+	"         LIMIT 1)"
 	"  FROM task AS t"
 	"  LEFT JOIN task_lock AS l"
 	"    ON l.task_id = t.task_id"
@@ -144,6 +150,8 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 		task_fill(task, task->task_id, &rows);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
+		lead->light = !db_cell_is_null(&rows, 0, TASK_N_COLUMNS + 3) &&
+		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3) < LIGHT_MS;
 		*pending = outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
 	}
 	db_rows_clear(&rows);
@@ -237,7 +245,7 @@ enum db_rc
 lock_try(struct lockq *q, struct task *task, const struct request *request, struct lead *lead,
     struct leader *leader, enum lock_result *result)
 {
-	unsigned int tries = lead->unled_in_a_row == 0 ? MOMENT_TRIES : AGAIN_TRIES;
+	unsigned int tries = leader->unled_in_a_row == 0 ? MOMENT_TRIES : AGAIN_TRIES;
 
 	for (unsigned int try = 0; try < tries; try++) {
 		enum attempt attempt = TAKEN;
@@ -246,7 +254,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 		if (rc == DB_OK && *result == LOCK_OURS)
 			rc = lock_once(q->db, task->task_id, request->user, lead, &attempt);
 		if (rc != DB_OK || attempt == TAKEN) {
-			lead->unled_in_a_row = 0;
+			leader->unled_in_a_row = 0;
 			return rc;
 		}
 		/* A leader that came after the look may have served the request: look again. A
@@ -255,7 +263,7 @@ lock_try(struct lockq *q, struct task *task, const struct request *request, stru
 		if (attempt == MISSED)
 			nap_with_jitter(q->db, try);
 	}
-	lead->unled_in_a_row++;
+	leader->unled_in_a_row++;
 	leader->name[0] = '\0';
 	leader->ms = 0;
 	leader->leads = false;

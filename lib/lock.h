@@ -11,9 +11,9 @@ struct lead {
 	uint64_t epoch;        /* this leader's */
 	uint64_t committed;    /* the last epoch that was committed, by any leader */
 	uint64_t wanted;       /* loans that the pending requests asked for as it began */
+	bool light;            /* the task's last query took less than LIGHT_MS */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
-	unsigned int unled_in_a_row; /* calls of lock_try() that met a lock without a leader */
 };
 
 /* The leader, as far as a dirty read shows. */
@@ -25,6 +25,7 @@ struct leader {
 	uint64_t epoch;        /* the one that it has raised, else the last that was committed */
 	uint32_t request_ttl;  /* the task's, in seconds */
 	char task_name[TASK_NAME_BYTES];
+	unsigned int unled_in_a_row; /* calls of lock_try() that met a lock without a leader */
 };
 
 enum lock_result {

@@ -62,7 +62,7 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK)
 		/* A kept list that was read in part has more for those who are left, so the next
 		 * leader may use it. But if it ended no request, the next leader must query. */
-		rc = lock_commit_and_release(c->q, &c->task, &c->lead, list_is_cut(&c->list) &&
+		rc = lock_commit_and_release(c->q, &c->task, &c->lead, c->list.cut &&
 		    run->requests > 0 ? 0 : run->left);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
@@ -122,7 +122,8 @@ round_give(struct call *c, enum step *step)
 	c->led_first = c->lead.epoch;
 	/* A hint that left requests pending was not in vain, since the next round queries here. */
 	c->rounds_in_vain = run->requests > 0 ||
-	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;
+	    ((list_is_hint(c->list.source) || c->list.cut) && run->left > 0) ? 0 :
+	    c->rounds_in_vain + 1;
 	c->obstacle = run->left > 0 ? "others hold the loans that were found" :
 	    "another session holds the request";
 	c->query_ms = c->list.query_ms;
@@ -174,7 +175,7 @@ round_hand_over(struct call *c, enum step *step)
 		/* The requests that are left may not have what is left of the list, or it is not
 		 * enough for them. */
 		if (rc == DB_OK && run.left > 0 &&
-		    (run.left == run.left_out || list_is_cut(&c->list)))
+		    (run.left == run.left_out || c->list.cut))
 			break;
 		/* Nothing was given: another session may have the request locked for a moment. */
 		db_backoff(in_vain++);

@@ -16,6 +16,44 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
+/* How many loans the list needs. After a light query a short list does, since few others ask
+ * during the next one, and what nobody gets is lost. But a list that left requests pending may have
+ * been too short, and a kept list is not lost. */
+static uint64_t
+long_enough(const struct task *task, const struct lead *lead)
+{
+	uint64_t most = longest(task), wanted = lead->wanted;
+
+	if (!lead->light || lead->left_pending > 0 || task->cache_ttl > 0)
+		return most;
+	if (wanted < task->max_count)
+		wanted = task->max_count;
+	wanted = list_enough(wanted) + task->excluded;
+	return wanted < most ? wanted : most;
+}
+
+/* Runs the query, elsewhere or here. */
+static enum db_rc
+query(struct search *search, bool hints, enum list_result *result)
+{
+	struct lockq *q = search->q;
+	struct db *beside;
+	bool crowded;
+	enum db_rc rc = DB_OK;
+
+	*result = LIST_LOST;
+	if (hints && q->asks_elsewhere)
+		rc = replica_ask(search, result);
+	if (rc != DB_OK || *result != LIST_LOST)
+		return rc;
+	/* Asked before the query, since heavy_query_run() closes a connection that was lost. */
+	beside = session_beside(q);
+	crowded = beside == q->db;
+	rc = heavy_query_run(search, beside, result);
+	search->found->source = crowded ? LIST_CROWDED : LIST_QUERY;
+	return rc;
+}
+
 enum db_rc
 source_find(struct search *search, enum list_result *result)
 {
@@ -26,11 +64,10 @@ source_find(struct search *search, enum list_result *result)
 	 * followers, which may have taken all sessions, must not keep the leader from leading. */
 	enum db_rc rc = session_ready_query(q);
 	/* If the last leader's list left requests pending, a hint is not enough for them. */
-	bool hints = lead->left_pending == 0, enough = false, crowded;
-	struct db *beside;
+	bool hints = lead->left_pending == 0, enough = false;
 
 	*result = LIST_FOUND;
-	search->limit = longest(task);
+	search->limit = long_enough(task, lead);
 	list_clear(search->found);
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
@@ -44,15 +81,7 @@ source_find(struct search *search, enum list_result *result)
 		    &enough);
 	if (rc != DB_OK || enough)
 		return rc;
-	*result = LIST_LOST;
-	if (hints && q->asks_elsewhere)
-		rc = replica_ask(search, result);
-	if (rc != DB_OK || *result != LIST_LOST)
-		return rc;
-	/* Asked before the query, since heavy_query_run() closes a connection that was lost. */
-	beside = session_beside(q);
-	crowded = beside == q->db;
-	rc = heavy_query_run(search, beside, result);
-	search->found->source = crowded ? LIST_CROWDED : LIST_QUERY;
+	rc = query(search, hints, result);
+	search->found->cut = search->limit < longest(task) && !search->found->complete;
 	return rc;
 }
