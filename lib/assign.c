@@ -256,8 +256,8 @@ plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool cu
 
 		if (pending->outcome != LOCKQ_PENDING)
 			continue;
-		/* More is kept than was read. A request that would get less than it asked for stays
-		 * pending with all behind it, and the next leader serves them. */
+		/* There is more than was read. A request that would get less than it asked for
+		 * stays pending with all behind it, for the next leader. */
 		if (cut && stock->left < pending->requested + pending->n_excluded)
 			break;
 		plan_request(queue, pending, stock, plan);

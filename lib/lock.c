@@ -60,7 +60,7 @@ static const struct db_query read_holder = {
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
  * the call's own request, the last epoch that was committed, how many loans are asked for, and how
- * long the last query took. */
+ * long the last query took, if the next list is not to be kept. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
@@ -68,11 +68,12 @@ static const struct db_query look_first = {
 	"       (SELECT COALESCE(SUM(p.requested), 0)"
 	"          FROM work_requested AS p USE INDEX (work_requested_line)"
 	"         WHERE p.task_id = t.task_id AND p.pending = 1),"
-	"       (SELECT u.query_ms"
-	"          FROM leader_run AS u"
-	"         WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL"
-	"         ORDER BY u.epoch DESC"
-	"         LIMIT 1)"
+	"       IF(t.cache_ttl > 0, NULL,"
+	"          (SELECT u.query_ms"
+	"             FROM leader_run AS u"
+	"            WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL AND u.how <> 'failed'"
+	"            ORDER BY u.epoch DESC"
+	"            LIMIT 1))"
 	"  FROM task AS t"
 	"  LEFT JOIN task_lock AS l"
 	"    ON l.task_id = t.task_id"

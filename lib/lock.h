@@ -11,12 +11,12 @@ struct lead {
 	uint64_t epoch;        /* this leader's */
 	uint64_t committed;    /* the last epoch that was committed, by any leader */
 	uint64_t wanted;       /* loans that the pending requests asked for as it began */
-	bool light;            /* the task's last query took less than LIGHT_MS */
+	bool light;            /* the last query took less than LIGHT_MS, and nothing is kept */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
 	char started_at[TIME_BYTES];
 };
 
-/* The leader, as far as a dirty read shows. */
+/* The leader, as far as a dirty read shows. A call zero-initialises it and keeps it. */
 struct leader {
 	char name[NAME_BYTES]; /* "" where nobody leads, or the leader is about to commit */
 	uint64_t ms;           /* milliseconds since its round began */

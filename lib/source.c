@@ -4,6 +4,7 @@
  * it, and it never means "no work". */
 #include "source.h"
 
+#include "bounds.h"
 #include "cache.h"
 #include "heavy_query.h"
 #include "replica.h"
@@ -16,20 +17,19 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
-/* How many loans the list needs. After a light query a short list does, since few others ask
- * during the next one, and what nobody gets is lost. But a list that left requests pending may have
- * been too short, and a kept list is not lost. */
-static uint64_t
-long_enough(const struct task *task, const struct lead *lead)
+/* Chooses the length of the list. After a light query a short one will do: few others ask during
+ * the next query, and what nobody gets is lost. */
+static void
+choose_length(struct search *search)
 {
-	uint64_t most = longest(task), wanted = lead->wanted;
+	const struct task *task = search->task;
+	const struct lead *lead = search->lead;
+	uint64_t wanted = lead->wanted > task->max_count ? lead->wanted : task->max_count;
+	uint64_t most = longest(task), enough = list_enough(wanted) + task->excluded;
 
-	if (!lead->light || lead->left_pending > 0 || task->cache_ttl > 0)
-		return most;
-	if (wanted < task->max_count)
-		wanted = task->max_count;
-	wanted = list_enough(wanted) + task->excluded;
-	return wanted < most ? wanted : most;
+	/* If the last list left requests pending, it may have been a short one. */
+	search->is_short = lead->light && lead->left_pending == 0 && enough < most;
+	search->limit = search->is_short ? enough : most;
 }
 
 /* Runs the query, elsewhere or here. */
@@ -67,7 +67,7 @@ source_find(struct search *search, enum list_result *result)
 	bool hints = lead->left_pending == 0, enough = false;
 
 	*result = LIST_FOUND;
-	search->limit = long_enough(task, lead);
+	choose_length(search);
 	list_clear(search->found);
 	if (rc != DB_OK && rc != DB_ECROWDED)
 		return rc;
@@ -82,6 +82,13 @@ source_find(struct search *search, enum list_result *result)
 	if (rc != DB_OK || enough)
 		return rc;
 	rc = query(search, hints, result);
-	search->found->cut = search->limit < longest(task) && !search->found->complete;
+	/* The query is not light any more, and others may have asked while it ran. */
+	if (rc == DB_OK && *result == LIST_FOUND && search->is_short && !search->found->complete &&
+	    search->found->query_ms >= LIGHT_MS) {
+		search->is_short = false;
+		search->limit = longest(task);
+		rc = query(search, hints, result);
+	}
+	search->found->cut = search->is_short && !search->found->complete;
 	return rc;
 }

@@ -115,7 +115,8 @@ run_statement(struct reading *reading, const char *format)
 	return rc == DB_OK ? list_once(list) : rc;
 }
 
-/* Whether LIMIT cut the list, and it has too few loans because the view repeats them. */
+/* Whether LIMIT cut the list, and it has too few loans because the view repeats them. For a short
+ * list a long one is the remedy: the second statement reads all of the view. */
 static bool
 has_too_few(const struct reading *reading)
 {
@@ -125,7 +126,7 @@ has_too_few(const struct reading *reading)
 
 	if (wanted > limit)
 		wanted = limit;
-	return !list->complete && list->n < limit &&
+	return !list->complete && !reading->search->is_short && list->n < limit &&
 	    (list->n < task->max_count + task->excluded ||
 	    (list->n * 2 < reading->rows && list->n < wanted + task->excluded));
 }

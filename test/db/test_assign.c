@@ -159,25 +159,6 @@ nothing_is_empty_as_of_the_query(void **state)
 	    w->answer.as_of), 1);
 }
 
-/* 30 users ask for five loans each. No process of theirs waits. */
-static void
-many_ask_for_five(void)
-{
-	sql("INSERT INTO app_user (name)"
-	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
-	    " SELECT CONCAT('test_many_', n) FROM s");
-	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
-	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
-	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
-}
-
-static void
-forget_the_many(void)
-{
-	clear_fixture();
-	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
-}
-
 /* 30 users ask while a leader's query runs for one request. The leader serves all of them in its
  * round, each with all loans that it asked for. */
 static void
@@ -191,95 +172,20 @@ many_more_than_before_the_query(void **state)
 	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	many_ask_for_five();
+	sql("INSERT INTO app_user (name)"
+	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
+	    " SELECT CONCAT('test_many_', n) FROM s");
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
+	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND outcome = 'served' AND epoch = 1", TASK), 31);
 	assert_int_equal(u64("SELECT candidates FROM leader_run WHERE task_id = %d", TASK), 300);
 	assert_int_equal(rounds_of(TASK), 1);
-	forget_the_many();
-}
-
-/* User 0 has asked, and the query took @query_ms. */
-static void
-be_asked_before(unsigned int query_ms)
-{
-	assert_int_equal(ask_now(0, TASK, 1)->rc, LOCKQ_OK);
-	sql("UPDATE leader_run SET query_ms = %u WHERE task_id = %d", query_ms, TASK);
-}
-
-/* guard: only after a light query, which took less than 100 ms, a leader finds a short list.
- * guard: a list that will be kept is a long one. */
-static void
-a_light_query_finds_a_short_list(void **state)
-{
-	static const struct {
-		unsigned int query_ms, cache_ttl, candidates;
-	} cases[] = { { 100, 0, 299 }, { 99, 0, 84 }, { 99, 60, 299 } };
-
-	(void)state;
-	for (size_t i = 0; i < 3; i++) {
-		start_again();
-		set_task(TASK, "cache_ttl = 0");
-		add_loans(TASK, 300);
-		be_asked_before(cases[i].query_ms);
-		set_task(TASK, "cache_ttl = %u", cases[i].cache_ttl);
-		assert_int_equal(ask_now(1, TASK, 10)->answer.n_loans, 10);
-		assert_int_equal(u64("SELECT candidates FROM leader_run WHERE task_id = %d"
-		    " ORDER BY epoch DESC LIMIT 1", TASK), cases[i].candidates);
-	}
-}
-
-/* guard: a request that finds too little in a short list gets no part of what it asked for. 30
- * users ask while the query runs. Those who are served get all, and the next leader serves the
- * others. */
-static void
-a_short_list_gives_no_part(void **state)
-{
-	struct worker *leader = worker_new(1, TASK, 1, -1);
-
-	(void)state;
-	add_loans(TASK, 300);
-	be_asked_before(1);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
-	many_ask_for_five();
-	go_on(leader);
-	assert_int_equal(leader->rc, LOCKQ_OK);
-	assert_int_equal(u64("SELECT SUM(outcome = 'served') * 100 + SUM(outcome = 'pending')"
-	    " FROM work_requested WHERE task_id = %d", TASK), 1800 + 14);
-	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_OK);
-	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
-	    " AND outcome = 'served' AND assigned = asked", TASK), 33);
-	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
-	    " AND how = 'query'", TASK), 3);
-	forget_the_many();
-}
-
-/* guard: after a short list that ended no request the same call finds a long one, even if the call
- * does not wait. Another session holds all loans of the short list. */
-static void
-after_a_short_list_in_vain_comes_a_long_one(void **state)
-{
-	struct db *other = connect_as(OWNER_GROUP);
-	struct worker *w;
-
-	(void)state;
-	add_loans(TASK, 300);
-	be_asked_before(1);
-	for (unsigned int loan = 2; loan <= 100; loan++)
-		add_work(TASK, loan, 0, "completed", 2);
-	assert_int_equal(db_begin(other), DB_OK);
-	(void)u64_on(other, "SELECT COUNT(*) FROM (SELECT loan_id FROM work WHERE task_id = %d"
-	    " AND loan_id <= 100 FOR UPDATE) AS held", TASK);
-	w = ask_now(1, TASK, 1);
-	db_rollback(other);
-	assert_int_equal(w->rc, LOCKQ_OK);
-	assert_int_equal(w->answer.loans[0].loan_id, 101);
-	assert_int_equal(w->answer.epoch, 3);
+	clear_fixture();
+	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
 }
 
 /* A leader's answer agrees with what another call reads of the same request. */
@@ -788,9 +694,6 @@ main(int argc, char **argv)
 		DB_TEST(not_enough_is_partial),
 		DB_TEST(nothing_is_empty_as_of_the_query),
 		DB_TEST(many_more_than_before_the_query),
-		DB_TEST(a_light_query_finds_a_short_list),
-		DB_TEST(a_short_list_gives_no_part),
-		DB_TEST(after_a_short_list_in_vain_comes_a_long_one),
 		DB_TEST(a_leaders_answer_is_what_the_tables_say),
 		DB_TEST(a_cut_list_says_nothing_of_the_rest),
 		DB_TEST(after_a_drop_nothing_is_not_known),

@@ -174,6 +174,15 @@ add_request(uint32_t task, unsigned int user_no, unsigned int count)
 	return request_of(task, user_no);
 }
 
+void
+add_round(uint32_t task, const char *how, int query_ms)
+{
+	sql("UPDATE task_lock SET epoch = epoch + 1 WHERE task_id = %u", task);
+	sql("INSERT INTO leader_run (task_id, epoch, user, how, query_ms, started_at, ended_at)"
+	    " SELECT task_id, epoch, '%s', '%s', NULLIF(%d, -1), NOW(6), NOW(6)"
+	    "   FROM task_lock WHERE task_id = %u", user(0), how, query_ms, task);
+}
+
 uint64_t
 request_of(uint32_t task, unsigned int user_no)
 {

@@ -105,6 +105,8 @@ void add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char
     uint64_t version);
 /* Inserts a pending request of a user, made and seen now. Returns its request_id. */
 uint64_t add_request(uint32_t task, unsigned int user_no, unsigned int count);
+/* Makes a round the task's last one. @how and @query_ms are columns of leader_run; -1: NULL. */
+void add_round(uint32_t task, const char *how, int query_ms);
 /* Returns the outcome of the user's newest request, as a word. */
 const char *outcome_of(uint32_t task, unsigned int user_no);
 /* Returns request_id of the user's newest request. */
