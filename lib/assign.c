@@ -303,6 +303,13 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 	return rc;
 }
 
+/* Whether a long list is to be had, since nothing was given from a short one yet. */
+static bool
+is_short(const struct list *list, const struct run *run)
+{
+	return list->cut && list_was_queried(run->source) && run->requests == 0;
+}
+
 /* Reads the queue once, and serves it. Sets *@n_ended to the requests that it ended. */
 static enum db_rc
 serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
@@ -314,11 +321,12 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, list, queue.wanted, stock);
-	if (rc == DB_OK) {
+	run->too_short = rc == DB_OK && is_short(list, run) && stock->left < queue.wanted;
+	if (rc == DB_OK && !run->too_short) {
 		plan_loans(&queue, stock, list_may_say_empty(run->source, list), list->cut, &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}
-	if (rc == DB_OK)
+	if (rc == DB_OK && !run->too_short)
 		rc = pending_write(q->db, &queue, lead, NULL, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
@@ -346,6 +354,7 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 	for (size_t i = 0; i < list->n; i++)
 		list->list[i].gone = false;
 	list->next = list->dropped = 0;
+	run->too_short = false;
 	stock.list = calloc(list->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
 		return DB_ENOMEM;

@@ -18,13 +18,15 @@ struct run {
 	uint32_t retries;
 	size_t left;          /* requests that stay pending */
 	size_t left_out;      /* of these, those whose users may not have what is left */
+	bool too_short;       /* a short list is not enough for all; nothing was written */
 	const char *reason;   /* NULL: loans are given; else why all requests end without any */
 	bool refused;         /* with @reason: they end as refused, else as failed */
 	const char *note;     /* why the list is from another source than it should be; or NULL */
 };
 
 /* Gives the loans of @list to the pending requests, and fills the numbers of @run. A request that
- * gets nothing ends as empty where list_may_say_empty(), else it stays pending. DB_ERETRY where
+ * gets nothing ends as empty where list_may_say_empty(), else it stays pending. After
+ * @run->too_short the transaction is to be rolled back, for a long list. DB_ERETRY where
  * rows were changed meanwhile: to be rolled back and tried again with the same list. */
 LOCKQ_MUST_CHECK enum db_rc assign_loans(struct lockq *q, const struct task *task,
     const struct lead *lead, struct list *list, struct run *run);

@@ -23,7 +23,7 @@ enum {
 	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };
 
-/* Connecting, and step 4: handle.c, source.c, list.c, orphan.c, view.c */
+/* Connecting, and step 4: handle.c, lock.c, list.c, orphan.c, view.c */
 enum {
 	LIGHT_MS = 100,         /* hardly anybody else asks while such a query runs */
 	LIST_SPARE = 64,        /* loans of a short list beyond twice what is asked for */

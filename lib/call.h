@@ -33,10 +33,11 @@ struct call {
 	char reason[REASON_BYTES]; /* @run's reason or note */
 
 	/* The rounds that this call has led. */
-	uint64_t led_first;       /* the first and the last epoch that were committed in a row, */
-	uint64_t led_last;        /* hand-overs among them */
+	uint64_t led_first;       /* the last one whose COMMIT was answered, */
+	uint64_t led_last;        /* and the last of its hand-overs */
 	uint64_t doubt_epoch;     /* of one whose COMMIT was lost */
 	uint64_t query_ms;        /* of the last one, in milliseconds */
+	bool needs_long_list;     /* a short one was not enough, so nothing was given from it */
 	unsigned int rounds_in_vain; /* in a row: they ended no request */
 	const char *obstacle;     /* to the last of them, for the progress function */
 

@@ -13,8 +13,8 @@
  *              step 4: find a list: by the heavy query, or by what serves in its place
  *   GIVE       round_give       -> HAND_OVER | TRY (somebody has led since) | REST (and again)
  *              step 5: give from the list and commit, again with the list in hand if need be
- *   HAND_OVER  round_hand_over  -> LOOK | REST (in vain) | LEAD (again) | TRY (somebody has led)
- *              step 6: serve late requests from what is left, or from a longer list
+ *   HAND_OVER  round_hand_over  -> LOOK | REST (no request was ended)
+ *              step 6: serve late requests from what is left
  *   FOLLOW     follow           -> LOOK | TIMED_OUT | PENDING (--no-wait)
  *              step 7: wait for the leader's commit
  *   REST       rest             -> LOOK | TIMED_OUT | PENDING (--no-wait)

@@ -16,7 +16,7 @@ round_find(struct call *c, enum step *step)
 {
 	struct search search = {
 		.q = c->q, .task = &c->task, .lead = &c->lead, .usual_ms = c->waiting.usual_ms,
-		.found = &c->list, .reason = c->reason
+		.is_short = !c->needs_long_list, .found = &c->list, .reason = c->reason
 	};
 	enum list_result result = LIST_FAILED;
 	enum db_rc rc = DB_OK;
@@ -55,6 +55,8 @@ give_and_commit(struct call *c, struct run *run)
 	run->retries = c->retries;
 	rc = run->reason != NULL ? assign_failure(db, &c->task, &c->lead, run) :
 	    assign_loans(c->q, &c->task, &c->lead, &c->list, run);
+	if (rc == DB_OK && run->too_short)
+		return DB_OK;
 	if (rc == DB_OK && run->reason == NULL)
 		rc = cache_update(db, &c->task, &c->list);
 	if (rc == DB_OK)
@@ -67,8 +69,6 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
-		if (c->lead.epoch != c->led_last + 1)
-			c->led_first = c->lead.epoch;
 		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
 		c->list.stale = 0;
@@ -115,12 +115,20 @@ round_give(struct call *c, enum step *step)
 
 	if (rc != DB_OK)
 		return rc;
+	if (run->too_short) {
+		db_rollback(c->q->db);
+		list_clear(&c->list);
+		c->needs_long_list = true;
+		*step = TRY;
+		return DB_OK;
+	}
 	if (!ours) {
 		list_clear(&c->list);
 		c->obstacle = "others have led since";
 		*step = ++c->rounds_in_vain < DB_TRIES ? TRY : REST;
 		return DB_OK;
 	}
+	c->led_first = c->lead.epoch;
 	/* A hint that left requests pending was not in vain, since the next round queries here. */
 	c->rounds_in_vain = run->requests > 0 ||
 	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;
@@ -149,19 +157,6 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	return rc;
 }
 
-/* Leads once more, for a long list: nobody else may be there to serve the requests that a short one
- * left pending. */
-static void
-lead_on(struct call *c, enum step *step)
-{
-	bool ours = false;
-	enum db_rc rc = lock_again(c->q, &c->task, c->request.user, &c->lead, &ours);
-
-	if (rc != DB_OK)
-		db_rollback(c->q->db);
-	*step = rc != DB_OK ? LOOK : ours ? LEAD : TRY;
-}
-
 /* Step 6. A request commits before it tries the lock, and this look comes after the lock was
  * released. So each request that found this leader's lock taken is seen here. A failure here is not
  * reported, since the call's own answer is committed. */
@@ -173,11 +168,9 @@ round_hand_over(struct call *c, enum step *step)
 		.source = LIST_HAND_OVER
 	};
 	unsigned int in_vain = 0;
-	bool again = true, too_short = false;
-	/* Used up, it still has more. */
-	bool is_short = c->list.cut && c->list.source != LIST_CACHE;
+	bool again = true;
 
-	while (again && (c->list.n > 0 || is_short) && in_vain < HAND_OVER_TRIES) {
+	while (again && c->list.n > 0 && in_vain < HAND_OVER_TRIES) {
 		enum db_rc rc = hand_over_once(c, &run, &again);
 
 		/* The call's own request may be among those that were ended. */
@@ -190,10 +183,8 @@ round_hand_over(struct call *c, enum step *step)
 		/* The requests that are left may not have what is left of the list, or it is not
 		 * enough for them. */
 		if (rc == DB_OK && run.left > 0 &&
-		    (run.left == run.left_out || c->list.cut)) {
-			too_short = is_short;
+		    (run.left == run.left_out || c->list.cut))
 			break;
-		}
 		/* Nothing was given: another session may have the request locked for a moment. */
 		db_backoff(in_vain++);
 		again = true;
@@ -207,7 +198,5 @@ round_hand_over(struct call *c, enum step *step)
 	}
 	list_clear(&c->list);
 	*step = c->rounds_in_vain == 0 ? LOOK : REST;
-	if (too_short)
-		lead_on(c, step);
 	return DB_OK;
 }

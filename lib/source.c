@@ -4,7 +4,6 @@
  * it, and it never means "no work". */
 #include "source.h"
 
-#include "bounds.h"
 #include "cache.h"
 #include "heavy_query.h"
 #include "replica.h"
@@ -17,8 +16,8 @@ longest(const struct task *task)
 	    task->max_count) + task->excluded;
 }
 
-/* Chooses the length of the list. After a light query a short one will do: few others ask during
- * the next query, and what nobody gets is lost. */
+/* Chooses the length of the list. After a light query a short one does: few others ask during the
+ * next query, and what nobody gets is lost. */
 static void
 choose_length(struct search *search)
 {
@@ -27,8 +26,7 @@ choose_length(struct search *search)
 	uint64_t wanted = lead->wanted > task->max_count ? lead->wanted : task->max_count;
 	uint64_t most = longest(task), enough = list_enough(wanted) + task->excluded;
 
-	/* If the last list left requests pending, it may have been a short one. */
-	search->is_short = lead->light && lead->left_pending == 0 && enough < most;
+	search->is_short = search->is_short && lead->light && enough < most;
 	search->limit = search->is_short ? enough : most;
 }
 
@@ -82,13 +80,6 @@ source_find(struct search *search, enum list_result *result)
 	if (rc != DB_OK || enough)
 		return rc;
 	rc = query(search, hints, result);
-	/* The query is not light any more, and others may have asked while it ran. */
-	if (rc == DB_OK && *result == LIST_FOUND && search->is_short && !search->found->complete &&
-	    search->found->query_ms >= LIGHT_MS) {
-		search->is_short = false;
-		search->limit = longest(task);
-		rc = query(search, hints, result);
-	}
 	search->found->cut = search->is_short && !search->found->complete;
 	return rc;
 }

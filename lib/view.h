@@ -13,8 +13,8 @@ struct search {
 	const struct task *task;
 	const struct lead *lead;
 	uint64_t usual_ms;  /* the usual time of the task's query in milliseconds; 0: not known */
-	uint64_t limit;     /* the most loans of a list; source_find() sets it, */
-	bool is_short;      /* and whether a long list would have more */
+	bool is_short;      /* a short list may do; source_find() makes it false where none does, */
+	uint64_t limit;     /* and sets the most loans of the list */
 	struct list *found;
 	char *reason;       /* REASON_BYTES: why there is no list, or why it is from this source */
 };
