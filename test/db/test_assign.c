@@ -19,19 +19,6 @@ leader_before_its_query(unsigned int user_no, uint32_t count)
 	return w;
 }
 
-/* Returns a leader that has its list and is held before it reads the pending requests. */
-static struct worker *
-leader_after_its_query(unsigned int user_no, uint32_t count)
-{
-	struct worker *w = worker_new(user_no, TASK, count, 8000);
-
-	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "FORCE INDEX (work_requested_line)", 1);
-	worker_start(w);
-	proxy_until_held(w->proxy);
-	return w;
-}
-
 enum { PROMPTLY_MS = 4000 };
 
 static void
@@ -164,28 +151,19 @@ nothing_is_empty_as_of_the_query(void **state)
 static void
 many_more_than_before_the_query(void **state)
 {
-	struct worker *leader = worker_new(0, TASK, 1, -1);
+	struct worker *leader;
 
 	(void)state;
 	add_loans(TASK, 300);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
-	sql("INSERT INTO app_user (name)"
-	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
-	    " SELECT CONCAT('test_many_', n) FROM s");
-	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
-	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
-	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
+	leader = leader_after_its_query(0, 1);
+	many_ask_for_five();
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND outcome = 'served' AND epoch = 1", TASK), 31);
 	assert_int_equal(u64("SELECT candidates FROM leader_run WHERE task_id = %d", TASK), 300);
 	assert_int_equal(rounds_of(TASK), 1);
-	clear_fixture();
-	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
+	forget_the_many();
 }
 
 /* A leader's answer agrees with what another call reads of the same request. */

@@ -99,32 +99,17 @@ it_may_have_all(void **state)
 	}
 }
 
-/* 30 users ask for five loans each. No process of theirs waits. */
-static void
-many_ask_for_five(void)
-{
-	sql("INSERT INTO app_user (name)"
-	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
-	    " SELECT CONCAT('test_many_', n) FROM s");
-	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
-	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
-	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
-}
-
 /* guard: a short list that is not enough for all pending requests is not given from. The same call
  * asks for a long one. 30 users ask while the query runs. */
 static void
 more_ask_than_it_has_for(void **state)
 {
-	struct worker *leader = worker_new(0, TASK, 1, -1);
+	struct worker *leader;
 
 	(void)state;
 	add_loans(TASK, 300);
 	add_round(TASK, "query", 1);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
+	leader = leader_after_its_query(0, 1);
 	many_ask_for_five();
 	proxy_release(leader->proxy);
 	worker_join(leader);
@@ -134,8 +119,7 @@ more_ask_than_it_has_for(void **state)
 	    " AND outcome = 'served' AND assigned = asked AND epoch = 2", TASK), 31);
 	assert_int_equal(proxy_count(leader->proxy, QUERY), 2);
 	assert_int_equal(rounds_of(TASK), 2);
-	clear_fixture();
-	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
+	forget_the_many();
 }
 
 /* guard: after a short list the same call asks for a long one, also if it does not wait. Another
@@ -166,15 +150,12 @@ others_hold_all_of_it(void **state)
 static void
 it_hands_no_part_over(void **state)
 {
-	struct worker *leader = worker_new(0, TASK, 1, 0);
+	struct worker *leader;
 
 	(void)state;
 	add_loans(TASK, 300);
 	add_round(TASK, "query", 1);
-	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
-	worker_start(leader);
-	proxy_until_held(leader->proxy);
+	leader = leader_after_its_query(0, 1);
 	(void)add_request(TASK, 1, SHORT - 5);
 	proxy_hold(leader->proxy, "SET holder = NULL", 1);
 	proxy_release(leader->proxy);

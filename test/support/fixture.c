@@ -175,6 +175,24 @@ add_request(uint32_t task, unsigned int user_no, unsigned int count)
 }
 
 void
+many_ask_for_five(void)
+{
+	sql("INSERT INTO app_user (name)"
+	    " WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 30)"
+	    " SELECT CONCAT('test_many_', n) FROM s");
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " SELECT UUID(), user_id, CURRENT_USER(), %d, 5, 5 FROM app_user"
+	    " WHERE name LIKE 'test\\_many\\_%%'", TASK);
+}
+
+void
+forget_the_many(void)
+{
+	clear_fixture();
+	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
+}
+
+void
 add_round(uint32_t task, const char *how, int query_ms)
 {
 	sql("UPDATE task_lock SET epoch = epoch + 1 WHERE task_id = %u", task);

@@ -105,6 +105,10 @@ void add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char
     uint64_t version);
 /* Inserts a pending request of a user, made and seen now. Returns its request_id. */
 uint64_t add_request(uint32_t task, unsigned int user_no, unsigned int count);
+/* Lets 30 users ask for five loans of TASK each; no process of theirs waits. The other function
+ * removes the users and the rows of the tests' tasks. */
+void many_ask_for_five(void);
+void forget_the_many(void);
 /* Makes a round the task's last one. @how and @query_ms are columns of leader_run; -1: NULL. */
 void add_round(uint32_t task, const char *how, int query_ms);
 /* Returns the outcome of the user's newest request, as a word. */
@@ -252,6 +256,9 @@ void worker_start(struct worker *worker);
  * milliseconds. */
 void worker_join(struct worker *worker);
 void worker_join_within(struct worker *worker, uint64_t ms);
+/* Returns a leader of TASK that has its list and is held by its proxy before it reads the pending
+ * requests. */
+struct worker *leader_after_its_query(unsigned int user_no, uint32_t count);
 /* Make, start and join a worker that does not wait for other leaders. */
 struct worker *ask_now(unsigned int user_no, uint32_t task, uint32_t count);
 struct worker *ask_within(unsigned int user_no, uint32_t task, uint32_t count, uint64_t ms);
