@@ -148,8 +148,8 @@ check()
 
 	if ! passes "$program" "$name"; then
 		ok 1 "$guard"
-		echo "#   $program $name does not pass on the library as it is:"
-		comment "$scratch/test.log"
+		echo "#   $program $name does not pass on the library as it is: $how" >&2
+		comment "$scratch/test.log" >&2
 		return
 	fi
 	if [ -n "$schema" ]; then
@@ -162,17 +162,17 @@ check()
 	fi
 	if [ "$status" -ne 0 ]; then
 		ok 1 "$guard"
-		comment "$scratch/make.log"
+		comment "$scratch/make.log" >&2
 	elif run_test "$binary" "$name" "${seconds:-$enough}"; then
 		ok 1 "$guard"
-		echo "#   $program $name passes without it"
+		echo "#   $program $name passes without it" >&2
 	elif as_recorded || [ "$record" = yes ]; then
 		as_recorded || record_death
 		ok 0 "$guard"
 		echo "#   $name: $how"
 	else
 		ok 1 "$guard"
-		echo "#   $name fails, but not as the table says: $how: $died"
+		echo "#   $name fails, but not as the table says: $how: $died" >&2
 	fi
 	if [ -n "$undo" ]; then
 		sql "$undo" || comment "$scratch/sql.log"

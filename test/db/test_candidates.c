@@ -329,11 +329,12 @@ a_query_over_its_time_limit_fails(void **state)
 
 	(void)state;
 	add_loans(TASK, 3);
-	make_heavy(TASK, 5000);
+	make_slow(TASK, 5);
 	set_task(TASK, "max_query_s = 1");
 	assert_fails("max_query_s, 1 s");
 	/* The limit is set for each query. It does not stay on the connection. */
 	set_view(TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d", TASK);
+	set_task(TASK, "max_query_s = 60");
 	w = ask_now(0, TASK, 1);
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
@@ -530,7 +531,7 @@ a_failure_without_a_second_connection(void **state)
 
 	(void)state;
 	add_loans(TASK, 3);
-	make_heavy(TASK, 5000);
+	make_slow(TASK, 5);
 	set_task(TASK, "max_query_s = 1");
 	w->proxy = proxy_new();
 	worker_connect(w);
@@ -642,7 +643,7 @@ a_failed_query_has_its_time(void **state)
 {
 	(void)state;
 	add_loans(TASK, 3);
-	make_heavy(TASK, 5000);
+	make_slow(TASK, 5);
 	set_task(TASK, "max_query_s = 1");
 	assert_fails("max_query_s, 1 s");
 	assert_int_equal(u64("SELECT query_ms BETWEEN 900 AND 30000 AND"

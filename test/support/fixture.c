@@ -155,6 +155,14 @@ make_heavy(uint32_t task, unsigned int ms)
 }
 
 void
+make_slow(uint32_t task, unsigned int seconds)
+{
+	set_view(task, "SELECT c.loan_id, c.priority FROM test_candidate AS c"
+	    " JOIN (SELECT SLEEP(%u) AS slept) AS s ON s.slept = 0 WHERE c.task_id = %u", seconds,
+	    task);
+}
+
+void
 add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
     uint64_t version)
 {

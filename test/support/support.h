@@ -100,6 +100,9 @@ void add_loan(uint32_t task, uint64_t loan_id, unsigned int priority);
 __attribute__((format(printf, 2, 3))) void set_view(uint32_t task, const char *format, ...);
 /* Makes the task's view scan rows for about @ms milliseconds; it shows the same loans. */
 void make_heavy(uint32_t task, unsigned int ms);
+/* Makes the task's view take @seconds by the clock, however busy the machine is, and compute
+ * nothing; it shows the same loans. */
+void make_slow(uint32_t task, unsigned int seconds);
 /* Inserts a row of `work` with state @state, for the user @owner_no. No row is logged. */
 void add_work(uint32_t task, uint64_t loan_id, unsigned int owner_no, const char *state,
     uint64_t version);
