@@ -327,6 +327,9 @@ left() {
 break_off() {
 	local signal=$1 expected=$2 after=$3 status=0
 	shift 3
+	# What the race before has said must be gone. Else the signal may come before this race is
+	# its own process, and end a copy of this script, whose trap removes all files.
+	: >"$scratch/broken"
 	setsid env --default-signal=INT,TERM "$top/scripts/race" "$@" >"$scratch/broken" 2>&1 &
 	local pid=$! to=$!
 	[ "$signal" != INT ] || to=-$pid
