@@ -96,13 +96,13 @@ done
 is "$(of flag:check . | jq '.given_twice > 0 and .errors == 0')" true \
 	"flag:check: loans are given twice: in race $((i + 1))"
 
-right=(flag optimistic unique forupdate advisory skiplocked lease onemachine lockq)
+right=(optimistic unique forupdate advisory skiplocked onemachine lockq)
 race_figures "${right[@]}" --query-seconds 0.1
 for pattern in "${right[@]}"; do
 	is "$(of "$pattern" given_twice given served unserved errors empty)" '0 24 8 0 0 0' \
 		"$pattern: 8 people are served, nothing is given twice"
 done
-for pattern in flag forupdate advisory lease; do
+for pattern in forupdate advisory; do
 	is "$(of "$pattern" heavy_queries)" 8 "$pattern: 8 heavy queries for 8 people"
 done
 for pattern in unique optimistic; do
@@ -124,6 +124,13 @@ is "$(of deadlock . | jq '.deadlocks > 0 and .retries >= .deadlocks')" true \
 	"deadlock: there are some, and they are tried again: $(of deadlock deadlocks)"
 is "$(of deadlock:ordered deadlocks)" 0 'deadlock:ordered: none'
 
+# A flag or a lease that is too old is taken away. A busy machine may be so slow that this happens to
+# a process that lives.
+for pattern in flag lease; do
+	enough '0.1 0.8 4' '.heavy_queries == 8 and .given_twice == 0' "$pattern"
+	is "$(of "$pattern" heavy_queries given_twice given served unserved errors empty)" \
+		'8 0 24 8 0 0 0' "$pattern: 8 people are served by 8 queries, nothing is given twice"
+done
 enough '0.1 0.8 4' '.heavy_queries == 1' lockq
 is "$(of lockq heavy_queries given_twice given served)" '1 0 24 8' \
 	'lockq: one heavy query for 8 people who ask at once'
@@ -184,7 +191,7 @@ is "$(of onemachine heavy_queries)" 2 'onemachine: the next user runs the query 
 # A flag or a lease is old after twice the query and a second. Nobody asks before time 0.
 old='.first_ms >= 1000 * (2 * .query_seconds + 1)'
 for pattern in flag lease; do
-	enough '0.2 1.5 6' "$old" "$pattern" --kill --shells 3
+	enough '0.2 1.5 6' "$old and .given_twice == 0" "$pattern" --kill --shells 3
 	all_but_one "$pattern"
 	is "$(jq "$old" <"$figures")" true \
 		"$pattern: the dead one's claim is old first: $(of "$pattern" first_ms) ms"
