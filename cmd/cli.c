@@ -63,6 +63,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 
 	tool_running = tool;
 	common->connection.program = tool->name;
+	common->leads = tool->leads;
 	setlocale(LC_CTYPE, "");
 	hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
@@ -79,8 +80,6 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	}
 	if (rc == CLI_PARSED_RUN)
 		rc = cli_connection(common, tool->group, &error);
-	if (rc == CLI_PARSED_RUN && tool->leads)
-		rc = cli_query_connection(common, &error);
 	if (rc != CLI_PARSED_RUN) {
 		if (asks_json(argc, argv))
 			common->out = &output_json;
@@ -93,6 +92,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 int
 cli_open(struct lockq **q, struct cli_common *common)
 {
+	static const struct lockq_connection by_option_files = LOCKQ_CONNECTION_INIT;
 	int rc = lockq_new(q);
 
 	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
@@ -101,8 +101,10 @@ cli_open(struct lockq **q, struct cli_common *common)
 	signal(SIGINT, SIG_DFL);
 	if (rc == LOCKQ_OK)
 		rc = lockq_connect(*q, &common->connection);
-	if (rc == LOCKQ_OK && common->queries_elsewhere)
-		rc = lockq_query_at(*q, &common->query);
+	if (*q != NULL && lockq_warning(*q)[0] != '\0')
+		cli_message("%s", lockq_warning(*q));
+	if (rc == LOCKQ_OK && common->leads)
+		rc = lockq_query_at(*q, &by_option_files);
 	if (rc == LOCKQ_OK)
 		lockq_on_progress(*q, cli_on_progress, common);
 	return rc;

@@ -52,11 +52,9 @@ struct cli_common {
 	const char *group_suffix;
 	const char *login_path;
 	struct lockq_connection connection;  /* complete after cli_start() */
-	bool queries_elsewhere;              /* the tool leads, and there is a [lockq_query] */
-	struct lockq_connection query;       /* that group's connection */
+	bool leads;                          /* as in struct cli_tool, after cli_start() */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false, \
-	LOCKQ_CONNECTION_INIT }
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false }
 
 struct cli_tool {
 	const char *name;

@@ -128,6 +128,8 @@ main(int argc, char **argv)
 	    "many loans there are");
 	rc = seed_run(&o.common.connection, &o.seed, on_progress, &o.common, &report);
 	cli_tick_end();
+	if (report.warning[0] != '\0')
+		cli_message("%s", report.warning);
 	status = cli_exit_status(rc, cli_caught());
 	if (rc != LOCKQ_OK)
 		status = cli_report(&o.common, status, "%s", report.error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes connections to MySQL, pins their settings, keeps them alive and ends them. The other files
- * behind db.h: db_tls.c connects, db_run.c runs one statement, db_transaction.c begins and ends
+ * behind db.h: db_where.c connects, db_run.c runs one statement, db_transaction.c begins and ends
  * transactions, db_long.c runs a statement that takes long, db_error.c says what went wrong, and
  * db_text.c has the texts. */
 #include "db_private.h"
@@ -82,34 +82,21 @@ db_backoff(unsigned int try)
 }
 
 static enum db_rc
-set_options(struct db *db, const struct lockq_connection *where)
+set_options(struct db *db, const char *program)
 {
 	static const unsigned int connect_s = DB_CONNECT_TIMEOUT_S, io_s = DB_READ_TIMEOUT_S;
 	static const unsigned int no = 0;
-	const char *program = where->program != NULL ? where->program : "liblockq";
-	const char *group = where->defaults_group != NULL ? where->defaults_group : "lockq";
-	const char *file = where->defaults_file;
-	char here[4096];
 	MYSQL *mysql = db->mysql;
-	int n;
 
 	if (mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s) != 0 ||
 	    mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &io_s) != 0 ||
 	    mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &io_s) != 0 ||
 	    mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &no) != 0 ||
 	    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") != 0 ||
-	    mysql_options(mysql, MYSQL_READ_DEFAULT_GROUP, group) != 0 ||
-	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", program) != 0)
+	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
+	    program != NULL ? program : "liblockq") != 0)
 		return db_fail(db, "options");
-	if (file != NULL) {
-		/* The client library looks in /etc for a file without a slash. */
-		n = snprintf(here, sizeof(here), "%s%s", strchr(file, '/') == NULL ? "./" : "",
-		    file);
-		if (n < 0 || (size_t)n >= sizeof(here) ||
-		    mysql_options(mysql, MYSQL_READ_DEFAULT_FILE, here) != 0)
-			return db_fail(db, "option file");
-	}
-	return db_set_ssl_mode(db, where->ssl_mode);
+	return DB_OK;
 }
 
 static enum db_rc
@@ -204,21 +191,27 @@ db_pin(struct db *db)
 }
 
 static enum db_rc
-connect_to(struct db **out, const struct lockq_connection *where, bool read_only)
+new_db(struct db **out)
 {
-	struct db *db = calloc(1, sizeof(*db));
-	enum db_rc rc;
+	*out = calloc(1, sizeof(**out));
+	return *out != NULL ? DB_OK : DB_ENOMEM;
+}
 
-	*out = db;
-	if (db == NULL)
-		return DB_ENOMEM;
+static enum db_rc
+connect_to(struct db **out, const struct where *where, bool read_only)
+{
+	enum db_rc rc = new_db(out);
+	struct db *db = *out;
+
+	if (rc != DB_OK)
+		return rc;
 	db->read_only = read_only;
 	db->mysql = mysql_init(NULL);
 	if (db->mysql == NULL)
 		return db_fail_memory(db);
-	rc = set_options(db, where);
+	rc = set_options(db, where->text[WHERE_PROGRAM]);
 	if (rc == DB_OK)
-		rc = db_connect_tls(db, where);
+		rc = db_connect_at(db, where);
 	if (rc == DB_OK)
 		rc = check_server(db);
 	if (rc == DB_OK)
@@ -227,15 +220,21 @@ connect_to(struct db **out, const struct lockq_connection *where, bool read_only
 }
 
 enum db_rc
-db_connect(struct db **out, const struct lockq_connection *where)
+db_connect(struct db **out, const struct where *where)
 {
 	return connect_to(out, where, false);
 }
 
 enum db_rc
-db_connect_read_only(struct db **out, const struct lockq_connection *where)
+db_connect_read_only(struct db **out, const struct where *where)
 {
 	return connect_to(out, where, true);
+}
+
+enum db_rc
+db_refused(struct db **out, enum db_rc rc, const char *error)
+{
+	return new_db(out) == DB_OK ? db_fail_with(*out, rc, "%s", error) : DB_ENOMEM;
 }
 
 void

@@ -118,15 +118,36 @@ bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);
 const char *db_column(const struct db_rows *rows, size_t column); /* of DB_NAMED, else NULL */
 void db_rows_clear(struct db_rows *rows);
 
+/* Where a server is, and how to connect to it: the texts that the options of the same names have.
+ * NULL or 0 leaves one to the client library. */
+enum where_text {
+	WHERE_PROGRAM, /* program_name, which operators see */
+	WHERE_HOST, WHERE_SOCKET, WHERE_PROTOCOL, WHERE_BIND_ADDRESS,
+	WHERE_USER, WHERE_PASSWORD, WHERE_DATABASE,
+	WHERE_SSL_MODE, WHERE_SSL_CA, WHERE_SSL_CAPATH, WHERE_SSL_CERT, WHERE_SSL_KEY,
+	WHERE_SSL_CIPHER, WHERE_SSL_CRL, WHERE_SSL_CRLPATH, WHERE_TLS_VERSION,
+	WHERE_TLS_CIPHERSUITES,
+	WHERE_DEFAULT_AUTH, WHERE_PLUGIN_DIR, WHERE_PUBLIC_KEY_PATH,
+	WHERE_CLEARTEXT, WHERE_GET_PUBLIC_KEY, /* "1" or NULL */
+	WHERE_TEXTS
+};
+struct where {
+	char *text[WHERE_TEXTS];
+	unsigned int port;
+};
+
+bool db_is_ssl_mode(const char *name);
+bool db_is_protocol(const char *name); /* one that this library can use */
+
 struct db;
 
-/* Connects and pins the session's settings; copies the strings of @where. After a failure *@db is
- * still a handle, whose db_error() says why and which must be released. It may be NULL for
- * DB_ENOMEM. */
-LOCKQ_MUST_CHECK enum db_rc db_connect(struct db **db, const struct lockq_connection *where);
+/* Connects and pins the session's settings. After a failure *@db is still a handle, whose
+ * db_error() says why and which must be released. It may be NULL for DB_ENOMEM. */
+LOCKQ_MUST_CHECK enum db_rc db_connect(struct db **db, const struct where *where);
 /* The same, and the connection can't write, whatever the functions of a view try. */
-LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db,
-    const struct lockq_connection *where);
+LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db, const struct where *where);
+/* Makes a handle without a connection, whose db_error() is @error. Returns @rc or DB_ENOMEM. */
+LOCKQ_MUST_CHECK enum db_rc db_refused(struct db **db, enum db_rc rc, const char *error);
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);

@@ -94,11 +94,9 @@ void db_command_aside(struct db *db, const char *text);
 /* Sets the session's settings, which all statements count on, and checks that they hold. */
 LOCKQ_MUST_CHECK enum db_rc db_pin(struct db *db);
 
-/* db_tls.c */
-/* To be called before connecting. NULL is PREFERRED, as for MySQL's own programs. */
-LOCKQ_MUST_CHECK enum db_rc db_set_ssl_mode(struct db *db, const char *name);
+/* db_where.c */
 /* Connects, and fails if the connection is less safe than the ssl mode demands. */
-LOCKQ_MUST_CHECK enum db_rc db_connect_tls(struct db *db, const struct lockq_connection *where);
+LOCKQ_MUST_CHECK enum db_rc db_connect_at(struct db *db, const struct where *where);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);

@@ -2,6 +2,7 @@
 /* The functions of lockq.h that make a handle, connect it to a database whose schema this library
  * knows, set it up and free it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "bounds.h"
 #include "error.h"
@@ -58,9 +59,13 @@ check_schema(struct lockq *q)
 int
 lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
-	enum db_rc rc = session_copy_where(&q->where, connection);
+	struct where_report report;
+	enum db_rc rc = where_read(&q->where, &q->query_group, connection, &report);
 
 	q->error[0] = '\0';
+	memcpy(q->warning, report.warning, sizeof(q->warning));
+	if (rc == DB_EFAIL)
+		return error_usage(q, "%s", report.error);
 	if (rc != DB_OK)
 		return error_from_db(q, NULL, rc);
 	/* A full server is asked again, since other sessions may be about to end. */
@@ -81,20 +86,31 @@ lockq_free(struct lockq *q)
 	if (q == NULL)
 		return;
 	session_disconnect(q);
-	session_free_where(&q->where);
-	session_free_where(&q->query_where);
+	where_clear(&q->where);
+	where_clear(&q->query_group);
+	where_clear(&q->query_where);
 	free(q);
 }
 
 int
 lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
 {
-	static const struct lockq_connection here = LOCKQ_CONNECTION_INIT;
-
 	session_close_query(q, q->elsewhere);
-	q->asks_elsewhere = connection != NULL;
-	return error_from_db(q, NULL, session_copy_where(&q->query_where,
-	    connection != NULL ? connection : &here));
+	q->asks_elsewhere = false;
+	if (connection == NULL)
+		return LOCKQ_OK;
+	if (connection->defaults_file != NULL || connection->defaults_group != NULL ||
+	    connection->defaults_suffix != NULL)
+		return error_usage(q, "lockq_query_at() reads no option files: leave "
+		    "defaults_file, defaults_group and defaults_suffix NULL");
+	return error_from_db(q, NULL, where_of_query(&q->query_where, &q->asks_elsewhere,
+	    connection, &q->query_group, &q->where));
+}
+
+const char *
+lockq_warning(const struct lockq *q)
+{
+	return q->warning;
 }
 
 void

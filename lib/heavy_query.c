@@ -62,7 +62,7 @@ end_query(struct reading *reading)
 	}
 	/* If that fails, the query ends at its max_execution_time. */
 	session_note_given_up(&given_up, reading->db);
-	rc = session_connect_elsewhere(q, &other);
+	rc = db_connect_read_only(&other, &q->query_where);
 	if (rc == DB_OK)
 		rc = session_end_given_up(other, &given_up);
 	(void)rc;

@@ -14,8 +14,8 @@
  * A handle serves one thread at a time. Several threads may each use a handle of their own after
  * one call of lockq_library_init().
  *
- * The library never prints, ends the process, installs signal handlers or reads the environment.
- * MySQL's client library, which it uses, reads option files.
+ * The library never prints, ends the process or installs signal handlers. Of the environment it
+ * reads HOME, MYSQL_HOME and MYSQL_GROUP_SUFFIX, to find option files; lockq-options(5) has them.
  *
  * Strings and arrays that a caller hands in stay the caller's, and a call keeps no pointer to them
  * unless its comment says so. A result owns its strings and arrays. It is set to its _INIT before
@@ -93,11 +93,12 @@ enum lockq_status {
 /** A handle: the connections to one database. Opaque. */
 struct lockq;
 
-/** Where the database is. NULL or 0 leaves a member to the option file or the client library. */
+/** Where the database is. NULL or 0 leaves a member to the option files of lockq-options(5). */
 struct lockq_connection {
 	const char *program;        /**< program_name as operators see it; NULL: "liblockq" */
 	const char *defaults_file;  /**< an option file; NULL: those of the mysql client */
 	const char *defaults_group; /**< the group that is read beside [client]; NULL: "lockq" */
+	const char *defaults_suffix; /**< of more groups, "_test"; NULL: MYSQL_GROUP_SUFFIX */
 	const char *host;           /**< as for the mysql client */
 	unsigned int port;          /**< a TCP port */
 	const char *socket;         /**< the path of a socket on this machine */
@@ -106,7 +107,7 @@ struct lockq_connection {
 	const char *database;       /**< NULL: the option file's, else "lockq" */
 	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
 };
-#define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
+#define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
 
 /** What a call is doing. */
 enum lockq_phase {
@@ -191,12 +192,14 @@ LOCKQ_EXPORT void lockq_free(struct lockq *q);
  * @q:          a handle
  * @connection: where the database is; copied with its strings
  *
- * Connects to the database, sets the session's settings (READ COMMITTED, SQL mode, UTC, time
- * limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and that its schema is
- * LOCKQ_SCHEMA. A server without a free session is asked again for up to ten seconds. If the
- * connection is lost later, the next call that needs it makes it again. Takes no lock.
+ * Reads the option files, connects to the database, sets the session's settings (READ COMMITTED,
+ * SQL mode, UTC, time limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and
+ * that its schema is LOCKQ_SCHEMA. A server without a free session is asked again for up to ten
+ * seconds. If the connection is lost later, the next call that needs it makes it again, without
+ * reading the files again. Takes no lock.
  *
- * Returns: 0; LOCKQ_EDATABASE; LOCKQ_ENOMEM. The caller releases the handle after a failure, too.
+ * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * The caller releases the handle after a failure, too.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
@@ -204,21 +207,35 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
 
 /**
  * lockq_query_at:
- * @q:          a handle
+ * @q:          a handle after lockq_connect()
  * @connection: where heavy queries run, copied with its strings; members that are NULL or 0 are as
- *              lockq_connect() was told; NULL: heavy queries run where everything else runs
+ *              in the group [lockq_query] of the option files, else as lockq_connect() was told;
+ *              the members for option files stay NULL; NULL: heavy queries run where everything
+ *              else runs
  *
- * Makes step 4 run the heavy query with another account or on a replica. A call that leads connects
- * there. The list of a replica is a hint: step 5 checks each loan on the primary, and never says
- * "no work" from it. The query runs on the primary when the other server can't be reached, can't
- * run the query or has a list that is mostly out of date. leader_run.reason then says so. Takes no
- * lock.
+ * Makes step 4 run the heavy query with another account or on a replica, if @connection or the
+ * group names one. A call that leads connects there. The list of a replica is a hint: step 5 checks
+ * each loan on the primary, and never says "no work" from it. The query runs on the primary when
+ * the other server can't be reached, can't run the query or has a list that is mostly out of date.
+ * leader_run.reason then says so. Takes no lock.
  *
- * Returns: 0; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_EUSAGE for a member that must stay NULL; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_query_at(struct lockq *q,
     const struct lockq_connection *connection);
+
+/**
+ * lockq_warning:
+ * @q: a handle after lockq_connect()
+ *
+ * Says what should be mended although the call went on: an option file that has a password and that
+ * every user may read. Takes no lock.
+ *
+ * Returns: one line, or "". It belongs to the handle, and is good until the next lockq_connect().
+ * Since: 0.2
+ */
+LOCKQ_EXPORT const char *lockq_warning(const struct lockq *q);
 
 /**
  * lockq_error:

@@ -4,7 +4,6 @@
 #include "session.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct db_query uptime = {
@@ -13,49 +12,6 @@ static const struct db_query uptime = {
 	" WHERE variable_name = 'Uptime'",
 	DB_ONE
 };
-
-/* The strings of a connection as an array, so that one loop goes through all of them. */
-enum { WHERE_TEXTS = 9 };
-static void
-texts_of(struct lockq_connection *where, const char **texts[WHERE_TEXTS])
-{
-	const char **const all[WHERE_TEXTS] = { &where->program, &where->defaults_file,
-		&where->defaults_group, &where->host, &where->socket, &where->user,
-		&where->password, &where->database, &where->ssl_mode };
-
-	memcpy(texts, all, sizeof(all));
-}
-
-void
-session_free_where(struct lockq_connection *where)
-{
-	const char **texts[WHERE_TEXTS];
-
-	texts_of(where, texts);
-	for (size_t i = 0; i < WHERE_TEXTS; i++)
-		free((void *)(uintptr_t)*texts[i]);
-	*where = (struct lockq_connection)LOCKQ_CONNECTION_INIT;
-}
-
-enum db_rc
-session_copy_where(struct lockq_connection *to, const struct lockq_connection *from)
-{
-	struct lockq_connection given = *from;
-	const char **sources[WHERE_TEXTS], **targets[WHERE_TEXTS];
-
-	session_free_where(to);
-	texts_of(&given, sources);
-	texts_of(to, targets);
-	for (size_t i = 0; i < WHERE_TEXTS; i++) {
-		char *copy = NULL;
-
-		if (copy_text(&copy, *sources[i]) != DB_OK)
-			return DB_ENOMEM;
-		*targets[i] = copy;
-	}
-	to->port = from->port;
-	return DB_OK;
-}
 
 void
 session_disconnect(struct lockq *q)
@@ -103,37 +59,13 @@ session_beside(const struct lockq *q)
 	return q->query != NULL && !db_lost(q->query) ? q->query : q->db;
 }
 
-/* What @q->query_where leaves out is as in @q->where, but a host and a socket exclude each
- * other. */
-enum db_rc
-session_connect_elsewhere(struct lockq *q, struct db **db)
-{
-	struct lockq_connection where = q->query_where, here = q->where;
-	const char **there_texts[WHERE_TEXTS], **here_texts[WHERE_TEXTS];
-
-	if (where.host != NULL)
-		here.socket = NULL;
-	/* Without a host the client library would take the one in the option file. */
-	if (where.socket != NULL)
-		here.host = "localhost";
-	texts_of(&where, there_texts);
-	texts_of(&here, here_texts);
-	for (size_t i = 0; i < WHERE_TEXTS; i++) {
-		if (*there_texts[i] == NULL)
-			*there_texts[i] = *here_texts[i];
-	}
-	if (where.port == 0)
-		where.port = here.port;
-	return db_connect_read_only(db, &where);
-}
-
 enum db_rc
 session_ready_elsewhere(struct lockq *q)
 {
 	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
 		return DB_OK;
 	session_close_query(q, q->elsewhere);
-	return session_connect_elsewhere(q, &q->elsewhere);
+	return db_connect_read_only(&q->elsewhere, &q->query_where);
 }
 
 /* The host's name may lead to another server by now, and a server that was started again begins its

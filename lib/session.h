@@ -4,6 +4,7 @@
 #define LOCKQ_SESSION_H
 
 #include "db_text.h"
+#include "where.h"
 
 struct request;
 
@@ -15,8 +16,9 @@ struct given_up {
 };
 
 struct lockq {
-	struct lockq_connection where;       /* the handle's copy, for reconnecting */
-	struct lockq_connection query_where; /* lockq_query_at(); NULL and 0: as in @where */
+	struct where where;       /* of lockq_connect(), for reconnecting */
+	struct where query_group; /* what [lockq_query] said then */
+	struct where query_where; /* of lockq_query_at() */
 	bool asks_elsewhere;  /* the heavy query runs at @query_where */
 	struct db *db;        /* the lock connection: all but the heavy query runs on it, the
 	                       * lock's transaction too */
@@ -27,12 +29,9 @@ struct lockq {
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];     /* lockq_error() */
+	char warning[1024];   /* lockq_warning() */
 };
 
-/* Replaces @to by a copy of @from, which session_free_where() frees. */
-LOCKQ_MUST_CHECK enum db_rc session_copy_where(struct lockq_connection *to,
-    const struct lockq_connection *from);
-void session_free_where(struct lockq_connection *where);
 /* Closes all connections and makes the lock connection anew; then ends what was given up. */
 LOCKQ_MUST_CHECK enum db_rc session_connect(struct lockq *q);
 void session_disconnect(struct lockq *q);
@@ -48,8 +47,6 @@ LOCKQ_MUST_CHECK enum db_rc session_ready_query(struct lockq *q);
 struct db *session_beside(const struct lockq *q);
 /* Makes sure that @q->elsewhere lives. After a failure it is a handle that has the error. */
 LOCKQ_MUST_CHECK enum db_rc session_ready_elsewhere(struct lockq *q);
-/* Makes another connection to @q->query_where, which the caller closes. */
-LOCKQ_MUST_CHECK enum db_rc session_connect_elsewhere(struct lockq *q, struct db **db);
 /* Closes @db, which is @q->query or @q->elsewhere. */
 void session_close_query(struct lockq *q, struct db *db);
 /* Notes that what is open on @db, @q->db or @q->query, is to be ended on the server by the next

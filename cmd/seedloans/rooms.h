@@ -10,7 +10,7 @@
 #include "seed.h"
 
 struct seed {
-	const struct lockq_connection *where;
+	const struct where *where;
 	const struct seed_options *options;
 	struct seed_report *report;
 	struct db *db;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "rooms.h"
+#include "where.h"
 
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 
@@ -177,10 +178,12 @@ say_what_stays(const struct seed *seed)
 }
 
 int
-seed_run(const struct lockq_connection *where, const struct seed_options *options,
+seed_run(const struct lockq_connection *connection, const struct seed_options *options,
     seed_progress_fn *progress, void *progress_data, struct seed_report *report)
 {
-	struct seed seed = { where, options, report, NULL, progress, progress_data, 0,
+	struct where where = { .port = 0 }, unused = { .port = 0 };
+	struct where_report read;
+	struct seed seed = { &where, options, report, NULL, progress, progress_data, 0,
 		SEED_CHECK };
 	struct seed_import *import = NULL;
 	uint64_t started = db_clock_ms();
@@ -191,7 +194,13 @@ seed_run(const struct lockq_connection *where, const struct seed_options *option
 	if (options->csv != NULL)
 		code = seed_import_open(&import, &seed);
 	if (code == 0) {
-		rc = db_connect(&seed.db, where);
+		rc = where_read(&where, &unused, connection, &read);
+		snprintf(report->warning, sizeof(report->warning), "%s", read.warning);
+		if (rc != DB_OK)
+			code = seed_fail(&seed, LOCKQ_EUSAGE, "%s", read.error);
+	}
+	if (code == 0) {
+		rc = db_connect(&seed.db, &where);
 		code = seed_from_db(&seed, seed.db, rc);
 	}
 	if (code == 0)
@@ -201,5 +210,7 @@ seed_run(const struct lockq_connection *where, const struct seed_options *option
 	report->ms = db_clock_ms() - started;
 	seed_import_free(import);
 	db_close(seed.db);
+	where_clear(&where);
+	where_clear(&unused);
 	return code;
 }

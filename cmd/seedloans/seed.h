@@ -47,6 +47,7 @@ struct seed_report {
 	bool heavy_by_itself;   /* more than was asked, without any extra work */
 	char rejects[4096];     /* "" where there is no such file */
 	char error[1024];
+	char warning[1024];     /* as lockq_warning(); or "" */
 };
 
 /**
@@ -54,9 +55,10 @@ struct seed_report {
  *
  * Returns:
  * 0
- * LOCKQ_EUSAGE     a file or mapping can't be used, and nothing was changed; or, after the load has
- *                  begun, the CSV file can't be read further or the rejects file can't be written;
- *                  or there is no room for so many loans after the largest loan_id
+ * LOCKQ_EUSAGE     a file, a mapping or an option file can't be used, and nothing was changed; or,
+ *                  after the load has begun, the CSV file can't be read further or the rejects file
+ *                  can't be written; or there is no room for so many loans after the largest
+ *                  loan_id
  * LOCKQ_EREFUSED   a row is bad and strict is set, and nothing was changed; or heavy_ms can't be
  *                  set, since no loan matches or max_allowed_packet is too small
  * LOCKQ_BUSY       somebody leads a task or uses a table that is to be reset, or another seedloans
@@ -68,7 +70,7 @@ struct seed_report {
  * After a failure @report->error has the reason. Changes that were committed stay, and
  * @report->loans is the number of loans that were added.
  */
-LOCKQ_MUST_CHECK int seed_run(const struct lockq_connection *where,
+LOCKQ_MUST_CHECK int seed_run(const struct lockq_connection *connection,
     const struct seed_options *options, seed_progress_fn *progress, void *progress_data,
     struct seed_report *report);
 

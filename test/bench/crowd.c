@@ -221,7 +221,7 @@ static int
 open_bare(struct person *p, uint32_t task)
 {
 	struct lockq_connection where = where_is();
-	int rc = db_connect(&p->db, &where);
+	int rc = where_connect(&p->db, &where);
 
 	p->task = task;
 	if (rc == DB_OK)
@@ -321,7 +321,7 @@ main(int argc, char **argv)
 
 	if (!known || n < 1 || (mode[0] != 'f' && n > CROWD_MAX))
 		return usage();
-	if (lockq_library_init() != LOCKQ_OK || db_connect(&db, &where) != DB_OK)
+	if (lockq_library_init() != LOCKQ_OK || where_connect(&db, &where) != DB_OK)
 		(void)complain("connect", db_error(db));
 	else if (mode[0] == 'w')
 		rc = wake(db, task, argv[3], people, n);

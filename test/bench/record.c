@@ -37,7 +37,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	where.defaults_file = getenv("LOCKQ_DEFAULTS_FILE");
-	rc = db_connect(&db, &where);
+	rc = where_connect(&db, &where);
 	last = strtol(argv[4], NULL, 10);
 	for (long i = strtol(argv[3], NULL, 10); rc == DB_OK && i <= last; i++) {
 		char user[64];

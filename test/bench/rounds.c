@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "db.h"
+#include "where.h"
 
 enum { WORDS = 32, SETTLE_MS = 5, COUNT_SETTLE_MS = 100, COMMANDS = 8 };
 
@@ -88,7 +89,7 @@ open_server(void)
 	where.defaults_file = path;
 	where.defaults_group = "client";
 	where.database = "lockq";
-	check(db_connect(&db, &where));
+	check(where_connect(&db, &where));
 }
 
 static double

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "db.h"
+#include "where.h"
 
 enum { THREADS_MAX = 500, WARM_UP_MS = 500 /* for each second that counts */ };
 
@@ -182,7 +183,7 @@ open_worker(struct worker *w, size_t i, bool bare)
 
 	snprintf(w->user, sizeof(w->user), "race-%zu", i + 1);
 	if (bare) {
-		if (db_connect(&w->db, &where) != DB_OK)
+		if (where_connect(&w->db, &where) != DB_OK)
 			die("connect", db_error(w->db));
 	} else if (lockq_new(&w->q) != LOCKQ_OK || lockq_connect(w->q, &where) != LOCKQ_OK) {
 		die("connect", w->q != NULL ? lockq_error(w->q) : "memory");
@@ -198,7 +199,7 @@ count(uint64_t counters[COUNTERS])
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct db *db = NULL;
 
-	if (db_connect(&db, &where) != DB_OK)
+	if (where_connect(&db, &where) != DB_OK)
 		die("connect", db_error(db));
 	if (db_run(db, &read_counters, DB_NO_ARGS, &rows) != DB_OK || rows.n_rows != COUNTERS)
 		die("counters", db_error(db));

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "db.h"
+#include "where.h"
 
 enum { LIST = 1000, LIMIT_S = 3600, PAUSE_MS = 1000, TRIES = 3600, SQL_BYTES = 256 };
 
@@ -188,7 +189,7 @@ main(int argc, char **argv)
 	a.user = argv[3];
 	write_sql(&a, way, argv[2]);
 	where.defaults_file = getenv("LOCKQ_DEFAULTS_FILE");
-	rc = db_connect(&a.db, &where);
+	rc = where_connect(&a.db, &where);
 	if (rc == DB_OK)
 		rc = ask(&a);
 	if (rc == DB_OK)

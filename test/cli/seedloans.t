@@ -190,15 +190,6 @@ exits 130 'Ctrl-C'
 says out '"error": *"interrupted: [0-9]* loans were added and are kept".*"exit": *130' \
 	'tells how many loans stay'
 
-# A program inherits an ignored SIGCHLD. my_print_defaults runs with this option.
-if command -v my_print_defaults >/dev/null; then
-	status=0
-	perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' \
-		"$seedloans" --database "$database" --users 24 --defaults-group-suffix _x \
-		>"$work/out" 2>"$work/err" || status=$?
-	exits 0 'with SIGCHLD ignored it reads the option files'
-fi
-
 seed --loans 1 --socket "$work/none"
 exits 5 'no database to be reached'
 seed --loans 1 --database no_such_database

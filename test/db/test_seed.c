@@ -327,7 +327,7 @@ test_reset_is_refused_while_somebody_leads(void **state)
 	(void)state;
 	fresh_loans(10);
 	options.reset = true;
-	assert_int_equal(db_connect(&leader, &where), 0);
+	assert_int_equal(where_connect(&leader, &where), 0);
 	assert_int_equal(db_begin(leader), 0);
 	sql_on(leader, "UPDATE task_lock SET holder = 'tracy', since = NOW(6) WHERE task_id = 7");
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
@@ -353,7 +353,7 @@ test_reset_is_refused_while_a_table_is_used(void **state)
 	(void)state;
 	fresh_loans(10);
 	options.reset = true;
-	assert_int_equal(db_connect(&other, &where), 0);
+	assert_int_equal(where_connect(&other, &where), 0);
 	sql_on(other, "SET SESSION wait_timeout = 3600");
 	sql_on(other, "LOCK TABLES task_candidate READ");
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
@@ -466,7 +466,7 @@ test_batches_are_committed_in_their_order(void **state)
 	(void)state;
 	fresh_loans(8010);
 	rows = all_rows();
-	assert_int_equal(db_connect(&other, &where), 0);
+	assert_int_equal(where_connect(&other, &where), 0);
 
 	fresh_loans(10);
 	child = seed_behind(other);
@@ -567,7 +567,7 @@ query_ms(unsigned int limit_ms)
 	uint64_t took;
 	int rc;
 
-	assert_int_equal(db_connect(&query, &where), 0);
+	assert_int_equal(where_connect(&query, &where), 0);
 	sql_on(query, "SET SESSION max_execution_time = %u", limit_ms);
 	took = db_clock_ms();
 	rc = db_run(query, &wrapped, DB_NO_ARGS, &rows);
@@ -955,7 +955,7 @@ make_databases(void **state)
 	if (!make_database(sandbox, DATABASE, NULL) ||
 	    !make_database(sandbox, DATABASE "_none", "--empty") || mkdtemp(directory) == NULL)
 		return -1;
-	if (db_connect(&db, &where) != 0)
+	if (where_connect(&db, &where) != 0)
 		return -1;
 	/* The test's own connection may be idle for longer than the library's. */
 	sql_on(db, "SET SESSION wait_timeout = 3600");

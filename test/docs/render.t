@@ -41,21 +41,41 @@ check_schema_files() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# The option files and groups that the program reads, and the client library's for --login-path.
-check_option_files() {
+# The groups of option files that the program reads.
+check_groups() {
 	local source=$1/cmd/$2.c
-	section "$1/man/$2.1" FILES >"$scratch/text"
 	{
-		sed -n 's/.*usual\[\] = {\(.*\), own };/\1/p' "$1/cmd/cli_connection.c" |
-			tr -d '" ' | tr ',' '\n'
-		sed -n 's/.*own = .*"%s\(\/.*\)".*home.*/~\1/p' "$1/cmd/cli_connection.c"
-		printf '%s\n' \~/.mylogin.cnf '[client]'
+		echo '[client]'
 		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "$source" | grep . || echo '[lockq]'
 		sed -n 's/^\t\.leads = true,$/[lockq_query]/p' "$source"
 	} >"$scratch/is"
+	section "$1/man/$2.1" FILES | grep -o '\[[a-z_]*\]' >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# The option files and their options, as the library has them.
+check_option_files() {
 	{
-		sed -n 's/^\.It Pa //p' "$scratch/text" | sed 's/ , /\n/g'
-		grep -o '\[[a-z_]*\]' "$scratch/text"
+		sed -n -e 's/.*read_file(files, "\(.*\)", 0.*/\1/p' \
+			-e 's/.*read_in(files, "HOME", "\(.*\)").*/~\/\1/p' \
+			-e 's/.*read_in(files, "\(MYSQL_.*\)", "\(.*\)").*/$\1\/\2/p' \
+			"$1/lib/option_file.c"
+		echo \~/.mylogin.cnf
+		sed -n 's/^\t{ "\(.*\)", [A-Z_]*, WHERE_[A-Z_]* },$/\1/p' "$1/lib/where.c"
+		{
+			echo client
+			sed -n 's/.*NULL ? given->defaults_group : "\(.*\)",$/\1/p' \
+				"$1/lib/where.c"
+			sed -n 's/.* query_group\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
+			sed -n 's/^\t\.group = "\(.*\)",/\1/p' "$1"/cmd/*.c
+		} | sed 's/.*/[&]/'
+	} >"$scratch/is"
+	{
+		section "$1/man/lockq-options.5" FILES | sed -n 's/^\.It Pa //p'
+		section "$1/man/lockq-options.5" OPTIONS |
+			sed -n '/^\.It Cm /{s///;s/ , /\n/g;p}'
+		section "$1/man/lockq-options.5" GROUPS |
+			sed -n 's/^\.It Cm \(\[[a-z_]*\]\)$/\1/p'
 	} >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
 }
@@ -81,9 +101,9 @@ for page in "$top"/man/*.[1-9]; do
 done
 none 'lockq-schema(5) has every file of schema' check_schema_files "$top"
 for program in getwork checkwork disposition seedloans; do
-	none "$program(1) has its option files and their groups" \
-		check_option_files "$top" "$program"
+	none "$program(1) has its groups of option files" check_groups "$top" "$program"
 done
+none 'lockq-options(5) has the files, groups and options' check_option_files "$top"
 none 'seedloans(1) has the file that it makes' check_rejects "$top"
 
 # A line is added in the middle of the page that has words which mdoc takes for macros, requests,
@@ -96,9 +116,13 @@ done
 some man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' check_sections getwork.1
 some man/lockq-schema.5 '/^\.It Pa schema\/001/d' check_schema_files
 some man/lockq-schema.5 '/^\.It Pa schema\/repair/d' check_schema_files
-some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_option_files getwork
-some man/seedloans.1 's/^\.It Pa \/etc\/my.cnf , /.It Pa /' check_option_files seedloans
-some man/disposition.1 's/^\.It Pa ~\/.mylogin/.It Pa ~\/.login/' check_option_files disposition
+some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_groups getwork
+some man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d' check_option_files
+# shellcheck disable=SC2016 # the page has this dollar sign
+some man/lockq-options.5 '/^\.It Pa \$MYSQL_HOME/d' check_option_files
+some man/lockq-options.5 's/^\.It Cm user , password/.It Cm user/' check_option_files
+some man/lockq-options.5 '/^\.It Cm \[lockq_query\]/d' check_option_files
+some lib/where.c '/"ssl-crlpath"/d' check_option_files
 some man/seedloans.1 '/^\.Pa \.rejects/d' check_rejects
 
 # check_words must neither take markup for words nor quoted words for markup.

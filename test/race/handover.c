@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "db.h"
+#include "where.h"
 
 /* A user and its call in each round. */
 struct caller {
@@ -264,7 +265,7 @@ main(int argc, char **argv)
 		rc = open_caller(&callers[i], &where, argv[2], i,
 		    (uint32_t)strtoul(argv[1], NULL, 10));
 	if (rc == LOCKQ_OK) {
-		rc = db_connect(&db, &where);
+		rc = where_connect(&db, &where);
 		if (rc == DB_OK)
 			rc = race(db, callers, n, strtoul(argv[4], NULL, 10));
 		if (rc != DB_OK)

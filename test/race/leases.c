@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "db_text.h"
+#include "where.h"
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,
@@ -503,7 +504,7 @@ race(struct worker *w, unsigned long rounds, uint64_t seed)
 	}
 	close(back[1]);
 	where.defaults_file = getenv("LOCKQ_DEFAULTS_FILE");
-	if (n == PROCESSES && db_connect(&db, &where) == DB_OK &&
+	if (n == PROCESSES && where_connect(&db, &where) == DB_OK &&
 	    db_run(db, &long_session, DB_NO_ARGS, NULL) == DB_OK)
 		rc = lead_rounds(db, w->task, rounds, back[0], go);
 	if (!all_ended(children, n, rc != 0))

@@ -38,7 +38,12 @@ inside_query_connection(const struct lockq *q)
 void
 inside_ask_elsewhere(struct lockq *q)
 {
-	q->asks_elsewhere = true;
+	static const struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+	bool elsewhere = false;
+
+	if (where_of_query(&q->query_where, &elsewhere, &given, &q->query_group, &q->where) ==
+	    DB_OK)
+		q->asks_elsewhere = true;
 }
 
 struct inside_request

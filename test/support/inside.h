@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions by which tests and benchmarks reach inside the library. Only inside.c knows the
- * library's inner functions and structures, but for three headers: all tests use db.h, and
- * test_lib.c and leases.c use functions of db_text.h and retry.h that need no connection. Nothing
- * here asserts. A function that returns int returns an enum db_rc. */
+ * library's inner functions and structures, but for four headers: all tests use db.h and where.h,
+ * and test_lib.c and leases.c use functions of db_text.h and retry.h that need no connection.
+ * Nothing here asserts. A function that returns int returns an enum db_rc. */
 #ifndef LOCKQ_TEST_INSIDE_H
 #define LOCKQ_TEST_INSIDE_H
 
@@ -12,6 +12,7 @@
 
 #include "db.h"
 #include "lockq.h"
+#include "where.h"
 
 /* Return a connection of the handle, or NULL if there is none at the moment. */
 struct db *inside_lock_connection(const struct lockq *q);

@@ -27,7 +27,7 @@ static struct db *
 connect_to(struct lockq_connection where)
 {
 	struct db *db = NULL;
-	int rc = db_connect(&db, &where);
+	int rc = where_connect(&db, &where);
 
 	if (rc != DB_OK)
 		print_error("connect: %s\n", db_error(db));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a server is: what the caller gave, and what the option files say. */
+#ifndef LOCKQ_WHERE_H
+#define LOCKQ_WHERE_H
+
+#include "db.h"
+
+/* What reading the option files found, each one line or "". */
+struct where_report {
+	char error[1024];
+	char warning[1024];
+};
+
+/* Reads the option files of @given. @where is what @given says, and else what [client] and the
+ * program's group say; @query is what [lockq_query] says. Both are replaced, and are freed with
+ * where_clear() also after a failure. Returns DB_EFAIL with @report->error for option files that
+ * can't be used, or DB_ENOMEM. */
+LOCKQ_MUST_CHECK enum db_rc where_read(struct where *where, struct where *query,
+    const struct lockq_connection *given, struct where_report *report);
+/* Makes @where what @given says, and else what @group says, and else what @here says. It sets
+ * *@elsewhere, whether the first two say anything. Returns DB_OK or DB_ENOMEM. */
+LOCKQ_MUST_CHECK enum db_rc where_of_query(struct where *where, bool *elsewhere,
+    const struct lockq_connection *given, const struct where *group, const struct where *here);
+void where_clear(struct where *where);
+
+/* where_read() and db_connect(). */
+LOCKQ_MUST_CHECK enum db_rc where_connect(struct db **db, const struct lockq_connection *given);
+
+#endif

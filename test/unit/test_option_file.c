@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* Option files: their lines, includes, groups and suffixes, what lockq takes from them, and what it
+ * refuses. test/cli/options.t compares the reader with MySQL's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "where.h"
+
+static char folder[] = "/tmp/lockq-test-XXXXXX";
+static struct where where, query;
+static struct where_report report;
+
+static const char *
+path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+/* Writes a file. Each "@" in @text becomes the path of the test's folder. */
+static void
+write_file(const char *name, mode_t mode, const char *text)
+{
+	FILE *file = fopen(path_of(name), "w");
+
+	assert_non_null(file);
+	for (; *text != '\0'; text++) {
+		if (*text == '@')
+			assert_true(fputs(folder, file) >= 0);
+		else
+			assert_int_equal(fputc(*text, file), *text);
+	}
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path_of(name), mode), 0);
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	unsetenv("MYSQL_HOME");
+	unsetenv("MYSQL_GROUP_SUFFIX");
+	return mkdtemp(folder) != NULL ? setenv("HOME", folder, 1) : -1;
+}
+
+static int
+clean_up(void **state)
+{
+	static const char *const names[] = { "a.cnf", "b.cnf", ".my.cnf", "my.cnf", "d/1.cnf",
+		"d/2.cnf", "d/3.txt" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(path_of(names[i]));
+	rmdir(path_of("d"));
+	where_clear(&where);
+	where_clear(&query);
+	return rmdir(folder);
+}
+
+/* Reads a.cnf with the groups of @group and @suffix. */
+static enum db_rc
+read_with(const char *group, const char *suffix)
+{
+	char file[256];
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+
+	snprintf(file, sizeof(file), "%s", path_of("a.cnf"));
+	given.defaults_file = file;
+	given.defaults_group = group;
+	given.defaults_suffix = suffix;
+	return where_read(&where, &query, &given, &report);
+}
+
+static void
+reads(const char *text)
+{
+	write_file("a.cnf", 0600, text);
+	if (read_with(NULL, NULL) != DB_OK)
+		print_error("%s\n", report.error);
+	assert_string_equal(report.error, "");
+	assert_string_equal(report.warning, "");
+}
+
+/* Reads a file with that text, which is refused with an error that begins with the file's path and
+ * goes on with @error. */
+static void
+refuses(const char *text, const char *error)
+{
+	char whole[1024];
+
+	write_file("a.cnf", 0600, text);
+	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
+	snprintf(whole, sizeof(whole), "%s%s", path_of("a.cnf"), error);
+	assert_string_equal(report.error, whole);
+}
+
+static void
+reads_lines(void **state)
+{
+	(void)state;
+	reads("# a comment\n; another\n\n [ client ] \r\n\thost = db \t\nuser=app # after it\n"
+	    "[mysqldump]\nhost=not this\nquick\n[lockq]\ndatabase=work\nssl_mode=required\n");
+	assert_string_equal(where.text[WHERE_HOST], "db");
+	assert_string_equal(where.text[WHERE_USER], "app");
+	assert_string_equal(where.text[WHERE_DATABASE], "work");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "required");
+	assert_null(where.text[WHERE_PASSWORD]);
+	assert_int_equal(where.port, 0);
+}
+
+static void
+reads_quotes_and_escapes(void **state)
+{
+	static const struct {
+		const char *line, *password;
+	} cases[] = {
+		{ "\"a b\"", "a b" }, { "'a#b'", "a#b" }, { "a\"#b", "a\"#b" }, { "a#b", "a" },
+		{ "\"a\\\"b\"", "a\"b" }, { "a\\\\b", "a\\b" }, { "a\\sb\\tc", "a b\tc" },
+		{ "a\\xb", "a\\xb" }, { "a\\", "a\\" }, { "=a=b", "=a=b" }, { "\"", "\"" },
+		{ "\"\"", "" }, { "'a\"", "'a\"" }, { "\"a\" \"b\"", "a\" \"b" }, { "", "" },
+		{ "'a\\'#b' # c", "a'#b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "[client]\npassword=%s\n", cases[i].line);
+		reads(text);
+		assert_string_equal(where.text[WHERE_PASSWORD], cases[i].password);
+	}
+}
+
+static void
+a_later_line_counts_and_the_caller_most(void **state)
+{
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+	char file[256];
+
+	(void)state;
+	reads("[lockq]\nhost=a\nport=1\nuser=x\n[client]\nhost=b\nport=3307\n");
+	assert_string_equal(where.text[WHERE_HOST], "b");
+	assert_int_equal(where.port, 3307);
+	snprintf(file, sizeof(file), "%s", path_of("a.cnf"));
+	given.defaults_file = file;
+	given.host = "c";
+	given.port = 4;
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	assert_string_equal(where.text[WHERE_HOST], "c");
+	assert_int_equal(where.port, 4);
+	assert_string_equal(where.text[WHERE_USER], "x");
+	/* A socket is on this machine, whatever host the file names. */
+	given.host = NULL;
+	given.socket = "/s";
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	assert_null(where.text[WHERE_HOST]);
+}
+
+static void
+reads_groups_with_a_suffix(void **state)
+{
+	static const char text[] = "[client_test]\nhost=a\n[seed]\nuser=u\n[seed_test]\nport=5\n"
+	    "[client_tes]\nhost=no\n[client_test2]\nhost=no\n[lockq_query_test]\nhost=q\n"
+	    "[lockq]\nuser=no\n";
+
+	(void)state;
+	write_file("a.cnf", 0600, text);
+	assert_int_equal(read_with("seed", "_test"), DB_OK);
+	assert_string_equal(where.text[WHERE_HOST], "a");
+	assert_string_equal(where.text[WHERE_USER], "u");
+	assert_int_equal(where.port, 5);
+	assert_string_equal(query.text[WHERE_HOST], "q");
+	assert_int_equal(read_with("seed", NULL), DB_OK);
+	assert_null(where.text[WHERE_HOST]);
+	assert_null(query.text[WHERE_HOST]);
+	setenv("MYSQL_GROUP_SUFFIX", "_test", 1);
+	assert_int_equal(read_with("seed", NULL), DB_OK);
+	assert_string_equal(where.text[WHERE_HOST], "a");
+	unsetenv("MYSQL_GROUP_SUFFIX");
+}
+
+static void
+reads_included_files(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(path_of("d"), 0700), 0);
+	write_file("b.cnf", 0600, "[client]\nuser=b\nport=1\n");
+	write_file("d/2.cnf", 0600, "[client]\nuser=two\n");
+	write_file("d/1.cnf", 0600, "[client]\nuser=one\nhost=one\n");
+	write_file("d/3.txt", 0600, "[client]\nuser=no\n");
+	write_file("a.cnf", 0600, "[client]\n!include @/b.cnf\n ! includedir @/d \nport=2\n");
+	assert_int_equal(read_with(NULL, NULL), DB_OK);
+	assert_string_equal(where.text[WHERE_USER], "two");
+	assert_string_equal(where.text[WHERE_HOST], "one");
+	assert_int_equal(where.port, 2);
+}
+
+static void
+refuses_includes_that_can_not_be_read(void **state)
+{
+	char error[1024];
+
+	(void)state;
+	write_file("a.cnf", 0600, "!include @/none.cnf\n");
+	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
+	snprintf(error, sizeof(error), "the option file \"%s/none.cnf\" can't be read: "
+	    "No such file or directory", folder);
+	assert_string_equal(report.error, error);
+	refuses("\n!includedir /none\n",
+	    ":2: the directory \"/none\" can't be read: No such file or directory");
+	refuses("!include\n", ":1: !include has no path after it");
+	refuses("!inclu x\n", ":1: \"!inclu\" is unknown: use !include FILE or !includedir "
+	    "DIRECTORY");
+	refuses("!include @/a.cnf\n", ":1: this is the 10th file that includes another: one of "
+	    "them may include itself");
+}
+
+static void
+refuses_lines_and_values(void **state)
+{
+	(void)state;
+	refuses("host=a\n", ":1: an option stands before the first group: put a line such as "
+	    "[client] above it");
+	refuses("\n[client\n", ":2: the group's name has no \"]\" after it");
+	refuses("[client]\nport=70000\n", ":2: port \"70000\" is no number from 0 to 65535");
+	refuses("[client]\nport=\n", ":2: port \"\" is no number from 0 to 65535");
+	refuses("[client]\nport=-1\n", ":2: port \"-1\" is no number from 0 to 65535");
+	refuses("[client]\npassword\n", ":2: \"password\" has no value: write password=…");
+	refuses("[client]\nssl-mode=SOME\n", ":2: ssl-mode \"SOME\" is unknown: use DISABLED, "
+	    "PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY");
+	refuses("[client]\nprotocol=pipe\n", ":2: protocol \"pipe\" can't be used: use tcp or "
+	    "socket");
+	refuses("[lockq]\nhots=a\n", ":2: \"hots\" is unknown in the group [lockq]: "
+	    "lockq-options(5) lists what it takes");
+	refuses("[lockq_query]\nquick\n", ":2: \"quick\" is unknown in the group [lockq_query]: "
+	    "lockq-options(5) lists what it takes");
+}
+
+static void
+passes_over_options_of_other_programs(void **state)
+{
+	(void)state;
+	reads("[client]\ndefault-character-set=latin1\nno-beep\nloose-ssl-mode=x\n");
+	write_file("a.cnf", 0600, "[their_program]\ncolour=red\nhost=theirs\n");
+	assert_int_equal(read_with("their_program", NULL), DB_OK);
+	assert_string_equal(where.text[WHERE_HOST], "theirs");
+}
+
+static void
+takes_each_option(void **state)
+{
+	(void)state;
+	reads("[client]\nsocket=/s\nprotocol=SOCKET\nbind-address=::1\nssl-ca=a\nssl_capath=b\n"
+	    "ssl-cert=c\nssl-key=d\nssl-cipher=e\nssl-crl=f\nssl-crlpath=g\ntls-version=h\n"
+	    "tls-ciphersuites=i\ndefault-auth=j\nplugin-dir=k\nenable-cleartext-plugin\n"
+	    "server-public-key-path=l\nget-server-public-key=ON\nssl-verify-server-cert\n");
+	assert_string_equal(where.text[WHERE_SOCKET], "/s");
+	assert_string_equal(where.text[WHERE_PROTOCOL], "SOCKET");
+	assert_string_equal(where.text[WHERE_BIND_ADDRESS], "::1");
+	assert_string_equal(where.text[WHERE_SSL_CA], "a");
+	assert_string_equal(where.text[WHERE_SSL_CAPATH], "b");
+	assert_string_equal(where.text[WHERE_SSL_CERT], "c");
+	assert_string_equal(where.text[WHERE_SSL_KEY], "d");
+	assert_string_equal(where.text[WHERE_SSL_CIPHER], "e");
+	assert_string_equal(where.text[WHERE_SSL_CRL], "f");
+	assert_string_equal(where.text[WHERE_SSL_CRLPATH], "g");
+	assert_string_equal(where.text[WHERE_TLS_VERSION], "h");
+	assert_string_equal(where.text[WHERE_TLS_CIPHERSUITES], "i");
+	assert_string_equal(where.text[WHERE_DEFAULT_AUTH], "j");
+	assert_string_equal(where.text[WHERE_PLUGIN_DIR], "k");
+	assert_string_equal(where.text[WHERE_PUBLIC_KEY_PATH], "l");
+	assert_string_equal(where.text[WHERE_CLEARTEXT], "1");
+	assert_string_equal(where.text[WHERE_GET_PUBLIC_KEY], "1");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
+	reads("[client]\nenable-cleartext-plugin\nenable-cleartext-plugin=0\n"
+	    "ssl-mode=REQUIRED\nssl-verify-server-cert=0\n");
+	assert_null(where.text[WHERE_CLEARTEXT]);
+	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
+}
+
+/* The usual files, and what file modes do to them. */
+static void
+reads_the_usual_files(void **state)
+{
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+	char home[256], error[1024];
+
+	(void)state;
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	write_file("my.cnf", 0600, "[client]\nuser=of MYSQL_HOME\ndatabase=a\n");
+	write_file(".my.cnf", 0644, "[client]\nuser=at home\n");
+	snprintf(home, sizeof(home), "%s", folder);
+	setenv("MYSQL_HOME", home, 1);
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	assert_string_equal(where.text[WHERE_USER], "at home");
+	assert_string_equal(where.text[WHERE_DATABASE], "a");
+	assert_string_equal(report.warning, "");
+	unsetenv("MYSQL_HOME");
+	write_file(".my.cnf", 0604, "[client]\npassword=secret\n");
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	snprintf(error, sizeof(error), "the option file \"%s\" has a password and can be read by "
+	    "every user: run chmod o-r on it", path_of(".my.cnf"));
+	assert_string_equal(report.warning, error);
+	write_file(".my.cnf", 0604, "[other]\npassword=secret\n[client]\npassword=\n");
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
+	assert_string_equal(report.warning, "");
+	write_file(".my.cnf", 0602, "[client]\n");
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_EFAIL);
+	snprintf(error, sizeof(error), "the option file \"%s\" can be written by every user: run "
+	    "chmod o-w on it", path_of(".my.cnf"));
+	assert_string_equal(report.error, error);
+	unlink(path_of(".my.cnf"));
+}
+
+static void
+refuses_files_that_can_not_be_read(void **state)
+{
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+	char error[1024];
+	FILE *file;
+
+	(void)state;
+	given.defaults_file = "/none.cnf";
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_EFAIL);
+	assert_string_equal(report.error, "the option file \"/none.cnf\" can't be read: "
+	    "No such file or directory");
+	given.defaults_file = folder;
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_EFAIL);
+	snprintf(error, sizeof(error), "\"%s\" is a directory, not an option file", folder);
+	assert_string_equal(report.error, error);
+	file = fopen(path_of("a.cnf"), "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite("[client]\0\n", 10, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
+	assert_non_null(strstr(report.error, ":1: the line has a NUL byte"));
+}
+
+/* What lockq_query_at() is told counts most, then [lockq_query], then the other connections. */
+static void
+the_query_goes_elsewhere(void **state)
+{
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+	struct where there = { .port = 0 };
+	bool elsewhere = true;
+
+	(void)state;
+	reads("[client]\nsocket=/s\nuser=app\nport=3307\n");
+	assert_int_equal(where_of_query(&there, &elsewhere, &given, &query, &where), DB_OK);
+	assert_false(elsewhere);
+	reads("[client]\nsocket=/s\nprotocol=socket\nuser=app\nport=3307\n"
+	    "[lockq_query]\nhost=replica\nuser=reader\n");
+	given.password = "p";
+	assert_int_equal(where_of_query(&there, &elsewhere, &given, &query, &where), DB_OK);
+	assert_true(elsewhere);
+	assert_string_equal(there.text[WHERE_HOST], "replica");
+	assert_string_equal(there.text[WHERE_USER], "reader");
+	assert_string_equal(there.text[WHERE_PASSWORD], "p");
+	assert_null(there.text[WHERE_SOCKET]);
+	assert_null(there.text[WHERE_PROTOCOL]);
+	assert_int_equal(there.port, 3307);
+	reads("[client]\nhost=db\nprotocol=tcp\n[lockq_query]\nsocket=/replica\n");
+	given.password = NULL;
+	assert_int_equal(where_of_query(&there, &elsewhere, &given, &query, &where), DB_OK);
+	assert_true(elsewhere);
+	assert_null(there.text[WHERE_HOST]);
+	assert_null(there.text[WHERE_PROTOCOL]);
+	assert_string_equal(there.text[WHERE_SOCKET], "/replica");
+	where_clear(&there);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_lines),
+		cmocka_unit_test(reads_quotes_and_escapes),
+		cmocka_unit_test(a_later_line_counts_and_the_caller_most),
+		cmocka_unit_test(reads_groups_with_a_suffix),
+		cmocka_unit_test(reads_included_files),
+		cmocka_unit_test(refuses_includes_that_can_not_be_read),
+		cmocka_unit_test(refuses_lines_and_values),
+		cmocka_unit_test(passes_over_options_of_other_programs),
+		cmocka_unit_test(takes_each_option),
+		cmocka_unit_test(reads_the_usual_files),
+		cmocka_unit_test(refuses_files_that_can_not_be_read),
+		cmocka_unit_test(the_query_goes_elsewhere),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, clean_up);
+}
