@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # --ssl-mode, with MySQL's client library and with MariaDB's, which the programs under the
 # sanitizers use. The test has a server of its own, with TLS and then without it. The server's
-# general log says whether each connection used TLS.
+# general log says whether each connection used TLS. The table in SECURITY.md is what came of each
+# mode: LOCKQ_TLS_TABLE=FILE writes it to that file.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -13,6 +14,7 @@ export LOCKQ_SANDBOX_DIR=$scratch/s
 # shellcheck disable=SC2154 # status and err are set by run
 trap '"$top/scripts/sandbox" destroy 2>/dev/null; rm -rf "$scratch"' EXIT
 port=$(free_port)
+modes=(DISABLED PREFERRED REQUIRED VERIFY_CA VERIFY_IDENTITY)
 builds=(build build/asan)
 [ -x "$top/build/asan/bin/checkwork" ] || {
 	builds=(build)
@@ -38,10 +40,14 @@ certificate() {
 
 # options FILE ACCOUNT LINE…: makes an option file for that account, with these lines in [client].
 options() {
+	local umask
+	umask=$(umask)
+	umask 077
 	{
 		printf '%s\n' '[client]' "port=$port" "${@:3}"
 		printf '%s\n' '[lockq]' "user=$2" "password=$2" database=lockq
 	} >"$scratch/$1"
+	umask "$umask"
 }
 
 # comes FILE [OPTION…]: sets $how: how checkwork of $build connects, or its exit status if it can't.
@@ -67,6 +73,44 @@ refused() {
 	like "$how: $err" "^5: checkwork: .*$1" "$build: $2"
 }
 
+# outcomes NAME FILE: what comes of each mode, for each client, with that option file; a line each
+# in the file NAME. A client that is refused after it logged in has sent the password.
+outcomes() {
+	local mode
+	for build in "${builds[@]}"; do
+		for mode in "${modes[@]}"; do
+			comes "$2" --ssl-mode "$mode"
+			case $how in
+			SSL/TLS) echo TLS ;;
+			TCP/IP) echo 'plain text' ;;
+			5)
+				if [ "$(sql "SELECT COUNT(*) FROM mysql.general_log
+					WHERE command_type = 'Connect' AND argument LIKE 'test_%'
+					  AND thread_id NOT IN (SELECT thread_id
+					      FROM mysql.general_log
+					     WHERE argument LIKE 'Access denied%')")" -gt 0 ]; then
+					echo 'refused after the login'
+				else
+					echo refused
+				fi ;;
+			*) echo "exit $how" ;;
+			esac
+		done
+	done >"$scratch/$1"
+}
+
+# table: the rows of SECURITY.md, from the files that outcomes made.
+table() {
+	local client mode
+	for client in "MySQL's" "MariaDB's"; do
+		for mode in "${modes[@]}"; do
+			printf "| %s | \`%s\`\n" "$client" "$mode"
+		done
+	done >"$scratch/rows"
+	paste -d '|' "$scratch/rows" "$scratch/with" "$scratch/sealed_with" "$scratch/without" |
+		sed 's/|/ | /g; s/  */ /g; s/^ //; s/$/ |/'
+}
+
 certificate server
 certificate other
 options tcp test_any host=127.0.0.2
@@ -74,6 +118,7 @@ options sealed test_sealed host=127.0.0.2
 options socket test_any "socket=$LOCKQ_SANDBOX_DIR/mysql.sock"
 options protocol test_any host=127.0.0.2 protocol=tcp
 options known test_any host=127.0.0.2 "ssl-ca=$scratch/server.pem"
+options known_sealed test_sealed host=127.0.0.2 "ssl-ca=$scratch/server.pem"
 options misnamed test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem"
 options unknown test_any host=127.0.0.2 "ssl-ca=$scratch/other.pem"
 options lax test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem" ssl-verify-server-cert=0
@@ -144,6 +189,9 @@ for build in "${builds[@]}"; do
 	fi
 done
 
+outcomes with known
+outcomes sealed_with known_sealed
+
 # --- a server without TLS -------------------------------------------------------------------------
 
 "$top/scripts/sandbox" stop 2>/dev/null
@@ -158,5 +206,12 @@ for build in "${builds[@]}"; do
 	[ "$build" = build ] || refused '"REQUIRED".*not encrypted: connect over TCP to' \
 		'the line tells the next step' tcp --ssl-mode REQUIRED
 done
+outcomes without known
+table >"$scratch/table"
+[ -z "${LOCKQ_TLS_TABLE-}" ] || cp "$scratch/table" "$LOCKQ_TLS_TABLE"
+rows=$((${#builds[@]} * ${#modes[@]}))
+ok "$(diff <(grep -E "^\| (MySQL|MariaDB)'s" "$top/SECURITY.md" | head -n "$rows") \
+	<(head -n "$rows" "$scratch/table") >&2; echo $?)" \
+	'SECURITY.md has the table of what came of each mode'
 
 finish
