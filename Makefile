@@ -408,6 +408,10 @@ $(BUILD)/lockq.pc: FORCE
 	echo 'Cflags: -I$${includedir}'; \
 	} >$@
 
+$(BUILD)/lockq-migrate: scripts/lockq-migrate FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|^installed_schema=$$|&$(SHARE)/schema|' -e 's|^version=$$|&$(VERSION)|' $< >$@
+
 # install_files MODE, DIRECTORY, FILES
 define install_files
 $(if $(strip $(3)),install -d '$(DESTDIR)$(2)' && \
@@ -418,8 +422,8 @@ install: ## install under prefix (DESTDIR, libdir, mandir …)
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD='$(BUILD)/install' \
 		CLIENT=$(INSTALL_CLIENT) RPATH='$(INSTALL_RPATH)' install-built
 
-install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc
-	$(call install_files,755,$(bindir),$(BIN))
+install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc $(BUILD)/lockq-migrate
+	$(call install_files,755,$(bindir),$(BIN) $(BUILD)/lockq-migrate)
 	$(call install_files,755,$(libdir),$(SHARED))
 	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(libdir)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/liblockq.so'
@@ -432,7 +436,6 @@ install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc
 	$(call install_files,644,$(mandir)/man7,$(filter %.7,$(MAN)))
 	$(call install_files,644,$(SHARE)/schema,$(SCHEMA))
 	$(call install_files,644,$(SHARE)/schema/example,$(EXAMPLE))
-	$(call install_files,755,$(SHARE),scripts/migrate)
 	$(foreach f,$(BASH_COMPLETION),\
 		$(call install_as,$(f),$(BASH_DIR),$(basename $(notdir $(f)))))
 	$(call install_files,644,$(ZSH_DIR),$(ZSH_COMPLETION))
@@ -453,7 +456,7 @@ install -d '$(DESTDIR)$(2)' && install -m 644 $(1) '$(DESTDIR)$(2)/$(3)'
 endef
 
 uninstall: ## remove what install put there
-	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%')
+	rm -f $(PROGRAMS:%='$(DESTDIR)$(bindir)/%') '$(DESTDIR)$(bindir)/lockq-migrate'
 	rm -f '$(DESTDIR)$(libdir)'/liblockq.a '$(DESTDIR)$(libdir)'/liblockq.so*
 	rm -f '$(DESTDIR)$(includedir)/lockq.h' '$(DESTDIR)$(PC_DIR)/lockq.pc'
 	rm -f $(foreach m,$(MAN),'$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))')

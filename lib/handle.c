@@ -49,11 +49,11 @@ check_schema(struct lockq *q)
 		return LOCKQ_OK;
 	if (version == 0)
 		return error_database(q, "database \"%s\" has no lockq schema, this is lockq %s "
-		    "with schema %d: run scripts/migrate", db_database(q->db), LOCKQ_VERSION,
+		    "with schema %d: run lockq-migrate", db_database(q->db), LOCKQ_VERSION,
 		    LOCKQ_SCHEMA);
 	return error_database(q, "database \"%s\" has schema %llu, this is lockq %s with schema "
 	    "%d: %s", db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
-	    version < LOCKQ_SCHEMA ? "run scripts/migrate" : "update lockq");
+	    version < LOCKQ_SCHEMA ? "run lockq-migrate" : "update lockq");
 }
 
 int

@@ -94,7 +94,7 @@ lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 		rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), &rows);
 	if (rc == DB_OK && rows.n_rows == 0)
 		rc = db_refuse(db, "task %u has no row in task_lock, so nobody can lead: run "
-		    "scripts/migrate", task_id);
+		    "lockq-migrate", task_id);
 	if (rc == DB_OK) {
 		*held = leader->leads = !db_cell_is_null(&rows, 0, 0);
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);

@@ -45,7 +45,7 @@ extern "C" {
 /** The version of this header. lockq_version() returns the version of the library. */
 #define LOCKQ_VERSION "0.1.0"
 
-/** The version of the schema that this library works with. scripts/migrate installs it. */
+/** The version of the schema that this library works with. lockq-migrate installs it. */
 #define LOCKQ_SCHEMA 5
 
 /** The most loans that a task may allow for one request. */

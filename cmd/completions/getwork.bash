@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Bash completion for getwork, checkwork, disposition and seedloans. The options come from --help,
-# so that there is one list of them.
+# Bash completion for the programs of lockq. The options come from --help, so that there is one list
+# of them.
 
 _lockq_options() {
 	command -- "$1" --help 2>/dev/null |
@@ -19,7 +19,7 @@ _lockq() {
 	fi
 	COMPREPLY=()
 	case $previous in
-	--defaults-file | --socket | --csv | --rejects)
+	--defaults-file | --schema-dir | --socket | --csv | --rejects)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
@@ -58,4 +58,4 @@ _lockq() {
 	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${COMP_WORDS[0]}")" -- "$current")
 }
 
-complete -F _lockq getwork checkwork disposition seedloans
+complete -F _lockq getwork checkwork disposition seedloans lockq-migrate

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Fish completion for getwork, checkwork, disposition and seedloans: the file's name says for which.
-# The options come from --help, so that there is one list of them.
+# Fish completion for the programs of lockq: the file's name says for which. The options
+# come from --help, so that there is one list of them.
 
 # What the argument of an option may be: nothing for any text.
 function __lockq_values
@@ -26,7 +26,7 @@ function __lockq_option
     test -z "$argv[2]"; or set -a spec -s $argv[2]
     if test -n "$argv[4]"
         switch $argv[3]
-            case defaults-file socket csv rejects
+            case defaults-file schema-dir socket csv rejects
                 set -a spec -r -F
             case '*'
                 set -a spec -x -a (__lockq_values $argv[3] | string collect --allow-empty)

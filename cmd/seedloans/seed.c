@@ -63,7 +63,7 @@ seed_from_db(const struct seed *seed, const struct db *db, enum db_rc rc)
 		break;
 	}
 	if (db != NULL && db_errno(db) == NO_SUCH_TABLE)
-		return seed_fail(seed, LOCKQ_EDATABASE, "%s: run scripts/migrate --example", text);
+		return seed_fail(seed, LOCKQ_EDATABASE, "%s: run lockq-migrate --example", text);
 	return seed_fail(seed, LOCKQ_EDATABASE, "%s", text);
 }
 
@@ -113,7 +113,7 @@ look_around(struct seed *seed)
 	code = seed_from_db(seed, seed->db, rc);
 	if (code == 0 && !example)
 		code = seed_fail(seed, LOCKQ_EDATABASE, "the example's tables are there but not "
-		    "filled: run scripts/migrate --example");
+		    "filled: run lockq-migrate --example");
 	return code;
 }
 

@@ -927,7 +927,7 @@ test_without_the_example(void **state)
 	(void)state;
 	where.database = DATABASE "_none";
 	assert_int_equal(seed_run(&where, &options, NULL, NULL, &report), LOCKQ_EDATABASE);
-	assert_non_null(strstr(report.error, "run scripts/migrate --example"));
+	assert_non_null(strstr(report.error, "run lockq-migrate --example"));
 }
 
 static bool

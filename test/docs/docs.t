@@ -96,12 +96,12 @@ check_fields() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# The columns of the tables, as "work.loan_id". scripts/migrate makes schema_version itself.
+# The columns of the tables, as "work.loan_id". scripts/lockq-migrate makes schema_version itself.
 # shellcheck disable=SC2016 # sed looks for these dollar signs
 check_columns() {
 	{
 		cat "$1"/schema/[0-9]*.sql
-		sed -n '/CREATE TABLE IF NOT EXISTS \$1/,/ENGINE/p' "$1/scripts/migrate" |
+		sed -n '/CREATE TABLE IF NOT EXISTS \$1/,/ENGINE/p' "$1/scripts/lockq-migrate" |
 			sed -e 's/\$1/schema_version/' -e 's/^.*\(CREATE TABLE\)/\1/' \
 				-e 's/^\t*/  /' -e 's/^  CREATE/CREATE/'
 	} | awk '/^CREATE TABLE IF NOT EXISTS / { name = $6; next }
@@ -269,7 +269,7 @@ check_completion() {
 	mapfile -t with_value < <("$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
 		sort -u)
 	offers "$1" "$shell" "$program" "${with_value[@]}" >"$scratch/values"
-	if [ "$shell" = fish ]; then
+	if [ "$shell" = fish ] && grep -qx -e --ssl-mode "$scratch/is"; then
 		[ "$(sort "$scratch/values" | tr '\n' ' ')" = 'VERIFY_CA VERIFY_IDENTITY ' ] ||
 			echo '--ssl-mode: its values are not offered'
 	fi
@@ -313,6 +313,16 @@ for program in $programs; do
 			skip "$shell completes the options of $program" "no $shell"
 		fi
 	done
+done
+PATH=$PATH:$top/scripts
+none 'lockq-migrate(1) has the options that --help has' check_options "$top" lockq-migrate
+for shell in bash zsh fish; do
+	if command -v "$shell" >/dev/null 2>&1; then
+		none "$shell completes the options of lockq-migrate" \
+			check_completion "$top" "$shell" lockq-migrate
+	else
+		skip "$shell completes the options of lockq-migrate" "no $shell"
+	fi
 done
 none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
 none 'lockq(3) has every constant of lockq.h' check_constants "$top"

@@ -86,8 +86,8 @@ end leader
 sql "DELETE FROM task_lock WHERE task_id = $task"
 run getwork --user race-1 --task "$task"
 is "$status" 5 'a task without its lock row: exit 5'
-like "$err" 'run scripts/migrate' 'the line tells the next step'
-run "$top/scripts/migrate" -- --defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf"
+like "$err" 'run lockq-migrate' 'the line tells the next step'
+run "$top/scripts/lockq-migrate" -- --defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf"
 is "$status" 0 'migrate makes it again'
 is "$(sql "SELECT l.epoch = MAX(r.epoch) FROM task_lock AS l JOIN leader_run AS r
                ON r.task_id = l.task_id WHERE l.task_id = $task GROUP BY l.epoch")" 1 \

@@ -49,7 +49,7 @@ lab_is_there() {
 	[ "$fresh" = no ] || return 1
 	[ -n "$(administer --execute="SELECT 1 FROM information_schema.tables
 		WHERE table_schema = 'lockq_lab' AND table_name = 'lab'")" ] || return 1
-	"$top/scripts/migrate" --example --status --database lockq_lab -- \
+	"$top/scripts/lockq-migrate" --example --status --database lockq_lab -- \
 		--defaults-file="$sandbox/admin.cnf" >/dev/null 2>"$scratch/errors" || status=$?
 	case $status in
 	0) ;;
