@@ -21,6 +21,12 @@
  * unless its comment says so. A result owns its strings and arrays. It is set to its _INIT before
  * its first use and released with its lockq_…_clear(), which may be called twice, and with NULL.
  *
+ * A program that was compiled with this header works with every later library of the same SONAME. A
+ * later version takes the place for new members from the reserved ones; their value 0 always means
+ * what this version does. So a structure that a caller fills is set to its _INIT first. Only struct
+ * lockq_progress, which the library makes, grows at its end. struct lockq_loan_ref and struct
+ * lockq_detail stay as they are.
+ *
  * Times are the server's, in UTC, as text of the form "2026-11-20 13:50:01.123456", or "" where
  * there is no time to tell.
  */
@@ -43,7 +49,7 @@ extern "C" {
 #endif
 
 /** The version of this header. lockq_version() returns the version of the library. */
-#define LOCKQ_VERSION "0.1.0"
+#define LOCKQ_VERSION "0.2.0"
 
 /** The version of the schema that this library works with. lockq-migrate installs it. */
 #define LOCKQ_SCHEMA 5
@@ -106,8 +112,10 @@ struct lockq_connection {
 	const char *password;       /**< its password, which no message contains */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
 	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
+	uint64_t reserved[4];       /**< for later versions: 0 */
 };
-#define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL }
+#define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, \
+	{ 0 } }
 
 /** What a call is doing. */
 enum lockq_phase {
@@ -150,7 +158,7 @@ typedef int lockq_progress_fn(const struct lockq_progress *progress, void *data)
  *
  * Takes no lock, and any thread may call it.
  *
- * Returns: the version of the library, "0.1.0". The string is static.
+ * Returns: the version of the library, "0.2.0". The string is static.
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_version(void);
@@ -288,14 +296,16 @@ struct lockq_ask {
 	int64_t timeout_ms;     /**< longest wait, not lead, in milliseconds; negative: none */
 	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */
+	uint64_t reserved[4];   /**< for later versions: 0 */
 };
-#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0 }
+#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, { 0 } }
 
 /** A loan that an answer gives. */
 struct lockq_loan {
 	uint64_t loan_id;          /**< the number of the loan */
 	uint64_t token;            /**< the epoch of the leader that assigned it */
 	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
 /** How a request ended, or stands. */
@@ -326,9 +336,10 @@ struct lockq_answer {
 	uint32_t retries;        /**< how many transactions lockq_getwork() tried again */
 	struct lockq_loan *loans; /**< the loans of this request in order of priority */
 	size_t n_loans;          /**< how many there are in @loans */
+	uint64_t reserved[4];    /**< for later versions: 0 */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0 }
+	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, { 0 } }
 
 /**
  * lockq_getwork:
@@ -415,6 +426,7 @@ struct lockq_assignment {
 	char *note;                /**< the loan's last note in this task; or NULL */
 	struct lockq_detail *details; /**< the columns of detail_view, without loan_id */
 	size_t n_details;          /**< how many there are; 0: the view has no row of this loan */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
 /** A user's current assignments. */
@@ -422,8 +434,9 @@ struct lockq_pipeline {
 	struct lockq_assignment *assignments; /**< by task, the oldest first */
 	size_t n_assignments;      /**< how many there are */
 	char *detail_fault;        /**< one line why some details are missing; NULL: none are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
-#define LOCKQ_PIPELINE_INIT { NULL, 0, NULL }
+#define LOCKQ_PIPELINE_INIT { NULL, 0, NULL, { 0 } }
 
 /**
  * lockq_pipeline:
@@ -466,14 +479,16 @@ struct lockq_event {
 	char lease_expires_at[27]; /**< when the assignment ends, or has ended, by its lease */
 	char excluded_until[27];   /**< until when the loan is not offered to this user */
 	char *note;                /**< the note that the event records; or NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
 /** What happened to a loan in a task. */
 struct lockq_history {
 	struct lockq_event *events; /**< the oldest first */
 	size_t n_events;           /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
-#define LOCKQ_HISTORY_INIT { NULL, 0 }
+#define LOCKQ_HISTORY_INIT { NULL, 0, { 0 } }
 
 /**
  * lockq_history:
@@ -526,8 +541,9 @@ struct lockq_disposition {
 	const char *note;                   /**< up to LOCKQ_NOTE_MAX characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
+	uint64_t reserved[4];               /**< for later versions: 0 */
 };
-#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0 }
+#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, { 0 } }
 
 /** What became of one loan of a disposition. */
 enum lockq_disposed {
@@ -552,14 +568,16 @@ struct lockq_disposed_loan {
 	char lease_expires_at[27]; /**< when the lease ends, or has ended the assignment */
 	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
 	char *reason;              /**< LOCKQ_NOT_COMPLETED: one line why; else NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
 /** What became of the loans of a disposition. */
 struct lockq_disposed_result {
 	struct lockq_disposed_loan *loans; /**< in the order of lockq_disposition.loans */
 	size_t n_loans;            /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
 };
-#define LOCKQ_DISPOSED_RESULT_INIT { NULL, 0 }
+#define LOCKQ_DISPOSED_RESULT_INIT { NULL, 0, { 0 } }
 
 /**
  * lockq_dispose:
@@ -597,8 +615,9 @@ LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
 struct lockq_expire {
 	uint32_t batch;          /**< the most rows of one transaction, 1 to LOCKQ_BATCH_MAX */
 	uint64_t purge_after_s;  /**< delete rows that ended more seconds ago; 0: delete none */
+	uint64_t reserved[4];    /**< for later versions: 0 */
 };
-#define LOCKQ_EXPIRE_INIT { 500, 0 }
+#define LOCKQ_EXPIRE_INIT { 500, 0, { 0 } }
 #define LOCKQ_BATCH_MAX 10000
 
 /** The limits of purge_after_s in seconds, 1 to 36500 days. Younger rows are still needed: answers
@@ -620,8 +639,9 @@ struct lockq_expired {
 	uint64_t runs;           /**< purged rows of leader_run */
 	uint64_t skipped;        /**< rows left for the next run because others held them */
 	uint64_t took_ms;        /**< milliseconds from the start of the call to its end */
+	uint64_t reserved[4];    /**< for later versions: 0 */
 };
-#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
 
 /**
  * lockq_expire:

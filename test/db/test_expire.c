@@ -720,8 +720,8 @@ static void
 what_is_out_of_range_is_refused(void **state)
 {
 	static const struct lockq_expire bad[] = {
-		{ 0, 0 }, { LOCKQ_BATCH_MAX + 1, 0 }, { 500, DAY - 1 },
-		{ 500, (uint64_t)LOCKQ_PURGE_AFTER_MAX + 1 }
+		{ 0, 0, { 0 } }, { LOCKQ_BATCH_MAX + 1, 0, { 0 } }, { 500, DAY - 1, { 0 } },
+		{ 500, (uint64_t)LOCKQ_PURGE_AFTER_MAX + 1, { 0 } }
 	};
 	struct cron cron = new_cron(1, NULL);
 
@@ -733,7 +733,7 @@ what_is_out_of_range_is_refused(void **state)
 		assert_int_equal(cron.rc, LOCKQ_EUSAGE);
 		assert_true(strlen(cron.error) > 0);
 	}
-	cron.what = (struct lockq_expire){ LOCKQ_BATCH_MAX, LOCKQ_PURGE_AFTER_MAX };
+	cron.what = (struct lockq_expire){ LOCKQ_BATCH_MAX, LOCKQ_PURGE_AFTER_MAX, { 0 } };
 	call(&cron);
 	assert_int_equal(cron.rc, LOCKQ_OK);
 	lockq_free(cron.q);

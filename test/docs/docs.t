@@ -83,12 +83,13 @@ check_return_codes() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-# The fields of the structures, as "lockq_ask.user".
+# The fields of the structures, as "lockq_ask.user". The page tells once what "reserved" is for.
 check_fields() {
 	awk '/^struct [a-z_]* \{$/ { name = $2; next }
 		/^};/ { name = "" }
 		name != "" && /;/ { sub(/;.*/, ""); sub(/\[.*/, ""); sub(/.*[ *]/, "")
-			print name "." $0 }' "$1/lib/lockq.h" >"$scratch/is"
+			if ($0 != "reserved") print name "." $0 }' "$1/lib/lockq.h" \
+		>"$scratch/is"
 	awk '/^\.S[hs] / { name = $2 == "struct" ? $3 : "" }
 		name != "" && /^\.It Va / { sub(/^\.It Va /, ""); n = split($0, fields, / , /)
 			for (i = 1; i <= n; i++) print name "." fields[i] }' \

@@ -217,8 +217,8 @@ static struct lockq_answer
 an_answer(void)
 {
 	static struct lockq_loan loans[] = {
-		{ 12, 41, "2026-11-20 13:50:01.123456" },
-		{ UINT64_MAX, 41, "" },
+		{ 12, 41, "2026-11-20 13:50:01.123456", { 0 } },
+		{ UINT64_MAX, 41, "", { 0 } },
 	};
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 
