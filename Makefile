@@ -99,7 +99,7 @@ memory-programs: $(UNIT_BIN) $(DB_BIN)
 
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
-WITHOUT_CLIENT := help clean distclean check check-locked check-loaded check-memory check-model \
+WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory check-model \
 	lint demo bench bench-compare bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
@@ -290,9 +290,9 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 # These tests meet their moments by chance. In check they have enough rounds to meet each of them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
-check-long: all test-programs ## the tests that race at random, with many more rounds
+check-long: all test-programs ## tests that take long: packages, random races with many rounds
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
-		race/cluster cli/signals),$(IN_SANDBOX) env $(LONG_ROUNDS))
+		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
@@ -465,6 +465,15 @@ uninstall: ## remove what install put there
 	rm -f $(foreach f,$(FISH_COMPLETION),'$(DESTDIR)$(FISH_DIR)/$(notdir $(f))')
 	rm -rf '$(DESTDIR)$(SHARE)'
 
+# --- packages -----------------------------------------------------------------------------------
+
+dist: ## a tarball of the sources, in build/dist
+	@scripts/package dist
+
+deb: ## Debian packages, in build/deb
+	@scripts/setup packages
+	@scripts/package deb
+
 # --- the rest -----------------------------------------------------------------------------------
 
 stop_sandboxes = for d in build/sandbox build/check-sandbox build/check-sandbox-*; do \
@@ -487,6 +496,6 @@ help: ## this list
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
-	check-race check-unit clean demo distclean help install install-built lint pictures \
+	check-race check-unit clean deb demo dist distclean help install install-built lint pictures \
 	memory-programs print-client-flags print-flags test-programs uninstall
 .SECONDARY:
