@@ -75,9 +75,9 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 			break;
 		db_backoff(try);
 	}
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	return check_schema(q);
+	if (rc != DB_OK && rc != DB_ENOMEM)
+		return error_database(q, "%s; %s", db_error(q->db), report.read);
+	return rc == DB_OK ? check_schema(q) : error_from_db(q, NULL, rc);
 }
 
 void

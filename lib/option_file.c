@@ -198,6 +198,7 @@ static enum db_rc
 read_folder(struct reading *reading, const char *folder)
 {
 	struct dirent **entries = NULL;
+	const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
 	int n = scandir(folder, &entries, is_cnf, by_name);
 	enum db_rc rc = DB_OK;
 
@@ -207,7 +208,7 @@ read_folder(struct reading *reading, const char *folder)
 	for (int i = 0; i < n; i++) {
 		char path[4096];
 
-		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		snprintf(path, sizeof(path), "%s%s%s", folder, slash, entries[i]->d_name);
 		if (rc == DB_OK)
 			rc = read_file(reading->files, path, reading->depth + 1, true);
 		free(entries[i]);
@@ -276,6 +277,14 @@ read_lines(struct reading *reading, FILE *file)
 	return rc;
 }
 
+static void
+note_read(struct option_files *files, const char *path)
+{
+	size_t n = strlen(files->read);
+
+	snprintf(files->read + n, sizeof(files->read) - n, "%s%s", n > 0 ? ", " : "", path);
+}
+
 static enum db_rc
 read_file(struct option_files *files, const char *path, unsigned int depth, bool must_exist)
 {
@@ -293,6 +302,7 @@ read_file(struct option_files *files, const char *path, unsigned int depth, bool
 		rc = refuse_file(files, "the option file \"%s\" can be written by every user: run "
 		    "chmod o-w on it", path);
 	} else {
+		note_read(files, path);
 		rc = read_lines(&reading, file);
 		if (reading.has_password && (status.st_mode & S_IROTH) != 0)
 			snprintf(files->warning, sizeof(files->warning), "the option file \"%s\" "

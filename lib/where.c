@@ -233,6 +233,8 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
 	snprintf(report->error, sizeof(report->error), "%s",
 	    rc == DB_ENOMEM ? "out of memory" : files.error);
 	snprintf(report->warning, sizeof(report->warning), "%s", files.warning);
+	snprintf(report->read, sizeof(report->read), "%s%s",
+	    files.read[0] != '\0' ? "option files: " : "no option file was read", files.read);
 	return rc;
 }
 

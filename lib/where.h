@@ -9,6 +9,7 @@
 struct where_report {
 	char error[1024];
 	char warning[1024];
+	char read[600];       /* which files were read, for the message of a failed connect */
 };
 
 /* Reads the option files of @given. @where is what @given says, and else what [client] and the

@@ -201,7 +201,8 @@ seed_run(const struct lockq_connection *connection, const struct seed_options *o
 	}
 	if (code == 0) {
 		rc = db_connect(&seed.db, &where);
-		code = seed_from_db(&seed, seed.db, rc);
+		code = rc == DB_OK || rc == DB_ENOMEM ? seed_from_db(&seed, seed.db, rc) :
+		    seed_fail(&seed, LOCKQ_EDATABASE, "%s; %s", db_error(seed.db), read.read);
 	}
 	if (code == 0)
 		code = fill(&seed, import);

@@ -174,7 +174,7 @@ run chmod o-w on it" 'a file that everybody may write is refused'
 file socket "$host" "socket=$scratch/none" '[lockq]' "$account"
 check socket
 is "$status" 5 'a socket that is not there: exit 5'
-like "$err" "$scratch/none" 'the line names it'
+like "$err" "$scratch/none.*; option files: $scratch/socket\$" 'the line names it, and the file'
 file nobody "$host" '[lockq]' user=lockq_app database=lockq
 check nobody
 is "$status" 5 'an account without its password: exit 5'

@@ -168,18 +168,18 @@ for build in "${builds[@]}"; do
 	refused 'Access denied' 'that account is refused without TLS' sealed --ssl-mode DISABLED
 	comes_by SSL/TLS 'VERIFY_IDENTITY: the host that the certificate names' known \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\)$' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
-	refused ', connect\)$' 'an unknown certificate is refused' unknown \
+	refused ', connect\); option' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
+	refused ', connect\); option' 'an unknown certificate is refused' unknown \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\)$' 'any certificate is refused without a CA' tcp \
+	refused ', connect\); option' 'any certificate is refused without a CA' tcp \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\)$' 'an option file can not weaken that' lax \
+	refused ', connect\); option' 'an option file can not weaken that' lax \
 		--ssl-mode VERIFY_IDENTITY
 	if [ "$build" = build ]; then
 		comes_by SSL/TLS 'REQUIRED: TLS, also through a socket' socket --ssl-mode REQUIRED
 		comes_by SSL/TLS 'VERIFY_CA: a certificate of another host' misnamed \
 			--ssl-mode VERIFY_CA
-		refused ', connect\)$' 'an unknown certificate is refused' unknown \
+		refused ', connect\); option' 'an unknown certificate is refused' unknown \
 			--ssl-mode VERIFY_CA
 	else
 		comes socket --ssl-mode REQUIRED
