@@ -180,12 +180,59 @@ grammar_row(const struct grammar *g, int value)
 	return NULL;
 }
 
+enum { LONGEST_NAME = 40, NEAR = 2 };
+
+/* How many letters have to be changed, added or left out to make @b of the first @n bytes of @a. */
+static size_t
+distance(const char *a, size_t n, const char *b)
+{
+	size_t row[LONGEST_NAME + 1], length = strlen(b);
+
+	for (size_t j = 0; j <= length; j++)
+		row[j] = j;
+	for (size_t i = 0; i < n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < length; j++) {
+			size_t changed = diagonal + (a[i] != b[j]);
+
+			diagonal = row[j + 1];
+			row[j + 1] = (row[j] < diagonal ? row[j] : diagonal) + 1;
+			if (changed < row[j + 1])
+				row[j + 1] = changed;
+		}
+	}
+	return row[length];
+}
+
+/* The option's name that somebody may have meant by @name, or NULL. */
+static const char *
+nearest(const struct grammar *g, const char *name, size_t length)
+{
+	const char *found = NULL;
+	size_t least = NEAR + 1;
+
+	for (size_t i = 0; i < g->n && length <= LONGEST_NAME; i++) {
+		size_t n = g->rows[i] != NULL && strlen(g->longs[i].name) <= LONGEST_NAME ?
+		    distance(name, length, g->longs[i].name) : least;
+
+		/* Of a short name two letters are most of it. */
+		if (n < least && n < length) {
+			least = n;
+			found = g->longs[i].name;
+		}
+	}
+	return found;
+}
+
 /* Says why getopt_long() refused @argument. */
 static int
 explain(const struct grammar *g, const char *argument, struct cli_error *error)
 {
 	const char *name = argument + 2;
 	size_t length = strcspn(name, "="), i, matches = 0;
+	const char *meant;
 
 	if (optopt != 0 && optopt < PASSWORD)
 		return cli_fail(error, "option \"-%c\" is unknown", optopt);
@@ -193,8 +240,13 @@ explain(const struct grammar *g, const char *argument, struct cli_error *error)
 		return cli_fail(error, "--%s takes no value", grammar_row(g, optopt)->name);
 	for (i = 0; i < g->n; i++)
 		matches += strncmp(g->longs[i].name, name, length) == 0;
-	return cli_fail(error, "option \"--%.*s\" is %s", (int)length, name,
-	    matches > 1 ? "the beginning of several options" : "unknown");
+	if (matches > 1)
+		return cli_fail(error, "option \"--%.*s\" is the beginning of several options",
+		    (int)length, name);
+	meant = nearest(g, name, length);
+	return cli_fail(error, "option \"--%.*s\" is unknown%s%s%s", (int)length, name,
+	    meant != NULL ? ": did you mean --" : "", meant != NULL ? meant : "",
+	    meant != NULL ? "?" : "");
 }
 
 /* Takes one option. Returns a CLI_PARSED_ value. */

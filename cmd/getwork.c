@@ -58,8 +58,8 @@ static const struct cli_option getwork_table[] = {
 	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ "poll", 0, "S,S,...", "disconnect, and look again after these seconds;\n"
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
-	{ "no-wait", 0, NULL, "leave the request pending and end; checkwork\n"
-	    "shows its answer", cli_parse_flag, OPTION(no_wait), 0, 0 },
+	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
+	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	CLI_OPTIONS_END
 };
 
