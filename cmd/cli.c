@@ -154,13 +154,13 @@ cli_end(int status)
 }
 
 static void
-message(const char *text)
+message(const char *text, const char *end)
 {
 	char *escaped = cli_escape(text);
 
 	cli_tick_end();
 	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
-	fprintf(stderr, "%s: %s\n", program(), escaped);
+	fprintf(stderr, "%s: %s%s", program(), escaped, end);
 	free(escaped);
 }
 
@@ -173,14 +173,27 @@ cli_message(const char *format, ...)
 	va_start(arguments, format);
 	text = cli_vtext(format, arguments);
 	va_end(arguments);
-	message(text);
+	message(text, "\n");
+	free(text);
+}
+
+void
+cli_prompt(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	message(text, "");
 	free(text);
 }
 
 static void
 report(const struct cli_common *common, int status, const char *text)
 {
-	message(text);
+	message(text, "\n");
 	common->out->error(text, status);
 }
 

@@ -38,6 +38,9 @@ void cli_end(int status) CLI_NORETURN;
 /* Prints "getwork: …" on standard error: one line, escaped. */
 void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
 
+/* The same without the end of the line, before an answer is read. */
+void cli_prompt(const char *format, ...) CLI_PRINTF(1, 2);
+
 /*
  * Prints the same message, and with --json {"error": …, "exit": …} on standard output. Returns
  * @status, for return cli_report(…).

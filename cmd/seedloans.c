@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* seedloans: fills a database with the example's people, tasks and loans. */
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "cli.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
@@ -11,8 +15,9 @@
 struct seedloans_options {
 	struct cli_common common;
 	struct seed_options seed;
+	bool yes;
 };
-#define SEEDLOANS_DEFAULTS { CLI_COMMON_INIT, SEED_OPTIONS_INIT }
+#define SEEDLOANS_DEFAULTS { CLI_COMMON_INIT, SEED_OPTIONS_INIT, false }
 
 static int
 check(void *options, struct cli_error *error)
@@ -60,6 +65,8 @@ static const struct cli_option seedloans_table[] = {
 	    OPTION(seed.users), SEED_USERS_MIN, SEED_USERS_MAX },
 	{ "reset", 0, NULL, "empty lockq's and the example's tables first;\n"
 	    "refused while a process leads", cli_parse_flag, OPTION(seed.reset), 0, 0 },
+	{ "yes", 'y', NULL, "don't ask before that; without a terminal nothing\n"
+	    "is asked", cli_parse_flag, OPTION(yes), 0, 0 },
 	CLI_OPTIONS_END
 };
 
@@ -83,8 +90,8 @@ static const struct cli_tool seedloans_tool = {
 	    "     unless the load had begun, and then the loans that were added stay\n"
 	    "  3  a process leads a task or uses a table (--reset), or another seedloans\n"
 	    "     runs: try again\n"
-	    "  4  refused: a bad row with --strict, nothing was loaded; or --heavy found no\n"
-	    "     loan, or needs a larger max_allowed_packet\n"
+	    "  4  refused: you said no to --reset; a bad row with --strict, nothing was\n"
+	    "     loaded; or --heavy found no loan, or needs a larger max_allowed_packet\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): seedloans --users 24\n"
 	    "     prints how many loans there are\n"
@@ -116,6 +123,25 @@ on_progress(const struct seed_progress *progress, void *data)
 	return 0;
 }
 
+/* Any answer but one that begins with "y" is no. */
+static int
+may_empty(const char *database, const char *host)
+{
+	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
+	char answer[16] = "";
+
+	cli_prompt("--reset empties all tables of lockq and of the example in database \"%s\" %s%s: "
+	    "go on? [y/N] ", database != NULL ? database : "lockq",
+	    host != NULL ? "on " : "on this machine", host != NULL ? host : "");
+	while (cli_caught() == 0 && poll(&terminal, 1, -1) <= 0)
+		continue;
+	if (cli_caught() != 0)
+		return LOCKQ_CANCELLED;
+	if (fgets(answer, sizeof(answer), stdin) == NULL)
+		answer[0] = 'n';
+	return answer[0] == 'y' || answer[0] == 'Y' ? LOCKQ_OK : LOCKQ_EREFUSED;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -126,6 +152,8 @@ main(int argc, char **argv)
 	cli_start(&seedloans_tool, &o, argc, argv);
 	cli_catch_signals("changes that were committed stay: 'seedloans --users 24' prints how "
 	    "many loans there are");
+	if (!o.yes && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+		o.seed.confirm = may_empty;
 	rc = seed_run(&o.common.connection, &o.seed, on_progress, &o.common, &report);
 	cli_tick_end();
 	if (report.warning[0] != '\0')

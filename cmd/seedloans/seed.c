@@ -199,6 +199,11 @@ seed_run(const struct lockq_connection *connection, const struct seed_options *o
 		if (rc != DB_OK)
 			code = seed_fail(&seed, LOCKQ_EUSAGE, "%s", read.error);
 	}
+	if (code == 0 && options->reset && options->confirm != NULL) {
+		code = options->confirm(where.text[WHERE_DATABASE], where.text[WHERE_HOST]);
+		if (code != 0)
+			(void)seed_fail(&seed, code, "nothing was emptied");
+	}
 	if (code == 0) {
 		rc = db_connect(&seed.db, &where);
 		code = rc == DB_OK || rc == DB_ENOMEM ? seed_from_db(&seed, seed.db, rc) :

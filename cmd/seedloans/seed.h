@@ -12,6 +12,10 @@
 enum { SEED_USERS_MIN = 24, SEED_USERS_MAX = 100000, SEED_HEAVY_MAX_S = 300 };
 #define SEED_LOANS_MAX 1000000000ULL
 
+/* Asks whether the tables of this database are to be emptied; either may be NULL for the usual one.
+ * Returns 0 to go on, or what seed_run() is to return. */
+typedef int seed_confirm_fn(const char *database, const char *host);
+
 struct seed_options {
 	uint64_t loans;       /* to make up; 0: none */
 	uint64_t seed;        /* the same seed makes the same loans on any machine */
@@ -22,8 +26,9 @@ struct seed_options {
 	uint32_t users;       /* 0: SEED_USERS_MIN */
 	bool strict;          /* one bad row and nothing is loaded */
 	bool reset;           /* empty lockq's and the example's tables first */
+	seed_confirm_fn *confirm; /* asked before that; or NULL */
 };
-#define SEED_OPTIONS_INIT { 0, 1, -1, NULL, NULL, NULL, 0, false, false }
+#define SEED_OPTIONS_INIT { 0, 1, -1, NULL, NULL, NULL, 0, false, false, NULL }
 
 enum seed_phase { SEED_CHECK, SEED_RESET, SEED_LOAD, SEED_ANALYZE, SEED_MEASURE };
 struct seed_progress {
@@ -59,7 +64,8 @@ struct seed_report {
  *                  after the load has begun, the CSV file can't be read further or the rejects file
  *                  can't be written; or there is no room for so many loans after the largest
  *                  loan_id
- * LOCKQ_EREFUSED   a row is bad and strict is set, and nothing was changed; or heavy_ms can't be
+ * LOCKQ_EREFUSED   @options->confirm said no; or a row is bad and strict is set, and nothing was
+ *                  changed; or heavy_ms can't be
  *                  set, since no loan matches or max_allowed_packet is too small
  * LOCKQ_BUSY       somebody leads a task or uses a table that is to be reset, or another seedloans
  *                  is at work

@@ -34,6 +34,17 @@ ok() {
 	fi
 }
 
+# asked ANSWER ARGS…: runs seedloans on a terminal, where the answer is typed. All that it prints is
+# in "$work/out".
+asked() {
+	local answer=$1
+	shift
+	status=0
+	(cd "$work" && printf '%s\n' "$answer" | timeout "$patience" script --quiet --return \
+		--command "$(printf '%q ' "$seedloans" --database "$database" "$@")" /dev/null) \
+		>"$work/out" 2>"$work/err" || status=$?
+}
+
 # seed ARGS…: runs seedloans in $work; leaves $status, "$work/out" and "$work/err".
 seed() {
 	status=0
@@ -103,6 +114,22 @@ says out '^in all: 3000 loans, 24 users, 10 tasks' 'and the people and tasks'
 is "$(wc -c <"$work/err")" 0 'no progress where standard error is no terminal'
 is "$(sql 'SELECT COUNT(*) FROM loan')" 3000 'the table has them'
 
+loans=$(sql 'SELECT COUNT(*) FROM loan')
+asked n --loans 10 --reset
+exits 4 'on a terminal --reset asks, and the answer is no'
+says out "tables of lockq and of the example in database \"$database\" on this machine: go on?" \
+	'it names the database'
+says out 'nothing was emptied' 'it says that nothing was emptied'
+[ "$(sql 'SELECT COUNT(*) FROM loan')" = "$loans" ]
+ok $? 'nothing was emptied'
+asked y --loans 10 --reset
+exits 0 'with the answer yes it goes on'
+[ "$(sql 'SELECT COUNT(*) FROM loan')" = 10 ]
+ok $? 'and empties them'
+asked '' --loans 20 --reset --yes
+exits 0 'with --yes it does not ask'
+[ "$(sql 'SELECT COUNT(*) FROM loan')" = 20 ] && ! grep -q 'go on' "$work/out"
+ok $? 'and empties them'
 seed --loans 3000 --reset --verbose
 exits 0 '--verbose'
 is "$(cat "$work/err")" 'seedloans: emptying tables
