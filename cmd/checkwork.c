@@ -2,6 +2,7 @@
 /* checkwork: shows a user's current assignments, who had a loan when, or how a request stands. */
 #include "cli.h"
 #include "cli_signals.h"
+#include "cli_terminal.h"
 #include "cli_values.h"
 #include "exit_status.h"
 #include "output.h"
@@ -13,8 +14,9 @@ struct checkwork_options {
 	struct cli_loan loan;
 	const char *request;
 	int64_t wait_ms; /* negative: not given */
+	uint32_t width;  /* 0: not given */
 };
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1 }
+#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1, 0 }
 
 static int
 check(void *options, struct cli_error *error)
@@ -51,6 +53,10 @@ static const struct cli_option checkwork_table[] = {
 	    OPTION(request), 0, 0 },
 	{ "wait", 0, "SECONDS", "while it is pending, wait this long for its answer",
 	    cli_parse_seconds, OPTION(wait_ms), 0, CLI_WAIT_MAX_S },
+	{ .help = "Tables" },
+	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
+	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
+	    OPTION(width), CLI_WIDTH_LEAST, CLI_WIDTH_MOST },
 	CLI_OPTIONS_END
 };
 
@@ -131,6 +137,7 @@ main(int argc, char **argv)
 	int rc;
 
 	cli_start(&checkwork_tool, &o, argc, argv);
+	cli_set_width(o.width);
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK && o.wait_ms > 0)
 		cli_catch_signals(NULL);

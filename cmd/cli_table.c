@@ -259,5 +259,5 @@ cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, si
 void
 cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style)
 {
-	cli_table_fit(out, table, style, out == stdout ? cli_columns(STDOUT_FILENO) : 0);
+	cli_table_fit(out, table, style, out == stdout ? cli_table_width() : 0);
 }

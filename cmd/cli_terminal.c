@@ -13,10 +13,7 @@
 #include "cli_utf8.h"
 #include "cli_values.h"
 
-enum {
-	COLUMNS_DEFAULT = 80,
-	COLUMNS_MOST = 10000
-};
+enum { COLUMNS_DEFAULT = 80 };
 
 enum cli_style
 cli_stdout_style(void)
@@ -80,18 +77,44 @@ cli_line(const char *format, ...)
 	free(escaped);
 }
 
+/* The number in COLUMNS, or 0. */
+static size_t
+columns_wished(void)
+{
+	const char *columns = getenv("COLUMNS");
+	uint64_t number = 0;
+
+	if (columns == NULL || cli_number(&number, columns) != 0)
+		return 0;
+	return number < CLI_WIDTH_MOST ? (size_t)number : CLI_WIDTH_MOST;
+}
+
 size_t
 cli_columns(int fd)
 {
-	const char *columns = getenv("COLUMNS");
 	struct winsize size;
-	uint64_t number = 0;
+	size_t wished = columns_wished();
 
 	if (!isatty(fd))
 		return 0;
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
-	if (columns != NULL && cli_number(&number, columns) == 0 && number > 0)
-		return number < COLUMNS_MOST ? (size_t)number : COLUMNS_MOST;
-	return COLUMNS_DEFAULT;
+	return wished > 0 ? wished : COLUMNS_DEFAULT;
+}
+
+static size_t width_set;
+
+void
+cli_set_width(size_t width)
+{
+	width_set = width;
+}
+
+size_t
+cli_table_width(void)
+{
+	if (width_set > 0)
+		return width_set;
+	return isatty(STDOUT_FILENO) && columns_wished() > 0 ? columns_wished() :
+	    cli_columns(STDOUT_FILENO);
 }

@@ -7,6 +7,8 @@
 
 #include "cli_text.h"
 
+enum { CLI_WIDTH_LEAST = 20, CLI_WIDTH_MOST = 10000 };
+
 enum cli_style {
 	CLI_PLAIN = 0,      /* ASCII */
 	CLI_BOXES = 1       /* box drawing */
@@ -18,6 +20,11 @@ enum cli_style cli_stdout_style(void);
 /* The columns of the terminal on @fd: its own answer, else COLUMNS, else 80. 0 where @fd is no
  * terminal. */
 size_t cli_columns(int fd);
+
+/* How wide tables on standard output may be: @width of cli_set_width(); else COLUMNS on a terminal;
+ * else the terminal's columns. 0: as wide as they are. */
+size_t cli_table_width(void);
+void cli_set_width(size_t width);
 
 /* The separator of two facts on a line of standard output: "·", or "-" in plain style. */
 const char *cli_dot(void);

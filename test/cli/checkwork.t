@@ -140,11 +140,20 @@ if command -v tmux >/dev/null 2>&1; then
 	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
 	is "$((width > 30 && width <= 60))" \
 		1 'a terminal that does not tell its width: COLUMNS does'
+	in_terminal 120 "COLUMNS=60 checkwork --user race-1 --task $task" >"$scratch/screen"
+	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
+	is "$((width > 30 && width <= 60))" 1 'COLUMNS counts more than what the terminal tells'
 	in_terminal 80 "COLUMNS=30 checkwork --user race-1 | cat" >"$scratch/screen"
 	like "$(tr -d '\n' <"$scratch/screen")" 'assigned.*applicant' 'into a pipe: all of it'
 else
 	ok 0 'tables in a terminal # SKIP no tmux'
 fi
+run checkwork --user race-1 --task "$task" --width 60
+is "$status:$((($(LC_ALL=C.UTF-8 wc -L <<<"$(grep '^|' <<<"$out")") <= 60)))" 0:1 \
+	'--width: a table in a pipe is as narrow'
+like "$err$out" 'no room for .*' 'and a line names the columns that are left out'
+run checkwork --user race-1 --width 19
+is "$status" 2 '--width has a least'
 
 # A detail_view that can't be used: the pipeline is shown, and one line says why it has no details.
 sql "UPDATE task SET detail_view = 'test_gone_$task' WHERE task_id = $task"
