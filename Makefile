@@ -30,7 +30,8 @@ BUILD ?= build
 endif
 
 VERSION := $(shell sed -n 's/^\#define LOCKQ_VERSION "\(.*\)"/\1/p' lib/lockq.h)
-SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+# It is raised when a program that was compiled before could not use the library any more.
+SOVERSION := 0
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 # With -j on the command line that number of jobs holds, without it one job for each processor.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
@@ -410,7 +411,8 @@ $(BUILD)/lockq.pc: FORCE
 
 $(BUILD)/lockq-migrate: scripts/lockq-migrate FORCE
 	@mkdir -p $(@D)
-	@sed -e 's|^installed_schema=$$|&$(SHARE)/schema|' -e 's|^version=$$|&$(VERSION)|' $< >$@
+	@sed -e "s|^installed_schema=''|installed_schema='$(SHARE)/schema'|" \
+		-e 's|^version=$$|&$(VERSION)|' $< >$@
 
 # install_files MODE, DIRECTORY, FILES
 define install_files

@@ -1,4 +1,4 @@
--- Makes the rows of task_lock and task_wake again that somebody deleted. scripts/lockq-migrate applies
+-- Makes the rows of task_lock and task_wake again that somebody deleted. lockq-migrate applies
 -- this file each time. At MySQL's default level the SELECT would take shared locks on task_lock,
 -- and a shared lock there looks like a leader. READ COMMITTED takes none.
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -1,4 +1,4 @@
--- The rights that the programs need, and no more. scripts/lockq-migrate applies this file each time.
+-- The rights that the programs need, and no more. lockq-migrate applies this file each time.
 -- lockq_worker asks for work and disposes of it. lockq_viewer only looks. lockq_query runs heavy
 -- queries where they have an account of their own. lockq_cron runs disposition --expire
 -- --purge-after.

@@ -4,7 +4,7 @@
 -- more than once: lockq takes each loan once, with its smallest priority. lockq leaves out the
 -- loans that somebody already has, so the view need not.
 --
--- SQL SECURITY DEFINER: the views run with the rights of the account that ran scripts/lockq-migrate, so
+-- SQL SECURITY DEFINER: the views run with the rights of the account that ran lockq-migrate, so
 -- workers may read the views but not the tables behind them. Every statement may be run again.
 
 -- 1. Loans without identity papers. The one that has waited longest comes first.

@@ -8,7 +8,7 @@
 -- and then writes documents of that loan only. So two procedures for one loan run one after the
 -- other, and they never wait for each other in a circle.
 --
--- SQL SECURITY DEFINER: they run with the rights of the account that ran scripts/lockq-migrate, so
+-- SQL SECURITY DEFINER: they run with the rights of the account that ran lockq-migrate, so
 -- workers change the business data only by calling them. Every statement may be run again. DROP
 -- PROCEDURE also drops the right to call it, so each procedure is followed by its GRANT.
 CREATE ROLE IF NOT EXISTS lockq_worker;
