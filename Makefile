@@ -100,8 +100,8 @@ memory-programs: $(UNIT_BIN) $(DB_BIN)
 
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
-WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory check-model \
-	lint demo bench bench-compare bench-peers pictures install uninstall print-flags
+WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
+	check-model lint demo bench bench-compare bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -498,6 +498,7 @@ help: ## this list
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
-	check-race check-unit clean deb demo dist distclean help install install-built lint pictures \
+	check-race check-unit clean deb demo dist distclean help install install-built lint \
+	pictures \
 	memory-programs print-client-flags print-flags test-programs uninstall
 .SECONDARY:

@@ -19,7 +19,7 @@ extern char **environ;
 #define READER "my_print_defaults"
 
 /* Texts that the connection points to. They are freed at exit. */
-static char *kept[8];
+static char *kept[16];
 static size_t n_kept;
 
 static void
@@ -39,8 +39,7 @@ keep(char *text)
 	return text;
 }
 
-/* The options that it printed. The command line counts more than the login path, and a later line
- * more than an earlier one. */
+/* The options that my_print_defaults printed; of two lines the later one counts. */
 struct found {
 	struct lockq_connection connection;
 	size_t n;
@@ -129,37 +128,37 @@ finish_reader(pid_t pid, int output, struct found *found)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Runs it for the login path. */
+/* Runs it for one login path. Returns its exit status, or -1 with @number set to an errno. */
 static int
-run_reader(struct found *found, const struct cli_common *common, struct cli_error *error)
+run_reader(struct found *found, const char *login_path, const char *suffix, int *number)
 {
-	static const char needs[] = "--login-path needs the program \"" READER "\" of the MySQL "
-	    "client";
-	/* An empty suffix is none. */
-	char *suffix = cli_text("--defaults-group-suffix=%s",
-	    common->group_suffix != NULL ? common->group_suffix : "");
-	char *path = cli_text("--login-path=%s", common->login_path);
-	char name[] = READER, none[] = "--no-defaults", show[] = "--show", group[] = "client";
-	char *const arguments[] = { name, none, suffix, path, show, group, NULL };
-	int output = -1, rc;
+	char *path = cli_text("--login-path=%s", login_path);
+	char *suffixed = cli_text("--defaults-group-suffix=%s", suffix != NULL ? suffix : "");
+	char *group = cli_text("%s", login_path);
+	char name[] = READER, none[] = "--no-defaults", show[] = "--show";
+	/* Without a suffix there are fewer arguments: MYSQL_GROUP_SUFFIX counts then. */
+	char *const with[] = { name, none, suffixed, path, show, group, NULL };
+	char *const without[] = { name, none, path, show, group, NULL };
+	int output = -1;
 	pid_t pid = -1;
 
-	rc = start_reader(&pid, &output, arguments);
-	free(suffix);
+	*number = start_reader(&pid, &output, suffix != NULL ? with : without);
 	free(path);
-	if (rc != 0)
-		return cli_fail(error, "%s: %s", needs, strerror(rc));
-	rc = finish_reader(pid, output, found);
-	if (rc == 127)
+	free(suffixed);
+	free(group);
+	return *number == 0 ? finish_reader(pid, output, found) : -1;
+}
+
+/* Says why it could not be run. */
+static int
+reader_failed(int status, int number, struct cli_error *error)
+{
+	if (status == 127)
 		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL "
 		    "client");
-	if (rc != 0)
-		return cli_fail(error, "%s: the one that was found failed, MariaDB's can't be used",
-		    needs);
-	if (found->n == 0)
-		return cli_fail(error, "--login-path \"%s\" is unknown: mysql_config_editor print "
-		    "--all shows those that are saved", common->login_path);
-	return 0;
+	return cli_fail(error, "--login-path needs the program \"" READER "\" of the MySQL client: "
+	    "%s", number != 0 ? strerror(number) : "the one that was found failed, MariaDB's "
+	    "can't be used");
 }
 
 static void
@@ -172,21 +171,53 @@ use(const char **to, const char *from)
 		*to = from;
 }
 
-/* What the command line says counts more. */
+/* What is set already counts more; a socket that is set is on this machine. */
+static void
+use_found(struct lockq_connection *connection, const struct found *found)
+{
+	bool here = connection->socket != NULL && connection->host == NULL;
+
+	use(&connection->socket, found->connection.socket);
+	if (here)
+		free((void *)(uintptr_t)found->connection.host);
+	else
+		use(&connection->host, found->connection.host);
+	use(&connection->user, found->connection.user);
+	use(&connection->password, found->connection.password);
+	if (connection->port == 0)
+		connection->port = found->connection.port;
+}
+
+/* Uses the login path that --login-path names. */
 static int
 use_login_path(struct cli_common *common, struct cli_error *error)
 {
 	struct found found = { LOCKQ_CONNECTION_INIT, 0 };
-	struct lockq_connection *connection = &common->connection;
-	int rc = run_reader(&found, common, error);
+	int number, status = run_reader(&found, common->login_path, common->group_suffix, &number);
 
-	use(&connection->host, found.connection.host);
-	use(&connection->socket, found.connection.socket);
-	use(&connection->user, found.connection.user);
-	use(&connection->password, found.connection.password);
-	if (connection->port == 0)
-		connection->port = found.connection.port;
-	return rc;
+	use_found(&common->connection, &found);
+	if (status != 0)
+		return reader_failed(status, number, error);
+	if (found.n == 0)
+		return cli_fail(error, "--login-path \"%s\" is unknown: mysql_config_editor print "
+		    "--all shows those that are saved", common->login_path);
+	return 0;
+}
+
+/* Uses the login path "client", as all of MySQL's programs do, if there are any login paths. */
+static void
+use_usual_login_path(struct cli_common *common)
+{
+	struct found found = { LOCKQ_CONNECTION_INIT, 0 };
+	const char *home = getenv("HOME"), *file = getenv("MYSQL_TEST_LOGIN_FILE");
+	char *own = cli_text("%s/.mylogin.cnf", home != NULL ? home : "");
+	int number;
+
+	if (access(file != NULL ? file : own, R_OK) == 0) {
+		(void)run_reader(&found, "client", common->group_suffix, &number);
+		use_found(&common->connection, &found);
+	}
+	free(own);
 }
 
 int
@@ -200,5 +231,8 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 		connection->defaults_file = file;
 	connection->defaults_group = group;
 	connection->defaults_suffix = common->group_suffix;
-	return common->login_path != NULL ? use_login_path(common, error) : 0;
+	if (common->login_path != NULL && use_login_path(common, error) != 0)
+		return -1;
+	use_usual_login_path(common);
+	return 0;
 }

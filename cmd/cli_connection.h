@@ -6,8 +6,8 @@
 #include "cli_options.h"
 
 /*
- * Completes @common->connection by LOCKQ_DEFAULTS_FILE, and with --login-path by the options that
- * my_print_defaults prints. @group as in struct cli_tool. Returns 0, or -1 with @error. Its texts
+ * Completes @common->connection by LOCKQ_DEFAULTS_FILE and by what my_print_defaults prints of the
+ * login path. @group as in struct cli_tool. Returns 0, or -1 with @error. Its texts
  * live as long as the process.
  */
 LOCKQ_MUST_CHECK int cli_connection(struct cli_common *common, const char *group,

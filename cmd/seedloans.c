@@ -130,8 +130,8 @@ may_empty(const char *database, const char *host)
 	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
 	char answer[16] = "";
 
-	cli_prompt("--reset empties all tables of lockq and of the example in database \"%s\" %s%s: "
-	    "go on? [y/N] ", database != NULL ? database : "lockq",
+	cli_prompt("--reset empties all tables of lockq and of the example in database \"%s\" "
+	    "%s%s: go on? [y/N] ", database != NULL ? database : "lockq",
 	    host != NULL ? "on " : "on this machine", host != NULL ? host : "");
 	while (cli_caught() == 0 && poll(&terminal, 1, -1) <= 0)
 		continue;

@@ -191,20 +191,14 @@ db_pin(struct db *db)
 }
 
 static enum db_rc
-new_db(struct db **out)
-{
-	*out = calloc(1, sizeof(**out));
-	return *out != NULL ? DB_OK : DB_ENOMEM;
-}
-
-static enum db_rc
 connect_to(struct db **out, const struct where *where, bool read_only)
 {
-	enum db_rc rc = new_db(out);
-	struct db *db = *out;
+	struct db *db = calloc(1, sizeof(*db));
+	enum db_rc rc;
 
-	if (rc != DB_OK)
-		return rc;
+	*out = db;
+	if (db == NULL)
+		return DB_ENOMEM;
 	db->read_only = read_only;
 	db->mysql = mysql_init(NULL);
 	if (db->mysql == NULL)
@@ -229,12 +223,6 @@ enum db_rc
 db_connect_read_only(struct db **out, const struct where *where)
 {
 	return connect_to(out, where, true);
-}
-
-enum db_rc
-db_refused(struct db **out, enum db_rc rc, const char *error)
-{
-	return new_db(out) == DB_OK ? db_fail_with(*out, rc, "%s", error) : DB_ENOMEM;
 }
 
 void

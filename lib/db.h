@@ -124,11 +124,12 @@ enum where_text {
 	WHERE_PROGRAM, /* program_name, which operators see */
 	WHERE_HOST, WHERE_SOCKET, WHERE_PROTOCOL, WHERE_BIND_ADDRESS,
 	WHERE_USER, WHERE_PASSWORD, WHERE_DATABASE,
-	WHERE_SSL_MODE, WHERE_SSL_CA, WHERE_SSL_CAPATH, WHERE_SSL_CERT, WHERE_SSL_KEY,
+	WHERE_SSL_MODE, WHERE_VERIFY, /* the latter "1" or "0" */
+	WHERE_SSL_CA, WHERE_SSL_CAPATH, WHERE_SSL_CERT, WHERE_SSL_KEY,
 	WHERE_SSL_CIPHER, WHERE_SSL_CRL, WHERE_SSL_CRLPATH, WHERE_TLS_VERSION,
 	WHERE_TLS_CIPHERSUITES,
 	WHERE_DEFAULT_AUTH, WHERE_PLUGIN_DIR, WHERE_PUBLIC_KEY_PATH,
-	WHERE_CLEARTEXT, WHERE_GET_PUBLIC_KEY, /* "1" or NULL */
+	WHERE_CLEARTEXT, WHERE_GET_PUBLIC_KEY, /* "1" or "0" */
 	WHERE_TEXTS
 };
 struct where {
@@ -136,8 +137,10 @@ struct where {
 	unsigned int port;
 };
 
-bool db_is_ssl_mode(const char *name);
-bool db_is_protocol(const char *name); /* one that this library can use */
+/* Says why the client library can't use the option's value, or returns NULL. */
+const char *db_fault_of_ssl_mode(const char *name);
+const char *db_fault_of_protocol(const char *name);
+const char *db_fault_of_ciphersuites(void);
 
 struct db;
 
@@ -146,8 +149,6 @@ struct db;
 LOCKQ_MUST_CHECK enum db_rc db_connect(struct db **db, const struct where *where);
 /* The same, and the connection can't write, whatever the functions of a view try. */
 LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db, const struct where *where);
-/* Makes a handle without a connection, whose db_error() is @error. Returns @rc or DB_ENOMEM. */
-LOCKQ_MUST_CHECK enum db_rc db_refused(struct db **db, enum db_rc rc, const char *error);
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);

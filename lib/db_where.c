@@ -23,27 +23,47 @@ ssl_mode_number(const char *name)
 	return 0;
 }
 
-bool
-db_is_ssl_mode(const char *name)
+const char *
+db_fault_of_ssl_mode(const char *name)
 {
-	return ssl_mode_number(name) != 0;
+	unsigned int mode = ssl_mode_number(name);
+
+	if (mode == 0)
+		return "is unknown: use DISABLED, PREFERRED, REQUIRED, VERIFY_CA or "
+		    "VERIFY_IDENTITY";
+	return LOCKQ_MARIADB_CLIENT && mode == DB_SSL_VERIFY_CA ?
+	    "is not known to MariaDB's client library: use VERIFY_IDENTITY" : NULL;
 }
 
-bool
-db_is_protocol(const char *name)
+const char *
+db_fault_of_protocol(const char *name)
 {
-	return strcasecmp(name, "tcp") == 0 || strcasecmp(name, "socket") == 0;
+	return strcasecmp(name, "tcp") == 0 || strcasecmp(name, "socket") == 0 ? NULL :
+	    "can't be used: use tcp or socket";
 }
 
-/* Without a host, or with "localhost", the library connects by a socket. */
+const char *
+db_fault_of_ciphersuites(void)
+{
+	return LOCKQ_MARIADB_CLIENT ? "is not known to MariaDB's client library: use ssl-cipher" :
+	    NULL;
+}
+
+static bool
+is_on(const char *flag)
+{
+	return flag != NULL && strcmp(flag, "1") == 0;
+}
+
+/* Both libraries connect by a socket only to this machine. MySQL's fails if it is told to use a
+ * socket for another one, MariaDB's uses TCP. */
 static bool
 by_socket(const struct where *where)
 {
 	const char *host = where->text[WHERE_HOST], *protocol = where->text[WHERE_PROTOCOL];
 
-	if (protocol != NULL)
-		return strcasecmp(protocol, "socket") == 0;
-	return host == NULL || host[0] == '\0' || strcmp(host, "localhost") == 0;
+	return (host == NULL || host[0] == '\0' || strcmp(host, "localhost") == 0) &&
+	    (protocol == NULL || strcasecmp(protocol, "tcp") != 0);
 }
 
 #if LOCKQ_MARIADB_CLIENT
@@ -54,9 +74,6 @@ set_ssl_mode(struct db *db, bool plain)
 {
 	db_flag tls = !plain, verify = db->ssl_mode == DB_SSL_VERIFY_IDENTITY;
 
-	if (db->ssl_mode == DB_SSL_VERIFY_CA)
-		return db_refuse(db, "ssl mode \"VERIFY_CA\" is not known to MariaDB's client "
-		    "library: use VERIFY_IDENTITY");
 	if (mysql_options(db->mysql, MYSQL_OPT_SSL_ENFORCE, &tls) != 0 ||
 	    mysql_options(db->mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) != 0)
 		return db_fail(db, "ssl mode");
@@ -119,40 +136,42 @@ set_texts(struct db *db, const struct where *where, bool plain)
 		    mysql_options(db->mysql, texts[i].option, text) != 0)
 			return db_fail(db, "connection options");
 	}
-	if (LOCKQ_MARIADB_CLIENT && where->text[WHERE_TLS_CIPHERSUITES] != NULL)
-		return db_refuse(db, "\"tls-ciphersuites\" is not known to MariaDB's client "
-		    "library: use ssl-cipher");
 	return DB_OK;
 }
 
-/* MariaDB's library needs neither: it loads the plugin, and asks for the key, by itself. */
+#if LOCKQ_MARIADB_CLIENT
+/* Unless it is told which plugins may log in, this library sends the password as it is to any
+ * server that asks for that. It asks for the server's public key by itself. */
 static enum db_rc
 set_flags(struct db *db, const struct where *where)
 {
-#if !LOCKQ_MARIADB_CLIENT
-	db_flag on = true;
+	static const char hashing[] = "caching_sha2_password,sha256_password,mysql_native_password";
 
-	if ((where->text[WHERE_CLEARTEXT] != NULL &&
-	    mysql_options(db->mysql, MYSQL_ENABLE_CLEARTEXT_PLUGIN, &on) != 0) ||
-	    (where->text[WHERE_GET_PUBLIC_KEY] != NULL &&
-	    mysql_options(db->mysql, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &on) != 0))
-		return db_fail(db, "connection options");
-#else
-	(void)db;
-	(void)where;
-#endif
-	return DB_OK;
+	if (is_on(where->text[WHERE_CLEARTEXT]))
+		return DB_OK;
+	return mysql_optionsv(db->mysql, MARIADB_OPT_RESTRICTED_AUTH, hashing) == 0 ? DB_OK :
+	    db_fail(db, "connection options");
 }
+#else
+static enum db_rc
+set_flags(struct db *db, const struct where *where)
+{
+	db_flag cleartext = is_on(where->text[WHERE_CLEARTEXT]);
+	db_flag get_key = is_on(where->text[WHERE_GET_PUBLIC_KEY]);
+
+	return mysql_options(db->mysql, MYSQL_ENABLE_CLEARTEXT_PLUGIN, &cleartext) == 0 &&
+	    mysql_options(db->mysql, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &get_key) == 0 ? DB_OK :
+	    db_fail(db, "connection options");
+}
+#endif
 
 static enum db_rc
-set_protocol(struct db *db, const char *name)
+set_protocol(struct db *db, const struct where *where)
 {
-	unsigned int protocol = MYSQL_PROTOCOL_TCP;
+	unsigned int protocol = by_socket(where) ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
 
-	if (name == NULL)
+	if (where->text[WHERE_PROTOCOL] == NULL)
 		return DB_OK;
-	if (strcasecmp(name, "socket") == 0)
-		protocol = MYSQL_PROTOCOL_SOCKET;
 	return mysql_options(db->mysql, MYSQL_OPT_PROTOCOL, &protocol) == 0 ? DB_OK :
 	    db_fail(db, "protocol");
 }
@@ -160,21 +179,19 @@ set_protocol(struct db *db, const char *name)
 static enum db_rc
 set_where(struct db *db, const struct where *where)
 {
-	const char *mode = where->text[WHERE_SSL_MODE];
+	const char *mode = where->text[WHERE_SSL_MODE] != NULL ? where->text[WHERE_SSL_MODE] :
+	    "PREFERRED";
 	enum db_rc rc;
 
-	if (mode == NULL)
-		mode = "PREFERRED";
+	if (db_fault_of_ssl_mode(mode) != NULL)
+		return db_refuse(db, "ssl mode \"%s\" %s", mode, db_fault_of_ssl_mode(mode));
 	db->ssl_mode = ssl_mode_number(mode);
-	if (db->ssl_mode == 0)
-		return db_refuse(db, "ssl mode \"%s\" is unknown: use DISABLED, PREFERRED, "
-		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY", mode);
 	rc = set_ssl_mode(db, is_plain(db, where));
 	if (rc == DB_OK)
 		rc = set_texts(db, where, is_plain(db, where));
 	if (rc == DB_OK)
 		rc = set_flags(db, where);
-	return rc == DB_OK ? set_protocol(db, where->text[WHERE_PROTOCOL]) : rc;
+	return rc == DB_OK ? set_protocol(db, where) : rc;
 }
 
 enum db_rc
@@ -190,8 +207,8 @@ db_connect_at(struct db *db, const struct where *where)
 		db->lost = true;
 		return db_fail(db, "connect");
 	}
-	/* The library may not have kept to the mode. The password has been sent by now, though not
-	 * as plain text: only a checked certificate protects it from a false server. */
+	/* The library may not have kept to the mode. By now the account has logged in: only a
+	 * checked certificate protects its password from a false server. */
 	if (db->ssl_mode >= DB_SSL_REQUIRED && mysql_get_ssl_cipher(db->mysql) == NULL)
 		return db_refuse(db, "ssl mode \"%s\": the connection is not encrypted: connect "
 		    "over TCP to a server that offers TLS",

@@ -129,6 +129,8 @@ characters(const char *text)
 static const char *
 fault_of(const struct lockq_disposition *what)
 {
+	if (error_of_reserved(what->reserved) != NULL)
+		return error_of_reserved(what->reserved);
 	if (what->user == NULL)
 		return "no user was named";
 	if (what->n_loans == 0 || what->n_loans > LOCKQ_DISPOSE_MAX)

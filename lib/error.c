@@ -108,3 +108,14 @@ error_unknown_task(struct lockq *q, uint32_t task_id)
 {
 	return error_refused(q, "task %u is unknown: the table task has no row for it", task_id);
 }
+
+const char *
+error_of_reserved(const uint64_t reserved[4])
+{
+	bool used = false;
+
+	for (size_t i = 0; i < 4; i++)
+		used = used || reserved[i] != 0;
+	return used ? "a reserved member of a structure is not 0: set it to its _INIT first; or "
+	    "this library, " LOCKQ_VERSION ", is older than the program's header" : NULL;
+}

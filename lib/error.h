@@ -16,6 +16,9 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 #define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
 LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);
+/* Says what is wrong if a reserved member is not 0, else returns NULL. Then the structure was not
+ * set to its _INIT, or the caller was compiled with a newer header. */
+const char *error_of_reserved(const uint64_t reserved[4]);
 
 /* Returns the public code for @rc. */
 LOCKQ_MUST_CHECK int error_code(enum db_rc rc);

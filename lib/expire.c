@@ -312,11 +312,12 @@ expire_all(struct expiring *e)
 static int
 check_what(struct lockq *q, const struct lockq_expire *what)
 {
-	const char *fault = NULL;
+	const char *fault = error_of_reserved(what->reserved);
 
-	if (what->batch < 1 || what->batch > LOCKQ_BATCH_MAX)
+	if (fault == NULL && (what->batch < 1 || what->batch > LOCKQ_BATCH_MAX))
 		fault = "a batch must have from 1 to 10000 rows";
-	else if (what->purge_after_s != 0 && (what->purge_after_s < LOCKQ_PURGE_AFTER_MIN ||
+	else if (fault == NULL && what->purge_after_s != 0 &&
+	    (what->purge_after_s < LOCKQ_PURGE_AFTER_MIN ||
 	    what->purge_after_s > LOCKQ_PURGE_AFTER_MAX))
 		fault = "the age of rows to purge must be from 1 to 36500 days";
 	return fault == NULL ? LOCKQ_OK : error_usage(q, "%s", fault);

@@ -59,9 +59,16 @@ check_schema(struct lockq *q)
 int
 lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
+	const char *fault = error_of_reserved(connection->reserved);
 	struct where_report report;
-	enum db_rc rc = where_read(&q->where, &q->query_group, connection, &report);
+	enum db_rc rc;
 
+	if (fault != NULL)
+		return error_usage(q, "%s", fault);
+	session_disconnect(q);
+	where_clear(&q->query_where);
+	q->asks_elsewhere = false;
+	rc = where_read(&q->where, &q->query_group, connection, &report);
 	q->error[0] = '\0';
 	memcpy(q->warning, report.warning, sizeof(q->warning));
 	if (rc == DB_EFAIL)
@@ -99,6 +106,8 @@ lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
 	q->asks_elsewhere = false;
 	if (connection == NULL)
 		return LOCKQ_OK;
+	if (error_of_reserved(connection->reserved) != NULL)
+		return error_usage(q, "%s", error_of_reserved(connection->reserved));
 	if (connection->defaults_file != NULL || connection->defaults_group != NULL ||
 	    connection->defaults_suffix != NULL)
 		return error_usage(q, "lockq_query_at() reads no option files: leave "

@@ -23,7 +23,8 @@
  *
  * A program that was compiled with this header works with every later library of the same SONAME. A
  * later version takes the place for new members from the reserved ones; their value 0 always means
- * what this version does. So a structure that a caller fills is set to its _INIT first. Only struct
+ * what this version does. So a structure that a caller fills is set to its _INIT first; another
+ * value than 0 is LOCKQ_EUSAGE. Each new member takes 8 bytes, or is padded to them. Only struct
  * lockq_progress, which the library makes, grows at its end. struct lockq_loan_ref and struct
  * lockq_detail stay as they are.
  *

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
-/* As many files may include each other. A file that includes itself ends here. */
-enum { DEEPEST = 10, GROUP_BYTES = 256 };
+/* So many files may include one another. A file that includes itself ends here. */
+enum { DEEPEST = 10 };
 
 static const char blank[] = " \t\r\n\f\v";
 
@@ -26,8 +27,8 @@ struct reading {
 	bool has_password;       /* in a group that was asked for */
 };
 
-static enum db_rc read_file(struct option_files *files, const char *path, unsigned int depth,
-    bool must_exist);
+static enum db_rc read_file(struct option_files *files, const char *path,
+    struct reading *included_by, bool may_fail);
 
 /* Sets the error to "FILE:LINE: …". */
 __attribute__((format(printf, 2, 3))) static enum db_rc
@@ -128,8 +129,8 @@ group_asked_for(const struct option_files *files, const char *name)
 	for (const char *const *group = files->groups; *group != NULL; group++) {
 		size_t n = strlen(*group);
 
-		if (strncmp(name, *group, n) == 0 && (name[n] == '\0' ||
-		    (files->suffix != NULL && strcmp(name + n, files->suffix) == 0)))
+		if (strncasecmp(name, *group, n) == 0 && (name[n] == '\0' ||
+		    (files->suffix != NULL && strcasecmp(name + n, files->suffix) == 0)))
 			return *group;
 	}
 	return NULL;
@@ -208,9 +209,11 @@ read_folder(struct reading *reading, const char *folder)
 	for (int i = 0; i < n; i++) {
 		char path[4096];
 
-		snprintf(path, sizeof(path), "%s%s%s", folder, slash, entries[i]->d_name);
-		if (rc == DB_OK)
-			rc = read_file(reading->files, path, reading->depth + 1, true);
+		int length = snprintf(path, sizeof(path), "%s%s%s", folder, slash,
+		    entries[i]->d_name);
+
+		if (rc == DB_OK && length > 0 && (size_t)length < sizeof(path))
+			rc = read_file(reading->files, path, reading, true);
 		free(entries[i]);
 	}
 	free(entries);
@@ -235,7 +238,7 @@ read_include(struct reading *reading, char *line)
 		return refuse(reading, "this is the %dth file that includes another: one of them "
 		    "may include itself", DEEPEST);
 	return folder ? read_folder(reading, path) :
-	    read_file(reading->files, path, reading->depth + 1, true);
+	    read_file(reading->files, path, reading, false);
 }
 
 static enum db_rc
@@ -270,7 +273,7 @@ read_lines(struct reading *reading, FILE *file)
 		reading->line++;
 		rc = read_line(reading, line, (size_t)n);
 	}
-	if (rc == DB_OK && ferror(file))
+	if (rc == DB_OK && !feof(file))
 		rc = refuse_file(reading->files, "the option file \"%s\" can't be read: %s",
 		    reading->path, strerror(errno));
 	free(line);
@@ -285,17 +288,32 @@ note_read(struct option_files *files, const char *path)
 	snprintf(files->read + n, sizeof(files->read) - n, "%s%s", n > 0 ? ", " : "", path);
 }
 
-static enum db_rc
-read_file(struct option_files *files, const char *path, unsigned int depth, bool must_exist)
+static bool
+is_missing(int number)
 {
-	struct reading reading = { .files = files, .path = path, .depth = depth };
+	return number == ENOENT || number == ENOTDIR || number == EACCES;
+}
+
+/* @included_by is NULL for a file that no other includes. If @may_fail, the file is passed over
+ * where it is missing or may not be read, as MySQL does. */
+static enum db_rc
+read_file(struct option_files *files, const char *path, struct reading *included_by, bool may_fail)
+{
+	struct reading reading = { .files = files, .path = path,
+		.depth = included_by != NULL ? included_by->depth + 1 : 0 };
 	FILE *file = fopen(path, "r");
 	struct stat status;
 	enum db_rc rc;
 
 	if (file == NULL || fstat(fileno(file), &status) != 0) {
-		rc = must_exist ? refuse_file(files, "the option file \"%s\" can't be read: %s",
-		    path, strerror(errno)) : DB_OK;
+		if (may_fail && is_missing(errno))
+			rc = DB_OK;
+		else if (included_by != NULL)
+			rc = refuse(included_by, "the option file \"%s\" can't be read: %s", path,
+			    strerror(errno));
+		else
+			rc = refuse_file(files, "the option file \"%s\" can't be read: %s", path,
+			    strerror(errno));
 	} else if (S_ISDIR(status.st_mode)) {
 		rc = refuse_file(files, "\"%s\" is a directory, not an option file", path);
 	} else if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) != 0) {
@@ -325,7 +343,7 @@ read_in(struct option_files *files, const char *variable, const char *name)
 	if (folder == NULL || folder[0] == '\0')
 		return DB_OK;
 	n = snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return n > 0 && (size_t)n < sizeof(path) ? read_file(files, path, 0, false) : DB_OK;
+	return n > 0 && (size_t)n < sizeof(path) ? read_file(files, path, NULL, true) : DB_OK;
 }
 
 enum db_rc
@@ -336,10 +354,10 @@ option_files_read(struct option_files *files)
 	if (files->suffix == NULL)
 		files->suffix = getenv("MYSQL_GROUP_SUFFIX");
 	if (files->file != NULL)
-		return read_file(files, files->file, 0, true);
-	rc = read_file(files, "/etc/my.cnf", 0, false);
+		return read_file(files, files->file, NULL, false);
+	rc = read_file(files, "/etc/my.cnf", NULL, true);
 	if (rc == DB_OK)
-		rc = read_file(files, "/etc/mysql/my.cnf", 0, false);
+		rc = read_file(files, "/etc/mysql/my.cnf", NULL, true);
 	if (rc == DB_OK)
 		rc = read_in(files, "MYSQL_HOME", "my.cnf");
 	if (rc == DB_OK)

@@ -29,7 +29,7 @@ struct option_files {
 
 /* Gives the options to @files->take in the order in which they stand, so that a later one counts.
  * The usual files are /etc/my.cnf, /etc/mysql/my.cnf, my.cnf in MYSQL_HOME, and ~/.my.cnf; one that
- * is missing or can't be opened is passed over, as MySQL does. Returns DB_EFAIL or DB_ENOMEM. */
+ * is missing or may not be read is passed over, as MySQL does. Returns DB_EFAIL or DB_ENOMEM. */
 LOCKQ_MUST_CHECK enum db_rc option_files_read(struct option_files *files);
 
 #endif

@@ -13,10 +13,13 @@ const char refusal_disabled[] = "the task is disabled: ask its manager";
 int
 refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 {
+	const char *fault = error_of_reserved(ask->reserved);
 	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
 
 	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
 		gaps = ask->poll_s[i] > 0;
+	if (fault != NULL)
+		return error_usage(q, "%s", fault);
 	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
 		return LOCKQ_OK;
 	return error_usage(q, "a request needs a user, a count from 1 to %d and, with polling, "

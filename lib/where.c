@@ -3,9 +3,11 @@
  * places name one. */
 #include "where.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "db_text.h"
 #include "option_file.h"
@@ -13,7 +15,7 @@
 static const char query_group[] = "lockq_query";
 
 /* What the value of an option must be. */
-enum kind { ANY_TEXT, A_PORT, A_FLAG, AN_SSL_MODE, A_PROTOCOL, VERIFY_FLAG };
+enum kind { ANY_TEXT, A_PORT, A_FLAG, AN_SSL_MODE, A_PROTOCOL, CIPHERSUITES };
 
 static const struct key {
 	const char *name;
@@ -29,8 +31,7 @@ static const struct key {
 	{ "password", ANY_TEXT, WHERE_PASSWORD },
 	{ "database", ANY_TEXT, WHERE_DATABASE },
 	{ "ssl-mode", AN_SSL_MODE, WHERE_SSL_MODE },
-	/* MariaDB's name for VERIFY_IDENTITY */
-	{ "ssl-verify-server-cert", VERIFY_FLAG, WHERE_SSL_MODE },
+	{ "ssl-verify-server-cert", A_FLAG, WHERE_VERIFY },
 	{ "ssl-ca", ANY_TEXT, WHERE_SSL_CA },
 	{ "ssl-capath", ANY_TEXT, WHERE_SSL_CAPATH },
 	{ "ssl-cert", ANY_TEXT, WHERE_SSL_CERT },
@@ -39,7 +40,7 @@ static const struct key {
 	{ "ssl-crl", ANY_TEXT, WHERE_SSL_CRL },
 	{ "ssl-crlpath", ANY_TEXT, WHERE_SSL_CRLPATH },
 	{ "tls-version", ANY_TEXT, WHERE_TLS_VERSION },
-	{ "tls-ciphersuites", ANY_TEXT, WHERE_TLS_CIPHERSUITES },
+	{ "tls-ciphersuites", CIPHERSUITES, WHERE_TLS_CIPHERSUITES },
 	{ "default-auth", ANY_TEXT, WHERE_DEFAULT_AUTH },
 	{ "plugin-dir", ANY_TEXT, WHERE_PLUGIN_DIR },
 	{ "enable-cleartext-plugin", A_FLAG, WHERE_CLEARTEXT },
@@ -76,16 +77,36 @@ take_given(struct where *where, const struct lockq_connection *given)
 	return rc;
 }
 
-/* Fills in what @where leaves open. If it names a socket, the host is this machine. */
+/* What belongs together comes from one place: the certificates that are trusted would be more, and
+ * a key would not fit its certificate. If a socket is named, the host is this machine. */
+static bool
+is_settled(const struct where *where, size_t text)
+{
+	static const enum where_text pairs[][2] = {
+		{ WHERE_SSL_CA, WHERE_SSL_CAPATH }, { WHERE_SSL_CRL, WHERE_SSL_CRLPATH },
+		{ WHERE_SSL_CERT, WHERE_SSL_KEY },
+	};
+
+	if (where->text[text] != NULL)
+		return true;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if ((text == pairs[i][0] && where->text[pairs[i][1]] != NULL) ||
+		    (text == pairs[i][1] && where->text[pairs[i][0]] != NULL))
+			return true;
+	}
+	return (text == WHERE_HOST || text == WHERE_PROTOCOL) &&
+	    where->text[WHERE_SOCKET] != NULL && where->text[WHERE_HOST] == NULL;
+}
+
+/* Fills in what @where leaves open. */
 static enum db_rc
 take_rest(struct where *where, const struct where *rest)
 {
-	bool by_socket = where->text[WHERE_SOCKET] != NULL && where->text[WHERE_HOST] == NULL;
+	struct where settled = *where;
 	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; rc == DB_OK && i < WHERE_TEXTS; i++) {
-		if (where->text[i] == NULL &&
-		    !(by_socket && (i == WHERE_HOST || i == WHERE_PROTOCOL)))
+		if (!is_settled(&settled, i))
 			rc = copy_text(&where->text[i], rest->text[i]);
 	}
 	if (where->port == 0)
@@ -104,15 +125,23 @@ where_of_query(struct where *where, bool *elsewhere, const struct lockq_connecti
 	rc = take_given(where, given);
 	if (rc == DB_OK)
 		rc = take_rest(where, group);
-	*elsewhere = where->port != 0;
-	for (size_t i = 0; i < WHERE_TEXTS; i++) {
+	*elsewhere = rc == DB_OK && where->port != 0;
+	for (size_t i = 0; rc == DB_OK && i < WHERE_TEXTS; i++) {
 		if (i != WHERE_PROGRAM && where->text[i] != NULL)
 			*elsewhere = true;
 	}
 	/* Another host isn't reached by the socket of this one. */
-	if (where->text[WHERE_HOST] != NULL)
-		rest.text[WHERE_SOCKET] = rest.text[WHERE_PROTOCOL] = NULL;
-	return rc == DB_OK ? take_rest(where, &rest) : rc;
+	if (where->text[WHERE_HOST] != NULL) {
+		rest.text[WHERE_SOCKET] = NULL;
+		if (rest.text[WHERE_PROTOCOL] != NULL &&
+		    strcasecmp(rest.text[WHERE_PROTOCOL], "socket") == 0)
+			rest.text[WHERE_PROTOCOL] = NULL;
+	}
+	if (rc == DB_OK)
+		rc = take_rest(where, &rest);
+	if (rc != DB_OK)
+		*elsewhere = false;
+	return rc;
 }
 
 /* What the option files say. */
@@ -128,12 +157,33 @@ is_own_group(const char *group)
 	return strncmp(group, "lockq", 5) == 0;
 }
 
+__attribute__((format(printf, 2, 3))) static enum db_rc
+fault(char error[512], const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, 512, format, args);
+	va_end(args);
+	return DB_EFAIL;
+}
+
+/* A group that other programs read, too, may have options for them. Yet an option that may be
+ * meant to protect the connection is not passed over. A key that is no word may have a password in
+ * it, and is not shown. */
 static enum db_rc
 unknown_key(const struct option *option, char error[512])
 {
-	snprintf(error, 512, "\"%s\" is unknown in the group [%s]: lockq-options(5) lists what it "
-	    "takes", option->key, option->group);
-	return DB_EFAIL;
+	static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	bool protects = strncmp(option->key, "ssl", 3) == 0 || strncmp(option->key, "tls", 3) == 0;
+
+	if (!protects && !is_own_group(option->group))
+		return DB_OK;
+	if (option->key[strspn(option->key, word)] != '\0')
+		return fault(error, "the line in the group [%s] is no option: write it as "
+		    "key=value", option->group);
+	return fault(error, "\"%s\" is unknown in the group [%s]: lockq-options(5) lists what "
+	    "lockq takes", option->key, option->group);
 }
 
 static enum db_rc
@@ -143,70 +193,85 @@ take_port(struct where *where, const struct option *option, char error[512])
 	unsigned long port = n > 0 && n < 10 && option->value[n] == '\0' ?
 	    strtoul(option->value, NULL, 10) : 65536;
 
-	if (port > 65535) {
-		snprintf(error, 512, "port \"%s\" is no number from 0 to 65535", option->value);
-		return DB_EFAIL;
-	}
+	if (port > 65535)
+		return fault(error, "port \"%s\" is no number from 0 to 65535", option->value);
 	where->port = (unsigned int)port;
 	return DB_OK;
 }
 
-/* Reads a flag as MySQL does: "1", "on" and "true", or no value at all. */
-static bool
-is_on(const char *value)
+/* An option without a value is on. */
+static enum db_rc
+take_flag(char **text, const struct option *option, char error[512])
 {
-	return value == NULL || strcmp(value, "1") == 0 || strcmp(value, "on") == 0 ||
-	    strcmp(value, "ON") == 0 || strcmp(value, "true") == 0 || strcmp(value, "TRUE") == 0;
+	static const char *const words[][3] = { { "0", "off", "false" }, { "1", "on", "true" } };
+
+	for (size_t i = 0; i < 6; i++) {
+		if (option->value == NULL || strcasecmp(option->value, words[i / 3][i % 3]) == 0)
+			return copy_text(text, option->value == NULL || i >= 3 ? "1" : "0");
+	}
+	return fault(error, "%s can't be \"%s\": use 1 or 0", option->key, option->value);
 }
 
 static enum db_rc
 take_value(struct where *where, const struct key *key, const struct option *option,
     char error[512])
 {
-	bool flag = key->kind == A_FLAG || key->kind == VERIFY_FLAG;
+	const char *wrong = NULL;
 
-	if (option->value == NULL && !flag) {
-		snprintf(error, 512, "\"%s\" has no value: write %s=…", key->name, key->name);
-		return DB_EFAIL;
-	}
-	switch (key->kind) {
-	case A_PORT:
+	if (key->kind == A_FLAG)
+		return take_flag(&where->text[key->text], option, error);
+	if (option->value == NULL)
+		return fault(error, "\"%s\" has no value: write %s=…", key->name, key->name);
+	if (key->kind == A_PORT)
 		return take_port(where, option, error);
-	case A_FLAG:
-		return copy_text(&where->text[key->text], is_on(option->value) ? "1" : NULL);
-	case VERIFY_FLAG:
-		return is_on(option->value) ?
-		    copy_text(&where->text[key->text], "VERIFY_IDENTITY") : DB_OK;
-	case AN_SSL_MODE:
-		if (db_is_ssl_mode(option->value))
-			break;
-		snprintf(error, 512, "ssl-mode \"%s\" is unknown: use DISABLED, PREFERRED, "
-		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY", option->value);
-		return DB_EFAIL;
-	case A_PROTOCOL:
-		if (db_is_protocol(option->value))
-			break;
-		snprintf(error, 512, "protocol \"%s\" can't be used: use tcp or socket",
-		    option->value);
-		return DB_EFAIL;
-	case ANY_TEXT:
-		break;
-	}
+	if (key->kind == AN_SSL_MODE)
+		wrong = db_fault_of_ssl_mode(option->value);
+	if (key->kind == A_PROTOCOL)
+		wrong = db_fault_of_protocol(option->value);
+	if (key->kind == CIPHERSUITES && db_fault_of_ciphersuites() != NULL)
+		return fault(error, "\"%s\" %s", key->name, db_fault_of_ciphersuites());
+	if (wrong != NULL)
+		return fault(error, "%s \"%s\" %s", key->name, option->value, wrong);
 	return copy_text(&where->text[key->text], option->value);
 }
 
+/* With "loose-" before it an option that a program does not know is no fault. */
 static enum db_rc
 take_option(const struct option *option, void *data, char error[512])
 {
 	struct taken *taken = data;
 	struct where *where = strcmp(option->group, query_group) == 0 ? &taken->query :
 	    &taken->where;
+	bool loose = strncmp(option->key, "loose-", 6) == 0;
+	struct option plain = *option;
 
+	if (loose)
+		plain.key += 6;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(option->key, keys[i].name) == 0)
-			return take_value(where, &keys[i], option, error);
+		if (strcmp(plain.key, keys[i].name) == 0)
+			return take_value(where, &keys[i], &plain, error);
 	}
-	return is_own_group(option->group) ? unknown_key(option, error) : DB_OK;
+	return loose ? DB_OK : unknown_key(option, error);
+}
+
+/* Two options ask for checked certificates without naming a mode: ssl-verify-server-cert,
+ * MariaDB's name for VERIFY_IDENTITY, which no weaker mode in a file takes back, and, as for
+ * MySQL's programs, a CA for the mode VERIFY_CA. */
+static enum db_rc
+complete_mode(struct where *where, struct where_report *report)
+{
+	char **text = where->text, **mode = &where->text[WHERE_SSL_MODE];
+
+	if (text[WHERE_VERIFY] != NULL && strcmp(text[WHERE_VERIFY], "1") == 0)
+		return copy_text(mode, "VERIFY_IDENTITY");
+	if (*mode != NULL || (text[WHERE_SSL_CA] == NULL && text[WHERE_SSL_CAPATH] == NULL))
+		return DB_OK;
+	if (db_fault_of_ssl_mode("VERIFY_CA") == NULL)
+		return copy_text(mode, "VERIFY_CA");
+	snprintf(report->error, sizeof(report->error), "an option file has %s, but no ssl-mode: "
+	    "set ssl-mode=VERIFY_IDENTITY, or another mode",
+	    text[WHERE_SSL_CA] != NULL ? "ssl-ca" : "ssl-capath");
+	return DB_EFAIL;
 }
 
 enum db_rc
@@ -225,28 +290,20 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
 	where_clear(where);
 	where_clear(query);
 	*query = taken.query;
+	snprintf(report->error, sizeof(report->error), "%s", files.error);
 	if (rc == DB_OK)
 		rc = take_given(where, given);
+	if (rc == DB_OK && where->text[WHERE_SSL_MODE] == NULL)
+		rc = complete_mode(&taken.where, report);
+	if (rc == DB_OK)
+		rc = complete_mode(query, report);
 	if (rc == DB_OK)
 		rc = take_rest(where, &taken.where);
 	where_clear(&taken.where);
-	snprintf(report->error, sizeof(report->error), "%s",
-	    rc == DB_ENOMEM ? "out of memory" : files.error);
+	if (rc == DB_ENOMEM)
+		snprintf(report->error, sizeof(report->error), "out of memory");
 	snprintf(report->warning, sizeof(report->warning), "%s", files.warning);
 	snprintf(report->read, sizeof(report->read), "%s%s",
 	    files.read[0] != '\0' ? "option files: " : "no option file was read", files.read);
-	return rc;
-}
-
-enum db_rc
-where_connect(struct db **db, const struct lockq_connection *given)
-{
-	struct where where = { .port = 0 }, query = { .port = 0 };
-	struct where_report report;
-	enum db_rc rc = where_read(&where, &query, given, &report);
-
-	rc = rc == DB_OK ? db_connect(db, &where) : db_refused(db, rc, report.error);
-	where_clear(&where);
-	where_clear(&query);
 	return rc;
 }

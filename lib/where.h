@@ -24,7 +24,4 @@ LOCKQ_MUST_CHECK enum db_rc where_of_query(struct where *where, bool *elsewhere,
     const struct lockq_connection *given, const struct where *group, const struct where *here);
 void where_clear(struct where *where);
 
-/* where_read() and db_connect(). */
-LOCKQ_MUST_CHECK enum db_rc where_connect(struct db **db, const struct lockq_connection *given);
-
 #endif

@@ -197,7 +197,8 @@ seed_run(const struct lockq_connection *connection, const struct seed_options *o
 		rc = where_read(&where, &unused, connection, &read);
 		snprintf(report->warning, sizeof(report->warning), "%s", read.warning);
 		if (rc != DB_OK)
-			code = seed_fail(&seed, LOCKQ_EUSAGE, "%s", read.error);
+			code = seed_fail(&seed, rc == DB_ENOMEM ? LOCKQ_ENOMEM : LOCKQ_EUSAGE, "%s",
+			    read.error);
 	}
 	if (code == 0 && options->reset && options->confirm != NULL) {
 		code = options->confirm(where.text[WHERE_DATABASE], where.text[WHERE_HOST]);

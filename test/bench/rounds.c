@@ -25,7 +25,7 @@
 
 #include "clock.h"
 #include "db.h"
-#include "where.h"
+#include "inside.h"
 
 enum { WORDS = 32, SETTLE_MS = 5, COUNT_SETTLE_MS = 100, COMMANDS = 8 };
 

@@ -18,7 +18,7 @@
 
 #include "clock.h"
 #include "db.h"
-#include "where.h"
+#include "inside.h"
 
 enum { THREADS_MAX = 500, WARM_UP_MS = 500 /* for each second that counts */ };
 

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "db.h"
-#include "where.h"
+#include "inside.h"
 
 enum { LIST = 1000, LIMIT_S = 3600, PAUSE_MS = 1000, TRIES = 3600, SQL_BYTES = 256 };
 

@@ -149,7 +149,7 @@ else
 	ok 0 'tables in a terminal # SKIP no tmux'
 fi
 run checkwork --user race-1 --task "$task" --width 60
-is "$status:$((($(LC_ALL=C.UTF-8 wc -L <<<"$(grep '^|' <<<"$out")") <= 60)))" 0:1 \
+is "$status:$(($(LC_ALL=C.UTF-8 wc -L <<<"$(grep '^|' <<<"$out")") <= 60))" 0:1 \
 	'--width: a table in a pipe is as narrow'
 like "$err$out" 'no room for .*' 'and a line names the columns that are left out'
 run checkwork --user race-1 --width 19
@@ -165,7 +165,7 @@ is "$(wc -l <<<"$err")" 1 'no such view: in one line'
 sql "CREATE TABLE test_written_$task (n INT)"
 "$top/scripts/sandbox" mysql <<EOF
 delimiter //
-CREATE FUNCTION test_writes_$task() RETURNS INT MODIFIES SQL DATA
+CREATE FUNCTION test_writes_$task() RETURNS INT DETERMINISTIC MODIFIES SQL DATA
 BEGIN INSERT INTO test_written_$task VALUES (1); RETURN 1; END//
 delimiter ;
 CREATE OR REPLACE VIEW test_detail_$task AS

@@ -77,7 +77,6 @@ file good "$host" '[lockq]' "$account"
 file other "$host" '[lockq]' "$account" '[client]' no-beep default-character-set=latin1 \
 	'[mysql]' prompt=x port=1
 file suffix "$host" '[lockq]' "$account" user=nobody '[lockq_work]' "$account"
-file mode "$host" ssl-mode=REQUIRED '[lockq]' "$account"
 file false "$host" '[lockq]' "$account" database=no_such_database
 for build in "${builds[@]}"; do
 	check good
@@ -101,7 +100,8 @@ for build in "${builds[@]}"; do
 	run "$top/$build/bin/checkwork" --user race-1
 	is "$status" 1 "$build: ~/.my.cnf"
 	rm "$HOME/.my.cnf"
-	(cd "$scratch" && exec "$top/$build/bin/checkwork" --user race-1 --defaults-file good)
+	(cd "$scratch" || exit 9
+		exec "$top/$build/bin/checkwork" --user race-1 --defaults-file good)
 	is $? 1 "$build: a file without a slash is in the current directory"
 done
 
@@ -157,10 +157,14 @@ broken 'an unknown key' "$scratch/broken:2: \"hots\" is unknown in the group \[l
 	'[lockq]' hots=a
 broken 'an unknown key for the query' "$scratch/broken:2: \"quick\" is unknown in the group" \
 	'[lockq_query]' quick
+broken 'a password without =' "$scratch/broken:2: the line in the group \[lockq\] is no option" \
+	'[lockq]' 'password secret'
+broken 'an unknown option for TLS' "$scratch/broken:2: \"ssl-fips-mode\" is unknown in the group" \
+	'[client]' ssl-fips-mode=ON
 broken 'a line before a group' "$scratch/broken:1: an option stands before the first group" host=a
 broken 'a file that includes itself' "$scratch/broken:1: .* may include itself" \
 	"!include $scratch/broken"
-broken 'an include that is not there' 'the option file "/nowhere.cnf" can.t be read: No such' \
+broken 'an include that is not there' '.*:1: the option file "/nowhere.cnf" can.t be read: No' \
 	'!include /nowhere.cnf'
 broken 'a bad port' "$scratch/broken:2: port \"x\" is no number" '[client]' port=x
 broken 'a bad ssl-mode' "$scratch/broken:2: ssl-mode \"SOME\" is unknown: use" \
@@ -192,6 +196,14 @@ for build in "${builds[@]}"; do
 	is "$status:$err" "2:checkwork: --login-path \"work\" is unknown: mysql_config_editor \
 print --all shows those that are saved
 try 'checkwork --help'" "$build: an unknown login path"
+	mysql_config_editor set --login-path=client --user=usual_path --skip-warn >/dev/null 2>&1
+	run "$top/$build/bin/checkwork" --user race-1 --defaults-file <(echo "[client]
+$host")
+	like "$status:$err" "^5:.*Access denied for user 'usual_path'@" \
+		"$build: the login path \"client\" needs no name"
+	run "$top/$build/bin/checkwork" --user race-1 --login-path wrok
+	is "$status" 2 "$build: an unknown name is noticed beside it"
+	mysql_config_editor remove --login-path=client
 	mysql_config_editor set --login-path=work --user=from_login_path --skip-warn \
 		--socket="$(sed -n 's/^socket="\(.*\)"$/\1/p' "$own")" >/dev/null 2>&1
 	run "$top/$build/bin/checkwork" --user race-1 --login-path work

@@ -32,6 +32,32 @@ it_connects(void **state)
 	assert_string_equal(error, "");
 }
 
+/* A reserved member that is not 0 comes from a caller that expects more of the library. */
+static void
+reserved_members_are_zero(void **state)
+{
+	struct lockq_connection where = worker_where();
+	struct lockq_ask ask = LOCKQ_ASK_INIT;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_expire expire = LOCKQ_EXPIRE_INIT;
+	struct lockq_expired expired = LOCKQ_EXPIRED_INIT;
+	struct lockq *q = NULL;
+
+	(void)state;
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
+	ask.reserved[3] = what.reserved[0] = expire.reserved[1] = where.reserved[2] = 1;
+	assert_int_equal(lockq_getwork(q, &ask, &answer), LOCKQ_EUSAGE);
+	assert_non_null(strstr(lockq_error(q), "a reserved member of a structure is not 0"));
+	assert_int_equal(lockq_dispose(q, &what, &result), LOCKQ_EUSAGE);
+	assert_int_equal(lockq_expire(q, &expire, &expired), LOCKQ_EUSAGE);
+	assert_int_equal(lockq_query_at(q, &where), LOCKQ_EUSAGE);
+	assert_int_equal(lockq_connect(q, &where), LOCKQ_EUSAGE);
+	lockq_free(q);
+}
+
 static void
 a_newer_schema_is_refused(void **state)
 {
@@ -315,6 +341,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		DB_TEST(it_connects),
+		DB_TEST(reserved_members_are_zero),
 		DB_TEST(a_newer_schema_is_refused),
 		DB_TEST(an_older_schema_is_refused),
 		DB_TEST(a_database_without_the_schema_is_refused),

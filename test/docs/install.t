@@ -100,6 +100,7 @@ is "$(ldconfig_runs prefix="$prefix")" 0 "for a user's folder ldconfig does not 
 mv "$copy" "$scratch/moved"
 for file in "$prefix"/bin/* "$prefix/lib/liblockq.so"; do
 	name=${file##*/}
+	[ "$name" != lockq-migrate ] || continue
 	run ldd "$file"
 	is "$status:$(grep -Fe "$scratch/copy" -e /build/ -e 'not found' <<<"$out")" 0: \
 		"$name finds all its libraries, and none in the checkout"
@@ -120,6 +121,11 @@ installed() {
 	run env PATH="$prefix/bin:/usr/bin:/bin" "$@"
 	[ "$status" -eq 0 ] || printf '%s\n' "$err" | sed 's/^/#   /' >&2
 }
+installed lockq-migrate --version
+is "$status:$out" "0:lockq-migrate (lockq) $(sed -n 's/^#define LOCKQ_VERSION "\(.*\)"/\1/p' \
+	"$top/lib/lockq.h")" 'lockq-migrate knows its version'
+installed lockq-migrate --database nowhere
+is "$(grep -c "there is no directory" <<<"$err")" 0 'and finds its schema'
 installed seedloans --loans 300 --seed 5
 ok "$status" 'seedloans fills it'
 installed getwork --user tracy --task 7 --count 1 --json

@@ -56,7 +56,7 @@ check_groups() {
 # The option files and their options, as the library has them.
 check_option_files() {
 	{
-		sed -n -e 's/.*read_file(files, "\(.*\)", 0.*/\1/p' \
+		sed -n -e 's/.*read_file(files, "\(.*\)", NULL.*/\1/p' \
 			-e 's/.*read_in(files, "HOME", "\(.*\)").*/~\/\1/p' \
 			-e 's/.*read_in(files, "\(MYSQL_.*\)", "\(.*\)").*/$\1\/\2/p' \
 			"$1/lib/option_file.c"

@@ -124,12 +124,12 @@ is "$(of deadlock . | jq '.deadlocks > 0 and .retries >= .deadlocks')" true \
 	"deadlock: there are some, and they are tried again: $(of deadlock deadlocks)"
 is "$(of deadlock:ordered deadlocks)" 0 'deadlock:ordered: none'
 
-# A flag or a lease that is too old is taken away. A busy machine may be so slow that this happens to
-# a process that lives.
+# A flag or a lease that is too old is taken away. A busy machine may be so slow that this happens
+# to a process that lives.
 for pattern in flag lease; do
 	enough '0.1 0.8 4' '.heavy_queries == 8 and .given_twice == 0' "$pattern"
 	is "$(of "$pattern" heavy_queries given_twice given served unserved errors empty)" \
-		'8 0 24 8 0 0 0' "$pattern: 8 people are served by 8 queries, nothing is given twice"
+		'8 0 24 8 0 0 0' "$pattern: 8 queries for 8 people, nothing is given twice"
 done
 enough '0.1 0.8 4' '.heavy_queries == 1' lockq
 is "$(of lockq heavy_queries given_twice given served)" '1 0 24 8' \

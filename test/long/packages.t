@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make dist` and `make deb`: the tarball builds the packages, lintian finds no fault in them, and in
-# a new Debian 12 that has nothing but them lockq works against a server outside: from an empty
+# `make dist` and `make deb`: the tarball builds the packages, lintian finds no fault in them, and
+# in a new Debian 12 that has nothing but them lockq works against a server outside: from an empty
 # database to two people served by one query, and a C program that is compiled there.
 set -u
 # shellcheck source=test/support/shell.sh
@@ -100,7 +100,8 @@ ok "$([ -e "$root/usr/share/doc/lockq/examples/lockq.cnf" ]; echo $?)" 'a sample
 
 port=$(perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1,
 	LocalAddr => "127.0.0.1")->sockport')
-export LOCKQ_MYSQLD_ARGS="--log-bin=binlog --skip-networking=OFF --bind-address=127.0.0.1 --port=$port"
+export LOCKQ_MYSQLD_ARGS="--log-bin=binlog --skip-networking=OFF --bind-address=127.0.0.1
+	--port=$port"
 must 'a server' "$top/scripts/sandbox" start
 sql "CREATE DATABASE bank CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
      CREATE USER owner IDENTIFIED BY 'the-owner-s-1', clerk IDENTIFIED BY 'the-clerk-s-1';

@@ -20,7 +20,7 @@
 
 #include "clock.h"
 #include "db.h"
-#include "where.h"
+#include "inside.h"
 
 /* A user and its call in each round. */
 struct caller {

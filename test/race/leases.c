@@ -25,7 +25,7 @@
 
 #include "clock.h"
 #include "db_text.h"
-#include "where.h"
+#include "inside.h"
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,

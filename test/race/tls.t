@@ -121,6 +121,10 @@ options known test_any host=127.0.0.2 "ssl-ca=$scratch/server.pem"
 options known_sealed test_sealed host=127.0.0.2 "ssl-ca=$scratch/server.pem"
 options misnamed test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem"
 options unknown test_any host=127.0.0.2 "ssl-ca=$scratch/other.pem"
+options required test_any host=127.0.0.2 ssl-mode=REQUIRED
+options verify test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem" ssl-verify-server-cert=1 \
+	ssl-mode=REQUIRED
+options remote test_any host=127.0.0.2 protocol=socket
 options lax test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem" ssl-verify-server-cert=0
 
 start "--ssl-cert=$scratch/server.pem --ssl-key=$scratch/server.key" || exit 1
@@ -175,6 +179,9 @@ for build in "${builds[@]}"; do
 		--ssl-mode VERIFY_IDENTITY
 	refused ', connect\); option' 'an option file can not weaken that' lax \
 		--ssl-mode VERIFY_IDENTITY
+	refused ', connect\); option' 'an option file can demand it' verify
+	comes_by SSL/TLS 'protocol=socket does not turn TLS off for another host' remote
+	comes_by SSL/TLS 'an option file can demand TLS' required
 	if [ "$build" = build ]; then
 		comes_by SSL/TLS 'REQUIRED: TLS, also through a socket' socket --ssl-mode REQUIRED
 		comes_by SSL/TLS 'VERIFY_CA: a certificate of another host' misnamed \
@@ -201,6 +208,7 @@ for build in "${builds[@]}"; do
 	comes_by TCP/IP 'no TLS: plain text' tcp
 	comes_by TCP/IP 'PREFERRED: plain text' tcp --ssl-mode PREFERRED
 	refused '' 'REQUIRED: refused' tcp --ssl-mode REQUIRED
+	refused '' 'REQUIRED in an option file: refused' required
 	refused '' 'VERIFY_IDENTITY: refused' known --ssl-mode VERIFY_IDENTITY
 	refused '' 'REQUIRED through a socket: refused' socket --ssl-mode REQUIRED
 	[ "$build" = build ] || refused '"REQUIRED".*not encrypted: connect over TCP to' \

@@ -23,6 +23,23 @@ struct inside_round {
 	char reason[REASON_BYTES];
 };
 
+int
+where_connect(struct db **db, const struct lockq_connection *given)
+{
+	struct where where = { .port = 0 }, query = { .port = 0 };
+	struct where_report report;
+	enum db_rc rc = where_read(&where, &query, given, &report);
+
+	if (rc != DB_OK) {
+		fprintf(stderr, "%s\n", report.error);
+		abort();
+	}
+	rc = db_connect(db, &where);
+	where_clear(&where);
+	where_clear(&query);
+	return rc;
+}
+
 struct db *
 inside_lock_connection(const struct lockq *q)
 {

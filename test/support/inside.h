@@ -14,6 +14,9 @@
 #include "lockq.h"
 #include "where.h"
 
+/* Reads the option files and connects. The process ends if they can't be used. */
+int where_connect(struct db **db, const struct lockq_connection *given);
+
 /* Return a connection of the handle, or NULL if there is none at the moment. */
 struct db *inside_lock_connection(const struct lockq *q);
 struct db *inside_query_connection(const struct lockq *q);

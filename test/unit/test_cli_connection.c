@@ -59,7 +59,9 @@ set_up(void **state)
 {
 	(void)state;
 	unsetenv("LOCKQ_DEFAULTS_FILE");
-	return mkdtemp(folder) != NULL ? 0 : -1;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	return setenv("HOME", folder, 1);
 }
 
 static int
@@ -121,12 +123,19 @@ reads_login_paths(void **state)
 	found->user = "mine";
 	assert_int_equal(cli_connection(&common, "lockq_seed", &error), 0);
 	assert_string_equal(reader_arguments(), "--no-defaults --defaults-group-suffix=_x "
-	    "--login-path=work --show client");
+	    "--login-path=work --show work");
 	assert_string_equal(found->host, "db");
 	assert_int_equal(found->port, 3307);
 	assert_string_equal(found->user, "mine");
 	assert_string_equal(found->password, "a b#c=d");
 	assert_string_equal(found->socket, "/s");
+	common = (struct cli_common)CLI_COMMON_INIT;
+	common.login_path = "work";
+	found->socket = "/mine";
+	assert_int_equal(cli_connection(&common, NULL, &error), 0);
+	assert_string_equal(reader_arguments(), "--no-defaults --login-path=work --show work");
+	assert_string_equal(found->socket, "/mine");
+	assert_null(found->host);
 	write_reader("");
 	assert_int_equal(cli_connection(&common, NULL, &error), -1);
 	assert_string_equal(error.text, "--login-path \"work\" is unknown: mysql_config_editor "

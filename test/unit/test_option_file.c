@@ -59,7 +59,7 @@ static int
 clean_up(void **state)
 {
 	static const char *const names[] = { "a.cnf", "b.cnf", ".my.cnf", "my.cnf", "d/1.cnf",
-		"d/2.cnf", "d/3.txt" };
+		"d/2.cnf", "d/3.txt", "d/4.cnf" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -201,6 +201,7 @@ reads_included_files(void **state)
 	write_file("d/2.cnf", 0600, "[client]\nuser=two\n");
 	write_file("d/1.cnf", 0600, "[client]\nuser=one\nhost=one\n");
 	write_file("d/3.txt", 0600, "[client]\nuser=no\n");
+	assert_int_equal(symlink("/nowhere", path_of("d/4.cnf")), 0);
 	write_file("a.cnf", 0600, "[client]\n!include @/b.cnf\n ! includedir @/d \nport=2\n");
 	assert_int_equal(read_with(NULL, NULL), DB_OK);
 	assert_string_equal(where.text[WHERE_USER], "two");
@@ -216,8 +217,8 @@ refuses_includes_that_can_not_be_read(void **state)
 	(void)state;
 	write_file("a.cnf", 0600, "!include @/none.cnf\n");
 	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
-	snprintf(error, sizeof(error), "the option file \"%s/none.cnf\" can't be read: "
-	    "No such file or directory", folder);
+	snprintf(error, sizeof(error), "%s/a.cnf:1: the option file \"%s/none.cnf\" can't be read: "
+	    "No such file or directory", folder, folder);
 	assert_string_equal(report.error, error);
 	refuses("\n!includedir /none\n",
 	    ":2: the directory \"/none\" can't be read: No such file or directory");
@@ -244,16 +245,29 @@ refuses_lines_and_values(void **state)
 	refuses("[client]\nprotocol=pipe\n", ":2: protocol \"pipe\" can't be used: use tcp or "
 	    "socket");
 	refuses("[lockq]\nhots=a\n", ":2: \"hots\" is unknown in the group [lockq]: "
-	    "lockq-options(5) lists what it takes");
+	    "lockq-options(5) lists what lockq takes");
+	/* What may be meant to protect the connection is never passed over. */
+	refuses("[client]\nssl-fips-mode=ON\n", ":2: \"ssl-fips-mode\" is unknown in the group "
+	    "[client]: lockq-options(5) lists what lockq takes");
+	refuses("[client]\nssl-mode REQUIRED\n", ":2: the line in the group [client] is no "
+	    "option: write it as key=value");
+	refuses("[client]\nloose-ssl-mode=SOME\n", ":2: ssl-mode \"SOME\" is unknown: use "
+	    "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY");
+	refuses("[client]\nget-server-public-key=maybe\n", ":2: get-server-public-key can't be "
+	    "\"maybe\": use 1 or 0");
+	/* A password is in no message. */
+	refuses("[lockq]\npassword secret\n", ":2: the line in the group [lockq] is no option: "
+	    "write it as key=value");
 	refuses("[lockq_query]\nquick\n", ":2: \"quick\" is unknown in the group [lockq_query]: "
-	    "lockq-options(5) lists what it takes");
+	    "lockq-options(5) lists what lockq takes");
 }
 
 static void
 passes_over_options_of_other_programs(void **state)
 {
 	(void)state;
-	reads("[client]\ndefault-character-set=latin1\nno-beep\nloose-ssl-mode=x\n");
+	reads("[client]\ndefault-character-set=latin1\nno-beep\nloose-quick=x\n[lockq]\n"
+	    "loose-colour=x\n");
 	write_file("a.cnf", 0600, "[their_program]\ncolour=red\nhost=theirs\n");
 	assert_int_equal(read_with("their_program", NULL), DB_OK);
 	assert_string_equal(where.text[WHERE_HOST], "theirs");
@@ -263,10 +277,10 @@ static void
 takes_each_option(void **state)
 {
 	(void)state;
-	reads("[client]\nsocket=/s\nprotocol=SOCKET\nbind-address=::1\nssl-ca=a\nssl_capath=b\n"
+	reads("[Client]\nsocket=/s\nprotocol=SOCKET\nbind-address=::1\nssl-ca=a\nssl_capath=b\n"
 	    "ssl-cert=c\nssl-key=d\nssl-cipher=e\nssl-crl=f\nssl-crlpath=g\ntls-version=h\n"
-	    "tls-ciphersuites=i\ndefault-auth=j\nplugin-dir=k\nenable-cleartext-plugin\n"
-	    "server-public-key-path=l\nget-server-public-key=ON\nssl-verify-server-cert\n");
+	    "default-auth=j\nplugin-dir=k\nenable-cleartext-plugin\nloose-ssl-mode=REQUIRED\n"
+	    "server-public-key-path=l\nget-server-public-key=ON\n");
 	assert_string_equal(where.text[WHERE_SOCKET], "/s");
 	assert_string_equal(where.text[WHERE_PROTOCOL], "SOCKET");
 	assert_string_equal(where.text[WHERE_BIND_ADDRESS], "::1");
@@ -278,16 +292,51 @@ takes_each_option(void **state)
 	assert_string_equal(where.text[WHERE_SSL_CRL], "f");
 	assert_string_equal(where.text[WHERE_SSL_CRLPATH], "g");
 	assert_string_equal(where.text[WHERE_TLS_VERSION], "h");
-	assert_string_equal(where.text[WHERE_TLS_CIPHERSUITES], "i");
 	assert_string_equal(where.text[WHERE_DEFAULT_AUTH], "j");
 	assert_string_equal(where.text[WHERE_PLUGIN_DIR], "k");
 	assert_string_equal(where.text[WHERE_PUBLIC_KEY_PATH], "l");
 	assert_string_equal(where.text[WHERE_CLEARTEXT], "1");
 	assert_string_equal(where.text[WHERE_GET_PUBLIC_KEY], "1");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
+	reads("[client]\nenable-cleartext-plugin\nenable-cleartext-plugin=0\n");
+	assert_string_equal(where.text[WHERE_CLEARTEXT], "0");
+	assert_null(where.text[WHERE_SSL_MODE]);
+	if (db_fault_of_ciphersuites() == NULL) {
+		reads("[client]\ntls-ciphersuites=i\n");
+		assert_string_equal(where.text[WHERE_TLS_CIPHERSUITES], "i");
+	} else {
+		refuses("[client]\ntls-ciphersuites=i\n", ":2: \"tls-ciphersuites\" is not known "
+		    "to MariaDB's client library: use ssl-cipher");
+	}
+}
+
+/* Whoever asks for checked certificates gets them, also without the name of a mode. */
+static void
+completes_the_ssl_mode(void **state)
+{
+	struct lockq_connection given = LOCKQ_CONNECTION_INIT;
+
+	(void)state;
+	reads("[client]\nssl-verify-server-cert\nssl-mode=REQUIRED\n");
 	assert_string_equal(where.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
-	reads("[client]\nenable-cleartext-plugin\nenable-cleartext-plugin=0\n"
-	    "ssl-mode=REQUIRED\nssl-verify-server-cert=0\n");
-	assert_null(where.text[WHERE_CLEARTEXT]);
+	reads("[client]\nssl-verify-server-cert=0\nssl-mode=REQUIRED\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
+	reads("[client]\nuser=u\n[lockq_query]\nssl-verify-server-cert=1\n");
+	assert_null(where.text[WHERE_SSL_MODE]);
+	assert_string_equal(query.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
+	write_file("a.cnf", 0600, "[client]\nssl-ca=/ca\n");
+	if (db_fault_of_ssl_mode("VERIFY_CA") == NULL) {
+		assert_int_equal(read_with(NULL, NULL), DB_OK);
+		assert_string_equal(where.text[WHERE_SSL_MODE], "VERIFY_CA");
+	} else {
+		assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
+		assert_string_equal(report.error, "an option file has ssl-ca, but no ssl-mode: set "
+		    "ssl-mode=VERIFY_IDENTITY, or another mode");
+	}
+	/* The caller's mode counts more. */
+	given.defaults_file = path_of("a.cnf");
+	given.ssl_mode = "REQUIRED";
+	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
 	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
 }
 
@@ -379,6 +428,17 @@ the_query_goes_elsewhere(void **state)
 	assert_null(there.text[WHERE_HOST]);
 	assert_null(there.text[WHERE_PROTOCOL]);
 	assert_string_equal(there.text[WHERE_SOCKET], "/replica");
+	/* A tunnel of this machine is reached by TCP. */
+	reads("[client]\nhost=localhost\nprotocol=tcp\nenable-cleartext-plugin\nssl-mode=REQUIRED\n"
+	    "ssl-capath=/cas\nssl-key=/key\n[lockq_query]\nhost=localhost\nport=3307\n"
+	    "enable-cleartext-plugin=0\nssl-ca=/ca\nssl-cert=/cert\nssl-mode=VERIFY_IDENTITY\n");
+	assert_int_equal(where_of_query(&there, &elsewhere, &given, &query, &where), DB_OK);
+	assert_string_equal(there.text[WHERE_PROTOCOL], "tcp");
+	assert_string_equal(there.text[WHERE_CLEARTEXT], "0");
+	assert_string_equal(there.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
+	assert_string_equal(there.text[WHERE_SSL_CA], "/ca");
+	assert_null(there.text[WHERE_SSL_CAPATH]);
+	assert_null(there.text[WHERE_SSL_KEY]);
 	where_clear(&there);
 }
 
@@ -395,6 +455,7 @@ main(void)
 		cmocka_unit_test(refuses_lines_and_values),
 		cmocka_unit_test(passes_over_options_of_other_programs),
 		cmocka_unit_test(takes_each_option),
+		cmocka_unit_test(completes_the_ssl_mode),
 		cmocka_unit_test(reads_the_usual_files),
 		cmocka_unit_test(refuses_files_that_can_not_be_read),
 		cmocka_unit_test(the_query_goes_elsewhere),
