@@ -291,9 +291,12 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 # These tests meet their moments by chance. In check they have enough rounds to meet each of them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
-check-long: all test-programs ## tests that take long: packages, random races with many rounds
+check-long: all test-programs ## tests that take long: packages, MariaDB, random races
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
+	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all
+	$(call prove,$(CLI_TESTS),$(IN_SANDBOX) env \
+		PATH="$(CURDIR)/build/mariadb/bin:$(CURDIR)/build/mysql/bin:$$PATH")
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))

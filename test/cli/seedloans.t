@@ -5,7 +5,7 @@ set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
 
-seedloans=$top/build/bin/seedloans
+seedloans=$(command -v seedloans)
 database=lockq_test_seedloans
 status=0
 work=$(mktemp -d)
