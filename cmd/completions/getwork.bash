@@ -49,9 +49,9 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W '5,10,20' -- "$current")
 		return
 		;;
-	--task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | -l | --token | --note | \
-		--request | -r | --port | --db-user | --database | --login-path | --batch | \
-		--defaults-group-suffix | --loans | --seed | --heavy | --users | --map)
+	--task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | -l | --token | \
+		--note | --request | -r | --port | --db-user | --database | --login-path | \
+		--batch | --defaults-group-suffix | --loans | --seed | --heavy | --users | --map)
 		return
 		;;
 	esac

@@ -16,7 +16,8 @@ trap '"$top/scripts/sandbox" mysql --execute "DROP DATABASE IF EXISTS $database"
 
 "$top/scripts/sandbox" database "$database" >"$scratch/output" 2>&1 ||
 	{ echo "Bail out! no database: $(cat "$scratch/output")"; exit 1; }
-(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
+(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE" \
+	>"$scratch/lockq.cnf")
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
 run seedloans --loans 3000 --seed 3
 # shellcheck disable=SC2154 # status, out and err are set by run

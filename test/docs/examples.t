@@ -12,7 +12,8 @@ scratch=$(mktemp -d)
 sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$database" "$@"; }
 trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
 
-(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
+(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE" \
+	>"$scratch/lockq.cnf")
 "$top/scripts/sandbox" database "$database" >/dev/null 2>"$scratch/output"
 ok $? 'a database of their own'
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf

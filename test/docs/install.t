@@ -111,7 +111,8 @@ done
 
 # --- the programs -------------------------------------------------------------------------------
 
-(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE") >"$scratch/lockq.cnf"
+(umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE" \
+	>"$scratch/lockq.cnf")
 "$top/scripts/sandbox" database "$database" >/dev/null 2>"$scratch/output"
 ok $? 'a database of their own'
 export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
