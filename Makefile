@@ -502,6 +502,5 @@ FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
 	check-race check-unit clean deb demo dist distclean help install install-built lint \
-	pictures \
-	memory-programs print-client-flags print-flags test-programs uninstall
+	memory-programs pictures print-client-flags print-flags test-programs uninstall
 .SECONDARY:

@@ -63,7 +63,6 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 
 	tool_running = tool;
 	common->connection.program = tool->name;
-	common->leads = tool->leads;
 	setlocale(LC_CTYPE, "");
 	hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
@@ -103,7 +102,7 @@ cli_open(struct lockq **q, struct cli_common *common)
 		rc = lockq_connect(*q, &common->connection);
 	if (*q != NULL && lockq_warning(*q)[0] != '\0')
 		cli_message("%s", lockq_warning(*q));
-	if (rc == LOCKQ_OK && common->leads)
+	if (rc == LOCKQ_OK && tool_running->leads)
 		rc = lockq_query_at(*q, &by_option_files);
 	if (rc == LOCKQ_OK)
 		lockq_on_progress(*q, cli_on_progress, common);
@@ -164,30 +163,33 @@ message(const char *text, const char *end)
 	free(escaped);
 }
 
+CLI_PRINTF(1, 0) static void
+vmessage(const char *format, va_list arguments, const char *end)
+{
+	char *text = cli_vtext(format, arguments);
+
+	message(text, end);
+	free(text);
+}
+
 void
 cli_message(const char *format, ...)
 {
 	va_list arguments;
-	char *text;
 
 	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
+	vmessage(format, arguments, "\n");
 	va_end(arguments);
-	message(text, "\n");
-	free(text);
 }
 
 void
 cli_prompt(const char *format, ...)
 {
 	va_list arguments;
-	char *text;
 
 	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
+	vmessage(format, arguments, "");
 	va_end(arguments);
-	message(text, "");
-	free(text);
 }
 
 static void

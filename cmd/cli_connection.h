@@ -7,8 +7,8 @@
 
 /*
  * Completes @common->connection by LOCKQ_DEFAULTS_FILE and by what my_print_defaults prints of the
- * login path. @group as in struct cli_tool. Returns 0, or -1 with @error. Its texts
- * live as long as the process.
+ * login path. @group as in struct cli_tool. Returns 0, or -1 with @error. Its texts live as long as
+ * the process.
  */
 LOCKQ_MUST_CHECK int cli_connection(struct cli_common *common, const char *group,
     struct cli_error *error);

@@ -52,9 +52,8 @@ struct cli_common {
 	const char *group_suffix;
 	const char *login_path;
 	struct lockq_connection connection;  /* complete after cli_start() */
-	bool leads;                          /* as in struct cli_tool, after cli_start() */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT, false }
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT }
 
 struct cli_tool {
 	const char *name;

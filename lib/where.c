@@ -203,11 +203,18 @@ take_port(struct where *where, const struct option *option, char error[512])
 static enum db_rc
 take_flag(char **text, const struct option *option, char error[512])
 {
-	static const char *const words[][3] = { { "0", "off", "false" }, { "1", "on", "true" } };
+	static const struct {
+		const char *word, *flag;
+	} words[] = {
+		{ "0", "0" }, { "off", "0" }, { "false", "0" },
+		{ "1", "1" }, { "on", "1" }, { "true", "1" }
+	};
 
-	for (size_t i = 0; i < 6; i++) {
-		if (option->value == NULL || strcasecmp(option->value, words[i / 3][i % 3]) == 0)
-			return copy_text(text, option->value == NULL || i >= 3 ? "1" : "0");
+	if (option->value == NULL)
+		return copy_text(text, "1");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcasecmp(option->value, words[i].word) == 0)
+			return copy_text(text, words[i].flag);
 	}
 	return fault(error, "%s can't be \"%s\": use 1 or 0", option->key, option->value);
 }

@@ -13,17 +13,8 @@
 #include <unistd.h>
 
 #include "cli_connection.h"
+#include "folder.h"
 
-static char folder[] = "/tmp/lockq-test-XXXXXX";
-
-static const char *
-path_of(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
 
 /* Writes a my_print_defaults that writes its arguments to the file "arguments" and prints these
  * lines. */
@@ -34,7 +25,7 @@ write_reader(const char *lines)
 
 	assert_non_null(file);
 	assert_true(fprintf(file, "#!/bin/sh\nprintf '%%s\\n' \"$*\" >%s/arguments\ncat <<'EOF'\n"
-	    "%sEOF\n", folder, lines) > 0);
+	    "%sEOF\n", folder_path(), lines) > 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(path_of("my_print_defaults"), 0755), 0);
 }
@@ -59,9 +50,9 @@ set_up(void **state)
 {
 	(void)state;
 	unsetenv("LOCKQ_DEFAULTS_FILE");
-	if (mkdtemp(folder) == NULL)
+	if (folder_make() != 0)
 		return -1;
-	return setenv("HOME", folder, 1);
+	return setenv("HOME", folder_path(), 1);
 }
 
 static int
@@ -70,13 +61,13 @@ clean_up(void **state)
 	(void)state;
 	unlink(path_of("my_print_defaults"));
 	unlink(path_of("arguments"));
-	return rmdir(folder);
+	return rmdir(folder_path());
 }
 
 static void
 use_path(bool with_system)
 {
-	char *path = cli_text("%s%s", folder, with_system ? ":/usr/bin:/bin" : "");
+	char *path = cli_text("%s%s", folder_path(), with_system ? ":/usr/bin:/bin" : "");
 
 	setenv("PATH", path, 1);
 	free(path);

@@ -14,20 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "where.h"
 
-static char folder[] = "/tmp/lockq-test-XXXXXX";
 static struct where where, query;
 static struct where_report report;
-
-static const char *
-path_of(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
 
 /* Writes a file. Each "@" in @text becomes the path of the test's folder. */
 static void
@@ -38,7 +29,7 @@ write_file(const char *name, mode_t mode, const char *text)
 	assert_non_null(file);
 	for (; *text != '\0'; text++) {
 		if (*text == '@')
-			assert_true(fputs(folder, file) >= 0);
+			assert_true(fputs(folder_path(), file) >= 0);
 		else
 			assert_int_equal(fputc(*text, file), *text);
 	}
@@ -52,7 +43,7 @@ set_up(void **state)
 	(void)state;
 	unsetenv("MYSQL_HOME");
 	unsetenv("MYSQL_GROUP_SUFFIX");
-	return mkdtemp(folder) != NULL ? setenv("HOME", folder, 1) : -1;
+	return folder_make() == 0 ? setenv("HOME", folder_path(), 1) : -1;
 }
 
 static int
@@ -67,7 +58,7 @@ clean_up(void **state)
 	rmdir(path_of("d"));
 	where_clear(&where);
 	where_clear(&query);
-	return rmdir(folder);
+	return rmdir(folder_path());
 }
 
 /* Reads a.cnf with the groups of @group and @suffix. */
@@ -218,7 +209,7 @@ refuses_includes_that_can_not_be_read(void **state)
 	write_file("a.cnf", 0600, "!include @/none.cnf\n");
 	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
 	snprintf(error, sizeof(error), "%s/a.cnf:1: the option file \"%s/none.cnf\" can't be read: "
-	    "No such file or directory", folder, folder);
+	    "No such file or directory", folder_path(), folder_path());
 	assert_string_equal(report.error, error);
 	refuses("\n!includedir /none\n",
 	    ":2: the directory \"/none\" can't be read: No such file or directory");
@@ -351,7 +342,7 @@ reads_the_usual_files(void **state)
 	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
 	write_file("my.cnf", 0600, "[client]\nuser=of MYSQL_HOME\ndatabase=a\n");
 	write_file(".my.cnf", 0644, "[client]\nuser=at home\n");
-	snprintf(home, sizeof(home), "%s", folder);
+	snprintf(home, sizeof(home), "%s", folder_path());
 	setenv("MYSQL_HOME", home, 1);
 	assert_int_equal(where_read(&where, &query, &given, &report), DB_OK);
 	assert_string_equal(where.text[WHERE_USER], "at home");
@@ -386,9 +377,9 @@ refuses_files_that_can_not_be_read(void **state)
 	assert_int_equal(where_read(&where, &query, &given, &report), DB_EFAIL);
 	assert_string_equal(report.error, "the option file \"/none.cnf\" can't be read: "
 	    "No such file or directory");
-	given.defaults_file = folder;
+	given.defaults_file = folder_path();
 	assert_int_equal(where_read(&where, &query, &given, &report), DB_EFAIL);
-	snprintf(error, sizeof(error), "\"%s\" is a directory, not an option file", folder);
+	snprintf(error, sizeof(error), "\"%s\" is a directory, not an option file", folder_path());
 	assert_string_equal(report.error, error);
 	file = fopen(path_of("a.cnf"), "w");
 	assert_non_null(file);
