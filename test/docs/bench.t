@@ -92,9 +92,12 @@ for figure in "${figures[@]}"; do
 done
 is "$(jq '.measures[] | select(.key == "burst.1.4.lockq.queries") | .value' \
 	"$scratch/out/burst.json")" 1 'burst: one heavy query for all'
-is "$(jq -c '[.measures[] | select(.key | test("^burst.1.4.[a-z]+.loans$")) | .value]' \
-	"$scratch/out/burst.json")" '[20,20,20,20,20]' \
-	'burst: all users get loans, in each of the ways'
+# With SKIP LOCKED, a user takes what the others' scans leave free in that moment: fewer than 5
+# loans, sometimes.
+is "$(jq -c '[.measures[] | select(.key | test("^burst.1.4.(lockq|own|line).loans$")) | .value]' \
+	"$scratch/out/burst.json")" '[20,20,20]' 'burst: all users get all the loans they ask for'
+is "$(jq -c '[.measures[] | select(.key | test("unserved$")) | .value]' \
+	"$scratch/out/burst.json")" '[0,0,0,0,0]' 'burst: all users get loans, in each of the ways'
 is "$(jq -c '[.measures[] | select(.key | test("twice$")) | .value] | add' \
 	"$scratch/out/burst.json")" 0 'burst: no loan is given to two people'
 
