@@ -70,9 +70,11 @@ make_tables() {
 
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
-	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes
+	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half
 	case $1 in *:*) variant=${1#*:} ;; esac
 	nodes=$(nodes "$1")
+	# Not once the processes run: a Ctrl-C in the middle of a $(…) may confuse bash 5.2.
+	half=$(milliseconds "$seconds / 2")
 	: >"$events"
 	# Drop events that came after the end of the race before this one.
 	while read -r -t 0 -u "$pipe"; do
@@ -101,9 +103,8 @@ race() {
 # kills or stops one where that is asked for, and returns when every user's process has ended.
 follow() {
 	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
-	local ms user what detail now half
+	local ms user what detail now
 	local -A ended=()
-	half=$(milliseconds "$seconds / 2")
 	read_clock
 	deadline=$((now + 60000))
 	while [ "$left" -gt 0 ]; do
