@@ -19,6 +19,7 @@
 	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id"
 #define KEPT_ROWS \
 	" WHERE k.task_id = ? AND k.kept_at > NOW(6) - INTERVAL ? SECOND" \
+	"   AND (SELECT l.candidates_view FROM task_list AS l WHERE l.task_id = ?) = ?" \
 	" ORDER BY k.position" \
 	" LIMIT ?"
 
@@ -48,10 +49,12 @@ static const struct db_query keep = {
 	DB_NO_ROWS
 };
 
-static const struct db_query view_of_task = {
-	"view_of_task",
-	"SELECT candidates_view = ? AND cache_ttl > 0 FROM task WHERE task_id = ?",
-	DB_ONE
+/* What one view found is nothing that another one has found. */
+static const struct db_query name_view = {
+	"name_view",
+	"INSERT INTO task_list (task_id, candidates_view) VALUES (?, ?)"
+	" ON DUPLICATE KEY UPDATE candidates_view = ?",
+	DB_NO_ROWS
 };
 
 enum {
@@ -86,16 +89,17 @@ read_kept(struct db *db, const struct task *task, uint64_t most, struct list *fo
 	char view[NAME_BYTES * 3], sql[sizeof(kept_and_shown) + sizeof(view)];
 	const struct db_query shown = { "kept_and_shown", sql, DB_MANY };
 	const struct db_arg args[] = { db_u64(task->task_id), db_u64(task->cache_ttl),
-		db_u64(most) };
+		db_u64(task->task_id), db_text(task->view), db_u64(most) };
+	const unsigned int n_args = sizeof(args) / sizeof(args[0]);
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_quote_identifier(view, sizeof(view), task->view);
 
 	if (rc != DB_OK)
 		return rc;
 	snprintf(sql, sizeof(sql), kept_and_shown, view);
-	rc = db_run(db, &shown, args, 3, &rows);
+	rc = db_run(db, &shown, args, n_args, &rows);
 	if (rc == DB_ETIME)
-		rc = db_run(db, &kept, args, 3, &rows);
+		rc = db_run(db, &kept, args, n_args, &rows);
 	*all = rc == DB_OK && rows.n_rows < most;
 	if (rc == DB_OK)
 		rc = take_kept(found, &rows);
@@ -132,19 +136,8 @@ forget_all(struct db *db, const struct task *task)
 	    NULL);
 }
 
-/* The task's manager may have changed the view while it was queried. From here on nobody can, since
- * the new rows hold a shared lock on the task's row by their foreign key. */
-static enum db_rc
-forget_if_changed(struct db *db, const struct task *task)
-{
-	uint64_t same = 0;
-	enum db_rc rc = db_number(db, &view_of_task, DB_ARGS(db_text(task->view),
-	    db_u64(task->task_id)), &same);
-
-	return rc == DB_OK && same == 0 ? forget_all(db, task) : rc;
-}
-
-/* Replaces the kept loans by those of a new list that nobody got. */
+/* Replaces the kept loans by those of a new list that nobody got. The task's manager may have named
+ * another view during the query; then the next leader sees that the list is not of that one. */
 static enum db_rc
 replace(struct db *db, const struct task *task, const struct list *list)
 {
@@ -166,7 +159,8 @@ replace(struct db *db, const struct task *task, const struct list *list)
 		rc = db_change(db, &keep, DB_ARGS(db_u64(task->task_id), db_text(list->as_of),
 		    db_text(json.data)), n);
 	if (rc == DB_OK && n > 0)
-		rc = forget_if_changed(db, task);
+		rc = db_run(db, &name_view, DB_ARGS(db_u64(task->task_id), db_text(task->view),
+		    db_text(task->view)), NULL);
 	text_clear(&json);
 	return rc;
 }

@@ -342,7 +342,8 @@ explain(struct expiring *e, enum db_rc rc)
 		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
 		    db_error(q->db));
 	if (denied)
-		error_set(q, "the account needs the role lockq_cron: %s", db_error(q->db));
+		error_set(q, "the account needs the role 'lockq_cron'@'%s': %s",
+		    db_database(q->db), db_error(q->db));
 	return code;
 }
 

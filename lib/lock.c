@@ -58,6 +58,9 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
+/* Makes the rows of task_lock and task_wake of a task that is new. */
+static const struct db_query make_rows = { "make_rows", "CALL task_rows(?)", DB_NO_ROWS };
+
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
  * the call's own request, the last epoch that was committed, how many loans are asked for, and how
  * long the last query took, if the next list is not to be kept. */
@@ -83,18 +86,36 @@ static const struct db_query look_first = {
 	DB_MAYBE
 };
 
+/* Reads who leads. A task that its manager has just added has no row yet: it gets one. */
+static enum db_rc
+find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
+{
+	enum db_rc rc = DB_OK;
+
+	for (unsigned int try = 0; rc == DB_OK && try < 2; try++) {
+		if (try > 0)
+			rc = db_run(db, &make_rows, DB_ARGS(db_u64(task_id)), NULL);
+		/* Somebody else has made the row meanwhile, and leads. */
+		if (rc == DB_ELOCKWAIT)
+			rc = DB_OK;
+		if (rc == DB_OK)
+			rc = db_next_read_dirty(db);
+		if (rc == DB_OK)
+			rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), rows);
+		if (rc == DB_OK && rows->n_rows > 0)
+			return DB_OK;
+	}
+	return rc != DB_OK ? rc : db_refuse(db, "task %u has no row in task_lock, so nobody can "
+	    "lead: run lockq-migrate", task_id);
+}
+
 enum db_rc
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_next_read_dirty(db);
+	enum db_rc rc = find_holder(db, task_id, &rows);
 
 	*held = false;
-	if (rc == DB_OK)
-		rc = db_run(db, &read_holder, DB_ARGS(db_u64(task_id)), &rows);
-	if (rc == DB_OK && rows.n_rows == 0)
-		rc = db_refuse(db, "task %u has no row in task_lock, so nobody can lead: run "
-		    "lockq-migrate", task_id);
 	if (rc == DB_OK) {
 		*held = leader->leads = !db_cell_is_null(&rows, 0, 0);
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);

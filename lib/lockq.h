@@ -53,7 +53,7 @@ extern "C" {
 #define LOCKQ_VERSION "0.2.0"
 
 /** The version of the schema that this library works with. lockq-migrate installs it. */
-#define LOCKQ_SCHEMA 5
+#define LOCKQ_SCHEMA 6
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000

@@ -112,6 +112,44 @@ static const struct db_query change_work = {
 	DB_NO_ROWS
 };
 
+/* The user may have returned the loan before; the later end counts. ON DUPLICATE KEY UPDATE can't
+ * do it: an INSERT through a view that has it, once prepared, writes nothing and says nothing
+ * (MySQL 9.7). */
+#define RETURNED_NOT_ME \
+	SAID_LOANS " AS j" \
+	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)" \
+	"    ON l.task_id = @lockq_task AND l.loan_id = j.loan_id AND l.uuid = @lockq_uuid" \
+	"   AND l.excluded_until IS NOT NULL"
+#define EXCLUDED_BEFORE \
+	"e.task_id = l.task_id AND e.user_id = l.user_id AND e.loan_id = l.loan_id"
+static const struct db_query end_exclusion = {
+	"end_exclusion",
+	"DELETE e FROM " RETURNED_NOT_ME
+	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
+	"    ON " EXCLUDED_BEFORE
+	" WHERE e.until < l.excluded_until",
+	DB_NO_ROWS
+};
+
+/* The door lets in what the log says. */
+static const struct db_query exclude = {
+	"exclude",
+	"INSERT INTO exclusion_in (task_id, user_id, loan_id, until)"
+	" SELECT l.task_id, l.user_id, l.loan_id, l.excluded_until"
+	"   FROM " RETURNED_NOT_ME
+	"  WHERE NOT EXISTS (SELECT 1 FROM work_exclusion AS e WHERE " EXCLUDED_BEFORE ")"
+	"  ORDER BY l.loan_id",
+	DB_NO_ROWS
+};
+
+static enum db_rc
+exclude_user(struct db *db)
+{
+	enum db_rc rc = db_run(db, &end_exclusion, DB_NO_ARGS, NULL);
+
+	return rc == DB_OK ? db_run(db, &exclude, DB_NO_ARGS, NULL) : rc;
+}
+
 static bool
 is_set(const struct db_rows *rows, size_t row, size_t column)
 {
@@ -229,6 +267,8 @@ token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
 
 	if (rc == DB_OK)
 		rc = db_change(db, &change_work, DB_NO_ARGS, d->n_change);
+	if (rc == DB_OK && d->what->not_me_s > 0)
+		rc = exclude_user(db);
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (d->places[row].changes)
 			rc = fill_loan(d, disposing_result(d, row), rows, row, true);

@@ -1,4 +1,7 @@
 -- The rights that the programs need, and no more. lockq-migrate applies this file each time.
+-- MySQL's roles belong to the server. So that an account of one database can do nothing in another
+-- one, the host part of a role is the database: lockq-migrate makes 'lockq_worker'@'bank' of
+-- lockq_worker.
 -- lockq_worker asks for work and disposes of it. lockq_viewer only looks. lockq_query runs heavy
 -- queries where they have an account of their own. lockq_cron runs disposition --expire
 -- --purge-after.
@@ -16,7 +19,10 @@ GRANT SELECT, INSERT, UPDATE ON work TO lockq_worker;
 GRANT SELECT, INSERT ON work_log TO lockq_worker;
 GRANT SELECT, INSERT ON leader_run TO lockq_worker;
 GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
+GRANT SELECT, INSERT, UPDATE ON task_list TO lockq_worker;
 GRANT SELECT, DELETE ON work_exclusion TO lockq_worker;
+GRANT INSERT ON exclusion_in TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE task_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with
@@ -29,6 +35,7 @@ GRANT SELECT ON work TO lockq_viewer;
 GRANT SELECT ON work_log TO lockq_viewer;
 GRANT SELECT ON leader_run TO lockq_viewer;
 GRANT SELECT ON task_candidate TO lockq_viewer;
+GRANT SELECT ON task_list TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 
 -- The query reads these columns to leave out the loans that are not available. The manager of a

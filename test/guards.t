@@ -30,14 +30,17 @@ only=${1-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-guards.XXXXXX") || exit 1
 undo=
 
-# sql STATEMENTS|FILE: runs the SQL as the owner of the database, on the server that the tests use.
+# sql STATEMENTS|FILES: runs the SQL as the owner of the database, on the server that the tests use.
 sql()
 {
+	local -a files
+
 	awk '/^\[/ { group = ($0 == "[client]" || $0 == "[lockq_seed]") ? "[client]" : ""
 		if (group != "") print group; next } group != "" { print }' \
 		"$LOCKQ_DEFAULTS_FILE" >"$scratch/owner.cnf"
-	if [ -f "$top/$1" ]; then
-		cat "$top/$1"
+	if [ -f "$top/${1%% *}" ]; then
+		read -ra files <<<"$1"
+		sed 's/ \(lockq_[a-z]*\)\>/ \1@lockq/g' "${files[@]/#/$top/}"
 	else
 		printf '%s\n' "$1"
 	fi | "$mysql" --defaults-file="$scratch/owner.cnf" >"$scratch/sql.log" 2>&1

@@ -35,6 +35,7 @@ static const struct db_query insert_tasks = {
 	"  ORDER BY e.task_id",
 	DB_NO_ROWS
 };
+static const struct db_query make_rows = { "make_rows", "CALL task_rows(NULL)", DB_NO_ROWS };
 static const struct db_query count_tasks = {
 	"count_tasks", "SELECT COUNT(*) FROM task", DB_ONE
 };
@@ -85,5 +86,8 @@ seed_tasks(struct seed *seed)
 	int code;
 
 	code = seed_from_db(seed, seed->db, db_run(seed->db, &insert_tasks, DB_NO_ARGS, NULL));
+	if (code == 0)
+		code = seed_from_db(seed, seed->db,
+		    db_run(seed->db, &make_rows, DB_NO_ARGS, NULL));
 	return code != 0 ? code : read_count(seed, &count_tasks, &seed->report->tasks);
 }

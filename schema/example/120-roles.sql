@@ -1,5 +1,5 @@
 -- Workers, and the account that runs heavy queries where there is one, may read the candidates
--- views but not the tables behind them.
+-- views but not the tables behind them. lockq-migrate adds the database to each role's name.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_query;
 GRANT SELECT ON candidates_ask_for_identity TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_verify_identity TO lockq_worker, lockq_query;

@@ -107,7 +107,7 @@ sql "CREATE VIEW test_detail_$task AS
               123456.50 AS amount, DATE '2026-11-20' AS due FROM test_loan_$task
         UNION ALL SELECT loan_id, REPEAT('twin ', 12), 1, NULL
                     FROM test_loan_$task;
-     GRANT SELECT ON test_detail_$task TO lockq_worker;
+     GRANT SELECT ON test_detail_$task TO lockq_worker@lockq;
      UPDATE task SET detail_view = 'test_detail_$task' WHERE task_id = $task"
 getwork --user race-1 --task "$slow" >"$scratch/slow"
 run checkwork --user race-1

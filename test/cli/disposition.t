@@ -173,7 +173,8 @@ sql "CREATE PROCEDURE test_refuses_$task (IN l BIGINT UNSIGNED, IN u VARCHAR(64)
 sql_root() {
 	"$top/scripts/sandbox" mysql --execute="$1" 2>/dev/null
 }
-sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task TO lockq_worker"
+sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task
+	TO lockq_worker@lockq"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 is "$status" 5 'an on_complete that fails: exit 5'
 like "$err" "^disposition: loan $loan was not completed and is still yours: on_complete: .*signed" \

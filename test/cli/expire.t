@@ -9,7 +9,7 @@ task=226
 make_task "$task" 40 0
 make_users 3
 # shellcheck disable=SC2154 # status, out and err are set by run
-trap 'end_all; sql "REVOKE lockq_cron FROM lockq_app@localhost; DELETE FROM work_exclusion"
+trap 'end_all; sql "REVOKE lockq_cron@lockq FROM lockq_app@localhost; DELETE FROM work_exclusion"
 	forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
 sql "DELETE FROM work_exclusion"
 disposition --expire >/dev/null
@@ -131,13 +131,13 @@ old() {
 old
 run disposition --expire --purge-after 90d
 is "$status" 5 'purging without the privilege: exit 5'
-like "$err" "^disposition: the account needs the role lockq_cron: .*denied to user \
+like "$err" "^disposition: the account needs the role 'lockq_cron'@'lockq': .*denied to user \
 'lockq_app'.* for table '" \
 	'it names the table, and the role that is needed'
 run disposition --expire --purge-after 90d --json
-is "$(jq -c '[.exit, .leases, (.error | test("role lockq_cron"))]' <<<"$out")" '[5,0,true]' \
-	'in JSON, too'
-sql "GRANT lockq_cron TO lockq_app@localhost; SET DEFAULT ROLE ALL TO lockq_app@localhost"
+is "$(jq -c '[.exit, .leases, (.error | test("role .lockq_cron.@.lockq."))]' <<<"$out")" \
+	'[5,0,true]' 'in JSON, too'
+sql "GRANT lockq_cron@lockq TO lockq_app@localhost; SET DEFAULT ROLE ALL TO lockq_app@localhost"
 run disposition --expire --purge-after 92d
 like "$out" '^nothing was due - ' 'younger rows stay'
 run disposition --expire --purge-after 90d

@@ -146,6 +146,24 @@ others_in_the_line_are_served(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: an account with the rights of a worker excludes nobody but by what the log says. */
+static void
+nobody_is_excluded_by_hand(void **state)
+{
+	struct db *by_hand = connect_as(APP_GROUP);
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	assert_int_not_equal(try_sql(by_hand, "INSERT INTO work_exclusion"
+	    " VALUES (%d, 1, 1, '2999-01-01')", TASK), DB_OK);
+	assert_int_equal(db_errno(by_hand), 1142);
+	assert_int_not_equal(try_sql(by_hand, "INSERT INTO exclusion_in"
+	    " VALUES (%d, 1, 1, '2999-01-01')", TASK), DB_OK);
+	assert_int_equal(db_errno(by_hand), 1369);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_exclusion WHERE task_id = %d", TASK), 0);
+}
+
 /* guard: a loan that is excluded for a user is not given to that user. A user returns a loan and
  * excludes it. The loan is offered to other users at once. */
 static void
@@ -451,6 +469,7 @@ main(int argc, char **argv)
 		DB_TEST(a_full_pipeline_is_refused_without_a_query),
 		DB_TEST(two_shells_do_not_pass_it_together),
 		DB_TEST(others_in_the_line_are_served),
+		DB_TEST(nobody_is_excluded_by_hand),
 		DB_TEST(who_returned_it_is_not_offered_it),
 		DB_TEST(who_returned_it_meanwhile_is_not_offered_it),
 		DB_TEST(a_cap_that_is_set_meanwhile),

@@ -26,7 +26,7 @@ on_complete(const char *format, ...)
 	    " IN p_user VARCHAR(64)) %s", body);
 	if (administrator() != NULL)
 		sql_on(administrator(), "GRANT EXECUTE ON PROCEDURE %s.test_on_complete"
-		    " TO lockq_worker", db_database(owner()));
+		    " TO lockq_worker@lockq", db_database(owner()));
 	sql("DROP TABLE IF EXISTS test_completed");
 	sql("CREATE TABLE test_completed (loan_id BIGINT UNSIGNED NOT NULL, user VARCHAR(64)"
 	    " NOT NULL) ENGINE=InnoDB");

@@ -756,7 +756,7 @@ a_missing_privilege_is_named(void **state)
 	assert_int_equal(cron.rc, LOCKQ_EDATABASE);
 	assert_int_equal(cron.did.leases, 0);
 	assert_non_null(strstr(cron.error, "DELETE command denied"));
-	assert_non_null(strstr(cron.error, "role lockq_cron"));
+	assert_non_null(strstr(cron.error, "role 'lockq_cron'@'lockq'"));
 	lockq_free(cron.q);
 	assert_int_equal(expire(500).busy, 0);
 }

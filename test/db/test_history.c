@@ -318,9 +318,9 @@ a_viewer_sees_the_place(void **state)
 	if (administrator() == NULL)
 		skip();
 	sql_on(administrator(), "CREATE USER IF NOT EXISTS test_viewer@localhost"
-	    " IDENTIFIED BY 'test viewer' DEFAULT ROLE lockq_viewer");
-	sql_on(administrator(), "GRANT lockq_viewer TO test_viewer@localhost");
-	sql_on(administrator(), "SET DEFAULT ROLE lockq_viewer TO test_viewer@localhost");
+	    " IDENTIFIED BY 'test viewer' DEFAULT ROLE lockq_viewer@lockq");
+	sql_on(administrator(), "GRANT lockq_viewer@lockq TO test_viewer@localhost");
+	sql_on(administrator(), "SET DEFAULT ROLE lockq_viewer@lockq TO test_viewer@localhost");
 	where.user = "test_viewer";
 	where.password = "test viewer";
 	where.database = db_database(owner());

@@ -16,7 +16,8 @@ forget_details(void)
 	sql("UPDATE task SET detail_view = NULL WHERE task_id IN (%d, %d)", TASK, OTHER_TASK);
 	sql("DROP VIEW IF EXISTS test_detail");
 	if (administrator() != NULL)
-		(void)try_sql(administrator(), "REVOKE SELECT ON test_detail FROM lockq_worker");
+		(void)try_sql(administrator(),
+		    "REVOKE SELECT ON test_detail FROM lockq_worker@lockq");
 }
 
 /* Makes the task's detail_view with this SELECT. @readable: the tested account may read it. */
@@ -31,7 +32,7 @@ set_details(bool readable, const char *format, ...)
 	va_end(args);
 	sql("CREATE OR REPLACE VIEW test_detail AS %s", select);
 	if (readable && administrator() != NULL)
-		sql_on(administrator(), "GRANT SELECT ON test_detail TO lockq_worker");
+		sql_on(administrator(), "GRANT SELECT ON test_detail TO lockq_worker@lockq");
 	set_task(TASK, "detail_view = 'test_detail'");
 }
 

@@ -315,10 +315,10 @@ an_error_leaves_no_pending_request(void **state)
 	if (administrator() == NULL)
 		skip();
 	add_loans(TASK, 3);
-	sql_on(administrator(), "REVOKE INSERT ON leader_run FROM lockq_worker");
+	sql_on(administrator(), "REVOKE INSERT ON leader_run FROM lockq_worker@lockq");
 	worker_start(w);
 	worker_join(w);
-	sql_on(administrator(), "GRANT INSERT ON leader_run TO lockq_worker");
+	sql_on(administrator(), "GRANT INSERT ON leader_run TO lockq_worker@lockq");
 	assert_int_equal(w->rc, LOCKQ_EDATABASE);
 	assert_string_equal(outcome_of(TASK, 0), "cancelled");
 }

@@ -101,13 +101,11 @@ check_fields() {
 # shellcheck disable=SC2016 # sed looks for these dollar signs
 check_columns() {
 	{
-		cat "$1"/schema/[0-9]*.sql
+		cat "$1/schema/baseline.sql"
 		sed -n '/CREATE TABLE IF NOT EXISTS \$1/,/ENGINE/p' "$1/scripts/lockq-migrate" |
 			sed -e 's/\$1/schema_version/' -e 's/^.*\(CREATE TABLE\)/\1/' \
 				-e 's/^\t*/  /' -e 's/^  CREATE/CREATE/'
 	} | awk '/^CREATE TABLE IF NOT EXISTS / { name = $6; next }
-		/^  .ALTER TABLE / { altered = $3 }
-		/^ *ADD COLUMN / { print altered "." $3 }
 		/^\)|ENGINE=/ { name = "" }
 		name != "" && /^  [a-z_]+ +[A-Z]/ { print name "." $1 }' >"$scratch/is"
 	section "$1/man/lockq-schema.5" TABLES |
@@ -356,7 +354,7 @@ some man/lockq.3 's/^\.It Dv LOCKQ_EQUERY Pq.*/.It Dv LOCKQ_EQUERY Pq \\-9/' che
 some man/lockq.3 '/^\.It Va timeout_ms/d' check_fields
 some man/lockq-schema.5 '/^\.It Va request_ttl/d' check_columns
 some man/lockq-schema.5 '/^\.Ss task_wake/d' check_columns
-some schema/001-tables.sql 's/^  holder .*/&\n  humour INT NULL,/' check_columns
+some schema/baseline.sql 's/^  since .*/&\n  humour INT NULL,/' check_columns
 some man/lockq-schema.5 '/^\.It Vt lockq_viewer/d' check_roles
 some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
 some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options

@@ -36,7 +36,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 sql --execute "CREATE TABLE numbers (n BIGINT PRIMARY KEY); INSERT INTO numbers VALUES (2), (3);
 	CREATE VIEW by_number AS SELECT n AS loan_id, n AS priority FROM numbers;
 	INSERT INTO task (task_id, name, candidates_view) VALUES (30, 'Numbers', 'by_number');
-	GRANT SELECT ON by_number TO lockq_worker"
+	GRANT SELECT ON by_number TO lockq_worker@$database"
 compile "$top/examples/ask.c"
 ok $? 'examples/ask.c compiles'
 show "$scratch/output"
@@ -98,6 +98,7 @@ for page in lockq-schema.5 lockq.7; do
 	for block in "$scratch"/blocks/*; do
 		grep -Eqx '(CREATE|INSERT|GRANT|SELECT|SET|UPDATE) .*' "$block" || continue
 		grep -Eq 'CREATE USER|\?|^START' "$block" && continue
+		sed -i "s/@bank/@$database/" "$block"
 		sql <"$block" >"$scratch/output" 2>&1
 		ok $? "$page: $(head -n 1 "$block")"
 		show "$scratch/output" | grep -i error

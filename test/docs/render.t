@@ -35,8 +35,9 @@ check_sections() {
 
 # The files that `migrate` applies, and the folder that --example adds.
 check_schema_files() {
-	(cd "$1" && printf '%s\n' schema/*.sql schema/example) >"$scratch/is"
-	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' \
+	(cd "$1" && printf '%s\n' schema/*.sql schema/upgrade/*.sql schema/example) | sort \
+		>"$scratch/is"
+	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' | sort \
 		>"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
 }
@@ -114,8 +115,8 @@ for line in '.Dq No work' '.Sy So it goes' '.Dq In time' '.Sy At last' '.Pq Do i
 	some man/lockq.7 "/^\.Sh LOCK ORDER/a\\$line" check_words lockq.7
 done
 some man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' check_sections getwork.1
-some man/lockq-schema.5 '/^\.It Pa schema\/001/d' check_schema_files
-some man/lockq-schema.5 '/^\.It Pa schema\/repair/d' check_schema_files
+some man/lockq-schema.5 '/^\.It Pa schema\/upgrade\/001/d' check_schema_files
+some man/lockq-schema.5 '/^\.It Pa schema\/baseline/d' check_schema_files
 some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_groups getwork
 some man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d' check_option_files
 # shellcheck disable=SC2016 # the page has this dollar sign

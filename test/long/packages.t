@@ -113,15 +113,15 @@ sed -e 's/^host=.*/host=127.0.0.1/' -e '/^ssl-ca=/d' -e 's/^ssl-mode=.*/ssl-mode
 printf '%s\n' '[client]' host=127.0.0.1 "port=$port" user=owner password=the-owner-s-1 \
 	'[lockq_seed]' database=bank >"$root/root/owner.cnf"
 chmod 600 "$root/root/.my.cnf" "$root/root/owner.cnf"
+sql 'REVOKE ROLE_ADMIN ON *.* FROM owner'
 run inside lockq-migrate --database bank -- --defaults-file=/root/owner.cnf
-is "$status:$(tail -n 1 <<<"$err")" "5:lockq-migrate: the server has its binary log on, and this \
-account has no SUPER, so it may not make triggers: let an administrator run 'SET GLOBAL \
-log_bin_trust_function_creators = 1', then run lockq-migrate again" 'what a migration lacks is said'
-sql 'SET GLOBAL log_bin_trust_function_creators = 1'
+is "$status:$err" "4:lockq-migrate: 'owner'@'%' lacks ROLE_ADMIN: let an administrator run \
+\"GRANT ROLE_ADMIN ON *.* TO 'owner'@'%'\"" 'what a migration lacks is said'
+sql 'GRANT ROLE_ADMIN ON *.* TO owner'
 must 'lockq-migrate makes the tables' inside lockq-migrate --database bank --example -- \
 	--defaults-file=/root/owner.cnf
 must 'seedloans fills them' inside seedloans --defaults-file /root/owner.cnf --loans 2000 --heavy 20
-sql "GRANT lockq_worker TO clerk; SET DEFAULT ROLE ALL TO clerk"
+sql "GRANT lockq_worker@bank TO clerk; SET DEFAULT ROLE ALL TO clerk"
 inside getwork --user oliver --task 7 --count 2 --json >"$scratch/oliver" &
 oliver=$!
 await "SELECT COUNT(*) FROM bank.work_requested WHERE outcome = 'pending'" 1

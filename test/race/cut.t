@@ -67,7 +67,7 @@ password=$(awk '/^\[/ { inside = $0 == "[lockq]" } inside && sub(/^password=/, "
 	"$LOCKQ_DEFAULTS_FILE")
 for space in "$gone" "$back"; do
 	account="lockq_app@'${there[$space]}'"
-	sql "CREATE USER $account IDENTIFIED BY '$password'; GRANT lockq_worker TO $account;
+	sql "CREATE USER $account IDENTIFIED BY '$password'; GRANT lockq_worker@lockq TO $account;
 	     SET DEFAULT ROLE ALL TO $account"
 	printf '%s\n' '[lockq]' "host=${here[$space]}" "port=$port" protocol=tcp user=lockq_app \
 		"password=$password" database=lockq >"$scratch/$space.cnf"

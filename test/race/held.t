@@ -84,14 +84,14 @@ open_gate "$slow"
 end leader
 
 sql "DELETE FROM task_lock WHERE task_id = $task"
-run getwork --user race-1 --task "$task"
-is "$status" 5 'a task without its lock row: exit 5'
-like "$err" 'run lockq-migrate' 'the line tells the next step'
-run "$top/scripts/lockq-migrate" -- --defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/admin.cnf"
-is "$status" 0 'migrate makes it again'
+run "$top/scripts/lockq-migrate" -- --defaults-file="$(dirname "$LOCKQ_DEFAULTS_FILE")/owner.cnf"
+is "$status" 0 'a task without its lock row: lockq-migrate makes it again'
 is "$(sql "SELECT l.epoch = MAX(r.epoch) FROM task_lock AS l JOIN leader_run AS r
                ON r.task_id = l.task_id WHERE l.task_id = $task GROUP BY l.epoch")" 1 \
 	'with the last epoch that was used'
-run getwork --user race-1 --task "$task"
-is "$status" 0 'getwork leads the task again'
+sql "DELETE FROM task_lock WHERE task_id = $task"
+run getwork --user race-1 --task "$task" --json
+is "$status" 0 'getwork makes it, too, and leads the task again'
+is "$(sql "SELECT COUNT(*) FROM leader_run
+            WHERE task_id = $task AND epoch >= $(jq .epoch <<<"$out")")" 1 'with the next epoch'
 finish

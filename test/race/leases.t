@@ -61,7 +61,7 @@ BEGIN
   END IF;
 END//
 DELIMITER ;
-GRANT EXECUTE ON PROCEDURE test_complete_$task TO lockq_worker"
+GRANT EXECUTE ON PROCEDURE test_complete_$task TO lockq_worker@lockq"
 short='NOW(6) + INTERVAL 200000 + FLOOR(RAND() * 800000) MICROSECOND'
 is_long="NEW.task_id = $task AND NEW.lease_expires_at > NOW(6) + INTERVAL 10 SECOND"
 for event in insert update; do

@@ -96,7 +96,8 @@ pending() {
 	[ "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $1 AND pending = 1")" = "$2" ]
 }
 
-sql "CREATE USER reader@localhost IDENTIFIED BY 'reader'; GRANT lockq_query TO reader@localhost;
+sql "CREATE USER reader@localhost IDENTIFIED BY 'reader';
+     GRANT lockq_query@lockq TO reader@localhost;
      SET DEFAULT ROLE ALL TO reader@localhost;
      CREATE USER stranger@localhost IDENTIFIED BY 'stranger';
      GRANT SELECT ON lockq.work TO stranger@localhost"

@@ -133,7 +133,7 @@ make_users 2
 make_task $task 100 1
 sql "CREATE USER test_any IDENTIFIED BY 'test_any';
      CREATE USER test_sealed IDENTIFIED BY 'test_sealed' REQUIRE SSL;
-     GRANT lockq_worker TO test_any, test_sealed;
+     GRANT lockq_worker@lockq TO test_any, test_sealed;
      SET DEFAULT ROLE ALL TO test_any, test_sealed;
      CREATE OR REPLACE VIEW test_candidates_$task AS
        SELECT loan_id, line AS priority FROM test_loan_$task WHERE SLEEP(0.04) = 0"

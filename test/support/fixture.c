@@ -52,6 +52,7 @@ make_task(uint32_t task)
 	make_tables();
 	sql("INSERT INTO task (task_id, name, candidates_view, max_count)"
 	    " VALUES (%u, 'test %u', 'test_view_%u', 10)", task, task, task);
+	sql("CALL task_rows(%u)", task);
 	set_view(task, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %u", task);
 }
 
@@ -60,6 +61,7 @@ make_task_with_same_view(uint32_t task)
 {
 	sql("INSERT INTO task (task_id, name, candidates_view, max_count)"
 	    " VALUES (%u, 'test %u', 'test_view_%d', 10)", task, task, TASK);
+	sql("CALL task_rows(%u)", task);
 }
 
 void
@@ -105,7 +107,7 @@ set_view(uint32_t task, const char *format, ...)
 	va_end(args);
 	sql("CREATE OR REPLACE VIEW test_view_%u AS %s", task, select);
 	if (administrator() != NULL)
-		sql_on(administrator(), "GRANT SELECT ON test_view_%u TO lockq_worker", task);
+		sql_on(administrator(), "GRANT SELECT ON test_view_%u TO lockq_worker@lockq", task);
 }
 
 void
@@ -261,7 +263,7 @@ remove_fixture(void)
 		 * error is no failure. */
 		if (administrator() != NULL)
 			(void)try_sql(administrator(),
-			    "REVOKE SELECT ON test_view_%u FROM lockq_worker", task);
+			    "REVOKE SELECT ON test_view_%u FROM lockq_worker@lockq", task);
 	}
 	sql("DROP TABLE IF EXISTS test_candidate, test_number");
 	tables_made = false;

@@ -35,9 +35,10 @@ make_task() {
 	     CREATE VIEW test_candidates_$task AS
 	       SELECT loan_id, line AS priority FROM test_loan_$task
 	        WHERE SHA2(REPEAT(CONCAT('loan ', loan_id), $rounds), 512) <> '';
-	     GRANT SELECT ON test_candidates_$task TO lockq_worker, lockq_query;
+	     GRANT SELECT ON test_candidates_$task TO lockq_worker@lockq, lockq_query@lockq;
 	     INSERT INTO task (task_id, name, candidates_view)
-	       VALUES ($task, 'Test $task', 'test_candidates_$task')"
+	       VALUES ($task, 'Test $task', 'test_candidates_$task');
+	     CALL task_rows($task)"
 }
 
 forget_task() {

@@ -1,0 +1,286 @@
+-- All of lockq in a database that has none of it: lockq-migrate applies this file to a new
+-- database, and only the files in upgrade/ to one that has an older schema. Both ways make the
+-- same. Every statement may be run again, since DDL is not transactional in MySQL and the file may
+-- be cut short. No syntax later than MySQL 8.0.19, and no triggers and functions: where the binary
+-- log is on, only SUPER may make one.
+
+-- Who may ask for work.
+CREATE TABLE IF NOT EXISTS app_user (
+  user_id     INT UNSIGNED NOT NULL AUTO_INCREMENT,
+  name        VARCHAR(64) NOT NULL,
+  created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  PRIMARY KEY (user_id),
+  UNIQUE KEY app_user_name (name)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- A kind of work that a manager defines.
+CREATE TABLE IF NOT EXISTS task (
+  task_id          INT UNSIGNED NOT NULL,
+  name             VARCHAR(128) NOT NULL,
+  manager          VARCHAR(64) NULL COMMENT 'who answers for it',
+  candidates_view  VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL
+                   COMMENT 'view or schema.view with loan_id and priority, smallest first',
+  enabled          BOOLEAN NOT NULL DEFAULT TRUE,
+  max_count        INT UNSIGNED NOT NULL DEFAULT 5 COMMENT 'loans per request',
+  max_query_s      INT UNSIGNED NOT NULL DEFAULT 300 COMMENT 'seconds; the heavy query ends there',
+  candidate_limit  INT UNSIGNED NOT NULL DEFAULT 10000
+                   COMMENT 'rows that one heavy query fetches; never fewer than max_count',
+  request_ttl      INT UNSIGNED NOT NULL DEFAULT 600
+                   COMMENT 'seconds after which a request that nobody looks after expires',
+  lease_minutes    INT UNSIGNED NULL COMMENT 'NULL: an assignment has no time limit',
+  cache_ttl        INT UNSIGNED NOT NULL DEFAULT 0
+                   COMMENT 'seconds for which the next leaders use what a query found; 0: none',
+  on_complete      VARCHAR(129) CHARACTER SET utf8mb4 NULL
+                   COMMENT 'procedure (loan_id BIGINT UNSIGNED, user VARCHAR(64))',
+  complete_hold    INT UNSIGNED NOT NULL DEFAULT 0
+                   COMMENT 'seconds for which a completed loan is not offered',
+  max_pipeline     INT UNSIGNED NULL
+                   COMMENT 'loans of this task that one user may hold; NULL: any number',
+  detail_view      VARCHAR(129) CHARACTER SET utf8mb4 NULL
+                   COMMENT 'view with loan_id and what checkwork shows beside a loan',
+  view_repeats     BOOLEAN NOT NULL DEFAULT FALSE
+                   COMMENT 'candidates_view shows a loan in several rows',
+  PRIMARY KEY (task_id),
+  CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
+  CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
+  CONSTRAINT task_candidate_limit CHECK (candidate_limit BETWEEN 1 AND 1000000),
+  CONSTRAINT task_request_ttl CHECK (request_ttl >= 1),
+  CONSTRAINT task_lease CHECK (lease_minutes BETWEEN 1 AND 525600),
+  CONSTRAINT task_cache_ttl CHECK (cache_ttl <= 86400),
+  CONSTRAINT task_complete_hold CHECK (complete_hold <= 31536000),
+  CONSTRAINT task_max_pipeline CHECK (max_pipeline BETWEEN 1 AND 1000000)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that leaders lock. Nothing references it and nobody takes a shared lock on it: a locked
+-- row means that somebody leads. It stays when its task is deleted, so that epochs never go back.
+CREATE TABLE IF NOT EXISTS task_lock (
+  task_id       INT UNSIGNED NOT NULL,
+  epoch         BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  holder        VARCHAR(64) NULL
+                COMMENT 'who leads; cleared before COMMIT: only a dirty read sees it',
+  since         DATETIME(6) NULL,
+  wakes         BOOLEAN NOT NULL DEFAULT FALSE
+                COMMENT 'the leader holds the row of task_wake too: only a dirty read sees it',
+  query_ms      BIGINT UNSIGNED NULL COMMENT 'not used',
+  left_pending  INT UNSIGNED NOT NULL DEFAULT 0
+                COMMENT 'requests that the last list had nothing for',
+  each_once     BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'not used',
+  PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that followers wait on. Apart from task_lock, because the shared locks of waiters that
+-- have just woken would look like a leader.
+CREATE TABLE IF NOT EXISTS task_wake (
+  task_id  INT UNSIGNED NOT NULL,
+  PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row a request. `pending` is 1 or NULL, so that its unique key allows one pending request for
+-- each user and task, and any number of ended ones; the second key is the leader's reading order.
+CREATE TABLE IF NOT EXISTS work_requested (
+  request_id  BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  uuid        CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  user_id     INT UNSIGNED NOT NULL,
+  account     VARCHAR(288) NOT NULL COMMENT 'MySQL account of the requester',
+  task_id     INT UNSIGNED NOT NULL,
+  asked       INT UNSIGNED NOT NULL,
+  requested   INT UNSIGNED NOT NULL,
+  assigned    INT UNSIGNED NOT NULL DEFAULT 0,
+  outcome     ENUM('pending','served','partial','empty','cancelled','expired','failed','refused')
+              NOT NULL DEFAULT 'pending',
+  pending     TINYINT GENERATED ALWAYS AS (IF(outcome = 'pending', 1, NULL)) STORED,
+  reason      VARCHAR(512) NULL,
+  epoch       BIGINT UNSIGNED NULL COMMENT 'the leader that ended it',
+  created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  seen_at     DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  served_at   DATETIME(6) NULL,
+  excluded    INT UNSIGNED NOT NULL DEFAULT 0
+              COMMENT 'loans that were left, but are not offered to this user: work_exclusion',
+  PRIMARY KEY (request_id),
+  UNIQUE KEY work_requested_uuid (uuid),
+  UNIQUE KEY work_requested_one_pending (user_id, task_id, pending),
+  KEY work_requested_line (task_id, pending, request_id),
+  CONSTRAINT work_requested_user FOREIGN KEY (user_id) REFERENCES app_user (user_id),
+  CONSTRAINT work_requested_task FOREIGN KEY (task_id) REFERENCES task (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- What became of a loan in a task. The primary key is the last arbiter: a loan has one row a task.
+-- due_at is the next moment at which time alone changes what a row means. So cron finds its work by
+-- one index.
+CREATE TABLE IF NOT EXISTS work (
+  task_id           INT UNSIGNED NOT NULL,
+  loan_id           BIGINT UNSIGNED NOT NULL,
+  user_id           INT UNSIGNED NOT NULL,
+  state             ENUM('assigned','completed','returned','never') NOT NULL,
+  token             BIGINT UNSIGNED NOT NULL COMMENT 'epoch of the leader that assigned it',
+  version           BIGINT UNSIGNED NOT NULL COMMENT 'raised by every change',
+  request_id        BIGINT UNSIGNED NOT NULL,
+  assigned_at       DATETIME(6) NOT NULL,
+  available_at      DATETIME(6) NULL COMMENT 'of a returned loan',
+  lease_expires_at  DATETIME(6) NULL,
+  note              VARCHAR(512) NULL COMMENT 'of the last disposition',
+  changed_at        DATETIME(6) NOT NULL,
+  due_at            DATETIME(6) NULL
+                    COMMENT 'its lease ends, or it is offered again; NULL: never, or in work_log',
+  PRIMARY KEY (task_id, loan_id),
+  KEY work_pipeline (user_id, state, task_id),
+  KEY work_due (due_at),
+  CONSTRAINT work_user FOREIGN KEY (user_id) REFERENCES app_user (user_id),
+  CONSTRAINT work_task FOREIGN KEY (task_id) REFERENCES task (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Append only: one row a change of state, written in the same transaction.
+CREATE TABLE IF NOT EXISTS work_log (
+  log_id            BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  task_id           INT UNSIGNED NOT NULL,
+  loan_id           BIGINT UNSIGNED NOT NULL,
+  event             ENUM('assigned','completed','returned','never','expired','renewed','available')
+                    NOT NULL,
+  user_id           INT UNSIGNED NOT NULL COMMENT 'whose assignment it is or was',
+  account           VARCHAR(288) NOT NULL COMMENT 'MySQL account of the requester',
+  token             BIGINT UNSIGNED NOT NULL,
+  version           BIGINT UNSIGNED NOT NULL COMMENT 'of the work row after the change',
+  request_id        BIGINT UNSIGNED NOT NULL,
+  available_at      DATETIME(6) NULL,
+  lease_expires_at  DATETIME(6) NULL,
+  note              VARCHAR(512) NULL,
+  at                DATETIME(6) NOT NULL,
+  uuid              CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL
+                    COMMENT 'of the disposition that wrote it',
+  excluded_until    DATETIME(6) NULL
+                    COMMENT 'of a returned loan: not offered to this user before',
+  PRIMARY KEY (log_id),
+  KEY work_log_loan (task_id, loan_id, log_id),
+  KEY work_log_request (request_id, log_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row a leader. as_of is the start of its query: what "no work" refers to.
+CREATE TABLE IF NOT EXISTS leader_run (
+  task_id     INT UNSIGNED NOT NULL,
+  epoch       BIGINT UNSIGNED NOT NULL,
+  user        VARCHAR(64) NOT NULL,
+  how         ENUM('query','query on the lock connection','hand-over','failed',
+                   'query elsewhere','cache','crowded','elsewhere','replica') NOT NULL,
+  as_of       DATETIME(6) NULL,
+  query_ms    BIGINT UNSIGNED NULL COMMENT 'NULL: no heavy query ran',
+  candidates  INT UNSIGNED NOT NULL DEFAULT 0,
+  dropped     INT UNSIGNED NOT NULL DEFAULT 0,
+  requests    INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'that it ended: served, empty, failed …',
+  loans       INT UNSIGNED NOT NULL DEFAULT 0,
+  retries     INT UNSIGNED NOT NULL DEFAULT 0,
+  reason      VARCHAR(512) NULL,
+  started_at  DATETIME(6) NOT NULL,
+  ended_at    DATETIME(6) NOT NULL,
+  left_pending  INT UNSIGNED NOT NULL DEFAULT 0
+                COMMENT 'requests that its list had nothing for: they lead next',
+  PRIMARY KEY (task_id, epoch)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- What a query found beyond what was given, in its order. Only who holds the task's lock writes it.
+CREATE TABLE IF NOT EXISTS task_candidate (
+  task_id   INT UNSIGNED NOT NULL,
+  position  INT UNSIGNED NOT NULL COMMENT 'in the list of the query',
+  loan_id   BIGINT UNSIGNED NOT NULL,
+  version   BIGINT UNSIGNED NOT NULL COMMENT 'of its row of work as the query saw it; 0: none',
+  as_of     DATETIME(6) NOT NULL COMMENT 'start of the query',
+  kept_at   DATETIME(6) NOT NULL COMMENT 'used for cache_ttl seconds from then on',
+  PRIMARY KEY (task_id, position),
+  CONSTRAINT task_candidate_task FOREIGN KEY (task_id) REFERENCES task (task_id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row a task: which view the list in task_candidate is of.
+CREATE TABLE IF NOT EXISTS task_list (
+  task_id          INT UNSIGNED NOT NULL,
+  candidates_view  VARCHAR(129) NOT NULL COMMENT 'that was queried: the list is of no other one',
+  PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Who returned a loan because it is not for them. In the order in which leaders ask: for a task and
+-- the users who wait. No foreign keys: it only ever leaves out.
+CREATE TABLE IF NOT EXISTS work_exclusion (
+  task_id  INT UNSIGNED NOT NULL,
+  user_id  INT UNSIGNED NOT NULL,
+  loan_id  BIGINT UNSIGNED NOT NULL,
+  until    DATETIME(6) NOT NULL COMMENT 'not offered to this user again before then',
+  PRIMARY KEY (task_id, user_id, loan_id),
+  KEY work_exclusion_until (until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The door by which exclusions are written. A check option is tested against each row, so that no
+-- account needs the right to exclude anybody: a row says what the log says of this user.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_in AS
+  SELECT e.task_id, e.user_id, e.loan_id, e.until
+    FROM work_exclusion AS e
+   WHERE EXISTS (SELECT 1 FROM work_log AS l
+                  WHERE l.task_id = e.task_id AND l.loan_id = e.loan_id
+                    AND l.user_id = e.user_id AND l.excluded_until = e.until)
+  WITH CASCADED CHECK OPTION;
+
+DELIMITER //
+-- Makes the rows of task_lock and task_wake that a task needs (NULL: each task). lockq-migrate and
+-- a getwork that misses them call it. A task made again, with its lock row gone, must not begin at
+-- an epoch that was used. What is there is read by a cursor and by SELECT INTO: they take no lock.
+-- INSERT with a SELECT, and INSERT IGNORE of a row that is there, take shared ones. On task_lock
+-- such a lock would look like a leader, on leader_run it would stop other tasks' leaders. The row
+-- of task_lock comes last: who finds it may count on the other one.
+DROP PROCEDURE IF EXISTS task_rows//
+CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_done BOOLEAN DEFAULT FALSE;
+  DECLARE v_task_id INT UNSIGNED;
+  DECLARE v_epoch, v_locks, v_wakes BIGINT UNSIGNED;
+  DECLARE each_task CURSOR FOR
+    SELECT task_id FROM task WHERE task_id = p_task_id OR p_task_id IS NULL;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
+  OPEN each_task;
+  tasks: LOOP
+    FETCH each_task INTO v_task_id;
+    IF v_done THEN
+      LEAVE tasks;
+    END IF;
+    SELECT COUNT(*) INTO v_locks FROM task_lock WHERE task_id = v_task_id;
+    SELECT COUNT(*) INTO v_wakes FROM task_wake WHERE task_id = v_task_id;
+    IF v_wakes = 0 THEN
+      INSERT IGNORE INTO task_wake (task_id) VALUES (v_task_id);
+    END IF;
+    IF v_locks = 0 THEN
+      SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
+      INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (v_task_id, v_epoch);
+    END IF;
+  END LOOP;
+  CLOSE each_task;
+END//
+
+-- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
+-- round trip. The savepoint tells whether the transaction still is the same one: it is gone with
+-- it, and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all again.
+-- The time zone is put right at once: what comes next in this transaction asks for the time.
+DROP PROCEDURE IF EXISTS work_completes//
+CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
+                                 IN p_user VARCHAR(64))
+  MODIFIES SQL DATA
+  SQL SECURITY INVOKER
+BEGIN
+  DECLARE EXIT HANDLER FOR 1205, 1213 RESIGNAL;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION
+  BEGIN
+    BEGIN
+      DECLARE EXIT HANDLER FOR 1305 SET @lockq_ended = 1;
+      ROLLBACK TO SAVEPOINT lockq_on_complete;
+    END;
+    SET time_zone = '+00:00';
+    SET @lockq_failed = JSON_ARRAY_APPEND(@lockq_failed, '$', p_loan_id);
+    RESIGNAL;
+  END;
+  SAVEPOINT lockq_on_complete;
+  SET @lockq_call = CONCAT('CALL ', p_procedure, '(?, ?)'), @lockq_loan = p_loan_id,
+      @lockq_for = p_user;
+  PREPARE lockq_on_complete FROM @lockq_call;
+  EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
+  DEALLOCATE PREPARE lockq_on_complete;
+  RELEASE SAVEPOINT lockq_on_complete;
+  SET time_zone = '+00:00';
+END//
+DELIMITER ;

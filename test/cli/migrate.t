@@ -1,0 +1,283 @@
+#!/usr/bin/env bash
+# lockq-migrate: a new database and one that is brought up to date are the same; what is missing is
+# told before anything is changed, one line each; a run that was cut short is gone on with.
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+
+scratch=$(mktemp -d)
+sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
+new=test_new old=test_old poor=test_poor
+account="'test_owner'@'localhost'" clerk="'test_clerk'@'localhost'"
+
+cleanup() {
+	admin "DROP DATABASE IF EXISTS $new; DROP DATABASE IF EXISTS $old;
+	       DROP DATABASE IF EXISTS $poor; DROP USER IF EXISTS $account, $clerk;
+	       DROP ROLE IF EXISTS test_rights" >/dev/null
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+
+admin() {
+	"$top/scripts/sandbox" mysql --batch --skip-column-names --execute="$1"
+}
+
+# migrate DATABASE [OPTION...]: by an account that has what the page asks for, and no more.
+migrate() {
+	run "$top/scripts/lockq-migrate" --database "$@" -- --defaults-file="$scratch/owner.cnf"
+}
+
+# database NAME [CHARSET]
+database() {
+	admin "DROP DATABASE IF EXISTS $1; CREATE DATABASE $1 CHARACTER SET ${2:-utf8mb4}"
+}
+
+# structure DATABASE: all that is in it, without what only comments say and the marks of a run.
+structure() {
+	local name kind
+	admin "SELECT CONCAT(table_name, ' ', IF(table_type = 'VIEW', 'VIEW', 'TABLE'))
+	         FROM information_schema.tables WHERE table_schema = '$1' ORDER BY table_name" |
+		while read -r name kind; do
+			"$top/scripts/sandbox" mysql --batch --skip-column-names --raw \
+				--execute="SHOW CREATE $kind $1.$name" </dev/null
+		done
+	admin "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = '$1'"
+	admin "SELECT routine_name, routine_type, security_type, sql_data_access, definer,
+	              SHA2(routine_definition, 256)
+	         FROM information_schema.routines WHERE routine_schema = '$1'
+	        ORDER BY routine_name"
+	admin "SELECT user, table_name, table_priv, column_priv
+	         FROM mysql.tables_priv WHERE db = '$1' AND host = '$1' ORDER BY 1, 2"
+	admin "SELECT user, table_name, column_name, column_priv
+	         FROM mysql.columns_priv WHERE db = '$1' AND host = '$1' ORDER BY 1, 2, 3"
+	admin "SELECT user, routine_name, proc_priv
+	         FROM mysql.procs_priv WHERE db = '$1' AND host = '$1' ORDER BY 1, 2"
+}
+plain() {
+	structure "$1" | sed -e "s/$1/DATABASE/g" -e "s/ COMMENT '[^']*'//" -e 's/ AUTO_INC[^ ]*//'
+}
+
+admin "DROP USER IF EXISTS $account; CREATE USER $account IDENTIFIED BY 'owner';
+       GRANT ALL ON $new.* TO $account WITH GRANT OPTION;
+       GRANT ALL ON $old.* TO $account WITH GRANT OPTION;
+       GRANT CREATE ROLE, ROLE_ADMIN ON *.* TO $account"
+(umask 077 && printf '[client]\nuser=test_owner\npassword=owner\nsocket="%s"\nprotocol=socket\n' \
+	"$sandbox/mysql.sock" >"$scratch/owner.cnf")
+
+# --- a new database, and an old one ---
+
+is "$(admin 'SELECT @@global.log_bin')" 1 'the binary log is on, as on every real server'
+database "$new"
+migrate "$new" --check
+is "$status:$out" "0:lockq-migrate: $new: nothing is missing to bring it to schema 6" \
+	'--check says that a new database can be filled'
+is "$(admin "SHOW TABLES FROM $new")" '' 'and changes nothing'
+migrate "$new" --status
+is "$status:$(grep -c '^not applied  00[1-6]-' <<<"$out")" 1:6 '--status shows what is not applied'
+migrate "$new"
+is "$status:$err" 0: 'a new database is filled, without SUPER beside a binary log'
+is "$out" "lockq-migrate: $new: applying baseline.sql" 'from the baseline alone'
+migrate "$new"
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 6" 'then it is up to date'
+migrate "$new" --check
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 6" 'as --check says, too'
+migrate "$new" --status
+is "$status:$(grep -c '^applied      00[1-6]-' <<<"$out")" 0:6 'the files of upgrades count'
+
+# as_of N: the schema as lockq had it then, with its triggers.
+as_of() {
+	local file
+	mkdir -p "$scratch/schema"
+	rm -rf "$scratch/schema/upgrade"
+	mkdir "$scratch/schema/upgrade"
+	cp "$top/schema/roles.sql" "$scratch/schema"
+	for file in "$top"/schema/upgrade/00[1-"$1"]-*.sql; do
+		cp "$file" "$scratch/schema/upgrade"
+	done
+}
+
+as_of 5
+sed -i '/task_list\|exclusion_in\|task_rows/d' "$scratch/schema/roles.sql"
+# Up to schema 5 lockq-migrate called no procedure, and roles were the server's.
+sed "s/'CALL task_rows(NULL);'//; s/with_roles \"\$file\"/cat \"\$file\"/" \
+	"$top/scripts/lockq-migrate" >"$scratch/lockq-migrate"
+chmod +x "$scratch/lockq-migrate"
+migrate_as_then() {
+	run "$scratch/lockq-migrate" --database "$old" --schema-dir "$scratch/schema" \
+		-- --defaults-file="$scratch/owner.cnf"
+}
+database "$old"
+migrate_as_then
+is "$status" 4 'the files of old schemas make triggers: that is refused without SUPER'
+like "$err" 'lockq-migrate: the server has its binary log on, and .test_owner.@.localhost. has no' \
+	'the reason is told'
+like "$err" 'log_bin_trust_function_creators = 1' 'with the line for the administrator'
+is "$(wc -l <<<"$err"):$(admin "SHOW TABLES FROM $old")" 1: 'in one line, and nothing was changed'
+admin 'SET GLOBAL log_bin_trust_function_creators = 1'
+migrate_as_then
+is "$status" 0 'with that line an old schema can be made'
+admin 'SET GLOBAL log_bin_trust_function_creators = 0'
+is "$(admin "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '$old'")" 4 \
+	'it has four triggers'
+migrate "$old" --check
+is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to schema 6" \
+	'to bring it up to date no SUPER is needed'
+admin "CREATE USER $clerk IDENTIFIED BY 'clerk'; GRANT 'lockq_worker'@'%' TO $clerk;
+       SET DEFAULT ROLE ALL TO $clerk"
+migrate "$old"
+is "$status:$out" "0:lockq-migrate: $old: applying 006-no-triggers.sql" 'it is brought up to date'
+plain "$new" >"$scratch/new"
+plain "$old" >"$scratch/old"
+ok "$([ "$(wc -l <"$scratch/new")" -gt 100 ]; echo $?)" 'there is much to compare'
+is "$(diff "$scratch/new" "$scratch/old")" '' 'both ways make the same, with the same rights'
+is "$(grep -ci trigger "$scratch/new")" 0 'and no triggers'
+
+# as_clerk SQL: by somebody who had the role of before.
+as_clerk() {
+	sed 's/owner/clerk/' "$scratch/owner.cnf" >"$scratch/clerk.cnf"
+	"$mysql" --defaults-file="$scratch/clerk.cnf" --batch --skip-column-names \
+		--execute="$1" 2>&1
+}
+mysql=$(command -v mysql)
+is "$(as_clerk "SELECT COUNT(*) FROM $old.task_list; CALL $old.task_rows(1)")" 0 \
+	'who has a role of before works on'
+like "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 'denied to user' \
+	'in the upgraded database only: a role belongs to one'
+admin "REVOKE 'lockq_worker'@'%' FROM $clerk; GRANT lockq_worker@$new TO $clerk;
+       SET DEFAULT ROLE ALL TO $clerk"
+is "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 0 'the new role works'
+like "$(as_clerk "SELECT COUNT(*) FROM $old.task_list")" 'denied to user' 'in its database only'
+
+# --- what is missing ---
+
+database "$poor"
+right() {
+	admin "REVOKE ALL, GRANT OPTION FROM $account;
+	       GRANT ALL ON $poor.* TO $account WITH GRANT OPTION;
+	       GRANT CREATE ROLE, ROLE_ADMIN ON *.* TO $account"
+}
+faults=''
+for missing in SELECT INSERT UPDATE DELETE EXECUTE CREATE ALTER DROP INDEX REFERENCES \
+	'CREATE VIEW' 'SHOW VIEW' 'CREATE ROUTINE' 'ALTER ROUTINE'; do
+	right
+	admin "REVOKE $missing ON $poor.* FROM $account"
+	migrate "$poor"
+	[ "$status:$err" = "4:lockq-migrate: $account lacks $missing: let an administrator run \
+\"GRANT $missing ON \`$poor\`.* TO $account\"" ] || faults+="$missing: $status: $err"$'\n'
+done
+is "$faults" '' 'each right on the database that is missing: one line, with the GRANT'
+right
+admin "REVOKE GRANT OPTION ON $poor.* FROM $account; REVOKE ROLE_ADMIN ON *.* FROM $account;
+       REVOKE CREATE ROLE ON *.* FROM $account; ALTER DATABASE $poor CHARACTER SET latin1"
+migrate "$poor"
+is "$status:$(wc -l <<<"$err")" 4:4 'four things that are missing: four lines'
+like "$err" "may not grant rights on '$poor': .* WITH GRANT OPTION" 'the grant option'
+like "$err" 'lacks CREATE ROLE: .*GRANT CREATE ROLE ON \*\.\* TO' 'the right to make roles'
+like "$err" 'lacks ROLE_ADMIN: .*GRANT ROLE_ADMIN ON \*\.\* TO' 'the right to grant them'
+like "$err" "the character set of '$poor' is latin1: run .ALTER DATABASE" 'the character set'
+is "$(admin "SHOW TABLES FROM $poor")" '' 'nothing was changed'
+migrate "$poor" --check
+is "$status:$(wc -l <<<"$err")" 4:4 '--check tells the same'
+right
+admin "REVOKE ALL, GRANT OPTION FROM $account; DROP ROLE IF EXISTS test_rights;
+       CREATE ROLE test_rights; GRANT ALL ON \`test\\_poo_\`.* TO test_rights WITH GRANT OPTION;
+       GRANT CREATE ROLE, ROLE_ADMIN ON *.* TO test_rights; GRANT test_rights TO $account;
+       SET DEFAULT ROLE ALL TO $account; ALTER DATABASE $poor CHARACTER SET utf8mb4"
+migrate "$poor" --check
+is "$status:$err" 0: 'rights by a role, and on databases with names of a kind, count'
+admin 'DROP ROLE test_rights'
+right
+admin 'SET GLOBAL read_only = ON'
+migrate "$poor"
+admin 'SET GLOBAL read_only = OFF'
+is "$status:$err" "4:lockq-migrate: the server is read-only: use the primary, of which it may be \
+a replica" 'a server that is read-only'
+
+# --- cut short ---
+
+# The baseline up to its Nth CREATE, then something that fails.
+cut_at() {
+	mkdir -p "$scratch/cut/upgrade"
+	cp "$top"/schema/upgrade/*.sql "$scratch/cut/upgrade"
+	cp "$top/schema/roles.sql" "$scratch/cut"
+	awk -v n="$1" '/^(CREATE|DROP PROC)/ && ++made > n { print "SELECT broken;"; exit }
+		{ print }' "$top/schema/baseline.sql" >"$scratch/cut/baseline.sql"
+}
+faults=''
+for n in 0 1 7 12; do
+	database "$poor"
+	cut_at "$n"
+	run "$top/scripts/lockq-migrate" --database "$poor" --schema-dir "$scratch/cut" \
+		-- --defaults-file="$scratch/owner.cnf"
+	[ "$status" = 5 ] || faults+="$n: $status"
+	migrate "$poor"
+	[ "$status" = 0 ] || faults+="$n, again: $status $err"
+	[ "$(plain "$poor")" = "$(cat "$scratch/new")" ] || faults+="$n: not the same"
+done
+is "$faults" '' 'after a baseline that was cut short the next run makes the whole'
+database "$poor"
+admin "CREATE TABLE $poor.task (mine INT)"
+migrate "$poor"
+is "$status:$err" "4:lockq-migrate: '$poor' has a table 'task' that is not of lockq: give lockq a \
+database of its own" 'a table of somebody else, with the name of one of lockq'
+is "$(admin "SHOW TABLES FROM $poor")" task 'is left alone, and nothing is made beside it'
+admin "DROP TABLE $poor.task; CREATE TABLE $poor.schema_version (version VARCHAR(50), n INT)"
+migrate "$poor"
+is "$status:$err" "4:lockq-migrate: '$poor' has a table 'schema_version' that is not of lockq: \
+give lockq a database of its own" "so is another tool's table of versions"
+
+# --- removal ---
+
+remove() {
+	migrate "$poor" --remove --yes "$@"
+}
+right
+database "$poor"
+remove
+is "$status:$err" "4:lockq-migrate: '$poor' has nothing of lockq" 'nothing to remove'
+migrate "$poor"
+admin "CREATE TABLE $poor.mine (n INT); INSERT INTO $poor.mine VALUES (7);
+       CREATE PROCEDURE $poor.own () SELECT 1"
+remove
+is "$status:$err" "4:lockq-migrate: $account lacks DROP ROLE: let an administrator run \
+\"GRANT DROP ROLE ON *.* TO $account\"" 'a right that removal needs'
+admin "GRANT DROP ROLE ON *.* TO $account;
+       CREATE VIEW $poor.held AS SELECT loan_id FROM $poor.work;
+       CREATE TABLE $poor.badge (user_id INT UNSIGNED REFERENCES $poor.app_user (user_id),
+         FOREIGN KEY (user_id) REFERENCES $poor.app_user (user_id))"
+remove
+is "$status:$err" "4:lockq-migrate: the table $poor.badge uses tables of lockq: drop it first
+lockq-migrate: the view $poor.held uses tables of lockq: drop it first" 'what uses lockq is named'
+migrate "$poor" --check
+is "$status:$out" "0:lockq-migrate: $poor: up to date, schema 6" 'and nothing is removed'
+admin "DROP VIEW $poor.held; DROP TABLE $poor.badge"
+run "$top/scripts/lockq-migrate" --database "$poor" --remove -- \
+	--defaults-file="$scratch/owner.cnf" </dev/null
+is "$status:$err" "2:lockq-migrate: --remove deletes lockq's tables in '$poor', with all \
+assignments and their history: say --yes where nobody can be asked" 'it asks, on a terminal only'
+# typed ANSWER: as somebody at a terminal
+typed() {
+	printf '%s\n' "$1" | timeout "$patience" script --quiet --return --command \
+		"'$top/scripts/lockq-migrate' --database $poor --remove -- \
+		--defaults-file='$scratch/owner.cnf'" /dev/null >"$scratch/terminal" 2>&1
+	status=$? out=$(tr -d '\r' <"$scratch/terminal" | sed 's/go on: /&\n/')
+}
+typed yes
+asks=$(grep -c 'Type the name of the database to go on: $' <<<"$out")
+is "$status:$asks:$(tail -n 1 <<<"$out")" '4:1:lockq-migrate: nothing was removed' \
+	'a terminal is asked for the name of the database'
+typed "$poor"
+is "$status:$(tail -n 1 <<<"$out")" "0:lockq-migrate: $poor: lockq is removed" 'it is removed'
+is "$(admin "SHOW TABLES FROM $poor; SELECT n FROM $poor.mine;
+             SELECT routine_name FROM information_schema.routines WHERE routine_schema = '$poor';
+             SELECT COUNT(*) FROM mysql.user WHERE host = '$poor'" | tr '\n' ' ')" 'mine 7 own 0 ' \
+	'all of it, and nothing else'
+migrate "$poor" --example
+is "$status" 0 'lockq can be made there again'
+admin "DROP VIEW $poor.candidates_ask_again; SET FOREIGN_KEY_CHECKS = 0; DROP TABLE $poor.task"
+migrate "$poor"
+is "$status:$err" "4:lockq-migrate: a removal of lockq from '$poor' was cut short: run it again \
+with --remove" 'a removal that was cut short'
+remove --example
+is "$(admin "SHOW TABLES FROM $poor" | tr '\n' ' ')" 'mine ' 'and be removed with its example'
+finish
