@@ -9,6 +9,7 @@
 
 #include "availability.h"
 #include "bounds.h"
+#include "identity.h"
 #include "pending.h"
 #include "session.h"
 
@@ -47,26 +48,13 @@ static const struct db_query appeared = {
 	"                              user_id INT UNSIGNED PATH '$[2]'," \
 	"                              request_id BIGINT UNSIGNED PATH '$[3]')) AS j"
 
-/* Not an upsert, which would overwrite: two users would get one loan without an error. */
-static const struct db_query insert_work = {
-	"insert_work",
-	"INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
-	"                  assigned_at, lease_expires_at, due_at, changed_at)"
-	" SELECT ?, j.loan_id, j.user_id, 'assigned', ?, 1, j.request_id,"
-	"        NOW(6), NOW(6) + INTERVAL ? MINUTE, NOW(6) + INTERVAL ? MINUTE, NOW(6)"
-	"   FROM " PLAN_TABLE
-	"  WHERE j.version = 0"
-	"  ORDER BY j.loan_id",
-	DB_NO_ROWS
-};
-
 /* An assignment whose lease ran out ends before the next one begins. So the log gets two rows, and
  * the row of work two versions. */
 static const struct db_query log_expired = {
 	"log_expired",
-	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, available_at, lease_expires_at, at)"
-	" SELECT w.task_id, w.loan_id, 'expired', w.user_id, CURRENT_USER(), w.token,"
+	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+	"                    request_id, available_at, lease_expires_at, at)"
+	" SELECT w.task_id, w.loan_id, 'expired', w.user_id, " ACCOUNT ", w.token,"
 	"        w.version + 1, w.request_id, w.lease_expires_at, w.lease_expires_at, NOW(6)"
 	"   FROM " PLAN_TABLE
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
@@ -76,42 +64,37 @@ static const struct db_query log_expired = {
 	DB_NO_ROWS
 };
 
-static const struct db_query update_work = {
-	"update_work",
-	"UPDATE " PLAN_TABLE
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	"   SET w.version = w.version + IF(w.state = 'assigned', 2, 1),"
-	"       w.state = 'assigned', w.user_id = j.user_id, w.token = ?,"
-	"       w.request_id = j.request_id, w.assigned_at = NOW(6), w.available_at = NULL,"
-	"       w.lease_expires_at = NOW(6) + INTERVAL ? MINUTE,"
-	"       w.due_at = NOW(6) + INTERVAL ? MINUTE,"
-	"       w.changed_at = NOW(6)"
-	" WHERE j.version > 0 AND w.version = j.version",
-	DB_NO_ROWS
-};
-
 /* In the list's order, since answers list their loans by log_id. */
 static const struct db_query log_assigned = {
 	"log_assigned",
-	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, lease_expires_at, note, at)"
-	" SELECT w.task_id, w.loan_id, 'assigned', w.user_id, r.account, w.token, w.version,"
-	"        w.request_id, w.lease_expires_at, w.note, w.assigned_at"
+	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+	"                    request_id, lease_expires_at, note, at)"
+	" SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account, ?,"
+	"        COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), j.request_id,"
+	"        NOW(6) + INTERVAL ? MINUTE, w.note, NOW(6)"
 	"   FROM " PLAN_TABLE
-	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
 	"   STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
-	"     ON r.request_id = w.request_id"
+	"     ON r.request_id = j.request_id"
+	"   LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+	"     ON w.task_id = r.task_id AND w.loan_id = j.loan_id AND w.version = j.version"
 	"  ORDER BY j.n",
 	DB_NO_ROWS
 };
 
+/* The rows of `work` become what the log says, by procedures of schema/doors.sql: the new ones by
+ * an INSERT, which fails where another session has inserted the row. */
+static const struct db_query insert_work = {
+	"insert_work", "CALL work_begins(?, ?)", DB_NO_ROWS
+};
+static const struct db_query update_work = {
+	"update_work", "CALL work_follows(?, ?)", DB_NO_ROWS
+};
+
 static const struct db_query record_run = {
 	"record_run",
-	"INSERT INTO leader_run (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
-	"                        requests, left_pending, loans, retries, reason, started_at,"
-	"                        ended_at)"
+	"INSERT INTO run_in (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
+	"                    requests, left_pending, loans, retries, reason, started_at,"
+	"                    ended_at)"
 	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, NOW(6))",
 	DB_NO_ROWS
 };
@@ -286,20 +269,18 @@ write_loans(struct db *db, const struct task *task, const struct lead *lead,
 	struct db_arg json = db_text(plan->json.data);
 	enum db_rc rc = DB_OK;
 
-	if (plan->n_inserts > 0)
-		rc = db_change(db, &insert_work,
-		    DB_ARGS(task_id, epoch, lease, lease, json), plan->n_inserts);
+	if (plan->n_updates > 0)
+		rc = db_run(db, &log_expired, DB_ARGS(json, task_id), NULL);
+	if (rc == DB_OK && plan->n_inserts + plan->n_updates > 0)
+		rc = db_change(db, &log_assigned, DB_ARGS(epoch, lease, json),
+		    plan->n_inserts + plan->n_updates);
+	if (rc == DB_OK && plan->n_inserts > 0)
+		rc = db_change(db, &insert_work, DB_ARGS(task_id, json), plan->n_inserts);
 	/* Another session's INSERT was not visible to the check yet. */
 	if (rc == DB_EDUPLICATE)
 		rc = DB_ERETRY;
 	if (rc == DB_OK && plan->n_updates > 0)
-		rc = db_run(db, &log_expired, DB_ARGS(json, task_id), NULL);
-	if (rc == DB_OK && plan->n_updates > 0)
-		rc = db_change(db, &update_work,
-		    DB_ARGS(json, task_id, epoch, lease, lease), plan->n_updates);
-	if (rc == DB_OK && plan->n_inserts + plan->n_updates > 0)
-		rc = db_change(db, &log_assigned, DB_ARGS(json, task_id),
-		    plan->n_inserts + plan->n_updates);
+		rc = db_change(db, &update_work, DB_ARGS(task_id, json), plan->n_updates);
 	return rc;
 }
 

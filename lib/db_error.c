@@ -69,6 +69,9 @@ static const struct known_error {
 	{ ER_LOCK_WAIT_TIMEOUT, DB_ELOCKWAIT, HELD, ": try again later" },
 	{ SERVER_LOCK_NOWAIT, DB_EHELD, HELD, "" },
 	{ ER_DUP_ENTRY, DB_EDUPLICATE, OTHER, "" },
+	/* A row has changed, or a lease has ended, since it was read. A person who is bound to
+	 * another account is told so before. */
+	{ ER_VIEW_CHECK_FAILED, DB_ERETRY, "the database does not let that in", "" },
 	{ CR_SERVER_GONE_ERROR, DB_ELOST, LOST, "" },
 	{ CR_SERVER_LOST, DB_ELOST, LOST, "" },
 	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, LOST, "" },

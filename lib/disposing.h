@@ -14,6 +14,8 @@ struct place {
 	bool changes;   /* its row is to be changed */
 };
 
+enum { ACCOUNT_BYTES = 4 * 32 + 1 }; /* of the name that a MySQL account has without its host */
+
 /* The transaction may be tried again. Then all from @user_known on is set anew. */
 struct disposing {
 	struct lockq *q;
@@ -25,6 +27,7 @@ struct disposing {
 	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
 	bool in_doubt;           /* a lost COMMIT may have been done */
 	bool user_known, task_known;
+	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */
 	const char *on_complete; /* the task's procedure, or NULL */
 	bool refused;            /* on_complete can't be called, or has ended the transaction */

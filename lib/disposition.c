@@ -174,12 +174,15 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 {
 	struct lockq *q = d->q;
 
-	if (rc == DB_OK && d->user_known && d->task_known)
+	if (rc == DB_OK && d->user_known && d->task_known && d->other_account[0] == '\0')
 		return overall(q, result);
 	lockq_disposed_clear(result);
+	if (rc == DB_OK && !d->user_known)
+		return error_unknown_user(q, d->what->user);
+	if (rc == DB_OK && !d->task_known)
+		return error_unknown_task(q, d->what->task);
 	if (rc == DB_OK)
-		return d->user_known ? error_unknown_task(q, d->what->task) :
-		    error_unknown_user(q, d->what->user);
+		return error_other_account(q, d->what->user, d->other_account);
 	return error_from_db(q, q->db, rc);
 }
 

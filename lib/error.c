@@ -104,6 +104,13 @@ error_unknown_user(struct lockq *q, const char *user)
 }
 
 int
+error_other_account(struct lockq *q, const char *user, const char *account)
+{
+	return error_refused(q, "only the MySQL account \"%s\" may ask for user \"%s\": connect "
+	    "with it", account, user);
+}
+
+int
 error_unknown_task(struct lockq *q, uint32_t task_id)
 {
 	return error_refused(q, "task %u is unknown: the table task has no row for it", task_id);

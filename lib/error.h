@@ -15,6 +15,8 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 #define error_unknown(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUNKNOWN)
 #define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
+/* @account is the only one that may ask for the user, and this connection has another one. */
+LOCKQ_MUST_CHECK int error_other_account(struct lockq *q, const char *user, const char *account);
 LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);
 /* Says what is wrong if a reserved member is not 0, else returns NULL. Then the structure was not
  * set to its _INIT, or the caller was compiled with a newer header. */

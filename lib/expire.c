@@ -6,12 +6,15 @@
 #include "expire_batch.h"
 #include "bounds.h"
 #include "error.h"
+#include "identity.h"
 
 /* --- leases that run out, loans that are available again --- */
 
+#define DUE_NUMBERS \
+	JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("loan_id", 2) ", " \
+	JOB_NUMBER("version", 3) ", " JOB_NUMBER("lease", 4)
 #define JOIN_DUE \
-	JOB_ROWS(JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("loan_id", 2) ", " \
-	    JOB_NUMBER("version", 3) ", " JOB_NUMBER("lease", 4)) \
+	JOB_ROWS(DUE_NUMBERS) \
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
 	"    ON w.task_id = j.task_id AND w.loan_id = j.loan_id"
 
@@ -31,22 +34,18 @@ static const struct job due_job = {
 	JOB_READS("due", "w.due_at, w.task_id, w.loan_id, w.version, w.state = 'assigned'", "w",
 	    JOIN_DUE, "w.due_at <= ?"),
 	.lease_column = 4,
-	/* lease_expires_at stays, since it tells that the lease ended the assignment, not the user.
-	 * To note that a loan is available must not raise its version, or the list of a leader that
-	 * has seen it would lose it. */
-	.change = { "end_due",
-	    "UPDATE " JOIN_DUE
-	    "   SET w.state = IF(j.lease, 'returned', w.state), w.version = w.version + j.lease,"
-	    "       w.available_at = IF(j.lease, w.lease_expires_at, w.available_at),"
-	    "       w.due_at = NULL, w.changed_at = IF(j.lease, NOW(6), w.changed_at)"
-	    " WHERE w.version = j.version AND w.due_at IS NOT NULL", DB_NO_ROWS },
 	.log = { "log_due",
-	    "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	    "                      request_id, available_at, lease_expires_at, at)"
+	    "INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+	    "                    request_id, available_at, lease_expires_at, at)"
 	    " SELECT w.task_id, w.loan_id, IF(j.lease, 'expired', 'available'), w.user_id,"
-	    "        CURRENT_USER(), w.token, w.version, w.request_id, w.available_at,"
-	    "        w.lease_expires_at, IF(j.lease, w.changed_at, NOW(6))"
-	    "   FROM " JOIN_DUE, DB_NO_ROWS }
+	    "        " ACCOUNT ", w.token, w.version + j.lease, w.request_id,"
+	    "        IF(j.lease, w.lease_expires_at, w.available_at), w.lease_expires_at,"
+	    "        NOW(6)"
+	    "   FROM " JOIN_DUE
+	    "  WHERE w.version = j.version AND w.due_at IS NOT NULL", DB_NO_ROWS },
+	.change = { "end_due",
+	    "CALL work_follows(NULL, (SELECT JSON_ARRAYAGG(JSON_ARRAY(j.loan_id, j.task_id))"
+	    "                           FROM " JOB_ROWS(DUE_NUMBERS) "))", DB_NO_ROWS }
 };
 
 /* --- a task's requests that nobody looks after, and its kept candidates --- */
@@ -66,7 +65,9 @@ static const struct job stale_job = {
 	JOB_READS("stale", "r.request_id", "r", JOIN_REQUESTS,
 	    "r.outcome = 'pending' AND r.seen_at < ?"),
 	.change = { "end_stale",
-	    "UPDATE " JOIN_REQUESTS
+	    "UPDATE " JOB_ROWS(JOB_NUMBER("request_id", 0))
+	    "  STRAIGHT_JOIN request_end AS r"
+	    "    ON r.request_id = j.request_id"
 	    "   SET r.outcome = 'expired', r.served_at = NOW(6)"
 	    " WHERE r.outcome = 'pending'", DB_NO_ROWS },
 	.under_lock = true
@@ -126,7 +127,7 @@ expire_tasks(struct expiring *e)
 #define JOIN_OVER \
 	JOB_ROWS(JOB_NUMBER("task_id", 1) ", " JOB_NUMBER("user_id", 2) ", " \
 	    JOB_NUMBER("loan_id", 3)) \
-	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)" \
+	"  STRAIGHT_JOIN exclusion_out AS e" \
 	"    ON e.task_id = j.task_id AND e.user_id = j.user_id AND e.loan_id = j.loan_id"
 
 static const struct job over_job = {

@@ -188,10 +188,10 @@ change(struct db *db, void *data)
 	if (rc != DB_OK || b->led)
 		return rc;
 	rc = make_plan(db, b);
-	if (rc == DB_OK && b->n > 0)
-		rc = db_change(db, &b->job->change, DB_ARGS(db_text(b->plan.data)), b->n);
 	if (rc == DB_OK && b->n > 0 && b->job->log.sql != NULL)
 		rc = db_change(db, &b->job->log, DB_ARGS(db_text(b->plan.data)), b->n);
+	if (rc == DB_OK && b->n > 0)
+		rc = db_change(db, &b->job->change, DB_ARGS(db_text(b->plan.data)), b->n);
 	return rc;
 }
 

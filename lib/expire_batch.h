@@ -20,8 +20,9 @@ struct job {
 	                         * the same columns; takes the rows, and the limit of batch_run() */
 	size_t lease_column;    /* its column that tells whether a lease ends; 0: there is none */
 	struct db_query look;   /* @lock without the locks, to count rows that others hold */
+	struct db_query log;    /* takes the rows that were locked, and writes a row of work_log for
+	                         * each, before @change; .sql NULL: none */
 	struct db_query change; /* takes the rows that were locked, and must change all of them */
-	struct db_query log;    /* writes a row of work_log for each; .sql NULL: none */
 	bool under_lock;        /* only a process with the task's lock may do it */
 };
 enum batch_verdict {

@@ -21,7 +21,7 @@ static const struct db_query take_lock = {
  * the leader's lock on that row they would come back at once, or wait for another session. */
 static const struct db_query raise_epoch = {
 	"raise_epoch",
-	"UPDATE task_lock"
+	"UPDATE lead_in"
 	"   SET epoch = ?, holder = ?, since = NOW(6), wakes = ?"
 	" WHERE task_id = ?",
 	DB_NO_ROWS
@@ -30,17 +30,17 @@ static const struct db_query raise_epoch = {
 /* NOWAIT: a leader that waited here for an exclusive lock would make all followers that come later
  * wait behind it, and its lock wait timeout would look like a failure of the transaction. */
 static const struct db_query lock_wake = {
-	"lock_wake", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE NOWAIT", DB_MAYBE
+	"lock_wake", "SELECT task_id FROM wake_in WHERE task_id = ? FOR UPDATE NOWAIT", DB_MAYBE
 };
 
 /* For a leader that got the row of task_wake only after raise_epoch. */
 static const struct db_query say_wakes = {
-	"say_wakes", "UPDATE task_lock SET wakes = TRUE WHERE task_id = ?", DB_NO_ROWS
+	"say_wakes", "UPDATE lead_in SET wakes = TRUE WHERE task_id = ?", DB_NO_ROWS
 };
 
 static const struct db_query clear_holder = {
 	"clear_holder",
-	"UPDATE task_lock"
+	"UPDATE lead_in"
 	"   SET holder = NULL, since = NULL, left_pending = ?"
 	" WHERE task_id = ? AND epoch = ?",
 	DB_NO_ROWS

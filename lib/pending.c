@@ -47,7 +47,7 @@ static const struct db_query end_requests = {
 	"                                     outcome VARCHAR(16) PATH '$[3]',"
 	"                                     excluded INT UNSIGNED PATH '$[4]',"
 	"                                     reason VARCHAR(512) PATH '$[5]')) AS j"
-	"  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
+	"  STRAIGHT_JOIN request_end AS r"
 	"    ON r.request_id = j.request_id"
 	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
 	"       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"

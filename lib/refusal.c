@@ -5,6 +5,7 @@
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
+#include "identity.h"
 #include "max_pipeline.h"
 #include "retry.h"
 
@@ -49,6 +50,24 @@ refuse_in_doubt(struct call *c, bool *refused)
 	return rc;
 }
 
+/* The one account that may ask for a user, where this connection has another one. */
+static const struct db_query other_account = {
+	"other_account",
+	"SELECT u.account FROM app_user AS u WHERE u.user_id = ? AND NOT " MAY_ASK("u"), DB_MAYBE
+};
+
+static enum db_rc
+refuse_account(struct call *c, uint32_t user_id, int *refusal)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(c->q->db, &other_account, DB_ARGS(db_u64(user_id)), &rows);
+
+	if (rc == DB_OK && rows.n_rows > 0)
+		*refusal = error_other_account(c->q, c->ask->user, db_cell(&rows, 0, 0));
+	db_rows_clear(&rows);
+	return rc;
+}
+
 /* *@refusal stays LOCKQ_OK where the task allows the request by now. */
 static enum db_rc
 explain_refusal(struct call *c, int *refusal)
@@ -58,6 +77,8 @@ explain_refusal(struct call *c, int *refusal)
 	uint32_t user_id = 0;
 	enum db_rc rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id, refusal);
 
+	if (rc == DB_OK && *refusal == LOCKQ_OK)
+		rc = refuse_account(c, user_id, refusal);
 	if (rc != DB_OK || *refusal != LOCKQ_OK)
 		return rc;
 	if (!task->enabled)

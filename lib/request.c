@@ -7,16 +7,18 @@
 #include <uuid/uuid.h>
 
 #include "bounds.h"
+#include "identity.h"
 #include "max_pipeline.h"
 #include "outcome_state.h"
 
 /* Inserts a row only if the task allows it. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \
-	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)" \
-	" SELECT ?, u.user_id, CURRENT_USER(), t.task_id, ?, ?" \
+	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested)" \
+	" SELECT ?, u.user_id, " ACCOUNT ", t.task_id, ?, ?" \
 	"   FROM app_user AS u" \
 	"   STRAIGHT_JOIN task AS t" \
-	"  WHERE u.name = ? AND t.task_id = ? AND t.enabled AND t.max_count >= ?"
+	"  WHERE u.name = ? AND t.task_id = ? AND t.enabled AND t.max_count >= ?" \
+	"    AND " MAY_ASK("u")
 
 static const struct db_query insert_request = {
 	"insert_request", INSERT_ALLOWED " AND t.max_pipeline IS NULL", DB_NO_ROWS
@@ -50,7 +52,7 @@ static const struct db_query pending_of_user = {
  * has ended. */
 static const struct db_query touch_pending = {
 	"touch_pending",
-	"UPDATE work_requested"
+	"UPDATE request_mine"
 	"   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND,"
 	"                          NOW(6) + INTERVAL ? SECOND)"
 	" WHERE request_id = ? AND outcome = 'pending'",
@@ -72,7 +74,7 @@ static const struct db_query read_status_locked = {
 /* By UUID, since request_id is not known after a lost INSERT. */
 static const struct db_query cancel_pending = {
 	"cancel_pending",
-	"UPDATE work_requested"
+	"UPDATE request_mine"
 	"   SET outcome = 'cancelled', served_at = NOW(6)"
 	" WHERE uuid = ? AND outcome = 'pending'",
 	DB_NO_ROWS
@@ -81,13 +83,13 @@ static const struct db_query cancel_pending = {
 /* Takes the UUID of an INSERT that may still be on its way, which then fails by its unique key. */
 static const struct db_query insert_cancelled = {
 	"insert_cancelled",
-	"INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome,"
-	"                            served_at)"
-	" SELECT ?, u.user_id, CURRENT_USER(), ?, ?, ?, 'cancelled', NOW(6)"
+	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, outcome,"
+	"                        served_at)"
+	" SELECT ?, u.user_id, " ACCOUNT ", ?, ?, ?, 'cancelled', NOW(6)"
 	"   FROM app_user AS u"
 	"   JOIN task AS t"
 	"     ON t.task_id = ?"
-	"  WHERE u.name = ?",
+	"  WHERE u.name = ? AND " MAY_ASK("u"),
 	DB_NO_ROWS
 };
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "identity.h"
+
 #define SAID_LOANS \
 	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
 	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
@@ -48,7 +50,8 @@ static const struct db_query lock_loans = {
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
 	"       (SELECT COUNT(*) FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
-	"           AND l.uuid = @lockq_uuid)"
+	"           AND l.uuid = @lockq_uuid),"
+	"       IF(" MAY_ASK("me") ", NULL, me.account)"
 	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
 	"  LEFT JOIN app_user AS me"
@@ -65,17 +68,17 @@ static const struct db_query lock_loans = {
 enum {
 	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
 	LEASE, MAY, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
-	DONE_BEFORE, NO_COLUMN
+	DONE_BEFORE, OTHER_ACCOUNT, NO_COLUMN
 };
 
-/* Written before change_work, which takes its values from the log. The conditions are asked again,
+/* Written first, since `work` follows the log. The conditions are asked again,
  * since a lease may have run out meanwhile. */
 static const struct db_query log_change = {
 	"log_change",
-	"INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
-	"                      request_id, available_at, lease_expires_at, excluded_until, note,"
-	"                      uuid, at)"
-	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, CURRENT_USER(), w.token,"
+	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+	"                    request_id, available_at, lease_expires_at, excluded_until, note,"
+	"                    uuid, at)"
+	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, " ACCOUNT ", w.token,"
 	"        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
 	"        " EXCLUDED_UNTIL ","
 	"        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
@@ -93,23 +96,10 @@ static const struct db_query log_change = {
 	DB_NO_ROWS
 };
 
-/* Conditional although the rows are locked, so that no change is overwritten that nobody has
- * seen. */
+/* The rows of `work` become what the log says, by a procedure of schema/doors.sql. A loan that was
+ * not logged stays as it is. */
 static const struct db_query change_work = {
-	"change_work",
-	"UPDATE " SAID_LOANS " AS j"
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
-	"    ON l.task_id = w.task_id AND l.loan_id = w.loan_id AND l.version = w.version + 1"
-	"   SET w.state = IF(l.event = 'renewed', 'assigned', CONCAT(l.event)),"
-	"       w.version = l.version, w.available_at = l.available_at,"
-	"       w.lease_expires_at = l.lease_expires_at,"
-	"       w.due_at = COALESCE(NULLIF(l.available_at, l.at), l.lease_expires_at),"
-	"       w.note = l.note, w.changed_at = l.at"
-	" WHERE l.uuid = @lockq_uuid AND w.state = 'assigned' AND w.user_id = l.user_id"
-	"   AND w.token = l.token",
-	DB_NO_ROWS
+	"change_work", "CALL work_follows(@lockq_task, @lockq_loans)", DB_NO_ROWS
 };
 
 /* The user may have returned the loan before; the later end counts. ON DUPLICATE KEY UPDATE can't
@@ -125,7 +115,7 @@ static const struct db_query change_work = {
 static const struct db_query end_exclusion = {
 	"end_exclusion",
 	"DELETE e FROM " RETURNED_NOT_ME
-	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
+	"  STRAIGHT_JOIN exclusion_out AS e"
 	"    ON " EXCLUDED_BEFORE
 	" WHERE e.until < l.excluded_until",
 	DB_NO_ROWS
@@ -243,8 +233,10 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	d->n_change = 0;
 	d->user_known = rc == DB_OK && !db_cell_is_null(rows, 0, ME);
 	d->task_known = rc == DB_OK && !db_cell_is_null(rows, 0, IN_TASK);
+	copy_cell(d->other_account, sizeof(d->other_account), rows, 0,
+	    d->user_known ? OTHER_ACCOUNT : NO_COLUMN);
 	d->on_complete = db_cell(rows, 0, ON_COMPLETE);
-	if (!d->user_known || !d->task_known)
+	if (!d->user_known || !d->task_known || d->other_account[0] != '\0')
 		return rc;
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		struct lockq_disposed_loan *loan = disposing_result(d, row);

@@ -12,7 +12,7 @@
 #include "session.h"
 
 static const struct db_query wait_for_commit = {
-	"wait_for_commit", "SELECT task_id FROM task_wake WHERE task_id = ? FOR SHARE", DB_MAYBE
+	"wait_for_commit", "SELECT task_id FROM wake_in WHERE task_id = ? FOR SHARE", DB_MAYBE
 };
 
 static int

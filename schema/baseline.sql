@@ -9,6 +9,8 @@ CREATE TABLE IF NOT EXISTS app_user (
   user_id     INT UNSIGNED NOT NULL AUTO_INCREMENT,
   name        VARCHAR(64) NOT NULL,
   created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  account     VARCHAR(32) NULL
+              COMMENT 'login name of the only MySQL account that may ask for them; NULL: any may',
   PRIMARY KEY (user_id),
   UNIQUE KEY app_user_name (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
@@ -91,7 +93,10 @@ CREATE TABLE IF NOT EXISTS work_requested (
   pending     TINYINT GENERATED ALWAYS AS (IF(outcome = 'pending', 1, NULL)) STORED,
   reason      VARCHAR(512) NULL,
   epoch       BIGINT UNSIGNED NULL COMMENT 'the leader that ended it',
-  created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  created_at  DATETIME(6) NOT NULL
+              DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
+                       + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)
+              COMMENT 'true time, which no setting of a session moves',
   seen_at     DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
   served_at   DATETIME(6) NULL,
   excluded    INT UNSIGNED NOT NULL DEFAULT 0
@@ -122,6 +127,8 @@ CREATE TABLE IF NOT EXISTS work (
   changed_at        DATETIME(6) NOT NULL,
   due_at            DATETIME(6) NULL
                     COMMENT 'its lease ends, or it is offered again; NULL: never, or in work_log',
+  lockable          TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+                    COMMENT 'the right to change it is the right to lock the row, and no more',
   PRIMARY KEY (task_id, loan_id),
   KEY work_pipeline (user_id, state, task_id),
   KEY work_due (due_at),
@@ -149,6 +156,10 @@ CREATE TABLE IF NOT EXISTS work_log (
                     COMMENT 'of the disposition that wrote it',
   excluded_until    DATETIME(6) NULL
                     COMMENT 'of a returned loan: not offered to this user before',
+  logged_at         DATETIME(6) NULL
+                    DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
+                             + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)
+                    COMMENT 'true time, which no setting of a session moves',
   PRIMARY KEY (log_id),
   KEY work_log_loan (task_id, loan_id, log_id),
   KEY work_log_request (request_id, log_id)
@@ -205,82 +216,3 @@ CREATE TABLE IF NOT EXISTS work_exclusion (
   PRIMARY KEY (task_id, user_id, loan_id),
   KEY work_exclusion_until (until)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
-
--- The door by which exclusions are written. A check option is tested against each row, so that no
--- account needs the right to exclude anybody: a row says what the log says of this user.
-CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_in AS
-  SELECT e.task_id, e.user_id, e.loan_id, e.until
-    FROM work_exclusion AS e
-   WHERE EXISTS (SELECT 1 FROM work_log AS l
-                  WHERE l.task_id = e.task_id AND l.loan_id = e.loan_id
-                    AND l.user_id = e.user_id AND l.excluded_until = e.until)
-  WITH CASCADED CHECK OPTION;
-
-DELIMITER //
--- Makes the rows of task_lock and task_wake that a task needs (NULL: each task). lockq-migrate and
--- a getwork that misses them call it. A task made again, with its lock row gone, must not begin at
--- an epoch that was used. What is there is read by a cursor and by SELECT INTO: they take no lock.
--- INSERT with a SELECT, and INSERT IGNORE of a row that is there, take shared ones. On task_lock
--- such a lock would look like a leader, on leader_run it would stop other tasks' leaders. The row
--- of task_lock comes last: who finds it may count on the other one.
-DROP PROCEDURE IF EXISTS task_rows//
-CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
-  MODIFIES SQL DATA
-  SQL SECURITY DEFINER
-BEGIN
-  DECLARE v_done BOOLEAN DEFAULT FALSE;
-  DECLARE v_task_id INT UNSIGNED;
-  DECLARE v_epoch, v_locks, v_wakes BIGINT UNSIGNED;
-  DECLARE each_task CURSOR FOR
-    SELECT task_id FROM task WHERE task_id = p_task_id OR p_task_id IS NULL;
-  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
-  OPEN each_task;
-  tasks: LOOP
-    FETCH each_task INTO v_task_id;
-    IF v_done THEN
-      LEAVE tasks;
-    END IF;
-    SELECT COUNT(*) INTO v_locks FROM task_lock WHERE task_id = v_task_id;
-    SELECT COUNT(*) INTO v_wakes FROM task_wake WHERE task_id = v_task_id;
-    IF v_wakes = 0 THEN
-      INSERT IGNORE INTO task_wake (task_id) VALUES (v_task_id);
-    END IF;
-    IF v_locks = 0 THEN
-      SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
-      INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (v_task_id, v_epoch);
-    END IF;
-  END LOOP;
-  CLOSE each_task;
-END//
-
--- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
--- round trip. The savepoint tells whether the transaction still is the same one: it is gone with
--- it, and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all again.
--- The time zone is put right at once: what comes next in this transaction asks for the time.
-DROP PROCEDURE IF EXISTS work_completes//
-CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
-                                 IN p_user VARCHAR(64))
-  MODIFIES SQL DATA
-  SQL SECURITY INVOKER
-BEGIN
-  DECLARE EXIT HANDLER FOR 1205, 1213 RESIGNAL;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION
-  BEGIN
-    BEGIN
-      DECLARE EXIT HANDLER FOR 1305 SET @lockq_ended = 1;
-      ROLLBACK TO SAVEPOINT lockq_on_complete;
-    END;
-    SET time_zone = '+00:00';
-    SET @lockq_failed = JSON_ARRAY_APPEND(@lockq_failed, '$', p_loan_id);
-    RESIGNAL;
-  END;
-  SAVEPOINT lockq_on_complete;
-  SET @lockq_call = CONCAT('CALL ', p_procedure, '(?, ?)'), @lockq_loan = p_loan_id,
-      @lockq_for = p_user;
-  PREPARE lockq_on_complete FROM @lockq_call;
-  EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
-  DEALLOCATE PREPARE lockq_on_complete;
-  RELEASE SAVEPOINT lockq_on_complete;
-  SET time_zone = '+00:00';
-END//
-DELIMITER ;

@@ -7,22 +7,31 @@
 -- --purge-after.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron;
 
+-- A worker reads the tables, writes through the views of doors.sql, and may lock rows: for that
+-- MySQL wants the right to change a column, so these are columns with which nothing can be done.
 GRANT SELECT ON app_user TO lockq_worker;
 GRANT SELECT ON task TO lockq_worker;
 GRANT SELECT ON schema_version TO lockq_worker;
-GRANT SELECT, UPDATE (epoch, holder, since, wakes, left_pending)
-  ON task_lock TO lockq_worker;
--- Up to MySQL 8.0.21 FOR SHARE needs more than SELECT. Nothing ever writes this column.
-GRANT SELECT, UPDATE (task_id) ON task_wake TO lockq_worker;
-GRANT SELECT, INSERT, UPDATE ON work_requested TO lockq_worker;
-GRANT SELECT, INSERT, UPDATE ON work TO lockq_worker;
-GRANT SELECT, INSERT ON work_log TO lockq_worker;
-GRANT SELECT, INSERT ON leader_run TO lockq_worker;
+GRANT SELECT, UPDATE (each_once) ON task_lock TO lockq_worker;
+GRANT SELECT, UPDATE (epoch, holder, since, wakes, left_pending) ON lead_in TO lockq_worker;
+GRANT SELECT, UPDATE (lockable) ON wake_in TO lockq_worker;
+GRANT SELECT, UPDATE (pending) ON work_requested TO lockq_worker;
+GRANT INSERT ON request_in TO lockq_worker;
+GRANT SELECT, UPDATE (outcome, seen_at, served_at) ON request_mine TO lockq_worker;
+GRANT SELECT, UPDATE ON request_end TO lockq_worker;
+GRANT SELECT, UPDATE (lockable) ON work TO lockq_worker;
+GRANT SELECT ON work_log TO lockq_worker;
+GRANT INSERT ON log_in TO lockq_worker;
+GRANT SELECT ON leader_run TO lockq_worker;
+GRANT INSERT ON run_in TO lockq_worker;
 GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
 GRANT SELECT, INSERT, UPDATE ON task_list TO lockq_worker;
-GRANT SELECT, DELETE ON work_exclusion TO lockq_worker;
+GRANT SELECT ON work_exclusion TO lockq_worker;
 GRANT INSERT ON exclusion_in TO lockq_worker;
+GRANT SELECT, DELETE ON exclusion_out TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE task_rows TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE work_begins TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE work_follows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with

@@ -38,9 +38,14 @@ sql()
 	awk '/^\[/ { group = ($0 == "[client]" || $0 == "[lockq_seed]") ? "[client]" : ""
 		if (group != "") print group; next } group != "" { print }' \
 		"$LOCKQ_DEFAULTS_FILE" >"$scratch/owner.cnf"
-	if [ -f "$top/${1%% *}" ]; then
-		read -ra files <<<"$1"
-		sed 's/ \(lockq_[a-z]*\)\>/ \1@lockq/g' "${files[@]/#/$top/}"
+	if [ -f "$1" ] || [ -f "$top/${1%% *}" ]; then
+		if [ -f "$1" ]; then
+			files=("$1")
+		else
+			read -ra files <<<"$1"
+			files=("${files[@]/#/$top/}")
+		fi
+		sed 's/ \(lockq_[a-z]*\)\>/ \1@lockq/g' "${files[@]}"
 	else
 		printf '%s\n' "$1"
 	fi | "$mysql" --defaults-file="$scratch/owner.cnf" >"$scratch/sql.log" 2>&1
@@ -75,6 +80,10 @@ run_test()
 {
 	local status=0 start=$SECONDS place
 
+	if [[ $1 = *.t ]]; then
+		run_script "$@"
+		return
+	fi
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=5 "$3" "$1" "$2" >"$scratch/test.log" 2>&1 ||
 		status=$?
 	place=$(sed -n 's/^# \(.*\.c:[0-9]*\): error.*/\1/p' "$scratch/test.log" | head -n 1)
@@ -91,6 +100,28 @@ run_test()
 	[ "$status" -eq 0 ] && grep -q "^ok 1 - $2" "$scratch/test.log"
 }
 
+# run_script SCRIPT NAME SECONDS: the same for one test of a script, which makes a database of its
+# own, from the schema in $LOCKQ_SCHEMA_DIR.
+run_script()
+{
+	local status=0 start=$SECONDS
+
+	timeout --kill-after=5 "$3" "$1" >"$scratch/test.log" 2>&1 || status=$?
+	how="status $status, $((SECONDS - start)) s"
+	died="status $status"
+	! grep -q "^not ok [0-9]* - $2\$" "$scratch/test.log" || died='not ok'
+	grep -q "^ok [0-9]* - $2\$" "$scratch/test.log"
+}
+
+# test_file PROGRAM: the path of a test.
+test_file()
+{
+	case $1 in
+	*.t) echo "$top/test/$1" ;;
+	*) echo "$build/test/$1" ;;
+	esac
+}
+
 # passes PROGRAM NAME: whether the test passes on the library as it is. Several guards may have the
 # same test, so each test is run once and the result is kept. Leaves in $enough the default timeout
 # of a mutant in seconds.
@@ -101,7 +132,7 @@ passes()
 
 	if [ -z "${passed[$key]-}" ]; then
 		passed[$key]=no
-		if run_test "$build/test/$1" "$2" 180; then
+		if run_test "$(test_file "$1")" "$2" 180; then
 			passed[$key]=$((10 + 5 * (SECONDS - start)))
 		fi
 	fi
@@ -120,6 +151,26 @@ mutate()
 	make -s --no-print-directory -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$build" \
 		OUT="$scratch" OBJECT="${file%.c}" SOURCE="$scratch/mutant.c" TEST="$3" mutant \
 		>"$scratch/make.log" 2>&1
+}
+
+# mutate_schema EDIT FILE PROGRAM: changes a file of the schema in a copy. A script gets the copy,
+# for other tests the file is applied to their database.
+mutate_schema()
+{
+	cp -R "$top/schema" "$scratch"
+	"$top/test/guards/mutate" "$top" "$1" "$scratch/$2" "$2" >"$scratch/make.log" 2>&1 ||
+		return 1
+	case $3 in
+	*.t) export LOCKQ_SCHEMA_DIR=$scratch/schema ;;
+	*)
+		undo="$2 schema/roles.sql"
+		# A procedure that is dropped takes the rights to it along.
+		if ! sql "$scratch/$2" || ! sql schema/roles.sql; then
+			cp "$scratch/sql.log" "$scratch/make.log"
+			return 1
+		fi
+		;;
+	esac
 }
 
 # as_recorded: whether $died is one of the table's $dies. A test that does not end is accepted for
@@ -147,7 +198,8 @@ record_death()
 # $name, $dies and $seconds.
 check()
 {
-	local status=0 binary=$scratch/test
+	local status=0 binary
+	binary=$(test_file "$program")
 
 	if ! passes "$program" "$name"; then
 		ok 1 "$guard"
@@ -156,11 +208,13 @@ check()
 		return
 	fi
 	if [ -n "$schema" ]; then
-		binary=$build/test/$program
 		undo=$undo_schema
 		sql "$schema" || status=1
 		cp "$scratch/sql.log" "$scratch/make.log"
+	elif [[ $file = schema/* ]]; then
+		mutate_schema "$edit" "$file" "$program" || status=1
 	else
+		binary=$scratch/test
 		mutate "$edit" "$file" "$program" || status=1
 	fi
 	if [ "$status" -ne 0 ]; then
@@ -181,6 +235,7 @@ check()
 		sql "$undo" || comment "$scratch/sql.log"
 		undo=
 	fi
+	unset LOCKQ_SCHEMA_DIR
 }
 
 forget()

@@ -1,6 +1,7 @@
 -- Takes the triggers away: where the binary log is on, only SUPER may make one. Programs and
--- managers call a procedure for the rows of task_lock and task_wake, exclusions go through a door,
--- and a kept list has a header that names its view. Every statement may be run again.
+-- managers call a procedure for the rows of task_lock and task_wake, and a kept list has a header
+-- that names its view. Programs write through the views of doors.sql. Every statement may be run
+-- again.
 
 -- One row a task: which view the list in task_candidate is of.
 CREATE TABLE IF NOT EXISTS task_list (
@@ -9,46 +10,51 @@ CREATE TABLE IF NOT EXISTS task_list (
   PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
--- The next two are as in baseline.sql, which says why.
-CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_in AS
-  SELECT e.task_id, e.user_id, e.loan_id, e.until
-    FROM work_exclusion AS e
-   WHERE EXISTS (SELECT 1 FROM work_log AS l
-                  WHERE l.task_id = e.task_id AND l.loan_id = e.loan_id
-                    AND l.user_id = e.user_id AND l.excluded_until = e.until)
-  WITH CASCADED CHECK OPTION;
+-- Rows of `work` are locked by accounts that may not change them, which takes a column that nobody
+-- can change.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work'
+                           AND column_name = 'lockable'), 'DO 0',
+  'ALTER TABLE work
+     ADD COLUMN lockable TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+     COMMENT ''the right to change it is the right to lock the row, and no more'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
 
-DELIMITER //
-DROP PROCEDURE IF EXISTS task_rows//
-CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
-  MODIFIES SQL DATA
-  SQL SECURITY DEFINER
-BEGIN
-  DECLARE v_done BOOLEAN DEFAULT FALSE;
-  DECLARE v_task_id INT UNSIGNED;
-  DECLARE v_epoch, v_locks, v_wakes BIGINT UNSIGNED;
-  DECLARE each_task CURSOR FOR
-    SELECT task_id FROM task WHERE task_id = p_task_id OR p_task_id IS NULL;
-  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
-  OPEN each_task;
-  tasks: LOOP
-    FETCH each_task INTO v_task_id;
-    IF v_done THEN
-      LEAVE tasks;
-    END IF;
-    SELECT COUNT(*) INTO v_locks FROM task_lock WHERE task_id = v_task_id;
-    SELECT COUNT(*) INTO v_wakes FROM task_wake WHERE task_id = v_task_id;
-    IF v_wakes = 0 THEN
-      INSERT IGNORE INTO task_wake (task_id) VALUES (v_task_id);
-    END IF;
-    IF v_locks = 0 THEN
-      SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
-      INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (v_task_id, v_epoch);
-    END IF;
-  END LOOP;
-  CLOSE each_task;
-END//
-DELIMITER ;
+-- Which account may ask for a person.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'app_user'
+                           AND column_name = 'account'), 'DO 0',
+  'ALTER TABLE app_user
+     ADD COLUMN account VARCHAR(32) NULL
+     COMMENT ''login name of the only MySQL account that may ask for them; NULL: any may'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+
+-- The true time, which no setting of a session moves. The column comes first and its default
+-- second: a column with a default that differs from server to server can't be added in one step
+-- where the binary log is on. Rows of before have no such time.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work_log'
+                           AND column_name = 'logged_at'), 'DO 0',
+  'ALTER TABLE work_log
+     ADD COLUMN logged_at DATETIME(6) NULL
+     COMMENT ''true time, which no setting of a session moves'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+DEALLOCATE PREPARE lockq_alter;
+ALTER TABLE work_log ALTER COLUMN logged_at SET DEFAULT
+  (TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND),
+  ALGORITHM=INSTANT;
+ALTER TABLE work_requested
+  MODIFY COLUMN created_at DATETIME(6) NOT NULL
+    DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
+             + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)
+    COMMENT 'true time, which no setting of a session moves',
+  ALGORITHM=INSTANT;
 
 -- Up to here the roles were the server's. Whoever has one of those keeps the rights in this
 -- database. lockq-migrate adds the database to the names without quotes.

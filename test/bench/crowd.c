@@ -45,16 +45,16 @@ static const struct db_query commit_time = {
 };
 
 static const struct db_query wait_for_row = {
-	"wait_for_row", "SELECT task_id FROM task_wake WHERE task_id = ? FOR SHARE", DB_ONE
+	"wait_for_row", "SELECT task_id FROM wake_in WHERE task_id = ? FOR SHARE", DB_ONE
 };
 
 static const struct db_query keep_row = {
-	"keep_row", "SELECT task_id FROM task_wake WHERE task_id = ? FOR UPDATE", DB_ONE
+	"keep_row", "SELECT task_id FROM wake_in WHERE task_id = ? FOR UPDATE", DB_ONE
 };
 
 /* A leader's COMMIT writes to disk, so the bare one must have something to write, too. */
 static const struct db_query write_something = {
-	"write_something", "UPDATE task_lock SET since = ? WHERE task_id = ?", DB_NO_ROWS
+	"write_something", "UPDATE lead_in SET since = ? WHERE task_id = ?", DB_NO_ROWS
 };
 
 static const struct db_query try_lock = {

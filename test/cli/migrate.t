@@ -90,16 +90,22 @@ as_of() {
 	mkdir -p "$scratch/schema"
 	rm -rf "$scratch/schema/upgrade"
 	mkdir "$scratch/schema/upgrade"
-	cp "$top/schema/roles.sql" "$scratch/schema"
+	cat >"$scratch/schema/roles.sql" <<'END'
+CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron;
+GRANT SELECT ON task TO lockq_worker;
+GRANT SELECT, INSERT, UPDATE ON work TO lockq_worker;
+GRANT SELECT, INSERT ON work_log TO lockq_worker;
+END
 	for file in "$top"/schema/upgrade/00[1-"$1"]-*.sql; do
 		cp "$file" "$scratch/schema/upgrade"
 	done
 }
 
 as_of 5
-sed -i '/task_list\|exclusion_in\|task_rows/d' "$scratch/schema/roles.sql"
-# Up to schema 5 lockq-migrate called no procedure, and roles were the server's.
-sed "s/'CALL task_rows(NULL);'//; s/with_roles \"\$file\"/cat \"\$file\"/" \
+# Up to schema 5 there were no doors, lockq-migrate called no procedure, and roles were the
+# server's.
+sed "s/'CALL task_rows(NULL);'//; s/with_roles \"\$file\"/cat \"\$file\"/; /^\tdoors\$/d;
+	/apply .*doors.sql/d" \
 	"$top/scripts/lockq-migrate" >"$scratch/lockq-migrate"
 chmod +x "$scratch/lockq-migrate"
 migrate_as_then() {
@@ -139,7 +145,8 @@ as_clerk() {
 		--execute="$1" 2>&1
 }
 mysql=$(command -v mysql)
-is "$(as_clerk "SELECT COUNT(*) FROM $old.task_list; CALL $old.task_rows(1)")" 0 \
+is "$(as_clerk "SELECT COUNT(*) FROM $old.task_list; CALL $old.task_rows(1);
+	UPDATE $old.lead_in SET holder = NULL; UPDATE $old.work SET note = NULL")" 0 \
 	'who has a role of before works on'
 like "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 'denied to user' \
 	'in the upgraded database only: a role belongs to one'
@@ -195,18 +202,18 @@ a replica" 'a server that is read-only'
 
 # --- cut short ---
 
-# The baseline up to its Nth CREATE, then something that fails.
+# cut_at FILE N: the file up to its Nth CREATE, then something that fails.
 cut_at() {
 	mkdir -p "$scratch/cut/upgrade"
 	cp "$top"/schema/upgrade/*.sql "$scratch/cut/upgrade"
-	cp "$top/schema/roles.sql" "$scratch/cut"
-	awk -v n="$1" '/^(CREATE|DROP PROC)/ && ++made > n { print "SELECT broken;"; exit }
-		{ print }' "$top/schema/baseline.sql" >"$scratch/cut/baseline.sql"
+	cp "$top"/schema/*.sql "$scratch/cut"
+	awk -v n="$2" '/^(CREATE|DROP PROC)/ && ++made > n { print "SELECT broken;"; exit }
+		{ print }' "$top/schema/$1" >"$scratch/cut/$1"
 }
 faults=''
-for n in 0 1 7 12; do
+for n in 'baseline 0' 'baseline 1' 'baseline 7' 'doors 0' 'doors 4' 'doors 13'; do
 	database "$poor"
-	cut_at "$n"
+	cut_at "${n% *}.sql" "${n#* }"
 	run "$top/scripts/lockq-migrate" --database "$poor" --schema-dir "$scratch/cut" \
 		-- --defaults-file="$scratch/owner.cnf"
 	[ "$status" = 5 ] || faults+="$n: $status"
@@ -214,7 +221,7 @@ for n in 0 1 7 12; do
 	[ "$status" = 0 ] || faults+="$n, again: $status $err"
 	[ "$(plain "$poor")" = "$(cat "$scratch/new")" ] || faults+="$n: not the same"
 done
-is "$faults" '' 'after a baseline that was cut short the next run makes the whole'
+is "$faults" '' 'after a run that was cut short the next one makes the whole'
 database "$poor"
 admin "CREATE TABLE $poor.task (mine INT)"
 migrate "$poor"

@@ -461,7 +461,7 @@ it_is_tried_again_as_a_whole(void **state)
 {
 	static const char *const statements[] = {
 		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
-		"excluded_until, note", "SET w.state = IF", "=COMMIT"
+		"excluded_until, note", "CALL work_follows", "=COMMIT"
 	};
 	static const unsigned int errors[] = { 1213, 1205 };
 
@@ -489,7 +489,7 @@ it_is_done_once_when_cut_off(void **state)
 {
 	static const char *const statements[] = {
 		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
-		"excluded_until, note", "SET w.state = IF", "=COMMIT"
+		"excluded_until, note", "CALL work_follows", "=COMMIT"
 	};
 
 	(void)state;

@@ -168,7 +168,7 @@ a_commit_that_outlives_its_leader(void **state)
 }
 
 #define LINE "FROM work_requested AS r"
-#define FOLLOWS "FROM task_wake WHERE task_id = ? FOR SHARE"
+#define FOLLOWS "FROM wake_in WHERE task_id = ? FOR SHARE"
 
 /* A call that finds out what became of its COMMIT locks its own row for a moment, and a leader that
  * reads the pending requests then passes that row over. So @other, which is held at LINE, goes on
@@ -257,7 +257,7 @@ leader_cut_at(unsigned int nth, enum how how, unsigned int last_look)
 	add_loans(TASK, 7);
 	leader->proxy = proxy_new();
 	if (how != LATE)
-		proxy_hold(leader->proxy, nth == last_look ? "INSERT INTO leader_run" :
+		proxy_hold(leader->proxy, nth == last_look ? "INSERT INTO run_in" :
 		    "SET holder = NULL", 1);
 	cut(leader->proxy, "", nth, how);
 	worker_start(leader);
@@ -567,7 +567,7 @@ a_request_does_not_come_back(void **state)
 	add_loans(TASK, 3);
 	w->proxy = proxy_new();
 	worker_connect(w);
-	proxy_hold_and_cut(w->proxy, "INSERT INTO work_requested", 1);
+	proxy_hold_and_cut(w->proxy, "INSERT INTO request_in", 1);
 	proxy_crowd(w->proxy, true);
 	worker_start(w);
 	proxy_until_held(w->proxy);

@@ -289,15 +289,15 @@ a_new_task_stops_no_leader(void **state)
 }
 
 /* guard: locks are taken in the lock order: task_lock, task_wake, work_requested, work,
- * work_log. */
+ * work_log. New rows of `work`, which nobody can have locked, come after those of the log. */
 static void
 locks_are_taken_in_order(void **state)
 {
 	static const char *const order[] = {
-		"SELECT epoch, NOW(6)", "FROM task_wake WHERE task_id = ? FOR UPDATE",
+		"SELECT epoch, NOW(6)", "FROM wake_in WHERE task_id = ? FOR UPDATE",
 		"SET epoch = ?", QUERY,
 		"FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
-		"INSERT INTO work (task_id", "'assigned', w.user_id, r.account",
+		"'assigned', j.user_id, r.account", "CALL work_begins", "CALL work_follows",
 		"SET holder = NULL", "=COMMIT"
 	};
 	struct worker *w = worker_new(0, TASK, 2, 0);

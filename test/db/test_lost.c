@@ -124,9 +124,9 @@ a_connection_lost_at_any_statement(void **state)
 {
 	static const char *const statements[] = {
 		"r.outcome, l.epoch", "=START TRANSACTION", "SELECT epoch, NOW(6)",
-		"SET epoch = ?", "FROM task_wake WHERE task_id = ? FOR UPDATE",
-		"FORCE INDEX (work_requested_line)", "INSERT INTO work (task_id",
-		"outcome VARCHAR(16) PATH", "INSERT INTO leader_run", "SET holder = NULL"
+		"SET epoch = ?", "FROM wake_in WHERE task_id = ? FOR UPDATE",
+		"FORCE INDEX (work_requested_line)", "CALL work_begins",
+		"outcome VARCHAR(16) PATH", "INSERT INTO run_in", "SET holder = NULL"
 	};
 
 	(void)state;

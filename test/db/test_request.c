@@ -51,14 +51,14 @@ a_lost_reply_is_found_by_uuid(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	w->proxy = proxy_new();
-	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, CUT_AFTER);
+	proxy_cut(w->proxy, "INSERT INTO request_in", 1, CUT_AFTER);
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(w->answer.status, LOCKQ_SERVED);
 	assert_false(w->answer.joined);
 	assert_int_equal(rows_of(0), 1);
-	assert_int_equal(proxy_count(w->proxy, "INSERT INTO work_requested"), 2);
+	assert_int_equal(proxy_count(w->proxy, "INSERT INTO request_in"), 2);
 }
 
 /* The INSERT of a request is lost (CUT_BEFORE), or its reply (CUT_AFTER). Before the INSERT is
@@ -73,8 +73,8 @@ limits_that_change_meanwhile(enum proxy_cut cut)
 
 	add_loans(TASK, 3);
 	w->proxy = proxy_new();
-	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, cut);
-	proxy_hold(w->proxy, "INSERT INTO work_requested", 2);
+	proxy_cut(w->proxy, "INSERT INTO request_in", 1, cut);
+	proxy_hold(w->proxy, "INSERT INTO request_in", 2);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	set_task(TASK, "max_count = 1");
@@ -113,7 +113,7 @@ a_lost_insert_is_made_again(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	w->proxy = proxy_new();
-	proxy_cut(w->proxy, "INSERT INTO work_requested", 1, CUT_BEFORE);
+	proxy_cut(w->proxy, "INSERT INTO request_in", 1, CUT_BEFORE);
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
@@ -315,10 +315,10 @@ an_error_leaves_no_pending_request(void **state)
 	if (administrator() == NULL)
 		skip();
 	add_loans(TASK, 3);
-	sql_on(administrator(), "REVOKE INSERT ON leader_run FROM lockq_worker@lockq");
+	sql_on(administrator(), "REVOKE INSERT ON run_in FROM lockq_worker@lockq");
 	worker_start(w);
 	worker_join(w);
-	sql_on(administrator(), "GRANT INSERT ON leader_run TO lockq_worker@lockq");
+	sql_on(administrator(), "GRANT INSERT ON run_in TO lockq_worker@lockq");
 	assert_int_equal(w->rc, LOCKQ_EDATABASE);
 	assert_string_equal(outcome_of(TASK, 0), "cancelled");
 }

@@ -98,7 +98,7 @@ find_targets(struct target *targets)
 	make_line();
 	assert_all_served(lead_through(proxy, "SET holder = NULL"));
 	assert_true(is_handed_over());
-	first = proxy_position(proxy, "INSERT INTO work_requested", 1);
+	first = proxy_position(proxy, "INSERT INTO request_in", 1);
 	lock_connection = proxy_connection(proxy, first);
 	for (size_t i = first; i < proxy_total(proxy); i++) {
 		struct target *t = &targets[n];
@@ -134,7 +134,7 @@ fail_once(const struct target *target, unsigned int error)
 	proxy_fail(proxy, "", target->nth, 1, error);
 	/* The statement that fails can't also be the one that is held. */
 	leader = lead_through(proxy, strstr(target->text, "SET holder") != NULL ?
-	    "INSERT INTO leader_run" : "SET holder = NULL");
+	    "INSERT INTO run_in" : "SET holder = NULL");
 	handed_over = is_handed_over();
 	if (leader->rc != LOCKQ_OK || !handed_over)
 		print_error("%u at %u: %s\n", error, target->nth, target->text);
@@ -142,10 +142,11 @@ fail_once(const struct target *target, unsigned int error)
 	/* The list is still good, so the query runs once. */
 	if (target->in_transaction &&
 	    strstr(target->text, "task_lock") == NULL &&
-	    strstr(target->text, "task_wake") == NULL)
+	    strstr(target->text, "lead_in") == NULL &&
+	    strstr(target->text, "wake_in") == NULL)
 		assert_int_equal(proxy_count(proxy, QUERY), 1);
 	if (handed_over && target->in_transaction &&
-	    strstr(target->text, "task_wake") == NULL) {
+	    strstr(target->text, "wake_in") == NULL) {
 		if (leader->answer.retries == 0)
 			print_error("not tried again at %u: %s\n", target->nth, target->text);
 		assert_true(leader->answer.retries > 0);
@@ -248,7 +249,7 @@ static void
 a_deadlock_that_never_ends(void **state)
 {
 	(void)state;
-	never_ends("INSERT INTO work (task_id", DEADLOCK);
+	never_ends("CALL work_begins", DEADLOCK);
 }
 
 static void
@@ -274,11 +275,11 @@ a_request_that_can_not_be_recorded(void **state)
 	(void)state;
 	add_loans(TASK, 2);
 	w->proxy = proxy_new();
-	proxy_fail(w->proxy, "INSERT INTO work_requested", 1, FOR_EVER, DEADLOCK);
+	proxy_fail(w->proxy, "INSERT INTO request_in", 1, FOR_EVER, DEADLOCK);
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_EDATABASE);
-	assert_in_range(proxy_count(w->proxy, "INSERT INTO work_requested"), 2, MOST_TRIES);
+	assert_in_range(proxy_count(w->proxy, "INSERT INTO request_in"), 2, MOST_TRIES);
 	assert_int_equal(w->answer.request_id, 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 0);
 }
@@ -310,7 +311,7 @@ static void
 a_follower_goes_on(void **state)
 {
 	static const char *const statements[] = {
-		"INSERT INTO work_requested", "SELECT l.holder", QUERY
+		"INSERT INTO request_in", "SELECT l.holder", QUERY
 	};
 
 	(void)state;
@@ -367,7 +368,7 @@ static void
 lost_and_crowded_for_a_time(void **state)
 {
 	static const char *const statements[] = {
-		"INSERT INTO work_requested", "INSERT INTO work (task_id", "=COMMIT"
+		"INSERT INTO request_in", "CALL work_begins", "=COMMIT"
 	};
 
 	(void)state;
@@ -426,7 +427,7 @@ with_two_loans(void)
 }
 
 static const char *const disposing[] = {
-	"SELECT j.loan_id, me.user_id", "INSERT INTO work_log", "SET w.state = IF", "=COMMIT"
+	"SELECT j.loan_id, me.user_id", "INSERT INTO log_in", "CALL work_follows", "=COMMIT"
 };
 enum { DISPOSING = sizeof(disposing) / sizeof(disposing[0]) };
 
@@ -468,16 +469,16 @@ a_disposition_that_never_gets_through(void **state)
 	uint64_t start = db_clock_ms();
 
 	(void)state;
-	proxy_fail(by->proxy, "SET w.state = IF", 1, FOR_EVER, LOCK_WAIT);
+	proxy_fail(by->proxy, "CALL work_follows", 1, FOR_EVER, LOCK_WAIT);
 	assert_int_equal(complete_through(by, &result), LOCKQ_EDATABASE);
 	printf("# a disposition, 1205 for ever: %" PRIu64 " ms, %zu tries: %s\n",
-	    db_clock_ms() - start, proxy_count(by->proxy, "SET w.state = IF"),
+	    db_clock_ms() - start, proxy_count(by->proxy, "CALL work_follows"),
 	    lockq_error(by->q));
 	assert_non_null(strstr(lockq_error(by->q), "1205"));
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
 	    " AND state = 'assigned' AND version = 1", TASK), 2);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
-	assert_in_range(proxy_count(by->proxy, "SET w.state = IF"), 2, MOST_TRIES);
+	assert_in_range(proxy_count(by->proxy, "CALL work_follows"), 2, MOST_TRIES);
 	lockq_disposed_clear(&result);
 }
 

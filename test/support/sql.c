@@ -219,3 +219,12 @@ text_of(const char *format, ...)
 	must(owner(), rc, format);
 	return text;
 }
+
+const char *
+plan_of_statement(const char *statement)
+{
+	const char *rows = strncmp(statement, "INSERT", 6) == 0 ? strstr(statement, "SELECT") :
+	    statement;
+
+	return text_of("EXPLAIN FORMAT=TREE %s", rows);
+}

@@ -3,7 +3,7 @@
  * A library for LD_PRELOAD. It writes each call that the program makes of the client library to the
  * file that LOCKQ_TRACE names, a JSON array per line:
  *
- *   ["option", CONNECTION, NUMBER, "i" or "s", VALUE]   ["attribute", CONNECTION, NAME, VALUE]
+ *   ["option", CONNECTION, NUMBER, "i", "b" or "s", VALUE]   ["attribute", CONNECTION, NAME, VALUE]
  *   ["connect", CONNECTION, HOST, USER, PASSWORD, DATABASE, PORT, SOCKET, FLAGS]
  *   ["text", CONNECTION, SQL, CHANGED, INSERT_ID]       ["send", CONNECTION, SQL]
  *   ["reply", CONNECTION, CHANGED, INSERT_ID]           ["next", CONNECTION, CHANGED, INSERT_ID]
@@ -159,11 +159,25 @@ option_is_text(enum mysql_option option)
 	    option == MYSQL_SET_CHARSET_NAME || option == MYSQL_INIT_COMMAND;
 }
 
+/* Its value is one byte. The options of both flags are off, as in a new handle. */
+static bool
+option_is_flag(enum mysql_option option)
+{
+#if LOCKQ_MARIADB_CLIENT
+	(void)option;
+	return false;
+#else
+	return option == MYSQL_ENABLE_CLEARTEXT_PLUGIN ||
+	    option == MYSQL_OPT_GET_SERVER_PUBLIC_KEY;
+#endif
+}
+
 static bool
 option_is_number(enum mysql_option option)
 {
 	return option == MYSQL_OPT_CONNECT_TIMEOUT || option == MYSQL_OPT_READ_TIMEOUT ||
-	    option == MYSQL_OPT_WRITE_TIMEOUT || option == MYSQL_OPT_LOCAL_INFILE
+	    option == MYSQL_OPT_WRITE_TIMEOUT || option == MYSQL_OPT_LOCAL_INFILE ||
+	    option == MYSQL_OPT_PROTOCOL
 #if !LOCKQ_MARIADB_CLIENT
 	    || option == MYSQL_OPT_SSL_MODE
 #endif
@@ -176,7 +190,13 @@ mysql_options(MYSQL *mysql, enum mysql_option option, const void *arg)
 	int (*real)(MYSQL *, enum mysql_option, const void *), rc;
 
 	*(void **)&real = next("mysql_options");
-	if (depth == 0 && !option_is_text(option) && !option_is_number(option)) {
+	if (depth == 0 && option_is_flag(option)) {
+		begin("option", number_of(mysql));
+		also_number(option);
+		also("b");
+		also_number(*(const unsigned char *)arg);
+		end();
+	} else if (depth == 0 && !option_is_text(option) && !option_is_number(option)) {
 		untold(number_of(mysql), "an option that test/bench/preload/trace.c does not know");
 	} else if (depth == 0) {
 		begin("option", number_of(mysql));

@@ -1,0 +1,298 @@
+-- What the programs write through. lockq-migrate applies this file each time, so all of it belongs
+-- to the account that ran it last: an account that is dropped must not own it. A procedure that is
+-- there and belongs to that account is left, so one that changes gets a new name.
+-- Nobody but the owner of the database writes to lockq's tables. Workers have the right to write to
+-- these views, which have rights of their own (SQL SECURITY DEFINER), and a check option: each row
+-- that is written must be one that the view shows, and each row that is changed must have been one.
+-- To `work` nobody writes: it follows the log, by the procedures at the end. So raw SQL in a
+-- worker's session can do what the programs do, and little else. SECURITY.md has what is left. The
+-- checks take no locks at READ COMMITTED, where the programs work.
+-- No functions, which only SUPER may make where the binary log is on: so two expressions stand here
+-- several times. USER() is the name that the session logged in with, and the client's host. In a
+-- view CURRENT_USER() is the view's owner. The time of a row is a column that no view here has, so
+-- its default fills it, and no setting of a session moves it: work_log.logged_at.
+
+-- A request for a person, by an account that may ask for that person.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
+  SELECT r.request_id, r.uuid, r.user_id, r.account, r.task_id, r.asked, r.requested, r.outcome,
+         r.served_at
+    FROM work_requested AS r
+   WHERE r.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
+     AND r.requested = r.asked
+     AND (r.outcome = 'cancelled'
+          OR (r.outcome = 'pending'
+              AND EXISTS (SELECT 1 FROM task AS t
+                           WHERE t.task_id = r.task_id AND t.enabled
+                             AND r.asked BETWEEN 1 AND t.max_count)))
+     AND EXISTS (SELECT 1 FROM app_user AS u
+                  WHERE u.user_id = r.user_id
+                    AND (u.account IS NULL
+                         OR u.account = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                              - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
+                              COLLATE utf8mb4_0900_as_cs))
+  WITH CASCADED CHECK OPTION;
+
+-- A pending request is looked after, or cancelled, by whoever may ask for its person.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
+  SELECT r.request_id, r.uuid, r.outcome, r.seen_at, r.served_at
+    FROM work_requested AS r
+   WHERE r.outcome IN ('pending', 'cancelled')
+     AND EXISTS (SELECT 1 FROM app_user AS u
+                  WHERE u.user_id = r.user_id
+                    AND (u.account IS NULL
+                         OR u.account = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                              - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
+                              COLLATE utf8mb4_0900_as_cs))
+  WITH CASCADED CHECK OPTION;
+
+-- Requests are ended by the process that leads: it has written its name into the task's row of
+-- task_lock, and only its own transaction sees that. One that nobody has looked after for
+-- request_ttl may be expired by others, too. An UPDATE of one row by its primary key is refused: in
+-- that case alone MySQL 9.7 compares task_lock with the epoch of before.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
+  SELECT r.request_id, r.requested, r.assigned, r.outcome, r.excluded, r.epoch, r.reason,
+         r.served_at
+    FROM work_requested AS r FORCE INDEX (PRIMARY)
+   WHERE (r.outcome = 'pending' AND r.requested = r.asked)
+      OR (r.outcome = 'expired' AND r.assigned = 0
+          AND EXISTS (SELECT 1 FROM task AS t
+                       WHERE t.task_id = r.task_id
+                         AND r.seen_at <= TIMESTAMP'1970-01-01 00:00:00'
+                           + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND
+                           - INTERVAL t.request_ttl SECOND))
+      OR (r.outcome <> 'pending'
+          AND EXISTS (SELECT 1 FROM task_lock AS k
+                       WHERE k.task_id = r.task_id AND k.epoch = r.epoch
+                         AND k.holder IS NOT NULL))
+  WITH CASCADED CHECK OPTION;
+
+-- Who leads. An epoch never goes back, and can't be pushed up so far that there is no next one: it
+-- stays below the milliseconds since 1970, and no task has a thousand leaders a second.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW lead_in AS
+  SELECT k.task_id, k.epoch, k.holder, k.since, k.wakes, k.left_pending
+    FROM task_lock AS k
+   WHERE k.epoch < UNIX_TIMESTAMP(SYSDATE(3)) * 1000
+     AND k.epoch >= COALESCE((SELECT l.epoch FROM leader_run AS l
+                               WHERE l.task_id = k.task_id
+                               ORDER BY l.epoch DESC LIMIT 1), 0)
+  WITH CASCADED CHECK OPTION;
+
+-- The rows of task_wake, to be locked and not to be written. To lock a row, an account needs the
+-- right to change a column: nobody can change this one, which is an expression.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW wake_in AS
+  SELECT w.task_id, w.task_id + 0 AS lockable FROM task_wake AS w;
+
+-- What a leader has done.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW run_in AS
+  SELECT l.task_id, l.epoch, l.user, l.how, l.as_of, l.query_ms, l.candidates, l.dropped,
+         l.requests, l.loans, l.retries, l.reason, l.started_at, l.ended_at, l.left_pending
+    FROM leader_run AS l
+   WHERE EXISTS (SELECT 1 FROM task_lock AS k
+                  WHERE k.task_id = l.task_id AND k.epoch = l.epoch AND k.holder IS NOT NULL)
+  WITH CASCADED CHECK OPTION;
+
+-- The log is written before `work`, and says what may become of the row of `work` as it is now:
+--   assigned         by whoever leads, for a pending request: a loan without a row, or available
+--   expired          by anybody, when the lease is over
+--   available        by anybody, when the loan is available again
+--   any other event  of an own assignment whose lease is not over
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
+  SELECT l.task_id, l.loan_id, l.event, l.user_id, l.account, l.token, l.version, l.request_id,
+         l.available_at, l.lease_expires_at, l.note, l.at, l.uuid, l.excluded_until
+    FROM work_log AS l
+   WHERE l.at > l.logged_at - INTERVAL 1 DAY
+     AND CASE l.event
+         WHEN 'assigned' THEN
+               l.at <= l.logged_at
+           AND EXISTS (SELECT 1 FROM task_lock AS k
+                        WHERE k.task_id = l.task_id AND k.epoch = l.token
+                          AND k.holder IS NOT NULL)
+           AND EXISTS (SELECT 1 FROM work_requested AS r
+                        WHERE r.request_id = l.request_id AND r.task_id = l.task_id
+                          AND r.user_id = l.user_id AND r.account = l.account
+                          AND r.outcome = 'pending')
+           AND l.available_at IS NULL
+           AND COALESCE((SELECT CASE w.state
+                                WHEN 'assigned' THEN w.lease_expires_at <= l.logged_at
+                                                     AND l.version = w.version + 2
+                                WHEN 'never' THEN FALSE
+                                ELSE COALESCE(w.available_at <= l.logged_at,
+                                              w.state = 'completed')
+                                     AND l.version = w.version + 1
+                                END
+                           FROM work AS w FORCE INDEX (PRIMARY)
+                          WHERE w.task_id = l.task_id AND w.loan_id = l.loan_id),
+                        l.version = 1)
+         ELSE
+               l.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
+           AND EXISTS (
+             SELECT 1 FROM work AS w FORCE INDEX (PRIMARY)
+              WHERE w.task_id = l.task_id AND w.loan_id = l.loan_id AND w.user_id = l.user_id
+                AND w.token = l.token AND w.request_id = l.request_id
+                AND l.at <= GREATEST(l.logged_at, w.changed_at)
+                AND CASE l.event
+                    WHEN 'expired' THEN
+                          w.state = 'assigned'
+                      AND (w.lease_expires_at <= l.logged_at OR w.due_at <= l.logged_at)
+                      AND l.version = w.version + 1
+                      AND l.lease_expires_at <=> w.lease_expires_at
+                      AND l.available_at <=> w.lease_expires_at
+                    WHEN 'available' THEN
+                          w.state <> 'assigned' AND w.due_at <= l.logged_at
+                      AND l.version = w.version AND l.available_at <=> w.available_at
+                      AND l.lease_expires_at <=> w.lease_expires_at
+                    ELSE
+                          w.state = 'assigned' AND l.version = w.version + 1
+                      AND COALESCE(w.lease_expires_at > l.logged_at, TRUE)
+                      AND EXISTS (
+                        SELECT 1 FROM app_user AS u
+                         WHERE u.user_id = w.user_id
+                           AND (u.account IS NULL
+                                OR u.account = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                                     - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1)))
+                                     USING utf8mb4) COLLATE utf8mb4_0900_as_cs))
+                    END)
+         END
+  WITH CASCADED CHECK OPTION;
+
+-- An exclusion is what the log says of its person.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_in AS
+  SELECT e.task_id, e.user_id, e.loan_id, e.until
+    FROM work_exclusion AS e
+   WHERE EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)
+                  WHERE l.task_id = e.task_id AND l.loan_id = e.loan_id
+                    AND l.user_id = e.user_id AND l.excluded_until = e.until)
+  WITH CASCADED CHECK OPTION;
+
+-- It goes when it is over, or when the log has a later one.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_out AS
+  SELECT e.task_id, e.user_id, e.loan_id, e.until
+    FROM work_exclusion AS e FORCE INDEX (PRIMARY)
+   WHERE e.until <= TIMESTAMP'1970-01-01 00:00:00'
+           + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND
+      OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)
+                  WHERE l.task_id = e.task_id AND l.loan_id = e.loan_id
+                    AND l.user_id = e.user_id AND l.excluded_until > e.until)
+  WITH CASCADED CHECK OPTION;
+
+DELIMITER //
+-- Makes the rows of task_lock and task_wake that a task needs (NULL: each task). lockq-migrate and
+-- a getwork that misses them call it. A task made again, with its lock row gone, must not begin at
+-- an epoch that was used. What is there is read by a cursor and by SELECT INTO: they take no lock.
+-- INSERT with a SELECT, and INSERT IGNORE of a row that is there, take shared ones. On task_lock
+-- such a lock would look like a leader, on leader_run it would stop other tasks' leaders. The row
+-- of task_lock comes last: who finds it may count on the other one.
+DROP PROCEDURE IF EXISTS task_rows//
+CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_done BOOLEAN DEFAULT FALSE;
+  DECLARE v_task_id INT UNSIGNED;
+  DECLARE v_epoch, v_locks, v_wakes BIGINT UNSIGNED;
+  DECLARE each_task CURSOR FOR
+    SELECT task_id FROM task WHERE task_id = p_task_id OR p_task_id IS NULL;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
+  OPEN each_task;
+  tasks: LOOP
+    FETCH each_task INTO v_task_id;
+    IF v_done THEN
+      LEAVE tasks;
+    END IF;
+    SELECT COUNT(*) INTO v_locks FROM task_lock WHERE task_id = v_task_id;
+    SELECT COUNT(*) INTO v_wakes FROM task_wake WHERE task_id = v_task_id;
+    IF v_wakes = 0 THEN
+      INSERT IGNORE INTO task_wake (task_id) VALUES (v_task_id);
+    END IF;
+    IF v_locks = 0 THEN
+      SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
+      INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (v_task_id, v_epoch);
+    END IF;
+  END LOOP;
+  CLOSE each_task;
+END//
+
+-- The two that write `work`: it becomes what the newest row of the log says, where that has a later
+-- version, and so a replay of the log gives the table. p_loans is a JSON array with an array for
+-- each loan: its id, and its task where p_task_id is NULL. Whoever calls them has locked the rows,
+-- and has written the log in the same transaction.
+DROP PROCEDURE IF EXISTS work_begins//
+CREATE PROCEDURE work_begins (IN p_task_id INT UNSIGNED, IN p_loans JSON)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  -- Not an upsert, which would overwrite: two users would get one loan without an error.
+  INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+                    lease_expires_at, note, due_at, changed_at)
+    SELECT l.task_id, l.loan_id, l.user_id, 'assigned', l.token, l.version, l.request_id, l.at,
+           l.lease_expires_at, l.note, l.lease_expires_at, l.at
+      FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)
+        ON l.log_id = (SELECT MAX(m.log_id) FROM work_log AS m FORCE INDEX (work_log_loan)
+                        WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id)
+     WHERE l.version = 1
+     ORDER BY j.loan_id;
+END//
+
+DROP PROCEDURE IF EXISTS work_follows//
+CREATE PROCEDURE work_follows (IN p_task_id INT UNSIGNED, IN p_loans JSON)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  -- A lease that is over stays in its row: it tells that time has ended the assignment, and not its
+  -- user. To note that a loan is available must not raise its version, or the list of a leader that
+  -- has seen it would lose it.
+  UPDATE JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                             task_id INT UNSIGNED PATH '$[1]')) AS j
+    STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)
+      ON l.log_id = (SELECT MAX(m.log_id) FROM work_log AS m FORCE INDEX (work_log_loan)
+                      WHERE m.task_id = COALESCE(p_task_id, j.task_id)
+                        AND m.loan_id = j.loan_id)
+    STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+      ON w.task_id = l.task_id AND w.loan_id = l.loan_id
+     SET w.version = l.version, w.user_id = l.user_id, w.token = l.token,
+         w.request_id = l.request_id,
+         w.state = CASE l.event WHEN 'assigned' THEN 'assigned' WHEN 'renewed' THEN 'assigned'
+                                WHEN 'expired' THEN 'returned' WHEN 'available' THEN w.state
+                                ELSE CONCAT(l.event) END,
+         w.assigned_at = IF(l.event = 'assigned', l.at, w.assigned_at),
+         w.available_at = l.available_at, w.lease_expires_at = l.lease_expires_at,
+         w.note = IF(l.event IN ('expired', 'available'), w.note, l.note),
+         w.due_at = IF(l.event IN ('expired', 'available'), NULL,
+                       COALESCE(NULLIF(l.available_at, l.at), l.lease_expires_at)),
+         w.changed_at = IF(l.event = 'available', w.changed_at, l.at)
+   WHERE l.version > w.version
+      OR (l.event = 'available' AND l.version = w.version AND w.due_at IS NOT NULL);
+END//
+
+-- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
+-- round trip. The savepoint tells whether the transaction still is the same one: it is gone with
+-- it, and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all again.
+-- The time zone is put right at once: what comes next in this transaction asks for the time.
+DROP PROCEDURE IF EXISTS work_completes//
+CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
+                                 IN p_user VARCHAR(64))
+  MODIFIES SQL DATA
+  SQL SECURITY INVOKER
+BEGIN
+  DECLARE EXIT HANDLER FOR 1205, 1213 RESIGNAL;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION
+  BEGIN
+    BEGIN
+      DECLARE EXIT HANDLER FOR 1305 SET @lockq_ended = 1;
+      ROLLBACK TO SAVEPOINT lockq_on_complete;
+    END;
+    SET time_zone = '+00:00';
+    SET @lockq_failed = JSON_ARRAY_APPEND(@lockq_failed, '$', p_loan_id);
+    RESIGNAL;
+  END;
+  SAVEPOINT lockq_on_complete;
+  SET @lockq_call = CONCAT('CALL ', p_procedure, '(?, ?)'), @lockq_loan = p_loan_id,
+      @lockq_for = p_user;
+  PREPARE lockq_on_complete FROM @lockq_call;
+  EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
+  DEALLOCATE PREPARE lockq_on_complete;
+  RELEASE SAVEPOINT lockq_on_complete;
+  SET time_zone = '+00:00';
+END//
+DELIMITER ;

@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# What each role may do and what it may not, by raw SQL and by the programs. SECURITY.md has the
+# table of it.
+#   LOCKQ_ROLES_TABLE  the table is written to this file, too
+# shellcheck disable=SC2016 # these backticks are for the page
+set -u
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+
+scratch=$(mktemp -d)
+sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
+bank=test_bank desk=test_desk task=31
+accounts=(alice bob clerk viewer query cron)
+
+cleanup() {
+	admin "DROP DATABASE IF EXISTS $bank; DROP DATABASE IF EXISTS $desk" >/dev/null
+	local name
+	for name in "${accounts[@]}"; do
+		admin "DROP USER IF EXISTS test_$name@localhost" >/dev/null
+	done
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+
+admin() {
+	"$top/scripts/sandbox" mysql --batch --skip-column-names --execute="$1"
+}
+
+# account NAME ROLE
+account() {
+	admin "DROP USER IF EXISTS test_$1@localhost;
+	       CREATE USER test_$1@localhost IDENTIFIED BY 'test';
+	       GRANT $2 TO test_$1@localhost; SET DEFAULT ROLE ALL TO test_$1@localhost"
+	printf '[client]\nuser=test_%s\npassword=test\nsocket="%s"\ndatabase=%s\n' "$1" \
+		"$sandbox/mysql.sock" "${3-$bank}" >"$scratch/$1.cnf"
+	chmod 600 "$scratch/$1.cnf"
+}
+
+# as NAME PROGRAM [ARGUMENT...]: runs a program of lockq with an account.
+as() {
+	local name=$1
+	shift
+	run env LOCKQ_DEFAULTS_FILE="$scratch/$name.cnf" "$@"
+}
+
+"$top/scripts/sandbox" database $bank >/dev/null
+"$top/scripts/sandbox" database $desk >/dev/null
+account alice lockq_worker@$bank
+account bob lockq_worker@$bank
+account clerk lockq_worker@$desk
+account viewer lockq_viewer@$bank
+account query lockq_query@$bank
+account cron lockq_cron@$bank
+admin "USE $bank;
+	CREATE TABLE loans (loan_id BIGINT UNSIGNED PRIMARY KEY);
+	INSERT INTO loans VALUES (1), (2), (3), (4), (5), (6);
+	CREATE VIEW deeds AS SELECT loan_id, loan_id AS priority FROM loans;
+	GRANT SELECT ON deeds TO lockq_worker@$bank, lockq_query@$bank;
+	INSERT INTO app_user (user_id, name, account) VALUES
+	  (1001, 'alice', 'test_alice'), (1002, 'bob', 'test_bob'), (1003, 'shared', NULL);
+	INSERT INTO task (task_id, name, candidates_view, enabled, lease_minutes) VALUES
+	  ($task, 'Deeds', 'deeds', TRUE, 60), (32, 'Closed', 'deeds', FALSE, NULL),
+	  (33, 'Others', 'deeds', TRUE, NULL);
+	CALL task_rows(NULL)"
+
+# --- the programs ---------------------------------------------------------------------------------
+
+for name in alice bob; do
+	as $name getwork --user $name --task $task --count 2
+	is "$status" 0 "$name asks for herself, or himself"
+done
+is "$(admin "SELECT GROUP_CONCAT(loan_id ORDER BY loan_id) FROM $bank.work
+	WHERE user_id = 1002")" 3,4 'bob has loans 3 and 4'
+as alice getwork --user bob --task $task
+is "$status $err" \
+	'4 getwork: only the MySQL account "test_bob" may ask for user "bob": connect with it' \
+	'nobody asks for a person who is bound to another account'
+as alice disposition --complete --user bob --task $task --loan 3
+is "$status $err" \
+	'4 disposition: only the MySQL account "test_bob" may ask for user "bob": connect with it' \
+	'nobody disposes of that person'"'"'s loans'
+for name in alice bob; do
+	as $name getwork --user shared --task 33
+	is "$status" 0 'a person without an account is asked for by all'
+done
+is "$(admin "SELECT GROUP_CONCAT(account ORDER BY request_id) FROM $bank.work_requested
+	WHERE task_id = 33")" test_alice@localhost,test_bob@localhost \
+	'the request has the account that asked'
+as clerk getwork --user alice --task $task --database $bank
+is "$status" 5 'a worker of one database does nothing in another one'
+as viewer checkwork --user bob
+is "$status" 0 'a viewer looks'
+as viewer getwork --user bob --task $task
+is "$status" 5 'and does not ask'
+as cron disposition --expire --purge-after 1d
+is "$status" 0 'cron tidies up'
+
+# Loan 4's lease is over; loan 5 is returned and available; bob has a pending request.
+admin "USE $bank; INSERT INTO work_requested
+	(request_id, uuid, user_id, account, task_id, asked, requested)
+	VALUES (9000, UUID(), 1002, 'test_bob@localhost', $task, 2, 2),
+	       (9001, UUID(), 1001, 'test_alice@localhost', 33, 1, 1)"
+before=$(admin "SELECT MAX(log_id) FROM $bank.work_log")
+admin "USE $bank; UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 HOUR, due_at = NULL
+	WHERE task_id = $task AND loan_id = 4"
+
+# --- raw SQL --------------------------------------------------------------------------------------
+
+# try ROLE ACCOUNT WORDS SQL: runs the statements in a transaction that is rolled back, and compares
+# what came of the last one with the row of the table.
+try() {
+	local role=$1 account=$2 words=$3 out outcome row
+	if out=$("$mysql" --defaults-file="$scratch/$account.cnf" --batch --skip-column-names \
+		--database=$bank --execute="SET time_zone = '+00:00';
+		SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+		START TRANSACTION; $4; SELECT CONCAT('rows ', ROW_COUNT()); ROLLBACK" 2>&1); then
+		case ${out##*rows } in
+		0) outcome='changes nothing' ;;
+		*) outcome='done' ;;
+		esac
+	else
+		outcome=refused
+		printf '%s\t%s\t%s\n' "$role" "$words" "${out//$'\n'/ }" >>"$scratch/errors"
+	fi
+	row="| $role | $words | $outcome |"
+	printf '%s\n' "$row" >>"$scratch/table"
+	is "$(grep -Fx -e "$row" "$top/SECURITY.md")" "$row" "$role: $words"
+}
+mysql=$top/build/mysql/bin/mysql
+: >"$scratch/table"
+
+log='INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version, request_id,
+	available_at, lease_expires_at, at)'
+# event NAME LOAN ACCOUNT [CHANGE]: a row of the log for a loan as it is now, with some columns
+# changed.
+event() {
+	local version='w.version + 1' available=NULL lease=NULL
+	[ "$1" != renewed ] || lease='w.lease_expires_at'
+	if [ "$1" = expired ]; then
+		available=w.lease_expires_at lease=w.lease_expires_at
+	fi
+	echo "$log SELECT w.task_id, w.loan_id, '$1', w.user_id, ${3:-USER()}, w.token, $version,
+		w.request_id, $available, $lease, ${4:-NOW(6)}
+		FROM work AS w WHERE w.task_id = $task AND w.loan_id = $2"
+}
+ask='INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested)'
+lead="SELECT epoch FROM task_lock WHERE task_id = $task FOR UPDATE;
+	UPDATE lead_in SET epoch = epoch + 1, holder = 'me' WHERE task_id = $task"
+# give LOAN VERSION
+give() {
+	echo "$log SELECT $task, $1, 'assigned', 1002, 'test_bob@localhost', k.epoch, $2, 9000,
+		NULL, NULL, NOW(6) FROM task_lock AS k WHERE k.task_id = $task"
+}
+
+try worker alice 'reads requests, loans and history' \
+	'SELECT COUNT(*) FROM work_requested JOIN work JOIN work_log'
+try worker alice 'asks for the person of the account' \
+	"$ask VALUES (UUID(), 1001, USER(), $task, 1, 1)"
+try worker alice 'asks for a person of another account' \
+	"$ask VALUES (UUID(), 1002, USER(), 33, 1, 1)"
+try worker alice 'asks in the name of another account' \
+	"$ask VALUES (UUID(), 1001, 'test_bob@localhost', $task, 1, 1)"
+try worker alice 'asks for more than `max_count`' \
+	"$ask VALUES (UUID(), 1001, USER(), $task, 6, 6)"
+try worker alice 'asks for a task that is disabled' "$ask VALUES (UUID(), 1001, USER(), 32, 1, 1)"
+try worker alice 'asks for nobody, with `foreign_key_checks` off' \
+	"SET foreign_key_checks = 0; $ask VALUES (UUID(), 77, USER(), $task, 1, 1)"
+try worker alice 'sets the time of a request' \
+	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, created_at)
+	 VALUES (UUID(), 1001, USER(), $task, 1, 1, '2001-01-01')"
+try worker alice 'cancels an own request' \
+	"UPDATE request_mine SET outcome = 'cancelled' WHERE request_id = 9001"
+try worker alice "cancels somebody else's request" \
+	"UPDATE request_mine SET outcome = 'cancelled' WHERE request_id = 9000"
+try worker alice "keeps somebody else's request alive" \
+	'UPDATE request_mine SET seen_at = NOW(6) + INTERVAL 1 DAY WHERE request_id = 9000'
+try worker alice 'ends a request as served, without leading' \
+	"UPDATE request_end SET outcome = 'served', assigned = 2,
+	 epoch = (SELECT k.epoch FROM task_lock AS k WHERE k.task_id = $task)
+	 WHERE request_id BETWEEN 8999 AND 9000"
+try worker alice 'lets a request expire before its time' \
+	"UPDATE request_end SET outcome = 'expired' WHERE request_id BETWEEN 8999 AND 9000"
+try worker alice 'leads a task' "$lead"
+try worker alice 'leads, and ends a request' "$lead; UPDATE request_end SET outcome = 'empty',
+	requested = 0, epoch = (SELECT k.epoch FROM task_lock AS k WHERE k.task_id = $task)
+	WHERE request_id BETWEEN 8999 AND 9000"
+try worker alice 'leads, and gives a free loan to whoever asks' "$lead; $(give 5 1)"
+try worker alice 'leads, and gives a loan that somebody has' "$lead; $(give 1 3)"
+try worker alice 'gives a loan without leading' "$(give 5 1)"
+try worker alice 'notes a round without leading' \
+	"INSERT INTO run_in (task_id, epoch, user, how, started_at, ended_at)
+	 VALUES ($task, 99, 'me', 'query', NOW(6), NOW(6))"
+try worker alice 'sets a task'"'"'s epoch back' "UPDATE lead_in SET epoch = 0 WHERE task_id = $task"
+try worker alice 'sets a task'"'"'s epoch to the greatest number' \
+	"UPDATE lead_in SET epoch = 18446744073709551615 WHERE task_id = $task"
+try worker alice 'pushes the epoch up to the milliseconds since 1970' \
+	"UPDATE lead_in SET epoch = UNIX_TIMESTAMP() * 1000 - 1000 WHERE task_id = $task"
+try worker alice 'completes an own loan' "$(event completed 1); CALL work_follows($task, '[[1]]')"
+try worker alice "completes somebody else's loan" "$(event completed 3)"
+try worker alice "returns somebody else's loan" "$(event returned 3)"
+try worker alice 'writes another account into the log' \
+	"$(event completed 1 "'test_bob@localhost'")"
+try worker alice 'completes an own loan years ago, by `SET timestamp`' \
+	"SET timestamp = 1000000000; $(event completed 1)"
+try worker alice 'completes an own loan some hours ago' \
+	"$(event completed 1 '' 'NOW(6) - INTERVAL 2 HOUR')"
+try worker alice 'sets `logged_at`, the time that no session moves' \
+	"INSERT INTO log_in (task_id, loan_id, logged_at) VALUES ($task, 1, NOW(6))"
+try worker alice 'logs the end of an own loan twice' "$(event completed 1); $(event returned 1)"
+try worker alice 'renews an own lease for a year' "$log SELECT w.task_id, w.loan_id, 'renewed',
+	w.user_id, USER(), w.token, w.version + 1, w.request_id, NULL, NOW(6) + INTERVAL 1 YEAR,
+	NOW(6) FROM work AS w WHERE w.task_id = $task AND w.loan_id = 1"
+try worker alice 'ends a lease before its time' "$(event expired 3)"
+try worker alice 'ends a lease that is over' "$(event expired 4)"
+try worker alice 'changes a loan that has no new row in the log' \
+	"CALL work_follows($task, '[[1],[3],[4]]')"
+try worker alice 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id = 3"
+try worker alice 'changes the log' "UPDATE work_log SET user_id = 1001"
+try worker alice 'deletes from the log' 'DELETE FROM work_log'
+try worker alice 'keeps a loan from being offered to somebody' \
+	"INSERT INTO exclusion_in VALUES ($task, 1002, 6, NOW(6) + INTERVAL 1 DAY)"
+try worker alice 'puts a loan into a kept list' \
+	"INSERT INTO task_candidate VALUES ($task, 1, 6, 0, NOW(6), NOW(6))"
+try worker alice 'changes a task' "UPDATE task SET max_count = 1000"
+try worker alice 'binds a person to an account' "UPDATE app_user SET account = NULL"
+try worker alice 'locks all tasks, so that nobody leads' 'SELECT epoch FROM task_lock FOR UPDATE'
+try worker alice 'changes the rows that followers wait on' 'UPDATE wake_in SET task_id = 99'
+try 'worker of another database' clerk 'reads' "SELECT COUNT(*) FROM $bank.work"
+try 'worker of another database' clerk 'completes a loan' "INSERT INTO $bank.log_in (task_id)
+	VALUES ($task)"
+try 'worker of another database' clerk 'lets `work` follow the log' \
+	"CALL $bank.work_follows($task, '[[1]]')"
+try viewer viewer 'reads requests, loans and history' \
+	'SELECT COUNT(*) FROM work_requested JOIN work JOIN work_log'
+try viewer viewer 'locks rows of `work`' 'SELECT loan_id FROM work FOR UPDATE'
+try viewer viewer 'locks tasks' 'SELECT epoch FROM task_lock FOR SHARE'
+try viewer viewer 'asks' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
+try query query 'reads the loans that are not available' 'SELECT loan_id, state FROM work'
+try query query 'reads who has a loan' 'SELECT user_id FROM work'
+try query query 'writes anything' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
+try cron cron 'ends a lease that is over' "$(event expired 4); CALL work_follows($task, '[[4]]')"
+try cron cron 'deletes from the log' "DELETE FROM work_log WHERE log_id = $before"
+try cron cron 'changes the log' "UPDATE work_log SET user_id = 1001"
+try cron cron "completes somebody's loan" "$(event completed 3)"
+try cron cron 'deletes loans' 'DELETE FROM work'
+
+[ -z "${LOCKQ_ROLES_TABLE-}" ] || cp "$scratch/table" "$LOCKQ_ROLES_TABLE"
+ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; /^$/d') \
+	"$scratch/table" >&2; echo $?)" 'SECURITY.md has these rows, and no others'
+# A statement that is wrong would count as refused.
+is "$(grep -Ev -e 'CHECK OPTION failed|command denied|Access denied|foreign key' \
+	-e 'Unknown column .(created_at|logged_at)' "$scratch/errors")" '' \
+	'what is refused is refused for a lack of rights'
+is "$(admin "SELECT COUNT(*) FROM $bank.work_log WHERE logged_at IS NULL
+	OR ABS(TIMESTAMPDIFF(SECOND, logged_at, at)) > 1")" 0 'the log has the true time'
+
+finish
