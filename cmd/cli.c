@@ -223,11 +223,19 @@ cli_library_text(struct lockq *q, int rc)
 	return rc == LOCKQ_ENOMEM ? "out of memory" : "the database gave no reason";
 }
 
+void
+cli_report_detail(const struct cli_common *common, struct lockq *q)
+{
+	if (common->verbose && q != NULL && lockq_error_detail(q)[0] != '\0')
+		cli_message("%s", lockq_error_detail(q));
+}
+
 int
 cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
 {
 	int status = cli_exit_status(rc, cli_caught());
 
 	report(common, status, cli_library_text(q, rc));
+	cli_report_detail(common, q);
 	return status;
 }

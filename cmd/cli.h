@@ -51,6 +51,9 @@ int cli_report(const struct cli_common *common, int status, const char *format, 
 /* The library's last error; where it has none, or @q is NULL, a text for @rc. */
 const char *cli_library_text(struct lockq *q, int rc);
 
+/* With --verbose prints what operators want to know of the library's last error. */
+void cli_report_detail(const struct cli_common *common, struct lockq *q);
+
 /* cli_report() with that text and the exit status of @rc. */
 int cli_report_library(const struct cli_common *common, struct lockq *q, int rc);
 

@@ -52,6 +52,8 @@ static const struct cli_option disposition_table[] = {
 	    DISPOSE(renew), 0, 0 },
 	{ "note", 0, "TEXT", "why, in at most 512 characters", cli_parse_utf8, DISPOSE(what.note),
 	    0, LOCKQ_NOTE_MAX },
+	{ "timeout", 0, "SECONDS", "give up where others hold a loan for longer\n(default: 30)",
+	    cli_parse_seconds, DISPOSE(what.timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "For cron" },
 	{ "expire", 0, NULL, "return loans whose lease has ended, expire\n"
 	    "requests that nobody looks after", cli_parse_flag, EXPIRE(wanted),
@@ -68,7 +70,8 @@ static const struct cli_tool disposition_tool = {
 	.name = "disposition",
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
 	    " --complete | --never | --renew | --return-after DURATION\n"
-	    " [--not-me | --not-me-for DURATION] [--note TEXT] [--json]\n"
+	    " [--not-me | --not-me-for DURATION] [--note TEXT] [--timeout SECONDS]\n"
+	    " [--json]\n"
 	    "--expire [--batch N] [--purge-after DURATION] [--json]",
 	.purpose = "Records what became of loans that are assigned to a user, or renews their\n"
 	    "leases. Running the same command again does no harm. A loan that is refused\n"
@@ -83,8 +86,9 @@ static const struct cli_tool disposition_tool = {
 	    "  disposition --expire\n",
 	.exits = "  0  done, or done before\n"
 	    "  2  usage error\n"
+	    "  3  another session holds a loan: nothing was changed, try again\n"
 	    "  4  refused: the user or task is unknown, or a loan is not yours, its token is\n"
-	    "     stale or its lease has run out\n"
+	    "     stale, its lease has run out, or the task's on_complete refuses it\n"
 	    "  5  no database, a failed query, the task's on_complete failed for a loan, or\n"
 	    "     the output could not be written\n"
 	    "  6  outcome unknown (connection lost at commit): run the same command again\n"

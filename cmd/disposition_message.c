@@ -18,6 +18,7 @@ disposition_result(enum lockq_disposed what)
 		[LOCKQ_STALE_TOKEN] = "stale_token",
 		[LOCKQ_LEASE_OVER] = "lease_over",
 		[LOCKQ_NOT_COMPLETED] = "not_completed",
+		[LOCKQ_NOT_ALLOWED] = "not_allowed",
 	};
 
 	return (size_t)what < sizeof(names) / sizeof(names[0]) ? names[what] : "unknown";
@@ -133,6 +134,7 @@ disposition_message_refused(const struct lockq_disposition *what,
 		    "getwork", id, lease);
 		break;
 	case LOCKQ_NOT_COMPLETED:
+	case LOCKQ_NOT_ALLOWED:
 		cli_message("loan %llu was not completed and is still yours: %s", id, loan->reason);
 		break;
 	case LOCKQ_NOT_ASSIGNED:

@@ -106,6 +106,8 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}
+	if (rc < 0)
+		cli_report_detail(&o->common, q);
 	if (o->common.verbose)
 		getwork_message_details(answer);
 	free(complaint);

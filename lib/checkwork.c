@@ -230,7 +230,7 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	enum db_rc rc = session_ready(q);
 
 	lockq_pipeline_clear(pipeline);
-	q->error[0] = '\0';
+	error_clear(q);
 	if (rc == DB_OK)
 		rc = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id, &code);
 	if (code != LOCKQ_OK)
@@ -398,7 +398,7 @@ lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
 	enum db_rc rc = session_ready(q);
 
 	lockq_answer_clear(answer);
-	q->error[0] = '\0';
+	error_clear(q);
 	if (rc == DB_OK)
 		rc = find_request(q, request, &found, &known);
 	if (rc == DB_OK && !known)

@@ -43,9 +43,6 @@ static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
 static const struct db_query who_am_i_and_schema = {
 	"who_am_i", WHO_AM_I ", (SELECT MAX(version) FROM schema_version)", DB_ONE
 };
-static const struct db_query set_lock_wait = {
-	"set_lock_wait", "SET SESSION innodb_lock_wait_timeout = ?", DB_NO_ROWS
-};
 static const struct db_query set_time_limit = {
 	"set_time_limit",
 	"SET SESSION max_execution_time = ?, lock_wait_timeout = ?",
@@ -302,8 +299,7 @@ db_ready(struct db *db, const char *what)
 	enum db_rc rc = DB_OK;
 
 	if (db->lost)
-		return db_fail_with(db, DB_ELOST, "the connection to the database was lost before "
-		    "%s", what);
+		return db_fail_at(db, DB_ELOST, what, "the connection to the database was lost");
 	if (db->pinged != 0)
 		rc = db_wait_answer(db, ping, deadline, NULL, NULL);
 	db->used = db_clock_ms();
@@ -333,10 +329,14 @@ db_command_aside(struct db *db, const char *text)
 enum db_rc
 db_set_lock_wait(struct db *db, unsigned int seconds)
 {
+	char sql[64];
+	struct db_query set_lock_wait = { "set_lock_wait", sql, DB_NO_ROWS };
 	enum db_rc rc = DB_OK;
 
+	/* A text, which is one round trip; with a parameter it would be two. */
+	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %u", seconds);
 	if (db->lock_wait_s != seconds)
-		rc = db_run(db, &set_lock_wait, DB_ARGS(db_u64(seconds)), NULL);
+		rc = db_run(db, &set_lock_wait, DB_NO_ARGS, NULL);
 	if (rc == DB_OK)
 		db->lock_wait_s = seconds;
 	return rc;

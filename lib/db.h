@@ -152,6 +152,16 @@ LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db, const struct wh
 void db_close(struct db *db);
 
 const char *db_error(const struct db *db);
+/* What operators want to know of the last error: the server's number, the SQLSTATE, the statement,
+ * the attempt and the time that the statement took; or "". */
+const char *db_error_detail(const struct db *db);
+/* What the server said when db_call() failed, without a word of lockq's. Good until the next
+ * statement. */
+const char *db_server_text(const struct db *db);
+/* Whether the last error is one that a procedure has raised by SIGNAL SQLSTATE '45000'. */
+bool db_is_signal(const struct db *db);
+/* What is done next is done for the @attempt-th time; for db_error_detail(). */
+void db_count_attempt(struct db *db, unsigned int attempt);
 /* Sets the error to the caller's text and returns @rc. db_refuse() is for an answer that has the
  * right shape and still can't be used. */
 __attribute__((format(printf, 3, 4))) LOCKQ_MUST_CHECK enum db_rc db_fail_with(struct db *db,

@@ -29,6 +29,30 @@ db_error(const struct db *db)
 	return db == NULL ? "out of memory" : db->error.text;
 }
 
+const char *
+db_error_detail(const struct db *db)
+{
+	return db == NULL ? "" : db->error.detail;
+}
+
+const char *
+db_server_text(const struct db *db)
+{
+	return mysql_error(db->mysql);
+}
+
+bool
+db_is_signal(const struct db *db)
+{
+	return db != NULL && strcmp(db->error.state, "45000") == 0;
+}
+
+void
+db_count_attempt(struct db *db, unsigned int attempt)
+{
+	db->attempt = attempt;
+}
+
 uint64_t
 db_failed_at(const struct db *db)
 {
@@ -114,28 +138,45 @@ known_error(unsigned int number)
 }
 
 enum db_rc
-db_set_error(struct db *db, const char *what, unsigned int number, const char *text)
+db_set_error(struct db *db, const char *what, unsigned int number, const char *state,
+    const char *text)
 {
 	const struct known_error *known = known_error(number);
-	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s (%u, %s)%s", known->words, text, number,
-	    what, known->advice);
-
+	uint64_t ms = db->used == 0 ? 0 : db_clock_ms() - db->used;
+	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s%s", known->words, text,
+	    known->advice);
 	if (rc == DB_ELOST)
 		db->lost = true;
 	db->error.number = number;
+	snprintf(db->error.state, sizeof(db->error.state), "%s", state);
+	snprintf(db->error.detail, sizeof(db->error.detail),
+	    "%u, SQLSTATE %s, %s, attempt %u, after %llu.%llu s", number, state, what,
+	    db->attempt > 1 ? db->attempt : 1, (unsigned long long)ms / 1000,
+	    (unsigned long long)ms / 100 % 10);
 	return rc;
 }
 
 enum db_rc
 db_fail(struct db *db, const char *what)
 {
-	return db_set_error(db, what, mysql_errno(db->mysql), mysql_error(db->mysql));
+	return db_set_error(db, what, mysql_errno(db->mysql), mysql_sqlstate(db->mysql),
+	    mysql_error(db->mysql));
+}
+
+enum db_rc
+db_fail_at(struct db *db, enum db_rc rc, const char *what, const char *text)
+{
+	enum db_rc same = db_fail_with(db, rc, "%s", text);
+
+	snprintf(db->error.detail, sizeof(db->error.detail), "%s", what);
+	return same;
 }
 
 enum db_rc
 db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement)
 {
-	return db_set_error(db, what, mysql_stmt_errno(statement), mysql_stmt_error(statement));
+	return db_set_error(db, what, mysql_stmt_errno(statement), mysql_stmt_sqlstate(statement),
+	    mysql_stmt_error(statement));
 }
 
 enum db_rc
@@ -144,6 +185,7 @@ db_fail_with(struct db *db, enum db_rc rc, const char *format, ...)
 	va_list args;
 
 	db->error.number = 0;
+	db->error.state[0] = db->error.detail[0] = '\0';
 	db->error.at = db_clock_ms();
 	va_start(args, format);
 	vsnprintf(db->error.text, sizeof(db->error.text), format, args);

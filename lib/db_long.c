@@ -57,8 +57,8 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 	enum db_rc rc;
 
 	if (n_args > STARTED_ARGS_MAX)
-		return db_fail_with(db, DB_ESHAPE, "statement %s: too many parameters",
-		    query->name);
+		return db_fail_at(db, DB_ESHAPE, query->name, "a statement has too many "
+		    "parameters");
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
@@ -95,10 +95,11 @@ db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *t
 		if (tick != NULL && tick(data) != 0) {
 			/* Its answer is outstanding, so no other statement can be sent. */
 			db->lost = true;
-			return db_fail_with(db, DB_ECANCELLED, "statement %s was given up", what);
+			return db_fail_at(db, DB_ECANCELLED, what, "a statement was given up");
 		}
 		if (db_clock_ms() > deadline)
-			return db_set_error(db, what, CR_SERVER_LOST, "the server does not answer");
+			return db_set_error(db, what, CR_SERVER_LOST, "HY000",
+			    "the server does not answer");
 	}
 	db->pinged = 0;
 	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail(db, what);

@@ -41,7 +41,9 @@ enum db_ssl_mode {
 struct last_error {
 	unsigned int number;  /* of the server or the client library, 0: lockq's own error */
 	uint64_t at;          /* db_clock_ms() */
-	char text[1024];
+	char state[6];        /* its SQLSTATE, or "" */
+	char text[1024];      /* for people */
+	char detail[160];     /* for operators, or "" */
 };
 
 struct db {
@@ -69,12 +71,16 @@ struct db {
 	bool begun_set;       /* db_begin_set() has cleared autocommit */
 	const char *undo_next; /* SQL to run if the next statement fails, or NULL */
 	bool called;          /* db_call(): the procedure may have changed any setting */
+	unsigned int attempt; /* db_count_attempt() */
 	struct last_error error;
 };
 
-/* db_error.c: each sets the handle's error to "@what: …" and returns its class. */
-enum db_rc db_set_error(struct db *db, const char *what, unsigned int number, const char *text);
+/* db_error.c: each sets the handle's error, with @what for operators, and returns its class. */
+enum db_rc db_set_error(struct db *db, const char *what, unsigned int number, const char *state,
+    const char *text);
 enum db_rc db_fail(struct db *db, const char *what);
+/* An error that is not the server's: @text is for people, @what for operators. */
+enum db_rc db_fail_at(struct db *db, enum db_rc rc, const char *what, const char *text);
 enum db_rc db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);
 
 static inline enum db_rc

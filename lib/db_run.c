@@ -65,8 +65,8 @@ bind_args(struct db *db, const char *name, MYSQL_STMT *statement, const struct d
 	enum db_rc rc = DB_OK;
 
 	if (mysql_stmt_param_count(statement) != n_args)
-		return db_fail_with(db, DB_ESHAPE, "statement %s: the number of parameters is "
-		    "wrong", name);
+		return db_fail_at(db, DB_ESHAPE, name, "a statement has the wrong number of "
+		    "parameters");
 	bind = calloc(n_args, sizeof(*bind));
 	if (bind == NULL)
 		return db_fail_memory(db);
@@ -168,8 +168,8 @@ copy_rows(struct db *db, const struct db_query *query, struct answer *answer, st
 	for (size_t row = 0; row < rows->n_rows; row++) {
 		if (!next_row(answer)) {
 			text_clear(&text);
-			return db_fail_with(db, DB_ESHAPE, "statement %s: a row is wider than the "
-			    "server said", query->name);
+			return db_fail_at(db, DB_ESHAPE, query->name, "the database sent a row "
+			    "that is wider than it said");
 		}
 		for (size_t i = 0; i < n; i++)
 			add_cell(&text, &rows->cells[row * n + i], cell_of(answer, i));
@@ -212,7 +212,7 @@ read_answer(struct db *db, const struct db_query *query, struct answer *answer,
 	enum db_rc rc = DB_OK;
 
 	if (fault != NULL) {
-		rc = db_fail_with(db, DB_ESHAPE, "statement %s: %s", query->name, fault);
+		rc = db_fail_at(db, DB_ESHAPE, query->name, fault);
 	} else if (answer->result != NULL) {
 		rows->n_columns = mysql_num_fields(answer->result);
 		if (answer->statement != NULL)
@@ -373,6 +373,6 @@ db_change(struct db *db, const struct db_query *query, const struct db_arg *args
 
 	if (rc != DB_OK || db->affected == expected)
 		return rc;
-	return db_fail_with(db, DB_ERETRY, "statement %s changed %llu rows, not %llu", query->name,
-	    (unsigned long long)db->affected, (unsigned long long)expected);
+	return db_fail_at(db, DB_ERETRY, query->name, "another session has changed the same rows: "
+	    "try again");
 }

@@ -18,8 +18,10 @@ db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n
 	char sql[1024];
 	struct db_query query = { "begin", sql, DB_NO_ROWS };
 
-	snprintf(sql, sizeof(sql), "SET autocommit = 0, %s", set);
+	snprintf(sql, sizeof(sql), "SET autocommit = 0, innodb_lock_wait_timeout = 1,"
+	    " lock_wait_timeout = 1, %s", set);
 	db->begun_set = true;
+	db->lock_wait_s = 1;
 	return db_run(db, &query, args, n_args, NULL);
 }
 
@@ -68,9 +70,17 @@ reset(struct db *db)
 enum db_rc
 db_restore(struct db *db)
 {
-	enum db_rc rc = db->called ? reset(db) : db->begun_set ? db_command(db,
-	    "SET autocommit = 1") : DB_OK;
+	char sql[128];
+	enum db_rc rc = DB_OK;
 
+	snprintf(sql, sizeof(sql), "SET autocommit = 1, innodb_lock_wait_timeout = %d,"
+	    " lock_wait_timeout = %d", DB_LOCK_WAIT_S, DB_LOCK_WAIT_S);
+	if (db->called)
+		rc = reset(db);
+	else if (db->begun_set)
+		rc = db_command(db, sql);
+	if (rc == DB_OK && db->begun_set)
+		db->lock_wait_s = DB_LOCK_WAIT_S;
 	if (rc == DB_OK)
 		db->begun_set = db->called = false;
 	return rc;

@@ -5,6 +5,7 @@
 #define LOCKQ_DISPOSING_H
 
 #include "db_text.h"
+#include "held.h"
 #include "outcome_state.h"
 
 /* A loan of the call. The rows of a statement are in the order of loan_id. */
@@ -26,6 +27,8 @@ struct disposing {
 	size_t n;
 	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
 	bool in_doubt;           /* a lost COMMIT may have been done */
+	uint64_t deadline;       /* db_clock_ms() until which it waits for other sessions */
+	char held[HELD_BYTES];   /* what it waits for, in words, or "" */
 	bool user_known, task_known;
 	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */

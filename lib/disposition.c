@@ -2,11 +2,13 @@
 /* lockq_dispose(): completes or returns loans, or renews their leases, in one transaction. token.c
  * judges and changes the loans, on_complete.c calls the task's procedure. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "disposing.h"
 #include "error.h"
 #include "on_complete.h"
+#include "progress.h"
 #include "request.h"
 #include "retry.h"
 #include "session.h"
@@ -88,29 +90,82 @@ dispose_body(struct db *db, void *data)
 	return rc;
 }
 
-/* After a lost connection the whole transaction is run again on a new one. Its locks wait for the
- * old transaction to end, and if that was committed, the log has this call's UUID. */
+static enum db_rc
+dispose_once(struct disposing *d)
+{
+	struct db *db = d->q->db;
+	enum db_rc rc = dispose_body(db, d);
+
+	if (rc == DB_OK)
+		rc = db_commit(db);
+	if (rc != DB_OK && !db_lost(db))
+		db_rollback(db);
+	return rc;
+}
+
+/* Another session holds what the disposition needs; the server has said so after a second. DB_OK
+ * where there is time to try again. */
+static enum db_rc
+wait_for_holder(struct disposing *d, uint64_t since)
+{
+	struct ticking ticking = {
+		.q = d->q, .phase = LOCKQ_PHASE_RETRY, .since = since, .detail = d->held
+	};
+
+	error_set_detail(d->q, d->q->db);
+	/* Where a table is locked this look takes a second, too. */
+	if (d->held[0] == '\0' && d->what->timeout_ms != 0)
+		held_loan(d->q->db, d->held);
+	if (d->held[0] == '\0')
+		snprintf(d->held, sizeof(d->held), "another session holds what this needs");
+	if (db_clock_ms() >= d->deadline)
+		return DB_ELOCKWAIT;
+	if (tick(&ticking) != 0)
+		return DB_ECANCELLED;
+	db_backoff(0);
+	return DB_OK;
+}
+
+/* On a new connection after a lost one. A server that refuses it may be on its way up again. */
+static enum db_rc
+dispose_again(struct disposing *d)
+{
+	enum db_rc rc = session_connect(d->q);
+
+	if (rc == DB_OK)
+		rc = dispose_once(d);
+	else if (rc == DB_EFAIL)
+		rc = DB_ELOST;
+	return rc;
+}
+
+/* Tries until it is done, until its time is over where other sessions hold what it needs, and a few
+ * times after other failures. After a lost connection the whole transaction is run again on a new
+ * one. Its locks wait for the old transaction to end, and if that was committed, the log has this
+ * call's UUID. */
 static enum db_rc
 dispose_surely(struct disposing *d)
 {
-	struct lockq *q = d->q;
-	enum db_rc rc = retry_transaction(q->db, true, dispose_body, d, NULL);
+	uint64_t since = db_clock_ms();
+	enum db_rc rc = dispose_once(d);
 
-	/* retry_transaction() has tried again what AGAIN is for, so that verdict ends here. */
-	for (unsigned int try = 0;; try++) {
-		enum verdict verdict = retry_verdict(rc, false, try, 0, 0);
+	for (unsigned int try = 0, attempt = 2;; attempt++) {
+		enum verdict verdict;
 
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
-		if (verdict != RECONNECT && verdict != FIND_OUT)
+		db_count_attempt(d->q->db, attempt);
+		if (rc == DB_ELOCKWAIT) {
+			rc = wait_for_holder(d, since);
+			if (rc != DB_OK)
+				break;
+			rc = dispose_once(d);
+			continue;
+		}
+		verdict = retry_verdict(rc, false, try, 0, 0);
+		if (verdict == GIVE_UP)
 			break;
-		db_backoff(try);
-		rc = session_connect(q);
-		if (rc == DB_OK && d->in_doubt)
-			rc = db_set_lock_wait(q->db, DB_RESOLVE_WAIT_S);
-		if (rc == DB_OK)
-			rc = retry_transaction(q->db, true, dispose_body, d, NULL);
-		else if (rc == DB_EFAIL)
-			rc = DB_ELOST;
+		db_backoff(try++);
+		rc = verdict == AGAIN ? dispose_once(d) : dispose_again(d);
 	}
 	/* A lost COMMIT may have been done, and a later failure does not tell that it was not. */
 	return rc < 0 && d->in_doubt && !d->refused ? DB_EINDOUBT : rc;
@@ -163,10 +218,21 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 	if (failed != NULL)
 		return error_query(q, "loan %llu was not completed: %s",
 		    (unsigned long long)failed->loan_id, failed->reason);
+	if (refused != NULL && refused->what == LOCKQ_NOT_ALLOWED)
+		return error_refused(q, "loan %llu was not completed: %s",
+		    (unsigned long long)refused->loan_id, refused->reason);
 	if (refused != NULL)
 		return error_refused(q, "the disposition of loan %llu was refused",
 		    (unsigned long long)refused->loan_id);
 	return LOCKQ_OK;
+}
+
+/* Nothing was changed, since others hold what the disposition needs. */
+static int
+held(const struct disposing *d)
+{
+	error_set(d->q, "%s: nothing was changed: try again", d->held);
+	return LOCKQ_BUSY;
 }
 
 static int
@@ -177,6 +243,8 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	if (rc == DB_OK && d->user_known && d->task_known && d->other_account[0] == '\0')
 		return overall(q, result);
 	lockq_disposed_clear(result);
+	if (rc == DB_ELOCKWAIT)
+		return held(d);
 	if (rc == DB_OK && !d->user_known)
 		return error_unknown_user(q, d->what->user);
 	if (rc == DB_OK && !d->task_known)
@@ -200,7 +268,7 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	enum db_rc rc = DB_OK;
 
 	lockq_disposed_clear(result);
-	q->error[0] = '\0';
+	error_clear(q);
 	if (fault == NULL)
 		rc = token_sort(&d, &twice);
 	if (fault != NULL || twice) {
@@ -208,6 +276,8 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		return error_usage(q, "%s", twice ? "a disposition names each loan once" : fault);
 	}
 	d.state = states[disposition->kind];
+	d.deadline = db_clock_ms() + (disposition->timeout_ms < 0 ? LOCKQ_DISPOSE_TIMEOUT_MS :
+	    (uint64_t)disposition->timeout_ms);
 	/* A fresh connection is not pinged, since dispose_surely() goes on after a lost one. */
 	if (rc == DB_OK && (q->db == NULL || !db_is_fresh(q->db)))
 		rc = session_ready(q);

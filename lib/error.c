@@ -21,6 +21,18 @@ error_set(struct lockq *q, const char *format, ...)
 	va_end(args);
 }
 
+void
+error_clear(struct lockq *q)
+{
+	q->error[0] = q->detail[0] = '\0';
+}
+
+void
+error_set_detail(struct lockq *q, const struct db *db)
+{
+	snprintf(q->detail, sizeof(q->detail), "%s", db_error_detail(db));
+}
+
 int
 error_code(enum db_rc rc)
 {
@@ -49,6 +61,8 @@ error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
 		error_set(q, "out of memory");
 	else if (rc != DB_OK && db != NULL && db_error(db)[0] != '\0')
 		error_set(q, "%s", db_error(db));
+	if (rc != DB_OK)
+		error_set_detail(q, db);
 	if (rc == DB_EINDOUBT) {
 		memcpy(text, q->error, sizeof(text));
 		error_set(q, "outcome unknown: the connection was lost during COMMIT: %.900s",
@@ -94,6 +108,12 @@ const char *
 lockq_error(const struct lockq *q)
 {
 	return q->error;
+}
+
+const char *
+lockq_error_detail(const struct lockq *q)
+{
+	return q->detail;
 }
 
 int

@@ -14,6 +14,10 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 #define error_query(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EQUERY)
 #define error_unknown(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUNKNOWN)
 #define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
+/* At the start of a call there is no error. */
+void error_clear(struct lockq *q);
+/* Keeps what @db says for lockq_error_detail(). */
+void error_set_detail(struct lockq *q, const struct db *db);
 LOCKQ_MUST_CHECK int error_unknown_user(struct lockq *q, const char *user);
 /* @account is the only one that may ask for the user, and this connection has another one. */
 LOCKQ_MUST_CHECK int error_other_account(struct lockq *q, const char *user, const char *account);

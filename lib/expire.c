@@ -361,7 +361,7 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 	*expired = (struct lockq_expired)LOCKQ_EXPIRED_INIT;
 	if (code != LOCKQ_OK)
 		return code;
-	q->error[0] = '\0';
+	error_clear(q);
 	rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = expire_all(&e);

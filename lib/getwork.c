@@ -228,7 +228,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	lockq_answer_clear(answer);
 	if (code != LOCKQ_OK)
 		return code;
-	q->error[0] = '\0';
+	error_clear(q);
 	rc = session_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);

@@ -69,7 +69,7 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 	where_clear(&q->query_where);
 	q->asks_elsewhere = false;
 	rc = where_read(&q->where, &q->query_group, connection, &report);
-	q->error[0] = '\0';
+	error_clear(q);
 	memcpy(q->warning, report.warning, sizeof(q->warning));
 	if (rc == DB_EFAIL)
 		return error_usage(q, "%s", report.error);
@@ -82,8 +82,10 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 			break;
 		db_backoff(try);
 	}
-	if (rc != DB_OK && rc != DB_ENOMEM)
+	if (rc != DB_OK && rc != DB_ENOMEM) {
+		error_set_detail(q, q->db);
 		return error_database(q, "%s; %s", db_error(q->db), report.read);
+	}
 	return rc == DB_OK ? check_schema(q) : error_from_db(q, NULL, rc);
 }
 

@@ -55,7 +55,7 @@ lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_his
 	enum db_rc rc = session_ready(q);
 
 	lockq_history_clear(history);
-	q->error[0] = '\0';
+	error_clear(q);
 	if (rc == DB_OK)
 		rc = task_read(q->db, task, 0, &read, &known);
 	if (rc == DB_OK && !known)

@@ -67,6 +67,9 @@ extern "C" {
 /** The most loans of one disposition. */
 #define LOCKQ_DISPOSE_MAX 10000
 
+/** For how long a disposition waits for sessions that hold its loans: 30 seconds. */
+#define LOCKQ_DISPOSE_TIMEOUT_MS 30000
+
 /** The most characters of a disposition's note. */
 #define LOCKQ_NOTE_MAX 512
 
@@ -257,6 +260,19 @@ LOCKQ_EXPORT const char *lockq_warning(const struct lockq *q);
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_error(const struct lockq *q);
+
+/**
+ * lockq_error_detail:
+ * @q: a handle
+ *
+ * What operators want to know of the same error: the server's number, the SQLSTATE, which statement
+ * of the library it was, at which attempt, and after how long. Takes no lock.
+ *
+ * Returns: one line, or "" where the database has no part in the error. It belongs to the handle,
+ * and is good until the next call with @q.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT const char *lockq_error_detail(const struct lockq *q);
 
 /**
  * lockq_on_progress:
@@ -542,9 +558,11 @@ struct lockq_disposition {
 	const char *note;                   /**< up to LOCKQ_NOTE_MAX characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
+	int64_t timeout_ms;                 /**< longest wait for sessions that hold the loans, in
+	                                     * milliseconds; negative: LOCKQ_DISPOSE_TIMEOUT_MS */
 	uint64_t reserved[4];               /**< for later versions: 0 */
 };
-#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, { 0 } }
+#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, -1, { 0 } }
 
 /** What became of one loan of a disposition. */
 enum lockq_disposed {
@@ -554,7 +572,8 @@ enum lockq_disposed {
 	LOCKQ_NOT_YOURS,         /**< it is assigned to another user */
 	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since */
 	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again */
-	LOCKQ_NOT_COMPLETED      /**< the task's on_complete failed, see the loan's reason */
+	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason */
+	LOCKQ_NOT_ALLOWED        /**< on_complete refuses it, by SIGNAL '45000': see the reason */
 };
 
 /** What became of one loan, and how its row of work stands now. */
@@ -568,7 +587,7 @@ struct lockq_disposed_loan {
 	char available_at[27];     /**< when a returned or a held completed loan is available */
 	char lease_expires_at[27]; /**< when the lease ends, or has ended the assignment */
 	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
-	char *reason;              /**< LOCKQ_NOT_COMPLETED: one line why; else NULL */
+	char *reason;              /**< LOCKQ_NOT_COMPLETED, LOCKQ_NOT_ALLOWED: one line why */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
@@ -594,10 +613,11 @@ struct lockq_disposed_result {
  * Locks the loans' rows of work by primary key, in key order, from its first statement to its
  * COMMIT: a few short statements and the task's on_complete for each loan.
  *
- * Returns: 0 when all are done; LOCKQ_EREFUSED when a loan was refused, or for an unknown user or
- * task; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_EUSAGE for no user, no
- * loan or too many, a loan named twice, or a kind, time or note out of range; LOCKQ_EDATABASE;
- * LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
+ * Returns: 0 when all are done; LOCKQ_BUSY when other sessions held what it needs for longer than
+ * timeout_ms, and nothing was changed, lockq_error() says what; LOCKQ_EREFUSED when a loan was
+ * refused, or for an unknown user or task; LOCKQ_EQUERY when the task's on_complete failed for a
+ * loan; LOCKQ_EUSAGE for no user, no loan or too many, a loan named twice, or a kind, time or note
+ * out of range; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,

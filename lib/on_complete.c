@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 static enum db_rc
-not_completed(struct lockq_disposed_loan *loan, const char *reason)
+not_completed(struct lockq_disposed_loan *loan, enum lockq_disposed what, const char *reason)
 {
-	loan->what = LOCKQ_NOT_COMPLETED;
+	loan->what = what;
 	return copy_text(&loan->reason, reason);
 }
 
@@ -49,9 +49,12 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	char reason[REASON_BYTES];
+	bool refuses = db_is_signal(db);
 	enum db_rc rc;
 
-	snprintf(reason, sizeof(reason), "on_complete: %s", db_error(db));
+	/* What the business says by a SIGNAL is a sentence for people already. */
+	snprintf(reason, sizeof(reason), "%s%s", refuses ? "" : "on_complete: ",
+	    refuses ? db_server_text(db) : db_error(db));
 	rc = db_run(db, &seen_failures, DB_NO_ARGS, &rows);
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d);
@@ -60,7 +63,8 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 		 * changes were not rolled back. */
 		rc = db_refuse(db, "%s", reason);
 	else if (rc == DB_OK)
-		rc = not_completed(disposing_result(d, row), reason);
+		rc = not_completed(disposing_result(d, row), refuses ? LOCKQ_NOT_ALLOWED :
+		    LOCKQ_NOT_COMPLETED, reason);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -88,6 +92,8 @@ on_complete_all(struct db *db, struct disposing *d)
 		d->refused = true;
 		return DB_EFAIL;
 	}
+	/* The procedure's own statements may wait for longer than lockq's. */
+	rc = db_set_lock_wait(db, DB_LOCK_WAIT_S);
 	/* In the order of loan_id, or two dispositions may wait in a ring for rows that the
 	 * procedure locks. */
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
@@ -110,7 +116,7 @@ on_complete_refused(struct disposing *d)
 
 	for (size_t i = 0; rc == DB_OK && i < d->n; i++) {
 		if (d->results[i].what == LOCKQ_DISPOSED)
-			rc = not_completed(&d->results[i], d->reason);
+			rc = not_completed(&d->results[i], LOCKQ_NOT_COMPLETED, d->reason);
 	}
 	return rc;
 }

@@ -56,7 +56,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		if (rc == DB_OK)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {
-			c->q->error[0] = '\0';
+			error_clear(c->q);
 			/* In ASK the request may not be recorded, so there is no row to look at. */
 			if (*step != ASK)
 				*step = LOOK;

@@ -41,8 +41,10 @@ enum db_rc
 retry_transaction(struct db *db, bool begins, transaction_fn *body, void *data, uint32_t *retries)
 {
 	for (unsigned int try = 1;; try++) {
-		enum db_rc rc = begins ? DB_OK : db_begin(db);
+		enum db_rc rc;
 
+		db_count_attempt(db, try);
+		rc = begins ? DB_OK : db_begin(db);
 		if (rc == DB_OK)
 			rc = body(db, data);
 		if (rc == DB_OK)

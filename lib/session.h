@@ -29,6 +29,7 @@ struct lockq {
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];     /* lockq_error() */
+	char detail[160];     /* lockq_error_detail() */
 	char warning[1024];   /* lockq_warning() */
 };
 

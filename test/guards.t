@@ -194,8 +194,8 @@ record_death()
 		s/^($guard)/$1dies: $ENV{DIED}\n/m' "$table"
 }
 
-# check: tests the guard whose entry is in $guard, $file, $edit, $schema, $undo_schema, $program,
-# $name, $dies and $seconds.
+# check: tests the guard whose entry is in $guard, $file, $edit, $door, $schema, $undo_schema,
+# $program, $name, $dies and $seconds.
 check()
 {
 	local status=0 binary
@@ -211,6 +211,12 @@ check()
 		undo=$undo_schema
 		sql "$schema" || status=1
 		cp "$scratch/sql.log" "$scratch/make.log"
+	fi
+	if [ -n "$door" ]; then
+		mutate_schema "$door" schema/doors.sql "$program" || status=1
+	fi
+	if [ "$status" -ne 0 ] || [ -z "$edit" ]; then
+		:
 	elif [[ $file = schema/* ]]; then
 		mutate_schema "$edit" "$file" "$program" || status=1
 	else
@@ -240,7 +246,8 @@ check()
 
 forget()
 {
-	guard='' file='' edit='' schema='' undo_schema='' program='' name='' seconds='' dies=''
+	guard='' file='' edit='' door='' schema='' undo_schema='' program='' name='' seconds=''
+	dies=''
 }
 
 complete()
@@ -263,6 +270,7 @@ for table in "$top"/test/guards/*.guards; do
 		'guard: '*) guard=${line#*: } ;;
 		'file: '*) file=${line#*: } ;;
 		'edit: '*) edit=${line#*: } ;;
+		'door: '*) door=${line#*: } ;;
 		'schema: '*) schema=${line#*: } ;;
 		'undo: '*) undo_schema=${line#*: } ;;
 		'test: '*)

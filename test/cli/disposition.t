@@ -176,16 +176,16 @@ sql_root() {
 sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$task
 	TO lockq_worker@lockq"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
-is "$status" 5 'an on_complete that fails: exit 5'
-like "$err" "^disposition: loan $loan was not completed and is still yours: on_complete: .*signed" \
-	'it tells the reason, and that the loan is still assigned'
+is "$status:$err" "4:disposition: loan $loan was not completed and is still yours: \
+the statement is not signed" 'an on_complete that refuses: exit 4, with its own words'
 run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
 is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \
-	"5:[4711,\"not_assigned\",4] [$loan,\"not_completed\",5]" 'the exit status is the worst'
+	"4:[4711,\"not_assigned\",4] [$loan,\"not_allowed\",4]" 'JSON tells it apart'
 like "$(jq -r '.reason // empty' <<<"$out")" 'not signed' 'JSON has the reason'
 sql "DROP PROCEDURE test_refuses_$task"
-run disposition --user race-2 --task "$task" --loan "$loan" --complete
+run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete
 like "$err" "on_complete: .*test_refuses_$task" 'an on_complete that is not there: it is named'
+is "$status" 5 'the exit status is the worst'
 sql "UPDATE task SET on_complete = NULL, complete_hold = 3600 WHERE task_id = $task"
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 like "$out" "^loan $loan: completed, not offered before " 'complete_hold: a line tells until when'

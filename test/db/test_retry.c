@@ -469,12 +469,12 @@ a_disposition_that_never_gets_through(void **state)
 	uint64_t start = db_clock_ms();
 
 	(void)state;
-	proxy_fail(by->proxy, "CALL work_follows", 1, FOR_EVER, LOCK_WAIT);
+	proxy_fail(by->proxy, "CALL work_follows", 1, FOR_EVER, DEADLOCK);
 	assert_int_equal(complete_through(by, &result), LOCKQ_EDATABASE);
-	printf("# a disposition, 1205 for ever: %" PRIu64 " ms, %zu tries: %s\n",
+	printf("# a disposition, 1213 for ever: %" PRIu64 " ms, %zu tries: %s\n",
 	    db_clock_ms() - start, proxy_count(by->proxy, "CALL work_follows"),
 	    lockq_error(by->q));
-	assert_non_null(strstr(lockq_error(by->q), "1205"));
+	assert_non_null(strstr(lockq_error(by->q), "1213"));
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
 	    " AND state = 'assigned' AND version = 1", TASK), 2);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);

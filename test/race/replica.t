@@ -172,7 +172,7 @@ is "$status:$(led $one how)" 0:query \
 	'a wrong password for the replica: the query runs on the primary'
 is "$(led $one reason)" "queried here, since the server of lockq_query can't be used: the \
 database refuses the account or its password: Access denied for user 'reader'@'localhost' (using \
-password: YES) (1045, connect)" \
+password: YES)" \
 	'leader_run has the reason, in one line'
 run asks stranger race-4 $one
 is "$status:$(led $one how)" 0:query 'guard: CANDIDATES_LOST. The view is not granted: likewise'

@@ -172,21 +172,21 @@ for build in "${builds[@]}"; do
 	refused 'Access denied' 'that account is refused without TLS' sealed --ssl-mode DISABLED
 	comes_by SSL/TLS 'VERIFY_IDENTITY: the host that the certificate names' known \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\); option' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
-	refused ', connect\); option' 'an unknown certificate is refused' unknown \
+	refused '; option' 'another host is refused' misnamed --ssl-mode VERIFY_IDENTITY
+	refused '; option' 'an unknown certificate is refused' unknown \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\); option' 'any certificate is refused without a CA' tcp \
+	refused '; option' 'any certificate is refused without a CA' tcp \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\); option' 'an option file can not weaken that' lax \
+	refused '; option' 'an option file can not weaken that' lax \
 		--ssl-mode VERIFY_IDENTITY
-	refused ', connect\); option' 'an option file can demand it' verify
+	refused '; option' 'an option file can demand it' verify
 	comes_by SSL/TLS 'protocol=socket does not turn TLS off for another host' remote
 	comes_by SSL/TLS 'an option file can demand TLS' required
 	if [ "$build" = build ]; then
 		comes_by SSL/TLS 'REQUIRED: TLS, also through a socket' socket --ssl-mode REQUIRED
 		comes_by SSL/TLS 'VERIFY_CA: a certificate of another host' misnamed \
 			--ssl-mode VERIFY_CA
-		refused ', connect\); option' 'an unknown certificate is refused' unknown \
+		refused '; option' 'an unknown certificate is refused' unknown \
 			--ssl-mode VERIFY_CA
 	else
 		comes socket --ssl-mode REQUIRED
