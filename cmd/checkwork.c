@@ -25,16 +25,16 @@ check(void *options, struct cli_error *error)
 
 	if (o->loan.given && (o->user != NULL || o->request != NULL))
 		return cli_fail(error, "--loan can't be combined with --user or --request");
+	if (o->loan.given && cli_default_task(&o->task, error) != 0)
+		return -1;
 	if (o->loan.given && o->task == 0)
-		return cli_fail(error, "--loan needs --task");
+		return cli_fail(error, "--loan needs --task, or LOCKQ_TASK");
 	if (o->request != NULL && (o->user != NULL || o->task != 0))
 		return cli_fail(error, "--request can't be combined with --user or --task");
 	if (o->request == NULL && o->wait_ms >= 0)
 		return cli_fail(error, "--wait needs --request");
-	if (o->user == NULL)
-		o->user = cli_login_name();
-	if (o->user == NULL && o->request == NULL && !o->loan.given)
-		return cli_fail(error, "--user is missing, and your login has no name");
+	if (o->request == NULL && !o->loan.given)
+		return cli_default_user(&o->user, error);
 	return 0;
 }
 
@@ -42,7 +42,7 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option checkwork_table[] = {
 	{ .help = "What is assigned" },
-	{ "user", 'u', "NAME", "whose loans (default: your login name)", cli_parse_utf8,
+	{ "user", 'u', "NAME", "whose loans (default: LOCKQ_USER or your login)", cli_parse_utf8,
 	    OPTION(user), 0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
 	{ .help = "Who had a loan when" },

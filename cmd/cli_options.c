@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli_options.h"
+#include "cli_utf8.h"
 #include "cli_values.h"
 
 enum {
@@ -98,6 +99,35 @@ cli_login_name(void)
 		return NULL;
 	snprintf(name, sizeof(name), "%s", entry->pw_name);
 	return name;
+}
+
+int
+cli_default_user(const char **user, struct cli_error *error)
+{
+	const char *name = getenv("LOCKQ_USER");
+
+	if (*user != NULL)
+		return 0;
+	if (name != NULL && cli_utf8_length(name, strlen(name)) < 0)
+		return cli_fail(error, "LOCKQ_USER must be valid UTF-8");
+	*user = name != NULL && name[0] != '\0' ? name : cli_login_name();
+	if (*user == NULL)
+		return cli_fail(error, "--user is missing, and your login has no name");
+	return 0;
+}
+
+int
+cli_default_task(uint32_t *task, struct cli_error *error)
+{
+	const char *text = getenv("LOCKQ_TASK");
+	uint64_t number = 0;
+
+	if (*task != 0 || text == NULL || text[0] == '\0')
+		return 0;
+	if (cli_number(&number, text) != 0 || number < 1 || number > UINT32_MAX)
+		return cli_fail(error, "LOCKQ_TASK \"%s\" must be the number of a task", text);
+	*task = (uint32_t)number;
+	return 0;
 }
 
 /* The arguments of getopt_long(), made from a tool's table and the common one. */

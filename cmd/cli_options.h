@@ -91,4 +91,12 @@ void cli_help(FILE *out, const struct cli_tool *tool);
 /* The login name (effective user), or NULL. Static. */
 const char *cli_login_name(void);
 
+/* Where *@user is NULL, sets it to LOCKQ_USER, else to the login name. 0, or -1 with @error where
+ * there is neither, or LOCKQ_USER is no name. */
+LOCKQ_MUST_CHECK int cli_default_user(const char **user, struct cli_error *error);
+
+/* Where *@task is 0, sets it to LOCKQ_TASK, if that is set. 0, or -1 with @error where it is no
+ * number of a task. */
+LOCKQ_MUST_CHECK int cli_default_task(uint32_t *task, struct cli_error *error);
+
 #endif

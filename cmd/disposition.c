@@ -28,8 +28,8 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option disposition_table[] = {
 	{ .help = "Which loans" },
-	{ "user", 'u', "NAME", "whose loans they are (default: your login name)", cli_parse_utf8,
-	    DISPOSE(what.user), 0, 0 },
+	{ "user", 'u', "NAME", "whose loans they are (default: LOCKQ_USER or\nyour login)",
+	    cli_parse_utf8, DISPOSE(what.user), 0, 0 },
 	{ "task", 't', "N", "the task's number", cli_parse_u32, DISPOSE(what.task), 1, UINT32_MAX },
 	{ "loan", 'l', "L[,L...]", "the loans, as in 12 or, with the token that\n"
 	    "getwork printed, 12:7; - reads standard input",
@@ -70,8 +70,8 @@ static const struct cli_tool disposition_tool = {
 	.name = "disposition",
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
 	    " --complete | --never | --renew | --return-after DURATION\n"
-	    " [--not-me | --not-me-for DURATION] [--note TEXT] [--timeout SECONDS]\n"
-	    " [--json]\n"
+	    " [--not-me | --not-me-for DURATION] [--note TEXT]\n"
+	    " [--timeout SECONDS] [--json]\n"
 	    "--expire [--batch N] [--purge-after DURATION] [--json]",
 	.purpose = "Records what became of loans that are assigned to a user, or renews their\n"
 	    "leases. Running the same command again does no harm. A loan that is refused\n"

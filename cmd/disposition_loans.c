@@ -44,8 +44,11 @@ check_kind(struct disposition_loans *o, struct cli_error *error)
 int
 disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 {
+	if (cli_default_user(&o->what.user, error) != 0 ||
+	    cli_default_task(&o->what.task, error) != 0)
+		return -1;
 	if (o->what.task == 0)
-		return cli_fail(error, "--task is missing");
+		return cli_fail(error, "--task is missing, and LOCKQ_TASK is not set");
 	if (o->loans.n == 0 && !o->loans.from_stdin)
 		return cli_fail(error, "--loan is missing");
 	if (check_kind(o, error) != 0)
@@ -57,10 +60,6 @@ disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 		    "for several, write --loan 12:7,13:8");
 	if (o->token != 0)
 		o->loans.list[0].token = o->token;
-	if (o->what.user == NULL)
-		o->what.user = cli_login_name();
-	if (o->what.user == NULL)
-		return cli_fail(error, "--user is missing, and your login has no name");
 	o->what.loans = o->loans.list;
 	o->what.n_loans = o->loans.n;
 	return 0;

@@ -24,17 +24,16 @@ check(void *options, struct cli_error *error)
 {
 	struct getwork_options *o = options;
 
+	if (cli_default_user(&o->ask.user, error) != 0 ||
+	    cli_default_task(&o->ask.task, error) != 0)
+		return -1;
 	if (o->ask.task == 0)
-		return cli_fail(error, "--task is missing");
+		return cli_fail(error, "--task is missing, and LOCKQ_TASK is not set");
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
 		return cli_fail(error, "--timeout and --no-wait can't be combined: --timeout 0 "
 		    "does not wait either, and leaves nothing pending");
-	if (o->ask.user == NULL)
-		o->ask.user = cli_login_name();
-	if (o->ask.user == NULL)
-		return cli_fail(error, "--user is missing, and your login has no name");
 	if (o->no_wait)
 		o->ask.wait = LOCKQ_WAIT_NONE;
 	else if (o->poll.n > 0)
@@ -48,7 +47,7 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option getwork_table[] = {
 	{ .help = "What to ask for" },
-	{ "user", 'u', "NAME", "the user (default: your login name)", cli_parse_utf8,
+	{ "user", 'u', "NAME", "the user (default: LOCKQ_USER or your login)", cli_parse_utf8,
 	    OPTION(ask.user), 0, 0 },
 	{ "task", 't', "N", "the task's number", cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,

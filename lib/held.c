@@ -13,7 +13,7 @@
 /* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
 static const struct db_query free_loans = {
 	"free_loans",
-	"SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id FOR UPDATE OF w SKIP LOCKED",
+	"SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id FOR UPDATE SKIP LOCKED",
 	DB_MANY
 };
 static const struct db_query all_loans = {
@@ -51,9 +51,10 @@ held_loan(struct db *db, char text[HELD_BYTES])
 	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
 	struct db_rows holder = { 0, 0, NULL, NULL };
 	uint64_t loan = 0;
-	enum db_rc rc = db_begin(db);
+	enum db_rc rc;
 
 	text[0] = '\0';
+	rc = db_begin(db);
 	if (rc == DB_OK)
 		rc = db_run(db, &free_loans, DB_NO_ARGS, &free);
 	if (rc == DB_OK)
