@@ -15,8 +15,10 @@ run_pattern() {
 # start NUMBER USER ask|background: runs the pattern in a process group of its own, which can be
 # killed or stopped as a whole. The subshell around it stays and tells that the pattern has ended.
 # It closes the gate, the lab's lock and the pipe's end for reading: if this script is killed, they
-# must not stay open.
+# must not stay open. It is in a process group of its own (set -m), out of the reach of Ctrl-C: a
+# SIGINT in the moment in which its `wait` begins would make bash 5.2 send itself SIGINT for ever.
 start() {
+	set -m
 	(
 		exec 2>/dev/null {tell}>"$scratch/pipe" {pipe}>&- {gate}>&- {lab_lock}>&-
 		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$(reckon "$1 * $gap") \
@@ -28,6 +30,7 @@ start() {
 		read_clock
 		printf '%s\t%s\tended\t%s\n' "$now" "$2" "$status" >&"$tell"
 	) &
+	set +m
 }
 
 # signal SIGNAL NUMBER: sends it to the process group of that number.
