@@ -558,8 +558,8 @@ struct lockq_disposition {
 	const char *note;                   /**< up to LOCKQ_NOTE_MAX characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
-	int64_t timeout_ms;                 /**< longest wait for sessions that hold the loans, in
-	                                     * milliseconds; negative: LOCKQ_DISPOSE_TIMEOUT_MS */
+	int64_t timeout_ms;                 /**< longest wait in milliseconds for sessions that
+	                                     * hold the loans, -1: LOCKQ_DISPOSE_TIMEOUT_MS */
 	uint64_t reserved[4];               /**< for later versions: 0 */
 };
 #define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, -1, { 0 } }

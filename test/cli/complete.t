@@ -71,7 +71,7 @@ like "$(worker 'UPDATE loan SET stage = "funded"')" 'denied' 'workers may not ch
 loan=$(sql "SELECT loan_id FROM work WHERE task_id = 10 AND state = 'assigned'")
 sql "DELETE FROM loan_document WHERE loan_id = $loan; DELETE FROM loan WHERE loan_id = $loan"
 run disposition --user oliver --task 10 --loan "$loan" --complete
-is "$status" 5 'a loan that the bank does not have any more: exit 5'
+is "$status" 4 'a loan that the bank does not have any more is refused: exit 4'
 like "$err" "there is no loan $loan any more" 'with the reason that the procedure gives'
 is "$(sql "SELECT state FROM work WHERE task_id = 10 AND loan_id = $loan")" assigned \
 	'it is not completed'

@@ -147,7 +147,7 @@ an_error_never_has_the_password(void **state)
 	(void)state;
 	where.password = "not-the-password";
 	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
-	assert_non_null(strstr(error, "1045"));
+	assert_non_null(strstr(error, "Access denied"));
 	assert_null(strstr(error, "not-the-password"));
 	where = worker_where();
 	where.socket = "/nonexistent/mysql.sock";
@@ -188,7 +188,7 @@ a_query_says_what_it_expects(void **state)
 
 	(void)state;
 	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
-	assert_non_null(strstr(db_error(db), "shape"));
+	assert_string_equal(db_error_detail(db), "shape");
 	query.expect = DB_MAYBE;
 	assert_int_equal(db_run(db, &query, DB_NO_ARGS, &rows), DB_ESHAPE);
 	query.expect = DB_NO_ROWS;
@@ -248,7 +248,7 @@ a_change_counts_its_rows(void **state)
 	(void)state;
 	assert_int_equal(db_change(db, &change, DB_ARGS(db_u64(1)), 0), DB_OK);
 	assert_int_equal(db_change(db, &change, DB_ARGS(db_u64(1)), 1), DB_ERETRY);
-	assert_non_null(strstr(db_error(db), "changed 0 rows, not 1"));
+	assert_non_null(strstr(db_error(db), "has changed the same rows"));
 }
 
 /* Values of any size and kind are read back as they were written. */

@@ -287,7 +287,8 @@ tell_loan(const struct worker *w, const struct action *a, const struct lockq_dis
 		[LOCKQ_NOT_YOURS] = "not_yours",
 		[LOCKQ_STALE_TOKEN] = "stale_token",
 		[LOCKQ_LEASE_OVER] = "lease_over",
-		[LOCKQ_NOT_COMPLETED] = "not_completed"
+		[LOCKQ_NOT_COMPLETED] = "not_completed",
+		[LOCKQ_NOT_ALLOWED] = "not_allowed"
 	};
 	const char *holder = loan->holder != NULL ? loan->holder : "";
 

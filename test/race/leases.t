@@ -191,7 +191,7 @@ refused="test_told_$task AS t
 	         WHEN 'not_yours' THEN s.state = 'assigned' AND s.user <> t.user
 	         WHEN 'lease_over' THEN s.user = t.user AND
 	           (s.event = 'expired' OR (s.state = 'assigned' AND s.lease <= t.ended))
-	         WHEN 'not_completed' THEN s.state = 'assigned' AND s.user = t.user
+	         WHEN 'not_allowed' THEN s.state = 'assigned' AND s.user = t.user
 	           AND t.event = 'completed' AND s.lease > t.began
 	         WHEN 'not_assigned' THEN s.state <> 'assigned'
 	           AND (NOT (s.user <=> t.user AND s.event IN (t.event, 'expired'))
@@ -214,7 +214,7 @@ outcomes=$(sql "SELECT COALESCE(event, what), outcome, COUNT(*) FROM test_told_$
 echo "$outcomes"
 is "$(awk '$2 != "assigned" && $2 != "expired" { print $3 }' <<<"$outcomes" | sort -u |
 	tr '\n' ' ')" \
-	'already done empty lease_over not_assigned not_completed not_yours stale_token ' \
+	'already done empty lease_over not_allowed not_assigned not_yours stale_token ' \
 	'every kind of answer was given'
 close=$(sql "SELECT COUNT(*) FROM (
 	SELECT l.at, LAG(l.lease_expires_at) OVER (PARTITION BY l.loan_id ORDER BY l.version)
