@@ -114,7 +114,7 @@ wait_for_holder(struct disposing *d, uint64_t since)
 
 	error_set_detail(d->q, d->q->db);
 	/* Where a table is locked this look takes a second, too. */
-	if (d->held[0] == '\0' && d->what->timeout_ms != 0)
+	if (d->what->timeout_ms != 0 && (d->held[0] == '\0' || db_clock_ms() < d->deadline))
 		held_loan(d->q->db, d->held);
 	if (d->held[0] == '\0')
 		snprintf(d->held, sizeof(d->held), "another session holds what this needs");

@@ -13,7 +13,8 @@
 /* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
 static const struct db_query free_loans = {
 	"free_loans",
-	"SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id FOR UPDATE SKIP LOCKED",
+	"SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
+	" SKIP LOCKED",
 	DB_MANY
 };
 static const struct db_query all_loans = {

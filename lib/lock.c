@@ -190,6 +190,10 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 	if (rc == DB_OK)
 		rc = db_run(db, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
 		    db_bool(wakes), db_u64(task_id)), NULL);
+	/* The view does not show the row, so somebody has changed it by hand. */
+	if (rc == DB_OK && db_affected(db) == 0)
+		rc = db_refuse(db, "task %u can't be led: its epoch in task_lock is lower than one "
+		    "in leader_run: ask the administrator to raise it", task_id);
 	/* Only after raise_epoch, so that others see meanwhile who leads. */
 	if (rc == DB_OK && !wakes) {
 		rc = take_wake(db, task_id, WAKE_MS, &wakes);

@@ -18,12 +18,12 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
          r.served_at
     FROM work_requested AS r
    WHERE r.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
-     AND r.requested = r.asked
+     AND r.requested = r.asked AND r.asked BETWEEN 1 AND 1000
      AND (r.outcome = 'cancelled'
           OR (r.outcome = 'pending'
               AND EXISTS (SELECT 1 FROM task AS t
                            WHERE t.task_id = r.task_id AND t.enabled
-                             AND r.asked BETWEEN 1 AND t.max_count)))
+                             AND r.asked <= t.max_count)))
      AND EXISTS (SELECT 1 FROM app_user AS u
                   WHERE u.user_id = r.user_id
                     AND (u.account IS NULL
@@ -32,11 +32,14 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
                               COLLATE utf8mb4_0900_as_cs))
   WITH CASCADED CHECK OPTION;
 
--- A pending request is looked after, or cancelled, by whoever may ask for its person.
+-- A pending request is looked after, or cancelled, by whoever may ask for its person. One that a
+-- leader has ended stays ended.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
   SELECT r.request_id, r.uuid, r.outcome, r.seen_at, r.served_at
     FROM work_requested AS r
    WHERE r.outcome IN ('pending', 'cancelled')
+     AND r.epoch IS NULL AND r.assigned = 0 AND r.requested = r.asked
+     AND (r.outcome = 'cancelled' OR r.served_at IS NULL)
      AND EXISTS (SELECT 1 FROM app_user AS u
                   WHERE u.user_id = r.user_id
                     AND (u.account IS NULL
@@ -53,7 +56,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
   SELECT r.request_id, r.requested, r.assigned, r.outcome, r.excluded, r.epoch, r.reason,
          r.served_at
     FROM work_requested AS r FORCE INDEX (PRIMARY)
-   WHERE (r.outcome = 'pending' AND r.requested = r.asked)
+   WHERE (r.outcome = 'pending' AND r.requested = r.asked AND r.assigned = 0 AND r.excluded = 0
+          AND r.epoch IS NULL AND r.reason IS NULL AND r.served_at IS NULL)
       OR (r.outcome = 'expired' AND r.assigned = 0
           AND EXISTS (SELECT 1 FROM task AS t
                        WHERE t.task_id = r.task_id
@@ -111,7 +115,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                         WHERE r.request_id = l.request_id AND r.task_id = l.task_id
                           AND r.user_id = l.user_id AND r.account = l.account
                           AND r.outcome = 'pending')
-           AND l.available_at IS NULL
+           AND l.available_at IS NULL AND l.excluded_until IS NULL AND l.uuid IS NULL
            AND COALESCE((SELECT CASE w.state
                                 WHEN 'assigned' THEN w.lease_expires_at <= l.logged_at
                                                      AND l.version = w.version + 2
@@ -125,6 +129,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                         l.version = 1)
          ELSE
                l.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
+           AND (l.event = 'returned' OR l.excluded_until IS NULL)
+           AND (l.event NOT IN ('expired', 'available') OR (l.note IS NULL AND l.uuid IS NULL))
            AND EXISTS (
              SELECT 1 FROM work AS w FORCE INDEX (PRIMARY)
               WHERE w.task_id = l.task_id AND w.loan_id = l.loan_id AND w.user_id = l.user_id
@@ -212,10 +218,11 @@ BEGIN
   CLOSE each_task;
 END//
 
--- The two that write `work`: it becomes what the newest row of the log says, where that has a later
--- version, and so a replay of the log gives the table. p_loans is a JSON array with an array for
--- each loan: its id, and its task where p_task_id is NULL. Whoever calls them has locked the rows,
--- and has written the log in the same transaction.
+-- The two that write `work`: it becomes what the row of the log with the latest version says, so
+-- a replay of the log gives the table. Not the newest row: anybody may note meanwhile that a loan
+-- is available, or that a lease is over, which would hide an assignment. p_loans is a JSON array
+-- with an array for each loan: its id, and its task where p_task_id is NULL. Whoever calls them has
+-- locked the rows, and has written the log in the same transaction.
 DROP PROCEDURE IF EXISTS work_begins//
 CREATE PROCEDURE work_begins (IN p_task_id INT UNSIGNED, IN p_loans JSON)
   MODIFIES SQL DATA
@@ -228,8 +235,9 @@ BEGIN
            l.lease_expires_at, l.note, l.lease_expires_at, l.at
       FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
       STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)
-        ON l.log_id = (SELECT MAX(m.log_id) FROM work_log AS m FORCE INDEX (work_log_loan)
-                        WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id)
+        ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
+                        WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
+                        ORDER BY m.version DESC, m.log_id DESC LIMIT 1)
      WHERE l.version = 1
      ORDER BY j.loan_id;
 END//
@@ -245,9 +253,10 @@ BEGIN
   UPDATE JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
                                              task_id INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)
-      ON l.log_id = (SELECT MAX(m.log_id) FROM work_log AS m FORCE INDEX (work_log_loan)
+      ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                       WHERE m.task_id = COALESCE(p_task_id, j.task_id)
-                        AND m.loan_id = j.loan_id)
+                        AND m.loan_id = j.loan_id
+                      ORDER BY m.version DESC, m.log_id DESC LIMIT 1)
     STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
       ON w.task_id = l.task_id AND w.loan_id = l.loan_id
      SET w.version = l.version, w.user_id = l.user_id, w.token = l.token,

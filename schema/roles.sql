@@ -16,9 +16,11 @@ GRANT SELECT, UPDATE (each_once) ON task_lock TO lockq_worker;
 GRANT SELECT, UPDATE (epoch, holder, since, wakes, left_pending) ON lead_in TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON wake_in TO lockq_worker;
 GRANT SELECT, UPDATE (pending) ON work_requested TO lockq_worker;
-GRANT INSERT ON request_in TO lockq_worker;
+GRANT INSERT (uuid, user_id, account, task_id, asked, requested, outcome, served_at)
+  ON request_in TO lockq_worker;
 GRANT SELECT, UPDATE (outcome, seen_at, served_at) ON request_mine TO lockq_worker;
-GRANT SELECT, UPDATE ON request_end TO lockq_worker;
+GRANT SELECT, UPDATE (requested, assigned, outcome, excluded, epoch, reason, served_at)
+  ON request_end TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON work TO lockq_worker;
 GRANT SELECT ON work_log TO lockq_worker;
 GRANT INSERT ON log_in TO lockq_worker;

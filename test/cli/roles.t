@@ -170,6 +170,14 @@ try worker alice 'sets the time of a request' \
 	 VALUES (UUID(), 1001, USER(), $task, 1, 1, '2001-01-01')"
 try worker alice 'cancels an own request' \
 	"UPDATE request_mine SET outcome = 'cancelled' WHERE request_id = 9001"
+try worker alice 'takes the last number that a request can have' \
+	"INSERT INTO request_in (request_id, uuid, user_id, account, task_id, asked, requested)
+	 VALUES (18446744073709551614, UUID(), 1001, USER(), $task, 1, 1)"
+try worker alice "gives somebody else's request another number" \
+	'UPDATE request_end SET request_id = request_id + 1000
+	 WHERE request_id BETWEEN 8999 AND 9000'
+try worker alice "writes a reason into somebody else's pending request" \
+	"UPDATE request_end SET reason = 'ha' WHERE request_id BETWEEN 8999 AND 9000"
 try worker alice "cancels somebody else's request" \
 	"UPDATE request_mine SET outcome = 'cancelled' WHERE request_id = 9000"
 try worker alice "keeps somebody else's request alive" \
@@ -212,6 +220,10 @@ try worker alice 'renews an own lease for a year' "$log SELECT w.task_id, w.loan
 	NOW(6) FROM work AS w WHERE w.task_id = $task AND w.loan_id = 1"
 try worker alice 'ends a lease before its time' "$(event expired 3)"
 try worker alice 'ends a lease that is over' "$(event expired 4)"
+try worker alice 'keeps somebody from a loan when a lease ends' \
+	"$(event expired 4 | sed 's/, at)/, at, excluded_until)/; s/NOW(6)/NOW(6), NOW(6)/')"
+try worker alice 'completes an own loan without the task'"'"'s `on_complete`' \
+	"$(event completed 1); CALL work_follows($task, '[[1]]')"
 try worker alice 'changes a loan that has no new row in the log' \
 	"CALL work_follows($task, '[[1],[3],[4]]')"
 try worker alice 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id = 3"

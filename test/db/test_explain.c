@@ -63,6 +63,19 @@ assert_plan(const char *plan, const char *has)
 	assert_null(strstr(plan, "hash join"));
 }
 
+/* The latest row of the log is found by a sort of the few rows of its loan, which locks none. */
+static void
+assert_plan_of_procedure(const char *plan, const char *has)
+{
+	if (strstr(plan, has) == NULL || strstr(plan, "Table scan on w") != NULL ||
+	    strstr(plan, "Table scan on l") != NULL || strstr(plan, "Table scan on m") != NULL)
+		print_error("%s\n", plan);
+	assert_non_null(strstr(plan, has));
+	assert_null(strstr(plan, "Table scan on w"));
+	assert_null(strstr(plan, "Table scan on l"));
+	assert_null(strstr(plan, "Table scan on m"));
+}
+
 /* Runs a round and a disposition, with candidates that have rows and others that have none. */
 static struct proxy *
 statements(void)
@@ -102,9 +115,9 @@ assert_plans(struct proxy *p)
 	assert_plan(plan_of(p, "'assigned', j.user_id, r.account",
 	    VALUES("1", "NULL", "'[[1,2,1,1]]'")), "lookup on w using PRIMARY"
 	    " (task_id = r.task_id, loan_id = j.loan_id)");
-	assert_plan(plan_of_procedure("work_follows", "UPDATE", "[[1,2],[2,1],[3,0]]"),
+	assert_plan_of_procedure(plan_of_procedure("work_follows", "UPDATE", "[[1,2],[2,1],[3,0]]"),
 	    "lookup on w using PRIMARY (task_id = l.task_id, loan_id = l.loan_id)");
-	assert_plan(plan_of_procedure("work_begins", "INSERT", "[[1,2],[2,1],[3,0]]"),
+	assert_plan_of_procedure(plan_of_procedure("work_begins", "INSERT", "[[1,2],[2,1],[3,0]]"),
 	    "index lookup on l using PRIMARY");
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
 	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL")),
