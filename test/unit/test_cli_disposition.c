@@ -157,7 +157,7 @@ static void
 refuses_bad_combinations(void **state)
 {
 	static const struct bad bad[] = {
-		{ "-l 12 --complete", "--task is missing" },
+		{ "-l 12 --complete", "--task is missing, and LOCKQ_TASK is not set" },
 		{ "-t 7 -l 12",
 		    "one of --complete, --return-after, --never and --renew is missing" },
 		{ "-t 7 -l 12 --complete --never",

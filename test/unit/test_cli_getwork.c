@@ -169,7 +169,7 @@ static void
 refuses_bad_arguments(void **state)
 {
 	static const struct bad bad[] = {
-		{ "", "--task is missing" },
+		{ "", "--task is missing, and LOCKQ_TASK is not set" },
 		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait can't be combined" },
 		{ "--task 7 loan", "argument \"loan\" is not expected" },
 		{ "--task 7 -- --json", "argument \"--json\" is not expected" },
