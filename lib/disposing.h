@@ -27,6 +27,7 @@ struct disposing {
 	size_t n;
 	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
 	bool in_doubt;           /* a lost COMMIT may have been done */
+	unsigned int attempt;    /* for db_count_attempt() */
 	uint64_t deadline;       /* db_clock_ms() until which it waits for other sessions */
 	char held[HELD_BYTES];   /* what it waits for, in words, or "" */
 	bool user_known, task_known;

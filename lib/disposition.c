@@ -94,8 +94,10 @@ static enum db_rc
 dispose_once(struct disposing *d)
 {
 	struct db *db = d->q->db;
-	enum db_rc rc = dispose_body(db, d);
+	enum db_rc rc;
 
+	db_count_attempt(db, ++d->attempt);
+	rc = dispose_body(db, d);
 	if (rc == DB_OK)
 		rc = db_commit(db);
 	if (rc != DB_OK && !db_lost(db))
@@ -149,11 +151,10 @@ dispose_surely(struct disposing *d)
 	uint64_t since = db_clock_ms();
 	enum db_rc rc = dispose_once(d);
 
-	for (unsigned int try = 0, attempt = 2;; attempt++) {
+	for (unsigned int try = 0;;) {
 		enum verdict verdict;
 
 		d->in_doubt = d->in_doubt || rc == DB_EINDOUBT;
-		db_count_attempt(d->q->db, attempt);
 		if (rc == DB_ELOCKWAIT) {
 			rc = wait_for_holder(d, since);
 			if (rc != DB_OK)

@@ -206,7 +206,7 @@ do_page(struct batch *b, const struct db_arg *args, size_t n_args, uint64_t *cou
 	forget_plan(b);
 	b->retries = 0;
 	if (rc == DB_OK && b->n_taken > 0)
-		rc = retry_transaction(e->q->db, false, change, b, &b->retries);
+		rc = retry_transaction(e->q->db, change, b, &b->retries);
 	if (rc != DB_OK)
 		return rc;
 	*counter += b->n - b->n_leases;

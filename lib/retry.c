@@ -38,13 +38,13 @@ retry_cures(enum db_rc failure)
 }
 
 enum db_rc
-retry_transaction(struct db *db, bool begins, transaction_fn *body, void *data, uint32_t *retries)
+retry_transaction(struct db *db, transaction_fn *body, void *data, uint32_t *retries)
 {
 	for (unsigned int try = 1;; try++) {
 		enum db_rc rc;
 
 		db_count_attempt(db, try);
-		rc = begins ? DB_OK : db_begin(db);
+		rc = db_begin(db);
 		if (rc == DB_OK)
 			rc = body(db, data);
 		if (rc == DB_OK)

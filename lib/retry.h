@@ -25,11 +25,11 @@ enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, 
 /* Whether the first verdict after @failure is AGAIN or RECONNECT. */
 bool retry_cures(enum db_rc failure);
 
-/* Runs @body between BEGIN and COMMIT; where it @begins, @body does the BEGIN itself. After a
- * failure whose verdict is AGAIN the transaction is rolled back, and the whole of it is run again,
- * with backoff and jitter. Adds the number of further tries to *@retries, which may be NULL. */
+/* Runs @body between BEGIN and COMMIT. After a failure whose verdict is AGAIN the transaction is
+ * rolled back, and the whole of it is run again, with backoff and jitter. Adds the number of
+ * further tries to *@retries, which may be NULL. */
 typedef enum db_rc transaction_fn(struct db *db, void *data);
-LOCKQ_MUST_CHECK enum db_rc retry_transaction(struct db *db, bool begins, transaction_fn *body,
-    void *data, uint32_t *retries);
+LOCKQ_MUST_CHECK enum db_rc retry_transaction(struct db *db, transaction_fn *body, void *data,
+    uint32_t *retries);
 
 #endif

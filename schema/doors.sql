@@ -49,7 +49,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
   WITH CASCADED CHECK OPTION;
 
 -- Requests are ended by the process that leads: it has written its name into the task's row of
--- task_lock, and only its own transaction sees that. One that nobody has looked after for
+-- task_lock, and clears it before it commits. One that nobody has looked after for
 -- request_ttl may be expired by others, too. An UPDATE of one row by its primary key is refused: in
 -- that case alone MySQL 9.7 compares task_lock with the epoch of before.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS

@@ -186,7 +186,7 @@ seed_load_write(struct seed_load *load)
 	if (load->n_loans == 0)
 		return DB_OK;
 	return load->one_transaction ? insert_batch(load->db, load) :
-	    retry_transaction(load->db, false, insert_batch, load, NULL);
+	    retry_transaction(load->db, insert_batch, load, NULL);
 }
 
 int
