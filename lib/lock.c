@@ -46,7 +46,7 @@ static const struct db_query clear_holder = {
 	DB_NO_ROWS
 };
 
-/* After db_next_read_dirty(): a committed row never has a holder. */
+/* After db_next_read_dirty(): a leader clears its name before it commits. */
 static const struct db_query read_holder = {
 	"read_holder",
 	"SELECT l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000, l.wakes,"
@@ -58,16 +58,21 @@ static const struct db_query read_holder = {
 	DB_MAYBE
 };
 
-/* Makes the rows of task_lock and task_wake of a task that is new. */
+static const struct db_query read_committed = {
+	"read_committed", "SELECT epoch FROM task_lock WHERE task_id = ?", DB_ONE
+};
+
+/* Makes the rows of task_lock and task_wake of a task that is new, and mends the epoch. */
 static const struct db_query make_rows = { "make_rows", "CALL task_rows(?)", DB_NO_ROWS };
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
- * the call's own request, the last epoch that was committed, how many loans are asked for, and how
- * long the last query took, if the next list is not to be kept. */
+ * the call's own request, the last epoch that was committed, the last of a round, how many loans
+ * are asked for, and how long the last query took, if the next list is not to be kept. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
 	"       r.outcome, l.epoch,"
+	"       (SELECT MAX(n.epoch) FROM leader_run AS n WHERE n.task_id = t.task_id),"
 	"       (SELECT COALESCE(SUM(p.requested), 0)"
 	"          FROM work_requested AS p USE INDEX (work_requested_line)"
 	"         WHERE p.task_id = t.task_id AND p.pending = 1),"
@@ -86,6 +91,12 @@ static const struct db_query look_first = {
 	DB_MAYBE
 };
 
+static enum db_rc
+make_rows_of(struct db *db, uint32_t task_id)
+{
+	return db_run(db, &make_rows, DB_ARGS(db_u64(task_id)), NULL);
+}
+
 /* Reads who leads. A task that its manager has just added has no row yet: it gets one. */
 static enum db_rc
 find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
@@ -94,7 +105,7 @@ find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
 
 	for (unsigned int try = 0; rc == DB_OK && try < 2; try++) {
 		if (try > 0)
-			rc = db_run(db, &make_rows, DB_ARGS(db_u64(task_id)), NULL);
+			rc = make_rows_of(db, task_id);
 		/* Somebody else has made the row meanwhile, and leads. */
 		if (rc == DB_ELOCKWAIT)
 			rc = DB_OK;
@@ -109,15 +120,32 @@ find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
 	    "lead: run lockq-migrate", task_id);
 }
 
+/* A leader's epoch is not committed yet. A name in a committed row is nobody's: only raw SQL leaves
+ * one there, and nobody may wait for it. */
+static enum db_rc
+is_leading(struct db *db, uint32_t task_id, const struct db_rows *rows, bool *leads)
+{
+	uint64_t committed = 0;
+	enum db_rc rc = DB_OK;
+
+	*leads = !db_cell_is_null(rows, 0, 0);
+	if (*leads)
+		rc = db_number(db, &read_committed, DB_ARGS(db_u64(task_id)), &committed);
+	*leads = *leads && db_cell_u64(rows, 0, 5) > committed;
+	return rc;
+}
+
 enum db_rc
 lock_holder(struct db *db, uint32_t task_id, struct leader *leader, bool *held)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = find_holder(db, task_id, &rows);
 
-	*held = false;
+	*held = leader->leads = false;
+	if (rc == DB_OK)
+		rc = is_leading(db, task_id, &rows, &leader->leads);
 	if (rc == DB_OK) {
-		*held = leader->leads = !db_cell_is_null(&rows, 0, 0);
+		*held = leader->leads;
 		copy_cell(leader->name, sizeof(leader->name), &rows, 0, 0);
 		leader->ms = db_cell_u64(&rows, 0, 1);
 		leader->wakes = db_cell_u64(&rows, 0, 2) != 0;
@@ -171,13 +199,35 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 	if (rc == DB_OK) {
 		task_fill(task, task->task_id, &rows);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
-		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
-		lead->light = !db_cell_is_null(&rows, 0, TASK_N_COLUMNS + 3) &&
-		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3) < LIGHT_MS;
+		lead->newest_run = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
+		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3);
+		lead->light = !db_cell_is_null(&rows, 0, TASK_N_COLUMNS + 4) &&
+		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 4) < LIGHT_MS;
 		*pending = outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
 	}
 	db_rows_clear(&rows);
 	return rc;
+}
+
+/* The view does not show a row whose epoch is below that of a round, until task_rows has raised it.
+ * Where that does not help, the epoch has come up to the server's clock, or that was set back. */
+static enum db_rc
+write_leader(struct db *db, uint32_t task_id, const char *user, uint64_t epoch, bool wakes)
+{
+	enum db_rc rc = DB_OK;
+
+	for (unsigned int try = 0; rc == DB_OK && try < 2; try++) {
+		if (try > 0)
+			rc = make_rows_of(db, task_id);
+		if (rc == DB_OK)
+			rc = db_run(db, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
+			    db_bool(wakes), db_u64(task_id)), NULL);
+		if (rc == DB_OK && db_affected(db) > 0)
+			return DB_OK;
+	}
+	return rc != DB_OK ? rc : db_refuse(db, "task %u can't be led: its epoch would be %llu, "
+	    "above the milliseconds since 1970: ask the administrator to look at the server's "
+	    "clock", task_id, (unsigned long long)epoch);
 }
 
 /* Writes into the locked row who leads, and whether followers may wait on task_wake. */
@@ -188,12 +238,7 @@ lead_from(struct db *db, uint32_t task_id, const char *user, uint64_t epoch)
 	enum db_rc rc = take_wake(db, task_id, 0, &wakes);
 
 	if (rc == DB_OK)
-		rc = db_run(db, &raise_epoch, DB_ARGS(db_u64(epoch), db_text(user),
-		    db_bool(wakes), db_u64(task_id)), NULL);
-	/* The view does not show the row, so somebody has changed it by hand. */
-	if (rc == DB_OK && db_affected(db) == 0)
-		rc = db_refuse(db, "task %u can't be led: its epoch in task_lock is lower than one "
-		    "in leader_run: ask the administrator to raise it", task_id);
+		rc = write_leader(db, task_id, user, epoch, wakes);
 	/* Only after raise_epoch, so that others see meanwhile who leads. */
 	if (rc == DB_OK && !wakes) {
 		rc = take_wake(db, task_id, WAKE_MS, &wakes);
@@ -227,7 +272,8 @@ lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
 	if (rc == DB_OK && rows.n_rows > 0)
 		*attempt = db_cell_u64(&rows, 0, 0) == lead->committed ? TAKEN : LED_SINCE;
 	if (rc == DB_OK && *attempt == TAKEN) {
-		lead->epoch = lead->committed + 1;
+		lead->epoch = 1 + (lead->newest_run > lead->committed ? lead->newest_run :
+		    lead->committed);
 		copy_cell(lead->started_at, sizeof(lead->started_at), &rows, 0, 1);
 		lead->left_pending = db_cell_u64(&rows, 0, 2);
 		rc = lead_from(db, task_id, user, lead->epoch);

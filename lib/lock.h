@@ -10,6 +10,7 @@
 struct lead {
 	uint64_t epoch;        /* this leader's */
 	uint64_t committed;    /* the last epoch that was committed, by any leader */
+	uint64_t newest_run;   /* the last epoch in leader_run; higher only by a fault or raw SQL */
 	uint64_t wanted;       /* loans that the pending requests asked for as it began */
 	bool light;            /* the last query took less than LIGHT_MS, and nothing is kept */
 	uint64_t left_pending; /* requests that the last leader's list had nothing for */
@@ -54,7 +55,7 @@ LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task,
 LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
 
-/* Reads who leads into @leader, by a dirty read; *@held tells whether there is a name. DB_EFAIL
+/* Reads who leads into @leader, by a dirty read; *@held tells whether somebody does. DB_EFAIL
  * where the task has no row in task_lock. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);

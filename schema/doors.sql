@@ -184,10 +184,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_out AS
 DELIMITER //
 -- Makes the rows of task_lock and task_wake that a task needs (NULL: each task). lockq-migrate and
 -- a getwork that misses them call it. A task made again, with its lock row gone, must not begin at
--- an epoch that was used. What is there is read by a cursor and by SELECT INTO: they take no lock.
--- INSERT with a SELECT, and INSERT IGNORE of a row that is there, take shared ones. On task_lock
--- such a lock would look like a leader, on leader_run it would stop other tasks' leaders. The row
--- of task_lock comes last: who finds it may count on the other one.
+-- an epoch that was used, and a round that somebody has noted with a later one must not stop it.
+-- What is there is read by a cursor and by SELECT INTO: they take no lock. INSERT with a SELECT,
+-- and INSERT IGNORE of a row that is there, take shared ones. On task_lock such a lock would look
+-- like a leader, on leader_run it would stop other tasks' leaders. The row of task_lock comes last:
+-- who finds it may count on the other one.
 DROP PROCEDURE IF EXISTS task_rows//
 CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
   MODIFIES SQL DATA
@@ -195,7 +196,7 @@ CREATE PROCEDURE task_rows (IN p_task_id INT UNSIGNED)
 BEGIN
   DECLARE v_done BOOLEAN DEFAULT FALSE;
   DECLARE v_task_id INT UNSIGNED;
-  DECLARE v_epoch, v_locks, v_wakes BIGINT UNSIGNED;
+  DECLARE v_epoch, v_last, v_wakes BIGINT UNSIGNED;
   DECLARE each_task CURSOR FOR
     SELECT task_id FROM task WHERE task_id = p_task_id OR p_task_id IS NULL;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = TRUE;
@@ -205,14 +206,16 @@ BEGIN
     IF v_done THEN
       LEAVE tasks;
     END IF;
-    SELECT COUNT(*) INTO v_locks FROM task_lock WHERE task_id = v_task_id;
+    SELECT MAX(epoch) INTO v_last FROM task_lock WHERE task_id = v_task_id;
     SELECT COUNT(*) INTO v_wakes FROM task_wake WHERE task_id = v_task_id;
     IF v_wakes = 0 THEN
       INSERT IGNORE INTO task_wake (task_id) VALUES (v_task_id);
     END IF;
-    IF v_locks = 0 THEN
-      SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
+    SELECT COALESCE(MAX(epoch), 0) INTO v_epoch FROM leader_run WHERE task_id = v_task_id;
+    IF v_last IS NULL THEN
       INSERT IGNORE INTO task_lock (task_id, epoch) VALUES (v_task_id, v_epoch);
+    ELSEIF v_last < v_epoch THEN
+      UPDATE task_lock SET epoch = v_epoch WHERE task_id = v_task_id AND epoch < v_epoch;
     END IF;
   END LOOP;
   CLOSE each_task;

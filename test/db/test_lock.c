@@ -93,6 +93,39 @@ a_missing_row_is_made(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM task_wake WHERE task_id = %d", TASK), 1);
 }
 
+/* guard: a name in a committed row is nobody's. A worker's raw SQL has left it there. */
+static void
+a_committed_holder_leads_nobody(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("UPDATE task_lock SET epoch = epoch + 1, holder = 'nobody', since = NOW(6),"
+	    " wakes = TRUE WHERE task_id = %d", TASK);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_true(w->answer.led);
+	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock WHERE task_id = %d"
+	    " AND holder IS NOT NULL", TASK), 0);
+}
+
+/* guard: an epoch is above those of all rounds that are noted, or the task could not be led. */
+static void
+a_round_that_never_was_stops_nobody(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("INSERT INTO leader_run (task_id, epoch, user, how, started_at, ended_at)"
+	    " VALUES (%d, 41, 'x', 'query', NOW(6), NOW(6))", TASK);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.epoch, 42);
+	assert_int_equal(epoch_of(TASK), 42);
+}
+
 /* guard: a locked row without a holder is not taken for a leader. The row is locked for a moment
  * only, by a session that would not serve this call. So a call that does not wait tries again. */
 static void
@@ -369,6 +402,7 @@ a_follower_shares_nothing_of_the_lock(void **state)
 	assert_int_equal(proxy_count(w->proxy, "task_lock"),
 	    proxy_count(w->proxy, "FOR UPDATE SKIP LOCKED") +
 	    proxy_count(w->proxy, "SELECT l.holder") +
+	    proxy_count(w->proxy, "SELECT epoch FROM task_lock WHERE task_id = ?") +
 	    proxy_count(w->proxy, "r.outcome, l.epoch"));
 	db_rollback(leader.lock);
 }
@@ -380,6 +414,8 @@ main(int argc, char **argv)
 		DB_TEST(a_free_lock_is_taken),
 		DB_TEST(a_led_task_is_busy),
 		DB_TEST(a_missing_row_is_made),
+		DB_TEST(a_committed_holder_leads_nobody),
+		DB_TEST(a_round_that_never_was_stops_nobody),
 		DB_TEST(a_momentary_lock_is_tried_again),
 		DB_TEST(served_during_a_momentary_lock),
 		DB_TEST(served_before_the_lock_does_not_lead),
