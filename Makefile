@@ -391,6 +391,7 @@ ZSH_COMPLETION := $(wildcard cmd/completions/_*)
 FISH_COMPLETION := $(wildcard cmd/completions/*.fish)
 SCHEMA := $(wildcard schema/*.sql)
 UPGRADES := $(wildcard schema/upgrade/*.sql)
+FINISHES := $(wildcard schema/finish/*.sql)
 EXAMPLE := $(wildcard schema/example/*.sql)
 SHARE := $(datadir)/lockq
 BASH_DIR := $(datadir)/bash-completion/completions
@@ -442,6 +443,7 @@ install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc $(BUILD)/lockq-migra
 	$(call install_files,644,$(mandir)/man7,$(filter %.7,$(MAN)))
 	$(call install_files,644,$(SHARE)/schema,$(SCHEMA))
 	$(call install_files,644,$(SHARE)/schema/upgrade,$(UPGRADES))
+	$(call install_files,644,$(SHARE)/schema/finish,$(FINISHES))
 	$(call install_files,644,$(SHARE)/schema/example,$(EXAMPLE))
 	$(foreach f,$(BASH_COMPLETION),\
 		$(call install_as,$(f),$(BASH_DIR),$(basename $(notdir $(f)))))

@@ -98,14 +98,14 @@ cli_open(struct lockq **q, struct cli_common *common)
 	 * script, nobody is left to take the loans: this process has to end, too. It may end at
 	 * once while it connects, since nothing has been asked for. */
 	signal(SIGINT, SIG_DFL);
-	if (rc == LOCKQ_OK)
+	if (rc == LOCKQ_OK) {
+		lockq_on_progress(*q, cli_on_progress, common);
 		rc = lockq_connect(*q, &common->connection);
+	}
 	if (*q != NULL && lockq_warning(*q)[0] != '\0')
 		cli_message("%s", lockq_warning(*q));
 	if (rc == LOCKQ_OK && tool_running->leads)
 		rc = lockq_query_at(*q, &by_option_files);
-	if (rc == LOCKQ_OK)
-		lockq_on_progress(*q, cli_on_progress, common);
 	return rc;
 }
 

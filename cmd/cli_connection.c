@@ -231,6 +231,9 @@ cli_connection(struct cli_common *common, const char *group, struct cli_error *e
 		connection->defaults_file = file;
 	connection->defaults_group = group;
 	connection->defaults_suffix = common->group_suffix;
+	if (common->connect_timeout_ms >= 0)
+		connection->connect_timeout_ms = common->connect_timeout_ms == 0 ? -1 :
+		    common->connect_timeout_ms;
 	if (common->login_path != NULL && use_login_path(common, error) != 0)
 		return -1;
 	use_usual_login_path(common);

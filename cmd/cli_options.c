@@ -39,6 +39,8 @@ static const struct cli_option common_options[] = {
 	    COMMON(connection.database), 0, 0 },
 	{ "ssl-mode", 0, "MODE", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or\nVERIFY_IDENTITY",
 	    parse_ssl_mode, COMMON(connection.ssl_mode), 0, 0 },
+	{ "connect-timeout", 0, "SECONDS", "try for this long to reach the server; 0: once\n"
+	    "(default: 2)", cli_parse_seconds, COMMON(connect_timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "Output" },
 	{ "json", 'j', NULL, "one JSON object per line on standard output", parse_json,
 	    COMMON(out), 0, 0 },

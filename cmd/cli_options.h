@@ -51,9 +51,10 @@ struct cli_common {
 	const char *defaults_file;
 	const char *group_suffix;
 	const char *login_path;
+	int64_t connect_timeout_ms;          /* 0: once; < 0: not given */
 	struct lockq_connection connection;  /* complete after cli_start() */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, LOCKQ_CONNECTION_INIT }
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT }
 
 struct cli_tool {
 	const char *name;

@@ -91,9 +91,12 @@ static int
 show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
 {
 	int status = cli_exit_status(rc, cli_caught());
-	char *complaint = getwork_message(&o->ask, answer, rc, cli_library_text(q, rc));
+	bool busy = rc == LOCKQ_BUSY;
+	char *complaint = getwork_message(&o->ask, answer, rc, busy ? lockq_error(q) :
+	    cli_library_text(q, rc));
 
-	if (answer->user == NULL && rc < 0 && rc != LOCKQ_EUNKNOWN) {
+	if (answer->user == NULL && ((rc < 0 && rc != LOCKQ_EUNKNOWN) ||
+	    (busy && answer->request_id == 0))) {
 		cli_report(&o->common, status, "%s", complaint);
 	} else {
 		if (answer->user == NULL) {

@@ -27,8 +27,8 @@ enum {
 enum {
 	LIGHT_MS = 100,         /* hardly anybody else asks while such a query runs */
 	LIST_SPARE = 64,        /* loans of a short list beyond twice what is asked for */
-	CROWDED_TRIES = 14,     /* some ten seconds with their backoff: programs that run for a
-	                         * moment end meanwhile */
+	CONNECT_MS = 2000,      /* at the start of a program: a server that is started again */
+	CROWDED_MS = 10000,     /* on a full one: programs that run for a moment end meanwhile */
 	ORPHAN_WAIT_S = 2,      /* a query that was killed has given its name back by then */
 	TICK_EVERY_ROWS = 1024, /* of a long list: they come in far less time than the lock
 	                         * connection may stay without a ping */
@@ -70,9 +70,9 @@ enum {
 enum {
 	TRIES_FORGOTTEN_MS = 1000, /* a failure after so long is not in a row with the last one */
 	PATIENCE_MS = 30000,    /* a server that is started again is back in less */
-	CANCEL_MS = 20000,      /* after a timeout: longer than a leader's last transaction takes */
+	CANCEL_MS = 500,        /* after a timeout: then the last try begins, of a second */
 	CANCEL_AT_ONCE_MS = 5000, /* after Ctrl-C: nobody waits for longer at a terminal */
-	CANCEL_WAIT_S = 2,      /* of one try: a leader that serves the request commits in less */
+	CANCEL_WAIT_S = 1,      /* of one try: a leader that serves the request commits in less */
 	CHECK_TRIES = 2         /* the reason of a refusal is only for the message */
 };
 

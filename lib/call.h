@@ -5,6 +5,7 @@
 #define LOCKQ_CALL_H
 
 #include "assign.h"
+#include "held.h"
 #include "session.h"
 #include "wait.h"
 
@@ -45,6 +46,7 @@ struct call {
 	uint32_t retries;         /* transactions that were tried again */
 	unsigned int tries;       /* failures in a row that were tried again */
 	uint64_t trouble_since;   /* the first of them; db_clock_ms() */
+	char held[HELD_BYTES];    /* what the call waited for before it led, in words, or "" */
 	bool in_doubt;            /* a COMMIT was lost, and whether it was done is not known yet */
 };
 

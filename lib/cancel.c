@@ -26,6 +26,6 @@ cancel(struct call *c, bool abandon, uint64_t patience_ms)
 		if (wait_a_moment(c->q, LOCKQ_PHASE_CANCEL, db_error(c->q->db), try, 0,
 		    &c->waiting) != DB_OK)
 			db_backoff(try);
-		rc = session_connect(c->q);
+		rc = session_connect_in(c->q, patience_ms);
 	}
 }

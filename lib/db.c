@@ -14,7 +14,7 @@
 
 #include "db_text.h"
 
-enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8 };
+enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8, FINISHED_COLUMN };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
  * gaps that new requests go into. UTC: a time must not depend on the session that wrote it. MySQL's
@@ -28,8 +28,8 @@ static const char pin_session[] =
 	" collation_connection = 'utf8mb4_0900_ai_ci',"
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
-	" innodb_lock_wait_timeout = %d,"
-	" lock_wait_timeout = %d,"
+	" innodb_lock_wait_timeout = %u,"
+	" lock_wait_timeout = %u,"
 	" wait_timeout = %d,"
 	" net_write_timeout = %d%s";
 
@@ -41,7 +41,10 @@ static const char pin_session[] =
 static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
 
 static const struct db_query who_am_i_and_schema = {
-	"who_am_i", WHO_AM_I ", (SELECT MAX(version) FROM schema_version)", DB_ONE
+	"who_am_i",
+	WHO_AM_I ", (SELECT MAX(version) FROM schema_version),"
+	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)",
+	DB_ONE
 };
 static const struct db_query set_time_limit = {
 	"set_time_limit",
@@ -78,11 +81,17 @@ db_backoff(unsigned int try)
 	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
 }
 
+#define TEXT_OF(number) #number
+#define NUMBER_TEXT(number) TEXT_OF(number)
+
+/* By lockq_schema lockq-migrate --finish finds the programs that are older. */
 static enum db_rc
-set_options(struct db *db, const char *program)
+set_options(struct db *db, const struct where *where)
 {
-	static const unsigned int connect_s = DB_CONNECT_TIMEOUT_S, io_s = DB_READ_TIMEOUT_S;
-	static const unsigned int no = 0;
+	static const unsigned int io_s = DB_READ_TIMEOUT_S, no = 0;
+	static const char newest[] = NUMBER_TEXT(LOCKQ_SCHEMA);
+	unsigned int connect_s = where->connect_s > 0 ? where->connect_s : DB_CONNECT_TIMEOUT_S;
+	const char *program = where->text[WHERE_PROGRAM];
 	MYSQL *mysql = db->mysql;
 
 	if (mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s) != 0 ||
@@ -91,7 +100,8 @@ set_options(struct db *db, const char *program)
 	    mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &no) != 0 ||
 	    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") != 0 ||
 	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
-	    program != NULL ? program : "liblockq") != 0)
+	    program != NULL ? program : "liblockq") != 0 ||
+	    mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "lockq_schema", newest) != 0)
 		return db_fail(db, "options");
 	return DB_OK;
 }
@@ -121,7 +131,7 @@ check_pinned(struct db *db, const struct db_rows *rows)
 	} pinned[] = {
 		{ "transaction_isolation", "READ-COMMITTED", 0 },
 		{ "autocommit", "1", 0 },
-		{ "innodb_lock_wait_timeout", NULL, DB_LOCK_WAIT_S },
+		{ "innodb_lock_wait_timeout", NULL, db->pinned_wait_s },
 		{ "wait_timeout", NULL, DB_WAIT_TIMEOUT_S },
 		{ "net_write_timeout", NULL, DB_WAIT_TIMEOUT_S },
 	};
@@ -139,9 +149,9 @@ check_pinned(struct db *db, const struct db_rows *rows)
 	return DB_OK;
 }
 
-/* On a new connection the same statement reads the version of the schema, which saves a round trip.
- * It fails where no database is in use, or where the table is missing or may not be read. Then
- * db_schema() is 0, and its caller reads the version itself. */
+/* On a new connection the same statement reads the versions of the schema, which saves a round
+ * trip. It fails where no database is in use, or where the table is missing or may not be read.
+ * Then db_schema() is 0, and its caller reads the version itself. */
 static enum db_rc
 read_who_am_i(struct db *db, struct db_rows *rows)
 {
@@ -150,6 +160,8 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 
 		if (rc == DB_OK)
 			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
+		if (rc == DB_OK)
+			db->finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
 		if (rc != DB_EFAIL)
 			return rc;
 		db->error = (struct last_error){ .number = 0 };
@@ -164,12 +176,12 @@ db_pin(struct db *db)
 	char text[sizeof(pin_session) + 64];
 	enum db_rc rc;
 
-	snprintf(text, sizeof(text), pin_session, DB_LOCK_WAIT_S, DB_LOCK_WAIT_S,
+	snprintf(text, sizeof(text), pin_session, db->pinned_wait_s, db->pinned_wait_s,
 	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S,
 	    db->read_only ? ", transaction_read_only = 1" : "");
 	if (mysql_query(db->mysql, text) != 0)
 		return db_fail(db, "session settings");
-	db->lock_wait_s = DB_LOCK_WAIT_S;
+	db->lock_wait_s = db->pinned_wait_s;
 	db->connected_at = db_clock_ms();
 	rc = read_who_am_i(db, &rows);
 	if (rc == DB_OK)
@@ -197,10 +209,12 @@ connect_to(struct db **out, const struct where *where, bool read_only)
 	if (db == NULL)
 		return DB_ENOMEM;
 	db->read_only = read_only;
+	db->pinned_wait_s = where->lock_wait_s > 0 && !read_only ? where->lock_wait_s :
+	    DB_LOCK_WAIT_S;
 	db->mysql = mysql_init(NULL);
 	if (db->mysql == NULL)
 		return db_fail_memory(db);
-	rc = set_options(db, where->text[WHERE_PROGRAM]);
+	rc = set_options(db, where);
 	if (rc == DB_OK)
 		rc = db_connect_at(db, where);
 	if (rc == DB_OK)
@@ -252,6 +266,12 @@ uint64_t
 db_schema(const struct db *db)
 {
 	return db->schema;
+}
+
+uint64_t
+db_finished(const struct db *db)
+{
+	return db->finished;
 }
 
 uint64_t
@@ -329,12 +349,13 @@ db_command_aside(struct db *db, const char *text)
 enum db_rc
 db_set_lock_wait(struct db *db, unsigned int seconds)
 {
-	char sql[64];
+	char sql[96];
 	struct db_query set_lock_wait = { "set_lock_wait", sql, DB_NO_ROWS };
 	enum db_rc rc = DB_OK;
 
 	/* A text, which is one round trip; with a parameter it would be two. */
-	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %u", seconds);
+	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %u, lock_wait_timeout = "
+	    "%u", seconds, seconds);
 	if (db->lock_wait_s != seconds)
 		rc = db_run(db, &set_lock_wait, DB_NO_ARGS, NULL);
 	if (rc == DB_OK)
@@ -349,7 +370,7 @@ db_set_time_limit(struct db *db, uint64_t ms)
 
 	if (db->time_limit_ms != ms)
 		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64(ms),
-		    db_u64(ms == 0 ? DB_LOCK_WAIT_S : (ms + 999) / 1000)), NULL);
+		    db_u64(ms == 0 ? db->lock_wait_s : (ms + 999) / 1000)), NULL);
 	if (rc == DB_OK)
 		db->time_limit_ms = ms;
 	return rc;

@@ -44,7 +44,9 @@ enum db_expect {
  * this, and each new connection checks the server's part. */
 enum {
 	DB_PING_EVERY_S = 3,     /* on the lock connection, while it is idle during a query */
-	DB_LOCK_WAIT_S = 5,      /* innodb_lock_wait_timeout and lock_wait_timeout */
+	DB_BRIEF_WAIT_S = 1,     /* lock wait before a call leads: then it looks at its own time,
+	                          * says what it waits for, and tries again */
+	DB_LOCK_WAIT_S = 5,      /* innodb_lock_wait_timeout and lock_wait_timeout of a leader */
 	DB_WAIT_TIMEOUT_S = 10,  /* wait_timeout and net_write_timeout: after this a stopped client
 	                          * loses its locks */
 	DB_RESOLVE_WAIT_S = 15,  /* lock wait when a commit is in doubt */
@@ -55,6 +57,7 @@ enum {
 _Static_assert((int)DB_PING_EVERY_S < (int)DB_WAIT_TIMEOUT_S, "a leader that lives keeps its lock");
 _Static_assert((int)DB_CONNECT_TIMEOUT_S < (int)DB_WAIT_TIMEOUT_S,
     "a leader that connects keeps its lock");
+_Static_assert((int)DB_BRIEF_WAIT_S < (int)DB_LOCK_WAIT_S, "others < leader");
 _Static_assert((int)DB_LOCK_WAIT_S < (int)DB_WAIT_TIMEOUT_S, "statement < transaction");
 _Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < resolving a doubt");
 _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client");
@@ -135,6 +138,8 @@ enum where_text {
 struct where {
 	char *text[WHERE_TEXTS];
 	unsigned int port;
+	unsigned int connect_s;   /* for connecting; 0: DB_CONNECT_TIMEOUT_S */
+	unsigned int lock_wait_s; /* of a new connection that writes; 0: DB_LOCK_WAIT_S */
 };
 
 /* Says why the client library can't use the option's value, or returns NULL. */
@@ -173,6 +178,7 @@ const char *db_database(const struct db *db);     /* the one in use */
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
 uint64_t db_schema(const struct db *db);          /* its version at connecting, 0: not known */
+uint64_t db_finished(const struct db *db);        /* up to which one it was finished then */
 const char *db_server(const struct db *db);       /* the server's server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);

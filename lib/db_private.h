@@ -51,7 +51,8 @@ struct db {
 	unsigned int ssl_mode; /* an enum db_ssl_mode; mysql_options() takes an int */
 	bool lost;
 	bool read_only;       /* db_connect_read_only() */
-	unsigned int lock_wait_s;
+	unsigned int pinned_wait_s; /* lock wait of the new session */
+	unsigned int lock_wait_s;   /* as it is now */
 	uint64_t time_limit_ms;
 	uint64_t affected;
 	uint64_t insert_id;
@@ -66,6 +67,7 @@ struct db {
 	char database[65 * 4];
 	char server_uuid[37];
 	uint64_t schema;      /* its version when the connection was made, 0: not known */
+	uint64_t finished;    /* up to which version it was finished then */
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;       /* prepared statements so far */
 	bool begun_set;       /* db_begin_set() has cleared autocommit */

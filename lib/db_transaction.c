@@ -73,14 +73,14 @@ db_restore(struct db *db)
 	char sql[128];
 	enum db_rc rc = DB_OK;
 
-	snprintf(sql, sizeof(sql), "SET autocommit = 1, innodb_lock_wait_timeout = %d,"
-	    " lock_wait_timeout = %d", DB_LOCK_WAIT_S, DB_LOCK_WAIT_S);
+	snprintf(sql, sizeof(sql), "SET autocommit = 1, innodb_lock_wait_timeout = %u,"
+	    " lock_wait_timeout = %u", db->pinned_wait_s, db->pinned_wait_s);
 	if (db->called)
 		rc = reset(db);
 	else if (db->begun_set)
 		rc = db_command(db, sql);
 	if (rc == DB_OK && db->begun_set)
-		db->lock_wait_s = DB_LOCK_WAIT_S;
+		db->lock_wait_s = db->pinned_wait_s;
 	if (rc == DB_OK)
 		db->begun_set = db->called = false;
 	return rc;

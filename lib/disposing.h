@@ -31,6 +31,7 @@ struct disposing {
 	uint64_t deadline;       /* db_clock_ms() until which it waits for other sessions */
 	char held[HELD_BYTES];   /* what it waits for, in words, or "" */
 	bool user_known, task_known;
+	bool procedure_waits;    /* on_complete waits for another session, and @held says so */
 	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */
 	const char *on_complete; /* the task's procedure, or NULL */

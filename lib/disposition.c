@@ -79,7 +79,7 @@ dispose_body(struct db *db, void *data)
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = say(db, d);
 
-	d->user_known = d->task_known = d->refused = false;
+	d->user_known = d->task_known = d->procedure_waits = d->refused = false;
 	if (rc == DB_OK)
 		rc = token_judge(db, d, &rows);
 	if (rc == DB_OK && d->n_change > 0)
@@ -116,8 +116,9 @@ wait_for_holder(struct disposing *d, uint64_t since)
 
 	error_set_detail(d->q, d->q->db);
 	/* Where a table is locked this look takes a second, too. */
-	if (d->what->timeout_ms != 0 && (d->held[0] == '\0' || db_clock_ms() < d->deadline))
-		held_loan(d->q->db, d->held);
+	if (!d->procedure_waits && d->what->timeout_ms != 0 &&
+	    (d->held[0] == '\0' || db_clock_ms() < d->deadline))
+		held_loan(d->q->db, d->what->task, d->held);
 	if (d->held[0] == '\0')
 		snprintf(d->held, sizeof(d->held), "another session holds what this needs");
 	if (db_clock_ms() >= d->deadline)

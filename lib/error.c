@@ -137,11 +137,11 @@ error_unknown_task(struct lockq *q, uint32_t task_id)
 }
 
 const char *
-error_of_reserved(const uint64_t reserved[4])
+error_of_reserved_members(const uint64_t *reserved, size_t n)
 {
 	bool used = false;
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < n; i++)
 		used = used || reserved[i] != 0;
 	return used ? "a reserved member of a structure is not 0: set it to its _INIT first; or "
 	    "this library, " LOCKQ_VERSION ", is older than the program's header" : NULL;

@@ -24,7 +24,9 @@ LOCKQ_MUST_CHECK int error_other_account(struct lockq *q, const char *user, cons
 LOCKQ_MUST_CHECK int error_unknown_task(struct lockq *q, uint32_t task_id);
 /* Says what is wrong if a reserved member is not 0, else returns NULL. Then the structure was not
  * set to its _INIT, or the caller was compiled with a newer header. */
-const char *error_of_reserved(const uint64_t reserved[4]);
+const char *error_of_reserved_members(const uint64_t *reserved, size_t n);
+#define error_of_reserved(reserved) \
+	error_of_reserved_members((reserved), sizeof(reserved) / sizeof((reserved)[0]))
 
 /* Returns the public code for @rc. */
 LOCKQ_MUST_CHECK int error_code(enum db_rc rc);

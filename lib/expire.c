@@ -363,6 +363,9 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		return code;
 	error_clear(q);
 	rc = session_ready(q);
+	/* Cron has time. */
+	if (rc == DB_OK)
+		rc = db_set_lock_wait(q->db, DB_LOCK_WAIT_S);
 	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;

@@ -55,6 +55,32 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	return code;
 }
 
+/* Reports that the time was over and the request could not be cancelled by then: another session
+ * holds it, perhaps a leader that serves it, or the database is away. */
+static int
+finish_pending(struct call *c, enum db_rc failure)
+{
+	char text[sizeof(c->q->error)];
+	int code = error_from_db(c->q, c->q->db, failure);
+
+	if (code == LOCKQ_ENOMEM)
+		return code;
+	memcpy(text, c->q->error, sizeof(text));
+	error_set(c->q, "gave up, but %s%.800s: the request may still be pending: see checkwork "
+	    "--request %s", failure == DB_ELOCKWAIT ? "" : "the request could not be cancelled: ",
+	    failure == DB_ELOCKWAIT ? "another session holds the request" : text,
+	    c->request.uuid);
+	return LOCKQ_BUSY;
+}
+
+/* Reports what another session held until the time was over, so that no request was recorded. */
+static int
+finish_unasked(struct call *c)
+{
+	error_set(c->q, "%s: nothing was asked for: try again", c->held);
+	return LOCKQ_BUSY;
+}
+
 /* Reports that a COMMIT was lost, and that nobody knows whether it was done. */
 static int
 finish_unknown(struct call *c, enum db_rc failure)
@@ -114,6 +140,10 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	else if (step == TIMED_OUT)
 		rc = cancel(c, false, CANCEL_MS);
 	answer->request_id = c->request.request_id;
+	if (rc != DB_OK && step == TIMED_OUT)
+		return finish_pending(c, rc);
+	if (step == TIMED_OUT && !c->sent)
+		return finish_unasked(c);
 	if (rc != DB_OK && step != UNKNOWN)
 		return finish_failed(c, rc, step == CANCELLED);
 	if (rc == DB_OK)

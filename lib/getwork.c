@@ -128,6 +128,8 @@ look(struct call *c, enum step *step)
 		/* If the request has ended since the read, *@pending is false, and it is read
 		 * anew. */
 		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
+			rc = db_set_lock_wait(c->q->db, DB_BRIEF_WAIT_S);
+		if (rc == DB_OK && c->answer->status == LOCKQ_PENDING)
 			rc = wait_still_here(c->q, &c->request, &c->waiting, &pending);
 		if (rc != DB_OK)
 			return rc;

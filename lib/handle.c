@@ -6,14 +6,23 @@
 
 #include "bounds.h"
 #include "error.h"
+#include "progress.h"
+#include "retry.h"
 #include "session.h"
 
 static const struct db_query newest_schema = {
-	"newest_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
+	"newest_schema",
+	"SELECT (SELECT MAX(version) FROM schema_version),"
+	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)",
+	DB_ONE
+};
+/* Up to schema 5 the table has no column finished_at. */
+static const struct db_query old_schema = {
+	"old_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
 };
 
-/* ER_NO_SUCH_TABLE */
-enum { NO_SUCH_TABLE = 1146 };
+/* ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR */
+enum { NO_SUCH_TABLE = 1146, NO_SUCH_COLUMN = 1054 };
 
 const char *
 lockq_version(void)
@@ -34,26 +43,67 @@ lockq_new(struct lockq **q)
 	return error_code(*q != NULL ? DB_OK : DB_ENOMEM);
 }
 
+/* Reads both where the connection could not. */
+static enum db_rc
+read_schema(struct db *db, uint64_t *version, uint64_t *finished)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = DB_OK;
+
+	*version = db_schema(db);
+	*finished = db_finished(db);
+	if (*version != 0)
+		return DB_OK;
+	rc = db_run(db, &newest_schema, DB_NO_ARGS, &rows);
+	if (rc == DB_OK) {
+		*version = db_cell_u64(&rows, 0, 0);
+		*finished = db_cell_u64(&rows, 0, 1);
+	}
+	db_rows_clear(&rows);
+	if (rc != DB_OK && db_errno(db) == NO_SUCH_COLUMN)
+		rc = db_number(db, &old_schema, DB_NO_ARGS, version);
+	return rc != DB_OK && db_errno(db) == NO_SUCH_TABLE ? DB_OK : rc;
+}
+
+/* A newer schema has all that this library needs, until it is finished. */
 static int
 check_schema(struct lockq *q)
 {
-	uint64_t version = db_schema(q->db);
-	enum db_rc rc = DB_OK;
+	uint64_t version = 0, finished = 0;
+	enum db_rc rc = read_schema(q->db, &version, &finished);
 
-	if (version == LOCKQ_SCHEMA)
-		return LOCKQ_OK;
-	rc = db_number(q->db, &newest_schema, DB_NO_ARGS, &version);
-	if (rc != DB_OK && db_errno(q->db) != NO_SUCH_TABLE)
+	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
-	if (version == LOCKQ_SCHEMA)
-		return LOCKQ_OK;
 	if (version == 0)
 		return error_database(q, "database \"%s\" has no lockq schema, this is lockq %s "
 		    "with schema %d: run lockq-migrate", db_database(q->db), LOCKQ_VERSION,
 		    LOCKQ_SCHEMA);
+	if (version >= LOCKQ_SCHEMA_OLDEST && finished <= LOCKQ_SCHEMA)
+		return LOCKQ_OK;
 	return error_database(q, "database \"%s\" has schema %llu, this is lockq %s with schema "
 	    "%d: %s", db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
-	    version < LOCKQ_SCHEMA ? "run lockq-migrate" : "update lockq");
+	    version < LOCKQ_SCHEMA_OLDEST ? "run lockq-migrate" : "update lockq");
+}
+
+/* Tries again as long as retry_connect() says. */
+static enum db_rc
+connect_for(struct lockq *q, int64_t timeout_ms)
+{
+	uint64_t start = db_clock_ms(), spent = 0, most = (uint64_t)timeout_ms;
+	struct ticking ticking = { .q = q, .phase = LOCKQ_PHASE_RETRY, .since = start };
+
+	for (unsigned int try = 0;; try++) {
+		enum db_rc rc = timeout_ms <= 0 ? session_connect(q) :
+		    session_connect_in(q, spent < most ? most - spent : 0);
+
+		spent = db_clock_ms() - start;
+		if (!retry_connect(rc, timeout_ms, spent))
+			return rc;
+		ticking.detail = db_error(q->db);
+		if (tick(&ticking) != 0)
+			return DB_ECANCELLED;
+		db_backoff(try);
+	}
 }
 
 int
@@ -71,18 +121,13 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 	rc = where_read(&q->where, &q->query_group, connection, &report);
 	error_clear(q);
 	memcpy(q->warning, report.warning, sizeof(q->warning));
+	q->where.lock_wait_s = DB_BRIEF_WAIT_S;
 	if (rc == DB_EFAIL)
 		return error_usage(q, "%s", report.error);
 	if (rc != DB_OK)
 		return error_from_db(q, NULL, rc);
-	/* A full server is asked again, since other sessions may be about to end. */
-	for (unsigned int try = 0;; try++) {
-		rc = session_connect(q);
-		if (rc != DB_ECROWDED || try >= CROWDED_TRIES)
-			break;
-		db_backoff(try);
-	}
-	if (rc != DB_OK && rc != DB_ENOMEM) {
+	rc = connect_for(q, connection->connect_timeout_ms);
+	if (rc != DB_OK && rc != DB_ENOMEM && rc != DB_ECANCELLED) {
 		error_set_detail(q, q->db);
 		return error_database(q, "%s; %s", db_error(q->db), report.read);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the loans of a disposition another session has locked. */
+/* Which of the loans of a disposition another session has locked; whether somebody has locked the
+ * task or the user of a request; and who that is. */
 #include "held.h"
 
 #include <inttypes.h>
@@ -28,12 +29,40 @@ static const struct db_query holder_of_row = {
 	"  FROM performance_schema.data_locks AS d"
 	"  JOIN performance_schema.threads AS t"
 	"    ON t.thread_id = d.thread_id"
-	" WHERE d.object_schema = DATABASE() AND d.object_name = 'work'"
+	" WHERE d.object_schema = DATABASE() AND d.object_name = ?"
 	"   AND d.index_name = 'PRIMARY' AND d.lock_status = 'GRANTED'"
-	"   AND d.lock_data = CONCAT(@lockq_task, ', ', ?)"
+	"   AND d.lock_data = CONCAT_WS(', ', ?, ?)"
 	" LIMIT 1",
 	DB_MAYBE
 };
+
+/* Their INSERT shares the locks of both rows, by its foreign keys. */
+static const struct db_query free_task = {
+	"free_task", "SELECT task_id FROM task WHERE task_id = ? FOR SHARE SKIP LOCKED", DB_MAYBE
+};
+static const struct db_query user_of_name = {
+	"user_of_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
+};
+static const struct db_query free_user = {
+	"free_user", "SELECT user_id FROM app_user WHERE user_id = ? FOR SHARE SKIP LOCKED",
+	DB_MAYBE
+};
+
+/* Writes "loan 12 is held by clerk@host, connection 123". */
+static void
+say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
+    const char *what, char text[HELD_BYTES])
+{
+	struct db_rows holder = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &holder_of_row, DB_ARGS(db_text(table), key1, key2), &holder);
+
+	if (rc == DB_OK && holder.n_rows > 0)
+		snprintf(text, HELD_BYTES, "%s is held by %s, connection %s", what,
+		    db_cell(&holder, 0, 0), db_cell(&holder, 0, 1));
+	else
+		snprintf(text, HELD_BYTES, "%s is held by another session", what);
+	db_rows_clear(&holder);
+}
 
 /* Returns the first loan of @all that is not in @free, or 0. Both are in order. */
 static uint64_t
@@ -47,10 +76,10 @@ first_missing(const struct db_rows *all, const struct db_rows *free)
 }
 
 void
-held_loan(struct db *db, char text[HELD_BYTES])
+held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
 {
 	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
-	struct db_rows holder = { 0, 0, NULL, NULL };
+	char what[32];
 	uint64_t loan = 0;
 	enum db_rc rc;
 
@@ -63,16 +92,42 @@ held_loan(struct db *db, char text[HELD_BYTES])
 	if (rc == DB_OK)
 		loan = first_missing(&all, &free);
 	db_rollback(db);
-	if (loan != 0) {
-		rc = db_run(db, &holder_of_row, DB_ARGS(db_u64(loan)), &holder);
-		if (rc == DB_OK && holder.n_rows > 0)
-			snprintf(text, HELD_BYTES, "loan %" PRIu64 " is held by %s, connection %s",
-			    loan, db_cell(&holder, 0, 0), db_cell(&holder, 0, 1));
-		else
-			snprintf(text, HELD_BYTES, "loan %" PRIu64 " is held by another session",
-			    loan);
-	}
+	snprintf(what, sizeof(what), "loan %" PRIu64, loan);
+	if (loan != 0)
+		say_holder(db, "work", db_u64(task_id), db_u64(loan), what, text);
 	db_rows_clear(&all);
 	db_rows_clear(&free);
-	db_rows_clear(&holder);
+}
+
+/* Whether the row that @query would lock is one that somebody else has locked. */
+static bool
+is_held(struct db *db, const struct db_query *query, uint64_t id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	bool held = db_run(db, query, DB_ARGS(db_u64(id)), &rows) == DB_OK && rows.n_rows == 0;
+
+	db_rows_clear(&rows);
+	return held;
+}
+
+void
+held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t user_id = 0;
+	char what[HELD_BYTES / 2];
+
+	text[0] = '\0';
+	if (is_held(db, &free_task, task_id)) {
+		snprintf(what, sizeof(what), "task %u", task_id);
+		say_holder(db, "task", db_u64(task_id), db_null(), what, text);
+		return;
+	}
+	if (db_run(db, &user_of_name, DB_ARGS(db_text(user)), &rows) == DB_OK && rows.n_rows > 0)
+		user_id = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	if (user_id != 0 && is_held(db, &free_user, user_id)) {
+		snprintf(what, sizeof(what), "user \"%s\"", user);
+		say_holder(db, "app_user", db_u64(user_id), db_null(), what, text);
+	}
 }

@@ -52,8 +52,12 @@ extern "C" {
 /** The version of this header. lockq_version() returns the version of the library. */
 #define LOCKQ_VERSION "0.2.0"
 
-/** The version of the schema that this library works with. lockq-migrate installs it. */
+/** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
+ * ones, too, until lockq-migrate --finish takes away what it needs. */
 #define LOCKQ_SCHEMA 6
+
+/** The oldest schema that this library works with. */
+#define LOCKQ_SCHEMA_OLDEST 6
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -116,10 +120,11 @@ struct lockq_connection {
 	const char *password;       /**< its password, which no message contains */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
 	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
-	uint64_t reserved[4];       /**< for later versions: 0 */
+	int64_t connect_timeout_ms; /**< for lockq_connect(); 0: as it says there; < 0: no retry */
+	uint64_t reserved[3];       /**< for later versions: 0 */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, \
-	{ 0 } }
+	0, { 0 } }
 
 /** What a call is doing. */
 enum lockq_phase {
@@ -148,9 +153,9 @@ struct lockq_progress {
  * @progress: what the call is doing
  * @data:     the pointer that lockq_on_progress() was given
  *
- * Runs in the thread of the call. lockq_getwork() and lockq_request_look() call it about four times
- * a second and after a signal while they wait, lockq_expire() calls it between its transactions. It
- * must not use the same handle.
+ * Runs in the thread of the call. lockq_connect() calls it before it tries again. lockq_getwork()
+ * and lockq_request_look() call it about four times a second and after a signal while they wait,
+ * lockq_expire() calls it between its transactions. It must not use the same handle.
  *
  * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED.
  * Since: 0.1
@@ -206,11 +211,14 @@ LOCKQ_EXPORT void lockq_free(struct lockq *q);
  *
  * Reads the option files, connects to the database, sets the session's settings (READ COMMITTED,
  * SQL mode, UTC, time limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and
- * that its schema is LOCKQ_SCHEMA. A server without a free session is asked again for up to ten
- * seconds. If the connection is lost later, the next call that needs it makes it again, without
- * reading the files again. Takes no lock.
+ * that its schema is one that this library works with, see LOCKQ_SCHEMA. It tries again for
+ * connect_timeout_ms, in milliseconds, where the server can't be reached or has no free session;
+ * with 0 for two seconds, and for ten where no session is free. The progress function is told of
+ * it. If the connection is lost later, the next call that needs it makes it again, without reading
+ * the files again. Takes no lock.
  *
- * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used; LOCKQ_EDATABASE; LOCKQ_ENOMEM;
+ * LOCKQ_CANCELLED when the progress function gave up.
  * The caller releases the handle after a failure, too.
  * Since: 0.1
  */
@@ -377,7 +385,9 @@ struct lockq_answer {
  * Returns:
  * 0 when at least one loan was assigned;
  * LOCKQ_NOTHING when the task has no work for this user;
- * LOCKQ_BUSY when the wait ran out, the request expired, or it is pending with LOCKQ_WAIT_NONE;
+ * LOCKQ_BUSY when the wait ran out, the request expired, or it is pending with LOCKQ_WAIT_NONE.
+ * lockq_error() then is "", or says what another session held: so nothing was asked for, and
+ * @answer->request_id is 0, or the request could not be cancelled and may still be pending;
  * LOCKQ_CANCELLED when the progress function gave up before the request was served;
  * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, or polling without gaps or with a
  * gap of 0;

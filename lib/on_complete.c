@@ -4,6 +4,7 @@
  * nothing of lockq's. */
 #include "on_complete.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static enum db_rc
@@ -69,12 +70,31 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	return rc;
 }
 
+/* Nobody can tell which row or table the procedure waits for. */
+static void
+note_wait(struct disposing *d, size_t row)
+{
+	d->procedure_waits = true;
+	snprintf(d->held, sizeof(d->held), "another session holds what the procedure \"%s\" "
+	    "needs for loan %" PRIu64, d->on_complete, d->places[row].loan_id);
+}
+
 /* Whether @rc is an error of the procedure: not one that a new transaction cures, nor a lost
  * session. */
 static bool
 is_failure(enum db_rc rc)
 {
 	return rc == DB_EFAIL || rc == DB_EDUPLICATE || rc == DB_EHELD || rc == DB_ETIME;
+}
+
+/* The procedure's own statements may wait for longer than lockq's, within the call's time. */
+static unsigned int
+own_wait_s(const struct disposing *d)
+{
+	uint64_t now = db_clock_ms(), left_s = now < d->deadline ? (d->deadline - now) / 1000 : 0;
+
+	return left_s >= DB_LOCK_WAIT_S ? DB_LOCK_WAIT_S : left_s > 0 ? (unsigned int)left_s :
+	    DB_BRIEF_WAIT_S;
 }
 
 enum db_rc
@@ -92,14 +112,15 @@ on_complete_all(struct db *db, struct disposing *d)
 		d->refused = true;
 		return DB_EFAIL;
 	}
-	/* The procedure's own statements may wait for longer than lockq's. */
-	rc = db_set_lock_wait(db, DB_LOCK_WAIT_S);
+	rc = db_set_lock_wait(db, own_wait_s(d));
 	/* In the order of loan_id, or two dispositions may wait in a ring for rows that the
 	 * procedure locks. */
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!d->places[row].changes)
 			continue;
 		rc = complete_one(db, d->on_complete, quoted, row);
+		if (rc == DB_ELOCKWAIT)
+			note_wait(d, row);
 		if (!is_failure(rc))
 			continue;
 		d->places[row].changes = false;

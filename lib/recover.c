@@ -2,6 +2,8 @@
 /* What a call does after a failure: it asks the table in retry.c, connects anew, and finds out what
  * became of a lost COMMIT. All that was open is given up first. So the call's row of work_requested
  * alone tells how it goes on, and nothing is guessed. */
+#include <stdio.h>
+
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
@@ -19,13 +21,39 @@ verdict_of(struct call *c, enum db_rc failure)
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
+/* Another session holds what this call needs although it does not lead: a task that its manager is
+ * changing, a table that somebody has locked. The server has said so after a second. No transaction
+ * is open, and the failure does not count as one. */
+static enum db_rc
+wait_for_holder(struct call *c, enum step *step)
+{
+	bool patient = c->ask->wait != LOCKQ_WAIT_NONE;
+	enum db_rc rc = db_set_lock_wait(c->q->db, DB_BRIEF_WAIT_S);
+
+	error_set_detail(c->q, c->q->db);
+	if (rc == DB_OK && c->ask->timeout_ms != 0)
+		held_task_or_user(c->q->db, c->ask->task, c->ask->user, c->held);
+	if (c->held[0] == '\0')
+		snprintf(c->held, sizeof(c->held), "another session holds what this needs");
+	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {
+		c->retries++;
+		*step = *step == ASK ? ASK : LOOK;
+		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->held, 0, 0, &c->waiting);
+	}
+	if (rc == DB_OK)
+		*step = c->sent && !patient ? PENDING : TIMED_OUT;
+	return rc;
+}
+
 /* Connects anew, also where the old connection lives, so that the server undoes what it had
  * open. */
 static enum db_rc
 connect_and_find_out(struct call *c)
 {
+	uint64_t now = db_clock_ms(), deadline = c->waiting.deadline;
 	bool pending = false;
-	enum db_rc rc = session_connect(c->q);
+	enum db_rc rc = c->in_doubt ? session_connect(c->q) :
+	    session_connect_in(c->q, now < deadline ? deadline - now : 0);
 
 	if (rc == DB_OK && c->in_doubt) {
 		rc = request_status(c->q->db, &c->request, true, &pending);
@@ -40,6 +68,11 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 	enum db_rc rc = failure;
 
 	list_clear(&c->list);
+	if (rc == DB_ELOCKWAIT && (*step < LEAD || *step == FOLLOW)) {
+		rc = wait_for_holder(c, step);
+		if (rc == DB_OK || rc == DB_ECANCELLED)
+			return rc;
+	}
 	for (;;) {
 		enum verdict verdict = verdict_of(c, rc);
 

@@ -3,6 +3,8 @@
  * again by it. */
 #include "retry.h"
 
+#include "bounds.h"
+
 static const struct {
 	enum db_rc failure;
 	enum verdict verdict;
@@ -35,6 +37,15 @@ retry_cures(enum db_rc failure)
 	enum verdict verdict = retry_verdict(failure, false, 0, 0, 0);
 
 	return verdict == AGAIN || verdict == RECONNECT;
+}
+
+bool
+retry_connect(enum db_rc failure, int64_t timeout_ms, uint64_t spent_ms)
+{
+	uint64_t most = timeout_ms > 0 ? (uint64_t)timeout_ms : timeout_ms < 0 ? 0 :
+	    failure == DB_ECROWDED ? CROWDED_MS : CONNECT_MS;
+
+	return (failure == DB_ECROWDED || failure == DB_ELOST) && spent_ms < most;
 }
 
 enum db_rc

@@ -2,9 +2,8 @@
 /* What to do after a failure: a table by the failure's class. Calls, transactions, cancelling and
  * batches ask it. Loops that wait for something else than the end of a failure have bounds of
  * their own in bounds.h: request_record() and request_cancel() wait for the user's other request
- * to end, lock_try() and lock_again() for a lock that is held for a moment, lockq_connect() and
- * wait_polling() for a session on a full server, and lockq_request_look() for the next time to
- * look. */
+ * to end, lock_try() and lock_again() for a lock that is held for a moment, wait_polling() for a
+ * session on a full server, and lockq_request_look() for the next time to look. */
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 
@@ -24,6 +23,11 @@ enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, 
     uint64_t patience_ms);
 /* Whether the first verdict after @failure is AGAIN or RECONNECT. */
 bool retry_cures(enum db_rc failure);
+
+/* Whether a program that starts connects once more after @failure, @spent_ms after it began to:
+ * a server that is away may be on its way up, and one that is full has sessions that end.
+ * @timeout_ms is lockq_connection.connect_timeout_ms. */
+bool retry_connect(enum db_rc failure, int64_t timeout_ms, uint64_t spent_ms);
 
 /* Runs @body between BEGIN and COMMIT. After a failure whose verdict is AGAIN the transaction is
  * rolled back, and the whole of it is run again, with backoff and jitter. Adds the number of

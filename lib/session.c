@@ -105,6 +105,19 @@ session_connect(struct lockq *q)
 }
 
 enum db_rc
+session_connect_in(struct lockq *q, uint64_t ms)
+{
+	enum db_rc rc;
+
+	/* Whole seconds, and 0 would be no limit. */
+	if (ms < (uint64_t)DB_CONNECT_TIMEOUT_S * 1000)
+		q->where.connect_s = (unsigned int)(ms / 1000) + (ms < 1000);
+	rc = session_connect(q);
+	q->where.connect_s = DB_CONNECT_TIMEOUT_S;
+	return rc;
+}
+
+enum db_rc
 session_ready(struct lockq *q)
 {
 	if (q->db != NULL && db_restore(q->db) == DB_OK && db_ping(q->db) == DB_OK)

@@ -35,6 +35,8 @@ struct lockq {
 
 /* Closes all connections and makes the lock connection anew; then ends what was given up. */
 LOCKQ_MUST_CHECK enum db_rc session_connect(struct lockq *q);
+/* The same, in about @ms, and DB_CONNECT_TIMEOUT_S at most. */
+LOCKQ_MUST_CHECK enum db_rc session_connect_in(struct lockq *q, uint64_t ms);
 void session_disconnect(struct lockq *q);
 /* The connection with the last error, @q->db or @q->query. */
 const struct db *session_failed(const struct lockq *q);

@@ -125,14 +125,18 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	uint64_t left = time_left(waiting);
+	enum db_rc rc;
 
 	*look = false;
 	*over = left == 0;
 	if (*over)
 		return DB_OK;
-	if (left >= 1000 && leader->leads && leader->wakes)
-		return wait_slice(q->db, task_id, left / 1000 < waiting->slice_s ?
+	if (left >= 1000 && leader->leads && leader->wakes) {
+		rc = wait_slice(q->db, task_id, left / 1000 < waiting->slice_s ?
 		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting, look);
+		/* The next statements must not wait for longer than the call has time. */
+		return rc == DB_OK ? db_set_lock_wait(q->db, DB_BRIEF_WAIT_S) : rc;
+	}
 	return left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
 	    nap_after_quick(&ticking, waiting);
 }

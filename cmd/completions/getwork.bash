@@ -51,7 +51,8 @@ _lockq() {
 		;;
 	--task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | -l | --token | \
 		--note | --request | -r | --port | --db-user | --database | --login-path | \
-		--batch | --defaults-group-suffix | --loans | --seed | --heavy | --users | --map)
+		--batch | --connect-timeout | --defaults-group-suffix | --loans | --seed | --heavy | \
+		--users | --map)
 		return
 		;;
 	esac

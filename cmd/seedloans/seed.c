@@ -177,6 +177,22 @@ say_what_stays(const struct seed *seed)
 	    (unsigned long long)seed->report->loans);
 }
 
+/* Tries again as long as retry_connect() says. */
+static enum db_rc
+connect_for(struct db **db, const struct where *where, int64_t timeout_ms)
+{
+	uint64_t start = db_clock_ms();
+
+	for (unsigned int try = 0;; try++) {
+		enum db_rc rc = db_connect(db, where);
+
+		if (!retry_connect(rc, timeout_ms, db_clock_ms() - start))
+			return rc;
+		db_close(*db);
+		db_backoff(try);
+	}
+}
+
 int
 seed_run(const struct lockq_connection *connection, const struct seed_options *options,
     seed_progress_fn *progress, void *progress_data, struct seed_report *report)
@@ -206,7 +222,7 @@ seed_run(const struct lockq_connection *connection, const struct seed_options *o
 			(void)seed_fail(&seed, code, "nothing was emptied");
 	}
 	if (code == 0) {
-		rc = db_connect(&seed.db, &where);
+		rc = connect_for(&seed.db, &where, connection->connect_timeout_ms);
 		code = rc == DB_OK || rc == DB_ENOMEM ? seed_from_db(&seed, seed.db, rc) :
 		    seed_fail(&seed, LOCKQ_EDATABASE, "%s; %s", db_error(seed.db), read.read);
 	}

@@ -56,6 +56,15 @@ ALTER TABLE work_requested
     COMMENT 'true time, which no setting of a session moves',
   ALGORITHM=INSTANT;
 
+-- When lockq-migrate --finish took away what only older programs need.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'schema_version'
+                           AND column_name = 'finished_at'), 'DO 0',
+  'ALTER TABLE schema_version ADD COLUMN finished_at DATETIME(6) NULL, ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+DEALLOCATE PREPARE lockq_alter;
+
 -- Up to here the roles were the server's. Whoever has one of those keeps the rights in this
 -- database. lockq-migrate adds the database to the names without quotes.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron;

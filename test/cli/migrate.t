@@ -131,7 +131,8 @@ is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to sche
 admin "CREATE USER $clerk IDENTIFIED BY 'clerk'; GRANT 'lockq_worker'@'%' TO $clerk;
        SET DEFAULT ROLE ALL TO $clerk"
 migrate "$old"
-is "$status:$out" "0:lockq-migrate: $old: applying 006-no-triggers.sql" 'it is brought up to date'
+is "$status:$out" "0:lockq-migrate: $old: applying 006-no-triggers.sql
+lockq-migrate: $old: when no older program is left, run lockq-migrate --finish" 'it is brought up to date'
 plain "$new" >"$scratch/new"
 plain "$old" >"$scratch/old"
 ok "$([ "$(wc -l <"$scratch/new")" -gt 100 ]; echo $?)" 'there is much to compare'
@@ -150,7 +151,43 @@ is "$(as_clerk "SELECT COUNT(*) FROM $old.task_list; CALL $old.task_rows(1);
 	'who has a role of before works on'
 like "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 'denied to user' \
 	'in the upgraded database only: a role belongs to one'
-admin "REVOKE 'lockq_worker'@'%' FROM $clerk; GRANT lockq_worker@$new TO $clerk;
+
+# --- its second step ---
+
+migrate "$new" --finish
+is "$status:$out" "0:lockq-migrate: $new: nothing is left to finish, schema 6" \
+	'a new database has nothing to finish'
+migrate "$old" --finish
+is "$status:$err" "4:lockq-migrate: $account can't see who is left: let an administrator run \
+\"GRANT SELECT ON performance_schema.threads TO $account; GRANT SELECT ON \
+performance_schema.session_connect_attrs TO $account; GRANT SELECT ON mysql.role_edges TO \
+$account\", or say --yes" 'who is left can be seen only with more rights'
+admin "GRANT SELECT ON performance_schema.threads TO $account;
+       GRANT SELECT ON performance_schema.session_connect_attrs TO $account;
+       GRANT SELECT ON mysql.role_edges TO $account"
+migrate "$old" --finish
+is "$status:$err" "4:lockq-migrate: $clerk would lose its rights in '$old': let an administrator \
+run \"GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk\"" \
+	'an account that has only a role of before is named'
+like "$(as_clerk "UPDATE $old.work SET note = NULL; SELECT 'it may'")" 'it may' \
+	'and may still do what it could'
+admin "GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk"
+migrate "$old" --finish
+is "$status:$out:$err" "0:lockq-migrate: $old: finishing 006-old-roles.sql:" 'then it is finished'
+like "$(as_clerk "UPDATE $old.work SET note = NULL")" 'denied to user' \
+	'who has both roles can do what the new one can'
+is "$(as_clerk "UPDATE $old.lead_in SET holder = NULL; SELECT 'it may'")" 'it may' 'and that whole'
+is "$(admin "SELECT COUNT(*) FROM mysql.tables_priv WHERE db = '$old' AND host = '%';
+             SELECT COUNT(*) FROM mysql.procs_priv WHERE db = '$old' AND host = '%';
+             SELECT COUNT(*) FROM mysql.role_edges WHERE from_host = '$old' AND to_host = '%'" |
+	tr '\n' ' ')" '0 0 0 ' 'the roles of before have no right left in this database'
+migrate "$old" --finish
+is "$status:$out" "0:lockq-migrate: $old: nothing is left to finish, schema 6" 'once is enough'
+plain "$old" >"$scratch/old"
+is "$(diff "$scratch/new" "$scratch/old")" '' 'both ways still make the same'
+
+admin "REVOKE 'lockq_worker'@'$old' FROM $clerk;
+       REVOKE 'lockq_worker'@'%' FROM $clerk; GRANT lockq_worker@$new TO $clerk;
        SET DEFAULT ROLE ALL TO $clerk"
 is "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 0 'the new role works'
 like "$(as_clerk "SELECT COUNT(*) FROM $old.task_list")" 'denied to user' 'in its database only'

@@ -454,7 +454,7 @@ the_session_is_pinned(void **state)
 	    " AND @@autocommit = 1 AND @@time_zone = '+00:00' AND @@max_execution_time = 0"
 	    " AND @@innodb_lock_wait_timeout = %d AND @@wait_timeout = %d"
 	    " AND @@net_write_timeout = %d AND @@character_set_client = 'utf8mb4'"
-	    " AND FIND_IN_SET('STRICT_TRANS_TABLES', @@sql_mode) > 0", DB_LOCK_WAIT_S,
+	    " AND FIND_IN_SET('STRICT_TRANS_TABLES', @@sql_mode) > 0", DB_BRIEF_WAIT_S,
 	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S), 1);
 }
 

@@ -58,19 +58,43 @@ reserved_members_are_zero(void **state)
 	lockq_free(q);
 }
 
+/* guard: a newer schema is refused only when it is finished. */
 static void
-a_newer_schema_is_refused(void **state)
+a_newer_schema_is_refused_when_it_is_finished(void **state)
+{
+	char error[1024];
+	int newer, finished;
+
+	(void)state;
+	sql("INSERT INTO schema_version (version, name, checksum) VALUES (%d, 'x', 'x')",
+	    LOCKQ_SCHEMA + 1);
+	newer = try_connect(worker_where(), error);
+	sql("UPDATE schema_version SET finished_at = NOW(6) WHERE version = %d", LOCKQ_SCHEMA + 1);
+	finished = try_connect(worker_where(), error);
+	sql("DELETE FROM schema_version WHERE version = %d", LOCKQ_SCHEMA + 1);
+	assert_int_equal(newer, LOCKQ_OK);
+	assert_int_equal(finished, LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "update lockq"));
+}
+
+/* A schema 5 has no column finished_at. */
+static void
+a_schema_of_before_is_refused(void **state)
 {
 	char error[1024];
 	int rc;
 
 	(void)state;
-	sql("INSERT INTO schema_version (version, name, checksum) VALUES (%d, 'x', 'x')",
-	    LOCKQ_SCHEMA + 1);
+	sql("CREATE TABLE test_schema_version AS SELECT * FROM schema_version WHERE version = 6");
+	sql("DELETE FROM schema_version WHERE version = 6");
+	sql("ALTER TABLE schema_version RENAME COLUMN finished_at TO other");
 	rc = try_connect(worker_where(), error);
-	sql("DELETE FROM schema_version WHERE version = %d", LOCKQ_SCHEMA + 1);
+	sql("ALTER TABLE schema_version RENAME COLUMN other TO finished_at");
+	sql("INSERT INTO schema_version SELECT * FROM test_schema_version");
+	sql("DROP TABLE test_schema_version");
 	assert_int_equal(rc, LOCKQ_EDATABASE);
-	assert_non_null(strstr(error, "update lockq"));
+	assert_non_null(strstr(error, "has schema 5"));
+	assert_non_null(strstr(error, "run lockq-migrate"));
 }
 
 static void
@@ -342,7 +366,8 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		DB_TEST(it_connects),
 		DB_TEST(reserved_members_are_zero),
-		DB_TEST(a_newer_schema_is_refused),
+		DB_TEST(a_newer_schema_is_refused_when_it_is_finished),
+		DB_TEST(a_schema_of_before_is_refused),
 		DB_TEST(an_older_schema_is_refused),
 		DB_TEST(a_database_without_the_schema_is_refused),
 		DB_TEST(other_servers_are_refused),

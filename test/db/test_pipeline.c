@@ -79,7 +79,7 @@ assert_unlimited(struct worker *w)
 	struct db *lock = inside_lock_connection(w->q);
 
 	assert_int_equal(u64_on(lock, "SELECT @@max_execution_time"), 0);
-	assert_int_equal(u64_on(lock, "SELECT @@lock_wait_timeout"), DB_LOCK_WAIT_S);
+	assert_int_equal(u64_on(lock, "SELECT @@lock_wait_timeout"), DB_BRIEF_WAIT_S);
 	assert_int_equal(u64_on(lock, "SELECT @@transaction_read_only"), 0);
 }
 

@@ -35,11 +35,11 @@ make_line(void)
 }
 
 /* User 0 leads, and user 2's request comes after the leader's last look. So a leader sends every
- * statement that it can. */
+ * statement that it can. It has time for a lock wait before it leads. */
 static struct worker *
 lead_through(struct proxy *proxy, const char *late_at)
 {
-	struct worker *leader = worker_new(0, TASK, 2, 0);
+	struct worker *leader = worker_new(0, TASK, 2, PATIENCE_MS);
 
 	leader->proxy = proxy;
 	proxy_hold(proxy, late_at, 1);

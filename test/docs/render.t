@@ -35,7 +35,8 @@ check_sections() {
 
 # The files that `migrate` applies, and the folder that --example adds.
 check_schema_files() {
-	(cd "$1" && printf '%s\n' schema/*.sql schema/upgrade/*.sql schema/example) | sort \
+	(cd "$1" && printf '%s\n' schema/*.sql schema/upgrade/*.sql schema/finish/*.sql \
+		schema/example) | sort \
 		>"$scratch/is"
 	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' | sort \
 		>"$scratch/documented"

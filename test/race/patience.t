@@ -76,4 +76,104 @@ hang_up other
 wait "$later"
 is "$?:$(states)" 0:completed,completed 'when the row is free again, it is done'
 
+
+# A task's own procedure waits for a row of the business.
+sql "CREATE TABLE test_business_$task (n INT PRIMARY KEY);
+     INSERT INTO test_business_$task VALUES (1);
+     CREATE PROCEDURE test_waits_$task (IN loan_id BIGINT UNSIGNED, IN user VARCHAR(64))
+       UPDATE test_business_$task SET n = n WHERE n = 1;
+     GRANT EXECUTE ON PROCEDURE test_waits_$task TO 'lockq_worker'@'$(sql 'SELECT DATABASE()')';
+     UPDATE task SET on_complete = 'test_waits_$task' WHERE task_id = $task"
+loan=$(getwork --user race-1 --task "$task" --json | jq '.loans[0].loan_id')
+say other "BEGIN; SELECT n FROM test_business_$task FOR UPDATE"
+said other
+bounded 1 disposition --user race-1 --task $task --loan "$loan" --complete --timeout 1
+is "$status:$in_time:$err" "3:yes:disposition: another session holds what the procedure \
+\"test_waits_$task\" needs for loan $loan: nothing was changed: try again" \
+	'a procedure on_complete that waits is named'
+hang_up other
+disposition --user race-1 --task $task --loan "$loan" --complete >"$scratch/later"
+is $? 0 'when the row is free, it is done'
+sql "UPDATE task SET on_complete = NULL WHERE task_id = $task;
+     DROP PROCEDURE test_waits_$task; DROP TABLE test_business_$task"
+
+# --- getwork: what it needs before it leads -------------------------------------------------------
+
+requests() {
+	sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND user_id =
+		(SELECT user_id FROM app_user WHERE name = 'race-2')"
+}
+pending() {
+	sql "SELECT COALESCE(MAX(request_id), 0) FROM work_requested WHERE task_id = $task
+		AND outcome = 'pending'"
+}
+ask=(getwork --user race-2 --task "$task")
+
+say other "BEGIN; UPDATE task SET manager = 'changed' WHERE task_id = $task"
+said other
+for seconds in 0 1 3; do
+	bounded $seconds "${ask[@]}" --timeout $seconds
+	is "$status:$in_time:$(requests)" 3:yes:0 \
+		"a manager changes the task, --timeout $seconds: exit 3 in time, nothing asked for"
+done
+is "$err" "getwork: task $task is held by another session: nothing was asked for: try again" \
+	'the task is named'
+bounded 1 "${ask[@]}" --timeout 1 --json
+is "$(jq -r .exit <<<"$out"):$(jq -r .error <<<"$out")" \
+	"3:task $task is held by another session: nothing was asked for: try again" 'in JSON, too'
+bounded 1 "${ask[@]}" --no-wait
+is "$status:$in_time:$(requests)" 3:yes:0 '--no-wait does not wait for it'
+script --quiet --return --command "getwork --user race-2 --task $task --timeout 3" /dev/null \
+	>"$scratch/typed" </dev/null
+like "$(tr '\r' '\n' <"$scratch/typed")" "trying again: task $task is held by another session" \
+	'a line on a terminal tells so'
+"${ask[@]}" >"$scratch/later" 2>&1 &
+later=$!
+until_waiting 1
+hang_up other
+wait "$later"
+is $? 0 'when the manager is done, it asks'
+
+say other "BEGIN; UPDATE app_user SET name = name WHERE name = 'race-2';
+	SELECT 1 FROM app_user WHERE name = 'race-2' FOR UPDATE"
+said other
+bounded 1 "${ask[@]}" --timeout 1
+is "$status:$in_time:$err" '3:yes:getwork: user "race-2" is held by another session: nothing was '\
+'asked for: try again' 'a user is held'
+hang_up other
+
+for table in task work_requested task_lock; do
+	say other "LOCK TABLES $table WRITE"
+	said other
+	bounded 2 "${ask[@]}" --timeout 2
+	is "$status:$in_time" 3:yes "the table $table is locked: exit 3 in time"
+	hang_up other
+done
+is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND outcome = 'pending'")" 0 \
+	'no request is left pending'
+
+say other "BEGIN; SELECT 1 FROM task_lock WHERE task_id = $task FOR UPDATE"
+said other
+for seconds in 0 2; do
+	bounded $seconds "${ask[@]}" --timeout $seconds
+	is "$status:$in_time" 3:yes "a session holds the task's lock, --timeout $seconds"
+done
+
+# The request is pending, and then somebody holds it, as a leader does who serves it.
+start=$(now_ms)
+"${ask[@]}" --timeout 3 2>"$scratch/later" &
+later=$!
+until_true "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND outcome = 'pending'"
+request=$(pending)
+say third "BEGIN; SELECT 1 FROM work_requested WHERE request_id = $request FOR UPDATE"
+said third
+wait "$later"
+status=$? took=$(($(now_ms) - start))
+is "$status:$((took < 6000))" 3:1 'the request is held: exit 3 within a second or two'
+like "$(cat "$scratch/later")" \
+	'^getwork: gave up, but another session holds the request: .* may still be pending' \
+	'the message says that it may still be pending'
+hang_up third
+hang_up other
+
 finish
