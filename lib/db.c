@@ -211,6 +211,9 @@ connect_to(struct db **out, const struct where *where, bool read_only)
 	db->read_only = read_only;
 	db->pinned_wait_s = where->lock_wait_s > 0 && !read_only ? where->lock_wait_s :
 	    DB_LOCK_WAIT_S;
+	snprintf(db->wanted, sizeof(db->wanted), "%s", where->text[WHERE_DATABASE] != NULL ?
+	    where->text[WHERE_DATABASE] : "lockq");
+	db->role = "lockq_worker";
 	db->mysql = mysql_init(NULL);
 	if (db->mysql == NULL)
 		return db_fail_memory(db);
@@ -254,6 +257,12 @@ const char *
 db_database(const struct db *db)
 {
 	return db->database;
+}
+
+void
+db_set_role(struct db *db, const char *role)
+{
+	db->role = role;
 }
 
 uint64_t

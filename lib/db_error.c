@@ -16,6 +16,8 @@ enum {
 	SERVER_IDLE_DISCONNECT = 4031
 };
 
+enum { ADVICE_BYTES = 400 };
+
 bool
 db_is_behind(const struct db *db)
 {
@@ -73,12 +75,15 @@ db_lost(const struct db *db)
 
 #define UNREACHABLE "the database can't be reached"
 #define LOST "the connection to the database was lost"
-#define NO_RIGHT "the account lacks a right", ": see the roles in lockq-schema(5)"
+#define NO_RIGHT "the account lacks a right", needs_role
 #define FULL "the database has no free connection", ": try again later"
 #define HELD "another session holds a lock"
 #define BEHIND "another member of the cluster was first", ": try again"
 #define READ_ONLY "the server is read only", ": connect to the primary"
 #define OTHER "the database reports an error"
+
+/* Its advice names the role of this database. */
+static const char needs_role[] = "role";
 
 /* An error that is not in this table is DB_EFAIL. The words stand before the server's text, which
  * few users understand; the advice after it, where the text does not say what to do. */
@@ -137,14 +142,27 @@ known_error(unsigned int number)
 	return &other;
 }
 
+/* The right may be lockq's, or one on a manager's view: the server's text names the table. */
+static const char *
+advice_of(const struct db *db, const struct known_error *known, char text[ADVICE_BYTES])
+{
+	if (known->advice != needs_role)
+		return known->advice;
+	snprintf(text, ADVICE_BYTES, ": it needs the role '%s'@'%s', and this role a GRANT on "
+	    "each task's view", db->role, db->database[0] != '\0' ? db->database : db->wanted);
+	return text;
+}
+
 enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *state,
     const char *text)
 {
 	const struct known_error *known = known_error(number);
 	uint64_t ms = db->used == 0 ? 0 : db_clock_ms() - db->used;
+	char advice[ADVICE_BYTES];
 	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s%s", known->words, text,
-	    known->advice);
+	    advice_of(db, known, advice));
+
 	if (rc == DB_ELOST)
 		db->lost = true;
 	db->error.number = number;

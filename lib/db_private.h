@@ -65,6 +65,8 @@ struct db {
 	bool preparing;       /* PREPARE was sent, EXECUTE comes next */
 	char execute[256];    /* the text of that EXECUTE */
 	char database[65 * 4];
+	char wanted[65 * 4];  /* the database to be used, for messages */
+	const char *role;     /* which the account needs there */
 	char server_uuid[37];
 	uint64_t schema;      /* its version when the connection was made, 0: not known */
 	uint64_t finished;    /* up to which version it was finished then */

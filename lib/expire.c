@@ -324,9 +324,6 @@ check_what(struct lockq *q, const struct lockq_expire *what)
 	return fault == NULL ? LOCKQ_OK : error_usage(q, "%s", fault);
 }
 
-/* ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR */
-enum { TABLE_DENIED = 1142, COLUMN_DENIED = 1143 };
-
 /* Makes a public code and a text of @rc. A lost COMMIT is not looked up, and no connection is made
  * anew, since the next run finds the rows that were not done. */
 static int
@@ -334,17 +331,12 @@ explain(struct expiring *e, enum db_rc rc)
 {
 	struct lockq *q = e->q;
 	bool lost = rc == DB_ELOST || rc == DB_EINDOUBT;
-	bool denied = rc == DB_EFAIL && (db_errno(q->db) == TABLE_DENIED ||
-	    db_errno(q->db) == COLUMN_DENIED);
 	int code = error_from_db(q, q->db, lost ? DB_ELOST : rc);
 
 	if (lost)
 		error_set(q, "the connection was lost after %llu row%s: the next run does the rest:"
 		    " %s", (unsigned long long)e->ticking.rows, e->ticking.rows == 1 ? "" : "s",
 		    db_error(q->db));
-	if (denied)
-		error_set(q, "the account needs the role 'lockq_cron'@'%s': %s",
-		    db_database(q->db), db_error(q->db));
 	return code;
 }
 
@@ -363,6 +355,8 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		return code;
 	error_clear(q);
 	rc = session_ready(q);
+	if (rc == DB_OK && what->purge_after_s != 0)
+		db_set_role(q->db, "lockq_cron");
 	/* Cron has time. */
 	if (rc == DB_OK)
 		rc = db_set_lock_wait(q->db, DB_LOCK_WAIT_S);
@@ -370,6 +364,8 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;
 	code = explain(&e, rc);
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_worker");
 	/* On a lost connection the server has released the name. */
 	if (e.began[0] != '\0' && !db_lost(q->db) &&
 	    db_run(q->db, &give_cron_name_back, DB_NO_ARGS, NULL) != DB_OK)

@@ -62,10 +62,15 @@ session_beside(const struct lockq *q)
 enum db_rc
 session_ready_elsewhere(struct lockq *q)
 {
+	enum db_rc rc;
+
 	if (q->elsewhere != NULL && db_ping(q->elsewhere) == DB_OK)
 		return DB_OK;
 	session_close_query(q, q->elsewhere);
-	return db_connect_read_only(&q->elsewhere, &q->query_where);
+	rc = db_connect_read_only(&q->elsewhere, &q->query_where);
+	if (q->elsewhere != NULL)
+		db_set_role(q->elsewhere, "lockq_query");
+	return rc;
 }
 
 /* The host's name may lead to another server by now, and a server that was started again begins its

@@ -88,12 +88,42 @@ is "$(admin "SELECT GROUP_CONCAT(account ORDER BY request_id) FROM $bank.work_re
 	'the request has the account that asked'
 as clerk getwork --user alice --task $task --database $bank
 is "$status" 5 'a worker of one database does nothing in another one'
+like "$err" "^getwork: the account lacks a right: .*: it needs the role 'lockq_worker'@'$bank'" \
+	'and is told which role that takes'
 as viewer checkwork --user bob
 is "$status" 0 'a viewer looks'
 as viewer getwork --user bob --task $task
 is "$status" 5 'and does not ask'
 as cron disposition --expire --purge-after 1d
 is "$status" 0 'cron tidies up'
+
+# Each right of the role, taken away alone. What a program can't do without it names the role, and
+# nothing is left half done.
+faults='' named=0
+while read -r grant; do
+	revoke=$(sed 's/^GRANT/REVOKE/; s/ TO `lockq/ FROM `lockq/' <<<"$grant")
+	admin "$revoke"
+	for call in "getwork --user shared --task 33" "checkwork --user shared" \
+		"disposition --user shared --task 33 --loan 1 --return-after 0h" \
+		"disposition --expire"; do
+		# shellcheck disable=SC2086 # words
+		as alice $call
+		case $status:$err in
+		[01]:*) ;;
+		5:*": it needs the role 'lockq_worker'@'$bank'"*) named=$((named + 1)) ;;
+		4:*) ;; # the loan is not the caller's
+		*) faults+="$revoke: $call: $status $err"$'\n' ;;
+		esac
+	done
+	admin "$grant"
+	as alice disposition --user shared --task 33 --loan 1 --return-after 0h
+done < <(admin "SHOW GRANTS FOR lockq_worker@$bank" | grep " ON .*\`$bank\`\.")
+is "$faults" '' 'each right that is missing is told, with the role that has it'
+ok "$([ $named -ge 20 ]; echo $?)" "$named calls could not do without one"
+is "$(admin "SELECT COUNT(*) FROM $bank.work AS w JOIN $bank.work_log AS l USING (task_id, loan_id)
+	WHERE l.version > w.version")" 0 'nothing is half done'
+admin "USE $bank; DELETE FROM work_log WHERE task_id = 33; DELETE FROM work WHERE task_id = 33;
+	DELETE FROM work_requested WHERE task_id = 33; DELETE FROM leader_run WHERE task_id = 33"
 
 # Loan 4's lease is over; loan 5 is returned and available; bob has a pending request.
 admin "USE $bank; INSERT INTO work_requested

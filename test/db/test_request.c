@@ -323,6 +323,28 @@ an_error_leaves_no_pending_request(void **state)
 	assert_string_equal(outcome_of(TASK, 0), "cancelled");
 }
 
+/* guard: a request that can't be recorded, since its task is being changed, waits within its time.
+ * Then nothing was asked for. */
+static void
+one_that_is_held_up_ends_in_time(void **state)
+{
+	struct db *manager = connect_as(OWNER_GROUP);
+	struct worker *w;
+
+	(void)state;
+	assert_int_equal(db_begin(manager), DB_OK);
+	sql_on(manager, "UPDATE task SET manager = 'changed' WHERE task_id = %d", TASK);
+	w = worker_new(0, TASK, 1, 2000);
+	worker_start(w);
+	worker_join(w);
+	db_rollback(manager);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_non_null(strstr(w->error, "is held by another session: nothing was asked for"));
+	assert_in_range(w->ms, 2000, 6000);
+	assert_int_equal(w->answer.request_id, 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -343,6 +365,7 @@ main(int argc, char **argv)
 		DB_TEST(what_no_task_could_allow_is_a_usage_error),
 		DB_TEST(what_the_task_forbids_is_refused),
 		DB_TEST(an_error_leaves_no_pending_request),
+		DB_TEST(one_that_is_held_up_ends_in_time),
 	};
 
 	test_begin(argc, argv);
