@@ -28,7 +28,8 @@ check(void *options, struct cli_error *error)
 	if (o->loan.given && cli_default_task(&o->task, error) != 0)
 		return -1;
 	if (o->loan.given && o->task == 0)
-		return cli_fail(error, "--loan needs --task, or LOCKQ_TASK");
+		return cli_fail(error, "--loan needs --task, or LOCKQ_TASK, or lockq-task in an "
+		    "option file");
 	if (o->request != NULL && (o->user != NULL || o->task != 0))
 		return cli_fail(error, "--request can't be combined with --user or --task");
 	if (o->request == NULL && o->wait_ms >= 0)
@@ -42,8 +43,8 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option checkwork_table[] = {
 	{ .help = "What is assigned" },
-	{ "user", 'u', "NAME", "whose loans (default: LOCKQ_USER or your login)", cli_parse_utf8,
-	    OPTION(user), 0, 0 },
+	{ "user", 'u', "NAME", "whose loans (default: LOCKQ_USER, else lockq-user\n"
+	    "in an option file, else your login)", cli_parse_utf8, OPTION(user), 0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
 	{ .help = "Who had a loan when" },
 	{ "loan", 'l', "L", "what happened to this loan in the task", cli_parse_loan, OPTION(loan),

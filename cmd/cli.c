@@ -54,6 +54,29 @@ asks_json(int argc, char **argv)
 	return false;
 }
 
+/* Reads the option files of a tool that has a user, before the tool's check: they may name the user
+ * and the task. The handle has what they say for cli_open(). */
+static void
+read_options(struct cli_common *common)
+{
+	int rc = lockq_new(&common->q);
+
+	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
+	 * script, nobody is left to take the loans: this process has to end, too. It may end at
+	 * once until cli_catch_signals(), since nothing has been asked for. */
+	signal(SIGINT, SIG_DFL);
+	if (rc == LOCKQ_OK)
+		rc = lockq_read_options(common->q, &common->connection);
+	if (common->q != NULL && lockq_warning(common->q)[0] != '\0')
+		cli_message("%s", lockq_warning(common->q));
+	if (rc != LOCKQ_OK) {
+		rc = cli_report_library(common, common->q, rc);
+		lockq_free(common->q);
+		exit(cli_finish(rc, NULL));
+	}
+	cli_set_defaults(lockq_option_user(common->q), lockq_option_task(common->q));
+}
+
 void
 cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 {
@@ -79,11 +102,16 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	}
 	if (rc == CLI_PARSED_RUN)
 		rc = cli_connection(common, tool->group, &error);
+	if (rc == CLI_PARSED_RUN && tool->group == NULL)
+		read_options(common);
+	if (rc == CLI_PARSED_RUN && tool->check != NULL)
+		rc = tool->check(options, &error);
 	if (rc != CLI_PARSED_RUN) {
 		if (asks_json(argc, argv))
 			common->out = &output_json;
 		cli_report(common, CLI_EXIT_USAGE, "%s", error.text);
 		fprintf(stderr, "try '%s --help'\n", tool->name);
+		lockq_free(common->q);
 		exit(CLI_EXIT_USAGE);
 	}
 }
@@ -92,18 +120,11 @@ int
 cli_open(struct lockq **q, struct cli_common *common)
 {
 	static const struct lockq_connection by_option_files = LOCKQ_CONNECTION_INIT;
-	int rc = lockq_new(q);
+	int rc;
 
-	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
-	 * script, nobody is left to take the loans: this process has to end, too. It may end at
-	 * once while it connects, since nothing has been asked for. */
-	signal(SIGINT, SIG_DFL);
-	if (rc == LOCKQ_OK) {
-		lockq_on_progress(*q, cli_on_progress, common);
-		rc = lockq_connect(*q, &common->connection);
-	}
-	if (*q != NULL && lockq_warning(*q)[0] != '\0')
-		cli_message("%s", lockq_warning(*q));
+	lockq_on_progress(common->q, cli_on_progress, common);
+	rc = lockq_connect(common->q, NULL);
+	*q = common->q;
 	if (rc == LOCKQ_OK && tool_running->leads)
 		rc = lockq_query_at(*q, &by_option_files);
 	return rc;

@@ -14,14 +14,15 @@
 #include "lockq.h"
 
 /*
- * The first call of a main: sets the locale and parses the options. With --help, --version or a
- * usage error it ends the process.
+ * The first call of a main: sets the locale, parses the options, reads the option files and checks
+ * the options. With --help, --version, a usage error or an option file that can't be used it ends
+ * the process.
  */
 void cli_start(const struct cli_tool *tool, void *options, int argc, char **argv);
 
 /*
- * Connects a new handle. Returns what lockq_connect() returns. After an error *@q is NULL, or a
- * handle for lockq_error() and lockq_free().
+ * Connects the handle that has read the option files. Returns what lockq_connect() returns. The
+ * caller frees *@q with lockq_free(), also after an error.
  */
 LOCKQ_MUST_CHECK int cli_open(struct lockq **q, struct cli_common *common);
 

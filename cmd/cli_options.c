@@ -103,16 +103,31 @@ cli_login_name(void)
 	return name;
 }
 
+/* What the option files say, else NULL and 0. */
+static const char *file_user;
+static uint32_t file_task;
+
+void
+cli_set_defaults(const char *user, uint32_t task)
+{
+	file_user = user;
+	file_task = task;
+}
+
 int
 cli_default_user(const char **user, struct cli_error *error)
 {
 	const char *name = getenv("LOCKQ_USER");
+	bool in_environment = name != NULL && name[0] != '\0';
 
 	if (*user != NULL)
 		return 0;
+	if (!in_environment)
+		name = file_user;
 	if (name != NULL && cli_utf8_length(name, strlen(name)) < 0)
-		return cli_fail(error, "LOCKQ_USER must be valid UTF-8");
-	*user = name != NULL && name[0] != '\0' ? name : cli_login_name();
+		return cli_fail(error, "%s must be valid UTF-8", in_environment ? "LOCKQ_USER" :
+		    "lockq-user in an option file");
+	*user = name != NULL ? name : cli_login_name();
 	if (*user == NULL)
 		return cli_fail(error, "--user is missing, and your login has no name");
 	return 0;
@@ -124,12 +139,22 @@ cli_default_task(uint32_t *task, struct cli_error *error)
 	const char *text = getenv("LOCKQ_TASK");
 	uint64_t number = 0;
 
-	if (*task != 0 || text == NULL || text[0] == '\0')
+	if (*task != 0)
+		return 0;
+	*task = file_task;
+	if (text == NULL || text[0] == '\0')
 		return 0;
 	if (cli_number(&number, text) != 0 || number < 1 || number > UINT32_MAX)
 		return cli_fail(error, "LOCKQ_TASK \"%s\" must be the number of a task", text);
 	*task = (uint32_t)number;
 	return 0;
+}
+
+int
+cli_fail_no_task(struct cli_error *error)
+{
+	return cli_fail(error, "--task is missing: give it, or set LOCKQ_TASK, or lockq-task in an "
+	    "option file");
 }
 
 /* The arguments of getopt_long(), made from a tool's table and the common one. */
@@ -323,8 +348,6 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 	grammar_clear(&g);
 	if (rc == CLI_PARSED_RUN && optind < argc)
 		rc = cli_fail(error, "argument \"%s\" is not expected", argv[optind]);
-	if (rc == CLI_PARSED_RUN && tool->check != NULL)
-		rc = tool->check(options, error);
 	return rc;
 }
 

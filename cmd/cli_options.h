@@ -53,8 +53,9 @@ struct cli_common {
 	const char *login_path;
 	int64_t connect_timeout_ms;          /* 0: once; < 0: not given */
 	struct lockq_connection connection;  /* complete after cli_start() */
+	struct lockq *q;                     /* not connected; NULL: the tool has no user */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT }
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, NULL }
 
 struct cli_tool {
 	const char *name;
@@ -67,7 +68,8 @@ struct cli_tool {
 	bool leads;             /* the tool may run a heavy query, at the place that
 	                         * [lockq_query] names */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */
-	/* checks the options that depend on each other. Returns 0, or -1 with @error */
+	/* checks the options that depend on each other, and sets those that were not given; runs
+	 * after the option files were read. Returns 0, or -1 with @error */
 	int (*check)(void *options, struct cli_error *error);
 };
 
@@ -82,7 +84,8 @@ enum cli_parsed {
 	CLI_PARSED_VERSION
 };
 
-/* Parses without printing, exiting or reading files. @options begins with a struct cli_common. */
+/* Parses without printing, exiting or reading files, and without tool->check(). @options begins
+ * with a struct cli_common. */
 LOCKQ_MUST_CHECK int cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
     struct cli_error *error);
 
@@ -92,12 +95,19 @@ void cli_help(FILE *out, const struct cli_tool *tool);
 /* The login name (effective user), or NULL. Static. */
 const char *cli_login_name(void);
 
-/* Where *@user is NULL, sets it to LOCKQ_USER, else to the login name. 0, or -1 with @error where
- * there is neither, or LOCKQ_USER is no name. */
+/* Tells what the option files say of the user and the task; NULL and 0: nothing. @user is kept. */
+void cli_set_defaults(const char *user, uint32_t task);
+
+/* Where *@user is NULL, sets it to LOCKQ_USER, else to the option files' lockq-user, else to the
+ * login name. 0, or -1 with @error where there is none of them, or the first that is set is no
+ * name. */
 LOCKQ_MUST_CHECK int cli_default_user(const char **user, struct cli_error *error);
 
-/* Where *@task is 0, sets it to LOCKQ_TASK, if that is set. 0, or -1 with @error where it is no
- * number of a task. */
+/* Where *@task is 0, sets it to LOCKQ_TASK, else to the option files' lockq-task, if one is set.
+ * 0, or -1 with @error where LOCKQ_TASK is no number of a task. */
 LOCKQ_MUST_CHECK int cli_default_task(uint32_t *task, struct cli_error *error);
+
+/* For where there is still no task. Returns -1 with @error. */
+int cli_fail_no_task(struct cli_error *error);
 
 #endif

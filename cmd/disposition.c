@@ -28,9 +28,11 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option disposition_table[] = {
 	{ .help = "Which loans" },
-	{ "user", 'u', "NAME", "whose loans they are (default: LOCKQ_USER or\nyour login)",
+	{ "user", 'u', "NAME", "whose loans they are (default: LOCKQ_USER, else\n"
+	    "lockq-user in an option file, else your login)",
 	    cli_parse_utf8, DISPOSE(what.user), 0, 0 },
-	{ "task", 't', "N", "the task's number", cli_parse_u32, DISPOSE(what.task), 1, UINT32_MAX },
+	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n"
+	    "lockq-task in an option file)", cli_parse_u32, DISPOSE(what.task), 1, UINT32_MAX },
 	{ "loan", 'l', "L[,L...]", "the loans, as in 12 or, with the token that\n"
 	    "getwork printed, 12:7; - reads standard input",
 	    loan_option_parse, DISPOSE(loans), 0, 0 },

@@ -48,7 +48,7 @@ disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 	    cli_default_task(&o->what.task, error) != 0)
 		return -1;
 	if (o->what.task == 0)
-		return cli_fail(error, "--task is missing, and LOCKQ_TASK is not set");
+		return cli_fail_no_task(error);
 	if (o->loans.n == 0 && !o->loans.from_stdin)
 		return cli_fail(error, "--loan is missing");
 	if (check_kind(o, error) != 0)

@@ -28,7 +28,7 @@ check(void *options, struct cli_error *error)
 	    cli_default_task(&o->ask.task, error) != 0)
 		return -1;
 	if (o->ask.task == 0)
-		return cli_fail(error, "--task is missing, and LOCKQ_TASK is not set");
+		return cli_fail_no_task(error);
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
@@ -47,9 +47,11 @@ check(void *options, struct cli_error *error)
 
 static const struct cli_option getwork_table[] = {
 	{ .help = "What to ask for" },
-	{ "user", 'u', "NAME", "the user (default: LOCKQ_USER or your login)", cli_parse_utf8,
-	    OPTION(ask.user), 0, 0 },
-	{ "task", 't', "N", "the task's number", cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
+	{ "user", 'u', "NAME", "the user (default: LOCKQ_USER, else lockq-user\n"
+	    "in an option file, else your login)", cli_parse_utf8, OPTION(ask.user), 0, 0 },
+	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n"
+	    "lockq-task in an option file)",
+	    cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,
 	    LOCKQ_COUNT_MAX },
 	{ .help = "How to wait while somebody else's query runs" },

@@ -107,29 +107,55 @@ connect_for(struct lockq *q, int64_t timeout_ms)
 }
 
 int
-lockq_connect(struct lockq *q, const struct lockq_connection *connection)
+lockq_read_options(struct lockq *q, const struct lockq_connection *connection)
 {
 	const char *fault = error_of_reserved(connection->reserved);
-	struct where_report report;
 	enum db_rc rc;
 
+	q->has_read = false;
 	if (fault != NULL)
 		return error_usage(q, "%s", fault);
 	session_disconnect(q);
 	where_clear(&q->query_where);
 	q->asks_elsewhere = false;
-	rc = where_read(&q->where, &q->query_group, connection, &report);
+	rc = where_read(&q->where, &q->query_group, connection, &q->report);
 	error_clear(q);
-	memcpy(q->warning, report.warning, sizeof(q->warning));
 	q->where.lock_wait_s = DB_BRIEF_WAIT_S;
+	q->connect_timeout_ms = connection->connect_timeout_ms;
 	if (rc == DB_EFAIL)
-		return error_usage(q, "%s", report.error);
-	if (rc != DB_OK)
-		return error_from_db(q, NULL, rc);
-	rc = connect_for(q, connection->connect_timeout_ms);
+		return error_usage(q, "%s", q->report.error);
+	q->has_read = rc == DB_OK;
+	return error_from_db(q, NULL, rc);
+}
+
+const char *
+lockq_option_user(const struct lockq *q)
+{
+	return q->has_read && q->report.lockq_user[0] != '\0' ? q->report.lockq_user : NULL;
+}
+
+uint32_t
+lockq_option_task(const struct lockq *q)
+{
+	return q->has_read ? q->report.lockq_task : 0;
+}
+
+int
+lockq_connect(struct lockq *q, const struct lockq_connection *connection)
+{
+	int code = connection != NULL ? lockq_read_options(q, connection) : LOCKQ_OK;
+	enum db_rc rc;
+
+	if (code != LOCKQ_OK)
+		return code;
+	if (!q->has_read)
+		return error_usage(q, "lockq_connect() without a connection needs "
+		    "lockq_read_options() before it");
+	error_clear(q);
+	rc = connect_for(q, q->connect_timeout_ms);
 	if (rc != DB_OK && rc != DB_ENOMEM && rc != DB_ECANCELLED) {
 		error_set_detail(q, q->db);
-		return error_database(q, "%s; %s", db_error(q->db), report.read);
+		return error_database(q, "%s; %s", db_error(q->db), q->report.read);
 	}
 	return rc == DB_OK ? check_schema(q) : error_from_db(q, NULL, rc);
 }
@@ -166,7 +192,7 @@ lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
 const char *
 lockq_warning(const struct lockq *q)
 {
-	return q->warning;
+	return q->report.warning;
 }
 
 void

@@ -205,21 +205,63 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_new(struct lockq **q);
 LOCKQ_EXPORT void lockq_free(struct lockq *q);
 
 /**
- * lockq_connect:
- * @q:          a handle
+ * lockq_read_options:
+ * @q:          a handle; its connections are closed
  * @connection: where the database is; copied with its strings
  *
- * Reads the option files, connects to the database, sets the session's settings (READ COMMITTED,
- * SQL mode, UTC, time limits) and checks that the server is MySQL 8.0.19 or later, not MariaDB, and
- * that its schema is one that this library works with, see LOCKQ_SCHEMA. It tries again for
- * connect_timeout_ms, in milliseconds, where the server can't be reached or has no free session;
- * with 0 for two seconds, and for ten where no session is free. The progress function is told of
- * it. If the connection is lost later, the next call that needs it makes it again, without reading
- * the files again. Takes no lock.
+ * Reads the option files, and connects nowhere. A program needs it only where it wants to know what
+ * the files say before it connects: with lockq_option_user(), lockq_option_task() and
+ * lockq_warning(). Then lockq_connect() with NULL connects, without reading the files again. Takes
+ * no lock.
  *
- * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used; LOCKQ_EDATABASE; LOCKQ_ENOMEM;
- * LOCKQ_CANCELLED when the progress function gave up.
- * The caller releases the handle after a failure, too.
+ * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used; LOCKQ_ENOMEM.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_read_options(struct lockq *q,
+    const struct lockq_connection *connection);
+
+/**
+ * lockq_option_user:
+ * @q: a handle after lockq_read_options() or lockq_connect()
+ *
+ * Tells the user of the key "lockq-user" in the group [lockq] of the option files. The library's
+ * other functions don't use it: each is told its user. Takes no lock.
+ *
+ * Returns: the name as it stands in the file, or NULL where there is none. It belongs to the
+ * handle, and is good until the files are read again.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT const char *lockq_option_user(const struct lockq *q);
+
+/**
+ * lockq_option_task:
+ * @q: a handle after lockq_read_options() or lockq_connect()
+ *
+ * Tells the task of the key "lockq-task" in the group [lockq] of the option files. The library's
+ * other functions don't use it: each is told its task. Takes no lock.
+ *
+ * Returns: the number of the task, or 0 where there is none.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT uint32_t lockq_option_task(const struct lockq *q);
+
+/**
+ * lockq_connect:
+ * @q:          a handle
+ * @connection: where the database is, copied with its strings; NULL: as lockq_read_options() or an
+ *              earlier call was told
+ *
+ * Reads the option files unless @connection is NULL, connects to the database, sets the session's
+ * settings (READ COMMITTED, SQL mode, UTC, time limits) and checks that the server is MySQL 8.0.19
+ * or later, not MariaDB, and that its schema is one that this library works with, see LOCKQ_SCHEMA.
+ * It tries again for connect_timeout_ms, in milliseconds, where the server can't be reached or has
+ * no free session; with 0 for two seconds, and for ten where no session is free. The progress
+ * function is told of it. If the connection is lost later, the next call that needs it makes it
+ * again, without reading the files again. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used, or for NULL where none was read;
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM; LOCKQ_CANCELLED when the progress function gave up. The caller
+ * releases the handle after a failure, too.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
@@ -247,12 +289,12 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_query_at(struct lockq *q,
 
 /**
  * lockq_warning:
- * @q: a handle after lockq_connect()
+ * @q: a handle after lockq_read_options() or lockq_connect()
  *
  * Says what should be mended although the call went on: an option file that has a password and that
  * every user may read. Takes no lock.
  *
- * Returns: one line, or "". It belongs to the handle, and is good until the next lockq_connect().
+ * Returns: one line, or "". It belongs to the handle, and is good until the files are read again.
  * Since: 0.2
  */
 LOCKQ_EXPORT const char *lockq_warning(const struct lockq *q);

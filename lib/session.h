@@ -16,7 +16,7 @@ struct given_up {
 };
 
 struct lockq {
-	struct where where;       /* of lockq_connect(), for reconnecting */
+	struct where where;       /* of lockq_read_options(), for connecting, also again */
 	struct where query_group; /* what [lockq_query] said then */
 	struct where query_where; /* of lockq_query_at() */
 	bool asks_elsewhere;  /* the heavy query runs at @query_where */
@@ -25,12 +25,14 @@ struct lockq {
 	struct db *query;     /* the query connection, while leading: same server, same account */
 	struct db *elsewhere; /* the connection to @query_where */
 	struct given_up given_up[2]; /* of @db, of @query: to be ended by the next connection */
+	int64_t connect_timeout_ms; /* of lockq_connect() */
 	const struct request *asking; /* the request of the call in progress; or NULL */
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];     /* lockq_error() */
 	char detail[160];     /* lockq_error_detail() */
-	char warning[1024];   /* lockq_warning() */
+	bool has_read;        /* the option files were read, and @where is complete */
+	struct where_report report; /* what they said beside @where */
 };
 
 /* Closes all connections and makes the lock connection anew; then ends what was given up. */

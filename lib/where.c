@@ -144,10 +144,15 @@ where_of_query(struct where *where, bool *elsewhere, const struct lockq_connecti
 	return rc;
 }
 
+static const char program_group[] = "lockq";
+static const char user_key[] = "lockq-user";
+static const char task_key[] = "lockq-task";
+
 /* What the option files say. */
 struct taken {
 	struct where where;
 	struct where query;
+	struct where_report *report; /* of this only the keys lockq-user and lockq-task */
 };
 
 /* Whether all options of the group are lockq's. The others are also read by other programs. */
@@ -186,14 +191,21 @@ unknown_key(const struct option *option, char error[512])
 	    "lockq takes", option->key, option->group);
 }
 
+static bool
+read_number(uint64_t *number, const char *text, uint64_t most)
+{
+	size_t n = strspn(text, "0123456789");
+
+	*number = n > 0 && n < 11 && text[n] == '\0' ? strtoull(text, NULL, 10) : UINT64_MAX;
+	return *number <= most;
+}
+
 static enum db_rc
 take_port(struct where *where, const struct option *option, char error[512])
 {
-	size_t n = strspn(option->value, "0123456789");
-	unsigned long port = n > 0 && n < 10 && option->value[n] == '\0' ?
-	    strtoul(option->value, NULL, 10) : 65536;
+	uint64_t port;
 
-	if (port > 65535)
+	if (!read_number(&port, option->value, 65535))
 		return fault(error, "port \"%s\" is no number from 0 to 65535", option->value);
 	where->port = (unsigned int)port;
 	return DB_OK;
@@ -242,6 +254,34 @@ take_value(struct where *where, const struct key *key, const struct option *opti
 	return copy_text(&where->text[key->text], option->value);
 }
 
+/* Takes what the programs use where neither the command line nor the environment says it. These
+ * keys tell who works, not where the database is, so they are no part of struct where. An empty
+ * value takes an earlier line back. */
+static enum db_rc
+take_default(struct where_report *report, const struct option *option, char error[512])
+{
+	bool is_task = strcmp(option->key, task_key) == 0;
+	uint64_t task = 0;
+
+	if (strcmp(option->group, program_group) != 0)
+		return fault(error, "\"%s\" can't stand in the group [%s]: it belongs under [%s]",
+		    option->key, option->group, program_group);
+	if (option->value == NULL)
+		return fault(error, "\"%s\" has no value: write %s=…", option->key, option->key);
+	if (is_task && option->value[0] != '\0' &&
+	    (!read_number(&task, option->value, UINT32_MAX) || task == 0))
+		return fault(error, "%s \"%s\" must be the number of a task", option->key,
+		    option->value);
+	if (!is_task && strlen(option->value) >= sizeof(report->lockq_user))
+		return fault(error, "%s has %zu bytes, more than the name of any user",
+		    option->key, strlen(option->value));
+	if (is_task)
+		report->lockq_task = (uint32_t)task;
+	else
+		memcpy(report->lockq_user, option->value, strlen(option->value) + 1);
+	return DB_OK;
+}
+
 /* With "loose-" before it an option that a program does not know is no fault. */
 static enum db_rc
 take_option(const struct option *option, void *data, char error[512])
@@ -254,6 +294,8 @@ take_option(const struct option *option, void *data, char error[512])
 
 	if (loose)
 		plain.key += 6;
+	if (strcmp(plain.key, user_key) == 0 || strcmp(plain.key, task_key) == 0)
+		return take_default(taken->report, &plain, error);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (strcmp(plain.key, keys[i].name) == 0)
 			return take_value(where, &keys[i], &plain, error);
@@ -286,14 +328,16 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
     struct where_report *report)
 {
 	const char *groups[] = { "client",
-		given->defaults_group != NULL ? given->defaults_group : "lockq",
+		given->defaults_group != NULL ? given->defaults_group : program_group,
 		query_group, NULL };
-	struct taken taken = { .where = { .port = 0 } };
+	struct taken taken = { .where = { .port = 0 }, .report = report };
 	struct option_files files = { .file = given->defaults_file,
 		.suffix = given->defaults_suffix, .groups = groups, .take = take_option,
 		.data = &taken };
-	enum db_rc rc = option_files_read(&files);
+	enum db_rc rc;
 
+	*report = (struct where_report){ .lockq_task = 0 };
+	rc = option_files_read(&files);
 	where_clear(where);
 	where_clear(query);
 	*query = taken.query;

@@ -5,11 +5,15 @@
 
 #include "db.h"
 
-/* What reading the option files found, each one line or "". */
+enum { WHERE_ASKER_BYTES = 64 * 4 + 1 }; /* app_user.name in UTF-8, with its NUL */
+
+/* What else reading the option files found. The first three are one line or "". */
 struct where_report {
 	char error[1024];
 	char warning[1024];
 	char read[600];       /* which files were read, for the message of a failed connect */
+	char lockq_user[WHERE_ASKER_BYTES]; /* the key in [lockq]; "": there is none */
+	uint32_t lockq_task;  /* the key in [lockq]; 0: there is none */
 };
 
 /* Reads the option files of @given. @where is what @given says, and else what [client] and the

@@ -8,7 +8,7 @@ set -u
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq.XXXXXX")
 task=231
 make_task "$task" 20 0
-make_users 2
+make_users 3
 # shellcheck disable=SC2154 # status, out and err are set by run
 trap 'forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
 own=$LOCKQ_DEFAULTS_FILE
@@ -124,6 +124,57 @@ for build in "${builds[@]}"; do
 	is "$(how none)" query "$build: an empty group says nothing"
 done
 
+# --- who works, and in which task -----------------------------------------------------------------
+
+unset LOCKQ_USER LOCKQ_TASK
+file asks "$host" '[lockq]' "$account" lockq-user=race-1 "lockq-task=$task" \
+	'[lockq_other]' lockq-user=race-3 lockq-task=4294967295
+# asks PROGRAM [OPTION…]: PROGRAM of $build with that file.
+asks() {
+	run "$top/$build/bin/$1" --defaults-file "$scratch/asks" "${@:2}"
+}
+for build in "${builds[@]}"; do
+	asks getwork --json
+	is "$(jq -r '"\(.user) \(.task)"' <<<"$out")" "race-1 $task" \
+		"$build: getwork takes the user and the task of the file"
+	loan=$(jq .loans[0].loan_id <<<"$out")
+	asks getwork --json --defaults-group-suffix _other
+	is "$status:${err%: *}" '4:getwork: task 4294967295 is unknown' \
+		"$build: those of the suffix"
+	LOCKQ_USER=race-3 LOCKQ_TASK=9 asks getwork --task "$task" --json
+	is "$(jq -r '"\(.user) \(.task)"' <<<"$out")" "race-3 $task" \
+		"$build: LOCKQ_USER counts more, and the command line most"
+	LOCKQ_TASK=4294967294 asks getwork --user race-3
+	is "$status:${err%: *}" '4:getwork: task 4294967294 is unknown' \
+		"$build: LOCKQ_TASK counts more"
+	asks checkwork --json
+	is "$(jq "select(.loan_id == $loan).user" <<<"$out")" '"race-1"' \
+		"$build: checkwork takes the user"
+	asks checkwork --loan "$loan"
+	is "$status" 0 "$build: and with --loan the task"
+	asks checkwork --request 4294967295
+	is "$status:$err" '4:checkwork: request "4294967295" is unknown' \
+		"$build: and neither with --request"
+	asks disposition --loan "$loan" --return-after 0
+	is "$status" 0 "$build: disposition takes both"
+	asks disposition --expire
+	is "$status" 0 "$build: and neither with --expire"
+	LOCKQ_DEFAULTS_FILE=$scratch/asks run "$top/$build/bin/checkwork" --loan "$loan"
+	is "$status" 0 "$build: LOCKQ_DEFAULTS_FILE has them, too"
+done
+build=build
+run "$top/build/bin/getwork" --defaults-file "$scratch/good" --user race-1
+is "$status:$err" "2:getwork: --task is missing: give it, or set LOCKQ_TASK, or lockq-task in an \
+option file
+try 'getwork --help'" 'without any of them the task is missing'
+asks checkwork --loan 1 --request 1
+is "$status" 2 'what can not be combined is refused after the files were read'
+# A pipe can be read once.
+run "$top/build/bin/getwork" --defaults-file <(cat "$scratch/asks")
+is "$status" 0 'the file is read once'
+disposition --defaults-file "$scratch/asks" --loan "$(cut -d ' ' -f 1 <<<"$out")" \
+	--return-after 0 >"$scratch/output" 2>&1
+
 # --- a password that everybody may read -----------------------------------------------------------
 
 cp "$own" "$scratch/open"
@@ -166,12 +217,18 @@ broken 'a file that includes itself' "$scratch/broken:1: .* may include itself" 
 	"!include $scratch/broken"
 broken 'an include that is not there' '.*:1: the option file "/nowhere.cnf" can.t be read: No' \
 	'!include /nowhere.cnf'
+broken 'a task that is none' "$scratch/broken:2: lockq-task \"x y\" must be the number of a task" \
+	'[lockq]' 'lockq-task=x y'
+broken 'a user in another group' "$scratch/broken:2: \"lockq-user\" can.t stand in the group" \
+	'[client]' lockq-user=oliver
 broken 'a bad port' "$scratch/broken:2: port \"x\" is no number" '[client]' port=x
 broken 'a bad ssl-mode' "$scratch/broken:2: ssl-mode \"SOME\" is unknown: use" \
 	'[client]' ssl-mode=SOME
 build=build
 file broken '[client]'
 chmod 602 "$scratch/broken"
+run getwork --defaults-file "$scratch/broken" --help
+is "$status:$err" 0: '--help reads no option file'
 check broken
 is "$status:$err" "2:checkwork: the option file \"$scratch/broken\" can be written by every user: \
 run chmod o-w on it" 'a file that everybody may write is refused'

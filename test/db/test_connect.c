@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -30,6 +31,42 @@ it_connects(void **state)
 	(void)state;
 	assert_int_equal(try_connect(where_is(APP_GROUP), error), LOCKQ_OK);
 	assert_string_equal(error, "");
+}
+
+/* Reading option files and connecting are two steps for a program that wants to know first what
+ * the files say. The files are read once: the second step does not need the first one's. */
+static void
+connects_after_reading_the_options(void **state)
+{
+	struct lockq_connection where = where_is(APP_GROUP);
+	char path[] = "/tmp/lockq.XXXXXX";
+	int file = mkstemp(path);
+	struct lockq *q = NULL;
+
+	(void)state;
+	assert_true(file >= 0);
+	assert_true(dprintf(file, "!include %s\n[lockq]\nlockq-user=oliver\nlockq-task=7\n",
+	    where.defaults_file) > 0);
+	where.defaults_file = path;
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	assert_int_equal(lockq_connect(q, NULL), LOCKQ_EUSAGE);
+	assert_string_equal(lockq_error(q), "lockq_connect() without a connection needs "
+	    "lockq_read_options() before it");
+	assert_null(lockq_option_user(q));
+	assert_int_equal(lockq_read_options(q, &where), LOCKQ_OK);
+	assert_string_equal(lockq_option_user(q), "oliver");
+	assert_int_equal(lockq_option_task(q), 7);
+	unlink(path);
+	assert_int_equal(lockq_connect(q, NULL), LOCKQ_OK);
+	assert_int_equal(lockq_connect(q, NULL), LOCKQ_OK);
+	assert_string_equal(lockq_option_user(q), "oliver");
+	assert_int_equal(lockq_connect(q, &where), LOCKQ_EUSAGE);
+	assert_non_null(strstr(lockq_error(q), "can't be read"));
+	assert_null(lockq_option_user(q));
+	assert_int_equal(lockq_option_task(q), 0);
+	assert_int_equal(lockq_connect(q, NULL), LOCKQ_EUSAGE);
+	close(file);
+	lockq_free(q);
 }
 
 /* A reserved member that is not 0 comes from a caller that expects more of the library. */
@@ -365,6 +402,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		DB_TEST(it_connects),
+		DB_TEST(connects_after_reading_the_options),
 		DB_TEST(reserved_members_are_zero),
 		DB_TEST(a_newer_schema_is_refused_when_it_is_finished),
 		DB_TEST(a_schema_of_before_is_refused),

@@ -64,11 +64,10 @@ check_option_files() {
 			"$1/lib/option_file.c"
 		echo \~/.mylogin.cnf
 		sed -n 's/^\t{ "\(.*\)", [A-Z_]*, WHERE_[A-Z_]* },$/\1/p' "$1/lib/where.c"
+		sed -n 's/.* [a-z]*_key\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
 		{
 			echo client
-			sed -n 's/.*NULL ? given->defaults_group : "\(.*\)",$/\1/p' \
-				"$1/lib/where.c"
-			sed -n 's/.* query_group\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
+			sed -n 's/.* [a-z]*_group\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
 			sed -n 's/^\t\.group = "\(.*\)",/\1/p' "$1"/cmd/*.c
 		} | sed 's/.*/[&]/'
 	} >"$scratch/is"

@@ -14,14 +14,15 @@ struct bad {
 };
 typedef int line_parser(const char *line, struct cli_error *error);
 
-/* Parses the words of @line, which stand between blanks. The words live until the next call. */
+/* Parses and checks the words of @line, which stand between blanks. The words live until the next
+ * call. */
 static inline int
 parse_words(const struct cli_tool *tool, void *options, const char *line, struct cli_error *error)
 {
 	enum { WORDS_MAX = 24 };
 	static char words[16384];
 	char *argv[WORDS_MAX + 1] = { NULL }, *next = words;
-	int argc = 0;
+	int argc = 0, rc;
 
 	snprintf(words, sizeof(words), "%s %s", tool->name, line);
 	error->text[0] = '\0';
@@ -31,7 +32,8 @@ parse_words(const struct cli_tool *tool, void *options, const char *line, struct
 		if (*next != '\0')
 			*next++ = '\0';
 	}
-	return cli_parse(tool, options, argc, argv, error);
+	rc = cli_parse(tool, options, argc, argv, error);
+	return rc == CLI_PARSED_RUN ? tool->check(options, error) : rc;
 }
 
 static inline void

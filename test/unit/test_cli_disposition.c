@@ -157,7 +157,8 @@ static void
 refuses_bad_combinations(void **state)
 {
 	static const struct bad bad[] = {
-		{ "-l 12 --complete", "--task is missing, and LOCKQ_TASK is not set" },
+		{ "-l 12 --complete", "--task is missing: give it, or set LOCKQ_TASK, or "
+		    "lockq-task in an option file" },
 		{ "-t 7 -l 12",
 		    "one of --complete, --return-after, --never and --renew is missing" },
 		{ "-t 7 -l 12 --complete --never",

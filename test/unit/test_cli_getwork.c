@@ -56,6 +56,41 @@ parses_what_is_asked(void **state)
 	assert_string_equal(o.ask.user, cli_login_name());
 }
 
+/* The command line counts more than the environment, and that more than an option file. */
+static void
+takes_the_user_and_the_task_that_count_most(void **state)
+{
+	static const struct bad bad[] = {
+		{ "", "lockq-user in an option file must be valid UTF-8" },
+	};
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	cli_set_defaults("tracy", 8);
+	assert_int_equal(parse(&o, "", &error), 0);
+	assert_string_equal(o.ask.user, "tracy");
+	assert_int_equal(o.ask.task, 8);
+	setenv("LOCKQ_USER", "amelia", 1);
+	setenv("LOCKQ_TASK", "9", 1);
+	assert_int_equal(parse(&o, "", &error), 0);
+	assert_string_equal(o.ask.user, "amelia");
+	assert_int_equal(o.ask.task, 9);
+	assert_int_equal(parse(&o, "--user oliver --task 7", &error), 0);
+	assert_string_equal(o.ask.user, "oliver");
+	assert_int_equal(o.ask.task, 7);
+	setenv("LOCKQ_USER", "", 1);
+	setenv("LOCKQ_TASK", "", 1);
+	assert_int_equal(parse(&o, "", &error), 0);
+	assert_string_equal(o.ask.user, "tracy");
+	assert_int_equal(o.ask.task, 8);
+	unsetenv("LOCKQ_USER");
+	unsetenv("LOCKQ_TASK");
+	cli_set_defaults("\xff", 8);
+	refuse_lines(parse_only, bad, sizeof(bad) / sizeof(bad[0]));
+	cli_set_defaults(NULL, 0);
+}
+
 static void
 parses_ways_to_wait(void **state)
 {
@@ -169,7 +204,8 @@ static void
 refuses_bad_arguments(void **state)
 {
 	static const struct bad bad[] = {
-		{ "", "--task is missing, and LOCKQ_TASK is not set" },
+		{ "", "--task is missing: give it, or set LOCKQ_TASK, or "
+		    "lockq-task in an option file" },
 		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait can't be combined" },
 		{ "--task 7 loan", "argument \"loan\" is not expected" },
 		{ "--task 7 -- --json", "argument \"--json\" is not expected" },
@@ -312,6 +348,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_what_is_asked),
+		cmocka_unit_test(takes_the_user_and_the_task_that_count_most),
 		cmocka_unit_test(parses_ways_to_wait),
 		cmocka_unit_test(parses_connection_options),
 		cmocka_unit_test(refuses_bad_values),

@@ -433,6 +433,64 @@ the_query_goes_elsewhere(void **state)
 	where_clear(&there);
 }
 
+static void
+tells_the_user_and_the_task(void **state)
+{
+	char line[WHERE_ASKER_BYTES + 64] = "[lockq]\nlockq-user=";
+
+	(void)state;
+	reads("[client]\nuser=clerk\n[lockq]\nlockq-user=oliver\nlockq_task = 7 # deeds\n");
+	assert_string_equal(report.lockq_user, "oliver");
+	assert_int_equal(report.lockq_task, 7);
+	assert_string_equal(where.text[WHERE_USER], "clerk");
+	reads("[lockq]\nlockq-user='O Brien'\nlockq-task=4294967295\n[lockq_x]\nlockq-task=8\n");
+	assert_string_equal(report.lockq_user, "O Brien");
+	assert_int_equal(report.lockq_task, UINT32_MAX);
+	assert_int_equal(read_with(NULL, "_x"), DB_OK);
+	assert_string_equal(report.lockq_user, "O Brien");
+	assert_int_equal(report.lockq_task, 8);
+	reads("[lockq]\nlockq-user=oliver\nlockq-task=7\nlockq-user=\nlockq-task=\n");
+	assert_string_equal(report.lockq_user, "");
+	assert_int_equal(report.lockq_task, 0);
+	/* The group of another program is not read, and what an earlier file said is forgotten. */
+	reads("[lockq]\nlockq-user=oliver\nlockq-task=7\n");
+	assert_int_equal(read_with("lockq_seed", NULL), DB_OK);
+	assert_string_equal(report.lockq_user, "");
+	assert_int_equal(report.lockq_task, 0);
+	for (size_t n = strlen(line), end = n + WHERE_ASKER_BYTES - 1; n < end; n++)
+		line[n] = 'a';
+	reads(line);
+	assert_int_equal(strlen(report.lockq_user), WHERE_ASKER_BYTES - 1);
+	line[strlen(line)] = 'a';
+	refuses(line, ":2: lockq-user has 257 bytes, more than the name of any user");
+}
+
+static void
+refuses_a_bad_user_or_task(void **state)
+{
+	static const char *const bad[] = { "x", "0", "-1", "7x", "4294967296",
+		"99999999999999999999", "\"7 8\"" };
+	static const char *const groups[] = { "client", "lockq_query" };
+	char text[128], error[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		bool quoted = bad[i][0] == '"';
+
+		snprintf(text, sizeof(text), "[lockq]\n\nlockq-task=%s\n", bad[i]);
+		snprintf(error, sizeof(error), ":3: lockq-task %s%s%s must be the number of a task",
+		    quoted ? "" : "\"", bad[i], quoted ? "" : "\"");
+		refuses(text, error);
+	}
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		snprintf(text, sizeof(text), "[%s]\nlockq-user=oliver\n", groups[i]);
+		snprintf(error, sizeof(error), ":2: \"lockq-user\" can't stand in the group "
+		    "[%s]: it belongs under [lockq]", groups[i]);
+		refuses(text, error);
+	}
+	refuses("[lockq]\nlockq-user\n", ":2: \"lockq-user\" has no value: write lockq-user=…");
+}
+
 int
 main(void)
 {
@@ -450,6 +508,8 @@ main(void)
 		cmocka_unit_test(reads_the_usual_files),
 		cmocka_unit_test(refuses_files_that_can_not_be_read),
 		cmocka_unit_test(the_query_goes_elsewhere),
+		cmocka_unit_test(tells_the_user_and_the_task),
+		cmocka_unit_test(refuses_a_bad_user_or_task),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, clean_up);
