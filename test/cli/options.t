@@ -225,6 +225,13 @@ broken 'a bad port' "$scratch/broken:2: port \"x\" is no number" '[client]' port
 broken 'a bad ssl-mode' "$scratch/broken:2: ssl-mode \"SOME\" is unknown: use" \
 	'[client]' ssl-mode=SOME
 build=build
+# No server listens there, so the end is 5: the file itself can be used.
+sed 's/^#\([a-z[]\)/\1/' "$top/examples/lockq.cnf" >"$scratch/sample"
+chmod 600 "$scratch/sample"
+like "$(grep -c -e '^lockq-user=' -e '^lockq-task=' "$scratch/sample")" '^2$' \
+	'the sample option file shows lockq-user and lockq-task'
+run checkwork --defaults-file "$scratch/sample" --socket "$scratch/none" --ssl-mode DISABLED
+is "$status" 5 'the sample option file can be used, with all that it comments out'
 file broken '[client]'
 chmod 602 "$scratch/broken"
 run getwork --defaults-file "$scratch/broken" --help
