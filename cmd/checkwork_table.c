@@ -187,7 +187,7 @@ static void
 print_advice(const char *user, const struct lockq_pipeline *pipeline)
 {
 	const struct lockq_assignment *a, *first = NULL;
-	char left[CLI_TIME_SIZE];
+	char left[CLI_TIME_SIZE], *word;
 	size_t i, over = 0;
 
 	for (i = 0; i < pipeline->n_assignments; i++) {
@@ -204,9 +204,11 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
 		return;
 	cli_age(left, first->lease_left_s);
+	word = cli_word(user);
 	cli_line("the lease of loan %llu ends in %s: disposition --user %s --task %u --loan %llu "
-	    "--renew renews it", (unsigned long long)first->loan_id, left, user, first->task,
+	    "--renew renews it", (unsigned long long)first->loan_id, left, word, first->task,
 	    (unsigned long long)first->loan_id);
+	free(word);
 }
 
 void

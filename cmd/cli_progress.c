@@ -123,15 +123,19 @@ query_text(const struct lockq_progress *progress)
 	char elapsed[CLI_TIME_SIZE], usual[CLI_TIME_SIZE];
 	bool own = progress->phase == LOCKQ_PHASE_QUERY;
 	bool known = progress->usual_ms > 0;
-	const char *whose = progress->leader;
+	char *whose, *text;
 
 	cli_age(elapsed, elapsed_ms(progress) / 1000);
 	cli_ms(usual, progress->usual_ms);
 	if (own)
 		return cli_text("your query runs: %s%s%s", elapsed, known ? ", usually " : "",
 		    known ? usual : "");
-	return cli_text("waiting for %s%s query: %s%s%s", whose != NULL ? whose : "another",
-	    whose != NULL ? "'s" : "", elapsed, known ? ", usually " : "", known ? usual : "");
+	whose = cli_quoted(progress->leader, "another");
+	text = cli_text("waiting for %s%s query: %s%s%s", whose,
+	    progress->leader != NULL ? "'s" : "", elapsed, known ? ", usually " : "",
+	    known ? usual : "");
+	free(whose);
+	return text;
 }
 
 static char *

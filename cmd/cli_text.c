@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli_text.h"
 #include "exit_status.h"
@@ -54,4 +55,33 @@ cli_text(const char *format, ...)
 	text = cli_vtext(format, arguments);
 	va_end(arguments);
 	return text;
+}
+
+char *
+cli_quoted(const char *name, const char *otherwise)
+{
+	return name != NULL ? cli_text("\"%s\"", name) : cli_text("%s", otherwise);
+}
+
+/* Between single quotes a shell takes everything as it is, but for the single quote itself. */
+char *
+cli_word(const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "0123456789_-./@%+";
+	static const char quote[] = "'\\''";
+	char *word, *to;
+
+	if (text[0] != '\0' && text[strspn(text, plain)] == '\0')
+		return cli_text("%s", text);
+	word = to = cli_alloc(strlen(text) * (sizeof(quote) - 1) + 3);
+	*to++ = '\'';
+	for (; *text != '\0'; text++) {
+		size_t n = *text == '\'' ? sizeof(quote) - 1 : 1;
+
+		memcpy(to, *text == '\'' ? quote : text, n);
+		to += n;
+	}
+	memcpy(to, "'", 2);
+	return word;
 }

@@ -21,6 +21,12 @@ CLI_NORETURN void cli_out_of_memory(void);
 void *cli_alloc(size_t size);
 void *cli_realloc(void *old, size_t size);
 
+/* @name in quotes, as messages show names, or where it is NULL @otherwise as it is; free() it. */
+char *cli_quoted(const char *name, const char *otherwise);
+
+/* @text as one word of a shell's command line, for a command that somebody may copy; free() it. */
+char *cli_word(const char *text);
+
 /* A formatted string; free() it. cli_vtext() takes a va_list. */
 char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
 char *cli_vtext(const char *format, va_list arguments) CLI_PRINTF(1, 0);

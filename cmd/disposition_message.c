@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -83,7 +84,7 @@ static void
 print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const char *since)
 {
 	unsigned long long id = loan->loan_id;
-	const char *holder = loan->holder != NULL ? loan->holder : "somebody";
+	char *holder = cli_quoted(loan->holder, "somebody");
 
 	if (loan->state[0] == '\0')
 		cli_message("loan %llu is not assigned in task %u: see checkwork --loan %llu "
@@ -91,6 +92,7 @@ print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const 
 	else
 		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork "
 		    "--loan %llu --task %u", id, task, deed(loan), holder, since, id, task);
+	free(holder);
 }
 
 static void
@@ -98,17 +100,18 @@ print_stale(const char *user, const struct lockq_disposed_loan *loan,
     uint64_t given, const char *since)
 {
 	unsigned long long id = loan->loan_id, token = loan->token, old = given;
-	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+	char *holder = cli_quoted(loan->holder, "somebody else");
 
 	if (strcmp(loan->state, "assigned") != 0)
 		cli_message("loan %llu: token %llu is stale: the loan was %s by %s at %s, with "
 		    "token %llu", id, old, deed(loan), holder, since, token);
-	else if (strcmp(holder, user) == 0)
+	else if (loan->holder != NULL && strcmp(loan->holder, user) == 0)
 		cli_message("loan %llu: token %llu is stale: the loan was assigned to you again at "
 		    "%s, with token %llu: look at it again", id, old, since, token);
 	else
 		cli_message("loan %llu: token %llu is stale: the loan was assigned to %s at %s", id,
 		    old, holder, since);
+	free(holder);
 }
 
 void
@@ -116,7 +119,7 @@ disposition_message_refused(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id;
-	const char *holder = loan->holder != NULL ? loan->holder : "somebody else";
+	char *holder = cli_quoted(loan->holder, "somebody else");
 	char since[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
 	time_t now = time(NULL);
 
@@ -144,4 +147,5 @@ disposition_message_refused(const struct lockq_disposition *what,
 	case LOCKQ_DISPOSED_ALREADY:
 		break;
 	}
+	free(holder);
 }

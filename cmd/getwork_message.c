@@ -63,15 +63,19 @@ char *
 getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
     const char *library_text)
 {
+	char *user, *text;
 	bool as_asked = ask->wait == LOCKQ_WAIT_NONE && answer->status == LOCKQ_PENDING;
 
 	if (rc == LOCKQ_BUSY && library_text[0] != '\0')
 		return cli_text("%s", library_text);
 	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
 		return cli_text("task %u's query failed: %s", ask->task, answer->reason);
-	if (rc == LOCKQ_EUNKNOWN)
-		return cli_text("%s: checkwork --user %s shows what is yours", library_text,
-		    ask->user);
+	if (rc == LOCKQ_EUNKNOWN) {
+		user = cli_word(ask->user);
+		text = cli_text("%s: checkwork --user %s shows what is yours", library_text, user);
+		free(user);
+		return text;
+	}
 	if (rc < 0)
 		return cli_text("%s", library_text);
 	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && !as_asked))
@@ -90,11 +94,11 @@ getwork_message_details(const struct lockq_answer *answer)
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
 	if (answer->leader != NULL && answer->epoch != 0)
-		cli_message("the leader was %s, epoch %llu; source of its list: %s",
+		cli_message("the leader was \"%s\", epoch %llu; source of its list: %s",
 		    answer->leader, (unsigned long long)answer->epoch,
 		    answer->how != NULL ? answer->how : "unknown");
 	else if (answer->leader != NULL)
-		cli_message("the leader is %s", answer->leader);
+		cli_message("the leader is \"%s\"", answer->leader);
 	if (answer->retries > 0)
 		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
 		    "transaction was" : "transactions were");

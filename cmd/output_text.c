@@ -51,7 +51,7 @@ static void
 print_pending(const struct lockq_answer *answer)
 {
 	unsigned long long id = answer->request_id;
-	char *line = cli_answer_line(answer, cli_dot());
+	char *line = cli_answer_line(answer, cli_dot()), *user = cli_word(answer->user);
 
 	if (answer->leader != NULL)
 		cli_line("request %llu for %s, task %u: pending, %s leads", id, answer->user,
@@ -61,9 +61,10 @@ print_pending(const struct lockq_answer *answer)
 	else
 		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
 		    "--user %s --task %u to be served", id, answer->user, answer->task,
-		    answer->user, answer->task);
+		    user, answer->task);
 	if (answer->position > 0)
 		cli_line("%s", line);
+	free(user);
 	free(line);
 }
 
@@ -94,14 +95,17 @@ text_request(const struct lockq_answer *answer, int rc, int status, const char *
 static void
 text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
 {
+	char *word = cli_word(user);
+
 	if (pipeline->n_assignments > 0)
 		checkwork_table(user, pipeline);
 	else if (task != 0)
 		cli_line("%s's pipeline has no loan of task %u: getwork --user %s --task %u asks "
-		    "for work", user, task, user, task);
+		    "for work", user, task, word, task);
 	else
 		cli_line("%s's pipeline is empty: getwork --user %s --task N asks for work",
-		    user, user);
+		    user, word);
+	free(word);
 }
 
 static void
@@ -165,7 +169,7 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 		    plural(loans), documents, plural(documents),
 		    (unsigned long long)report->loans_per_second);
 	if (rejected > 0)
-		cli_line("rejected: %llu row%s, see %s", rejected, plural(rejected),
+		cli_line("rejected: %llu row%s, see \"%s\"", rejected, plural(rejected),
 		    report->rejects);
 	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
 	    plural(before + loans), (unsigned long long)report->users,

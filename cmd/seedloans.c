@@ -2,6 +2,7 @@
 /* seedloans: fills a database with the example's people, tasks and loans. */
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -130,9 +131,11 @@ may_empty(const char *database, const char *host)
 	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
 	char answer[16] = "";
 
+	char *where = cli_quoted(host, "this machine");
+
 	cli_prompt("--reset empties all tables of lockq and of the example in database \"%s\" "
-	    "%s%s: go on? [y/N] ", database != NULL ? database : "lockq",
-	    host != NULL ? "on " : "on this machine", host != NULL ? host : "");
+	    "on %s: go on? [y/N] ", database != NULL ? database : "lockq", where);
+	free(where);
 	while (cli_caught() == 0 && poll(&terminal, 1, -1) <= 0)
 		continue;
 	if (cli_caught() != 0)

@@ -22,7 +22,7 @@ show_progress(const struct lockq_progress *progress, void *data)
 {
 	(void)data;
 	if (progress->phase == LOCKQ_PHASE_WAIT && progress->leader != NULL)
-		fprintf(stderr, "waiting for %s's query: %" PRIu64 " ms\n", progress->leader,
+		fprintf(stderr, "waiting for \"%s\"'s query: %" PRIu64 " ms\n", progress->leader,
 		    progress->leader_ms);
 	else if (progress->phase == LOCKQ_PHASE_QUERY)
 		fprintf(stderr, "our query runs: %" PRIu64 " ms\n", progress->phase_ms);

@@ -142,8 +142,8 @@ check_pinned(struct db *db, const struct db_rows *rows)
 		if (is != NULL && (pinned[i].want != NULL ? strcmp(is, pinned[i].want) == 0 :
 		    strtoull(is, NULL, 10) == pinned[i].seconds))
 			continue;
-		return db_refuse(db, "the session's %s is %s although it was set otherwise: a "
-		    "proxy may have changed it: connect without one", pinned[i].name,
+		return db_refuse(db, "the session's %s is \"%s\" although it was set otherwise: "
+		    "a proxy may have changed it: connect without one", pinned[i].name,
 		    is != NULL ? is : "NULL");
 	}
 	return DB_OK;

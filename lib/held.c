@@ -48,7 +48,7 @@ static const struct db_query free_user = {
 	DB_MAYBE
 };
 
-/* Writes "loan 12 is held by clerk@host, connection 123". */
+/* Writes: loan 12 is held by "clerk@host", connection 123. */
 static void
 say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
     const char *what, char text[HELD_BYTES])
@@ -57,7 +57,7 @@ say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg k
 	enum db_rc rc = db_run(db, &holder_of_row, DB_ARGS(db_text(table), key1, key2), &holder);
 
 	if (rc == DB_OK && holder.n_rows > 0)
-		snprintf(text, HELD_BYTES, "%s is held by %s, connection %s", what,
+		snprintf(text, HELD_BYTES, "%s is held by \"%s\", connection %s", what,
 		    db_cell(&holder, 0, 0), db_cell(&holder, 0, 1));
 	else
 		snprintf(text, HELD_BYTES, "%s is held by another session", what);

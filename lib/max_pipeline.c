@@ -37,6 +37,7 @@ max_pipeline_refusal(struct lockq *q, const struct task *task, uint32_t user_id,
 	    db_u64(task->task_id)), &held);
 
 	if (rc == DB_OK && max_pipeline_fit(task->max_pipeline, held, 1, reason) == 0)
-		*refusal = error_refused(q, "task %u (%s): %s", task->task_id, task->name, reason);
+		*refusal = error_refused(q, "task %u (\"%s\"): %s", task->task_id, task->name,
+		    reason);
 	return rc;
 }

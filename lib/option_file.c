@@ -30,14 +30,14 @@ struct reading {
 static enum db_rc read_file(struct option_files *files, const char *path,
     struct reading *included_by, bool may_fail);
 
-/* Sets the error to "FILE:LINE: …". */
+/* Sets the error to "option file "FILE", line N: …". */
 __attribute__((format(printf, 2, 3))) static enum db_rc
 refuse(struct reading *reading, const char *format, ...)
 {
 	struct option_files *files = reading->files;
 	va_list args;
-	int n = snprintf(files->error, sizeof(files->error), "%s:%u: ", reading->path,
-	    reading->line);
+	int n = snprintf(files->error, sizeof(files->error), "option file \"%s\", line %u: ",
+	    reading->path, reading->line);
 
 	if (n < 0 || (size_t)n >= sizeof(files->error))
 		return DB_EFAIL;
@@ -285,7 +285,7 @@ note_read(struct option_files *files, const char *path)
 {
 	size_t n = strlen(files->read);
 
-	snprintf(files->read + n, sizeof(files->read) - n, "%s%s", n > 0 ? ", " : "", path);
+	snprintf(files->read + n, sizeof(files->read) - n, "%s\"%s\"", n > 0 ? ", " : "", path);
 }
 
 static bool

@@ -24,7 +24,7 @@ struct option_files {
 	void *data;                 /* of @take */
 	char error[1024];           /* one line; after DB_EFAIL it names the file and the line */
 	char warning[1024];         /* a file with a password that everybody may read; or "" */
-	char read[512];             /* the files that were read, with ", " between them; or "" */
+	char read[512];             /* the files that were read, as "A", "B"; or "" */
 };
 
 /* Gives the options to @files->take in the order in which they stand, so that a later one counts.

@@ -82,7 +82,7 @@ explain_refusal(struct call *c, int *refusal)
 	if (rc != DB_OK || *refusal != LOCKQ_OK)
 		return rc;
 	if (!task->enabled)
-		*refusal = error_refused(c->q, "task %u (%s): %s", ask->task, task->name,
+		*refusal = error_refused(c->q, "task %u (\"%s\"): %s", ask->task, task->name,
 		    refusal_disabled);
 	else if (ask->count > task->max_count)
 		*refusal = error_refused(c->q, "count %u is more than task %u allows: ask for %u "

@@ -469,7 +469,7 @@ seed_import_check(struct seed_import *import)
 		return LOCKQ_EUSAGE;
 	if (report->rejected > 0)
 		return seed_fail(import->seed, LOCKQ_EREFUSED, "%" PRIu64 " of %" PRIu64
-		    " rows are bad, nothing was loaded: see %s", report->rejected, import->rows,
+		    " rows are bad, nothing was loaded: see \"%s\"", report->rejected, import->rows,
 		    report->rejects);
 	if (!csvfile_rewind(import->file) || next_row(import, &next) != 0 || next != NEXT_ROW)
 		return fail_file(import, "changed while it was read: nothing was loaded");

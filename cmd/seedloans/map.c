@@ -32,7 +32,7 @@ fail_listing(const struct mapping *m)
 	size_t used = strlen(m->error), i;
 
 	for (i = 0; i < m->header->n_fields && used < m->size; i++) {
-		int n = snprintf(m->error + used, m->size - used, "%s%s", i == 0 ? " " : ", ",
+		int n = snprintf(m->error + used, m->size - used, "%s\"%s\"", i == 0 ? " " : ", ",
 		    m->header->fields[i]);
 
 		used += n > 0 ? (size_t)n : 0;

@@ -76,8 +76,8 @@ find_leader(struct seed *seed)
 		rc = db_run(seed->db, &who_leads, DB_NO_ARGS, &rows);
 	code = seed_from_db(seed, seed->db, rc);
 	if (code == 0 && rows.n_rows > 0)
-		code = seed_fail(seed, LOCKQ_BUSY, "%s leads task %s: nothing was emptied: try "
-		    "again when that query is done", db_cell(&rows, 0, 0),
+		code = seed_fail(seed, LOCKQ_BUSY, "user \"%s\" leads task %s: nothing was "
+		    "emptied: try again when that query is done", db_cell(&rows, 0, 0),
 		    db_cell(&rows, 0, 1));
 	db_rows_clear(&rows);
 	return code;

@@ -51,7 +51,7 @@ is "$status" 4 'something else afterwards: exit 4'
 like "$err" 'not assigned' 'something else afterwards: refused'
 run disposition --user race-2 --task "$task" --loan "${loans[1]}" --complete
 is "$status" 4 "somebody else's loan: exit 4"
-like "$err" "^disposition: loan ${loans[1]} is not yours: assigned to race-1 since" \
+like "$err" "^disposition: loan ${loans[1]} is not yours: assigned to \"race-1\" since" \
 	'it names the user who has it'
 run disposition --user race-1 --task "$task" --loan 4711 --complete
 is "$status" 4 'a loan that nobody has: exit 4'
@@ -158,11 +158,11 @@ is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran o
 getwork --user race-2 --task "$task" --count 1 --json >"$scratch/answer"
 is "$(jq '.loans[0].loan_id' "$scratch/answer")" "$loan" 'the loan goes to the next one'
 run disposition --user race-1 --task "$task" --loan "$loan" --complete
-like "$err" "^disposition: loan $loan is not yours: assigned to race-2 since " \
+like "$err" "^disposition: loan $loan is not yours: assigned to \"race-2\" since " \
 	'it names the next user'
 run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
 is "$status" 4 'with the old token: exit 4'
-like "$err" "token $token is stale: the loan was assigned to race-2 at " \
+like "$err" "token $token is stale: the loan was assigned to \"race-2\" at " \
 	'with the old token: it tells the time of the new assignment'
 
 # --- on_complete ---------------------------------------------------------------------------------

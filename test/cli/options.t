@@ -204,25 +204,26 @@ broken() {
 		is "$(jq -r .exit <<<"$out")" 2 "$build: $what: JSON has it"
 	done
 }
-broken 'an unknown key' "$scratch/broken:2: \"hots\" is unknown in the group \[lockq\]: lockq-op" \
+line_of="option file \"$scratch/broken\", line"
+broken 'an unknown key' "$line_of 2: \"hots\" is unknown in the group \[lockq\]: lockq-op" \
 	'[lockq]' hots=a
-broken 'an unknown key for the query' "$scratch/broken:2: \"quick\" is unknown in the group" \
+broken 'an unknown key for the query' "$line_of 2: \"quick\" is unknown in the group" \
 	'[lockq_query]' quick
-broken 'a password without =' "$scratch/broken:2: the line in the group \[lockq\] is no option" \
+broken 'a password without =' "$line_of 2: the line in the group \[lockq\] is no option" \
 	'[lockq]' 'password secret'
-broken 'an unknown option for TLS' "$scratch/broken:2: \"ssl-fips-mode\" is unknown in the group" \
+broken 'an unknown option for TLS' "$line_of 2: \"ssl-fips-mode\" is unknown in the group" \
 	'[client]' ssl-fips-mode=ON
-broken 'a line before a group' "$scratch/broken:1: an option stands before the first group" host=a
-broken 'a file that includes itself' "$scratch/broken:1: .* may include itself" \
+broken 'a line before a group' "$line_of 1: an option stands before the first group" host=a
+broken 'a file that includes itself' "$line_of 1: .* may include itself" \
 	"!include $scratch/broken"
-broken 'an include that is not there' '.*:1: the option file "/nowhere.cnf" can.t be read: No' \
+broken 'an include that is not there' '.*, line 1: the option file "/nowhere.cnf" can.t be' \
 	'!include /nowhere.cnf'
-broken 'a task that is none' "$scratch/broken:2: lockq-task \"x y\" must be the number of a task" \
+broken 'a task that is none' "$line_of 2: lockq-task \"x y\" must be the number of a task" \
 	'[lockq]' 'lockq-task=x y'
-broken 'a user in another group' "$scratch/broken:2: \"lockq-user\" can.t stand in the group" \
+broken 'a user in another group' "$line_of 2: \"lockq-user\" can.t stand in the group" \
 	'[client]' lockq-user=oliver
-broken 'a bad port' "$scratch/broken:2: port \"x\" is no number" '[client]' port=x
-broken 'a bad ssl-mode' "$scratch/broken:2: ssl-mode \"SOME\" is unknown: use" \
+broken 'a bad port' "$line_of 2: port \"x\" is no number" '[client]' port=x
+broken 'a bad ssl-mode' "$line_of 2: ssl-mode \"SOME\" is unknown: use" \
 	'[client]' ssl-mode=SOME
 build=build
 # No server listens there, so the end is 5: the file itself can be used.
@@ -242,7 +243,7 @@ run chmod o-w on it" 'a file that everybody may write is refused'
 file socket "$host" "socket=$scratch/none" '[lockq]' "$account"
 check socket
 is "$status" 5 'a socket that is not there: exit 5'
-like "$err" "$scratch/none.*; option files: $scratch/socket\$" 'the line names it, and the file'
+like "$err" "$scratch/none.*; option files: \"$scratch/socket\"\$" 'the line names it, and the file'
 file nobody "$host" '[lockq]' user=lockq_app database=lockq
 check nobody
 is "$status" 5 'an account without its password: exit 5'

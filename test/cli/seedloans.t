@@ -162,13 +162,13 @@ is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 0 'nothing was load
 rm -f "$work/file.csv.rejects.csv"
 seed --csv file.csv --map loan_id=Nr
 exits 0 'without --strict the other rows are loaded'
-says out '^rejected: 1 row, see file.csv.rejects.csv' 'the file of the bad rows is named'
+says out '^rejected: 1 row, see "file.csv.rejects.csv"' 'the file of the bad rows is named'
 is "$(tail -n 1 "$work/file.csv.rejects.csv")" '3,amount is not an amount,9002,Bob,x,2/28/1997' \
 	'it has line, reason and the row itself'
 is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 1 'the good row was loaded'
 seed --csv file.csv --map loan_id=Nope
 exits 2 'a column that is not there'
-says err 'the columns are Nr, applicant, amount, submitted_at' 'the columns are listed'
+says err 'the columns are "Nr", "applicant", "amount", "submitted_at"' 'the columns are listed'
 printf 'Nr,applicant,amount,submitted_at\n9003,Ann,1,2/28/1997\n' >"$work/good.csv"
 seed --csv - --map loan_id=Nr
 exits 2 'a file named - that is not there'
@@ -198,7 +198,7 @@ await 'SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 	SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL' 1
 seed --reset --loans 1
 exits 3 '--reset while somebody leads'
-says err '^seedloans: tracy leads task 7: nothing was emptied' 'names the leader'
+says err '^seedloans: user "tracy" leads task 7: nothing was emptied' 'names the leader'
 exec 9>&-
 wait "$leader"
 

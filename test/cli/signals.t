@@ -313,13 +313,13 @@ status 130
 prompt>" 'in a terminal, leading: message and prompt have lines of their own'
 	start leader getwork --task "$task" --user race-1
 	await_leader "$task" race-1
-	in_terminal waiting 80 race-2 'waiting for race-1'
+	in_terminal waiting 80 race-2 'waiting for "race-1"'
 	is "$out" "prompt> getwork --task $task --user race-2
 $(interrupted "$(last_request race-2 "$task")")
 prompt> echo status \$?
 status 130
 prompt>" 'the same while it waits'
-	in_terminal narrow 40 race-2 'waiting for race-1'
+	in_terminal narrow 40 race-2 'waiting for "race-1"'
 	like "$out" "^prompt> echo status" 'in a narrow one: the prompt has a line of its own'
 	is "$(grep -c 'waiting for' <<<"$out")" 0 'the line that ticked is cleared'
 	terminal kill-server 2>/dev/null

@@ -191,10 +191,10 @@ a_session_that_does_not_hold_is_refused(void **state)
 	(void)state;
 	proxy_replace(proxy, " wait_timeout = 10", " wait_timeout = 99");
 	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
-	assert_non_null(strstr(error, "wait_timeout is 99"));
+	assert_non_null(strstr(error, "wait_timeout is \"99\""));
 	proxy_replace(proxy, "'READ-COMMITTED'", "'SERIALIZABLE'  ");
 	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_EDATABASE);
-	assert_non_null(strstr(error, "transaction_isolation is SERIALIZABLE"));
+	assert_non_null(strstr(error, "transaction_isolation is \"SERIALIZABLE\""));
 	proxy_replace(proxy, "x", "x");
 	assert_int_equal(try_connect(proxy_where(proxy), error), LOCKQ_OK);
 }

@@ -332,7 +332,7 @@ test_reset_is_refused_while_somebody_leads(void **state)
 	sql_on(leader, "UPDATE task_lock SET holder = 'tracy', since = NOW(6) WHERE task_id = 7");
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
 	assert_string_equal(report.error,
-	    "tracy leads task 7: nothing was emptied: try again when that query is done");
+	    "user \"tracy\" leads task 7: nothing was emptied: try again when that query is done");
 	assert_true(count_loans() == 10);
 	/* Without --reset a leader is no obstacle. */
 	options.reset = false;
@@ -866,7 +866,8 @@ test_csv_that_cannot_be_used(void **state)
 		assert_true(strlen(report.error) > 0);
 	}
 	assert_non_null(strstr(report.error, "no column is called \"loan_id\": name one with "
-	    "--map loan_id=COLUMN, the columns are id, applicant, amount, submitted_at"));
+	    "--map loan_id=COLUMN, the columns are \"id\", \"applicant\", \"amount\", "
+	    "\"submitted_at\""));
 	options = csv_of(HEADER "101,Ann,1,2/28/1997,\n");
 	options.reset = true;
 	options.map = "loan_id=Number";

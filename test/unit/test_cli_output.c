@@ -396,7 +396,7 @@ says_what_it_waits_for(void **state)
 
 	(void)state;
 	text = cli_progress_text(&progress);
-	assert_string_equal(text, "waiting for tracy's query: 2 s, usually 3.0 s");
+	assert_string_equal(text, "waiting for \"tracy\"'s query: 2 s, usually 3.0 s");
 	free(text);
 	progress.leader = NULL;
 	progress.usual_ms = 0;

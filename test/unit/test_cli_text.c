@@ -11,6 +11,7 @@
 
 #include <locale.h>
 
+#include "cli_text.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
 
@@ -298,10 +299,37 @@ shows_milliseconds(void **state)
 	}
 }
 
+static void
+quotes_names_and_words(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} cases[] = {
+		{ "oliver", "oliver" }, { "o.b_1@x-y", "o.b_1@x-y" }, { "", "''" },
+		{ "O'Brien", "'O'\\''Brien'" }, { "a b", "'a b'" }, { "$(id)", "'$(id)'" },
+		{ "''", "''\\'''\\'''" }, { "-é", "'-é'" }, { "a;b\n", "'a;b\n'" },
+	};
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text = cli_word(cases[i].text);
+		assert_string_equal(text, cases[i].word);
+		free(text);
+	}
+	text = cli_quoted("O Brien", "nobody");
+	assert_string_equal(text, "\"O Brien\"");
+	free(text);
+	text = cli_quoted(NULL, "nobody");
+	assert_string_equal(text, "nobody");
+	free(text);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quotes_names_and_words),
 		cmocka_unit_test(escapes_what_drives_a_terminal),
 		cmocka_unit_test(keeps_valid_utf8_in_json),
 		cmocka_unit_test(counts_characters),

@@ -85,8 +85,8 @@ reads(const char *text)
 	assert_string_equal(report.warning, "");
 }
 
-/* Reads a file with that text, which is refused with an error that begins with the file's path and
- * goes on with @error. */
+/* Reads a file with that text, which is refused with an error that names the file and goes on with
+ * @error: the number of the line, and why. */
 static void
 refuses(const char *text, const char *error)
 {
@@ -94,7 +94,7 @@ refuses(const char *text, const char *error)
 
 	write_file("a.cnf", 0600, text);
 	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
-	snprintf(whole, sizeof(whole), "%s%s", path_of("a.cnf"), error);
+	snprintf(whole, sizeof(whole), "option file \"%s\", line %s", path_of("a.cnf"), error);
 	assert_string_equal(report.error, whole);
 }
 
@@ -208,15 +208,16 @@ refuses_includes_that_can_not_be_read(void **state)
 	(void)state;
 	write_file("a.cnf", 0600, "!include @/none.cnf\n");
 	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
-	snprintf(error, sizeof(error), "%s/a.cnf:1: the option file \"%s/none.cnf\" can't be read: "
-	    "No such file or directory", folder_path(), folder_path());
+	snprintf(error, sizeof(error), "option file \"%s/a.cnf\", line 1: the option file "
+	    "\"%s/none.cnf\" can't be read: No such file or directory", folder_path(),
+	    folder_path());
 	assert_string_equal(report.error, error);
 	refuses("\n!includedir /none\n",
-	    ":2: the directory \"/none\" can't be read: No such file or directory");
-	refuses("!include\n", ":1: !include has no path after it");
-	refuses("!inclu x\n", ":1: \"!inclu\" is unknown: use !include FILE or !includedir "
+	    "2: the directory \"/none\" can't be read: No such file or directory");
+	refuses("!include\n", "1: !include has no path after it");
+	refuses("!inclu x\n", "1: \"!inclu\" is unknown: use !include FILE or !includedir "
 	    "DIRECTORY");
-	refuses("!include @/a.cnf\n", ":1: this is the 10th file that includes another: one of "
+	refuses("!include @/a.cnf\n", "1: this is the 10th file that includes another: one of "
 	    "them may include itself");
 }
 
@@ -224,32 +225,32 @@ static void
 refuses_lines_and_values(void **state)
 {
 	(void)state;
-	refuses("host=a\n", ":1: an option stands before the first group: put a line such as "
+	refuses("host=a\n", "1: an option stands before the first group: put a line such as "
 	    "[client] above it");
-	refuses("\n[client\n", ":2: the group's name has no \"]\" after it");
-	refuses("[client]\nport=70000\n", ":2: port \"70000\" is no number from 0 to 65535");
-	refuses("[client]\nport=\n", ":2: port \"\" is no number from 0 to 65535");
-	refuses("[client]\nport=-1\n", ":2: port \"-1\" is no number from 0 to 65535");
-	refuses("[client]\npassword\n", ":2: \"password\" has no value: write password=…");
-	refuses("[client]\nssl-mode=SOME\n", ":2: ssl-mode \"SOME\" is unknown: use DISABLED, "
+	refuses("\n[client\n", "2: the group's name has no \"]\" after it");
+	refuses("[client]\nport=70000\n", "2: port \"70000\" is no number from 0 to 65535");
+	refuses("[client]\nport=\n", "2: port \"\" is no number from 0 to 65535");
+	refuses("[client]\nport=-1\n", "2: port \"-1\" is no number from 0 to 65535");
+	refuses("[client]\npassword\n", "2: \"password\" has no value: write password=…");
+	refuses("[client]\nssl-mode=SOME\n", "2: ssl-mode \"SOME\" is unknown: use DISABLED, "
 	    "PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY");
-	refuses("[client]\nprotocol=pipe\n", ":2: protocol \"pipe\" can't be used: use tcp or "
+	refuses("[client]\nprotocol=pipe\n", "2: protocol \"pipe\" can't be used: use tcp or "
 	    "socket");
-	refuses("[lockq]\nhots=a\n", ":2: \"hots\" is unknown in the group [lockq]: "
+	refuses("[lockq]\nhots=a\n", "2: \"hots\" is unknown in the group [lockq]: "
 	    "lockq-options(5) lists what lockq takes");
 	/* What may be meant to protect the connection is never passed over. */
-	refuses("[client]\nssl-fips-mode=ON\n", ":2: \"ssl-fips-mode\" is unknown in the group "
+	refuses("[client]\nssl-fips-mode=ON\n", "2: \"ssl-fips-mode\" is unknown in the group "
 	    "[client]: lockq-options(5) lists what lockq takes");
-	refuses("[client]\nssl-mode REQUIRED\n", ":2: the line in the group [client] is no "
+	refuses("[client]\nssl-mode REQUIRED\n", "2: the line in the group [client] is no "
 	    "option: write it as key=value");
-	refuses("[client]\nloose-ssl-mode=SOME\n", ":2: ssl-mode \"SOME\" is unknown: use "
+	refuses("[client]\nloose-ssl-mode=SOME\n", "2: ssl-mode \"SOME\" is unknown: use "
 	    "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY");
-	refuses("[client]\nget-server-public-key=maybe\n", ":2: get-server-public-key can't be "
+	refuses("[client]\nget-server-public-key=maybe\n", "2: get-server-public-key can't be "
 	    "\"maybe\": use 1 or 0");
 	/* A password is in no message. */
-	refuses("[lockq]\npassword secret\n", ":2: the line in the group [lockq] is no option: "
+	refuses("[lockq]\npassword secret\n", "2: the line in the group [lockq] is no option: "
 	    "write it as key=value");
-	refuses("[lockq_query]\nquick\n", ":2: \"quick\" is unknown in the group [lockq_query]: "
+	refuses("[lockq_query]\nquick\n", "2: \"quick\" is unknown in the group [lockq_query]: "
 	    "lockq-options(5) lists what lockq takes");
 }
 
@@ -296,7 +297,7 @@ takes_each_option(void **state)
 		reads("[client]\ntls-ciphersuites=i\n");
 		assert_string_equal(where.text[WHERE_TLS_CIPHERSUITES], "i");
 	} else {
-		refuses("[client]\ntls-ciphersuites=i\n", ":2: \"tls-ciphersuites\" is not known "
+		refuses("[client]\ntls-ciphersuites=i\n", "2: \"tls-ciphersuites\" is not known "
 		    "to MariaDB's client library: use ssl-cipher");
 	}
 }
@@ -386,7 +387,7 @@ refuses_files_that_can_not_be_read(void **state)
 	assert_int_equal(fwrite("[client]\0\n", 10, 1, file), 1);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
-	assert_non_null(strstr(report.error, ":1: the line has a NUL byte"));
+	assert_non_null(strstr(report.error, ", line 1: the line has a NUL byte"));
 }
 
 /* What lockq_query_at() is told counts most, then [lockq_query], then the other connections. */
@@ -462,7 +463,7 @@ tells_the_user_and_the_task(void **state)
 	reads(line);
 	assert_int_equal(strlen(report.lockq_user), WHERE_ASKER_BYTES - 1);
 	line[strlen(line)] = 'a';
-	refuses(line, ":2: lockq-user has 257 bytes, more than the name of any user");
+	refuses(line, "2: lockq-user has 257 bytes, more than the name of any user");
 }
 
 static void
@@ -478,17 +479,17 @@ refuses_a_bad_user_or_task(void **state)
 		bool quoted = bad[i][0] == '"';
 
 		snprintf(text, sizeof(text), "[lockq]\n\nlockq-task=%s\n", bad[i]);
-		snprintf(error, sizeof(error), ":3: lockq-task %s%s%s must be the number of a task",
+		snprintf(error, sizeof(error), "3: lockq-task %s%s%s must be the number of a task",
 		    quoted ? "" : "\"", bad[i], quoted ? "" : "\"");
 		refuses(text, error);
 	}
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		snprintf(text, sizeof(text), "[%s]\nlockq-user=oliver\n", groups[i]);
-		snprintf(error, sizeof(error), ":2: \"lockq-user\" can't stand in the group "
+		snprintf(error, sizeof(error), "2: \"lockq-user\" can't stand in the group "
 		    "[%s]: it belongs under [lockq]", groups[i]);
 		refuses(text, error);
 	}
-	refuses("[lockq]\nlockq-user\n", ":2: \"lockq-user\" has no value: write lockq-user=…");
+	refuses("[lockq]\nlockq-user\n", "2: \"lockq-user\" has no value: write lockq-user=…");
 }
 
 int

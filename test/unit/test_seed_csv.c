@@ -178,10 +178,11 @@ test_map_errors(void **state)
 
 	(void)state;
 	assert_string_equal(make_map(&map, NULL, header), "no column is called \"loan_id\": name "
-	    "one with --map loan_id=COLUMN, the columns are Nr, applicant, amount, submitted_at, "
-	    "Twice, Twice");
+	    "one with --map loan_id=COLUMN, the columns are \"Nr\", \"applicant\", \"amount\", "
+	    "\"submitted_at\", \"Twice\", \"Twice\"");
 	assert_string_equal(make_map(&map, "loan_id=nr", header), "--map: no column is called "
-	    "\"nr\": the columns are Nr, applicant, amount, submitted_at, Twice, Twice");
+	    "\"nr\": the columns are \"Nr\", \"applicant\", \"amount\", \"submitted_at\", "
+	    "\"Twice\", \"Twice\"");
 	assert_string_equal(make_map(&map, "loan=Nr", header), "--map: no field is called "
 	    "\"loan\": the fields are loan_id, applicant, amount, submitted_at, city, state");
 	assert_string_equal(make_map(&map, "loan_id=Nr,loan_id=amount", header),
