@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments, who had a loan when, or how a request stands. */
+#include "checkwork_choices.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
@@ -15,14 +16,19 @@ struct checkwork_options {
 	const char *request;
 	int64_t wait_ms; /* negative: not given */
 	uint32_t width;  /* 0: not given */
+	struct checkwork_choices choices;
 };
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1, 0 }
+#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1, 0, \
+	CHECKWORK_CHOICES_DEFAULTS }
 
 static int
 check(void *options, struct cli_error *error)
 {
 	struct checkwork_options *o = options;
 
+	if (checkwork_choices_wanted(&o->choices))
+		return checkwork_choices_check(&o->choices, &o->user, &o->task, o->loan.given ||
+		    o->request != NULL || o->common.out == &output_json, error);
 	if (o->loan.given && (o->user != NULL || o->request != NULL))
 		return cli_fail(error, "--loan can't be combined with --user or --request");
 	if (o->loan.given && cli_default_task(&o->task, error) != 0)
@@ -54,6 +60,11 @@ static const struct cli_option checkwork_table[] = {
 	    OPTION(request), 0, 0 },
 	{ "wait", 0, "SECONDS", "while it is pending, wait this long for its answer",
 	    cli_parse_seconds, OPTION(wait_ms), 0, CLI_WAIT_MAX_S },
+	{ .help = "What may be typed, a line each" },
+	{ "choices", 0, "WHAT", "users, tasks, loans of a user in a task, or\n"
+	    "requests that are pending", checkwork_choices_parse, OPTION(choices.kind), 0, 0 },
+	{ "begins", 0, "TEXT", "only those that begin with it", cli_parse_utf8,
+	    OPTION(choices.begins), 0, 0 },
 	{ .help = "Tables" },
 	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
 	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
@@ -65,7 +76,8 @@ static const struct cli_tool checkwork_tool = {
 	.name = "checkwork",
 	.synopsis = "[--user NAME] [--task N] [--json]\n"
 	    "--loan L --task N [--json]\n"
-	    "--request ID|UUID [--wait SECONDS] [--json]",
+	    "--request ID|UUID [--wait SECONDS] [--json]\n"
+	    "--choices WHAT [--begins TEXT] [--user NAME] [--task N]",
 	.purpose = "Shows the loans that are assigned to a user, who had a loan when, or how a\n"
 	    "request stands. It asks for no loans and never leads. A look at a pending\n"
 	    "request keeps it from expiring.",
@@ -73,8 +85,10 @@ static const struct cli_tool checkwork_tool = {
 	    "  checkwork --user oliver --task 7\n"
 	    "  checkwork --loan 4711 --task 7\n"
 	    "  checkwork --request 118 --wait 60\n",
-	.exits = "  0  there are assignments; the loan has records; the request got loans\n"
-	    "  1  the pipeline is empty; the loan has no record; the request found no work\n"
+	.exits = "  0  there are assignments; the loan has records; the request got loans; there\n"
+	    "     are choices\n"
+	    "  1  the pipeline is empty; the loan has no record; the request found no work;\n"
+	    "     there are no choices\n"
 	    "  2  usage error\n"
 	    "  3  the request is pending, cancelled or expired\n"
 	    "  4  the user, the task or the request is unknown, or the request was refused\n"
@@ -144,6 +158,8 @@ main(int argc, char **argv)
 		cli_catch_signals(NULL);
 	if (rc != LOCKQ_OK)
 		rc = cli_report_library(&o.common, q, rc);
+	else if (checkwork_choices_wanted(&o.choices))
+		rc = checkwork_choices_run(&o.choices, &o.common, q, o.user, o.task);
 	else if (o.request != NULL)
 		rc = look_at_request(&o, q);
 	else if (o.loan.given)

@@ -585,6 +585,59 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, 
  */
 LOCKQ_EXPORT void lockq_history_clear(struct lockq_history *history);
 
+/** What lockq_choices() reads. */
+enum lockq_choice_kind {
+	LOCKQ_CHOICE_USERS = 0, /**< app_user.name */
+	LOCKQ_CHOICE_TASKS,     /**< task.task_id, with the task's name */
+	LOCKQ_CHOICE_LOANS,     /**< loans that are assigned to a user in a task, with the token */
+	LOCKQ_CHOICE_REQUESTS   /**< ids of pending requests, with the user and the task */
+};
+
+/** The most choices of one call. */
+#define LOCKQ_CHOICES_MAX 1000
+
+/** What a person may type. */
+struct lockq_choice {
+	char *value;               /**< the name or the number */
+	char *about;               /**< what helps to choose it; or "" */
+	uint64_t reserved[2];      /**< for later versions: 0 */
+};
+
+/** What a person may type, in order. */
+struct lockq_choices {
+	struct lockq_choice *choices; /**< at most LOCKQ_CHOICES_MAX */
+	size_t n_choices;          /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_CHOICES_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_choices:
+ * @q:       a connected handle; its last error is replaced
+ * @kind:    what to read
+ * @user:    with LOCKQ_CHOICE_LOANS: app_user.name; else not used
+ * @task:    with LOCKQ_CHOICE_LOANS: task.task_id; else not used
+ * @begins:  only values that begin with this text; NULL: all
+ * @choices: cleared, then filled; the caller releases it with lockq_choices_clear()
+ *
+ * Reads what a person may type, for a shell that completes it. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is none, also for an unknown user or task; LOCKQ_EUSAGE for
+ * an unknown kind, or loans of no user; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_choices(struct lockq *q, enum lockq_choice_kind kind,
+    const char *user, uint32_t task, const char *begins, struct lockq_choices *choices);
+
+/**
+ * lockq_choices_clear:
+ * @choices: choices or NULL
+ *
+ * Frees what @choices has and sets it to LOCKQ_CHOICES_INIT. Takes no lock.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT void lockq_choices_clear(struct lockq_choices *choices);
+
 /** What a user says of an assignment. */
 enum lockq_disposition_kind {
 	LOCKQ_COMPLETE = 0, /**< the work is done */

@@ -307,10 +307,75 @@ a_lost_connection_leaves_the_pipeline(void **state)
 	lockq_pipeline_clear(&p);
 }
 
+static void
+reads_the_choices(void **state)
+{
+	struct worker *w = with_assignments(2);
+	struct lockq_choices choices = LOCKQ_CHOICES_INIT;
+	char about[32];
+
+	(void)state;
+	sql("UPDATE work SET token = 5 WHERE task_id = %d AND loan_id = 2", TASK);
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_LOANS, user(0), TASK, NULL, &choices),
+	    LOCKQ_OK);
+	assert_int_equal(choices.n_choices, 2);
+	assert_string_equal(choices.choices[1].value, "2");
+	assert_string_equal(choices.choices[1].about, "5");
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_LOANS, user(0), TASK, "3", &choices),
+	    LOCKQ_NOTHING);
+	assert_int_equal(choices.n_choices, 0);
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_LOANS, user(1), TASK, NULL, &choices),
+	    LOCKQ_NOTHING);
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_LOANS, NULL, TASK, NULL, &choices),
+	    LOCKQ_EUSAGE);
+	assert_int_equal(lockq_choices(w->q, (enum lockq_choice_kind)9, NULL, 0, NULL, &choices),
+	    LOCKQ_EUSAGE);
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_USERS, NULL, 0, user(0), &choices),
+	    LOCKQ_OK);
+	assert_string_equal(choices.choices[0].value, user(0));
+	assert_string_equal(choices.choices[0].about, "");
+	/* A request that has ended is none, although its row is there. */
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)"
+	    " SELECT UUID(), user_id, 'a', %d, 1, 1 FROM app_user WHERE name = '%s'", TASK,
+	    user(1));
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_REQUESTS, NULL, 0, NULL, &choices),
+	    LOCKQ_OK);
+	assert_int_equal(choices.n_choices, 1);
+	snprintf(about, sizeof(about), "%s, task %d", user(1), TASK);
+	assert_string_equal(choices.choices[0].about, about);
+	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE task_id = %d", TASK);
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_REQUESTS, NULL, 0, NULL, &choices),
+	    LOCKQ_NOTHING);
+	lockq_choices_clear(&choices);
+	lockq_choices_clear(NULL);
+}
+
+/* Whoever waits at a key gets a list that has an end. */
+static void
+choices_are_bounded(void **state)
+{
+	struct worker *w = with_assignments(0);
+	struct lockq_choices choices = LOCKQ_CHOICES_INIT;
+
+	(void)state;
+	sql("INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,"
+	    " assigned_at, changed_at)"
+	    " WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 999)"
+	    " SELECT %d, i + 1000 * k, user_id, 'assigned', 1, 1, 1, NOW(6), NOW(6)"
+	    "   FROM n, (SELECT 0 AS k UNION SELECT 1) AS twice, app_user WHERE name = '%s'",
+	    TASK, user(0));
+	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_LOANS, user(0), TASK, NULL, &choices),
+	    LOCKQ_OK);
+	assert_int_equal(choices.n_choices, LOCKQ_CHOICES_MAX);
+	lockq_choices_clear(&choices);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		PIPELINE_TEST(reads_the_choices),
+		PIPELINE_TEST(choices_are_bounded),
 		PIPELINE_TEST(says_how_much_lease_is_left),
 		PIPELINE_TEST(shows_the_views_columns),
 		PIPELINE_TEST(asks_once_a_task),

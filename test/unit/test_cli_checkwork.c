@@ -61,6 +61,8 @@ parses_good_lines(void **state)
 static void
 refuses_bad_lines(void **state)
 {
+	static const char only[] = "--choices can be combined with --begins only, and with loans "
+	    "also with --user and --task";
 	static const struct bad bad[] = {
 		{ "--request 118 --task 7", "--request can't be combined with --user or --task" },
 		{ "--request 118 --user tracy",
@@ -84,6 +86,13 @@ refuses_bad_lines(void **state)
 		{ "--loan 18446744073709551616 --task 7",
 		    "--loan \"18446744073709551616\" must be a loan's number" },
 		{ "--loan 12 --task 7 --wait 3", "--wait needs --request" },
+		{ "--begins x", "--begins needs --choices" },
+		{ "--choices all", "--choices \"all\" must be users, tasks, loans or requests" },
+		{ "--choices users --task 7", only },
+		{ "--choices loans --task 7 --json", only },
+		{ "--choices loans --loan 7", only },
+		{ "--choices loans --user tracy", "--task is missing: give it, or set LOCKQ_TASK, "
+		    "or lockq-task in an option file" },
 		{ "118", "argument \"118\" is not expected" },
 	};
 
