@@ -39,7 +39,8 @@ static const struct cli_option disposition_table[] = {
 	{ "token", 0, "N", "the token, where one loan is named without it", cli_parse_u64,
 	    DISPOSE(token), 1, UINT64_MAX },
 	{ .help = "What became of them" },
-	{ "complete", 0, NULL, "the work of this task is done for them", cli_parse_flag,
+	{ "complete", 0, NULL, "the work of this task is done for them; also after\n"
+	    "the end of their leases, if nobody else has them", cli_parse_flag,
 	    DISPOSE(complete), 0, 0 },
 	{ "return-after", 0, "DURATION", "offer them again after 30s, 90m, 4h or 2d, at\n"
 	    "most 72h; 0 means at once", cli_parse_duration, DISPOSE(return_after_s), 0,

@@ -57,6 +57,17 @@ print_excluded(const struct lockq_disposed_loan *loan, const char *from, time_t 
 	    (unsigned long long)loan->loan_id, from, until);
 }
 
+static void
+print_late(const struct lockq_disposed_loan *loan, const char *from, time_t now)
+{
+	char lease[CLI_TIME_SIZE];
+
+	cli_time_local(lease, loan->lease_expires_at, false, now);
+	cli_line("loan %llu: completed late, its lease ran out at %s%s%s",
+	    (unsigned long long)loan->loan_id, lease, from[0] == '\0' ? "" :
+	    ", not offered before ", from);
+}
+
 void
 disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 {
@@ -73,6 +84,8 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 		print_renewed(loan, now);
 	else if (loan->excluded_until[0] != '\0')
 		print_excluded(loan, from, now);
+	else if (loan->late)
+		print_late(loan, from, now);
 	else if (loan->what == LOCKQ_DISPOSED)
 		cli_line("loan %llu: %s%s%s", id, deed(loan), available, from);
 	else
@@ -138,7 +151,12 @@ disposition_message_refused(const struct lockq_disposition *what,
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:
-		cli_message("loan %llu was not completed and is still yours: %s", id, loan->reason);
+		if (loan->late)
+			cli_message("loan %llu was not completed, and its lease ran out at %s: %s",
+			    id, lease, loan->reason);
+		else
+			cli_message("loan %llu was not completed and is still yours: %s", id,
+			    loan->reason);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
 		print_not_assigned(loan, what->task, since);

@@ -9,7 +9,7 @@
 
 #include "availability.h"
 #include "bounds.h"
-#include "identity.h"
+#include "log_expired.h"
 #include "pending.h"
 #include "session.h"
 
@@ -52,10 +52,7 @@ static const struct db_query appeared = {
  * the row of work two versions. */
 static const struct db_query log_expired = {
 	"log_expired",
-	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
-	"                    request_id, available_at, lease_expires_at, at)"
-	" SELECT w.task_id, w.loan_id, 'expired', w.user_id, " ACCOUNT ", w.token,"
-	"        w.version + 1, w.request_id, w.lease_expires_at, w.lease_expires_at, NOW(6)"
+	LOG_EXPIRED("NOW(6)")
 	"   FROM " PLAN_TABLE
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = ? AND w.loan_id = j.loan_id"

@@ -676,7 +676,8 @@ enum lockq_disposed {
 	LOCKQ_NOT_ASSIGNED,      /**< nobody holds it in this task */
 	LOCKQ_NOT_YOURS,         /**< it is assigned to another user */
 	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since */
-	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again */
+	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again. Not said of
+	                          * LOCKQ_COMPLETE, which may come late */
 	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason */
 	LOCKQ_NOT_ALLOWED        /**< on_complete refuses it, by SIGNAL '45000': see the reason */
 };
@@ -693,7 +694,8 @@ struct lockq_disposed_loan {
 	char lease_expires_at[27]; /**< when the lease ends, or has ended the assignment */
 	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
 	char *reason;              /**< LOCKQ_NOT_COMPLETED, LOCKQ_NOT_ALLOWED: one line why */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
 /** What became of the loans of a disposition. */
@@ -713,7 +715,8 @@ struct lockq_disposed_result {
  *
  * Disposes of loans, or renews their leases, in one transaction. A loan that is refused stays as it
  * was, and the others are done. If the task's on_complete ends the transaction, none of them is
- * done. The same call may be made again.
+ * done. The same call may be made again. A loan is completed also after the end of its lease, as
+ * long as it was not assigned again.
  *
  * Locks the loans' rows of work by primary key, in key order, from its first statement to its
  * COMMIT: a few short statements and the task's on_complete for each loan.

@@ -8,13 +8,17 @@
 #include <stdlib.h>
 
 #include "identity.h"
+#include "log_expired.h"
 
 #define SAID_LOANS \
 	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
 	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
 
-/* A change that this transaction waited for may be later than @lockq_at. */
-#define AT "GREATEST(@lockq_at, w.changed_at)"
+/* A change that this transaction waited for may be later than @lockq_at, and so may the end of a
+ * lease that has just run out. */
+#define AT \
+	"GREATEST(@lockq_at, w.changed_at," \
+	"         IF(w.lease_expires_at <= NOW(6), w.lease_expires_at, w.changed_at))"
 #define AVAILABLE_AT \
 	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
 	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
@@ -25,11 +29,18 @@
 
 /* Only the user who holds the loan, with its token, and while its lease lasts. A loan without a
  * lease is renewed only for the sake of a note. */
-#define MAY_CHANGE \
-	"(w.state = 'assigned' AND w.user_id = me.user_id" \
-	" AND w.token = COALESCE(j.token, w.token)" \
+#define IS_MINE "w.user_id = me.user_id AND w.token = COALESCE(j.token, w.token)"
+#define IN_TIME \
+	"(w.state = 'assigned' AND " IS_MINE \
 	" AND COALESCE(w.lease_expires_at > NOW(6)," \
 	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
+/* Work that is done is done, so it is taken after the end of the lease, too, as long as nobody else
+ * has been given the loan. A row in state 'returned' has its lease only if time has ended the
+ * assignment, and not the user. */
+#define LATE(state) \
+	"(w.state = " state " AND " IS_MINE " AND @lockq_event = 'completed'" \
+	" AND COALESCE(w.lease_expires_at <= NOW(6), FALSE))"
+#define NOT_FAILED "NOT JSON_CONTAINS(@lockq_failed, CAST(w.loan_id AS JSON))"
 
 /* Whether the same was said before; of a return also with the same times. */
 #define IS_THE_SAME \
@@ -46,7 +57,8 @@ static const struct db_query lock_loans = {
 	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
 	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
 	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
-	"       w.lease_expires_at, " MAY_CHANGE ", " IS_THE_SAME ","
+	"       w.lease_expires_at, " IN_TIME ", " LATE("'assigned'") ","
+	"       " LATE("'returned'") ", " IS_THE_SAME ","
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
 	"       (SELECT COUNT(*) FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
@@ -66,9 +78,24 @@ static const struct db_query lock_loans = {
 	DB_MANY
 };
 enum {
-	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, IS_MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
-	LEASE, MAY, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE, NEW_EXCLUDED,
-	DONE_BEFORE, OTHER_ACCOUNT, NO_COLUMN
+	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
+	LEASE, TIMELY, LATE_NOW, LATE_SINCE, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE,
+	NEW_EXCLUDED, DONE_BEFORE, OTHER_ACCOUNT, NO_COLUMN
+};
+
+/* A late completion ends the assignment by its lease first, where nobody has done that yet: then
+ * the log tells the same story as if cron had come in between. */
+static const struct db_query log_late = {
+	"log_late",
+	LOG_EXPIRED(AT)
+	"   FROM " SAID_LOANS " AS j"
+	"   STRAIGHT_JOIN app_user AS me"
+	"     ON me.name = @lockq_user"
+	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	"  WHERE " LATE("'assigned'") " AND " NOT_FAILED
+	"  ORDER BY w.loan_id",
+	DB_NO_ROWS
 };
 
 /* Written first, since `work` follows the log. The conditions are asked again,
@@ -90,8 +117,7 @@ static const struct db_query log_change = {
 	"     ON t.task_id = @lockq_task"
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  WHERE " MAY_CHANGE
-	"    AND NOT JSON_CONTAINS(@lockq_failed, CAST(w.loan_id AS JSON))"
+	"  WHERE (" IN_TIME " OR " LATE("'returned'") ") AND " NOT_FAILED
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
 };
@@ -174,7 +200,7 @@ static enum lockq_disposed
 refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 {
 	enum state state = state_read(db_cell(rows, row, STATE));
-	bool mine = is_set(rows, row, IS_MINE), lease = !db_cell_is_null(rows, row, LEASE);
+	bool mine = is_set(rows, row, MINE), lease = !db_cell_is_null(rows, row, LEASE);
 
 	if (state == NO_STATE)
 		return LOCKQ_NOT_ASSIGNED;
@@ -190,6 +216,12 @@ refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 	return state == ASSIGNED ? LOCKQ_NOT_YOURS : LOCKQ_NOT_ASSIGNED;
 }
 
+static bool
+is_late(const struct db_rows *rows, size_t row)
+{
+	return is_set(rows, row, LATE_NOW) || is_set(rows, row, LATE_SINCE);
+}
+
 /* Fills the result from the row, with the new values where it @changes. */
 static enum db_rc
 fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
@@ -202,8 +234,9 @@ fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const str
 	copy_cell(loan->since, sizeof(loan->since), rows, row, changes ? NEW_SINCE : SINCE);
 	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row,
 	    changes ? NEW_AVAILABLE : AVAILABLE);
+	loan->late = is_late(rows, row);
 	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row,
-	    changes ? NEW_LEASE : LEASE);
+	    changes && !loan->late ? NEW_LEASE : LEASE);
 	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
 	    changes ? NEW_EXCLUDED : NO_COLUMN);
 	if (copy_text(&loan->reason, NULL) != DB_OK)
@@ -241,7 +274,7 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		struct lockq_disposed_loan *loan = disposing_result(d, row);
 		bool done = is_set(rows, row, DONE_BEFORE);
-		bool change = is_set(rows, row, MAY) && !done;
+		bool change = !done && (is_set(rows, row, TIMELY) || is_late(rows, row));
 
 		loan->loan_id = d->places[row].loan_id;
 		loan->what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
@@ -252,11 +285,29 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	return rc;
 }
 
+/* Ends the assignments by their leases that are to be completed late, and that are not ended. */
+static enum db_rc
+end_leases(struct db *db, const struct disposing *d, const struct db_rows *rows)
+{
+	uint64_t n = 0;
+	enum db_rc rc = DB_OK;
+
+	for (size_t row = 0; row < d->n; row++)
+		n += d->places[row].changes && is_set(rows, row, LATE_NOW);
+	if (n > 0)
+		rc = db_change(db, &log_late, DB_NO_ARGS, n);
+	if (n > 0 && rc == DB_OK)
+		rc = db_change(db, &change_work, DB_NO_ARGS, n);
+	return rc;
+}
+
 enum db_rc
 token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
 {
-	enum db_rc rc = db_change(db, &log_change, DB_NO_ARGS, d->n_change);
+	enum db_rc rc = end_leases(db, d, rows);
 
+	if (rc == DB_OK)
+		rc = db_change(db, &log_change, DB_NO_ARGS, d->n_change);
 	if (rc == DB_OK)
 		rc = db_change(db, &change_work, DB_NO_ARGS, d->n_change);
 	if (rc == DB_OK && d->what->not_me_s > 0)

@@ -99,6 +99,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW run_in AS
 --   assigned         by whoever leads, for a pending request: a loan without a row, or available
 --   expired          by anybody, when the lease is over
 --   available        by anybody, when the loan is available again
+--   completed        also of an own assignment that was ended by its lease: only such a row is
+--                    'returned' and has a lease, since a user's return can't have one
 --   any other event  of an own assignment whose lease is not over
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
   SELECT l.task_id, l.loan_id, l.event, l.user_id, l.account, l.token, l.version, l.request_id,
@@ -148,8 +150,12 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                       AND l.version = w.version AND l.available_at <=> w.available_at
                       AND l.lease_expires_at <=> w.lease_expires_at
                     ELSE
-                          w.state = 'assigned' AND l.version = w.version + 1
-                      AND COALESCE(w.lease_expires_at > l.logged_at, TRUE)
+                          l.version = w.version + 1
+                      AND (l.event = 'renewed' OR l.lease_expires_at IS NULL)
+                      AND ((w.state = 'assigned'
+                            AND COALESCE(w.lease_expires_at > l.logged_at, TRUE))
+                           OR (l.event = 'completed' AND w.state = 'returned'
+                               AND w.lease_expires_at <= l.logged_at))
                       AND EXISTS (
                         SELECT 1 FROM app_user AS u
                          WHERE u.user_id = w.user_id
@@ -223,7 +229,9 @@ END//
 
 -- The two that write `work`: it becomes what the row of the log with the latest version says, so
 -- a replay of the log gives the table. Not the newest row: anybody may note meanwhile that a loan
--- is available, or that a lease is over, which would hide an assignment. p_loans is a JSON array
+-- is available, or that a lease is over, which would hide an assignment. Nor may a late completion
+-- hide one, logged by raw SQL, without a lock, while a leader gives the loan away: of two rows with
+-- the same version an assignment counts. p_loans is a JSON array
 -- with an array for each loan: its id, and its task where p_task_id is NULL. Whoever calls them has
 -- locked the rows, and has written the log in the same transaction.
 DROP PROCEDURE IF EXISTS work_begins//
@@ -259,7 +267,8 @@ BEGIN
       ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                       WHERE m.task_id = COALESCE(p_task_id, j.task_id)
                         AND m.loan_id = j.loan_id
-                      ORDER BY m.version DESC, m.log_id DESC LIMIT 1)
+                      ORDER BY m.version DESC, m.event = 'assigned' DESC, m.log_id DESC
+                      LIMIT 1)
     STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
       ON w.task_id = l.task_id AND w.loan_id = l.loan_id
      SET w.version = l.version, w.user_id = l.user_id, w.token = l.token,

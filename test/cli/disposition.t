@@ -83,7 +83,7 @@ run disposition --user race-2 --task "$task" --loan "${loans[4]}:$token" --compl
 is "$status" 4 'the token of an earlier assignment is stale'
 sql "UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND, version = version + 1
       WHERE task_id = $task AND loan_id = ${loans[4]}"
-run disposition --user race-2 --task "$task" --loan "${loans[4]}" --complete
+run disposition --user race-2 --task "$task" --loan "${loans[4]}" --never
 is "$status" 4 'a lease that has run out: exit 4'
 like "$err" 'lease' 'a lease that has run out: the line says so'
 run disposition --user nobody --task "$task" --loan 1 --complete
@@ -150,11 +150,18 @@ aside=$aside,${loans[0]}
 getwork --user race-1 --task "$task" --count 1 --json >"$scratch/answer"
 loan=$(jq '.loans[0].loan_id' "$scratch/answer")
 token=$(jq '.loans[0].token' "$scratch/answer")
-sql "UPDATE work SET lease_expires_at = '2026-01-02 03:04:05', due_at = '2026-01-02 03:04:05'
-      WHERE task_id = $task AND loan_id = $loan"
-TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" --complete
-is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran out at \
-2026-01-02 03:04: ask again with getwork" 'after the end of the lease: it tells when that was'
+# run_out LOAN
+run_out() {
+	sql "UPDATE work SET lease_expires_at = '2026-01-02 03:04:05', due_at = lease_expires_at
+	      WHERE task_id = $task AND loan_id = $1"
+}
+run_out "$loan"
+for late in --never --renew '--return-after 4h'; do
+	# shellcheck disable=SC2086 # words, on purpose
+	TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" $late
+	is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran out at \
+2026-01-02 03:04: ask again with getwork" "$late after the end of the lease: it tells when it was"
+done
 getwork --user race-2 --task "$task" --count 1 --json >"$scratch/answer"
 is "$(jq '.loans[0].loan_id' "$scratch/answer")" "$loan" 'the loan goes to the next one'
 run disposition --user race-1 --task "$task" --loan "$loan" --complete
@@ -164,6 +171,27 @@ run disposition --user race-1 --task "$task" --loan "$loan:$token" --complete
 is "$status" 4 'with the old token: exit 4'
 like "$err" "token $token is stale: the loan was assigned to \"race-2\" at " \
 	'with the old token: it tells the time of the new assignment'
+
+# A completion is taken all the same, before and after cron has been there.
+getwork --user race-3 --task "$task" --count 2 --json >"$scratch/answer"
+mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
+token=$(jq '.loans[0].token' "$scratch/answer")
+run_out "${loans[0]}"
+TZ=UTC run disposition --user race-3 --task "$task" --loan "${loans[0]}:$token" --complete
+is "$status:$out:$err" \
+	"0:loan ${loans[0]}: completed late, its lease ran out at 2026-01-02 03:04:" \
+	'--complete after the end of the lease: it is taken, and called late'
+run_out "${loans[1]}"
+run disposition --expire
+run disposition --user race-3 --task "$task" --loan "${loans[1]},${loans[0]}" --complete --json
+is "$status:$(jq -c '[.loan_id, .result, .late, .lease_expires_at]' <<<"$out" | paste -sd' ')" \
+	"0:[${loans[1]},\"done\",true,\"2026-01-02T03:04:05.000000Z\"] \
+[${loans[0]},\"already\",false,null]" \
+	'also after cron has returned the loan; JSON has late, and done before is not late'
+is "$(sql "SELECT GROUP_CONCAT(event ORDER BY log_id) FROM work_log
+            WHERE task_id = $task AND token = $token AND loan_id IN (${loans[0]}, ${loans[1]})
+            GROUP BY loan_id")" $'assigned,expired,completed\nassigned,expired,completed' \
+	'the log has the end of the lease, once, and the completion after it'
 
 # --- on_complete ---------------------------------------------------------------------------------
 
@@ -178,6 +206,15 @@ sql_root "GRANT EXECUTE ON PROCEDURE $(sql 'SELECT DATABASE()').test_refuses_$ta
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 is "$status:$err" "4:disposition: loan $loan was not completed and is still yours: \
 the statement is not signed" 'an on_complete that refuses: exit 4, with its own words'
+before=$(sql "SELECT lease_expires_at FROM work WHERE task_id = $task AND loan_id = $loan")
+run_out "$loan"
+TZ=UTC run disposition --user race-2 --task "$task" --loan "$loan" --complete
+is "$status:$err" "4:disposition: loan $loan was not completed, and its lease ran out at \
+2026-01-02 03:04: the statement is not signed" 'the same after the end of the lease'
+is "$(sql "SELECT event FROM work_log WHERE task_id = $task AND loan_id = $loan
+            ORDER BY log_id DESC LIMIT 1")" assigned \
+	'then the end of the lease is not logged either'
+sql "UPDATE work SET lease_expires_at = '$before' WHERE task_id = $task AND loan_id = $loan"
 run disposition --user race-2 --task "$task" --loan "4711,$loan" --complete --json
 is "$status:$(jq -c '[.loan_id, .result, .exit]' <<<"$out" | paste -sd' ')" \
 	"4:[4711,\"not_assigned\",4] [$loan,\"not_allowed\",4]" 'JSON tells it apart'

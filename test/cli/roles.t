@@ -134,6 +134,18 @@ before=$(admin "SELECT MAX(log_id) FROM $bank.work_log")
 admin "USE $bank; UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 HOUR, due_at = NULL
 	WHERE task_id = $task AND loan_id = 4"
 
+# Loans 7 and 8 were alice's until an hour ago, and 10 was bob's: their leases are over, and the log
+# has the end of 8 and 10. Alice has returned loan 9 herself.
+work="$bank.work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+	available_at, lease_expires_at, changed_at)"
+for row in "7, 1001, 'assigned', NULL, @over" "8, 1001, 'returned', @over, @over" \
+	"9, 1001, 'returned', @over, NULL" "10, 1002, 'returned', @over, @over"; do
+	IFS=, read -r loan user state available lease <<<"$row"
+	admin "SET @over = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR;
+		INSERT INTO $work VALUES ($task, $loan, $user, $state, 1, 2, 9001,
+			@over - INTERVAL 1 HOUR, $available, $lease, @over)"
+done
+
 # --- raw SQL --------------------------------------------------------------------------------------
 
 # try ROLE ACCOUNT WORDS SQL: runs the statements in a transaction that is rolled back, and compares
@@ -254,6 +266,18 @@ try worker alice 'keeps somebody from a loan when a lease ends' \
 	"$(event expired 4 | sed 's/, at)/, at, excluded_until)/; s/NOW(6)/NOW(6), NOW(6)/')"
 try worker alice 'completes an own loan without the task'"'"'s `on_complete`' \
 	"$(event completed 1); CALL work_follows($task, '[[1]]')"
+try worker alice 'completes an own loan after the end of its lease' \
+	"$(event completed 8); CALL work_follows($task, '[[8]]')"
+try worker alice 'completes an own loan whose lease is over, without its end in the log' \
+	"$(event completed 7)"
+try worker alice 'notes the end of its lease, and completes the loan' \
+	"$(event expired 7); CALL work_follows($task, '[[7]]'); $(event completed 7)"
+try worker alice "completes somebody else's loan after the end of its lease" \
+	"$(event completed 10)"
+try worker alice 'returns an own loan after the end of its lease' "$(event returned 8)"
+try worker alice 'completes an own loan after its return' "$(event completed 9)"
+try worker alice 'returns an own loan, and leaves it a lease' \
+	"$(event returned 1 | sed 's/NULL, NULL,/NULL, w.lease_expires_at,/')"
 try worker alice 'changes a loan that has no new row in the log' \
 	"CALL work_follows($task, '[[1],[3],[4]]')"
 try worker alice 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id = 3"

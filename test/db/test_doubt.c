@@ -416,10 +416,15 @@ each_disposition_is_found_or_done(void **state)
 	static const char *const events[] = { "completed", "returned", "never", "renewed" };
 
 	(void)state;
-	for (int i = 0; i < 4 * HOWS; i++) {
-		enum lockq_disposition_kind kind = (enum lockq_disposition_kind)(i / HOWS);
+	for (int i = 0; i < 5 * HOWS; i++) {
+		/* The fifth is a completion after the end of the lease. */
+		bool late = i / HOWS == 4;
+		enum lockq_disposition_kind kind = late ? LOCKQ_COMPLETE :
+		    (enum lockq_disposition_kind)(i / HOWS);
 		struct disposing d = disposing_of(kind);
 
+		if (late)
+			sql("UPDATE work SET lease_expires_at = NOW(6) WHERE task_id = %d", TASK);
 		cut(d.by->proxy, "=COMMIT", 1, i % HOWS);
 		assert_int_equal(pthread_create(&d.thread, NULL, dispose, &d), 0);
 		if (i % HOWS == LATE) {
@@ -433,7 +438,9 @@ each_disposition_is_found_or_done(void **state)
 		assert_string_equal(d.result.loans[0].state, kind == LOCKQ_RENEW ? "assigned" :
 		    events[kind]);
 		assert_int_equal(log_rows(events[kind]), 1);
-		assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 2);
+		assert_int_equal(log_rows("expired"), late);
+		assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK),
+		    late ? 3 : 2);
 		assert_consistent(TASK);
 		lockq_disposed_clear(&d.result);
 		start_again();

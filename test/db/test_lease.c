@@ -59,6 +59,25 @@ run_out(uint64_t loan_id)
 	    loan_id);
 }
 
+/* Ends each assignment whose lease has run out, as cron does. */
+static void
+let_cron_run(void)
+{
+	struct lockq_expire what = LOCKQ_EXPIRE_INIT;
+	struct lockq_expired did = LOCKQ_EXPIRED_INIT;
+	struct worker *cron = worker_connected(2, TASK, 1);
+
+	assert_int_equal(lockq_expire(cron->q, &what, &did), LOCKQ_OK);
+}
+
+/* Returns the events of loan 1 with their versions. */
+static const char *
+log_of_it(void)
+{
+	return text_of("SELECT GROUP_CONCAT(event, version ORDER BY log_id) FROM work_log"
+	    " WHERE task_id = %d AND loan_id = 1", TASK);
+}
+
 static void
 it_is_renewed(void **state)
 {
@@ -117,24 +136,26 @@ a_limit_that_was_lifted(void **state)
 	    " WHERE task_id = %d", TASK), 1);
 }
 
-/* A user whose lease has run out changes nothing, whatever happened to the loan since. */
+static const enum lockq_disposition_kind kinds[] = {
+	LOCKQ_RETURN, LOCKQ_NEVER, LOCKQ_RENEW, LOCKQ_COMPLETE
+};
+enum { NEVER_LATE = 3 }; /* the kinds before it are refused after the end of the lease */
+
+/* A user whose lease has run out does not return, renew or withdraw the loan, whatever happened to
+ * it since. Somebody else's loan is not completed either. */
 static void
 who_is_late(void **state)
 {
-	static const enum lockq_disposition_kind kinds[] = {
-		LOCKQ_COMPLETE, LOCKQ_RETURN, LOCKQ_NEVER, LOCKQ_RENEW
-	};
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct worker *w = with_leases(1), *other;
 
 	(void)state;
 	run_out(1);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < NEVER_LATE; i++)
 		assert_said(w, kinds[i], 1, LOCKQ_LEASE_OVER);
 	/* Cron has returned the loan, so it is nobody's. The user had not returned it. */
-	sql("UPDATE work SET state = 'returned', version = version + 1,"
-	    " available_at = lease_expires_at, due_at = NULL WHERE task_id = %d", TASK);
-	for (size_t i = 0; i < 4; i++)
+	let_cron_run();
+	for (size_t i = 0; i < NEVER_LATE; i++)
 		assert_said(w, kinds[i], 1, LOCKQ_LEASE_OVER);
 	other = ask_now(1, TASK, 1);
 	assert_int_equal(other->rc, LOCKQ_OK);
@@ -148,6 +169,115 @@ who_is_late(void **state)
 	}
 	assert_said(other, LOCKQ_COMPLETE, 1, LOCKQ_DISPOSED);
 	lockq_disposed_clear(&result);
+}
+
+/* guard: late work is taken as long as nobody else has been given the loan. It does not matter
+ * whether cron has noted the end of the lease. */
+static void
+late_work_is_taken(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct worker *w = with_leases(1);
+		bool by_cron = i % 2 == 1;
+
+		run_out(1);
+		if (by_cron)
+			let_cron_run();
+		assert_int_equal(say(w, LOCKQ_COMPLETE, 1, i < 2 ? 0 : 1, &result), LOCKQ_OK);
+		assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+		assert_int_equal(result.loans[0].late, 1);
+		assert_string_equal(result.loans[0].state, "completed");
+		assert_string_equal(log_of_it(), "assigned1,expired2,completed3");
+		/* The completion is not before the end of the lease, which the answer tells. */
+		assert_int_equal(u64("SELECT COUNT(*) FROM work AS w JOIN work_log AS l"
+		    " USING (task_id, loan_id, user_id, token, version, request_id)"
+		    " JOIN work_log AS e USING (task_id, loan_id, user_id, token, request_id)"
+		    " WHERE w.task_id = %d AND w.state = 'completed' AND l.event = 'completed'"
+		    " AND w.lease_expires_at IS NULL AND w.due_at IS NULL AND l.at = w.changed_at"
+		    " AND l.at = '%s' AND e.event = 'expired' AND e.version = 2 AND e.at <= l.at"
+		    " AND e.lease_expires_at = '%s' AND e.available_at = e.lease_expires_at"
+		    " AND e.uuid IS NULL AND l.uuid IS NOT NULL", TASK, result.loans[0].since,
+		    result.loans[0].lease_expires_at), 1);
+		assert_consistent(TASK);
+		assert_said(w, LOCKQ_COMPLETE, 1, LOCKQ_DISPOSED_ALREADY);
+		assert_said(w, LOCKQ_NEVER, 1, LOCKQ_NOT_ASSIGNED);
+		lockq_disposed_clear(&result);
+		workers_end();
+		clear_fixture();
+		make_task(TASK);
+	}
+}
+
+/* guard: a loan that its user has returned is not completed late. The end of the lease that it
+ * would have had does not matter. */
+static void
+what_was_returned_stays_returned(void **state)
+{
+	struct worker *w = with_leases(1);
+
+	(void)state;
+	assert_said(w, LOCKQ_RETURN, 1, LOCKQ_DISPOSED);
+	assert_said(w, LOCKQ_COMPLETE, 1, LOCKQ_NOT_ASSIGNED);
+	assert_string_equal(log_of_it(), "assigned1,returned2");
+}
+
+/* guard: late work ends no later assignment, be it somebody else's or the same user's. */
+static void
+a_later_assignment_is_not_ended(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+
+	(void)state;
+	for (unsigned int who = 0; who < 2; who++) {
+		struct worker *w = with_leases(1), *next;
+
+		run_out(1);
+		next = ask_now(who, TASK, 1);
+		assert_int_equal(next->rc, LOCKQ_OK);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(say(w, LOCKQ_COMPLETE, 1, 1, &result), LOCKQ_EREFUSED);
+			assert_int_equal(result.loans[0].what, LOCKQ_STALE_TOKEN);
+			assert_int_equal(result.loans[0].late, 0);
+			/* The next assignment is late, too, but it is another one. */
+			run_out(1);
+		}
+		assert_string_equal(log_of_it(), "assigned1,expired2,assigned3");
+		lockq_disposed_clear(&result);
+		workers_end();
+		clear_fixture();
+		make_task(TASK);
+	}
+}
+
+/* A worker logs by raw SQL, without a lock, that it has completed a loan late, in the moment in
+ * which a leader gives that loan to somebody else. guard: of two rows of the log with the same
+ * version an assignment counts, so that it is not hidden. */
+static void
+a_completion_by_hand_hides_no_assignment(void **state)
+{
+	struct worker *leader = worker_new(1, TASK, 1, 0);
+	struct db *by_hand = connect_as(worker_group());
+
+	(void)state;
+	(void)with_leases(1);
+	run_out(1);
+	let_cron_run();
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "CALL work_follows", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	sql_on(by_hand, "INSERT INTO log_in (task_id, loan_id, event, user_id, account, token,"
+	    " version, request_id, at) SELECT task_id, loan_id, 'completed', user_id, USER(),"
+	    " token, version + 1, request_id, NOW(6) FROM work WHERE task_id = %d", TASK);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	sql_on(by_hand, "CALL work_follows(%d, '[[1]]')", TASK);
+	assert_int_equal(u64("SELECT state = 'assigned' AND user_id = %u AND version = 3 FROM work"
+	    " WHERE task_id = %d", user_id(1), TASK), 1);
 }
 
 /* The next leader gives the loan away even if cron never runs. */
@@ -241,41 +371,114 @@ a_note_without_a_lease(void **state)
 
 struct call {
 	struct worker *by;
+	enum lockq_disposition_kind kind;
 	struct lockq_disposed_result result;
 	int rc;
 };
 
 static void *
-complete(void *data)
+say_it(void *data)
 {
 	struct call *call = data;
 
-	call->rc = say(call->by, LOCKQ_COMPLETE, 1, 0, &call->result);
+	call->rc = say(call->by, call->kind, 1, 0, &call->result);
 	return NULL;
+}
+
+/* Says @kind of loan 1; its lease runs out between the look and the change. */
+static struct call
+run_out_meanwhile(enum lockq_disposition_kind kind)
+{
+	struct call call = { worker_new(0, TASK, 1, 0), kind, LOCKQ_DISPOSED_RESULT_INIT, -1 };
+	pthread_t thread;
+
+	(void)with_leases(1);
+	call.by->proxy = proxy_new();
+	worker_connect(call.by);
+	sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 2 SECOND,"
+	    " due_at = lease_expires_at WHERE task_id = %d", TASK);
+	proxy_hold(call.by->proxy, "excluded_until, note", 1);
+	assert_int_equal(pthread_create(&thread, NULL, say_it, &call), 0);
+	proxy_until_held(call.by->proxy);
+	until("SELECT lease_expires_at <= NOW(6) FROM work WHERE task_id = %d", TASK);
+	proxy_release(call.by->proxy);
+	pthread_join(thread, NULL);
+	return call;
 }
 
 /* guard: a lease that runs out between the look and the change is over. */
 static void
 it_runs_out_meanwhile(void **state)
 {
-	struct call call = { worker_new(0, TASK, 1, 0), LOCKQ_DISPOSED_RESULT_INIT, -1 };
+	struct call call = run_out_meanwhile(LOCKQ_RETURN);
+
+	(void)state;
+	assert_int_equal(call.rc, LOCKQ_EREFUSED);
+	assert_int_equal(call.result.loans[0].what, LOCKQ_LEASE_OVER);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 1);
+	lockq_disposed_clear(&call.result);
+}
+
+static void
+it_becomes_late_meanwhile(void **state)
+{
+	struct call call = run_out_meanwhile(LOCKQ_COMPLETE);
+
+	(void)state;
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(call.result.loans[0].late, 1);
+	assert_string_equal(log_of_it(), "assigned1,expired2,completed3");
+	lockq_disposed_clear(&call.result);
+}
+
+/* The lease runs out after the call has taken its time, and before it looks at the row. guard: the
+ * log has the end of the lease at its time, and not at the time of the call. */
+static void
+it_ends_before_the_look(void **state)
+{
+	struct call call = { worker_new(0, TASK, 1, 0), LOCKQ_COMPLETE,
+		LOCKQ_DISPOSED_RESULT_INIT, -1 };
 	pthread_t thread;
 
 	(void)state;
 	(void)with_leases(1);
 	call.by->proxy = proxy_new();
 	worker_connect(call.by);
-	sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 3 SECOND,"
-	    " due_at = lease_expires_at WHERE task_id = %d", TASK);
-	proxy_hold(call.by->proxy, "excluded_until, note", 1);
-	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
+	proxy_hold(call.by->proxy, "FOR UPDATE OF w", 1);
+	assert_int_equal(pthread_create(&thread, NULL, say_it, &call), 0);
 	proxy_until_held(call.by->proxy);
-	until("SELECT lease_expires_at <= NOW(6) FROM work WHERE task_id = %d", TASK);
+	sql("UPDATE work SET lease_expires_at = NOW(6), due_at = NOW(6) WHERE task_id = %d", TASK);
 	proxy_release(call.by->proxy);
 	pthread_join(thread, NULL);
-	assert_int_equal(call.rc, LOCKQ_EREFUSED);
-	assert_int_equal(call.result.loans[0].what, LOCKQ_LEASE_OVER);
-	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 1);
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(call.result.loans[0].late, 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event IN ('expired', 'completed') AND at >= '%s'", TASK,
+	    call.result.loans[0].lease_expires_at), 2);
+	lockq_disposed_clear(&call.result);
+}
+
+/* A leader passes over a loan that is being completed late. */
+static void
+it_is_not_given_away_meanwhile(void **state)
+{
+	struct call call = { worker_new(0, TASK, 1, 0), LOCKQ_COMPLETE,
+		LOCKQ_DISPOSED_RESULT_INIT, -1 };
+	pthread_t thread;
+
+	(void)state;
+	(void)with_leases(1);
+	run_out(1);
+	call.by->proxy = proxy_new();
+	worker_connect(call.by);
+	proxy_hold(call.by->proxy, "'expired', w.user_id", 1);
+	assert_int_equal(pthread_create(&thread, NULL, say_it, &call), 0);
+	proxy_until_held(call.by->proxy);
+	assert_int_equal(ask_now(1, TASK, 1)->answer.n_loans, 0);
+	proxy_release(call.by->proxy);
+	pthread_join(thread, NULL);
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_string_equal(log_of_it(), "assigned1,expired2,completed3");
 	lockq_disposed_clear(&call.result);
 }
 
@@ -363,10 +566,17 @@ main(int argc, char **argv)
 		DB_TEST(without_a_lease_there_is_nothing_to_renew),
 		DB_TEST(a_limit_that_was_lifted),
 		DB_TEST(who_is_late),
+		DB_TEST(late_work_is_taken),
+		DB_TEST(what_was_returned_stays_returned),
+		DB_TEST(a_later_assignment_is_not_ended),
+		DB_TEST(a_completion_by_hand_hides_no_assignment),
 		DB_TEST(it_ends_without_cron),
 		DB_TEST(something_else_is_not_the_same),
 		DB_TEST(a_note_without_a_lease),
 		DB_TEST(it_runs_out_meanwhile),
+		DB_TEST(it_becomes_late_meanwhile),
+		DB_TEST(it_ends_before_the_look),
+		DB_TEST(it_is_not_given_away_meanwhile),
 		DB_TEST(it_takes_six_round_trips),
 		DB_TEST(the_servers_zone_does_not_matter),
 	};

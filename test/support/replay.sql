@@ -81,7 +81,10 @@ fault AS (
     FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.note <=> c.was_note
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' while ', COALESCE(c.was, 'no row'))
-    FROM change_of AS c WHERE c.event <> 'assigned' AND NOT COALESCE(c.was_active, FALSE)
+    FROM change_of AS c
+   WHERE c.event <> 'assigned' AND NOT COALESCE(c.was_active, FALSE)
+     -- Work that is done may come late: the end of the lease, then the completion.
+     AND NOT (c.event = 'completed' AND COALESCE(c.was = 'expired', FALSE))
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' by who does not hold it')
     FROM change_of AS c
@@ -98,7 +101,7 @@ fault AS (
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' after its lease ended')
     FROM change_of AS c
-   WHERE c.event NOT IN ('assigned', 'expired') AND c.at >= c.was_lease
+   WHERE c.event NOT IN ('assigned', 'expired') AND c.was_active AND c.at >= c.was_lease
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'renewed, with a lease that has ended, or none'
     FROM change_of AS c
