@@ -238,6 +238,19 @@ cli_parse_loan(const struct cli_option *option, const char *text, void *target,
 }
 
 int
+cli_parse_uuid(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	uuid_t uuid;
+
+	if (uuid_parse(text, uuid) != 0)
+		return cli_fail(error, "--%s \"%s\" must be a UUID, as uuidgen prints it",
+		    option->name, text);
+	*(const char **)target = text;
+	return 0;
+}
+
+int
 cli_parse_request(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {

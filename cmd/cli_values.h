@@ -18,6 +18,7 @@ cli_parse_fn cli_parse_seconds;  /* int64_t: seconds with decimals, stored as mi
 cli_parse_fn cli_parse_duration; /* uint32_t: 4h, 90m, 2d, 30s, 0; stored as seconds */
 cli_parse_fn cli_parse_gaps;     /* struct cli_gaps: seconds from min to max, as in 5,10,20 */
 cli_parse_fn cli_parse_loan;     /* struct cli_loan: any number */
+cli_parse_fn cli_parse_uuid;     /* const char *: a UUID */
 cli_parse_fn cli_parse_request;  /* const char *: a request's number, or its UUID */
 
 enum { CLI_WAIT_MAX_S = 365 * 24 * 3600 }; /* of --timeout and --wait */

@@ -55,6 +55,8 @@ static const struct cli_option disposition_table[] = {
 	    DISPOSE(renew), 0, 0 },
 	{ "note", 0, "TEXT", "why, in at most 512 characters", cli_parse_utf8, DISPOSE(what.note),
 	    0, LOCKQ_NOTE_MAX },
+	{ "uuid", 0, "UUID", "names the call: repeated, it answers as the first\n"
+	    "time and changes nothing", cli_parse_uuid, DISPOSE(what.uuid), 0, 0 },
 	{ "timeout", 0, "SECONDS", "give up where others hold a loan for longer\n(default: 30)",
 	    cli_parse_seconds, DISPOSE(what.timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "For cron" },
@@ -74,7 +76,7 @@ static const struct cli_tool disposition_tool = {
 	.synopsis = "[--user NAME] --task N --loan L[,L...] [--token N]\n"
 	    " --complete | --never | --renew | --return-after DURATION\n"
 	    " [--not-me | --not-me-for DURATION] [--note TEXT]\n"
-	    " [--timeout SECONDS] [--json]\n"
+	    " [--uuid UUID] [--timeout SECONDS] [--json]\n"
 	    "--expire [--batch N] [--purge-after DURATION] [--json]",
 	.purpose = "Records what became of loans that are assigned to a user, or renews their\n"
 	    "leases. Running the same command again does no harm. A loan that is refused\n"
@@ -91,7 +93,8 @@ static const struct cli_tool disposition_tool = {
 	    "  2  usage error\n"
 	    "  3  another session holds a loan: nothing was changed, try again\n"
 	    "  4  refused: the user or task is unknown, or a loan is not yours, its token is\n"
-	    "     stale, its lease has run out, or the task's on_complete refuses it\n"
+	    "     stale, its lease has run out, or the task's on_complete refuses it; or the\n"
+	    "     UUID was used for something else\n"
 	    "  5  no database, a failed query, the task's on_complete failed for a loan, or\n"
 	    "     the output could not be written\n"
 	    "  6  outcome unknown (connection lost at commit): run the same command again\n"

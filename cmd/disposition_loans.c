@@ -17,7 +17,7 @@ disposition_loans_wanted(const struct disposition_loans *o)
 	    o->not_me_for_s != DISPOSITION_NOT_GIVEN ||
 	    o->return_after_s != DISPOSITION_NOT_GIVEN || o->loans.n > 0 ||
 	    o->loans.from_stdin || o->token != 0 || o->what.task != 0 || o->what.user != NULL ||
-	    o->what.note != NULL;
+	    o->what.note != NULL || o->what.uuid != NULL;
 }
 
 static int
@@ -95,9 +95,9 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 
 	for (i = 0; i < result->n_loans; i++) {
 		loan = &result->loans[i];
-		cli_message("loan %llu, task %u: %s, token %llu",
+		cli_message("loan %llu, task %u: %s, token %llu%s",
 		    (unsigned long long)loan->loan_id, task, disposition_result(loan->what),
-		    (unsigned long long)loan->token);
+		    (unsigned long long)loan->token, loan->repeated ? ", as the first time" : "");
 	}
 }
 

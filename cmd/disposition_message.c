@@ -151,7 +151,9 @@ disposition_message_refused(const struct lockq_disposition *what,
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:
-		if (loan->late)
+		if (loan->repeated)
+			cli_message("loan %llu was not completed: %s", id, loan->reason);
+		else if (loan->late)
 			cli_message("loan %llu was not completed, and its lease ran out at %s: %s",
 			    id, lease, loan->reason);
 		else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of one call of lockq_dispose(). Only disposition.c, token.c and on_complete.c include
- * this. */
+/* The state of one call of lockq_dispose(). Only disposition.c, token.c, repeated.c and
+ * on_complete.c include this. */
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
@@ -32,6 +32,7 @@ struct disposing {
 	char held[HELD_BYTES];   /* what it waits for, in words, or "" */
 	bool user_known, task_known;
 	bool procedure_waits;    /* on_complete waits for another session, and @held says so */
+	bool uuid_taken;         /* another call has used @uuid */
 	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */
 	const char *on_complete; /* the task's procedure, or NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lockq_dispose(): completes or returns loans, or renews their leases, in one transaction. token.c
- * judges and changes the loans, on_complete.c calls the task's procedure. */
+ * judges and changes the loans, on_complete.c calls the task's procedure, repeated.c answers a call
+ * that was made before. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ dispose_body(struct db *db, void *data)
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = say(db, d);
 
-	d->user_known = d->task_known = d->procedure_waits = d->refused = false;
+	d->user_known = d->task_known = d->uuid_taken = d->procedure_waits = d->refused = false;
 	if (rc == DB_OK)
 		rc = token_judge(db, d, &rows);
 	if (rc == DB_OK && d->n_change > 0)
@@ -145,7 +146,7 @@ dispose_again(struct disposing *d)
 /* Tries until it is done, until its time is over where other sessions hold what it needs, and a few
  * times after other failures. After a lost connection the whole transaction is run again on a new
  * one. Its locks wait for the old transaction to end, and if that was committed, the log has this
- * call's UUID. */
+ * call's UUID, as it has that of an earlier call of the user's with the same one. */
 static enum db_rc
 dispose_surely(struct disposing *d)
 {
@@ -186,6 +187,8 @@ characters(const char *text)
 static const char *
 fault_of(const struct lockq_disposition *what)
 {
+	char uuid[UUID_BYTES];
+
 	if (error_of_reserved(what->reserved) != NULL)
 		return error_of_reserved(what->reserved);
 	if (what->user == NULL)
@@ -200,6 +203,8 @@ fault_of(const struct lockq_disposition *what)
 		return "only a loan that is returned can be kept from being offered to its user";
 	if (what->not_me_s > LOCKQ_NOT_ME_MAX)
 		return "a loan can be kept from its user for 366 days at most";
+	if (what->uuid != NULL && !request_read_uuid(uuid, what->uuid))
+		return "the UUID of a disposition is none";
 	if (what->note != NULL && characters(what->note) > LOCKQ_NOTE_MAX)
 		return "a note has 512 characters at most";
 	return NULL;
@@ -242,7 +247,8 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 {
 	struct lockq *q = d->q;
 
-	if (rc == DB_OK && d->user_known && d->task_known && d->other_account[0] == '\0')
+	if (rc == DB_OK && d->user_known && d->task_known && d->other_account[0] == '\0' &&
+	    !d->uuid_taken)
 		return overall(q, result);
 	lockq_disposed_clear(result);
 	if (rc == DB_ELOCKWAIT)
@@ -251,8 +257,11 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 		return error_unknown_user(q, d->what->user);
 	if (rc == DB_OK && !d->task_known)
 		return error_unknown_task(q, d->what->task);
-	if (rc == DB_OK)
+	if (rc == DB_OK && d->other_account[0] != '\0')
 		return error_other_account(q, d->what->user, d->other_account);
+	if (rc == DB_OK)
+		return error_refused(q, "UUID \"%s\" was used for another disposition: repeat that "
+		    "one as it was, or choose another UUID", d->uuid);
 	return error_from_db(q, q->db, rc);
 }
 
@@ -289,7 +298,8 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		rc = result->loans != NULL ? DB_OK : DB_ENOMEM;
 	}
 	d.results = result->loans;
-	request_make_uuid(d.uuid);
+	if (disposition->uuid == NULL || !request_read_uuid(d.uuid, disposition->uuid))
+		request_make_uuid(d.uuid);
 	if (rc == DB_OK)
 		rc = dispose_surely(&d);
 	if (rc == DB_EFAIL && d.refused)

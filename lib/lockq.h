@@ -665,9 +665,11 @@ struct lockq_disposition {
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
 	int64_t timeout_ms;                 /**< longest wait in milliseconds for sessions that
 	                                     * hold the loans, -1: LOCKQ_DISPOSE_TIMEOUT_MS */
-	uint64_t reserved[4];               /**< for later versions: 0 */
+	const char *uuid;                   /**< names the call, so that a repetition of it is
+	                                     * known, or NULL */
+	uint64_t reserved[3];               /**< for later versions: 0 */
 };
-#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, -1, { 0 } }
+#define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, -1, NULL, { 0 } }
 
 /** What became of one loan of a disposition. */
 enum lockq_disposed {
@@ -682,7 +684,7 @@ enum lockq_disposed {
 	LOCKQ_NOT_ALLOWED        /**< on_complete refuses it, by SIGNAL '45000': see the reason */
 };
 
-/** What became of one loan, and how its row of work stands now. */
+/** What became of one loan, and how its row of work stands now, or stood after the first call. */
 struct lockq_disposed_loan {
 	uint64_t loan_id;          /**< the number of the loan */
 	enum lockq_disposed what;  /**< what became of it */
@@ -695,6 +697,8 @@ struct lockq_disposed_loan {
 	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
 	char *reason;              /**< LOCKQ_NOT_COMPLETED, LOCKQ_NOT_ALLOWED: one line why */
 	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
+	int repeated;              /**< 1: an earlier call with this UUID did it, and this is its
+	                            * answer */
 	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
@@ -718,14 +722,21 @@ struct lockq_disposed_result {
  * done. The same call may be made again. A loan is completed also after the end of its lease, as
  * long as it was not assigned again.
  *
+ * With a UUID, a call that was made before changes nothing and is answered as the first time,
+ * whatever has become of the loans since. It has been made before if work_log has a row of one of
+ * its loans with that UUID. So a call that wrote nothing, because it failed or all its loans were
+ * refused or done before, was not. Of a loan that on_complete did not complete the reason is not
+ * kept: it is LOCKQ_NOT_COMPLETED.
+ *
  * Locks the loans' rows of work by primary key, in key order, from its first statement to its
  * COMMIT: a few short statements and the task's on_complete for each loan.
  *
  * Returns: 0 when all are done; LOCKQ_BUSY when other sessions held what it needs for longer than
  * timeout_ms, and nothing was changed, lockq_error() says what; LOCKQ_EREFUSED when a loan was
- * refused, or for an unknown user or task; LOCKQ_EQUERY when the task's on_complete failed for a
- * loan; LOCKQ_EUSAGE for no user, no loan or too many, a loan named twice, or a kind, time or note
- * out of range; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
+ * refused, for an unknown user or task, or for a UUID of a call of another user, or with other
+ * parameters; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_EUSAGE for no user,
+ * no loan or too many, a loan named twice, a kind, time or note out of range, or a UUID that is
+ * none; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,

@@ -108,6 +108,17 @@ request_make_uuid(char uuid[UUID_BYTES])
 	uuid_unparse_lower(binary, uuid);
 }
 
+bool
+request_read_uuid(char uuid[UUID_BYTES], const char *text)
+{
+	uuid_t binary;
+
+	if (uuid_parse(text, binary) != 0)
+		return false;
+	uuid_unparse_lower(binary, uuid);
+	return true;
+}
+
 enum db_rc
 request_find(struct db *db, struct request *request)
 {

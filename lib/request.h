@@ -14,6 +14,8 @@ struct request {
 	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
+/* Copies a UUID that a caller has chosen, in lower case; false where @text is none. */
+LOCKQ_MUST_CHECK bool request_read_uuid(char uuid[UUID_BYTES], const char *text);
 
 /* Inserts @request for @count loans, or joins the user's pending request for this task: then
  * @request->uuid is that one's. The same UUID may be inserted again after a lost connection.

@@ -9,10 +9,7 @@
 
 #include "identity.h"
 #include "log_expired.h"
-
-#define SAID_LOANS \
-	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
-	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
+#include "repeated.h"
 
 /* A change that this transaction waited for may be later than @lockq_at, and so may the end of a
  * lease that has just run out. */
@@ -60,9 +57,9 @@ static const struct db_query lock_loans = {
 	"       w.lease_expires_at, " IN_TIME ", " LATE("'assigned'") ","
 	"       " LATE("'returned'") ", " IS_THE_SAME ","
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
-	"       (SELECT COUNT(*) FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
-	"           AND l.uuid = @lockq_uuid),"
+	"       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
+	"                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
+	"                  AND l.uuid = @lockq_uuid),"
 	"       IF(" MAY_ASK("me") ", NULL, me.account)"
 	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
@@ -77,12 +74,6 @@ static const struct db_query lock_loans = {
 	"   FOR UPDATE OF w",
 	DB_MANY
 };
-enum {
-	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
-	LEASE, TIMELY, LATE_NOW, LATE_SINCE, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE,
-	NEW_EXCLUDED, DONE_BEFORE, OTHER_ACCOUNT, NO_COLUMN
-};
-
 /* A late completion ends the assignment by its lease first, where nobody has done that yet: then
  * the log tells the same story as if cron had come in between. */
 static const struct db_query log_late = {
@@ -195,9 +186,8 @@ token_sort(struct disposing *d, bool *twice)
 	return DB_OK;
 }
 
-/* Returns why the row is not to be changed. */
-static enum lockq_disposed
-refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
+enum lockq_disposed
+token_refusal(const struct disposing *d, const struct db_rows *rows, size_t row)
 {
 	enum state state = state_read(db_cell(rows, row, STATE));
 	bool mine = is_set(rows, row, MINE), lease = !db_cell_is_null(rows, row, LEASE);
@@ -222,9 +212,8 @@ is_late(const struct db_rows *rows, size_t row)
 	return is_set(rows, row, LATE_NOW) || is_set(rows, row, LATE_SINCE);
 }
 
-/* Fills the result from the row, with the new values where it @changes. */
-static enum db_rc
-fill_loan(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
+enum db_rc
+token_fill(const struct disposing *d, struct lockq_disposed_loan *loan, const struct db_rows *rows,
     size_t row, bool changes)
 {
 	loan->token = db_cell_u64(rows, row, TOKEN);
@@ -249,9 +238,10 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 {
 	enum db_rc rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 
-	/* The statement may have begun before the lost COMMIT, and then waited for it. Its locked
-	 * rows are new then, but its rows of the log are old. */
-	if (rc == DB_OK && d->in_doubt)
+	/* The statement may have begun before the lost COMMIT, or before that of another call with
+	 * the same UUID, and then waited for it. Its locked rows are new then, but its rows of the
+	 * log are old. */
+	if (rc == DB_OK && (d->in_doubt || d->what->uuid != NULL))
 		rc = db_run(db, &lock_loans, DB_NO_ARGS, rows);
 	if (rc == DB_OK && rows->n_rows != d->n)
 		rc = db_refuse(db, "the database gave %zu rows for %zu loans", rows->n_rows, d->n);
@@ -272,13 +262,16 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	if (!d->user_known || !d->task_known || d->other_account[0] != '\0')
 		return rc;
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		if (is_set(rows, row, DONE_BEFORE))
+			return repeated_answer(db, d);
+	}
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		struct lockq_disposed_loan *loan = disposing_result(d, row);
-		bool done = is_set(rows, row, DONE_BEFORE);
-		bool change = !done && (is_set(rows, row, TIMELY) || is_late(rows, row));
+		bool change = is_set(rows, row, TIMELY) || is_late(rows, row);
 
 		loan->loan_id = d->places[row].loan_id;
-		loan->what = done || change ? LOCKQ_DISPOSED : refusal(d, rows, row);
-		rc = fill_loan(d, loan, rows, row, false);
+		loan->what = change ? LOCKQ_DISPOSED : token_refusal(d, rows, row);
+		rc = token_fill(d, loan, rows, row, false);
 		d->places[row].changes = change;
 		d->n_change += change;
 	}
@@ -314,7 +307,7 @@ token_change(struct db *db, struct disposing *d, const struct db_rows *rows)
 		rc = exclude_user(db);
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (d->places[row].changes)
-			rc = fill_loan(d, disposing_result(d, row), rows, row, true);
+			rc = token_fill(d, disposing_result(d, row), rows, row, true);
 	}
 	return rc;
 }

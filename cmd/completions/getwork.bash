@@ -214,8 +214,8 @@ _lockq() {
 		return
 		;;
 	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
-		-l | --token | --note | --request | -r | --port | --db-user | --database | \
-		--login-path | --batch | --connect-timeout | --defaults-group-suffix | --loans | \
+		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
+		--database | --login-path | --batch | --connect-timeout | --defaults-group-suffix | --loans | \
 		--seed | --heavy | --users | --map | --begins)
 		return
 		;;

@@ -227,6 +227,55 @@ sql "UPDATE task SET on_complete = NULL, complete_hold = 3600 WHERE task_id = $t
 run disposition --user race-2 --task "$task" --loan "$loan" --complete
 like "$out" "^loan $loan: completed, not offered before " 'complete_hold: a line tells until when'
 
+# --- the same call again, with its UUID ----------------------------------------------------------
+
+# shellcheck disable=SC2154 # tap.sh sets top
+fault=${LOCKQ_BUILD:-$top/build}/test/fault/lost_commit.so
+sql "UPDATE task SET complete_hold = 0 WHERE task_id = $task"
+uuid=0B7D3D66-5C2F-4D5E-9D63-1A2B3C4D5E6F
+getwork --user race-1 --task "$task" --count 2 --json >"$scratch/answer"
+mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
+call=(disposition --user race-1 --task "$task" --loan "${loans[0]},${loans[1]}" --uuid "$uuid"
+	--return-after 0 --not-me --note gone)
+run env LOCKQ_FAULT=kill LD_PRELOAD="$fault" "${call[@]}"
+is "$status:$out" 137: 'a call is killed after its COMMIT, and before it could answer'
+getwork --user race-2 --task "$task" --count 5 >/dev/null
+run "${call[@]}" --json
+first=$out
+is "$status:$(jq -c '[.result, .state, .holder, .repeated, .exit]' <<<"$out" | sort -u)" \
+	'0:["done","returned","race-1",true,0]' \
+	'the same call again: done, though the loans are assigned to somebody else now'
+run "${call[@]}" --json
+is "$out" "$first" 'once more: the same answer'
+is "$(sql "SELECT COUNT(*), COUNT(DISTINCT loan_id), MIN(uuid) FROM work_log
+            WHERE task_id = $task AND event = 'returned' AND note = 'gone'")" \
+	"2	2	${uuid,,}" 'the log has it once, with the UUID in lower case'
+run "${call[@]}"
+like "$out" "^loan ${loans[0]}: returned, available to others from .*" 'in words, as the first time'
+run disposition --user race-2 --task "$task" --loan "${loans[0]}" --uuid "$uuid" --complete
+is "$status:$out:$err" "4::disposition: UUID \"${uuid,,}\" was used for another disposition: \
+repeat that one as it was, or choose another UUID" 'with other parameters it is refused'
+for bad in 12 "${uuid}0" "$uuid --expire"; do
+	# shellcheck disable=SC2086 # words, on purpose
+	run disposition --uuid $bad --user race-1 --task "$task" --loan 1 --complete
+	is "$status" 2 "--uuid $bad: exit 2"
+done
+
+# Two processes at once, with one UUID: one of them does it.
+for i in 1 2 3 4 5; do
+	loan=$(getwork --user race-3 --task "$task" --json | jq '.loans[0].loan_id')
+	uuid=$(cat /proc/sys/kernel/random/uuid)
+	for process in 1 2 3; do
+		disposition --user race-3 --task "$task" --loan "$loan" --uuid "$uuid" --never \
+			--json >"$scratch/$process" 2>&1 &
+	done
+	wait
+	jq -c '[.result, .since, .repeated]' "$scratch"/[123]
+done >"$scratch/all"
+is "$(sort -u "$scratch/all" | jq -r '"\(.[0]) \(.[2])"' | sort | uniq -c | xargs)" \
+	'5 done false 5 done true' 'processes at once with one UUID: one does it, all say the same'
+is "$(jq -s 'map(select(.[2] == false)) | length' "$scratch/all")" 5 'only one did it, each time'
+
 # --- standard output that can't be written ------------------------------------------------------
 
 loan=$(getwork --user race-2 --task "$task" --json | jq '.loans[0].loan_id')

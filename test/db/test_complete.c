@@ -543,6 +543,48 @@ forget_procedure(void **state)
 	return suite_teardown(state);
 }
 
+/* Completes loans 1 and 2 of @by, with a UUID. on_complete refuses the second one. */
+static int
+complete_with_uuid(struct worker *by, struct lockq_disposed_result *result)
+{
+	static const struct lockq_loan_ref loans[] = { { 1, 0 }, { 2, 0 } };
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+
+	what.user = by->ask.user;
+	what.task = TASK;
+	what.loans = loans;
+	what.n_loans = 2;
+	what.uuid = "0b7d3d66-5c2f-4d5e-9d63-1a2b3c4d5e6f";
+	return lockq_dispose(by->q, &what, result);
+}
+
+/* guard: a call that is made again with its UUID does not run on_complete again. The reason of a
+ * refusal is not in the log; but the call itself still has it when only its COMMIT was in doubt. */
+static void
+it_is_not_called_by_a_repetition(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(2);
+
+	(void)state;
+	on_complete("BEGIN IF p_loan_id = 2 THEN SIGNAL SQLSTATE '45000'"
+	    " SET MESSAGE_TEXT = 'not signed'; END IF; " NOTE_IT "; END");
+	proxy_cut(w->proxy, "=COMMIT", 1, CUT_AFTER);
+	assert_int_equal(complete_with_uuid(w, &result), LOCKQ_EREFUSED);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(result.loans[1].what, LOCKQ_NOT_ALLOWED);
+	assert_string_equal(result.loans[1].reason, "not signed");
+	assert_int_equal(result.loans[0].repeated, 0);
+	assert_int_equal(called(), 1);
+	on_complete("BEGIN " NOTE_IT "; END");
+	assert_int_equal(complete_with_uuid(w, &result), LOCKQ_EQUERY);
+	assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(result.loans[1].what, LOCKQ_NOT_COMPLETED);
+	assert_non_null(strstr(result.loans[1].reason, "the reason was not kept"));
+	assert_int_equal(called(), 0);
+	lockq_disposed_clear(&result);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -565,6 +607,7 @@ main(int argc, char **argv)
 		DB_TEST(it_is_tried_again_as_a_whole),
 		DB_TEST(it_is_done_once_when_cut_off),
 		DB_TEST(it_is_held),
+		DB_TEST(it_is_not_called_by_a_repetition),
 	};
 
 	test_begin(argc, argv);

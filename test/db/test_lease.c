@@ -205,9 +205,7 @@ late_work_is_taken(void **state)
 		assert_said(w, LOCKQ_COMPLETE, 1, LOCKQ_DISPOSED_ALREADY);
 		assert_said(w, LOCKQ_NEVER, 1, LOCKQ_NOT_ASSIGNED);
 		lockq_disposed_clear(&result);
-		workers_end();
-		clear_fixture();
-		make_task(TASK);
+		start_again();
 	}
 }
 
@@ -246,9 +244,7 @@ a_later_assignment_is_not_ended(void **state)
 		}
 		assert_string_equal(log_of_it(), "assigned1,expired2,assigned3");
 		lockq_disposed_clear(&result);
-		workers_end();
-		clear_fixture();
-		make_task(TASK);
+		start_again();
 	}
 }
 

@@ -6,9 +6,11 @@
  *   reply    the COMMIT is done, and its reply is lost
  *   commit   the COMMIT never arrives
  *   server   the COMMIT is done, its reply is lost, and no new connection can be made
+ *   kill     the COMMIT is done, and the program is killed
  */
 #include "next.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,8 @@ mysql_query(void *mysql, const char *text)
 	number = SERVER_LOST;
 	/* If the connection ends before COMMIT, the server rolls the transaction back. */
 	(void)real(mysql, strcmp(fault(), "commit") == 0 ? "ROLLBACK" : "COMMIT");
+	if (strcmp(fault(), "kill") == 0)
+		raise(SIGKILL);
 	return 1;
 }
 
