@@ -123,7 +123,8 @@ repeated_answer(struct db *db, struct disposing *d)
 		struct lockq_disposed_loan *loan = disposing_result(d, row);
 
 		loan->loan_id = d->places[row].loan_id;
-		loan->repeated = !d->in_doubt;
+		/* Of a COMMIT in doubt, only if it was a repetition's. */
+		loan->repeated = loan->repeated || !d->in_doubt;
 		if (db_cell_u64(&rows, row, DONE_BEFORE) == 0) {
 			rc = answer_unchanged(d, &rows, row);
 			continue;
