@@ -215,8 +215,8 @@ _lockq() {
 		;;
 	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
 		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
-		--database | --login-path | --batch | --connect-timeout | --defaults-group-suffix | --loans | \
-		--seed | --heavy | --users | --map | --begins)
+		--database | --login-path | --batch | --connect-timeout | --loans | --seed | \
+		--defaults-group-suffix | --heavy | --users | --map | --begins)
 		return
 		;;
 	esac

@@ -262,7 +262,7 @@ for bad in 12 "${uuid}0" "$uuid --expire"; do
 done
 
 # Two processes at once, with one UUID: one of them does it.
-for i in 1 2 3 4 5; do
+for _ in 1 2 3 4 5; do
 	loan=$(getwork --user race-3 --task "$task" --json | jq '.loans[0].loan_id')
 	uuid=$(cat /proc/sys/kernel/random/uuid)
 	for process in 1 2 3; do
