@@ -500,7 +500,7 @@ struct lockq_assignment {
 
 /** A user's current assignments. */
 struct lockq_pipeline {
-	struct lockq_assignment *assignments; /**< by task, the oldest first */
+	struct lockq_assignment *assignments; /**< by task, as they were given out */
 	size_t n_assignments;      /**< how many there are */
 	char *detail_fault;        /**< one line why some details are missing; NULL: none are */
 	uint64_t reserved[4];      /**< for later versions: 0 */
@@ -514,9 +514,10 @@ struct lockq_pipeline {
  * @task:     a task.task_id; 0: all tasks
  * @pipeline: cleared, then filled; the caller releases it with lockq_pipeline_clear()
  *
- * Reads the user's current assignments. It reads each task's detail_view once, for 3 seconds at
- * most, in a read-only transaction. A view that fails changes @pipeline->detail_fault, not what is
- * returned. Takes no lock.
+ * Reads the user's current assignments, by task in the order in which they were given out: the
+ * oldest request first, and its loans in the order of its answer. It reads each task's detail_view
+ * once, for 3 seconds at most, in a read-only transaction. A view that fails changes
+ * @pipeline->detail_fault, not what is returned. Takes no lock.
  *
  * Returns: 0; LOCKQ_NOTHING when there are none; LOCKQ_EUSAGE for no user; LOCKQ_EREFUSED for an
  * unknown user or task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.

@@ -65,8 +65,14 @@ is "$status" 0 'a pipeline: exit 0'
 like "$out" "$task Test $task" 'it names the task'
 like "$out" '3 loans' 'it counts the loans'
 run checkwork --user race-1 --task "$task" --json
-is "$(jq -s -c '[.[].loan_id] | sort' <<<"$out")" "$(jq -c '[.loans[].loan_id] | sort' \
-	"$scratch/answer")" 'JSON: an object for each loan, those that getwork gave'
+is "$(jq -s -c '[.[].loan_id]' <<<"$out")" "$(jq -c '[.loans[].loan_id]' "$scratch/answer")" \
+	'JSON: an object for each loan, in the order of getwork'
+ok "$(jq '[.loans[].loan_id] | . == sort' "$scratch/answer" | grep -c true)" \
+	"which is not the order of the loans' numbers"
+run checkwork --user race-1
+is "$(sed -n "s/^| $task [^|]*| *\([0-9]*\) .*/\1/p" <<<"$out" | jq -s -c .)" \
+	"$(jq -c '[.loans[].loan_id]' "$scratch/answer")" 'the table has the same order'
+run checkwork --user race-1 --task "$task" --json
 is "$(jq -s -c '.[0] | [.user, .task, .lease_expires_at, .lease_expired, (.age_s < 600)]' \
 	<<<"$out")" \
 	"[\"race-1\",$task,null,false,true]" 'JSON: the fields of a loan'

@@ -102,6 +102,51 @@ assert_fault(struct worker *w, const char *why)
 	assert_null(pipeline.detail_fault);
 }
 
+/* The loans of @w's answer are the assignments from @from on, in its order. */
+static void
+assert_in_order(const struct lockq_pipeline *p, size_t from, const struct worker *w)
+{
+	assert_int_equal(w->rc, LOCKQ_OK);
+	for (size_t i = 0; i < w->answer.n_loans; i++)
+		assert_int_equal(p->assignments[from + i].loan_id, w->answer.loans[i].loan_id);
+}
+
+/* The loans' numbers fall while their priority rises. */
+static void
+has_the_order_of_the_answers(void **state)
+{
+	struct lockq_disposition renewal = LOCKQ_DISPOSITION_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_loan_ref loan = { 98, 0 };
+	struct worker *other, *first, *later;
+	struct lockq_pipeline p;
+
+	(void)state;
+	for (unsigned int i = 1; i <= 8; i++)
+		add_loan(TASK, 100 - i, i);
+	add_loan(OTHER_TASK, 7, 2);
+	add_loan(OTHER_TASK, 8, 1);
+	set_task(TASK, "lease_minutes = 60");
+	other = ask_now(0, OTHER_TASK, 2);
+	first = ask_now(0, TASK, 3);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_OK);
+	later = ask_now(0, TASK, 3);
+	assert_int_equal(first->answer.loans[1].loan_id, 98);
+	/* A renewed assignment keeps its place. */
+	renewal.user = user(0);
+	renewal.task = TASK;
+	renewal.kind = LOCKQ_RENEW;
+	renewal.loans = &loan;
+	renewal.n_loans = 1;
+	assert_int_equal(lockq_dispose(first->q, &renewal, &result), LOCKQ_OK);
+	lockq_disposed_clear(&result);
+	p = pipeline_of(later, 8);
+	assert_in_order(&p, 0, first);
+	assert_in_order(&p, 3, later);
+	assert_in_order(&p, 6, other);
+	lockq_pipeline_clear(&p);
+}
+
 static void
 says_how_much_lease_is_left(void **state)
 {
@@ -376,6 +421,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		PIPELINE_TEST(reads_the_choices),
 		PIPELINE_TEST(choices_are_bounded),
+		PIPELINE_TEST(has_the_order_of_the_answers),
 		PIPELINE_TEST(says_how_much_lease_is_left),
 		PIPELINE_TEST(shows_the_views_columns),
 		PIPELINE_TEST(asks_once_a_task),
