@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* checkwork: shows a user's current assignments, who had a loan when, or how a request stands. */
-#include "checkwork_choices.h"
+/* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
+ * request stands. */
+#include "checkwork_look.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
-#include "cli_values.h"
-#include "exit_status.h"
-#include "output.h"
-
-struct checkwork_options {
-	struct cli_common common;
-	const char *user;
-	uint32_t task;
-	struct cli_loan loan;
-	const char *request;
-	int64_t wait_ms; /* negative: not given */
-	uint32_t width;  /* 0: not given */
-	struct checkwork_choices choices;
-};
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, { false, 0 }, NULL, -1, 0, \
-	CHECKWORK_CHOICES_DEFAULTS }
+#include "cli_times.h"
 
 static int
 check(void *options, struct cli_error *error)
 {
 	struct checkwork_options *o = options;
 
+	if (o->common.look_timeout_ms < 0)
+		o->common.look_timeout_ms = LOCKQ_LOOK_TIMEOUT_MS;
 	if (checkwork_choices_wanted(&o->choices))
 		return checkwork_choices_check(&o->choices, &o->user, &o->task, o->loan.given ||
-		    o->request != NULL || o->common.out == &output_json, error);
+		    o->request != NULL || o->pending || o->tasks ||
+		    o->common.out == &output_json, error);
+	if (o->tasks && (o->task != 0 || o->pending || o->loan.given || o->request != NULL))
+		return cli_fail(error, "--tasks can't be combined with --task, --pending, --loan "
+		    "or --request");
+	if (o->pending && (o->loan.given || o->request != NULL))
+		return cli_fail(error, "--pending can't be combined with --loan or --request");
 	if (o->loan.given && (o->user != NULL || o->request != NULL))
 		return cli_fail(error, "--loan can't be combined with --user or --request");
 	if (o->loan.given && cli_default_task(&o->task, error) != 0)
@@ -52,6 +46,11 @@ static const struct cli_option checkwork_table[] = {
 	{ "user", 'u', "NAME", "whose loans (default: LOCKQ_USER, else lockq-user\n"
 	    "in an option file, else your login)", cli_parse_utf8, OPTION(user), 0, 0 },
 	{ "task", 't', "N", "only this task", cli_parse_u32, OPTION(task), 1, UINT32_MAX },
+	{ "pending", 0, NULL, "the pending requests alone, without the loans", cli_parse_flag,
+	    OPTION(pending), 0, 0 },
+	{ .help = "Which tasks there are" },
+	{ "tasks", 0, NULL, "all tasks, and how the user stands in each", cli_parse_flag,
+	    OPTION(tasks), 0, 0 },
 	{ .help = "Who had a loan when" },
 	{ "loan", 'l', "L", "what happened to this loan in the task", cli_parse_loan, OPTION(loan),
 	    0, 0 },
@@ -65,6 +64,9 @@ static const struct cli_option checkwork_table[] = {
 	    "requests that are pending", checkwork_choices_parse, OPTION(choices.kind), 0, 0 },
 	{ "begins", 0, "TEXT", "only those that begin with it", cli_parse_utf8,
 	    OPTION(choices.begins), 0, 0 },
+	{ .help = "Patience" },
+	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
+	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "Tables" },
 	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
 	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
@@ -74,75 +76,35 @@ static const struct cli_option checkwork_table[] = {
 
 static const struct cli_tool checkwork_tool = {
 	.name = "checkwork",
-	.synopsis = "[--user NAME] [--task N] [--json]\n"
+	.synopsis = "[--user NAME] [--task N] [--pending] [--json]\n"
+	    "--tasks [--user NAME] [--json]\n"
 	    "--loan L --task N [--json]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]\n"
 	    "--choices WHAT [--begins TEXT] [--user NAME] [--task N]",
-	.purpose = "Shows the loans that are assigned to a user, who had a loan when, or how a\n"
-	    "request stands. It asks for no loans and never leads. A look at a pending\n"
-	    "request keeps it from expiring.",
+	.purpose = "Shows the loans that are assigned to a user and the user's pending requests,\n"
+	    "which tasks there are, who had a loan when, or how a request stands. It asks\n"
+	    "for no loans and never leads. A look at a pending request by --request keeps\n"
+	    "it from expiring.",
 	.examples = "  checkwork\n"
 	    "  checkwork --user oliver --task 7\n"
+	    "  checkwork --pending\n"
+	    "  checkwork --tasks\n"
 	    "  checkwork --loan 4711 --task 7\n"
 	    "  checkwork --request 118 --wait 60\n",
-	.exits = "  0  there are assignments; the loan has records; the request got loans; there\n"
-	    "     are choices\n"
-	    "  1  the pipeline is empty; the loan has no record; the request found no work;\n"
-	    "     there are no choices\n"
+	.exits = "  0  there are assignments; with --pending: a request is pending; there are\n"
+	    "     tasks; the loan has records; the request got loans; there are choices\n"
+	    "  1  the pipeline is empty, also where a request is pending; with --pending:\n"
+	    "     none is pending; there are no tasks; the loan has no record; the request\n"
+	    "     found no work; there are no choices\n"
 	    "  2  usage error\n"
-	    "  3  the request is pending, cancelled or expired\n"
+	    "  3  the request is pending, cancelled or expired; or another session locks a\n"
+	    "     table: try again\n"
 	    "  4  the user, the task or the request is unknown, or the request was refused\n"
 	    CLI_EXITS_ERRORS
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
 	.options = checkwork_table,
 	.check = check,
 };
-
-static int
-look_at_request(const struct checkwork_options *o, struct lockq *q)
-{
-	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
-	int rc = lockq_request_look(q, o->request, o->wait_ms > 0 ? o->wait_ms : 0, &answer);
-	const char *complaint = rc < 0 ? cli_library_text(q, rc) : NULL;
-	int status = cli_exit_status(rc, cli_caught());
-
-	if (answer.user == NULL) {
-		status = cli_report_library(&o->common, q, rc);
-	} else {
-		o->common.out->request(&answer, rc, status, complaint);
-		if (complaint != NULL)
-			cli_message("%s", complaint);
-	}
-	lockq_answer_clear(&answer);
-	return status;
-}
-
-static int
-look_at_history(const struct checkwork_options *o, struct lockq *q)
-{
-	struct lockq_history history = LOCKQ_HISTORY_INIT;
-	int rc = lockq_history(q, o->task, o->loan.id, &history);
-
-	if (rc >= 0)
-		o->common.out->history(o->task, o->loan.id, &history);
-	lockq_history_clear(&history);
-	return rc < 0 ? cli_report_library(&o->common, q, rc) : cli_exit_status(rc, cli_caught());
-}
-
-static int
-look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
-{
-	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
-	int rc = lockq_pipeline(q, o->user, o->task, &pipeline);
-
-	if (rc >= 0) {
-		o->common.out->pipeline(o->user, o->task, &pipeline);
-		if (pipeline.detail_fault != NULL)
-			cli_message("a task's own columns are missing: %s", pipeline.detail_fault);
-	}
-	lockq_pipeline_clear(&pipeline);
-	return rc < 0 ? cli_report_library(&o->common, q, rc) : cli_exit_status(rc, cli_caught());
-}
 
 int
 main(int argc, char **argv)
@@ -153,6 +115,7 @@ main(int argc, char **argv)
 
 	cli_start(&checkwork_tool, &o, argc, argv);
 	cli_set_width(o.width);
+	o.began = cli_clock_ms();
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK && o.wait_ms > 0)
 		cli_catch_signals(NULL);
@@ -160,12 +123,8 @@ main(int argc, char **argv)
 		rc = cli_report_library(&o.common, q, rc);
 	else if (checkwork_choices_wanted(&o.choices))
 		rc = checkwork_choices_run(&o.choices, &o.common, q, o.user, o.task);
-	else if (o.request != NULL)
-		rc = look_at_request(&o, q);
-	else if (o.loan.given)
-		rc = look_at_history(&o, q);
 	else
-		rc = look_at_pipeline(&o, q);
+		rc = checkwork_look(&o, q);
 	rc = cli_finish(rc, NULL);
 	lockq_free(q);
 	cli_end(rc);

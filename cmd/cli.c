@@ -123,6 +123,7 @@ cli_open(struct lockq **q, struct cli_common *common)
 	int rc;
 
 	lockq_on_progress(common->q, cli_on_progress, common);
+	lockq_look_timeout(common->q, common->look_timeout_ms);
 	rc = lockq_connect(common->q, NULL);
 	*q = common->q;
 	if (rc == LOCKQ_OK && tool_running->leads)

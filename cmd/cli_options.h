@@ -53,9 +53,10 @@ struct cli_common {
 	const char *login_path;
 	int64_t connect_timeout_ms;          /* 0: once; < 0: not given */
 	struct lockq_connection connection;  /* complete after cli_start() */
+	int64_t look_timeout_ms;             /* for lockq_look_timeout(); negative: not set */
 	struct lockq *q;                     /* not connected; NULL: the tool has no user */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, NULL }
+#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
 
 struct cli_tool {
 	const char *name;

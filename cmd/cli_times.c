@@ -27,6 +27,15 @@ is_time(const char *utc)
 	return true;
 }
 
+uint64_t
+cli_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 int
 cli_time(time_t *seconds, const char *utc)
 {

@@ -12,6 +12,9 @@
 /* Room for any of the formats below. */
 enum { CLI_TIME_SIZE = 48 };
 
+/* Milliseconds of a clock that nobody sets. */
+uint64_t cli_clock_ms(void);
+
 /* The library's UTC text as seconds since 1970. Returns 0, or -1 where it is no time. */
 LOCKQ_MUST_CHECK int cli_time(time_t *seconds, const char *utc);
 

@@ -31,7 +31,10 @@ struct output {
 	    const char *complaint);
 
 	/* @task is 0 for every task. */
-	void (*pipeline)(const char *user, uint32_t task, const struct lockq_pipeline *pipeline);
+	void (*pipeline)(const char *user, uint32_t task, const struct lockq_pipeline *pipeline,
+	    const struct lockq_requests *requests);
+	void (*requests)(const char *user, uint32_t task, const struct lockq_requests *requests);
+	void (*tasks)(const char *user, const struct lockq_tasks *tasks);
 	void (*history)(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
 	/* One of the loans that @what names; @status is the exit status for it alone. */

@@ -58,8 +58,22 @@ json_detail(const struct lockq_assignment *a)
 	return detail_object;
 }
 
+/* The number of the user's pending request for the task, or null. */
+static json_t *
+json_pending_request(const struct lockq_requests *requests, uint32_t task)
+{
+	size_t i = 0;
+
+	while (i < requests->n_requests && requests->requests[i].task != task)
+		i++;
+	return i < requests->n_requests ? cli_json_number(requests->requests[i].request_id) :
+	    json_null();
+}
+
+/* A request without loans of its task has no object here: scripts take each line for a loan. */
 static void
-json_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
+json_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline,
+    const struct lockq_requests *requests)
 {
 	const struct lockq_assignment *a;
 	json_t *object;
@@ -83,6 +97,55 @@ json_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipe
 		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
 		cli_json_set(object, "note", cli_json_text(a->note));
 		cli_json_set(object, "detail", json_detail(a));
+		cli_json_set(object, "pending_request", json_pending_request(requests, a->task));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_requests(const char *user, uint32_t task, const struct lockq_requests *requests)
+{
+	size_t i;
+
+	(void)task;
+	for (i = 0; i < requests->n_requests; i++) {
+		const struct lockq_request *r = &requests->requests[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(r->task));
+		cli_json_set(object, "task_name", cli_json_text(r->task_name));
+		cli_json_set(object, "request_id", cli_json_number(r->request_id));
+		cli_json_set(object, "uuid", cli_json_text(r->uuid));
+		cli_json_set(object, "asked", cli_json_number(r->asked));
+		cli_json_set(object, "created_at", cli_json_time(r->created_at));
+		cli_json_set(object, "age_s", cli_json_number(r->age_s));
+		cli_json_set(object, "unattended", json_boolean(r->unattended));
+		cli_json_set(object, "nobody_leads", json_boolean(r->nobody_leads));
+		cli_json_set(object, "leader", cli_json_text(r->leader));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_tasks(const char *user, const struct lockq_tasks *tasks)
+{
+	size_t i;
+
+	for (i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_task *t = &tasks->tasks[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(t->task));
+		cli_json_set(object, "task_name", cli_json_text(t->task_name));
+		cli_json_set(object, "enabled", json_boolean(t->enabled));
+		cli_json_set(object, "manager", cli_json_text(t->manager));
+		cli_json_set(object, "max_count", cli_json_number(t->max_count));
+		cli_json_set(object, "max_pipeline",
+		    t->max_pipeline > 0 ? cli_json_number(t->max_pipeline) : json_null());
+		cli_json_set(object, "held", cli_json_number(t->held));
+		cli_json_set(object, "pending", cli_json_number(t->pending));
 		cli_json_print(object);
 	}
 }
@@ -190,6 +253,8 @@ const struct output output_json = {
 	.answer = json_answer,
 	.request = json_request,
 	.pipeline = json_pipeline,
+	.requests = json_requests,
+	.tasks = json_tasks,
 	.history = json_history,
 	.disposed = json_disposed,
 	.expired = json_expired,

@@ -13,7 +13,9 @@
 #include "exit_status.h"
 #include "loan_history.h"
 #include "output.h"
+#include "request_lines.h"
 #include "seed.h"
+#include "task_table.h"
 
 static void
 text_error(const char *text, int status)
@@ -93,19 +95,42 @@ text_request(const struct lockq_answer *answer, int rc, int status, const char *
 }
 
 static void
-text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline)
+text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipeline,
+    const struct lockq_requests *requests)
 {
 	char *word = cli_word(user);
 
 	if (pipeline->n_assignments > 0)
 		checkwork_table(user, pipeline);
+	else if (requests->n_requests > 0)
+		cli_line("%s's pipeline has no loan yet", user);
 	else if (task != 0)
 		cli_line("%s's pipeline has no loan of task %u: getwork --user %s --task %u asks "
 		    "for work", user, task, word, task);
 	else
 		cli_line("%s's pipeline is empty: getwork --user %s --task N asks for work",
 		    user, word);
+	request_lines(user, requests);
 	free(word);
+}
+
+static void
+text_requests(const char *user, uint32_t task, const struct lockq_requests *requests)
+{
+	request_lines(user, requests);
+	if (requests->n_requests == 0 && task != 0)
+		cli_line("%s has no pending request for task %u", user, task);
+	else if (requests->n_requests == 0)
+		cli_line("%s has no pending request", user);
+}
+
+static void
+text_tasks(const char *user, const struct lockq_tasks *tasks)
+{
+	if (tasks->n_tasks > 0)
+		task_table(user, tasks);
+	else
+		cli_line("there are no tasks: a manager makes them, see lockq-schema(5)");
 }
 
 static void
@@ -189,6 +214,8 @@ const struct output output_text = {
 	.answer = text_answer,
 	.request = text_request,
 	.pipeline = text_pipeline,
+	.requests = text_requests,
+	.tasks = text_tasks,
 	.history = text_history,
 	.disposed = text_disposed,
 	.expired = text_expired,

@@ -63,7 +63,9 @@ enum {
 	                         * session for longer */
 	REST_MS = 30000,        /* the longest pause between two queries without a loan to give */
 	LOOK_EVERY = 4,         /* a try number for the backoff: four looks a second */
-	LOOK_SLICE_S = 5        /* lockq_request_look(), for the reason of JOINED_SLICE_S */
+	LOOK_SLICE_S = 5,       /* lockq_request_look(), for the reason of JOINED_SLICE_S */
+	SEEN_WAIT_S = 1         /* the same, to keep a request from expiring: a leader that ends it
+	                         * holds its row for less */
 };
 
 /* After a failure, at the end of a call: recover.c, cancel.c, refusal.c */

@@ -14,6 +14,7 @@
 #include "bounds.h"
 #include "error.h"
 #include "lock.h"
+#include "patience.h"
 #include "request.h"
 #include "session.h"
 #include "task.h"
@@ -154,7 +155,7 @@ spread_details(const struct part *part, const struct db_rows *rows)
 
 /* Read only, since a view may call functions that write. */
 static enum db_rc
-query_details(struct db *db, const struct part *part, struct db_rows *rows)
+query_details(struct db *db, const struct part *part, uint64_t limit_ms, struct db_rows *rows)
 {
 	char sql[DETAIL_SQL_BYTES];
 	const struct db_query query = { "detail_view", sql, DB_NAMED };
@@ -171,7 +172,7 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 	if (loans.failed)
 		rc = DB_ENOMEM;
 	if (rc == DB_OK)
-		rc = db_set_time_limit(db, DETAIL_LIMIT_MS);
+		rc = db_set_time_limit(db, limit_ms);
 	if (rc == DB_OK)
 		rc = db_next_read_only(db);
 	if (rc == DB_OK)
@@ -185,10 +186,11 @@ query_details(struct db *db, const struct part *part, struct db_rows *rows)
 
 /* A view that fails adds to @faults; the pipeline is shown all the same. */
 static enum db_rc
-read_details(struct db *db, const struct part *part, struct text *faults)
+read_details(struct db *db, const struct part *part, uint64_t limit_ms, struct text *faults)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = query_details(db, part, &rows);
+	enum db_rc rc = limit_ms == 0 ? db_refuse(db, "there was no time left to read it") :
+	    query_details(db, part, limit_ms, &rows);
 
 	if (rc == DB_OK)
 		rc = spread_details(part, &rows);
@@ -199,17 +201,30 @@ read_details(struct db *db, const struct part *part, struct text *faults)
 	if (db_errno(db) == READ_ONLY_TRANSACTION)
 		text_add(faults, "detail_view \"%s\" writes, but it may only read", part->view);
 	else if (rc == DB_ETIME)
-		text_add(faults, "detail_view \"%s\" was ended after %d s", part->view,
-		    DETAIL_LIMIT_MS / 1000);
+		text_add(faults, "detail_view \"%s\" was ended after %u s", part->view,
+		    (unsigned int)((limit_ms + 999) / 1000));
 	else
 		text_add(faults, "detail_view \"%s\": %s", part->view, db_error(db));
 	return faults->failed ? DB_ENOMEM : DB_OK;
 }
 
+/* Each view gets its time, 0 where the call has to end. */
+static uint64_t
+detail_limit(uint64_t end)
+{
+	uint64_t now = db_clock_ms();
+
+	if (now >= end)
+		return 0;
+	return end - now < DETAIL_LIMIT_MS ? end - now : DETAIL_LIMIT_MS;
+}
+
 /* @rows are those of read_pipeline. */
 static enum db_rc
-details(struct db *db, struct lockq_pipeline *pipeline, const struct db_rows *rows)
+details(const struct patience *patience, struct lockq_pipeline *pipeline,
+    const struct db_rows *rows)
 {
+	uint64_t end = db_clock_ms() + patience_left(patience);
 	struct text faults = { NULL, 0, 0, false };
 	enum db_rc rc = DB_OK;
 
@@ -221,37 +236,51 @@ details(struct db *db, struct lockq_pipeline *pipeline, const struct db_rows *ro
 			part.n++;
 		n = part.n;
 		if (part.view != NULL)
-			rc = read_details(db, &part, &faults);
+			rc = read_details(patience->q->db, &part, detail_limit(end), &faults);
 	}
 	pipeline->detail_fault = faults.data;
+	return rc;
+}
+
+/* What the call was asked, and where its result goes. */
+struct asked {
+	const char *user;
+	uint32_t task;
+	struct lockq_pipeline *pipeline;
+};
+
+static enum db_rc
+look_at_pipeline(struct patience *patience, void *data, int *code)
+{
+	const struct asked *asked = data;
+	struct lockq *q = patience->q;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct task known;
+	uint32_t user_id = 0;
+	enum db_rc rc = task_and_user(q, asked->user, asked->task,
+	    asked->task != 0 ? &known : NULL, &user_id, code);
+
+	if (rc != DB_OK || *code != LOCKQ_OK)
+		return rc;
+	rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(asked->task),
+	    db_u64(asked->task)), &rows);
+	if (rc == DB_OK)
+		rc = fill(asked->pipeline, &rows);
+	if (rc == DB_OK)
+		rc = details(patience, asked->pipeline, &rows);
+	db_rows_clear(&rows);
+	*code = error_if_none(asked->pipeline->n_assignments);
 	return rc;
 }
 
 int
 lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pipeline *pipeline)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct task known;
-	uint32_t user_id = 0;
-	int code = LOCKQ_OK;
-	enum db_rc rc = session_ready(q);
+	struct asked asked = { user, task, pipeline };
+	int code;
 
 	lockq_pipeline_clear(pipeline);
-	error_clear(q);
-	if (rc == DB_OK)
-		rc = task_and_user(q, user, task, task != 0 ? &known : NULL, &user_id, &code);
-	if (code != LOCKQ_OK)
-		return code;
-	if (rc == DB_OK)
-		rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(task),
-		    db_u64(task)), &rows);
-	if (rc == DB_OK)
-		rc = fill(pipeline, &rows);
-	if (rc == DB_OK)
-		rc = details(q->db, pipeline, &rows);
-	db_rows_clear(&rows);
-	code = rc == DB_OK ? error_if_none(pipeline->n_assignments) :
-	    error_from_db(q, q->db, rc);
+	code = patience_look(q, look_at_pipeline, &asked);
 	/* Else the next call would have the limit of query_details(); a new connection has none. */
 	if (!db_lost(q->db) && db_set_time_limit(q->db, 0) != DB_OK)
 		session_disconnect(q);
@@ -334,9 +363,12 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
 
 	if (rc != DB_OK || answer->status != LOCKQ_PENDING)
 		return rc;
-	/* An account without these privileges may look, too. */
-	rc = request_seen(q->db, request, 0, &pending);
-	if (rc == DB_OK || rc == DB_EFAIL)
+	/* An account without these privileges may look, too, and so may one that finds the row
+	 * held by another session. */
+	rc = db_set_lock_wait(q->db, SEEN_WAIT_S);
+	if (rc == DB_OK)
+		rc = request_seen(q->db, request, 0, &pending);
+	if (rc == DB_OK || rc == DB_EFAIL || rc == DB_ELOCKWAIT)
 		rc = lock_holder(q->db, answer->task, leader, &held);
 	answer->nobody_leads = rc == DB_OK && !held;
 	if (rc == DB_OK && held)
@@ -390,45 +422,94 @@ look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 	return rc;
 }
 
+/* What the call was asked, where its result goes, and how its wait goes. */
+struct looking {
+	const char *request;
+	struct lockq_answer *answer;
+	struct waiting waiting;
+	bool waits; /* the caller wants to wait */
+};
+
+static enum db_rc
+wait_for_answer(struct patience *patience, const struct request *found, struct leader *leader,
+    struct looking *l, bool *over)
+{
+	struct lockq *q = patience->q;
+	enum db_rc rc = DB_OK;
+
+	/* For the progress function, which shows it beside the leader's time. */
+	if (l->answer->leader == NULL)
+		l->waiting.usual_ms = 0;
+	else if (l->waits && l->waiting.usual_ms == 0)
+		rc = task_usual_ms(q->db, l->answer->task, &l->waiting.usual_ms);
+	if (rc == DB_OK)
+		rc = wait_blocking(q, l->answer->task, found, leader, &l->waiting, over);
+	if (rc == DB_OK && !*over)
+		patience_renew(patience);
+	return rc;
+}
+
+/* Looks at the request, and waits while it is pending. */
+static enum db_rc
+look_and_wait(struct patience *patience, const struct request *found, struct leader *leader,
+    struct looking *l)
+{
+	struct lockq *q = patience->q;
+	bool over = false;
+	enum db_rc rc = DB_OK;
+
+	while (rc == DB_OK && !over) {
+		rc = patience_ready(patience);
+		if (rc == DB_OK)
+			rc = look_once(q, found, leader, l->answer);
+		if (rc == DB_EFAIL || (rc == DB_OK && l->answer->status != LOCKQ_PENDING))
+			return rc;
+		if (rc == DB_OK)
+			rc = wait_for_answer(patience, found, leader, l, &over);
+		rc = look_later(q, rc, &l->waiting, &over);
+	}
+	/* The answer is to be of now, not of before the wait. */
+	return rc == DB_OK && l->waits ? look_once(q, found, leader, l->answer) : rc;
+}
+
+static enum db_rc
+look_at_request(struct patience *patience, void *data, int *code)
+{
+	struct looking *l = data;
+	struct lockq *q = patience->q;
+	struct leader leader = { .name = "" };
+	struct request found = { .request_id = 0 };
+	bool known = true;
+	enum db_rc rc = find_request(q, l->request, &found, &known);
+
+	lockq_answer_clear(l->answer);
+	if (rc == DB_OK && !known)
+		*code = error_refused(q, "request \"%s\" is unknown", l->request);
+	if (rc != DB_OK || !known)
+		return rc;
+	rc = look_and_wait(patience, &found, &leader, l);
+	if (rc == DB_OK && l->answer->status == LOCKQ_PENDING)
+		rc = look_at_queue(q->db, &leader, l->answer);
+	if (rc == DB_OK)
+		*code = error_from_answer(q, l->answer, false);
+	return rc;
+}
+
 int
 lockq_request_look(struct lockq *q, const char *request, int64_t wait_ms,
     struct lockq_answer *answer)
 {
 	uint64_t start = db_clock_ms();
-	struct waiting waiting = {
-		.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0),
-		.slice_s = LOOK_SLICE_S, .seen = start
+	struct looking looking = {
+		.request = request, .answer = answer, .waits = wait_ms > 0, .waiting = {
+			.deadline = start + (uint64_t)(wait_ms > 0 ? wait_ms : 0),
+			.slice_s = LOOK_SLICE_S, .seen = start
+		}
 	};
-	struct leader leader = { .name = "" };
-	struct request found = { .request_id = 0 };
-	bool known = true, over = false;
-	enum db_rc rc = session_ready(q);
+	int code;
 
 	lockq_answer_clear(answer);
-	error_clear(q);
-	if (rc == DB_OK)
-		rc = find_request(q, request, &found, &known);
-	if (rc == DB_OK && !known)
-		return error_refused(q, "request \"%s\" is unknown", request);
-	while (rc == DB_OK && !over) {
-		rc = look_once(q, &found, &leader, answer);
-		if (rc == DB_EFAIL || (rc == DB_OK && answer->status != LOCKQ_PENDING))
-			break;
-		/* For the progress function, which shows it beside the leader's time. */
-		if (answer->leader == NULL)
-			waiting.usual_ms = 0;
-		else if (rc == DB_OK && wait_ms > 0 && waiting.usual_ms == 0)
-			rc = task_usual_ms(q->db, answer->task, &waiting.usual_ms);
-		if (rc == DB_OK)
-			rc = wait_blocking(q, answer->task, &found, &leader, &waiting, &over);
-		rc = look_later(q, rc, &waiting, &over);
-	}
-	/* The answer is to be of now, not of before the wait. */
-	if (rc == DB_OK && over && wait_ms > 0)
-		rc = look_once(q, &found, &leader, answer);
-	if (rc == DB_OK && answer->status == LOCKQ_PENDING)
-		rc = look_at_queue(q->db, &leader, answer);
+	code = patience_look(q, look_at_request, &looking);
 	answer->waited_ms = db_clock_ms() - start;
-	return rc != DB_OK ? error_from_db(q, q->db, rc) :
-	    error_from_answer(q, answer, false);
+	return code;
 }

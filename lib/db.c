@@ -40,6 +40,7 @@ static const char pin_session[] =
 
 static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
 
+/* Where another session has locked that table, the caller waits for it and can say so. */
 static const struct db_query who_am_i_and_schema = {
 	"who_am_i",
 	WHO_AM_I ", (SELECT MAX(version) FROM schema_version),"
@@ -150,8 +151,8 @@ check_pinned(struct db *db, const struct db_rows *rows)
 }
 
 /* On a new connection the same statement reads the versions of the schema, which saves a round
- * trip. It fails where no database is in use, or where the table is missing or may not be read.
- * Then db_schema() is 0, and its caller reads the version itself. */
+ * trip. It fails where no database is in use, or where the table is missing, is locked or may not
+ * be read. Then db_schema() is 0, and its caller reads the version itself. */
 static enum db_rc
 read_who_am_i(struct db *db, struct db_rows *rows)
 {
@@ -162,7 +163,8 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
 		if (rc == DB_OK)
 			db->finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
-		if (rc != DB_EFAIL)
+		db->schema_held = rc == DB_ELOCKWAIT;
+		if (rc != DB_EFAIL && !db->schema_held)
 			return rc;
 		db->error = (struct last_error){ .number = 0 };
 	}
@@ -287,6 +289,12 @@ uint64_t
 db_connected_at(const struct db *db)
 {
 	return db->connected_at;
+}
+
+bool
+db_schema_held(const struct db *db)
+{
+	return db->schema_held;
 }
 
 const char *

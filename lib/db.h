@@ -182,6 +182,7 @@ uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
 uint64_t db_schema(const struct db *db);          /* its version at connecting, 0: not known */
 uint64_t db_finished(const struct db *db);        /* up to which one it was finished then */
+bool db_schema_held(const struct db *db);         /* not known: another had locked the table */
 const char *db_server(const struct db *db);       /* the server's server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
@@ -222,9 +223,9 @@ LOCKQ_MUST_CHECK enum db_rc db_restore(struct db *db);
 /* Runs a statement that calls a procedure, and passes over the rows that it shows. */
 LOCKQ_MUST_CHECK enum db_rc db_call(struct db *db, const char *name, const char *sql);
 
-/* These two send a statement only if the value changes. The first sets innodb_lock_wait_timeout.
- * The second sets max_execution_time in milliseconds, 0 for none, and the wait for metadata locks,
- * which max_execution_time does not cover. */
+/* These send a statement only if the value changes. The first sets the wait for rows and for tables
+ * that others have locked; the second max_execution_time in milliseconds, 0 for none, and while
+ * there is one the wait for tables, too, which max_execution_time does not cover. */
 LOCKQ_MUST_CHECK enum db_rc db_set_lock_wait(struct db *db, unsigned int seconds);
 LOCKQ_MUST_CHECK enum db_rc db_set_time_limit(struct db *db, uint64_t ms);
 

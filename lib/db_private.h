@@ -70,6 +70,7 @@ struct db {
 	char server_uuid[37];
 	uint64_t schema;      /* its version when the connection was made, 0: not known */
 	uint64_t finished;    /* up to which version it was finished then */
+	bool schema_held;     /* another session had locked its table then */
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;       /* prepared statements so far */
 	bool begun_set;       /* db_begin_set() has cleared autocommit */

@@ -6,6 +6,7 @@
 
 #include "bounds.h"
 #include "error.h"
+#include "patience.h"
 #include "progress.h"
 #include "retry.h"
 #include "session.h"
@@ -40,45 +41,65 @@ int
 lockq_new(struct lockq **q)
 {
 	*q = calloc(1, sizeof(**q));
+	if (*q != NULL)
+		(*q)->look_timeout_ms = -1;
 	return error_code(*q != NULL ? DB_OK : DB_ENOMEM);
 }
 
-/* Reads both where the connection could not. */
+struct schema_look {
+	uint64_t version;
+	uint64_t finished;
+	bool held; /* connecting was the first try, and has waited for a second */
+};
+
+/* For a connection that could not read both. */
 static enum db_rc
-read_schema(struct db *db, uint64_t *version, uint64_t *finished)
+read_schema(struct db *db, struct schema_look *look)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = DB_OK;
+	enum db_rc rc = db_run(db, &newest_schema, DB_NO_ARGS, &rows);
 
-	*version = db_schema(db);
-	*finished = db_finished(db);
-	if (*version != 0)
-		return DB_OK;
-	rc = db_run(db, &newest_schema, DB_NO_ARGS, &rows);
 	if (rc == DB_OK) {
-		*version = db_cell_u64(&rows, 0, 0);
-		*finished = db_cell_u64(&rows, 0, 1);
+		look->version = db_cell_u64(&rows, 0, 0);
+		look->finished = db_cell_u64(&rows, 0, 1);
 	}
 	db_rows_clear(&rows);
 	if (rc != DB_OK && db_errno(db) == NO_SUCH_COLUMN)
-		rc = db_number(db, &old_schema, DB_NO_ARGS, version);
+		rc = db_number(db, &old_schema, DB_NO_ARGS, &look->version);
 	return rc != DB_OK && db_errno(db) == NO_SUCH_TABLE ? DB_OK : rc;
+}
+
+static enum db_rc
+look_at_schema(struct patience *patience, void *data, int *code)
+{
+	struct schema_look *look = data;
+	bool held = look->held;
+
+	(void)code;
+	look->held = false;
+	return held ? DB_ELOCKWAIT : read_schema(patience->q->db, look);
 }
 
 /* A newer schema has all that this library needs, until it is finished. */
 static int
 check_schema(struct lockq *q)
 {
-	uint64_t version = 0, finished = 0;
-	enum db_rc rc = read_schema(q->db, &version, &finished);
+	struct schema_look look = { db_schema(q->db), db_finished(q->db), db_schema_held(q->db) };
+	uint64_t version;
+	int code = LOCKQ_OK;
 
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
+	if (look.version == 0 && q->look_timeout_ms >= 0)
+		code = patience_look(q, look_at_schema, &look);
+	else if (look.version == 0)
+		code = error_from_db(q, q->db, read_schema(q->db, &look));
+	version = look.version;
+	if (code != LOCKQ_OK)
+		return code;
 	if (version == 0)
 		return error_database(q, "database \"%s\" has no lockq schema, this is lockq %s "
 		    "with schema %d: run lockq-migrate", db_database(q->db), LOCKQ_VERSION,
 		    LOCKQ_SCHEMA);
-	if (version >= LOCKQ_SCHEMA_OLDEST && finished <= LOCKQ_SCHEMA)
+	if (version >= LOCKQ_SCHEMA_OLDEST && look.finished <= LOCKQ_SCHEMA)
 		return LOCKQ_OK;
 	return error_database(q, "database \"%s\" has schema %llu, this is lockq %s with schema "
 	    "%d: %s", db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
@@ -200,4 +221,10 @@ lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data)
 {
 	q->progress = fn;
 	q->progress_data = data;
+}
+
+void
+lockq_look_timeout(struct lockq *q, int64_t timeout_ms)
+{
+	q->look_timeout_ms = timeout_ms;
 }

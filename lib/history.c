@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "patience.h"
 #include "session.h"
 #include "task.h"
 
@@ -46,26 +47,43 @@ fill(struct lockq_history *history, const struct db_rows *rows)
 	return DB_OK;
 }
 
-int
-lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_history *history)
+/* What the call was asked, and where its result goes. */
+struct asked {
+	uint32_t task;
+	uint64_t loan_id;
+	struct lockq_history *history;
+};
+
+static enum db_rc
+look(struct patience *patience, void *data, int *code)
 {
+	const struct asked *asked = data;
+	struct lockq *q = patience->q;
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task read;
 	bool known = true;
-	enum db_rc rc = session_ready(q);
+	enum db_rc rc = task_read(q->db, asked->task, 0, &read, &known);
+
+	if (rc == DB_OK && !known)
+		*code = error_unknown_task(q, asked->task);
+	if (rc != DB_OK || !known)
+		return rc;
+	rc = db_run(q->db, &read_history, DB_ARGS(db_u64(asked->task), db_u64(asked->loan_id)),
+	    &rows);
+	if (rc == DB_OK)
+		rc = fill(asked->history, &rows);
+	db_rows_clear(&rows);
+	*code = error_if_none(asked->history->n_events);
+	return rc;
+}
+
+int
+lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id, struct lockq_history *history)
+{
+	struct asked asked = { task, loan_id, history };
 
 	lockq_history_clear(history);
-	error_clear(q);
-	if (rc == DB_OK)
-		rc = task_read(q->db, task, 0, &read, &known);
-	if (rc == DB_OK && !known)
-		return error_unknown_task(q, task);
-	if (rc == DB_OK)
-		rc = db_run(q->db, &read_history, DB_ARGS(db_u64(task), db_u64(loan_id)), &rows);
-	if (rc == DB_OK)
-		rc = fill(history, &rows);
-	db_rows_clear(&rows);
-	return rc != DB_OK ? error_from_db(q, q->db, rc) : error_if_none(history->n_events);
+	return patience_look(q, look, &asked);
 }
 
 void

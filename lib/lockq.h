@@ -74,6 +74,9 @@ extern "C" {
 /** For how long a disposition waits for sessions that hold its loans: 30 seconds. */
 #define LOCKQ_DISPOSE_TIMEOUT_MS 30000
 
+/** For how long a call that only looks waits for sessions that have locked a table: 30 seconds. */
+#define LOCKQ_LOOK_TIMEOUT_MS 30000
+
 /** The most characters of a disposition's note. */
 #define LOCKQ_NOTE_MAX 512
 
@@ -259,9 +262,9 @@ LOCKQ_EXPORT uint32_t lockq_option_task(const struct lockq *q);
  * function is told of it. If the connection is lost later, the next call that needs it makes it
  * again, without reading the files again. Takes no lock.
  *
- * Returns: 0; LOCKQ_EUSAGE for an option file that can't be used, or for NULL where none was read;
- * LOCKQ_EDATABASE; LOCKQ_ENOMEM; LOCKQ_CANCELLED when the progress function gave up. The caller
- * releases the handle after a failure, too.
+ * Returns: 0; LOCKQ_BUSY, see lockq_look_timeout(); LOCKQ_EUSAGE for an option file that can't be
+ * used, or for NULL where none was read; LOCKQ_EDATABASE; LOCKQ_ENOMEM; LOCKQ_CANCELLED when the
+ * progress function gave up. The caller releases the handle after a failure, too.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_connect(struct lockq *q,
@@ -334,6 +337,21 @@ LOCKQ_EXPORT const char *lockq_error_detail(const struct lockq *q);
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data);
+
+/**
+ * lockq_look_timeout:
+ * @q:          a handle
+ * @timeout_ms: in milliseconds; negative: LOCKQ_LOOK_TIMEOUT_MS
+ *
+ * Sets how long each later call of lockq_request_look(), lockq_pipeline(), lockq_requests(),
+ * lockq_tasks() and lockq_history() waits where another session has locked a table that the call
+ * reads, by LOCK TABLES or in order to alter it. Such a call ends a second later at most. It then
+ * returns LOCKQ_BUSY, and lockq_error() names the table. Meanwhile it calls the progress function
+ * with LOCKQ_PHASE_RETRY. A value that is not negative holds for lockq_connect(), too, which reads
+ * the table schema_version. Takes no lock.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT void lockq_look_timeout(struct lockq *q, int64_t timeout_ms);
 
 /**
  * lockq_status_name:
@@ -466,7 +484,8 @@ LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
  *
  * Holds no lock. The wait asks for a shared lock on the task's row of task_wake.
  *
- * Returns: as lockq_getwork(), but LOCKQ_BUSY while the request is pending, LOCKQ_EREFUSED also
+ * Returns: as lockq_getwork(), but LOCKQ_BUSY while the request is pending, or with an empty answer
+ * as lockq_look_timeout() tells, LOCKQ_EREFUSED also
  * where there is no such request, and never LOCKQ_EUSAGE. LOCKQ_CANCELLED ends the look and leaves
  * the request as it is.
  * Since: 0.1
@@ -519,8 +538,8 @@ struct lockq_pipeline {
  * once, for 3 seconds at most, in a read-only transaction. A view that fails changes
  * @pipeline->detail_fault, not what is returned. Takes no lock.
  *
- * Returns: 0; LOCKQ_NOTHING when there are none; LOCKQ_EUSAGE for no user; LOCKQ_EREFUSED for an
- * unknown user or task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_NOTHING when there are none; LOCKQ_BUSY, see lockq_look_timeout(); LOCKQ_EUSAGE
+ * for no user; LOCKQ_EREFUSED for an unknown user or task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_pipeline(struct lockq *q, const char *user, uint32_t task,
@@ -534,6 +553,107 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_pipeline(struct lockq *q, const char *us
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_pipeline_clear(struct lockq_pipeline *pipeline);
+
+/** A request that is pending. */
+struct lockq_request {
+	uint64_t request_id;       /**< its number */
+	char uuid[37];             /**< its UUID */
+	uint32_t task;             /**< task.task_id */
+	char *task_name;           /**< task.name */
+	uint32_t asked;            /**< how many loans it asks for */
+	char created_at[27];       /**< when it was made */
+	uint64_t age_s;            /**< seconds since then */
+	int unattended;            /**< 1: nobody has looked after it for the task's request_ttl,
+	                            * and the next leader will expire it */
+	int nobody_leads;          /**< 1: no process leads its task at the moment */
+	char *leader;              /**< the user whose process leads its task; NULL: nobody, or
+	                            * it is not known */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** A user's pending requests. */
+struct lockq_requests {
+	struct lockq_request *requests; /**< by task; a user has at most one for each task */
+	size_t n_requests;         /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_REQUESTS_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_requests:
+ * @q:        a connected handle; its last error is replaced
+ * @user:     app_user.name
+ * @task:     a task.task_id; 0: all tasks
+ * @requests: cleared, then filled; the caller releases it with lockq_requests_clear()
+ *
+ * Reads the user's pending requests, and by a dirty read for each of them who leads its task. An
+ * account that may not read task_lock is not told that. Unlike lockq_request_look() it does not
+ * keep a request from expiring. A caller that shows the pipeline, too, reads the requests first: in
+ * the other order a request that is served meanwhile would be in neither. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when none is pending; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EUSAGE for no user; LOCKQ_EREFUSED for an unknown user or task; LOCKQ_EDATABASE;
+ * LOCKQ_ENOMEM.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_requests(struct lockq *q, const char *user, uint32_t task,
+    struct lockq_requests *requests);
+
+/**
+ * lockq_requests_clear:
+ * @requests: pending requests or NULL
+ *
+ * Frees what @requests has and sets it to LOCKQ_REQUESTS_INIT. Takes no lock.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT void lockq_requests_clear(struct lockq_requests *requests);
+
+/** A task, and how a user stands in it. */
+struct lockq_task {
+	uint32_t task;             /**< task.task_id */
+	char *task_name;           /**< task.name */
+	int enabled;               /**< 0: it takes no requests */
+	char *manager;             /**< who answers for it; or NULL */
+	uint32_t max_count;        /**< the most loans of one request */
+	uint32_t max_pipeline;     /**< the most loans that a user may hold; 0: any number */
+	uint64_t held;             /**< loans that the user holds, as max_pipeline counts them:
+	                            * without those whose lease has run out */
+	uint64_t pending;          /**< pending requests of the user: 0 or 1 */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** The tasks. */
+struct lockq_tasks {
+	struct lockq_task *tasks;  /**< by number */
+	size_t n_tasks;            /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_TASKS_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_tasks:
+ * @q:     a connected handle; its last error is replaced
+ * @user:  app_user.name
+ * @tasks: cleared, then filled; the caller releases it with lockq_tasks_clear()
+ *
+ * Reads which tasks there are, those that are not enabled, too, and how the user stands in each. It
+ * finds the user's rows by index, so it costs the same however large the tables are. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is no task; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EUSAGE for no user; LOCKQ_EREFUSED for an unknown user; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_tasks(struct lockq *q, const char *user,
+    struct lockq_tasks *tasks);
+
+/**
+ * lockq_tasks_clear:
+ * @tasks: tasks or NULL
+ *
+ * Frees what @tasks has and sets it to LOCKQ_TASKS_INIT. Takes no lock.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 
 /** What happened to a loan in a task: a row of work_log. A time that does not apply is "". */
 struct lockq_event {
@@ -570,8 +690,8 @@ struct lockq_history {
  * Reads from work_log what happened to a loan in a task. Rows that were purged are missing at the
  * start. Takes no lock.
  *
- * Returns: 0; LOCKQ_NOTHING when the log has no row of it; LOCKQ_EREFUSED for an unknown task;
- * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_NOTHING when the log has no row of it; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, uint64_t loan_id,

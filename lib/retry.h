@@ -3,7 +3,8 @@
  * batches ask it. Loops that wait for something else than the end of a failure have bounds of
  * their own in bounds.h: request_record() and request_cancel() wait for the user's other request
  * to end, lock_try() and lock_again() for a lock that is held for a moment, wait_polling() for a
- * session on a full server, and lockq_request_look() for the next time to look. */
+ * session on a full server, and lockq_request_look() for the next time to look. patience.c tries a
+ * look again while a table is locked, for as long as the caller said. */
 #ifndef LOCKQ_RETRY_H
 #define LOCKQ_RETRY_H
 

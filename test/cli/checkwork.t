@@ -59,6 +59,8 @@ like "$out$err" "race-1's pipeline" 'an empty pipeline: it names the user'
 like "$out" 'getwork --user race-1 --task N' 'an empty pipeline: it tells the next step'
 run checkwork --user race-1 --json
 is "$status:$out" '1:' 'an empty pipeline in JSON: no object'
+run checkwork --user race-1 --pending
+is "$status:$out" '1:race-1 has no pending request' '--pending: there is none'
 getwork --user race-1 --task "$task" --count 3 --json >"$scratch/answer"
 run checkwork --user race-1
 is "$status" 0 'a pipeline: exit 0'
@@ -210,16 +212,86 @@ is "$status" 3 'pending: exit 3'
 like "$out$err" "nobody leads.*getwork --user race-2 --task $slow" \
 	'nobody leads: it tells the next step'
 like "$out" "^1st in line - the task's query usually takes" 'first in line'
+run checkwork --user race-2
+is "$status" 1 'no loans, but a pending request: exit 1'
+like "$out" "^race-2's pipeline has no loan yet" 'it says that there are no loans yet'
+like "$out" "^request $request for 2 loans of task $slow is pending since [0-9: -]+ \\([0-9]+ \
+s\\): nobody leads: getwork --user race-2 --task $slow joins it and leads" \
+	'and has a line for the request'
+is "$(wc -l <<<"$out")" 2 'in two lines'
+run checkwork --user race-2 --json
+is "$status:$out" 1: 'in JSON there is no loan, so nothing'
+run checkwork --user race-2 --pending --json
+is "$status:$(jq -c '[.user, .task, .request_id, .asked, (.created_at | length), (.age_s < 600),
+	.unattended, .nobody_leads, .leader, (.uuid | length)]' <<<"$out")" \
+	"0:[\"race-2\",$slow,$request,2,27,true,false,true,null,36]" '--pending: an object in JSON'
+run checkwork --user race-2 --pending --task "$task"
+is "$status:$out" "1:race-2 has no pending request for task $task" \
+	'--pending --task: only that task'
+run checkwork --user nobody --pending
+is "$status" 4 '--pending: an unknown user'
+sql "UPDATE work_requested SET seen_at = NOW(6) - INTERVAL 1 DAY WHERE request_id = $request"
+run checkwork --user race-2 --pending
+like "$out" "it will expire, since nobody looks after it: getwork --user race-2 --task $slow" \
+	'nobody looks after it: it says so'
+is "$(sql "SELECT seen_at < NOW(6) - INTERVAL 1 HOUR FROM work_requested
+	WHERE request_id = $request")" 1 'this look does not keep it from expiring'
+sql "UPDATE work_requested SET seen_at = NOW(6) WHERE request_id = $request"
+getwork --user race-2 --task "$task" --count 1 >/dev/null
+run checkwork --user race-2
+is "$status" 0 'loans and a pending request: exit 0'
+like "$(tail -n 2 <<<"$out" | tr '\n' ' ')" \
+	"^1 loan request $request for 2 loans of task $slow is pending" \
+	'the line stands after the table'
+run checkwork --user race-2 --json
+is "$(jq -c '[.task, .pending_request]' <<<"$out")" "[$task,null]" \
+	'JSON: the pending request is for another task'
+sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
+     SELECT UUID(), user_id, 'test', $task, 1, 1 FROM app_user WHERE name = 'race-2'"
+run checkwork --user race-2 --json
+is "$(jq -c '[.task, .pending_request]' <<<"$out")" "[$task,$((request + 2))]" \
+	'JSON: a pending request for the same task'
+run checkwork --user race-2 --pending --json
+is "$(jq -s -c 'map(.task)' <<<"$out")" "[$task,$slow]" '--pending: by task'
+
+# Which tasks there are.
+sql "UPDATE task SET manager = 'marcus', max_pipeline = 9 WHERE task_id = $task;
+     UPDATE task SET enabled = FALSE WHERE task_id = $slow"
+getwork --user race-2 --task "$task" --count 2 >/dev/null
+run checkwork --tasks --user race-2 --json
+is "$status:$(jq -s 'length' <<<"$out")" "0:$(sql 'SELECT COUNT(*) FROM task')" \
+	'--tasks: an object for each task'
+is "$(jq -c "select(.task == $task)" <<<"$out")" "{\"user\":\"race-2\",\"task\":$task,\
+\"task_name\":\"Test $task\",\"enabled\":true,\"manager\":\"marcus\",\"max_count\":5,\
+\"max_pipeline\":9,\"held\":2,\"pending\":0}" '--tasks: how the user stands'
+is "$(jq -c "select(.task == $slow) | [.enabled, .manager, .max_pipeline, .held, .pending]" \
+	<<<"$out")" '[false,null,null,0,1]' '--tasks: a task that is not enabled, a pending request'
+run checkwork --tasks --user race-2
+like "$out" "^\\| +$task \\| Test $task .*\\| yes +\\| marcus +\\| +5 \\| +2 \\| +9 \\| +0 \\|" \
+	'--tasks: a table'
+like "$out" "^\\| +$slow \\| Test $slow .*\\| no +\\| - +\\| +5 \\| +0 \\| no limit \\| +1 \\|" \
+	'--tasks: no limit'
+like "$out" '^[0-9]+ tasks$' '--tasks: how many there are'
+sql "UPDATE work SET lease_expires_at = NOW(6) WHERE task_id = $task AND user_id =
+	(SELECT user_id FROM app_user WHERE name = 'race-2') LIMIT 1"
+run checkwork --tasks --user race-2 --json
+is "$(jq -c "select(.task == $task) | .held" <<<"$out")" 1 '--tasks: a lease that ran out'
+run checkwork --tasks --user nobody
+is "$status" 4 '--tasks: an unknown user'
+sql "UPDATE task SET enabled = TRUE WHERE task_id = $slow"
+
+sql "UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = $((request + 2))"
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
      SELECT UUID(), user_id, 'test', $slow, 1, 1 FROM app_user WHERE name = 'race-4'"
-run checkwork --request "$((request + 1))" --json
+second=$(sql "SELECT MAX(request_id) FROM work_requested WHERE task_id = $slow")
+run checkwork --request "$second" --json
 is "$status:$(jq -c '[.position, .loans_ahead, (.expected_ms | type), .nobody_leads]' <<<"$out")" \
 	'3:[2,2,"number",true]' 'the place in the line in JSON'
-sql "UPDATE work_requested SET outcome = 'empty', excluded = 3 WHERE request_id = $((request + 1))"
-run checkwork --request "$((request + 1))"
-is "$status:$out" "1:request $((request + 1)): nothing for race-4 in task $slow: 3 loans are left, \
+sql "UPDATE work_requested SET outcome = 'empty', excluded = 3 WHERE request_id = $second"
+run checkwork --request "$second"
+is "$status:$out" "1:request $second: nothing for race-4 in task $slow: 3 loans are left, \
 but they were returned with --not-me" 'loans are left, but not for this user: it says so'
-run checkwork --request "$((request + 1))" --json
+run checkwork --request "$second" --json
 is "$(jq -c '[.status, .excluded]' <<<"$out")" '["empty",3]' 'the same in JSON'
 steer "$slow" gated
 shut_gate "$slow"
@@ -229,6 +301,8 @@ run checkwork --request "$request"
 like "$out$err" "race-3" 'somebody leads: it names the leader'
 like "$out" '^1st in line - expected (in about|at any moment)' \
 	'somebody leads: it tells how long that may take'
+run checkwork --user race-2 --pending
+like "$out" '\): race-3 leads$' 'somebody leads: the line of the request names the leader'
 start waits checkwork --request "$request" --wait 1000 --json
 await "SELECT $(follows waits)" 1
 open_gate "$slow"

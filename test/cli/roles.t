@@ -92,6 +92,17 @@ like "$err" "^getwork: the account lacks a right: .*: it needs the role 'lockq_w
 	'and is told which role that takes'
 as viewer checkwork --user bob
 is "$status" 0 'a viewer looks'
+admin "INSERT INTO $bank.work_requested (uuid, user_id, account, task_id, asked, requested)
+	VALUES (UUID(), 1002, 'test', 33, 1, 1)"
+as viewer checkwork --user bob --pending --json
+is "$status:$(jq -c '[.task, .nobody_leads, .leader]' <<<"$out")" '0:[33,false,null]' \
+	'a viewer sees pending requests, and is not told who leads'
+as viewer checkwork --user bob --tasks --json
+is "$status:$(jq -c 'select(.task > 30) | [.task, .held, .pending]' <<<"$out" | tr '\n' ' ')" \
+	'0:[31,2,0] [32,0,0] [33,0,1] ' 'a viewer sees the tasks'
+admin "DELETE FROM $bank.work_requested WHERE task_id = 33"
+as alice checkwork --user alice --tasks
+is "$status" 0 'a worker sees the tasks'
 as viewer getwork --user bob --task $task
 is "$status" 5 'and does not ask'
 as cron disposition --expire --purge-after 1d

@@ -282,7 +282,8 @@ check_json() {
 	case $program in
 	getwork) functions=(cli_json_answer json_loans) ;;
 	checkwork)
-		functions=(cli_json_answer json_loans json_request json_pipeline json_history)
+		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
+			json_tasks json_history)
 		;;
 	disposition) functions=(json_disposed json_expired) ;;
 	seedloans) functions=(json_seeded) ;;

@@ -68,6 +68,80 @@ like "$err" '^disposition: another session holds what this needs: nothing was ch
 	'with a line that tells so'
 hang_up other
 
+# --- checkwork: it reads without row locks, but not from a table that is locked ---
+
+look() {
+	local seconds=$1
+	shift
+	bounded "$seconds" checkwork --timeout "$seconds" "$@"
+}
+request=$(jq .request_id "$scratch/answer")
+grant=${grant//data_locks/metadata_locks}
+for table in work schema_version; do
+	say other "LOCK TABLES $table WRITE"
+	said other
+	look 0 --user race-1
+	is "$status:$in_time" 3:yes "$table is locked, checkwork --timeout 0: exit 3 in time"
+	like "$err" '^checkwork: another session has locked a table .*: try again later$' \
+		'with a line that tells so'
+	look 2 --user race-1 --task $task
+	is "$status:$in_time" 3:yes "$table is locked, checkwork --timeout 2: exit 3 in time"
+	is "$out:$err" \
+		":checkwork: table \"$table\" is locked by another session: try again later" \
+		'the line names the table'
+	hang_up other
+done
+say other "LOCK TABLES work_log WRITE, work_requested WRITE"
+said other
+for form in "--user race-1 --pending" "--tasks --user race-1" "--loan ${loans[0]} --task $task" \
+	"--request $request" "--request $request --wait 1"; do
+	# shellcheck disable=SC2086 # words, on purpose
+	look 0 $form --json
+	is "$status:$in_time:$(jq -c .exit <<<"$out")" 3:yes:3 "checkwork $form: exit 3 in time"
+done
+checkwork --user race-1 --task $task --json >"$scratch/later" 2>&1 &
+later=$!
+await "SELECT $(waits_for_metadata work_) > 0" 1
+hang_up other
+wait "$later"
+is "$?:$(jq -s length "$scratch/later")" 0:2 'when the table is free again, it is read'
+
+# A look at a request also notes that somebody looks after it. Where its row is held, it goes on.
+sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
+     SELECT UUID(), user_id, 'test', $task, 1, 1 FROM app_user WHERE name = 'race-2'"
+request=$(sql "SELECT MAX(request_id) FROM work_requested WHERE task_id = $task")
+say other "BEGIN; SELECT 1 FROM work_requested WHERE request_id = $request FOR UPDATE"
+said other
+look 1 --request "$request"
+is "$status:$in_time" 3:yes 'the row of a request is held, checkwork --request: in time'
+like "$out" "^request $request for race-2, task $task: pending, nobody leads" \
+	'the request is shown all the same'
+hang_up other
+
+# An ALTER TABLE that waits for a reader keeps others waiting, too.
+say reader "BEGIN; SELECT COUNT(*) FROM work"
+said reader
+say other "ALTER TABLE work COMMENT = 'as it was'"
+await "SELECT $(waits_for_metadata 'ALTER TABLE work')" 1
+"$top/scripts/sandbox" mysql --execute="$grant"
+look 2 --user race-1 --verbose
+is "$status:$in_time" 3:yes 'an ALTER TABLE waits: exit 3 in time'
+like "$err" '^checkwork: trying again: another session has locked a table' \
+	'--verbose: a line says that it waits'
+like "$err" '^checkwork: table "work" is locked by .*@localhost, connection [0-9]+: try again' \
+	'an account that may see it is told who waits to alter the table'
+like "$err" '^checkwork: 1205, SQLSTATE HY000, read_pipeline, attempt 1, after 1\.[0-9] s' \
+	'--verbose says what the database said'
+"$top/scripts/sandbox" mysql --execute="$(sed 's/GRANT/REVOKE/; s/ TO / FROM /' <<<"$grant")"
+script --quiet --return --command "checkwork --user race-1 --timeout 2" /dev/null \
+	>"$scratch/typed" </dev/null
+like "$(tr '\r' '\n' <"$scratch/typed")" 'trying again: another session has locked a table' \
+	'a line on a terminal tells so'
+hang_up reader
+said other
+sql "ALTER TABLE work COMMENT = ''"
+hang_up other
+
 say other "BEGIN; SELECT 1 FROM work WHERE task_id = $task AND loan_id = ${loans[1]} FOR UPDATE"
 said other
 disposition --user race-1 --task $task --loan "$both" --complete >"$scratch/later" 2>&1 &

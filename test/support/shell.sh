@@ -65,6 +65,13 @@ forget_users() {
 	       SELECT user_id FROM work UNION SELECT user_id FROM work_requested)"
 }
 
+# waits_for_metadata TEXT: an expression, how many statements with TEXT wait for a metadata lock.
+waits_for_metadata() {
+	printf "(SELECT COUNT(*) FROM performance_schema.threads
+	          WHERE processlist_state = 'Waiting for table metadata lock'
+	            AND processlist_info LIKE '%%%s%%' AND processlist_id <> CONNECTION_ID())" "$1"
+}
+
 # Loans of a task that were assigned while an earlier assignment had not ended.
 given_twice() {
 	sql "SELECT COUNT(*) FROM (

@@ -108,13 +108,6 @@ await_leader() {
 	await_holder "$1" "$2" && await "SELECT $(queries "$1") > 0" 1
 }
 
-# waits_for_metadata TEXT: an expression, how many statements with TEXT wait for a metadata lock.
-waits_for_metadata() {
-	printf "(SELECT COUNT(*) FROM performance_schema.threads
-	          WHERE processlist_state = 'Waiting for table metadata lock'
-	            AND processlist_info LIKE '%%%s%%' AND processlist_id <> CONNECTION_ID())" "$1"
-}
-
 # follows NAME: an expression, how many connections of the program wait for a leader's commit.
 follows() {
 	printf "(SELECT COUNT(*) FROM performance_schema.session_connect_attrs AS a

@@ -45,6 +45,11 @@ parses_good_lines(void **state)
 	assert_int_equal(parse(&o, "", &error), 0);
 	assert_string_equal(o.user, cli_login_name());
 	assert_null(o.request);
+	assert_false(o.pending || o.tasks);
+	assert_int_equal(parse(&o, "--tasks -u oliver", &error), 0);
+	assert_true(o.tasks);
+	assert_int_equal(parse(&o, "--pending --task 7 -u oliver", &error), 0);
+	assert_true(o.pending);
 	assert_int_equal(parse(&o, "--request 118 --wait 0.25", &error), 0);
 	assert_string_equal(o.request, "118");
 	assert_int_equal(o.wait_ms, 250);
@@ -67,6 +72,18 @@ refuses_bad_lines(void **state)
 		{ "--request 118 --task 7", "--request can't be combined with --user or --task" },
 		{ "--request 118 --user tracy",
 		    "--request can't be combined with --user or --task" },
+		{ "--pending --request 118",
+		    "--pending can't be combined with --loan or --request" },
+		{ "--loan 12 --task 7 --pending",
+		    "--pending can't be combined with --loan or --request" },
+		{ "--tasks --task 7",
+		    "--tasks can't be combined with --task, --pending, --loan or --request" },
+		{ "--tasks --pending",
+		    "--tasks can't be combined with --task, --pending, --loan or --request" },
+		{ "--tasks --request 118",
+		    "--tasks can't be combined with --task, --pending, --loan or --request" },
+		{ "--tasks --task 7 --loan 12",
+		    "--tasks can't be combined with --task, --pending, --loan or --request" },
 		{ "--wait 3", "--wait needs --request" },
 		{ "--request x", "--request \"x\" must be a request's number or its UUID" },
 		{ "--request 0", "--request \"0\" must be a request's number or its UUID" },

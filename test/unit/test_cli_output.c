@@ -285,6 +285,7 @@ has_every_output_twice(void **state)
 	for (i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
 		assert_true(outputs[i]->error != NULL && outputs[i]->answer != NULL);
 		assert_true(outputs[i]->request != NULL && outputs[i]->pipeline != NULL);
+		assert_true(outputs[i]->requests != NULL && outputs[i]->tasks != NULL);
 		assert_true(outputs[i]->history != NULL && outputs[i]->disposed != NULL);
 		assert_true(outputs[i]->expired != NULL && outputs[i]->seeded != NULL);
 	}

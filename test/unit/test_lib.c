@@ -242,6 +242,8 @@ releasing_nothing_is_fine(void **state)
 {
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
+	struct lockq_requests requests = LOCKQ_REQUESTS_INIT;
+	struct lockq_tasks tasks = LOCKQ_TASKS_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq *q = NULL;
 
@@ -251,6 +253,10 @@ releasing_nothing_is_fine(void **state)
 	assert_int_equal(answer.query_ms, -1);
 	lockq_pipeline_clear(NULL);
 	lockq_pipeline_clear(&pipeline);
+	lockq_requests_clear(NULL);
+	lockq_requests_clear(&requests);
+	lockq_tasks_clear(NULL);
+	lockq_tasks_clear(&tasks);
 	lockq_disposed_clear(NULL);
 	lockq_disposed_clear(&result);
 	lockq_free(NULL);
