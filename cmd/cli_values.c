@@ -244,7 +244,7 @@ cli_parse_uuid(const struct cli_option *option, const char *text, void *target,
 	uuid_t uuid;
 
 	if (uuid_parse(text, uuid) != 0)
-		return cli_fail(error, "--%s \"%s\" must be a UUID, as uuidgen prints it",
+		return cli_fail(error, "--%s \"%s\" must be a UUID, as uuidgen makes them",
 		    option->name, text);
 	*(const char **)target = text;
 	return 0;

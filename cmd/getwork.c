@@ -54,6 +54,8 @@ static const struct cli_option getwork_table[] = {
 	    cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,
 	    LOCKQ_COUNT_MAX },
+	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n"
+	    "has the same loans", cli_parse_uuid, OPTION(ask.uuid), 0, 0 },
 	{ .help = "How to wait while somebody else's query runs" },
 	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds,
 	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
@@ -66,20 +68,21 @@ static const struct cli_option getwork_table[] = {
 
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
-	.synopsis = "[--user NAME] --task N [--count N] [--timeout SECONDS]\n"
-	    " [--poll S,S,... | --no-wait] [--json]",
+	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID]\n"
+	    " [--timeout SECONDS] [--poll S,S,... | --no-wait] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
 	    "query. All users that ask meanwhile are served from its result. Ctrl-C cancels\n"
 	    "the request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
-	    "  getwork --task 7 --poll 5,10,20 --json\n",
+	    "  getwork --task 7 --poll 5,10,20 --json\n"
+	    "  getwork --task 7 --uuid \"$uuid\" --json\n",
 	.exits = "  0  at least one loan is yours\n"
 	    "  1  the task has no work for this user\n"
 	    "  2  usage error\n"
 	    "  3  still pending, cancelled on timeout, or expired: try again\n"
-	    "  4  refused: the user or task is unknown, the task is disabled, or it allows\n"
-	    "     fewer loans\n"
+	    "  4  refused: the user or task is unknown, the task is disabled, it allows fewer\n"
+	    "     loans, or the UUID can't be used again\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): see checkwork\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the request is cancelled\n",
@@ -94,8 +97,8 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 {
 	int status = cli_exit_status(rc, cli_caught());
 	bool busy = rc == LOCKQ_BUSY;
-	char *complaint = getwork_message(&o->ask, answer, rc, busy ? lockq_error(q) :
-	    cli_library_text(q, rc));
+	const char *text = rc < 0 ? cli_library_text(q, rc) : lockq_error(q);
+	char *complaint = getwork_message(&o->ask, answer, rc, text);
 
 	if (answer->user == NULL && ((rc < 0 && rc != LOCKQ_EUNKNOWN) ||
 	    (busy && answer->request_id == 0))) {

@@ -21,7 +21,10 @@ json_error(const char *text, int status)
 static void
 json_answer(const struct lockq_answer *answer, int rc, int status, const char *complaint)
 {
-	cli_json_print(cli_json_answer(answer, status, rc < 0 ? complaint : NULL));
+	json_t *object = cli_json_answer(answer, status, rc < 0 ? complaint : NULL);
+
+	cli_json_set(object, "repeated", json_boolean(answer->repeated));
+	cli_json_print(object);
 }
 
 static void

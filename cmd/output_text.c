@@ -37,7 +37,10 @@ text_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
 		    answer->asked == 1 ? "loan" : "loans");
 	if (rc == LOCKQ_OK) {
-		cli_answer_loans(answer, true);
+		cli_answer_loans(answer, !answer->repeated);
+		if (answer->repeated)
+			cli_line("an earlier call had this answer: checkwork shows what is yours "
+			    "now");
 	} else if (rc == LOCKQ_NOTHING) {
 		text = cli_answer_no_work(answer, time(NULL));
 		cli_line("%s", text);

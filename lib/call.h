@@ -22,6 +22,7 @@ struct call {
 	struct task task;
 	struct request request;
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
+	struct namesake namesake; /* the request that had the UUID which the caller has chosen */
 	struct waiting waiting;
 	struct leader leader;     /* the one that this call follows */
 	unsigned int unled_waits; /* of a call that does not wait: a session that serves nobody had
@@ -73,9 +74,12 @@ LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, enum db_rc failure);
 
 /* refusal.c: each returns a public code, with its text in the handle's error. The first judges
  * what needs no database, and returns LOCKQ_OK where nothing is wrong; the second says why no
- * request was recorded. */
+ * request was recorded, or why the UUID that the caller has chosen can't be used. */
 LOCKQ_MUST_CHECK int refuse_ask(struct lockq *q, const struct lockq_ask *ask);
 LOCKQ_MUST_CHECK int refuse(struct call *c);
+/* Whether the call may not go on with its namesake: that is somebody else's, or of another call, or
+ * it ended without loans before this call (@earlier). */
+bool refuse_namesake(const struct call *c, bool earlier);
 /* After an INSERT that was sent a second time and inserted nothing. *@refused is false where the
  * first one was done; else the request's UUID is taken, so that the first one can't come late. */
 LOCKQ_MUST_CHECK enum db_rc refuse_in_doubt(struct call *c, bool *refused);

@@ -37,7 +37,7 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	int code = error_from_db(c->q, session_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
-	if (!c->sent)
+	if (!c->sent || c->request.in_the_way)
 		return code;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
 		error_set(c->q, "%s%.900s: the request may still be pending: see checkwork "
@@ -124,6 +124,21 @@ has_led(const struct call *c)
 	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0;
 }
 
+/* The call has waited for a request with another UUID, whose loans are no answer to this call. */
+static int
+finish_behind(struct call *c, bool gave_up)
+{
+	enum db_rc rc = add_names(c);
+	int code = rc == DB_OK ? error_from_answer(c->q, c->answer, gave_up) :
+	    error_from_db(c->q, NULL, rc);
+
+	if (code == LOCKQ_BUSY)
+		error_set(c->q, "nothing was asked for with this UUID: request %llu of the same "
+		    "user and task was pending: try again",
+		    (unsigned long long)c->request.request_id);
+	return code;
+}
+
 int
 finish(struct call *c, enum step step, enum db_rc failure)
 {
@@ -142,10 +157,12 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	answer->request_id = c->request.request_id;
 	if (rc != DB_OK && step == TIMED_OUT)
 		return finish_pending(c, rc);
-	if (step == TIMED_OUT && !c->sent)
+	if (step == TIMED_OUT && !c->sent && !c->request.in_the_way)
 		return finish_unasked(c);
 	if (rc != DB_OK && step != UNKNOWN)
 		return finish_failed(c, rc, step == CANCELLED);
+	if (rc == DB_OK && c->request.in_the_way)
+		return finish_behind(c, step == CANCELLED);
 	if (rc == DB_OK)
 		rc = read_answer(c);
 	if (rc != DB_OK)

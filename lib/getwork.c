@@ -3,9 +3,9 @@
  * lockq_getwork(), the algorithm of lockq(7). A call goes from state to state until it comes to an
  * end. Each state has a function, which does the step of the page below its name:
  *
- *   ASK        ask              -> TRY | LOOK (joined, or inserted before) | REFUSED
+ *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED
  *              step 1: record the request
- *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | ASK (its maker has left it)
+ *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | ASK (now one of its own)
  *              step 7: read the request's own row, and no other
  *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile)
  *              steps 2 and 3: the task's lock
@@ -71,16 +71,57 @@ get_served(struct call *c)
 	return finish(c, step, rc);
 }
 
+/* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made
+ * it, or gives its answer again. @before: this call has sent its INSERT, so this is the call's own
+ * request, unless another process has used the UUID at the same time. */
+static enum db_rc
+take_namesake(struct call *c, bool before, bool *found, bool *refused)
+{
+	const struct namesake *namesake = &c->namesake;
+	bool pending = false;
+	enum db_rc rc = request_namesake(c->q->db, &c->request, &c->namesake);
+
+	*found = rc == DB_OK && namesake->request_id != 0;
+	if (!*found)
+		return rc;
+	*refused = refuse_namesake(c, !before);
+	if (*refused || before)
+		return rc;
+	c->request.request_id = namesake->request_id;
+	c->request.asked = namesake->asked;
+	c->request.joined = namesake->status == LOCKQ_PENDING;
+	c->answer->repeated = !c->request.joined;
+	/* The call that made the request may have died, so it may be about to expire. */
+	return c->request.joined ? request_seen(c->q->db, &c->request, 0, &pending) : rc;
+}
+
+/* A row with a chosen UUID is looked for before the INSERT, since it is an earlier call's then; and
+ * after the INSERT, since another process may use the UUID at the same time. */
+static enum db_rc
+record(struct call *c, bool before, bool *refused)
+{
+	bool found = false;
+	enum db_rc rc = DB_OK;
+
+	if (c->request.chosen && !before)
+		rc = take_namesake(c, false, &found, refused);
+	if (rc != DB_OK || found)
+		return rc;
+	c->sent = true;
+	rc = request_record(c->q->db, c->task.task_id, c->ask->count, &c->request, refused);
+	if (rc == DB_OK && c->request.chosen && (*refused || c->request.found))
+		rc = take_namesake(c, before, &found, refused);
+	if (rc == DB_OK && *refused && before && !found)
+		rc = refuse_in_doubt(c, refused);
+	return rc;
+}
+
 static enum db_rc
 ask(struct call *c, enum step *step)
 {
 	bool before = c->sent, refused = false;
-	enum db_rc rc;
+	enum db_rc rc = record(c, before, &refused);
 
-	c->sent = true;
-	rc = request_record(c->q->db, c->task.task_id, c->ask->count, &c->request, &refused);
-	if (rc == DB_OK && refused && before)
-		rc = refuse_in_doubt(c, &refused);
 	if (rc != DB_OK) {
 		/* The server answered, so the INSERT was not done and there is nothing to
 		 * cancel. */
@@ -92,27 +133,30 @@ ask(struct call *c, enum step *step)
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
 	c->waiting.seen = db_clock_ms();
 	/* A request that was just inserted can't be served yet, so the first look is skipped. */
-	*step = refused ? REFUSED : c->request.joined || before ? LOOK : TRY;
+	*step = refused ? REFUSED : c->request.joined || c->answer->repeated || before ? LOOK : TRY;
 	return DB_OK;
 }
 
-/* The joined request has ended because the call that made it was cancelled or has died. This call
- * has not given up, so it makes a request of its own. */
+/* The joined request has ended. The call makes a request of its own, since it has not given up. */
 static void
 ask_anew(struct call *c, enum step *step)
 {
 	lockq_answer_clear(c->answer);
-	c->request = (struct request){ .user = c->request.user };
-	request_make_uuid(c->request.uuid);
+	request_begin(&c->request, c->ask->user, c->ask->uuid);
 	c->sent = false;
 	*step = ASK;
 }
 
+/* The answer to a joined request is the call's own, except where that request was cancelled or has
+ * expired, or where the caller has chosen another UUID: a repetition would not find the answer by
+ * that UUID, and would get more loans. A chosen UUID can't be used for a second request. */
 static bool
-is_left_by_its_maker(const struct call *c)
+wants_its_own(const struct call *c)
 {
-	return c->request.joined && (c->answer->status == LOCKQ_STATUS_CANCELLED ||
-	    c->answer->status == LOCKQ_EXPIRED);
+	bool left = c->answer->status == LOCKQ_STATUS_CANCELLED ||
+	    c->answer->status == LOCKQ_EXPIRED;
+
+	return c->request.in_the_way || (c->request.joined && left && !c->request.chosen);
 }
 
 /* Reads the whole answer at once, since most looks find one: a second statement would double the
@@ -136,7 +180,7 @@ look(struct call *c, enum step *step)
 	}
 	if (pending)
 		*step = TRY;
-	else if (is_left_by_its_maker(c))
+	else if (wants_its_own(c))
 		ask_anew(c, step);
 	else
 		*step = c->answer->status == LOCKQ_FAILED ? FAILED : ANSWERED;
@@ -234,8 +278,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	rc = session_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
-	c.request.user = ask->user;
-	request_make_uuid(c.request.uuid);
+	request_begin(&c.request, ask->user, ask->uuid);
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
 	q->asking = &c.request;
 	code = get_served(&c);

@@ -306,8 +306,9 @@ LOCKQ_EXPORT const char *lockq_warning(const struct lockq *q);
  * lockq_error:
  * @q: a handle
  *
- * After a call that returned a negative code, tells why. The line may contain text from the
- * database as it came, so a program escapes it before it prints it on a terminal. Takes no lock.
+ * After a call that returned a negative code, tells why; after LOCKQ_BUSY, what the result does not
+ * tell. The line may contain text from the database as it came, so a program escapes it before it
+ * prints it on a terminal. Takes no lock.
  *
  * Returns: one line, or "". It belongs to the handle, and is good until the next call with @q.
  * Since: 0.1
@@ -381,9 +382,10 @@ struct lockq_ask {
 	int64_t timeout_ms;     /**< longest wait, not lead, in milliseconds; negative: none */
 	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */
-	uint64_t reserved[4];   /**< for later versions: 0 */
+	const char *uuid;       /**< of the request; NULL: the library makes one */
+	uint64_t reserved[3];   /**< for later versions: 0 */
 };
-#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, { 0 } }
+#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, { 0 } }
 
 /** A loan that an answer gives. */
 struct lockq_loan {
@@ -421,10 +423,11 @@ struct lockq_answer {
 	uint32_t retries;        /**< how many transactions lockq_getwork() tried again */
 	struct lockq_loan *loans; /**< the loans of this request in order of priority */
 	size_t n_loans;          /**< how many there are in @loans */
-	uint64_t reserved[4];    /**< for later versions: 0 */
+	int repeated;            /**< 1: an earlier call with the same UUID got this answer */
+	uint64_t reserved[3];    /**< for later versions: 0 */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, { 0 } }
+	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, { 0 } }
 
 /**
  * lockq_getwork:
@@ -436,6 +439,16 @@ struct lockq_answer {
  * leads, else it follows. A user has at most one pending request per task. A second call joins that
  * request, gets the same loans, and does not cancel it.
  *
+ * With @ask->uuid, one call and all its repetitions with that UUID get the loans of one request. If
+ * that request has ended with loans, they are told again as they were told then: some of them may
+ * have been completed or may belong to others since. If it is pending, the call joins it, and makes
+ * none of its own when that one is cancelled or expires. If it ended without loans, the call is
+ * refused, and so is another @user, @task or @count. While another request of the user is pending
+ * for the task, the call waits for its end, and asks then. If the wait runs out before that, then
+ * nothing was asked for: @answer shows the other request, with its own uuid, and the call may be
+ * repeated.
+ * The library knows a UUID until the request is purged.
+ *
  * A call that leads holds the task's row of task_lock from step 2 to the COMMIT of step 5: as long
  * as the heavy query and a few short statements take. It holds the row of task_wake, too, if it can
  * have that row within a second. Step 5 locks the rows of work_requested and work that it changes.
@@ -446,13 +459,14 @@ struct lockq_answer {
  * 0 when at least one loan was assigned;
  * LOCKQ_NOTHING when the task has no work for this user;
  * LOCKQ_BUSY when the wait ran out, the request expired, or it is pending with LOCKQ_WAIT_NONE.
- * lockq_error() then is "", or says what another session held: so nothing was asked for, and
- * @answer->request_id is 0, or the request could not be cancelled and may still be pending;
+ * lockq_error() then has a line where the answer does not tell why: what another session held, so
+ * that nothing was asked for and @answer->request_id is 0, or that the request could not be
+ * cancelled and may still be pending;
  * LOCKQ_CANCELLED when the progress function gave up before the request was served;
- * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, or polling without gaps or with a
- * gap of 0;
- * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, or where
- * the user already holds max_pipeline loans of the task;
+ * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, polling without gaps or with a gap
+ * of 0, or a malformed UUID;
+ * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, where the
+ * user already holds max_pipeline loans of the task, or for a UUID that can't be used again;
  * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
  * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may

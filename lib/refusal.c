@@ -16,11 +16,14 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 {
 	const char *fault = error_of_reserved(ask->reserved);
 	bool gaps = ask->wait != LOCKQ_WAIT_POLL || (ask->n_poll > 0 && ask->poll_s != NULL);
+	char uuid[UUID_BYTES];
 
 	for (size_t i = 0; gaps && ask->wait == LOCKQ_WAIT_POLL && i < ask->n_poll; i++)
 		gaps = ask->poll_s[i] > 0;
 	if (fault != NULL)
 		return error_usage(q, "%s", fault);
+	if (ask->uuid != NULL && !request_read_uuid(uuid, ask->uuid))
+		return error_usage(q, "\"%.40s\" is no UUID", ask->uuid);
 	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
 		return LOCKQ_OK;
 	return error_usage(q, "a request needs a user, a count from 1 to %d and, with polling, "
@@ -48,6 +51,35 @@ refuse_in_doubt(struct call *c, bool *refused)
 		c->request.request_id = 0;
 	}
 	return rc;
+}
+
+bool
+refuse_namesake(const struct call *c, bool earlier)
+{
+	const struct namesake *n = &c->namesake;
+	bool without_loans = n->status != LOCKQ_PENDING && n->status != LOCKQ_SERVED &&
+	    n->status != LOCKQ_PARTIAL;
+
+	return !n->own || n->task_id != c->ask->task || n->asked != c->ask->count ||
+	    (earlier && without_loans);
+}
+
+/* Of somebody else's request nothing is told. */
+static int
+explain_namesake(const struct call *c)
+{
+	const struct namesake *n = &c->namesake;
+
+	if (!n->own)
+		return error_refused(c->q, "UUID \"%s\" is another request's: use a new UUID",
+		    c->request.uuid);
+	if (n->task_id != c->ask->task || n->asked != c->ask->count)
+		return error_refused(c->q, "UUID \"%s\" was used to ask for %u %s of task %u: use "
+		    "a new UUID for another call", c->request.uuid, n->asked,
+		    n->asked == 1 ? "loan" : "loans", n->task_id);
+	return error_refused(c->q, "request %llu, with the UUID \"%s\", has ended without loans "
+	    "(%s): use a new UUID", (unsigned long long)n->request_id, c->request.uuid,
+	    lockq_status_name(n->status));
 }
 
 /* The one account that may ask for a user, where this connection has another one. */
@@ -99,8 +131,12 @@ refuse(struct call *c)
 {
 	struct lockq *q = c->q;
 	int refusal = LOCKQ_OK;
-	enum db_rc rc = explain_refusal(c, &refusal);
+	enum db_rc rc;
 
+	c->answer->status = LOCKQ_REFUSED;
+	if (c->namesake.request_id != 0)
+		return explain_namesake(c);
+	rc = explain_refusal(c, &refusal);
 	for (unsigned int try = 0; retry_cures(rc) && try < CHECK_TRIES; try++) {
 		rc = db_lost(q->db) ? session_connect(q) : DB_OK;
 		if (rc != DB_OK)
@@ -112,6 +148,5 @@ refuse(struct call *c)
 	if (refusal == LOCKQ_OK)
 		refusal = error_refused(q, "task %u has just been changed: ask again",
 		    c->ask->task);
-	c->answer->status = LOCKQ_REFUSED;
 	return refusal;
 }

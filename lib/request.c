@@ -38,6 +38,17 @@ static const struct db_query request_by_uuid = {
 	"request_by_uuid", "SELECT request_id FROM work_requested WHERE uuid = ?", DB_MAYBE
 };
 
+/* Any caller may choose any UUID, so it may be that of somebody else's request. */
+static const struct db_query read_namesake = {
+	"read_namesake",
+	"SELECT r.request_id, r.task_id, r.asked, r.outcome, u.name = ? AND " MAY_ASK("u")
+	"  FROM work_requested AS r"
+	"  JOIN app_user AS u"
+	"    ON u.user_id = r.user_id"
+	" WHERE r.uuid = ?",
+	DB_MAYBE
+};
+
 static const struct db_query pending_of_user = {
 	"pending_of_user",
 	"SELECT request_id, uuid, asked"
@@ -71,7 +82,6 @@ static const struct db_query read_status_locked = {
 	DB_ONE
 };
 
-/* By UUID, since request_id is not known after a lost INSERT. */
 static const struct db_query cancel_pending = {
 	"cancel_pending",
 	"UPDATE request_mine"
@@ -119,11 +129,47 @@ request_read_uuid(char uuid[UUID_BYTES], const char *text)
 	return true;
 }
 
+void
+request_begin(struct request *request, const char *user, const char *uuid)
+{
+	*request = (struct request){ .user = user, .chosen = uuid != NULL };
+	/* The caller has checked it. */
+	if (uuid == NULL || !request_read_uuid(request->uuid, uuid))
+		request_make_uuid(request->uuid);
+}
+
+enum db_rc
+request_namesake(struct db *db, const struct request *request, struct namesake *namesake)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &read_namesake, DB_ARGS(db_text(request->user),
+	    db_text(request->uuid)), &rows);
+
+	*namesake = (struct namesake){ .request_id = 0 };
+	if (rc == DB_OK && rows.n_rows > 0) {
+		namesake->request_id = db_cell_u64(&rows, 0, 0);
+		namesake->task_id = (uint32_t)db_cell_u64(&rows, 0, 1);
+		namesake->asked = (uint32_t)db_cell_u64(&rows, 0, 2);
+		namesake->status = outcome_read(db_cell(&rows, 0, 3));
+		namesake->own = db_cell_u64(&rows, 0, 4) != 0;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 enum db_rc
 request_find(struct db *db, struct request *request)
 {
-	return db_number(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)),
-	    &request->request_id);
+	struct namesake namesake;
+	enum db_rc rc;
+
+	if (!request->chosen)
+		return db_number(db, &request_by_uuid, DB_ARGS(db_text(request->uuid)),
+		    &request->request_id);
+	rc = request_namesake(db, request, &namesake);
+	if (rc == DB_OK && namesake.own)
+		request->request_id = namesake.request_id;
+	return rc;
 }
 
 /* Joins the user's pending request. *@found is false where there is none, or it has just ended. */
@@ -142,6 +188,7 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 		if (rc == DB_OK && db_affected(db) == 1) {
 			*found = true;
 			request->joined = true;
+			request->in_the_way = request->chosen;
 			request->request_id = request_id;
 			copy_cell(request->uuid, sizeof(request->uuid), &rows, 0, 1);
 			request->asked = (uint32_t)db_cell_u64(&rows, 0, 2);
@@ -183,7 +230,7 @@ request_record(struct db *db, uint32_t task_id, uint32_t count, struct request *
 		if (rc != DB_EDUPLICATE)
 			return rc;
 		rc = request_find(db, request);
-		found = request->request_id != 0;
+		found = request->found = request->request_id != 0;
 		if (rc == DB_OK && !found)
 			rc = join(db, task_id, request, &found);
 		if (rc != DB_OK || found)
@@ -224,9 +271,9 @@ request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *
 	enum db_rc rc = DB_EDUPLICATE;
 
 	for (int try = 0; rc == DB_EDUPLICATE && try < RECORD_TRIES; try++) {
-		rc = db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
-		if (rc == DB_OK && request->request_id == 0)
-			rc = request_find(db, request);
+		rc = request->request_id == 0 ? request_find(db, request) : DB_OK;
+		if (rc == DB_OK && request->request_id != 0)
+			rc = db_run(db, &cancel_pending, DB_ARGS(db_text(request->uuid)), NULL);
 		if (rc != DB_OK || request->request_id != 0)
 			return rc;
 		rc = db_run(db, &insert_cancelled, DB_ARGS(db_text(request->uuid), db_u64(task_id),

@@ -5,6 +5,7 @@
 #define LOCKQ_REQUEST_H
 
 #include "db_text.h"
+#include "lockq.h"
 
 struct request {
 	uint64_t request_id;  /* 0: not recorded, or not known yet */
@@ -12,10 +13,27 @@ struct request {
 	const char *user;     /* the caller's */
 	bool joined;          /* an earlier call of the same user made it */
 	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
+	bool chosen;          /* the caller has chosen the UUID */
+	bool in_the_way;      /* joined, but its UUID is not the chosen one: when it has ended, the
+	                       * call asks under its own UUID */
+	bool found;           /* request_record() found a row with its UUID */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
 /* Copies a UUID that a caller has chosen, in lower case; false where @text is none. */
 LOCKQ_MUST_CHECK bool request_read_uuid(char uuid[UUID_BYTES], const char *text);
+/* Begins a request of @user, with the caller's @uuid in lower case, or with a new one for NULL. */
+void request_begin(struct request *request, const char *user, const char *uuid);
+
+/* The request that has a UUID which a caller has chosen. */
+struct namesake {
+	uint64_t request_id;  /* 0: there is none */
+	bool own;             /* it is of the caller's user, and the account may ask for that one */
+	uint32_t task_id;
+	uint32_t asked;
+	enum lockq_status status;
+};
+LOCKQ_MUST_CHECK enum db_rc request_namesake(struct db *db, const struct request *request,
+    struct namesake *namesake);
 
 /* Inserts @request for @count loans, or joins the user's pending request for this task: then
  * @request->uuid is that one's. The same UUID may be inserted again after a lost connection.
@@ -23,7 +41,8 @@ LOCKQ_MUST_CHECK bool request_read_uuid(char uuid[UUID_BYTES], const char *text)
  * has the reason. DB_EDUPLICATE where RECORD_TRIES were not enough. */
 LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint32_t count,
     struct request *request, bool *refused);
-/* Sets @request->request_id by its UUID, 0 where there is no such row. */
+/* Sets @request->request_id by its UUID, 0 where there is no such row, or where the caller has
+ * chosen the UUID and the row is not its own. */
 LOCKQ_MUST_CHECK enum db_rc request_find(struct db *db, struct request *request);
 /* Reads whether the request is still pending. Where a leader's commit is @in_doubt, the read first
  * waits up to DB_RESOLVE_WAIT_S for the transaction of the lost connection to end. */

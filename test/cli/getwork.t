@@ -91,7 +91,31 @@ like "$out$err" "no work for task $task as of" 'no work: it tells the time of th
 run getwork --user race-3 --task "$task" --json
 is "$status:$(jq -c '[.status, .assigned, .loans]' <<<"$out")" '1:["empty",0,[]]' 'no work in JSON'
 
+# A call that is repeated with its UUID.
+uuid=$(cat /proc/sys/kernel/random/uuid)
+sql "DELETE FROM work WHERE task_id = $task; DELETE FROM work_log WHERE task_id = $task"
+run getwork --user race-1 --task "$task" --count 2 --uuid "${uuid^^}" --json
+is "$status:$(jq -c '[.uuid, .repeated, .joined]' <<<"$out")" "0:[\"$uuid\",false,false]" \
+	'--uuid: the request has it, in lower case'
+answer=$(jq -c '[.request_id, .loans, .epoch, .as_of]' <<<"$out")
+run getwork --user race-1 --task "$task" --count 2 --uuid "$uuid" --json
+is "$status:$(jq -c '[.request_id, .loans, .epoch, .as_of]' <<<"$out")" "0:$answer" \
+	'--uuid: the same call again has the same answer'
+is "$(jq -c '[.repeated, .led]' <<<"$out")" '[true,false]' 'and says that it had it before'
+run getwork --user race-1 --task "$task" --count 2 --uuid "$uuid"
+like "$status:$out" 'an earlier call had this answer: checkwork shows what is yours now' \
+	'people read the same'
+refused 'another count' "UUID \"$uuid\" was used to ask for 2 loans of task $task" \
+	--user race-1 --task "$task" --count 3 --uuid "$uuid"
+run getwork --user race-2 --task "$task" --count 2 --uuid "$uuid" --json
+is "$status:$(jq -r 'keys_unsorted[], .error' <<<"$out" | tr '\n' '|')" \
+	"4:error|exit|UUID \"$uuid\" is another request's: use a new UUID|" \
+	'another user gets nothing by that UUID'
+bad 'a malformed UUID' 'uuid "118" must be a UUID' --task "$task" --uuid 118
+is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task")" 2 'two loans were given in all'
+
 # While somebody leads.
+spent=$(cat /proc/sys/kernel/random/uuid) waiting=$(cat /proc/sys/kernel/random/uuid)
 steer "$slow" gated
 shut_gate "$slow"
 start leader getwork --user race-1 --task "$slow" --json
@@ -107,12 +131,19 @@ is "$status" 3 '--timeout: exit 3'
 like "$err" 'request [0-9]+ is cancelled' '--timeout: the request is cancelled'
 start polling getwork --user race-5 --task "$slow" --poll 1 --json
 await_request race-5 "$slow"
-start stopped getwork --user race-6 --task "$slow"
+start stopped getwork --user race-6 --task "$slow" --uuid "$spent"
 await_request race-6 "$slow"
+run getwork --user race-6 --task "$slow" --uuid "$waiting" --timeout 0.2 --json
+is "$status:$(jq -c '[.status, .joined, .uuid]' <<<"$out")" "3:[\"pending\",true,\"$spent\"]" \
+	'--uuid behind another request of the user: exit 3, and the other request'
+like "$err" 'nothing was asked for with this UUID: request [0-9]+ .* was pending: try again' \
+	'and it says so'
 kill -INT "${process[stopped]}"
 end stopped
 is "$status" 130 'Ctrl-C while waiting: exit 130'
 like "$out$err" 'is cancelled' 'Ctrl-C: it says that the request is cancelled'
+refused 'the same call after Ctrl-C' 'ended without loans \(cancelled\): use a new UUID' \
+	--user race-6 --task "$slow" --uuid "$spent"
 open_gate "$slow"
 end leader
 is "$status" 0 'the leader is served'

@@ -216,7 +216,7 @@ check_script_help() {
 
 check_links() {
 	sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$1"/man/*.[1-9] | sort -u |
-		grep -Ev '^(pkg-config|flock|gnuplot)\.' | while read -r page; do
+		grep -Ev '^(pkg-config|flock|gnuplot|uuidgen)\.' | while read -r page; do
 		[ -e "$1/man/$page" ] || echo "there is no $page"
 	done
 }
@@ -280,7 +280,7 @@ check_json() {
 	local program=$2 function
 	local -a functions
 	case $program in
-	getwork) functions=(cli_json_answer json_loans) ;;
+	getwork) functions=(cli_json_answer json_loans json_answer) ;;
 	checkwork)
 		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
 			json_tasks json_history)

@@ -54,6 +54,10 @@ parses_what_is_asked(void **state)
 	assert_int_equal(o.ask.count, 1);
 	assert_true(o.ask.timeout_ms < 0);
 	assert_string_equal(o.ask.user, cli_login_name());
+	assert_null(o.ask.uuid);
+	assert_int_equal(parse(&o, "--task 7 --uuid 3F2504E0-4f89-41d3-9a0c-0305e82c3301", &error),
+	    0);
+	assert_string_equal(o.ask.uuid, "3F2504E0-4f89-41d3-9a0c-0305e82c3301");
 }
 
 /* The command line counts more than the environment, and that more than an option file. */
@@ -156,6 +160,8 @@ refuses_bad_values(void **state)
 		{ "--task 7 --timeout 31536001",
 		    "--timeout \"31536001\" must be a number of seconds from 0 to 31536000" },
 		{ "--task 7 --port 65536", "--port \"65536\" must be a number from 1 to 65535" },
+		{ "--task 7 --uuid 118", "--uuid \"118\" must be a UUID, as uuidgen makes them" },
+		{ "--task 7 --uuid=", "--uuid \"\" must be a UUID, as uuidgen makes them" },
 		{ "--task 7 --user \xff", "--user must be valid UTF-8" },
 		{ "--task 7 --ssl-mode on", "--ssl-mode \"on\" must be DISABLED, PREFERRED, "
 		    "REQUIRED, VERIFY_CA or VERIFY_IDENTITY" },
@@ -259,11 +265,11 @@ knows_help_and_version(void **state)
 static void
 helps_with_every_option(void **state)
 {
-	static const char *const words[] = { "--user", "--task", "--count", "--timeout", "--poll",
-		"--no-wait", "--defaults-file", "--defaults-group-suffix", "--login-path", "--host",
-		"--port", "--socket", "--db-user", "--database", "--ssl-mode", "--json",
-		"--verbose", "--help", "--version", "Usage: getwork ", "Examples:", "Exit status:",
-		"130" };
+	static const char *const words[] = { "--user", "--task", "--count", "--uuid", "--timeout",
+		"--poll", "--no-wait", "--defaults-file", "--defaults-group-suffix",
+		"--login-path", "--host", "--port", "--socket", "--db-user", "--database",
+		"--ssl-mode", "--json", "--verbose", "--help", "--version", "Usage: getwork ",
+		"Examples:", "Exit status:", "130" };
 	char *text = NULL;
 	size_t size = 0, i;
 	FILE *out = open_memstream(&text, &size);
@@ -339,6 +345,9 @@ complains_about_failures(void **state)
 	free(text);
 	o.ask.wait = LOCKQ_WAIT_NONE;
 	assert_null(getwork_message(&o.ask, &answer, LOCKQ_BUSY, ""));
+	text = getwork_message(&o.ask, &answer, LOCKQ_BUSY, "nothing was asked for");
+	assert_string_equal(text, "nothing was asked for");
+	free(text);
 	assert_null(getwork_message(&o.ask, &answer, LOCKQ_OK, ""));
 	assert_null(getwork_message(&o.ask, &answer, LOCKQ_NOTHING, ""));
 }
