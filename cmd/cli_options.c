@@ -165,11 +165,19 @@ struct grammar {
 	char *shorts;
 };
 
+/* Such an option has no letter. */
+static bool
+takes_one_or_none(const struct cli_option *row)
+{
+	return row->argument != NULL && row->argument[0] == '[';
+}
+
 static void
 grammar_add(struct grammar *g, const struct cli_option *row)
 {
 	size_t letters = strlen(g->shorts);
-	int has_argument = row->argument != NULL ? required_argument : no_argument;
+	int has_argument = row->argument == NULL ? no_argument :
+	    takes_one_or_none(row) ? optional_argument : required_argument;
 
 	g->longs[g->n] = (struct option){ row->name, has_argument, NULL, FIRST_LONG + (int)g->n };
 	g->rows[g->n++] = row;
@@ -306,6 +314,18 @@ explain(const struct grammar *g, const char *argument, struct cli_error *error)
 	    meant != NULL ? "?" : "");
 }
 
+/* getopt_long() takes the value of an option that may have none only after "=". Here the next
+ * argument is the value, too, unless it is an option. */
+static void
+take_next(const struct grammar *g, int value, int argc, char **argv)
+{
+	const struct cli_option *row = value >= FIRST_LONG ? grammar_row(g, value) : NULL;
+
+	if (row != NULL && takes_one_or_none(row) && optarg == NULL && optind < argc &&
+	    argv[optind][0] != '-')
+		optarg = argv[optind++];
+}
+
 /* Takes one option. Returns a CLI_PARSED_ value. */
 static int
 parse_one(const struct grammar *g, int value, void *options, const char *argument,
@@ -343,6 +363,7 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 		value = getopt_long(argc, argv, g.shorts, g.longs, NULL);
 		if (value == -1)
 			break;
+		take_next(&g, value, argc, argv);
 		rc = parse_one(&g, value, options, argv[optind - 1], error);
 	}
 	grammar_clear(&g);

@@ -36,7 +36,7 @@ typedef int cli_parse_fn(const struct cli_option *option, const char *text, void
 struct cli_option {
 	const char *name;      /* without the dashes */
 	char letter;           /* 0: none */
-	const char *argument;  /* its name in the help; NULL: takes none */
+	const char *argument;  /* its name in the help; NULL: takes none; "[ID]": one or none */
 	const char *help;
 	cli_parse_fn *parse;
 	size_t offset;         /* of the target, in the tool's options */

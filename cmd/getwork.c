@@ -6,6 +6,7 @@
 #include "cli_signals.h"
 #include "cli_values.h"
 #include "exit_status.h"
+#include "getwork_cancel.h"
 #include "getwork_message.h"
 #include "output.h"
 
@@ -14,16 +15,41 @@ enum { GAP_LONGEST = 3600 };
 struct getwork_options {
 	struct cli_common common;
 	struct lockq_ask ask;
+	uint32_t count; /* 0: not given */
 	struct cli_gaps poll;
 	bool no_wait;
+	struct getwork_cancel cancel;
 };
-#define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, { { 0 }, 0 }, false }
+#define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, { { 0 }, 0 }, false, \
+	{ false, NULL } }
+
+static int
+check_cancel(struct getwork_options *o, struct cli_error *error)
+{
+	const struct lockq_ask *ask = &o->ask;
+
+	if (o->count != 0 || ask->uuid != NULL || ask->timeout_ms >= 0 || o->poll.n > 0 ||
+	    o->no_wait)
+		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
+		    "options for connection and output");
+	if (o->cancel.request != NULL && ask->task != 0)
+		return cli_fail(error, "--cancel %s can't be combined with --task",
+		    o->cancel.request);
+	if (o->cancel.request == NULL && cli_default_task(&o->ask.task, error) != 0)
+		return -1;
+	if (o->cancel.request == NULL && ask->task == 0)
+		return cli_fail(error, "--cancel needs a request, or --task or LOCKQ_TASK");
+	return cli_default_user(&o->ask.user, error);
+}
 
 static int
 check(void *options, struct cli_error *error)
 {
 	struct getwork_options *o = options;
 
+	if (o->cancel.given)
+		return check_cancel(o, error);
+	o->ask.count = o->count == 0 ? 1 : o->count;
 	if (cli_default_user(&o->ask.user, error) != 0 ||
 	    cli_default_task(&o->ask.task, error) != 0)
 		return -1;
@@ -52,7 +78,7 @@ static const struct cli_option getwork_table[] = {
 	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n"
 	    "lockq-task in an option file)",
 	    cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
-	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(ask.count), 1,
+	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(count), 1,
 	    LOCKQ_COUNT_MAX },
 	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n"
 	    "has the same loans", cli_parse_uuid, OPTION(ask.uuid), 0, 0 },
@@ -63,22 +89,27 @@ static const struct cli_option getwork_table[] = {
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
 	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
 	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
+	{ .help = "Instead of asking" },
+	{ "cancel", 0, "[ID|UUID]", "cancel this request of the user, or the pending one\n"
+	    "for the task", getwork_cancel_parse, OPTION(cancel), 0, 0 },
 	CLI_OPTIONS_END
 };
 
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
 	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID]\n"
-	    " [--timeout SECONDS] [--poll S,S,... | --no-wait] [--json]",
+	    " [--timeout SECONDS] [--poll S,S,... | --no-wait] [--json]\n"
+	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
 	    "query. All users that ask meanwhile are served from its result. Ctrl-C cancels\n"
 	    "the request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n"
-	    "  getwork --task 7 --uuid \"$uuid\" --json\n",
-	.exits = "  0  at least one loan is yours\n"
-	    "  1  the task has no work for this user\n"
+	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
+	    "  getwork --cancel 118\n",
+	.exits = "  0  at least one loan is yours; the request is cancelled\n"
+	    "  1  the task has no work for this user; there is nothing to cancel\n"
 	    "  2  usage error\n"
 	    "  3  still pending, cancelled on timeout, or expired: try again\n"
 	    "  4  refused: the user or task is unknown, the task is disabled, it allows fewer\n"
@@ -131,6 +162,12 @@ main(int argc, char **argv)
 
 	cli_start(&getwork_tool, &o, argc, argv);
 	rc = cli_open(&q, &o.common);
+	if (rc == LOCKQ_OK && o.cancel.given) {
+		rc = cli_finish(getwork_cancel(&o.common, q, &o.cancel, o.ask.user, o.ask.task),
+		    NULL);
+		lockq_free(q);
+		cli_end(rc);
+	}
 	if (rc == LOCKQ_OK) {
 		cli_catch_signals("a request may stay pending and still get loans: see "
 		    "checkwork");

@@ -53,9 +53,6 @@ try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 	if (answer->status == LOCKQ_EXPIRED)
 		return cli_text("request %llu has expired, since no process waited for it: try "
 		    "again", id);
-	if (cancelled && answer->joined)
-		return cli_text("request %llu was cancelled by the process that made it: try "
-		    "again", id);
 	return gave_up(answer, timeout_ms);
 }
 

@@ -26,6 +26,10 @@ struct output {
 	void (*answer)(const struct lockq_answer *answer, int rc, int status,
 	    const char *complaint);
 
+	/* What came of getwork --cancel; the same parameters. */
+	void (*cancelled)(const struct lockq_answer *answer, int rc, int status,
+	    const char *complaint);
+
 	/* checkwork's look at a request; the same parameters. */
 	void (*request)(const struct lockq_answer *answer, int rc, int status,
 	    const char *complaint);

@@ -254,6 +254,7 @@ const struct output output_json = {
 	.ticks = false,
 	.error = json_error,
 	.answer = json_answer,
+	.cancelled = json_answer,
 	.request = json_request,
 	.pipeline = json_pipeline,
 	.requests = json_requests,

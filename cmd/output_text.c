@@ -53,6 +53,24 @@ text_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 }
 
 static void
+text_cancelled(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	unsigned long long id = answer->request_id;
+
+	(void)status;
+	if (complaint != NULL)
+		return;
+	if (answer->assigned > 0) {
+		cli_answer_loans(answer, false);
+		cli_line("request %llu got these loans before it could be cancelled", id);
+	} else {
+		cli_line("request %llu for %s, task %u: %s%s", id, answer->user, answer->task,
+		    lockq_status_name(answer->status),
+		    rc == LOCKQ_NOTHING ? ", so there is nothing to cancel" : "");
+	}
+}
+
+static void
 print_pending(const struct lockq_answer *answer)
 {
 	unsigned long long id = answer->request_id;
@@ -215,6 +233,7 @@ const struct output output_text = {
 	.ticks = true,
 	.error = text_error,
 	.answer = text_answer,
+	.cancelled = text_cancelled,
 	.request = text_request,
 	.pipeline = text_pipeline,
 	.requests = text_requests,

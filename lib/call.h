@@ -68,7 +68,10 @@ LOCKQ_MUST_CHECK enum db_rc recover(struct call *c, enum db_rc failure, enum ste
  * server. A leader that is serving the request is waited for; its answer then stands. */
 LOCKQ_MUST_CHECK enum db_rc cancel(struct call *c, bool abandon, uint64_t patience_ms);
 
-/* finish.c: ends a call at @step, or with @failure. Cancels the request where nobody waits any
+/* finish.c: reads how the request stands now, unless that is known, on a new connection if need
+ * be. */
+LOCKQ_MUST_CHECK enum db_rc finish_read(struct call *c);
+/* Ends a call at @step, or with @failure. Cancels the request where nobody waits any
  * more, and reads the answer. Returns the public code, with its text in the handle's error. */
 LOCKQ_MUST_CHECK int finish(struct call *c, enum step step, enum db_rc failure);
 
@@ -83,6 +86,9 @@ bool refuse_namesake(const struct call *c, bool earlier);
 /* After an INSERT that was sent a second time and inserted nothing. *@refused is false where the
  * first one was done; else the request's UUID is taken, so that the first one can't come late. */
 LOCKQ_MUST_CHECK enum db_rc refuse_in_doubt(struct call *c, bool *refused);
+/* Sets *@refusal, with its text, where this account may not ask for the user. */
+LOCKQ_MUST_CHECK enum db_rc refuse_account(struct lockq *q, const char *user, uint32_t user_id,
+    int *refusal);
 extern const char refusal_disabled[];
 
 #endif

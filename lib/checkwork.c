@@ -2,8 +2,6 @@
 /* What checkwork shows: lockq_pipeline() reads a user's current assignments, and beside each loan
  * what the task's detail_view has of it; lockq_request_look() reads how a request stands, and
  * waits. */
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,33 +323,6 @@ static const struct db_query read_queue = {
 	DB_ONE
 };
 
-static const struct db_query request_by_id = {
-	"request_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
-};
-
-/* Finds the request by its id or UUID in @text; *@found is false where there is none. */
-static enum db_rc
-find_request(struct lockq *q, const char *text, struct request *request, bool *found)
-{
-	enum db_rc rc = DB_OK;
-
-	errno = 0;
-	if (strspn(text, "0123456789") == strlen(text)) {
-		uint64_t id = strtoull(text, NULL, 10);
-
-		if (errno == 0)
-			rc = db_number(q->db, &request_by_id, DB_ARGS(db_u64(id)),
-			    &request->request_id);
-	} else if (strlen(text) == UUID_BYTES - 1 &&
-	    strspn(text, "0123456789abcdefABCDEF-") == UUID_BYTES - 1) {
-		for (size_t i = 0; text[i] != '\0'; i++)
-			request->uuid[i] = (char)tolower((unsigned char)text[i]);
-		rc = request_find(q->db, request);
-	}
-	*found = rc == DB_OK && request->request_id != 0;
-	return rc;
-}
-
 /* Reads the request, and keeps a pending one from expiring; the answer then says whether somebody
  * leads. */
 static enum db_rc
@@ -480,7 +451,7 @@ look_at_request(struct patience *patience, void *data, int *code)
 	struct leader leader = { .name = "" };
 	struct request found = { .request_id = 0 };
 	bool known = true;
-	enum db_rc rc = find_request(q, l->request, &found, &known);
+	enum db_rc rc = request_find_named(q->db, l->request, &found, &known);
 
 	lockq_answer_clear(l->answer);
 	if (rc == DB_OK && !known)

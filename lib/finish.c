@@ -9,9 +9,8 @@
 #include "error.h"
 #include "retry.h"
 
-/* Reads how the request stands now, unless that is known, on a new connection if need be. */
-static enum db_rc
-read_answer(struct call *c)
+enum db_rc
+finish_read(struct call *c)
 {
 	enum db_rc rc = DB_ELOST;
 
@@ -164,12 +163,16 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	if (rc == DB_OK && c->request.in_the_way)
 		return finish_behind(c, step == CANCELLED);
 	if (rc == DB_OK)
-		rc = read_answer(c);
+		rc = finish_read(c);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
 	rc = add_names(c);
 	if (rc != DB_OK)
 		return error_from_db(c->q, NULL, rc);
 	answer->led = has_led(c);
+	if (step == ANSWERED && answer->status == LOCKQ_STATUS_CANCELLED)
+		error_set(c->q, "request %llu was cancelled by another process: %s",
+		    (unsigned long long)answer->request_id,
+		    c->request.chosen ? "use a new UUID" : "try again");
 	return error_from_answer(c->q, answer, step == CANCELLED);
 }

@@ -109,8 +109,12 @@ record(struct call *c, bool before, bool *refused)
 		return rc;
 	c->sent = true;
 	rc = request_record(c->q->db, c->task.task_id, c->ask->count, &c->request, refused);
-	if (rc == DB_OK && c->request.chosen && (*refused || c->request.found))
-		rc = take_namesake(c, before, &found, refused);
+	if (c->request.chosen && (*refused || c->request.found || rc == DB_EDUPLICATE)) {
+		enum db_rc failure = take_namesake(c, before, &found, refused);
+
+		if (rc == DB_OK || found)
+			rc = failure;
+	}
 	if (rc == DB_OK && *refused && before && !found)
 		rc = refuse_in_doubt(c, refused);
 	return rc;
@@ -130,7 +134,7 @@ ask(struct call *c, enum step *step)
 		return rc;
 	}
 	c->sent = !refused;
-	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
+	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
 	c->waiting.seen = db_clock_ms();
 	/* A request that was just inserted can't be served yet, so the first look is skipped. */
 	*step = refused ? REFUSED : c->request.joined || c->answer->repeated || before ? LOOK : TRY;
@@ -227,7 +231,7 @@ follow(struct call *c, enum step *step)
 	enum db_rc rc;
 
 	*step = LOOK;
-	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl, c->request.joined);
+	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (try_again_without_leader(c))
 			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,

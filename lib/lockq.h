@@ -477,6 +477,37 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
     struct lockq_answer *answer);
 
 /**
+ * lockq_cancel:
+ * @q:       a connected handle; its last error is replaced
+ * @user:    app_user.name, whose request it is
+ * @task:    a task.task_id: the user's pending request for this task is meant; 0 with @request
+ * @request: a request's id in decimal, or its UUID; NULL with @task
+ * @answer:  cleared, then filled: how the request stands now; its request_id is 0 where there is
+ *           none. The caller releases it with lockq_answer_clear()
+ *
+ * Cancels a pending request, whichever process made it. The call that waits for it ends with
+ * LOCKQ_BUSY: after five seconds at most, at its next look where it polls, after its query where it
+ * leads. A call that has joined the request without a UUID then makes one of its own. Where the
+ * request was cancelled before, that is as good, so the call may be repeated.
+ *
+ * A leader that is serving the request is waited for, up to 20 seconds, and its answer then stands.
+ * Locks the request's row of work_requested for one short statement.
+ *
+ * Returns:
+ * 0 when the request is cancelled, or when it had got loans before: @answer->status tells which;
+ * LOCKQ_NOTHING when the user has no pending request for @task, or @request ended without loans and
+ * was not cancelled;
+ * LOCKQ_BUSY when a leader held the request for too long: it may still be pending;
+ * LOCKQ_EREFUSED for an unknown user or task, for a request that is unknown or not of @user, and
+ * where this account may not ask for @user;
+ * LOCKQ_EUSAGE for no user, or not exactly one of @task and @request;
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.2
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel(struct lockq *q, const char *user, uint32_t task,
+    const char *request, struct lockq_answer *answer);
+
+/**
  * lockq_answer_clear:
  * @answer: an answer or NULL
  *

@@ -88,14 +88,14 @@ static const struct db_query other_account = {
 	"SELECT u.account FROM app_user AS u WHERE u.user_id = ? AND NOT " MAY_ASK("u"), DB_MAYBE
 };
 
-static enum db_rc
-refuse_account(struct call *c, uint32_t user_id, int *refusal)
+enum db_rc
+refuse_account(struct lockq *q, const char *user, uint32_t user_id, int *refusal)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(c->q->db, &other_account, DB_ARGS(db_u64(user_id)), &rows);
+	enum db_rc rc = db_run(q->db, &other_account, DB_ARGS(db_u64(user_id)), &rows);
 
 	if (rc == DB_OK && rows.n_rows > 0)
-		*refusal = error_other_account(c->q, c->ask->user, db_cell(&rows, 0, 0));
+		*refusal = error_other_account(q, user, db_cell(&rows, 0, 0));
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -110,7 +110,7 @@ explain_refusal(struct call *c, int *refusal)
 	enum db_rc rc = task_and_user(c->q, ask->user, ask->task, &c->task, &user_id, refusal);
 
 	if (rc == DB_OK && *refusal == LOCKQ_OK)
-		rc = refuse_account(c, user_id, refusal);
+		rc = refuse_account(c->q, ask->user, user_id, refusal);
 	if (rc != DB_OK || *refusal != LOCKQ_OK)
 		return rc;
 	if (!task->enabled)

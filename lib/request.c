@@ -4,6 +4,9 @@
  * locks that block other users' inserts. */
 #include "request.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <uuid/uuid.h>
 
 #include "bounds.h"
@@ -36,6 +39,10 @@ static const struct db_query insert_request_with_room = {
 
 static const struct db_query request_by_uuid = {
 	"request_by_uuid", "SELECT request_id FROM work_requested WHERE uuid = ?", DB_MAYBE
+};
+
+static const struct db_query request_by_id = {
+	"request_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
 };
 
 /* Any caller may choose any UUID, so it may be that of somebody else's request. */
@@ -169,6 +176,25 @@ request_find(struct db *db, struct request *request)
 	rc = request_namesake(db, request, &namesake);
 	if (rc == DB_OK && namesake.own)
 		request->request_id = namesake.request_id;
+	return rc;
+}
+
+enum db_rc
+request_find_named(struct db *db, const char *text, struct request *request, bool *found)
+{
+	enum db_rc rc = DB_OK;
+
+	errno = 0;
+	if (strspn(text, "0123456789") == strlen(text)) {
+		uint64_t id = strtoull(text, NULL, 10);
+
+		if (errno == 0)
+			rc = db_number(db, &request_by_id, DB_ARGS(db_u64(id)),
+			    &request->request_id);
+	} else if (request_read_uuid(request->uuid, text)) {
+		rc = request_find(db, request);
+	}
+	*found = rc == DB_OK && request->request_id != 0;
 	return rc;
 }
 

@@ -44,6 +44,9 @@ LOCKQ_MUST_CHECK enum db_rc request_record(struct db *db, uint32_t task_id, uint
 /* Sets @request->request_id by its UUID, 0 where there is no such row, or where the caller has
  * chosen the UUID and the row is not its own. */
 LOCKQ_MUST_CHECK enum db_rc request_find(struct db *db, struct request *request);
+/* The same by @text, its id or its UUID; *@found is false where there is none. */
+LOCKQ_MUST_CHECK enum db_rc request_find_named(struct db *db, const char *text,
+    struct request *request, bool *found);
 /* Reads whether the request is still pending. Where a leader's commit is @in_doubt, the read first
  * waits up to DB_RESOLVE_WAIT_S for the transaction of the lost connection to end. */
 LOCKQ_MUST_CHECK enum db_rc request_status(struct db *db, const struct request *request,

@@ -25,12 +25,12 @@ ignore_row(char **cells, const unsigned long *lengths, void *data)
 }
 
 uint32_t
-wait_slice_s(uint32_t request_ttl, bool joined)
+wait_slice_s(uint32_t request_ttl)
 {
-	uint32_t slice = request_ttl / SLICES_IN_TTL, most = joined ? JOINED_SLICE_S : SLICE_S;
+	uint32_t slice = request_ttl / SLICES_IN_TTL;
 
-	if (request_ttl == 0 || slice > most)
-		return most;
+	if (request_ttl == 0 || slice > SLICE_S)
+		return SLICE_S;
 	return slice > 0 ? slice : 1;
 }
 
@@ -118,6 +118,17 @@ wait_slice(struct db *db, uint32_t task_id, unsigned int seconds, struct ticking
 	return DB_OK;
 }
 
+/* In whole seconds, as lock waits are. */
+static unsigned int
+longest_wait_s(const struct waiting *waiting, uint64_t left_ms)
+{
+	uint64_t most = left_ms / 1000;
+
+	if (most > waiting->slice_s)
+		most = waiting->slice_s;
+	return most < WAIT_S ? (unsigned int)most : WAIT_S;
+}
+
 /* Where *@look and *@over are both false, the caller waits on. */
 static enum db_rc
 wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct waiting *waiting,
@@ -132,8 +143,8 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 	if (*over)
 		return DB_OK;
 	if (left >= 1000 && leader->leads && leader->wakes) {
-		rc = wait_slice(q->db, task_id, left / 1000 < waiting->slice_s ?
-		    (unsigned int)(left / 1000) : waiting->slice_s, &ticking, waiting, look);
+		rc = wait_slice(q->db, task_id, longest_wait_s(waiting, left), &ticking,
+		    waiting, look);
 		/* The next statements must not wait for longer than the call has time. */
 		return rc == DB_OK ? db_set_lock_wait(q->db, DB_BRIEF_WAIT_S) : rc;
 	}

@@ -9,7 +9,7 @@ struct waiting {
 	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */
 	unsigned int quick;  /* waits in a row that ended at once */
 	size_t gap;          /* the next of --poll */
-	uint32_t slice_s;    /* the longest wait before the call looks again, in seconds */
+	uint32_t slice_s;    /* a look touches seen_at once in half of it; no wait is longer */
 	uint64_t usual_ms;   /* the usual time of the task's query; 0: not known */
 	uint64_t seen;       /* when this call last touched seen_at; db_clock_ms() */
 };
@@ -29,7 +29,7 @@ LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask
     bool *over);
 /* The longest wait in seconds after which a request of a task with @request_ttl seconds has not
  * expired; 0: not known yet. */
-uint32_t wait_slice_s(uint32_t request_ttl, bool joined);
+uint32_t wait_slice_s(uint32_t request_ttl);
 /* Sleeps before another try: the backoff of try number @try, and then @ms, which end at the
  * deadline. The progress function gets @phase and @detail. */
 LOCKQ_MUST_CHECK enum db_rc wait_a_moment(struct lockq *q, enum lockq_phase phase,

@@ -24,7 +24,7 @@ end
 function __lockq_option
     set -l spec -c $argv[1] -l $argv[3] -d $argv[5]
     test -z "$argv[2]"; or set -a spec -s $argv[2]
-    if test -n "$argv[4]"
+    if test -n "$argv[4]"; and not string match -q '[*' -- $argv[4]
         switch $argv[3]
             case defaults-file schema-dir socket csv rejects
                 set -a spec -r -F

@@ -129,6 +129,21 @@ like "$out$err" 'checkwork --request [0-9]+' '--no-wait tells how to look later'
 run getwork --user race-4 --task "$slow" --timeout 0.2
 is "$status" 3 '--timeout: exit 3'
 like "$err" 'request [0-9]+ is cancelled' '--timeout: the request is cancelled'
+start cancelled getwork --user race-4 --task "$slow"
+await_request race-4 "$slow"
+request=$(last_request race-4 "$slow")
+refused 'cancelling somebody else'"'"'s request' \
+	"request \"$request\" is unknown, or it is not a request of user \"race-3\"" \
+	--user race-3 --cancel "$request"
+run getwork --user race-4 --cancel "$request" --json
+is "$status:$(jq -c '[.request_id, .status, .loans]' <<<"$out")" "0:[$request,\"cancelled\",[]]" \
+	'--cancel ID: exit 0, and how the request stands'
+run getwork --user race-4 --cancel --task "$slow" --json
+is "$status:$(jq -r .exit <<<"$out")" 1:1 '--cancel without a pending request: exit 1'
+like "$err" "race-4 has no pending request for task $slow" 'and a line that says so'
+end cancelled
+is "$status:$err" "3:getwork: request $request was cancelled by another process: try again" \
+	'the process that waited ends with 3, and says why'
 start polling getwork --user race-5 --task "$slow" --poll 1 --json
 await_request race-5 "$slow"
 start stopped getwork --user race-6 --task "$slow" --uuid "$spent"
@@ -152,9 +167,13 @@ is "$status" 0 '--poll: served'
 is "$(jq -r .led <<<"$out")" false '--poll: the leader served it'
 run checkwork --request "$pending" --json
 is "$(jq -r .status <<<"$out")" served 'the leader also served the request that did not wait'
+run getwork --user race-2 --cancel "$pending"
+is "$status" 0 '--cancel of a request that has its loans: exit 0'
+like "$out" "request $pending got these loans before it could be cancelled" \
+	'with the loans, and a line that says so'
 is "$(sql "SELECT COUNT(*) FROM work_requested
-            WHERE task_id = $slow AND outcome = 'cancelled' AND assigned = 0")" 2 \
-	'the two cancelled requests got nothing'
+            WHERE task_id = $slow AND outcome = 'cancelled' AND assigned = 0")" 3 \
+	'the three cancelled requests got nothing'
 
 # A leader that gets a signal ends its query on the server, and frees the lock.
 shut_gate "$slow"

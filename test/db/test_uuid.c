@@ -363,6 +363,26 @@ both_at_once(void **state)
 	assert_int_equal(given(), 2);
 }
 
+/* The same with two users. */
+static void
+two_users_at_once(void **state)
+{
+	struct worker *w = worker_with(MINE, 0, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "INSERT INTO request_in", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	set_uuid(add_request(TASK, 1, 1), MINE);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_refused(w, "is another request's: use a new UUID");
+	assert_int_equal(given(), 0);
+	assert_string_equal(outcome_of(TASK, 1), "pending");
+}
+
 static void
 both_at_once_at_random(void **state)
 {
@@ -524,6 +544,7 @@ main(int argc, char **argv)
 		DB_TEST(it_is_interrupted_behind_another_request),
 		DB_TEST(the_maker_cancels),
 		DB_TEST(both_at_once),
+		DB_TEST(two_users_at_once),
 		DB_TEST(both_at_once_at_random),
 		DB_TEST(the_first_is_killed),
 		DB_TEST(the_first_loses_its_commit),

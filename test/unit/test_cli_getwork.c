@@ -113,6 +113,29 @@ parses_ways_to_wait(void **state)
 }
 
 static void
+parses_what_is_cancelled(void **state)
+{
+	struct getwork_options o;
+	struct cli_error error;
+
+	(void)state;
+	assert_int_equal(parse(&o, "--cancel 118 --user oliver", &error), 0);
+	assert_true(o.cancel.given);
+	assert_string_equal(o.cancel.request, "118");
+	assert_string_equal(o.ask.user, "oliver");
+	assert_int_equal(o.ask.task, 0);
+	assert_int_equal(parse(&o, "--cancel=118", &error), 0);
+	assert_string_equal(o.cancel.request, "118");
+	assert_int_equal(parse(&o, "--cancel 3f2504e0-4f89-41d3-9a0c-0305e82c3301 -j", &error), 0);
+	assert_ptr_equal(o.common.out, &output_json);
+	assert_int_equal(parse(&o, "--cancel --task 7", &error), 0);
+	assert_null(o.cancel.request);
+	assert_int_equal(o.ask.task, 7);
+	assert_int_equal(parse(&o, "-t 7 --cancel", &error), 0);
+	assert_true(o.cancel.given);
+}
+
+static void
 parses_connection_options(void **state)
 {
 	struct getwork_options o;
@@ -213,6 +236,15 @@ refuses_bad_arguments(void **state)
 		{ "", "--task is missing: give it, or set LOCKQ_TASK, or "
 		    "lockq-task in an option file" },
 		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait can't be combined" },
+		{ "--cancel", "--cancel needs a request, or --task or LOCKQ_TASK" },
+		{ "--cancel 118 --task 7", "--cancel 118 can't be combined with --task" },
+		{ "--cancel 0", "--cancel \"0\" must be a request's number or its UUID" },
+		{ "--cancel=", "--cancel \"\" must be a request's number or its UUID" },
+		{ "--cancel 118 119", "argument \"119\" is not expected" },
+		{ "--cancel --task 7 --count 1", "--cancel can only be combined with --user, "
+		    "--task and the options for connection and output" },
+		{ "--cancel 118 --no-wait", "--cancel can only be combined with --user, "
+		    "--task and the options for connection and output" },
 		{ "--task 7 loan", "argument \"loan\" is not expected" },
 		{ "--task 7 -- --json", "argument \"--json\" is not expected" },
 		{ "--task 7 --bogus=1", "option \"--bogus\" is unknown" },
@@ -266,7 +298,7 @@ static void
 helps_with_every_option(void **state)
 {
 	static const char *const words[] = { "--user", "--task", "--count", "--uuid", "--timeout",
-		"--poll", "--no-wait", "--defaults-file", "--defaults-group-suffix",
+		"--cancel", "--poll", "--no-wait", "--defaults-file", "--defaults-group-suffix",
 		"--login-path", "--host", "--port", "--socket", "--db-user", "--database",
 		"--ssl-mode", "--json", "--verbose", "--help", "--version", "Usage: getwork ",
 		"Examples:", "Exit status:", "130" };
@@ -297,8 +329,6 @@ complains_with_the_next_step(void **state)
 	} cases[] = {
 		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 0,
 		    "gave up after 30 s: request 118 is cancelled: try again" },
-		{ LOCKQ_BUSY, LOCKQ_STATUS_CANCELLED, 1,
-		    "request 118 was cancelled by the process that made it: try again" },
 		{ LOCKQ_BUSY, LOCKQ_PENDING, 1, "gave up after 30 s: request 118 stays pending, "
 		    "since another process made it: see checkwork --request 118" },
 		{ LOCKQ_BUSY, LOCKQ_EXPIRED, 0,
@@ -359,6 +389,7 @@ main(void)
 		cmocka_unit_test(parses_what_is_asked),
 		cmocka_unit_test(takes_the_user_and_the_task_that_count_most),
 		cmocka_unit_test(parses_ways_to_wait),
+		cmocka_unit_test(parses_what_is_cancelled),
 		cmocka_unit_test(parses_connection_options),
 		cmocka_unit_test(refuses_bad_values),
 		cmocka_unit_test(refuses_bad_gaps),

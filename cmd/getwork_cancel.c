@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "getwork_cancel.h"
+
+#include "cli.h"
+#include "cli_values.h"
+#include "exit_status.h"
+
+int
+getwork_cancel_parse(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct getwork_cancel *cancel = target;
+
+	cancel->given = true;
+	return text == NULL ? 0 : cli_parse_request(option, text, &cancel->request, error);
+}
+
+int
+getwork_cancel(const struct cli_common *common, struct lockq *q,
+    const struct getwork_cancel *cancel, const char *user, uint32_t task)
+{
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	int rc = lockq_cancel(q, user, task, cancel->request, &answer);
+	int status = cli_exit_status(rc, 0);
+	const char *complaint = rc < 0 || rc == LOCKQ_BUSY ? cli_library_text(q, rc) : NULL;
+
+	if (rc == LOCKQ_NOTHING && answer.request_id == 0) {
+		status = cli_report(common, status, "%s has no pending request for task %u: "
+		    "checkwork --user %s shows the loans", user, task, user);
+	} else if (answer.user == NULL) {
+		status = cli_report_library(common, q, rc);
+	} else {
+		common->out->cancelled(&answer, rc, status, complaint);
+		if (complaint != NULL)
+			cli_message("%s", complaint);
+	}
+	lockq_answer_clear(&answer);
+	return status;
+}
