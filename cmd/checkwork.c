@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
  * request stands. */
-#include "checkwork_look.h"
+#include "checkwork_watch.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
@@ -16,8 +16,12 @@ check(void *options, struct cli_error *error)
 		o->common.look_timeout_ms = LOCKQ_LOOK_TIMEOUT_MS;
 	if (checkwork_choices_wanted(&o->choices))
 		return checkwork_choices_check(&o->choices, &o->user, &o->task, o->loan.given ||
-		    o->request != NULL || o->pending || o->tasks ||
+		    o->request != NULL || o->pending || o->tasks || o->watch_ms != 0 ||
 		    o->common.out == &output_json, error);
+	if (o->watch_ms != 0 && (o->request != NULL || o->common.out == &output_json))
+		return cli_fail(error, o->request != NULL ? "--watch can't be combined with "
+		    "--request: --wait waits for its answer" : "--watch can't be combined with "
+		    "--json: call checkwork again and again");
 	if (o->tasks && (o->task != 0 || o->pending || o->loan.given || o->request != NULL))
 		return cli_fail(error, "--tasks can't be combined with --task, --pending, --loan "
 		    "or --request");
@@ -67,6 +71,9 @@ static const struct cli_option checkwork_table[] = {
 	{ .help = "Patience" },
 	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
+	{ .help = "Again and again" },
+	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many",
+	    checkwork_watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
 	{ .help = "Tables" },
 	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
 	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
@@ -76,9 +83,9 @@ static const struct cli_option checkwork_table[] = {
 
 static const struct cli_tool checkwork_tool = {
 	.name = "checkwork",
-	.synopsis = "[--user NAME] [--task N] [--pending] [--json]\n"
-	    "--tasks [--user NAME] [--json]\n"
-	    "--loan L --task N [--json]\n"
+	.synopsis = "[--user NAME] [--task N] [--pending] [--json | --watch [SECONDS]]\n"
+	    "--tasks [--user NAME] [--json | --watch [SECONDS]]\n"
+	    "--loan L --task N [--json | --watch [SECONDS]]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]\n"
 	    "--choices WHAT [--begins TEXT] [--user NAME] [--task N]",
 	.purpose = "Shows the loans that are assigned to a user and the user's pending requests,\n"
@@ -88,7 +95,7 @@ static const struct cli_tool checkwork_tool = {
 	.examples = "  checkwork\n"
 	    "  checkwork --user oliver --task 7\n"
 	    "  checkwork --pending\n"
-	    "  checkwork --tasks\n"
+	    "  checkwork --tasks --watch 5\n"
 	    "  checkwork --loan 4711 --task 7\n"
 	    "  checkwork --request 118 --wait 60\n",
 	.exits = "  0  there are assignments; with --pending: a request is pending; there are\n"
@@ -117,12 +124,14 @@ main(int argc, char **argv)
 	cli_set_width(o.width);
 	o.began = cli_clock_ms();
 	rc = cli_open(&q, &o.common);
-	if (rc == LOCKQ_OK && o.wait_ms > 0)
+	if (rc == LOCKQ_OK && (o.wait_ms > 0 || o.watch_ms > 0))
 		cli_catch_signals(NULL);
 	if (rc != LOCKQ_OK)
 		rc = cli_report_library(&o.common, q, rc);
 	else if (checkwork_choices_wanted(&o.choices))
 		rc = checkwork_choices_run(&o.choices, &o.common, q, o.user, o.task);
+	else if (o.watch_ms > 0)
+		rc = checkwork_watch(&o, q);
 	else
 		rc = checkwork_look(&o, q);
 	rc = cli_finish(rc, NULL);

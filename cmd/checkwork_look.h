@@ -19,9 +19,10 @@ struct checkwork_options {
 	int64_t wait_ms; /* negative: not given */
 	uint32_t width;  /* 0: not given */
 	uint64_t began;  /* cli_clock_ms() */
+	int64_t watch_ms; /* 0: not given */
 	struct checkwork_choices choices;
 };
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, false, false, { false, 0 }, NULL, -1, 0, 0, \
+#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, false, false, { false, 0 }, NULL, -1, 0, 0, 0, \
 	CHECKWORK_CHOICES_DEFAULTS }
 
 /* Looks at what the options name, but for --choices, and prints it. Returns the exit status. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "getwork_cancel.h"
 
+#include <stdlib.h>
+
 #include "cli.h"
+#include "cli_text.h"
 #include "cli_values.h"
 #include "exit_status.h"
 
@@ -25,8 +28,11 @@ getwork_cancel(const struct cli_common *common, struct lockq *q,
 	const char *complaint = rc < 0 || rc == LOCKQ_BUSY ? cli_library_text(q, rc) : NULL;
 
 	if (rc == LOCKQ_NOTHING && answer.request_id == 0) {
-		status = cli_report(common, status, "%s has no pending request for task %u: "
-		    "checkwork --user %s shows the loans", user, task, user);
+		char *word = cli_word(user);
+
+		status = cli_report(common, status, "user \"%s\" has no pending request for task "
+		    "%u: checkwork --user %s shows the loans", user, task, word);
+		free(word);
 	} else if (answer.user == NULL) {
 		status = cli_report_library(common, q, rc);
 	} else {

@@ -48,6 +48,30 @@ static const struct db_query free_user = {
 	DB_MAYBE
 };
 
+/* What calls read before they lead, the largest first, since that takes long to alter. A statement
+ * that opens one of them waits as the call does. */
+#define OPENS(table) { table, "SELECT 1 FROM " table " LIMIT 0", DB_MANY }
+static const struct db_query opens[] = {
+	OPENS("work_log"), OPENS("work_requested"), OPENS("work"), OPENS("leader_run"),
+	OPENS("task"), OPENS("app_user"), OPENS("schema_version"), OPENS("task_lock"),
+	OPENS("task_wake"), OPENS("request_mine"), OPENS("wake_in"),
+};
+
+/* Only an account that may read these tables of the server gets an answer. A session that waits for
+ * its lock keeps others waiting, too. */
+static const struct db_query holder_of_table = {
+	"holder_of_table",
+	"SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
+	"  FROM performance_schema.metadata_locks AS m"
+	"  JOIN performance_schema.threads AS t"
+	"    ON t.thread_id = m.owner_thread_id"
+	" WHERE m.object_type = 'TABLE' AND m.object_schema = DATABASE() AND m.object_name = ?"
+	"   AND m.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
+	" ORDER BY m.lock_status = 'GRANTED' DESC"
+	" LIMIT 1",
+	DB_MAYBE
+};
+
 /* Writes: loan 12 is held by "clerk@host", connection 123. */
 static void
 say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
@@ -130,4 +154,23 @@ held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[H
 		snprintf(what, sizeof(what), "user \"%s\"", user);
 		say_holder(db, "app_user", db_u64(user_id), db_null(), what, text);
 	}
+}
+
+void
+held_table(struct db *db, char text[HELD_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	size_t i = 0, n = sizeof(opens) / sizeof(opens[0]);
+
+	text[0] = '\0';
+	while (i < n && db_run(db, &opens[i], DB_NO_ARGS, &rows) != DB_ELOCKWAIT)
+		i++;
+	if (i < n && db_run(db, &holder_of_table, DB_ARGS(db_text(opens[i].name)),
+	    &rows) == DB_OK && rows.n_rows > 0)
+		snprintf(text, HELD_BYTES, "table \"%s\" is locked by \"%s\", connection %s",
+		    opens[i].name, db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
+	else if (i < n)
+		snprintf(text, HELD_BYTES, "table \"%s\" is locked by another session",
+		    opens[i].name);
+	db_rows_clear(&rows);
 }

@@ -18,4 +18,8 @@ void held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES]);
  * Shares their locks for a moment. */
 void held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES]);
 
+/* The same of a table that another session has locked, or is to alter: "table "work" is locked by
+ * ...". Waits for the table once more, for as long as db_set_lock_wait() said. */
+void held_table(struct db *db, char text[HELD_BYTES]);
+
 #endif

@@ -490,7 +490,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
  * leads. A call that has joined the request without a UUID then makes one of its own. Where the
  * request was cancelled before, that is as good, so the call may be repeated.
  *
- * A leader that is serving the request is waited for, up to 20 seconds, and its answer then stands.
+ * A leader that is serving the request is waited for, a second or two, and its answer then stands.
  * Locks the request's row of work_requested for one short statement.
  *
  * Returns:

@@ -33,6 +33,9 @@ wait_for_holder(struct call *c, enum step *step)
 	error_set_detail(c->q, c->q->db);
 	if (rc == DB_OK && c->ask->timeout_ms != 0)
 		held_task_or_user(c->q->db, c->ask->task, c->ask->user, c->held);
+	/* This takes a second, too. */
+	if (rc == DB_OK && c->held[0] == '\0' && db_clock_ms() < c->waiting.deadline && patient)
+		held_table(c->q->db, c->held);
 	if (c->held[0] == '\0')
 		snprintf(c->held, sizeof(c->held), "another session holds what this needs");
 	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {

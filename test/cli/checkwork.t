@@ -349,4 +349,30 @@ run checkwork --loan "$loan" --task "$task"
 like "$out" 'their rows of the log were purged' 'history: it says that older rows were purged'
 run checkwork --user race-1 --socket "$scratch/no.sock"
 is "$status" 5 'no server: exit 5'
+# --- again and again ------------------------------------------------------------------------------
+
+# pictures N: whether --watch has shown so many.
+pictures() {
+	[ "$(grep -c 'Ctrl-C ends' "$scratch/watched")" -ge "$1" ]
+}
+checkwork --user race-1 --watch 1 >"$scratch/watched" 2>"$scratch/watched.err" &
+watching=$!
+wait_for pictures 2
+first=$(checkwork --user race-1 | head -n 1)
+ok "$([ "$(grep -cF -- "$first" "$scratch/watched")" -ge 2 ]; echo $?)" \
+	'--watch shows the same again'
+before=$(grep -c 'Ctrl-C ends' "$scratch/watched")
+sql "KILL $(sql "SELECT id FROM information_schema.processlist WHERE user = 'lockq_app'
+	ORDER BY id DESC LIMIT 1")"
+wait_for pictures $((before + 2))
+ok $? 'a lost connection does not end it'
+kill -INT "$watching"
+wait "$watching"
+is $? 130 'Ctrl-C ends it'
+run checkwork --user race-1 --watch --json
+is "$status" 2 '--watch and --json: a usage error'
+run timeout -s INT 3 script --quiet --return --command 'checkwork --user race-1 --watch' /dev/null \
+	</dev/null
+like "$out" $'\x1b\\[H\x1b\\[2J.*Ctrl-C ends' 'a terminal is cleared for each picture'
+
 finish

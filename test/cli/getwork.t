@@ -140,7 +140,7 @@ is "$status:$(jq -c '[.request_id, .status, .loans]' <<<"$out")" "0:[$request,\"
 	'--cancel ID: exit 0, and how the request stands'
 run getwork --user race-4 --cancel --task "$slow" --json
 is "$status:$(jq -r .exit <<<"$out")" 1:1 '--cancel without a pending request: exit 1'
-like "$err" "race-4 has no pending request for task $slow" 'and a line that says so'
+like "$err" "user \"race-4\" has no pending request for task $slow" 'and a line that says so'
 end cancelled
 is "$status:$err" "3:getwork: request $request was cancelled by another process: try again" \
 	'the process that waited ends with 3, and says why'
