@@ -22,8 +22,8 @@ struct checkwork_options {
 	int64_t watch_ms; /* 0: not given */
 	struct checkwork_choices choices;
 };
-#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, false, false, { false, 0 }, NULL, -1, 0, 0, 0, \
-	CHECKWORK_CHOICES_DEFAULTS }
+#define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, false, false, { false, 0 }, NULL, -1, 0, \
+	0, 0, CHECKWORK_CHOICES_DEFAULTS }
 
 /* Looks at what the options name, but for --choices, and prints it. Returns the exit status. */
 int checkwork_look(const struct checkwork_options *o, struct lockq *q);

@@ -56,7 +56,8 @@ struct cli_common {
 	int64_t look_timeout_ms;             /* for lockq_look_timeout(); negative: not set */
 	struct lockq *q;                     /* not connected; NULL: the tool has no user */
 };
-#define CLI_COMMON_INIT { &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
+#define CLI_COMMON_INIT \
+	{ &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
 
 struct cli_tool {
 	const char *name;

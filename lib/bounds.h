@@ -47,13 +47,13 @@ enum {
 
 /* Step 7: wait.c, getwork.c, checkwork.c */
 enum {
-	SLICE_S = 20,           /* after half of it a look touches seen_at: seldom enough for
-	                         * hundreds, and often enough for a usual request_ttl */
+	SLICE_S = 20,           /* then a follower looks again, and touches seen_at: seldom enough
+	                         * for hundreds, and often enough for a usual request_ttl */
 	SLICES_IN_TTL = 3,      /* slices in one request_ttl: one of them may be late */
 	SEEN_IN_SLICE = 2,      /* a look touches seen_at once in half a slice: a follower that
 	                         * wakes often would write each time */
-	WAIT_S = 5,             /* then a follower looks again: another process may cancel its
-	                         * request, which wakes nobody */
+	JOINED_WAIT_S = 5,      /* the call that made a joined request may cancel it, which wakes
+	                         * nobody */
 	QUICK_MS = 20,          /* a shorter wait counts as no wait, and after the second in a row
 	                         * comes a nap */
 	NAP_MS = 10,            /* after such a wait, doubled for each further one in a row */
@@ -63,7 +63,7 @@ enum {
 	                         * session for longer */
 	REST_MS = 30000,        /* the longest pause between two queries without a loan to give */
 	LOOK_EVERY = 4,         /* a try number for the backoff: four looks a second */
-	LOOK_SLICE_S = 5,       /* lockq_request_look(), for the reason of WAIT_S */
+	LOOK_SLICE_S = 5,       /* lockq_request_look(), for the reason of JOINED_WAIT_S */
 	SEEN_WAIT_S = 1         /* the same, to keep a request from expiring: a leader that ends it
 	                         * holds its row for less */
 };

@@ -159,10 +159,10 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 	if (db->server_uuid[0] == '\0' && !db->read_only) {
 		enum db_rc rc = db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows);
 
-		if (rc == DB_OK)
+		if (rc == DB_OK) {
 			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
-		if (rc == DB_OK)
 			db->finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
+		}
 		db->schema_held = rc == DB_ELOCKWAIT;
 		if (rc != DB_EFAIL && !db->schema_held)
 			return rc;

@@ -135,6 +135,7 @@ ask(struct call *c, enum step *step)
 	}
 	c->sent = !refused;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
+	c->waiting.joined = c->request.joined;
 	c->waiting.seen = db_clock_ms();
 	/* A request that was just inserted can't be served yet, so the first look is skipped. */
 	*step = refused ? REFUSED : c->request.joined || c->answer->repeated || before ? LOOK : TRY;
@@ -232,6 +233,7 @@ follow(struct call *c, enum step *step)
 
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
+	c->waiting.joined = c->request.joined;
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (try_again_without_leader(c))
 			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,

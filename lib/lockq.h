@@ -486,7 +486,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
  *           none. The caller releases it with lockq_answer_clear()
  *
  * Cancels a pending request, whichever process made it. The call that waits for it ends with
- * LOCKQ_BUSY: after five seconds at most, at its next look where it polls, after its query where it
+ * LOCKQ_BUSY: after 20 seconds at most, at its next look where it polls, after its query where it
  * leads. A call that has joined the request without a UUID then makes one of its own. Where the
  * request was cancelled before, that is as good, so the call may be repeated.
  *

@@ -29,7 +29,9 @@ patience_left(const struct patience *p)
 {
 	uint64_t now = db_clock_ms();
 
-	return p->deadline > now + DB_BRIEF_WAIT_S * 1000 ? p->deadline - now : DB_BRIEF_WAIT_S * 1000;
+	uint64_t least = (uint64_t)DB_BRIEF_WAIT_S * 1000;
+
+	return p->deadline > now + least ? p->deadline - now : least;
 }
 
 /* False where the caller gives up. */

@@ -126,7 +126,9 @@ longest_wait_s(const struct waiting *waiting, uint64_t left_ms)
 
 	if (most > waiting->slice_s)
 		most = waiting->slice_s;
-	return most < WAIT_S ? (unsigned int)most : WAIT_S;
+	if (waiting->joined && most > JOINED_WAIT_S)
+		most = JOINED_WAIT_S;
+	return (unsigned int)most;
 }
 
 /* Where *@look and *@over are both false, the caller waits on. */
@@ -146,7 +148,8 @@ wait_once(struct lockq *q, uint32_t task_id, const struct leader *leader, struct
 		rc = wait_slice(q->db, task_id, longest_wait_s(waiting, left), &ticking,
 		    waiting, look);
 		/* The next statements must not wait for longer than the call has time. */
-		return rc == DB_OK ? db_set_lock_wait(q->db, DB_BRIEF_WAIT_S) : rc;
+		return rc == DB_OK && time_left(waiting) < (uint64_t)SLICE_S * 1000 ?
+		    db_set_lock_wait(q->db, DB_BRIEF_WAIT_S) : rc;
 	}
 	return left < 1000 ? nap(&ticking, LAST_NAP_MS, waiting) :
 	    nap_after_quick(&ticking, waiting);

@@ -259,6 +259,30 @@ for n in 'baseline 0' 'baseline 1' 'baseline 7' 'doors 0' 'doors 4' 'doors 13'; 
 	[ "$(plain "$poor")" = "$(cat "$scratch/new")" ] || faults+="$n: not the same"
 done
 is "$faults" '' 'after a run that was cut short the next one makes the whole'
+faults=''
+for after in 0.1 0.3 0.6 1.0; do
+	database "$poor"
+	setsid "$top/scripts/lockq-migrate" --database "$poor" -- \
+		--defaults-file="$scratch/owner.cnf" >"$scratch/killed" 2>&1 &
+	sleep "$after"
+	kill -KILL -- -$! 2>/dev/null
+	wait $! 2>/dev/null
+	migrate "$poor"
+	[ "$status:$(plain "$poor" | diff - "$scratch/new")" = 0: ] || faults+="$after s: $status $err"
+done
+is "$faults" '' 'so it is after kill -9'
+
+# rules FILE...: prints what an upgrade must not do, since people work on meanwhile.
+rules() {
+	sed 's/--.*//; s/;$/\x01/' "$@" | tr '\n\001' ' \n' | grep -E 'ALTER TABLE|ADD (KEY|INDEX)' |
+		grep -Ev 'ALGORITHM=(INSTANT|INPLACE)'
+	sed 's/--.*//' "$@" | grep -E 'ALTER TABLE (task_lock|task_wake)'
+}
+is "$(rules "$top"/schema/upgrade/00[6-9]-*.sql "$top"/schema/upgrade/0[1-9]*-*.sql 2>/dev/null)" '' \
+	'no upgrade from 006 on copies a table, or alters one that leaders lock'
+printf '%s\n' 'ALTER TABLE work' '  ADD COLUMN n INT;' \
+	'ALTER TABLE task_lock ADD COLUMN n INT, ALGORITHM=INSTANT;' >"$scratch/bad.sql"
+is "$(rules "$scratch/bad.sql" | wc -l)" 2 'both would be found'
 database "$poor"
 admin "CREATE TABLE $poor.task (mine INT)"
 migrate "$poor"

@@ -182,7 +182,7 @@ like "$(led $one reason)" \
 options bad host=127.0.0.1 hots=x
 run asks bad race-4 $one
 is "$status:$(wc -l <<<"$err")" 2:1 'an option that can not be used is refused'
-like "$err" '/bad:[0-9]+: "hots" is unknown in the group \[lockq_query\]' 'the line names it'
+like "$err" '/bad", line [0-9]+: "hots" is unknown in the group \[lockq_query\]' 'the line names it'
 
 # --- a replica that lags --------------------------------------------------------------------------
 
