@@ -27,9 +27,7 @@ patience_ready(const struct patience *p)
 uint64_t
 patience_left(const struct patience *p)
 {
-	uint64_t now = db_clock_ms();
-
-	uint64_t least = (uint64_t)DB_BRIEF_WAIT_S * 1000;
+	uint64_t now = db_clock_ms(), least = (uint64_t)DB_BRIEF_WAIT_S * 1000;
 
 	return p->deadline > now + least ? p->deadline - now : least;
 }

@@ -131,8 +131,8 @@ old() {
 old
 run disposition --expire --purge-after 90d
 is "$status" 5 'purging without the privilege: exit 5'
-like "$err" "^disposition: the account lacks a right: .*denied to user 'lockq_app'.* for table '.*': \
-it needs the role 'lockq_cron'@'lockq'" \
+like "$err" "^disposition: the account lacks a right: .*denied to user 'lockq_app'.* for table '.*'\
+: it needs the role 'lockq_cron'@'lockq'" \
 	'it names the table, and the role that is needed'
 run disposition --expire --purge-after 90d --json
 is "$(jq -c '[.exit, .leases, (.error | test("role .lockq_cron.@.lockq."))]' <<<"$out")" \

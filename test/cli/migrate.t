@@ -34,13 +34,10 @@ database() {
 
 # structure DATABASE: all that is in it, without what only comments say and the marks of a run.
 structure() {
-	local name kind
-	admin "SELECT CONCAT(table_name, ' ', IF(table_type = 'VIEW', 'VIEW', 'TABLE'))
+	admin "SELECT CONCAT('SHOW CREATE ', IF(table_type = 'VIEW', 'VIEW', 'TABLE'), ' $1.', table_name,
+	              ';')
 	         FROM information_schema.tables WHERE table_schema = '$1' ORDER BY table_name" |
-		while read -r name kind; do
-			"$top/scripts/sandbox" mysql --batch --skip-column-names --raw \
-				--execute="SHOW CREATE $kind $1.$name" </dev/null
-		done
+		"$top/scripts/sandbox" mysql --batch --skip-column-names --raw
 	admin "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = '$1'"
 	admin "SELECT routine_name, routine_type, security_type, sql_data_access, definer,
 	              SHA2(routine_definition, 256)
@@ -132,7 +129,8 @@ admin "CREATE USER $clerk IDENTIFIED BY 'clerk'; GRANT 'lockq_worker'@'%' TO $cl
        SET DEFAULT ROLE ALL TO $clerk"
 migrate "$old"
 is "$status:$out" "0:lockq-migrate: $old: applying 006-no-triggers.sql
-lockq-migrate: $old: when no older program is left, run lockq-migrate --finish" 'it is brought up to date'
+lockq-migrate: $old: when no older program is left, run lockq-migrate --finish" \
+	'it is brought up to date'
 plain "$new" >"$scratch/new"
 plain "$old" >"$scratch/old"
 ok "$([ "$(wc -l <"$scratch/new")" -gt 100 ]; echo $?)" 'there is much to compare'
@@ -248,7 +246,7 @@ cut_at() {
 		{ print }' "$top/schema/$1" >"$scratch/cut/$1"
 }
 faults=''
-for n in 'baseline 0' 'baseline 1' 'baseline 7' 'doors 0' 'doors 4' 'doors 13'; do
+for n in 'baseline 0' 'baseline 7' 'doors 0' 'doors 13'; do
 	database "$poor"
 	cut_at "${n% *}.sql" "${n#* }"
 	run "$top/scripts/lockq-migrate" --database "$poor" --schema-dir "$scratch/cut" \
@@ -260,7 +258,7 @@ for n in 'baseline 0' 'baseline 1' 'baseline 7' 'doors 0' 'doors 4' 'doors 13'; 
 done
 is "$faults" '' 'after a run that was cut short the next one makes the whole'
 faults=''
-for after in 0.1 0.3 0.6 1.0; do
+for after in 0.3 0.8; do
 	database "$poor"
 	setsid "$top/scripts/lockq-migrate" --database "$poor" -- \
 		--defaults-file="$scratch/owner.cnf" >"$scratch/killed" 2>&1 &

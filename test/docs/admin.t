@@ -63,6 +63,8 @@ is "$(grep -Eo '\b100[0-9]\b' <<<"$out" | sort | uniq -c | awk '{ print $2 ":" $
 	tr '\n' ' ')" '1001:2 1002:2 1003:1 1004:1 ' \
 	'two people have two loans each, and checkwork shows those of one'
 do_block
+like "$out" 'nothing is left to finish' 'a new database has no older programs'
+do_block
 "$top/scripts/sandbox" mysql --execute='DROP DATABASE docs_admin; CREATE DATABASE docs_admin'
 do_block
 like "$out" 'up to date' 'lockq-migrate has nothing to make, but the roles'

@@ -175,9 +175,10 @@ sql "UPDATE task SET on_complete = NULL WHERE task_id = $task;
 # --- getwork: what it needs before it leads -------------------------------------------------------
 
 requests() {
-	sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND user_id =
-		(SELECT user_id FROM app_user WHERE name = 'race-2')"
+	sql "SELECT COUNT(*) - ${asked_before:-0} FROM work_requested WHERE task_id = $task
+		AND user_id = (SELECT user_id FROM app_user WHERE name = 'race-2')"
 }
+asked_before=$(requests)
 pending() {
 	sql "SELECT COALESCE(MAX(request_id), 0) FROM work_requested WHERE task_id = $task
 		AND outcome = 'pending'"
