@@ -230,14 +230,16 @@ like "$out" "^loan $loan: completed, not offered before " 'complete_hold: a line
 # --- the same call again, with its UUID ----------------------------------------------------------
 
 # shellcheck disable=SC2154 # tap.sh sets top
-fault=${LOCKQ_BUILD:-$top/build}/test/fault/lost_commit.so
+build=${LOCKQ_BUILD:-$top/build}
 sql "UPDATE task SET complete_hold = 0 WHERE task_id = $task"
 uuid=0B7D3D66-5C2F-4D5E-9D63-1A2B3C4D5E6F
 getwork --user race-1 --task "$task" --count 2 --json >"$scratch/answer"
 mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
 call=(disposition --user race-1 --task "$task" --loan "${loans[0]},${loans[1]}" --uuid "$uuid"
 	--return-after 0 --not-me --note gone)
-run env LOCKQ_FAULT=kill LD_PRELOAD="$fault" "${call[@]}"
+# Programs that were built with a sanitizer can't be given a library before theirs.
+run env PATH="$build/bin:$PATH" LOCKQ_FAULT=kill LD_PRELOAD="$build/test/fault/lost_commit.so" \
+	"${call[@]}"
 is "$status:$out" 137: 'a call is killed after its COMMIT, and before it could answer'
 getwork --user race-2 --task "$task" --count 5 >/dev/null
 run "${call[@]}" --json

@@ -34,8 +34,8 @@ database() {
 
 # structure DATABASE: all that is in it, without what only comments say and the marks of a run.
 structure() {
-	admin "SELECT CONCAT('SHOW CREATE ', IF(table_type = 'VIEW', 'VIEW', 'TABLE'), ' $1.', table_name,
-	              ';')
+	admin "SELECT CONCAT('SHOW CREATE ', IF(table_type = 'VIEW', 'VIEW', 'TABLE'), ' $1.',
+	                     table_name, ';')
 	         FROM information_schema.tables WHERE table_schema = '$1' ORDER BY table_name" |
 		"$top/scripts/sandbox" mysql --batch --skip-column-names --raw
 	admin "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = '$1'"
