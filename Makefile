@@ -276,7 +276,8 @@ LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
 LONG_TESTS := test/lab/patterns.t $(MODEL_TESTS) $(GUARD_TESTS) $(patsubst %,test/%.t,docs/lint \
-	lab/tour race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica) \
+	lab/tour race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica \
+	race/patience cli/migrate) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \

@@ -4,44 +4,16 @@
 #   LOCKQ_ROLES_TABLE  the table is written to this file, too
 # shellcheck disable=SC2016 # these backticks are for the page
 set -u
-# shellcheck source=test/support/shell.sh
-. "$(dirname "$0")/../support/shell.sh"
+# shellcheck source=test/support/accounts.sh
+. "$(dirname "$0")/../support/accounts.sh"
 
-scratch=$(mktemp -d)
-sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
 bank=test_bank desk=test_desk task=31
-accounts=(alice bob clerk viewer query cron)
 
 cleanup() {
 	admin "DROP DATABASE IF EXISTS $bank; DROP DATABASE IF EXISTS $desk" >/dev/null
-	local name
-	for name in "${accounts[@]}"; do
-		admin "DROP USER IF EXISTS test_$name@localhost" >/dev/null
-	done
-	rm -rf "$scratch"
+	forget_accounts
 }
 trap cleanup EXIT
-
-admin() {
-	"$top/scripts/sandbox" mysql --batch --skip-column-names --execute="$1"
-}
-
-# account NAME ROLE
-account() {
-	admin "DROP USER IF EXISTS test_$1@localhost;
-	       CREATE USER test_$1@localhost IDENTIFIED BY 'test';
-	       GRANT $2 TO test_$1@localhost; SET DEFAULT ROLE ALL TO test_$1@localhost"
-	printf '[client]\nuser=test_%s\npassword=test\nsocket="%s"\ndatabase=%s\n' "$1" \
-		"$sandbox/mysql.sock" "${3-$bank}" >"$scratch/$1.cnf"
-	chmod 600 "$scratch/$1.cnf"
-}
-
-# as NAME PROGRAM [ARGUMENT...]: runs a program of lockq with an account.
-as() {
-	local name=$1
-	shift
-	run env LOCKQ_DEFAULTS_FILE="$scratch/$name.cnf" "$@"
-}
 
 "$top/scripts/sandbox" database $bank >/dev/null
 "$top/scripts/sandbox" database $desk >/dev/null
@@ -107,34 +79,6 @@ as viewer getwork --user bob --task $task
 is "$status" 5 'and does not ask'
 as cron disposition --expire --purge-after 1d
 is "$status" 0 'cron tidies up'
-
-# Each right of the role, taken away alone. What a program can't do without it names the role, and
-# nothing is left half done.
-faults='' named=0
-while read -r grant; do
-	revoke=$(sed 's/^GRANT/REVOKE/; s/ TO `lockq/ FROM `lockq/' <<<"$grant")
-	admin "$revoke"
-	for call in "getwork --user shared --task 33" "checkwork --user shared" \
-		"disposition --user shared --task 33 --loan 1 --return-after 0h" \
-		"disposition --expire"; do
-		# shellcheck disable=SC2086 # words
-		as alice $call
-		case $status:$err in
-		[01]:*) ;;
-		5:*": it needs the role 'lockq_worker'@'$bank'"*) named=$((named + 1)) ;;
-		4:*) ;; # the loan is not the caller's
-		*) faults+="$revoke: $call: $status $err"$'\n' ;;
-		esac
-	done
-	admin "$grant"
-	as alice disposition --user shared --task 33 --loan 1 --return-after 0h
-done < <(admin "SHOW GRANTS FOR lockq_worker@$bank" | grep " ON .*\`$bank\`\.")
-is "$faults" '' 'each right that is missing is told, with the role that has it'
-ok "$([ $named -ge 20 ]; echo $?)" "$named calls could not do without one"
-is "$(admin "SELECT COUNT(*) FROM $bank.work AS w JOIN $bank.work_log AS l USING (task_id, loan_id)
-	WHERE l.version > w.version")" 0 'nothing is half done'
-admin "USE $bank; DELETE FROM work_log WHERE task_id = 33; DELETE FROM work WHERE task_id = 33;
-	DELETE FROM work_requested WHERE task_id = 33; DELETE FROM leader_run WHERE task_id = 33"
 
 # Loan 4's lease is over; loan 5 is returned and available; bob has a pending request.
 admin "USE $bank; INSERT INTO work_requested
