@@ -83,7 +83,8 @@ static const struct cli_option checkwork_table[] = {
 
 static const struct cli_tool checkwork_tool = {
 	.name = "checkwork",
-	.synopsis = "[--user NAME] [--task N] [--pending] [--json | --watch [SECONDS]]\n"
+	.synopsis = "[--user NAME] [--task N] [--pending]\n"
+	    " [--json | --watch [SECONDS]]\n"
 	    "--tasks [--user NAME] [--json | --watch [SECONDS]]\n"
 	    "--loan L --task N [--json | --watch [SECONDS]]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]\n"

@@ -128,7 +128,7 @@ look 2 --user race-1 --verbose
 is "$status:$in_time" 3:yes 'an ALTER TABLE waits: exit 3 in time'
 like "$err" '^checkwork: trying again: another session has locked a table' \
 	'--verbose: a line says that it waits'
-like "$err" '^checkwork: table "work" is locked by .*@localhost, connection [0-9]+: try again' \
+like "$err" '^checkwork: table "work" is locked by ".*@localhost", connection [0-9]+: try again' \
 	'an account that may see it is told who waits to alter the table'
 like "$err" '^checkwork: 1205, SQLSTATE HY000, read_pipeline, attempt 1, after 1\.[0-9] s' \
 	'--verbose says what the database said'
