@@ -37,8 +37,6 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 		    o->cancel.request);
 	if (o->cancel.request == NULL && cli_default_task(&o->ask.task, error) != 0)
 		return -1;
-	if (o->cancel.request == NULL && ask->task == 0)
-		return cli_fail(error, "--cancel needs a request, or --task or LOCKQ_TASK");
 	return cli_default_user(&o->ask.user, error);
 }
 

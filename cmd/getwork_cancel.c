@@ -30,8 +30,11 @@ getwork_cancel(const struct cli_common *common, struct lockq *q,
 	if (rc == LOCKQ_NOTHING && answer.request_id == 0) {
 		char *word = cli_word(user);
 
-		status = cli_report(common, status, "user \"%s\" has no pending request for task "
-		    "%u: checkwork --user %s shows the loans", user, task, word);
+		char *where = task != 0 ? cli_text(" for task %u", task) : cli_text("%s", "");
+
+		status = cli_report(common, status, "user \"%s\" has no pending request%s: "
+		    "checkwork --user %s shows the loans", user, where, word);
+		free(where);
 		free(word);
 	} else if (answer.user == NULL) {
 		status = cli_report_library(common, q, rc);

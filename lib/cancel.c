@@ -23,7 +23,9 @@ static const struct db_query own_request = {
 };
 
 static const struct db_query own_pending_request = {
-	"own_pending_request", OWN_REQUEST " AND r.task_id = ? AND r.pending = 1", DB_MAYBE
+	"own_pending_request",
+	OWN_REQUEST " AND r.pending = 1 AND (? = 0 OR r.task_id = ?) ORDER BY r.request_id LIMIT 2",
+	DB_MANY
 };
 
 enum db_rc
@@ -58,7 +60,7 @@ find_own(struct call *c, const char *named, int *code)
 	struct lockq *q = c->q;
 	struct request *r = &c->request;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint32_t user_id = 0;
+	uint32_t user_id = 0, task_id = c->task.task_id;
 	bool known = true;
 	enum db_rc rc = DB_OK;
 
@@ -67,16 +69,20 @@ find_own(struct call *c, const char *named, int *code)
 	if (rc == DB_OK)
 		rc = named != NULL ? db_run(q->db, &own_request, DB_ARGS(db_text(r->user),
 		    db_u64(r->request_id)), &rows) : db_run(q->db, &own_pending_request,
-		    DB_ARGS(db_text(r->user), db_u64(c->task.task_id)), &rows);
-	r->request_id = rc == DB_OK && rows.n_rows > 0 ? db_cell_u64(&rows, 0, 0) : 0;
-	if (r->request_id != 0) {
+		    DB_ARGS(db_text(r->user), db_u64(task_id), db_u64(task_id)), &rows);
+	r->request_id = rc == DB_OK && rows.n_rows == 1 ? db_cell_u64(&rows, 0, 0) : 0;
+	if (rc == DB_OK && rows.n_rows > 1) {
+		*code = error_refused(q, "user \"%s\" has several pending requests: name one, or its "
+		    "task: see checkwork --pending", r->user);
+	} else if (r->request_id != 0) {
 		copy_cell(r->uuid, sizeof(r->uuid), &rows, 0, 1);
 	} else if (rc == DB_OK && named != NULL) {
 		*code = error_refused(q, "request \"%s\" is unknown, or it is not a request of "
 		    "user \"%s\"", named, r->user);
 	} else if (rc == DB_OK) {
 		*code = LOCKQ_NOTHING;
-		rc = task_and_user(q, r->user, c->task.task_id, &c->task, &user_id, code);
+		rc = task_and_user(q, r->user, task_id, task_id != 0 ? &c->task : NULL, &user_id,
+		    code);
 		if (rc == DB_OK && *code == LOCKQ_NOTHING)
 			rc = refuse_account(q, r->user, user_id, code);
 	}
@@ -123,8 +129,8 @@ lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *reque
 
 	lockq_answer_clear(answer);
 	error_clear(q);
-	if (user == NULL || (request == NULL) == (task == 0))
-		return error_usage(q, "to cancel needs a user, and either a request or a task");
+	if (user == NULL || (request != NULL && task != 0))
+		return error_usage(q, "to cancel needs a user, and a request or a task, not both");
 	rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = find_own(&c, request, &code);

@@ -480,8 +480,8 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
  * lockq_cancel:
  * @q:       a connected handle; its last error is replaced
  * @user:    app_user.name, whose request it is
- * @task:    a task.task_id: the user's pending request for this task is meant; 0 with @request
- * @request: a request's id in decimal, or its UUID; NULL with @task
+ * @task:    a task.task_id: the user's pending request for this task is meant; 0: the only one
+ * @request: a request's id in decimal, or its UUID, with 0 for @task; or NULL
  * @answer:  cleared, then filled: how the request stands now; its request_id is 0 where there is
  *           none. The caller releases it with lockq_answer_clear()
  *
@@ -498,9 +498,10 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lo
  * LOCKQ_NOTHING when the user has no pending request for @task, or @request ended without loans and
  * was not cancelled;
  * LOCKQ_BUSY when a leader held the request for too long: it may still be pending;
- * LOCKQ_EREFUSED for an unknown user or task, for a request that is unknown or not of @user, and
- * where this account may not ask for @user;
- * LOCKQ_EUSAGE for no user, or not exactly one of @task and @request;
+ * LOCKQ_EREFUSED for an unknown user or task, for a request that is unknown or not of @user, where
+ * the user has several pending requests and none is named, and where this account may not ask for
+ * @user;
+ * LOCKQ_EUSAGE for no user, or for both @task and @request;
  * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.2
  */

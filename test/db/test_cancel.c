@@ -70,6 +70,14 @@ cancel_for(unsigned int user_no, uint32_t task, int rc)
 }
 
 static void
+assert_refused(const struct worker *w, const char *why)
+{
+	assert_non_null(strstr(w->error, why));
+	assert_int_equal(w->answer.request_id, 0);
+	assert_null(w->answer.user);
+}
+
+static void
 by_id_by_uuid_and_by_task(void **state)
 {
 	uint64_t id = add_request(TASK, 0, 3);
@@ -94,6 +102,14 @@ by_id_by_uuid_and_by_task(void **state)
 	assert_int_equal(cancel_for(0, TASK, LOCKQ_OK)->answer.request_id, id);
 	assert_string_equal(outcome_of(TASK, 0), "cancelled");
 	assert_string_equal(outcome_of(OTHER_TASK, 0), "pending");
+	/* Where no task is named, the only one is meant. */
+	(void)add_request(TASK, 0, 1);
+	assert_refused(cancel_for(0, 0, LOCKQ_EREFUSED), "has several pending requests: name one");
+	assert_string_equal(outcome_of(OTHER_TASK, 0), "pending");
+	(void)cancel_for(0, TASK, LOCKQ_OK);
+	(void)cancel_for(0, 0, LOCKQ_OK);
+	assert_string_equal(outcome_of(OTHER_TASK, 0), "cancelled");
+	(void)cancel_for(0, 0, LOCKQ_NOTHING);
 }
 
 static void
@@ -110,14 +126,6 @@ nothing_to_cancel(void **state)
 	assert_int_equal(w->answer.request_id, id);
 	assert_int_equal(w->answer.status, LOCKQ_EMPTY);
 	assert_string_equal(outcome_of(TASK, 0), "empty");
-}
-
-static void
-assert_refused(const struct worker *w, const char *why)
-{
-	assert_non_null(strstr(w->error, why));
-	assert_int_equal(w->answer.request_id, 0);
-	assert_null(w->answer.user);
 }
 
 /* guard: nobody cancels a request of another user, or hears that there is one. */
@@ -146,7 +154,6 @@ usage_errors(void **state)
 
 	(void)state;
 	assert_int_equal(lockq_cancel(w->q, user(0), TASK, "118", &w->answer), LOCKQ_EUSAGE);
-	assert_int_equal(lockq_cancel(w->q, user(0), 0, NULL, &w->answer), LOCKQ_EUSAGE);
 	assert_int_equal(lockq_cancel(w->q, NULL, TASK, NULL, &w->answer), LOCKQ_EUSAGE);
 }
 

@@ -236,7 +236,6 @@ refuses_bad_arguments(void **state)
 		{ "", "--task is missing: give it, or set LOCKQ_TASK, or "
 		    "lockq-task in an option file" },
 		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait can't be combined" },
-		{ "--cancel", "--cancel needs a request, or --task or LOCKQ_TASK" },
 		{ "--cancel 118 --task 7", "--cancel 118 can't be combined with --task" },
 		{ "--cancel 0", "--cancel \"0\" must be a request's number or its UUID" },
 		{ "--cancel=", "--cancel \"\" must be a request's number or its UUID" },
