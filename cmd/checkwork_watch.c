@@ -26,22 +26,41 @@ checkwork_watch_parse(const struct cli_option *option, const char *text, void *t
 	return text == NULL ? 0 : cli_parse_seconds(option, text, target, error);
 }
 
-/* On a terminal the picture takes the place of the one before; elsewhere it comes after it. */
+/* The terminal's other screen, as pagers use it: what stood there before comes back at the end. */
+static const char other_screen[] = "\033[?1049h", first_screen[] = "\033[?1049l";
+static const char clear[] = "\033[H\033[2J";
+
 static void
-begin_picture(const struct checkwork_options *o, bool first)
+print_heading(const struct checkwork_options *o)
 {
 	char now[16] = "", every[CLI_TIME_SIZE];
 	time_t seconds = time(NULL);
 	struct tm local;
 
-	if (isatty(STDOUT_FILENO))
-		fputs("\033[H\033[2J", stdout);
-	else if (!first)
-		fputc('\n', stdout);
 	if (localtime_r(&seconds, &local) != NULL)
 		strftime(now, sizeof(now), "%H:%M:%S", &local);
 	cli_ms(every, (uint64_t)o->watch_ms);
 	cli_line("%s %s every %s %s Ctrl-C ends", now, cli_dot(), every, cli_dot());
+}
+
+/* On a terminal the picture takes the place of the one before, and the heading comes last, where it
+ * is seen. Elsewhere the picture comes after the one before. */
+static int
+show_picture(struct checkwork_options *o, struct lockq *q, bool on_terminal, bool first)
+{
+	int status;
+
+	o->began = cli_clock_ms();
+	if (on_terminal)
+		fputs(clear, stdout);
+	else if (!first)
+		fputc('\n', stdout);
+	if (!on_terminal)
+		print_heading(o);
+	status = checkwork_look(o, q);
+	if (on_terminal)
+		print_heading(o);
+	return status;
 }
 
 /* A database that is away may come back, and a table that is locked is unlocked. */
@@ -65,16 +84,22 @@ int
 checkwork_watch(const struct checkwork_options *o, struct lockq *q)
 {
 	struct checkwork_options look = *o;
+	bool on_terminal = isatty(STDOUT_FILENO) != 0;
 	int status = CLI_EXIT_DONE;
 
+	if (on_terminal)
+		fputs(other_screen, stdout);
 	for (bool first = true; cli_caught() == 0 && goes_on(status); first = false) {
-		look.began = cli_clock_ms();
-		begin_picture(o, first);
-		status = checkwork_look(&look, q);
+		status = show_picture(&look, q, on_terminal, first);
 		if (fflush(stdout) != 0)
 			return status;
 		if (goes_on(status))
 			nap((uint64_t)o->watch_ms);
 	}
-	return cli_caught() != 0 ? cli_exit_status(LOCKQ_CANCELLED, cli_caught()) : status;
+	if (on_terminal)
+		fputs(first_screen, stdout);
+	if (cli_caught() != 0)
+		return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
+	/* The message stood on the other screen. */
+	return on_terminal ? checkwork_look(&look, q) : status;
 }

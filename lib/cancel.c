@@ -72,8 +72,8 @@ find_own(struct call *c, const char *named, int *code)
 		    DB_ARGS(db_text(r->user), db_u64(task_id), db_u64(task_id)), &rows);
 	r->request_id = rc == DB_OK && rows.n_rows == 1 ? db_cell_u64(&rows, 0, 0) : 0;
 	if (rc == DB_OK && rows.n_rows > 1) {
-		*code = error_refused(q, "user \"%s\" has several pending requests: name one, or its "
-		    "task: see checkwork --pending", r->user);
+		*code = error_refused(q, "user \"%s\" has several pending requests: name one, or "
+		    "its task: see checkwork --pending", r->user);
 	} else if (r->request_id != 0) {
 		copy_cell(r->uuid, sizeof(r->uuid), &rows, 0, 1);
 	} else if (rc == DB_OK && named != NULL) {
@@ -97,6 +97,8 @@ code_of(struct call *c, enum db_rc rc)
 	unsigned long long id = c->request.request_id;
 	char text[sizeof(c->q->error)];
 
+	if (rc == DB_ELOCKWAIT && c->answer->assigned > 0)
+		return LOCKQ_OK;
 	if (rc == DB_ELOCKWAIT || (rc == DB_OK && c->answer->status == LOCKQ_PENDING)) {
 		error_set(c->q, "request %llu is held by a process that serves it, and may still "
 		    "be pending: see checkwork --request %llu", id, id);
@@ -134,6 +136,12 @@ lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *reque
 	rc = session_ready(q);
 	if (rc == DB_OK)
 		rc = find_own(&c, request, &code);
+	if (rc == DB_ELOCKWAIT) {
+		held_table(q->db, c.held);
+		error_set(q, "%s: nothing was cancelled: try again", c.held[0] != '\0' ? c.held :
+		    "another session holds what this needs");
+		return LOCKQ_BUSY;
+	}
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
 	if (code != LOCKQ_OK)

@@ -20,7 +20,8 @@ finish_read(struct call *c)
 		rc = c->q->db == NULL || db_lost(c->q->db) ? session_connect(c->q) : DB_OK;
 		if (rc == DB_OK)
 			rc = answer_read(c->q->db, c->request.request_id, c->answer);
-		if (!retry_cures(rc))
+		if (!retry_cures(rc) ||
+		    (rc == DB_ELOCKWAIT && db_clock_ms() >= c->waiting.deadline))
 			break;
 		db_backoff(try);
 	}
@@ -80,6 +81,17 @@ finish_unasked(struct call *c)
 	return LOCKQ_BUSY;
 }
 
+/* Reports that the request has ended, cancelled or served, and that a locked table keeps the answer
+ * from being read. */
+static int
+finish_unread(struct call *c)
+{
+	c->answer->status = LOCKQ_STATUS_UNKNOWN;
+	error_set(c->q, "gave up, and another session has locked a table that the answer is in: "
+	    "see checkwork --request %s", c->request.uuid);
+	return LOCKQ_BUSY;
+}
+
 /* Reports that a COMMIT was lost, and that nobody knows whether it was done. */
 static int
 finish_unknown(struct call *c, enum db_rc failure)
@@ -96,10 +108,14 @@ static enum db_rc
 add_names(struct call *c)
 {
 	struct lockq_answer *answer = c->answer;
+	bool known = false;
 	enum db_rc rc = DB_OK;
 
 	if (answer->task != 0 && answer->user == NULL)
 		rc = copy_text(&answer->user, c->request.user);
+	/* A repetition has read neither. */
+	if (rc == DB_OK && answer->repeated && c->task.name[0] == '\0')
+		rc = task_read(c->q->db, answer->task, 0, &c->task, &known);
 	if (rc == DB_OK && answer->task != 0 && answer->task_name == NULL)
 		rc = copy_text(&answer->task_name, c->task.name[0] != '\0' ? c->task.name :
 		    c->leader.task_name);
@@ -164,6 +180,8 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		return finish_behind(c, step == CANCELLED);
 	if (rc == DB_OK)
 		rc = finish_read(c);
+	if (rc == DB_ELOCKWAIT && step == TIMED_OUT)
+		return finish_unread(c);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
 	rc = add_names(c);

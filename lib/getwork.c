@@ -198,6 +198,8 @@ try_lock(struct call *c, enum step *step)
 	enum lock_result result = LOCK_BUSY;
 	enum db_rc rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
 
+	if (rc != DB_OK)
+		return rc;
 	switch (result) {
 	case LOCK_OURS:
 		*step = LEAD;
@@ -209,7 +211,7 @@ try_lock(struct call *c, enum step *step)
 		*step = FOLLOW;
 		break;
 	}
-	return rc;
+	return DB_OK;
 }
 
 /* A session that serves nobody has the lock: cron's for a moment, a forgotten one, or this call's
@@ -260,8 +262,13 @@ static enum db_rc
 rest(struct call *c, enum step *step)
 {
 	uint64_t ms = c->query_ms < REST_MS ? c->query_ms : REST_MS;
+	bool pending = false;
+	enum db_rc rc = request_status(c->q->db, &c->request, false, &pending);
 
 	*step = LOOK;
+	/* Another process may have cancelled the request during the query. */
+	if (rc != DB_OK || !pending)
+		return rc;
 	if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
 		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->obstacle, c->rounds_in_vain, ms,
 		    &c->waiting);

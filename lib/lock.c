@@ -101,13 +101,15 @@ make_rows_of(struct db *db, uint32_t task_id)
 static enum db_rc
 find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
 {
+	bool held = false;
 	enum db_rc rc = DB_OK;
 
 	for (unsigned int try = 0; rc == DB_OK && try < 2; try++) {
 		if (try > 0)
 			rc = make_rows_of(db, task_id);
-		/* Somebody else has made the row meanwhile, and leads. */
-		if (rc == DB_ELOCKWAIT)
+		/* Somebody else has made the row meanwhile, and leads; or holds its place. */
+		held = rc == DB_ELOCKWAIT;
+		if (held)
 			rc = DB_OK;
 		if (rc == DB_OK)
 			rc = db_next_read_dirty(db);
@@ -116,6 +118,8 @@ find_holder(struct db *db, uint32_t task_id, struct db_rows *rows)
 		if (rc == DB_OK && rows->n_rows > 0)
 			return DB_OK;
 	}
+	if (rc == DB_OK && held)
+		rc = DB_ELOCKWAIT;
 	return rc != DB_OK ? rc : db_refuse(db, "task %u has no row in task_lock, so nobody can "
 	    "lead: run lockq-migrate", task_id);
 }

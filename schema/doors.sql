@@ -152,6 +152,12 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                     ELSE
                           l.version = w.version + 1
                       AND (l.event = 'renewed' OR l.lease_expires_at IS NULL)
+                      AND (l.available_at IS NULL
+                           OR (l.event = 'returned' AND l.available_at <= l.at + INTERVAL 72 HOUR)
+                           OR (l.event = 'completed' AND EXISTS (
+                                 SELECT 1 FROM task AS t
+                                  WHERE t.task_id = l.task_id AND t.complete_hold > 0
+                                    AND l.available_at <= l.at + INTERVAL t.complete_hold SECOND)))
                       AND ((w.state = 'assigned'
                             AND COALESCE(w.lease_expires_at > l.logged_at, TRUE))
                            OR (l.event = 'completed' AND w.state = 'returned'

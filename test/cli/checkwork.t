@@ -373,6 +373,7 @@ run checkwork --user race-1 --watch --json
 is "$status" 2 '--watch and --json: a usage error'
 run timeout -s INT 3 script --quiet --return --command 'checkwork --user race-1 --watch' /dev/null \
 	</dev/null
-like "$out" $'\x1b\\[H\x1b\\[2J.*Ctrl-C ends' 'a terminal is cleared for each picture'
+like "$(tr '\n' ' ' <<<"$out")" $'\x1b\\[\\?1049h\x1b\\[H\x1b\\[2J.*Ctrl-C ends' \
+	'on a terminal each picture takes the place of the one before'
 
 finish

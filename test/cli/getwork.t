@@ -139,8 +139,8 @@ run getwork --user race-4 --cancel "$request" --json
 is "$status:$(jq -c '[.request_id, .status, .loans]' <<<"$out")" "0:[$request,\"cancelled\",[]]" \
 	'--cancel ID: exit 0, and how the request stands'
 run getwork --user race-4 --cancel
-is "$status:$err" "1:getwork: user \"race-4\" has no pending request: checkwork --user race-4 shows \
-the loans" '--cancel alone, without a pending request'
+is "$status:$err" "1:getwork: user \"race-4\" has no pending request: checkwork --user race-4 \
+shows the loans" '--cancel alone, without a pending request'
 run getwork --user race-4 --cancel --task "$slow" --json
 is "$status:$(jq -r .exit <<<"$out")" 1:1 '--cancel without a pending request: exit 1'
 like "$err" "user \"race-4\" has no pending request for task $slow" 'and a line that says so'

@@ -266,17 +266,19 @@ for after in 0.3 0.8; do
 	kill -KILL -- -$! 2>/dev/null
 	wait $! 2>/dev/null
 	migrate "$poor"
-	[ "$status:$(plain "$poor" | diff - "$scratch/new")" = 0: ] || faults+="$after s: $status $err"
+	[ "$status:$(plain "$poor" | diff - "$scratch/new")" = 0: ] ||
+		faults+="$after s: $status $err"
 done
 is "$faults" '' 'so it is after kill -9'
 
 # rules FILE...: prints what an upgrade must not do, since people work on meanwhile.
 rules() {
-	sed 's/--.*//; s/;$/\x01/' "$@" | tr '\n\001' ' \n' | grep -E 'ALTER TABLE|ADD (KEY|INDEX)' |
-		grep -Ev 'ALGORITHM=(INSTANT|INPLACE)'
+	sed 's/--.*//; s/;$/\x01/' "$@" | tr '\n\001' ' \n' |
+		grep -E 'ALTER TABLE|ADD (KEY|INDEX)' | grep -Ev 'ALGORITHM=(INSTANT|INPLACE)'
 	sed 's/--.*//' "$@" | grep -E 'ALTER TABLE (task_lock|task_wake)'
 }
-is "$(rules "$top"/schema/upgrade/00[6-9]-*.sql "$top"/schema/upgrade/0[1-9]*-*.sql 2>/dev/null)" '' \
+upgrade=$top/schema/upgrade
+is "$(rules "$upgrade"/00[6-9]-*.sql "$upgrade"/0[1-9]*-*.sql 2>/dev/null)" '' \
 	'no upgrade from 006 on copies a table, or alters one that leaders lock'
 printf '%s\n' 'ALTER TABLE work' '  ADD COLUMN n INT;' \
 	'ALTER TABLE task_lock ADD COLUMN n INT, ALGORITHM=INSTANT;' >"$scratch/bad.sql"

@@ -231,6 +231,12 @@ try worker alice "completes somebody else's loan after the end of its lease" \
 	"$(event completed 10)"
 try worker alice 'returns an own loan after the end of its lease' "$(event returned 8)"
 try worker alice 'completes an own loan after its return' "$(event completed 9)"
+try worker alice 'completes an own loan, and withholds it for years' \
+	"$(event completed 1 | sed "s/request_id, NULL/request_id, '2099-01-01'/");
+	CALL work_follows($task, '[[1]]')"
+try worker alice 'returns an own loan for years' \
+	"$(event returned 1 | sed "s/request_id, NULL/request_id, '2099-01-01'/");
+	CALL work_follows($task, '[[1]]')"
 try worker alice 'returns an own loan, and leaves it a lease' \
 	"$(event returned 1 | sed 's/NULL, NULL,/NULL, w.lease_expires_at,/')"
 try worker alice 'changes a loan that has no new row in the log' \

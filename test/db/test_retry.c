@@ -263,7 +263,7 @@ static void
 a_lock_wait_that_never_ends(void **state)
 {
 	(void)state;
-	never_ends("SET epoch = ?", LOCK_WAIT);
+	never_ends("CALL work_begins", LOCK_WAIT);
 }
 
 /* The request can't be recorded. No request is pending after the call. */

@@ -218,7 +218,7 @@ is "$status:$in_time:$err" '3:yes:getwork: user "race-2" is held by another sess
 'asked for: try again' 'a user is held'
 hang_up other
 
-for table in task work_requested task_lock; do
+for table in task work_requested task_lock task_wake leader_run; do
 	say other "LOCK TABLES $table WRITE"
 	said other
 	bounded 2 "${ask[@]}" --timeout 2
