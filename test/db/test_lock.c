@@ -93,6 +93,27 @@ a_missing_row_is_made(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM task_wake WHERE task_id = %d", TASK), 1);
 }
 
+/* The place of a new task's row is held, as by a manager's own locking read. */
+static void
+a_row_that_can_not_be_made_is_waited_for(void **state)
+{
+	struct db *manager = connect_as(OWNER_GROUP);
+	struct worker *w = worker_new(0, TASK, 1, 1000);
+
+	(void)state;
+	add_loans(TASK, 3);
+	sql("DELETE FROM task_lock WHERE task_id = %d", TASK);
+	sql_on(manager, "SET SESSION transaction_isolation = 'REPEATABLE-READ'");
+	assert_int_equal(db_begin(manager), DB_OK);
+	assert_int_equal(u64_on(manager, "SELECT COUNT(*) FROM (SELECT epoch FROM task_lock"
+	    " WHERE task_id = %d FOR UPDATE) AS gap", TASK), 0);
+	worker_start(w);
+	worker_join(w);
+	db_rollback(manager);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_int_equal(ask_now(0, TASK, 1)->rc, LOCKQ_OK);
+}
+
 /* guard: a name in a committed row is nobody's. A worker's raw SQL has left it there. */
 static void
 a_committed_holder_leads_nobody(void **state)
@@ -414,6 +435,7 @@ main(int argc, char **argv)
 		DB_TEST(a_free_lock_is_taken),
 		DB_TEST(a_led_task_is_busy),
 		DB_TEST(a_missing_row_is_made),
+		DB_TEST(a_row_that_can_not_be_made_is_waited_for),
 		DB_TEST(a_committed_holder_leads_nobody),
 		DB_TEST(a_round_that_never_was_stops_nobody),
 		DB_TEST(a_momentary_lock_is_tried_again),

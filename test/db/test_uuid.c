@@ -120,6 +120,7 @@ the_same_answer_again(void **state)
 	again = ask_with(MINE, 0, 2, 0);
 	assert_same_loans(first, again);
 	assert_true(again->answer.repeated);
+	assert_string_equal(again->answer.task_name, first->answer.task_name);
 	assert_false(again->answer.joined || again->answer.led);
 	assert_int_equal(again->answer.epoch, first->answer.epoch);
 	assert_string_equal(again->answer.as_of, first->answer.as_of);

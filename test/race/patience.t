@@ -218,6 +218,13 @@ is "$status:$in_time:$err" '3:yes:getwork: user "race-2" is held by another sess
 'asked for: try again' 'a user is held'
 hang_up other
 
+say other "LOCK TABLES app_user WRITE"
+said other
+bounded 3 getwork --user race-2 --cancel --task "$task"
+is "$status:$in_time:$err" '3:yes:getwork: table "app_user" is locked by another session: '\
+'nothing was cancelled: try again' '--cancel speaks as getwork does'
+hang_up other
+
 for table in task work_requested task_lock task_wake leader_run; do
 	say other "LOCK TABLES $table WRITE"
 	said other
