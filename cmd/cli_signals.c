@@ -3,13 +3,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli_signals.h"
+#include "cli_times.h"
 
 static volatile sig_atomic_t caught;
-static struct timespec caught_at;
+static uint64_t caught_at; /* cli_clock_ms() */
 
 /* Composed before a signal can come, since a signal handler may not format text. */
 static char wont_wait[256];
@@ -19,16 +19,12 @@ static void
 on_signal(int signal_number)
 {
 	int errno_before = errno;
-	struct timespec now;
-	long long ms;
+	uint64_t now = cli_clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = (now.tv_sec - caught_at.tv_sec) * 1000LL +
-	    (now.tv_nsec - caught_at.tv_nsec) / 1000000;
 	if (caught == 0) {
 		caught_at = now;
 		caught = signal_number;
-	} else if (ms >= 2000) {
+	} else if (now - caught_at >= 2000) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
 		(void)!write(STDERR_FILENO, wont_wait, wont_wait_length);

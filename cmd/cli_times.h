@@ -12,7 +12,7 @@
 /* Room for any of the formats below. */
 enum { CLI_TIME_SIZE = 48 };
 
-/* Milliseconds of a clock that nobody sets. */
+/* Milliseconds of a clock that nobody sets. A signal handler may call it. */
 uint64_t cli_clock_ms(void);
 
 /* The library's UTC text as seconds since 1970. Returns 0, or -1 where it is no time. */

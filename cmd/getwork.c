@@ -89,7 +89,7 @@ static const struct cli_option getwork_table[] = {
 	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	{ .help = "Instead of asking" },
 	{ "cancel", 0, "[ID|UUID]", "cancel this request of the user, or the pending one\n"
-	    "for the task", getwork_cancel_parse, OPTION(cancel), 0, 0 },
+	    "(of the task that is named)", getwork_cancel_parse, OPTION(cancel), 0, 0 },
 	CLI_OPTIONS_END
 };
 

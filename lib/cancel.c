@@ -139,7 +139,7 @@ lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *reque
 	if (rc == DB_ELOCKWAIT) {
 		held_table(q->db, c.held);
 		error_set(q, "%s: nothing was cancelled: try again", c.held[0] != '\0' ? c.held :
-		    "another session holds what this needs");
+		    HELD_UNKNOWN);
 		return LOCKQ_BUSY;
 	}
 	if (rc != DB_OK)

@@ -258,6 +258,7 @@ look_at_pipeline(struct patience *patience, void *data, int *code)
 	enum db_rc rc = task_and_user(q, asked->user, asked->task,
 	    asked->task != 0 ? &known : NULL, &user_id, code);
 
+	lockq_pipeline_clear(asked->pipeline);
 	if (rc != DB_OK || *code != LOCKQ_OK)
 		return rc;
 	rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(asked->task),

@@ -121,7 +121,7 @@ wait_for_holder(struct disposing *d, uint64_t since)
 	    (d->held[0] == '\0' || db_clock_ms() < d->deadline))
 		held_loan(d->q->db, d->what->task, d->held);
 	if (d->held[0] == '\0')
-		snprintf(d->held, sizeof(d->held), "another session holds what this needs");
+		snprintf(d->held, sizeof(d->held), HELD_UNKNOWN);
 	if (db_clock_ms() >= d->deadline)
 		return DB_ELOCKWAIT;
 	if (tick(&ticking) != 0)

@@ -6,20 +6,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SAID_LOANS \
-	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j" \
+#include "said_loans.h"
+
+#define ROWS_OF_LOANS \
+	SAID_LOANS " AS j" \
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
 	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
 
 /* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
 static const struct db_query free_loans = {
 	"free_loans",
-	"SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
+	"SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
 	" SKIP LOCKED",
 	DB_MANY
 };
 static const struct db_query all_loans = {
-	"all_loans", "SELECT w.loan_id FROM " SAID_LOANS " ORDER BY w.loan_id", DB_MANY
+	"all_loans", "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id", DB_MANY
 };
 
 /* Only an account that may read these tables of the server gets an answer. */

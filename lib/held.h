@@ -7,6 +7,9 @@
 
 enum { HELD_BYTES = 320 };
 
+/* Where the functions below find nothing. */
+#define HELD_UNKNOWN "another session holds what this needs"
+
 /* Writes to @text which of the loans @lockq_loans of the task @task_id, also @lockq_task, another
  * session has locked, and by which session, where this account may see that: "loan 12 is held by
  * clerk@host, connection 123"; or "" where none is. Locks the others for a moment, in a transaction

@@ -64,6 +64,7 @@ look(struct patience *patience, void *data, int *code)
 	bool known = true;
 	enum db_rc rc = task_read(q->db, asked->task, 0, &read, &known);
 
+	lockq_history_clear(asked->history);
 	if (rc == DB_OK && !known)
 		*code = error_unknown_task(q, asked->task);
 	if (rc != DB_OK || !known)

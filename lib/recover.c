@@ -37,7 +37,7 @@ wait_for_holder(struct call *c, enum step *step)
 	if (rc == DB_OK && c->held[0] == '\0' && db_clock_ms() < c->waiting.deadline && patient)
 		held_table(c->q->db, c->held);
 	if (c->held[0] == '\0')
-		snprintf(c->held, sizeof(c->held), "another session holds what this needs");
+		snprintf(c->held, sizeof(c->held), HELD_UNKNOWN);
 	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {
 		c->retries++;
 		*step = *step == ASK ? ASK : LOOK;

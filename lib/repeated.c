@@ -4,6 +4,7 @@
  * for loans that it refused the rows that it met. */
 #include "repeated.h"
 
+#include "said_loans.h"
 #include "token.h"
 
 /* The first row of the log that the call wrote. Rows of its other loans that came before it are

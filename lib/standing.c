@@ -161,6 +161,7 @@ look_at_tasks(struct patience *patience, void *data, int *code)
 	uint32_t user_id = 0;
 	enum db_rc rc = task_and_user(q, s->user, 0, NULL, &user_id, code);
 
+	lockq_tasks_clear(s->tasks);
 	if (rc != DB_OK || *code != LOCKQ_OK)
 		return rc;
 	rc = db_run(q->db, &read_tasks, DB_ARGS(db_u64(user_id)), &rows);

@@ -10,6 +10,7 @@
 #include "identity.h"
 #include "log_expired.h"
 #include "repeated.h"
+#include "said_loans.h"
 
 /* A change that this transaction waited for may be later than @lockq_at, and so may the end of a
  * lease that has just run out. */

@@ -5,10 +5,6 @@
 
 #include "disposing.h"
 
-#define SAID_LOANS \
-	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
-	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
-
 /* The columns of lock_loans in token.c, and of loans_then in repeated.c. DONE_BEFORE: the log has
  * the loan with the call's UUID. */
 enum {
