@@ -7,7 +7,9 @@
 
 #include "support.h"
 
-enum { SOON_MS = 12000, SHORT_TTL = 3, A_WHILE_MS = 150 };
+/* HELD_MS is far above the second and a half of the promise, and far below a lock wait of the
+ * server's default. */
+enum { SOON_MS = 12000, HELD_MS = 6000, SHORT_TTL = 3 };
 
 /* A call of lockq_cancel(), perhaps in a thread. */
 struct canceller {
@@ -204,6 +206,28 @@ the_call_that_leads(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: a leader whose request was cancelled during its query does not rest before it says so. */
+static void
+the_only_one_that_leads(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, QUERY, 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	(void)cancel_for(0, TASK, LOCKQ_OK);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_int_equal(w->answer.status, LOCKQ_STATUS_CANCELLED);
+	assert_false(w->paused);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 0);
+	assert_consistent(TASK);
+}
+
 /* A call that has joined the request has not given up: it makes one of its own. */
 static void
 a_call_that_joined(void **state)
@@ -256,6 +280,30 @@ served_just_before(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: where another session holds the request, cancelling it ends within a moment, and tells
+ * that the request may still be pending. */
+static void
+another_session_holds_it(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	uint64_t id = add_request(TASK, 0, 1);
+	struct worker *w;
+
+	(void)state;
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT request_id FROM work_requested WHERE request_id = %" PRIu64
+	    " FOR UPDATE", id);
+	w = cancel_id(0, id, LOCKQ_BUSY);
+	assert_true(w->answer.waited_ms < HELD_MS);
+	assert_non_null(strstr(w->error, "may still be pending: see checkwork --request"));
+	assert_int_equal(w->answer.request_id, id);
+	assert_int_equal(w->answer.status, LOCKQ_PENDING);
+	db_rollback(other);
+	assert_string_equal(outcome_of(TASK, 0), "pending");
+	(void)cancel_id(0, id, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 0), "cancelled");
+}
+
 /* The reply is lost after the server has cancelled the request. */
 static void
 a_lost_reply(void **state)
@@ -283,8 +331,10 @@ main(int argc, char **argv)
 		DB_TEST(usage_errors),
 		DB_TEST(the_call_that_waits),
 		DB_TEST(the_call_that_leads),
+		DB_TEST(the_only_one_that_leads),
 		DB_TEST(a_call_that_joined),
 		DB_TEST(served_just_before),
+		DB_TEST(another_session_holds_it),
 		DB_TEST(a_lost_reply),
 	};
 

@@ -248,6 +248,7 @@ struct worker {
 	bool started;
 	bool stop_while_reading; /* stops itself with SIGSTOP while it reads the query's rows */
 	volatile uint64_t called; /* db_clock_ms() when its progress function was last called */
+	volatile bool paused;    /* its progress function has heard of LOCKQ_PHASE_RETRY */
 	int report_fd;           /* of worker_fork() */
 	int pid;                 /* of worker_fork() */
 };

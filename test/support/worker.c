@@ -55,6 +55,8 @@ progress(const struct lockq_progress *now, void *data)
 	uint64_t called = worker->called;
 
 	worker->called = db_clock_ms();
+	if (now->phase == LOCKQ_PHASE_RETRY)
+		worker->paused = true;
 	if (worker->stop_while_reading && now->phase == LOCKQ_PHASE_QUERY && called != 0 &&
 	    worker->called - called < READING_MS) {
 		worker->stop_while_reading = false;
