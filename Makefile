@@ -275,9 +275,10 @@ check-locked:
 LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
-LONG_TESTS := test/lab/patterns.t $(MODEL_TESTS) $(GUARD_TESTS) $(patsubst %,test/%.t,docs/lint \
-	lab/tour race/hundreds docs/bench race/cut docs/readme race/cluster race/tls race/replica \
-	race/patience cli/migrate) \
+LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
+	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench race/hundreds race/cut \
+	race/cluster race/tls race/patience race/leases cli/signals docs/docs race/replica \
+	lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
 	$(patsubst %,build/test/db/test_%,seed wait expire) \
 	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
@@ -293,6 +294,7 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races
+	env LOCKQ_MODEL=all $(PROVE) $(MODEL_TESTS)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all
