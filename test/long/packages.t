@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `make dist` and `make deb`: the tarball builds the packages, lintian finds no fault in them, and
 # in a new Debian 12 that has nothing but them lockq works against a server outside: from an empty
-# database to two people served by one query, and a C program that is compiled there.
+# database to two people served by one query, and a C program that is compiled there. MariaDB's
+# server is refused.
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
@@ -15,6 +16,7 @@ root=$scratch/root
 export LOCKQ_SANDBOX_DIR=$scratch/box
 # shellcheck disable=SC2154 # status, out and err are set by run
 cleanup() {
+	[ -z "${maria-}" ] || kill "$maria" 2>/dev/null
 	"$top/scripts/sandbox" destroy >/dev/null 2>&1
 	umount "$root/proc" 2>/dev/null
 	rm -rf --one-file-system "$scratch"
@@ -149,6 +151,30 @@ must 'the example compiles by pkg-config alone' inside sh -c \
 	cc ask.c $(pkg-config --cflags --libs lockq) -o ask'
 run inside /tmp/ask ben 7 2
 is "$status:$(grep -Ec '^loan [0-9]+: (completed|returned)$' <<<"$out")" 0:2 'and works'
+
+# --- against MariaDB's server ---------------------------------------------------------------------
+
+# Its package would start it.
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+chmod +x "$root/usr/sbin/policy-rc.d"
+must "MariaDB's server" inside apt-get -q -y --no-install-recommends install mariadb-server
+must 'a data directory' inside mariadb-install-db --user=root --datadir=/maria --skip-test-db \
+	--auth-root-authentication-method=normal
+inside mariadbd --no-defaults --user=root --datadir=/maria --socket=/maria/sock --skip-networking \
+	>"$scratch/maria.log" 2>&1 &
+maria=$!
+maria_answers() {
+	inside mysqladmin --no-defaults --socket=/maria/sock --user=root ping >/dev/null 2>&1
+}
+until maria_answers || ! kill -0 "$maria" 2>/dev/null; do sleep 0.1; done
+run inside lockq-migrate --database bank -- --no-defaults --socket=/maria/sock --user=root
+like "$status:$err" '^4:lockq-migrate: the server is MariaDB \(1[^)]*\): lockq needs MySQL [0-9.]+ '\
+'or later$' 'lockq-migrate refuses it'
+run inside getwork --socket /maria/sock --user oliver --task 7
+like "$status:$err" '^5:getwork: .*the server is MariaDB 1[^:]*: lockq needs MySQL [0-9.]+ or later' \
+	'getwork, too'
+kill "$maria"
+wait "$maria"
 
 must 'the packages are removed' inside apt-get -q -y purge lockq liblockq0 liblockq-dev
 is "$(find "$root/usr" "$root/etc" "$root/lib" -name '*lockq*' ! -path '*/dpkg/*')" '' \

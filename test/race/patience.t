@@ -17,14 +17,18 @@ mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
 both=${loans[0]},${loans[1]}
 
 # bounded SECONDS COMMAND...: runs it, and sets $in_time to yes if it took no longer than that and a
-# second. Another half of one is for the start of a process on a busy machine.
+# second. Another half of one is for the start of a process. A busy machine may stop a process for
+# longer, so a call that is late is made again, at most twice: what changes nothing can be repeated.
 bounded() {
-	local limit=$(($1 * 1000 + 1500)) start
+	local limit=$(($1 * 1000 + 1500)) start took
 	shift
-	start=$(now_ms)
-	run "$@"
-	in_time=yes
-	[ $(($(now_ms) - start)) -le $limit ] || in_time="$(($(now_ms) - start)) ms"
+	for _ in 1 2 3; do
+		start=$(now_ms)
+		run "$@"
+		took=$(($(now_ms) - start)) in_time=yes
+		[ "$took" -gt "$limit" ] || break
+		in_time="$took ms"
+	done
 }
 states() {
 	sql "SELECT GROUP_CONCAT(state ORDER BY loan_id) FROM work WHERE task_id = $task"
