@@ -268,7 +268,7 @@ check-locked:
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
 		all memory-programs
 	@echo 'check: tests, $(LANES) at once'
-	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' \
+	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
 # Most tests wait more than they compute, so more run at once than there are processors.
@@ -279,10 +279,11 @@ LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour 
 	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench race/hundreds race/cut \
 	race/cluster race/tls race/patience race/leases cli/signals docs/docs race/replica \
 	lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
-	$(patsubst %,build/test/db/test_%,seed wait expire) \
-	$(patsubst %,$(ASAN)/test/db/test_%,expire seed wait doubt)
-ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(DB_TESTS) $(CLI_TESTS) \
-	$(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
+	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt) build/test/db/test_wait
+# These run with the sanitizers only, and in the usual build in check-long.
+ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire)
+ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
+	$(CLI_TESTS) $(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1
@@ -295,6 +296,7 @@ LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROU
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races
 	env LOCKQ_MODEL=all $(PROVE) $(MODEL_TESTS)
+	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all

@@ -5,6 +5,7 @@
 #   test/guards.t [--record] [--part K/N] [PATTERN]
 # PATTERN selects the guards whose line contains it. --part runs every Nth guard of the table, from
 # the Kth on. --record adds to the table the assertions that failed.
+#   LOCKQ_TESTED=yes  the tests have run, or run beside this, on the library as it is
 set -u
 
 # shellcheck source=support/tap.sh
@@ -130,6 +131,7 @@ passes()
 {
 	local key="$1 $2" start=$SECONDS
 
+	[ "${LOCKQ_TESTED-}" != yes ] || passed[$key]=30
 	if [ -z "${passed[$key]-}" ]; then
 		passed[$key]=no
 		if run_test "$(test_file "$1")" "$2" 180; then
