@@ -168,11 +168,11 @@ maria_answers() {
 }
 until maria_answers || ! kill -0 "$maria" 2>/dev/null; do sleep 0.1; done
 run inside lockq-migrate --database bank -- --no-defaults --socket=/maria/sock --user=root
-like "$status:$err" '^4:lockq-migrate: the server is MariaDB \(1[^)]*\): lockq needs MySQL [0-9.]+ '\
-'or later$' 'lockq-migrate refuses it'
+needs='lockq needs MySQL [0-9.]+ or later'
+like "$status:$err" "^4:lockq-migrate: the server is MariaDB \\(1[^)]*\\): $needs\$" \
+	'lockq-migrate refuses it'
 run inside getwork --socket /maria/sock --user oliver --task 7
-like "$status:$err" '^5:getwork: .*the server is MariaDB 1[^:]*: lockq needs MySQL [0-9.]+ or later' \
-	'getwork, too'
+like "$status:$err" "^5:getwork: .*the server is MariaDB 1[^:]*: $needs" 'getwork, too'
 kill "$maria"
 wait "$maria"
 
