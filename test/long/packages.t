@@ -167,11 +167,12 @@ maria_answers() {
 	inside mysqladmin --no-defaults --socket=/maria/sock --user=root ping >/dev/null 2>&1
 }
 until maria_answers || ! kill -0 "$maria" 2>/dev/null; do sleep 0.1; done
-run inside lockq-migrate --database bank -- --no-defaults --socket=/maria/sock --user=root
+printf '%s\n' '[client]' socket=/maria/sock user=root >"$root/root/maria.cnf"
+run inside lockq-migrate --database bank -- --defaults-file=/root/maria.cnf
 needs='lockq needs MySQL [0-9.]+ or later'
 like "$status:$err" "^4:lockq-migrate: the server is MariaDB \\(1[^)]*\\): $needs\$" \
 	'lockq-migrate refuses it'
-run inside getwork --socket /maria/sock --user oliver --task 7
+run inside getwork --defaults-file /root/maria.cnf --user oliver --task 7
 like "$status:$err" "^5:getwork: .*the server is MariaDB 1[^:]*: $needs" 'getwork, too'
 kill "$maria"
 wait "$maria"
