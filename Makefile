@@ -294,7 +294,7 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 # These tests meet their moments by chance. In check they have enough rounds to meet each of them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
-check-long: all test-programs ## tests that take long: packages, MariaDB, random races
+check-long: all test-programs ## tests that take long: packages, MariaDB, random races, the model
 	env LOCKQ_MODEL=all $(PROVE) $(MODEL_TESTS)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
