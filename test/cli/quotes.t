@@ -23,11 +23,12 @@ PATH=$PATH:$top/build/mysql/bin
 cd "$scratch" || exit 9
 
 # quoted WHAT: the last message has the value, and has it in quotes only. MySQL's texts use single
-# quotes.
+# quotes; that of MariaDB's library has the path of a plugin without any.
 quoted() {
 	# shellcheck disable=SC2154 # err is set by run
 	local rest=${err//\"$odd\"/}
 	rest=${rest//\'$odd\'/}
+	rest=${rest//"could not be loaded: $odd/"/}
 	case $err in
 	*"$odd"*) is "${rest##*"$odd"*}" "$rest" "$1: the value is quoted" ;;
 	*) return 1 ;;
