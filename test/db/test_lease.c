@@ -454,6 +454,62 @@ it_ends_before_the_look(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
+static void *
+complete_both(void *data)
+{
+	struct call *call = data;
+	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
+	struct lockq_loan_ref loans[] = { { 1, 0 }, { 2, 0 } };
+
+	what.user = call->by->ask.user;
+	what.task = TASK;
+	what.kind = LOCKQ_COMPLETE;
+	what.loans = loans;
+	what.n_loans = 2;
+	call->rc = lockq_dispose(call->by->q, &what, &call->result);
+	return NULL;
+}
+
+/* guard: work is late, and not refused, if the lease ran out and cron ended it after the look at it
+ * began. The look waits for loan 1, which another session holds, and which is not the user's. */
+static void
+cron_ends_it_during_the_look(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *cron = worker_connected(2, TASK, 1);
+	struct lockq_expire what = LOCKQ_EXPIRE_INIT;
+	struct lockq_expired did = LOCKQ_EXPIRED_INIT;
+	struct call call = { worker_connected(0, TASK, 1), LOCKQ_COMPLETE,
+		LOCKQ_DISPOSED_RESULT_INIT, -1 };
+	pthread_t thread;
+
+	(void)state;
+	add_loans(TASK, 2);
+	set_task(TASK, "lease_minutes = 60");
+	(void)ask_now(1, TASK, 1);
+	assert_int_equal(ask_now(0, TASK, 1)->answer.loans[0].loan_id, 2);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 1"
+	    " FOR UPDATE", TASK);
+	assert_int_equal(pthread_create(&thread, NULL, complete_both, &call), 0);
+	until_waiting_for("work", 1);
+	sql("UPDATE work SET lease_expires_at = NOW(6), due_at = NOW(6) WHERE task_id = %d"
+	    " AND loan_id = 2", TASK);
+	assert_int_equal(lockq_expire(cron->q, &what, &did), LOCKQ_OK);
+	db_rollback(other);
+	pthread_join(thread, NULL);
+	assert_int_equal(did.leases, 1);
+	assert_int_equal(call.rc, LOCKQ_EREFUSED);
+	assert_int_equal(call.result.loans[0].what, LOCKQ_NOT_YOURS);
+	assert_int_equal(call.result.loans[1].what, LOCKQ_DISPOSED);
+	assert_int_equal(call.result.loans[1].late, 1);
+	assert_string_equal(text_of("SELECT GROUP_CONCAT(event, version ORDER BY log_id)"
+	    " FROM work_log WHERE task_id = %d AND loan_id = 2", TASK),
+	    "assigned1,expired2,completed3");
+	assert_consistent(TASK);
+	lockq_disposed_clear(&call.result);
+}
+
 /* A leader passes over a loan that is being completed late. */
 static void
 it_is_not_given_away_meanwhile(void **state)
@@ -572,6 +628,7 @@ main(int argc, char **argv)
 		DB_TEST(it_runs_out_meanwhile),
 		DB_TEST(it_becomes_late_meanwhile),
 		DB_TEST(it_ends_before_the_look),
+		DB_TEST(cron_ends_it_during_the_look),
 		DB_TEST(it_is_not_given_away_meanwhile),
 		DB_TEST(it_takes_six_round_trips),
 		DB_TEST(the_servers_zone_does_not_matter),
