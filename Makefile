@@ -295,7 +295,7 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races, the model
-	env LOCKQ_MODEL=all $(PROVE) $(MODEL_TESTS)
+	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))

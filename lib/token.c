@@ -34,14 +34,12 @@
 	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
 /* Work that is done is done, so it is taken after the end of the lease, too, as long as nobody else
  * has been given the loan. */
-#define LATE_NOW_IF \
-	"(w.state = 'assigned' AND " IS_MINE " AND @lockq_event = 'completed'" \
-	" AND COALESCE(w.lease_expires_at <= NOW(6), FALSE))"
+#define LATE(state, is_over) \
+	"(w.state = " state " AND " IS_MINE " AND @lockq_event = 'completed' AND " is_over ")"
+#define IS_LATE_NOW LATE("'assigned'", "COALESCE(w.lease_expires_at <= NOW(6), FALSE)")
 /* A row in state 'returned' has its lease only if time has ended the assignment, and not the user.
  * That may have been after NOW(6), when this statement began: it has waited for a row since. */
-#define LATE_SINCE_IF \
-	"(w.state = 'returned' AND " IS_MINE " AND @lockq_event = 'completed'" \
-	" AND w.lease_expires_at IS NOT NULL)"
+#define IS_LATE_SINCE LATE("'returned'", "w.lease_expires_at IS NOT NULL")
 #define NOT_FAILED "NOT JSON_CONTAINS(@lockq_failed, CAST(w.loan_id AS JSON))"
 
 /* Whether the same was said before; of a return also with the same times. */
@@ -59,8 +57,8 @@ static const struct db_query lock_loans = {
 	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
 	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
 	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
-	"       w.lease_expires_at, " IN_TIME ", " LATE_NOW_IF ","
-	"       " LATE_SINCE_IF ", " IS_THE_SAME ","
+	"       w.lease_expires_at, " IN_TIME ", " IS_LATE_NOW ","
+	"       " IS_LATE_SINCE ", " IS_THE_SAME ","
 	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
 	"       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
@@ -89,7 +87,7 @@ static const struct db_query log_late = {
 	"     ON me.name = @lockq_user"
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  WHERE " LATE_NOW_IF " AND " NOT_FAILED
+	"  WHERE " IS_LATE_NOW " AND " NOT_FAILED
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
 };
@@ -113,7 +111,7 @@ static const struct db_query log_change = {
 	"     ON t.task_id = @lockq_task"
 	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
 	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  WHERE (" IN_TIME " OR " LATE_SINCE_IF ") AND " NOT_FAILED
+	"  WHERE (" IN_TIME " OR " IS_LATE_SINCE ") AND " NOT_FAILED
 	"  ORDER BY w.loan_id",
 	DB_NO_ROWS
 };

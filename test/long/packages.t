@@ -166,7 +166,7 @@ maria=$!
 maria_answers() {
 	inside mysqladmin --no-defaults --socket=/maria/sock --user=root ping >/dev/null 2>&1
 }
-until maria_answers || ! kill -0 "$maria" 2>/dev/null; do sleep 0.1; done
+wait_for maria_answers
 printf '%s\n' '[client]' socket=/maria/sock user=root >"$root/root/maria.cnf"
 run inside lockq-migrate --database bank -- --defaults-file=/root/maria.cnf
 needs='lockq needs MySQL [0-9.]+ or later'

@@ -74,6 +74,8 @@ holds | safety long | a query fails, another one has a deadlock
 	-DFAILURES=1 -DDEADLOCKS=1
 holds | safety long | one polls, task_wake is held
 	-DPOLLS=1 -DSTUCK=1
+holds | live | two requesters who do not wait
+	-DNO_WAITS=2 -DREQUESTERS=2
 holds | live | two requesters, two deadlocks
 	-DDEADLOCKS=2 -DREQUESTERS=2
 holds | live | two requesters, a query fails, another one has a deadlock
