@@ -13,14 +13,16 @@
  * median from the commit to the printed loans is one and a half times as long for 20 followers. */
 #define ANSWER_COLUMNS(user, task) \
 	"SELECT r.request_id, r.uuid, " user ", r.task_id, " task ", r.asked, r.requested," \
-	"       r.assigned, r.outcome, r.epoch, r.reason, l.user, l.query_ms, l.as_of," \
-	"       r.excluded, l.how, g.loan_id, g.token, g.lease_expires_at"
+	"       r.assigned, r.outcome, r.epoch, r.reason, l.user," \
+	"       IF(r.source IS NULL, l.query_ms, NULL), l.as_of," \
+	"       r.excluded, COALESCE(r.source, l.how), r.checked, g.loan_id, g.token," \
+	"       g.lease_expires_at"
 #define ANSWER_TABLES \
 	"  LEFT JOIN leader_run AS l" \
 	"    ON l.task_id = r.task_id AND l.epoch = r.epoch" \
 	"  LEFT JOIN work_log AS g" \
 	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
-enum { ANSWER_LOANS = 16 };
+enum { ANSWER_LOANS = 17 };
 
 static const struct db_query read_answer = {
 	"read_answer",
@@ -69,7 +71,8 @@ fill(struct lockq_answer *a, const struct db_rows *rows)
 	    copy_text(&a->task_name, db_cell(rows, 0, 4)) != DB_OK ||
 	    copy_text(&a->reason, db_cell(rows, 0, 10)) != DB_OK ||
 	    copy_text(&a->leader, db_cell(rows, 0, 11)) != DB_OK ||
-	    copy_text(&a->how, db_cell(rows, 0, 15)) != DB_OK)
+	    copy_text(&a->how, db_cell(rows, 0, 15)) != DB_OK ||
+	    copy_text(&a->checked, db_cell(rows, 0, 16)) != DB_OK)
 		return DB_ENOMEM;
 	return DB_OK;
 }
@@ -139,6 +142,7 @@ lockq_answer_clear(struct lockq_answer *answer)
 	free(answer->leader);
 	free(answer->how);
 	free(answer->reason);
+	free(answer->checked);
 	free(answer->loans);
 	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
 }

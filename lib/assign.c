@@ -6,18 +6,37 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "availability.h"
 #include "bounds.h"
+#include "check.h"
 #include "log_expired.h"
 #include "pending.h"
 #include "session.h"
 
-/* A batch of candidates with their rows of work; n counts the batch from 1. */
-#define CANDIDATES \
+/* A batch of candidates; n counts the batch from 1. */
+#define BATCH \
 	"JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY," \
 	"                              loan_id BIGINT UNSIGNED PATH '$[0]'," \
-	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j" \
+	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j"
+
+/* The loans that stand in the task's kept list, which others take from at the same time: whoever
+ * gives one of them holds its row there, this leader as well. */
+#define IN_KEPT_LIST \
+	"SELECT j.n FROM " BATCH \
+	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)" \
+	"    ON k.task_id = ? AND k.loan_id = j.loan_id" \
+	"   AND k.epoch = (SELECT l.epoch FROM kept_list AS l FORCE INDEX (PRIMARY)" \
+	"                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)"
+static const struct db_query in_kept_list = { "in_kept_list", IN_KEPT_LIST, DB_MANY };
+static const struct db_query lock_kept = {
+	"lock_kept", IN_KEPT_LIST " FOR UPDATE OF k SKIP LOCKED", DB_MANY
+};
+
+/* They with their rows of work. */
+#define CANDIDATES \
+	BATCH \
 	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
 	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
 
@@ -66,7 +85,8 @@ static const struct db_query log_assigned = {
 	"log_assigned",
 	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
 	"                    request_id, lease_expires_at, note, at)"
-	" SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account, ?,"
+	" SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account,"
+	"        GREATEST(?, COALESCE(w.token + 1, 0)),"
 	"        COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), j.request_id,"
 	"        NOW(6) + INTERVAL ? MINUTE, w.note, NOW(6)"
 	"   FROM " PLAN_TABLE
@@ -90,9 +110,9 @@ static const struct db_query update_work = {
 static const struct db_query record_run = {
 	"record_run",
 	"INSERT INTO run_in (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
-	"                    requests, left_pending, loans, retries, reason, started_at,"
+	"                    requests, left_pending, loans, retries, reason, check_ms, started_at,"
 	"                    ended_at)"
-	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, NOW(6))",
+	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, ?, NOW(6))",
 	DB_NO_ROWS
 };
 
@@ -135,6 +155,72 @@ mark_appeared(struct lockq *q, const char *json, uint32_t task_id, struct candid
 	return rc == DB_OK ? rc : mark(q->db, &appeared, json, task_id, batch, true);
 }
 
+/* Locks the rows that the candidates of @batch have in the kept list, and notes those that another
+ * process has locked, or has just taken. */
+static enum db_rc
+hold_kept(struct lockq *q, const struct task *task, const char *json, struct candidate *batch)
+{
+	struct db_rows kept = { 0, 0, NULL, NULL }, ours = { 0, 0, NULL, NULL };
+	const struct db_arg args[] = { db_text(json), db_u64(task->task_id) };
+	enum db_rc rc = db_run(q->db, &in_kept_list, args, 2, &kept);
+
+	if (rc == DB_OK && kept.n_rows > 0)
+		rc = db_run(q->db, &lock_kept, args, 2, &ours);
+	for (size_t i = 0; rc == DB_OK && i < kept.n_rows; i++)
+		batch[db_cell_u64(&kept, i, 0) - 1].held = true;
+	for (size_t i = 0; rc == DB_OK && i < ours.n_rows; i++)
+		batch[db_cell_u64(&ours, i, 0) - 1].held = false;
+	db_rows_clear(&kept);
+	db_rows_clear(&ours);
+	return rc;
+}
+
+/* Asks the view once more about @n loans of @batch, at most CHECK_MOST, and drops those that it
+ * does not show any more. */
+static enum db_rc
+ask_view(struct lockq *q, const struct task *task, struct list *list, struct candidate *batch,
+    size_t n)
+{
+	struct check check = { .n = n };
+	char now[TIME_BYTES] = "";
+	enum db_rc rc = DB_OK;
+
+	for (size_t i = 0; i < n; i++)
+		check.loans[i] = batch[i].loan_id;
+	if (list->checked[0] == '\0')
+		rc = check_time(session_beside(q), now);
+	if (rc == DB_OK)
+		rc = check_loans(session_beside(q), task, &check);
+	if (rc == DB_OK && check.too_dear)
+		list->too_dear = true;
+	if (rc != DB_OK || check.too_dear)
+		return rc;
+	if (list->checked[0] == '\0')
+		memcpy(list->checked, now, sizeof(now));
+	for (size_t i = 0; i < n; i++) {
+		if (!check.shown[i] && !batch[i].gone) {
+			batch[i].gone = true;
+			list->unshown++;
+		}
+	}
+	return DB_OK;
+}
+
+/* After a long query loans may have stopped to match while it ran. The view is not asked in the
+ * lock's transaction, which would hold the manager's tables; nor again where it can't tell in
+ * time. */
+static enum db_rc
+drop_unshown(struct lockq *q, const struct task *task, struct list *list,
+    struct candidate *batch, size_t n)
+{
+	enum db_rc rc = DB_OK;
+
+	for (size_t i = 0; rc == DB_OK && i < n && list->query_ms >= FRESH_MS &&
+	    !list->too_dear && session_beside(q) != q->db; i += CHECK_MOST)
+		rc = ask_view(q, task, list, batch + i, n - i < CHECK_MOST ? n - i : CHECK_MOST);
+	return rc;
+}
+
 /* Compares the next @n candidates with `work`, under lock, and adds those to the stock that are
  * exactly as the query saw them. It is not enough that a loan is available now: one that was
  * completed since the query is, and would be given out again. */
@@ -149,20 +235,27 @@ check_some(struct lockq *q, const struct task *task, struct list *list, size_t n
 
 	for (size_t i = 0; i < n; i++) {
 		batch[i].gone = batch[i].version > 0;
+		batch[i].held = false;
 		n_seen += batch[i].gone;
 	}
 	list_json(list, list->next, n, &json);
 	rc = json.failed ? DB_ENOMEM : DB_OK;
+	if (rc == DB_OK && task->cache_ttl > 0)
+		rc = hold_kept(q, task, json.data, batch);
 	if (rc == DB_OK && n_seen > 0)
 		rc = mark(q->db, &lock_seen, json.data, task->task_id, batch, false);
 	if (rc == DB_OK && n_seen < n)
 		rc = mark_appeared(q, json.data, task->task_id, batch);
 	list->next += n;
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
-		if (batch[i].gone) {
-			list->dropped++;
+		batch[i].gone = batch[i].gone || batch[i].held;
+		list->dropped += batch[i].gone;
+	}
+	if (rc == DB_OK)
+		rc = drop_unshown(q, task, list, batch, n);
+	for (size_t i = 0; rc == DB_OK && i < n; i++) {
+		if (batch[i].gone)
 			continue;
-		}
 		stock->list[stock->n++] = &batch[i];
 		stock->left++;
 	}
@@ -234,7 +327,7 @@ plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool cu
 	for (size_t i = 0; i < queue->n; i++) {
 		struct pending *pending = &queue->list[i];
 
-		if (pending->outcome != LOCKQ_PENDING)
+		if (pending->outcome != LOCKQ_PENDING || pending->held)
 			continue;
 		/* There is more than was read. A request that would get less than it asked for
 		 * stays pending with all behind it, for the next leader. */
@@ -295,7 +388,7 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 {
 	struct queue queue = { .list = NULL };
 	struct plan plan = { { NULL, 0, 0, false }, 0, 0 };
-	enum db_rc rc = pending_read(q->db, task, run->own_request, &queue);
+	enum db_rc rc = pending_read(q->db, task, run->own_request, list->as_of, &queue);
 
 	if (rc == DB_OK)
 		rc = fill_stock(q, task, list, queue.wanted, stock);
@@ -305,7 +398,7 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}
 	if (rc == DB_OK && !run->too_short)
-		rc = pending_write(q->db, &queue, lead, NULL, n_ended);
+		rc = pending_write(q->db, &queue, lead, NULL, list->checked, n_ended);
 	run->loans += plan.n_inserts + plan.n_updates;
 	run->left = run->left_out = 0;
 	for (size_t i = 0; i < queue.n; i++) {
@@ -331,7 +424,7 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 	/* An earlier try may have been rolled back. */
 	for (size_t i = 0; i < list->n; i++)
 		list->list[i].gone = false;
-	list->next = list->dropped = 0;
+	list->next = list->dropped = list->unshown = 0;
 	run->too_short = false;
 	stock.list = calloc(list->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)
@@ -357,14 +450,14 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
     struct run *run)
 {
 	struct queue queue = { .list = NULL };
-	enum db_rc rc = pending_read(db, task, run->own_request, &queue);
+	enum db_rc rc = pending_read(db, task, run->own_request, "", &queue);
 
 	for (size_t i = 0; rc == DB_OK && i < queue.n; i++) {
 		if (queue.list[i].outcome == LOCKQ_PENDING)
 			queue.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
 	}
 	if (rc == DB_OK)
-		rc = pending_write(db, &queue, lead, run->reason, &run->requests);
+		rc = pending_write(db, &queue, lead, run->reason, "", &run->requests);
 	pending_clear(&queue);
 	return rc;
 }
@@ -381,8 +474,9 @@ assign_record_run(struct db *db, const struct task *task, const struct lead *lea
 	    db_text(run->reason != NULL ? "failed" : list_source_name(run->source)),
 	    db_text(list->as_of[0] != '\0' ? list->as_of : NULL),
 	    queried ? db_u64(list->query_ms) : db_null(),
-	    db_u64(run->candidates), db_u64(list->dropped + list->stale),
+	    db_u64(run->candidates), db_u64(list->dropped + list->unshown),
 	    db_u64(run->requests), db_u64(run->left), db_u64(run->loans),
 	    db_u64(run->retries), db_text(run->reason != NULL ? run->reason : run->note),
+	    run->asked_view ? db_u64(list->check_ms) : db_null(),
 	    db_text(lead->started_at)), NULL);
 }

@@ -20,6 +20,7 @@ struct run {
 	size_t left_out;      /* of these, those whose users may not have what is left */
 	bool too_short;       /* a short list is not enough for all; nothing was written */
 	const char *reason;   /* NULL: loans are given; else why all requests end without any */
+	bool asked_view;      /* the list's check_ms was measured */
 	bool refused;         /* with @reason: they end as refused, else as failed */
 	const char *note;     /* why the list is from another source than it should be; or NULL */
 };

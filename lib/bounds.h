@@ -35,6 +35,19 @@ enum {
 	LEAST_MS = 100          /* for a second query, also if the first took all of the time */
 };
 
+/* The kept list: take.c, kept.c, round.c */
+enum {
+	TAKE_SPARE = 16,        /* more loans are read than asked for: others take some meanwhile */
+	TAKE_TRIES = 8,         /* some 150 ms, and each try reads twice as much as the last one;
+	                         * then others hold all of it */
+	LINE_MOST = 16,         /* requests that one call serves beside its own, in some 100 ms */
+	KEPT_MOST = 20000,      /* loans of a list: written in a quarter of a second */
+	KEPT_END_ROWS = 1000,   /* deleted at a time, in some 10 ms */
+	CHECK_SAMPLE = 16,      /* loans with which a leader measures what a check takes */
+	FRESH_MS = 1000         /* after a longer query the view is asked again before loans are
+	                         * given */
+};
+
 /* Steps 5 and 6: assign.c, round.c */
 enum {
 	LOOKS = 2,              /* the second serves requests that came while the first was written;

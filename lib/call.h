@@ -6,12 +6,13 @@
 
 #include "assign.h"
 #include "held.h"
+#include "kept.h"
 #include "session.h"
 #include "wait.h"
 
 /* Where a call is. The table at the top of getwork.c says what each step may become. */
 enum step {
-	ASK, LOOK, TRY, LEAD, GIVE, HAND_OVER, FOLLOW, REST,
+	TAKE, ASK, LOOK, TRY, LEAD, GIVE, HAND_OVER, FOLLOW, REST,
 	ANSWERED, PENDING, TIMED_OUT, REFUSED, CANCELLED, FAILED, UNKNOWN /* the ends */
 };
 
@@ -24,6 +25,8 @@ struct call {
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
 	struct namesake namesake; /* the request that had the UUID which the caller has chosen */
 	struct waiting waiting;
+	bool keeps;               /* the task keeps a list, from which the call may take */
+	uint64_t kept_tried;      /* the epoch of the kept list that had nothing for it; 0: none */
 	struct leader leader;     /* the one that this call follows */
 	unsigned int unled_waits; /* of a call that does not wait: a session that serves nobody had
 	                           * the lock */

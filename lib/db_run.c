@@ -262,6 +262,12 @@ run_prepared(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	db->insert_id = mysql_stmt_insert_id(statement);
 	rc = read_answer(db, query, &answer, rows);
 	mysql_stmt_free_result(statement);
+	/* A procedure's rows are followed by its own end. */
+	while (mysql_more_results(db->mysql)) {
+		if (mysql_stmt_next_result(statement) > 0 && rc == DB_OK)
+			rc = db_fail_statement(db, query->name, statement);
+		mysql_stmt_free_result(statement);
+	}
 	return rc;
 }
 

@@ -48,7 +48,7 @@ static const struct job due_job = {
 	    "                           FROM " JOB_ROWS(DUE_NUMBERS) "))", DB_NO_ROWS }
 };
 
-/* --- a task's requests that nobody looks after, and its kept candidates --- */
+/* --- a task's requests that nobody looks after, and its kept lists --- */
 
 #define JOIN_REQUESTS \
 	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
@@ -73,30 +73,34 @@ static const struct job stale_job = {
 	.under_lock = true
 };
 
-#define JOIN_KEPT \
-	JOB_ROWS(JOB_NUMBER("task_id", 0) ", " JOB_NUMBER("position", 1)) \
-	"  STRAIGHT_JOIN task_candidate AS k FORCE INDEX (PRIMARY)" \
-	"    ON k.task_id = j.task_id AND k.position = j.position"
+static const struct db_query end_lists = { "end_lists", "CALL list_ends(?, ?)", DB_ONE };
 
-/* The first position is 0, and a page begins above the last key. So task_id is a key too, since it
- * is never 0. */
-static const struct job kept_job = {
-	.find = { "find_kept",
-	    "SELECT task_id, position"
-	    "  FROM task_candidate FORCE INDEX (PRIMARY)"
-	    " WHERE task_id = ? AND kept_at <= ?"
-	    "   AND (task_id > ? OR (task_id = ? AND position > ?))"
-	    " ORDER BY task_id, position LIMIT ?", DB_MANY },
-	.n_keys = 2,
-	JOB_DELETES("kept", "k.task_id, k.position", "k", JOIN_KEPT, "k.kept_at <= ?"),
-	.under_lock = true
-};
+/* Loans of lists that nobody can take from any more. So nobody waits for this, and it needs no lock
+ * of the task. */
+static enum db_rc
+expire_lists(struct expiring *e)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t most = e->what->batch, n = most;
+	enum db_rc rc = DB_OK;
 
-/* Per task, the times before which its requests and its kept candidates are out of date. */
+	while (rc == DB_OK && n == most) {
+		rc = batch_ask(e, &end_lists, DB_ARGS(db_u64(e->task_id), db_u64(most)),
+		    &rows);
+		n = db_cell_u64(&rows, 0, 0);
+		e->done->candidates += n;
+		e->ticking.rows += n;
+		if (rc == DB_OK && tick(&e->ticking) != 0)
+			rc = DB_ECANCELLED;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Per task, the time before which its requests are out of date. */
 static const struct db_query all_tasks = {
 	"all_tasks",
-	"SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND,"
-	"       CAST(? AS DATETIME(6)) - INTERVAL cache_ttl SECOND"
+	"SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND"
 	"  FROM task ORDER BY task_id",
 	DB_MANY
 };
@@ -106,17 +110,16 @@ expire_tasks(struct expiring *e)
 {
 	struct db_arg began = db_text(e->began);
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = batch_ask(e, &all_tasks, DB_ARGS(began, began), &rows);
+	enum db_rc rc = batch_ask(e, &all_tasks, DB_ARGS(began), &rows);
 
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
-		const char *seen = db_cell(&rows, i, 1), *kept = db_cell(&rows, i, 2);
+		const char *seen = db_cell(&rows, i, 1);
 
 		e->task_id = (uint32_t)db_cell_u64(&rows, i, 0);
 		rc = batch_run(e, &stale_job, &e->done->requests, seen,
 		    DB_ARGS(db_u64(e->task_id), db_text(seen)));
 		if (rc == DB_OK)
-			rc = batch_run(e, &kept_job, &e->done->candidates, kept,
-			    DB_ARGS(db_u64(e->task_id), db_text(kept)));
+			rc = expire_lists(e);
 	}
 	db_rows_clear(&rows);
 	return rc;

@@ -184,7 +184,7 @@ change(struct db *db, void *data)
 	forget_plan(b);
 	if (rc == DB_OK && b->job->under_lock)
 		rc = hold_task(db, b);
-	/* A leader expires requests itself, and replaces the kept candidates. */
+	/* A leader expires requests itself. */
 	if (rc != DB_OK || b->led)
 		return rc;
 	rc = make_plan(db, b);

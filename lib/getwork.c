@@ -3,13 +3,16 @@
  * lockq_getwork(), the algorithm of lockq(7). A call goes from state to state until it comes to an
  * end. Each state has a function, which does the step of the page below its name:
  *
+ *   TAKE       take             -> LOOK (served) | ASK | TRY (asked already)
+ *              take from the kept list, if there is one
  *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED
  *              step 1: record the request
- *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | ASK (now one of its own)
+ *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | TAKE (the same)
+ *                                  | ASK (now one of its own)
  *              step 7: read the request's own row, and no other
  *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile)
  *              steps 2 and 3: the task's lock
- *   LEAD       round_find       -> GIVE
+ *   LEAD       round_find       -> GIVE | TAKE (others have left a list)
  *              step 4: find a list: by the heavy query, or by what serves in its place
  *   GIVE       round_give       -> HAND_OVER | TRY (somebody has led since) | REST (and again)
  *              step 5: give from the list and commit, again with the list in hand if need be
@@ -30,7 +33,9 @@
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
+#include "take.h"
 
+static enum db_rc take(struct call *c, enum step *step);
 static enum db_rc ask(struct call *c, enum step *step);
 static enum db_rc look(struct call *c, enum step *step);
 static enum db_rc try_lock(struct call *c, enum step *step);
@@ -46,11 +51,12 @@ end_of(enum db_rc failure)
 static int
 get_served(struct call *c)
 {
-	enum step step = ASK;
+	enum step step = TAKE;
 	enum db_rc rc = DB_OK;
 
 	while (step < ANSWERED) {
 		switch (step) {
+		case TAKE:      rc = take(c, &step); break;
 		case ASK:       rc = ask(c, &step); break;
 		case LOOK:      rc = look(c, &step); break;
 		case TRY:       rc = try_lock(c, &step); break;
@@ -69,6 +75,55 @@ get_served(struct call *c)
 			step = end_of(rc);
 	}
 	return finish(c, step, rc);
+}
+
+/* Reads the task and its list. *@may is true where the call may take from that. A user who has
+ * asked already joins that request. */
+static enum db_rc
+may_take(struct call *c, struct kept *kept, bool *may)
+{
+	bool known = false;
+	enum db_rc rc = c->ask->fresh != 0 ? DB_OK :
+	    kept_look(c->q->db, c->request.user, &c->task, kept, &known);
+
+	c->keeps = known && c->task.cache_ttl > 0;
+	*may = c->keeps && kept->usable && kept->epoch != c->kept_tried && kept->user_id != 0 &&
+	    (c->request.request_id != 0 || !kept->has_asked);
+	return rc;
+}
+
+static enum db_rc
+take(struct call *c, enum step *step)
+{
+	struct kept kept = { .epoch = 0 };
+	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid };
+	enum take_result result = TAKE_NONE;
+	bool may = false;
+	enum db_rc rc = may_take(c, &kept, &may);
+
+	*step = c->request.request_id != 0 ? TRY : ASK;
+	if (rc != DB_OK || !may)
+		return rc;
+	who.user_id = kept.user_id;
+	who.count = c->request.joined ? c->request.asked : c->ask->count;
+	who.excluded = c->task.excluded;
+	rc = take_loans(c->q->db, &c->task, &kept, &who, &c->request.request_id, &c->sent,
+	    &result);
+	/* An earlier call has used the UUID. */
+	if (rc == DB_EDUPLICATE) {
+		c->sent = false;
+		return DB_OK;
+	}
+	if (rc != DB_OK)
+		return rc;
+	c->sent = c->sent && result == TAKE_GIVEN;
+	if (result == TAKE_GIVEN || result == TAKE_ENDED)
+		*step = LOOK;
+	else
+		c->kept_tried = kept.epoch;
+	if (result == TAKE_GIVEN)
+		take_for_line(c->q->db, &c->task, &kept);
+	return DB_OK;
 }
 
 /* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made
@@ -148,6 +203,7 @@ ask_anew(struct call *c, enum step *step)
 {
 	lockq_answer_clear(c->answer);
 	request_begin(&c->request, c->ask->user, c->ask->uuid);
+	c->request.fresh = c->ask->fresh != 0;
 	c->sent = false;
 	*step = ASK;
 }
@@ -184,7 +240,7 @@ look(struct call *c, enum step *step)
 			return rc;
 	}
 	if (pending)
-		*step = TRY;
+		*step = c->keeps ? TAKE : TRY;
 	else if (wants_its_own(c))
 		ask_anew(c, step);
 	else
@@ -292,6 +348,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
 	request_begin(&c.request, ask->user, ask->uuid);
+	c.request.fresh = ask->fresh != 0;
 	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
 	q->asking = &c.request;
 	code = get_served(&c);

@@ -9,7 +9,7 @@
 
 static const char *const sources[] = {
 	[LIST_QUERY] = "query", [LIST_CROWDED] = "crowded", [LIST_ELSEWHERE] = "elsewhere",
-	[LIST_REPLICA] = "replica", [LIST_CACHE] = "cache", [LIST_HAND_OVER] = "hand-over"
+	[LIST_REPLICA] = "replica", [LIST_HAND_OVER] = "hand-over"
 };
 
 const char *
@@ -21,13 +21,13 @@ list_source_name(enum list_source source)
 bool
 list_was_queried(enum list_source source)
 {
-	return source != LIST_CACHE && source != LIST_HAND_OVER;
+	return source != LIST_HAND_OVER;
 }
 
 bool
 list_is_hint(enum list_source source)
 {
-	return source == LIST_CACHE || source == LIST_REPLICA;
+	return source == LIST_REPLICA;
 }
 
 uint64_t

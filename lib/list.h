@@ -10,6 +10,7 @@ struct candidate {
 	uint64_t version;  /* of its row of work as the query saw it; 0: there was no row */
 	uint32_t position; /* in the list of the query, from 0 */
 	bool gone;         /* given or dropped by the transaction in progress */
+	bool held;         /* another process is about to take it from the kept list */
 };
 
 /* Where a list comes from; leader_run.how has the same words. */
@@ -18,7 +19,6 @@ enum list_source {
 	LIST_CROWDED,   /* the query on the lock connection: no second one was to be had */
 	LIST_ELSEWHERE, /* the query over the connection of lockq_query_at(), on the same tables */
 	LIST_REPLICA,   /* the query over that connection, on another server or database */
-	LIST_CACHE,     /* what the last query left, kept in task_candidate */
 	LIST_HAND_OVER  /* what the leader's own round left */
 };
 const char *list_source_name(enum list_source source);
@@ -33,13 +33,16 @@ struct list {
 	size_t n, size;
 	size_t next;            /* the first that was not checked yet */
 	size_t dropped;         /* by the checks of the transaction in progress */
-	size_t stale;           /* dropped as the list was read from task_candidate */
+	size_t unshown;         /* the same, since the view does not show them any more */
 	bool complete;          /* its source has no more */
 	bool cut;               /* only a part was read: no request gets less than it asked for */
-	bool kept;              /* task_candidate has what is left of it */
+	bool kept;              /* kept_loan has what is left of it */
 	enum list_source source;
 	char as_of[TIME_BYTES]; /* when its query began, by the server's clock */
 	uint64_t query_ms;      /* how long that took, in milliseconds */
+	bool too_dear;          /* the view can't tell in time whether some loans match */
+	uint64_t check_ms;      /* what asking it took in milliseconds, where it could */
+	char checked[TIME_BYTES]; /* when it was first asked about loans to be given; or "" */
 };
 /* How many loans to read where @wanted are asked for, since others will ask. */
 uint64_t list_enough(uint64_t wanted);
@@ -59,6 +62,7 @@ void list_json(const struct list *list, size_t from, size_t n, struct text *json
 /* How a search for a list ends. */
 enum list_result {
 	LIST_FOUND,
+	LIST_KEPT,   /* none is needed: another process has left a kept one meanwhile */
 	LIST_FAILED, /* the view can't be used, or its query ended early */
 	LIST_LOST    /* the list of another server can't be had, or is out of date */
 };

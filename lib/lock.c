@@ -288,9 +288,7 @@ lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
 	return rc;
 }
 
-/* With jitter: hundreds of processes may try while one of them is about to write its name, and must
- * not all come back together. */
-static void
+void
 nap_with_jitter(const struct db *db, unsigned int try)
 {
 	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);

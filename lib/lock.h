@@ -55,6 +55,10 @@ LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task,
 LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
 
+/* Sleeps for some milliseconds before the @try-th new try, with jitter: hundreds of processes may
+ * try while one of them is about to write its name, and must not all come back together. */
+void nap_with_jitter(const struct db *db, unsigned int try);
+
 /* Reads who leads into @leader, by a dirty read; *@held tells whether somebody does. DB_EFAIL
  * where the task has no row in task_lock. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,

@@ -54,10 +54,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 6
+#define LOCKQ_SCHEMA 7
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 6
+#define LOCKQ_SCHEMA_OLDEST 7
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -383,9 +383,10 @@ struct lockq_ask {
 	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */
 	const char *uuid;       /**< of the request; NULL: the library makes one */
-	uint64_t reserved[3];   /**< for later versions: 0 */
+	int fresh;              /**< 1: only loans of a query that begins after the request */
+	uint64_t reserved[2];   /**< for later versions: 0 */
 };
-#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, { 0 } }
+#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, 0, { 0 } }
 
 /** A loan that an answer gives. */
 struct lockq_loan {
@@ -414,7 +415,7 @@ struct lockq_answer {
 	uint64_t waited_ms;      /**< milliseconds from the start of this call to its end */
 	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known */
 	char as_of[27];          /**< when the query began that the answer rests on */
-	char *how;               /**< where its list came from, as leader_run.how; or NULL */
+	char *how;               /**< "list": from a kept list; else as leader_run.how; or NULL */
 	char *reason;            /**< why it failed, was refused or got less; else NULL */
 	uint32_t excluded;       /**< loans that were left, but not for this user */
 	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
@@ -424,10 +425,11 @@ struct lockq_answer {
 	struct lockq_loan *loans; /**< the loans of this request in order of priority */
 	size_t n_loans;          /**< how many there are in @loans */
 	int repeated;            /**< 1: an earlier call with the same UUID got this answer */
-	uint64_t reserved[3];    /**< for later versions: 0 */
+	char *checked;           /**< when the view was asked about them again; NULL: never */
+	uint64_t reserved[2];    /**< for later versions: 0 */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, { 0 } }
+	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, NULL, { 0 } }
 
 /**
  * lockq_getwork:

@@ -9,8 +9,8 @@
 
 /* READ COMMITTED and after the query, or requests made meanwhile stay invisible. FOR UPDATE, or a
  * request that is being cancelled would be served. The index has the order of ORDER BY, since a
- * sort would lock every row first. The user's loans are counted here: only a process with the
- * task's lock gives loans, so no other process can add to them before this one has committed. */
+ * sort would lock every row first. The user's loans are counted here, under lock_pipelines: so no
+ * other process can add to them before this one has committed. */
 static const struct db_query pending_requests = {
 	"pending_requests",
 	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
@@ -21,10 +21,26 @@ static const struct db_query pending_requests = {
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  STRAIGHT_JOIN task AS t"
 	"    ON t.task_id = r.task_id"
-	" WHERE r.task_id = ? AND r.pending = 1"
+	" WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
 	" ORDER BY r.request_id"
 	"   FOR UPDATE OF r SKIP LOCKED",
 	DB_MANY
+};
+
+/* Whoever gives loans of a task with max_pipeline holds this row of the user before it counts. A
+ * leader does not wait for the rows of others, so their requests stay pending in this round. */
+static const struct db_query lock_pipelines = {
+	"lock_pipelines",
+	"SELECT p.user_id"
+	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	"  STRAIGHT_JOIN pipeline_lock AS p"
+	"    ON p.task_id = r.task_id AND p.user_id = r.user_id"
+	" WHERE r.task_id = ? AND r.pending = 1"
+	"   FOR UPDATE OF p SKIP LOCKED",
+	DB_MANY
+};
+static const struct db_query make_pipelines = {
+	"make_pipelines", "CALL pipeline_rows(?)", DB_NO_ROWS
 };
 
 /* In key order, for the bsearch() of pending_exclude(). */
@@ -51,13 +67,24 @@ static const struct db_query end_requests = {
 	"    ON r.request_id = j.request_id"
 	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
 	"       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"
-	"       r.served_at = NOW(6)"
+	"       r.checked = IF(j.assigned > 0, ?, NULL), r.served_at = NOW(6)"
 	" WHERE r.outcome = 'pending'",
 	DB_NO_ROWS
 };
 
+static bool
+has_number(const struct db_rows *rows, uint64_t number)
+{
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		if (db_cell_u64(rows, i, 0) == number)
+			return true;
+	}
+	return false;
+}
+
 static void
-read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *rows, size_t row)
+read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *locked,
+    const struct db_rows *rows, size_t row)
 {
 	struct pending *pending = &queue->list[queue->n++];
 
@@ -69,6 +96,9 @@ read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *ro
 		pending->outcome = LOCKQ_EXPIRED;
 		return;
 	}
+	pending->held = !db_cell_is_null(rows, row, 5) && !has_number(locked, pending->user_id);
+	if (pending->held)
+		return;
 	pending->requested = max_pipeline_fit(db_cell_u64(rows, row, 5), db_cell_u64(rows, row, 6),
 	    pending->asked, pending->reason);
 	if (pending->requested == 0) {
@@ -111,21 +141,39 @@ read_excluded(struct db *db, const struct task *task, struct queue *queue)
 	return rc;
 }
 
-enum db_rc
-pending_read(struct db *db, const struct task *task, uint64_t own_request, struct queue *queue)
+static enum db_rc
+read_rows(struct db *db, const struct task *task, bool capped, const char *as_of,
+    struct db_rows *locked, struct db_rows *rows)
 {
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
-	    db_u64(task->task_id)), &rows);
+	struct db_arg task_id = db_u64(task->task_id);
+	enum db_rc rc = capped ? db_run(db, &make_pipelines, &task_id, 1, NULL) : DB_OK;
 
+	if (rc == DB_OK && capped)
+		rc = db_run(db, &lock_pipelines, &task_id, 1, locked);
+	return rc == DB_OK ? db_run(db, &pending_requests, DB_ARGS(db_u64(task->request_ttl),
+	    task_id, db_text(as_of[0] != '\0' ? as_of : NULL)), rows) : rc;
+}
+
+enum db_rc
+pending_read(struct db *db, const struct task *task, uint64_t own_request, const char *as_of,
+    struct queue *queue)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL }, locked = { 0, 0, NULL, NULL };
+	bool capped = task->max_pipeline > 0;
+	enum db_rc rc = read_rows(db, task, capped, as_of, &locked, &rows);
+
+	/* The task's manager may have set it during the query. */
+	if (rc == DB_OK && !capped && rows.n_rows > 0 && !db_cell_is_null(&rows, 0, 5))
+		rc = read_rows(db, task, true, as_of, &locked, &rows);
 	pending_clear(queue);
 	if (rc == DB_OK) {
 		queue->list = calloc(rows.n_rows + 1, sizeof(*queue->list));
 		rc = queue->list != NULL ? DB_OK : DB_ENOMEM;
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		read_pending(queue, own_request, &rows, i);
+		read_pending(queue, own_request, &locked, &rows, i);
 	db_rows_clear(&rows);
+	db_rows_clear(&locked);
 	return rc == DB_OK && queue->n_excluded > 0 ? read_excluded(db, task, queue) : rc;
 }
 
@@ -163,7 +211,7 @@ add_ended(struct text *json, const struct pending *pending)
 
 enum db_rc
 pending_write(struct db *db, const struct queue *queue, const struct lead *lead,
-    const char *reason, size_t *n_ended)
+    const char *reason, const char *checked, size_t *n_ended)
 {
 	struct text json = { NULL, 0, 0, false };
 	size_t n = 0;
@@ -180,7 +228,8 @@ pending_write(struct db *db, const struct queue *queue, const struct lead *lead,
 		rc = DB_ENOMEM;
 	else if (n > 0)
 		rc = db_change(db, &end_requests,
-		    DB_ARGS(db_text(json.data), db_u64(lead->epoch), db_text(reason)), n);
+		    DB_ARGS(db_text(json.data), db_u64(lead->epoch), db_text(reason),
+		    db_text(checked[0] != '\0' ? checked : NULL)), n);
 	text_clear(&json);
 	*n_ended += n;
 	return rc;

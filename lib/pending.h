@@ -15,6 +15,7 @@ struct pending {
 	uint32_t given;
 	uint32_t excluded;    /* loans that were left, but are not offered to this user */
 	uint64_t n_excluded;  /* the user's exclusions in this task */
+	bool held;            /* another process counts the user's loans: it stays pending */
 	enum lockq_status outcome; /* LOCKQ_PENDING: it stays pending */
 	char reason[MAX_PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
 };
@@ -31,16 +32,19 @@ struct queue {
 
 /* Reads and locks the task's pending requests, but for rows that another session has locked. A
  * request other than @own_request that no process looks after ends as expired, and one whose user
- * holds max_pipeline loans as refused. The caller clears @queue, which is cleared first. To be
- * called in the lock's transaction, after the heavy query. */
+ * holds max_pipeline loans as refused. One that wants a query which began after @as_of is left out,
+ * unless @as_of is "". The caller clears @queue, which is cleared first. To be called in the lock's
+ * transaction, after the heavy query. */
 LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task,
-    uint64_t own_request, struct queue *queue);
+    uint64_t own_request, const char *as_of, struct queue *queue);
 /* Whether the loan is not to be offered to the request's user. */
 bool pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id);
 /* Writes the outcomes to work_requested, and adds the number of requests that ended to *@n_ended.
- * @reason is for requests without a reason of their own, and may be NULL. */
+ * @reason is for requests without a reason of their own, and may be NULL; @checked is when the view
+ * was asked about the loans that were given, or "". */
 LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *queue,
-    const struct lead *lead, const char *reason, size_t *n_ended);
+    const struct lead *lead, const char *reason, const char *checked,
+    size_t *n_ended);
 void pending_clear(struct queue *queue);
 
 #endif

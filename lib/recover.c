@@ -21,6 +21,14 @@ verdict_of(struct call *c, enum db_rc failure)
 	    now < c->waiting.deadline ? PATIENCE_MS : 0);
 }
 
+/* Where the call goes on. In TAKE and ASK the request may not be recorded, so there is no row to
+ * look at: its INSERT waits for one that may still be on its way. */
+static enum step
+after_failure(const struct call *c, enum step step)
+{
+	return step == ASK || (step == TAKE && c->request.request_id == 0) ? ASK : LOOK;
+}
+
 /* Another session holds what this call needs although it does not lead: a task that its manager is
  * changing, a table that somebody has locked. The server has said so after a second. No transaction
  * is open, and the failure does not count as one. */
@@ -40,7 +48,7 @@ wait_for_holder(struct call *c, enum step *step)
 		snprintf(c->held, sizeof(c->held), HELD_UNKNOWN);
 	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {
 		c->retries++;
-		*step = *step == ASK ? ASK : LOOK;
+		*step = after_failure(c, *step);
 		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->held, 0, 0, &c->waiting);
 	}
 	if (rc == DB_OK)
@@ -93,9 +101,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {
 			error_clear(c->q);
-			/* In ASK the request may not be recorded, so there is no row to look at. */
-			if (*step != ASK)
-				*step = LOOK;
+			*step = after_failure(c, *step);
 			return DB_OK;
 		}
 	}

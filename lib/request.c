@@ -16,8 +16,8 @@
 
 /* Inserts a row only if the task allows it. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \
-	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested)" \
-	" SELECT ?, u.user_id, " ACCOUNT ", t.task_id, ?, ?" \
+	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, fresh_after)" \
+	" SELECT ?, u.user_id, " ACCOUNT ", t.task_id, ?, ?, IF(?, NOW(6), NULL)" \
 	"   FROM app_user AS u" \
 	"   STRAIGHT_JOIN task AS t" \
 	"  WHERE u.name = ? AND t.task_id = ? AND t.enabled AND t.max_count >= ?" \
@@ -73,6 +73,15 @@ static const struct db_query touch_pending = {
 	"UPDATE request_mine"
 	"   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND,"
 	"                          NOW(6) + INTERVAL ? SECOND)"
+	" WHERE request_id = ? AND outcome = 'pending'",
+	DB_NO_ROWS
+};
+
+/* For a call that joins a request and wants a query that begins after this. */
+static const struct db_query make_fresh = {
+	"make_fresh",
+	"UPDATE request_mine"
+	"   SET fresh_after = NOW(6)"
 	" WHERE request_id = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };
@@ -211,6 +220,8 @@ join(struct db *db, uint32_t task_id, struct request *request, bool *found)
 		uint64_t request_id = db_cell_u64(&rows, 0, 0);
 
 		rc = db_run(db, &touch_pending, DB_ARGS(db_u64(0), db_u64(request_id)), NULL);
+		if (rc == DB_OK && db_affected(db) == 1 && request->fresh)
+			rc = db_run(db, &make_fresh, DB_ARGS(db_u64(request_id)), NULL);
 		if (rc == DB_OK && db_affected(db) == 1) {
 			*found = true;
 			request->joined = true;
@@ -229,7 +240,8 @@ insert(struct db *db, const struct db_query *query, uint32_t task_id, uint32_t c
     const struct request *request, bool *refused)
 {
 	enum db_rc rc = db_run(db, query, DB_ARGS(db_text(request->uuid), db_u64(count),
-	    db_u64(count), db_text(request->user), db_u64(task_id), db_u64(count)), NULL);
+	    db_u64(count), db_bool(request->fresh), db_text(request->user), db_u64(task_id),
+	    db_u64(count)), NULL);
 
 	*refused = rc == DB_OK && db_affected(db) == 0;
 	return rc;

@@ -13,6 +13,7 @@ struct request {
 	const char *user;     /* the caller's */
 	bool joined;          /* an earlier call of the same user made it */
 	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
+	bool fresh;           /* it wants a query that begins after it */
 	bool chosen;          /* the caller has chosen the UUID */
 	bool in_the_way;      /* joined, but its UUID is not the chosen one: when it has ended, the
 	                       * call asks under its own UUID */

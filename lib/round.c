@@ -4,10 +4,47 @@
 #include <stdio.h>
 
 #include "bounds.h"
-#include "cache.h"
 #include "call.h"
+#include "check.h"
 #include "retry.h"
 #include "source.h"
+#include "take.h"
+
+/* Whether what this round leaves is to be kept. It is not where nobody could take from it, since
+ * the view can't be asked about its loans. */
+static bool
+will_keep(const struct call *c)
+{
+	return c->task.cache_ttl > 0 && list_was_queried(c->run.source) && !c->list.kept &&
+	    c->run.reason == NULL && (!c->list.too_dear || c->task.use_unchecked);
+}
+
+/* Measures what asking the view about some loans takes, before a list is kept. */
+static enum db_rc
+measure_check(struct call *c)
+{
+	struct check check = { .n = 0 };
+	struct db *db = session_beside(c->q);
+	uint64_t since = db_clock_ms();
+	enum db_rc rc;
+
+	while (check.n < CHECK_SAMPLE && check.n < c->list.n) {
+		check.loans[check.n] = c->list.list[check.n].loan_id;
+		check.n++;
+	}
+	if (c->task.cache_ttl == 0 || check.n == 0 || db == c->q->db)
+		return DB_OK;
+	rc = check_loans(db, &c->task, &check);
+	c->list.check_ms = db_clock_ms() - since;
+	c->list.too_dear = check.too_dear;
+	c->run.asked_view = rc == DB_OK;
+	if (check.too_dear && c->reason[0] == '\0')
+		snprintf(c->reason, sizeof(c->reason), "view \"%s\" can't tell in 250 ms whether "
+		    "some loans match%s", c->task.check_view[0] != '\0' ? c->task.check_view :
+		    c->task.view, c->task.use_unchecked ? "" : ", so no list is kept: name a "
+		    "check_view in the task's row");
+	return rc;
+}
 
 /* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with
  * it. */
@@ -16,7 +53,8 @@ round_find(struct call *c, enum step *step)
 {
 	struct search search = {
 		.q = c->q, .task = &c->task, .lead = &c->lead, .usual_ms = c->waiting.usual_ms,
-		.is_short = !c->needs_long_list, .found = &c->list, .reason = c->reason
+		.is_short = !c->needs_long_list, .found = &c->list, .reason = c->reason,
+		.tried = c->kept_tried, .fresh = c->ask->fresh != 0
 	};
 	enum list_result result = LIST_FAILED;
 	enum db_rc rc = DB_OK;
@@ -30,6 +68,13 @@ round_find(struct call *c, enum step *step)
 		snprintf(c->reason, sizeof(c->reason), "%s", refusal_disabled);
 		c->run.refused = true;
 	}
+	if (rc == DB_OK && result == LIST_KEPT) {
+		db_rollback(c->q->db);
+		*step = TAKE;
+		return DB_OK;
+	}
+	if (rc == DB_OK && result == LIST_FOUND)
+		rc = measure_check(c);
 	if (rc != DB_OK)
 		return rc;
 	c->run.source = c->list.source;
@@ -57,22 +102,18 @@ give_and_commit(struct call *c, struct run *run)
 	    assign_loans(c->q, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK && run->too_short)
 		return DB_OK;
-	if (rc == DB_OK && run->reason == NULL)
-		rc = cache_update(db, &c->task, &c->list);
+	if (rc == DB_OK && will_keep(c))
+		rc = kept_begin(db, &c->task, &c->lead, &c->list);
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK)
-		/* A kept list that was read in part has more for those who are left, so the next
-		 * leader may use it. But if it ended no request, the next leader must query. */
-		rc = lock_commit_and_release(c->q, &c->task, &c->lead, c->list.cut &&
-		    c->list.source == LIST_CACHE && run->requests > 0 ? 0 : run->left);
+		rc = lock_commit_and_release(c->q, &c->task, &c->lead, run->left);
 	if (rc == DB_EINDOUBT)
 		c->doubt_epoch = c->lead.epoch;
 	if (rc == DB_OK) {
 		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
-		c->list.stale = 0;
-		c->list.kept = c->list.kept || c->task.cache_ttl > 0;
+		c->list.kept = c->list.kept || will_keep(c);
 	}
 	return rc;
 }
@@ -157,6 +198,22 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	return rc;
 }
 
+/* The same where what is left is a kept list. */
+static void
+hand_over_kept(struct call *c)
+{
+	struct task task = c->task;
+	struct kept kept;
+	bool known = false;
+	uint64_t n = 0;
+
+	if (kept_look(c->q->db, c->request.user, &task, &kept, &known) == DB_OK && kept.usable)
+		take_for_line(c->q->db, &task, &kept);
+	/* What fails here, cron deletes. */
+	if (kept_end(c->q->db, task.task_id, &n) != DB_OK)
+		db_rollback(c->q->db);
+}
+
 /* Step 6. A request commits before it tries the lock, and this look comes after the lock was
  * released. So each request that found this leader's lock taken is seen here. A failure here is not
  * reported, since the call's own answer is committed. */
@@ -170,6 +227,11 @@ round_hand_over(struct call *c, enum step *step)
 	unsigned int in_vain = 0;
 	bool again = true;
 
+	/* Others take from it by now, so this call gives as they do, and not from memory. */
+	if (c->list.kept) {
+		hand_over_kept(c);
+		again = false;
+	}
 	while (again && c->list.n > 0 && in_vain < HAND_OVER_TRIES) {
 		enum db_rc rc = hand_over_once(c, &run, &again);
 

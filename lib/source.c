@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: decides where the list of loans comes from: what the last query left, a query elsewhere,
- * or the query here. A list that is not from this server and this round is a hint. Step 5 checks
- * it, and it never means "no work". */
+/* Step 4: decides where the list of loans comes from: a query elsewhere, or the query here. The
+ * list of another server is a hint. Step 5 checks it, and it never means "no work". Where another
+ * process has left a kept list meanwhile, no query runs. */
 #include "source.h"
 
-#include "cache.h"
 #include "heavy_query.h"
+#include "kept.h"
 #include "replica.h"
 #include "session.h"
 
@@ -52,6 +52,21 @@ query(struct search *search, bool hints, enum list_result *result)
 	return rc;
 }
 
+/* Whether there is a list that the call has not taken from. Only a process with the task's lock
+ * writes one, and this call has it, so the answer stays true. */
+static enum db_rc
+look_for_kept(struct search *search, enum list_result *result)
+{
+	struct task task = *search->task;
+	struct kept kept;
+	bool known = false;
+	enum db_rc rc = kept_look(search->q->query, NULL, &task, &kept, &known);
+
+	if (rc == DB_OK && kept.usable && kept.length > kept.head && kept.epoch != search->tried)
+		*result = LIST_KEPT;
+	return rc;
+}
+
 enum db_rc
 source_find(struct search *search, enum list_result *result)
 {
@@ -62,7 +77,7 @@ source_find(struct search *search, enum list_result *result)
 	 * followers, which may have taken all sessions, must not keep the leader from leading. */
 	enum db_rc rc = session_ready_query(q);
 	/* If the last leader's list left requests pending, a hint is not enough for them. */
-	bool hints = lead->left_pending == 0, enough = false;
+	bool hints = lead->left_pending == 0;
 
 	*result = LIST_FOUND;
 	choose_length(search);
@@ -74,10 +89,9 @@ source_find(struct search *search, enum list_result *result)
 	if (q->query != NULL)
 		task_usual_ms_if_shown(q, q->query, task->task_id, &search->usual_ms);
 	rc = DB_OK;
-	if (hints && task->cache_ttl > 0 && q->query != NULL)
-		rc = cache_read(q->query, task, lead->wanted + task->excluded, search->found,
-		    &enough);
-	if (rc != DB_OK || enough)
+	if (task->cache_ttl > 0 && q->query != NULL && !search->fresh)
+		rc = look_for_kept(search, result);
+	if (rc != DB_OK || *result == LIST_KEPT)
 		return rc;
 	rc = query(search, hints, result);
 	search->found->cut = search->is_short && !search->found->complete;

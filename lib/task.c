@@ -47,7 +47,9 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 	task->cache_ttl = (uint32_t)db_cell_u64(rows, 0, 8);
 	task->max_pipeline = (uint32_t)db_cell_u64(rows, 0, 9);
 	task->view_repeats = db_cell_u64(rows, 0, 10) != 0;
-	task->excluded = db_cell_u64(rows, 0, 11);
+	copy_cell(task->check_view, sizeof(task->check_view), rows, 0, 11);
+	task->use_unchecked = db_cell_u64(rows, 0, 12) != 0;
+	task->excluded = db_cell_u64(rows, 0, 13);
 }
 
 enum db_rc

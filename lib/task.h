@@ -20,6 +20,8 @@ struct task {
 	uint32_t cache_ttl;      /* seconds; 0: none */
 	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
 	bool view_repeats;       /* the view shows loans several times, as its manager says */
+	char check_view[129 * 4 + 1]; /* asked whether kept loans still match; "": @view is */
+	bool use_unchecked;      /* kept loans are given, too, if that view can't tell in time */
 	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
 	                          * list is longer by so many, or it might have none for the user */
 };
@@ -27,9 +29,10 @@ struct task {
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
 	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
+	" t.check_view, t.use_unchecked," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
-enum { TASK_N_COLUMNS = 12 };
+enum { TASK_N_COLUMNS = 14 };
 /* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is

@@ -15,6 +15,8 @@ struct search {
 	uint64_t usual_ms;  /* the usual time of the task's query in milliseconds; 0: not known */
 	bool is_short;      /* a short list may do; source_find() makes it false where none does, */
 	uint64_t limit;     /* and sets the most loans of the list */
+	uint64_t tried;     /* the epoch of the kept list that the call has taken from; 0: none */
+	bool fresh;         /* the call wants a query in any case */
 	struct list *found;
 	char *reason;       /* REASON_BYTES: why there is no list, or why it is from this source */
 };

@@ -42,6 +42,10 @@ CREATE TABLE IF NOT EXISTS task (
                    COMMENT 'view with loan_id and what checkwork shows beside a loan',
   view_repeats     BOOLEAN NOT NULL DEFAULT FALSE
                    COMMENT 'candidates_view shows a loan in several rows',
+  check_view       VARCHAR(129) CHARACTER SET utf8mb4 NULL
+                   COMMENT 'view with loan_id that tells whether a kept loan still matches',
+  use_unchecked    BOOLEAN NOT NULL DEFAULT FALSE
+                   COMMENT 'kept loans are given, too, if the view takes too long to tell',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
@@ -101,6 +105,12 @@ CREATE TABLE IF NOT EXISTS work_requested (
   served_at   DATETIME(6) NULL,
   excluded    INT UNSIGNED NOT NULL DEFAULT 0
               COMMENT 'loans that were left, but are not offered to this user: work_exclusion',
+  fresh_after DATETIME(6) NULL
+              COMMENT 'served only from a query that began later; NULL: from any',
+  source      ENUM('list') NULL
+              COMMENT 'list: from the kept list of the epoch; NULL: by the leader of the epoch',
+  checked     DATETIME(6) NULL
+              COMMENT 'when the view was asked whether its loans match; NULL: it was not',
   PRIMARY KEY (request_id),
   UNIQUE KEY work_requested_uuid (uuid),
   UNIQUE KEY work_requested_one_pending (user_id, task_id, pending),
@@ -184,6 +194,8 @@ CREATE TABLE IF NOT EXISTS leader_run (
   ended_at    DATETIME(6) NOT NULL,
   left_pending  INT UNSIGNED NOT NULL DEFAULT 0
                 COMMENT 'requests that its list had nothing for: they lead next',
+  check_ms    INT UNSIGNED NULL
+              COMMENT 'what asking the view about some loans took; NULL: it was not asked',
   PRIMARY KEY (task_id, epoch)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
@@ -204,6 +216,45 @@ CREATE TABLE IF NOT EXISTS task_list (
   task_id          INT UNSIGNED NOT NULL,
   candidates_view  VARCHAR(129) NOT NULL COMMENT 'that was queried: the list is of no other one',
   PRIMARY KEY (task_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row for each list. Of a task's lists the one with the highest epoch is used.
+CREATE TABLE IF NOT EXISTS kept_list (
+  task_id          INT UNSIGNED NOT NULL,
+  epoch            BIGINT UNSIGNED NOT NULL COMMENT 'of the leader that wrote the list',
+  candidates_view  VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL
+                   COMMENT 'that was queried: the list is of no other one',
+  as_of            DATETIME(6) NOT NULL COMMENT 'start of the query',
+  length           INT UNSIGNED NOT NULL COMMENT 'loans that it began with',
+  head             INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'all before this position are taken',
+  complete         BOOLEAN NOT NULL COMMENT 'the query found no more',
+  query_ms         BIGINT UNSIGNED NOT NULL,
+  check_ms         INT UNSIGNED NULL COMMENT 'what asking the view about some loans took',
+  PRIMARY KEY (task_id, epoch)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The loans of the lists that nobody got yet, in the order of the query. Whoever gives a loan of a
+-- list that is used locks its row, with SKIP LOCKED, and deletes it in the same transaction.
+CREATE TABLE IF NOT EXISTS kept_loan (
+  task_id   INT UNSIGNED NOT NULL,
+  epoch     BIGINT UNSIGNED NOT NULL,
+  position  INT UNSIGNED NOT NULL,
+  loan_id   BIGINT UNSIGNED NOT NULL,
+  version   BIGINT UNSIGNED NOT NULL COMMENT 'of its row of work as the query saw it; 0: none',
+  lockable  TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+            COMMENT 'the right to change it is the right to lock the row, and no more',
+  PRIMARY KEY (task_id, epoch, position),
+  KEY kept_loan_loan (task_id, epoch, loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that whoever gives loans locks before it counts those of a user, where the task has
+-- max_pipeline. Nothing references it: a lock on app_user would stop other tasks.
+CREATE TABLE IF NOT EXISTS pipeline_lock (
+  task_id   INT UNSIGNED NOT NULL,
+  user_id   INT UNSIGNED NOT NULL,
+  lockable  TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+            COMMENT 'the right to change it is the right to lock the row, and no more',
+  PRIMARY KEY (task_id, user_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- Who returned a loan because it is not for them. In the order in which leaders ask: for a task and

@@ -15,7 +15,7 @@
 -- A request for a person, by an account that may ask for that person.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
   SELECT r.request_id, r.uuid, r.user_id, r.account, r.task_id, r.asked, r.requested, r.outcome,
-         r.served_at
+         r.fresh_after, r.served_at
     FROM work_requested AS r
    WHERE r.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
      AND r.requested = r.asked AND r.asked BETWEEN 1 AND 1000
@@ -35,7 +35,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
 -- A pending request is looked after, or cancelled, by whoever may ask for its person. One that a
 -- leader has ended stays ended.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
-  SELECT r.request_id, r.uuid, r.outcome, r.seen_at, r.served_at
+  SELECT r.request_id, r.uuid, r.outcome, r.seen_at, r.fresh_after, r.served_at
     FROM work_requested AS r
    WHERE r.outcome IN ('pending', 'cancelled')
      AND r.epoch IS NULL AND r.assigned = 0 AND r.requested = r.asked
@@ -54,10 +54,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
 -- that case alone MySQL 9.7 compares task_lock with the epoch of before.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
   SELECT r.request_id, r.requested, r.assigned, r.outcome, r.excluded, r.epoch, r.reason,
-         r.served_at
+         r.checked, r.served_at
     FROM work_requested AS r FORCE INDEX (PRIMARY)
    WHERE (r.outcome = 'pending' AND r.requested = r.asked AND r.assigned = 0 AND r.excluded = 0
-          AND r.epoch IS NULL AND r.reason IS NULL AND r.served_at IS NULL)
+          AND r.epoch IS NULL AND r.reason IS NULL AND r.checked IS NULL
+          AND r.served_at IS NULL)
       OR (r.outcome = 'expired' AND r.assigned = 0
           AND EXISTS (SELECT 1 FROM task AS t
                        WHERE t.task_id = r.task_id
@@ -89,7 +90,8 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW wake_in AS
 -- What a leader has done.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW run_in AS
   SELECT l.task_id, l.epoch, l.user, l.how, l.as_of, l.query_ms, l.candidates, l.dropped,
-         l.requests, l.loans, l.retries, l.reason, l.started_at, l.ended_at, l.left_pending
+         l.requests, l.loans, l.retries, l.reason, l.started_at, l.ended_at, l.left_pending,
+         l.check_ms
     FROM leader_run AS l
    WHERE EXISTS (SELECT 1 FROM task_lock AS k
                   WHERE k.task_id = l.task_id AND k.epoch = l.epoch AND k.holder IS NOT NULL)
@@ -111,8 +113,10 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
          WHEN 'assigned' THEN
                l.at <= l.logged_at
            AND EXISTS (SELECT 1 FROM task_lock AS k
-                        WHERE k.task_id = l.task_id AND k.epoch = l.token
-                          AND k.holder IS NOT NULL)
+                        WHERE k.task_id = l.task_id AND k.holder IS NOT NULL
+                          AND l.token = GREATEST(k.epoch, COALESCE(
+                                (SELECT v.token + 1 FROM work AS v FORCE INDEX (PRIMARY)
+                                  WHERE v.task_id = l.task_id AND v.loan_id = l.loan_id), 0)))
            AND EXISTS (SELECT 1 FROM work_requested AS r
                         WHERE r.request_id = l.request_id AND r.task_id = l.task_id
                           AND r.user_id = l.user_id AND r.account = l.account
@@ -321,5 +325,311 @@ BEGIN
   DEALLOCATE PREPARE lockq_on_complete;
   RELEASE SAVEPOINT lockq_on_complete;
   SET time_zone = '+00:00';
+END//
+
+-- The next ones are for kept lists. A leader writes a list in the lock's transaction, so one that
+-- was aborted never was, and a leader that was stopped and has lost the lock can write none.
+DROP PROCEDURE IF EXISTS list_begins//
+CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED,
+                              IN p_view VARCHAR(129) CHARACTER SET utf8mb4,
+                              IN p_as_of DATETIME(6), IN p_complete BOOLEAN,
+                              IN p_query_ms BIGINT UNSIGNED, IN p_check_ms INT UNSIGNED,
+                              IN p_loans JSON)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM task_lock AS k
+                  WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL) THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'only the leader of this epoch writes its list';
+  END IF;
+  INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
+    SELECT p_task_id, p_epoch, j.position - 1, j.loan_id, j.version
+      FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (position FOR ORDINALITY,
+                                               loan_id BIGINT UNSIGNED PATH '$[0]',
+                                               version BIGINT UNSIGNED PATH '$[1]')) AS j;
+  INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete, query_ms,
+                         check_ms)
+    VALUES (p_task_id, p_epoch, p_view, p_as_of, JSON_LENGTH(p_loans), p_complete, p_query_ms,
+            p_check_ms);
+END//
+
+-- The rows that are locked before a user's loans are counted, for all whose requests are pending.
+DROP PROCEDURE IF EXISTS pipeline_rows//
+CREATE PROCEDURE pipeline_rows (IN p_task_id INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  INSERT IGNORE INTO pipeline_lock (task_id, user_id)
+    SELECT r.task_id, r.user_id
+      FROM work_requested AS r FORCE INDEX (work_requested_line)
+     WHERE r.task_id = p_task_id AND r.pending = 1
+       AND NOT EXISTS (SELECT 1 FROM pipeline_lock AS p
+                        WHERE p.task_id = r.task_id AND p.user_id = r.user_id);
+END//
+
+-- Gives loans of the kept list of p_epoch to a person: all of it is one transaction of the server's
+-- own, so a client that dies or is stopped holds nothing. The client has read the list's front and
+-- has asked the view about it (p_checked is when it began to, NULL where it could not):
+--   p_good    the positions of loans that may be given, in order; p_least of them or none
+--   p_stale   the positions of loans that must not be given: their rows go
+--   p_head    all before this position are gone
+-- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
+-- The result is one row, with what became of it, and the request:
+--   given     the request has ended
+--   fewer     than p_least are left, since others have taken some of them; or the list is not used
+--             any more; or the view was asked longer than a second ago
+--   held      another session has the pending request, or the row of pipeline_lock
+--   refused   there is no such person or task, or this account may not ask for them
+--   full      the person holds max_pipeline loans
+--   ended     the request is not pending any more
+-- Only INSERTs wait, for others that make the same row or alter a person or a task.
+DROP PROCEDURE IF EXISTS list_gives//
+CREATE PROCEDURE list_gives (IN p_uuid CHAR(36) CHARACTER SET ascii,
+                             IN p_request_id BIGINT UNSIGNED,
+                             IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                             IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                             IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                             IN p_checked DATETIME(6), IN p_head INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+gives: BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
+    DEFAULT CONVERT(USER() USING utf8mb4);
+  DECLARE v_outcome VARCHAR(8);
+  DECLARE v_loans, v_gone JSON;
+  DECLARE v_asked, v_count, v_n, v_new, v_held, v_lease, v_most, v_head INT UNSIGNED;
+  DECLARE v_user_id, v_allowed INT UNSIGNED;
+  DECLARE v_locked BIGINT UNSIGNED;
+  DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  -- The session may have any level.
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  SET v_user_id = p_user_id, v_asked = p_count;
+  IF p_request_id IS NOT NULL THEN
+    SET v_user_id = NULL, v_locked = NULL;
+    -- Nobody gets loans after having left: only a request that is looked after is served.
+    SELECT r.user_id, r.asked, r.request_id INTO v_user_id, v_asked, v_locked
+      FROM work_requested AS r
+      STRAIGHT_JOIN task AS t
+        ON t.task_id = r.task_id
+      STRAIGHT_JOIN kept_list AS l FORCE INDEX (PRIMARY)
+        ON l.task_id = r.task_id AND l.epoch = p_epoch
+     WHERE r.request_id = p_request_id AND r.task_id = p_task_id AND r.outcome = 'pending'
+       AND COALESCE(r.fresh_after <= l.as_of, TRUE)
+       AND r.seen_at > v_now - INTERVAL t.request_ttl SECOND
+       FOR UPDATE OF r SKIP LOCKED;
+    IF v_locked IS NULL THEN
+      SET v_outcome = IF((SELECT r.outcome FROM work_requested AS r
+                           WHERE r.request_id = p_request_id) = 'pending', 'held', 'ended');
+      ROLLBACK;
+      SELECT v_outcome, p_request_id;
+      LEAVE gives;
+    END IF;
+  END IF;
+  -- A pending request was allowed when it was made.
+  SELECT COUNT(*), MAX(t.lease_minutes), MAX(t.max_pipeline)
+    INTO v_allowed, v_lease, v_most
+    FROM task AS t
+    STRAIGHT_JOIN app_user AS u
+   WHERE t.task_id = p_task_id AND t.enabled AND u.user_id = v_user_id
+     AND (p_request_id IS NOT NULL
+          OR (v_asked BETWEEN 1 AND t.max_count
+              AND (u.account IS NULL
+                   OR u.account = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                        - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
+                        COLLATE utf8mb4_0900_as_cs)));
+  IF v_allowed = 0 THEN
+    ROLLBACK;
+    SELECT 'refused', NULL;
+    LEAVE gives;
+  END IF;
+  SET v_count = v_asked;
+  IF v_most IS NOT NULL THEN
+    -- Whoever gives loans locks this row before counting, or two would count the same.
+    IF NOT EXISTS (SELECT 1 FROM pipeline_lock AS p
+                    WHERE p.task_id = p_task_id AND p.user_id = v_user_id) THEN
+      INSERT IGNORE INTO pipeline_lock (task_id, user_id) VALUES (p_task_id, v_user_id);
+    END IF;
+    SET v_locked = NULL;
+    SELECT p.user_id INTO v_locked
+      FROM pipeline_lock AS p
+     WHERE p.task_id = p_task_id AND p.user_id = v_user_id
+       FOR UPDATE SKIP LOCKED;
+    SELECT COUNT(*) INTO v_held
+      FROM work AS w FORCE INDEX (work_pipeline)
+     WHERE w.user_id = v_user_id AND w.task_id = p_task_id AND w.state = 'assigned'
+       AND COALESCE(w.lease_expires_at > v_now, TRUE);
+    SET v_count = LEAST(v_count, IF(v_held < v_most, v_most - v_held, 0));
+    IF v_locked IS NULL OR v_count = 0 THEN
+      ROLLBACK;
+      SELECT IF(v_locked IS NULL, 'held', 'full'), NULL;
+      LEAVE gives;
+    END IF;
+  END IF;
+  -- The tickets: whoever gives a loan of the list has its row locked. In the order of p_good, since
+  -- a sort would lock all of them; so there is no ORDER BY. A row of work that somebody has locked
+  -- makes its loan missing here, and never absent. The conditions of the list stand in the same
+  -- statement: nobody takes from a list after it has been replaced.
+  SELECT COUNT(*), SUM(d.version = 0),
+         JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.position))
+    INTO v_n, v_new, v_loans
+    FROM (SELECT k.loan_id, k.version, k.position
+            FROM JSON_TABLE(p_good, '$[*]' COLUMNS (position INT UNSIGNED PATH '$')) AS j
+            STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+              ON k.task_id = p_task_id AND k.position = j.position
+             AND k.epoch = (SELECT l.epoch
+                              FROM kept_list AS l FORCE INDEX (PRIMARY)
+                              STRAIGHT_JOIN task AS t
+                                ON t.task_id = l.task_id
+                             WHERE l.task_id = p_task_id AND l.epoch = p_epoch
+                               AND l.candidates_view = t.candidates_view
+                               AND l.as_of > v_now - INTERVAL t.cache_ttl SECOND
+                               AND IF(p_checked IS NULL, t.use_unchecked,
+                                      p_checked > v_now - INTERVAL 1 SECOND)
+                               AND NOT EXISTS (SELECT 1 FROM kept_list AS n
+                                                WHERE n.task_id = p_task_id
+                                                  AND n.epoch > p_epoch))
+            LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+              ON w.task_id = p_task_id AND w.loan_id = k.loan_id AND k.version > 0
+           WHERE (k.version = 0
+                  AND NOT EXISTS (SELECT 1 FROM work AS v FORCE INDEX (PRIMARY)
+                                   WHERE v.task_id = p_task_id AND v.loan_id = k.loan_id))
+              OR (w.version = k.version
+                  AND ((w.state = 'completed' AND COALESCE(w.available_at <= v_now, TRUE))
+                       OR (w.state = 'returned' AND w.available_at <= v_now)
+                       OR (w.state = 'assigned' AND w.lease_expires_at <= v_now)))
+           LIMIT v_count
+             FOR UPDATE OF k, w SKIP LOCKED) AS d;
+  -- What must not be given goes from the list, also if nothing else is done: or the next ones would
+  -- have to find it out again.
+  IF JSON_LENGTH(p_stale) > 0 THEN
+    SELECT JSON_ARRAYAGG(d.position) INTO v_gone
+      FROM (SELECT k.position
+              FROM JSON_TABLE(p_stale, '$[*]' COLUMNS (position INT UNSIGNED PATH '$')) AS j
+              STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+                ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position
+               FOR UPDATE OF k SKIP LOCKED) AS d;
+    DELETE k FROM JSON_TABLE(v_gone, '$[*]' COLUMNS (position INT UNSIGNED PATH '$')) AS j
+      STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+        ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position;
+  END IF;
+  IF v_n = 0 OR v_n < LEAST(p_least, v_count) THEN
+    COMMIT;
+    SELECT 'fewer', p_request_id;
+    LEAVE gives;
+  END IF;
+  IF v_n = v_count AND v_count < v_asked THEN
+    SET v_reason = CONCAT('you have ', v_held, ' of ', v_most, ' loans that this task allows: ',
+                          'dispose of some that checkwork shows');
+  END IF;
+  -- INSERT … SELECT: a foreign key is not checked by every server where another column is NULL.
+  IF p_request_id IS NULL THEN
+    INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
+                                outcome, epoch, reason, source, checked, served_at)
+      SELECT p_uuid, u.user_id, v_account, t.task_id, v_asked, v_n, v_n,
+             IF(v_n < v_asked, 'partial', 'served'), p_epoch,
+             v_reason, 'list', p_checked, v_now
+        FROM app_user AS u
+        STRAIGHT_JOIN task AS t
+       WHERE u.user_id = v_user_id AND t.task_id = p_task_id;
+    SET p_request_id = LAST_INSERT_ID();
+  ELSE
+    UPDATE work_requested AS r
+       SET r.requested = v_n, r.assigned = v_n, r.outcome = IF(v_n < v_asked, 'partial', 'served'),
+           r.epoch = p_epoch, r.reason = v_reason,
+           r.source = 'list', r.checked = p_checked, r.served_at = v_now
+     WHERE r.request_id = p_request_id;
+    SELECT r.account INTO v_account FROM work_requested AS r WHERE r.request_id = p_request_id;
+  END IF;
+  -- An assignment whose lease ran out ends before the next one begins.
+  INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                        available_at, lease_expires_at, at)
+    SELECT w.task_id, w.loan_id, 'expired', w.user_id,
+           CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs, w.token, w.version + 1,
+           w.request_id, w.lease_expires_at, w.lease_expires_at, v_now
+      FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+     WHERE w.state = 'assigned'
+     ORDER BY w.loan_id;
+  -- The token is above every earlier one of the loan.
+  INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                        lease_expires_at, note, at)
+    SELECT p_task_id, j.loan_id, 'assigned', v_user_id, v_account,
+           GREATEST(p_epoch, COALESCE(w.token + 1, 0)),
+           COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), p_request_id,
+           v_now + INTERVAL v_lease MINUTE, w.note, v_now
+      FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (n FOR ORDINALITY,
+                                               loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+     ORDER BY j.n;
+  IF v_new > 0 THEN
+    CALL work_begins(p_task_id, v_loans);
+  END IF;
+  IF v_new < v_n THEN
+    CALL work_follows(p_task_id, v_loans);
+  END IF;
+  DELETE k FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
+    STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+      ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position;
+  -- Seldom: reading past what others have taken costs less than a row that all of them write.
+  SELECT l.head INTO v_head FROM kept_list AS l WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
+  IF p_head >= v_head + 64 THEN
+    SET v_locked = NULL;
+    SELECT l.task_id INTO v_locked
+      FROM kept_list AS l
+     WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND l.head < p_head
+       FOR UPDATE SKIP LOCKED;
+    IF v_locked IS NOT NULL THEN
+      UPDATE kept_list AS l SET l.head = LEAST(p_head, l.length)
+       WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
+    END IF;
+  END IF;
+  COMMIT;
+  SELECT 'given', p_request_id;
+END//
+
+-- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how
+-- many. It waits for nobody, and nobody waits for it.
+DROP PROCEDURE IF EXISTS list_ends//
+CREATE PROCEDURE list_ends (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_epoch BIGINT UNSIGNED;
+  DECLARE v_n INT UNSIGNED DEFAULT 0;
+  DECLARE v_over BOOLEAN;
+  DECLARE v_rows JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SELECT l.epoch, l.as_of <= TIMESTAMP'1970-01-01 00:00:00'
+                    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND
+                    - INTERVAL t.cache_ttl SECOND
+    INTO v_epoch, v_over
+    FROM kept_list AS l FORCE INDEX (PRIMARY)
+    STRAIGHT_JOIN task AS t
+      ON t.task_id = l.task_id
+   WHERE l.task_id = p_task_id
+   ORDER BY l.epoch DESC LIMIT 1;
+  START TRANSACTION;
+  SELECT COUNT(*), JSON_ARRAYAGG(JSON_ARRAY(d.epoch, d.position)) INTO v_n, v_rows
+    FROM (SELECT k.epoch, k.position
+            FROM kept_loan AS k FORCE INDEX (PRIMARY)
+           WHERE k.task_id = p_task_id AND k.epoch < v_epoch + v_over
+           ORDER BY k.epoch, k.position
+           LIMIT p_most
+             FOR UPDATE SKIP LOCKED) AS d;
+  DELETE k FROM JSON_TABLE(v_rows, '$[*]' COLUMNS (epoch BIGINT UNSIGNED PATH '$[0]',
+                                                   position INT UNSIGNED PATH '$[1]')) AS j
+    STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+      ON k.task_id = p_task_id AND k.epoch = j.epoch AND k.position = j.position;
+  COMMIT;
+  IF v_n = 0 THEN
+    DELETE FROM kept_list WHERE task_id = p_task_id AND epoch < v_epoch;
+  END IF;
+  SELECT v_n;
 END//
 DELIMITER ;

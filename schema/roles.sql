@@ -16,10 +16,10 @@ GRANT SELECT, UPDATE (each_once) ON task_lock TO lockq_worker;
 GRANT SELECT, UPDATE (epoch, holder, since, wakes, left_pending) ON lead_in TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON wake_in TO lockq_worker;
 GRANT SELECT, UPDATE (pending) ON work_requested TO lockq_worker;
-GRANT INSERT (uuid, user_id, account, task_id, asked, requested, outcome, served_at)
+GRANT INSERT (uuid, user_id, account, task_id, asked, requested, outcome, fresh_after, served_at)
   ON request_in TO lockq_worker;
-GRANT SELECT, UPDATE (outcome, seen_at, served_at) ON request_mine TO lockq_worker;
-GRANT SELECT, UPDATE (requested, assigned, outcome, excluded, epoch, reason, served_at)
+GRANT SELECT, UPDATE (outcome, seen_at, fresh_after, served_at) ON request_mine TO lockq_worker;
+GRANT SELECT, UPDATE (requested, assigned, outcome, excluded, epoch, reason, checked, served_at)
   ON request_end TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON work TO lockq_worker;
 GRANT SELECT ON work_log TO lockq_worker;
@@ -28,6 +28,9 @@ GRANT SELECT ON leader_run TO lockq_worker;
 GRANT INSERT ON run_in TO lockq_worker;
 GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
 GRANT SELECT, INSERT, UPDATE ON task_list TO lockq_worker;
+GRANT SELECT ON kept_list TO lockq_worker;
+GRANT SELECT, UPDATE (lockable) ON kept_loan TO lockq_worker;
+GRANT SELECT, UPDATE (lockable) ON pipeline_lock TO lockq_worker;
 GRANT SELECT ON work_exclusion TO lockq_worker;
 GRANT INSERT ON exclusion_in TO lockq_worker;
 GRANT SELECT, DELETE ON exclusion_out TO lockq_worker;
@@ -35,6 +38,10 @@ GRANT EXECUTE ON PROCEDURE task_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_follows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE list_begins TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE list_gives TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE list_ends TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with
 -- FOR SHARE.
@@ -47,6 +54,8 @@ GRANT SELECT ON work_log TO lockq_viewer;
 GRANT SELECT ON leader_run TO lockq_viewer;
 GRANT SELECT ON task_candidate TO lockq_viewer;
 GRANT SELECT ON task_list TO lockq_viewer;
+GRANT SELECT ON kept_list TO lockq_viewer;
+GRANT SELECT ON kept_loan TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 
 -- The query reads these columns to leave out the loans that are not available. The manager of a

@@ -46,7 +46,9 @@ static const struct db_query end_truncate_session = {
 
 /* Children before parents, so that a reset that is cut short leaves no row without its parent. */
 static const struct db_query empty_tables[] = {
-	{ "empty_task_candidate", "TRUNCATE TABLE task_candidate", DB_NO_ROWS },
+	{ "empty_kept_loan", "TRUNCATE TABLE kept_loan", DB_NO_ROWS },
+	{ "empty_kept_list", "TRUNCATE TABLE kept_list", DB_NO_ROWS },
+	{ "empty_pipeline_lock", "TRUNCATE TABLE pipeline_lock", DB_NO_ROWS },
 	{ "empty_work_exclusion", "TRUNCATE TABLE work_exclusion", DB_NO_ROWS },
 	{ "empty_leader_run", "TRUNCATE TABLE leader_run", DB_NO_ROWS },
 	{ "empty_work_requested", "TRUNCATE TABLE work_requested", DB_NO_ROWS },

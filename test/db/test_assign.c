@@ -106,7 +106,7 @@ what_is_written(void **state)
 	w = ask_now(0, TASK, 2);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u"
-	    " AND state = 'assigned' AND token = 1 AND request_id = %" PRIu64
+	    " AND state = 'assigned' AND token = loan_id AND request_id = %" PRIu64
 	    " AND available_at IS NULL AND lease_expires_at IS NULL"
 	    " AND version = IF(loan_id = 1, 1, 7)", TASK, user_id(0), w->answer.request_id), 2);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log AS l JOIN work AS w"
@@ -548,10 +548,11 @@ a_lease_that_ran_out_goes_out_again(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(holder_of(1), user_id(0));
 	assert_int_equal(u64("SELECT version FROM work WHERE task_id = %d", TASK), 3);
-	/* The expiry and the assignment are logged in this order. */
+	/* The expiry and the assignment are logged in this order. guard: a token is above every
+	 * earlier one of its loan. */
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(event, ':', user_id = %u, ':', token, ':',"
 	    " version ORDER BY log_id) FROM work_log WHERE task_id = %d", user_id(1), TASK),
-	    "expired:1:9:2,assigned:0:1:3");
+	    "expired:1:9:2,assigned:0:10:3");
 }
 
 /* guard: loans are never written by an upsert. Another user gets the loan after the leader's check

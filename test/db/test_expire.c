@@ -266,24 +266,48 @@ requests_at_their_boundary(void **state)
 	assert_consistent(TASK);
 }
 
+/* A kept list of the task with @loans loans. */
 static void
-candidates_and_exclusions_at_their_boundary(void **state)
+add_list(unsigned int task, unsigned int epoch, const char *as_of, unsigned int loans)
+{
+	sql("INSERT INTO kept_list VALUES (%u, %u, 'v', %s, %u, 0, TRUE, 1, 1)", task, epoch, as_of,
+	    loans);
+	for (unsigned int i = 0; i < loans; i++)
+		sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
+		    " VALUES (%u, %u, %u, %u, 0)", task, epoch, i, i + 1);
+}
+
+/* guard: of a task's lists the newest one stays while it is used. */
+static void
+lists_that_nobody_takes_from(void **state)
 {
 	struct lockq_expired did;
 
 	(void)state;
 	set_task(TASK, "cache_ttl = 60");
 	set_task(OTHER_TASK, "cache_ttl = 60");
-	sql("INSERT INTO task_candidate VALUES"
-	    " (%d, 0, 1, 0, NOW(6), '2020-12-31 23:59:00'),"
-	    " (%d, 3, 2, 0, NOW(6), '2020-12-31 23:59:00'),"
-	    " (%d, 0, 1, 0, NOW(6), '2020-12-31 23:59:00.000001')", TASK, TASK, OTHER_TASK);
+	add_list(TASK, 3, "NOW(6)", 2);
+	add_list(TASK, 4, "NOW(6) - INTERVAL 59 SECOND", 3);
+	add_list(OTHER_TASK, 9, "NOW(6) - INTERVAL 61 SECOND", 4);
+	did = expire(500);
+	assert_int_equal(did.candidates, 6);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE epoch = 4"), 3);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan"), 3);
+	did = expire(500);
+	assert_int_equal(did.candidates, 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_list"), 2);
+}
+
+static void
+exclusions_at_their_boundary(void **state)
+{
+	struct lockq_expired did;
+
+	(void)state;
 	sql("INSERT INTO work_exclusion VALUES (%d, 1, 1, " THEN "), (%d, 1, 2, " THEN "),"
 	    " (%d, 2, 1, " LATER ")", TASK, TASK, TASK);
 	did = expire_then();
-	assert_int_equal(did.candidates, 2);
 	assert_int_equal(did.exclusions, 2);
-	assert_int_equal(u64("SELECT MIN(task_id) FROM task_candidate"), OTHER_TASK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_exclusion"), 1);
 	sql("DELETE FROM work_exclusion");
 }
@@ -342,8 +366,7 @@ pages_of_any_size(void **state)
 		for (uint64_t loan = 1; loan <= 7; loan++)
 			add_due(loan, loan % 2 == 0 ? "assigned" : "returned", "'2026-01-01'");
 		set_task(TASK, "cache_ttl = 60");
-		sql("INSERT INTO task_candidate SELECT %d, loan_id - 1, loan_id, 0, NOW(6),"
-		    " '2026-01-01' FROM work WHERE task_id = %d", TASK, TASK);
+		add_list(TASK, 1, "'2026-01-01'", 7);
 		sql("INSERT INTO work_exclusion SELECT %d, loan_id %% 2, loan_id, '2026-01-01'"
 		    " FROM work WHERE task_id = %d", TASK, TASK);
 		did = expire(sizes[i]);
@@ -398,8 +421,7 @@ held_rows_are_passed_over(void **state)
 	assert_replays();
 }
 
-/* guard: requests are expired under the task's lock only. A leader expires requests itself, and
- * removes the kept list itself. */
+/* guard: requests are expired under the task's lock only. A leader expires requests itself. */
 static void
 a_led_task_is_left_to_its_leader(void **state)
 {
@@ -412,16 +434,13 @@ a_led_task_is_left_to_its_leader(void **state)
 	(void)add_request(OTHER_TASK, 0, 1);
 	sql("UPDATE work_requested SET seen_at = '2026-01-01' WHERE task_id IN (%d, %d)", TASK,
 	    OTHER_TASK);
-	sql("INSERT INTO task_candidate VALUES (%d, 0, 1, 0, NOW(6), '2026-01-01')", TASK);
 	did = expire(500);
 	assert_int_equal(did.requests, 1);
-	assert_int_equal(did.candidates, 0);
 	assert_string_equal(outcome_of(TASK, 0), "pending");
 	assert_string_equal(outcome_of(OTHER_TASK, 0), "expired");
 	db_rollback(leader.lock);
 	did = expire(500);
 	assert_int_equal(did.requests, 1);
-	assert_int_equal(did.candidates, 1);
 	assert_int_equal(epoch_of(TASK), 0);
 }
 
@@ -772,9 +791,7 @@ make_everything_due(void)
 	for (unsigned int n = 0; n < 3; n++)
 		(void)add_request(TASK, n, 1);
 	sql("UPDATE work_requested SET seen_at = '2026-01-01' WHERE task_id = %d", TASK);
-	sql("INSERT INTO task_candidate VALUES (%d, 0, 1, 0, NOW(6), '2026-01-01'),"
-	    " (%d, 1, 2, 0, NOW(6), '2026-01-01'), (%d, 2, 3, 0, NOW(6), '2026-01-01')", TASK, TASK,
-	    TASK);
+	add_list(TASK, 1, "'2026-01-01'", 3);
 	sql("INSERT INTO work_exclusion VALUES (%d, 1, 1, NOW(6)), (%d, 1, 2, NOW(6)),"
 	    " (%d, 2, 2, NOW(6))", TASK, TASK, TASK);
 }
@@ -787,7 +804,7 @@ assert_everything_done(void)
 	assert_string_equal(row_of(3), "returned 5 1 assigned4,expired5");
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
 	    " AND outcome = 'expired'", TASK), 3);
-	assert_int_equal(u64("SELECT COUNT(*) FROM task_candidate"), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan"), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_exclusion"), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM task_lock WHERE holder IS NOT NULL"), 0);
 	assert_replays();
@@ -811,6 +828,7 @@ struct statement {
 	char text[80];
 	bool in_transaction;
 	bool is_commit;
+	bool commits;  /* a COMMIT, or a procedure that ends with one */
 };
 
 static unsigned int
@@ -833,6 +851,8 @@ find_statements(struct statement *statements, unsigned int *first)
 		proxy_text(cron.proxy, i, text, sizeof(text));
 		snprintf(statements[i].text, sizeof(statements[i].text), "%.79s", text);
 		statements[i].is_commit = strcmp(text, "COMMIT") == 0;
+		statements[i].commits = statements[i].is_commit ||
+		    strstr(text, "CALL list_ends") != NULL;
 		statements[i].in_transaction = inside;
 		inside = strcmp(text, "START TRANSACTION") == 0 ||
 		    (inside && !statements[i].is_commit);
@@ -988,7 +1008,7 @@ cut_at(unsigned int nth, enum how how, const struct statement *statement)
 		print_error("cut %d at %u, %s: %s\n", how, nth, statement->text, cron.error);
 	/* The server may still execute the COMMIT of the lost connection. */
 	until("SELECT IS_FREE_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40)))");
-	assert_the_next_one_finishes(&cron, statement->is_commit);
+	assert_the_next_one_finishes(&cron, statement->commits);
 	start_again();
 }
 
@@ -1004,7 +1024,7 @@ cut_off_at_any_statement(void **state)
 		for (unsigned int i = first + 1; i < n; i++) {
 			/* A cut before a statement is the same as one after the statement before
 			 * it, except at COMMIT. */
-			if (how != BEFORE || statements[i].is_commit)
+			if (how != BEFORE || statements[i].commits)
 				cut_at(i, how, &statements[i]);
 		}
 	}
@@ -1175,7 +1195,8 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		EXPIRE_TEST(each_kind_at_its_boundary),
 		EXPIRE_TEST(requests_at_their_boundary),
-		EXPIRE_TEST(candidates_and_exclusions_at_their_boundary),
+		EXPIRE_TEST(lists_that_nobody_takes_from),
+		EXPIRE_TEST(exclusions_at_their_boundary),
 		EXPIRE_TEST(a_running_leader_loses_nothing),
 		EXPIRE_TEST(the_next_leader_ends_it_or_cron),
 		EXPIRE_TEST(pages_of_any_size),

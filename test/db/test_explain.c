@@ -108,7 +108,8 @@ assert_plans(struct proxy *p)
 	static const char by_key[] = "index lookup on w using PRIMARY"
 	    " (task_id = 100, loan_id = j.loan_id)";
 
-	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)", VALUES("600", task)),
+	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)",
+	    VALUES("600", task, "NULL")),
 	    "on r using work_requested_line");
 	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
@@ -120,7 +121,8 @@ assert_plans(struct proxy *p)
 	assert_plan_of_procedure(plan_of_procedure("work_begins", "INSERT", "[[1,2],[2,1],[3,0]]"),
 	    "index lookup on l using PRIMARY");
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
-	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL")),
+	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL",
+	    "NULL")),
 	    "Single-row index lookup on r using PRIMARY");
 	assert_plan(plan_of(p, "SELECT epoch, NOW(6)", VALUES(task)), at_once);
 	assert_plan(plan_of(p, "FROM wake_in WHERE task_id = ? FOR UPDATE", VALUES(task)),

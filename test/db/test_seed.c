@@ -355,9 +355,9 @@ test_reset_is_refused_while_a_table_is_used(void **state)
 	options.reset = true;
 	assert_int_equal(where_connect(&other, &where), 0);
 	sql_on(other, "SET SESSION wait_timeout = 3600");
-	sql_on(other, "LOCK TABLES task_candidate READ");
+	sql_on(other, "LOCK TABLES kept_loan READ");
 	assert_int_equal(seed(&options), LOCKQ_BUSY);
-	assert_string_equal(report.error, "table \"task_candidate\" is in use by another "
+	assert_string_equal(report.error, "table \"kept_loan\" is in use by another "
 	    "statement: nothing was emptied: try again when it is done");
 	assert_true(count_loans() == 10);
 	db_close(other);

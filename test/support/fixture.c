@@ -69,7 +69,7 @@ start_again(void)
 {
 	static const char *const written[] = {
 		"work_log", "leader_run", "work", "work_requested", "work_exclusion",
-		"test_candidate"
+		"kept_list", "kept_loan", "pipeline_lock", "test_candidate"
 	};
 
 	workers_kill();
@@ -242,8 +242,8 @@ void
 clear_fixture(void)
 {
 	static const char *const tables[] = {
-		"work_log", "leader_run", "work", "work_requested", "work_exclusion", "task_lock",
-		"task_wake", "task"
+		"work_log", "leader_run", "work", "work_requested", "work_exclusion", "kept_list",
+		"kept_loan", "pipeline_lock", "task_lock", "task_wake", "task"
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
@@ -293,11 +293,12 @@ assert_consistent(uint32_t task)
 	    "  WHERE l.task_id = k.task_id) OR k.epoch <> (SELECT COALESCE(MAX(epoch), 0)"
 	    "  FROM leader_run AS l WHERE l.task_id = k.task_id))", task), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run AS l WHERE l.task_id = %u AND"
-	    " l.loans <> (SELECT COUNT(*) FROM work_log AS g WHERE g.task_id = l.task_id"
-	    "  AND g.token = l.epoch AND g.event = 'assigned')", task), 0);
+	    " l.loans <> (SELECT COUNT(*) FROM work_log AS g JOIN work_requested AS r"
+	    "  USING (request_id) WHERE r.task_id = l.task_id AND r.epoch = l.epoch"
+	    "  AND r.source IS NULL AND g.event = 'assigned')", task), 0);
 	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run AS l WHERE l.task_id = %u AND"
 	    " l.requests <> (SELECT COUNT(*) FROM work_requested AS r"
-	    "  WHERE r.task_id = l.task_id AND r.epoch = l.epoch)", task), 0);
+	    "  WHERE r.task_id = l.task_id AND r.epoch = l.epoch AND r.source IS NULL)", task), 0);
 }
 
 static bool

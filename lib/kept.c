@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* A task's kept list: reading its row, writing it, and deleting those that are not used any more.
+ * take.c takes loans from it. */
+#include "kept.h"
+
+#include <inttypes.h>
+
+#include "bounds.h"
+
+static const struct db_query read_kept = {
+	"read_kept",
+	"SELECT " TASK_COLUMNS("u.user_id") ","
+	"       u.user_id, l.epoch, l.length, l.head, l.as_of,"
+	"       t.enabled AND l.candidates_view = t.candidates_view"
+	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
+	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
+	"  FROM task AS t"
+	"  LEFT JOIN app_user AS u"
+	"    ON u.name = ?"
+	"  LEFT JOIN kept_list AS l"
+	"    ON l.task_id = t.task_id"
+	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
+	" WHERE t.task_id = ?",
+	DB_MAYBE
+};
+
+/* A procedure of schema/doors.sql, which lets only the leader write. */
+static const struct db_query begin_list = {
+	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_NO_ROWS
+};
+
+static const struct db_query end_lists = {
+	"end_lists", "CALL list_ends(?, ?)", DB_ONE
+};
+
+enum db_rc
+kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
+{
+	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED };
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
+	    &rows);
+
+	*kept = (struct kept){ .epoch = 0 };
+	*known = rc == DB_OK && rows.n_rows > 0;
+	if (*known) {
+		task_fill(task, task->task_id, &rows);
+		kept->user_id = (uint32_t)db_cell_u64(&rows, 0, USER);
+		kept->epoch = db_cell_u64(&rows, 0, EPOCH);
+		kept->length = (uint32_t)db_cell_u64(&rows, 0, LENGTH);
+		kept->head = (uint32_t)db_cell_u64(&rows, 0, HEAD);
+		copy_cell(kept->as_of, sizeof(kept->as_of), &rows, 0, AS_OF);
+		kept->usable = db_cell_u64(&rows, 0, USABLE) != 0;
+		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+enum db_rc
+kept_begin(struct db *db, const struct task *task, const struct lead *lead,
+    const struct list *list)
+{
+	struct text json = { NULL, 0, 0, false };
+	uint64_t n = 0;
+	enum db_rc rc = DB_ENOMEM;
+
+	for (size_t i = 0; i < list->n && n < KEPT_MOST; i++) {
+		if (list->list[i].gone)
+			continue;
+		text_add(&json, "%s[%" PRIu64 ",%" PRIu64 "]", n++ == 0 ? "[" : ",",
+		    list->list[i].loan_id, list->list[i].version);
+	}
+	text_add(&json, n == 0 ? "[]" : "]");
+	if (!json.failed)
+		rc = db_run(db, &begin_list, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
+		    db_text(task->view), db_text(list->as_of), db_bool(list->complete),
+		    db_u64(list->query_ms),
+		    list->too_dear ? db_null() : db_u64(list->check_ms),
+		    db_text(json.data)), NULL);
+	text_clear(&json);
+	return rc;
+}
+
+enum db_rc
+kept_end(struct db *db, uint32_t task_id, uint64_t *n)
+{
+	return db_number(db, &end_lists, DB_ARGS(db_u64(task_id), db_u64(KEPT_END_ROWS)), n);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A task's kept list: what a query found and nobody got yet. It has a row in kept_list, and its
+ * loans are in kept_loan, under the epoch of the leader that wrote it. Of a task's lists the newest
+ * one is used, for as long as its row says. */
+#ifndef LOCKQ_KEPT_H
+#define LOCKQ_KEPT_H
+
+#include "list.h"
+#include "lock.h"
+
+/* The newest list, as a plain read saw it. */
+struct kept {
+	uint64_t epoch;       /* 0: there is none */
+	bool usable;          /* of the task's view, not older than cache_ttl */
+	uint32_t length;      /* loans that it began with */
+	uint32_t head;        /* all before this position are gone */
+	char as_of[TIME_BYTES];
+	uint32_t user_id;     /* of the user who was named; 0: unknown */
+	bool has_asked;       /* that user has a pending request for the task */
+};
+
+/* Reads @task, for @user, and its newest list. *@known is false where there is no such task. Takes
+ * no lock. */
+LOCKQ_MUST_CHECK enum db_rc kept_look(struct db *db, const char *user, struct task *task,
+    struct kept *kept, bool *known);
+
+/* Writes what is left of @list as the task's newest one, in the lock's transaction. The task's
+ * manager may have named another view during the query: then nobody uses it. */
+LOCKQ_MUST_CHECK enum db_rc kept_begin(struct db *db, const struct task *task,
+    const struct lead *lead, const struct list *list);
+
+/* Deletes loans of lists that are not used any more, some of them each time; *@n tells how many.
+ * An autocommit statement. */
+LOCKQ_MUST_CHECK enum db_rc kept_end(struct db *db, uint32_t task_id, uint64_t *n);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes loans from a task's kept list. The list is a queue: whoever asks takes from its front, by
+ * row locks, and needs no lock of the task.
+ *
+ *   peek    read the front of the list, by a plain read
+ *   check   ask the view whether those loans still match, in a statement of its own
+ *   pop     lock the rows of the loans, and give them: one transaction on the server
+ *
+ * What the pop locks, it locks in one procedure of schema/doors.sql. So a process that is stopped
+ * or dies at any moment holds no lock, and nobody waits for it. */
+#include "take.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "availability.h"
+#include "bounds.h"
+#include "check.h"
+
+/* FORCE INDEX: the order of the primary key makes the server stop at LIMIT. The loans of before the
+ * list's head are gone, and the rows that they have left are not read. */
+static const struct db_query peek_list = {
+	"peek_list",
+	"SELECT k.position, k.loan_id, COALESCE(w.version, 0) = k.version,"
+	"       w.loan_id IS NULL OR " ROW_IS_AVAILABLE ", e.loan_id IS NOT NULL, NOW(6)"
+	"  FROM kept_loan AS k FORCE INDEX (PRIMARY)"
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id"
+	"  LEFT JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
+	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id"
+	"   AND e.until > NOW(6)"
+	" WHERE k.task_id = ? AND k.epoch = ? AND k.position >= ?"
+	" ORDER BY k.position"
+	" LIMIT ?",
+	DB_MANY
+};
+
+static const struct db_query pop_list = {
+	"pop_list", "CALL list_gives(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
+};
+
+/* Those that somebody looks after, or would have expired otherwise. */
+static const struct db_query read_line = {
+	"read_line",
+	"SELECT r.request_id, r.user_id, r.asked,"
+	"       (SELECT COUNT(*) FROM work_exclusion AS e"
+	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6))"
+	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+	" WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
+	" ORDER BY r.request_id"
+	" LIMIT ?",
+	DB_MANY
+};
+
+/* The front of the list. */
+struct front {
+	uint32_t place[CHECK_MOST];   /* the positions of the loans of @check */
+	struct check check;           /* the loans that the user may have */
+	struct text stale;            /* the positions of loans that must not be given, as JSON */
+	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
+	uint32_t first;               /* the first position that is left */
+	bool all;                     /* there are no more */
+};
+
+static void
+add_position(struct text *json, uint32_t position)
+{
+	text_add(json, "%s%" PRIu32, json->used == 0 ? "[" : ",", position);
+}
+
+static enum db_rc
+peek(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
+    uint64_t window, struct front *front)
+{
+	enum { POSITION, LOAN, AS_SEEN, AVAILABLE, EXCLUDED, SEEN_AT };
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t most = window + who->excluded;
+	enum db_rc rc = db_run(db, &peek_list, DB_ARGS(db_u64(who->user_id),
+	    db_u64(task->task_id), db_u64(kept->epoch), db_u64(kept->head), db_u64(most)), &rows);
+
+	front->check.n = 0;
+	front->stale = (struct text){ NULL, 0, 0, false };
+	front->all = rows.n_rows < most;
+	front->first = rows.n_rows > 0 ? (uint32_t)db_cell_u64(&rows, 0, POSITION) : kept->head;
+	copy_cell(front->seen_at, sizeof(front->seen_at), &rows, 0, SEEN_AT);
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		uint32_t position = (uint32_t)db_cell_u64(&rows, i, POSITION);
+
+		/* Somebody has had the loan since the query. */
+		if (db_cell_u64(&rows, i, AS_SEEN) == 0)
+			add_position(&front->stale, position);
+		else if (db_cell_u64(&rows, i, AVAILABLE) != 0 &&
+		    db_cell_u64(&rows, i, EXCLUDED) == 0 && front->check.n < CHECK_MOST) {
+			front->place[front->check.n] = position;
+			front->check.loans[front->check.n++] = db_cell_u64(&rows, i, LOAN);
+		}
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Runs the pop, and reads its outcome. */
+static enum db_rc
+pop(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
+    struct front *front, uint64_t *request_id, char outcome[16])
+{
+	const struct check *check = &front->check;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct text good = { NULL, 0, 0, false };
+	bool unchecked = check->too_dear;
+	enum db_rc rc = DB_ENOMEM;
+
+	for (size_t i = 0; i < check->n; i++)
+		add_position(unchecked || check->shown[i] ? &good : &front->stale,
+		    front->place[i]);
+	text_add(&good, good.used == 0 ? "[]" : "]");
+	text_add(&front->stale, front->stale.used == 0 ? "[]" : "]");
+	if (!good.failed && !front->stale.failed)
+		rc = db_run(db, &pop_list, DB_ARGS(db_text(who->uuid),
+		    who->request_id != 0 ? db_u64(who->request_id) : db_null(),
+		    db_u64(who->user_id), db_u64(task->task_id), db_u64(who->count),
+		    db_u64(front->all || check->n >= CHECK_MOST ? 1 : who->count),
+		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
+		    unchecked ? db_null() : db_text(front->seen_at), db_u64(front->first)), &rows);
+	/* What a KILL has broken off has its transaction open. */
+	if (rc != DB_OK && !db_lost(db))
+		db_rollback(db);
+	copy_cell(outcome, 16, &rows, 0, 0);
+	if (rc == DB_OK)
+		*request_id = db_cell_u64(&rows, 0, 1);
+	text_clear(&good);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* Peeks, checks and pops once. *@again is true where others were faster, or nothing was found in
+ * @window and the list is longer. */
+static enum db_rc
+take_once(struct db *db, const struct task *task, const struct kept *kept,
+    const struct taker *who, uint64_t window, uint64_t *request_id, bool *sent, bool *again,
+    enum take_result *result)
+{
+	struct front front = { .check.too_dear = false };
+	char outcome[16] = "";
+	enum db_rc rc = peek(db, task, kept, who, window, &front);
+
+	*result = TAKE_NONE;
+	*again = false;
+	if (rc == DB_OK && front.check.n > 0)
+		rc = check_loans(db, task, &front.check);
+	if (rc == DB_OK && front.check.too_dear && !task->use_unchecked)
+		*result = TAKE_UNKNOWN;
+	else if (rc == DB_OK && front.check.n == 0 && front.stale.used == 0)
+		*again = !front.all;
+	else if (rc == DB_OK) {
+		*sent = true;
+		rc = pop(db, task, kept, who, &front, request_id, outcome);
+	}
+	text_clear(&front.stale);
+	if (rc != DB_OK || outcome[0] == '\0')
+		return rc;
+	if (strcmp(outcome, "given") == 0)
+		*result = TAKE_GIVEN;
+	else if (strcmp(outcome, "ended") == 0)
+		*result = TAKE_ENDED;
+	else if (strcmp(outcome, "refused") == 0 || strcmp(outcome, "full") == 0)
+		*result = TAKE_REFUSED;
+	else
+		*again = true;
+	return DB_OK;
+}
+
+enum db_rc
+take_loans(struct db *db, const struct task *task, const struct kept *kept,
+    const struct taker *who, uint64_t *request_id, bool *sent, enum take_result *result)
+{
+	uint64_t window = who->count + TAKE_SPARE;
+	bool again = true;
+	enum db_rc rc = DB_OK;
+
+	*result = TAKE_NONE;
+	for (unsigned int try = 0; rc == DB_OK && again && try < TAKE_TRIES; try++) {
+		if (try > 0)
+			nap_with_jitter(db, try);
+		rc = take_once(db, task, kept, who, window, request_id, sent, &again, result);
+		/* A deadlock has undone everything. */
+		if (rc == DB_ERETRY) {
+			rc = DB_OK;
+			again = true;
+		}
+		if (window < CHECK_MOST)
+			window *= 2;
+	}
+	return rc;
+}
+
+void
+take_for_line(struct db *db, const struct task *task, const struct kept *kept)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct leader leader = { .leads = false };
+	bool any = false, held = false, sent = false;
+	enum take_result result = TAKE_GIVEN;
+	uint64_t request_id = 0;
+	enum db_rc rc = request_any_pending(db, task->task_id, &any);
+
+	if (rc == DB_OK && any)
+		rc = lock_holder(db, task->task_id, &leader, &held);
+	if (rc != DB_OK || !any || held)
+		return;
+	rc = db_run(db, &read_line, DB_ARGS(db_u64(task->task_id), db_text(kept->as_of),
+	    db_u64(LINE_MOST)), &rows);
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		struct taker next = {
+			.request_id = db_cell_u64(&rows, i, 0),
+			.user_id = (uint32_t)db_cell_u64(&rows, i, 1),
+			.count = (uint32_t)db_cell_u64(&rows, i, 2),
+			.excluded = db_cell_u64(&rows, i, 3)
+		};
+
+		rc = take_loans(db, task, kept, &next, &request_id, &sent, &result);
+	}
+	db_rows_clear(&rows);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes loans from a task's kept list, without the task's lock: peek, check, pop. */
+#ifndef LOCKQ_TAKE_H
+#define LOCKQ_TAKE_H
+
+#include "kept.h"
+#include "session.h"
+
+/* Who gets the loans. */
+struct taker {
+	uint32_t user_id;
+	uint32_t count;
+	uint64_t excluded;    /* loans that are not offered to this user */
+	uint64_t request_id;  /* a pending request; 0: a new one is made, */
+	const char *uuid;     /* with this UUID */
+};
+
+enum take_result {
+	TAKE_GIVEN,
+	TAKE_NONE,     /* the list has nothing for this user, or is not used any more */
+	TAKE_UNKNOWN,  /* the view can't say in time whether the loans still match */
+	TAKE_REFUSED,  /* there is no such user or task, or no room in the pipeline */
+	TAKE_ENDED     /* the pending request has ended meanwhile, or was not taken before */
+};
+
+/* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
+ * request with them; *@request_id is that. Fewer than that are taken only where the list has no
+ * more for the user. *@sent is true from the moment on at which the request may have been made.
+ * DB_EDUPLICATE where there is a request with the UUID. The statements that give are one
+ * transaction of the server's own. It locks rows of kept_loan and work with SKIP LOCKED, and waits
+ * only where another session has locked the task or the user. */
+LOCKQ_MUST_CHECK enum db_rc take_loans(struct db *db, const struct task *task,
+    const struct kept *kept, const struct taker *who, uint64_t *request_id, bool *sent,
+    enum take_result *result);
+
+/* After loans were taken: gives from the same list to requests that are pending while nobody
+ * leads, for example those of people who did not wait. A failure is not reported, since the call's
+ * own loans are given. */
+void take_for_line(struct db *db, const struct task *task, const struct kept *kept);
+
+#endif

@@ -1,0 +1,78 @@
+-- The list that a query leaves is kept under the task and the epoch of the leader that wrote it.
+-- Whoever asks takes loans from its front, without the task's lock. task_candidate and task_list
+-- are for older programs. Every statement may be run again.
+
+-- One row for each list. Of a task's lists the one with the highest epoch is used.
+CREATE TABLE IF NOT EXISTS kept_list (
+  task_id          INT UNSIGNED NOT NULL,
+  epoch            BIGINT UNSIGNED NOT NULL COMMENT 'of the leader that wrote the list',
+  candidates_view  VARCHAR(129) CHARACTER SET utf8mb4 NOT NULL
+                   COMMENT 'that was queried: the list is of no other one',
+  as_of            DATETIME(6) NOT NULL COMMENT 'start of the query',
+  length           INT UNSIGNED NOT NULL COMMENT 'loans that it began with',
+  head             INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'all before this position are taken',
+  complete         BOOLEAN NOT NULL COMMENT 'the query found no more',
+  query_ms         BIGINT UNSIGNED NOT NULL,
+  check_ms         INT UNSIGNED NULL COMMENT 'what asking the view about some loans took',
+  PRIMARY KEY (task_id, epoch)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The loans of the lists that nobody got yet, in the order of the query. Whoever gives a loan of a
+-- list that is used locks its row, with SKIP LOCKED, and deletes it in the same transaction.
+CREATE TABLE IF NOT EXISTS kept_loan (
+  task_id   INT UNSIGNED NOT NULL,
+  epoch     BIGINT UNSIGNED NOT NULL,
+  position  INT UNSIGNED NOT NULL,
+  loan_id   BIGINT UNSIGNED NOT NULL,
+  version   BIGINT UNSIGNED NOT NULL COMMENT 'of its row of work as the query saw it; 0: none',
+  lockable  TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+            COMMENT 'the right to change it is the right to lock the row, and no more',
+  PRIMARY KEY (task_id, epoch, position),
+  KEY kept_loan_loan (task_id, epoch, loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The row that whoever gives loans locks before it counts those of a user, where the task has
+-- max_pipeline. Nothing references it: a lock on app_user would stop other tasks.
+CREATE TABLE IF NOT EXISTS pipeline_lock (
+  task_id   INT UNSIGNED NOT NULL,
+  user_id   INT UNSIGNED NOT NULL,
+  lockable  TINYINT GENERATED ALWAYS AS (NULL) VIRTUAL
+            COMMENT 'the right to change it is the right to lock the row, and no more',
+  PRIMARY KEY (task_id, user_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- What the manager says of a list, and how a request was served.
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task'
+                           AND column_name = 'check_view'), 'DO 0',
+  'ALTER TABLE task
+     ADD COLUMN check_view VARCHAR(129) CHARACTER SET utf8mb4 NULL
+     COMMENT ''view with loan_id that tells whether a kept loan still matches'',
+     ADD COLUMN use_unchecked BOOLEAN NOT NULL DEFAULT FALSE
+     COMMENT ''kept loans are given, too, if the view takes too long to tell'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'work_requested'
+                           AND column_name = 'fresh_after'), 'DO 0',
+  'ALTER TABLE work_requested
+     ADD COLUMN fresh_after DATETIME(6) NULL
+     COMMENT ''served only from a query that began later; NULL: from any'',
+     ADD COLUMN source ENUM(''list'') NULL
+     COMMENT ''list: from the kept list of the epoch; NULL: by the leader of the epoch'',
+     ADD COLUMN checked DATETIME(6) NULL
+     COMMENT ''when the view was asked whether its loans match; NULL: it was not'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'leader_run'
+                           AND column_name = 'check_ms'), 'DO 0',
+  'ALTER TABLE leader_run
+     ADD COLUMN check_ms INT UNSIGNED NULL
+     COMMENT ''what asking the view about some loans took; NULL: it was not asked'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+DEALLOCATE PREPARE lockq_alter;

@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: MIT */
+/* The kept list: whoever asks takes from what an earlier query has left. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "support.h"
+
+static uint64_t
+runs(void)
+{
+	return u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d AND query_ms IS NOT NULL",
+	    TASK);
+}
+
+static uint64_t
+kept(void)
+{
+	return u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d", TASK);
+}
+
+/* Makes a leader whose query finds @loans loans. The leader gets the first loan, and the rest is
+ * kept. */
+static void
+fill(unsigned int loans)
+{
+	struct worker *w;
+
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, loans);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.loans[0].loan_id, 1);
+	assert_int_equal(runs(), 1);
+	assert_int_equal(kept(), loans - 1);
+}
+
+static void
+assert_loans(const struct worker *w, const uint64_t *loans, uint32_t n)
+{
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, n);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(w->answer.loans[i].loan_id, loans[i]);
+}
+#define LOANS(...) (const uint64_t[]){ __VA_ARGS__ }, \
+	sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
+
+static struct worker *
+assert_got(unsigned int user_no, const uint64_t *loans, uint32_t n)
+{
+	struct worker *w = ask_now(user_no, TASK, n);
+
+	assert_loans(w, loans, n);
+	return w;
+}
+#define ASSERT_GOT(user_no, ...) (void)assert_got(user_no, LOANS(__VA_ARGS__))
+
+static void
+exclude(unsigned int user_no, unsigned int from, unsigned int to)
+{
+	sql("INSERT INTO work_exclusion (task_id, user_id, loan_id, until)"
+	    " SELECT task_id, %u, loan_id, NOW(6) + INTERVAL 1 HOUR FROM test_candidate"
+	    " WHERE task_id = %d AND loan_id BETWEEN %u AND %u", user_id(user_no), TASK, from, to);
+}
+
+static void
+what_is_left_is_taken(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(10);
+	w = assert_got(1, LOANS(2, 3, 4));
+	assert_false(w->answer.led);
+	assert_int_equal(w->answer.status, LOCKQ_SERVED);
+	assert_int_equal(w->answer.epoch, 1);
+	assert_string_equal(w->answer.how, "list");
+	assert_string_equal(w->answer.as_of,
+	    text_of("SELECT as_of FROM leader_run WHERE task_id = %d", TASK));
+	assert_non_null(w->answer.checked);
+	assert_true(w->answer.query_ms < 0);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_int_equal(kept(), 6);
+	ASSERT_GOT(2, 5, 6);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_consistent(TASK);
+}
+
+/* With cache_ttl 0, the default, every leader runs the query. */
+static void
+by_default_nothing_is_kept(void **state)
+{
+	(void)state;
+	add_loans(TASK, 5);
+	ASSERT_GOT(0, 1);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(runs(), 2);
+	assert_int_equal(kept(), 0);
+}
+
+/* guard: a kept list is used for cache_ttl seconds from the start of its query. */
+static void
+it_runs_out(void **state)
+{
+	(void)state;
+	fill(5);
+	sql("UPDATE kept_list SET as_of = NOW(6) - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(1, 50);
+	assert_int_equal(runs(), 2);
+}
+
+/* A kept list is not used once cache_ttl is 0. */
+static void
+it_is_switched_off(void **state)
+{
+	(void)state;
+	fill(5);
+	set_task(TASK, "cache_ttl = 0");
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(1, 50);
+	assert_int_equal(runs(), 2);
+}
+
+/* guard: a loan whose row of work changed since the query is not taken, and leaves the list. */
+static void
+what_changed_is_left_out(void **state)
+{
+	(void)state;
+	fill(6);
+	add_work(TASK, 2, 3, "completed", 1);
+	add_work(TASK, 3, 3, "never", 1);
+	ASSERT_GOT(1, 4, 5);
+	assert_int_equal(kept(), 1);
+	add_work(TASK, 6, 3, "never", 1);
+	add_loan(TASK, 50, 0);
+	ASSERT_GOT(2, 50);
+	assert_int_equal(runs(), 2);
+}
+
+/* guard: a loan that is not due by the primary's clock is not taken, and stays in the list. The
+ * clock of the replica that was queried may be ahead. */
+static void
+what_is_not_due_is_left(void **state)
+{
+	(void)state;
+	add_work(TASK, 2, 3, "returned", 1);
+	fill(6);
+	sql("UPDATE work SET available_at = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+	ASSERT_GOT(1, 3);
+	assert_int_equal(kept(), 4);
+	assert_int_equal(runs(), 1);
+}
+
+/* guard: a loan that the view does not show any more is not taken, and leaves the list. */
+static void
+what_the_view_has_no_longer_is_left_out(void **state)
+{
+	(void)state;
+	fill(6);
+	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id IN (2, 4)", TASK);
+	ASSERT_GOT(1, 3, 5);
+	assert_int_equal(kept(), 1);
+	assert_int_equal(runs(), 1);
+}
+
+/* guard: what must not be given leaves the list, also where nothing is given. Of 3,000 loans the
+ * view shows none any more but the last one. */
+static void
+what_is_stale_is_found_once(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0), *next = worker_new(2, TASK, 1, 0);
+
+	(void)state;
+	set_task(TASK, "candidate_limit = 4000");
+	fill(10);
+	sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
+	    " SELECT %d, 1, 10 + n, 1000 + n, 0 FROM (SELECT ROW_NUMBER() OVER () AS n"
+	    "   FROM information_schema.columns AS a LIMIT 3000) AS t", TASK);
+	sql("DELETE FROM test_candidate WHERE task_id = %d", TASK);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_true(proxy_count(w->proxy, "CALL list_gives") > 3);
+	assert_true(kept() < 2000);
+	next->proxy = proxy_new();
+	worker_start(next);
+	worker_join(next);
+	assert_int_equal(next->rc, LOCKQ_NOTHING);
+}
+
+/* guard: a list that the view can't be asked about is not kept. guard: it is used unchecked only
+ * where the task says so, and the answer says it. guard: check_view is asked instead. */
+static void
+a_view_that_is_too_dear(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 6);
+	make_heavy(TASK, 1500);
+	ASSERT_GOT(0, 1);
+	assert_int_equal(kept(), 0);
+	assert_non_null(strstr(text_of("SELECT reason FROM leader_run WHERE task_id = %d", TASK),
+	    "so no list is kept: name a check_view"));
+	set_task(TASK, "use_unchecked = TRUE");
+	ASSERT_GOT(0, 2);
+	assert_int_equal(kept(), 4);
+	w = assert_got(1, LOANS(3));
+	assert_string_equal(w->answer.how, "list");
+	assert_null(w->answer.checked);
+	set_task(TASK, "use_unchecked = FALSE");
+	ASSERT_GOT(0, 4);
+	assert_int_equal(runs(), 3);
+	make_task(OTHER_TASK + 1);
+	set_view(OTHER_TASK + 1, "SELECT loan_id FROM test_candidate WHERE task_id = %d", TASK);
+	set_task(TASK, "check_view = 'test_view_%d'", OTHER_TASK + 1);
+	w = assert_got(1, LOANS(5));
+	assert_non_null(w->answer.checked);
+	assert_int_equal(runs(), 3);
+}
+
+/* A kept list never leads to "no work": when it is used up, the query runs. */
+static void
+it_never_says_no_work(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(2);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(runs(), 1);
+	assert_int_equal(kept(), 0);
+	w = ask_now(2, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_int_equal(runs(), 2);
+}
+
+/* The last loans of a list are given to whoever asks for more of them, without a query. */
+static void
+its_end_is_given(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(3);
+	w = ask_now(1, TASK, 5);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(w->answer.status, LOCKQ_PARTIAL);
+	assert_int_equal(w->answer.requested, 2);
+	assert_null(w->answer.reason);
+	assert_int_equal(runs(), 1);
+	assert_consistent(TASK);
+}
+
+/* guard: a list that was kept from one view is not used for another view. */
+static void
+another_view_begins_anew(void **state)
+{
+	(void)state;
+	fill(5);
+	make_task(OTHER_TASK + 1);
+	add_loans(OTHER_TASK + 1, 5);
+	add_loan(OTHER_TASK + 1, 77, 0);
+	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
+	ASSERT_GOT(1, 77);
+}
+
+/* guard: a list is of the view that was queried, even if the task names another one by then. */
+static void
+another_view_meanwhile_begins_anew(void **state)
+{
+	struct worker *leader = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 5);
+	make_task(OTHER_TASK + 1);
+	add_loans(OTHER_TASK + 1, 5);
+	add_loan(OTHER_TASK + 1, 77, 0);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, QUERY, 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(leader->rc, LOCKQ_OK);
+	assert_int_equal(kept(), 4);
+	ASSERT_GOT(1, 77);
+}
+
+/* Starts a worker, and holds it before its @nth statement with @text. */
+static struct worker *
+hold_at(unsigned int user_no, uint32_t count, const char *text, unsigned int nth)
+{
+	struct worker *w = worker_new(user_no, TASK, count, -1);
+
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, text, nth);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	return w;
+}
+
+static void
+release(struct worker *w)
+{
+	proxy_release(w->proxy);
+	worker_join(w);
+}
+
+/* guard: a leader begins with the list that others have left meanwhile. Both calls found none; the
+ * second one gets the lock after the first one's round. */
+static void
+a_leader_begins_with_the_list(void **state)
+{
+	struct worker *late;
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 5);
+	late = hold_at(1, 1, "INSERT INTO request_in", 1);
+	ASSERT_GOT(0, 1);
+	release(late);
+	assert_loans(late, LOANS(2));
+	assert_int_equal(runs(), 1);
+	assert_string_equal(late->answer.how, "list");
+}
+
+/* guard: whoever takes serves the line. Nobody waits with the pending request. */
+static void
+a_taker_serves_the_line(void **state)
+{
+	(void)state;
+	fill(10);
+	(void)add_request(TASK, 2, 2);
+	(void)add_request(TASK, 3, 1);
+	ASSERT_GOT(1, 2);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_string_equal(outcome_of(TASK, 3), "served");
+	assert_int_equal(runs(), 1);
+	assert_int_equal(kept(), 5);
+	assert_consistent(TASK);
+}
+
+/* guard: a user who has a pending request joins it, and does not get a second one's loans. */
+static void
+who_has_asked_joins(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(10);
+	(void)add_request(TASK, 2, 2);
+	w = ask_now(2, TASK, 1);
+	assert_loans(w, LOANS(2, 3));
+	assert_true(w->answer.joined);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u", TASK,
+	    user_id(2)), 2);
+	assert_int_equal(runs(), 1);
+}
+
+/* What a user may not have stays in the list for others. */
+static void
+what_is_not_for_its_user(void **state)
+{
+	(void)state;
+	fill(300);
+	set_task(TASK, "max_count = 10");
+	exclude(1, 2, 81);
+	ASSERT_GOT(1, 82, 83, 84);
+	ASSERT_GOT(2, 2);
+	assert_int_equal(runs(), 1);
+}
+
+static struct worker *
+fresh(unsigned int user_no, uint32_t count)
+{
+	struct worker *w = worker_new(user_no, TASK, count, -1);
+
+	w->ask.fresh = 1;
+	return w;
+}
+
+/* guard: a request that wants a fresh query is not served from a list. */
+static void
+fresh_means_a_query(void **state)
+{
+	struct worker *w = fresh(1, 1);
+
+	(void)state;
+	fill(10);
+	add_loan(TASK, 50, 0);
+	worker_start(w);
+	worker_join(w);
+	assert_loans(w, LOANS(50));
+	assert_int_equal(runs(), 2);
+	ASSERT_GOT(2, 2);
+}
+
+/* guard: a leader whose query began before such a request passes it over. guard: one that joins a
+ * request makes it such a request. */
+static void
+fresh_means_a_query_that_begins_later(void **state)
+{
+	struct worker *leader, *w = fresh(1, 1);
+
+	(void)state;
+	add_loans(TASK, 10);
+	(void)add_request(TASK, 1, 2);
+	leader = leader_after_its_query(0, 1);
+	worker_start(w);
+	until("SELECT COUNT(*) = 1 FROM work_requested WHERE task_id = %d"
+	    " AND fresh_after IS NOT NULL", TASK);
+	add_loan(TASK, 50, 0);
+	release(leader);
+	worker_join(w);
+	assert_loans(leader, LOANS(1));
+	assert_loans(w, LOANS(50, 2));
+	assert_int_equal(runs(), 2);
+}
+
+/* guard: a kept loan whose check is older than a second is not given. While its pop is held, the
+ * view stops showing the loan. */
+static void
+an_old_check_does_not_count(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(10);
+	w = hold_at(1, 1, "CALL list_gives", 1);
+	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id = 2", TASK);
+	sql("DO SLEEP(1.1)");
+	release(w);
+	assert_loans(w, LOANS(3));
+	assert_int_equal(runs(), 1);
+}
+
+/* guard: nobody takes from a list that has been replaced. */
+static void
+a_list_that_was_replaced(void **state)
+{
+	struct worker *w, *other = fresh(2, 1);
+
+	(void)state;
+	fill(10);
+	w = hold_at(1, 1, "CALL list_gives", 1);
+	add_loan(TASK, 50, 0);
+	add_loan(TASK, 51, 0);
+	worker_start(other);
+	worker_join(other);
+	assert_loans(other, LOANS(50));
+	release(w);
+	assert_loans(w, LOANS(51));
+	assert_int_equal(w->answer.epoch, 2);
+	assert_consistent(TASK);
+}
+
+/* guard: a manager's change of the view counts at once, also for a pop that is on its way. */
+static void
+a_task_that_was_changed(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(10);
+	make_task(OTHER_TASK + 1);
+	add_loan(OTHER_TASK + 1, 77, 0);
+	w = hold_at(1, 1, "CALL list_gives", 1);
+	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
+	release(w);
+	assert_loans(w, LOANS(77));
+}
+
+/* guard: a pop takes what is as it was seen. Others have taken the loan since the peek. */
+static void
+what_others_have_taken_since(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(30);
+	w = hold_at(1, 1, "CALL list_gives", 1);
+	ASSERT_GOT(2, 2);
+	add_work(TASK, 3, 3, "completed", 1);
+	release(w);
+	assert_loans(w, LOANS(4));
+	assert_consistent(TASK);
+}
+
+/* guard: rows of work that another session has locked are passed over, and never taken for
+ * absent. */
+static void
+a_row_that_is_held(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+
+	(void)state;
+	add_work(TASK, 2, 3, "completed", 4);
+	fill(10);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d AND loan_id = 2"
+	    " FOR UPDATE", TASK);
+	ASSERT_GOT(1, 3);
+	db_rollback(other);
+	ASSERT_GOT(2, 2);
+	assert_int_equal(u64("SELECT token > 1 AND version = 5 FROM work WHERE task_id = %d"
+	    " AND loan_id = 2", TASK), 1);
+	assert_int_equal(runs(), 1);
+}
+
+/* guard: whoever gives a loan of the list holds its row there: a leader passes over those that
+ * others hold. guard: and gives none that others have taken. */
+static void
+a_leader_beside_takers(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *leader = fresh(0, 2);
+
+	(void)state;
+	fill(10);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "FROM work_requested AS r FORCE INDEX (work_requested_line)", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT loan_id FROM kept_loan WHERE task_id = %d AND loan_id = 3"
+	    " FOR UPDATE", TASK);
+	release(leader);
+	assert_loans(leader, LOANS(4, 5));
+	assert_int_equal(leader->answer.retries, 0);
+	db_rollback(other);
+	assert_consistent(TASK);
+}
+
+/* guard: a taker counts the user's loans under lock. Four shells of one user, cap 4. */
+static void
+a_cap_holds_for_takers(void **state)
+{
+	struct worker *w[4];
+	struct worker *full;
+
+	(void)state;
+	fill(60);
+	set_task(TASK, "max_pipeline = 4");
+	for (unsigned int i = 0; i < 4; i++) {
+		w[i] = worker_new(1, TASK, 3, 20000);
+		worker_start(w[i]);
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		worker_join(w[i]);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u", TASK,
+	    user_id(1)), 4);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND reason LIKE 'you have 3 of 4 loans%%' AND outcome = 'partial'", TASK), 1);
+	full = ask_now(1, TASK, 1);
+	assert_int_equal(full->rc, LOCKQ_EREFUSED);
+	assert_int_equal(runs(), 1);
+	assert_consistent(TASK);
+}
+
+/* guard: reading begins behind what was taken. */
+static void
+the_head_moves(void **state)
+{
+	(void)state;
+	set_task(TASK, "max_count = 100");
+	fill(300);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(ask_now(1, TASK, 70)->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT head FROM kept_list WHERE task_id = %d", TASK), 140);
+	sql("UPDATE kept_list SET head = 250 WHERE task_id = %d", TASK);
+	ASSERT_GOT(2, 252);
+}
+
+/* The connection is lost at the pop: before it, after it. The call finds out what became of it. */
+static void
+a_pop_that_was_lost(void **state)
+{
+	(void)state;
+	for (int after = 0; after < 2; after++) {
+		struct worker *w = worker_new(1, TASK, 2, -1);
+
+		fill(10);
+		w->proxy = proxy_new();
+		proxy_cut(w->proxy, "CALL list_gives", 1, after ? CUT_AFTER : CUT_BEFORE);
+		worker_start(w);
+		worker_join(w);
+		assert_loans(w, LOANS(2, 3));
+		assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id ="
+		    " %u", TASK, user_id(1)), 2);
+		assert_int_equal(runs(), 1);
+		assert_consistent(TASK);
+		start_again();
+	}
+}
+
+/* A deadlock or a KILL QUERY at the pop leaves nothing behind, and the call goes on. */
+static void
+a_pop_that_fails(void **state)
+{
+	static const unsigned int errors[] = { 1213, 1205, 3101 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct worker *w = worker_new(1, TASK, 2, 5000);
+
+		fill(10);
+		w->proxy = proxy_new();
+		proxy_fail(w->proxy, "CALL list_gives", 1, 1, errors[i]);
+		worker_start(w);
+		worker_join(w);
+		assert_loans(w, LOANS(2, 3));
+		assert_int_equal(runs(), 1);
+		assert_consistent(TASK);
+		start_again();
+	}
+}
+
+/* A repetition with the same UUID has the same loans. */
+static void
+a_repetition(void **state)
+{
+	(void)state;
+	fill(10);
+	for (int i = 0; i < 2; i++) {
+		struct worker *w = worker_new(1, TASK, 2, -1);
+
+		w->ask.uuid = "11111111-2222-4333-8444-555555555555";
+		worker_start(w);
+		worker_join(w);
+		assert_loans(w, LOANS(2, 3));
+		assert_int_equal(w->answer.repeated, i);
+	}
+	assert_int_equal(kept(), 7);
+}
+
+/* Many users ask at once, five times. No loan is given twice, and no query runs. */
+static void
+a_race_for_what_is_left(void **state)
+{
+	struct worker *w[USERS];
+
+	(void)state;
+	fill(200);
+	for (int round = 0; round < 5; round++) {
+		for (unsigned int i = 0; i < USERS; i++) {
+			w[i] = worker_new(i, TASK, 3, 20000);
+			worker_start(w[i]);
+		}
+		for (unsigned int i = 0; i < USERS; i++) {
+			worker_join(w[i]);
+			assert_int_equal(w[i]->rc, LOCKQ_OK);
+			assert_int_equal(w[i]->answer.n_loans, 3);
+		}
+		workers_end();
+	}
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND version = 1", TASK),
+	    1 + 5 * 3 * USERS);
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_consistent(TASK);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(what_is_left_is_taken),
+		DB_TEST(by_default_nothing_is_kept),
+		DB_TEST(it_runs_out),
+		DB_TEST(it_is_switched_off),
+		DB_TEST(what_changed_is_left_out),
+		DB_TEST(what_is_not_due_is_left),
+		DB_TEST(what_the_view_has_no_longer_is_left_out),
+		DB_TEST(what_is_stale_is_found_once),
+		DB_TEST(a_view_that_is_too_dear),
+		DB_TEST(it_never_says_no_work),
+		DB_TEST(its_end_is_given),
+		DB_TEST(another_view_begins_anew),
+		DB_TEST(another_view_meanwhile_begins_anew),
+		DB_TEST(a_leader_begins_with_the_list),
+		DB_TEST(a_taker_serves_the_line),
+		DB_TEST(who_has_asked_joins),
+		DB_TEST(what_is_not_for_its_user),
+		DB_TEST(fresh_means_a_query),
+		DB_TEST(fresh_means_a_query_that_begins_later),
+		DB_TEST(an_old_check_does_not_count),
+		DB_TEST(a_list_that_was_replaced),
+		DB_TEST(a_task_that_was_changed),
+		DB_TEST(what_others_have_taken_since),
+		DB_TEST(a_row_that_is_held),
+		DB_TEST(a_leader_beside_takers),
+		DB_TEST(a_cap_holds_for_takers),
+		DB_TEST(the_head_moves),
+		DB_TEST(a_pop_that_was_lost),
+		DB_TEST(a_pop_that_fails),
+		DB_TEST(a_repetition),
+		DB_TEST(a_race_for_what_is_left),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("kept", tests, suite_setup, suite_teardown);
+}
