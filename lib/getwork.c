@@ -98,7 +98,7 @@ take(struct call *c, enum step *step)
 	struct kept kept = { .epoch = 0 };
 	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid };
 	enum take_result result = TAKE_NONE;
-	bool may = false;
+	bool may = false, sent = false;
 	enum db_rc rc = may_take(c, &kept, &may);
 
 	*step = c->request.request_id != 0 ? TRY : ASK;
@@ -107,16 +107,14 @@ take(struct call *c, enum step *step)
 	who.user_id = kept.user_id;
 	who.count = c->request.joined ? c->request.asked : c->ask->count;
 	who.excluded = c->task.excluded;
-	rc = take_loans(c->q->db, &c->task, &kept, &who, &c->request.request_id, &c->sent,
-	    &result);
+	rc = take_loans(c->q->db, &c->task, &kept, &who, &c->request.request_id, &sent, &result);
+	/* Unless the server did not answer, it has given, or it has made no request. */
+	c->sent = c->sent || (rc == DB_ELOST && sent) || (rc == DB_OK && result == TAKE_GIVEN);
 	/* An earlier call has used the UUID. */
-	if (rc == DB_EDUPLICATE) {
-		c->sent = false;
+	if (rc == DB_EDUPLICATE)
 		return DB_OK;
-	}
 	if (rc != DB_OK)
 		return rc;
-	c->sent = c->sent && result == TAKE_GIVEN;
 	if (result == TAKE_GIVEN || result == TAKE_ENDED)
 		*step = LOOK;
 	else

@@ -338,8 +338,11 @@ CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIG
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM task_lock AS k
-                  WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL) THEN
+  DECLARE v_leads INT;
+  SELECT COUNT(*) INTO v_leads
+    FROM task_lock AS k
+   WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL;
+  IF v_leads = 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'only the leader of this epoch writes its list';
   END IF;
   INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
@@ -382,7 +385,8 @@ END//
 --   refused   there is no such person or task, or this account may not ask for them
 --   full      the person holds max_pipeline loans
 --   ended     the request is not pending any more
--- Only INSERTs wait, for others that make the same row or alter a person or a task.
+-- Only INSERTs wait, for others that make the same row or alter a person or a task. Other rows are
+-- read by SELECT … INTO, which takes no lock: a subquery in IF or SET takes shared ones.
 DROP PROCEDURE IF EXISTS list_gives//
 CREATE PROCEDURE list_gives (IN p_uuid CHAR(36) CHARACTER SET ascii,
                              IN p_request_id BIGINT UNSIGNED,
@@ -397,7 +401,6 @@ gives: BEGIN
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT CONVERT(USER() USING utf8mb4);
-  DECLARE v_outcome VARCHAR(8);
   DECLARE v_loans, v_gone JSON;
   DECLARE v_asked, v_count, v_n, v_new, v_held, v_lease, v_most, v_head INT UNSIGNED;
   DECLARE v_user_id, v_allowed INT UNSIGNED;
@@ -422,10 +425,10 @@ gives: BEGIN
        AND r.seen_at > v_now - INTERVAL t.request_ttl SECOND
        FOR UPDATE OF r SKIP LOCKED;
     IF v_locked IS NULL THEN
-      SET v_outcome = IF((SELECT r.outcome FROM work_requested AS r
-                           WHERE r.request_id = p_request_id) = 'pending', 'held', 'ended');
       ROLLBACK;
-      SELECT v_outcome, p_request_id;
+      SELECT IF(r.outcome = 'pending', 'held', 'ended'), r.request_id
+        FROM work_requested AS r
+       WHERE r.request_id = p_request_id;
       LEAVE gives;
     END IF;
   END IF;
@@ -449,8 +452,10 @@ gives: BEGIN
   SET v_count = v_asked;
   IF v_most IS NOT NULL THEN
     -- Whoever gives loans locks this row before counting, or two would count the same.
-    IF NOT EXISTS (SELECT 1 FROM pipeline_lock AS p
-                    WHERE p.task_id = p_task_id AND p.user_id = v_user_id) THEN
+    SELECT COUNT(*) INTO v_n
+      FROM pipeline_lock AS p
+     WHERE p.task_id = p_task_id AND p.user_id = v_user_id;
+    IF v_n = 0 THEN
       INSERT IGNORE INTO pipeline_lock (task_id, user_id) VALUES (p_task_id, v_user_id);
     END IF;
     SET v_locked = NULL;

@@ -484,13 +484,14 @@ what_others_have_taken_since(void **state)
 	struct worker *w;
 
 	(void)state;
+	add_work(TASK, 4, 3, "completed", 1);
 	fill(30);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 2, "CALL list_gives", 1);
 	ASSERT_GOT(2, 2);
 	add_work(TASK, 3, 3, "completed", 1);
+	sql("UPDATE work SET version = 3 WHERE task_id = %d AND loan_id = 4", TASK);
 	release(w);
-	assert_loans(w, LOANS(4));
-	assert_consistent(TASK);
+	assert_loans(w, LOANS(5, 6));
 }
 
 /* guard: rows of work that another session has locked are passed over, and never taken for
@@ -563,6 +564,65 @@ a_cap_holds_for_takers(void **state)
 	assert_int_equal(full->rc, LOCKQ_EREFUSED);
 	assert_int_equal(runs(), 1);
 	assert_consistent(TASK);
+}
+
+/* Another session holds the row that is locked before the user's loans are counted: neither a taker
+ * nor a leader gives loans to that user. guard: takers lock it. guard: leaders lock it. */
+static void
+a_cap_that_is_being_counted(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+
+	(void)state;
+	fill(10);
+	set_task(TASK, "max_pipeline = 4");
+	ASSERT_GOT(1, 2);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT user_id FROM pipeline_lock WHERE task_id = %d AND user_id = %u"
+	    " FOR UPDATE", TASK, user_id(1));
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	assert_int_equal(runs(), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u", TASK,
+	    user_id(1)), 1);
+	ASSERT_GOT(2, 3);
+	db_rollback(other);
+	ASSERT_GOT(1, 4);
+	assert_int_equal(runs(), 2);
+}
+
+/* guard: after a long query the view is asked again. The loan stops to match while it runs. */
+static void
+what_stopped_to_match_during_the_query(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 3);
+	make_slow(TASK, 2);
+	make_task(OTHER_TASK + 1);
+	set_view(OTHER_TASK + 1, "SELECT loan_id FROM test_candidate WHERE task_id = %d", TASK);
+	set_task(TASK, "check_view = 'test_view_%d'", OTHER_TASK + 1);
+	leader = leader_after_its_query(0, 1);
+	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id = 1", TASK);
+	release(leader);
+	assert_loans(leader, LOANS(2));
+	assert_non_null(leader->answer.checked);
+	assert_int_equal(u64("SELECT dropped FROM leader_run WHERE task_id = %d", TASK), 1);
+}
+
+/* guard: a leader gives no loan that is not due by the primary's clock. */
+static void
+what_is_not_due_for_a_leader(void **state)
+{
+	struct worker *leader;
+
+	(void)state;
+	add_work(TASK, 1, 3, "returned", 1);
+	add_loans(TASK, 3);
+	leader = leader_after_its_query(0, 1);
+	sql("UPDATE work SET available_at = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+	release(leader);
+	assert_loans(leader, LOANS(2));
 }
 
 /* guard: reading begins behind what was taken. */
@@ -697,6 +757,9 @@ main(int argc, char **argv)
 		DB_TEST(a_row_that_is_held),
 		DB_TEST(a_leader_beside_takers),
 		DB_TEST(a_cap_holds_for_takers),
+		DB_TEST(a_cap_that_is_being_counted),
+		DB_TEST(what_stopped_to_match_during_the_query),
+		DB_TEST(what_is_not_due_for_a_leader),
 		DB_TEST(the_head_moves),
 		DB_TEST(a_pop_that_was_lost),
 		DB_TEST(a_pop_that_fails),
