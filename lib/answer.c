@@ -143,6 +143,7 @@ lockq_answer_clear(struct lockq_answer *answer)
 	free(answer->how);
 	free(answer->reason);
 	free(answer->checked);
+	free(answer->refill_failed);
 	free(answer->loans);
 	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;
 }

@@ -25,6 +25,10 @@ struct call {
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
 	struct namesake namesake; /* the request that had the UUID which the caller has chosen */
 	struct waiting waiting;
+	bool refills;             /* this is lockq_refill(): there is no request, */
+	bool only_due;            /* and no query unless the list is due */
+	uint64_t kept_loans;      /* of the list that this call has left */
+	char as_of[TIME_BYTES];   /* when its query began */
 	bool keeps;               /* the task keeps a list, from which the call may take */
 	uint64_t kept_tried;      /* the epoch of the kept list that had nothing for it; 0: none */
 	struct leader leader;     /* the one that this call follows */

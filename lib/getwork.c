@@ -102,6 +102,7 @@ take(struct call *c, enum step *step)
 	enum db_rc rc = may_take(c, &kept, &may);
 
 	*step = c->request.request_id != 0 ? TRY : ASK;
+	c->q->due_task = kept.due ? c->ask->task : 0;
 	if (rc != DB_OK || !may)
 		return rc;
 	who.user_id = kept.user_id;
@@ -121,7 +122,9 @@ take(struct call *c, enum step *step)
 		c->kept_tried = kept.epoch;
 	if (result == TAKE_GIVEN)
 		take_for_line(c->q->db, &c->task, &kept);
-	return DB_OK;
+	/* People are told where a list is used for longer than its manager wants. */
+	return result == TAKE_GIVEN && kept.due && kept.failed[0] != '\0' ?
+	    copy_text(&c->answer->refill_failed, kept.failed) : DB_OK;
 }
 
 /* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made
@@ -342,6 +345,7 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	if (code != LOCKQ_OK)
 		return code;
 	error_clear(q);
+	q->due_task = 0;
 	rc = session_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);

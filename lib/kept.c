@@ -14,13 +14,16 @@ static const struct db_query read_kept = {
 	"       t.enabled AND l.candidates_view = t.candidates_view"
 	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
 	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
+	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
+	"       " LIST_IS_DUE ", f.reason"
 	"  FROM task AS t"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.name = ?"
 	"  LEFT JOIN kept_list AS l"
 	"    ON l.task_id = t.task_id"
 	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
+	"  LEFT JOIN task_refill AS f"
+	"    ON f.task_id = t.task_id"
 	" WHERE t.task_id = ?",
 	DB_MAYBE
 };
@@ -37,7 +40,7 @@ static const struct db_query end_lists = {
 enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
 {
-	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED };
+	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED, DUE, FAILED };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
 	    &rows);
@@ -53,6 +56,8 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 		copy_cell(kept->as_of, sizeof(kept->as_of), &rows, 0, AS_OF);
 		kept->usable = db_cell_u64(&rows, 0, USABLE) != 0;
 		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
+		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
+		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);
 	}
 	db_rows_clear(&rows);
 	return rc;

@@ -8,6 +8,26 @@
 #include "list.h"
 #include "lock.h"
 
+/* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
+ * time counts from the start of the query. What is left must last for twice as long as a query
+ * takes, as fast as loans were taken from the list before, or are from this one. The next query
+ * begins no sooner after the last one's end than that one took. A list that was all there is, and
+ * is used up, is due by the clock only. A task that nobody has asked for lately needs no list. */
+#define LIST_IS_DUE \
+	"COALESCE(t.enabled AND t.cache_ttl > 0" \
+	" AND (SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
+	"       WHERE n.task_id = t.task_id AND n.pending IS NULL" \
+	"       ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND" \
+	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
+	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
+	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
+	"                                                           t.cache_ttl DIV 2)," \
+	"                                                  t.cache_ttl) SECOND" \
+	"               OR ((l.length > 0 OR NOT l.complete)" \
+	"                   AND (CAST(l.length AS SIGNED) - l.head) * 3600000 < 2 * l.query_ms" \
+	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
+	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
+
 /* The newest list, as a plain read saw it. */
 struct kept {
 	uint64_t epoch;       /* 0: there is none */
@@ -15,6 +35,8 @@ struct kept {
 	uint32_t length;      /* loans that it began with */
 	uint32_t head;        /* all before this position are gone */
 	char as_of[TIME_BYTES];
+	bool due;             /* it is time to fill it anew, while people take from it */
+	char failed[REASON_BYTES]; /* why the last try to do so failed; or "" */
 	uint32_t user_id;     /* of the user who was named; 0: unknown */
 	bool has_asked;       /* that user has a pending request for the task */
 };

@@ -207,7 +207,8 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3);
 		lead->light = !db_cell_is_null(&rows, 0, TASK_N_COLUMNS + 4) &&
 		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 4) < LIGHT_MS;
-		*pending = outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
+		*pending = request->request_id == 0 ||
+		    outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
 	}
 	db_rows_clear(&rows);
 	return rc;

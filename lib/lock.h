@@ -35,7 +35,8 @@ enum lock_result {
 	LOCK_ENDED  /* @request has ended, so the lock is not needed */
 };
 
-/* Tries to take the lock of @task for @request. With LOCK_OURS a transaction is open that holds the
+/* Tries to take the lock of @task for @request; one with request_id 0 stands for a round without a
+ * request. With LOCK_OURS a transaction is open that holds the
  * row of task_lock, and of task_wake if that was free within a second; @lead is filled, and @task
  * is as its manager has it now. With the other results nothing is locked. @leader is filled in each
  * case; after LOCK_BUSY it has no name where the row is locked by a process that does not lead. */

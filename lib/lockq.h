@@ -426,10 +426,12 @@ struct lockq_answer {
 	size_t n_loans;          /**< how many there are in @loans */
 	int repeated;            /**< 1: an earlier call with the same UUID got this answer */
 	char *checked;           /**< when the view was asked about them again; NULL: never */
-	uint64_t reserved[2];    /**< for later versions: 0 */
+	char *refill_failed;     /**< the list is overdue, since filling it failed; or NULL */
+	uint64_t reserved[1];    /**< for later versions: 0 */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
-	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, NULL, { 0 } }
+	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, NULL, NULL, \
+	{ 0 } }
 
 /**
  * lockq_getwork:
@@ -477,6 +479,86 @@ struct lockq_answer {
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lockq_ask *ask,
     struct lockq_answer *answer);
+
+/** A new list of a task. */
+struct lockq_refilled {
+	uint64_t epoch;       /**< of the round; 0: there was none */
+	uint64_t loans;       /**< how many loans the list has */
+	uint64_t requests;    /**< pending requests that the round ended */
+	int64_t query_ms;     /**< milliseconds of the heavy query; negative: none ran */
+	char as_of[27];       /**< when it began */
+	uint64_t reserved[4]; /**< for later versions: 0 */
+};
+#define LOCKQ_REFILLED_INIT { 0, 0, 0, -1, "", { 0 } }
+
+/**
+ * lockq_refill:
+ * @q:        a connected handle; its last error is replaced
+ * @task:     task.task_id, of a task that keeps a list: its cache_ttl is not 0
+ * @only_due: 1: only if the list is due; 0: in any case
+ * @result:   filled on every return; it owns nothing
+ *
+ * Fills a task's kept list, while others take loans from the old one: a leader's round without a
+ * request, see lockq(7). Requests that are pending get their loans first, the rest is the new list.
+ * A list is due when it is older than the task's refresh_after, or what is left lasts for less than
+ * two queries, and somebody has asked for the task lately. That is looked at again under the lock,
+ * so of many processes that call this at once one runs the query. If the query fails, the old list
+ * is used on until its cache_ttl is over, and those who take from it are told.
+ *
+ * Holds the task's row of task_lock, and that of task_wake, as a call of lockq_getwork() that
+ * leads.
+ *
+ * Returns: 0 when there is a new list; LOCKQ_NOTHING when it is not due; LOCKQ_BUSY when another
+ * process leads; LOCKQ_EREFUSED for an unknown task, or one that is disabled or keeps no list;
+ * LOCKQ_EQUERY when the query failed; LOCKQ_CANCELLED; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN;
+ * LOCKQ_ENOMEM.
+ * Since: 0.3
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, int only_due,
+    struct lockq_refilled *result);
+
+/**
+ * lockq_refill_due:
+ * @q: a handle after lockq_getwork()
+ *
+ * Tells whether the program is to fill the list of the task that it has just asked for, with
+ * lockq_refill(), in a process or thread of its own. Of many programs that take from a list which
+ * is due, one is told so; the next one after a pause, which is longer after each failure. The
+ * library starts no processes. Changes the task's row of task_refill in a statement of its own.
+ *
+ * Returns: 1 or 0.
+ * Since: 0.3
+ */
+LOCKQ_EXPORT int lockq_refill_due(struct lockq *q);
+
+/** The tasks whose lists are due. */
+struct lockq_due {
+	uint32_t *tasks;      /**< task.task_id, in this order */
+	size_t n_tasks;       /**< how many there are in @tasks */
+	uint64_t reserved[2]; /**< for later versions: 0 */
+};
+#define LOCKQ_DUE_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_due:
+ * @q:   a connected handle; its last error is replaced
+ * @due: cleared, then filled; the caller releases it with lockq_due_clear()
+ *
+ * Finds the tasks whose lists are due, for lockq_refill(). Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is none; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.3
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_due(struct lockq *q, struct lockq_due *due);
+
+/**
+ * lockq_due_clear:
+ * @due: what lockq_due() has filled, or NULL
+ *
+ * Frees the array of @due and sets it to LOCKQ_DUE_INIT. Takes no lock.
+ * Since: 0.3
+ */
+LOCKQ_EXPORT void lockq_due_clear(struct lockq_due *due);
 
 /**
  * lockq_cancel:

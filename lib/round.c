@@ -54,7 +54,8 @@ round_find(struct call *c, enum step *step)
 	struct search search = {
 		.q = c->q, .task = &c->task, .lead = &c->lead, .usual_ms = c->waiting.usual_ms,
 		.is_short = !c->needs_long_list, .found = &c->list, .reason = c->reason,
-		.tried = c->kept_tried, .fresh = c->ask->fresh != 0
+		.tried = c->kept_tried, .fresh = c->ask->fresh != 0, .refills = c->refills,
+		.only_due = c->only_due
 	};
 	enum list_result result = LIST_FAILED;
 	enum db_rc rc = DB_OK;
@@ -113,7 +114,11 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK) {
 		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
-		c->list.kept = c->list.kept || will_keep(c);
+		if (will_keep(c)) {
+			c->list.kept = true;
+			c->kept_loans = c->list.n < KEPT_MOST ? c->list.n : KEPT_MOST;
+		}
+		snprintf(c->as_of, sizeof(c->as_of), "%s", c->list.as_of);
 	}
 	return rc;
 }

@@ -52,7 +52,8 @@ query(struct search *search, bool hints, enum list_result *result)
 	return rc;
 }
 
-/* Whether there is a list that the call has not taken from. Only a process with the task's lock
+/* Whether there is a list that the call has not taken from; or, for a refill, one that is not due
+ * any more. Only a process with the task's lock
  * writes one, and this call has it, so the answer stays true. */
 static enum db_rc
 look_for_kept(struct search *search, enum list_result *result)
@@ -62,7 +63,10 @@ look_for_kept(struct search *search, enum list_result *result)
 	bool known = false;
 	enum db_rc rc = kept_look(search->q->query, NULL, &task, &kept, &known);
 
-	if (rc == DB_OK && kept.usable && kept.length > kept.head && kept.epoch != search->tried)
+	if (rc == DB_OK && search->refills)
+		*result = search->only_due && !kept.due ? LIST_KEPT : LIST_FOUND;
+	else if (rc == DB_OK && kept.usable && kept.length > kept.head &&
+	    kept.epoch != search->tried)
 		*result = LIST_KEPT;
 	return rc;
 }

@@ -17,6 +17,8 @@ struct search {
 	uint64_t limit;     /* and sets the most loans of the list */
 	uint64_t tried;     /* the epoch of the kept list that the call has taken from; 0: none */
 	bool fresh;         /* the call wants a query in any case */
+	bool refills;       /* it fills the kept list, */
+	bool only_due;      /* if that is due */
 	struct list *found;
 	char *reason;       /* REASON_BYTES: why there is no list, or why it is from this source */
 };

@@ -46,6 +46,8 @@ CREATE TABLE IF NOT EXISTS task (
                    COMMENT 'view with loan_id that tells whether a kept loan still matches',
   use_unchecked    BOOLEAN NOT NULL DEFAULT FALSE
                    COMMENT 'kept loans are given, too, if the view takes too long to tell',
+  refresh_after    INT UNSIGNED NULL
+                   COMMENT 'seconds after which the list is filled anew; NULL: half of cache_ttl',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
@@ -230,6 +232,8 @@ CREATE TABLE IF NOT EXISTS kept_list (
   complete         BOOLEAN NOT NULL COMMENT 'the query found no more',
   query_ms         BIGINT UNSIGNED NOT NULL,
   check_ms         INT UNSIGNED NULL COMMENT 'what asking the view about some loans took',
+  taken_per_h      INT UNSIGNED NOT NULL DEFAULT 0
+                   COMMENT 'loans that were taken from the list before, per hour',
   PRIMARY KEY (task_id, epoch)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
@@ -245,6 +249,16 @@ CREATE TABLE IF NOT EXISTS kept_loan (
             COMMENT 'the right to change it is the right to lock the row, and no more',
   PRIMARY KEY (task_id, epoch, position),
   KEY kept_loan_loan (task_id, epoch, loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- One row a task: who fills its list behind people's backs. By it one of many programs finds out
+-- that it is the one to do that, and how it went the last time is told.
+CREATE TABLE IF NOT EXISTS task_refill (
+  task_id   INT UNSIGNED NOT NULL,
+  tried_at  DATETIME(6) NULL COMMENT 'when a program last set out to fill the list',
+  failures  INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'in a row',
+  reason    VARCHAR(512) NULL COMMENT 'of the last failure; NULL: it was filled since',
+  PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- The row that whoever gives loans locks before it counts those of a user, where the task has

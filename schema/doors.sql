@@ -338,12 +338,25 @@ CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIG
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
-  DECLARE v_leads INT;
+  DECLARE v_leads, v_rows INT;
+  DECLARE v_rate BIGINT DEFAULT 0;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_rate = 0;
   SELECT COUNT(*) INTO v_leads
     FROM task_lock AS k
    WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL;
   IF v_leads = 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'only the leader of this epoch writes its list';
+  END IF;
+  -- So the next refill can begin in time also when the list is new.
+  SELECT LEAST(l.head * 3600 DIV GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, p_as_of), 1), 4000000000)
+    INTO v_rate
+    FROM kept_list AS l FORCE INDEX (PRIMARY)
+   WHERE l.task_id = p_task_id
+   ORDER BY l.epoch DESC LIMIT 1;
+  -- Not INSERT IGNORE, which would lock the row of those who ask for it meanwhile.
+  SELECT COUNT(*) INTO v_rows FROM task_refill AS f WHERE f.task_id = p_task_id;
+  IF v_rows = 0 THEN
+    INSERT IGNORE INTO task_refill (task_id) VALUES (p_task_id);
   END IF;
   INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
     SELECT p_task_id, p_epoch, j.position - 1, j.loan_id, j.version
@@ -351,9 +364,9 @@ BEGIN
                                                loan_id BIGINT UNSIGNED PATH '$[0]',
                                                version BIGINT UNSIGNED PATH '$[1]')) AS j;
   INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete, query_ms,
-                         check_ms)
+                         check_ms, taken_per_h)
     VALUES (p_task_id, p_epoch, p_view, p_as_of, JSON_LENGTH(p_loans), p_complete, p_query_ms,
-            p_check_ms);
+            p_check_ms, v_rate);
 END//
 
 -- The rows that are locked before a user's loans are counted, for all whose requests are pending.
@@ -596,6 +609,40 @@ gives: BEGIN
   END IF;
   COMMIT;
   SELECT 'given', p_request_id;
+END//
+
+-- Tells by 1 that the caller is to fill the task's list now, and by 0 that somebody else does, or
+-- has tried so lately that it is too soon. After failures the pause is longer each time.
+DROP PROCEDURE IF EXISTS refill_begins//
+CREATE PROCEDURE refill_begins (IN p_task_id INT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  DECLARE v_query_s INT UNSIGNED DEFAULT 0;
+  SELECT LEAST(l.query_ms DIV 1000, 86400) INTO v_query_s
+    FROM kept_list AS l FORCE INDEX (PRIMARY)
+   WHERE l.task_id = p_task_id
+   ORDER BY l.epoch DESC LIMIT 1;
+  UPDATE task_refill AS f
+     SET f.tried_at = v_now
+   WHERE f.task_id = p_task_id
+     AND COALESCE(f.tried_at <= v_now - INTERVAL LEAST(GREATEST(10, 2 * v_query_s)
+                                                       * POW(2, LEAST(f.failures, 9)), 3600)
+                                        SECOND, TRUE);
+  SELECT ROW_COUNT();
+END//
+
+-- Notes how it went: p_reason is NULL, or why it failed.
+DROP PROCEDURE IF EXISTS refill_ends//
+CREATE PROCEDURE refill_ends (IN p_task_id INT UNSIGNED, IN p_reason TEXT CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  UPDATE task_refill AS f
+     SET f.failures = IF(p_reason IS NULL, 0, f.failures + 1), f.reason = LEFT(p_reason, 512)
+   WHERE f.task_id = p_task_id;
 END//
 
 -- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how

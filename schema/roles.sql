@@ -29,6 +29,7 @@ GRANT INSERT ON run_in TO lockq_worker;
 GRANT SELECT, INSERT, DELETE ON task_candidate TO lockq_worker;
 GRANT SELECT, INSERT, UPDATE ON task_list TO lockq_worker;
 GRANT SELECT ON kept_list TO lockq_worker;
+GRANT SELECT ON task_refill TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON kept_loan TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON pipeline_lock TO lockq_worker;
 GRANT SELECT ON work_exclusion TO lockq_worker;
@@ -41,6 +42,8 @@ GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_gives TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_ends TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE refill_ends TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with
@@ -55,6 +58,7 @@ GRANT SELECT ON leader_run TO lockq_viewer;
 GRANT SELECT ON task_candidate TO lockq_viewer;
 GRANT SELECT ON task_list TO lockq_viewer;
 GRANT SELECT ON kept_list TO lockq_viewer;
+GRANT SELECT ON task_refill TO lockq_viewer;
 GRANT SELECT ON kept_loan TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 

@@ -48,6 +48,7 @@ static const struct db_query end_truncate_session = {
 static const struct db_query empty_tables[] = {
 	{ "empty_kept_loan", "TRUNCATE TABLE kept_loan", DB_NO_ROWS },
 	{ "empty_kept_list", "TRUNCATE TABLE kept_list", DB_NO_ROWS },
+	{ "empty_task_refill", "TRUNCATE TABLE task_refill", DB_NO_ROWS },
 	{ "empty_pipeline_lock", "TRUNCATE TABLE pipeline_lock", DB_NO_ROWS },
 	{ "empty_work_exclusion", "TRUNCATE TABLE work_exclusion", DB_NO_ROWS },
 	{ "empty_leader_run", "TRUNCATE TABLE leader_run", DB_NO_ROWS },

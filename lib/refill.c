@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* lockq_refill(): fills a task's kept list behind people's backs, while they take from the old one.
+ * It is a leader's round without a request. Under the task's lock it looks once more whether the
+ * list is still due: so of many programs that found it due, one runs the query. What it writes, it
+ * writes in the lock's transaction: if it is stopped and loses the lock, it can write nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "error.h"
+
+static const struct db_query begin_refill = {
+	"begin_refill", "CALL refill_begins(?)", DB_ONE
+};
+static const struct db_query end_refill = {
+	"end_refill", "CALL refill_ends(?, ?)", DB_NO_ROWS
+};
+
+static const struct db_query read_due = {
+	"read_due",
+	"SELECT t.task_id"
+	"  FROM task AS t"
+	"  LEFT JOIN kept_list AS l"
+	"    ON l.task_id = t.task_id"
+	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
+	" WHERE " LIST_IS_DUE
+	" ORDER BY t.task_id",
+	DB_MANY
+};
+
+/* What leader_run and checkwork show as the leader. */
+static const char refill_name[] = "(refill)";
+
+static enum db_rc
+lead(struct call *c, bool *ours)
+{
+	enum lock_result result = LOCK_BUSY;
+	enum db_rc rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+
+	*ours = rc == DB_OK && result == LOCK_OURS;
+	return rc;
+}
+
+/* LEAD, GIVE and HAND_OVER of a call, without its other steps. */
+static enum db_rc
+lead_round(struct call *c, enum step *step)
+{
+	enum db_rc rc = DB_OK;
+
+	*step = LEAD;
+	while (rc == DB_OK && (*step == LEAD || *step == GIVE || *step == HAND_OVER)) {
+		if (*step == LEAD)
+			rc = round_find(c, step);
+		else if (*step == GIVE)
+			rc = round_give(c, step);
+		else
+			rc = round_hand_over(c, step);
+	}
+	return rc;
+}
+
+static void
+fill(struct lockq_refilled *result, const struct call *c)
+{
+	result->epoch = c->lead.committed;
+	result->loans = c->kept_loans;
+	result->requests = c->run.requests;
+	result->query_ms = (int64_t)c->query_ms;
+	snprintf(result->as_of, sizeof(result->as_of), "%s", c->as_of);
+}
+
+/* Turns what became of the round into a public code. */
+static int
+finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refilled *result)
+{
+	const char *reason = c->run.reason;
+	int code;
+
+	if (rc != DB_OK) {
+		code = error_from_db(c->q, session_failed(c->q), rc);
+		session_disconnect(c->q);
+		return code;
+	}
+	if (step == TAKE)
+		return LOCKQ_NOTHING;
+	fill(result, c);
+	rc = db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
+	    NULL);
+	if (rc != DB_OK)
+		return error_from_db(c->q, c->q->db, rc);
+	if (reason != NULL)
+		return c->run.refused ? error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
+		    error_query(c->q, "%s", reason);
+	return LOCKQ_OK;
+}
+
+int
+lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled *result)
+{
+	const struct lockq_ask ask = { .user = refill_name, .task = task, .count = 1 };
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	struct call c = {
+		.q = q, .ask = &ask, .answer = &answer, .task = { .task_id = task },
+		.request = { .user = refill_name }, .refills = true, .only_due = only_due != 0,
+		.waiting = { .deadline = UINT64_MAX }
+	};
+	enum step step = LEAD;
+	struct kept kept;
+	bool known = false, ours = false;
+	enum db_rc rc;
+
+	*result = (struct lockq_refilled)LOCKQ_REFILLED_INIT;
+	error_clear(q);
+	rc = session_ready(q);
+	if (rc == DB_OK)
+		rc = kept_look(q->db, NULL, &c.task, &kept, &known);
+	if (rc != DB_OK)
+		return error_from_db(q, q->db, rc);
+	if (!known)
+		return error_unknown_task(q, task);
+	if (c.task.cache_ttl == 0)
+		return error_refused(q, "task %u keeps no list: its cache_ttl is 0", task);
+	if (c.only_due && !kept.due)
+		return LOCKQ_NOTHING;
+	rc = lead(&c, &ours);
+	if (rc == DB_OK && !ours) {
+		error_set(q, "task %u is led by another process: its list is filled anyway", task);
+		return LOCKQ_BUSY;
+	}
+	if (rc == DB_OK)
+		rc = lead_round(&c, &step);
+	list_clear(&c.list);
+	return finish_refill(&c, step, rc, result);
+}
+
+int
+lockq_refill_due(struct lockq *q)
+{
+	uint64_t ours = 0;
+	enum db_rc rc;
+
+	if (q->due_task == 0 || q->db == NULL || db_lost(q->db))
+		return 0;
+	rc = db_number(q->db, &begin_refill, DB_ARGS(db_u64(q->due_task)), &ours);
+	q->due_task = 0;
+	return rc == DB_OK && ours == 1;
+}
+
+int
+lockq_due(struct lockq *q, struct lockq_due *due)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc;
+
+	lockq_due_clear(due);
+	error_clear(q);
+	rc = session_ready(q);
+	if (rc == DB_OK)
+		rc = db_run(q->db, &read_due, DB_NO_ARGS, &rows);
+	if (rc == DB_OK) {
+		due->tasks = calloc(rows.n_rows + 1, sizeof(*due->tasks));
+		rc = due->tasks != NULL ? DB_OK : DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		due->tasks[due->n_tasks++] = (uint32_t)db_cell_u64(&rows, i, 0);
+	db_rows_clear(&rows);
+	return rc == DB_OK ? error_if_none(due->n_tasks) : error_from_db(q, q->db, rc);
+}
+
+void
+lockq_due_clear(struct lockq_due *due)
+{
+	if (due == NULL)
+		return;
+	free(due->tasks);
+	*due = (struct lockq_due)LOCKQ_DUE_INIT;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* lockq_refill(): a list is filled anew behind people's backs. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+
+enum { PROGRAMS = 8 };
+
+static struct lockq_refilled refilled;
+
+static uint64_t
+runs(void)
+{
+	return u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d AND query_ms IS NOT NULL",
+	    TASK);
+}
+
+/* A list of the loans 2 to 10; the first one was given. Its query began @age seconds ago. */
+static void
+fill(unsigned int age)
+{
+	struct worker *w;
+
+	set_task(TASK, "cache_ttl = 60, refresh_after = 30");
+	add_loans(TASK, 10);
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	sql("UPDATE kept_list SET as_of = NOW(6) - INTERVAL %u SECOND WHERE task_id = %d", age,
+	    TASK);
+}
+
+static int
+refill(struct proxy *proxy, int only_due)
+{
+	struct worker *w = worker_new(5, TASK, 1, 0);
+
+	w->proxy = proxy;
+	worker_connect(w);
+	w->rc = lockq_refill(w->q, TASK, only_due, &refilled);
+	snprintf(w->error, sizeof(w->error), "%s", lockq_error(w->q));
+	return w->rc;
+}
+
+static void
+a_list_that_is_due(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(31);
+	add_loan(TASK, 50, 0);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_int_equal(refilled.epoch, 2);
+	assert_int_equal(refilled.loans, 10);
+	assert_int_equal(refilled.requests, 0);
+	assert_true(refilled.query_ms >= 0);
+	assert_string_equal(refilled.as_of, text_of("SELECT as_of FROM kept_list WHERE task_id = %d"
+	    " AND epoch = 2", TASK));
+	assert_string_equal(text_of("SELECT user FROM leader_run WHERE task_id = %d AND epoch = 2",
+	    TASK), "(refill)");
+	w = ask_now(1, TASK, 2);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.loans[0].loan_id, 50);
+	assert_int_equal(w->answer.loans[1].loan_id, 2);
+	assert_int_equal(w->answer.epoch, 2);
+	assert_int_equal(runs(), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE epoch = 1"), 0);
+	assert_consistent(TASK);
+}
+
+static void
+a_list_that_is_not_due(void **state)
+{
+	(void)state;
+	fill(29);
+	assert_int_equal(refill(NULL, 1), LOCKQ_NOTHING);
+	assert_int_equal(runs(), 1);
+	assert_int_equal(refill(NULL, 0), LOCKQ_OK);
+	assert_int_equal(runs(), 2);
+}
+
+/* What is left lasts for less than two queries. Of 20 loans 15 were taken in 10 seconds, the query
+ * takes 4. */
+static void
+a_list_that_will_not_last(void **state)
+{
+	(void)state;
+	fill(10);
+	sql("UPDATE kept_list SET length = 20, head = 5, query_ms = 4000 WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_NOTHING);
+	sql("UPDATE kept_list SET taken_per_h = 3600 * 2 WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	sql("UPDATE kept_list SET length = 20, head = 15, query_ms = 4000, taken_per_h = 0,"
+	    " as_of = NOW(6) - INTERVAL 10 SECOND WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	/* The next query begins no sooner after the last one's end than that one took. */
+	sql("UPDATE kept_list SET length = 20, head = 15, query_ms = 4000, taken_per_h = 0,"
+	    " as_of = NOW(6) - INTERVAL 7 SECOND WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_NOTHING);
+}
+
+/* guard: a task that nobody has asked for lately is not refilled. */
+static void
+nobody_asks(void **state)
+{
+	(void)state;
+	fill(31);
+	sql("UPDATE work_requested SET created_at = NOW(6) - INTERVAL 61 SECOND"
+	    " WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_NOTHING);
+	assert_int_equal(runs(), 1);
+}
+
+struct program {
+	struct worker *w;
+	pthread_t thread;
+	struct lockq_refilled refilled;
+};
+
+static void *
+run(void *data)
+{
+	struct program *p = data;
+
+	p->w->rc = lockq_refill(p->w->q, TASK, 1, &p->refilled);
+	return NULL;
+}
+
+/* guard: whether a list is due is looked at again under the lock: of many programs that find it due
+ * one runs the query. One of them has found it due, and gets the lock when the others are done. */
+static void
+many_find_it_due(void **state)
+{
+	struct program late = { .w = worker_new(5, TASK, 1, 0) }, p[PROGRAMS];
+	int done = 0;
+
+	(void)state;
+	fill(31);
+	late.w->proxy = proxy_new();
+	proxy_hold(late.w->proxy, "SELECT l.holder", 1);
+	worker_connect(late.w);
+	assert_int_equal(pthread_create(&late.thread, NULL, run, &late), 0);
+	proxy_until_held(late.w->proxy);
+	for (int i = 0; i < PROGRAMS; i++) {
+		p[i].w = worker_new(5, TASK, 1, 0);
+		worker_connect(p[i].w);
+		assert_int_equal(pthread_create(&p[i].thread, NULL, run, &p[i]), 0);
+	}
+	for (int i = 0; i < PROGRAMS; i++) {
+		assert_int_equal(pthread_join(p[i].thread, NULL), 0);
+		assert_in_range(p[i].w->rc, LOCKQ_OK, LOCKQ_BUSY);
+		done += p[i].w->rc == LOCKQ_OK;
+	}
+	assert_int_equal(done, 1);
+	proxy_release(late.w->proxy);
+	assert_int_equal(pthread_join(late.thread, NULL), 0);
+	assert_int_equal(late.w->rc, LOCKQ_NOTHING);
+	assert_int_equal(runs(), 2);
+	assert_consistent(TASK);
+}
+
+/* Requests that are pending get their loans before the list. */
+static void
+the_line_comes_first(void **state)
+{
+	(void)state;
+	fill(31);
+	(void)add_request(TASK, 2, 2);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_int_equal(refilled.requests, 1);
+	assert_int_equal(refilled.loans, 7);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_consistent(TASK);
+}
+
+/* guard: while filling the list fails, people are served from the old one, and are told. */
+static void
+one_that_fails(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(31);
+	set_task(TASK, "check_view = 'test_view_%d'", OTHER_TASK);
+	set_view(OTHER_TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d",
+	    TASK);
+	set_view(TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d"
+	    " UNION ALL SELECT NULL, NULL", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_EQUERY);
+	assert_int_equal(u64("SELECT failures FROM task_refill WHERE task_id = %d", TASK), 1);
+	w = ask_now(1, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_string_equal(w->answer.how, "list");
+	assert_non_null(w->answer.refill_failed);
+	assert_non_null(strstr(w->answer.refill_failed, "has a NULL loan_id"));
+	set_view(TASK, "SELECT loan_id, priority FROM test_candidate WHERE task_id = %d", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	w = ask_now(1, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_null(w->answer.refill_failed);
+	assert_int_equal(u64("SELECT failures FROM task_refill WHERE task_id = %d", TASK), 0);
+}
+
+/* guard: a list is written in the lock's transaction. The refill loses its lock before the list is
+ * written, and the next leader has the same epoch. */
+static void
+one_that_loses_the_lock(void **state)
+{
+	struct program p = { .w = worker_new(5, TASK, 1, 0) };
+	struct worker *w;
+
+	(void)state;
+	fill(31);
+	p.w->proxy = proxy_new();
+	proxy_hold(p.w->proxy, "SET holder = NULL", 1);
+	worker_connect(p.w);
+	assert_int_equal(pthread_create(&p.thread, NULL, run, &p), 0);
+	proxy_until_held(p.w->proxy);
+	proxy_drop(p.w->proxy);
+	until_free(TASK);
+	proxy_release(p.w->proxy);
+	assert_int_equal(pthread_join(p.thread, NULL), 0);
+	assert_int_equal(p.w->rc, LOCKQ_EDATABASE);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d AND epoch <> 1",
+	    TASK), 0);
+	w = ask_now(1, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.epoch, 1);
+	assert_consistent(TASK);
+}
+
+/* guard: of many programs that take from a list which is due, one is told to fill it. */
+static void
+one_of_many_is_told(void **state)
+{
+	struct worker *w[3];
+	int told = 0;
+
+	(void)state;
+	fill(31);
+	for (unsigned int i = 0; i < 3; i++) {
+		w[i] = ask_now(i + 1, TASK, 1);
+		assert_int_equal(w[i]->rc, LOCKQ_OK);
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		told += lockq_refill_due(w[i]->q);
+	assert_int_equal(told, 1);
+	assert_int_equal(lockq_refill_due(w[0]->q), 0);
+	sql("UPDATE task_refill SET tried_at = NOW(6) - INTERVAL 11 SECOND WHERE task_id = %d",
+	    TASK);
+	w[0] = ask_now(4, TASK, 1);
+	assert_int_equal(lockq_refill_due(w[0]->q), 1);
+	/* After two failures the pause is four times as long. */
+	sql("UPDATE task_refill SET tried_at = NOW(6) - INTERVAL 39 SECOND, failures = 2"
+	    " WHERE task_id = %d", TASK);
+	w[0] = ask_now(4, TASK, 1);
+	assert_int_equal(lockq_refill_due(w[0]->q), 0);
+}
+
+static void
+which_are_due(void **state)
+{
+	struct lockq_due due = LOCKQ_DUE_INIT;
+	struct worker *w = worker_new(5, TASK, 1, 0);
+
+	(void)state;
+	worker_connect(w);
+	fill(29);
+	assert_int_equal(lockq_due(w->q, &due), LOCKQ_NOTHING);
+	sql("UPDATE kept_list SET as_of = NOW(6) - INTERVAL 31 SECOND WHERE task_id = %d", TASK);
+	assert_int_equal(lockq_due(w->q, &due), LOCKQ_OK);
+	assert_int_equal(due.n_tasks, 1);
+	assert_int_equal(due.tasks[0], TASK);
+	lockq_due_clear(&due);
+	assert_null(due.tasks);
+}
+
+static void
+refusals(void **state)
+{
+	struct worker *w = worker_new(5, TASK, 1, 0);
+
+	(void)state;
+	assert_int_equal(refill(NULL, 0), LOCKQ_EREFUSED);
+	set_task(TASK, "cache_ttl = 60, enabled = FALSE");
+	assert_int_equal(refill(NULL, 0), LOCKQ_EREFUSED);
+	worker_connect(w);
+	assert_int_equal(lockq_refill(w->q, 999999, 0, &refilled), LOCKQ_EREFUSED);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		DB_TEST(a_list_that_is_due),
+		DB_TEST(a_list_that_is_not_due),
+		DB_TEST(a_list_that_will_not_last),
+		DB_TEST(nobody_asks),
+		DB_TEST(many_find_it_due),
+		DB_TEST(the_line_comes_first),
+		DB_TEST(one_that_fails),
+		DB_TEST(one_that_loses_the_lock),
+		DB_TEST(one_of_many_is_told),
+		DB_TEST(which_are_due),
+		DB_TEST(refusals),
+	};
+
+	test_begin(argc, argv);
+	return cmocka_run_group_tests_name("refill", tests, suite_setup, suite_teardown);
+}
