@@ -89,7 +89,8 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 	if (rc != DB_OK)
 		return error_from_db(c->q, c->q->db, rc);
 	if (reason != NULL)
-		return c->run.refused ? error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
+		return c->run.refused ?
+		    error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
 		    error_query(c->q, "%s", reason);
 	return LOCKQ_OK;
 }

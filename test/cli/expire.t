@@ -65,7 +65,8 @@ sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, request
        SELECT UUID(), user_id, 'test', $task, 1, 1, NOW(6) - INTERVAL 1 HOUR FROM app_user
         WHERE name = 'race-2';
      UPDATE task SET cache_ttl = 60 WHERE task_id = $task;
-     INSERT INTO kept_list VALUES ($task, 1, 'v', NOW(6) - INTERVAL 1 HOUR, 1, 0, 1, 1, 1);
+     INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete, query_ms)
+       VALUES ($task, 1, 'v', NOW(6) - INTERVAL 1 HOUR, 1, 1, 1);
      INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
        VALUES ($task, 1, 0, 1, 0);
      INSERT INTO work_exclusion VALUES ($task, 1, 1, NOW(6)), ($task, 1, 2, NOW(6))"

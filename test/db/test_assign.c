@@ -261,7 +261,7 @@ after_a_drop_who_does_not_wait_stays_pending(void **state)
 	(void)state;
 	add_loans(TASK, 1);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
+	proxy_hold(leader->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	add_work(TASK, 1, 1, "assigned", 1);

@@ -270,8 +270,8 @@ requests_at_their_boundary(void **state)
 static void
 add_list(unsigned int task, unsigned int epoch, const char *as_of, unsigned int loans)
 {
-	sql("INSERT INTO kept_list VALUES (%u, %u, 'v', %s, %u, 0, TRUE, 1, 1)", task, epoch, as_of,
-	    loans);
+	sql("INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete,"
+	    " query_ms) VALUES (%u, %u, 'v', %s, %u, TRUE, 1)", task, epoch, as_of, loans);
 	for (unsigned int i = 0; i < loans; i++)
 		sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
 		    " VALUES (%u, %u, %u, %u, 0)", task, epoch, i, i + 1);
@@ -324,7 +324,7 @@ a_running_leader_loses_nothing(void **state)
 	add_due(1, "returned", "NOW(6)");
 	add_due(2, "completed", "NOW(6)");
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
+	proxy_hold(leader->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	assert_int_equal(expire(500).available, 2);

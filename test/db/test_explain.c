@@ -108,7 +108,7 @@ assert_plans(struct proxy *p)
 	static const char by_key[] = "index lookup on w using PRIMARY"
 	    " (task_id = 100, loan_id = j.loan_id)";
 
-	assert_plan(plan_of(p, "FORCE INDEX (work_requested_line)",
+	assert_plan(plan_of(p, "AS r FORCE INDEX (work_requested_line)",
 	    VALUES("600", task, "NULL")),
 	    "on r using work_requested_line");
 	assert_plan(plan_of(p, "FOR UPDATE OF w SKIP LOCKED", VALUES(json, task)), by_key);

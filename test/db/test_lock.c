@@ -350,7 +350,7 @@ locks_are_taken_in_order(void **state)
 	static const char *const order[] = {
 		"SELECT epoch, NOW(6)", "FROM wake_in WHERE task_id = ? FOR UPDATE",
 		"SET epoch = ?", QUERY,
-		"FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
+		"AS r FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
 		"'assigned', j.user_id, r.account", "CALL work_begins", "CALL work_follows",
 		"SET holder = NULL", "=COMMIT"
 	};

@@ -125,7 +125,7 @@ a_connection_lost_at_any_statement(void **state)
 	static const char *const statements[] = {
 		"r.outcome, l.epoch", "=START TRANSACTION", "SELECT epoch, NOW(6)",
 		"SET epoch = ?", "FROM wake_in WHERE task_id = ? FOR UPDATE",
-		"FORCE INDEX (work_requested_line)", "CALL work_begins",
+		"AS r FORCE INDEX (work_requested_line)", "CALL work_begins",
 		"outcome VARCHAR(16) PATH", "INSERT INTO run_in", "SET holder = NULL"
 	};
 
@@ -161,7 +161,7 @@ its_own_lost_round_is_no_leader(void **state)
 	(void)state;
 	add_loans(TASK, 5);
 	w->proxy = proxy_new();
-	proxy_hold_and_cut(w->proxy, "FORCE INDEX (work_requested_line)", 1);
+	proxy_hold_and_cut(w->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	/* The first attempt, the one after the loss, and one more. */

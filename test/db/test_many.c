@@ -28,7 +28,7 @@ assign_to(unsigned int requests)
 	    " WHERE name LIKE 'test\\_many\\_%%'", TASK, LOANS, LOANS);
 	leader = worker_new(0, TASK, LOANS, 0);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
+	proxy_hold(leader->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	start = db_clock_ms();
@@ -47,7 +47,7 @@ assign_to(unsigned int requests)
 	    " LAG(request_id) OVER (ORDER BY loan_id) AS before_it FROM work WHERE task_id = %d)"
 	    " AS w WHERE before_it > request_id", TASK), 0);
 	measured.statements = proxy_position(leader->proxy, "=COMMIT", 1) -
-	    proxy_position(leader->proxy, "FORCE INDEX (work_requested_line)", 1);
+	    proxy_position(leader->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	clear_fixture();
 	sql("DELETE FROM app_user WHERE name LIKE 'test\\_many\\_%%'");
 	return measured;

@@ -152,7 +152,7 @@ leader_after_its_query(unsigned int user_no, uint32_t count)
 	struct worker *w = worker_new(user_no, TASK, count, 8000);
 
 	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "FORCE INDEX (work_requested_line)", 1);
+	proxy_hold(w->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	return w;
