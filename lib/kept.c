@@ -7,6 +7,26 @@
 
 #include "bounds.h"
 
+/* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
+ * time counts from the start of the query. What is left must last for twice as long as a query
+ * takes, as fast as loans were taken from the list before, or are from this one. The next query
+ * begins no sooner after the last one's end than that one took. A list that was all there is, and
+ * is used up, is due by the clock only. A task that nobody has asked for lately needs no list. */
+#define LIST_IS_DUE \
+	"COALESCE(t.enabled AND t.cache_ttl > 0" \
+	" AND (SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
+	"       WHERE n.task_id = t.task_id AND n.pending IS NULL" \
+	"       ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND" \
+	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
+	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
+	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
+	"                                                           t.cache_ttl DIV 2)," \
+	"                                                  t.cache_ttl) SECOND" \
+	"               OR ((l.length > 0 OR NOT l.complete)" \
+	"                   AND (CAST(l.length AS SIGNED) - l.head) * 3600000 < 2 * l.query_ms" \
+	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
+	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
+
 static const struct db_query read_kept = {
 	"read_kept",
 	"SELECT " TASK_COLUMNS("u.user_id") ","
@@ -26,6 +46,18 @@ static const struct db_query read_kept = {
 	"    ON f.task_id = t.task_id"
 	" WHERE t.task_id = ?",
 	DB_MAYBE
+};
+
+static const struct db_query read_due = {
+	"read_due",
+	"SELECT t.task_id"
+	"  FROM task AS t"
+	"  LEFT JOIN kept_list AS l"
+	"    ON l.task_id = t.task_id"
+	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
+	" WHERE " LIST_IS_DUE
+	" ORDER BY t.task_id",
+	DB_MANY
 };
 
 /* A procedure of schema/doors.sql, which lets only the leader write. */
@@ -61,6 +93,12 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 	}
 	db_rows_clear(&rows);
 	return rc;
+}
+
+enum db_rc
+kept_due(struct db *db, struct db_rows *rows)
+{
+	return db_run(db, &read_due, DB_NO_ARGS, rows);
 }
 
 enum db_rc

@@ -8,26 +8,6 @@
 #include "list.h"
 #include "lock.h"
 
-/* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
- * time counts from the start of the query. What is left must last for twice as long as a query
- * takes, as fast as loans were taken from the list before, or are from this one. The next query
- * begins no sooner after the last one's end than that one took. A list that was all there is, and
- * is used up, is due by the clock only. A task that nobody has asked for lately needs no list. */
-#define LIST_IS_DUE \
-	"COALESCE(t.enabled AND t.cache_ttl > 0" \
-	" AND (SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
-	"       WHERE n.task_id = t.task_id AND n.pending IS NULL" \
-	"       ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND" \
-	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
-	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
-	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
-	"                                                           t.cache_ttl DIV 2)," \
-	"                                                  t.cache_ttl) SECOND" \
-	"               OR ((l.length > 0 OR NOT l.complete)" \
-	"                   AND (CAST(l.length AS SIGNED) - l.head) * 3600000 < 2 * l.query_ms" \
-	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
-	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
-
 /* The newest list, as a plain read saw it. */
 struct kept {
 	uint64_t epoch;       /* 0: there is none */
@@ -45,6 +25,9 @@ struct kept {
  * no lock. */
 LOCKQ_MUST_CHECK enum db_rc kept_look(struct db *db, const char *user, struct task *task,
     struct kept *kept, bool *known);
+
+/* Finds the tasks whose lists are due; @rows has a task_id each. Takes no lock. */
+LOCKQ_MUST_CHECK enum db_rc kept_due(struct db *db, struct db_rows *rows);
 
 /* Writes what is left of @list as the task's newest one, in the lock's transaction. The task's
  * manager may have named another view during the query: then nobody uses it. */

@@ -16,18 +16,6 @@ static const struct db_query end_refill = {
 	"end_refill", "CALL refill_ends(?, ?)", DB_NO_ROWS
 };
 
-static const struct db_query read_due = {
-	"read_due",
-	"SELECT t.task_id"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON l.task_id = t.task_id"
-	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
-	" WHERE " LIST_IS_DUE
-	" ORDER BY t.task_id",
-	DB_MANY
-};
-
 /* What leader_run and checkwork show as the leader. */
 static const char refill_name[] = "(refill)";
 
@@ -157,7 +145,7 @@ lockq_due(struct lockq *q, struct lockq_due *due)
 	error_clear(q);
 	rc = session_ready(q);
 	if (rc == DB_OK)
-		rc = db_run(q->db, &read_due, DB_NO_ARGS, &rows);
+		rc = kept_due(q->db, &rows);
 	if (rc == DB_OK) {
 		due->tasks = calloc(rows.n_rows + 1, sizeof(*due->tasks));
 		rc = due->tasks != NULL ? DB_OK : DB_ENOMEM;
