@@ -128,13 +128,12 @@ run(void *data)
 	return NULL;
 }
 
-/* guard: whether a list is due is looked at again under the lock: of many programs that find it due
- * one runs the query. One of them has found it due, and gets the lock when the others are done. */
+/* guard: whether a list is due is looked at again under the lock. This program has found it due, and
+ * gets the lock when another one has filled it. */
 static void
-many_find_it_due(void **state)
+somebody_was_faster(void **state)
 {
-	struct program late = { .w = worker_new(5, TASK, 1, 0) }, p[PROGRAMS];
-	int done = 0;
+	struct program late = { .w = worker_new(5, TASK, 1, 0) };
 
 	(void)state;
 	fill(31);
@@ -143,20 +142,35 @@ many_find_it_due(void **state)
 	worker_connect(late.w);
 	assert_int_equal(pthread_create(&late.thread, NULL, run, &late), 0);
 	proxy_until_held(late.w->proxy);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	proxy_release(late.w->proxy);
+	assert_int_equal(pthread_join(late.thread, NULL), 0);
+	assert_int_equal(late.w->rc, LOCKQ_NOTHING);
+	assert_int_equal(runs(), 2);
+	assert_consistent(TASK);
+}
+
+/* Of many programs that find it due at once, one runs the query. */
+static void
+many_find_it_due(void **state)
+{
+	struct program p[PROGRAMS];
+	int done = 0;
+
+	(void)state;
+	fill(31);
 	for (int i = 0; i < PROGRAMS; i++) {
 		p[i].w = worker_new(5, TASK, 1, 0);
 		worker_connect(p[i].w);
 		assert_int_equal(pthread_create(&p[i].thread, NULL, run, &p[i]), 0);
 	}
-	for (int i = 0; i < PROGRAMS; i++) {
+	for (int i = 0; i < PROGRAMS; i++)
 		assert_int_equal(pthread_join(p[i].thread, NULL), 0);
+	for (int i = 0; i < PROGRAMS; i++) {
 		assert_in_range(p[i].w->rc, LOCKQ_OK, LOCKQ_BUSY);
 		done += p[i].w->rc == LOCKQ_OK;
 	}
 	assert_int_equal(done, 1);
-	proxy_release(late.w->proxy);
-	assert_int_equal(pthread_join(late.thread, NULL), 0);
-	assert_int_equal(late.w->rc, LOCKQ_NOTHING);
 	assert_int_equal(runs(), 2);
 	assert_consistent(TASK);
 }
@@ -298,6 +312,7 @@ main(int argc, char **argv)
 		DB_TEST(a_list_that_is_not_due),
 		DB_TEST(a_list_that_will_not_last),
 		DB_TEST(nobody_asks),
+		DB_TEST(somebody_was_faster),
 		DB_TEST(many_find_it_due),
 		DB_TEST(the_line_comes_first),
 		DB_TEST(one_that_fails),
