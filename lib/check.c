@@ -23,12 +23,17 @@ padded(size_t n)
 	return length;
 }
 
+static const char *
+asked_view(const struct task *task)
+{
+	return task->check_view[0] != '\0' ? task->check_view : task->view;
+}
+
 static enum db_rc
 compose(char sql[CHECK_SQL_BYTES], const struct task *task, size_t n)
 {
 	char quoted[NAME_BYTES * 3], *end = sql;
-	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted),
-	    task->check_view[0] != '\0' ? task->check_view : task->view);
+	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), asked_view(task));
 
 	if (rc != DB_OK)
 		return rc;
@@ -95,6 +100,10 @@ check_loans(struct db *db, const struct task *task, struct check *check)
 		rc = db_run(db, &query, args, n, &rows);
 	check->too_dear = rc == DB_ETIME || rc == DB_ELOCKWAIT || rc == DB_EINTERRUPTED ||
 	    rc == DB_EFAIL;
+	if (check->too_dear)
+		snprintf(check->why, sizeof(check->why), "view \"%s\" %s%s",
+		    asked_view(task), rc == DB_ETIME ? "can't tell in 250 ms whether some loans match" :
+		    "can't tell whether some loans match: ", rc == DB_ETIME ? "" : db_error(db));
 	if (rc == DB_OK)
 		rc = read_shown(check, &rows);
 	db_rows_clear(&rows);

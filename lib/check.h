@@ -11,7 +11,8 @@ struct check {
 	uint64_t loans[CHECK_MOST]; /* in: their numbers, */
 	size_t n;                   /* and how many there are */
 	bool shown[CHECK_MOST];     /* out: whether the view shows the loan */
-	bool too_dear;              /* out: the view can't tell in time, or not at all */
+	bool too_dear;              /* out: the view can't tell in time, or not at all, */
+	char why[REASON_BYTES / 2]; /* and why */
 };
 
 /* Reads the server's time, for when a check began. */

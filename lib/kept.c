@@ -62,7 +62,7 @@ static const struct db_query read_due = {
 
 /* A procedure of schema/doors.sql, which lets only the leader write. */
 static const struct db_query begin_list = {
-	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_NO_ROWS
+	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
 };
 
 static const struct db_query end_lists = {
@@ -103,7 +103,7 @@ kept_due(struct db *db, struct db_rows *rows)
 
 enum db_rc
 kept_begin(struct db *db, const struct task *task, const struct lead *lead,
-    const struct list *list)
+    const struct list *list, uint64_t *length)
 {
 	struct text json = { NULL, 0, 0, false };
 	uint64_t n = 0;
@@ -117,11 +117,11 @@ kept_begin(struct db *db, const struct task *task, const struct lead *lead,
 	}
 	text_add(&json, n == 0 ? "[]" : "]");
 	if (!json.failed)
-		rc = db_run(db, &begin_list, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
+		rc = db_number(db, &begin_list, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
 		    db_text(task->view), db_text(list->as_of), db_bool(list->complete),
 		    db_u64(list->query_ms),
 		    list->too_dear ? db_null() : db_u64(list->check_ms),
-		    db_text(json.data)), NULL);
+		    db_text(json.data)), length);
 	text_clear(&json);
 	return rc;
 }

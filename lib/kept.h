@@ -29,10 +29,11 @@ LOCKQ_MUST_CHECK enum db_rc kept_look(struct db *db, const char *user, struct ta
 /* Finds the tasks whose lists are due; @rows has a task_id each. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc kept_due(struct db *db, struct db_rows *rows);
 
-/* Writes what is left of @list as the task's newest one, in the lock's transaction. The task's
+/* Writes what is left of @list as the task's newest one, in the lock's transaction, but no more
+ * than is likely to be taken: *@length is how many loans it has. The task's
  * manager may have named another view during the query: then nobody uses it. */
 LOCKQ_MUST_CHECK enum db_rc kept_begin(struct db *db, const struct task *task,
-    const struct lead *lead, const struct list *list);
+    const struct lead *lead, const struct list *list, uint64_t *length);
 
 /* Deletes loans of lists that are not used any more, some of them each time; *@n tells how many.
  * An autocommit statement. */

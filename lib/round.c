@@ -39,10 +39,8 @@ measure_check(struct call *c)
 	c->list.too_dear = check.too_dear;
 	c->run.asked_view = rc == DB_OK;
 	if (check.too_dear && c->reason[0] == '\0')
-		snprintf(c->reason, sizeof(c->reason), "view \"%s\" can't tell in 250 ms whether "
-		    "some loans match%s", c->task.check_view[0] != '\0' ? c->task.check_view :
-		    c->task.view, c->task.use_unchecked ? "" : ", so no list is kept: name a "
-		    "check_view in the task's row");
+		snprintf(c->reason, sizeof(c->reason), "%s%s", check.why, c->task.use_unchecked ?
+		    "" : ": so no list is kept: name a check_view in the task's row");
 	return rc;
 }
 
@@ -104,7 +102,7 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK && run->too_short)
 		return DB_OK;
 	if (rc == DB_OK && will_keep(c))
-		rc = kept_begin(db, &c->task, &c->lead, &c->list);
+		rc = kept_begin(db, &c->task, &c->lead, &c->list, &c->kept_loans);
 	if (rc == DB_OK)
 		rc = assign_record_run(db, &c->task, &c->lead, &c->list, run);
 	if (rc == DB_OK)
@@ -114,10 +112,7 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK) {
 		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
-		if (will_keep(c)) {
-			c->list.kept = true;
-			c->kept_loans = c->list.n < KEPT_MOST ? c->list.n : KEPT_MOST;
-		}
+		c->list.kept = c->list.kept || will_keep(c);
 		snprintf(c->as_of, sizeof(c->as_of), "%s", c->list.as_of);
 	}
 	return rc;

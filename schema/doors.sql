@@ -339,20 +339,26 @@ CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIG
   SQL SECURITY DEFINER
 BEGIN
   DECLARE v_leads, v_rows INT;
-  DECLARE v_rate BIGINT DEFAULT 0;
-  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_rate = 0;
+  DECLARE v_rate, v_most BIGINT;
   SELECT COUNT(*) INTO v_leads
     FROM task_lock AS k
    WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL;
   IF v_leads = 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'only the leader of this epoch writes its list';
   END IF;
-  -- So the next refill can begin in time also when the list is new.
+  -- How fast loans were taken from the list before: so the next refill can begin in time also when
+  -- the list is new, and the list need not be longer than twice what is taken until then.
   SELECT LEAST(l.head * 3600 DIV GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, p_as_of), 1), 4000000000)
     INTO v_rate
     FROM kept_list AS l FORCE INDEX (PRIMARY)
    WHERE l.task_id = p_task_id
    ORDER BY l.epoch DESC LIMIT 1;
+  SELECT GREATEST(v_rate * (LEAST(COALESCE(t.refresh_after, t.cache_ttl DIV 2), t.cache_ttl)
+                            + p_query_ms DIV 1000) * 2 DIV 3600, 1000)
+    INTO v_most
+    FROM task AS t
+   WHERE t.task_id = p_task_id;
+  SET v_most = LEAST(COALESCE(v_most, 20000), 20000);
   -- Not INSERT IGNORE, which would lock the row of those who ask for it meanwhile.
   SELECT COUNT(*) INTO v_rows FROM task_refill AS f WHERE f.task_id = p_task_id;
   IF v_rows = 0 THEN
@@ -362,11 +368,14 @@ BEGIN
     SELECT p_task_id, p_epoch, j.position - 1, j.loan_id, j.version
       FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (position FOR ORDINALITY,
                                                loan_id BIGINT UNSIGNED PATH '$[0]',
-                                               version BIGINT UNSIGNED PATH '$[1]')) AS j;
+                                               version BIGINT UNSIGNED PATH '$[1]')) AS j
+     WHERE j.position <= v_most;
   INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete, query_ms,
                          check_ms, taken_per_h)
-    VALUES (p_task_id, p_epoch, p_view, p_as_of, JSON_LENGTH(p_loans), p_complete, p_query_ms,
-            p_check_ms, v_rate);
+    VALUES (p_task_id, p_epoch, p_view, p_as_of, LEAST(JSON_LENGTH(p_loans), v_most),
+            p_complete AND JSON_LENGTH(p_loans) <= v_most, p_query_ms, p_check_ms,
+            COALESCE(v_rate, 0));
+  SELECT LEAST(JSON_LENGTH(p_loans), v_most);
 END//
 
 -- The rows that are locked before a user's loans are counted, for all whose requests are pending.

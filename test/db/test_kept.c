@@ -205,7 +205,7 @@ a_view_that_is_too_dear(void **state)
 	ASSERT_GOT(0, 1);
 	assert_int_equal(kept(), 0);
 	assert_non_null(strstr(text_of("SELECT reason FROM leader_run WHERE task_id = %d", TASK),
-	    "so no list is kept: name a check_view"));
+	    ": so no list is kept: name a check_view"));
 	set_task(TASK, "use_unchecked = TRUE");
 	ASSERT_GOT(0, 2);
 	assert_int_equal(kept(), 4);

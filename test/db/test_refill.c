@@ -101,6 +101,32 @@ a_list_that_will_not_last(void **state)
 	assert_int_equal(refill(NULL, 1), LOCKQ_NOTHING);
 }
 
+/* A list is no longer than twice what is taken until the next one, but 1,000 at least. */
+static void
+how_long_it_gets(void **state)
+{
+	(void)state;
+	set_task(TASK, "candidate_limit = 30000");
+	fill(31);
+	sql("INSERT INTO test_candidate (task_id, loan_id, priority)"
+	    " SELECT %d, 100 + n, 9 FROM (SELECT ROW_NUMBER() OVER () AS n"
+	    "   FROM information_schema.columns AS a JOIN information_schema.tables AS b"
+	    "  LIMIT 25000) AS t", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_int_equal(refilled.loans, 1000);
+	assert_int_equal(u64("SELECT complete FROM kept_list WHERE task_id = %d ORDER BY epoch DESC"
+	    " LIMIT 1", TASK), 0);
+	/* 3,100 in 31 seconds, and the next list in 30. */
+	sql("UPDATE kept_list SET head = 3100, as_of = NOW(6) - INTERVAL 31 SECOND"
+	    " WHERE task_id = %d AND epoch = 2", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_in_range(refilled.loans, 5700, 6100);
+	sql("UPDATE kept_list SET head = 60000, as_of = NOW(6) - INTERVAL 31 SECOND"
+	    " WHERE task_id = %d AND epoch = 3", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_int_equal(refilled.loans, 20000);
+}
+
 /* guard: a task that nobody has asked for lately is not refilled. */
 static void
 nobody_asks(void **state)
@@ -128,8 +154,8 @@ run(void *data)
 	return NULL;
 }
 
-/* guard: whether a list is due is looked at again under the lock. This program has found it due, and
- * gets the lock when another one has filled it. */
+/* guard: whether a list is due is looked at again under the lock. This program has found it due,
+ * and gets the lock when another one has filled it. */
 static void
 somebody_was_faster(void **state)
 {
@@ -311,6 +337,7 @@ main(int argc, char **argv)
 		DB_TEST(a_list_that_is_due),
 		DB_TEST(a_list_that_is_not_due),
 		DB_TEST(a_list_that_will_not_last),
+		DB_TEST(how_long_it_gets),
 		DB_TEST(nobody_asks),
 		DB_TEST(somebody_was_faster),
 		DB_TEST(many_find_it_due),
