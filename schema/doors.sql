@@ -530,6 +530,9 @@ gives: BEGIN
                        OR (w.state = 'assigned' AND w.lease_expires_at <= v_now)))
            LIMIT v_count
              FOR UPDATE OF k, w SKIP LOCKED) AS d;
+  -- The time of all that is written is one at which the rows are locked.
+  SET v_now = TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   -- What must not be given goes from the list, also if nothing else is done: or the next ones would
   -- have to find it out again.
   IF JSON_LENGTH(p_stale) > 0 THEN

@@ -37,7 +37,7 @@ drop_ours
 make_task "$task" 400 0
 make_users 8
 # A loan that was set to never makes room for another one, so their number stays the
-# same. cache_ttl lets leaders use old lists.
+# same. cache_ttl lets people take from old lists.
 sql "ALTER VIEW test_candidates_$task AS
        SELECT l.loan_id, l.loan_id AS priority FROM test_loan_$task AS l
         WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
@@ -137,8 +137,9 @@ is "$available" "$cron_available" "cron noted $available loans as available, as 
 by_leaders=$(sql "SELECT COUNT(*) FROM work_log AS l
 	JOIN work_log AS a ON a.task_id = l.task_id AND a.loan_id = l.loan_id
 	 AND a.version = l.version + 1 AND a.event = 'assigned'
-	JOIN leader_run AS r ON r.task_id = a.task_id AND r.epoch = a.token
-	 AND l.at BETWEEN r.started_at AND r.ended_at
+	JOIN work_requested AS q ON q.request_id = a.request_id
+	JOIN leader_run AS r ON r.task_id = q.task_id AND r.epoch = q.epoch
+	 AND (l.at BETWEEN r.started_at AND r.ended_at OR (q.source = 'list' AND l.at = a.at))
 	WHERE l.task_id = $task AND l.event = 'expired'")
 # A late completion that ends the assignment itself writes both rows of the log with one time.
 read -r late by_late < <(sql "SELECT COUNT(*), COALESCE(SUM(l.at = e.at), 0) FROM work_log AS l
@@ -185,8 +186,10 @@ sql "CREATE TABLE test_step_$task (KEY (loan_id, since))
      UNION ALL
      SELECT n.loan_id, 0, 'none', 0, NULL, NULL, '1970-01-02', 'none', NULL, NULL, NULL, NULL,
             NULL, NULL,
-            (SELECT r.ended_at FROM work_log AS l
-               JOIN leader_run AS r ON r.task_id = l.task_id AND r.epoch = l.token
+            (SELECT IF(q.source = 'list', l.at + INTERVAL 1 SECOND, r.ended_at)
+               FROM work_log AS l
+               JOIN work_requested AS q ON q.request_id = l.request_id
+               JOIN leader_run AS r ON r.task_id = q.task_id AND r.epoch = q.epoch
               WHERE l.task_id = $task AND l.loan_id = n.loan_id AND l.version = 1)
        FROM test_loan_$task AS n"
 refused="test_told_$task AS t
