@@ -101,9 +101,10 @@ check_loans(struct db *db, const struct task *task, struct check *check)
 	check->too_dear = rc == DB_ETIME || rc == DB_ELOCKWAIT || rc == DB_EINTERRUPTED ||
 	    rc == DB_EFAIL;
 	if (check->too_dear)
-		snprintf(check->why, sizeof(check->why), "view \"%s\" %s%s",
-		    asked_view(task), rc == DB_ETIME ? "can't tell in 250 ms whether some loans match" :
-		    "can't tell whether some loans match: ", rc == DB_ETIME ? "" : db_error(db));
+		snprintf(check->why, sizeof(check->why), "view \"%s\" can't tell %s%s",
+		    asked_view(task), rc == DB_ETIME ?
+		    "in 250 ms whether some loans match" : "whether some loans match: ",
+		    rc == DB_ETIME ? "" : db_error(db));
 	if (rc == DB_OK)
 		rc = read_shown(check, &rows);
 	db_rows_clear(&rows);
