@@ -1,11 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli_answer.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
 #include "cli_times.h"
+
+bool
+cli_answer_is_from_list(const struct lockq_answer *answer)
+{
+	return answer->how != NULL && strcmp(answer->how, "list") == 0;
+}
+
+/* How old the list was, by the server's clock alone. Where nobody has checked it, that clock has
+ * told no later time, so the time of the list stands for its age. */
+static char *
+list_age(const struct lockq_answer *answer, bool waited)
+{
+	char age[CLI_TIME_SIZE];
+	time_t as_of, checked;
+
+	if (cli_time(&as_of, answer->as_of) != 0)
+		return cli_text("%s", answer->checked == NULL ? ", unchecked" : "");
+	if (cli_time(&checked, answer->checked) != 0) {
+		cli_time_local(age, answer->as_of, true, time(NULL));
+		return cli_text(" of %s, unchecked", age);
+	}
+	cli_age(age, checked > as_of ? (uint64_t)(checked - as_of) : 0);
+	return waited ? cli_text(" of %s ago", age) : cli_text(" when it was %s old", age);
+}
+
+static char *
+how_taken(const struct lockq_answer *answer, bool waited)
+{
+	char *age = list_age(answer, waited), wait[CLI_TIME_SIZE], *text;
+	bool known = answer->leader != NULL;
+
+	cli_ms(wait, answer->waited_ms);
+	text = cli_text("served%s%s from %s%s list%s", waited ? " in " : "", waited ? wait : "",
+	    known ? answer->leader : "a kept", known ? "'s" : "", age);
+	free(age);
+	return text;
+}
 
 static char *
 how_served(const struct lockq_answer *answer, bool waited)
@@ -27,7 +65,8 @@ how_served(const struct lockq_answer *answer, bool waited)
 char *
 cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot)
 {
-	char *how = how_served(answer, waited), *text;
+	char *how = cli_answer_is_from_list(answer) ? how_taken(answer, waited) :
+	    how_served(answer, waited), *text;
 
 	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
@@ -139,5 +178,8 @@ cli_answer_loans(const struct lockq_answer *answer, bool waited)
 	cli_line("%s", summary);
 	if (answer->reason != NULL)
 		cli_line("%s", answer->reason);
+	if (cli_answer_is_from_list(answer) && answer->checked == NULL)
+		cli_line("unchecked: the view could not tell in time whether these loans still "
+		    "match");
 	free(summary);
 }

@@ -8,12 +8,16 @@
 
 #include "lockq.h"
 
+/* Whether the loans come from the list that a leader has left, and not from one who led. */
+bool cli_answer_is_from_list(const struct lockq_answer *answer);
+
 /* Prints heading, loans and summary on standard output; @waited: also how long this call took. */
 void cli_answer_loans(const struct lockq_answer *answer, bool waited);
 
 /*
  * "3 of 3 loans for oliver · served in 3.1 s by tracy's query (2.9 s) · request 118"; free() it.
- * @dot separates the facts. @waited as above.
+ * Of a kept list: "served in 9 ms from tracy's list of 12 s ago". @dot separates the facts. @waited
+ * as above.
  */
 char *cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot);
 

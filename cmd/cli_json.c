@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli_answer.h"
 #include "cli_json.h"
 #include "cli_text.h"
 #include "cli_times.h"
@@ -73,6 +75,17 @@ json_loans(const struct lockq_answer *answer)
 	return loans;
 }
 
+/* Who gave the loans: somebody who led, or the list that a leader has left. */
+static const char *
+source(const struct lockq_answer *answer)
+{
+	if (answer->assigned == 0)
+		return NULL;
+	/* "cache" is the word of older programs. */
+	return cli_answer_is_from_list(answer) || (answer->how != NULL &&
+	    strcmp(answer->how, "cache") == 0) ? "list" : "query";
+}
+
 json_t *
 cli_json_answer(const struct lockq_answer *answer, int status, const char *error)
 {
@@ -96,6 +109,8 @@ cli_json_answer(const struct lockq_answer *answer, int status, const char *error
 	    answer->query_ms < 0 ? json_null() : json_integer(answer->query_ms));
 	cli_json_set(object, "as_of", cli_json_time(answer->as_of));
 	cli_json_set(object, "how", cli_json_text(answer->how));
+	cli_json_set(object, "source", cli_json_text(source(answer)));
+	cli_json_set(object, "checked", cli_json_time(answer->checked));
 	cli_json_set(object, "reason", cli_json_text(answer->reason));
 	cli_json_set(object, "excluded", cli_json_number(answer->excluded));
 	cli_json_set(object, "retries", cli_json_number(answer->retries));

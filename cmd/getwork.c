@@ -16,20 +16,21 @@ struct getwork_options {
 	struct cli_common common;
 	struct lockq_ask ask;
 	uint32_t count; /* 0: not given */
+	bool fresh;
 	struct cli_gaps poll;
 	bool no_wait;
 	struct getwork_cancel cancel;
 };
-#define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, { { 0 }, 0 }, false, \
-	{ false, NULL } }
+#define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, false, { { 0 }, 0 }, \
+	false, { false, NULL } }
 
 static int
 check_cancel(struct getwork_options *o, struct cli_error *error)
 {
 	const struct lockq_ask *ask = &o->ask;
 
-	if (o->count != 0 || ask->uuid != NULL || ask->timeout_ms >= 0 || o->poll.n > 0 ||
-	    o->no_wait)
+	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
+	    o->poll.n > 0 || o->no_wait)
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -62,6 +63,7 @@ check(void *options, struct cli_error *error)
 		o->ask.wait = LOCKQ_WAIT_NONE;
 	else if (o->poll.n > 0)
 		o->ask.wait = LOCKQ_WAIT_POLL;
+	o->ask.fresh = o->fresh;
 	o->ask.poll_s = o->poll.seconds;
 	o->ask.n_poll = o->poll.n;
 	return 0;
@@ -80,6 +82,8 @@ static const struct cli_option getwork_table[] = {
 	    LOCKQ_COUNT_MAX },
 	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n"
 	    "has the same loans", cli_parse_uuid, OPTION(ask.uuid), 0, 0 },
+	{ "fresh", 0, NULL, "only loans of a query that begins after the request",
+	    cli_parse_flag, OPTION(fresh), 0, 0 },
 	{ .help = "How to wait while somebody else's query runs" },
 	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds,
 	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
@@ -95,12 +99,13 @@ static const struct cli_option getwork_table[] = {
 
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
-	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID]\n"
+	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--timeout SECONDS] [--poll S,S,... | --no-wait] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
-	    "query. All users that ask meanwhile are served from its result. Ctrl-C cancels\n"
-	    "the request.",
+	    "query. All users that ask meanwhile are served from its result. A task may keep\n"
+	    "the rest of the result as a list for those that ask later. Ctrl-C cancels the\n"
+	    "request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_answer.h"
 #include "cli_times.h"
 #include "getwork_message.h"
 
@@ -80,6 +81,19 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 	return NULL;
 }
 
+/* A leader whose query took no longer than a second need not ask again. */
+static void
+details_of_check(const struct lockq_answer *answer)
+{
+	char checked[CLI_TIME_SIZE];
+
+	cli_time_local(checked, answer->checked, true, time(NULL));
+	if (checked[0] != '\0')
+		cli_message("the view was asked again about the loans at %s", checked);
+	else
+		cli_message("the view was not asked again about the loans");
+}
+
 void
 getwork_message_details(const struct lockq_answer *answer)
 {
@@ -90,12 +104,17 @@ getwork_message_details(const struct lockq_answer *answer)
 		cli_message("request %llu (%s): %s after %s",
 		    (unsigned long long)answer->request_id, answer->uuid,
 		    lockq_status_name(answer->status), waited);
-	if (answer->leader != NULL && answer->epoch != 0)
+	if (answer->leader != NULL && cli_answer_is_from_list(answer))
+		cli_message("the list was left by \"%s\", epoch %llu", answer->leader,
+		    (unsigned long long)answer->epoch);
+	else if (answer->leader != NULL && answer->epoch != 0)
 		cli_message("the leader was \"%s\", epoch %llu; source of its list: %s",
 		    answer->leader, (unsigned long long)answer->epoch,
 		    answer->how != NULL ? answer->how : "unknown");
 	else if (answer->leader != NULL)
 		cli_message("the leader is \"%s\"", answer->leader);
+	if (answer->n_loans > 0)
+		details_of_check(answer);
 	if (answer->retries > 0)
 		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
 		    "transaction was" : "transactions were");

@@ -12,7 +12,8 @@ make_users 6
 sql "INSERT IGNORE INTO app_user (name) VALUES ('zoë \"the\" o''neil')"
 # shellcheck disable=SC2154 # status, out and err are set by run and end, scratch by steered.sh
 trap 'end_all; forget_task "$task"; forget_steered "$slow"; forget_users; rm -rf "$scratch"
-	sql "DELETE FROM app_user WHERE name LIKE '\''zoë%'\''"' EXIT
+	sql "DROP VIEW IF EXISTS test_dear_$task;
+	     DELETE FROM app_user WHERE name LIKE '\''zoë%'\''"' EXIT
 
 run getwork --help
 is "$status" 0 '--help: exit 0'
@@ -72,7 +73,8 @@ is "$(jq -c '[.user, .task, .asked, .requested, .assigned, .status, .led,
 	(.loans | length)]' <<<"$out")" "[\"race-1\",$task,5,5,5,\"served\",true,5]" \
 	'JSON: the numbers asked for and given'
 is "$(jq -c '["request_id", "uuid", "user", "task", "asked", "requested", "assigned", "status",
-	"led", "epoch", "waited_ms", "query_ms", "as_of", "how", "loans"] - keys' <<<"$out")" '[]' \
+	"led", "epoch", "waited_ms", "query_ms", "as_of", "how", "source", "checked",
+	"loans"] - keys' <<<"$out")" '[]' \
 	'JSON: the keys'
 is "$(jq -c '.loans[0] | keys' <<<"$out")" '["lease_expires_at","loan_id","token"]' 'JSON: a loan'
 like "$(jq -r .as_of <<<"$out")" '^20[0-9]{2}-[0-9-]+T[0-9:]+\.[0-9]{6}Z$' \
@@ -113,6 +115,59 @@ is "$status:$(jq -r 'keys_unsorted[], .error' <<<"$out" | tr '\n' '|')" \
 	'another user gets nothing by that UUID'
 bad 'a malformed UUID' 'uuid "118" must be a UUID' --task "$task" --uuid 118
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task")" 2 'two loans were given in all'
+
+# A task that keeps a list.
+sql "DELETE FROM work WHERE task_id = $task; DELETE FROM work_log WHERE task_id = $task;
+     UPDATE task SET cache_ttl = 600 WHERE task_id = $task"
+run getwork --user race-1 --task "$task" --json
+is "$status:$(jq -c '[.led, .how, .source, .checked]' <<<"$out")" '0:[true,"query","query",null]' \
+	'JSON of a leader: its loans come from its query'
+epoch=$(jq .epoch <<<"$out")
+run getwork --user race-2 --task "$task" --json
+is "$status:$(jq -c '[.led, .how, .source, .epoch, .query_ms, (.as_of < .checked)]' <<<"$out")" \
+	"0:[false,\"list\",\"list\",$epoch,null,true]" 'JSON of the next one: from the list'
+run getwork --user race-3 --task "$task" --verbose
+is "$status" 0 'the list for people: exit 0'
+like "$out" "served in [0-9.]+ m?s from race-1's list of [0-9]+ s ago . request" \
+	'the line tells how old the list is'
+is "$(grep -c unchecked <<<"$out")" 0 'a list that was checked is not called unchecked'
+like "$err" "the list was left by \"race-1\", epoch $epoch" '--verbose: whose list it is'
+like "$err" 'the view was asked again about the loans at [0-9:]+' '--verbose: when it was checked'
+request=$(last_request race-3 "$task")
+run checkwork --request "$request"
+like "$out" "served from race-1's list when it was [0-9]+ s old . request $request" \
+	'checkwork --request tells how old it was'
+run checkwork --request "$request" --json
+is "$(jq -c '[.source, (.checked | length)]' <<<"$out")" '["list",27]' 'and so does its JSON'
+run getwork --user race-4 --task "$task" --fresh --json
+is "$status:$(jq -c '[.led, .source, .epoch]' <<<"$out")" "0:[true,\"query\",$((epoch + 1))]" \
+	'--fresh: it runs the query in spite of the list'
+run getwork --user race-4 --task "$task" --fresh --verbose
+like "$out" 'you led: the query took' '--fresh for people'
+like "$err" 'the view was not asked again about the loans' 'after a short query nothing is checked'
+sql "CREATE OR REPLACE VIEW test_dear_$task AS
+       SELECT a.loan_id FROM test_loan_$task AS a CROSS JOIN test_loan_$task AS b
+        WHERE SHA2(REPEAT(CONCAT('loan ', a.loan_id, b.loan_id), 1000000), 512) <> '';
+     GRANT SELECT ON test_dear_$task TO lockq_worker@lockq;
+     UPDATE task SET check_view = 'test_dear_$task' WHERE task_id = $task"
+run getwork --user race-1 --task "$task" --json
+is "$status:$(jq -c '[.led, .source]' <<<"$out")" '0:[true,"query"]' \
+	'a list that can not be checked is not used'
+sql "UPDATE task SET use_unchecked = TRUE WHERE task_id = $task"
+run getwork --user race-1 --task "$task" --fresh
+is "$status" 0 'a list that may be used unchecked is kept'
+run getwork --user race-2 --task "$task" --json
+is "$status:$(jq -c '[.led, .source, .checked]' <<<"$out")" '0:[false,"list",null]' \
+	'use_unchecked: JSON says that nothing was checked'
+run getwork --user race-3 --task "$task" --verbose
+like "$out" "from race-1's list of [0-9: -]+, unchecked . request" 'and so does the line'
+like "$out" 'unchecked: the view could not tell in time whether these loans still match' \
+	'and a second line, plainly'
+like "$err" 'the view was not asked again about the loans' 'and --verbose'
+run checkwork --request "$(last_request race-3 "$task")"
+like "$out" "from race-1's list of [0-9: -]+, unchecked . request" 'and checkwork --request'
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $task"
+bad '--fresh with --cancel' 'cancel can only be combined' --cancel --fresh
 
 # While somebody leads.
 spent=$(cat /proc/sys/kernel/random/uuid) waiting=$(cat /proc/sys/kernel/random/uuid)

@@ -51,6 +51,9 @@ forget_task() {
 	     DELETE FROM work_requested WHERE task_id = $1;
 	     DELETE FROM leader_run WHERE task_id = $1;
 	     DELETE FROM work_exclusion WHERE task_id = $1;
+	     DELETE FROM kept_loan WHERE task_id = $1;
+	     DELETE FROM kept_list WHERE task_id = $1;
+	     DELETE FROM pipeline_lock WHERE task_id = $1;
 	     DELETE FROM task WHERE task_id = $1;
 	     DROP VIEW IF EXISTS test_candidates_$1;
 	     DROP TABLE IF EXISTS test_loan_$1"

@@ -58,6 +58,9 @@ parses_what_is_asked(void **state)
 	assert_int_equal(parse(&o, "--task 7 --uuid 3F2504E0-4f89-41d3-9a0c-0305e82c3301", &error),
 	    0);
 	assert_string_equal(o.ask.uuid, "3F2504E0-4f89-41d3-9a0c-0305e82c3301");
+	assert_int_equal(o.ask.fresh, 0);
+	assert_int_equal(parse(&o, "--task 7 --fresh --no-wait", &error), 0);
+	assert_int_equal(o.ask.fresh, 1);
 }
 
 /* The command line counts more than the environment, and that more than an option file. */
@@ -244,6 +247,9 @@ refuses_bad_arguments(void **state)
 		    "--task and the options for connection and output" },
 		{ "--cancel 118 --no-wait", "--cancel can only be combined with --user, "
 		    "--task and the options for connection and output" },
+		{ "--cancel --fresh", "--cancel can only be combined with --user, "
+		    "--task and the options for connection and output" },
+		{ "--task 7 --fresh=1", "--fresh takes no value" },
 		{ "--task 7 loan", "argument \"loan\" is not expected" },
 		{ "--task 7 -- --json", "argument \"--json\" is not expected" },
 		{ "--task 7 --bogus=1", "option \"--bogus\" is unknown" },
@@ -296,9 +302,10 @@ knows_help_and_version(void **state)
 static void
 helps_with_every_option(void **state)
 {
-	static const char *const words[] = { "--user", "--task", "--count", "--uuid", "--timeout",
-		"--cancel", "--poll", "--no-wait", "--defaults-file", "--defaults-group-suffix",
-		"--login-path", "--host", "--port", "--socket", "--db-user", "--database",
+	static const char *const words[] = { "--user", "--task", "--count", "--uuid", "--fresh",
+		"--timeout", "--cancel", "--poll", "--no-wait", "--defaults-file",
+		"--defaults-group-suffix", "--login-path", "--host", "--port", "--socket",
+		"--db-user", "--database",
 		"--ssl-mode", "--json", "--verbose", "--help", "--version", "Usage: getwork ",
 		"Examples:", "Exit status:", "130" };
 	char *text = NULL;

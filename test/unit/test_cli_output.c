@@ -253,7 +253,8 @@ prints_an_answer_as_json(void **state)
 	    "\"user\":\"oliver\",\"task\":7,\"task_name\":\"Verify \\\\xff\",\"asked\":3,"
 	    "\"requested\":2,\"assigned\":2,\"status\":\"partial\",\"led\":false,\"joined\":false,"
 	    "\"leader\":\"tracy\",\"epoch\":41,\"waited_ms\":3100,\"query_ms\":2900,"
-	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"how\":\"cache\",\"reason\":null,"
+	    "\"as_of\":\"2026-11-20T13:49:58.000001Z\",\"how\":\"cache\","
+	    "\"source\":\"list\",\"checked\":null,\"reason\":null,"
 	    "\"excluded\":0,"
 	    "\"retries\":0,\"loans\":["
 	    "{\"loan_id\":12,\"token\":41,\"lease_expires_at\":\"2026-11-20T13:50:01.123456Z\"},"
@@ -272,6 +273,39 @@ prints_an_error_as_json(void **state)
 	assert_non_null(strstr(line, "\"query_ms\":null,\"as_of\":null,\"how\":null"));
 	assert_non_null(strstr(line, "\"error\":\"lost\\u001B\\u009B\",\"exit\":6}"));
 	free(line);
+}
+
+static void
+tells_the_source_in_json(void **state)
+{
+	static const struct {
+		const char *how, *checked;
+		uint32_t assigned;
+		const char *text;
+	} cases[] = {
+		{ "list", "2026-11-20 13:50:10.000001", 2,
+		    "\"source\":\"list\",\"checked\":\"2026-11-20T13:50:10.000001Z\"" },
+		{ "list", NULL, 2, "\"source\":\"list\",\"checked\":null" },
+		{ "query", "2026-11-20 13:50:10.000001", 2,
+		    "\"source\":\"query\",\"checked\":\"2026-11-20T13:50:10.000001Z\"" },
+		{ "hand-over", NULL, 2, "\"source\":\"query\",\"checked\":null" },
+		{ NULL, NULL, 2, "\"source\":\"query\",\"checked\":null" },
+		{ "query", NULL, 0, "\"source\":null,\"checked\":null" },
+		{ NULL, NULL, 0, "\"source\":null,\"checked\":null" },
+	};
+	struct lockq_answer answer = an_answer();
+	char *line;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		answer.how = (char *)(uintptr_t)cases[i].how;
+		answer.checked = (char *)(uintptr_t)cases[i].checked;
+		answer.assigned = cases[i].assigned;
+		line = cli_json_line(cli_json_answer(&answer, 0, NULL));
+		assert_non_null(strstr(line, cases[i].text));
+		free(line);
+	}
 }
 
 /* A function that is missing in one of the two tables would crash the program when it is called. */
@@ -315,6 +349,48 @@ sums_up_an_answer(void **state)
 	text = cli_answer_summary(&answer, false, "-");
 	assert_string_equal(text, "1 of 1 loan for oliver - served by tracy's list - request 118");
 	free(text);
+}
+
+static void
+tells_how_old_a_list_was(void **state)
+{
+	static const struct {
+		const char *as_of, *checked, *leader;
+		bool waited;
+		const char *text;
+	} cases[] = {
+		{ "2001-02-03 04:05:06.900000", "2001-02-03 04:05:18.100000", "tracy", true,
+		    "served in 3.1 s from tracy's list of 12 s ago" },
+		{ "2001-02-03 04:05:06.900000", "2001-02-03 04:05:18.100000", "tracy", false,
+		    "served from tracy's list when it was 12 s old" },
+		{ "2001-02-03 04:05:06.900000", NULL, "tracy", true,
+		    "served in 3.1 s from tracy's list of 2001-02-03 04:05:06, unchecked" },
+		{ "2001-02-03 04:05:06.900000", NULL, "tracy", false,
+		    "served from tracy's list of 2001-02-03 04:05:06, unchecked" },
+		{ "", "2001-02-03 04:05:18.100000", NULL, false, "served from a kept list" },
+		{ "", NULL, NULL, false, "served from a kept list, unchecked" },
+	};
+	struct lockq_answer answer = an_answer();
+	char *text, *expected;
+	size_t i;
+
+	(void)state;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	answer.how = (char *)(uintptr_t)"list";
+	answer.status = LOCKQ_SERVED;
+	answer.asked = answer.assigned;
+	answer.query_ms = -1;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(answer.as_of, sizeof(answer.as_of), "%s", cases[i].as_of);
+		answer.checked = (char *)(uintptr_t)cases[i].checked;
+		answer.leader = (char *)(uintptr_t)cases[i].leader;
+		text = cli_answer_summary(&answer, cases[i].waited, "-");
+		expected = cli_text("2 of 2 loans for oliver - %s - request 118", cases[i].text);
+		assert_string_equal(text, expected);
+		free(expected);
+		free(text);
+	}
 }
 
 static void
@@ -448,8 +524,10 @@ main(void)
 		cmocka_unit_test(maps_exit_statuses),
 		cmocka_unit_test(prints_an_answer_as_json),
 		cmocka_unit_test(prints_an_error_as_json),
+		cmocka_unit_test(tells_the_source_in_json),
 		cmocka_unit_test(has_every_output_twice),
 		cmocka_unit_test(sums_up_an_answer),
+		cmocka_unit_test(tells_how_old_a_list_was),
 		cmocka_unit_test(says_as_of_when_there_is_no_work),
 		cmocka_unit_test(says_where_a_request_stands),
 		cmocka_unit_test(says_what_it_waits_for),
