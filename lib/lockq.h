@@ -391,7 +391,7 @@ struct lockq_ask {
 /** A loan that an answer gives. */
 struct lockq_loan {
 	uint64_t loan_id;          /**< the number of the loan */
-	uint64_t token;            /**< the epoch of the leader that assigned it */
+	uint64_t token;            /**< above those of all earlier assignments of the loan */
 	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
@@ -410,10 +410,11 @@ struct lockq_answer {
 	int led;                 /**< 1: this call led and served the request itself */
 	int joined;              /**< 1: this call joined an earlier request of the user */
 	int nobody_leads;        /**< 1: lockq_request_look() saw it pending and no leader */
-	uint64_t epoch;          /**< of the leader that ended the request; 0: no leader did */
+	uint64_t epoch;          /**< of the leader that ended it or left the list; 0: neither */
 	char *leader;            /**< the user who led, or who leads now; NULL: not known */
 	uint64_t waited_ms;      /**< milliseconds from the start of this call to its end */
-	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known */
+	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known, or
+	                          * the loans are from a kept list */
 	char as_of[27];          /**< when the query began that the answer rests on */
 	char *how;               /**< "list": from a kept list; else as leader_run.how; or NULL */
 	char *reason;            /**< why it failed, was refused or got less; else NULL */
@@ -425,7 +426,8 @@ struct lockq_answer {
 	struct lockq_loan *loans; /**< the loans of this request in order of priority */
 	size_t n_loans;          /**< how many there are in @loans */
 	int repeated;            /**< 1: an earlier call with the same UUID got this answer */
-	char *checked;           /**< when the view was asked about them again; NULL: never */
+	char *checked;           /**< when the view was asked about the loans again; NULL: it was
+	                          * not, so the loans of a kept list are unchecked */
 	char *refill_failed;     /**< the list is overdue, since filling it failed; or NULL */
 	uint64_t reserved[1];    /**< for later versions: 0 */
 };
@@ -439,9 +441,13 @@ struct lockq_answer {
  * @ask:    the user, the task, how many loans, and how the request waits
  * @answer: cleared, then filled on every return; the caller releases it with lockq_answer_clear()
  *
- * Asks for work and waits for the answer: the seven steps of lockq(7). The call leads where nobody
- * leads, else it follows. A user has at most one pending request per task. A second call joins that
- * request, gets the same loans, and does not cancel it.
+ * Asks for work and waits for the answer: the seven steps of lockq(7). Where the task keeps a list,
+ * the call first takes the loans from it. Else it leads where nobody leads, or follows. A user has
+ * at most one pending request per task. A second call joins that request, gets the same loans, and
+ * does not cancel it.
+ *
+ * With @ask->fresh, the call takes nothing from a kept list, and its request is not served from a
+ * query that began before it. If it joins an earlier request, that one waits for such a query, too.
  *
  * With @ask->uuid, one call and all its repetitions with that UUID get the loans of one request. If
  * that request has ended with loans, they are told again as they were told then: some of them may
@@ -453,11 +459,20 @@ struct lockq_answer {
  * repeated.
  * The library knows a UUID until the request is purged.
  *
+ * A call that takes from a kept list locks the rows that it gives of kept_loan and work, those of
+ * kept_loan that it removes, now and then the list's row of kept_list, the pending request where
+ * there is one, and, in a task with max_pipeline, the user's row of pipeline_lock. It locks them in
+ * one transaction of the server's own, which begins and ends within one statement: so they are free
+ * even if the process is stopped at that moment. It passes over rows that others hold. It does the
+ * same for requests of others that are pending while nobody leads.
+ *
  * A call that leads holds the task's row of task_lock from step 2 to the COMMIT of step 5: as long
  * as the heavy query and a few short statements take. It holds the row of task_wake, too, if it can
- * have that row within a second. Step 5 locks the rows of work_requested and work that it changes.
- * Step 6 takes these locks again for requests that came late, without a query. A call that follows
- * holds no lock. A blocking wait asks for a shared lock on the row of task_wake.
+ * have that row within a second. Step 5 locks the rows of work_requested and work that it changes,
+ * the rows of kept_loan of the loans that it gives, and in a task with max_pipeline the rows of
+ * pipeline_lock of those who ask. Step 6 takes these locks again for requests that came late,
+ * without a query. A call that follows holds no lock. A blocking wait asks for a shared lock on the
+ * row of task_wake.
  *
  * Returns:
  * 0 when at least one loan was assigned;
@@ -634,7 +649,7 @@ struct lockq_assignment {
 	uint32_t task;             /**< task.task_id */
 	char *task_name;           /**< task.name */
 	uint64_t loan_id;          /**< the number of the loan */
-	uint64_t token;            /**< the epoch of the leader that assigned it */
+	uint64_t token;            /**< of this assignment */
 	uint64_t request_id;       /**< the request that got it */
 	char assigned_at[27];      /**< when it was assigned */
 	uint64_t age_s;            /**< seconds since then */
@@ -792,7 +807,7 @@ struct lockq_event {
 	char at[27];               /**< when it happened */
 	char *user;                /**< whose assignment it is or was; "#17": deleted since */
 	char *account;             /**< the MySQL account that asked for it */
-	uint64_t token;            /**< the epoch of the leader that assigned the loan */
+	uint64_t token;            /**< of the assignment */
 	uint64_t version;          /**< of the loan's row of work after it, from 1 */
 	uint64_t request_id;       /**< the request that got the loan */
 	char available_at[27];     /**< when the loan is available again */
@@ -1023,7 +1038,7 @@ struct lockq_expired {
 	uint64_t leases;         /**< assignments returned because their lease had run out */
 	uint64_t available;      /**< loans noted in work_log as available again */
 	uint64_t requests;       /**< requests expired because no process looked at them */
-	uint64_t candidates;     /**< candidates deleted because they were kept too long */
+	uint64_t candidates;     /**< deleted loans of kept lists that are not used any more */
 	uint64_t exclusions;     /**< exclusions deleted because they were over */
 	uint64_t log_rows;       /**< purged rows of work_log */
 	uint64_t old_requests;   /**< purged rows of work_requested */
@@ -1042,16 +1057,17 @@ struct lockq_expired {
  *           committed
  *
  * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
- * that are available again, expires requests, deletes kept candidates and exclusions that are over,
- * and purges. Nothing depends on it having run. The transactions that it has committed stay, so a
- * caller may end it at any point and run it again. A lost connection ends the call, lockq_error()
- * says how many rows were done, and the next run does the rest.
+ * that are available again, expires requests, deletes loans of kept lists that are not used any
+ * more and exclusions that are over, and purges. Nothing depends on it having run. The transactions
+ * that it has committed stay, so a caller may end it at any point and run it again. A lost
+ * connection ends the call, lockq_error() says how many rows were done, and the next run does the
+ * rest.
  *
  * Holds a name (GET_LOCK) while it runs, so one run at a time works on a database of a server. A
  * run that is to purge waits up to a minute for that name, any other run does not wait. Each
  * transaction locks up to @what->batch rows by primary key for a few short statements and passes
- * over rows that others hold. For requests and kept candidates it first locks the task's row of
- * task_lock, takes 500 rows at most, and passes over a task that somebody leads.
+ * over rows that others hold. For requests it first locks the task's row of task_lock, takes 500
+ * rows at most, and passes over a task that somebody leads.
  *
  * Returns: 0, also when another run is at work; LOCKQ_CANCELLED when the progress function gave up;
  * LOCKQ_EUSAGE for a batch or a time out of range; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
