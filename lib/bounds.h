@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bounds of the algorithm's waits, and of its loops that try again, each with the reason for
  * its number. db.h has the time limits of connections, which must line up, and DB_TRIES with its
- * db_backoff(). Two statements have their time limits beside them: 250 ms in the SQL of cache.c,
+ * db_backoff(). Two statements have their time limits beside them: 250 ms in the SQL of check.c,
  * and DETAIL_LIMIT_MS in checkwork.c. */
 #ifndef LOCKQ_BOUNDS_H
 #define LOCKQ_BOUNDS_H

@@ -7,8 +7,7 @@
  *              take from the kept list, if there is one
  *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED
  *              step 1: record the request
- *   LOOK       look             -> ANSWERED | FAILED | TRY (pending) | TAKE (the same)
- *                                  | ASK (now one of its own)
+ *   LOOK       look             -> ANSWERED | FAILED | TRY | TAKE (pending) | ASK (anew)
  *              step 7: read the request's own row, and no other
  *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile)
  *              steps 2 and 3: the task's lock
