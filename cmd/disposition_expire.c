@@ -45,8 +45,7 @@ disposition_expire_summary(const struct lockq_expired *d)
 	add(&summary, "noted", d->available, "loan that is available again",
 	    "loans that are available again");
 	add(&summary, "expired", d->requests, "request", "requests");
-	add(&summary, "deleted", d->candidates, "candidate that was kept too long",
-	    "candidates that were kept too long");
+	add(&summary, "deleted", d->candidates, "loan of an old list", "loans of old lists");
 	add(&summary, "deleted", d->exclusions, "exclusion that had ended",
 	    "exclusions that had ended");
 	add(&summary, "purged", d->old_requests, "old request", "old requests");

@@ -71,7 +71,7 @@ sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, request
        VALUES ($task, 1, 0, 1, 0);
      INSERT INTO work_exclusion VALUES ($task, 1, 1, NOW(6)), ($task, 1, 2, NOW(6))"
 run disposition --expire
-like "$out" '^expired 1 request, deleted 1 candidate that was kept too long, deleted 2 exclusions' \
+like "$out" '^expired 1 request, deleted 1 loan of an old list, deleted 2 exclusions' \
 	'requests, candidates, exclusions'
 run checkwork --request "$(last_request race-2 "$task")"
 is "$status" 3 'checkwork on an expired request: exit 3'

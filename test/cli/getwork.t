@@ -202,6 +202,8 @@ like "$err" "user \"race-4\" has no pending request for task $slow" 'and a line 
 end cancelled
 is "$status:$err" "3:getwork: request $request was cancelled by another process: try again" \
 	'the process that waited ends with 3, and says why'
+start fresh getwork --user race-4 --task "$slow" --fresh --json
+await_request race-4 "$slow" "$request"
 start polling getwork --user race-5 --task "$slow" --poll 1 --json
 await_request race-5 "$slow"
 start stopped getwork --user race-6 --task "$slow" --uuid "$spent"
@@ -223,6 +225,8 @@ is "$status" 0 'the leader is served'
 end polling
 is "$status" 0 '--poll: served'
 is "$(jq -r .led <<<"$out")" false '--poll: the leader served it'
+end fresh
+is "$status:$(jq -r .led <<<"$out")" 0:true '--fresh: a query that ran already does not count'
 run checkwork --request "$pending" --json
 is "$(jq -r .status <<<"$out")" served 'the leader also served the request that did not wait'
 run getwork --user race-2 --cancel "$pending"
