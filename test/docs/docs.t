@@ -157,7 +157,8 @@ check_states() {
 	sed -n "/^ \*   any/!s/$table/\1 \2/p" "$code" >"$scratch/offered"
 	sed -n 's/^\t*case \([A-Z_]*\): *rc = \([a-z_]*\)(.*/\1 \2/p' "$code" >"$scratch/documented"
 	compare "$scratch/offered" "$scratch/documented"
-	cut -d ' ' -f 1 "$scratch/documented" >"$scratch/offered"
+	# The page says that the model lacks this one.
+	cut -d ' ' -f 1 "$scratch/documented" | grep -vx TAKE >"$scratch/offered"
 	sed -n 's/^\([A-Z_]*\):$/\1/p' "$1/test/model/lockq.pml" >"$scratch/documented"
 	compare "$scratch/offered" "$scratch/documented"
 }
