@@ -27,7 +27,8 @@ struct call {
 	struct waiting waiting;
 	bool refills;             /* this is lockq_refill(): there is no request, */
 	bool only_due;            /* and no query unless the list is due */
-	uint64_t kept_loans;      /* of the list that this call has left */
+	bool has_kept;            /* this call has left a list, */
+	uint64_t kept_loans;      /* of so many loans */
 	char as_of[TIME_BYTES];   /* when its query began */
 	bool keeps;               /* the task keeps a list, from which the call may take */
 	uint64_t kept_tried;      /* the epoch of the kept list that had nothing for it; 0: none */

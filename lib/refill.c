@@ -61,7 +61,7 @@ fill(struct lockq_refilled *result, const struct call *c)
 static int
 finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refilled *result)
 {
-	const char *reason = c->run.reason;
+	const char *reason = c->run.reason != NULL ? c->run.reason : c->has_kept ? NULL : c->reason;
 	int code;
 
 	if (rc != DB_OK) {
@@ -71,6 +71,10 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 	}
 	if (step == TAKE)
 		return LOCKQ_NOTHING;
+	if (step == TRY) {
+		error_set(c->q, "task %u was led by another process meanwhile", c->task.task_id);
+		return LOCKQ_BUSY;
+	}
 	fill(result, c);
 	rc = db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
 	    NULL);

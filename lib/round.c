@@ -112,6 +112,7 @@ give_and_commit(struct call *c, struct run *run)
 	if (rc == DB_OK) {
 		c->led_last = c->lead.committed = c->lead.epoch;
 		list_forget_gone(&c->list);
+		c->has_kept = c->has_kept || will_keep(c);
 		c->list.kept = c->list.kept || will_keep(c);
 		snprintf(c->as_of, sizeof(c->as_of), "%s", c->list.as_of);
 	}

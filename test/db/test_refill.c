@@ -243,6 +243,23 @@ one_that_fails(void **state)
 	assert_int_equal(u64("SELECT failures FROM task_refill WHERE task_id = %d", TASK), 0);
 }
 
+/* Where nobody could take from a list, none is kept, and the refill says so. */
+static void
+one_that_nobody_could_take_from(void **state)
+{
+	struct worker *w = worker_new(5, TASK, 1, 0);
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 10);
+	make_heavy(TASK, 1500);
+	worker_connect(w);
+	assert_int_equal(lockq_refill(w->q, TASK, 0, &refilled), LOCKQ_EQUERY);
+	assert_non_null(strstr(lockq_error(w->q), "can't tell in 250 ms whether some loans match"
+	    ": so no list is kept: name a check_view"));
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_list WHERE task_id = %d", TASK), 0);
+}
+
 /* guard: a list is written in the lock's transaction. The refill loses its lock before the list is
  * written, and the next leader has the same epoch. */
 static void
@@ -343,6 +360,7 @@ main(int argc, char **argv)
 		DB_TEST(many_find_it_due),
 		DB_TEST(the_line_comes_first),
 		DB_TEST(one_that_fails),
+		DB_TEST(one_that_nobody_could_take_from),
 		DB_TEST(one_that_loses_the_lock),
 		DB_TEST(one_of_many_is_told),
 		DB_TEST(which_are_due),
