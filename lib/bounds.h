@@ -40,7 +40,8 @@ enum {
 	TAKE_SPARE = 16,        /* more loans are read than asked for: others take some meanwhile */
 	TAKE_TRIES = 8,         /* some 150 ms, and each try reads twice as much as the last one;
 	                         * then others hold all of it */
-	LINE_MOST = 16,         /* requests that one call serves beside its own, in some 100 ms */
+	LINE_MOST = 64,         /* requests of the line that are read at a time */
+	LINE_TRIES = 2,         /* for each of them: nobody waits for it here */
 	KEPT_MOST = 20000,      /* loans of a list: written in a quarter of a second */
 	KEPT_END_ROWS = 1000,   /* deleted at a time, in some 10 ms */
 	CHECK_SAMPLE = 16,      /* loans with which a leader measures what a check takes */

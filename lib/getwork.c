@@ -95,7 +95,8 @@ static enum db_rc
 take(struct call *c, enum step *step)
 {
 	struct kept kept = { .epoch = 0 };
-	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid };
+	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid,
+		.tries = TAKE_TRIES };
 	enum take_result result = TAKE_NONE;
 	bool may = false, sent = false;
 	enum db_rc rc = may_take(c, &kept, &may);

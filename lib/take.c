@@ -39,14 +39,15 @@ static const struct db_query pop_list = {
 	"pop_list", "CALL list_gives(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
 };
 
-/* Those that somebody looks after, or would have expired otherwise. */
+/* Without those that nobody looks after any more: a leader or cron lets them expire. */
 static const struct db_query read_line = {
 	"read_line",
 	"SELECT r.request_id, r.user_id, r.asked,"
 	"       (SELECT COUNT(*) FROM work_exclusion AS e"
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6))"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	" WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
+	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id > ?"
+	"   AND COALESCE(r.fresh_after <= ?, TRUE) AND r.seen_at > NOW(6) - INTERVAL ? SECOND"
 	" ORDER BY r.request_id"
 	" LIMIT ?",
 	DB_MANY
@@ -179,7 +180,7 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 	enum db_rc rc = DB_OK;
 
 	*result = TAKE_NONE;
-	for (unsigned int try = 0; rc == DB_OK && again && try < TAKE_TRIES; try++) {
+	for (unsigned int try = 0; rc == DB_OK && again && try < who->tries; try++) {
 		if (try > 0)
 			nap_with_jitter(db, try);
 		rc = take_once(db, task, kept, who, window, request_id, sent, &again, result);
@@ -194,31 +195,45 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 	return rc;
 }
 
-void
-take_for_line(struct db *db, const struct task *task, const struct kept *kept)
+/* Serves the next LINE_MOST requests after *@last. *@more is false where there are no more. */
+static enum db_rc
+serve_some(struct db *db, const struct task *task, const struct kept *kept, uint64_t *last,
+    bool *more)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct leader leader = { .leads = false };
-	bool any = false, held = false, sent = false;
 	enum take_result result = TAKE_GIVEN;
+	bool sent = false;
 	uint64_t request_id = 0;
-	enum db_rc rc = request_any_pending(db, task->task_id, &any);
+	enum db_rc rc = db_run(db, &read_line, DB_ARGS(db_u64(task->task_id), db_u64(*last),
+	    db_text(kept->as_of), db_u64(task->request_ttl), db_u64(LINE_MOST)), &rows);
 
-	if (rc == DB_OK && any)
-		rc = lock_holder(db, task->task_id, &leader, &held);
-	if (rc != DB_OK || !any || held)
-		return;
-	rc = db_run(db, &read_line, DB_ARGS(db_u64(task->task_id), db_text(kept->as_of),
-	    db_u64(LINE_MOST)), &rows);
+	*more = rows.n_rows == LINE_MOST;
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		struct taker next = {
 			.request_id = db_cell_u64(&rows, i, 0),
 			.user_id = (uint32_t)db_cell_u64(&rows, i, 1),
 			.count = (uint32_t)db_cell_u64(&rows, i, 2),
-			.excluded = db_cell_u64(&rows, i, 3)
+			.excluded = db_cell_u64(&rows, i, 3), .tries = LINE_TRIES
 		};
 
+		*last = next.request_id;
 		rc = take_loans(db, task, kept, &next, &request_id, &sent, &result);
 	}
 	db_rows_clear(&rows);
+	return rc;
+}
+
+void
+take_for_line(struct db *db, const struct task *task, const struct kept *kept)
+{
+	struct leader leader = { .leads = false };
+	bool any = false, held = false;
+	uint64_t last = 0;
+	enum db_rc rc = request_any_pending(db, task->task_id, &any);
+
+	if (rc == DB_OK && any)
+		rc = lock_holder(db, task->task_id, &leader, &held);
+	any = any && !held;
+	while (rc == DB_OK && any)
+		rc = serve_some(db, task, kept, &last, &any);
 }

@@ -13,6 +13,7 @@ struct taker {
 	uint64_t excluded;    /* loans that are not offered to this user */
 	uint64_t request_id;  /* a pending request; 0: a new one is made, */
 	const char *uuid;     /* with this UUID */
+	unsigned int tries;   /* where others are faster, or hold what this needs */
 };
 
 enum take_result {

@@ -348,6 +348,25 @@ a_taker_serves_the_line(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: a request that nobody looks after any more costs a taker nothing. */
+static void
+who_has_left_the_line(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	fill(10);
+	(void)add_request(TASK, 2, 2);
+	sql("UPDATE work_requested SET seen_at = '2026-01-01' WHERE task_id = %d"
+	    " AND pending = 1", TASK);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_loans(w, LOANS(2));
+	assert_int_equal(proxy_count(w->proxy, "CALL list_gives"), 1);
+	assert_string_equal(outcome_of(TASK, 2), "pending");
+}
+
 /* guard: a user who has a pending request joins it, and does not get a second one's loans. */
 static void
 who_has_asked_joins(void **state)
@@ -746,6 +765,7 @@ main(int argc, char **argv)
 		DB_TEST(another_view_meanwhile_begins_anew),
 		DB_TEST(a_leader_begins_with_the_list),
 		DB_TEST(a_taker_serves_the_line),
+		DB_TEST(who_has_left_the_line),
 		DB_TEST(who_has_asked_joins),
 		DB_TEST(what_is_not_for_its_user),
 		DB_TEST(fresh_means_a_query),
