@@ -584,6 +584,18 @@ lost_behind_a_good_list(void **state)
 	assert_round(w, "elsewhere", "");
 }
 
+/* guard: requests that a hint left pending are for a query on the primary. */
+static void
+after_a_hint_that_left_some(void **state)
+{
+	struct worker *w = asks_elsewhere();
+
+	(void)state;
+	sql("UPDATE task_lock SET left_pending = 1 WHERE task_id = %d", TASK);
+	worker_start(w);
+	assert_round(w, "query", "");
+}
+
 /* A deadlock elsewhere is no fault of the view: the query runs here. */
 static void
 a_deadlock_elsewhere(void **state)
@@ -716,6 +728,7 @@ main(int argc, char **argv)
 		DB_TEST(without_a_second_connection),
 		DB_TEST(a_failure_without_a_second_connection),
 		DB_TEST(lost_behind_a_good_list),
+		DB_TEST(after_a_hint_that_left_some),
 		DB_TEST(a_deadlock_elsewhere),
 		DB_TEST(crowded_behind_a_list_from_elsewhere),
 		DB_TEST(crowded_behind_a_loss_elsewhere),
