@@ -162,6 +162,12 @@ lockq_option_task(const struct lockq *q)
 }
 
 int
+lockq_option_no_refill(const struct lockq *q)
+{
+	return q->has_read && q->report.no_refill;
+}
+
+int
 lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 {
 	int code = connection != NULL ? lockq_read_options(q, connection) : LOCKQ_OK;

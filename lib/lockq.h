@@ -249,6 +249,18 @@ LOCKQ_EXPORT const char *lockq_option_user(const struct lockq *q);
 LOCKQ_EXPORT uint32_t lockq_option_task(const struct lockq *q);
 
 /**
+ * lockq_option_no_refill:
+ * @q: a handle after lockq_read_options() or lockq_connect()
+ *
+ * Tells the key "lockq-no-refill" in the group [lockq] of the option files: whether programs leave
+ * the filling of kept lists to others. The library's other functions don't use it. Takes no lock.
+ *
+ * Returns: 1 or 0; also 0 where there is no such key.
+ * Since: 0.3
+ */
+LOCKQ_EXPORT int lockq_option_no_refill(const struct lockq *q);
+
+/**
  * lockq_connect:
  * @q:          a handle
  * @connection: where the database is, copied with its strings; NULL: as lockq_read_options() or an
@@ -534,17 +546,19 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, i
 
 /**
  * lockq_refill_due:
- * @q: a handle after lockq_getwork()
+ * @q:    a connected handle
+ * @task: one that lockq_due() has found; 0: the task that lockq_getwork() has just been asked for,
+ *        if its list is due
  *
- * Tells whether the program is to fill the list of the task that it has just asked for, with
- * lockq_refill(), in a process or thread of its own. Of many programs that take from a list which
- * is due, one is told so; the next one after a pause, which is longer after each failure. The
- * library starts no processes. Changes the task's row of task_refill in a statement of its own.
+ * Tells whether the program is to fill the task's list now, with lockq_refill(), in a process or
+ * thread of its own. Of many programs that find a list due, one is told so; the next one after a
+ * pause, which is longer after each failure. The library starts no processes. Changes the task's
+ * row of task_refill in a statement of its own.
  *
  * Returns: 1 or 0.
  * Since: 0.3
  */
-LOCKQ_EXPORT int lockq_refill_due(struct lockq *q);
+LOCKQ_EXPORT int lockq_refill_due(struct lockq *q, uint32_t task);
 
 /** The tasks whose lists are due. */
 struct lockq_due {
@@ -559,7 +573,7 @@ struct lockq_due {
  * @q:   a connected handle; its last error is replaced
  * @due: cleared, then filled; the caller releases it with lockq_due_clear()
  *
- * Finds the tasks whose lists are due, for lockq_refill(). Takes no lock.
+ * Finds the tasks whose lists are due, for lockq_refill_due() and lockq_refill(). Takes no lock.
  *
  * Returns: 0; LOCKQ_NOTHING when there is none; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.3

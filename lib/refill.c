@@ -127,14 +127,15 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 }
 
 int
-lockq_refill_due(struct lockq *q)
+lockq_refill_due(struct lockq *q, uint32_t task)
 {
+	uint32_t due = task != 0 ? task : q->due_task;
 	uint64_t ours = 0;
 	enum db_rc rc;
 
-	if (q->due_task == 0 || q->db == NULL || db_lost(q->db))
+	if (due == 0 || q->db == NULL || db_lost(q->db))
 		return 0;
-	rc = db_number(q->db, &begin_refill, DB_ARGS(db_u64(q->due_task)), &ours);
+	rc = db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours);
 	q->due_task = 0;
 	return rc == DB_OK && ours == 1;
 }

@@ -147,12 +147,13 @@ where_of_query(struct where *where, bool *elsewhere, const struct lockq_connecti
 static const char program_group[] = "lockq";
 static const char user_key[] = "lockq-user";
 static const char task_key[] = "lockq-task";
+static const char refill_key[] = "lockq-no-refill";
 
 /* What the option files say. */
 struct taken {
 	struct where where;
 	struct where query;
-	struct where_report *report; /* of this only the keys lockq-user and lockq-task */
+	struct where_report *report; /* of this only the keys that begin with "lockq-" */
 };
 
 /* Whether all options of the group are lockq's. The others are also read by other programs. */
@@ -213,22 +214,30 @@ take_port(struct where *where, const struct option *option, char error[512])
 
 /* An option without a value is on. */
 static enum db_rc
-take_flag(char **text, const struct option *option, char error[512])
+read_flag(bool *on, const struct option *option, char error[512])
 {
-	static const struct {
-		const char *word, *flag;
-	} words[] = {
-		{ "0", "0" }, { "off", "0" }, { "false", "0" },
-		{ "1", "1" }, { "on", "1" }, { "true", "1" }
+	static const char *const words[2][3] = {
+		{ "0", "off", "false" }, { "1", "on", "true" }
 	};
 
+	*on = true;
 	if (option->value == NULL)
-		return copy_text(text, "1");
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcasecmp(option->value, words[i].word) == 0)
-			return copy_text(text, words[i].flag);
+		return DB_OK;
+	for (size_t i = 0; i < 6; i++) {
+		*on = i >= 3;
+		if (strcasecmp(option->value, words[*on][i % 3]) == 0)
+			return DB_OK;
 	}
 	return fault(error, "%s can't be \"%s\": use 1 or 0", option->key, option->value);
+}
+
+static enum db_rc
+take_flag(char **text, const struct option *option, char error[512])
+{
+	bool on = false;
+	enum db_rc rc = read_flag(&on, option, error);
+
+	return rc == DB_OK ? copy_text(text, on ? "1" : "0") : rc;
 }
 
 static enum db_rc
@@ -255,8 +264,8 @@ take_value(struct where *where, const struct key *key, const struct option *opti
 }
 
 /* Takes what the programs use where neither the command line nor the environment says it. These
- * keys tell who works, not where the database is, so they are no part of struct where. An empty
- * value takes an earlier line back. */
+ * keys tell who works and how, not where the database is, so they are no part of struct where. An
+ * empty value takes an earlier line back. */
 static enum db_rc
 take_default(struct where_report *report, const struct option *option, char error[512])
 {
@@ -266,6 +275,8 @@ take_default(struct where_report *report, const struct option *option, char erro
 	if (strcmp(option->group, program_group) != 0)
 		return fault(error, "\"%s\" can't stand in the group [%s]: it belongs under [%s]",
 		    option->key, option->group, program_group);
+	if (strcmp(option->key, refill_key) == 0)
+		return read_flag(&report->no_refill, option, error);
 	if (option->value == NULL)
 		return fault(error, "\"%s\" has no value: write %s=…", option->key, option->key);
 	if (is_task && option->value[0] != '\0' &&
@@ -294,7 +305,8 @@ take_option(const struct option *option, void *data, char error[512])
 
 	if (loose)
 		plain.key += 6;
-	if (strcmp(plain.key, user_key) == 0 || strcmp(plain.key, task_key) == 0)
+	if (strcmp(plain.key, user_key) == 0 || strcmp(plain.key, task_key) == 0 ||
+	    strcmp(plain.key, refill_key) == 0)
 		return take_default(taken->report, &plain, error);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (strcmp(plain.key, keys[i].name) == 0)

@@ -14,6 +14,7 @@ struct where_report {
 	char read[600];       /* which files were read, for the message of a failed connect */
 	char lockq_user[WHERE_ASKER_BYTES]; /* the key in [lockq]; "": there is none */
 	uint32_t lockq_task;  /* the key in [lockq]; 0: there is none */
+	bool no_refill;       /* the key in [lockq] */
 };
 
 /* Reads the option files of @given. @where is what @given says, and else what [client] and the

@@ -45,8 +45,8 @@ connects_after_reading_the_options(void **state)
 
 	(void)state;
 	assert_true(file >= 0);
-	assert_true(dprintf(file, "!include %s\n[lockq]\nlockq-user=oliver\nlockq-task=7\n",
-	    where.defaults_file) > 0);
+	assert_true(dprintf(file, "!include %s\n[lockq]\nlockq-user=oliver\nlockq-task=7\n"
+	    "lockq-no-refill\n", where.defaults_file) > 0);
 	where.defaults_file = path;
 	assert_int_equal(lockq_new(&q), LOCKQ_OK);
 	assert_int_equal(lockq_connect(q, NULL), LOCKQ_EUSAGE);
@@ -56,6 +56,7 @@ connects_after_reading_the_options(void **state)
 	assert_int_equal(lockq_read_options(q, &where), LOCKQ_OK);
 	assert_string_equal(lockq_option_user(q), "oliver");
 	assert_int_equal(lockq_option_task(q), 7);
+	assert_int_equal(lockq_option_no_refill(q), 1);
 	unlink(path);
 	assert_int_equal(lockq_connect(q, NULL), LOCKQ_OK);
 	assert_int_equal(lockq_connect(q, NULL), LOCKQ_OK);
@@ -64,6 +65,7 @@ connects_after_reading_the_options(void **state)
 	assert_non_null(strstr(lockq_error(q), "can't be read"));
 	assert_null(lockq_option_user(q));
 	assert_int_equal(lockq_option_task(q), 0);
+	assert_int_equal(lockq_option_no_refill(q), 0);
 	assert_int_equal(lockq_connect(q, NULL), LOCKQ_EUSAGE);
 	close(file);
 	lockq_free(q);

@@ -302,18 +302,18 @@ one_of_many_is_told(void **state)
 		assert_int_equal(w[i]->rc, LOCKQ_OK);
 	}
 	for (unsigned int i = 0; i < 3; i++)
-		told += lockq_refill_due(w[i]->q);
+		told += lockq_refill_due(w[i]->q, 0);
 	assert_int_equal(told, 1);
-	assert_int_equal(lockq_refill_due(w[0]->q), 0);
+	assert_int_equal(lockq_refill_due(w[0]->q, 0), 0);
 	sql("UPDATE task_refill SET tried_at = NOW(6) - INTERVAL 11 SECOND WHERE task_id = %d",
 	    TASK);
 	w[0] = ask_now(4, TASK, 1);
-	assert_int_equal(lockq_refill_due(w[0]->q), 1);
+	assert_int_equal(lockq_refill_due(w[0]->q, 0), 1);
 	/* After two failures the pause is four times as long. */
 	sql("UPDATE task_refill SET tried_at = NOW(6) - INTERVAL 39 SECOND, failures = 2"
 	    " WHERE task_id = %d", TASK);
 	w[0] = ask_now(4, TASK, 1);
-	assert_int_equal(lockq_refill_due(w[0]->q), 0);
+	assert_int_equal(lockq_refill_due(w[0]->q, 0), 0);
 }
 
 static void
@@ -330,6 +330,8 @@ which_are_due(void **state)
 	assert_int_equal(lockq_due(w->q, &due), LOCKQ_OK);
 	assert_int_equal(due.n_tasks, 1);
 	assert_int_equal(due.tasks[0], TASK);
+	assert_int_equal(lockq_refill_due(w->q, TASK), 1);
+	assert_int_equal(lockq_refill_due(w->q, TASK), 0);
 	lockq_due_clear(&due);
 	assert_null(due.tasks);
 }

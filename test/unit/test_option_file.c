@@ -467,6 +467,24 @@ tells_the_user_and_the_task(void **state)
 }
 
 static void
+tells_who_fills_no_lists(void **state)
+{
+	(void)state;
+	reads("[lockq]\nlockq-user=oliver\n");
+	assert_false(report.no_refill);
+	reads("[lockq]\nlockq-no-refill\n");
+	assert_true(report.no_refill);
+	reads("[lockq]\nlockq_no_refill = ON\n[lockq_x]\nlockq-no-refill=false\n");
+	assert_true(report.no_refill);
+	assert_int_equal(read_with(NULL, "_x"), DB_OK);
+	assert_false(report.no_refill);
+	refuses("[lockq]\nlockq-no-refill=maybe\n",
+	    "2: lockq-no-refill can't be \"maybe\": use 1 or 0");
+	refuses("[client]\nlockq-no-refill\n", "2: \"lockq-no-refill\" can't stand in the group "
+	    "[client]: it belongs under [lockq]");
+}
+
+static void
 refuses_a_bad_user_or_task(void **state)
 {
 	static const char *const bad[] = { "x", "0", "-1", "7x", "4294967296",
@@ -510,6 +528,7 @@ main(void)
 		cmocka_unit_test(refuses_files_that_can_not_be_read),
 		cmocka_unit_test(the_query_goes_elsewhere),
 		cmocka_unit_test(tells_the_user_and_the_task),
+		cmocka_unit_test(tells_who_fills_no_lists),
 		cmocka_unit_test(refuses_a_bad_user_or_task),
 	};
 
