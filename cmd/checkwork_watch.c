@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork_watch.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,10 +12,7 @@
 #include "cli_times.h"
 #include "exit_status.h"
 
-enum {
-	USUAL_MS = 2000,
-	SLICE_MS = 100 /* a signal that comes between two looks is heard after this */
-};
+enum { USUAL_MS = 2000 };
 
 int
 checkwork_watch_parse(const struct cli_option *option, const char *text, void *target,
@@ -71,15 +67,6 @@ goes_on(int status)
 	    status == CLI_EXIT_DATABASE;
 }
 
-static void
-nap(uint64_t ms)
-{
-	uint64_t end = cli_clock_ms() + ms;
-
-	for (uint64_t now = cli_clock_ms(); now < end && cli_caught() == 0; now = cli_clock_ms())
-		(void)poll(NULL, 0, end - now < SLICE_MS ? (int)(end - now) : SLICE_MS);
-}
-
 int
 checkwork_watch(const struct checkwork_options *o, struct lockq *q)
 {
@@ -94,7 +81,7 @@ checkwork_watch(const struct checkwork_options *o, struct lockq *q)
 		if (fflush(stdout) != 0)
 			return status;
 		if (goes_on(status))
-			nap((uint64_t)o->watch_ms);
+			cli_nap((uint64_t)o->watch_ms);
 	}
 	if (on_terminal)
 		fputs(first_screen, stdout);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,4 +57,16 @@ int
 cli_caught(void)
 {
 	return caught;
+}
+
+/* A signal that comes just before a poll() does not end it, and is heard after this. */
+enum { SLICE_MS = 100 };
+
+void
+cli_nap(uint64_t ms)
+{
+	uint64_t end = cli_clock_ms() + ms;
+
+	for (uint64_t now = cli_clock_ms(); now < end && caught == 0; now = cli_clock_ms())
+		(void)poll(NULL, 0, end - now < SLICE_MS ? (int)(end - now) : SLICE_MS);
 }

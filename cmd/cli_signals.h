@@ -3,6 +3,8 @@
 #ifndef LOCKQ_CMD_CLI_SIGNALS_H
 #define LOCKQ_CMD_CLI_SIGNALS_H
 
+#include <stdint.h>
+
 /*
  * From this call on, SIGINT, SIGTERM and SIGHUP only set a flag, and cli_on_progress() makes a
  * waiting call of the library give up. Before it, they end the process as usual. A second signal
@@ -13,5 +15,8 @@ void cli_catch_signals(const char *consequence);
 
 /* The signal that was caught, or 0. */
 int cli_caught(void);
+
+/* Sleeps for so many milliseconds, or until a signal is caught. */
+void cli_nap(uint64_t ms);
 
 #endif

@@ -8,6 +8,7 @@
 #include "exit_status.h"
 #include "getwork_cancel.h"
 #include "getwork_message.h"
+#include "getwork_refill.h"
 #include "output.h"
 
 enum { GAP_LONGEST = 3600 };
@@ -19,10 +20,11 @@ struct getwork_options {
 	bool fresh;
 	struct cli_gaps poll;
 	bool no_wait;
+	bool no_refill;
 	struct getwork_cancel cancel;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, false, { { 0 }, 0 }, \
-	false, { false, NULL } }
+	false, false, { false, NULL } }
 
 static int
 check_cancel(struct getwork_options *o, struct cli_error *error)
@@ -30,7 +32,7 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->no_wait)
+	    o->poll.n > 0 || o->no_wait || o->no_refill)
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -91,6 +93,9 @@ static const struct cli_option getwork_table[] = {
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
 	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
 	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
+	{ .help = "Afterwards" },
+	{ "no-refill", 0, NULL, "start nothing that fills a list which is due (also:\n"
+	    "lockq-no-refill in an option file)", cli_parse_flag, OPTION(no_refill), 0, 0 },
 	{ .help = "Instead of asking" },
 	{ "cancel", 0, "[ID|UUID]", "cancel this request of the user, or the pending one\n"
 	    "(of the task that is named)", getwork_cancel_parse, OPTION(cancel), 0, 0 },
@@ -100,7 +105,8 @@ static const struct cli_option getwork_table[] = {
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
 	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID] [--fresh]\n"
-	    " [--timeout SECONDS] [--poll S,S,... | --no-wait] [--json]\n"
+	    " [--timeout SECONDS] [--poll S,S,... | --no-wait]\n"
+	    " [--no-refill] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
 	    "query. All users that ask meanwhile are served from its result. A task may keep\n"
@@ -147,6 +153,7 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}
+	getwork_message_refill(answer);
 	if (rc < 0)
 		cli_report_detail(&o->common, q);
 	if (o->common.verbose)
@@ -178,6 +185,8 @@ main(int argc, char **argv)
 	}
 	rc = cli_finish(show(&o, q, &answer, rc), answer.n_loans == 0 ? NULL :
 	    "the loans are assigned to you nevertheless: see checkwork");
+	if (!o.no_refill && !lockq_option_no_refill(q))
+		getwork_refill(&o.common, q, o.ask.task);
 	lockq_answer_clear(&answer);
 	lockq_free(q);
 	cli_end(rc);

@@ -81,6 +81,18 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 	return NULL;
 }
 
+void
+getwork_message_refill(const struct lockq_answer *answer)
+{
+	char as_of[CLI_TIME_SIZE];
+
+	if (answer->refill_failed == NULL)
+		return;
+	cli_time_local(as_of, answer->as_of, true, time(NULL));
+	cli_message("the list is of %s, since filling it anew failed: %s", as_of,
+	    answer->refill_failed);
+}
+
 /* A leader whose query took no longer than a second need not ask again. */
 static void
 details_of_check(const struct lockq_answer *answer)

@@ -12,6 +12,9 @@
 char *getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
     const char *library_text);
 
+/* Prints why the list is old that the loans come from, if filling it anew has failed. */
+void getwork_message_refill(const struct lockq_answer *answer);
+
 /* Prints what --verbose adds: the request, the leader, how many transactions were tried again. */
 void getwork_message_details(const struct lockq_answer *answer);
 

@@ -49,6 +49,14 @@ struct output {
 	 * NULL. */
 	void (*expired)(const struct lockq_expired *done, int rc, int status, const char *error);
 
+	/* What came of filling the list of @task, which ended with @rc; @reason is why it was not
+	 * filled, or NULL. */
+	void (*refilled)(uint32_t task, const struct lockq_refilled *result, int rc, int status,
+	    const char *reason);
+
+	/* No list is due; @task is 0 for every task. */
+	void (*none_due)(uint32_t task);
+
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };
 

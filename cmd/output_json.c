@@ -23,6 +23,7 @@ json_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 {
 	json_t *object = cli_json_answer(answer, status, rc < 0 ? complaint : NULL);
 
+	cli_json_set(object, "refill_failed", cli_json_text(answer->refill_failed));
 	cli_json_set(object, "repeated", json_boolean(answer->repeated));
 	cli_json_print(object);
 }
@@ -230,6 +231,34 @@ json_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 }
 
 static void
+json_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int status,
+    const char *reason)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "result", cli_json_text(rc == LOCKQ_OK ? "filled" :
+	    rc == LOCKQ_NOTHING ? "not_due" : rc == LOCKQ_BUSY ? "busy" :
+	    rc == LOCKQ_EREFUSED ? "refused" : rc == LOCKQ_CANCELLED ? "interrupted" : "failed"));
+	cli_json_set(object, "epoch", result->epoch != 0 ? cli_json_number(result->epoch) :
+	    json_null());
+	cli_json_set(object, "loans", cli_json_number(result->loans));
+	cli_json_set(object, "requests", cli_json_number(result->requests));
+	cli_json_set(object, "query_ms", result->query_ms >= 0 ?
+	    cli_json_number((uint64_t)result->query_ms) : json_null());
+	cli_json_set(object, "as_of", cli_json_time(result->as_of));
+	cli_json_set(object, "reason", cli_json_text(reason));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_none_due(uint32_t task)
+{
+	(void)task;
+}
+
+static void
 json_seeded(const struct seed_options *options, const struct seed_report *report)
 {
 	json_t *object = json_object();
@@ -262,5 +291,7 @@ const struct output output_json = {
 	.history = json_history,
 	.disposed = json_disposed,
 	.expired = json_expired,
+	.refilled = json_refilled,
+	.none_due = json_none_due,
 	.seeded = json_seeded,
 };

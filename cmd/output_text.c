@@ -194,10 +194,40 @@ text_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 	free(summary);
 }
 
+static void
+text_none_due(uint32_t task)
+{
+	if (task != 0)
+		cli_line("task %u: its list is not due", task);
+	else
+		cli_line("no list is due");
+}
+
 static const char *
 plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
+}
+
+/* A reason goes to standard error; only where it is none to complain about, it stands here. */
+static void
+text_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int status,
+    const char *reason)
+{
+	unsigned long long loans = result->loans, requests = result->requests;
+	char took[CLI_TIME_SIZE];
+
+	if (rc == LOCKQ_OK && result->query_ms >= 0) {
+		cli_ms(took, (uint64_t)result->query_ms);
+		cli_line("task %u: a list of %llu loan%s, after %llu pending request%s %s query "
+		    "%s", task, loans, plural(loans), requests, plural(requests), cli_dot(), took);
+	} else if (rc == LOCKQ_NOTHING) {
+		text_none_due(task);
+	} else if (rc == LOCKQ_CANCELLED) {
+		cli_line("task %u: interrupted, the old list stays", task);
+	} else if (status == CLI_EXIT_DONE && reason != NULL) {
+		cli_line("%s", reason);
+	}
 }
 
 static void
@@ -241,5 +271,7 @@ const struct output output_text = {
 	.history = text_history,
 	.disposed = text_disposed,
 	.expired = text_expired,
+	.refilled = text_refilled,
+	.none_due = text_none_due,
 	.seeded = text_seeded,
 };

@@ -215,7 +215,8 @@ _lockq() {
 		;;
 	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
 		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
-		--database | --login-path | --batch | --connect-timeout | --loans | --seed | \
+		--database | --login-path | --batch | --connect-timeout | --every | --loans | \
+		--seed | \
 		--defaults-group-suffix | --heavy | --users | --map | --begins)
 		return
 		;;
@@ -223,4 +224,4 @@ _lockq() {
 	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${COMP_WORDS[0]}")" -- "$current")
 }
 
-complete -F _lockq getwork checkwork disposition seedloans lockq-migrate
+complete -F _lockq getwork checkwork disposition refill seedloans lockq-migrate

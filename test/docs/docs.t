@@ -6,7 +6,7 @@ set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
 
-programs='getwork checkwork disposition seedloans'
+programs='getwork checkwork disposition refill seedloans'
 statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -287,6 +287,7 @@ check_json() {
 			json_tasks json_history)
 		;;
 	disposition) functions=(json_disposed json_expired) ;;
+	refill) functions=(json_refilled) ;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{

@@ -83,7 +83,7 @@ inside() {
 must 'apt-get update' inside apt-get -q update
 must 'the packages are installed with what they depend on' inside sh -c \
 	'apt-get -q -y --no-install-recommends install /packages/*.deb'
-for program in getwork checkwork disposition seedloans lockq-migrate; do
+for program in getwork checkwork disposition refill seedloans lockq-migrate; do
 	is "$(inside "$program" --version)" "$program (lockq) $version" "$program --version"
 	ok "$([ -e "$root/usr/share/man/man1/$program.1.gz" ]; echo $?)" "$program has its page"
 	ok "$([ -e "$root/usr/share/bash-completion/completions/$program" ]; echo $?)" \
@@ -92,9 +92,9 @@ done
 is "$(inside getent passwd lockq | cut -d : -f 1)" lockq 'there is a user lockq for the timers'
 is "$(cd "$root/lib/systemd/system" && echo lockq-*)" \
 	'lockq-expire.service lockq-expire.timer lockq-failed@.service lockq-purge.service '\
-'lockq-purge.timer' 'the units are there'
+'lockq-purge.timer lockq-refill.service' 'the units are there'
 is "$(find "$root/etc/systemd/system" -name 'lockq*' 2>/dev/null)" '' 'and none is enabled'
-is "$(cat "$root"/lib/systemd/system/lockq-*.service | grep -c ExecStart=/usr/bin)" 2 \
+is "$(cat "$root"/lib/systemd/system/lockq-*.service | grep -c ExecStart=/usr/bin)" 3 \
 	'they start the programs of the package'
 ok "$([ -e "$root/usr/share/doc/lockq/examples/lockq.cnf" ]; echo $?)" 'a sample option file'
 
