@@ -42,6 +42,7 @@ enum {
 	                         * then others hold all of it */
 	LINE_MOST = 64,         /* requests of the line that are read at a time */
 	LINE_TRIES = 2,         /* for each of them: nobody waits for it here */
+	FIRST_PLACE = 1000000,  /* of a list; before it are loans that were touched */
 	KEPT_MOST = 20000,      /* loans of a list: written in a quarter of a second */
 	KEPT_END_ROWS = 1000,   /* deleted at a time, in some 10 ms */
 	CHECK_SAMPLE = 16,      /* loans with which a leader measures what a check takes */

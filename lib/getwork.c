@@ -105,6 +105,11 @@ take(struct call *c, enum step *step)
 	c->q->due_task = kept.due ? c->ask->task : 0;
 	if (rc != DB_OK || !may)
 		return rc;
+	if (kept.has_touched)
+		rc = kept_touch(c->q->db, c->ask->task, &kept);
+	/* A deadlock has undone everything, and the next one who takes does it. */
+	if (rc != DB_OK && rc != DB_ERETRY)
+		return rc;
 	who.user_id = kept.user_id;
 	who.count = c->request.joined ? c->request.asked : c->ask->count;
 	who.excluded = c->task.excluded;

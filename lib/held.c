@@ -57,7 +57,7 @@ static const struct db_query opens[] = {
 	OPENS("work_log"), OPENS("work_requested"), OPENS("work"), OPENS("leader_run"),
 	OPENS("task"), OPENS("app_user"), OPENS("schema_version"), OPENS("task_lock"),
 	OPENS("task_wake"), OPENS("request_mine"), OPENS("wake_in"), OPENS("kept_list"),
-	OPENS("kept_loan"), OPENS("task_refill"),
+	OPENS("kept_loan"), OPENS("task_refill"), OPENS("task_touched"),
 };
 
 /* Only an account that may read these tables of the server gets an answer. A session that waits for

@@ -35,7 +35,9 @@ static const struct db_query read_kept = {
 	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
 	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " LIST_IS_DUE ", f.reason"
+	"       " LIST_IS_DUE ", f.reason, l.touched,"
+	"       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
+	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE))"
 	"  FROM task AS t"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.name = ?"
@@ -65,6 +67,10 @@ static const struct db_query begin_list = {
 	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
 };
 
+static const struct db_query touch_list = {
+	"touch_list", "CALL list_touches(?, ?)", DB_MAYBE
+};
+
 static const struct db_query end_lists = {
 	"end_lists", "CALL list_ends(?, ?)", DB_ONE
 };
@@ -72,7 +78,8 @@ static const struct db_query end_lists = {
 enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
 {
-	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED, DUE, FAILED };
+	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED, DUE, FAILED,
+		TOUCHED, HAS_TOUCHED };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
 	    &rows);
@@ -90,6 +97,8 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
 		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
 		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);
+		kept->touched = (uint32_t)db_cell_u64(&rows, 0, TOUCHED);
+		kept->has_touched = db_cell_u64(&rows, 0, HAS_TOUCHED) != 0;
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -123,6 +132,22 @@ kept_begin(struct db *db, const struct task *task, const struct lead *lead,
 		    list->too_dear ? db_null() : db_u64(list->check_ms),
 		    db_text(json.data)), length);
 	text_clear(&json);
+	return rc;
+}
+
+enum db_rc
+kept_touch(struct db *db, uint32_t task_id, struct kept *kept)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &touch_list, DB_ARGS(db_u64(task_id), db_u64(kept->epoch)),
+	    &rows);
+
+	/* What a KILL has broken off has its transaction open. */
+	if (rc != DB_OK && !db_lost(db))
+		db_rollback(db);
+	if (rc == DB_OK && rows.n_rows > 0)
+		kept->touched = (uint32_t)db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
 	return rc;
 }
 

@@ -13,7 +13,9 @@ struct kept {
 	uint64_t epoch;       /* 0: there is none */
 	bool usable;          /* of the task's view, not older than cache_ttl */
 	uint32_t length;      /* loans that it began with */
-	uint32_t head;        /* all before this position are gone */
+	uint32_t head;        /* so many of its first ones are gone */
+	uint32_t touched;     /* loans of task_touched that were put before the first one */
+	bool has_touched;     /* some may have to be put there */
 	char as_of[TIME_BYTES];
 	bool due;             /* it is time to fill it anew, while people take from it */
 	char failed[REASON_BYTES]; /* why the last try to do so failed; or "" */
@@ -34,6 +36,10 @@ LOCKQ_MUST_CHECK enum db_rc kept_due(struct db *db, struct db_rows *rows);
  * manager may have named another view during the query: then nobody uses it. */
 LOCKQ_MUST_CHECK enum db_rc kept_begin(struct db *db, const struct task *task,
     const struct lead *lead, const struct list *list, uint64_t *length);
+
+/* Puts loans that an application has touched before the first one of the list, and sets
+ * @kept->touched. One transaction of the server's own, which waits for nobody. */
+LOCKQ_MUST_CHECK enum db_rc kept_touch(struct db *db, uint32_t task_id, struct kept *kept);
 
 /* Deletes loans of lists that are not used any more, some of them each time; *@n tells how many.
  * An autocommit statement. */

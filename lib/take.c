@@ -29,7 +29,7 @@ static const struct db_query peek_list = {
 	"  LEFT JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
 	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id"
 	"   AND e.until > NOW(6)"
-	" WHERE k.task_id = ? AND k.epoch = ? AND k.position >= ?"
+	" WHERE k.task_id = ? AND k.epoch = ? AND (k.position < ? OR k.position >= ?)"
 	" ORDER BY k.position"
 	" LIMIT ?",
 	DB_MANY
@@ -59,7 +59,7 @@ struct front {
 	struct check check;           /* the loans that the user may have */
 	struct text stale;            /* the positions of loans that must not be given, as JSON */
 	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
-	uint32_t first;               /* the first position that is left */
+	uint32_t gone;                /* how many of the list's first ones are gone */
 	bool all;                     /* there are no more */
 };
 
@@ -76,17 +76,23 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 	enum { POSITION, LOAN, AS_SEEN, AVAILABLE, EXCLUDED, SEEN_AT };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t most = window + who->excluded;
+	bool found = false;
 	enum db_rc rc = db_run(db, &peek_list, DB_ARGS(db_u64(who->user_id),
-	    db_u64(task->task_id), db_u64(kept->epoch), db_u64(kept->head), db_u64(most)), &rows);
+	    db_u64(task->task_id), db_u64(kept->epoch), db_u64(kept->touched),
+	    db_u64(FIRST_PLACE + kept->head), db_u64(most)), &rows);
 
 	front->check.n = 0;
 	front->stale = (struct text){ NULL, 0, 0, false };
 	front->all = rows.n_rows < most;
-	front->first = rows.n_rows > 0 ? (uint32_t)db_cell_u64(&rows, 0, POSITION) : kept->head;
+	front->gone = kept->head;
 	copy_cell(front->seen_at, sizeof(front->seen_at), &rows, 0, SEEN_AT);
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		uint32_t position = (uint32_t)db_cell_u64(&rows, i, POSITION);
 
+		if (!found && position >= FIRST_PLACE) {
+			front->gone = position - FIRST_PLACE;
+			found = true;
+		}
 		/* Somebody has had the loan since the query. */
 		if (db_cell_u64(&rows, i, AS_SEEN) == 0)
 			add_position(&front->stale, position);
@@ -111,9 +117,13 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 	bool unchecked = check->too_dear;
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < check->n; i++)
+	for (size_t i = 0; i < check->n; i++) {
+		/* An application may touch any loan: only the view tells whether it matches. */
+		if (unchecked && front->place[i] < FIRST_PLACE)
+			continue;
 		add_position(unchecked || check->shown[i] ? &good : &front->stale,
 		    front->place[i]);
+	}
 	text_add(&good, good.used == 0 ? "[]" : "]");
 	text_add(&front->stale, front->stale.used == 0 ? "[]" : "]");
 	if (!good.failed && !front->stale.failed)
@@ -122,7 +132,7 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 		    db_u64(who->user_id), db_u64(task->task_id), db_u64(who->count),
 		    db_u64(front->all || check->n >= CHECK_MOST ? 1 : who->count),
 		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
-		    unchecked ? db_null() : db_text(front->seen_at), db_u64(front->first)), &rows);
+		    unchecked ? db_null() : db_text(front->seen_at), db_u64(front->gone)), &rows);
 	/* What a KILL has broken off has its transaction open. */
 	if (rc != DB_OK && !db_lost(db))
 		db_rollback(db);

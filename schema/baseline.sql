@@ -228,17 +228,20 @@ CREATE TABLE IF NOT EXISTS kept_list (
                    COMMENT 'that was queried: the list is of no other one',
   as_of            DATETIME(6) NOT NULL COMMENT 'start of the query',
   length           INT UNSIGNED NOT NULL COMMENT 'loans that it began with',
-  head             INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'all before this position are taken',
+  head             INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'so many of its first ones are taken',
   complete         BOOLEAN NOT NULL COMMENT 'the query found no more',
   query_ms         BIGINT UNSIGNED NOT NULL,
   check_ms         INT UNSIGNED NULL COMMENT 'what asking the view about some loans took',
   taken_per_h      INT UNSIGNED NOT NULL DEFAULT 0
                    COMMENT 'loans that were taken from the list before, per hour',
+  touched          INT UNSIGNED NOT NULL DEFAULT 0
+                   COMMENT 'loans of task_touched that were put before the first one',
   PRIMARY KEY (task_id, epoch)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
--- The loans of the lists that nobody got yet, in the order of the query. Whoever gives a loan of a
--- list that is used locks its row, with SKIP LOCKED, and deletes it in the same transaction.
+-- The loans of the lists that nobody got yet, in the order of the query, from position 1000000 on;
+-- before it are those of task_touched. Whoever gives a loan of a list that is used locks its row,
+-- with SKIP LOCKED, and deletes it in the same transaction.
 CREATE TABLE IF NOT EXISTS kept_loan (
   task_id   INT UNSIGNED NOT NULL,
   epoch     BIGINT UNSIGNED NOT NULL,
@@ -249,6 +252,19 @@ CREATE TABLE IF NOT EXISTS kept_loan (
             COMMENT 'the right to change it is the right to lock the row, and no more',
   PRIMARY KEY (task_id, epoch, position),
   KEY kept_loan_loan (task_id, epoch, loan_id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- The loans that an application wants to be offered before the others of a task: it inserts them in
+-- the transaction that changes them. No foreign keys: its transaction waits for nobody here.
+CREATE TABLE IF NOT EXISTS task_touched (
+  touched_id  BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  task_id     INT UNSIGNED NOT NULL,
+  loan_id     BIGINT UNSIGNED NOT NULL,
+  touched_at  TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  epoch       BIGINT UNSIGNED NULL COMMENT 'of the list before which the loan was put; NULL: none',
+  put_at      DATETIME(6) NULL COMMENT 'when that was first done',
+  PRIMARY KEY (touched_id),
+  KEY task_touched_line (task_id, touched_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- One row a task: who fills its list behind people's backs. By it one of many programs finds out

@@ -365,7 +365,7 @@ BEGIN
     INSERT IGNORE INTO task_refill (task_id) VALUES (p_task_id);
   END IF;
   INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
-    SELECT p_task_id, p_epoch, j.position - 1, j.loan_id, j.version
+    SELECT p_task_id, p_epoch, 999999 + j.position, j.loan_id, j.version
       FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (position FOR ORDINALITY,
                                                loan_id BIGINT UNSIGNED PATH '$[0]',
                                                version BIGINT UNSIGNED PATH '$[1]')) AS j
@@ -397,7 +397,7 @@ END//
 -- has asked the view about it (p_checked is when it began to, NULL where it could not):
 --   p_good    the positions of loans that may be given, in order; p_least of them or none
 --   p_stale   the positions of loans that must not be given: their rows go
---   p_head    all before this position are gone
+--   p_head    how many of the list's first ones are gone
 -- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
 -- The result is one row, with what became of it, and the request:
 --   given     the request has ended
@@ -623,6 +623,112 @@ gives: BEGIN
   SELECT 'given', p_request_id;
 END//
 
+-- Puts loans that an application has touched before the first one of the list, and tells how many
+-- have been put there in all. They are tickets like the others: whoever takes asks the view about
+-- them, and they are given as they are seen here. One that is not available waits until it is, but
+-- not for ever. A row stays until a list whose query began later has seen the loan itself: the
+-- refill that runs now has not. It waits for nobody, and nobody waits for it.
+DROP PROCEDURE IF EXISTS list_touches//
+CREATE PROCEDURE list_touches (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_now, v_as_of DATETIME(6);
+  DECLARE v_first, v_n, v_keep_s INT UNSIGNED;
+  DECLARE v_touched, v_listed, v_held, v_put JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SELECT GREATEST(t.cache_ttl, 3600) INTO v_keep_s FROM task AS t WHERE t.task_id = p_task_id;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  -- One at a time, so each position is used once.
+  SELECT l.touched, l.as_of INTO v_first, v_as_of
+    FROM kept_list AS l
+   WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND l.touched < 900000
+     FOR UPDATE SKIP LOCKED;
+  SET v_now = TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  IF v_first IS NOT NULL THEN
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.touched_id, d.loan_id, d.version, d.is_over)) INTO v_touched
+      FROM (SELECT t.touched_id, t.loan_id,
+                   IF(w.loan_id IS NULL
+                      OR (w.state = 'completed' AND COALESCE(w.available_at <= v_now, TRUE))
+                      OR (w.state = 'returned' AND w.available_at <= v_now)
+                      OR (w.state = 'assigned' AND w.lease_expires_at <= v_now),
+                      COALESCE(w.version, 0), NULL) AS version,
+                   IF(t.epoch IS NULL,
+                      UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - v_keep_s,
+                      t.put_at <= v_as_of) AS is_over
+              FROM task_touched AS t FORCE INDEX (task_touched_line)
+              LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+                ON w.task_id = t.task_id AND w.loan_id = t.loan_id
+             WHERE t.task_id = p_task_id AND COALESCE(t.epoch <> p_epoch, TRUE)
+             ORDER BY t.touched_id
+             LIMIT 64
+               FOR UPDATE OF t SKIP LOCKED) AS d;
+    -- Where the list has the loan, its row there is the ticket: it moves. Whoever has it locked is
+    -- giving the loan.
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(j.loan_id, k.position)) INTO v_listed
+      FROM JSON_TABLE(v_touched, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[1]',
+                                                 version BIGINT UNSIGNED PATH '$[2]')) AS j
+      STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)
+        ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.loan_id = j.loan_id
+       AND k.version = j.version;
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.position)) INTO v_held
+      FROM (SELECT k.loan_id, k.position
+              FROM JSON_TABLE(v_listed, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
+              STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+                ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position
+               FOR UPDATE OF k SKIP LOCKED) AS d;
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.version, d.position)), COUNT(*)
+      INTO v_put, v_n
+      FROM (SELECT j.loan_id, MAX(j.version) AS version,
+                   v_first + ROW_NUMBER() OVER (ORDER BY MIN(j.n)) - 1 AS position
+              FROM JSON_TABLE(v_touched, '$[*]' COLUMNS (n FOR ORDINALITY,
+                                                         loan_id BIGINT UNSIGNED PATH '$[1]',
+                                                         version BIGINT UNSIGNED PATH '$[2]',
+                                                         is_over INT PATH '$[3]')) AS j
+              LEFT JOIN JSON_TABLE(v_listed, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED
+                                                             PATH '$[0]')) AS l
+                ON l.loan_id = j.loan_id
+              LEFT JOIN JSON_TABLE(v_held, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED
+                                                           PATH '$[0]')) AS h
+                ON h.loan_id = j.loan_id
+             WHERE j.version IS NOT NULL AND NOT j.is_over
+               AND (l.loan_id IS NULL OR h.loan_id IS NOT NULL)
+             GROUP BY j.loan_id) AS d;
+    DELETE k FROM JSON_TABLE(v_put, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN JSON_TABLE(v_held, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                                       position INT UNSIGNED PATH '$[1]')) AS h
+        ON h.loan_id = j.loan_id
+      STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+        ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = h.position;
+    INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
+      SELECT p_task_id, p_epoch, j.position, j.loan_id, j.version
+        FROM JSON_TABLE(v_put, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                               version BIGINT UNSIGNED PATH '$[1]',
+                                               position INT UNSIGNED PATH '$[2]')) AS j;
+    UPDATE JSON_TABLE(v_touched, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED PATH '$[0]',
+                                                 loan_id BIGINT UNSIGNED PATH '$[1]')) AS j
+      STRAIGHT_JOIN JSON_TABLE(v_put, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS p
+        ON p.loan_id = j.loan_id
+      STRAIGHT_JOIN task_touched AS t FORCE INDEX (PRIMARY)
+        ON t.touched_id = j.touched_id
+       SET t.epoch = p_epoch, t.put_at = COALESCE(t.put_at, v_now);
+    -- What was put before and is not available any more was given.
+    DELETE t FROM JSON_TABLE(v_touched, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED PATH '$[0]',
+                                                        version BIGINT UNSIGNED PATH '$[2]',
+                                                        is_over INT PATH '$[3]')) AS j
+      STRAIGHT_JOIN task_touched AS t FORCE INDEX (PRIMARY)
+        ON t.touched_id = j.touched_id
+     WHERE j.is_over OR (j.version IS NULL AND t.put_at IS NOT NULL);
+    SET v_first = v_first + v_n;
+    UPDATE kept_list AS l SET l.touched = v_first
+     WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND v_n > 0;
+  END IF;
+  COMMIT;
+  SELECT l.touched FROM kept_list AS l WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
+END//
+
 -- Tells by 1 that the caller is to fill the task's list now, and by 0 that somebody else does, or
 -- has tried so lately that it is too soon. After failures the pause is longer each time.
 DROP PROCEDURE IF EXISTS refill_begins//
@@ -690,6 +796,20 @@ BEGIN
                                                    position INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
       ON k.task_id = p_task_id AND k.epoch = j.epoch AND k.position = j.position;
+  -- The same of touched loans: each list that is used is younger.
+  SELECT JSON_ARRAYAGG(d.touched_id) INTO v_rows
+    FROM (SELECT o.touched_id
+            FROM task AS t
+            STRAIGHT_JOIN task_touched AS o FORCE INDEX (task_touched_line)
+              ON o.task_id = t.task_id
+           WHERE t.task_id = p_task_id
+             AND UNIX_TIMESTAMP(o.touched_at)
+                 < UNIX_TIMESTAMP(SYSDATE(6)) - GREATEST(t.cache_ttl, 3600)
+           LIMIT p_most
+             FOR UPDATE OF o SKIP LOCKED) AS d;
+  DELETE o FROM JSON_TABLE(v_rows, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED PATH '$')) AS j
+    STRAIGHT_JOIN task_touched AS o FORCE INDEX (PRIMARY)
+      ON o.touched_id = j.touched_id;
   COMMIT;
   IF v_n = 0 THEN
     DELETE FROM kept_list WHERE task_id = p_task_id AND epoch < v_epoch;

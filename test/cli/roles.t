@@ -259,6 +259,8 @@ try worker alice 'writes a list without leading' \
 try worker alice 'deletes a list' 'DELETE FROM kept_list'
 try worker alice 'deletes the loans of a list' 'DELETE FROM kept_loan'
 try worker alice 'moves the head of a list' 'UPDATE kept_list SET head = 9'
+try worker alice 'has a loan offered next' \
+	"INSERT INTO task_touched (task_id, loan_id) VALUES ($task, 6)"
 try worker alice 'keeps lists from being filled' "UPDATE task_refill SET tried_at = '2099-01-01'"
 try worker alice 'changes a task' "UPDATE task SET max_count = 1000"
 try worker alice 'binds a person to an account' "UPDATE app_user SET account = NULL"
@@ -287,6 +289,22 @@ if [ -n "${LOCKQ_ONLY-}" ]; then
 	finish
 	exit
 fi
+
+# gives USER COUNT: what comes of asking list_gives by hand for the first loan of a list.
+gives() {
+	"$mysql" --defaults-file="$scratch/alice.cnf" --batch --skip-column-names --database=$bank \
+		--execute="CALL list_gives(UUID(), NULL, $1, $task, $2, 1, 99, '[1000000]', '[]',
+			UTC_TIMESTAMP(6), 0)" | cut -f 1
+}
+admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, length, complete,
+	query_ms) VALUES ($task, 99, 'deeds', UTC_TIMESTAMP(6), 1, TRUE, 1);
+	INSERT INTO $bank.kept_loan (task_id, epoch, position, loan_id, version)
+	VALUES ($task, 99, 1000000, 6, 0);
+	UPDATE $bank.task SET cache_ttl = 60, max_count = 5 WHERE task_id = $task"
+is "$(gives 1002 1)" refused 'list_gives: no loan for the user of another account'
+is "$(gives 1001 6)" refused 'list_gives: no more than max_count'
+is "$(gives 1001 1)" given 'list_gives: a loan for the own user'
+
 [ -z "${LOCKQ_ROLES_TABLE-}" ] || cp "$scratch/table" "$LOCKQ_ROLES_TABLE"
 ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; /^$/d') \
 	"$scratch/table" >&2; echo $?)" 'SECURITY.md has these rows, and no others'

@@ -175,7 +175,7 @@ what_is_stale_is_found_once(void **state)
 	set_task(TASK, "candidate_limit = 4000");
 	fill(10);
 	sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
-	    " SELECT %d, 1, 10 + n, 1000 + n, 0 FROM (SELECT ROW_NUMBER() OVER () AS n"
+	    " SELECT %d, 1, 1000010 + n, 1000 + n, 0 FROM (SELECT ROW_NUMBER() OVER () AS n"
 	    "   FROM information_schema.columns AS a JOIN information_schema.tables AS b"
 	    "  LIMIT 6000) AS t", TASK);
 	sql("DELETE FROM test_candidate WHERE task_id = %d", TASK);
@@ -474,7 +474,7 @@ a_list_that_was_replaced(void **state)
 	    " query_ms) SELECT task_id, 2, candidates_view, NOW(6), 1, TRUE, 1 FROM kept_list"
 	    " WHERE task_id = %d", TASK);
 	sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
-	    " VALUES (%d, 2, 0, 51, 0)", TASK);
+	    " VALUES (%d, 2, 1000000, 51, 0)", TASK);
 	release(w);
 	assert_loans(w, LOANS(51));
 	assert_int_equal(w->answer.epoch, 2);

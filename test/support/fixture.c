@@ -69,7 +69,8 @@ start_again(void)
 {
 	static const char *const written[] = {
 		"work_log", "leader_run", "work", "work_requested", "work_exclusion",
-		"kept_list", "kept_loan", "task_refill", "pipeline_lock", "test_candidate"
+		"kept_list", "kept_loan", "task_refill", "task_touched", "pipeline_lock",
+		"test_candidate"
 	};
 
 	workers_kill();
@@ -243,7 +244,8 @@ clear_fixture(void)
 {
 	static const char *const tables[] = {
 		"work_log", "leader_run", "work", "work_requested", "work_exclusion", "kept_list",
-		"kept_loan", "task_refill", "pipeline_lock", "task_lock", "task_wake", "task"
+		"kept_loan", "task_refill", "task_touched", "pipeline_lock", "task_lock",
+		"task_wake", "task"
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
