@@ -37,7 +37,8 @@ enum {
 
 /* The kept list: take.c, kept.c, round.c */
 enum {
-	TAKE_SPARE = 16,        /* more loans are read than asked for: others take some meanwhile */
+	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
+	HEAD_STEP = 64,         /* so many loans at a list's front are read over, at most */
 	TAKE_TRIES = 8,         /* some 150 ms, and each try reads twice as much as the last one;
 	                         * then others hold all of it */
 	LINE_MOST = 64,         /* requests of the line that are read at a time */

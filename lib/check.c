@@ -95,8 +95,6 @@ check_loans(struct db *db, const struct task *task, struct check *check)
 	for (size_t i = 0; i < n; i++)
 		args[i] = db_u64(check->loans[i < check->n ? i : check->n - 1]);
 	if (rc == DB_OK)
-		rc = db_next_read_only(db);
-	if (rc == DB_OK)
 		rc = db_run(db, &query, args, n, &rows);
 	check->too_dear = rc == DB_ETIME || rc == DB_ELOCKWAIT || rc == DB_EINTERRUPTED ||
 	    rc == DB_EFAIL;

@@ -96,9 +96,9 @@ take(struct call *c, enum step *step)
 {
 	struct kept kept = { .epoch = 0 };
 	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid,
-		.tries = TAKE_TRIES };
-	enum take_result result = TAKE_NONE;
-	bool may = false, sent = false;
+		.tries = TAKE_TRIES, .spare = &c->q->take_spare };
+	struct taken taken;
+	bool may = false;
 	enum db_rc rc = may_take(c, &kept, &may);
 
 	*step = c->request.request_id != 0 ? TRY : ASK;
@@ -113,22 +113,24 @@ take(struct call *c, enum step *step)
 	who.user_id = kept.user_id;
 	who.count = c->request.joined ? c->request.asked : c->ask->count;
 	who.excluded = c->task.excluded;
-	rc = take_loans(c->q->db, &c->task, &kept, &who, &c->request.request_id, &sent, &result);
+	rc = take_loans(c->q->db, &c->task, &kept, &who, &taken);
+	c->request.request_id = taken.request_id;
 	/* Unless the server did not answer, it has given, or it has made no request. */
-	c->sent = c->sent || (rc == DB_ELOST && sent) || (rc == DB_OK && result == TAKE_GIVEN);
+	c->sent = c->sent || (rc == DB_ELOST && taken.sent) ||
+	    (rc == DB_OK && taken.result == TAKE_GIVEN);
 	/* An earlier call has used the UUID. */
 	if (rc == DB_EDUPLICATE)
 		return DB_OK;
 	if (rc != DB_OK)
 		return rc;
-	if (result == TAKE_GIVEN || result == TAKE_ENDED)
+	if (taken.result == TAKE_GIVEN || taken.result == TAKE_ENDED)
 		*step = LOOK;
 	else
 		c->kept_tried = kept.epoch;
-	if (result == TAKE_GIVEN)
+	if (taken.result == TAKE_GIVEN && taken.others_wait)
 		take_for_line(c->q->db, &c->task, &kept);
 	/* People are told where a list is used for longer than its manager wants. */
-	return result == TAKE_GIVEN && kept.due && kept.failed[0] != '\0' ?
+	return taken.result == TAKE_GIVEN && kept.due && kept.failed[0] != '\0' ?
 	    copy_text(&c->answer->refill_failed, kept.failed) : DB_OK;
 }
 

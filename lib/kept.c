@@ -11,12 +11,14 @@
  * time counts from the start of the query. What is left must last for twice as long as a query
  * takes, as fast as loans were taken from the list before, or are from this one. The next query
  * begins no sooner after the last one's end than that one took. A list that was all there is, and
- * is used up, is due by the clock only. A task that nobody has asked for lately needs no list. */
+ * is used up, is due by the clock only. A task that nobody has asked for lately needs no list;
+ * whoever reads its row for a user asks. */
+#define TASK_IS_ASKED_FOR \
+	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
+	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
+	"  ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND"
 #define LIST_IS_DUE \
 	"COALESCE(t.enabled AND t.cache_ttl > 0" \
-	" AND (SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
-	"       WHERE n.task_id = t.task_id AND n.pending IS NULL" \
-	"       ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND" \
 	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
 	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
 	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
@@ -35,7 +37,8 @@ static const struct db_query read_kept = {
 	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
 	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " LIST_IS_DUE ", f.reason, l.touched,"
+	"       " LIST_IS_DUE " AND (u.user_id IS NOT NULL OR " TASK_IS_ASKED_FOR "),"
+	"       f.reason, l.touched,"
 	"       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
 	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE))"
 	"  FROM task AS t"
@@ -57,7 +60,7 @@ static const struct db_query read_due = {
 	"  LEFT JOIN kept_list AS l"
 	"    ON l.task_id = t.task_id"
 	"   AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
-	" WHERE " LIST_IS_DUE
+	" WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
 	" ORDER BY t.task_id",
 	DB_MANY
 };

@@ -106,10 +106,18 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 	return rc;
 }
 
+/* Where many loans at the front are gone, that is noted for those who come next: seldom, since
+ * reading past what others have taken costs less than a row that all of them write. */
+static struct db_arg
+head_to_note(const struct kept *kept, const struct front *front)
+{
+	return front->gone >= kept->head + HEAD_STEP ? db_u64(front->gone) : db_null();
+}
+
 /* Runs the pop, and reads its outcome. */
 static enum db_rc
 pop(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
-    struct front *front, uint64_t *request_id, char outcome[16])
+    struct front *front, struct taken *taken, char outcome[16])
 {
 	const struct check *check = &front->check;
 	struct db_rows rows = { 0, 0, NULL, NULL };
@@ -132,13 +140,16 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 		    db_u64(who->user_id), db_u64(task->task_id), db_u64(who->count),
 		    db_u64(front->all || check->n >= CHECK_MOST ? 1 : who->count),
 		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
-		    unchecked ? db_null() : db_text(front->seen_at), db_u64(front->gone)), &rows);
+		    unchecked ? db_null() : db_text(front->seen_at),
+		    head_to_note(kept, front)), &rows);
 	/* What a KILL has broken off has its transaction open. */
 	if (rc != DB_OK && !db_lost(db))
 		db_rollback(db);
 	copy_cell(outcome, 16, &rows, 0, 0);
-	if (rc == DB_OK)
-		*request_id = db_cell_u64(&rows, 0, 1);
+	if (rc == DB_OK && !db_cell_is_null(&rows, 0, 1))
+		taken->request_id = db_cell_u64(&rows, 0, 1);
+	if (rc == DB_OK && strcmp(outcome, "given") == 0)
+		taken->others_wait = db_cell_u64(&rows, 0, 2) != 0;
 	text_clear(&good);
 	db_rows_clear(&rows);
 	return rc;
@@ -148,34 +159,33 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
  * @window and the list is longer. */
 static enum db_rc
 take_once(struct db *db, const struct task *task, const struct kept *kept,
-    const struct taker *who, uint64_t window, uint64_t *request_id, bool *sent, bool *again,
-    enum take_result *result)
+    const struct taker *who, uint64_t window, bool *again, struct taken *taken)
 {
 	struct front front = { .check.too_dear = false };
 	char outcome[16] = "";
 	enum db_rc rc = peek(db, task, kept, who, window, &front);
 
-	*result = TAKE_NONE;
+	taken->result = TAKE_NONE;
 	*again = false;
 	if (rc == DB_OK && front.check.n > 0)
 		rc = check_loans(db, task, &front.check);
 	if (rc == DB_OK && front.check.too_dear && !task->use_unchecked)
-		*result = TAKE_UNKNOWN;
+		taken->result = TAKE_UNKNOWN;
 	else if (rc == DB_OK && front.check.n == 0 && front.stale.used == 0)
 		*again = !front.all;
 	else if (rc == DB_OK) {
-		*sent = true;
-		rc = pop(db, task, kept, who, &front, request_id, outcome);
+		taken->sent = true;
+		rc = pop(db, task, kept, who, &front, taken, outcome);
 	}
 	text_clear(&front.stale);
 	if (rc != DB_OK || outcome[0] == '\0')
 		return rc;
 	if (strcmp(outcome, "given") == 0)
-		*result = TAKE_GIVEN;
+		taken->result = TAKE_GIVEN;
 	else if (strcmp(outcome, "ended") == 0)
-		*result = TAKE_ENDED;
+		taken->result = TAKE_ENDED;
 	else if (strcmp(outcome, "refused") == 0 || strcmp(outcome, "full") == 0)
-		*result = TAKE_REFUSED;
+		taken->result = TAKE_REFUSED;
 	else
 		*again = true;
 	return DB_OK;
@@ -183,25 +193,29 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 
 enum db_rc
 take_loans(struct db *db, const struct task *task, const struct kept *kept,
-    const struct taker *who, uint64_t *request_id, bool *sent, enum take_result *result)
+    const struct taker *who, struct taken *taken)
 {
-	uint64_t window = who->count + TAKE_SPARE;
+	uint32_t spare = *who->spare < TAKE_SPARE ? TAKE_SPARE : *who->spare;
 	bool again = true;
 	enum db_rc rc = DB_OK;
 
-	*result = TAKE_NONE;
+	*taken = (struct taken){ .result = TAKE_NONE, .request_id = who->request_id };
 	for (unsigned int try = 0; rc == DB_OK && again && try < who->tries; try++) {
 		if (try > 0)
 			nap_with_jitter(db, try);
-		rc = take_once(db, task, kept, who, window, request_id, sent, &again, result);
+		rc = take_once(db, task, kept, who, who->count + spare, &again, taken);
 		/* A deadlock has undone everything. */
 		if (rc == DB_ERETRY) {
 			rc = DB_OK;
 			again = true;
 		}
-		if (window < CHECK_MOST)
-			window *= 2;
+		/* Where many take at once, the next call begins with what this one needed. */
+		if (again && spare < CHECK_MOST)
+			spare = 2 * spare + 1;
+		else if (try == 0)
+			spare -= spare / 16;
 	}
+	*who->spare = spare;
 	return rc;
 }
 
@@ -211,9 +225,8 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
     bool *more)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum take_result result = TAKE_GIVEN;
-	bool sent = false;
-	uint64_t request_id = 0;
+	struct taken taken;
+	uint32_t spare = 0;
 	enum db_rc rc = db_run(db, &read_line, DB_ARGS(db_u64(task->task_id), db_u64(*last),
 	    db_text(kept->as_of), db_u64(task->request_ttl), db_u64(LINE_MOST)), &rows);
 
@@ -223,11 +236,12 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
 			.request_id = db_cell_u64(&rows, i, 0),
 			.user_id = (uint32_t)db_cell_u64(&rows, i, 1),
 			.count = (uint32_t)db_cell_u64(&rows, i, 2),
-			.excluded = db_cell_u64(&rows, i, 3), .tries = LINE_TRIES
+			.excluded = db_cell_u64(&rows, i, 3), .tries = LINE_TRIES,
+			.spare = &spare
 		};
 
 		*last = next.request_id;
-		rc = take_loans(db, task, kept, &next, &request_id, &sent, &result);
+		rc = take_loans(db, task, kept, &next, &taken);
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -237,13 +251,10 @@ void
 take_for_line(struct db *db, const struct task *task, const struct kept *kept)
 {
 	struct leader leader = { .leads = false };
-	bool any = false, held = false;
+	bool held = false, more = true;
 	uint64_t last = 0;
-	enum db_rc rc = request_any_pending(db, task->task_id, &any);
+	enum db_rc rc = lock_holder(db, task->task_id, &leader, &held);
 
-	if (rc == DB_OK && any)
-		rc = lock_holder(db, task->task_id, &leader, &held);
-	any = any && !held;
-	while (rc == DB_OK && any)
-		rc = serve_some(db, task, kept, &last, &any);
+	while (rc == DB_OK && !held && more)
+		rc = serve_some(db, task, kept, &last, &more);
 }

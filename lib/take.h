@@ -14,29 +14,35 @@ struct taker {
 	uint64_t request_id;  /* a pending request; 0: a new one is made, */
 	const char *uuid;     /* with this UUID */
 	unsigned int tries;   /* where others are faster, or hold what this needs */
+	uint32_t *spare;      /* of struct lockq; changes with how many take beside this one */
 };
 
 enum take_result {
-	TAKE_GIVEN,
+	TAKE_GIVEN,    /* the request has ended */
 	TAKE_NONE,     /* the list has nothing for this user, or is not used any more */
 	TAKE_UNKNOWN,  /* the view can't say in time whether the loans still match */
 	TAKE_REFUSED,  /* there is no such user or task, or no room in the pipeline */
 	TAKE_ENDED     /* the pending request has ended meanwhile, or was not taken before */
 };
 
+struct taken {
+	enum take_result result;
+	uint64_t request_id;
+	bool sent;         /* the request may have been made */
+	bool others_wait;  /* after TAKE_GIVEN: requests of the task are pending */
+};
+
 /* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
- * request with them; *@request_id is that. Fewer than that are taken only where the list has no
- * more for the user. *@sent is true from the moment on at which the request may have been made.
+ * request with them. Fewer than that are taken only where the list has no more for the user.
  * DB_EDUPLICATE where there is a request with the UUID. The statements that give are one
  * transaction of the server's own. It locks rows of kept_loan and work with SKIP LOCKED, and waits
  * only where another session has locked the task or the user. */
 LOCKQ_MUST_CHECK enum db_rc take_loans(struct db *db, const struct task *task,
-    const struct kept *kept, const struct taker *who, uint64_t *request_id, bool *sent,
-    enum take_result *result);
+    const struct kept *kept, const struct taker *who, struct taken *taken);
 
-/* After loans were taken: gives from the same list to requests that are pending while nobody
- * leads, for example those of people who did not wait. A failure is not reported, since the call's
- * own loans are given. */
+/* After loans were taken, and others wait: gives from the same list to requests that are pending
+ * while nobody leads, for example those of people who did not wait. A failure is not reported,
+ * since the call's own loans are given. */
 void take_for_line(struct db *db, const struct task *task, const struct kept *kept);
 
 #endif

@@ -397,10 +397,10 @@ END//
 -- has asked the view about it (p_checked is when it began to, NULL where it could not):
 --   p_good    the positions of loans that may be given, in order; p_least of them or none
 --   p_stale   the positions of loans that must not be given: their rows go
---   p_head    how many of the list's first ones are gone
+--   p_head    how many of the list's first ones are gone, if that is to be noted, or NULL
 -- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
 -- The result is one row, with what became of it, and the request:
---   given     the request has ended
+--   given     the request has ended; a third column tells whether others are pending
 --   fewer     than p_least are left, since others have taken some of them; or the list is not used
 --             any more; or the view was asked longer than a second ago
 --   held      another session has the pending request, or the row of pipeline_lock
@@ -424,7 +424,7 @@ gives: BEGIN
   DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT CONVERT(USER() USING utf8mb4);
   DECLARE v_loans, v_gone JSON;
-  DECLARE v_asked, v_count, v_n, v_new, v_held, v_lease, v_most, v_head INT UNSIGNED;
+  DECLARE v_asked, v_count, v_n, v_new, v_held, v_lease, v_most INT UNSIGNED;
   DECLARE v_user_id, v_allowed INT UNSIGNED;
   DECLARE v_locked BIGINT UNSIGNED;
   DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
@@ -574,17 +574,19 @@ gives: BEGIN
      WHERE r.request_id = p_request_id;
     SELECT r.account INTO v_account FROM work_requested AS r WHERE r.request_id = p_request_id;
   END IF;
-  -- An assignment whose lease ran out ends before the next one begins.
-  INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
-                        available_at, lease_expires_at, at)
-    SELECT w.task_id, w.loan_id, 'expired', w.user_id,
-           CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs, w.token, w.version + 1,
-           w.request_id, w.lease_expires_at, w.lease_expires_at, v_now
-      FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
-      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
-        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
-     WHERE w.state = 'assigned'
-     ORDER BY w.loan_id;
+  IF v_new < v_n THEN
+    -- An assignment whose lease ran out ends before the next one begins.
+    INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                          available_at, lease_expires_at, at)
+      SELECT w.task_id, w.loan_id, 'expired', w.user_id,
+             CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs, w.token, w.version + 1,
+             w.request_id, w.lease_expires_at, w.lease_expires_at, v_now
+        FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+        STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+          ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+       WHERE w.state = 'assigned'
+       ORDER BY w.loan_id;
+  END IF;
   -- The token is above every earlier one of the loan.
   INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
                         lease_expires_at, note, at)
@@ -606,9 +608,7 @@ gives: BEGIN
   DELETE k FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
       ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position;
-  -- Seldom: reading past what others have taken costs less than a row that all of them write.
-  SELECT l.head INTO v_head FROM kept_list AS l WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
-  IF p_head >= v_head + 64 THEN
+  IF p_head IS NOT NULL THEN
     SET v_locked = NULL;
     SELECT l.task_id INTO v_locked
       FROM kept_list AS l
@@ -620,7 +620,9 @@ gives: BEGIN
     END IF;
   END IF;
   COMMIT;
-  SELECT 'given', p_request_id;
+  SELECT 'given', p_request_id,
+         EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_line)
+                  WHERE r.task_id = p_task_id AND r.pending = 1);
 END//
 
 -- Puts loans that an application has touched before the first one of the list, and tells how many
