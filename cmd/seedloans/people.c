@@ -27,9 +27,11 @@ static const struct db_query count_users = {
 static const struct db_query insert_tasks = {
 	"insert_tasks",
 	"INSERT INTO task (task_id, name, manager, candidates_view, on_complete, detail_view,"
-	"                  max_count, max_pipeline, lease_minutes, complete_hold)"
+	"                  max_count, max_pipeline, lease_minutes, complete_hold, cache_ttl,"
+	"                  refresh_after, check_view)"
 	" SELECT e.task_id, e.name, e.manager, e.candidates_view, e.on_complete, e.detail_view,"
-	"        e.max_count, e.max_pipeline, e.lease_minutes, e.complete_hold"
+	"        e.max_count, e.max_pipeline, e.lease_minutes, e.complete_hold, e.cache_ttl,"
+	"        e.refresh_after, e.check_view"
 	"   FROM example_task AS e"
 	"  WHERE NOT EXISTS (SELECT 1 FROM task AS t WHERE t.task_id = e.task_id)"
 	"  ORDER BY e.task_id",

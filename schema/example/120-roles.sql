@@ -12,6 +12,9 @@ GRANT SELECT ON candidates_decide TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_second_look TO lockq_worker, lockq_query;
 GRANT SELECT ON candidates_prepare_closing TO lockq_worker, lockq_query;
 
+-- Workers ask the check view with their own account, on the primary.
+GRANT SELECT ON check_verify_bank_account TO lockq_worker;
+
 -- Workers and viewers may read the detail views, which checkwork shows beside a loan.
 CREATE ROLE IF NOT EXISTS lockq_viewer;
 GRANT SELECT ON detail_applicant TO lockq_worker, lockq_viewer;

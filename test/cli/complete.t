@@ -39,9 +39,13 @@ matches() {
 is "$(sql 'SELECT COUNT(*) FROM task AS t JOIN example_task AS e USING (task_id)
             WHERE t.on_complete = e.on_complete AND t.detail_view = e.detail_view
               AND t.max_pipeline <=> e.max_pipeline AND t.lease_minutes <=> e.lease_minutes
-              AND t.complete_hold = e.complete_hold')" 10 'ten tasks, each with its procedure'
+              AND t.complete_hold = e.complete_hold AND t.cache_ttl = e.cache_ttl
+              AND t.refresh_after <=> e.refresh_after AND t.check_view <=> e.check_view')" 10 \
+	'ten tasks, each with its procedure'
 is "$(sql 'SELECT CONCAT_WS(",", max_count, max_pipeline, lease_minutes, complete_hold)
              FROM task WHERE task_id = 7')" 5,0 'task 7: no lease, no cap, no hold'
+is "$(sql 'SELECT GROUP_CONCAT(task_id) FROM task WHERE cache_ttl > 0 AND task_id <= 10')" 7 \
+	'only task 7 keeps a list'
 for task in 1 2 3 4 5 6 7 8 9 10; do
 	# The second loan is like the first; completing the first must leave it alone.
 	run getwork --user oliver --task "$task" --count 2 --json
