@@ -113,6 +113,10 @@ take(struct call *c, enum step *step)
 	who.user_id = kept.user_id;
 	who.count = c->request.joined ? c->request.asked : c->ask->count;
 	who.excluded = c->task.excluded;
+	/* At the front of another task's list nobody else may take. */
+	if (c->q->take_task != c->ask->task)
+		c->q->take_spare = 0;
+	c->q->take_task = c->ask->task;
 	rc = take_loans(c->q->db, &c->task, &kept, &who, &taken);
 	c->request.request_id = taken.request_id;
 	/* Unless the server did not answer, it has given, or it has made no request. */

@@ -28,8 +28,8 @@ struct lockq {
 	int64_t connect_timeout_ms; /* of lockq_connect() */
 	const struct request *asking; /* the request of the call in progress; or NULL */
 	uint32_t due_task;    /* whose list the last lockq_getwork() found due; 0: none */
-	uint32_t take_spare;  /* so many more loans than it wants a call reads of a list, since */
-	                      /* others take some meanwhile; 0: no call has taken any yet */
+	uint32_t take_task;   /* whose list the last call took from; 0: none */
+	uint32_t take_spare;  /* the first so many loans of it are those that others take, too */
 	int64_t look_timeout_ms; /* lockq_look_timeout() */
 	lockq_progress_fn *progress;
 	void *progress_data;

@@ -18,20 +18,23 @@
 #include "check.h"
 
 /* FORCE INDEX: the order of the primary key makes the server stop at LIMIT. The loans of before the
- * list's head are gone, and the rows that they have left are not read. */
+ * list's head are gone, and the rows that they have left are not read. The joins stand outside, so
+ * that they are not made for the rows of OFFSET. */
 static const struct db_query peek_list = {
 	"peek_list",
 	"SELECT k.position, k.loan_id, COALESCE(w.version, 0) = k.version,"
 	"       w.loan_id IS NULL OR " ROW_IS_AVAILABLE ", e.loan_id IS NOT NULL, NOW(6)"
-	"  FROM kept_loan AS k FORCE INDEX (PRIMARY)"
+	"  FROM (SELECT l.task_id, l.position, l.loan_id, l.version"
+	"          FROM kept_loan AS l FORCE INDEX (PRIMARY)"
+	"         WHERE l.task_id = ? AND l.epoch = ? AND (l.position < ? OR l.position >= ?)"
+	"         ORDER BY l.position"
+	"         LIMIT ? OFFSET ?) AS k"
 	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
 	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id"
 	"  LEFT JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
 	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id"
 	"   AND e.until > NOW(6)"
-	" WHERE k.task_id = ? AND k.epoch = ? AND (k.position < ? OR k.position >= ?)"
-	" ORDER BY k.position"
-	" LIMIT ?",
+	" ORDER BY k.position",
 	DB_MANY
 };
 
@@ -53,14 +56,21 @@ static const struct db_query read_line = {
 	DB_MANY
 };
 
-/* The front of the list. */
+/* What a try reads of the list. */
+struct part {
+	uint64_t from;  /* so many of its first loans are not read */
+	uint64_t most;  /* so many are */
+};
+
+/* What a try has read: the front of the list, or a part that begins near it. */
 struct front {
 	uint32_t place[CHECK_MOST];   /* the positions of the loans of @check */
 	struct check check;           /* the loans that the user may have */
 	struct text stale;            /* the positions of loans that must not be given, as JSON */
 	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
-	uint32_t gone;                /* how many of the list's first ones are gone */
+	uint32_t gone;                /* how many of the list's first ones are gone, if known */
 	bool all;                     /* there are no more */
+	bool past_end;                /* it begins behind the last one, or nearly there */
 };
 
 static void
@@ -71,19 +81,20 @@ add_position(struct text *json, uint32_t position)
 
 static enum db_rc
 peek(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
-    uint64_t window, struct front *front)
+    const struct part *part, struct front *front)
 {
 	enum { POSITION, LOAN, AS_SEEN, AVAILABLE, EXCLUDED, SEEN_AT };
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	uint64_t most = window + who->excluded;
-	bool found = false;
-	enum db_rc rc = db_run(db, &peek_list, DB_ARGS(db_u64(who->user_id),
-	    db_u64(task->task_id), db_u64(kept->epoch), db_u64(kept->touched),
-	    db_u64(FIRST_PLACE + kept->head), db_u64(most)), &rows);
+	uint64_t most = part->most + who->excluded;
+	bool found = part->from > 0;
+	enum db_rc rc = db_run(db, &peek_list, DB_ARGS(db_u64(task->task_id), db_u64(kept->epoch),
+	    db_u64(kept->touched), db_u64(FIRST_PLACE + kept->head), db_u64(most),
+	    db_u64(part->from), db_u64(who->user_id)), &rows);
 
 	front->check.n = 0;
 	front->stale = (struct text){ NULL, 0, 0, false };
-	front->all = rows.n_rows < most;
+	front->all = part->from == 0 && rows.n_rows < most;
+	front->past_end = part->from > 0 && rows.n_rows < most;
 	front->gone = kept->head;
 	copy_cell(front->seen_at, sizeof(front->seen_at), &rows, 0, SEEN_AT);
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
@@ -155,16 +166,38 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 	return rc;
 }
 
+/* Chooses what a try reads, where others take beside it and @spare tells how many. If all of them
+ * read the same loans, the first ones lock these, and the others have read and checked in vain. So
+ * each begins elsewhere among the first @spare. Where even this was not enough, all rows may be
+ * locked, and what is touched comes first: then a try reads everything from the front on. */
+static struct part
+choose_part(struct db *db, const struct kept *kept, const struct taker *who, uint32_t spare)
+{
+	struct part part = { 0, (uint64_t)who->count + spare };
+
+	if (spare <= SPARE_MOST && kept->touched == 0) {
+		part.most = (uint64_t)who->count + TAKE_SPARE;
+		part.from = (db_connection_id(db) * 7919 + db_clock_ms()) %
+		    (spare - TAKE_SPARE + 1);
+	}
+	return part;
+}
+
 /* Peeks, checks and pops once. *@again is true where others were faster, or nothing was found in
- * @window and the list is longer. */
+ * @part and the list is longer. */
 static enum db_rc
 take_once(struct db *db, const struct task *task, const struct kept *kept,
-    const struct taker *who, uint64_t window, bool *again, struct taken *taken)
+    const struct taker *who, struct part part, bool *again, struct taken *taken)
 {
 	struct front front = { .check.too_dear = false };
 	char outcome[16] = "";
-	enum db_rc rc = peek(db, task, kept, who, window, &front);
+	enum db_rc rc = peek(db, task, kept, who, &part, &front);
 
+	if (rc == DB_OK && front.past_end) {
+		text_clear(&front.stale);
+		part = (struct part){ 0, part.from + part.most };
+		rc = peek(db, task, kept, who, &part, &front);
+	}
 	taken->result = TAKE_NONE;
 	*again = false;
 	if (rc == DB_OK && front.check.n > 0)
@@ -203,9 +236,11 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 	for (unsigned int try = 0; rc == DB_OK && again && try < who->tries; try++) {
 		if (try > 0)
 			nap_with_jitter(db, try);
-		rc = take_once(db, task, kept, who, who->count + spare, &again, taken);
-		/* A deadlock has undone everything. */
-		if (rc == DB_ERETRY) {
+		rc = take_once(db, task, kept, who, choose_part(db, kept, who, spare), &again,
+		    taken);
+		/* A deadlock has undone everything. So has another row of work for a loan, which a
+		 * leader has made meanwhile; a new request may be the duplicate itself. */
+		if (rc == DB_ERETRY || (rc == DB_EDUPLICATE && who->request_id != 0)) {
 			rc = DB_OK;
 			again = true;
 		}
@@ -215,7 +250,7 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 		else if (try == 0)
 			spare -= spare / 16;
 	}
-	*who->spare = spare;
+	*who->spare = spare < SPARE_MOST ? spare : SPARE_MOST;
 	return rc;
 }
 

@@ -14,7 +14,7 @@ struct taker {
 	uint64_t request_id;  /* a pending request; 0: a new one is made, */
 	const char *uuid;     /* with this UUID */
 	unsigned int tries;   /* where others are faster, or hold what this needs */
-	uint32_t *spare;      /* of struct lockq; changes with how many take beside this one */
+	uint32_t *spare;      /* changes with how many take beside this one, for the next call */
 };
 
 enum take_result {
@@ -33,7 +33,7 @@ struct taken {
 };
 
 /* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
- * request with them. Fewer than that are taken only where the list has no more for the user.
+ * request with them. Where many take at once, each begins elsewhere among the first loans. Fewer than that are taken only where the list has no more for the user.
  * DB_EDUPLICATE where there is a request with the UUID. The statements that give are one
  * transaction of the server's own. It locks rows of kept_loan and work with SKIP LOCKED, and waits
  * only where another session has locked the task or the user. */

@@ -348,6 +348,26 @@ a_taker_serves_the_line(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: the request of somebody who does not wait is tried again where a leader has made a row of
+ * work for one of its loans. */
+static void
+a_duplicate_in_the_line(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	fill(10);
+	(void)add_request(TASK, 2, 2);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "CALL list_gives", 2, 1, 1062);
+	worker_start(w);
+	worker_join(w);
+	assert_loans(w, LOANS(2));
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_int_equal(kept(), 6);
+	assert_consistent(TASK);
+}
+
 /* guard: a request that nobody looks after any more costs a taker nothing. */
 static void
 who_has_left_the_line(void **state)
@@ -532,6 +552,70 @@ a_row_that_is_held(void **state)
 	assert_int_equal(u64("SELECT token > 1 AND version = 5 FROM work WHERE task_id = %d"
 	    " AND loan_id = 2", TASK), 1);
 	assert_int_equal(runs(), 1);
+}
+
+/* Locks the rows of the list's first @n loans, in a transaction that stays open. */
+static struct db *
+hold_first(unsigned int n)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+
+	assert_int_equal(db_begin(other), DB_OK);
+	assert_int_equal(u64_on(other, "SELECT SUM(loan_id > 0) FROM kept_loan"
+	    " WHERE task_id = %d AND epoch = 1 AND position < 1000000 + %u FOR UPDATE",
+	    TASK, n), n);
+	return other;
+}
+
+static void
+ask_again(struct worker *w, uint32_t task)
+{
+	w->ask.task = task;
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+}
+
+/* guard: a taker that finds the first loans locked begins further back. It would find a free one by
+ * reading more and more from the front only in its sixth pop. */
+static void
+many_rows_that_are_held(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, -1);
+	struct db *other;
+
+	(void)state;
+	fill(100);
+	other = hold_first(17);
+	w->proxy = proxy_new();
+	ask_again(w, TASK);
+	assert_true(w->answer.loans[0].loan_id > 18);
+	assert_true(proxy_count(w->proxy, "CALL list_gives") < 6);
+	db_rollback(other);
+	ASSERT_GOT(2, 2);
+	assert_int_equal(runs(), 1);
+}
+
+/* Where even the first 256 loans are locked, a taker reads on. guard: at the list of another task
+ * it begins at the front. */
+static void
+another_task_begins_at_the_front(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, -1);
+
+	(void)state;
+	set_task(OTHER_TASK, "cache_ttl = 60");
+	add_loans(OTHER_TASK, 400);
+	assert_int_equal(ask_now(0, OTHER_TASK, 1)->rc, LOCKQ_OK);
+	fill(400);
+	(void)hold_first(300);
+	ask_again(w, TASK);
+	assert_int_equal(w->answer.loans[0].loan_id, 302);
+	assert_int_equal(runs(), 1);
+	for (uint64_t loan_id = 2; loan_id < 5; loan_id++) {
+		ask_again(w, OTHER_TASK);
+		assert_int_equal(w->answer.loans[0].loan_id, loan_id);
+	}
 }
 
 /* guard: whoever gives a loan of the list holds its row there: a leader passes over those that
@@ -765,6 +849,7 @@ main(int argc, char **argv)
 		DB_TEST(another_view_meanwhile_begins_anew),
 		DB_TEST(a_leader_begins_with_the_list),
 		DB_TEST(a_taker_serves_the_line),
+		DB_TEST(a_duplicate_in_the_line),
 		DB_TEST(who_has_left_the_line),
 		DB_TEST(who_has_asked_joins),
 		DB_TEST(what_is_not_for_its_user),
@@ -775,6 +860,8 @@ main(int argc, char **argv)
 		DB_TEST(a_task_that_was_changed),
 		DB_TEST(what_others_have_taken_since),
 		DB_TEST(a_row_that_is_held),
+		DB_TEST(many_rows_that_are_held),
+		DB_TEST(another_task_begins_at_the_front),
 		DB_TEST(a_leader_beside_takers),
 		DB_TEST(a_cap_holds_for_takers),
 		DB_TEST(a_cap_that_is_being_counted),
