@@ -293,12 +293,15 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 
 # These tests meet their moments by chance. In check they have enough rounds to meet each of them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
-	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20
+	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20 \
+	LOCKQ_HUNDREDS=300 LOCKQ_ENDED_ROUNDS=300
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races, the model
+	scripts/lint
 	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
-		race/cluster cli/signals) $(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
+		race/cluster race/hundreds lab/ended cli/signals) $(call scripts_of,long), \
+		$(IN_SANDBOX) env $(LONG_ROUNDS))
 	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all
 	$(call prove,$(CLI_TESTS),$(IN_SANDBOX) env \
 		PATH="$(CURDIR)/build/mariadb/bin:$(CURDIR)/build/mysql/bin:$$PATH")

@@ -39,7 +39,7 @@ enum {
 enum {
 	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
 	SPARE_MOST = 255,       /* among so many first ones each taker begins elsewhere, if dozens
-	                         * take at once; where these are locked, all are read, up to 1,024 */
+	                         * take at once; where these are locked, up to 1,024 are read */
 	HEAD_STEP = 64,         /* so many loans at a list's front are read over, at most */
 	TAKE_TRIES = 8,         /* some 150 ms, and each try reads twice as much as the last one;
 	                         * then others hold all of it */

@@ -33,7 +33,8 @@ struct taken {
 };
 
 /* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
- * request with them. Where many take at once, each begins elsewhere among the first loans. Fewer than that are taken only where the list has no more for the user.
+ * request with them. Where many take at once, each begins elsewhere among the first loans. Fewer
+ * than asked for are taken only where the list has no more for the user.
  * DB_EDUPLICATE where there is a request with the UUID. The statements that give are one
  * transaction of the server's own. It locks rows of kept_loan and work with SKIP LOCKED, and waits
  * only where another session has locked the task or the user. */

@@ -11,7 +11,10 @@
 # shellcheck disable=SC2034,SC2154 # for the scripts that source this; exec {events} sets $events
 set -eu
 
-name=$(basename "$0")
+# shellcheck source=scripts/nap.sh
+. "${BASH_SOURCE[0]%/*}/../nap.sh"
+
+name=${0##*/}
 user=${LAB_USER-} count=${LAB_COUNT-3} number=${LAB_NUMBER-0} variant=${LAB_VARIANT-}
 
 # The heavy query is the same in all patterns: the first loans that nobody has. The view makes it
@@ -68,8 +71,20 @@ open_session() {
 			--skip-column-names --unbuffered --force --skip-reconnect 2>&1
 	}
 	sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
-	sql "SET @me = CONVERT(X'$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')'
-		USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
+	to_hex "$user"
+	sql "SET @me = CONVERT(X'$hex' USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
+}
+
+# to_hex TEXT: sets $hex to the text's bytes in hexadecimal.
+to_hex() {
+	local LC_ALL=C byte i
+	hex=''
+	for ((i = 0; i < ${#1}; i++)); do
+		printf -v byte %d "'${1:i:1}"
+		# A byte above 127 may count as negative.
+		printf -v byte %02x $((byte & 255))
+		hex+=$byte
+	done
 }
 
 # --- the race -----------------------------------------------------------------------------------
@@ -104,7 +119,7 @@ look_for_jobs() {
 # later: waits before the next look of a pattern that looks again and again. It ends the process
 # when scripts/race is gone.
 later() {
-	sleep 0.2
+	nap 0.2
 	kill -0 "$LAB_RACE" 2>/dev/null || exit
 }
 
@@ -123,12 +138,15 @@ find_loans() {
 
 # values LOAN…: prints the rows for INSERT INTO given VALUES.
 values() {
-	printf '(%s, @me)\n' "$@" | paste -sd ,
+	local rows
+	printf -v rows '(%s, @me),' "$@"
+	echo "${rows%,}"
 }
 
 # list LOAN…: prints the list for IN (…).
 list() {
-	printf '%s\n' "$@" | paste -sd ,
+	local IFS=,
+	echo "$*"
 }
 
 # collect FUNCTION: takes $count loans in a pattern where other processes may be faster. `FUNCTION
@@ -190,10 +208,12 @@ lab() {
 	if [ "$1" != tables ]; then
 		event ready
 		# The gate: scripts/race holds its lock until all processes are ready.
-		flock --shared "$LAB_GATE" true
+		exec {gate}<"$LAB_GATE"
+		flock --shared "$gate"
+		exec {gate}<&-
 	fi
 	if [ "$1" = ask ]; then
-		sleep "$LAB_DELAY"
+		[ "$LAB_DELAY" = 0 ] || nap "$LAB_DELAY"
 		event asked "$count"
 	fi
 	"$1"

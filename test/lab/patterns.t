@@ -249,7 +249,7 @@ is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" 
 is "$(happens 'runs the heavy query')" 1 'lockq: nobody else leads'
 # This long race runs beside the tests that start none.
 {
-	watch_pause '0.6 3 12' true lockq --pause=30 --shells 3
+	watch_pause '0.6 3 12' true lockq --pause=60 --shells 3
 	printf '%s\n' "$seen" >"$scratch/long"
 } &
 long=$!
@@ -341,7 +341,7 @@ done
 wait "$long" || ok 1 'the long race ends'
 seen=$(cat "$scratch/long")
 is "$(happens 'is stopped') $(happens 'goes on') $(happens gets) $(told_twice)" '1 1 3 0' \
-	'lockq: a leader is stopped for 30 s: nothing is given twice'
+	'lockq: a leader is stopped for 60 s: nothing is given twice'
 is "$(happens 'runs the heavy query')" 2 'lockq: another user leads meanwhile'
 
 # --- a race that is broken off ------------------------------------------------------------------

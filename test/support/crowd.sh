@@ -68,7 +68,7 @@ until_true() {
 }
 
 now_ms() {
-	echo $(($(date +%s%N) / 1000000))
+	echo $((${EPOCHREALTIME//[!0-9]/} / 1000))
 }
 
 # statements FILE: how many statements each session of the programs has sent, by the server's count.

@@ -2,6 +2,8 @@
 # standard error, which prove passes on. Sourced; sets $top to the project's folder.
 # shellcheck shell=bash
 
+# shellcheck source=scripts/nap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/nap.sh"
 # shellcheck disable=SC2034 # the sourcing script uses it
 top=${LOCKQ_TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 tests=0 failed=0
@@ -30,14 +32,23 @@ is() {
 
 # run COMMAND…: leaves its status, standard output and standard error in $status, $out and $err.
 run() {
-	local errors
-	errors=$(mktemp)
+	[ "${errors_of-}" = "$BASHPID" ] || open_errors
 	status=0
 	# shellcheck disable=SC2034 # for the test that called
-	out=$("$@" 2>"$errors") || status=$?
-	# shellcheck disable=SC2034
-	err=$(cat "$errors")
-	rm -f "$errors"
+	out=$("$@" 2>"/dev/fd/$errors" {errors}>&-) || status=$?
+	IFS= read -r -d '' err <"/dev/fd/$errors" || true
+	while [[ $err == *$'\n' ]]; do
+		err=${err%$'\n'}
+	done
+}
+
+# open_errors: one file for all that this shell runs, and another one for each subshell.
+open_errors() {
+	local file
+	file=$(mktemp)
+	exec {errors}<>"$file"
+	rm "$file"
+	errors_of=$BASHPID
 }
 
 # like TEXT PATTERN DESCRIPTION: an extended regular expression, anywhere in TEXT.
@@ -57,7 +68,7 @@ wait_for() {
 			printf '#   it is: %s\n' "${*//$'\n'/ }" >&2
 			return 1
 		fi
-		sleep 0.05
+		nap 0.05
 	done
 }
 

@@ -1,8 +1,10 @@
 # The lab's database and account. Sourced by scripts/race.
 # shellcheck shell=bash disable=SC2154 # the options are those of scripts/race
 
+# As scripts/sandbox mysql does, which starts more processes.
 administer() {
-	"$top/scripts/sandbox" mysql --batch --skip-column-names "$@"
+	MYSQL_TEST_LOGIN_FILE=$sandbox/no-login-file mysql --defaults-file="$sandbox/admin.cnf" \
+		--batch --skip-column-names "$@"
 }
 
 need_programs() {

@@ -18,10 +18,12 @@ run_pattern() {
 # must not stay open. It is in a process group of its own (set -m), out of the reach of Ctrl-C: a
 # SIGINT in the moment in which its `wait` begins would make bash 5.2 send itself SIGINT for ever.
 start() {
+	local delay=0
+	[ "$gap" = 0 ] || delay=$(reckon "$1 * $gap")
 	set -m
 	(
 		exec 2>/dev/null {tell}>"$scratch/pipe" {pipe}>&- {gate}>&- {lab_lock}>&-
-		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$(reckon "$1 * $gap") \
+		LAB_NUMBER=$1 LAB_USER=$2 LAB_DELAY=$delay \
 			LAB_NODE=$scratch/node-$(($1 % nodes + 1)) run_pattern "$3" &
 		printf '%s\n' "$!" >"$scratch/group-$1"
 		status=0
@@ -48,7 +50,7 @@ end_all() {
 			signal KILL "$number" || true
 		done
 		[ -n "$(jobs -rp)" ] || break
-		sleep 0.02
+		nap 0.02
 	done
 }
 
@@ -117,7 +119,7 @@ follow() {
 			IFS=$'\t' read -r ms user what detail <&"$pipe"
 			hear
 		else
-			sleep 0.02
+			nap 0.02
 		fi
 		read_clock
 		do_harm "$now"
