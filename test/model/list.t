@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Searches all states of the model of the kept list, test/model/list.pml: in whatever order callers,
+# a refill and what happens beside them come, no property may fail. Then each guard is taken out, and
+# the property that it protects must fail. If another guard masks the first, nothing may fail.
+# With an argument, only the rows of the table run that have it in their name.
+#   LOCKQ_MODEL=all  the longest searches, too
+set -u
+
+# shellcheck source=test/model/search.sh
+. "$(dirname "$0")/search.sh"
+
+model=$top/test/model/list.pml
+
+optimise()
+{
+	case "$*" in
+	*REFILLS=0* | breaks*) echo -O0 ;;
+	*) echo -O2 ;;
+	esac
+}
+
+table()
+{
+	cat <<'END'
+holds | safety | two callers and a refill
+	-DROUNDS=1
+holds | long-safety | two callers and a refill, three rounds
+	-DROUNDS=3
+holds | long-safety | three callers, one does not wait
+	-DCALLERS=3 -DREFILLS=0 -DROUNDS=1 -DNO_WAITS=1
+holds | long-safety | one does not wait
+	-DNO_WAITS=1 -DROUNDS=1
+holds | safety | one of two callers is killed, or does not wait, and a pop has a deadlock
+	-DREFILLS=0 -DCRASHES=1 -DNO_WAITS=1 -DDEADLOCKS=1
+holds | safety | one of two callers is stopped, one is slow
+	-DREFILLS=0 -DSTOPS=1 -DSECONDS=1
+holds | safety | a user's two calls, and a cap of one loan
+	-DREFILLS=0 -DCAP=1 -DDEADLOCKS=1 -DDISPOSALS=1
+holds | safety | loans come back, stop to match, and are touched
+	-DREFILLS=0 -DDISPOSALS=1 -DCHANGES=1 -DTOUCHES=1
+holds | safety | a list gets old, one wants two loans
+	-DREFILLS=0 -DENDS=1 -DBIG=0 -DLOANS=3
+holds | long-safety | a refill is killed or stopped
+	-DROUNDS=1 -DCRASHES=1 -DSTOPS=1
+holds | long-safety | loans are touched beside a refill
+	-DROUNDS=1 -DTOUCHES=1
+holds | long-safety | loans come back beside a refill
+	-DROUNDS=1 -DDISPOSALS=1
+breaks | not_shown | a taker does not ask the view
+	-DNO_CHECK -DCHANGES=1 -DREFILLS=0
+breaks | not_shown | a leader does not ask the view again
+	-DNO_SECOND_CHECK -DCHANGES=1 -DREFILLS=0
+breaks | check_too_old | an old check counts
+	-DOLD_CHECK -DSECONDS=1 -DREFILLS=0
+breaks | list_not_used | whether the list is used was read before
+	-DLIST_READ_BEFORE -DENDS=1 -DREFILLS=0
+breaks | loan_held_twice | a row of work is overwritten
+	-DUPSERT -DROUNDS=1 -DOLD=1
+breaks | loan_held_twice | a taker does not lock the rows of work
+	-DWORK_UNLOCKED -DROUNDS=1
+masked | safety | a taker does not lock tickets, but rows of work
+	-DTICKETS_UNLOCKED -DREFILLS=0
+breaks | row_given_twice | a taker locks nothing
+	-DTICKETS_UNLOCKED -DWORK_UNLOCKED -DREFILLS=0
+masked | safety | a leader locks no tickets, but rows of work
+	-DNO_TICKETS -DREFILLS=0 -DDEADLOCKS=1
+breaks | answered_twice | a taker does not lock the request
+	-DLINE_UNLOCKED -DNO_WAITS=1 -DLOANS=3 -DROUNDS=1
+breaks | cap_exceeded | a taker counts without a lock
+	-DTAKER_COUNTS_UNLOCKED -DCAP=1 -DREFILLS=0
+breaks | cap_exceeded | a leader counts without a lock
+	-DLEADER_COUNTS_UNLOCKED -DCAP=1 -DDEADLOCKS=1 -DREFILLS=0
+breaks | token_not_above | a token is the epoch
+	-DTOKEN_IS_EPOCH -DDISPOSALS=1 -DTOUCHES=1 -DREFILLS=0
+breaks | list_aborted | a list is written before the COMMIT
+	-DLIST_AUTOCOMMITTED -DCRASHES=1 -DROUNDS=1
+masked | safety | a woken leader writes, but list_begins() refuses
+	-DWRITE_AFTER_LOSS -DSTOPS=1 -DREFILLS=0
+breaks | list_of_no_leader | a woken leader writes, and nothing refuses
+	-DWRITE_AFTER_LOSS -DUNCHECKED_LEADER -DSTOPS=1 -DREFILLS=0
+breaks | query_for_nothing | a refill does not look again whether the list is due
+	-DDUE_BEFORE -DROUNDS=2
+breaks | query_for_nothing | a leader does not begin with the list
+	-DQUERY_FIRST -DREFILLS=0
+breaks | no_work_not_known | "no work" from a list
+	-DLIST_SAYS_EMPTY -DREFILLS=0 -DDISPOSALS=1 -DBIG=0
+breaks | left_over | a taker does not serve the line
+	-DNO_LINE -DNO_WAITS=1 -DROUNDS=1 -DCRASHES=1
+breaks | left_over | a duplicate key ends the line
+	-DLINE_ENDS -DNO_WAITS=1 -DDEADLOCKS=2 -DOLD=1 -DROUNDS=1
+breaks | left_over | a process that finds a list under the lock leaves without a look at the line
+	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
+breaks | touch_lost | a touched loan is put before one list only
+	-DTOUCH_ONCE -DTOUCHES=1 -DROUNDS=1
+END
+}
+
+search_rows "$@"
+finish
