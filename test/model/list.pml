@@ -26,6 +26,9 @@
 #ifndef OLD
 #define OLD 0         /* the loan that was returned before; the others have no row of work */
 #endif
+#ifndef LISTED
+#define LISTED 0      /* 1: there is a list at the start; 0: perhaps */
+#endif
 #ifndef BIG
 #define BIG 99        /* the request that asks for two loans; the others ask for one */
 #endif
@@ -117,7 +120,8 @@ byte list_ends = ENDS;
 /* --- what only the properties look at --------------------------------------------------------- */
 
 byte ended;           /* processes that have ended, a set */
-bool troubled;        /* one was killed or stopped, and nobody has taken a loan since */
+bool troubled;        /* one was killed or stopped, or what it tried to do for the line was held up
+                       * twice; and nobody has taken from the newest list since */
 byte touched_at[LOANS];
 
 /* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
@@ -725,7 +729,7 @@ pop:
 	:: atomic {
 		outcome[whom] <= PENDING &&
 		(!is_free(request_lock[whom]) || !is_free(pipeline_lock[user_of(whom)])) ->
-		troubled = troubled || second;   /* a pop has it for longer than two tries take */
+		troubled = troubled || (second && for_line);
 		goto fewer
 	}
 	:: atomic {
@@ -765,7 +769,11 @@ pop:
 		if
 		:: n > 0 -> d_step { rollback() } say("pop: a duplicate key"); goto duplicate
 		:: else ->
-			d_step { commit_pop(); forget_front(); troubled = troubled && for_line }
+			d_step {
+				troubled = troubled && (for_line || from != list_epoch);
+				commit_pop();
+				forget_front()
+			}
 			say("pop: COMMIT");
 			if
 			:: for_line -> goto next
@@ -774,7 +782,11 @@ pop:
 			fi
 		fi
 	}
-	:: atomic { deadlocks > 0 -> deadlocks--; d_step { rollback() } goto fewer }
+	:: atomic {
+		deadlocks > 0 ->
+		d_step { deadlocks--; rollback(); troubled = troubled || (second && for_line) }
+		goto fewer
+	}
 	fi;
 
 	/* take_loans() begins anew. */
@@ -1141,7 +1153,7 @@ init {
 		epoch = 1;
 		queries = 1;
 		if
-		:: true
+		:: LISTED == 0 -> skip
 		:: d_step {
 			list_epoch = 1;
 			list_as_of = 1;

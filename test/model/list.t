@@ -11,11 +11,14 @@ set -u
 
 model=$top/test/model/list.pml
 
+# The order of the processes in which the mutants' errors are found soonest.
 optimise()
 {
 	case "$*" in
-	*REFILLS=0* | breaks*) echo -O0 ;;
-	*) echo -O2 ;;
+	*DUE_BEFORE*) echo -O0 -DREVERSE ;;
+	breaks*) echo -O0 -DREVERSE -DT_REVERSE ;;
+	*REFILLS=0*) echo -O0 ;;
+	*) echo -O1 ;;
 	esac
 }
 
@@ -26,8 +29,8 @@ holds | safety | two callers and a refill
 	-DROUNDS=1
 holds | long-safety | two callers and a refill, three rounds
 	-DROUNDS=3
-holds | long-safety | three callers, one does not wait
-	-DCALLERS=3 -DREFILLS=0 -DROUNDS=1 -DNO_WAITS=1
+holds | long-safety | three callers
+	-DCALLERS=3 -DREFILLS=0 -DROUNDS=1
 holds | long-safety | one does not wait
 	-DNO_WAITS=1 -DROUNDS=1
 holds | safety | one of two callers is killed, or does not wait, and a pop has a deadlock
@@ -40,8 +43,12 @@ holds | safety | loans come back, stop to match, and are touched
 	-DREFILLS=0 -DDISPOSALS=1 -DCHANGES=1 -DTOUCHES=1
 holds | safety | a list gets old, one wants two loans
 	-DREFILLS=0 -DENDS=1 -DBIG=0 -DLOANS=3
-holds | long-safety | a refill is killed or stopped
-	-DROUNDS=1 -DCRASHES=1 -DSTOPS=1
+holds | long-safety | one is killed, a refill perhaps
+	-DROUNDS=1 -DCRASHES=1
+holds | long-safety | one is stopped, a refill perhaps
+	-DROUNDS=1 -DSTOPS=1
+holds | long-safety | a list gets old beside a refill, one does not wait
+	-DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 holds | long-safety | loans are touched beside a refill
 	-DROUNDS=1 -DTOUCHES=1
 holds | long-safety | loans come back beside a refill
@@ -87,7 +94,7 @@ breaks | no_work_not_known | "no work" from a list
 breaks | left_over | a taker does not serve the line
 	-DNO_LINE -DNO_WAITS=1 -DROUNDS=1 -DCRASHES=1
 breaks | left_over | a duplicate key ends the line
-	-DLINE_ENDS -DNO_WAITS=1 -DDEADLOCKS=2 -DOLD=1 -DROUNDS=1
+	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 breaks | left_over | a process that finds a list under the lock leaves without a look at the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
 breaks | touch_lost | a touched loan is put before one list only

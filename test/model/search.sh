@@ -17,7 +17,7 @@
 # shellcheck source=scripts/signals.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/signals.sh"
 
-# optimise KIND MODE OPTIONS…: the level for the compiler. For a short search -O0 is fastest.
+# optimise KIND MODE OPTIONS…: what the compiler gets. For a short search -O0 is fastest.
 optimise()
 {
 	echo -O0
@@ -27,17 +27,17 @@ optimise()
 # and writes the output to its file `log`.
 search_job()
 {
-	local mode options level compile=(-DNFAIR=3) search=(-a -f)
+	local mode options level=() compile=(-DNFAIR=3) search=(-a -f)
 
 	cd "$1" || exit 1
 	read -r mode options <wanted
-	level=$(optimise "$2" "$mode" "$options")
+	read -ra level < <(optimise "$2" "$mode" "$options")
 	if [ "$mode" = safety ]; then
 		compile=(-DSAFETY -DNOCLAIM) search=()
 	fi
 	# shellcheck disable=SC2086 # options are words
 	timeout 1000 spin -a $options "$model" >log 2>&1 &&
-		timeout 1000 gcc "$level" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
+		timeout 1000 gcc "${level[@]}" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
 		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
 	rm -f pan pan.*
 }
