@@ -261,36 +261,23 @@ hidden byte i, l, n, room;
 	gone = gone | BIT(l); \
 	dropped = true
 
+#define when(condition, statement) if :: condition -> statement :: else fi
+
 /* --- transactions ----------------------------------------------------------------------------- */
 
 /* The end of a transaction frees all its locks. */
 inline rollback()
 {
 	for (i : 0 .. CALLERS - 1) {
-		if
-		:: request_lock[i] == ME -> request_lock[i] = NOBODY
-		:: else
-		fi;
-		if
-		:: pipeline_lock[i] == ME -> pipeline_lock[i] = NOBODY
-		:: else
-		fi
+		when(request_lock[i] == ME, request_lock[i] = NOBODY);
+		when(pipeline_lock[i] == ME, pipeline_lock[i] = NOBODY)
 	}
 	for (l : 0 .. LOANS - 1) {
 		give[l] = 0;
-		if
-		:: ticket_lock[l] == ME -> ticket_lock[l] = NOBODY
-		:: else
-		fi;
-		if
-		:: work_lock[l] == ME -> work_lock[l] = NOBODY
-		:: else
-		fi
+		when(ticket_lock[l] == ME, ticket_lock[l] = NOBODY);
+		when(work_lock[l] == ME, work_lock[l] = NOBODY)
 	}
-	if
-	:: lock_by == ME -> lock_by = NOBODY
-	:: else
-	fi;
+	when(lock_by == ME, lock_by = NOBODY);
 	to_serve = 0;
 	fits = 0
 }
@@ -326,10 +313,7 @@ inline count_room(user)
 {
 	n = 0;
 	for (l : 0 .. LOANS - 1) {
-		if
-		:: state[l] == HELD && owner[l] == user -> n++
-		:: else
-		fi
+		when(state[l] == HELD && owner[l] == user, n++)
 	}
 	room = (CAP == 0 -> LOANS : (n < CAP -> CAP - n : 0))
 }
@@ -385,10 +369,7 @@ inline list_touches()
 				ticket_lock[l] = NOBODY
 			:: else
 			fi;
-			if
-			:: touched[l] == NEW -> put_at[l] = queries
-			:: else
-			fi;
+			when(touched[l] == NEW, put_at[l] = queries);
 			touched[l] = PUT
 		:: else
 		fi
@@ -441,10 +422,7 @@ inline lock_tickets()
 		    listed(l, seen[l]) && is_free(ticket_lock[l]) &&
 		    version[l] == seen[l] && available(l) && can_lock_work(l) ->
 			lock_ticket(l);
-			if
-			:: seen[l] != 0 -> lock_work(l)
-			:: else
-			fi;
+			when(seen[l] != 0, lock_work(l));
 			give[l] = whom + 1;
 			n++
 		:: else
@@ -537,14 +515,8 @@ inline check_work()
 			if
 			:: version[l] != seen[l] || !is_free(work_lock[l]) -> drop(l)
 			:: else ->
-				if
-				:: seen[l] != 0 -> work_lock[l] = ME
-				:: else
-				fi;
-				if
-				:: !still_shown(l) -> gone = gone | BIT(l)
-				:: else
-				fi
+				when(seen[l] != 0, work_lock[l] = ME);
+				when(!still_shown(l), gone = gone | BIT(l))
 			fi
 		:: else
 		fi
@@ -569,14 +541,8 @@ inline plan_loans()
 				:: else
 				fi
 			}
-			if
-			:: room == 0 -> refused = refused | BIT(i)
-			:: else
-			fi;
-			if
-			:: n > 0 || room == 0 || !dropped -> to_end = to_end | BIT(i)
-			:: else
-			fi
+			when(room == 0, refused = refused | BIT(i));
+			when(n > 0 || room == 0 || !dropped, to_end = to_end | BIT(i))
 		:: else
 		fi
 	}
@@ -606,10 +572,7 @@ inline write_list()
 	for (l : 0 .. LOANS - 1) {
 		ticket[l] = (has(list & ~gone, l) -> seen[l] + 1 : 0);
 		ticket_lock[l] = NOBODY;
-		if
-		:: touched[l] == PUT -> touched[l] = PUT_ONCE
-		:: else
-		fi
+		when(touched[l] == PUT, touched[l] = PUT_ONCE)
 	}
 }
 
@@ -985,15 +948,9 @@ LINE:
 	:: atomic {
 		lock_by == NOBODY && usable ->
 		d_step {
-			if
-			:: from == 0 -> from = list_epoch
-			:: else
-			fi;
+			when(from == 0, from = list_epoch);
 			for (i : 0 .. CALLERS - 1) {
-				if
-				:: outcome[i] == PENDING -> line = line | BIT(i)
-				:: else
-				fi
+				when(outcome[i] == PENDING, line = line | BIT(i))
 			}
 		}
 		say("nobody leads, reads the line")
