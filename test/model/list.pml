@@ -412,7 +412,8 @@ inline ask_view()
 	}
 }
 
-/* list_gives(): the tickets with their rows of work. A loan that had no row must still have none. */
+/* list_gives(): the tickets with their rows of work. A loan that had no row must
+ * still have none. */
 inline lock_tickets()
 {
 	n = 0;
@@ -629,10 +630,10 @@ proctype process(byte me)
 	bool waits = true;
 	byte whom;                      /* the request for which loans are taken */
 	byte line;                      /* requests of the line that are still to be served */
-	byte from, tried;               /* the epochs of the list in use, and of one that had nothing */
+	byte from, tried;               /* epochs of the list in use, and of one without a loan */
 	byte my_epoch, as_of;           /* of a round */
 	byte list, seen[LOANS];         /* front of the list, or candidates, with their versions */
-	byte stale, gone;               /* the loans that must not be given; those given or dropped */
+	byte stale, gone;               /* loans not to be given; those given or dropped */
 	byte give[LOANS];               /* request + 1 */
 	byte to_serve, to_end, refused; /* requests */
 	byte fits;                      /* so many loans more may the user hold */
@@ -655,7 +656,14 @@ TAKE:
 	:: atomic {
 		outcome[me] <= PENDING && usable && list_epoch != tried &&
 		(outcome[me] == PENDING || !asks_beside(me)) ->
-		d_step { forget(); for_line = false; whom = me; from = list_epoch; list_touches(); peek() }
+		d_step {
+			forget();
+			for_line = false;
+			whom = me;
+			from = list_epoch;
+			list_touches();
+			peek()
+		}
 		say("peeks");
 		goto peeked
 	}
@@ -1034,7 +1042,16 @@ killed:
 done:
 	atomic {
 		ended = ended | BIT(me);
-		d_step { forget(); rollback(); for_line = false; whom = 0; line = 0; tried = 0; waits = true }
+		d_step {
+			forget();
+			rollback();
+			for_line = false;
+			found = false;
+			whom = 0;
+			line = 0;
+			tried = 0;
+			waits = true
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Searches all states of the model of the kept list, test/model/list.pml: in whatever order callers,
-# a refill and what happens beside them come, no property may fail. Then each guard is taken out, and
-# the property that it protects must fail. If another guard masks the first, nothing may fail.
-# A row without: names the guard as test/guards/algorithm.guards does.
+# a refill and what happens beside them come, no property may fail. Then each guard is taken out,
+# and the property that it protects must fail. If another guard masks the first, nothing may fail.
+# A row without: begins as the guard does in test/guards/algorithm.guards.
 # With an argument, only the rows of the table run that have it in their name.
 #   LOCKQ_MODEL=all  the longest searches, too
 set -u
@@ -56,13 +56,13 @@ holds | long-safety | loans come back beside a refill
 	-DROUNDS=1 -DDISPOSALS=1
 breaks | not_shown | without: a kept loan that the view does not show any more is not taken
 	-DNO_CHECK -DCHANGES=1 -DREFILLS=0
-breaks | not_shown | without: after a long query the view is asked again about the loans that are given
+breaks | not_shown | without: after a long query the view is asked again about the loans
 	-DNO_SECOND_CHECK -DCHANGES=1 -DREFILLS=0
 breaks | check_too_old | without: the pop refuses a check that is older than a second
 	-DOLD_CHECK -DSECONDS=1 -DREFILLS=0
 breaks | list_not_used | without: nobody takes from a list that has been replaced
 	-DLIST_READ_BEFORE -DROUNDS=1
-breaks | loan_held_twice | without: loans are never written by an upsert, which would overwrite another user's row
+breaks | loan_held_twice | without: loans are never written by an upsert
 	-DUPSERT -DROUNDS=1 -DOLD=1
 breaks | loan_held_twice | without: a taker passes over rows of work that somebody holds
 	-DWORK_UNLOCKED -DROUNDS=1
@@ -98,16 +98,16 @@ breaks | left_over | a duplicate key ends the line
 	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 breaks | left_over | a process that finds a list under the lock leaves without a look at the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
-breaks | touch_lost | without: a touched loan is put before the next list, too, if its query began earlier
+breaks | touch_lost | without: a touched loan is put before the next list, too
 	-DTOUCH_ONCE -DTOUCHES=1 -DROUNDS=1
 END
 }
 
-search_rows "$@"
+search_rows "$model" "$@"
 
 if [ -z "$only" ]; then
 	table | sed -n 's/.*| without: //p' | while read -r guard; do
-		grep -qxF "guard: $guard" "$top/test/guards/algorithm.guards" || echo "$guard"
+		grep -qF "guard: $guard" "$top/test/guards/algorithm.guards" || echo "$guard"
 	done >"$scratch/names"
 	[ ! -s "$scratch/names" ]
 	ok $? 'the guards that are taken out are those of test/guards'

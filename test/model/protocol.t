@@ -137,7 +137,7 @@ breaks | answer_untrue | cancelled although it was served
 END
 }
 
-search_rows "$@"
+search_rows "$model" "$@"
 
 # lockq(7) names what the model has.
 if [ -z "$only" ]; then

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# For the tests of a model: searches all states of it, once for each row of a table, and reports what
-# came. A test sets `model`, defines table() and, if -O0 is not right, optimise(), and calls
-# search_rows "$@". With an argument, only the rows that have it in their name are searched.
+# For the tests of a model: searches all states of it, once for each row of a table, and reports
+# what came. A test defines table() and, if -O0 is not right, optimise(), and calls
+# search_rows MODEL "$@". With an argument, only the rows that have it in their name are searched.
 #
 # A row is: kind | property, or modes | name. The line below it has the options.
 #   holds   nothing may fail
@@ -23,8 +23,8 @@ optimise()
 	echo -O0
 }
 
-# search_job DIRECTORY KIND: searches with the "MODE OPTIONS…" in the file `wanted` of the directory,
-# and writes the output to its file `log`.
+# search_job DIRECTORY KIND: searches with the "MODE OPTIONS…" in the file `wanted` of the
+# directory, and writes the output to its file `log`.
 search_job()
 {
 	local mode options level=() compile=(-DNFAIR=3) search=(-a -f)
@@ -78,8 +78,8 @@ read_table()
 		[[ $name == *"$only"* ]] || continue
 		kinds[rows]=$kind names[rows]=$name properties[rows]=$property
 		case $kind,$property in
-		breaks,answered) search_of $rows live "$options" ;;
-		breaks,*) search_of $rows safety "-DONLY=$property $options" ;;
+		breaks,answered) search_of "$rows" live "$options" ;;
+		breaks,*) search_of "$rows" safety "-DONLY=$property $options" ;;
 		*)
 			for mode in $property; do
 				case $mode in
@@ -88,7 +88,7 @@ read_table()
 					mode=${mode#long} mode=${mode#-}
 					;;
 				esac
-				search_of $rows "${mode:-live}" "$options"
+				search_of "$rows" "${mode:-live}" "$options"
 			done
 			;;
 		esac
@@ -119,7 +119,8 @@ report()
 				ok $? "breaks: ${names[n]}: $property"
 				;;
 			esac
-			printf '#   %s: %s\n' "$mode" "$(states "$log" | paste -sd, | sed 's/,/, /g')"
+			printf '#   %s: %s\n' "$mode" \
+				"$(states "$log" | paste -sd, | sed 's/,/, /g')"
 			grep -E '^pan:1:|[Ee]rror:|max search depth' "$log" | sed 's/^/#   /'
 		done
 	done
@@ -168,12 +169,12 @@ report_names()
 	sed 's/^/#   no /' "$scratch/names"
 }
 
-# search_rows [NAME]
+# search_rows MODEL [NAME]
 search_rows()
 {
-	only=${1-}
+	model=$1 only=${2-}
 	if [ "$only" = --job ]; then
-		search_job "$2" "$3"
+		search_job "$3" "$4"
 		exit 0
 	fi
 	if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
