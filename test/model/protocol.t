@@ -6,39 +6,21 @@
 #   LOCKQ_MODEL=all  the searches of the mode long, too, which take most of the time
 set -u
 
-# shellcheck source=test/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
-# shellcheck source=scripts/signals.sh
-. "$(dirname "$0")/../../scripts/signals.sh"
+# shellcheck source=test/model/search.sh
+. "$(dirname "$0")/search.sh"
 
 model=$top/test/model/lockq.pml
-only=${1-}
 
-# --job DIRECTORY KIND: searches with the "MODE OPTIONS…" in the file `wanted` of the directory, and
-# writes the output to its file `log`.
-if [ "$only" = --job ]; then
-	cd "$2" || exit 1
-	read -r mode options <wanted
-	level=-O0 compile=(-DNFAIR=3) search=(-a -f)
-	if [ "$mode" = safety ]; then
-		compile=(-DSAFETY -DNOCLAIM) search=()
-	fi
-	# These searches are so long that -Og saves more time than the compiler needs for it.
-	case "$3 $mode $options" in
-	'holds live '* | 'masked live '* | *' safety '*LEASES*) level=-Og ;;
+# These searches are so long that -Og saves more time than the compiler needs for it.
+optimise()
+{
+	case "$*" in
+	'holds live '* | 'masked live '* | *' safety '*LEASES*) echo -Og ;;
+	*) echo -O0 ;;
 	esac
-	# shellcheck disable=SC2086 # options are words
-	timeout 1000 spin -a $options "$model" >log 2>&1 &&
-		timeout 1000 gcc "$level" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
-		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
-	rm -f pan pan.*
-	exit 0
-fi
+}
 
-# A row is: kind | property, or modes | name. The line below it has the options. Mode safety checks
-# the assertions, and that no process waits for ever with nothing left to happen. Mode live checks
-# the property `answered`. Mode long is mode live, too, but only make check-long has it. In make
-# check a search with two requesters stands in for it.
+# In make check a search with two requesters stands in for one of the mode long.
 table()
 {
 	cat <<'END'
@@ -155,124 +137,10 @@ breaks | answer_untrue | cancelled although it was served
 END
 }
 
-if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
-	echo '1..0 # SKIP no spin or no gcc: scripts/setup check'
-	exit 0
-fi
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
-end_on_signals
+search_rows "$model" "$@"
 
-# job_of ROW MODE OPTIONS…: adds a job to the list.
-job_of()
-{
-	local directory=$scratch/$1.$2
-
-	mkdir -p "$directory"
-	printf '%s %s\n' "$2" "$3" >"$directory/wanted"
-	printf '%s\0%s\0' "$directory" "$kind" >>"$scratch/jobs"
-}
-
-# The fields of a row are used without the blanks around them.
-kinds=() names=() properties=() row=0
-while IFS='|' read -r kind property name && read -r options; do
-	kind=${kind%% *} property=${property# } property=${property% } name=${name# }
-	[[ $name == *"$only"* ]] || continue
-	kinds[row]=$kind names[row]=$name properties[row]=$property
-	case $kind,$property in
-	breaks,answered) job_of $row live "$options" ;;
-	breaks,*) job_of $row safety "-DONLY=$property $options" ;;
-	*)
-		for mode in $property; do
-			if [ "$mode" = long ]; then
-				[ "${LOCKQ_MODEL-}" = all ] || continue
-				mode=live
-			fi
-			job_of $row "$mode" "$options"
-		done
-		;;
-	esac
-	row=$((row + 1))
-done < <(table)
-xargs -0 -n 2 -P "$(nproc 2>/dev/null || echo 2)" "$0" --job <"$scratch/jobs"
-
-# searched LOG: succeeds if the search went through all states and found no error.
-searched()
-{
-	grep -q 'errors: 0$' "$1" &&
-		! grep -Eq 'max search depth|^error|pan:1:|out of memory' "$1" &&
-		grep -q '^Full statespace search' "$1"
-}
-
-states()
-{
-	sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1 states/p' "$1"
-	sed -n 's/^State-vector.*depth reached \([0-9]*\),.*/depth \1/p' "$1"
-	sed -n 's/^ *\([0-9.]*\)\ttotal actual memory usage/\1 MB/p' "$1"
-	sed -n 's/^pan: elapsed time \([0-9.]*\) seconds/\1 s/p' "$1"
-}
-
-show()
-{
-	printf '#   %s: %s\n' "$2" "$(states "$1" | paste -sd, | sed 's/,/, /g')"
-}
-
-for ((n = 0; n < row; n++)); do
-	property=${properties[n]}
-	for mode in safety live; do
-		log=$scratch/$n.$mode/log
-		[ -e "$log" ] || continue
-		case ${kinds[n]},$property in
-		holds,* | masked,*)
-			searched "$log"
-			ok $? "${kinds[n]}: ${names[n]}: $mode"
-			;;
-		breaks,answered)
-			grep -q '^pan:1: acceptance cycle' "$log"
-			ok $? "breaks: ${names[n]}: not all are answered"
-			;;
-		*)
-			grep -q "^pan:1: assertion violated  !($property) " "$log"
-			ok $? "breaks: ${names[n]}: $property"
-			;;
-		esac
-		show "$log" "$mode"
-		grep -E '^pan:1:|[Ee]rror:|max search depth' "$log" | sed 's/^/#   /'
-	done
-done
-
-# Each statement of the model must be reached by some configuration. Spin does not report an option
-# that only jumps, because it has no state of its own.
+# lockq(7) names what the model has.
 if [ -z "$only" ]; then
-	for ((n = 0; n < row; n++)); do
-		[[ ${kinds[n]} = holds && -e $scratch/$n.safety/log ]] || continue
-		awk '/^unreached in/ { inside = !/claim/; process = $4 }
-			inside && /lockq.pml:/ {
-				sub(/, state [0-9]+/, "")
-				split($1, place, ":")
-				$1 = ""
-				gsub(/[0-9]+/, "#")
-				print place[2] " in " process $0
-			}' "$scratch/$n.safety/log" | sort -u >"$scratch/$n.unreached"
-		if [ -e "$scratch/unreached" ]; then
-			comm -12 "$scratch/unreached" "$scratch/$n.unreached" >"$scratch/both"
-			mv "$scratch/both" "$scratch/unreached"
-		else
-			cp "$scratch/$n.unreached" "$scratch/unreached"
-		fi
-	done
-	[ ! -s "$scratch/unreached" ]
-	ok $? 'every statement of the model is reached'
-	sed 's/^/#   line /' "$scratch/unreached"
-
-	# lib has the functions that the model names, and lockq(7) names what the model has.
-	grep -Eo '[a-z_]+\(\)' "$model" | tr -d '()' | sort -u | while read -r name; do
-		grep -q "^inline $name(\|proctype $name(" "$model" ||
-			grep -q "^$name(" "$top"/lib/*.c || echo "$name"
-	done >"$scratch/names"
-	[ ! -s "$scratch/names" ]
-	ok $? 'every function that the model names is in lib'
-	sed 's/^/#   no /' "$scratch/names"
 	awk '/^\.Sh / { inside = ($0 == ".Sh THE MODEL") } inside' "$top/man/lockq.7" \
 		>"$scratch/page"
 	{

@@ -1,0 +1,1144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kept list of lockq(7), for the model checker Spin. The model has every order in which the
+ * statements of a few callers, and of a refill, can reach the server: callers take loans from the
+ * list, give for the line, or lead. How a leader is found, and how others follow it, is in
+ * test/model/lockq.pml, so here each of steps 1 to 3 and 7 is one step. Names with () are functions
+ * of lib/, or procedures of schema/doors.sql.
+ *
+ * One step of the model is one statement, or several that take no lock or that skip what is locked.
+ * Committed rows are global variables. A transaction keeps its changes in its own process until it
+ * commits, and other processes meet them as row locks.
+ *
+ * test/model/list.t runs the model. A configuration sets the number of each event with -D. A mutant
+ * takes a guard out, and names a property that must fail without it.
+ */
+
+#ifndef CALLERS
+#define CALLERS 2     /* processes that ask for a loan each */
+#endif
+#ifndef REFILLS
+#define REFILLS 1
+#endif
+#ifndef LOANS
+#define LOANS 2       /* or 3 */
+#endif
+#ifndef OLD
+#define OLD 0         /* the loan that was returned before; the others have no row of work */
+#endif
+#ifndef LISTED
+#define LISTED 0      /* 1: there is a list at the start; 0: perhaps */
+#endif
+#ifndef BIG
+#define BIG 99        /* the request that asks for two loans; the others ask for one */
+#endif
+#ifndef CAP
+#define CAP 0         /* max_pipeline: callers 0 and 1 ask for the same user */
+#endif
+#ifndef NO_WAITS
+#define NO_WAITS 0    /* number of requests with --no-wait: any of them */
+#endif
+#ifndef ROUNDS
+#define ROUNDS 3      /* rounds that commit; then nobody leads any more */
+#endif
+#ifndef CRASHES
+#define CRASHES 0     /* kill -9 */
+#endif
+#ifndef STOPS
+#define STOPS 0       /* SIGSTOP for longer than wait_timeout, or a connection that is lost */
+#endif
+#ifndef SECONDS
+#define SECONDS 0     /* a process is so slow that its check gets older than a second */
+#endif
+#ifndef DEADLOCKS
+#define DEADLOCKS 0   /* 1213 in a pop */
+#endif
+#ifndef DISPOSALS
+#define DISPOSALS 0   /* loans that their user returns at once */
+#endif
+#ifndef CHANGES
+#define CHANGES 0     /* loans that the view does not show any more */
+#endif
+#ifndef TOUCHES
+#define TOUCHES 0     /* loans that an application puts into task_touched */
+#endif
+#ifndef ENDS
+#define ENDS 0        /* lists that get older than cache_ttl */
+#endif
+
+/* work_requested.outcome. A request has NO_ROW before step 1. */
+#define NO_ROW    0
+#define PENDING   1
+#define SERVED    2   /* or partial */
+#define EMPTY     3
+#define REFUSED   4
+
+/* work.state. ABSENT means that there is no row, and that its version is 0. */
+#define ABSENT    0
+#define HELD      1
+#define RETURNED  2   /* and available_at has come */
+
+/* task_touched.epoch. Here it tells whether the loan was put before the list that is the newest. */
+#define UNTOUCHED 0   /* no row */
+#define NEW       1   /* NULL */
+#define PUT       2   /* before the newest list */
+#define PUT_ONCE  3   /* before an earlier one */
+
+#define PROCESSES (CALLERS + REFILLS)
+#define ALL      (BIT(PROCESSES) - 1)
+#define NOBODY   0
+#define ME       (me + 1)
+#define REFILL   (me >= CALLERS)
+#define TRIES    2    /* TAKE_TRIES and LINE_TRIES */
+
+#define BIT(n)   (1 << (n))
+#define has(set, n) (((set) >> (n)) & 1)
+#define wants(r) (r == BIG -> 2 : 1)
+#define user_of(r) (CAP > 0 && r == 1 -> 0 : r)
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+byte outcome[CALLERS], request_lock[CALLERS];      /* work_requested */
+byte state[LOANS], version[LOANS], token[LOANS], owner[LOANS], work_lock[LOANS];  /* work */
+byte pipeline_lock[CALLERS];
+byte epoch, lock_by;                               /* task_lock: committed epoch, holder */
+byte list_epoch, list_as_of;                       /* kept_list: the newest list; 0: none */
+bool list_over;                                    /* older than cache_ttl */
+byte ticket[LOANS], ticket_lock[LOANS];            /* kept_loan: version + 1; 0: no row */
+byte touched[LOANS], put_at[LOANS];                /* task_touched */
+byte shown = BIT(LOANS - (TOUCHES > 0)) - 1;                       /* by the task's view */
+byte queries;                                      /* a clock: as many have begun */
+bool due;                                          /* the list is to be filled */
+byte arrived;                                      /* callers come in the order of their ids */
+
+/* --- what is left of each event --------------------------------------------------------------- */
+
+byte no_waits = NO_WAITS, crashes = CRASHES, stops = STOPS, seconds = SECONDS;
+byte deadlocks = DEADLOCKS, disposals = DISPOSALS, changes = CHANGES, touches = TOUCHES;
+byte list_ends = ENDS;
+
+/* --- what only the properties look at --------------------------------------------------------- */
+
+byte ended;           /* processes that have ended, a set */
+bool troubled;        /* one was killed or stopped, or what it tried to do for the line was held up
+                       * twice; and nobody has taken from the newest list since */
+byte touched_at[LOANS];
+
+/* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
+ * several properties: ONLY=name leaves the others out, so that the checker shows this one. */
+hidden byte loan_held_twice, token_not_above, cap_exceeded, not_shown, check_too_old, list_not_used;
+hidden byte list_aborted, row_given_twice, list_of_no_leader, query_for_nothing, no_work_not_known;
+hidden byte left_over, touch_lost, answered_twice;
+#define loan_held_twice_n   1
+#define token_not_above_n   2
+#define cap_exceeded_n      3
+#define not_shown_n         4
+#define check_too_old_n     5
+#define list_not_used_n     6
+#define list_aborted_n      7
+#define row_given_twice_n   8
+#define list_of_no_leader_n 9
+#define query_for_nothing_n 10
+#define no_work_not_known_n 11
+#define left_over_n         12
+#define touch_lost_n        13
+#define answered_twice_n    14
+#ifdef ONLY
+#define number_of_(name) name##_n
+#define number_of(name) number_of_(name)
+#define wanted(number) (number == number_of(ONLY))
+#else
+#define wanted(number) true
+#endif
+#define never_is(name, wrong) name = (wrong) && wanted(name##_n); assert(!name)
+
+hidden byte i, l, n, room;
+
+#define available(l) (state[l] != HELD)
+#define usable (list_epoch != 0 && !list_over)
+#define listed(l, v) (ticket[l] == (v) + 1)
+#define is_free(lock) (lock == NOBODY)
+
+/* --- small guards, and what a mutant has in their place --------------------------------------- */
+
+#ifdef NO_CHECK
+#define passes(l) true
+#else
+#define passes(l) has(shown, l)
+#endif
+#ifdef OLD_CHECK
+#define check_counts true
+#else
+#define check_counts (!old)
+#endif
+#ifdef LIST_READ_BEFORE
+#define list_counts true
+#else
+#define list_counts (from == list_epoch && !list_over)
+#endif
+#ifdef TICKETS_UNLOCKED
+#define lock_ticket(l) skip
+#else
+#define lock_ticket(l) ticket_lock[l] = ME
+#endif
+#ifdef WORK_UNLOCKED
+#define lock_work(l) skip
+#define can_lock_work(l) true
+#else
+#define lock_work(l) work_lock[l] = ME
+#define can_lock_work(l) (seen[l] == 0 || is_free(work_lock[l]))
+#endif
+#ifdef LINE_UNLOCKED
+#define lock_request(r) skip
+#else
+#define lock_request(r) request_lock[r] = ME
+#endif
+#if CAP == 0 || defined(TAKER_COUNTS_UNLOCKED)
+#define taker_locks_user(r) skip
+#else
+#define taker_locks_user(r) pipeline_lock[user_of(r)] = ME
+#endif
+#if CAP == 0 || defined(LEADER_COUNTS_UNLOCKED)
+#define leader_locks_user(r) skip
+#else
+#define leader_locks_user(r) pipeline_lock[user_of(r)] = ME
+#endif
+#ifdef UPSERT
+#define is_duplicate(l) false
+#else
+#define is_duplicate(l) (seen[l] == 0 && state[l] != ABSENT)
+#endif
+#ifdef TOKEN_IS_EPOCH
+#define next_token(l, e) e
+#else
+#define next_token(l, e) (e > token[l] -> e : token[l] + 1)
+#endif
+#ifdef TOUCH_ONCE
+#define has_seen_touch(l) true
+#else
+#define has_seen_touch(l) (put_at[l] < list_as_of)
+#endif
+#ifdef NO_SECOND_CHECK
+#define still_shown(l) true
+#else
+#define still_shown(l) has(shown, l)
+#endif
+#ifdef NO_LINE
+#define serves_line false
+#else
+#define serves_line true
+#endif
+#ifdef DUE_BEFORE
+#define still_due true
+#else
+#define still_due due
+#endif
+#ifdef QUERY_FIRST
+#define list_is_there false
+#else
+#define list_is_there (usable && list_epoch != tried)
+#endif
+#ifdef NO_TICKETS
+#define leader_locks_ticket(l) skip
+#define drop_held(l) skip
+#else
+#define leader_locks_ticket(l) ticket_lock[l] = ME
+#define drop_held(l) drop(l)
+#endif
+#ifdef LEAVES_LINE
+#define found_line next
+#else
+#define found_line LINE
+#endif
+#ifdef UNCHECKED_LEADER
+#define may_write_list true
+#else
+#define may_write_list (lock_by == ME)
+#endif
+
+/* Drops a candidate. */
+#define drop(l) \
+	gone = gone | BIT(l); \
+	dropped = true
+
+#define when(condition, statement) if :: condition -> statement :: else fi
+
+/* --- transactions ----------------------------------------------------------------------------- */
+
+/* The end of a transaction frees all its locks. */
+inline rollback()
+{
+	for (i : 0 .. CALLERS - 1) {
+		when(request_lock[i] == ME, request_lock[i] = NOBODY);
+		when(pipeline_lock[i] == ME, pipeline_lock[i] = NOBODY)
+	}
+	for (l : 0 .. LOANS - 1) {
+		give[l] = 0;
+		when(ticket_lock[l] == ME, ticket_lock[l] = NOBODY);
+		when(work_lock[l] == ME, work_lock[l] = NOBODY)
+	}
+	when(lock_by == ME, lock_by = NOBODY);
+	to_serve = 0;
+	fits = 0
+}
+
+inline forget_front()
+{
+	for (l : 0 .. LOANS - 1) {
+		seen[l] = 0
+	}
+	list = 0;
+	stale = 0;
+	old = false;
+	matched = 0
+}
+
+inline forget()
+{
+	forget_front();
+	gone = 0;
+	second = false;
+	dropped = false;
+	again = false;
+	from = 0;
+	my_epoch = 0;
+	as_of = 0;
+	at_start = 0;
+	to_end = 0;
+	refused = 0
+}
+
+/* How many more loans a user may hold. */
+inline count_room(user)
+{
+	n = 0;
+	for (l : 0 .. LOANS - 1) {
+		when(state[l] == HELD && owner[l] == user, n++)
+	}
+	room = (CAP == 0 -> LOANS : (n < CAP -> CAP - n : 0))
+}
+
+/* What a COMMIT makes visible of the loans that are given, under the epoch e or a later one. */
+inline write_given(e)
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 ->
+			never_is(loan_held_twice, !available(l));
+			never_is(not_shown, !has(matched, l));
+			n = next_token(l, e);
+			never_is(token_not_above, n <= token[l]);
+			token[l] = n;
+			version[l]++;
+			state[l] = HELD;
+			owner[l] = user_of(give[l] - 1);
+			touched_at[l] = 0
+		:: else
+		fi
+	}
+	for (i : 0 .. CALLERS - 1) {
+		count_room(i);
+		never_is(cap_exceeded, CAP > 0 && n > CAP)
+	}
+}
+
+inline end_request(r, how)
+{
+	never_is(answered_twice, outcome[r] > PENDING);
+	outcome[r] = how
+}
+
+/* --- take: peek, check, pop ------------------------------------------------------------------- */
+
+/* list_touches(): a touched loan that is available becomes a ticket of the newest list. Whoever has
+ * locked a ticket is giving its loan. */
+inline list_touches()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: touched[l] == PUT_ONCE && (has_seen_touch(l) || !available(l)) ->
+			never_is(touch_lost, touched_at[l] >= list_as_of && available(l) &&
+			    has(shown, l) && !listed(l, version[l]));
+			touched[l] = UNTOUCHED;
+			put_at[l] = 0
+		:: (touched[l] == NEW || (touched[l] == PUT_ONCE && !has_seen_touch(l))) &&
+		    available(l) && (!listed(l, version[l]) || is_free(ticket_lock[l])) ->
+			if
+			:: !listed(l, version[l]) ->
+				ticket[l] = version[l] + 1;
+				ticket_lock[l] = NOBODY
+			:: else
+			fi;
+			when(touched[l] == NEW, put_at[l] = queries);
+			touched[l] = PUT
+		:: else
+		fi
+	}
+}
+
+/* peek(). A list of the model is short, so its front is all of it. */
+inline peek()
+{
+	list = 0;
+	stale = 0;
+	old = false;
+	never_is(list_aborted, list_epoch > epoch);
+	for (l : 0 .. LOANS - 1) {
+		seen[l] = 0;
+		if
+		:: from == list_epoch && ticket[l] != 0 ->
+			seen[l] = ticket[l] - 1;
+			if
+			:: seen[l] != version[l] -> stale = stale | BIT(l)
+			:: seen[l] == version[l] && available(l) -> list = list | BIT(l)
+			:: else
+			fi
+		:: else
+		fi
+	}
+}
+
+/* check_loans() */
+inline ask_view()
+{
+	matched = shown;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: has(list, l) && !passes(l) ->
+			list = list & ~BIT(l);
+			stale = stale | BIT(l)
+		:: else
+		fi
+	}
+}
+
+/* list_gives(): the tickets with their rows of work. A loan that had no row must
+ * still have none. */
+inline lock_tickets()
+{
+	n = 0;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: has(list, l) && n < wants(whom) && n < fits && list_counts && check_counts &&
+		    listed(l, seen[l]) && is_free(ticket_lock[l]) &&
+		    version[l] == seen[l] && available(l) && can_lock_work(l) ->
+			lock_ticket(l);
+			when(seen[l] != 0, lock_work(l));
+			give[l] = whom + 1;
+			n++
+		:: else
+		fi
+	}
+	never_is(list_not_used, n > 0 && (from != list_epoch || list_over));
+	never_is(check_too_old, n > 0 && old);
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: has(stale, l) && from == list_epoch && listed(l, seen[l]) &&
+		    is_free(ticket_lock[l]) -> ticket[l] = 0
+		:: else
+		fi
+	}
+}
+
+/* list_gives(): the writes, and its COMMIT. */
+inline commit_pop()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 && from == list_epoch ->
+			never_is(row_given_twice, !listed(l, seen[l]));
+			ticket[l] = 0
+		:: else
+		fi
+	}
+	write_given(from);
+	end_request(whom, SERVED);
+	rollback()
+}
+
+/* --- a leader's round ------------------------------------------------------------------------- */
+
+/* source_find() */
+inline query()
+{
+	never_is(query_for_nothing, (REFILL -> !due : usable && list_epoch != tried));
+	queries++;
+	as_of = queries;
+	matched = shown;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: available(l) && has(shown, l) ->
+			list = list | BIT(l);
+			seen[l] = version[l]
+		:: else
+		fi
+	}
+	at_start = list
+}
+
+/* pending_read() */
+inline pending_read()
+{
+	for (i : 0 .. CALLERS - 1) {
+		if
+		:: outcome[i] == PENDING && is_free(request_lock[i]) &&
+		    is_free(pipeline_lock[user_of(i)]) ->
+			request_lock[i] = ME;
+			leader_locks_user(i);
+			to_serve = to_serve | BIT(i)
+		:: else
+		fi
+	}
+}
+
+/* hold_kept(): a loan of the newest list is given only by whoever holds its ticket. */
+inline hold_kept()
+{
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: to_serve != 0 && has(list, l) && ticket[l] != 0 ->
+			if
+			:: is_free(ticket_lock[l]) -> leader_locks_ticket(l)
+			:: else -> drop_held(l)
+			fi
+		:: else
+		fi
+	}
+}
+
+/* check_some(): the rows of work, and drop_unshown(). */
+inline check_work()
+{
+	matched = shown;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: to_serve != 0 && has(list & ~gone, l) ->
+			if
+			:: version[l] != seen[l] || !is_free(work_lock[l]) -> drop(l)
+			:: else ->
+				when(seen[l] != 0, work_lock[l] = ME);
+				when(!still_shown(l), gone = gone | BIT(l))
+			fi
+		:: else
+		fi
+	}
+}
+
+/* plan_loans(), in the order of the requests. One that gets nothing ends only if the list is whole,
+ * or if its user has no room. */
+inline plan_loans()
+{
+	for (i : 0 .. CALLERS - 1) {
+		if
+		:: has(to_serve, i) ->
+			count_room(user_of(i));
+			n = 0;
+			for (l : 0 .. LOANS - 1) {
+				if
+				:: has(list & ~gone, l) && n < wants(i) && n < room ->
+					give[l] = i + 1;
+					gone = gone | BIT(l);
+					n++
+				:: else
+				fi
+			}
+			when(room == 0, refused = refused | BIT(i));
+			when(n > 0 || room == 0 || !dropped, to_end = to_end | BIT(i))
+		:: else
+		fi
+	}
+}
+
+/* write_loans(): a row that is there since the check is a duplicate key. */
+inline write_work()
+{
+	conflict = false;
+	for (l : 0 .. LOANS - 1) {
+		if
+		:: give[l] != 0 && is_duplicate(l) -> conflict = true
+		:: give[l] != 0 && !is_duplicate(l) -> work_lock[l] = ME
+		:: else
+		fi
+	}
+}
+
+/* kept_begin() */
+inline write_list()
+{
+	never_is(list_of_no_leader, lock_by != ME);
+	list_epoch = my_epoch;
+	list_as_of = as_of;
+	list_over = false;
+	due = false;
+	for (l : 0 .. LOANS - 1) {
+		ticket[l] = (has(list & ~gone, l) -> seen[l] + 1 : 0);
+		ticket_lock[l] = NOBODY;
+		when(touched[l] == PUT, touched[l] = PUT_ONCE)
+	}
+}
+
+/* lock_commit_and_release() */
+inline commit_round()
+{
+	write_given(my_epoch);
+	for (i : 0 .. CALLERS - 1) {
+		if
+		:: has(to_end, i) ->
+			n = 0;
+			for (l : 0 .. LOANS - 1) {
+				n = n + (give[l] == i + 1)
+			}
+			never_is(no_work_not_known, n == 0 && !has(refused, i) &&
+			    (at_start & shown & ~gone) != 0);
+			end_request(i, (n > 0 -> SERVED : (has(refused, i) -> REFUSED : EMPTY)))
+		:: else
+		fi
+	}
+	epoch = my_epoch;
+	rollback();
+	forget()
+}
+
+/* --- what can happen to a process at any moment ----------------------------------------------- */
+
+/* A replayed counterexample prints these texts. */
+#define say(text) printf("process %d: ", me); printf(text); printf("\n")
+
+#define CRASH   :: atomic { crashes > 0 -> crashes--; goto killed }
+#define STOP    :: atomic { stops > 0 -> stops--; goto stopped }
+#define SLOW    :: atomic { seconds > 0 && !old -> seconds--; old = true }
+
+#define asks_beside(r) (CAP > 0 && r < 2 && outcome[1 - r] == PENDING)
+#define any_pending(r) (outcome[r] == PENDING)
+#if CALLERS == 3
+#define of_any_caller(p) (p(0) || p(1) || p(2))
+#else
+#define of_any_caller(p) (p(0) || p(1))
+#endif
+#if LOANS == 3
+#define of_all_loans(p) (p(0) && p(1) && p(2))
+#else
+#define of_all_loans(p) (p(0) && p(1))
+#endif
+#define can_be_written(l) (give[l] == 0 || work_lock[l] == NOBODY || work_lock[l] == ME)
+#define not_held(l) (work_lock[l] == NOBODY && ticket_lock[l] == NOBODY)
+
+/* --- lockq_getwork(), and lockq_refill() ------------------------------------------------------ */
+
+proctype process(byte me)
+{
+	bool waits = true;
+	byte whom;                      /* the request for which loans are taken */
+	byte line;                      /* requests of the line that are still to be served */
+	byte from, tried;               /* epochs of the list in use, and of one without a loan */
+	byte my_epoch, as_of;           /* of a round */
+	byte list, seen[LOANS];         /* front of the list, or candidates, with their versions */
+	byte stale, gone;               /* loans not to be given; those given or dropped */
+	byte give[LOANS];               /* request + 1 */
+	byte to_serve, to_end, refused; /* requests */
+	byte fits;                      /* so many loans more may the user hold */
+	bool old, second, dropped, again, conflict, for_line, found;
+	byte matched, at_start;         /* for the properties */
+
+	if
+	:: REFILL -> goto TRY
+	:: atomic { !REFILL && arrived == me -> arrived++ }
+	fi;
+	if
+	:: true
+	:: no_waits > 0 -> no_waits--; waits = false
+	fi;
+
+	/* take() */
+TAKE:
+	if
+	:: atomic { !REFILL && outcome[me] > PENDING -> say("was ended"); goto done }
+	:: atomic {
+		outcome[me] <= PENDING && usable && list_epoch != tried &&
+		(outcome[me] == PENDING || !asks_beside(me)) ->
+		d_step {
+			forget();
+			for_line = false;
+			whom = me;
+			from = list_epoch;
+			list_touches();
+			peek()
+		}
+		say("peeks");
+		goto peeked
+	}
+	:: atomic {
+		outcome[me] <= PENDING && !(usable && list_epoch != tried &&
+		(outcome[me] == PENDING || !asks_beside(me))) ->
+		if
+		:: outcome[me] == PENDING -> goto TRY
+		:: else -> goto ASK
+		fi
+	}
+	CRASH
+	fi;
+
+peeked:
+	atomic {
+		if
+		:: list == 0 && stale == 0 -> goto none
+		:: list == 0 && stale != 0 -> goto pop
+		:: else
+		fi
+	}
+	if
+	:: atomic { true -> d_step { ask_view() } say("asks the view") }
+	SLOW
+	CRASH
+	fi;
+
+	/* list_gives(): the request, and the row of pipeline_lock. Its process may end meanwhile,
+	 * and the server goes on. */
+pop:
+	if
+	:: atomic { outcome[whom] > PENDING -> goto over }
+	:: atomic {
+		outcome[whom] <= PENDING &&
+		(!is_free(request_lock[whom]) || !is_free(pipeline_lock[user_of(whom)])) ->
+		troubled = troubled || (second && for_line);
+		goto fewer
+	}
+	:: atomic {
+		outcome[whom] <= PENDING && is_free(request_lock[whom]) &&
+		is_free(pipeline_lock[user_of(whom)]) ->
+		d_step {
+			lock_request(whom);
+			taker_locks_user(whom);
+			count_room(user_of(whom));
+			fits = room
+		}
+		say("pop: locks the request, counts");
+		if
+		:: fits == 0 -> d_step { rollback() } goto none
+		:: else
+		fi
+	}
+	SLOW
+	CRASH
+	fi;
+	atomic {
+		d_step { lock_tickets() }
+		if
+		:: n == 0 -> d_step { rollback() } goto fewer
+		:: else -> say("pop: locks tickets")
+		fi
+	}
+	if
+	:: atomic {
+		of_all_loans(can_be_written) ->
+		d_step {
+			n = 0;
+			for (l : 0 .. LOANS - 1) {
+				n = n + (give[l] != 0 && is_duplicate(l))
+			}
+		}
+		if
+		:: n > 0 -> d_step { rollback() } say("pop: a duplicate key"); goto duplicate
+		:: else ->
+			d_step {
+				troubled = troubled && (for_line || from != list_epoch);
+				commit_pop();
+				forget_front()
+			}
+			say("pop: COMMIT");
+			if
+			:: for_line -> goto next
+			:: !for_line && serves_line && of_any_caller(any_pending) -> goto LINE
+			:: else -> goto done
+			fi
+		fi
+	}
+	:: atomic {
+		deadlocks > 0 ->
+		d_step { deadlocks--; rollback(); troubled = troubled || (second && for_line) }
+		goto fewer
+	}
+	fi;
+
+	/* take_loans() begins anew. */
+fewer:
+	atomic {
+		if
+		:: second -> goto none
+		:: !second -> second = true; d_step { peek() } say("peeks again"); goto peeked
+		fi
+	}
+
+	/* A duplicate key: the caller's own request is recorded, and for the line the pop is tried
+	 * again. */
+duplicate:
+	atomic {
+		if
+		:: !for_line -> goto none
+#ifdef LINE_ENDS
+		:: for_line -> line = 0; goto next
+#else
+		:: for_line -> goto fewer
+#endif
+		fi
+	}
+
+	/* The list has nothing for this request. */
+none:
+#ifdef LIST_SAYS_EMPTY
+	atomic {
+		if
+		:: !for_line && outcome[me] == PENDING && list == 0 ->
+			d_step {
+				for (l : 0 .. LOANS - 1) {
+					never_is(no_work_not_known, available(l) && has(shown, l))
+				}
+				outcome[me] = EMPTY
+			}
+		:: else
+		fi
+	}
+#endif
+	atomic {
+		d_step { forget_front() }
+		if
+		:: for_line -> goto next
+		:: !for_line && outcome[me] == PENDING -> tried = from; goto TRY
+		:: !for_line && outcome[me] == NO_ROW -> tried = from; goto ASK
+		:: !for_line && outcome[me] > PENDING -> goto over
+		fi
+	}
+
+	/* The request has been ended by somebody else. */
+over:
+	atomic {
+		d_step { forget_front() }
+		if
+		:: for_line -> goto next
+		:: else -> goto done
+		fi
+	}
+
+	/* Step 1 */
+ASK:
+	if
+	:: atomic { asks_beside(me) -> say("joins"); goto done }
+	:: atomic {
+		!asks_beside(me) ->
+		d_step { count_room(user_of(me)) }
+		if
+		:: room == 0 -> say("is refused"); goto done
+		:: else -> outcome[me] = PENDING; say("records its request")
+		fi
+	}
+	CRASH
+	fi;
+
+	/* Steps 2 and 3. A process that tries the transaction again has its list. */
+TRY:
+	if
+	:: atomic { !REFILL && outcome[me] > PENDING -> goto done }
+	:: atomic {
+		(REFILL || outcome[me] == PENDING) && lock_by == NOBODY ->
+		if
+		:: again && my_epoch != epoch + 1 ->
+			goto lost
+		:: again && my_epoch == epoch + 1 -> lock_by = ME; goto GIVE
+		:: !again -> d_step { forget(); lock_by = ME; my_epoch = epoch + 1 } say("leads")
+		fi
+	}
+	:: atomic { (REFILL || outcome[me] == PENDING) && lock_by != NOBODY -> goto FOLLOW }
+	CRASH
+	fi;
+
+	/* Step 4: round_find(). Whoever finds a list under the lock leads no more. */
+LEAD:
+	if
+	:: atomic {
+		REFILL && !still_due ->
+		d_step { rollback(); forget() }
+		say("the list is not due");
+		goto found_line
+	}
+	:: atomic {
+		!REFILL && list_is_there ->
+		d_step { rollback(); forget() }
+		say("finds a list");
+		found = true;
+		goto found_line
+	}
+	:: atomic {
+		(REFILL -> still_due : !list_is_there) ->
+		if
+		:: epoch > ROUNDS -> d_step { rollback(); forget() } goto end_of_rounds
+		:: else -> d_step { query() } say("the heavy query")
+		fi
+	}
+	CRASH
+	STOP
+	fi;
+
+	/* Step 5: round_give() */
+GIVE:
+	if
+	:: atomic {
+		true ->
+		d_step { gone = 0; dropped = false; to_end = 0; refused = 0; pending_read() }
+		say("reads the pending requests");
+		if
+		:: to_serve == 0 -> goto write
+		:: else
+		fi
+	}
+	CRASH
+	STOP
+	fi;
+	if
+	:: atomic { true -> d_step { hold_kept() } say("locks tickets") }
+	CRASH
+	STOP
+	fi;
+	if
+	:: atomic { true -> d_step { check_work(); plan_loans() } say("locks work, plans") }
+	CRASH
+	STOP
+	fi;
+	if
+	:: atomic {
+		of_all_loans(can_be_written) ->
+		d_step { write_work() }
+		say("writes work");
+		if
+		:: conflict ->
+			conflict = false;
+			d_step { rollback() }
+			again = true;
+			goto TRY
+		:: else
+		fi
+	}
+	CRASH
+	STOP
+	fi;
+write:
+#ifdef LIST_AUTOCOMMITTED
+	if
+	:: atomic { true -> d_step { write_list() } say("writes the list") }
+	CRASH
+	fi;
+#endif
+	if
+	:: atomic {
+		may_write_list ->
+#ifndef LIST_AUTOCOMMITTED
+		d_step { write_list(); commit_round() }
+#else
+		d_step { commit_round() }
+#endif
+		say("writes the list, COMMIT")
+	}
+#ifdef WRITE_AFTER_LOSS
+	:: atomic {
+		!may_write_list ->
+		d_step { rollback() }
+		say("does not lead, writes nothing");
+		goto lost
+	}
+#endif
+	CRASH
+	STOP
+	fi;
+
+	/* Step 6: hand_over_kept(), take_for_line() */
+LINE:
+	if
+	:: atomic { lock_by != NOBODY || !usable -> goto next }
+	:: atomic {
+		lock_by == NOBODY && usable ->
+		d_step {
+			when(from == 0, from = list_epoch);
+			for (i : 0 .. CALLERS - 1) {
+				when(outcome[i] == PENDING, line = line | BIT(i))
+			}
+		}
+		say("nobody leads, reads the line")
+	}
+	CRASH
+	fi;
+next:
+	atomic {
+		if
+		:: line == 0 && found -> found = false; goto TAKE
+		:: line == 0 && !found -> goto rest
+		:: line != 0 ->
+			d_step {
+				whom = 0;
+				do
+				:: !has(line, whom) -> whom++
+				:: else -> break
+				od;
+				line = line & ~BIT(whom);
+				for_line = true;
+				second = false;
+				peek()
+			}
+			say("peeks for the line");
+			goto peeked
+		fi
+	}
+
+	/* Its own request may be pending, because others held what the query found. */
+rest:
+	if
+	:: atomic { REFILL -> goto done }
+	:: atomic { !REFILL && outcome[me] > PENDING -> goto done }
+	:: atomic { !REFILL && outcome[me] == PENDING && !waits -> goto done }
+	:: atomic {
+		!REFILL && outcome[me] == PENDING && waits && of_all_loans(not_held) &&
+		is_free(request_lock[me]) ->
+		goto TAKE
+	}
+	CRASH
+	fi;
+
+	/* Step 7 */
+FOLLOW:
+	if
+	:: atomic { REFILL || !waits -> say("does not wait"); goto done }
+	:: atomic { !REFILL && waits && lock_by == NOBODY -> say("wakes"); goto TAKE }
+	CRASH
+	fi;
+
+	/* The server ends the session; later the process goes on, and connects again. */
+stopped:
+	atomic {
+		true ->
+		d_step { rollback(); troubled = true }
+		say("its session is ended");
+#ifdef WRITE_AFTER_LOSS
+		if
+		:: as_of != 0 -> goto GIVE
+		:: else
+		fi;
+#endif
+		goto lost
+	}
+
+end_of_rounds:
+	false;
+
+lost:
+	atomic {
+		d_step { forget() }
+		if
+		:: REFILL -> goto done
+		:: else -> goto TAKE
+		fi
+	}
+
+killed:
+	atomic { true -> d_step { rollback(); troubled = true } say("is dead") }
+
+done:
+	atomic {
+		ended = ended | BIT(me);
+		d_step {
+			forget();
+			rollback();
+			for_line = false;
+			found = false;
+			whom = 0;
+			line = 0;
+			tried = 0;
+			waits = true
+		}
+	}
+}
+
+/* Users return loans, an application changes and touches them, and a list gets old. */
+proctype world()
+{
+	byte loan;
+
+end_of_world:
+	do
+	:: atomic {
+		disposals > 0 ->
+		select (loan : 0 .. LOANS - 1);
+		if
+		:: state[loan] == HELD && is_free(work_lock[loan]) ->
+			disposals--;
+			version[loan]++;
+			state[loan] = RETURNED
+		:: else
+		fi
+	}
+	:: atomic {
+		changes > 0 ->
+		select (loan : 0 .. LOANS - 1);
+		changes--;
+		shown = shown & ~BIT(loan)
+	}
+	:: atomic {
+		touches > 0 ->
+		select (loan : 0 .. LOANS - 1);
+		if
+		:: touched[loan] == UNTOUCHED ->
+			touches--;
+			shown = shown | BIT(loan);
+			touched[loan] = NEW;
+			touched_at[loan] = queries
+		:: else
+		fi
+	}
+	:: atomic { list_ends > 0 && list_epoch != 0 -> list_ends--; list_over = true; due = true }
+	:: atomic { ended == ALL -> break }
+	od;
+	loan = 0
+}
+
+/* When all is over. */
+#define waits_in_vain(r) (outcome[r] == PENDING)
+#define could_be_given(l) (usable && ticket[l] != 0 && listed(l, version[l]) && available(l) && \
+	has(shown, l))
+
+active proctype nothing_is_left()
+{
+end_of_all:
+	atomic {
+		ended == ALL;
+		d_step {
+			for (i : 0 .. CALLERS - 1) {
+				count_room(user_of(i));
+				for (l : 0 .. LOANS - 1) {
+					never_is(left_over, outcome[i] == PENDING && room > 0 &&
+					    could_be_given(l) && !troubled)
+				}
+			}
+		}
+	}
+}
+
+init {
+	atomic {
+		state[OLD] = RETURNED;
+		version[OLD] = 1;
+		due = true;
+		epoch = 1;
+		queries = 1;
+		if
+		:: LISTED == 0 -> skip
+		:: d_step {
+			list_epoch = 1;
+			list_as_of = 1;
+			for (l : 0 .. LOANS - 1) {
+				ticket[l] = (has(shown, l) -> version[l] + 1 : 0)
+			}
+		}
+		fi;
+		for (i : 0 .. PROCESSES - 1) {
+			run process(i)
+		}
+		run world()
+	}
+}

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# For the tests of a model: searches all states of it, once for each row of a table, and reports
+# what came. A test defines table() and, if -O0 is not right, optimise(), and calls
+# search_rows MODEL "$@". With an argument, only the rows that have it in their name are searched.
+#
+# A row is: kind | property, or modes | name. The line below it has the options.
+#   holds   nothing may fail
+#   masked  a guard is out, but another one does its work: nothing may fail
+#   breaks  a guard is out: the property must fail
+# Mode safety checks the assertions, and that no process waits for ever with nothing left to happen.
+# Mode live checks the property `answered`. The modes long-safety and long are safety and live, but
+# only LOCKQ_MODEL=all has them.
+
+# shellcheck source=test/support/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+# shellcheck source=scripts/signals.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/signals.sh"
+
+# optimise KIND MODE OPTIONS…: what the compiler gets. For a short search -O0 is fastest.
+optimise()
+{
+	echo -O0
+}
+
+# search_job DIRECTORY KIND: searches with the "MODE OPTIONS…" in the file `wanted` of the
+# directory, and writes the output to its file `log`.
+search_job()
+{
+	local mode options level=() compile=(-DNFAIR=3) search=(-a -f)
+
+	cd "$1" || exit 1
+	read -r mode options <wanted
+	read -ra level < <(optimise "$2" "$mode" "$options")
+	if [ "$mode" = safety ]; then
+		compile=(-DSAFETY -DNOCLAIM) search=()
+	fi
+	# shellcheck disable=SC2086 # options are words
+	timeout 1000 spin -a $options "$model" >log 2>&1 &&
+		timeout 1000 gcc "${level[@]}" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
+		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
+	rm -f pan pan.*
+}
+
+# search_of ROW MODE OPTIONS…: adds a job to the list.
+search_of()
+{
+	local directory=$scratch/$1.$2
+
+	mkdir -p "$directory"
+	printf '%s %s\n' "$2" "$3" >"$directory/wanted"
+	printf '%s\0%s\0' "$directory" "$kind" >>"$scratch/jobs"
+}
+
+# searched LOG: succeeds if the search went through all states and found no error.
+searched()
+{
+	grep -q 'errors: 0$' "$1" &&
+		! grep -Eq 'max search depth|^error|pan:1:|out of memory' "$1" &&
+		grep -q '^Full statespace search' "$1"
+}
+
+states()
+{
+	sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1 states/p' "$1"
+	sed -n 's/^State-vector.*depth reached \([0-9]*\),.*/depth \1/p' "$1"
+	sed -n 's/^ *\([0-9.]*\)\ttotal actual memory usage/\1 MB/p' "$1"
+	sed -n 's/^pan: elapsed time \([0-9.]*\) seconds/\1 s/p' "$1"
+}
+
+# The fields of a row are used without the blanks around them.
+read_table()
+{
+	local property name options mode
+
+	while IFS='|' read -r kind property name && read -r options; do
+		kind=${kind%% *} property=${property# } property=${property% } name=${name# }
+		[[ $name == *"$only"* ]] || continue
+		kinds[rows]=$kind names[rows]=$name properties[rows]=$property
+		case $kind,$property in
+		breaks,answered) search_of "$rows" live "$options" ;;
+		breaks,*) search_of "$rows" safety "-DONLY=$property $options" ;;
+		*)
+			for mode in $property; do
+				case $mode in
+				long | long-safety)
+					[ "${LOCKQ_MODEL-}" = all ] || continue
+					mode=${mode#long} mode=${mode#-}
+					;;
+				esac
+				search_of "$rows" "${mode:-live}" "$options"
+			done
+			;;
+		esac
+		rows=$((rows + 1))
+	done < <(table)
+}
+
+report()
+{
+	local n property mode log
+
+	for ((n = 0; n < rows; n++)); do
+		property=${properties[n]}
+		for mode in safety live; do
+			log=$scratch/$n.$mode/log
+			[ -e "$log" ] || continue
+			case ${kinds[n]},$property in
+			holds,* | masked,*)
+				searched "$log"
+				ok $? "${kinds[n]}: ${names[n]}: $mode"
+				;;
+			breaks,answered)
+				grep -q '^pan:1: acceptance cycle' "$log"
+				ok $? "breaks: ${names[n]}: not all are answered"
+				;;
+			*)
+				grep -q "^pan:1: assertion violated  !($property) " "$log"
+				ok $? "breaks: ${names[n]}: $property"
+				;;
+			esac
+			printf '#   %s: %s\n' "$mode" \
+				"$(states "$log" | paste -sd, | sed 's/,/, /g')"
+			grep -E '^pan:1:|[Ee]rror:|max search depth' "$log" | sed 's/^/#   /'
+		done
+	done
+}
+
+# Each statement of the model must be reached by some configuration. Spin does not report an option
+# that only jumps, because it has no state of its own.
+report_unreached()
+{
+	local n place=${model##*/}
+
+	for ((n = 0; n < rows; n++)); do
+		[[ ${kinds[n]} = holds && -e $scratch/$n.safety/log ]] || continue
+		awk -v place="$place:" '/^unreached in/ { inside = !/claim/; process = $4 }
+			inside && index($0, place) {
+				sub(/, state [0-9]+/, "")
+				split($1, part, ":")
+				$1 = ""
+				gsub(/[0-9]+/, "#")
+				print part[2] " in " process $0
+			}' "$scratch/$n.safety/log" | sort -u >"$scratch/$n.unreached"
+		if [ -e "$scratch/unreached" ]; then
+			comm -12 "$scratch/unreached" "$scratch/$n.unreached" >"$scratch/both"
+			mv "$scratch/both" "$scratch/unreached"
+		else
+			cp "$scratch/$n.unreached" "$scratch/unreached"
+		fi
+	done
+	[ ! -s "$scratch/unreached" ]
+	ok $? 'every statement of the model is reached'
+	sed 's/^/#   line /' "$scratch/unreached"
+}
+
+# The functions and procedures that the model names are there.
+report_names()
+{
+	local name
+
+	grep -Eo '[a-z_]+\(\)' "$model" | tr -d '()' | sort -u | while read -r name; do
+		grep -q "^inline $name(\|proctype $name(" "$model" ||
+			grep -q "^$name(" "$top"/lib/*.c ||
+			grep -q "^CREATE PROCEDURE $name " "$top/schema/doors.sql" || echo "$name"
+	done >"$scratch/names"
+	[ ! -s "$scratch/names" ]
+	ok $? 'every function that the model names is in lib'
+	sed 's/^/#   no /' "$scratch/names"
+}
+
+# search_rows MODEL [NAME]
+search_rows()
+{
+	model=$1 only=${2-}
+	if [ "$only" = --job ]; then
+		search_job "$3" "$4"
+		exit 0
+	fi
+	if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
+		echo '1..0 # SKIP no spin or no gcc: scripts/setup check'
+		exit 0
+	fi
+	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1
+	trap 'rm -rf "$scratch"' EXIT
+	end_on_signals
+	kinds=() names=() properties=() rows=0
+	: >"$scratch/jobs"
+	read_table
+	xargs -r -0 -n 2 -P "$(nproc 2>/dev/null || echo 2)" "$0" --job <"$scratch/jobs"
+	report
+	if [ -z "$only" ]; then
+		report_unreached
+		report_names
+	fi
+}
