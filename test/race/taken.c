@@ -232,23 +232,24 @@ run_of(int kind, unsigned int user_no)
 	return run;
 }
 
-/* Fills @runs with dispositions of all that some users hold, and returns how many there are. */
+/* Fills @runs with dispositions of all that some users hold, except @but, and returns how many there
+ * are. */
 static size_t
-dispositions(struct run *runs, size_t most)
+dispositions(struct run *runs, size_t most, const char *but)
 {
 	static const struct db_query held = {
 		"held",
 		"SELECT name, loans FROM ("
 		"  SELECT u.name, GROUP_CONCAT(CONCAT(w.loan_id, ':', w.token)) AS loans"
 		"    FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id"
-		"   WHERE w.task_id = ? AND w.state = 'assigned' GROUP BY u.name) AS d"
+		"   WHERE w.task_id = ? AND w.state = 'assigned' AND u.name <> ? GROUP BY u.name) AS d"
 		" ORDER BY CHAR_LENGTH(loans) * RAND() DESC LIMIT ?", DB_MANY
 	};
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	size_t n = 0;
 
-	assert_int_equal(db_run(owner(), &held, DB_ARGS(db_u64(race.task), db_u64(most)), &rows),
-	    DB_OK);
+	assert_int_equal(db_run(owner(), &held, DB_ARGS(db_u64(race.task), db_text(but),
+	    db_u64(most)), &rows), DB_OK);
 	for (; n < rows.n_rows; n++) {
 		runs[n] = (struct run){ .kind = DISPOSE };
 		snprintf(runs[n].user, sizeof(runs[n].user), "%s", db_cell(&rows, n, 0));
@@ -266,12 +267,13 @@ touch_some(void)
 		    race.task, 1 + draw(race.loans));
 }
 
-/* Others do all that one can do with the list, and nothing holds them up. */
+/* Others do all that one can do with the list. Nothing holds them up, as long as they leave the
+ * loans of @but, whose disposition may be stopped. */
 static void
-others_work(bool refills)
+others_work(bool refills, const char *but)
 {
 	struct run beside[BESIDE];
-	size_t n = dispositions(beside, 2);
+	size_t n = dispositions(beside, 2, but);
 
 	beside[n++] = run_of(TAKE, USERS_FREE + draw(5));
 	beside[n++] = run_of(TAKE, USERS_FREE + 5 + draw(5));
@@ -343,7 +345,8 @@ static void
 batch(int leader, bool refills)
 {
 	struct run runs[AT_STATEMENT];
-	size_t n = dispositions(runs, 1);
+	size_t n = dispositions(runs, 1, "");
+	const char *disposer = n > 0 ? runs[0].user : "";
 
 	runs[n++] = run_of(leader, 1);
 	runs[n++] = run_of(TAKE, 2);
@@ -354,7 +357,7 @@ batch(int leader, bool refills)
 		start_to_be_held(&runs[i], race.proxies[i]);
 		await_hold(&runs[i]);
 	}
-	others_work(refills);
+	others_work(refills, disposer);
 	for (size_t i = 0; i < n; i++) {
 		if (runs[i].pid != 0)
 			kill(runs[i].pid, SIGCONT);
@@ -387,7 +390,8 @@ static void
 by_chance(bool refills)
 {
 	struct run runs[AT_STATEMENT + 1];
-	size_t n = dispositions(runs, 1);
+	size_t n = dispositions(runs, 1, "");
+	const char *disposer = n > 0 ? runs[0].user : "";
 
 	runs[n++] = run_of(draw(2) == 0 ? REFILL : FRESH, 1);
 	runs[n++] = run_of(TAKE, 2);
@@ -402,7 +406,7 @@ by_chance(bool refills)
 			kill(runs[i].pid, draw(3) == 0 ? SIGKILL : SIGSTOP);
 		}
 	}
-	others_work(refills);
+	others_work(refills, disposer);
 	for (size_t i = 0; i < n; i++) {
 		if (runs[i].pid != 0)
 			kill(runs[i].pid, SIGCONT);
