@@ -22,7 +22,7 @@ drop_ours() {
 	     DROP TRIGGER IF EXISTS test_taken_listed;
 	     DELETE FROM task_touched WHERE task_id = $task;
 	     DROP TABLE IF EXISTS test_listed_$task, test_run_$task, test_told_$task,
-	       test_done_$task, test_step_$task"
+	       test_done_$task, test_step_$task, test_forged_$task"
 }
 cleanup() {
 	drop_ours
@@ -60,12 +60,11 @@ done <<<"$out"
 
 # --- what the programs told ----------------------------------------------------------------------
 
-told=$(jq -r 'select(.loans | type == "array") | . as $a | .loans[] |
-	"(\(input_filename | match("([0-9]+).json").captures[0].string),\($a.request_id),\(.loan_id),\(.token))"' \
-	"$scratch"/*.json | paste -sd,)
-done=$(jq -r 'select(.result == "done" and .loan_id) |
-	"(\(input_filename | match("([0-9]+).json").captures[0].string),\(.loan_id),\(.token))"' \
-	"$scratch"/*.json | paste -sd,)
+number='def number: input_filename | match("([0-9]+).json").captures[0].string;'
+told=$(jq -r "$number"'select(.loans | type == "array") | . as $a | .loans[] |
+	"(\(number),\($a.request_id),\(.loan_id),\(.token))"' "$scratch"/*.json | paste -sd,)
+done=$(jq -r "$number"'select(.result == "done" and .loan_id) |
+	"(\(number),\(.loan_id),\(.token))"' "$scratch"/*.json | paste -sd,)
 {
 	echo "CREATE TABLE test_run_$task (number INT PRIMARY KEY, uuid CHAR(36) CHARACTER SET ascii
 	       COLLATE ascii_bin, user VARCHAR(64), kind VARCHAR(16), struck INT, status INT,
@@ -161,6 +160,45 @@ is "$(sql "SELECT COUNT(*) FROM work_log AS x
 is "$(sql "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
            SELECT COUNT(*) FROM task_lock WHERE task_id = $task AND holder IS NOT NULL")" 0 \
 	'nobody leads'
+
+# --- would the judge notice? ---------------------------------------------------------------------
+
+# One loan that was returned or completed, and went out again from a list. Its history is made
+# another one.
+sql "CREATE TABLE test_forged_$task
+       SELECT m.log_id AS last, l.request_id AS request, r.epoch
+       FROM work_log AS l
+       JOIN work_requested AS r ON r.request_id = l.request_id AND r.source = 'list'
+       JOIN work_log AS m ON m.task_id = l.task_id AND m.loan_id = l.loan_id
+        AND m.version = l.version - 1 AND m.event IN ('completed', 'returned')
+       JOIN leader_run AS v ON v.task_id = l.task_id AND v.epoch = r.epoch AND m.at < v.as_of
+      WHERE l.task_id = $task AND l.event = 'assigned' ORDER BY l.log_id DESC LIMIT 1"
+# forge SQL: what the judge says of this loan after the SQL, in which #last is the time of the last
+# change.
+forge() {
+	local change=$1
+	change=${change//#last/(SELECT m.at FROM work_log AS m WHERE m.log_id = f.last)}
+	replay "$task" "$change" | cut -f 4 | sort -u
+}
+r="work_requested AS r JOIN test_forged_$task AS f ON f.request = r.request_id"
+v="leader_run AS v JOIN test_forged_$task AS f ON f.epoch = v.epoch AND v.task_id = $task"
+# The list is made to be older than the change.
+older="UPDATE $v SET v.as_of = #last - INTERVAL 1 SECOND"
+like "$(forge "$older; UPDATE $r SET r.checked = NULL")" \
+	'from a list of before it was (completed|returned), and not checked since' \
+	'the judge refuses a loan of an older list that nobody checked'
+like "$(forge "$older; UPDATE $r SET r.checked = #last - INTERVAL 1 MICROSECOND")" \
+	'from a list of before it was (completed|returned), and not checked since' \
+	'or checked before the change only'
+is "$(forge "$older; UPDATE $r SET r.checked = #last + INTERVAL 1 MICROSECOND")" '' \
+	'it accepts one that was checked after the change'
+is "$(forge "UPDATE $r SET r.checked = NULL WHERE r.request_id = f.request")" '' \
+	'and one of a younger list that nobody checked'
+like "$(forge "UPDATE $v SET v.epoch = 4000000000")" 'a list that no leader has made' \
+	'it refuses a list that no leader has made'
+like "$(forge "UPDATE $r SET r.checked = r.served_at + INTERVAL 1 SECOND")" \
+	'assigned before its list was made or checked' 'and a check that came after the loan was given'
+is "$(replay "$task" | head -n 10)" '' 'it accepts the true history again'
 
 # The race met what it is about.
 for met in "given from a list:r.source = 'list' AND l.event = 'assigned'" \
