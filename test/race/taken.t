@@ -163,12 +163,13 @@ is "$(sql "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
 # --- would the judge notice? ---------------------------------------------------------------------
 
-# One loan that was returned or completed, and went out again from a list. Its history is made
+# One loan that was returned or completed, and went out again from a list, alone. Its history is made
 # another one.
 sql "CREATE TABLE test_forged_$task
        SELECT m.log_id AS last, l.request_id AS request, r.epoch
        FROM work_log AS l
        JOIN work_requested AS r ON r.request_id = l.request_id AND r.source = 'list'
+        AND r.assigned = 1
        JOIN work_log AS m ON m.task_id = l.task_id AND m.loan_id = l.loan_id
         AND m.version = l.version - 1 AND m.event IN ('completed', 'returned')
        JOIN leader_run AS v ON v.task_id = l.task_id AND v.epoch = r.epoch AND m.at < v.as_of
