@@ -12,7 +12,7 @@
 enum { LOANS = 60, STATEMENTS = 80 };
 enum who { TAKER, REFILL, LEADER };
 
-/* How often those who take have led. The process that is stopped may be about to commit its round. */
+/* How often those who take have led. The process that is stopped may just commit its round. */
 static uint64_t
 runs(void)
 {

@@ -84,7 +84,7 @@ draw(unsigned int below)
 	return (unsigned int)((z ^ (z >> 31)) % below);
 }
 
-/* --- programs ----------------------------------------------------------------------------------- */
+/* --- programs ------------------------------------------------------------------------------- */
 
 /* Adds an argument, or two. */
 static void
@@ -221,7 +221,7 @@ finish(struct run *run)
 	}
 }
 
-/* --- who, and what ------------------------------------------------------------------------------ */
+/* --- who, and what -------------------------------------------------------------------------- */
 
 static struct run
 run_of(int kind, unsigned int user_no)
@@ -232,8 +232,8 @@ run_of(int kind, unsigned int user_no)
 	return run;
 }
 
-/* Fills @runs with dispositions of all that some users hold, except @but, and returns how many there
- * are. */
+/* Fills @runs with dispositions of all that some users hold, except @but, and returns how many
+ * there are. */
 static size_t
 dispositions(struct run *runs, size_t most, const char *but)
 {
@@ -288,7 +288,7 @@ others_work(bool refills, const char *but)
 		finish(&beside[i]);
 }
 
-/* --- at every statement ------------------------------------------------------------------------- */
+/* --- at every statement --------------------------------------------------------------------- */
 
 /* Stops or kills it at the statement that its proxy holds. */
 static void
@@ -384,7 +384,7 @@ at_every_statement(unsigned int rounds)
 	}
 }
 
-/* --- and by chance ------------------------------------------------------------------------------ */
+/* --- and by chance -------------------------------------------------------------------------- */
 
 static void
 by_chance(bool refills)

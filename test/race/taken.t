@@ -126,7 +126,8 @@ is "$(sql "SELECT COUNT(*) FROM (SELECT token, LAG(token) OVER (PARTITION BY loa
               ORDER BY version) AS was FROM work_log
              WHERE task_id = $task AND event = 'assigned') AS steps WHERE token <= was")" 0 \
 	'tokens of a loan rise'
-is "$(replay "$task" | head -n 10)" '' 'the log replays to the table, and no loan is from an old list'
+is "$(replay "$task" | head -n 10)" '' \
+	'the log replays to the table, and no loan is from an old list'
 # An assignment is the change that comes after the version that the list has; where a lease ended,
 # the end comes in between.
 is "$(sql "SELECT COUNT(*) FROM work_log AS l
@@ -163,8 +164,8 @@ is "$(sql "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 
 # --- would the judge notice? ---------------------------------------------------------------------
 
-# One loan that was returned or completed, and went out again from a list, alone. Its history is made
-# another one.
+# One loan that was returned or completed, and went out again from a list, alone. Its history is
+# made another one.
 sql "CREATE TABLE test_forged_$task
        SELECT m.log_id AS last, l.request_id AS request, r.epoch
        FROM work_log AS l
