@@ -3,6 +3,10 @@
 -- fault), so it is empty when all is right. Set @replay_task first, to a task's number, or to NULL
 -- for all tasks.
 --
+-- A loan that changed since the query of a kept list could go out again from that list, and the
+-- log alone would look right. So the requests' rows are read, too: they tell the list and when the
+-- view was asked about the loan.
+--
 -- This is one statement, so that it reads one moment. It is right only for tasks whose log was
 -- never purged and whose rows only lockq has written. Events 'available' change nothing, so they
 -- are checked apart from the changes.
@@ -38,6 +42,7 @@ change_of AS (
   SELECT n.*,
          LAG(n.note_now) OVER line AS was_note,
          n.was IN ('assigned', 'renewed') AS was_active,
+         IF(n.was = 'expired' AND n.was_at = n.at, n.was_available, n.was_at) AS changed,
          n.event IN ('assigned', 'renewed') AS is_active,
          ROW_NUMBER() OVER (PARTITION BY n.task_id, n.loan_id
                             ORDER BY n.version DESC, n.log_id DESC) AS from_last
@@ -76,6 +81,26 @@ fault AS (
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned by a leader of the past'
     FROM change_of AS c WHERE c.event = 'assigned' AND c.token <= c.was_token
+  UNION ALL
+  -- A change after the start of a list's query may be one that the list does not have, so the view
+  -- must have been asked after the change. Where a lease ended, and the end is logged with the next
+  -- assignment, the change is the end itself. The list's row may be gone, its leader's stays.
+  SELECT c.task_id, c.loan_id, c.version,
+         IF(v.as_of IS NULL, 'assigned from a list that no leader has made',
+            CONCAT('assigned from a list of before it was ', c.was, ', and not checked since'))
+    FROM change_of AS c
+    JOIN work_requested AS r ON r.request_id = c.request_id AND r.source = 'list'
+    LEFT JOIN leader_run AS v ON v.task_id = c.task_id AND v.epoch = r.epoch
+   WHERE c.event = 'assigned'
+     AND (v.as_of IS NULL
+          OR (v.as_of < c.changed AND NOT COALESCE(r.checked > c.changed, FALSE)))
+  UNION ALL
+  -- That is before the list is taken from, and no list is from the future.
+  SELECT c.task_id, c.loan_id, c.version, 'assigned before its list was made or checked'
+    FROM change_of AS c
+    JOIN work_requested AS r ON r.request_id = c.request_id AND r.source = 'list'
+    JOIN leader_run AS v ON v.task_id = c.task_id AND v.epoch = r.epoch
+   WHERE c.event = 'assigned' AND (c.at < v.as_of OR c.at < r.checked)
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned with another note'
     FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.note <=> c.was_note

@@ -79,11 +79,14 @@ connect_handle(struct worker *worker)
 static void
 call(struct worker *worker)
 {
+	struct lockq_refilled refilled;
 	uint64_t start = db_clock_ms();
 
 	worker->rc = connect_handle(worker);
 	if (worker->rc == LOCKQ_OK)
-		worker->rc = lockq_getwork(worker->q, &worker->ask, &worker->answer);
+		worker->rc = worker->refills ?
+		    lockq_refill(worker->q, worker->ask.task, 0, &refilled) :
+		    lockq_getwork(worker->q, &worker->ask, &worker->answer);
 	snprintf(worker->error, sizeof(worker->error), "%s", lockq_error(worker->q));
 	worker->ms = db_clock_ms() - start;
 }
