@@ -277,8 +277,8 @@ LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 # These tests take longest, so they begin first.
 LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
 	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench race/hundreds race/cut \
-	race/cluster race/tls race/patience race/leases race/taken cli/signals docs/docs race/replica \
-	lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
+	race/cluster race/tls race/patience race/leases race/taken cli/signals docs/docs \
+	race/replica lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
 	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt) build/test/db/test_wait
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire)

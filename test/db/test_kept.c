@@ -368,6 +368,27 @@ a_duplicate_in_the_line(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: a process that locks the task and finds a list serves the line before it leaves, even if
+ * its own request has ended meanwhile. Nobody waits with the other request. */
+static void
+a_leader_that_leaves_serves_the_line(void **state)
+{
+	struct worker *late;
+
+	(void)state;
+	fill(10);
+	sql("UPDATE kept_list SET as_of = as_of - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
+	late = hold_at(1, 1, "LEFT JOIN kept_list AS l", 2);
+	sql("UPDATE kept_list SET as_of = NOW(6) WHERE task_id = %d", TASK);
+	sql("UPDATE work_requested SET outcome = 'cancelled', served_at = NOW(6)"
+	    " WHERE task_id = %d AND pending = 1", TASK);
+	(void)add_request(TASK, 2, 2);
+	release(late);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	assert_int_equal(runs(), 1);
+	assert_int_equal(kept(), 7);
+}
+
 /* guard: a request that nobody looks after any more costs a taker nothing. */
 static void
 who_has_left_the_line(void **state)
@@ -850,6 +871,7 @@ main(int argc, char **argv)
 		DB_TEST(a_leader_begins_with_the_list),
 		DB_TEST(a_taker_serves_the_line),
 		DB_TEST(a_duplicate_in_the_line),
+		DB_TEST(a_leader_that_leaves_serves_the_line),
 		DB_TEST(who_has_left_the_line),
 		DB_TEST(who_has_asked_joins),
 		DB_TEST(what_is_not_for_its_user),

@@ -25,7 +25,8 @@ fi
 eval "$("$top/scripts/sandbox" env)"
 # sandbox mysql uses the administrator.
 is "$("$top/scripts/sandbox" mysql --batch --skip-column-names \
-	--execute 'SELECT @@innodb_native_foreign_keys')" 1 'the server checks foreign keys in InnoDB'
+	--execute 'SELECT @@innodb_native_foreign_keys')" 1 \
+	'the server checks foreign keys in InnoDB'
 for test in "$build"/test/db/test_{kept,touched,short_list} "$top/test/race/held.t"; do
 	status=0
 	CMOCKA_MESSAGE_OUTPUT=TAP "$test" >"$scratch/out" 2>&1 || status=$?

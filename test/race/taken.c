@@ -242,7 +242,8 @@ dispositions(struct run *runs, size_t most, const char *but)
 		"SELECT name, loans FROM ("
 		"  SELECT u.name, GROUP_CONCAT(CONCAT(w.loan_id, ':', w.token)) AS loans"
 		"    FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id"
-		"   WHERE w.task_id = ? AND w.state = 'assigned' AND u.name <> ? GROUP BY u.name) AS d"
+		"   WHERE w.task_id = ? AND w.state = 'assigned' AND u.name <> ?"
+		"   GROUP BY u.name) AS d"
 		" ORDER BY CHAR_LENGTH(loans) * RAND() DESC LIMIT ?", DB_MANY
 	};
 	struct db_rows rows = { 0, 0, NULL, NULL };

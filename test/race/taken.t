@@ -83,7 +83,8 @@ printf '# %s\n' "$(sql "SELECT kind, struck, status, COUNT(*) FROM test_run_$tas
                          GROUP BY kind, struck, status ORDER BY 1, 2, 3" | paste -sd ';')"
 
 is "$(sql "SELECT kind, status FROM test_run_$task
-            WHERE status NOT IN (0, 1, 3, 4) AND NOT (struck AND status IN (5, 6, 137)) LIMIT 5")" '' \
+            WHERE status NOT IN (0, 1, 3, 4)
+              AND NOT (struck AND status IN (5, 6, 137)) LIMIT 5")" '' \
 	'no program met an error, unless it was stopped'
 is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t JOIN test_run_$task AS p USING (number)
             WHERE 1 <> (SELECT COUNT(*) FROM work_requested AS r
@@ -199,7 +200,8 @@ is "$(forge "UPDATE $r SET r.checked = NULL WHERE r.request_id = f.request")" ''
 like "$(forge "UPDATE $v SET v.epoch = 4000000000")" 'a list that no leader has made' \
 	'it refuses a list that no leader has made'
 like "$(forge "UPDATE $r SET r.checked = r.served_at + INTERVAL 1 SECOND")" \
-	'assigned before its list was made or checked' 'and a check that came after the loan was given'
+	'assigned before its list was made or checked' \
+	'and a check that came after the loan was given'
 is "$(replay "$task" | head -n 10)" '' 'it accepts the true history again'
 
 # The race met what it is about.
