@@ -223,7 +223,7 @@ fresh_list() {
 	refill --task "$1" >/dev/null
 }
 
-# --- the bare program ------------------------------------------------------------------------------
+# --- the bare program -----------------------------------------------------------------------------
 
 forget_bare() {
 	sql 'DROP TABLE IF EXISTS bench_request, bench_work, bench_lock'

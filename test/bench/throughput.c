@@ -298,7 +298,8 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: throughput work FIRST TASKS THREADS COUNT SECONDS | "
-	    "asks FIRST TASKS N [COUNT] | commits THREADS SECONDS, THREADS up to %d\n", THREADS_MAX);
+	    "asks FIRST TASKS N [COUNT] | commits THREADS SECONDS, THREADS up to %d\n",
+	    THREADS_MAX);
 	return 2;
 }
 
@@ -365,7 +366,8 @@ main(int argc, char **argv)
 	if (argc == 5)
 		a[3] = 1;
 	n = bare ? a[0] : in_turn ? 1 : a[2];
-	if ((!bare && !in_turn && !work) || n < 1 || n > THREADS_MAX || (!bare && a[1] < 1) || (!in_turn && seconds <= 0))
+	if ((!bare && !in_turn && !work) || n < 1 || n > THREADS_MAX || (!bare && a[1] < 1) ||
+	    (!in_turn && seconds <= 0))
 		return usage();
 	if (lockq_library_init() != LOCKQ_OK)
 		die("library", "can't be used");
