@@ -200,6 +200,51 @@ since() {
 	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f\n", b - a }'
 }
 
+# --- a light query, and kept lists ----------------------------------------------------------------
+
+# make_light TASK LOANS: a task whose query reads a table in the order of its index.
+make_light() {
+	make_task "$1" "$2" 0
+	sql "ALTER TABLE test_loan_$1 ADD KEY (line);
+	     CREATE OR REPLACE VIEW test_candidates_$1 AS
+	       SELECT loan_id, line AS priority FROM test_loan_$1"
+}
+
+# forget_list TASK: the next list is a first one, which no earlier one makes short.
+forget_list() {
+	sql "DELETE FROM kept_loan WHERE task_id = $1;
+	     DELETE FROM kept_list WHERE task_id = $1;
+	     DELETE FROM task_refill WHERE task_id = $1"
+}
+
+# fresh_list TASK: keeps a list of as many loans as its candidate_limit allows.
+fresh_list() {
+	forget_list "$1"
+	refill --task "$1" >/dev/null
+}
+
+# --- the bare program -----------------------------------------------------------------------------
+
+forget_bare() {
+	sql 'DROP TABLE IF EXISTS bench_request, bench_work, bench_lock'
+}
+
+# The tables of floor_bare.
+make_bare() {
+	forget_bare
+	sql 'CREATE TABLE bench_request (
+	       request_id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY,
+	       user_id INT UNSIGNED NOT NULL, asked INT UNSIGNED NOT NULL);
+	     CREATE TABLE bench_work (
+	       loan_id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, user_id INT UNSIGNED NOT NULL);
+	     CREATE TABLE bench_lock (
+	       task_id INT UNSIGNED PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL);
+	     INSERT INTO bench_lock VALUES (1, 0);
+	     GRANT SELECT, INSERT, UPDATE ON bench_request TO lockq_worker@lockq;
+	     GRANT SELECT, INSERT, UPDATE ON bench_work TO lockq_worker@lockq;
+	     GRANT SELECT, INSERT, UPDATE ON bench_lock TO lockq_worker@lockq'
+}
+
 # --- a heavy query -------------------------------------------------------------------------------
 
 # make_heavy TASK LOANS SECONDS: a task whose query computes for that long. $rounds is how often its

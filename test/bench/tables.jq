@@ -1,4 +1,4 @@
-# The tables of man/figures.md: what has a goal, then the burst and the wake-up in full. Input: all
+# The tables of man/figures.md: what has a goal, then some figures in full. Input: all
 # results.
 include "markdown";
 
@@ -48,6 +48,34 @@ def wake:
 			if $of["wake.\($who).bare.p99"] then
 				($of | value("wake.\($who).bare.p99")) + " ms" else "" end] | row);
 
+# Keys are warm.PHASE.WHAT.
+def warm:
+	(.measures | map({ (.key): .value }) | add) as $of
+	| "", "\(.title):", "",
+	(["people", "asked", "median", "95 of 100 within", "99 of 100 within", "slowest"] | head),
+	(.measures[] | .text as $text | .key | capture("^warm[.](?<phase>[a-z]+)[.]asks$")
+		| .phase as $phase
+		| [($text | sub(": how often people asked$"; "")),
+			($of | value("warm.\($phase).asks")),
+			("p50", "p95", "p99", "p100" | . as $what
+				| ($of | value("warm.\($phase).\($what)")) + " ms")] | row);
+
+# Keys are peers.NAME.WORKERS.WHAT and peers.ratio.COUNT.WORKERS, peers.ratiokept.COUNT.WORKERS.
+def peers:
+	(.measures | map({ (.key): .value }) | add) as $of
+	| "", "\(.title):", "",
+	(["queue", "workers", "loans or jobs per second", "one take: median",
+		"99 of 100 within", "divided by the best other queue"] | head),
+	(.measures[] | .text as $text
+		| .key | capture("^peers[.](?<name>[a-z_0-9]+)[.](?<workers>[0-9]+)[.]rate$")
+		| .name as $name | .workers as $workers
+		| "peers.\($name).\($workers)" as $key
+		| ($name | ltrimstr("lockq") | sub("(?<n>[0-9]+)$"; ".\(.n)")) as $way
+		| $of["peers.ratio\($way).\($workers)"] as $ratio
+		| [($text | sub(", [0-9]+ workers$"; "")), $workers, ($of | value("\($key).rate")),
+			($of | value("\($key).p50")) + " ms", ($of | value("\($key).p99")) + " ms",
+			if $ratio == null then "" else ($ratio | number) + " times" end] | row);
+
 def on_or_off: if . == 1 or . == "ON" then "on" else "off" end;
 def server:
 	.settings.server
@@ -55,13 +83,14 @@ def server:
 		+ "binary log \(.log_bin | on_or_off)";
 
 # First the figures that show what lockq is for. A figure that is not named here comes last.
-def rank: .figure as $f | ["burst", "wake", "one", "throughput", "peers", "scale"]
+def rank: .figure as $f | ["burst", "wake", "warm", "take", "one", "throughput", "peers", "scale"]
 	| index($f) // length;
 
 measured
 | min_by(.at) as $first
 | sort_by(rank, .at)
-| goals, (of("burst") | burst), (of("wake") | wake), "",
+| goals, (of("burst") | burst), (of("wake") | wake), (of("warm") | warm),
+  (of("peers") | peers), "",
   "Measured on \(days) on \($first | hardware), \($first | server), lockq at commit "
 	+ "\($first.versions.commit).",
   (if (map(.machine | del(.load_before)) | unique | length) > 1

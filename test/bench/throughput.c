@@ -5,10 +5,10 @@
  *
  *   throughput work FIRST TASKS THREADS COUNT SECONDS   getwork, for COUNT loans each, on the tasks
  *                                from FIRST on in turn, by the users race-1, race-2 …
- *   throughput asks FIRST TASKS N   N requests for one loan, one after the other
+ *   throughput asks FIRST TASKS N [COUNT]   N requests for COUNT loans (1), one after the other
  *   throughput commits THREADS SECONDS   INSERT statements, each its own transaction
  *
- * The server's own counters tell what it had to do for that.
+ * SECONDS may have decimals. The server's own counters tell what it had to do for that.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -140,6 +140,7 @@ ask_in_turn(struct worker *w, uint32_t first, uint32_t n_tasks, uint64_t n)
 	struct lockq_ask ask = LOCKQ_ASK_INIT;
 
 	ask.user = w->user;
+	ask.count = w->count;
 	for (uint64_t i = 0; i < n + n_tasks; i++) {
 		double start = now_ms();
 
@@ -297,7 +298,8 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: throughput work FIRST TASKS THREADS COUNT SECONDS | "
-	    "asks FIRST TASKS N | commits THREADS SECONDS, THREADS up to %d\n", THREADS_MAX);
+	    "asks FIRST TASKS N [COUNT] | commits THREADS SECONDS, THREADS up to %d\n",
+	    THREADS_MAX);
 	return 2;
 }
 
@@ -315,17 +317,17 @@ start_workers(size_t n, bool bare, const unsigned long *a)
 }
 
 static void
-run_threads(size_t n, unsigned long seconds)
+run_threads(size_t n, double seconds)
 {
 	uint64_t before[COUNTERS], after[COUNTERS];
 	double start, took;
 
 	/* In this time the first query of each task runs and its list is kept. */
-	db_sleep_ms((unsigned int)seconds * WARM_UP_MS);
+	db_sleep_ms((unsigned int)(seconds * WARM_UP_MS));
 	count(before);
 	start = now_ms();
 	phase = 1;
-	db_sleep_ms((unsigned int)seconds * 1000);
+	db_sleep_ms((unsigned int)(seconds * 1000));
 	phase = 2;
 	took = (now_ms() - start) / 1000;
 	count(after);
@@ -341,7 +343,7 @@ run_in_turn(const unsigned long *a)
 	double start;
 
 	open_worker(&workers[0], 0, false);
-	workers[0].count = 1;
+	workers[0].count = (uint32_t)a[3];
 	count(before);
 	start = now_ms();
 	ask_in_turn(&workers[0], (uint32_t)a[0], (uint32_t)a[1], a[2]);
@@ -353,15 +355,19 @@ int
 main(int argc, char **argv)
 {
 	bool bare = argc == 4 && strcmp(argv[1], "commits") == 0;
-	bool in_turn = argc == 5 && strcmp(argv[1], "asks") == 0;
+	bool in_turn = (argc == 5 || argc == 6) && strcmp(argv[1], "asks") == 0;
 	bool work = argc == 7 && strcmp(argv[1], "work") == 0;
 	unsigned long a[5] = { 0 };
+	double seconds = strtod(argv[argc - 1], NULL);
 	size_t n;
 
 	for (int i = 2; i < argc && i < 7; i++)
 		a[i - 2] = strtoul(argv[i], NULL, 10);
+	if (argc == 5)
+		a[3] = 1;
 	n = bare ? a[0] : in_turn ? 1 : a[2];
-	if ((!bare && !in_turn && !work) || n < 1 || n > THREADS_MAX || (!bare && a[1] < 1))
+	if ((!bare && !in_turn && !work) || n < 1 || n > THREADS_MAX || (!bare && a[1] < 1) ||
+	    (!in_turn && seconds <= 0))
 		return usage();
 	if (lockq_library_init() != LOCKQ_OK)
 		die("library", "can't be used");
@@ -369,7 +375,7 @@ main(int argc, char **argv)
 		run_in_turn(a);
 	} else {
 		start_workers(n, bare, a);
-		run_threads(n, bare ? a[1] : a[4]);
+		run_threads(n, seconds);
 	}
 	for (size_t i = 0; i < n; i++) {
 		lockq_free(workers[i].q);

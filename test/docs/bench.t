@@ -18,12 +18,12 @@ short() {
 
 # Counts the tasks, users, tables, requests and queries that a figure might leave behind.
 left_behind() {
-	sql "SELECT 'task', COUNT(*) FROM task WHERE task_id BETWEEN 211 AND 219
+	sql "SELECT 'task', COUNT(*) FROM task WHERE task_id BETWEEN 211 AND 499
 	     UNION ALL SELECT 'user', COUNT(*) FROM app_user WHERE name LIKE 'race-%'
 	     UNION ALL SELECT 'table', COUNT(*) FROM information_schema.tables
 	      WHERE table_schema = DATABASE() AND table_name LIKE 'test\\_%'
 	     UNION ALL SELECT 'request', COUNT(*) FROM work_requested
-	      WHERE task_id BETWEEN 211 AND 219
+	      WHERE task_id BETWEEN 211 AND 499
 	     UNION ALL SELECT 'query', COUNT(*) FROM information_schema.processlist
 	      WHERE id <> CONNECTION_ID() AND info LIKE '%test\\_%'" | tr '\t\n' '  '
 }
@@ -72,7 +72,7 @@ is "$status" 2 'a JSON file that is no result is refused'
 # --- each figure ---------------------------------------------------------------------------------
 
 before=$(left_behind)
-figures=(assign burst cron killed record waiting wake)
+figures=(assign burst cron killed peers record take throughput waiting wake warm)
 for figure in "${figures[@]}"; do
 	short "$figure"
 	is "$status" 0 "$figure: measured"
@@ -100,6 +100,14 @@ is "$(jq -c '[.measures[] | select(.key | test("unserved$")) | .value]' \
 	"$scratch/out/burst.json")" '[0,0,0,0,0]' 'burst: all users get loans, in each of the ways'
 is "$(jq -c '[.measures[] | select(.key | test("twice$")) | .value] | add' \
 	"$scratch/out/burst.json")" 0 'burst: no loan is given to two people'
+
+is "$(jq -c '[.measures[] | select(.key | test("^warm.(twice|.*unserved)$")) | .value] | add' \
+	"$scratch/out/warm.json")" 0 'warm: all people get loans, and none is given twice'
+is "$(jq -c '[.measures[] | select(.key | test("^(take.crowd.)?wrong$|lockq.*twice$")) | .value]
+	| add' "$scratch"/out/{take,throughput,peers}.json | sort -u)" 0 \
+	'take, throughput, peers: no loan is given twice'
+is "$(jq '[.measures[] | select(.key == "take.crowd.gave_up") | .value] | add' \
+	"$scratch/out/take.json")" 0 'take: nobody gives up while the list has loans'
 
 # A case that would take longer than the limit has no numbers.
 cp -R "$scratch/out" "$scratch/all"
