@@ -37,7 +37,7 @@ for figure in "$top"/test/bench/figures/*; do
 	ok "$([ -x "$figure" ]; echo $?)" "${figure##*/} can be run"
 done
 is "$(awk 'length($0) > 80' <<<"$out")" '' 'list: 80 columns are enough'
-read -r -a usual <<<"$(sed -n 's/^usual: //p' <<<"$out")"
+read -r -d '' -a usual <<<"$(sed -n '/^usual: /,$p' <<<"$out" | sed 's/^usual://')"
 for figure in "${usual[@]}"; do
 	ok "$([ -x "$top/test/bench/figures/$figure" ]; echo $?)" "a usual figure is there: $figure"
 done

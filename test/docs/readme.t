@@ -52,6 +52,19 @@ run() {
 	) >"$scratch/output" 2>&1
 }
 
+# look_at_demo: keeps what the demo has printed, and what the database says of it, before the next
+# commands change that.
+look_at_demo() {
+	cp "$scratch/output" "$scratch/demo"
+	"$top/scripts/sandbox" mysql lockq --batch --skip-column-names --execute="
+		SELECT u.name, COALESCE(r.source, 'query')
+		  FROM work_requested AS r JOIN app_user AS u USING (user_id)
+		 WHERE r.task_id = 7 ORDER BY r.request_id" >"$scratch/requests"
+	"$top/scripts/sandbox" mysql lockq --batch --skip-column-names --execute="
+		SELECT user FROM leader_run
+		 WHERE task_id = 7 AND query_ms IS NOT NULL ORDER BY epoch" >"$scratch/queries"
+}
+
 export -p >"$scratch/environment"
 printf '%s\n' "$top" >"$scratch/where"
 n_blocks=0
@@ -73,7 +86,7 @@ for block in "$scratch"/blocks/[0-9][0-9][0-9]; do
 	esac
 	expected=$(cat "$block.status") status=0
 	run "$block" || status=$?
-	[ "$first" != 'make demo' ] || cp "$scratch/output" "$scratch/demo"
+	[ "$first" != 'make demo' ] || look_at_demo
 	ok "$([ "$status" = "$expected" ]; echo $?)" "$name"
 	if [ "$status" != "$expected" ]; then
 		printf '#   ended with status %s, not %s, after:\n' "$status" "$expected"
@@ -102,6 +115,33 @@ is "$(comm -23 "$scratch/told" "$scratch/shown")" '' 'make demo prints every lin
 printf '  1.00 s  oliver     sings\n' >"$scratch/transcript"
 forms "$scratch/transcript" >"$scratch/told"
 is "$(comm -23 "$scratch/told" "$scratch/shown")" ' N s NAME sings' '… and another line is noticed'
+
+# --- the two bursts of the demo -----------------------------------------------------------------
+
+# The table has a line for each user: NAME, the first wait and its source, the second wait and its
+# source. The database has six requests of the first burst, then six of the second.
+sed -n '/^ *first time  *again$/,/^$/p' "$scratch/demo" | sed '1d;$d' >"$scratch/table"
+wait='([0-9.]+ m?s)' from='([a-z]+)[^ ]*( [0-9.]+ s old)?'
+sed -E -n "s/^  ([a-z]+) +$wait  $from +$wait  $from\$/\1 \2 \3 \5 \6/p" "$scratch/table" \
+	>"$scratch/rows"
+is "$(awk '{ print $1, $4, $7 }' "$scratch/rows" | sort)" "$(awk '
+	{ of[$1] = of[$1] " " $2 } END { for (user in of) print user of[user] }' \
+	"$scratch/requests" | sort)" 'make demo: the loans come from where work_requested says'
+is "$(grep -c ' list$' "$scratch/rows")" 6 'the second time six people took from a list'
+is "$(awk '/^  heavy queries/ { print $3, $4, $5, $6, $7, $8 }' "$scratch/table")" \
+	"1 by $(head -n 1 "$scratch/queries") 1 by (refill)" \
+	'one heavy query ran in each burst, the second one behind their backs'
+is "$(sed 1d "$scratch/queries")" '(refill)' 'leader_run says so, too'
+is "$(grep -c 'Nobody waited for that query' "$scratch/demo")" 1 'and the demo says what that means'
+# Each wait is the time between two lines of the race, which are rounded.
+awk '$2 == "s" && $4 == "asks" { asked[$3, ++n[$3]] = $1 }
+	$2 == "s" && $4 == "gets" { got[$3, ++m[$3]] = $1 }
+	FILENAME ~ /rows$/ { check(1, $2, $3); check(2, $5, $6) }
+	function check(burst, took, unit,    off) {
+		off = got[$1, burst] - asked[$1, burst] - took / (unit == "ms" ? 1000 : 1)
+		if (off > 0.0151 || off < -0.0151) print $1, burst, took, unit
+	}' "$scratch/demo" "$scratch/rows" >"$scratch/wrong"
+is "$(cat "$scratch/wrong")" '' 'the waits are those of the races'
 
 # unlisted PAGE FOLDER: prints the .c and .map files of the folder that "What is where" does not
 # name, the headers likewise that have no .c file of their name, and the names without a file.

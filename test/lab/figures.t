@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The lab's figures of made-up races, without server and processes.
+# The lab's figures of made-up races, and what two bursts come to, without server and processes.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -97,4 +97,66 @@ run figures <<'END'
 END
 is "$(among heavy_queries errors served)" '{"heavy_queries":1,"errors":0,"served":1}' \
 	"the process beside the users is no user: its queries count, its errors do not"
+
+# --- two bursts of the same people --------------------------------------------------------------
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# bursts QUERIES REQUESTS: what the events of $scratch/first and $scratch/again come to.
+bursts() {
+	sed -i 's/ ; /\t/g' "$scratch/first" "$scratch/again"
+	jq -n -r -L "$top/scripts/lab/race" --rawfile first "$scratch/first" \
+		--rawfile again "$scratch/again" --argjson queries "$1" --argjson requests "$2" \
+		'include "bursts"; bursts'
+}
+
+cat >"$scratch/first" <<'END'
+1 ; ann ; asked ; 3
+5 ; ann ; leads ;
+400 ; bob ; asked ; 3
+3005 ; ann ; queried ;
+3499 ; bob ; served ; 4 5 6
+3505 ; ann ; served ; 1 2 3
+END
+cat >"$scratch/again" <<'END'
+1 ; ann ; asked ; 3
+30 ; (refill) ; leads ;
+43 ; ann ; served ; 7 8 9
+400 ; bob ; asked ; 3
+471 ; bob ; served ; 10 11 12
+3030 ; (refill) ; queried ;
+END
+queries='[{"user": "ann", "burst": "first"}, {"user": "(refill)", "burst": "again"}]'
+requests='[{"user": "ann", "source": "query", "age_ms": 3404},
+	{"user": "bob", "source": "query", "age_ms": 3404},
+	{"user": "ann", "source": "list", "age_ms": 5961},
+	{"user": "bob", "source": "list", "age_ms": 6349}]'
+run bursts "$queries" "$requests"
+is "$out" "$(cat <<'END'
+          first time                     again
+  ann         3.50 s  query              42 ms  list, 6.0 s old
+  bob         3.10 s  query              71 ms  list, 6.3 s old
+  heavy queries    1  by ann                 1  by (refill)
+
+The first time all 2 had to wait for a query, 3.50 s at most.
+The second time all 2 took from a list, and waited 71 ms at most.
+The list had become old. So a getwork left a process behind, which ran the query
+and filled the list anew. Nobody waited for that query.
+END
+)" 'two bursts: a line for each user, and what it means'
+is "$(LC_ALL=C.UTF-8 wc -L <<<"$out")" 80 'it fits into 80 columns'
+
+sed -i 's/(refill)/bob/; s/^30\t/410\t/' "$scratch/again"
+run bursts "${queries/(refill)/bob}" "$(jq '.[3].source = "query"' <<<"$requests")"
+is "$(tail -n 2 <<<"$out")" "$(cat <<'END'
+The first time all 2 had to wait for a query, 3.50 s at most.
+The second time 1 of 2 took from a list, and waited 42 ms at most.
+END
+)" 'a user ran the query, and it is not said that nobody did'
+printf '1 ; ann ; asked ; 3\n9 ; ann ; nothing\n1 ; bob ; asked ; 3\n' >"$scratch/again"
+run bursts '[]' "$(jq '.[:2]' <<<"$requests")"
+is "$status $(awk 'NR == 2 || NR == 3 { print $5, $6 }' <<<"$out" | tr '\n' ' ')" '0 - - - - ' \
+	'users without loans and without a request have neither time nor source'
+is "$(tail -n 1 <<<"$out")" 'The second time nobody could take from a list.' 'and that is said'
 finish

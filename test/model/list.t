@@ -96,7 +96,7 @@ breaks | left_over | without: whoever takes serves the line
 	-DNO_LINE -DNO_WAITS=1 -DROUNDS=1 -DCRASHES=1
 breaks | left_over | a duplicate key ends the line
 	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
-breaks | left_over | without: a process that finds a list under the lock serves the line before it leaves
+breaks | left_over | without: a process that finds a list under the lock serves the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
 breaks | touch_lost | without: a touched loan is put before the next list, too
 	-DTOUCH_ONCE -DTOUCHES=1 -DROUNDS=1

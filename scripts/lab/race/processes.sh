@@ -75,7 +75,7 @@ make_tables() {
 
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
-	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half
+	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half seen
 	case $1 in *:*) variant=${1#*:} ;; esac
 	nodes=$(nodes "$1")
 	# Not once the processes run: a Ctrl-C in the middle of a $(…) may confuse bash 5.2.
@@ -90,6 +90,8 @@ race() {
 		mkdir "$scratch/node-$number"
 	done
 	[ -n "$task" ] || make_tables
+	# shellcheck disable=SC2034 # for follow_refill
+	[ "$pattern" != lockq ] || seen=$(refill_seen)
 	flock "$gate"
 	for number in "${!users[@]}"; do
 		start "$number" "${users[number]}" ask
@@ -124,6 +126,7 @@ follow() {
 		read_clock
 		do_harm "$now"
 	done
+	[ "$pattern" != lockq ] || follow_refill
 }
 
 # hear: handles one event, in the variables of follow.
