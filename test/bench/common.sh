@@ -157,6 +157,10 @@ show_line() {
 		}
 		line = sprintf("  %-" width "s %9s %-8s %s", text, $2, $3, $4)
 		sub(/ +$/, "", line)
+		if (length(line) > 80) {
+			line = sprintf("  %-" width "s %9s %s\n%80s", text, $2, $3, $4)
+			sub(/ *\n/, "\n", line)
+		}
 		print line }'
 }
 
