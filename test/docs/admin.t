@@ -82,6 +82,11 @@ like "$err" 'read.only' 'the message says why'
 "$top/scripts/sandbox" mysql --execute='SET GLOBAL read_only = OFF'
 do_block
 is "$(wc -l <<<"$out")" 2 'a task that was queried'
+"$top/scripts/sandbox" mysql --execute='UPDATE docs_admin.task SET cache_ttl = 60'
+run refill --defaults-file "$scratch/clerk.cnf" --task 1
+is "$status" 0 'a list is filled'
+do_block
+like "$out" '^1	60	[0-9]+	[0-9]+	[0-9]+	' 'a task that keeps a list'
 do_block
 "$top/scripts/sandbox" mysql --execute='DROP VIEW docs_admin.deeds_to_check'
 do_block
