@@ -39,9 +39,10 @@ enum {
 enum {
 	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
 	SPARE_MOST = 255,       /* among so many first ones each taker begins elsewhere, if dozens
-	                         * take at once; where these are locked, up to 1,024 are read */
-	HEAD_STEP = 64,         /* so many loans at a list's front are read over, at most */
-	TAKE_TRIES = 8,         /* some 150 ms, and each try reads twice as much as the last one;
+	                         * take at once; where these are locked, up to 1,024 are checked */
+	HEAD_STEP = 64,         /* so many loans are gone before a taker that reads from the front
+	                         * notes it */
+	TAKE_TRIES = 8,         /* some 150 ms, and each try reaches twice as far as the last one;
 	                         * then others hold all of it */
 	LINE_MOST = 64,         /* requests of the line that are read at a time */
 	LINE_TRIES = 2,         /* for each of them: nobody waits for it here */

@@ -113,7 +113,7 @@ take(struct call *c, enum step *step)
 	who.user_id = kept.user_id;
 	who.count = c->request.joined ? c->request.asked : c->ask->count;
 	who.excluded = c->task.excluded;
-	/* At the front of another task's list nobody else may take. */
+	/* How many take from one task's list says nothing of another task's. */
 	if (c->q->take_task != c->ask->task)
 		c->q->take_spare = 0;
 	c->q->take_task = c->ask->task;

@@ -44,20 +44,16 @@ measure_check(struct call *c)
 	return rc;
 }
 
-/* Gives to late requests from the kept list, as those who take from it do. */
+/* Gives to pending requests from the kept list, as those who take from it do. */
 static void
-hand_over_kept(struct call *c)
+serve_line(struct call *c)
 {
 	struct task task = c->task;
 	struct kept kept;
 	bool known = false;
-	uint64_t n = 0;
 
 	if (kept_look(c->q->db, c->request.user, &task, &kept, &known) == DB_OK && kept.usable)
 		take_for_line(c->q->db, &task, &kept);
-	/* What fails here, cron deletes. */
-	if (kept_end(c->q->db, task.task_id, &n) != DB_OK)
-		db_rollback(c->q->db);
 }
 
 /* Step 4. Where no list can be had, @c->run.reason says why, and step 5 ends all requests with
@@ -86,7 +82,7 @@ round_find(struct call *c, enum step *step)
 	/* Requests that found this leader's lock taken count on it to serve them. */
 	if (rc == DB_OK && result == LIST_KEPT) {
 		db_rollback(c->q->db);
-		hand_over_kept(c);
+		serve_line(c);
 		*step = TAKE;
 		return DB_OK;
 	}
@@ -215,6 +211,18 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	if (rc != DB_OK)
 		db_rollback(c->q->db);
 	return rc;
+}
+
+/* The same where what is left is a kept list. Those of before are deleted. */
+static void
+hand_over_kept(struct call *c)
+{
+	uint64_t n = 0;
+
+	serve_line(c);
+	/* What fails here, cron deletes. */
+	if (kept_end(c->q->db, c->task.task_id, &n) != DB_OK)
+		db_rollback(c->q->db);
 }
 
 /* Step 6. A request commits before it tries the lock, and this look comes after the lock was

@@ -69,8 +69,7 @@ struct front {
 	struct text stale;            /* the positions of loans that must not be given, as JSON */
 	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
 	uint32_t gone;                /* how many of the list's first ones are gone, if known */
-	bool all;                     /* there are no more */
-	bool past_end;                /* it begins behind the last one, or nearly there */
+	bool all;                     /* the list has no more behind it */
 };
 
 static void
@@ -93,8 +92,7 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 
 	front->check.n = 0;
 	front->stale = (struct text){ NULL, 0, 0, false };
-	front->all = part->from == 0 && rows.n_rows < most;
-	front->past_end = part->from > 0 && rows.n_rows < most;
+	front->all = rows.n_rows < most;
 	front->gone = kept->head;
 	copy_cell(front->seen_at, sizeof(front->seen_at), &rows, 0, SEEN_AT);
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
@@ -193,7 +191,8 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 	char outcome[16] = "";
 	enum db_rc rc = peek(db, task, kept, who, &part, &front);
 
-	if (rc == DB_OK && front.past_end) {
+	/* The list ends near the front, or before the part begins. */
+	if (rc == DB_OK && front.all && part.from > 0) {
 		text_clear(&front.stale);
 		part = (struct part){ 0, part.from + part.most };
 		rc = peek(db, task, kept, who, &part, &front);

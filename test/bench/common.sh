@@ -227,6 +227,20 @@ fresh_list() {
 	refill --task "$1" >/dev/null
 }
 
+# watch_lists OPTION…: a refill fills the lists that get due, until end_watch.
+watch=''
+watch_lists() {
+	refill --watch "$@" >/dev/null 2>&1 &
+	watch=$!
+}
+
+end_watch() {
+	[ -n "$watch" ] || return 0
+	kill "$watch" 2>/dev/null || true
+	wait "$watch" || true
+	watch=''
+}
+
 # --- the bare program -----------------------------------------------------------------------------
 
 forget_bare() {

@@ -10,7 +10,7 @@ task=231
 make_task "$task" 20 0
 make_users 3
 # shellcheck disable=SC2154 # status, out and err are set by run
-trap 'forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
+trap 'forget_all' EXIT
 own=$LOCKQ_DEFAULTS_FILE
 unset LOCKQ_DEFAULTS_FILE MYSQL_HOME MYSQL_GROUP_SUFFIX
 export HOME=$scratch/home MYSQL_TEST_LOGIN_FILE=$scratch/login.cnf

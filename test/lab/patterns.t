@@ -9,7 +9,7 @@ mkdir "$scratch/tmp"
 # The files of the races would be left here, and their processes have it in their environment.
 export TMPDIR=$scratch/tmp
 task=205
-trap 'forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
+trap 'forget_all' EXIT
 figures=$scratch/figures
 
 race() {

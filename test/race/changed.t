@@ -53,7 +53,7 @@ mark_never &
 writer=$!
 await "SELECT COUNT(*) > 1 FROM work_log WHERE task_id = $task AND event = 'never'" 1
 dropped="SELECT COALESCE(SUM(dropped), 0) FROM leader_run WHERE task_id = $task"
-trap 'touch "$scratch/stop"; wait; forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
+trap 'touch "$scratch/stop"; wait; forget_all' EXIT
 
 bad_exits=0 most=$((rounds * 4))
 for ((round = 1; round <= rounds; round++)); do

@@ -10,7 +10,7 @@ task=243 loans=60 rounds=${1:-25}
 make_task "$task" "$loans" 0
 make_users 6
 scratch=$(mktemp -d)
-trap 'wait; forget_task "$task"; forget_users; rm -rf "$scratch"' EXIT
+trap 'wait; forget_all' EXIT
 disposition --expire >/dev/null
 sql "UPDATE task SET lease_minutes = 1, max_count = 20 WHERE task_id = $task"
 

@@ -26,6 +26,7 @@
 #include "clock.h"
 #include "db_text.h"
 #include "inside.h"
+#include "rng.h"
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,
@@ -42,7 +43,7 @@ struct worker {
 	const char *prefix;
 	uint32_t task;
 	unsigned long loans;
-	uint64_t random;
+	struct rng rng;
 	struct lockq *q;
 	struct lockq_loan_ref known[KNOWN];  /* the last loans that it was given */
 	size_t n_known, next_known;
@@ -100,15 +101,10 @@ time_now(char text[TIME_BYTES])
 	snprintf(text + n, TIME_BYTES - n, ".%06u", (unsigned int)(now.tv_nsec / 1000) % 1000000);
 }
 
-/* splitmix64. The numbers must spread, but may be predictable. */
 static unsigned int
 draw(struct worker *w, unsigned int below)
 {
-	uint64_t z = w->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (unsigned int)((z ^ (z >> 31)) % below);
+	return (unsigned int)rng_below(&w->rng, below);
 }
 
 /* Draws a loan: one that somebody holds now, one that this process was given, or any loan. */
@@ -497,7 +493,7 @@ race(struct worker *w, unsigned long rounds, uint64_t seed)
 		return -1;
 	for (w->back = back[1]; n < PROCESSES; n++) {
 		w->n = (unsigned int)n;
-		w->random = seed * PROCESSES + n;
+		w->rng.state = seed * PROCESSES + n;
 		snprintf(w->user, sizeof(w->user), "%s-%zu", w->prefix, n % USERS + 1);
 		children[n] = start_worker(w, rounds, &go[n], back[0]);
 		if (children[n] < 0)

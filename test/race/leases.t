@@ -25,13 +25,7 @@ drop_ours() {
 	     DROP TABLE IF EXISTS test_completed_$task, test_told_$task, test_step_$task;
 	     DELETE FROM work_exclusion WHERE task_id = $task"
 }
-cleanup() {
-	drop_ours
-	forget_task "$task"
-	forget_users
-	rm -rf "$scratch"
-}
-trap cleanup EXIT
+trap 'drop_ours; forget_all' EXIT
 
 drop_ours
 make_task "$task" 400 0

@@ -28,6 +28,7 @@
 
 #include <uuid/uuid.h>
 
+#include "rng.h"
 #include "support.h"
 
 enum { TAKE, REFILL, FRESH, DISPOSE, EXPIRE, KINDS };
@@ -38,7 +39,6 @@ enum {
 	AT_STATEMENT = 4,       /* programs of a batch that are held at a statement */
 	BESIDE = 6,             /* and those beside them, at most */
 	USERS_FREE = 6,         /* the first user of those beside */
-	LOANS_AT_ONCE = 6,
 	STATEMENTS = 80,        /* more than any of the programs sends */
 	CHANCE_US = 30000,      /* most programs are done within this time */
 	FIRST_FD = 3, LAST_FD = 1023,
@@ -63,7 +63,8 @@ static struct {
 	uint32_t task;
 	unsigned int loans;
 	const char *prefix, *folder;
-	uint64_t random, seed;
+	uint64_t seed;
+	struct rng rng;
 	unsigned int n;                 /* programs so far */
 	FILE *runs;
 	struct proxy *proxies[AT_STATEMENT];
@@ -73,15 +74,10 @@ static struct {
 	unsigned int stops[KINDS];
 } race;
 
-/* splitmix64. The numbers must spread, but may be predictable. */
 static unsigned int
 draw(unsigned int below)
 {
-	uint64_t z = race.random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (unsigned int)((z ^ (z >> 31)) % below);
+	return (unsigned int)rng_below(&race.rng, below);
 }
 
 /* --- programs ------------------------------------------------------------------------------- */
@@ -430,7 +426,7 @@ main(int argc, char **argv)
 	race.task = (uint32_t)strtoul(argv[1], NULL, 10);
 	race.prefix = argv[2];
 	race.loans = (unsigned int)strtoul(argv[3], NULL, 10);
-	race.seed = race.random = strtoul(argv[6], NULL, 10);
+	race.seed = race.rng.state = strtoul(argv[6], NULL, 10);
 	race.folder = argv[7];
 	snprintf(path, sizeof(path), "%s/runs", race.folder);
 	race.runs = fopen(path, "w");

@@ -24,13 +24,7 @@ drop_ours() {
 	     DROP TABLE IF EXISTS test_listed_$task, test_run_$task, test_told_$task,
 	       test_done_$task, test_step_$task, test_forged_$task"
 }
-cleanup() {
-	drop_ours
-	forget_task "$task"
-	forget_users
-	rm -rf "$scratch"
-}
-trap cleanup EXIT
+trap 'drop_ours; forget_all' EXIT
 
 drop_ours
 make_task "$task" "$loans" 0

@@ -6,12 +6,13 @@
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 [ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
 
-# Tests call this thousands of times, and scripts/sandbox mysql takes twice as long.
+# Tests call this thousands of times, and scripts/sandbox mysql takes twice as long. Where
+# $sql_database is set, that is the database.
 sql() {
 	local server=${LOCKQ_SANDBOX_DIR:-$top/build/sandbox}
 
 	MYSQL_TEST_LOGIN_FILE=$server/no-login-file mysql --defaults-file="$server/admin.cnf" \
-		--database=lockq --batch --skip-column-names --execute "$1"
+		--database="${sql_database:-lockq}" --batch --skip-column-names --execute "$1"
 }
 
 # await SQL VALUE: waits until the query gives VALUE.
@@ -70,6 +71,14 @@ make_users() {
 forget_users() {
 	sql "DELETE FROM app_user WHERE name LIKE 'race-%' AND user_id NOT IN (
 	       SELECT user_id FROM work UNION SELECT user_id FROM work_requested)"
+}
+
+# forget_all: the task $task, the users, and the files in $scratch.
+# shellcheck disable=SC2154 # of the sourcing script
+forget_all() {
+	forget_task "$task"
+	forget_users
+	rm -rf "$scratch"
 }
 
 # waits_for_metadata TEXT: an expression, how many statements with TEXT wait for a metadata lock.
