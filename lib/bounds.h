@@ -40,12 +40,13 @@ enum {
 	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
 	SPARE_MOST = 255,       /* among so many first ones each taker begins elsewhere, if dozens
 	                         * take at once; where these are locked, up to 1,024 are checked */
-	HEAD_STEP = 64,         /* so many loans are gone before a taker that reads from the front
-	                         * notes it */
+	HEAD_STEP = 64,         /* so many loans are gone, or an eighth of the list, before a taker
+	                         * that reads from the front notes it */
 	TAKE_TRIES = 8,         /* some 150 ms, and each try reaches twice as far as the last one;
 	                         * then others hold all of it */
 	LINE_MOST = 64,         /* requests of the line that are read at a time */
 	LINE_TRIES = 2,         /* for each of them: nobody waits for it here */
+	LINE_MS = 500,          /* then the next one who asks goes on: a user waits for the line */
 	FIRST_PLACE = 1000000,  /* of a list; before it are loans that were touched */
 	KEPT_MOST = 20000,      /* loans of a list: written in a quarter of a second */
 	KEPT_END_ROWS = 1000,   /* deleted at a time, in some 10 ms */

@@ -102,7 +102,7 @@ take(struct call *c, enum step *step)
 	enum db_rc rc = may_take(c, &kept, &may);
 
 	*step = c->request.request_id != 0 ? TRY : ASK;
-	c->q->due_task = kept.due ? c->ask->task : 0;
+	c->q->due_task = 0;
 	if (rc != DB_OK || !may)
 		return rc;
 	if (kept.has_touched)
@@ -133,6 +133,9 @@ take(struct call *c, enum step *step)
 		c->kept_tried = kept.epoch;
 	if (taken.result == TAKE_GIVEN && taken.others_wait)
 		take_for_line(c->q->db, &c->task, &kept);
+	/* Of a list that gives nothing this call makes a new one itself. */
+	if (taken.result == TAKE_GIVEN && kept.due)
+		c->q->due_task = c->ask->task;
 	/* People are told where a list is used for longer than its manager wants. */
 	return taken.result == TAKE_GIVEN && kept.due && kept.failed[0] != '\0' ?
 	    copy_text(&c->answer->refill_failed, kept.failed) : DB_OK;

@@ -14,7 +14,8 @@ struct kept {
 	bool usable;          /* of the task's view, not older than cache_ttl */
 	uint32_t length;      /* loans that it began with */
 	uint32_t head;        /* so many of its first ones are gone */
-	uint32_t touched;     /* loans of task_touched that were put before the first one */
+	uint32_t touched;     /* loans of task_touched that were put before the first one, as long
+	                       * as any of them is there */
 	bool has_touched;     /* some may have to be put there */
 	char as_of[TIME_BYTES];
 	bool due;             /* it is time to fill it anew, while people take from it */

@@ -548,7 +548,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, i
  * lockq_refill_due:
  * @q:    a connected handle
  * @task: one that lockq_due() has found; 0: the task that lockq_getwork() has just been asked for,
- *        if its list is due
+ *        if it took from that task's list, and the list is due
  *
  * Tells whether the program is to fill the task's list now, with lockq_refill(), in a process or
  * thread of its own. Of many programs that find a list due, one is told so; the next one after a

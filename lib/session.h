@@ -27,7 +27,7 @@ struct lockq {
 	struct given_up given_up[2]; /* of @db, of @query: to be ended by the next connection */
 	int64_t connect_timeout_ms; /* of lockq_connect() */
 	const struct request *asking; /* the request of the call in progress; or NULL */
-	uint32_t due_task;    /* whose list the last lockq_getwork() found due; 0: none */
+	uint32_t due_task;    /* whose list the last lockq_getwork() took from and found due */
 	uint32_t take_task;   /* whose list the last call took from; 0: none */
 	uint32_t take_spare;  /* the first so many loans of it are those that others take, too */
 	int64_t look_timeout_ms; /* lockq_look_timeout() */

@@ -116,11 +116,15 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 }
 
 /* Where many loans at the front are gone, that is noted for those who come next: seldom, since
- * reading past what others have taken costs less than a row that all of them write. */
+ * reading past what others have taken costs less than a row that all of them write; but often
+ * enough to see in time that a short list runs out. */
 static struct db_arg
 head_to_note(const struct kept *kept, const struct front *front)
 {
-	return front->gone >= kept->head + HEAD_STEP ? db_u64(front->gone) : db_null();
+	uint32_t left = kept->length > kept->head ? kept->length - kept->head : 0;
+	uint32_t step = left / 8 < HEAD_STEP ? left / 8 + 1 : HEAD_STEP;
+
+	return front->gone >= kept->head + step ? db_u64(front->gone) : db_null();
 }
 
 /* Runs the pop, and reads its outcome. */
@@ -147,7 +151,7 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 		rc = db_run(db, &pop_list, DB_ARGS(db_text(who->uuid),
 		    who->request_id != 0 ? db_u64(who->request_id) : db_null(),
 		    db_u64(who->user_id), db_u64(task->task_id), db_u64(who->count),
-		    db_u64(front->all || check->n >= CHECK_MOST ? 1 : who->count),
+		    db_u64(front->all ? 1 : who->count),
 		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
 		    unchecked ? db_null() : db_text(front->seen_at),
 		    head_to_note(kept, front)), &rows);
@@ -166,19 +170,22 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 
 /* Chooses what a try reads, where others take beside it and @spare tells how many. If all of them
  * read the same loans, the first ones lock these, and the others have read and checked in vain. So
- * each begins elsewhere among the first @spare. Where even this was not enough, all rows may be
- * locked, and what is touched comes first: then a try reads everything from the front on. */
+ * each begins elsewhere among the first @spare. One in 16 begins at the front all the same, or
+ * nobody would see how many loans are gone. Where even this was not enough, all rows may be locked,
+ * and what is touched comes first: then a try reads everything from the front on. Each try reads
+ * more than the last one, as much more as it wants itself. */
 static struct part
-choose_part(struct db *db, const struct kept *kept, const struct taker *who, uint32_t spare)
+choose_part(struct db *db, const struct kept *kept, const struct taker *who, uint32_t spare,
+    unsigned int try)
 {
-	struct part part = { 0, (uint64_t)who->count + spare };
+	uint64_t count = who->count, chance = db_connection_id(db) * 7919 + db_clock_ms();
 
-	if (spare <= SPARE_MOST && kept->touched == 0) {
-		part.most = (uint64_t)who->count + TAKE_SPARE;
-		part.from = (db_connection_id(db) * 7919 + db_clock_ms()) %
-		    (spare - TAKE_SPARE + 1);
-	}
-	return part;
+	if (spare > SPARE_MOST || kept->touched > 0)
+		return (struct part){ 0, count + spare };
+	return (struct part){
+		chance % 16 == 0 ? 0 : chance / 16 % (spare - TAKE_SPARE + 1),
+		count + (count * try > TAKE_SPARE ? count * try : TAKE_SPARE)
+	};
 }
 
 /* Peeks, checks and pops once. *@again is true where others were faster, or nothing was found in
@@ -235,8 +242,8 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 	for (unsigned int try = 0; rc == DB_OK && again && try < who->tries; try++) {
 		if (try > 0)
 			nap_with_jitter(db, try);
-		rc = take_once(db, task, kept, who, choose_part(db, kept, who, spare), &again,
-		    taken);
+		rc = take_once(db, task, kept, who, choose_part(db, kept, who, spare, try),
+		    &again, taken);
 		/* A deadlock has undone everything. So has another row of work for a loan, which a
 		 * leader has made meanwhile; a new request may be the duplicate itself. */
 		if (rc == DB_ERETRY || (rc == DB_EDUPLICATE && who->request_id != 0)) {
@@ -253,10 +260,11 @@ take_loans(struct db *db, const struct task *task, const struct kept *kept,
 	return rc;
 }
 
-/* Serves the next LINE_MOST requests after *@last. *@more is false where there are no more. */
+/* Serves the next LINE_MOST requests after *@last, until @until. *@more is false where there are no
+ * more, or nobody can be served. */
 static enum db_rc
-serve_some(struct db *db, const struct task *task, const struct kept *kept, uint64_t *last,
-    bool *more)
+serve_some(struct db *db, const struct task *task, const struct kept *kept, uint64_t until,
+    uint64_t *last, bool *more)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct taken taken;
@@ -265,7 +273,7 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
 	    db_text(kept->as_of), db_u64(task->request_ttl), db_u64(LINE_MOST)), &rows);
 
 	*more = rows.n_rows == LINE_MOST;
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows && db_clock_ms() < until; i++) {
 		struct taker next = {
 			.request_id = db_cell_u64(&rows, i, 0),
 			.user_id = (uint32_t)db_cell_u64(&rows, i, 1),
@@ -276,6 +284,11 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
 
 		*last = next.request_id;
 		rc = take_loans(db, task, kept, &next, &taken);
+		/* Nor can it say so for the next one. */
+		if (rc == DB_OK && taken.result == TAKE_UNKNOWN) {
+			*more = false;
+			break;
+		}
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -286,9 +299,9 @@ take_for_line(struct db *db, const struct task *task, const struct kept *kept)
 {
 	struct leader leader = { .leads = false };
 	bool held = false, more = true;
-	uint64_t last = 0;
+	uint64_t last = 0, until = db_clock_ms() + LINE_MS;
 	enum db_rc rc = lock_holder(db, task->task_id, &leader, &held);
 
-	while (rc == DB_OK && !held && more)
-		rc = serve_some(db, task, kept, &last, &more);
+	while (rc == DB_OK && !held && more && db_clock_ms() < until)
+		rc = serve_some(db, task, kept, until, &last, &more);
 }

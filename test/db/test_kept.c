@@ -389,6 +389,55 @@ a_leader_that_leaves_serves_the_line(void **state)
 	assert_int_equal(kept(), 7);
 }
 
+/* guard: whoever serves the line serves it for half a second, and the next one goes on. The view
+ * takes a fifth of that each time. */
+static void
+a_line_that_is_long(void **state)
+{
+	uint64_t pending;
+
+	(void)state;
+	fill(200);
+	many_ask_for_five();
+	set_view(OTHER_TASK, "SELECT loan_id FROM test_candidate"
+	    " JOIN (SELECT SLEEP(0.1) AS slept) AS s ON s.slept = 0 WHERE task_id = %d", TASK);
+	set_task(TASK, "check_view = 'test_view_%d'", OTHER_TASK);
+	ASSERT_GOT(1, 2);
+	pending = u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND pending = 1",
+	    TASK);
+	assert_in_range(pending, 25, 29);
+	ASSERT_GOT(1, 3 + 5 * (30 - pending));
+	assert_true(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d AND pending = 1",
+	    TASK) < pending);
+	assert_int_equal(runs(), 1);
+	assert_consistent(TASK);
+}
+
+/* guard: where the view can't tell for one of the line, nobody waits until it can't for the others.
+ * This process finds a list under the lock.
+ * It asks for one of the line, and for its own request. */
+static void
+a_line_that_nobody_can_check(void **state)
+{
+	struct worker *late;
+
+	(void)state;
+	fill(40);
+	sql("UPDATE kept_list SET as_of = as_of - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
+	late = hold_at(1, 1, "LEFT JOIN kept_list AS l", 2);
+	sql("UPDATE kept_list SET as_of = NOW(6) WHERE task_id = %d", TASK);
+	sql("UPDATE work_requested SET outcome = 'cancelled', served_at = NOW(6)"
+	    " WHERE task_id = %d AND pending = 1", TASK);
+	for (unsigned int i = 2; i < 6; i++)
+		(void)add_request(TASK, i, 1);
+	make_heavy(TASK, 1500);
+	release(late);
+	assert_int_equal(proxy_count(late->proxy, "MAX_EXECUTION_TIME(250)"), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND pending = 1", TASK), 4);
+	assert_int_equal(runs(), 1);
+}
+
 /* guard: a request that nobody looks after any more costs a taker nothing. */
 static void
 who_has_left_the_line(void **state)
@@ -617,6 +666,25 @@ many_rows_that_are_held(void **state)
 	assert_int_equal(runs(), 1);
 }
 
+/* guard: where others hold some of the loans, a try reads as many more as it wants. In the line a
+ * request has two tries, and the first one sees 55 that are free. */
+static void
+many_are_wanted_beside_rows_that_are_held(void **state)
+{
+	struct db *other;
+
+	(void)state;
+	set_task(TASK, "max_count = 100");
+	fill(400);
+	other = hold_first(60);
+	(void)add_request(TASK, 2, 100);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	db_rollback(other);
+	assert_int_equal(runs(), 1);
+	assert_consistent(TASK);
+}
+
 /* Where even the first 256 loans are locked, a taker reads on. guard: at the list of another task
  * it begins at the front. */
 static void
@@ -763,6 +831,17 @@ the_head_moves(void **state)
 	ASSERT_GOT(2, 252);
 }
 
+/* guard: it moves often enough to see that a short list runs out. */
+static void
+the_head_of_a_short_list(void **state)
+{
+	(void)state;
+	fill(21);
+	for (uint64_t loan_id = 2; loan_id < 2 + 4; loan_id++)
+		ASSERT_GOT(1, loan_id);
+	assert_int_equal(u64("SELECT head FROM kept_list WHERE task_id = %d", TASK), 3);
+}
+
 /* The connection is lost at the pop: before it, after it. The call finds out what became of it. */
 static void
 a_pop_that_was_lost(void **state)
@@ -872,6 +951,8 @@ main(int argc, char **argv)
 		DB_TEST(a_taker_serves_the_line),
 		DB_TEST(a_duplicate_in_the_line),
 		DB_TEST(a_leader_that_leaves_serves_the_line),
+		DB_TEST(a_line_that_is_long),
+		DB_TEST(a_line_that_nobody_can_check),
 		DB_TEST(who_has_left_the_line),
 		DB_TEST(who_has_asked_joins),
 		DB_TEST(what_is_not_for_its_user),
@@ -883,6 +964,7 @@ main(int argc, char **argv)
 		DB_TEST(what_others_have_taken_since),
 		DB_TEST(a_row_that_is_held),
 		DB_TEST(many_rows_that_are_held),
+		DB_TEST(many_are_wanted_beside_rows_that_are_held),
 		DB_TEST(another_task_begins_at_the_front),
 		DB_TEST(a_leader_beside_takers),
 		DB_TEST(a_cap_holds_for_takers),
@@ -890,6 +972,7 @@ main(int argc, char **argv)
 		DB_TEST(what_stopped_to_match_during_the_query),
 		DB_TEST(what_is_not_due_for_a_leader),
 		DB_TEST(the_head_moves),
+		DB_TEST(the_head_of_a_short_list),
 		DB_TEST(a_pop_that_was_lost),
 		DB_TEST(a_pop_that_fails),
 		DB_TEST(a_repetition),

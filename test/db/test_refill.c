@@ -316,6 +316,25 @@ one_of_many_is_told(void **state)
 	assert_int_equal(lockq_refill_due(w[0]->q, 0), 0);
 }
 
+/* guard: a call that took nothing from a list says of none that it is due. This one makes a new
+ * list itself; a process beside it would find nothing to do, and the next one would be too soon. */
+static void
+a_list_that_is_too_old(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	fill(61);
+	w = ask_now(1, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(runs(), 2);
+	assert_int_equal(lockq_refill_due(w->q, 0), 0);
+	sql("UPDATE kept_list SET as_of = as_of - INTERVAL 31 SECOND WHERE task_id = %d", TASK);
+	w = ask_now(2, TASK, 1);
+	assert_string_equal(w->answer.how, "list");
+	assert_int_equal(lockq_refill_due(w->q, 0), 1);
+}
+
 static void
 which_are_due(void **state)
 {
@@ -365,6 +384,7 @@ main(int argc, char **argv)
 		DB_TEST(one_that_nobody_could_take_from),
 		DB_TEST(one_that_loses_the_lock),
 		DB_TEST(one_of_many_is_told),
+		DB_TEST(a_list_that_is_too_old),
 		DB_TEST(which_are_due),
 		DB_TEST(refusals),
 	};

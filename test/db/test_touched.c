@@ -79,6 +79,32 @@ a_loan_of_the_list(void **state)
 	assert_int_equal(runs(), 1);
 }
 
+/* guard: once the loans that were touched are taken, takers begin elsewhere again where the first
+ * loans are locked, and don't all want the first one that is free. */
+static void
+those_that_come_after_it(void **state)
+{
+	struct worker *w = worker_new(2, TASK, 1, -1);
+	struct db *other = connect_as(OWNER_GROUP);
+
+	(void)state;
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 400);
+	assert_int_equal(ask_now(0, TASK, 1)->rc, LOCKQ_OK);
+	touch(7);
+	ASSERT_GETS(1, 7);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT SUM(loan_id > 0) FROM kept_loan WHERE task_id = %d"
+	    " AND position < 1000000 + 130 FOR UPDATE", TASK);
+	for (unsigned int i = 0; i < 8; i++) {
+		worker_start(w);
+		worker_join(w);
+		assert_int_equal(w->rc, LOCKQ_OK);
+	}
+	assert_true(u64("SELECT MAX(loan_id) FROM work WHERE task_id = %d", TASK) > 133 + 7);
+	assert_int_equal(runs(), 1);
+}
+
 /* The view is asked about a loan that was touched, too. */
 static void
 one_that_does_not_match(void **state)
@@ -298,6 +324,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		DB_TEST(a_new_loan),
 		DB_TEST(a_loan_of_the_list),
+		DB_TEST(those_that_come_after_it),
 		DB_TEST(one_that_does_not_match),
 		DB_TEST(one_that_nobody_can_check),
 		DB_TEST(one_that_somebody_has),

@@ -8,7 +8,6 @@ list_is() {
 		SELECT $1
 		  FROM task AS t
 		  JOIN kept_list AS l USING (task_id)
-		  LEFT JOIN task_refill AS f USING (task_id)
 		 WHERE t.task_id = $2
 		 ORDER BY l.epoch DESC
 		 LIMIT 1"
@@ -18,10 +17,6 @@ list_is() {
 # the list is nearly used up, which takes more people than race here.)
 old="l.as_of <= UTC_TIMESTAMP(6) - INTERVAL 1000 * GREATEST(2 * l.query_ms,
 	1000 * COALESCE(t.refresh_after, t.cache_ttl DIV 2)) MICROSECOND"
-
-# No process has set out lately, so the next getwork leaves one behind.
-untried="COALESCE(f.tried_at <= UTC_TIMESTAMP(6) - INTERVAL 1000 * GREATEST(2 * l.query_ms,
-	10000) MICROSECOND, TRUE)"
 
 # What leader_run has as the user of a process that fills a list.
 refiller='(refill)'
