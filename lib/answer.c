@@ -50,50 +50,59 @@ static const struct db_query read_own_answer = {
 };
 
 static enum db_rc
-fill(struct lockq_answer *a, const struct db_rows *rows)
+fill(struct lockq_answer *a, const struct db_rows *rows, size_t first)
 {
-	a->request_id = db_cell_u64(rows, 0, 0);
-	copy_cell(a->uuid, sizeof(a->uuid), rows, 0, 1);
-	a->task = (uint32_t)db_cell_u64(rows, 0, 3);
-	a->asked = (uint32_t)db_cell_u64(rows, 0, 5);
-	a->requested = (uint32_t)db_cell_u64(rows, 0, 6);
-	a->assigned = (uint32_t)db_cell_u64(rows, 0, 7);
-	a->status = outcome_read(db_cell(rows, 0, 8));
+	a->request_id = db_cell_u64(rows, 0, first);
+	copy_cell(a->uuid, sizeof(a->uuid), rows, 0, first + 1);
+	a->task = (uint32_t)db_cell_u64(rows, 0, first + 3);
+	a->asked = (uint32_t)db_cell_u64(rows, 0, first + 5);
+	a->requested = (uint32_t)db_cell_u64(rows, 0, first + 6);
+	a->assigned = (uint32_t)db_cell_u64(rows, 0, first + 7);
+	a->status = outcome_read(db_cell(rows, 0, first + 8));
 	a->nobody_leads = 0;
 	a->position = 0;
 	a->loans_ahead = 0;
 	a->expected_ms = -1;
-	a->epoch = db_cell_u64(rows, 0, 9);
-	a->query_ms = db_cell_is_null(rows, 0, 12) ? -1 : (int64_t)db_cell_u64(rows, 0, 12);
-	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, 13);
-	a->excluded = (uint32_t)db_cell_u64(rows, 0, 14);
-	if (copy_text(&a->user, db_cell(rows, 0, 2)) != DB_OK ||
-	    copy_text(&a->task_name, db_cell(rows, 0, 4)) != DB_OK ||
-	    copy_text(&a->reason, db_cell(rows, 0, 10)) != DB_OK ||
-	    copy_text(&a->leader, db_cell(rows, 0, 11)) != DB_OK ||
-	    copy_text(&a->how, db_cell(rows, 0, 15)) != DB_OK ||
-	    copy_text(&a->checked, db_cell(rows, 0, 16)) != DB_OK)
+	a->epoch = db_cell_u64(rows, 0, first + 9);
+	a->query_ms = db_cell_is_null(rows, 0, first + 12) ? -1 :
+	    (int64_t)db_cell_u64(rows, 0, first + 12);
+	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, first + 13);
+	a->excluded = (uint32_t)db_cell_u64(rows, 0, first + 14);
+	if (copy_text(&a->user, db_cell(rows, 0, first + 2)) != DB_OK ||
+	    copy_text(&a->task_name, db_cell(rows, 0, first + 4)) != DB_OK ||
+	    copy_text(&a->reason, db_cell(rows, 0, first + 10)) != DB_OK ||
+	    copy_text(&a->leader, db_cell(rows, 0, first + 11)) != DB_OK ||
+	    copy_text(&a->how, db_cell(rows, 0, first + 15)) != DB_OK ||
+	    copy_text(&a->checked, db_cell(rows, 0, first + 16)) != DB_OK)
 		return DB_ENOMEM;
 	return DB_OK;
 }
 
 static enum db_rc
-fill_loans(struct lockq_answer *a, const struct db_rows *rows)
+fill_loans(struct lockq_answer *a, const struct db_rows *rows, size_t column)
 {
 	free(a->loans);
 	a->n_loans = 0;
 	a->loans = calloc(rows->n_rows + 1, sizeof(*a->loans));
 	if (a->loans == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, ANSWER_LOANS); i++) {
+	for (size_t i = 0; i < rows->n_rows && !db_cell_is_null(rows, i, column); i++) {
 		struct lockq_loan *loan = &a->loans[a->n_loans++];
 
-		loan->loan_id = db_cell_u64(rows, i, ANSWER_LOANS);
-		loan->token = db_cell_u64(rows, i, ANSWER_LOANS + 1);
+		loan->loan_id = db_cell_u64(rows, i, column);
+		loan->token = db_cell_u64(rows, i, column + 1);
 		copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, i,
-		    ANSWER_LOANS + 2);
+		    column + 2);
 	}
 	return DB_OK;
+}
+
+enum db_rc
+answer_fill(struct lockq_answer *answer, const struct db_rows *rows, size_t first)
+{
+	enum db_rc rc = fill(answer, rows, first);
+
+	return rc == DB_OK ? fill_loans(answer, rows, first + ANSWER_LOANS) : rc;
 }
 
 static enum db_rc
@@ -107,9 +116,7 @@ read_with(struct db *db, const struct db_query *query, uint64_t request_id,
 		rc = db_refuse(db, "request %llu was purged: ask again",
 		    (unsigned long long)request_id);
 	if (rc == DB_OK)
-		rc = fill(answer, &rows);
-	if (rc == DB_OK)
-		rc = fill_loans(answer, &rows);
+		rc = answer_fill(answer, &rows, 0);
 	db_rows_clear(&rows);
 	return rc;
 }

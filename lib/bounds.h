@@ -38,8 +38,9 @@ enum {
 /* The kept list: take.c, kept.c, round.c */
 enum {
 	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
-	SPARE_MOST = 255,       /* among so many first ones each taker begins elsewhere, if dozens
-	                         * take at once; where these are locked, up to 1,024 are checked */
+	SPARE_MOST = 255,       /* among so many first ones, times what it asks for, each taker
+	                         * begins elsewhere, if dozens take at once; where these are
+	                         * locked, up to 1,024 are checked */
 	HEAD_STEP = 64,         /* so many loans are gone, or an eighth of the list, before a taker
 	                         * that reads from the front notes it */
 	TAKE_TRIES = 8,         /* some 150 ms, and each try reaches twice as far as the last one;

@@ -91,6 +91,24 @@ may_take(struct call *c, struct kept *kept, bool *may)
 	return rc;
 }
 
+/* Reads the answer, which has come with the loans, and does what those who take do for others. */
+static enum db_rc
+after_take(struct call *c, const struct kept *kept, struct taken *taken)
+{
+	enum db_rc rc = answer_fill(c->answer, &taken->rows, TAKEN_ANSWER);
+
+	db_rows_clear(&taken->rows);
+	if (taken->others_wait)
+		take_for_line(c->q->db, &c->task, kept);
+	if (!kept->due)
+		return rc;
+	/* Where a list has given nothing, the call makes a new one itself. */
+	c->q->due_task = c->ask->task;
+	/* People are told where a list is used for longer than its manager wants. */
+	return rc == DB_OK && kept->failed[0] != '\0' ?
+	    copy_text(&c->answer->refill_failed, kept->failed) : rc;
+}
+
 static enum db_rc
 take(struct call *c, enum step *step)
 {
@@ -131,14 +149,7 @@ take(struct call *c, enum step *step)
 		*step = LOOK;
 	else
 		c->kept_tried = kept.epoch;
-	if (taken.result == TAKE_GIVEN && taken.others_wait)
-		take_for_line(c->q->db, &c->task, &kept);
-	/* Of a list that gives nothing this call makes a new one itself. */
-	if (taken.result == TAKE_GIVEN && kept.due)
-		c->q->due_task = c->ask->task;
-	/* People are told where a list is used for longer than its manager wants. */
-	return taken.result == TAKE_GIVEN && kept.due && kept.failed[0] != '\0' ?
-	    copy_text(&c->answer->refill_failed, kept.failed) : DB_OK;
+	return taken.result == TAKE_GIVEN ? after_take(c, &kept, &taken) : DB_OK;
 }
 
 /* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made
@@ -236,7 +247,7 @@ wants_its_own(const struct call *c)
 }
 
 /* Reads the whole answer at once, since most looks find one: a second statement would double the
- * load when hundreds of followers wake. */
+ * load when hundreds of followers wake. After a take the answer is there. */
 static enum db_rc
 look(struct call *c, enum step *step)
 {

@@ -39,7 +39,7 @@ static const struct db_query peek_list = {
 };
 
 static const struct db_query pop_list = {
-	"pop_list", "CALL list_gives(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
+	"pop_list", "CALL list_gives(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
 };
 
 /* Without those that nobody looks after any more: a leader or cron lets them expire. */
@@ -161,29 +161,41 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 	copy_cell(outcome, 16, &rows, 0, 0);
 	if (rc == DB_OK && !db_cell_is_null(&rows, 0, 1))
 		taken->request_id = db_cell_u64(&rows, 0, 1);
-	if (rc == DB_OK && strcmp(outcome, "given") == 0)
-		taken->others_wait = db_cell_u64(&rows, 0, 2) != 0;
 	text_clear(&good);
-	db_rows_clear(&rows);
+	if (rc == DB_OK && strcmp(outcome, "given") == 0) {
+		taken->others_wait = db_cell_u64(&rows, 0, 2) != 0;
+		taken->rows = rows;
+	} else {
+		db_rows_clear(&rows);
+	}
 	return rc;
+}
+
+/* A number by chance: other ones in other sessions, and in the next millisecond. */
+static uint64_t
+by_chance(struct db *db)
+{
+	return (db_connection_id(db) * 7919 + db_clock_ms()) * 0x9E3779B97F4A7C15u >> 32;
 }
 
 /* Chooses what a try reads, where others take beside it and @spare tells how many. If all of them
  * read the same loans, the first ones lock these, and the others have read and checked in vain. So
- * each begins elsewhere among the first @spare. One in 16 begins at the front all the same, or
- * nobody would see how many loans are gone. Where even this was not enough, all rows may be locked,
+ * each begins elsewhere in the front of the list. One in 16 begins at its first loan all the same,
+ * or nobody would see how many are gone. Where even this was not enough, all rows may be locked,
  * and what is touched comes first: then a try reads everything from the front on. Each try reads
  * more than the last one, as much more as it wants itself. */
 static struct part
 choose_part(struct db *db, const struct kept *kept, const struct taker *who, uint32_t spare,
     unsigned int try)
 {
-	uint64_t count = who->count, chance = db_connection_id(db) * 7919 + db_clock_ms();
+	uint64_t count = who->count, chance = by_chance(db);
+	uint64_t places = (spare - TAKE_SPARE) * count + 1;
+	uint64_t half = kept->length > kept->head ? (kept->length - kept->head) / 2 + 1 : 1;
 
 	if (spare > SPARE_MOST || kept->touched > 0)
 		return (struct part){ 0, count + spare };
 	return (struct part){
-		chance % 16 == 0 ? 0 : chance / 16 % (spare - TAKE_SPARE + 1),
+		chance % 16 == 0 ? 0 : chance / 16 % (places < half ? places : half),
 		count + (count * try > TAKE_SPARE ? count * try : TAKE_SPARE)
 	};
 }
@@ -284,6 +296,7 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
 
 		*last = next.request_id;
 		rc = take_loans(db, task, kept, &next, &taken);
+		db_rows_clear(&taken.rows);
 		/* Nor can it say so for the next one. */
 		if (rc == DB_OK && taken.result == TAKE_UNKNOWN) {
 			*more = false;

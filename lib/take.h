@@ -28,13 +28,16 @@ enum take_result {
 struct taken {
 	enum take_result result;
 	uint64_t request_id;
-	bool sent;         /* the request may have been made */
-	bool others_wait;  /* after TAKE_GIVEN: requests of the task are pending */
+	bool sent;            /* the request may have been made */
+	bool others_wait;     /* after TAKE_GIVEN: requests of the task are pending */
+	struct db_rows rows;  /* after TAKE_GIVEN: the answer, from column TAKEN_ANSWER on */
 };
+enum { TAKEN_ANSWER = 3 };
 
 /* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
- * request with them. Where many take at once, each begins elsewhere among the first loans. Fewer
- * than asked for are taken only where the list has no more for the user.
+ * request with them; the caller clears @taken->rows. Where many take at once, each begins elsewhere
+ * among the first loans. Fewer than asked for are taken only where the list has no more for the
+ * user.
  * DB_EDUPLICATE where there is a request with the UUID. The statements that give are one
  * transaction of the server's own. It locks rows of kept_loan and work with SKIP LOCKED, and waits
  * only where another session has locked the task or the user. */

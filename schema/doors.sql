@@ -599,8 +599,15 @@ gives: BEGIN
       LEFT JOIN work AS w FORCE INDEX (PRIMARY)
         ON w.task_id = p_task_id AND w.loan_id = j.loan_id
      ORDER BY j.n;
+  -- As in work_begins. The request has no other rows in the log.
   IF v_new > 0 THEN
-    CALL work_begins(p_task_id, v_loans);
+    INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+                      lease_expires_at, note, due_at, changed_at)
+      SELECT l.task_id, l.loan_id, l.user_id, 'assigned', l.token, l.version, l.request_id, l.at,
+             l.lease_expires_at, l.note, l.lease_expires_at, l.at
+        FROM work_log AS l FORCE INDEX (work_log_request)
+       WHERE l.request_id = p_request_id AND l.event = 'assigned' AND l.version = 1
+       ORDER BY l.loan_id;
   END IF;
   IF v_new < v_n THEN
     CALL work_follows(p_task_id, v_loans);
@@ -620,9 +627,20 @@ gives: BEGIN
     END IF;
   END IF;
   COMMIT;
-  SELECT 'given', p_request_id,
-         EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_line)
-                  WHERE r.task_id = p_task_id AND r.pending = 1);
+  -- The answer has the columns that lib/answer.c reads.
+  SELECT 'given', r.request_id,
+         EXISTS (SELECT 1 FROM work_requested AS o FORCE INDEX (work_requested_line)
+                  WHERE o.task_id = p_task_id AND o.pending = 1),
+         r.request_id, r.uuid, NULL, r.task_id, NULL, r.asked, r.requested, r.assigned, r.outcome,
+         r.epoch, r.reason, l.user, NULL, l.as_of, r.excluded, r.source, r.checked, g.loan_id,
+         g.token, g.lease_expires_at
+    FROM work_requested AS r
+    LEFT JOIN leader_run AS l
+      ON l.task_id = r.task_id AND l.epoch = r.epoch
+    LEFT JOIN work_log AS g
+      ON g.request_id = r.request_id AND g.event = 'assigned'
+   WHERE r.request_id = p_request_id
+   ORDER BY g.log_id;
 END//
 
 -- Puts loans that an application has touched before the first one of the list, and tells how many

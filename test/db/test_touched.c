@@ -96,12 +96,12 @@ those_that_come_after_it(void **state)
 	assert_int_equal(db_begin(other), DB_OK);
 	(void)u64_on(other, "SELECT SUM(loan_id > 0) FROM kept_loan WHERE task_id = %d"
 	    " AND position < 1000000 + 130 FOR UPDATE", TASK);
-	for (unsigned int i = 0; i < 8; i++) {
+	for (unsigned int i = 0; i < 32; i++) {
 		worker_start(w);
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
-	assert_true(u64("SELECT MAX(loan_id) FROM work WHERE task_id = %d", TASK) > 133 + 7);
+	assert_true(u64("SELECT MAX(loan_id) FROM work WHERE task_id = %d", TASK) > 132 + 31);
 	assert_int_equal(runs(), 1);
 }
 
