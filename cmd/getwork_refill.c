@@ -31,8 +31,9 @@ close_files(void)
 	return true;
 }
 
-/* Connects anew, since the connection of the process that asked is not this one's. What becomes of
- * it stands in leader_run, and a failure in the answers to those who take from the old list. */
+/* Connects anew, since the connection of the process that asked is not this one's. The directory
+ * stays: the names of a socket and of keys may be relative to it. What becomes of the query stands
+ * in leader_run, and a failure in the answers to those who take from the old list. */
 static int
 fill(struct cli_common *common, uint32_t task)
 {
@@ -45,7 +46,7 @@ fill(struct cli_common *common, uint32_t task)
 		rc = lockq_read_options(common->q, &common->connection);
 	if (rc == LOCKQ_OK)
 		rc = cli_open(&q, common);
-	if (rc == LOCKQ_OK && chdir("/") == 0)
+	if (rc == LOCKQ_OK)
 		rc = lockq_refill(q, task, 1, &result);
 	lockq_free(common->q);
 	return cli_exit_status(rc, cli_caught());

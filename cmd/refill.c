@@ -51,8 +51,8 @@ static const struct cli_tool refill_tool = {
 	    "--watch [--every SECONDS] [--task N] [--json]",
 	.purpose = "Runs a task's query and keeps its result as the list from which getwork\n"
 	    "takes loans, while people go on taking from the list before it. getwork starts\n"
-	    "this by itself when a list is due, unless that is switched off; a timer or\n"
-	    "--watch does it before anybody asks.",
+	    "this by itself when a list is due, unless that is switched off. --task alone\n"
+	    "fills a list before anybody has asked.",
 	.examples = "  refill --task 7\n"
 	    "  refill --due\n"
 	    "  refill --watch --every 10 --json\n",

@@ -191,8 +191,10 @@ ask_view(struct lockq *q, const struct task *task, struct list *list, struct can
 		rc = check_time(session_beside(q), now);
 	if (rc == DB_OK)
 		rc = check_loans(session_beside(q), task, &check);
-	if (rc == DB_OK && check.too_dear)
-		list->too_dear = true;
+	if (rc == DB_OK && check.too_dear) {
+		list->unasked = true;
+		list->checked[0] = '\0';
+	}
 	if (rc != DB_OK || check.too_dear)
 		return rc;
 	if (list->checked[0] == '\0')
@@ -216,7 +218,7 @@ drop_unshown(struct lockq *q, const struct task *task, struct list *list,
 	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; rc == DB_OK && i < n && list->query_ms >= FRESH_MS &&
-	    !list->too_dear && session_beside(q) != q->db; i += CHECK_MOST)
+	    !list->too_dear && !list->unasked && session_beside(q) != q->db; i += CHECK_MOST)
 		rc = ask_view(q, task, list, batch + i, n - i < CHECK_MOST ? n - i : CHECK_MOST);
 	return rc;
 }

@@ -31,7 +31,8 @@ struct call {
 	uint64_t kept_loans;      /* of so many loans */
 	char as_of[TIME_BYTES];   /* when its query began */
 	bool keeps;               /* the task keeps a list, from which the call may take */
-	uint64_t kept_tried;      /* the epoch of the kept list that had nothing for it; 0: none */
+	bool may_serve;           /* there is one, and it may have something for the call, */
+	uint64_t kept_tried;      /* unless it has this epoch; 0: none */
 	struct leader leader;     /* the one that this call follows */
 	unsigned int unled_waits; /* of a call that does not wait: a session that serves nobody had
 	                           * the lock */

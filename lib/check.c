@@ -96,6 +96,8 @@ check_loans(struct db *db, const struct task *task, struct check *check)
 		args[i] = db_u64(check->loans[i < check->n ? i : check->n - 1]);
 	if (rc == DB_OK)
 		rc = db_run(db, &query, args, n, &rows);
+	else
+		rc = db_refuse(db, "it has no name of a view");
 	check->too_dear = rc == DB_ETIME || rc == DB_ELOCKWAIT || rc == DB_EINTERRUPTED ||
 	    rc == DB_EFAIL;
 	if (check->too_dear)

@@ -3,7 +3,7 @@
  * lockq_getwork(), the algorithm of lockq(7). A call goes from state to state until it comes to an
  * end. Each state has a function, which does the step of the page below its name:
  *
- *   TAKE       take             -> LOOK (served) | ASK | TRY (asked already)
+ *   TAKE       take             -> LOOK (served) | TAKE (a newer list) | ASK | TRY (asked already)
  *              take from the kept list, if there is one
  *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED
  *              step 1: record the request
@@ -85,8 +85,14 @@ may_take(struct call *c, struct kept *kept, bool *may)
 	enum db_rc rc = c->ask->fresh != 0 ? DB_OK :
 	    kept_look(c->q->db, c->request.user, &c->task, kept, &known);
 
+	if (rc != DB_OK) {
+		/* Not known: to look again costs little. */
+		c->keeps = c->may_serve = true;
+		return rc;
+	}
 	c->keeps = known && c->task.cache_ttl > 0;
-	*may = c->keeps && kept->usable && kept->epoch != c->kept_tried && kept->user_id != 0 &&
+	c->may_serve = c->keeps && kept->usable && kept->epoch != c->kept_tried;
+	*may = c->may_serve && kept->user_id != 0 &&
 	    (c->request.request_id != 0 || !kept->has_asked);
 	return rc;
 }
@@ -149,6 +155,9 @@ take(struct call *c, enum step *step)
 		*step = LOOK;
 	else
 		c->kept_tried = kept.epoch;
+	if (taken.result == TAKE_OVER)
+		*step = TAKE;
+	c->may_serve = taken.result == TAKE_UNKNOWN;
 	return taken.result == TAKE_GIVEN ? after_take(c, &kept, &taken) : DB_OK;
 }
 
@@ -318,6 +327,10 @@ follow(struct call *c, enum step *step)
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
 	c->waiting.joined = c->request.joined;
+	/* Where only this try at the list has failed, others take from it while somebody leads. */
+	c->waiting.brief = c->may_serve;
+	if (c->may_serve)
+		c->kept_tried = 0;
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (try_again_without_leader(c))
 			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,

@@ -44,7 +44,8 @@ static const struct db_query read_kept = {
 	"                       WHERE k.task_id = t.task_id AND k.epoch = l.epoch"
 	"                         AND k.position < l.touched), l.touched, 0),"
 	"       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
-	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE))"
+	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE)),"
+	"       l.check_ms IS NULL"
 	"  FROM task AS t"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.name = ?"
@@ -86,7 +87,7 @@ enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
 {
 	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED, DUE, FAILED,
-		TOUCHED, HAS_TOUCHED };
+		TOUCHED, HAS_TOUCHED, TOO_DEAR };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
 	    &rows);
@@ -105,7 +106,8 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
 		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);
 		kept->touched = (uint32_t)db_cell_u64(&rows, 0, TOUCHED);
-		kept->has_touched = db_cell_u64(&rows, 0, HAS_TOUCHED) != 0;
+		kept->too_dear = db_cell_u64(&rows, 0, TOO_DEAR) != 0;
+		kept->has_touched = !kept->too_dear && db_cell_u64(&rows, 0, HAS_TOUCHED) != 0;
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -123,18 +125,23 @@ kept_begin(struct db *db, const struct task *task, const struct lead *lead,
 {
 	struct text json = { NULL, 0, 0, false };
 	uint64_t n = 0;
+	bool whole = list->complete;
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < list->n && n < KEPT_MOST; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		if (list->list[i].gone)
 			continue;
+		if (n == KEPT_MOST) {
+			whole = false;
+			break;
+		}
 		text_add(&json, "%s[%" PRIu64 ",%" PRIu64 "]", n++ == 0 ? "[" : ",",
 		    list->list[i].loan_id, list->list[i].version);
 	}
 	text_add(&json, n == 0 ? "[]" : "]");
 	if (!json.failed)
 		rc = db_number(db, &begin_list, DB_ARGS(db_u64(task->task_id), db_u64(lead->epoch),
-		    db_text(task->view), db_text(list->as_of), db_bool(list->complete),
+		    db_text(task->view), db_text(list->as_of), db_bool(whole),
 		    db_u64(list->query_ms),
 		    list->too_dear ? db_null() : db_u64(list->check_ms),
 		    db_text(json.data)), length);

@@ -17,6 +17,7 @@ struct kept {
 	uint32_t touched;     /* loans of task_touched that were put before the first one, as long
 	                       * as any of them is there */
 	bool has_touched;     /* some may have to be put there */
+	bool too_dear;        /* the view can't tell in time whether its loans match */
 	char as_of[TIME_BYTES];
 	bool due;             /* it is time to fill it anew, while people take from it */
 	char failed[REASON_BYTES]; /* why the last try to do so failed; or "" */

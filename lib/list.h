@@ -42,6 +42,7 @@ struct list {
 	uint64_t query_ms;      /* how long that took, in milliseconds */
 	bool too_dear;          /* the view can't tell in time whether some loans match */
 	uint64_t check_ms;      /* what asking it took in milliseconds, where it could */
+	bool unasked;           /* it could not about some of those to be given */
 	char checked[TIME_BYTES]; /* when it was first asked about loans to be given; or "" */
 };
 /* How many loans to read where @wanted are asked for, since others will ask. */

@@ -5,7 +5,9 @@
  * writes in the lock's transaction: if it is stopped and loses the lock, it can write nothing. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "bounds.h"
 #include "call.h"
 #include "error.h"
 
@@ -57,6 +59,17 @@ fill(struct lockq_refilled *result, const struct call *c)
 	snprintf(result->as_of, sizeof(result->as_of), "%s", c->as_of);
 }
 
+/* Those who take from the old list are told why it is overdue, and the next try waits for longer.
+ * The refill's own connection may be lost. */
+static void
+note_failure(struct call *c, const char *reason)
+{
+	if (session_connect_in(c->q, CONNECT_MS) == DB_OK &&
+	    db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
+	    NULL) != DB_OK)
+		session_disconnect(c->q);
+}
+
 /* Turns what became of the round into a public code. */
 static int
 finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refilled *result)
@@ -65,8 +78,14 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 	int code;
 
 	if (rc != DB_OK) {
+		char text[sizeof(c->q->error)];
+
 		code = error_from_db(c->q, session_failed(c->q), rc);
+		memcpy(text, c->q->error, sizeof(text));
 		session_disconnect(c->q);
+		if (rc != DB_ECANCELLED)
+			note_failure(c, text);
+		error_set(c->q, "%s", text);
 		return code;
 	}
 	if (step == TAKE)
@@ -117,7 +136,9 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 		return LOCKQ_NOTHING;
 	rc = lead(&c, &ours);
 	if (rc == DB_OK && !ours) {
-		error_set(q, "task %u is led by another process: its list is filled anyway", task);
+		error_set(q, c.leader.name[0] != '\0' ?
+		    "task %u is led by another process: its list is filled anyway" :
+		    "task %u is locked by another session, and nobody leads it: try again", task);
 		return LOCKQ_BUSY;
 	}
 	if (rc == DB_OK)

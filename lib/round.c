@@ -2,6 +2,7 @@
 /* Steps 4 to 6, what a call does with the task's lock: it finds a list, gives loans from it and
  * commits, and hands over what is left to requests that came late. */
 #include <stdio.h>
+#include <string.h>
 
 #include "bounds.h"
 #include "call.h"
@@ -38,9 +39,14 @@ measure_check(struct call *c)
 	c->list.check_ms = db_clock_ms() - since;
 	c->list.too_dear = check.too_dear;
 	c->run.asked_view = rc == DB_OK;
-	if (check.too_dear && c->reason[0] == '\0')
-		snprintf(c->reason, sizeof(c->reason), "%s%s", check.why, c->task.use_unchecked ?
-		    "" : ": so no list is kept: name a check_view in the task's row");
+	if (check.too_dear) {
+		size_t used = strlen(c->reason);
+
+		snprintf(c->reason + used, sizeof(c->reason) - used, "%s%s%s",
+		    used > 0 ? "; " : "", check.why, c->task.use_unchecked ? "" :
+		    c->task.check_view[0] != '\0' ? ": so no list is kept: mend this view" :
+		    ": so no list is kept: name a check_view in the task's row");
+	}
 	return rc;
 }
 
@@ -217,11 +223,15 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 static void
 hand_over_kept(struct call *c)
 {
-	uint64_t n = 0;
+	uint64_t n = 1, until;
+	enum db_rc rc = DB_OK;
 
 	serve_line(c);
-	/* What fails here, cron deletes. */
-	if (kept_end(c->q->db, c->task.task_id, &n) != DB_OK)
+	/* What is left here, cron deletes. */
+	until = db_clock_ms() + LINE_MS;
+	while (rc == DB_OK && n > 0 && db_clock_ms() < until)
+		rc = kept_end(c->q->db, c->task.task_id, &n);
+	if (rc != DB_OK)
 		db_rollback(c->q->db);
 }
 

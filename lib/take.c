@@ -103,10 +103,14 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 			found = true;
 		}
 		/* Somebody has had the loan since the query. */
-		if (db_cell_u64(&rows, i, AS_SEEN) == 0)
+		if (db_cell_u64(&rows, i, AS_SEEN) == 0) {
 			add_position(&front->stale, position);
-		else if (db_cell_u64(&rows, i, AVAILABLE) != 0 &&
-		    db_cell_u64(&rows, i, EXCLUDED) == 0 && front->check.n < CHECK_MOST) {
+		} else if (db_cell_u64(&rows, i, AVAILABLE) != 0 &&
+		    db_cell_u64(&rows, i, EXCLUDED) == 0) {
+			if (front->check.n == CHECK_MOST) {
+				front->all = false;
+				break;
+			}
 			front->place[front->check.n] = position;
 			front->check.loans[front->check.n++] = db_cell_u64(&rows, i, LOAN);
 		}
@@ -218,7 +222,8 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 	}
 	taken->result = TAKE_NONE;
 	*again = false;
-	if (rc == DB_OK && front.check.n > 0)
+	front.check.too_dear = kept->too_dear && task->use_unchecked;
+	if (rc == DB_OK && front.check.n > 0 && !front.check.too_dear)
 		rc = check_loans(db, task, &front.check);
 	if (rc == DB_OK && front.check.too_dear && !task->use_unchecked)
 		taken->result = TAKE_UNKNOWN;
@@ -237,6 +242,8 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 		taken->result = TAKE_ENDED;
 	else if (strcmp(outcome, "refused") == 0 || strcmp(outcome, "full") == 0)
 		taken->result = TAKE_REFUSED;
+	else if (strcmp(outcome, "over") == 0)
+		taken->result = TAKE_OVER;
 	else
 		*again = true;
 	return DB_OK;
@@ -297,8 +304,9 @@ serve_some(struct db *db, const struct task *task, const struct kept *kept, uint
 		*last = next.request_id;
 		rc = take_loans(db, task, kept, &next, &taken);
 		db_rows_clear(&taken.rows);
-		/* Nor can it say so for the next one. */
-		if (rc == DB_OK && taken.result == TAKE_UNKNOWN) {
+		/* Nor is it otherwise for the next one. */
+		if (rc == DB_OK &&
+		    (taken.result == TAKE_UNKNOWN || taken.result == TAKE_OVER)) {
 			*more = false;
 			break;
 		}

@@ -20,6 +20,7 @@ struct taker {
 enum take_result {
 	TAKE_GIVEN,    /* the request has ended */
 	TAKE_NONE,     /* the list has nothing for this user, or is not used any more */
+	TAKE_OVER,     /* there is a newer list */
 	TAKE_UNKNOWN,  /* the view can't say in time whether the loans still match */
 	TAKE_REFUSED,  /* there is no such user or task, or no room in the pipeline */
 	TAKE_ENDED     /* the pending request has ended meanwhile, or was not taken before */

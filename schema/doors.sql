@@ -338,7 +338,7 @@ CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIG
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
-  DECLARE v_leads, v_rows INT;
+  DECLARE v_leads INT;
   DECLARE v_rate, v_most BIGINT;
   SELECT COUNT(*) INTO v_leads
     FROM task_lock AS k
@@ -359,11 +359,9 @@ BEGIN
     FROM task AS t
    WHERE t.task_id = p_task_id;
   SET v_most = LEAST(COALESCE(v_most, 20000), 20000);
-  -- Not INSERT IGNORE, which would lock the row of those who ask for it meanwhile.
-  SELECT COUNT(*) INTO v_rows FROM task_refill AS f WHERE f.task_id = p_task_id;
-  IF v_rows = 0 THEN
-    INSERT IGNORE INTO task_refill (task_id) VALUES (p_task_id);
-  END IF;
+  -- Whoever leads: with this list, failures of before do not count any more.
+  INSERT INTO task_refill (task_id) VALUES (p_task_id)
+    ON DUPLICATE KEY UPDATE failures = 0, reason = NULL;
   INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
     SELECT p_task_id, p_epoch, 999999 + j.position, j.loan_id, j.version
       FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (position FOR ORDINALITY,
@@ -400,9 +398,11 @@ END//
 --   p_head    how many of the list's first ones are gone, if that is to be noted, or NULL
 -- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
 -- The result is one row, with what became of it, and the request:
---   given     the request has ended; a third column tells whether others are pending
+--   given     the request has ended; a third column tells whether others are pending, and the next
+--             ones have the answer, with a row for each loan
 --   fewer     than p_least are left, since others have taken some of them; or the list is not used
 --             any more; or the view was asked longer than a second ago
+--   over      as fewer, and there is a newer list
 --   held      another session has the pending request, or the row of pipeline_lock
 --   refused   there is no such person or task, or this account may not ask for them
 --   full      the person holds max_pipeline loans
@@ -424,7 +424,7 @@ gives: BEGIN
   DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT CONVERT(USER() USING utf8mb4);
   DECLARE v_loans, v_gone JSON;
-  DECLARE v_asked, v_count, v_n, v_new, v_held, v_lease, v_most INT UNSIGNED;
+  DECLARE v_asked, v_count, v_n, v_positions, v_new, v_held, v_lease, v_most INT UNSIGNED;
   DECLARE v_user_id, v_allowed INT UNSIGNED;
   DECLARE v_locked BIGINT UNSIGNED;
   DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
@@ -500,9 +500,9 @@ gives: BEGIN
   -- a sort would lock all of them; so there is no ORDER BY. A row of work that somebody has locked
   -- makes its loan missing here, and never absent. The conditions of the list stand in the same
   -- statement: nobody takes from a list after it has been replaced.
-  SELECT COUNT(*), SUM(d.version = 0),
+  SELECT COUNT(*), COUNT(DISTINCT d.position), SUM(d.version = 0),
          JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.position))
-    INTO v_n, v_new, v_loans
+    INTO v_n, v_positions, v_new, v_loans
     FROM (SELECT k.loan_id, k.version, k.position
             FROM JSON_TABLE(p_good, '$[*]' COLUMNS (position INT UNSIGNED PATH '$')) AS j
             STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
@@ -514,8 +514,7 @@ gives: BEGIN
                              WHERE l.task_id = p_task_id AND l.epoch = p_epoch
                                AND l.candidates_view = t.candidates_view
                                AND l.as_of > v_now - INTERVAL t.cache_ttl SECOND
-                               AND IF(p_checked IS NULL, t.use_unchecked,
-                                      p_checked > v_now - INTERVAL 1 SECOND)
+                               AND (p_checked IS NOT NULL OR t.use_unchecked)
                                AND NOT EXISTS (SELECT 1 FROM kept_list AS n
                                                 WHERE n.task_id = p_task_id
                                                   AND n.epoch > p_epoch))
@@ -530,9 +529,16 @@ gives: BEGIN
                        OR (w.state = 'assigned' AND w.lease_expires_at <= v_now)))
            LIMIT v_count
              FOR UPDATE OF k, w SKIP LOCKED) AS d;
-  -- The time of all that is written is one at which the rows are locked.
+  -- The time of all that is written is one at which the rows are locked. Until then the statements
+  -- may have waited for a table that somebody alters.
   SET v_now = TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  IF p_checked <= v_now - INTERVAL 1 SECOND THEN
+    SET v_n = 0;
+  END IF;
+  IF v_positions < v_n THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'p_good names a loan twice';
+  END IF;
   -- What must not be given goes from the list, also if nothing else is done: or the next ones would
   -- have to find it out again.
   IF JSON_LENGTH(p_stale) > 0 THEN
@@ -548,7 +554,8 @@ gives: BEGIN
   END IF;
   IF v_n = 0 OR v_n < LEAST(p_least, v_count) THEN
     COMMIT;
-    SELECT 'fewer', p_request_id;
+    SELECT IF(MAX(l.epoch) > p_epoch, 'over', 'fewer'), p_request_id
+      FROM kept_list AS l WHERE l.task_id = p_task_id;
     LEAVE gives;
   END IF;
   IF v_n = v_count AND v_count < v_asked THEN
@@ -644,10 +651,11 @@ gives: BEGIN
 END//
 
 -- Puts loans that an application has touched before the first one of the list, and tells how many
--- have been put there in all. They are tickets like the others: whoever takes asks the view about
--- them, and they are given as they are seen here. One that is not available waits until it is, but
--- not for ever. A row stays until a list whose query began later has seen the loan itself: the
--- refill that runs now has not. It waits for nobody, and nobody waits for it.
+-- have been put there in all: none where the view can't tell whether they match. They are tickets
+-- like the others: whoever takes asks the view about them, and they are given as they are seen
+-- here. One that is not available waits until it is, but not for ever. A row stays until a list
+-- whose query began later has seen the loan itself: the refill that runs now has not. It waits for
+-- nobody, and nobody waits for it.
 DROP PROCEDURE IF EXISTS list_touches//
 CREATE PROCEDURE list_touches (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
   MODIFIES SQL DATA
@@ -664,6 +672,7 @@ BEGIN
   SELECT l.touched, l.as_of INTO v_first, v_as_of
     FROM kept_list AS l
    WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND l.touched < 900000
+     AND l.check_ms IS NOT NULL
      FOR UPDATE SKIP LOCKED;
   SET v_now = TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
@@ -677,11 +686,14 @@ BEGIN
                       COALESCE(w.version, 0), NULL) AS version,
                    IF(t.epoch IS NULL,
                       UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - v_keep_s,
-                      t.put_at <= v_as_of) AS is_over
+                      t.put_at <= v_as_of) AS is_over,
+                   t.put_at
               FROM task_touched AS t FORCE INDEX (task_touched_line)
               LEFT JOIN work AS w FORCE INDEX (PRIMARY)
                 ON w.task_id = t.task_id AND w.loan_id = t.loan_id
              WHERE t.task_id = p_task_id AND COALESCE(t.epoch <> p_epoch, TRUE)
+             -- Those that somebody has wait, and are not in the way of the others.
+            HAVING version IS NOT NULL OR is_over OR put_at IS NOT NULL
              ORDER BY t.touched_id
              LIMIT 64
                FOR UPDATE OF t SKIP LOCKED) AS d;
@@ -758,18 +770,32 @@ CREATE PROCEDURE refill_begins (IN p_task_id INT UNSIGNED)
 BEGIN
   DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
-  DECLARE v_query_s INT UNSIGNED DEFAULT 0;
+  DECLARE v_query_s, v_rows INT UNSIGNED DEFAULT 0;
+  DECLARE v_task_id INT UNSIGNED;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   SELECT LEAST(l.query_ms DIV 1000, 86400) INTO v_query_s
     FROM kept_list AS l FORCE INDEX (PRIMARY)
    WHERE l.task_id = p_task_id
    ORDER BY l.epoch DESC LIMIT 1;
-  UPDATE task_refill AS f
-     SET f.tried_at = v_now
+  -- A task that never had a list has no row.
+  SELECT COUNT(*) INTO v_rows FROM task_refill AS f WHERE f.task_id = p_task_id;
+  IF v_rows = 0 THEN
+    INSERT IGNORE INTO task_refill (task_id)
+      SELECT t.task_id FROM task AS t WHERE t.task_id = p_task_id;
+  END IF;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  -- A leader that has the row locked is writing a list.
+  SELECT f.task_id INTO v_task_id
+    FROM task_refill AS f
    WHERE f.task_id = p_task_id
      AND COALESCE(f.tried_at <= v_now - INTERVAL LEAST(GREATEST(10, 2 * v_query_s)
                                                        * POW(2, LEAST(f.failures, 9)), 3600)
-                                        SECOND, TRUE);
-  SELECT ROW_COUNT();
+                                        SECOND, TRUE)
+     FOR UPDATE SKIP LOCKED;
+  UPDATE task_refill AS f SET f.tried_at = v_now WHERE f.task_id = v_task_id;
+  COMMIT;
+  SELECT v_task_id IS NOT NULL;
 END//
 
 -- Notes how it went: p_reason is NULL, or why it failed.

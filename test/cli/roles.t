@@ -290,11 +290,11 @@ if [ -n "${LOCKQ_ONLY-}" ]; then
 	exit
 fi
 
-# gives USER COUNT: what comes of asking list_gives by hand for the first loan of a list.
+# gives USER COUNT [PLACES]: what comes of asking list_gives by hand for the first loan of a list.
 gives() {
 	"$mysql" --defaults-file="$scratch/alice.cnf" --batch --skip-column-names --database=$bank \
-		--execute="CALL list_gives(UUID(), NULL, $1, $task, $2, 1, 99, '[1000000]', '[]',
-			UTC_TIMESTAMP(6), 0)" | cut -f 1
+		--execute="CALL list_gives(UUID(), NULL, $1, $task, $2, 1, 99,
+			'[${3-1000000}]', '[]', UTC_TIMESTAMP(6), 0)" 2>&1 | cut -f 1
 }
 admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, length, complete,
 	query_ms) VALUES ($task, 99, 'deeds', UTC_TIMESTAMP(6), 1, TRUE, 1);
@@ -303,6 +303,8 @@ admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, leng
 	UPDATE $bank.task SET cache_ttl = 60, max_count = 5 WHERE task_id = $task"
 is "$(gives 1002 1)" refused 'list_gives: no loan for the user of another account'
 is "$(gives 1001 6)" refused 'list_gives: no more than max_count'
+is "$(gives 1001 2 1000000,1000000 | sed 's/.*: //')" 'p_good names a loan twice' \
+	'list_gives: no loan twice'
 is "$(gives 1001 1)" given 'list_gives: a loan for the own user'
 
 [ -z "${LOCKQ_ROLES_TABLE-}" ] || cp "$scratch/table" "$LOCKQ_ROLES_TABLE"

@@ -164,6 +164,13 @@ what_the_view_has_no_longer_is_left_out(void **state)
 	assert_int_equal(runs(), 1);
 }
 
+static void
+release(struct worker *w)
+{
+	proxy_release(w->proxy);
+	worker_join(w);
+}
+
 /* guard: what must not be given leaves the list, also where nothing is given. Of 6,000 loans the
  * view shows none any more. */
 static void
@@ -180,11 +187,13 @@ what_is_stale_is_found_once(void **state)
 	    "  LIMIT 6000) AS t", TASK);
 	sql("DELETE FROM test_candidate WHERE task_id = %d", TASK);
 	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "INSERT INTO request_in", 1);
 	worker_start(w);
-	worker_join(w);
-	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	proxy_until_held(w->proxy);
 	assert_true(proxy_count(w->proxy, "CALL list_gives") > 3);
 	assert_true(kept() < 4000);
+	release(w);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
 	next->proxy = proxy_new();
 	worker_start(next);
 	worker_join(next);
@@ -209,9 +218,15 @@ a_view_that_is_too_dear(void **state)
 	set_task(TASK, "use_unchecked = TRUE");
 	ASSERT_GOT(0, 2);
 	assert_int_equal(kept(), 4);
-	w = assert_got(1, LOANS(3));
+	w = worker_new(1, TASK, 1, -1);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_loans(w, LOANS(3));
 	assert_string_equal(w->answer.how, "list");
 	assert_null(w->answer.checked);
+	/* A leader has found that it is too dear, so nobody asks in vain. */
+	assert_int_equal(proxy_count(w->proxy, "MAX_EXECUTION_TIME(250)"), 0);
 	set_task(TASK, "use_unchecked = FALSE");
 	ASSERT_GOT(0, 4);
 	assert_int_equal(runs(), 3);
@@ -305,13 +320,6 @@ hold_at(unsigned int user_no, uint32_t count, const char *text, unsigned int nth
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	return w;
-}
-
-static void
-release(struct worker *w)
-{
-	proxy_release(w->proxy);
-	worker_join(w);
 }
 
 /* guard: a leader begins with the list that others have left meanwhile. Both calls found none; the
@@ -568,6 +576,9 @@ a_list_that_was_replaced(void **state)
 	release(w);
 	assert_loans(w, LOANS(51));
 	assert_int_equal(w->answer.epoch, 2);
+	/* It takes from the new one at once, and records no request before. */
+	assert_int_equal(proxy_count(w->proxy, "CALL list_gives"), 2);
+	assert_int_equal(proxy_count(w->proxy, "INSERT INTO request_in"), 0);
 }
 
 /* guard: a manager's change of the view counts at once, also for a pop that is on its way. */

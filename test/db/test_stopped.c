@@ -98,6 +98,8 @@ at_every_statement(enum who who, unsigned int least)
 
 		assert_true(++nth < STATEMENTS);
 		fill();
+		/* Whoever leaves a list takes this back. */
+		sql("UPDATE task_refill SET failures = 1 WHERE task_id = %d", TASK);
 		w = worker_new(3, TASK, 2, -1);
 		held = stop_at(w, who, nth);
 		if (held) {

@@ -128,6 +128,35 @@ one_that_nobody_can_check(void **state)
 	touch(77);
 	touch(6);
 	ASSERT_GETS(1, 2);
+	ASSERT_GETS(2, 3, 4, 5, 6);
+}
+
+/* The same where the view could tell when the list was made, and can't any more. */
+static void
+one_that_nobody_can_check_any_more(void **state)
+{
+	(void)state;
+	set_task(TASK, "use_unchecked = TRUE");
+	fill();
+	make_heavy(TASK, 1500);
+	touch(77);
+	ASSERT_GETS(1, 2);
+}
+
+/* guard: those that somebody has are not in the way of one that is free. */
+static void
+many_that_somebody_has(void **state)
+{
+	(void)state;
+	fill();
+	for (unsigned int loan = 101; loan <= 164; loan++) {
+		add_work(TASK, loan, 3, "assigned", 1);
+		touch(loan);
+	}
+	add_loan(TASK, 50, 99);
+	touch(50);
+	ASSERT_GETS(1, 50, 2);
+	assert_int_equal(touched(), 65);
 }
 
 /* One that somebody has waits until it is available. Nobody has to look at it again and again. */
@@ -327,6 +356,8 @@ main(int argc, char **argv)
 		DB_TEST(those_that_come_after_it),
 		DB_TEST(one_that_does_not_match),
 		DB_TEST(one_that_nobody_can_check),
+		DB_TEST(one_that_nobody_can_check_any_more),
+		DB_TEST(many_that_somebody_has),
 		DB_TEST(one_that_somebody_has),
 		DB_TEST(an_application_that_is_not_done),
 		DB_TEST(what_others_hold),
