@@ -22,16 +22,27 @@
 	"                              version BIGINT UNSIGNED PATH '$[1]')) AS j"
 
 /* The loans that stand in the task's kept list, which others take from at the same time: whoever
- * gives one of them holds its row there, this leader as well. */
-#define IN_KEPT_LIST \
-	"SELECT j.n FROM " BATCH \
-	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)" \
-	"    ON k.task_id = ? AND k.loan_id = j.loan_id" \
-	"   AND k.epoch = (SELECT l.epoch FROM kept_list AS l FORCE INDEX (PRIMARY)" \
-	"                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)"
-static const struct db_query in_kept_list = { "in_kept_list", IN_KEPT_LIST, DB_MANY };
+ * gives one of them holds its row there, this leader as well. The rows are locked by the primary
+ * key: by another index, the entry there of a row that is passed over would stay locked, and the
+ * taker who has the row could not delete it. */
+static const struct db_query in_kept_list = {
+	"in_kept_list",
+	"SELECT j.n, k.epoch, k.position FROM " BATCH
+	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)"
+	"    ON k.task_id = ? AND k.loan_id = j.loan_id"
+	"   AND k.epoch = (SELECT l.epoch FROM kept_list AS l FORCE INDEX (PRIMARY)"
+	"                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)",
+	DB_MANY
+};
 static const struct db_query lock_kept = {
-	"lock_kept", IN_KEPT_LIST " FOR UPDATE OF k SKIP LOCKED", DB_MANY
+	"lock_kept",
+	"SELECT j.n FROM JSON_TABLE(?, '$[*]' COLUMNS (n INT UNSIGNED PATH '$[0]',"
+	"                                              epoch BIGINT UNSIGNED PATH '$[1]',"
+	"                                              position INT UNSIGNED PATH '$[2]')) AS j"
+	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)"
+	"    ON k.task_id = ? AND k.epoch = j.epoch AND k.position = j.position"
+	"   FOR UPDATE OF k SKIP LOCKED",
+	DB_MANY
 };
 
 /* They with their rows of work. */
@@ -161,11 +172,21 @@ static enum db_rc
 hold_kept(struct lockq *q, const struct task *task, const char *json, struct candidate *batch)
 {
 	struct db_rows kept = { 0, 0, NULL, NULL }, ours = { 0, 0, NULL, NULL };
-	const struct db_arg args[] = { db_text(json), db_u64(task->task_id) };
-	enum db_rc rc = db_run(q->db, &in_kept_list, args, 2, &kept);
+	struct text places = { NULL, 0, 0, false };
+	enum db_rc rc = db_run(q->db, &in_kept_list, DB_ARGS(db_text(json),
+	    db_u64(task->task_id)), &kept);
 
+	for (size_t i = 0; rc == DB_OK && i < kept.n_rows; i++)
+		text_add(&places, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i == 0 ? "[" : ",",
+		    db_cell_u64(&kept, i, 0), db_cell_u64(&kept, i, 1),
+		    db_cell_u64(&kept, i, 2));
+	text_add(&places, "]");
+	if (rc == DB_OK && places.failed)
+		rc = DB_ENOMEM;
 	if (rc == DB_OK && kept.n_rows > 0)
-		rc = db_run(q->db, &lock_kept, args, 2, &ours);
+		rc = db_run(q->db, &lock_kept, DB_ARGS(db_text(places.data),
+		    db_u64(task->task_id)), &ours);
+	text_clear(&places);
 	for (size_t i = 0; rc == DB_OK && i < kept.n_rows; i++)
 		batch[db_cell_u64(&kept, i, 0) - 1].held = true;
 	for (size_t i = 0; rc == DB_OK && i < ours.n_rows; i++)

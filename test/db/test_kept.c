@@ -746,6 +746,31 @@ a_leader_beside_takers(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: a leader locks nothing of a row that it passes over: the taker who holds that row deletes
+ * it while the leader is at its writes. */
+static void
+a_taker_beside_a_leader(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *leader = fresh(0, 2);
+
+	(void)state;
+	fill(10);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT loan_id FROM kept_loan FORCE INDEX (PRIMARY)"
+	    " WHERE task_id = %d AND epoch = 1 AND position = 1000001 FOR UPDATE", TASK);
+	leader->proxy = proxy_new();
+	proxy_hold(leader->proxy, "INSERT INTO log_in", 1);
+	worker_start(leader);
+	proxy_until_held(leader->proxy);
+	assert_int_equal(db_set_lock_wait(other, 1), DB_OK);
+	sql_on(other, "DELETE FROM kept_loan WHERE task_id = %d AND epoch = 1"
+	    " AND position = 1000001", TASK);
+	assert_int_equal(db_commit(other), DB_OK);
+	release(leader);
+	assert_loans(leader, LOANS(2, 4));
+}
+
 /* guard: a taker counts the user's loans under lock. Four shells of one user, cap 4. */
 static void
 a_cap_holds_for_takers(void **state)
@@ -981,6 +1006,7 @@ main(int argc, char **argv)
 		DB_TEST(many_are_wanted_beside_rows_that_are_held),
 		DB_TEST(another_task_begins_at_the_front),
 		DB_TEST(a_leader_beside_takers),
+		DB_TEST(a_taker_beside_a_leader),
 		DB_TEST(a_cap_holds_for_takers),
 		DB_TEST(a_cap_that_is_being_counted),
 		DB_TEST(what_stopped_to_match_during_the_query),

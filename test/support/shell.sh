@@ -54,6 +54,8 @@ forget_task() {
 	     DELETE FROM work_exclusion WHERE task_id = $1;
 	     DELETE FROM kept_loan WHERE task_id = $1;
 	     DELETE FROM kept_list WHERE task_id = $1;
+	     DELETE FROM task_refill WHERE task_id = $1;
+	     DELETE FROM task_touched WHERE task_id = $1;
 	     DELETE FROM pipeline_lock WHERE task_id = $1;
 	     DELETE FROM task WHERE task_id = $1;
 	     DROP VIEW IF EXISTS test_candidates_$1;
