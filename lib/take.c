@@ -119,13 +119,20 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 	return rc;
 }
 
+/* How many loans the list still has, as far as its head tells. */
+static uint32_t
+left_of(const struct kept *kept)
+{
+	return kept->length > kept->head ? kept->length - kept->head : 0;
+}
+
 /* Where many loans at the front are gone, that is noted for those who come next: seldom, since
  * reading past what others have taken costs less than a row that all of them write; but often
  * enough to see in time that a short list runs out. */
 static struct db_arg
 head_to_note(const struct kept *kept, const struct front *front)
 {
-	uint32_t left = kept->length > kept->head ? kept->length - kept->head : 0;
+	uint32_t left = left_of(kept);
 	uint32_t step = left / 8 < HEAD_STEP ? left / 8 + 1 : HEAD_STEP;
 
 	return front->gone >= kept->head + step ? db_u64(front->gone) : db_null();
@@ -194,7 +201,7 @@ choose_part(struct db *db, const struct kept *kept, const struct taker *who, uin
 {
 	uint64_t count = who->count, chance = by_chance(db);
 	uint64_t places = (spare - TAKE_SPARE) * count + 1;
-	uint64_t half = kept->length > kept->head ? (kept->length - kept->head) / 2 + 1 : 1;
+	uint64_t half = left_of(kept) / 2 + 1;
 
 	if (spare > SPARE_MOST || kept->touched > 0)
 		return (struct part){ 0, count + spare };

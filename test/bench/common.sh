@@ -326,3 +326,18 @@ end_queries() {
 admin_options() {
 	echo "${LOCKQ_SANDBOX_DIR:-$top/build/sandbox}/admin.cnf"
 }
+
+# own_database NAME: makes a database with the sandbox's tables; sql and the programs use it.
+own_database() {
+	"$top/scripts/sandbox" database "$1" --empty >/dev/null
+	sql_database=$1
+	"$top/scripts/lockq-migrate" --database "$1" -- \
+		--defaults-file="$(admin_options)" >/dev/null 2>&1
+	(
+		umask 077
+		sed "s/^database=.*/database=$1/" "$LOCKQ_DEFAULTS_FILE" >"$scratch/lockq.cnf"
+	)
+	export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
+	sql "GRANT lockq_worker@$1 TO lockq_app@localhost;
+	     SET DEFAULT ROLE ALL TO lockq_app@localhost"
+}

@@ -422,8 +422,8 @@ a_line_that_is_long(void **state)
 }
 
 /* guard: where the view can't tell for one of the line, nobody waits until it can't for the others.
- * This process finds a list under the lock.
- * It asks for one of the line, and for its own request. */
+ * This process finds a list under the lock. It asks for one of the line, and for its own
+ * request. */
 static void
 a_line_that_nobody_can_check(void **state)
 {

@@ -154,6 +154,24 @@ run(void *data)
 	return NULL;
 }
 
+/* Starts the program, and holds it at the first statement with the text. */
+static void
+hold_at(struct program *p, const char *text)
+{
+	p->w->proxy = proxy_new();
+	proxy_hold(p->w->proxy, text, 1);
+	worker_connect(p->w);
+	assert_int_equal(pthread_create(&p->thread, NULL, run, p), 0);
+	proxy_until_held(p->w->proxy);
+}
+
+static void
+release(struct program *p)
+{
+	proxy_release(p->w->proxy);
+	assert_int_equal(pthread_join(p->thread, NULL), 0);
+}
+
 /* guard: whether a list is due is looked at again under the lock. This program has found it due,
  * and gets the lock when another one has filled it. */
 static void
@@ -163,14 +181,9 @@ somebody_was_faster(void **state)
 
 	(void)state;
 	fill(31);
-	late.w->proxy = proxy_new();
-	proxy_hold(late.w->proxy, "SELECT l.holder", 1);
-	worker_connect(late.w);
-	assert_int_equal(pthread_create(&late.thread, NULL, run, &late), 0);
-	proxy_until_held(late.w->proxy);
+	hold_at(&late, "SELECT l.holder");
 	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
-	proxy_release(late.w->proxy);
-	assert_int_equal(pthread_join(late.thread, NULL), 0);
+	release(&late);
 	assert_int_equal(late.w->rc, LOCKQ_NOTHING);
 	assert_int_equal(runs(), 2);
 	assert_consistent(TASK);
@@ -283,17 +296,12 @@ nobody_waits_for_it(void **state)
 
 	(void)state;
 	fill(31);
-	p.w->proxy = proxy_new();
-	proxy_hold(p.w->proxy, "test_view", 1);
-	worker_connect(p.w);
-	assert_int_equal(pthread_create(&p.thread, NULL, run, &p), 0);
-	proxy_until_held(p.w->proxy);
+	hold_at(&p, "test_view");
 	w->proxy = proxy_new();
 	proxy_fail(w->proxy, "MAX_EXECUTION_TIME(250)", 1, 1, 3024);
 	worker_start(w);
 	worker_join(w);
-	proxy_release(p.w->proxy);
-	assert_int_equal(pthread_join(p.thread, NULL), 0);
+	release(&p);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_string_equal(w->answer.how, "list");
 	assert_int_equal(p.w->rc, LOCKQ_OK);
@@ -346,15 +354,10 @@ one_that_loses_the_lock(void **state)
 
 	(void)state;
 	fill(31);
-	p.w->proxy = proxy_new();
-	proxy_hold(p.w->proxy, "SET holder = NULL", 1);
-	worker_connect(p.w);
-	assert_int_equal(pthread_create(&p.thread, NULL, run, &p), 0);
-	proxy_until_held(p.w->proxy);
+	hold_at(&p, "SET holder = NULL");
 	proxy_drop(p.w->proxy);
 	until_free(TASK);
-	proxy_release(p.w->proxy);
-	assert_int_equal(pthread_join(p.thread, NULL), 0);
+	release(&p);
 	assert_int_equal(p.w->rc, LOCKQ_EDATABASE);
 	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d AND epoch <> 1",
 	    TASK), 0);
