@@ -281,6 +281,8 @@ figure 'Made up'
 measure --at-most 3 missed.a 4 s 'too much'
 measure --at-least 3 missed.b 3 s 'enough'
 measure --at-least 3 missed.c none s 'not to be had'
+measure --at-most 3 missed.d 5 s "what $(printf 'needs %.0s' {1..20})more than one line"
+measure --at-most 3 missed.e 5 s 'much, too'
 END
 fake fails <<'END'
 figure 'Made up'
@@ -306,6 +308,8 @@ like "$joined" 'too much +4 s +MISSED: at most 3' '… it is said that it is mis
 like "$joined" 'not to be had +none s +MISSED: at least 3' '… as is one that could not be measured'
 like "$out" 'enough +3 s +at least 3' '… beside a goal that is reached'
 like "$out" '^  missed: too much' '… and again at the end'
+like "$out" '^  missed: much, too' '… and so is each'
+is "$(awk 'length($0) > 80' <<<"$out")" '' '… in 80 columns'
 fake_run --strict missed
 is "$status" 3 '--strict: status 3'
 rm -f "$scratch/cleaned"
