@@ -60,6 +60,11 @@ def warm:
 			("p50", "p95", "p99", "p100" | . as $what
 				| ($of | value("warm.\($phase).\($what)")) + " ms")] | row);
 
+def take:
+	"", "\(.title):", "",
+	(["what was measured", "result"] | head),
+	(.measures[] | [.text, amount] | row);
+
 # Keys are peers.NAME.WORKERS.WHAT and peers.ratio.COUNT.WORKERS, peers.ratiokept.COUNT.WORKERS.
 def peers:
 	(.measures | map({ (.key): .value }) | add) as $of
@@ -90,7 +95,7 @@ measured
 | min_by(.at) as $first
 | sort_by(rank, .at)
 | goals, (of("burst") | burst), (of("wake") | wake), (of("warm") | warm),
-  (of("peers") | peers), "",
+  (of("take") | take), (of("peers") | peers), "",
   "Measured on \(days) on \($first | hardware), \($first | server), lockq at commit "
 	+ "\($first.versions.commit).",
   (if (map(.machine | del(.load_before)) | unique | length) > 1

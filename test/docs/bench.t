@@ -228,17 +228,30 @@ made_up throughput <<'END'
 END
 made_up peers <<'END'
 {"key": "peers.lockq1.64.twice", "value": 2, "unit": "loans", "at_most": 0, "missed": true}
-{"key": "peers.ratio.1.64", "value": 2.5, "unit": "x", "at_least": 2}
+{"key": "peers.ratiokept.1.8", "value": 0.9, "unit": "x", "at_least": 1, "missed": true}
+{"key": "peers.ratiokept.1.64", "value": 2.5, "unit": "x", "at_least": 1}
+{"key": "peers.ratiokept.5.8", "value": 4.5, "unit": "x", "at_least": 4}
 END
+made_up warm <<'END'
+{"key": "warm.p50", "value": 20.2, "unit": "ms", "at_most": 50}
+{"key": "warm.p99", "value": 1200, "unit": "ms", "at_most": 1000, "missed": true}
+{"key": "warm.first.p50", "value": 23000, "unit": "ms"}
+{"key": "warm.first.p99", "value": 30500, "unit": "ms"}
+END
+jq '.settings.figure = { users: 200, query: 30 }' "$scratch/made/warm.json" >"$scratch/warm"
+mv "$scratch/warm" "$scratch/made/warm.json"
 readme "$scratch/made"
-run grep '^| [a-z]' "$pages/README.md"
+run grep '^| [a-z0-9…]' "$pages/README.md"
 while IFS=';' read -r what is beside goal; do
 	like "$out" "^\\| ${what}[^|]*\\| $is \\| [^|]*${beside}[^|]*\\| $goal \\|\$" \
 		"README.md has the row: $what"
 done <<'END'
 one whole `getwork`;19.2 ms, 1.92 times as long;10 ms: a program;at most 1.6 times, \*\*missed\*\*
 one request .* 10,000,000 loans;1.06 times as long;10,000 loans;at most 1.5 times
-loans per second, 64 workers;2.5 times as many;job queues;at least 2 times
+loans .* 8, 64 workers .* one;0.9, 2.5 times as many;job queues;at least 1 times, \*\*missed\*\*
+loans .* 8 workers .* five;4.5 times as many;job queues;at least 4 times
+200 people ask .* a query of 30 s;20.2 ms;23000 ms: those who waited;at most 50 ms
+… 99 of 100 within;1200 ms;30500 ms;at most 1000 ms, \*\*missed\*\*
 requests per second, 16 tasks, 64 threads;0.2 times as many;plain `INSERT`;at least 0.15 times
 loans given twice;3;;0, \*\*missed\*\*
 END
