@@ -71,6 +71,14 @@ static const struct db_query appeared = {
 	DB_MANY
 };
 
+/* The loans that somebody has. A plain read: a row that is being changed is as it was before. */
+static const struct db_query somebody_has = {
+	"somebody_has",
+	"SELECT j.n FROM " CANDIDATES
+	" WHERE w.state = 'assigned' AND COALESCE(w.lease_expires_at > NOW(6), TRUE)",
+	DB_MANY
+};
+
 #define PLAN_TABLE \
 	"JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY," \
 	"                              loan_id BIGINT UNSIGNED PATH '$[0]'," \
@@ -244,6 +252,30 @@ drop_unshown(struct lockq *q, const struct task *task, struct list *list,
 	return rc;
 }
 
+/* Counts those of @batch that were dropped, and those of them that may be available by now: all
+ * that nobody else has. */
+static enum db_rc
+count_dropped(struct lockq *q, const struct task *task, struct list *list, const char *json,
+    const struct candidate *batch, size_t n)
+{
+	struct db_rows had = { 0, 0, NULL, NULL };
+	size_t dropped = 0;
+	enum db_rc rc = DB_OK;
+
+	for (size_t i = 0; i < n; i++)
+		dropped += batch[i].gone;
+	list->dropped += dropped;
+	list->unsure += dropped;
+	/* A list that was cut does not say "no work" anyway. */
+	if (dropped > 0 && list->complete)
+		rc = db_run(q->db, &somebody_has, DB_ARGS(db_text(json),
+		    db_u64(task->task_id)), &had);
+	for (size_t i = 0; rc == DB_OK && i < had.n_rows; i++)
+		list->unsure -= batch[db_cell_u64(&had, i, 0) - 1].gone;
+	db_rows_clear(&had);
+	return rc;
+}
+
 /* Compares the next @n candidates with `work`, under lock, and adds those to the stock that are
  * exactly as the query saw them. It is not enough that a loan is available now: one that was
  * completed since the query is, and would be given out again. */
@@ -270,10 +302,10 @@ check_some(struct lockq *q, const struct task *task, struct list *list, size_t n
 	if (rc == DB_OK && n_seen < n)
 		rc = mark_appeared(q, json.data, task->task_id, batch);
 	list->next += n;
-	for (size_t i = 0; rc == DB_OK && i < n; i++) {
+	for (size_t i = 0; rc == DB_OK && i < n; i++)
 		batch[i].gone = batch[i].gone || batch[i].held;
-		list->dropped += batch[i].gone;
-	}
+	if (rc == DB_OK)
+		rc = count_dropped(q, task, list, json.data, batch, n);
 	if (rc == DB_OK)
 		rc = drop_unshown(q, task, list, batch, n);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
@@ -447,7 +479,7 @@ assign_loans(struct lockq *q, const struct task *task, const struct lead *lead,
 	/* An earlier try may have been rolled back. */
 	for (size_t i = 0; i < list->n; i++)
 		list->list[i].gone = false;
-	list->next = list->dropped = list->unshown = 0;
+	list->next = list->dropped = list->unsure = list->unshown = 0;
 	run->too_short = false;
 	stock.list = calloc(list->n + 1, sizeof(struct candidate *));
 	if (stock.list == NULL)

@@ -39,9 +39,9 @@ list_enough(uint64_t wanted)
 bool
 list_may_say_empty(enum list_source source, const struct list *list)
 {
-	/* If LIMIT cut the list or candidates were dropped, more loans may be available. */
+	/* If LIMIT cut the list, more loans may be available, and so may one that was dropped. */
 	return list_was_queried(source) && !list_is_hint(source) && list->complete &&
-	    list->dropped == 0;
+	    list->unsure == 0;
 }
 
 void

@@ -33,6 +33,7 @@ struct list {
 	size_t n, size;
 	size_t next;            /* the first that was not checked yet */
 	size_t dropped;         /* by the checks of the transaction in progress */
+	size_t unsure;          /* of these: whether they are available now is not known */
 	size_t unshown;         /* the same, since the view does not show them any more */
 	bool complete;          /* its source has no more */
 	bool cut;               /* only a part was read: no request gets less than it asked for */

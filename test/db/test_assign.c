@@ -232,9 +232,9 @@ a_cut_list_says_nothing_of_the_rest(void **state)
 	assert_int_equal(holder_of(2), user_id(1));
 }
 
-/* guard: a list that lost candidates does not tell that nothing is left. The leader's only
- * candidate is taken by another user, so the leader queries again and answers "nothing" as of its
- * second query. */
+/* guard: a list that lost candidates does not tell that nothing is left. Another user has taken the
+ * leader's only candidate, and marked it, so the leader queries again and answers "nothing" as of
+ * its second query. */
 static void
 after_a_drop_nothing_is_not_known(void **state)
 {
@@ -243,13 +243,39 @@ after_a_drop_nothing_is_not_known(void **state)
 	(void)state;
 	add_loans(TASK, 1);
 	leader = leader_after_its_query(0, 1);
-	add_work(TASK, 1, 1, "assigned", 1);
+	add_work(TASK, 1, 1, "never", 1);
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_NOTHING);
 	assert_int_equal(leader->answer.epoch, 2);
 	assert_int_equal(u64("SELECT dropped FROM leader_run WHERE task_id = %d AND epoch = 1",
 	    TASK), 1);
 	assert_int_equal(holder_of(1), user_id(1));
+}
+
+/* guard: what somebody else has by now leaves no doubt that there is no work. guard: but a lease
+ * that is over does. */
+static void
+what_somebody_has_is_no_doubt(void **state)
+{
+	(void)state;
+	for (unsigned int over = 0; over <= 1; over++) {
+		struct worker *leader;
+
+		clear_fixture();
+		make_task(TASK);
+		add_loans(TASK, 2);
+		add_work(TASK, 1, 1, "returned", 2);
+		leader = leader_after_its_query(0, 2);
+		sql("UPDATE work SET state = 'assigned', version = 3, lease_expires_at ="
+		    " NOW(6) + INTERVAL %d SECOND WHERE task_id = %d AND loan_id = 1",
+		    over ? -1 : 60, TASK);
+		add_work(TASK, 2, 2, "assigned", 1);
+		go_on(leader);
+		assert_int_equal(leader->rc, over ? LOCKQ_OK : LOCKQ_NOTHING);
+		assert_int_equal(leader->answer.epoch, 1 + over);
+		assert_int_equal(u64("SELECT dropped FROM leader_run WHERE task_id = %d"
+		    " AND epoch = 1", TASK), 2);
+	}
 }
 
 /* A leader that does not wait has lost its only candidate. Its request stays pending. */
@@ -264,7 +290,7 @@ after_a_drop_who_does_not_wait_stays_pending(void **state)
 	proxy_hold(leader->proxy, "AS r FORCE INDEX (work_requested_line)", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
-	add_work(TASK, 1, 1, "assigned", 1);
+	add_work(TASK, 1, 1, "never", 1);
 	go_on(leader);
 	assert_int_equal(leader->rc, LOCKQ_BUSY);
 	assert_string_equal(outcome_of(TASK, 0), "pending");
@@ -676,6 +702,7 @@ main(int argc, char **argv)
 		DB_TEST(a_leaders_answer_is_what_the_tables_say),
 		DB_TEST(a_cut_list_says_nothing_of_the_rest),
 		DB_TEST(after_a_drop_nothing_is_not_known),
+		DB_TEST(what_somebody_has_is_no_doubt),
 		DB_TEST(after_a_drop_who_does_not_wait_stays_pending),
 		DB_TEST(completed_since_the_query_is_dropped),
 		DB_TEST(appeared_since_the_query_is_dropped),

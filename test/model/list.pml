@@ -514,7 +514,10 @@ inline check_work()
 		if
 		:: to_serve != 0 && has(list & ~gone, l) ->
 			if
-			:: version[l] != seen[l] || !is_free(work_lock[l]) -> drop(l)
+			:: version[l] == seen[l] && !is_free(work_lock[l]) -> drop(l)
+			:: version[l] != seen[l] && available(l) -> drop(l)
+			/* count_dropped(): somebody else has it. */
+			:: version[l] != seen[l] && !available(l) -> gone = gone | BIT(l)
 			:: else ->
 				when(seen[l] != 0, work_lock[l] = ME);
 				when(!still_shown(l), gone = gone | BIT(l))

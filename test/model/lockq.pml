@@ -243,8 +243,8 @@ inline commit()
 		if
 		:: ends[i] != 0 ->
 			never_is(answered_twice, outcome[i] != PENDING || has(told, i));
-			/* "No work" is true only if earlier requests got all loans that were
-			 * available as the query began. */
+			/* "No work" is true only if others got all loans that were available as
+			 * the query began. */
 			never_is(no_work_not_known, ends[i] == EMPTY && (at_start != 0 || handing));
 			outcome[i] = ends[i]
 		:: else ->
@@ -336,13 +336,17 @@ inline pending_read()
 	}
 }
 
-/* Drops a candidate. */
+/* Drops a candidate. count_dropped(): one that somebody has by now leaves no doubt. */
 #ifdef NO_VERSION_CHECK
 #define drop(l) skip
 #else
 #define drop(l) \
 	gone = gone | BIT(l); \
-	dropped = true
+	if \
+	:: version[l] != seen[l] && state[l] == ASSIGNED && !lapsed[l] -> \
+		at_start = at_start & ~BIT(l) \
+	:: else -> dropped = true \
+	fi
 #endif
 
 /* lock_seen in check_some(), with SKIP LOCKED: rows that are as the query saw them stay. */
