@@ -33,7 +33,8 @@ close_files(void)
 
 /* Connects anew, since the connection of the process that asked is not this one's. The directory
  * stays: the names of a socket and of keys may be relative to it. What becomes of the query stands
- * in leader_run, and a failure in the answers to those who take from the old list. */
+ * in leader_run, and a failure in the answers to those who take from the old list. A process that
+ * was killed, or can't connect, leaves no word: the next one tries again. */
 static int
 fill(struct cli_common *common, uint32_t task)
 {

@@ -43,8 +43,8 @@ enum {
 	                         * locked, up to 1,024 are checked */
 	HEAD_STEP = 64,         /* so many loans are gone, or an eighth of the list, before a taker
 	                         * that reads from the front notes it */
-	TAKE_TRIES = 8,         /* some 150 ms, and each try reaches twice as far as the last one;
-	                         * then others hold all of it */
+	TAKE_TRIES = 8,         /* some 150 ms, and each try reads more than the last one, or begins
+	                         * elsewhere; then others hold all of it */
 	LINE_MOST = 64,         /* requests of the line that are read at a time */
 	LINE_TRIES = 2,         /* for each of them: nobody waits for it here */
 	LINE_MS = 500,          /* then the next one who asks goes on: a user waits for the line */

@@ -143,8 +143,9 @@ take(struct call *c, enum step *step)
 	c->q->take_task = c->ask->task;
 	rc = take_loans(c->q->db, &c->task, &kept, &who, &taken);
 	c->request.request_id = taken.request_id;
-	/* Unless the server did not answer, it has given, or it has made no request. */
-	c->sent = c->sent || (rc == DB_ELOST && taken.sent) ||
+	/* Unless the server has answered, it may have given: what fails may be the reading of the
+	 * answer, after the COMMIT. */
+	c->sent = c->sent || (taken.sent && rc != DB_OK && rc != DB_EDUPLICATE) ||
 	    (rc == DB_OK && taken.result == TAKE_GIVEN);
 	/* An earlier call has used the UUID. */
 	if (rc == DB_EDUPLICATE)
@@ -327,8 +328,12 @@ follow(struct call *c, enum step *step)
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
 	c->waiting.joined = c->request.joined;
-	/* Where only this try at the list has failed, others take from it while somebody leads. */
-	c->waiting.brief = c->may_serve;
+	/* Where only this try at the list has failed, others take from it while somebody leads. If
+	 * the view is slow since many ask it at once, it must not be asked more and more. */
+	if (!c->may_serve)
+		c->waiting.brief_s = 0;
+	else if (c->waiting.brief_s < c->waiting.slice_s)
+		c->waiting.brief_s = c->waiting.brief_s > 0 ? 2 * c->waiting.brief_s : 1;
 	if (c->may_serve)
 		c->kept_tried = 0;
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {

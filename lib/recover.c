@@ -52,7 +52,7 @@ wait_for_holder(struct call *c, enum step *step)
 		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->held, 0, 0, &c->waiting);
 	}
 	if (rc == DB_OK)
-		*step = c->sent && !patient ? PENDING : TIMED_OUT;
+		*step = c->request.request_id != 0 && !patient ? PENDING : TIMED_OUT;
 	return rc;
 }
 

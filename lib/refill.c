@@ -21,12 +21,20 @@ static const struct db_query end_refill = {
 /* What leader_run and checkwork show as the leader. */
 static const char refill_name[] = "(refill)";
 
+/* Tries again where nobody leads: cron may have the lock for a moment. */
 static enum db_rc
 lead(struct call *c, bool *ours)
 {
 	enum lock_result result = LOCK_BUSY;
-	enum db_rc rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+	enum db_rc rc = DB_OK;
 
+	for (unsigned int n = 0; rc == DB_OK && result == LOCK_BUSY && n < MISSED_TRIES; n++) {
+		if (n > 0)
+			db_backoff(n);
+		rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+		if (c->leader.leads)
+			break;
+	}
 	*ours = rc == DB_OK && result == LOCK_OURS;
 	return rc;
 }
@@ -70,6 +78,12 @@ note_failure(struct call *c, const char *reason)
 		session_disconnect(c->q);
 }
 
+static int
+refuse_without_list(struct lockq *q, uint32_t task)
+{
+	return error_refused(q, "task %u keeps no list: its cache_ttl is 0", task);
+}
+
 /* Turns what became of the round into a public code. */
 static int
 finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refilled *result)
@@ -83,7 +97,8 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 		code = error_from_db(c->q, session_failed(c->q), rc);
 		memcpy(text, c->q->error, sizeof(text));
 		session_disconnect(c->q);
-		if (rc != DB_ECANCELLED)
+		/* In doubt, the list may be there. */
+		if (rc != DB_ECANCELLED && rc != DB_EINDOUBT)
 			note_failure(c, text);
 		error_set(c->q, "%s", text);
 		return code;
@@ -95,15 +110,35 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 		return LOCKQ_BUSY;
 	}
 	fill(result, c);
+	if (reason == NULL)
+		return LOCKQ_OK;
+	/* The manager may just have set it. */
+	if (reason[0] == '\0')
+		return refuse_without_list(c->q, c->task.task_id);
 	rc = db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
 	    NULL);
 	if (rc != DB_OK)
 		return error_from_db(c->q, c->q->db, rc);
-	if (reason != NULL)
-		return c->run.refused ?
-		    error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
-		    error_query(c->q, "%s", reason);
-	return LOCKQ_OK;
+	return c->run.refused ? error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
+	    error_query(c->q, "%s", reason);
+}
+
+/* Another session has the lock. If it is not a leader's, nobody fills the list. */
+static int
+finish_busy(struct call *c)
+{
+	char text[sizeof(c->q->error)];
+
+	if (c->leader.leads) {
+		error_set(c->q, "task %u is led by another process: its list is filled anyway",
+		    c->task.task_id);
+		return LOCKQ_BUSY;
+	}
+	snprintf(text, sizeof(text), "task %u is locked by another session, and nobody leads it: "
+	    "see lockq-admin(7)", c->task.task_id);
+	note_failure(c, text);
+	error_set(c->q, "%s", text);
+	return LOCKQ_BUSY;
 }
 
 int
@@ -131,16 +166,12 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 	if (!known)
 		return error_unknown_task(q, task);
 	if (c.task.cache_ttl == 0)
-		return error_refused(q, "task %u keeps no list: its cache_ttl is 0", task);
+		return refuse_without_list(q, task);
 	if (c.only_due && !kept.due)
 		return LOCKQ_NOTHING;
 	rc = lead(&c, &ours);
-	if (rc == DB_OK && !ours) {
-		error_set(q, c.leader.name[0] != '\0' ?
-		    "task %u is led by another process: its list is filled anyway" :
-		    "task %u is locked by another session, and nobody leads it: try again", task);
-		return LOCKQ_BUSY;
-	}
+	if (rc == DB_OK && !ours)
+		return finish_busy(&c);
 	if (rc == DB_OK)
 		rc = lead_round(&c, &step);
 	list_clear(&c.list);
@@ -157,6 +188,9 @@ lockq_refill_due(struct lockq *q, uint32_t task)
 	if (due == 0 || q->db == NULL || db_lost(q->db))
 		return 0;
 	rc = db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours);
+	/* What a KILL has broken off has its transaction open. */
+	if (rc != DB_OK && !db_lost(q->db))
+		db_rollback(q->db);
 	q->due_task = 0;
 	return rc == DB_OK && ours == 1;
 }

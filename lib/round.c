@@ -58,7 +58,9 @@ serve_line(struct call *c)
 	struct kept kept;
 	bool known = false;
 
-	if (kept_look(c->q->db, c->request.user, &task, &kept, &known) == DB_OK && kept.usable)
+	/* Nobody waits for this process now, so it waits for others as a taker does. */
+	if (db_set_lock_wait(c->q->db, DB_BRIEF_WAIT_S) == DB_OK &&
+	    kept_look(c->q->db, c->request.user, &task, &kept, &known) == DB_OK && kept.usable)
 		take_for_line(c->q->db, &task, &kept);
 }
 

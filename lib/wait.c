@@ -128,8 +128,8 @@ longest_wait_s(const struct waiting *waiting, uint64_t left_ms)
 		most = waiting->slice_s;
 	if (waiting->joined && most > JOINED_WAIT_S)
 		most = JOINED_WAIT_S;
-	if (waiting->brief && most > 1)
-		most = 1;
+	if (waiting->brief_s > 0 && most > waiting->brief_s)
+		most = waiting->brief_s;
 	return (unsigned int)most;
 }
 
@@ -167,7 +167,7 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 	for (;;) {
 		enum db_rc rc = wait_once(q, task_id, leader, waiting, &look, over);
 
-		if (rc != DB_OK || look || *over || waiting->brief)
+		if (rc != DB_OK || look || *over || waiting->brief_s > 0)
 			return rc;
 		rc = request_status(q->db, request, false, &pending);
 		if (rc == DB_OK && pending)

@@ -11,7 +11,7 @@ struct waiting {
 	size_t gap;          /* the next of --poll */
 	uint32_t slice_s;    /* a look touches seen_at once in half of it; no wait is longer */
 	bool joined;         /* another process may cancel the request */
-	bool brief;          /* a list may serve the request meanwhile: one wait of a second */
+	unsigned int brief_s; /* one wait of so long, since a list may serve meanwhile; or 0 */
 	uint64_t usual_ms;   /* the usual time of the task's query; 0: not known */
 	uint64_t seen;       /* when this call last touched seen_at; db_clock_ms() */
 };

@@ -71,13 +71,17 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
                          AND k.holder IS NOT NULL))
   WITH CASCADED CHECK OPTION;
 
--- Who leads. An epoch never goes back, and can't be pushed up so far that there is no next one: it
--- stays below the milliseconds since 1970, and no task has a thousand leaders a second.
+-- Who leads. An epoch never goes back, also not below that of a list, and can't be pushed up so far
+-- that there is no next one: it stays below the milliseconds since 1970, and no task has a thousand
+-- leaders a second.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW lead_in AS
   SELECT k.task_id, k.epoch, k.holder, k.since, k.wakes, k.left_pending
     FROM task_lock AS k
    WHERE k.epoch < UNIX_TIMESTAMP(SYSDATE(3)) * 1000
      AND k.epoch >= COALESCE((SELECT l.epoch FROM leader_run AS l
+                               WHERE l.task_id = k.task_id
+                               ORDER BY l.epoch DESC LIMIT 1), 0)
+     AND k.epoch >= COALESCE((SELECT l.epoch FROM kept_list AS l
                                WHERE l.task_id = k.task_id
                                ORDER BY l.epoch DESC LIMIT 1), 0)
   WITH CASCADED CHECK OPTION;
@@ -338,8 +342,13 @@ CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIG
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
-  DECLARE v_leads INT;
+  DECLARE v_leads, v_rows INT;
+  DECLARE v_failed INT UNSIGNED;
   DECLARE v_rate, v_most BIGINT;
+  -- Values that would make everybody's sums fail.
+  SET p_query_ms = LEAST(p_query_ms, 86400000),
+      p_as_of = LEAST(p_as_of, TIMESTAMP'1970-01-01 00:00:00'
+                               + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND);
   SELECT COUNT(*) INTO v_leads
     FROM task_lock AS k
    WHERE k.task_id = p_task_id AND k.epoch = p_epoch AND k.holder IS NOT NULL;
@@ -359,9 +368,17 @@ BEGIN
     FROM task AS t
    WHERE t.task_id = p_task_id;
   SET v_most = LEAST(COALESCE(v_most, 20000), 20000);
-  -- Whoever leads: with this list, failures of before do not count any more.
-  INSERT INTO task_refill (task_id) VALUES (p_task_id)
-    ON DUPLICATE KEY UPDATE failures = 0, reason = NULL;
+  -- Whoever leads: with this list, failures of before do not count any more. A leader waits for
+  -- nobody who has the row locked.
+  SELECT COUNT(*) INTO v_rows FROM task_refill AS f WHERE f.task_id = p_task_id;
+  IF v_rows = 0 THEN
+    INSERT IGNORE INTO task_refill (task_id) VALUES (p_task_id);
+  END IF;
+  SELECT f.task_id INTO v_failed
+    FROM task_refill AS f
+   WHERE f.task_id = p_task_id AND (f.failures > 0 OR f.reason IS NOT NULL)
+     FOR UPDATE SKIP LOCKED;
+  UPDATE task_refill AS f SET f.failures = 0, f.reason = NULL WHERE f.task_id = v_failed;
   INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
     SELECT p_task_id, p_epoch, 999999 + j.position, j.loan_id, j.version
       FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (position FOR ORDINALITY,
@@ -426,7 +443,7 @@ gives: BEGIN
   DECLARE v_loans, v_gone JSON;
   DECLARE v_asked, v_count, v_n, v_positions, v_new, v_held, v_lease, v_most INT UNSIGNED;
   DECLARE v_user_id, v_allowed INT UNSIGNED;
-  DECLARE v_locked BIGINT UNSIGNED;
+  DECLARE v_locked, v_logged BIGINT UNSIGNED;
   DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   -- The session may have any level.
@@ -606,14 +623,16 @@ gives: BEGIN
       LEFT JOIN work AS w FORCE INDEX (PRIMARY)
         ON w.task_id = p_task_id AND w.loan_id = j.loan_id
      ORDER BY j.n;
-  -- As in work_begins. The request has no other rows in the log.
+  SET v_logged = LAST_INSERT_ID();
+  -- As in work_begins, from what the log has got just now.
   IF v_new > 0 THEN
     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
                       lease_expires_at, note, due_at, changed_at)
       SELECT l.task_id, l.loan_id, l.user_id, 'assigned', l.token, l.version, l.request_id, l.at,
              l.lease_expires_at, l.note, l.lease_expires_at, l.at
         FROM work_log AS l FORCE INDEX (work_log_request)
-       WHERE l.request_id = p_request_id AND l.event = 'assigned' AND l.version = 1
+       WHERE l.request_id = p_request_id AND l.log_id >= v_logged AND l.event = 'assigned'
+         AND l.version = 1
        ORDER BY l.loan_id;
   END IF;
   IF v_new < v_n THEN
@@ -651,7 +670,8 @@ gives: BEGIN
 END//
 
 -- Puts loans that an application has touched before the first one of the list, and tells how many
--- have been put there in all: none where the view can't tell whether they match. They are tickets
+-- have been put there in all, 0 if all of them are gone. It puts none where the view can't tell
+-- whether they match. They are tickets
 -- like the others: whoever takes asks the view about them, and they are given as they are seen
 -- here. One that is not available waits until it is, but not for ever. A row stays until a list
 -- whose query began later has seen the loan itself: the refill that runs now has not. It waits for
@@ -758,7 +778,11 @@ BEGIN
      WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND v_n > 0;
   END IF;
   COMMIT;
-  SELECT l.touched FROM kept_list AS l WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
+  SELECT IF(EXISTS (SELECT 1 FROM kept_loan AS k FORCE INDEX (PRIMARY)
+                     WHERE k.task_id = p_task_id AND k.epoch = p_epoch
+                       AND k.position < l.touched), l.touched, 0)
+    FROM kept_list AS l
+   WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
 END//
 
 -- Tells by 1 that the caller is to fill the task's list now, and by 0 that somebody else does, or
@@ -810,7 +834,7 @@ BEGIN
 END//
 
 -- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how
--- many. It waits for nobody, and nobody waits for it.
+-- many. It waits for nobody who takes, and nobody waits for it.
 DROP PROCEDURE IF EXISTS list_ends//
 CREATE PROCEDURE list_ends (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
   MODIFIES SQL DATA

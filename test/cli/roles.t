@@ -256,6 +256,10 @@ try worker alice 'puts a loan into a kept list' \
 	 VALUES ($task, 1, 1, 6, 0)"
 try worker alice 'writes a list without leading' \
 	"CALL list_begins($task, 1, 'v', NOW(6), TRUE, 1, 1, '[[6,0]]')"
+list="$lead; CALL list_begins($task, (SELECT k.epoch FROM task_lock AS k
+	WHERE k.task_id = $task), 'deeds', '9999-01-01', TRUE, 10000000000000000, 1, '[[6,0]]')"
+try worker alice 'leads, writes a list, and sets the epoch back' "$list;
+	UPDATE lead_in SET epoch = epoch - 1, holder = NULL WHERE task_id = $task"
 try worker alice 'deletes a list' 'DELETE FROM kept_list'
 try worker alice 'deletes the loans of a list' 'DELETE FROM kept_loan'
 try worker alice 'moves the head of a list' 'UPDATE kept_list SET head = 9'
@@ -289,6 +293,15 @@ if [ -n "${LOCKQ_ONLY-}" ]; then
 	finish
 	exit
 fi
+
+# What every process would count with.
+"$mysql" --defaults-file="$scratch/alice.cnf" --database=$bank --execute="START TRANSACTION; $list;
+	UPDATE lead_in SET holder = NULL WHERE task_id = $task; COMMIT" >"$scratch/list" 2>&1
+is "$(admin "SELECT query_ms, as_of <= UTC_TIMESTAMP(6) FROM $bank.kept_list
+	WHERE task_id = $task")" '86400000	1' \
+	'list_begins: a query takes a day at most, and has begun'
+admin "DELETE FROM $bank.kept_list WHERE task_id = $task;
+	DELETE FROM $bank.kept_loan WHERE task_id = $task"
 
 # gives USER COUNT [PLACES]: what comes of asking list_gives by hand for the first loan of a list.
 gives() {

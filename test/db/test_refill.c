@@ -344,27 +344,102 @@ one_that_nobody_could_take_from(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM kept_list WHERE task_id = %d", TASK), 0);
 }
 
-/* guard: a list is written in the lock's transaction. The refill loses its lock before the list is
- * written, and the next leader has the same epoch. */
+/* guard: a list is written in the lock's transaction. The refill loses its lock before its COMMIT,
+ * and goes on when another one has filled the list under the same epoch. */
 static void
 one_that_loses_the_lock(void **state)
 {
 	struct program p = { .w = worker_new(5, TASK, 1, 0) };
 	struct worker *w;
+	uint64_t written;
+	int rc;
 
 	(void)state;
 	fill(31);
 	hold_at(&p, "SET holder = NULL");
 	proxy_drop(p.w->proxy);
 	until_free(TASK);
+	written = u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d AND epoch <> 1", TASK);
+	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id IN (2, 3)", TASK);
+	rc = refill(NULL, 0);
 	release(&p);
+	assert_int_equal(written, 0);
+	assert_int_equal(rc, LOCKQ_OK);
+	assert_int_equal(refilled.epoch, 2);
 	assert_int_equal(p.w->rc, LOCKQ_EDATABASE);
-	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d AND epoch <> 1",
-	    TASK), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d", TASK), 7);
 	w = ask_now(1, TASK, 1);
 	assert_int_equal(w->rc, LOCKQ_OK);
-	assert_int_equal(w->answer.epoch, 1);
+	assert_int_equal(w->answer.epoch, 2);
+	assert_int_equal(w->answer.loans[0].loan_id, 4);
 	assert_consistent(TASK);
+}
+
+/* guard: a refill whose COMMIT is in doubt cleans nothing, and does not count as failed. */
+static void
+one_whose_commit_is_in_doubt(void **state)
+{
+	(void)state;
+	for (unsigned int after = 0; after <= 1; after++) {
+		struct proxy *proxy = proxy_new();
+		struct worker *w;
+
+		clear_fixture();
+		make_task(TASK);
+		fill(31);
+		proxy_cut(proxy, "=COMMIT", 1, after ? CUT_AFTER : CUT_BEFORE);
+		assert_int_equal(refill(proxy, 1), LOCKQ_EUNKNOWN);
+		until_free(TASK);
+		assert_int_equal(u64("SELECT SUM(failures) FROM task_refill WHERE task_id = %d",
+		    TASK), 0);
+		w = ask_now(1, TASK, 1);
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_string_equal(w->answer.how, "list");
+		assert_int_equal(w->answer.epoch, 1 + after);
+		assert_consistent(TASK);
+	}
+}
+
+/* guard: where a forgotten session has the lock, nobody fills the list, and people are told. */
+static void
+nobody_leads(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *w;
+
+	(void)state;
+	fill(31);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
+	assert_int_equal(refill(NULL, 1), LOCKQ_BUSY);
+	w = ask_now(1, TASK, 1);
+	assert_string_equal(w->answer.how, "list");
+	assert_non_null(w->answer.refill_failed);
+	assert_non_null(strstr(w->answer.refill_failed, "nobody leads it"));
+	db_rollback(other);
+}
+
+/* guard: taking away an old list waits for nobody who has a row of it. guard: nor does a leader
+ * that writes a list wait for who reads when it is due. */
+static void
+old_rows_that_are_held(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	uint64_t waits;
+
+	(void)state;
+	fill(31);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT COUNT(position) FROM kept_loan WHERE task_id = %d"
+	    " AND loan_id = 5 FOR UPDATE", TASK);
+	sql("UPDATE task_refill SET failures = 1 WHERE task_id = %d", TASK);
+	(void)u64_on(other, "SELECT failures FROM task_refill WHERE task_id = %d FOR SHARE", TASK);
+	waits = lock_waits();
+	assert_int_equal(refill(NULL, 1), LOCKQ_OK);
+	assert_int_equal(lock_waits(), waits);
+	db_rollback(other);
+	assert_in_range(u64("SELECT COUNT(*) FROM kept_loan WHERE task_id = %d AND epoch = 1",
+	    TASK), 1, 9);
 }
 
 /* guard: of many programs that take from a list which is due, one is told to fill it. */
@@ -462,6 +537,9 @@ main(int argc, char **argv)
 		DB_TEST(one_that_fails),
 		DB_TEST(one_that_nobody_could_take_from),
 		DB_TEST(one_that_loses_the_lock),
+		DB_TEST(one_whose_commit_is_in_doubt),
+		DB_TEST(nobody_leads),
+		DB_TEST(old_rows_that_are_held),
 		DB_TEST(one_of_many_is_told),
 		DB_TEST(a_list_that_is_too_old),
 		DB_TEST(one_that_failed_before),

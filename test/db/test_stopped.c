@@ -20,14 +20,6 @@ runs(void)
 	    TASK, user(1), user(2));
 }
 
-/* How often any statement has waited for a row lock. */
-static uint64_t
-lock_waits(void)
-{
-	return u64("SELECT variable_value FROM performance_schema.global_status"
-	    " WHERE variable_name = 'Innodb_row_lock_waits'");
-}
-
 /* A list, and a loan that an application has touched: the next one who takes puts it first. */
 static void
 fill(void)
@@ -149,13 +141,16 @@ each_refill_is_killed(void **state)
 	fill();
 	for (unsigned int nth = 4; nth <= 20; nth++) {
 		struct worker *w = worker_new(3, TASK, 1, -1);
+		uint64_t waits;
 
 		assert_true(stop_at(w, REFILL, nth));
 		assert_int_equal(kill(w->pid, SIGKILL), 0);
 		(void)worker_reap(w->pid);
 		proxy_drop(w->proxy);
 		proxy_until_left(w->proxy);
+		waits = lock_waits();
 		(void)take(nth % 2 + 1);
+		assert_int_equal(lock_waits(), waits);
 	}
 	assert_int_equal(u64("SELECT COUNT(*) FROM kept_list WHERE task_id = %d", TASK), 1);
 	assert_consistent(TASK);

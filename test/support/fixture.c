@@ -329,6 +329,13 @@ until_led(uint32_t task)
 	until_holder_is(task, true);
 }
 
+uint64_t
+lock_waits(void)
+{
+	return u64("SELECT variable_value FROM performance_schema.global_status"
+	    " WHERE variable_name = 'Innodb_row_lock_waits'");
+}
+
 void
 until_free(uint32_t task)
 {

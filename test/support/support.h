@@ -135,6 +135,8 @@ void remove_fixture(void);
  * epoch has its row of leader_run. */
 void assert_consistent(uint32_t task);
 
+/* How often any statement on the server has waited for a row lock. */
+uint64_t lock_waits(void);
 /* These wait until a dirty read shows that the task has a holder, or none; PATIENCE_MS at most. */
 void until_led(uint32_t task);
 void until_free(uint32_t task);
