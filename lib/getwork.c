@@ -115,6 +115,19 @@ after_take(struct call *c, const struct kept *kept, struct taken *taken)
 	    copy_text(&c->answer->refill_failed, kept->failed) : rc;
 }
 
+/* Whether a pop that failed may have given loans. A lost connection leaves that open. After another
+ * error it has given none, unless what failed is the reading of the answer, after the COMMIT. */
+static bool
+may_have_given(struct call *c, enum db_rc failure)
+{
+	struct request request = c->request;
+
+	if (failure == DB_EDUPLICATE)
+		return false;
+	return db_lost(c->q->db) || request_find(c->q->db, &request) != DB_OK ||
+	    request.request_id != 0;
+}
+
 static enum db_rc
 take(struct call *c, enum step *step)
 {
@@ -143,10 +156,8 @@ take(struct call *c, enum step *step)
 	c->q->take_task = c->ask->task;
 	rc = take_loans(c->q->db, &c->task, &kept, &who, &taken);
 	c->request.request_id = taken.request_id;
-	/* Unless the server has answered, it may have given: what fails may be the reading of the
-	 * answer, after the COMMIT. */
-	c->sent = c->sent || (taken.sent && rc != DB_OK && rc != DB_EDUPLICATE) ||
-	    (rc == DB_OK && taken.result == TAKE_GIVEN);
+	c->sent = c->sent || (rc == DB_OK && taken.result == TAKE_GIVEN) ||
+	    (rc != DB_OK && taken.sent && may_have_given(c, rc));
 	/* An earlier call has used the UUID. */
 	if (rc == DB_EDUPLICATE)
 		return DB_OK;

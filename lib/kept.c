@@ -10,8 +10,8 @@
 /* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
  * time counts from the start of the query. What is left must last for twice as long as a query
  * takes, as fast as loans were taken from the list before, or are from this one. The next query
- * begins no sooner after the last one's end than that one took. A list of a query that
- * found nothing is due by the clock only. A task that nobody has asked for lately needs no list;
+ * begins no sooner after the last one's end than that one took. A list that has had
+ * no loans is due by the clock only. A task that nobody has asked for lately needs no list;
  * whoever reads its row for a user asks. */
 #define TASK_IS_ASKED_FOR \
 	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \

@@ -214,8 +214,9 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 	return rc;
 }
 
-/* The view does not show a row whose epoch is below that of a round, until task_rows has raised it.
- * Where that does not help, the epoch has come up to the server's clock, or that was set back. */
+/* The view does not show a row whose epoch is below that of a round or a list. task_rows raises it
+ * to that of the last round. Where that does not help, the epoch has come up to the server's clock,
+ * or that was set back. */
 static enum db_rc
 write_leader(struct db *db, uint32_t task_id, const char *user, uint64_t epoch, bool wakes)
 {

@@ -15,7 +15,7 @@ static const struct db_query begin_refill = {
 	"begin_refill", "CALL refill_begins(?)", DB_ONE
 };
 static const struct db_query end_refill = {
-	"end_refill", "CALL refill_ends(?, ?)", DB_NO_ROWS
+	"end_refill", "CALL refill_ends(?, ?, ?)", DB_NO_ROWS
 };
 
 /* What leader_run and checkwork show as the leader. */
@@ -30,8 +30,9 @@ lead(struct call *c, bool *ours)
 
 	for (unsigned int n = 0; rc == DB_OK && result == LOCK_BUSY && n < MISSED_TRIES; n++) {
 		if (n > 0)
-			db_backoff(n);
-		rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+			rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, NULL, n, 0, &c->waiting);
+		if (rc == DB_OK)
+			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
 		if (c->leader.leads)
 			break;
 	}
@@ -67,14 +68,20 @@ fill(struct lockq_refilled *result, const struct call *c)
 	snprintf(result->as_of, sizeof(result->as_of), "%s", c->as_of);
 }
 
-/* Those who take from the old list are told why it is overdue, and the next try waits for longer.
- * The refill's own connection may be lost. */
-static void
-note_failure(struct call *c, const char *reason)
+/* Those who take from the old list are told why it is overdue. After one that @failed the next try
+ * waits for longer. A @reason of NULL takes that back. */
+static enum db_rc
+note(struct call *c, const char *reason, bool failed)
 {
-	if (session_connect_in(c->q, CONNECT_MS) == DB_OK &&
-	    db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
-	    NULL) != DB_OK)
+	return db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason),
+	    db_bool(failed)), NULL);
+}
+
+/* The same, where the refill's own connection may be lost. */
+static void
+note_anyway(struct call *c, const char *reason, bool failed)
+{
+	if (session_connect_in(c->q, CONNECT_MS) == DB_OK && note(c, reason, failed) != DB_OK)
 		session_disconnect(c->q);
 }
 
@@ -99,24 +106,24 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 		session_disconnect(c->q);
 		/* In doubt, the list may be there. */
 		if (rc != DB_ECANCELLED && rc != DB_EINDOUBT)
-			note_failure(c, text);
+			note_anyway(c, text, true);
 		error_set(c->q, "%s", text);
 		return code;
 	}
 	if (step == TAKE)
 		return LOCKQ_NOTHING;
+	/* The manager may just have set it. */
+	if (c->task.cache_ttl == 0 && c->run.reason == NULL)
+		return refuse_without_list(c->q, c->task.task_id);
 	if (step == TRY) {
 		error_set(c->q, "task %u was led by another process meanwhile", c->task.task_id);
 		return LOCKQ_BUSY;
 	}
 	fill(result, c);
+	rc = note(c, reason, reason != NULL);
+	/* The new list is there, whatever became of that. */
 	if (reason == NULL)
 		return LOCKQ_OK;
-	/* The manager may just have set it. */
-	if (reason[0] == '\0')
-		return refuse_without_list(c->q, c->task.task_id);
-	rc = db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason)),
-	    NULL);
 	if (rc != DB_OK)
 		return error_from_db(c->q, c->q->db, rc);
 	return c->run.refused ? error_refused(c->q, "task %u: %s", c->task.task_id, reason) :
@@ -136,9 +143,10 @@ finish_busy(struct call *c)
 	}
 	snprintf(text, sizeof(text), "task %u is locked by another session, and nobody leads it: "
 	    "see lockq-admin(7)", c->task.task_id);
-	note_failure(c, text);
+	/* The next try may come soon: the session may end at any time. */
+	note_anyway(c, text, false);
 	error_set(c->q, "%s", text);
-	return LOCKQ_BUSY;
+	return LOCKQ_EDATABASE;
 }
 
 int

@@ -228,6 +228,7 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 		rc = peek(db, task, kept, who, &part, &front);
 	}
 	taken->result = TAKE_NONE;
+	taken->sent = false;
 	*again = false;
 	front.check.too_dear = kept->too_dear && task->use_unchecked;
 	if (rc == DB_OK && front.check.n > 0 && !front.check.too_dear)

@@ -822,15 +822,30 @@ BEGIN
   SELECT v_task_id IS NOT NULL;
 END//
 
--- Notes how it went: p_reason is NULL, or why it failed.
+-- Notes how it went: p_reason is NULL, or why there is no new list. p_failed: the pause until the
+-- next try is longer.
 DROP PROCEDURE IF EXISTS refill_ends//
-CREATE PROCEDURE refill_ends (IN p_task_id INT UNSIGNED, IN p_reason TEXT CHARACTER SET utf8mb4)
+CREATE PROCEDURE refill_ends (IN p_task_id INT UNSIGNED, IN p_reason TEXT CHARACTER SET utf8mb4,
+                              IN p_failed BOOLEAN)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
+  DECLARE v_task_id INT UNSIGNED DEFAULT p_task_id;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  -- Mostly there is nothing to take back.
+  IF p_reason IS NULL THEN
+    SET v_task_id = NULL;
+    SELECT f.task_id INTO v_task_id
+      FROM task_refill AS f
+     WHERE f.task_id = p_task_id AND (f.failures > 0 OR f.reason IS NOT NULL)
+       FOR UPDATE SKIP LOCKED;
+  END IF;
   UPDATE task_refill AS f
-     SET f.failures = IF(p_reason IS NULL, 0, f.failures + 1), f.reason = LEFT(p_reason, 512)
-   WHERE f.task_id = p_task_id;
+     SET f.failures = IF(p_reason IS NULL, 0, f.failures + p_failed), f.reason = LEFT(p_reason, 512)
+   WHERE f.task_id = v_task_id;
+  COMMIT;
 END//
 
 -- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how

@@ -36,6 +36,10 @@ CREATE TABLE IF NOT EXISTS kept_loan (
   KEY kept_loan_loan (task_id, epoch, loan_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
+-- A dump of an older version that was restored over these tables has lower epochs than their lists.
+DELETE FROM kept_loan;
+DELETE FROM kept_list;
+
 -- The loans that an application wants to be offered before the others of a task: it inserts them in
 -- the transaction that changes them. No foreign keys: its transaction waits for nobody here.
 CREATE TABLE IF NOT EXISTS task_touched (
