@@ -592,6 +592,7 @@ a_list_that_was_replaced(void **state)
 	    " WHERE task_id = %d", TASK);
 	sql("INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)"
 	    " VALUES (%d, 2, 1000000, 51, 0)", TASK);
+	sql("UPDATE task_lock SET epoch = 2 WHERE task_id = %d", TASK);
 	release(w);
 	assert_loans(w, LOANS(51));
 	assert_int_equal(w->answer.epoch, 2);
