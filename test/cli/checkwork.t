@@ -44,7 +44,7 @@ run checkwork --help
 is "$status" 0 '--help: exit 0'
 like "$out" '^Usage: checkwork ' '--help says how to use it'
 run checkwork --version
-is "$status:$out" '0:checkwork (lockq) 0.2.0' '--version'
+is "$status:$out" "0:checkwork (lockq) $(lockq_version)" '--version'
 for arguments in '--frob' '--task x' '--request 1 --task 1' '--wait 3' '--request 0x1 --wait -1' \
 	'--loan 1' '--loan x --task 1' '--loan 1 --task 1 --user oliver' '--loan 1 --request 1'; do
 	# shellcheck disable=SC2086 # words, on purpose

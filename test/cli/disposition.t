@@ -15,7 +15,7 @@ run disposition --help
 is "$status" 0 '--help: exit 0'
 like "$out" '^Usage: disposition ' '--help says how to use it'
 run disposition --version
-is "$status:$out" '0:disposition (lockq) 0.2.0' '--version'
+is "$status:$out" "0:disposition (lockq) $(lockq_version)" '--version'
 for arguments in '' '--frob' '--loan 1' '--loan x --complete' '--loan 0x1 --complete' \
 	'--loan 1,1 --complete' '--loan 1 --complete --never' '--loan 1 --return-after 73h' \
 	'--loan 1 --return-after -1h' '--loan 1 --return-after 4' '--loan 1 --return-after 4d' \

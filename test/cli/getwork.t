@@ -20,7 +20,7 @@ is "$status" 0 '--help: exit 0'
 like "$out" '^Usage: getwork ' '--help says how to use it'
 is "$err" '' '--help says it on standard output'
 run getwork --version
-is "$status:$out" '0:getwork (lockq) 0.2.0' '--version'
+is "$status:$out" "0:getwork (lockq) $(lockq_version)" '--version'
 
 # bad NAME EXPECTED-TEXT ARGUMENT…: getwork ends with status 2, and a line that has the text.
 bad() {

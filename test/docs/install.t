@@ -123,8 +123,8 @@ installed() {
 	[ "$status" -eq 0 ] || printf '%s\n' "$err" | sed 's/^/#   /' >&2
 }
 installed lockq-migrate --version
-is "$status:$out" "0:lockq-migrate (lockq) $(sed -n 's/^#define LOCKQ_VERSION "\(.*\)"/\1/p' \
-	"$top/lib/lockq.h")" 'lockq-migrate knows its version'
+is "$status:$out" "0:lockq-migrate (lockq) $(lockq_version)" \
+	'lockq-migrate knows its version'
 installed lockq-migrate --database nowhere
 is "$(grep -c "there is no directory" <<<"$err")" 0 'and finds its schema'
 installed seedloans --loans 300 --seed 5

@@ -41,7 +41,7 @@ must() {
 must 'what the packages need is installed' "$top/scripts/setup" packages
 must 'a copy of the checkout' git clone -q "$top" "$scratch/copy"
 must 'make deb: lintian finds no fault' make -C "$scratch/copy" deb
-version=$(sed -n 's/^#define LOCKQ_VERSION "\(.*\)"/\1/p' "$top/lib/lockq.h")
+version=$(lockq_version)
 debs=("$scratch/copy/build/deb"/*.deb)
 names=$(for deb in "${debs[@]}"; do dpkg-deb --field "$deb" Package; done | grep -v dbgsym | sort |
 	tr '\n' ' ')

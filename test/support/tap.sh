@@ -72,6 +72,11 @@ wait_for() {
 	done
 }
 
+# The version of the checkout.
+lockq_version() {
+	sed -n 's/^#define LOCKQ_VERSION "\(.*\)"/\1/p' "$top/lib/lockq.h"
+}
+
 finish() {
 	printf '1..%d\n' "$tests"
 	[ "$failed" -eq 0 ]
