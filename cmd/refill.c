@@ -57,9 +57,9 @@ static const struct cli_tool refill_tool = {
 	    "  refill --due\n"
 	    "  refill --watch --every 10 --json\n",
 	.exits = "  0  done, or there is nothing to do: with --due and --watch also if no list\n"
-	    "     is due, or another process leads the task and so fills its list\n"
+	    "     is due, or another process leads the task or has it locked\n"
 	    "  2  usage error\n"
-	    "  3  another process leads the task, and so fills its list\n"
+	    "  3  another process leads the task, or has it locked\n"
 	    "  4  refused: the task is unknown, disabled, or keeps no list\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): the next run finds out\n"

@@ -8,7 +8,7 @@
 #include "exit_status.h"
 
 /* Where another process leads the task, it leaves a new list: nothing is left to do for one who
- * fills what is due. */
+ * fills what is due. Where a session only has it locked, the next run tries again. */
 static bool
 is_in_order(const struct refill_options *o, int rc)
 {

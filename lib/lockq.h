@@ -536,9 +536,9 @@ struct lockq_refilled {
  * leads.
  *
  * Returns: 0 when there is a new list; LOCKQ_NOTHING when it is not due; LOCKQ_BUSY when another
- * process leads; LOCKQ_EREFUSED for an unknown task, or one that is disabled or keeps no list;
- * LOCKQ_EQUERY when the query failed; LOCKQ_CANCELLED; LOCKQ_EDATABASE, also when another session
- * has the task locked and nobody leads it; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
+ * process leads, or another session has the task locked for some seconds although nobody leads;
+ * LOCKQ_EREFUSED for an unknown task, or one that is disabled or keeps no list; LOCKQ_EQUERY when
+ * the query failed; LOCKQ_CANCELLED; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * Since: 0.3
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, int only_due,

@@ -146,7 +146,7 @@ finish_busy(struct call *c)
 	/* The next try may come soon: the session may end at any time. */
 	note_anyway(c, text, false);
 	error_set(c->q, "%s", text);
-	return LOCKQ_EDATABASE;
+	return LOCKQ_BUSY;
 }
 
 int
