@@ -200,13 +200,12 @@ choose_part(struct db *db, const struct kept *kept, const struct taker *who, uin
     unsigned int try)
 {
 	uint64_t count = who->count, chance = by_chance(db);
-	uint64_t places = (spare - TAKE_SPARE) * count + 1;
-	uint64_t half = left_of(kept) / 2 + 1;
+	uint64_t places = (spare - TAKE_SPARE) * count, half = left_of(kept) / 2;
 
 	if (spare > SPARE_MOST || kept->touched > 0)
 		return (struct part){ 0, count + spare };
 	return (struct part){
-		chance % 16 == 0 ? 0 : chance / 16 % (places < half ? places : half),
+		chance % 16 == 0 ? 0 : chance / 16 % ((places < half ? places : half) + 1),
 		count + (count * try > TAKE_SPARE ? count * try : TAKE_SPARE)
 	};
 }
