@@ -213,6 +213,9 @@ LOCKQ_MUST_CHECK enum db_rc db_begin(struct db *db);
 /* DB_EINDOUBT when the connection was lost meanwhile. */
 LOCKQ_MUST_CHECK enum db_rc db_commit(struct db *db);
 void db_rollback(struct db *db);               /* if it fails, the connection counts as lost */
+/* After the call of a procedure that has a transaction of its own: where a KILL has broken it off,
+ * that is still open, and is rolled back. Returns @rc, what the call has returned. */
+LOCKQ_MUST_CHECK enum db_rc db_after_call(struct db *db, enum db_rc rc);
 
 /* Sets user variables and clears autocommit: until db_restore() all statements are in a
  * transaction, and they need no parameters. @set is a list for SET, "@a = ?, @b = ?". */

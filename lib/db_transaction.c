@@ -102,3 +102,11 @@ db_rollback(struct db *db)
 {
 	db_command_aside(db, "ROLLBACK");
 }
+
+enum db_rc
+db_after_call(struct db *db, enum db_rc rc)
+{
+	if (rc != DB_OK && !db_lost(db))
+		db_rollback(db);
+	return rc;
+}

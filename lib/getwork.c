@@ -341,12 +341,14 @@ follow(struct call *c, enum step *step)
 	c->waiting.joined = c->request.joined;
 	/* Where only this try at the list has failed, others take from it while somebody leads. If
 	 * the view is slow since many ask it at once, it must not be asked more and more. */
-	if (!c->may_serve)
+	if (!c->may_serve) {
 		c->waiting.brief_s = 0;
-	else if (c->waiting.brief_s < c->waiting.slice_s)
-		c->waiting.brief_s = c->waiting.brief_s > 0 ? 2 * c->waiting.brief_s : 1;
-	if (c->may_serve)
+	} else {
 		c->kept_tried = 0;
+		if (c->waiting.brief_s < c->waiting.slice_s)
+			c->waiting.brief_s =
+			    c->waiting.brief_s > 0 ? 2 * c->waiting.brief_s : 1;
+	}
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (try_again_without_leader(c))
 			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,

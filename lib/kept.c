@@ -10,9 +10,9 @@
 /* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
  * time counts from the start of the query. What is left must last for twice as long as a query
  * takes, as fast as loans were taken from the list before, or are from this one. The next query
- * begins no sooner after the last one's end than that one took. A list that has had
- * no loans is due by the clock only. A task that nobody has asked for lately needs no list;
- * whoever reads its row for a user asks. */
+ * begins no sooner after the last one's end than that one took. A list that has had no loans
+ * is due by the clock only. A task that nobody has asked for lately needs no list; whoever reads
+ * its row for a user asks. */
 #define TASK_IS_ASKED_FOR \
 	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
 	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
@@ -153,12 +153,9 @@ enum db_rc
 kept_touch(struct db *db, uint32_t task_id, struct kept *kept)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &touch_list, DB_ARGS(db_u64(task_id), db_u64(kept->epoch)),
-	    &rows);
+	enum db_rc rc = db_after_call(db, db_run(db, &touch_list, DB_ARGS(db_u64(task_id),
+	    db_u64(kept->epoch)), &rows));
 
-	/* What a KILL has broken off has its transaction open. */
-	if (rc != DB_OK && !db_lost(db))
-		db_rollback(db);
 	if (rc == DB_OK && rows.n_rows > 0)
 		kept->touched = (uint32_t)db_cell_u64(&rows, 0, 0);
 	db_rows_clear(&rows);

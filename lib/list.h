@@ -33,8 +33,8 @@ struct list {
 	size_t n, size;
 	size_t next;            /* the first that was not checked yet */
 	size_t dropped;         /* by the checks of the transaction in progress */
-	size_t unsure;          /* of these: whether they are available now is not known */
 	size_t unshown;         /* the same, since the view does not show them any more */
+	size_t unsure;          /* of those dropped: whether they are available now is not known */
 	bool complete;          /* its source has no more */
 	bool cut;               /* only a part was read: no request gets less than it asked for */
 	bool kept;              /* kept_loan has what is left of it */

@@ -73,8 +73,8 @@ fill(struct lockq_refilled *result, const struct call *c)
 static enum db_rc
 note(struct call *c, const char *reason, bool failed)
 {
-	return db_run(c->q->db, &end_refill, DB_ARGS(db_u64(c->task.task_id), db_text(reason),
-	    db_bool(failed)), NULL);
+	return db_after_call(c->q->db, db_run(c->q->db, &end_refill,
+	    DB_ARGS(db_u64(c->task.task_id), db_text(reason), db_bool(failed)), NULL));
 }
 
 /* The same, where the refill's own connection may be lost. */
@@ -195,10 +195,7 @@ lockq_refill_due(struct lockq *q, uint32_t task)
 
 	if (due == 0 || q->db == NULL || db_lost(q->db))
 		return 0;
-	rc = db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours);
-	/* What a KILL has broken off has its transaction open. */
-	if (rc != DB_OK && !db_lost(q->db))
-		db_rollback(q->db);
+	rc = db_after_call(q->db, db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours));
 	q->due_task = 0;
 	return rc == DB_OK && ours == 1;
 }

@@ -166,9 +166,7 @@ pop(struct db *db, const struct task *task, const struct kept *kept, const struc
 		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
 		    unchecked ? db_null() : db_text(front->seen_at),
 		    head_to_note(kept, front)), &rows);
-	/* What a KILL has broken off has its transaction open. */
-	if (rc != DB_OK && !db_lost(db))
-		db_rollback(db);
+	rc = db_after_call(db, rc);
 	copy_cell(outcome, 16, &rows, 0, 0);
 	if (rc == DB_OK && !db_cell_is_null(&rows, 0, 1))
 		taken->request_id = db_cell_u64(&rows, 0, 1);

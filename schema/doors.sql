@@ -671,11 +671,10 @@ END//
 
 -- Puts loans that an application has touched before the first one of the list, and tells how many
 -- have been put there in all, 0 if all of them are gone. It puts none where the view can't tell
--- whether they match. They are tickets
--- like the others: whoever takes asks the view about them, and they are given as they are seen
--- here. One that is not available waits until it is, but not for ever. A row stays until a list
--- whose query began later has seen the loan itself: the refill that runs now has not. It waits for
--- nobody, and nobody waits for it.
+-- whether they match. They are tickets like the others: whoever takes asks the view about them, and
+-- they are given as they are seen here. One that is not available waits until it is, but not for
+-- ever. A row stays until a list whose query began later has seen the loan itself: the refill that
+-- runs now has not. It waits for nobody, and nobody waits for it.
 DROP PROCEDURE IF EXISTS list_touches//
 CREATE PROCEDURE list_touches (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
   MODIFIES SQL DATA

@@ -312,6 +312,13 @@ is_led(uint32_t task)
 	return holder.held;
 }
 
+uint64_t
+lock_waits(void)
+{
+	return u64("SELECT variable_value FROM performance_schema.global_status"
+	    " WHERE variable_name = 'Innodb_row_lock_waits'");
+}
+
 static void
 until_holder_is(uint32_t task, bool there)
 {
@@ -327,13 +334,6 @@ void
 until_led(uint32_t task)
 {
 	until_holder_is(task, true);
-}
-
-uint64_t
-lock_waits(void)
-{
-	return u64("SELECT variable_value FROM performance_schema.global_status"
-	    " WHERE variable_name = 'Innodb_row_lock_waits'");
 }
 
 void
