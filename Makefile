@@ -10,7 +10,7 @@
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-PROGRAMS := getwork checkwork disposition refill seedloans
+PROGRAMS := getwork checkwork disposition refill managetask seedloans
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin

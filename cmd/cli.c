@@ -86,6 +86,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 
 	tool_running = tool;
 	common->connection.program = tool->name;
+	common->connection.more_group = tool->more_group;
 	setlocale(LC_CTYPE, "");
 	hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
@@ -110,7 +111,8 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 		if (asks_json(argc, argv))
 			common->out = &output_json;
 		cli_report(common, CLI_EXIT_USAGE, "%s", error.text);
-		fprintf(stderr, "try '%s --help'\n", tool->name);
+		fprintf(stderr, "try '%s%s%s --help'\n", tool->name,
+		    tool->command != NULL ? " " : "", tool->command != NULL ? tool->command : "");
 		lockq_free(common->q);
 		exit(CLI_EXIT_USAGE);
 	}

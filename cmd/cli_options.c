@@ -349,6 +349,20 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 	return row->parse(row, optarg, (char *)options + row->offset, error);
 }
 
+/* Takes an argument that stands without its option. */
+static int
+parse_bare(const struct cli_tool *tool, void *options, const char *text, bool first,
+    struct cli_error *error)
+{
+	const struct cli_option *row = tool->options;
+
+	if (tool->bare == NULL || (!first && !tool->bare_again))
+		return cli_fail(error, "argument \"%s\" is not expected", text);
+	while (row->name == NULL || strcmp(row->name, tool->bare) != 0)
+		row++;
+	return row->parse(row, text, (char *)options + row->offset, error);
+}
+
 int
 cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
     struct cli_error *error)
@@ -367,8 +381,8 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 		rc = parse_one(&g, value, options, argv[optind - 1], error);
 	}
 	grammar_clear(&g);
-	if (rc == CLI_PARSED_RUN && optind < argc)
-		rc = cli_fail(error, "argument \"%s\" is not expected", argv[optind]);
+	for (int i = optind; rc == CLI_PARSED_RUN && i < argc; i++)
+		rc = parse_bare(tool, options, argv[i], i == optind, error);
 	return rc;
 }
 
@@ -442,17 +456,18 @@ help_table(FILE *out, const struct cli_option *table, int width)
 static void
 help_synopsis(FILE *out, const struct cli_tool *tool)
 {
-	const char *form = tool->synopsis;
+	const char *form = tool->synopsis, *command = tool->command != NULL ? tool->command : "";
+	const char *space = tool->command != NULL ? " " : "";
+	int indent = (int)(strlen(tool->name) + strlen(space) + strlen(command)) + 7;
 	size_t length;
 
 	for (; *form != '\0'; form += length + (form[length] == '\n')) {
 		length = strcspn(form, "\n");
 		if (form[0] == ' ')
-			fprintf(out, "%*s%.*s\n", (int)strlen(tool->name) + 7, "", (int)length,
-			    form);
+			fprintf(out, "%*s%.*s\n", indent, "", (int)length, form);
 		else
-			fprintf(out, "%s %s %.*s\n", form == tool->synopsis ? "Usage:" : "      ",
-			    tool->name, (int)length, form);
+			fprintf(out, "%s %s%s%s %.*s\n", form == tool->synopsis ? "Usage:" :
+			    "      ", tool->name, space, command, (int)length, form);
 	}
 }
 

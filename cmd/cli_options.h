@@ -61,12 +61,16 @@ struct cli_common {
 
 struct cli_tool {
 	const char *name;
-	const char *synopsis;   /* without the name; each form on a line of its own, a line that
+	const char *command;    /* of a program that has several: "user add"; NULL: it has none */
+	const char *synopsis;   /* without these; each form on a line of its own, a line that
 	                         * begins with a space continues the form above it */
 	const char *purpose;    /* one or more lines */
 	const char *examples;   /* lines, each indented by two spaces */
 	const char *exits;      /* the same */
 	const char *group;      /* option-file group beside [client]; NULL: lockq */
+	const char *more_group; /* one more; NULL: none */
+	const char *bare;       /* the option whose value may stand without it; NULL: none */
+	bool bare_again;        /* more than once */
 	bool leads;             /* the tool may run a heavy query, at the place that
 	                         * [lockq_query] names */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */

@@ -57,6 +57,14 @@ struct output {
 	/* No list is due; @task is 0 for every task. */
 	void (*none_due)(uint32_t task);
 
+	/* How tasks are defined; one of them with all settings. */
+	void (*definitions)(const struct lockq_definitions *tasks, bool one);
+	void (*people)(const struct lockq_people *people);
+
+	/* What a manager has @done to a "task" or a "user", which @what tells: the number or the
+	 * name. */
+	void (*managed)(const char *what, uint32_t task, const char *user, const char *done);
+
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers for scripts: JSON objects, one a line. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli_json.h"
 #include "cli_utf8.h"
@@ -127,6 +128,7 @@ json_requests(const char *user, uint32_t task, const struct lockq_requests *requ
 		cli_json_set(object, "unattended", json_boolean(r->unattended));
 		cli_json_set(object, "nobody_leads", json_boolean(r->nobody_leads));
 		cli_json_set(object, "leader", cli_json_text(r->leader));
+		cli_json_set(object, "paused", cli_json_text(r->paused));
 		cli_json_print(object);
 	}
 }
@@ -150,6 +152,7 @@ json_tasks(const char *user, const struct lockq_tasks *tasks)
 		    t->max_pipeline > 0 ? cli_json_number(t->max_pipeline) : json_null());
 		cli_json_set(object, "held", cli_json_number(t->held));
 		cli_json_set(object, "pending", cli_json_number(t->pending));
+		cli_json_set(object, "paused", cli_json_text(t->paused));
 		cli_json_print(object);
 	}
 }
@@ -258,6 +261,75 @@ json_none_due(uint32_t task)
 	(void)task;
 }
 
+/* A column of the table task as JSON: these are texts, and these are flags; the others are
+ * numbers. */
+static json_t *
+json_setting(const struct lockq_setting *setting)
+{
+	static const char *const texts[] = { "name", "manager", "candidates_view", "on_complete",
+		"detail_view", "check_view" };
+	static const char *const flags[] = { "enabled", "view_repeats", "use_unchecked" };
+
+	if (setting->value == NULL)
+		return json_null();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(setting->name, texts[i]) == 0)
+			return cli_json_text(setting->value);
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(setting->name, flags[i]) == 0)
+			return json_boolean(strcmp(setting->value, "yes") == 0);
+	}
+	return cli_json_number(strtoull(setting->value, NULL, 10));
+}
+
+static void
+json_definitions(const struct lockq_definitions *tasks, bool one)
+{
+	(void)one;
+	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_definition *t = &tasks->tasks[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "task", cli_json_number(t->task));
+		for (size_t n = 0; n < t->n_settings; n++)
+			cli_json_set(object, t->settings[n].name, json_setting(&t->settings[n]));
+		cli_json_set(object, "paused", cli_json_text(t->paused));
+		cli_json_set(object, "paused_by", cli_json_text(t->paused_by));
+		cli_json_set(object, "paused_at", cli_json_time(t->paused_at));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_people(const struct lockq_people *people)
+{
+	for (size_t i = 0; i < people->n_people; i++) {
+		const struct lockq_person *p = &people->people[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(p->user));
+		cli_json_set(object, "account", cli_json_text(p->account));
+		cli_json_set(object, "enabled", json_boolean(p->enabled));
+		cli_json_set(object, "held", cli_json_number(p->held));
+		cli_json_set(object, "pending", cli_json_number(p->pending));
+		cli_json_set(object, "created_at", cli_json_time(p->created_at));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_managed(const char *what, uint32_t task, const char *user, const char *done)
+{
+	json_t *object = json_object();
+
+	(void)what;
+	cli_json_set(object, "task", task != 0 ? cli_json_number(task) : json_null());
+	cli_json_set(object, "user", cli_json_text(user));
+	cli_json_set(object, "done", cli_json_text(done));
+	cli_json_print(object);
+}
+
 static void
 json_seeded(const struct seed_options *options, const struct seed_report *report)
 {
@@ -291,6 +363,9 @@ const struct output output_json = {
 	.history = json_history,
 	.disposed = json_disposed,
 	.expired = json_expired,
+	.definitions = json_definitions,
+	.people = json_people,
+	.managed = json_managed,
 	.refilled = json_refilled,
 	.none_due = json_none_due,
 	.seeded = json_seeded,

@@ -12,6 +12,7 @@
 #include "disposition_message.h"
 #include "exit_status.h"
 #include "loan_history.h"
+#include "manage_tables.h"
 #include "output.h"
 #include "request_lines.h"
 #include "seed.h"
@@ -76,7 +77,10 @@ print_pending(const struct lockq_answer *answer)
 	unsigned long long id = answer->request_id;
 	char *line = cli_answer_line(answer, cli_dot()), *user = cli_word(answer->user);
 
-	if (answer->leader != NULL)
+	if (answer->reason != NULL)
+		cli_line("request %llu for %s, task %u: pending: %s", id, answer->user,
+		    answer->task, answer->reason);
+	else if (answer->leader != NULL)
 		cli_line("request %llu for %s, task %u: pending, %s leads", id, answer->user,
 		    answer->task, answer->leader);
 	else if (!answer->nobody_leads)
@@ -108,8 +112,9 @@ text_request(const struct lockq_answer *answer, int rc, int status, const char *
 		    answer->excluded == 0 ? answer->user : "", text);
 		free(text);
 	} else if (answer->status != LOCKQ_PENDING) {
-		cli_line("request %llu for %s, task %u: %s", id, answer->user, answer->task,
-		    lockq_status_name(answer->status));
+		cli_line("request %llu for %s, task %u: %s%s%s", id, answer->user, answer->task,
+		    lockq_status_name(answer->status), answer->reason != NULL ? ": " : "",
+		    answer->reason != NULL ? answer->reason : "");
 	} else {
 		print_pending(answer);
 	}
@@ -231,6 +236,35 @@ text_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int st
 }
 
 static void
+text_definitions(const struct lockq_definitions *tasks, bool one)
+{
+	if (tasks->n_tasks == 0)
+		cli_line("there are no tasks: managetask add makes one");
+	else if (one)
+		manage_table_of_task(&tasks->tasks[0]);
+	else
+		manage_table(tasks);
+}
+
+static void
+text_people(const struct lockq_people *people)
+{
+	if (people->n_people == 0)
+		cli_line("nobody is known: managetask user add makes people known");
+	else
+		manage_table_of_people(people);
+}
+
+static void
+text_managed(const char *what, uint32_t task, const char *user, const char *done)
+{
+	if (user != NULL)
+		cli_line("%s %s: %s", what, user, done);
+	else
+		cli_line("%s %u: %s", what, task, done);
+}
+
+static void
 text_seeded(const struct seed_options *options, const struct seed_report *report)
 {
 	unsigned long long before = report->loans_before, loans = report->loans;
@@ -271,6 +305,9 @@ const struct output output_text = {
 	.history = text_history,
 	.disposed = text_disposed,
 	.expired = text_expired,
+	.definitions = text_definitions,
+	.people = text_people,
+	.managed = text_managed,
 	.refilled = text_refilled,
 	.none_due = text_none_due,
 	.seeded = text_seeded,

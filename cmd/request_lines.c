@@ -14,6 +14,8 @@ prospect(const char *user, const struct lockq_request *r)
 	if (r->unattended)
 		return cli_text(": it will expire, since nobody looks after it: getwork --user %s "
 		    "--task %u takes it up", user, r->task);
+	if (r->paused != NULL)
+		return cli_text(": %s", r->paused);
 	if (r->leader != NULL)
 		return cli_text(": %s leads", r->leader);
 	return r->nobody_leads ? cli_text(": nobody leads: getwork --user %s --task %u joins it "

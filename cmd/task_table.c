@@ -9,7 +9,8 @@ add_row(struct cli_table *table, const struct lockq_task *task)
 {
 	cli_table_cell(table, "%u", task->task);
 	cli_table_cell(table, "%s", task->task_name);
-	cli_table_cell(table, "%s", task->enabled ? "yes" : "no");
+	cli_table_cell(table, "%s", !task->enabled ? "no" :
+	    task->paused != NULL ? "paused" : "yes");
 	cli_table_cell(table, "%s", task->manager != NULL ? task->manager : "-");
 	cli_table_cell(table, "%u", task->max_count);
 	cli_table_cell(table, "%llu", (unsigned long long)task->held);

@@ -83,6 +83,8 @@ enum {
 	MISSED_TRIES = 12,      /* some six seconds: cron holds the lock for less, a forgotten
 	                         * session for longer */
 	REST_MS = 30000,        /* the longest pause between two queries without a loan to give */
+	PAUSED_MS = 2000,       /* between two looks whether a task is still paused: some ten
+	                         * statements for each of hundreds who wait */
 	LOOK_EVERY = 4,         /* a try number for the backoff: four looks a second */
 	LOOK_SLICE_S = 5,       /* lockq_request_look(), for the reason of JOINED_WAIT_S */
 	SEEN_WAIT_S = 1         /* the same, to keep a request from expiring: a leader that ends it
@@ -99,8 +101,9 @@ enum {
 	CHECK_TRIES = 2         /* the reason of a refusal is only for the message */
 };
 
-/* progress.c, db_long.c, expire.c, expire_batch.c */
+/* progress.c, db_long.c, expire.c, expire_batch.c, define.c */
 enum {
+	REMOVE_ROWS = 1000,     /* of a task that is removed: a page takes some 20 ms */
 	TICK_SLICE_MS = 250,    /* a user who gives up is heard after a quarter of a second */
 	PURGE_WAITS_S = 60,     /* the purge of a night waits for cron's run of a minute */
 	PAUSE_MOST_MS = 100     /* between two pages: cron is in no hurry, but must come to

@@ -315,7 +315,8 @@ lockq_pipeline_clear(struct lockq_pipeline *pipeline)
 /* By the index of pending requests: of those that have ended there may be millions. */
 static const struct db_query read_queue = {
 	"read_queue",
-	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0)"
+	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0),"
+	"       (SELECT " TASK_PAUSED("p") " FROM task AS p WHERE p.task_id = ?)"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  JOIN task AS t"
 	"    ON t.task_id = r.task_id"
@@ -357,11 +358,14 @@ look_at_queue(struct db *db, const struct leader *leader, struct lockq_answer *a
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t usual_ms = 0;
 	enum db_rc rc = db_run(db, &read_queue, DB_ARGS(db_u64(answer->task),
-	    db_u64(answer->request_id)), &rows);
+	    db_u64(answer->task), db_u64(answer->request_id)), &rows);
 
 	if (rc == DB_OK) {
 		answer->position = (uint32_t)db_cell_u64(&rows, 0, 0) + 1;
 		answer->loans_ahead = db_cell_u64(&rows, 0, 1);
+		rc = copy_text(&answer->reason, db_cell(&rows, 0, 2));
+	}
+	if (rc == DB_OK && answer->reason == NULL) {
 		rc = task_usual_ms(db, answer->task, &usual_ms);
 	}
 	db_rows_clear(&rows);

@@ -160,8 +160,7 @@ const char *db_error(const struct db *db);
 /* What operators want to know of the last error: the server's number, the SQLSTATE, the statement,
  * the attempt and the time that the statement took; or "". */
 const char *db_error_detail(const struct db *db);
-/* What the server said when db_call() failed, without a word of lockq's. Good until the next
- * statement. */
+/* What the server said of the last error, without a word of lockq's; or "". */
 const char *db_server_text(const struct db *db);
 /* Whether the last error is one that a procedure has raised by SIGNAL SQLSTATE '45000'. */
 bool db_is_signal(const struct db *db);

@@ -40,7 +40,7 @@ db_error_detail(const struct db *db)
 const char *
 db_server_text(const struct db *db)
 {
-	return mysql_error(db->mysql);
+	return db->error.server;
 }
 
 bool
@@ -167,6 +167,7 @@ db_set_error(struct db *db, const char *what, unsigned int number, const char *s
 		db->lost = true;
 	db->error.number = number;
 	snprintf(db->error.state, sizeof(db->error.state), "%s", state);
+	snprintf(db->error.server, sizeof(db->error.server), "%s", text);
 	snprintf(db->error.detail, sizeof(db->error.detail),
 	    "%u, SQLSTATE %s, %s, attempt %u, after %llu.%llu s", number, state, what,
 	    db->attempt > 1 ? db->attempt : 1, (unsigned long long)ms / 1000,
@@ -203,7 +204,7 @@ db_fail_with(struct db *db, enum db_rc rc, const char *format, ...)
 	va_list args;
 
 	db->error.number = 0;
-	db->error.state[0] = db->error.detail[0] = '\0';
+	db->error.state[0] = db->error.server[0] = db->error.detail[0] = '\0';
 	db->error.at = db_clock_ms();
 	va_start(args, format);
 	vsnprintf(db->error.text, sizeof(db->error.text), format, args);

@@ -43,6 +43,7 @@ struct last_error {
 	uint64_t at;          /* db_clock_ms() */
 	char state[6];        /* its SQLSTATE, or "" */
 	char text[1024];      /* for people */
+	char server[520];     /* what the server said, as much as a SIGNAL can say; or "" */
 	char detail[160];     /* for operators, or "" */
 };
 

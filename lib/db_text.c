@@ -56,6 +56,31 @@ text_add(struct text *text, const char *format, ...)
 }
 
 void
+text_add_json(struct text *text, const char *string)
+{
+	text_add(text, "\"");
+	for (const char *c = string; *c != '\0'; c++) {
+		if (*c == '"' || *c == '\\')
+			text_add(text, "\\%c", *c);
+		else if ((unsigned char)*c < ' ')
+			text_add(text, "\\u%04x", (unsigned int)*c);
+		else
+			text_append(text, c, 1);
+	}
+	text_add(text, "\"");
+}
+
+size_t
+text_characters(const char *string)
+{
+	size_t n = 0;
+
+	for (; *string != '\0'; string++)
+		n += ((unsigned char)*string & 0xc0) != 0x80;
+	return n;
+}
+
+void
 text_clear(struct text *text)
 {
 	free(text->data);

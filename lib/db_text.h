@@ -21,7 +21,11 @@ struct text {
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
 /* Adds @n bytes, and no NUL after them. */
 void text_append(struct text *text, const char *bytes, size_t n);
+/* Adds a string of UTF-8 as JSON has it, in quotes. */
+void text_add_json(struct text *text, const char *string);
 void text_clear(struct text *text);
+/* How many characters a string of UTF-8 has. */
+size_t text_characters(const char *string);
 
 /* Frees *@out and replaces it by a copy of @text, or by NULL. DB_OK or DB_ENOMEM. */
 LOCKQ_MUST_CHECK enum db_rc copy_text(char **out, const char *text);

@@ -174,16 +174,6 @@ dispose_surely(struct disposing *d)
 	return rc < 0 && d->in_doubt && !d->refused ? DB_EINDOUBT : rc;
 }
 
-static size_t
-characters(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text != '\0'; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 static const char *
 fault_of(const struct lockq_disposition *what)
 {
@@ -205,7 +195,7 @@ fault_of(const struct lockq_disposition *what)
 		return "a loan can be kept from its user for 366 days at most";
 	if (what->uuid != NULL && !request_read_uuid(uuid, what->uuid))
 		return "the UUID of a disposition is none";
-	if (what->note != NULL && characters(what->note) > LOCKQ_NOTE_MAX)
+	if (what->note != NULL && text_characters(what->note) > LOCKQ_NOTE_MAX)
 		return "a note has 512 characters at most";
 	return NULL;
 }

@@ -140,6 +140,21 @@ has_led(const struct call *c)
 	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0;
 }
 
+/* Says why nobody was served, also in the answer of a request that stays pending. */
+static int
+finish_paused(struct call *c)
+{
+	struct lockq_answer *answer = c->answer;
+	enum db_rc rc = DB_OK;
+
+	if (answer->status == LOCKQ_PENDING)
+		rc = copy_text(&answer->reason, c->task.paused);
+	error_set(c->q, "%s: request %llu %s", c->task.paused,
+	    (unsigned long long)answer->request_id, answer->status == LOCKQ_PENDING ?
+	    "stays pending" : "is cancelled: try again later");
+	return rc == DB_OK ? (int)LOCKQ_BUSY : error_from_db(c->q, NULL, rc);
+}
+
 /* The call has waited for a request with another UUID, whose loans are no answer to this call. */
 static int
 finish_behind(struct call *c, bool gave_up)
@@ -189,7 +204,13 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	if (rc != DB_OK)
 		return error_from_db(c->q, NULL, rc);
 	answer->led = has_led(c);
-	if (step == ANSWERED && answer->status == LOCKQ_STATUS_CANCELLED)
+	if ((step == PENDING || step == TIMED_OUT) && answer->assigned == 0 &&
+	    c->task.paused[0] != '\0')
+		return finish_paused(c);
+	if (step == ANSWERED && answer->status == LOCKQ_STATUS_CANCELLED && answer->reason != NULL)
+		error_set(c->q, "request %llu is cancelled: %s",
+		    (unsigned long long)answer->request_id, answer->reason);
+	else if (step == ANSWERED && answer->status == LOCKQ_STATUS_CANCELLED)
 		error_set(c->q, "request %llu was cancelled by another process: %s",
 		    (unsigned long long)answer->request_id,
 		    c->request.chosen ? "use a new UUID" : "try again");

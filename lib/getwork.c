@@ -9,7 +9,7 @@
  *              step 1: record the request
  *   LOOK       look             -> ANSWERED | FAILED | TRY | TAKE (pending) | ASK (anew)
  *              step 7: read the request's own row, and no other
- *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile)
+ *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile) | REST (paused)
  *              steps 2 and 3: the task's lock
  *   LEAD       round_find       -> GIVE | TAKE (others have left a list)
  *              step 4: find a list: by the heavy query, or by what serves in its place
@@ -20,7 +20,7 @@
  *   FOLLOW     follow           -> LOOK | TIMED_OUT | PENDING (--no-wait)
  *              step 7: wait for the leader's commit
  *   REST       rest             -> LOOK | TIMED_OUT | PENDING (--no-wait)
- *              others hold what was found: wait before the next query
+ *              others hold what was found, or the task is paused: wait before the next try
  *   any        recover          -> LOOK | ASK (not recorded yet) | CANCELLED | FAILED | UNKNOWN
  *              a function has failed
  *
@@ -255,14 +255,15 @@ ask_anew(struct call *c, enum step *step)
 	*step = ASK;
 }
 
-/* The answer to a joined request is the call's own, except where that request was cancelled or has
- * expired, or where the caller has chosen another UUID: a repetition would not find the answer by
- * that UUID, and would get more loans. A chosen UUID can't be used for a second request. */
+/* The answer to a joined request is the call's own, except where that request has expired or was
+ * cancelled by its user, not by a manager, who gives a reason; or where the caller has chosen
+ * another UUID: a repetition would not find the answer by that UUID, and would get more loans. A
+ * chosen UUID can't be used for a second request. */
 static bool
 wants_its_own(const struct call *c)
 {
-	bool left = c->answer->status == LOCKQ_STATUS_CANCELLED ||
-	    c->answer->status == LOCKQ_EXPIRED;
+	bool left = c->answer->status == LOCKQ_EXPIRED ||
+	    (c->answer->status == LOCKQ_STATUS_CANCELLED && c->answer->reason == NULL);
 
 	return c->request.in_the_way || (c->request.joined && left && !c->request.chosen);
 }
@@ -312,6 +313,9 @@ try_lock(struct call *c, enum step *step)
 		break;
 	case LOCK_BUSY:
 		*step = FOLLOW;
+		break;
+	case LOCK_PAUSED:
+		*step = REST;
 		break;
 	}
 	return DB_OK;
@@ -370,11 +374,13 @@ follow(struct call *c, enum step *step)
 }
 
 /* After rounds that ended no request, because others hold what they found. Without a pause, as
- * long as the query took, the call would run the heavy query again and again. */
+ * long as the query took, the call would run the heavy query again and again. Or until the task's
+ * manager lets it go on. */
 static enum db_rc
 rest(struct call *c, enum step *step)
 {
-	uint64_t ms = c->query_ms < REST_MS ? c->query_ms : REST_MS;
+	bool paused = c->task.paused[0] != '\0';
+	uint64_t ms = paused ? PAUSED_MS : c->query_ms < REST_MS ? c->query_ms : REST_MS;
 	bool pending = false;
 	enum db_rc rc = request_status(c->q->db, &c->request, false, &pending);
 
@@ -383,8 +389,8 @@ rest(struct call *c, enum step *step)
 	if (rc != DB_OK || !pending)
 		return rc;
 	if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
-		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->obstacle, c->rounds_in_vain, ms,
-		    &c->waiting);
+		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, paused ? c->task.paused :
+		    c->obstacle, c->rounds_in_vain, ms, &c->waiting);
 	*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
 	return DB_OK;
 }

@@ -209,9 +209,9 @@ lockq_query_at(struct lockq *q, const struct lockq_connection *connection)
 	if (error_of_reserved(connection->reserved) != NULL)
 		return error_usage(q, "%s", error_of_reserved(connection->reserved));
 	if (connection->defaults_file != NULL || connection->defaults_group != NULL ||
-	    connection->defaults_suffix != NULL)
+	    connection->defaults_suffix != NULL || connection->more_group != NULL)
 		return error_usage(q, "lockq_query_at() reads no option files: leave "
-		    "defaults_file, defaults_group and defaults_suffix NULL");
+		    "defaults_file, defaults_group, defaults_suffix and more_group NULL");
 	return error_from_db(q, NULL, where_of_query(&q->query_where, &q->asks_elsewhere,
 	    connection, &q->query_group, &q->where));
 }

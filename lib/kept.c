@@ -18,7 +18,7 @@
 	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
 	"  ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND"
 #define LIST_IS_DUE \
-	"COALESCE(t.enabled AND t.cache_ttl > 0" \
+	"COALESCE(t.enabled AND t.paused IS NULL AND t.cache_ttl > 0" \
 	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
 	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
 	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
@@ -33,7 +33,7 @@ static const struct db_query read_kept = {
 	"read_kept",
 	"SELECT " TASK_COLUMNS("u.user_id") ","
 	"       u.user_id, l.epoch, l.length, l.head, l.as_of,"
-	"       t.enabled AND l.candidates_view = t.candidates_view"
+	"       t.enabled AND t.paused IS NULL AND l.candidates_view = t.candidates_view"
 	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
 	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"

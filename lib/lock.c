@@ -313,7 +313,8 @@ look_if_free(struct db *db, struct task *task, const struct request *request, st
 	 * epoch, which is above the committed one. */
 	leader->leads = pending && leader->epoch > lead->committed;
 	if (rc == DB_OK && !leader->leads)
-		*result = pending ? LOCK_OURS : LOCK_ENDED;
+		*result = !pending ? LOCK_ENDED : task->paused[0] != '\0' ? LOCK_PAUSED :
+		    LOCK_OURS;
 	return rc;
 }
 

@@ -31,8 +31,9 @@ struct leader {
 
 enum lock_result {
 	LOCK_OURS,
-	LOCK_BUSY,  /* somebody else has it */
-	LOCK_ENDED  /* @request has ended, so the lock is not needed */
+	LOCK_BUSY,   /* somebody else has it */
+	LOCK_ENDED,  /* @request has ended, so the lock is not needed */
+	LOCK_PAUSED  /* @task is paused, so nobody leads it */
 };
 
 /* Tries to take the lock of @task for @request; one with request_id 0 stands for a round without a

@@ -54,10 +54,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 7
+#define LOCKQ_SCHEMA 8
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 7
+#define LOCKQ_SCHEMA_OLDEST 8
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -124,10 +124,11 @@ struct lockq_connection {
 	const char *database;       /**< NULL: the option file's, else "lockq" */
 	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
 	int64_t connect_timeout_ms; /**< for lockq_connect(); 0: as it says there; < 0: no retry */
-	uint64_t reserved[3];       /**< for later versions: 0 */
+	const char *more_group;     /**< one more group that is read; or NULL */
+	uint64_t reserved[2];       /**< for later versions: 0 */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, \
-	0, { 0 } }
+	0, NULL, { 0 } }
 
 /** What a call is doing. */
 enum lockq_phase {
@@ -429,7 +430,8 @@ struct lockq_answer {
 	                          * the loans are from a kept list */
 	char as_of[27];          /**< when the query began that the answer rests on */
 	char *how;               /**< "list": from a kept list; else as leader_run.how; or NULL */
-	char *reason;            /**< why it failed, was refused or got less; else NULL */
+	char *reason;            /**< why it failed, was refused, got less, was cancelled by a
+	                          * manager, or is pending in a paused task; else NULL */
 	uint32_t excluded;       /**< loans that were left, but not for this user */
 	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
 	uint64_t loans_ahead;    /**< how many loans the requests before it ask for */
@@ -489,14 +491,15 @@ struct lockq_answer {
  * Returns:
  * 0 when at least one loan was assigned;
  * LOCKQ_NOTHING when the task has no work for this user;
- * LOCKQ_BUSY when the wait ran out, the request expired, or it is pending with LOCKQ_WAIT_NONE.
+ * LOCKQ_BUSY when the wait ran out, the request expired or was cancelled, or it is pending with
+ * LOCKQ_WAIT_NONE; while the task is paused nobody is served.
  * lockq_error() then has a line where the answer does not tell why: what another session held, so
  * that nothing was asked for and @answer->request_id is 0, or that the request could not be
  * cancelled and may still be pending;
  * LOCKQ_CANCELLED when the progress function gave up before the request was served;
  * LOCKQ_EUSAGE for no user, a count out of 1 to LOCKQ_COUNT_MAX, polling without gaps or with a gap
  * of 0, or a malformed UUID;
- * LOCKQ_EREFUSED for an unknown user or task, a disabled task, more than its max_count, where the
+ * LOCKQ_EREFUSED for an unknown or disabled user or task, more than its max_count, where the
  * user already holds max_pipeline loans of the task, or for a UUID that can't be used again;
  * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
@@ -536,7 +539,8 @@ struct lockq_refilled {
  * leads.
  *
  * Returns: 0 when there is a new list; LOCKQ_NOTHING when it is not due; LOCKQ_BUSY when another
- * process leads, or another session has the task locked for some seconds although nobody leads;
+ * process leads, or another session has the task locked for some seconds although nobody leads, or
+ * the task is paused;
  * LOCKQ_EREFUSED for an unknown task, or one that is disabled or keeps no list; LOCKQ_EQUERY when
  * the query failed; LOCKQ_CANCELLED; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
  * Since: 0.3
@@ -727,7 +731,8 @@ struct lockq_request {
 	int nobody_leads;          /**< 1: no process leads its task at the moment */
 	char *leader;              /**< the user whose process leads its task; NULL: nobody, or
 	                            * it is not known */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	char *paused;              /**< why its task is paused; NULL: it is not */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
 /** A user's pending requests. */
@@ -778,7 +783,8 @@ struct lockq_task {
 	uint64_t held;             /**< loans that the user holds, as max_pipeline counts them:
 	                            * without those whose lease has run out */
 	uint64_t pending;          /**< pending requests of the user: 0 or 1 */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	char *paused;              /**< why nobody gets loans of it for now; NULL: they do */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
 /** The tasks. */
@@ -1089,6 +1095,189 @@ struct lockq_expired {
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_expire(struct lockq *q, const struct lockq_expire *what,
     struct lockq_expired *expired);
+
+/** A column of a task's row, by its name in lockq-schema(5), and its value as text. Both stay the
+ * caller's, or the result's. */
+struct lockq_setting {
+	const char *name;          /**< of the column */
+	const char *value;         /**< a number, "yes" or "no", a name or a text; NULL: SQL NULL */
+};
+
+/** A task as its manager has defined it. */
+struct lockq_definition {
+	uint32_t task;             /**< task.task_id */
+	struct lockq_setting *settings; /**< all columns that a manager sets, in their order */
+	size_t n_settings;         /**< how many there are */
+	char *paused;              /**< why no loans are given for now; NULL: they are */
+	char *paused_by;           /**< the manager who said so; or NULL */
+	char paused_at[27];        /**< when; or "" */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** Tasks as their managers have defined them. */
+struct lockq_definitions {
+	struct lockq_definition *tasks; /**< by number */
+	size_t n_tasks;            /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_DEFINITIONS_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_definitions:
+ * @q:     a connected handle; its last error is replaced
+ * @task:  a task.task_id; 0: all tasks
+ * @tasks: cleared, then filled; the caller releases it with lockq_definitions_clear()
+ *
+ * Reads how tasks are defined. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is no task; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_definitions(struct lockq *q, uint32_t task,
+    struct lockq_definitions *tasks);
+
+/**
+ * lockq_definitions_clear:
+ * @tasks: tasks or NULL
+ *
+ * Frees what @tasks has and sets it to LOCKQ_DEFINITIONS_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_definitions_clear(struct lockq_definitions *tasks);
+
+/** How a manager makes a task, or changes one. */
+struct lockq_define {
+	const char *manager;       /**< the name of the manager who does it; not NULL */
+	uint32_t task;             /**< task.task_id; with @adds 0: the next number */
+	int adds;                  /**< 1: makes the task, 0: changes it; a new one needs the
+	                            * settings "name" and "candidates_view" */
+	const struct lockq_setting *settings; /**< what is set, each column once; a column that is
+	                            * not named stays, or has the value of a new row */
+	size_t n_settings;         /**< how many there are */
+	const char *reason;        /**< why, up to LOCKQ_NOTE_MAX characters; or NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_DEFINE_INIT { NULL, 0, 0, NULL, 0, NULL, { 0 } }
+
+/**
+ * lockq_define:
+ * @q:    a connected handle of an account with the role lockq_manager; its last error is replaced
+ * @what: the task, and its settings
+ * @task: set to the task's number; NULL: not wanted
+ *
+ * Makes a task, or changes one, and notes that in manage_log with the manager's name, the account
+ * and the true time. Beside the columns of lockq_definition.settings there is "paused": a text
+ * pauses the task, NULL lets it go on. A process that leads the task goes on with the task as it
+ * was, and gives what its query has found. Locks the task's row of the table task for a few short
+ * statements, and waits for no query.
+ *
+ * Returns: 0; LOCKQ_EREFUSED for an unknown task, a number that a task has or had, a manager who is
+ * bound to another account; LOCKQ_EUSAGE for no manager, or a setting that is unknown or out of
+ * range; LOCKQ_BUSY when another session holds the row; LOCKQ_EUNKNOWN when the connection was lost
+ * meanwhile: look with lockq_definitions(); LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_define(struct lockq *q, const struct lockq_define *what,
+    uint32_t *task);
+
+/**
+ * lockq_remove_task:
+ * @q:       a connected handle of an account with the role lockq_manager; its last error is
+ *           replaced
+ * @manager: the name of the manager who does it
+ * @task:    task.task_id
+ * @reason:  why, up to LOCKQ_NOTE_MAX characters; or NULL
+ *
+ * Removes a task on which nobody works, with its rows of work, its requests and its list, in
+ * batches. It disables the task first and cancels its pending requests. The history in work_log and
+ * leader_run stays, and its number is not used again while it does. Locks rows of the task only,
+ * and the task's row of task_lock for a moment.
+ *
+ * Returns: 0; LOCKQ_BUSY when a process leads the task, or requests of it have ended within the
+ * last minute, so that programs may still read how: try again; LOCKQ_EREFUSED when loans of it are
+ * assigned, for an unknown task, or a manager who is bound to another account; LOCKQ_EUSAGE for no
+ * manager; LOCKQ_CANCELLED when the progress function gave up, and LOCKQ_EUNKNOWN when the
+ * connection was lost: the same call goes on; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_remove_task(struct lockq *q, const char *manager,
+    uint32_t task, const char *reason);
+
+/** A person who may ask for work. */
+struct lockq_person {
+	char *user;                /**< app_user.name */
+	char *account;             /**< the only MySQL account that may ask; NULL: any may */
+	int enabled;               /**< 0: may not ask for work */
+	char created_at[27];       /**< when the row was made */
+	uint64_t held;             /**< loans that the user has, of all tasks, without those whose
+	                            * lease has run out */
+	uint64_t pending;          /**< pending requests of the user */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** The people. */
+struct lockq_people {
+	struct lockq_person *people; /**< by name */
+	size_t n_people;           /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_PEOPLE_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_people:
+ * @q:      a connected handle; its last error is replaced
+ * @people: cleared, then filled; the caller releases it with lockq_people_clear()
+ *
+ * Reads who may ask for work. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is nobody; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_people(struct lockq *q, struct lockq_people *people);
+
+/**
+ * lockq_people_clear:
+ * @people: people or NULL
+ *
+ * Frees what @people has and sets it to LOCKQ_PEOPLE_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_people_clear(struct lockq_people *people);
+
+/** What a manager does to a person. */
+enum lockq_person_change {
+	LOCKQ_PERSON_ADD = 0, /**< makes the person known */
+	LOCKQ_PERSON_BIND,    /**< sets the only MySQL account that may ask for the person */
+	LOCKQ_PERSON_DISABLE, /**< the person may not ask, and what is pending is cancelled */
+	LOCKQ_PERSON_ENABLE,  /**< the person may ask again */
+	LOCKQ_PERSON_REMOVE   /**< a person who has never asked is forgotten */
+};
+
+/**
+ * lockq_change_person:
+ * @q:       a connected handle of an account with the role lockq_manager; its last error is
+ *           replaced
+ * @manager: the name of the manager who does it
+ * @user:    app_user.name, 1 to 64 characters
+ * @what:    what is done
+ * @account: LOCKQ_PERSON_ADD, LOCKQ_PERSON_BIND: the login name of a MySQL account; NULL: any
+ * @reason:  why, up to LOCKQ_NOTE_MAX characters; or NULL
+ *
+ * Changes a person, and notes that in manage_log. A person who is disabled keeps the loans that are
+ * assigned, and may dispose of them. Locks the person's row of app_user, and to disable the rows of
+ * the pending requests, for a few short statements.
+ *
+ * Returns: 0, also where it was so before; LOCKQ_EREFUSED for an unknown person, to add one who is
+ * there, to remove one who has asked for work, or for a manager who is bound to another account;
+ * LOCKQ_EUSAGE for no manager, no user, a name, an account or a reason that is too long;
+ * LOCKQ_BUSY when another session holds the rows; LOCKQ_EUNKNOWN when the connection was lost
+ * meanwhile; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_change_person(struct lockq *q, const char *manager,
+    const char *user, enum lockq_person_change what, const char *account, const char *reason);
 
 #ifdef __cplusplus
 }

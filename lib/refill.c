@@ -23,20 +23,19 @@ static const char refill_name[] = "(refill)";
 
 /* Tries again where nobody leads: cron may have the lock for a moment. */
 static enum db_rc
-lead(struct call *c, bool *ours)
+lead(struct call *c, enum lock_result *result)
 {
-	enum lock_result result = LOCK_BUSY;
 	enum db_rc rc = DB_OK;
 
-	for (unsigned int n = 0; rc == DB_OK && result == LOCK_BUSY && n < MISSED_TRIES; n++) {
+	*result = LOCK_BUSY;
+	for (unsigned int n = 0; rc == DB_OK && *result == LOCK_BUSY && n < MISSED_TRIES; n++) {
 		if (n > 0)
 			rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, NULL, n, 0, &c->waiting);
 		if (rc == DB_OK)
-			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+			rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, result);
 		if (c->leader.leads)
 			break;
 	}
-	*ours = rc == DB_OK && result == LOCK_OURS;
 	return rc;
 }
 
@@ -130,12 +129,17 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 	    error_query(c->q, "%s", reason);
 }
 
-/* Another session has the lock. If it is not a leader's, nobody fills the list. */
+/* Another session has the lock, and if it is not a leader's, nobody fills the list. Or the task is
+ * paused. */
 static int
-finish_busy(struct call *c)
+finish_busy(struct call *c, enum lock_result result)
 {
 	char text[sizeof(c->q->error)];
 
+	if (result == LOCK_PAUSED) {
+		error_set(c->q, "%s", c->task.paused);
+		return LOCKQ_BUSY;
+	}
 	if (c->leader.leads) {
 		error_set(c->q, "task %u is led by another process: its list is filled anyway",
 		    c->task.task_id);
@@ -161,7 +165,8 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 	};
 	enum step step = LEAD;
 	struct kept kept;
-	bool known = false, ours = false;
+	enum lock_result locked = LOCK_BUSY;
+	bool known = false;
 	enum db_rc rc;
 
 	*result = (struct lockq_refilled)LOCKQ_REFILLED_INIT;
@@ -177,9 +182,9 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 		return refuse_without_list(q, task);
 	if (c.only_due && !kept.due)
 		return LOCKQ_NOTHING;
-	rc = lead(&c, &ours);
-	if (rc == DB_OK && !ours)
-		return finish_busy(&c);
+	rc = lead(&c, &locked);
+	if (rc == DB_OK && locked != LOCK_OURS)
+		return finish_busy(&c, locked);
 	if (rc == DB_OK)
 		rc = lead_round(&c, &step);
 	list_clear(&c.list);

@@ -87,6 +87,9 @@ static const struct db_query other_account = {
 	"other_account",
 	"SELECT u.account FROM app_user AS u WHERE u.user_id = ? AND NOT " MAY_ASK("u"), DB_MAYBE
 };
+static const struct db_query user_is_disabled = {
+	"user_is_disabled", "SELECT NOT u.enabled FROM app_user AS u WHERE u.user_id = ?", DB_MAYBE
+};
 
 enum db_rc
 refuse_account(struct lockq *q, const char *user, uint32_t user_id, int *refusal)
@@ -97,6 +100,17 @@ refuse_account(struct lockq *q, const char *user, uint32_t user_id, int *refusal
 	if (rc == DB_OK && rows.n_rows > 0)
 		*refusal = error_other_account(q, user, db_cell(&rows, 0, 0));
 	db_rows_clear(&rows);
+	return rc;
+}
+
+static enum db_rc
+refuse_disabled(struct lockq *q, const char *user, uint32_t user_id, int *refusal)
+{
+	uint64_t disabled = 0;
+	enum db_rc rc = db_number(q->db, &user_is_disabled, DB_ARGS(db_u64(user_id)), &disabled);
+
+	if (rc == DB_OK && disabled != 0)
+		*refusal = error_refused(q, "user \"%s\" is disabled: ask a manager", user);
 	return rc;
 }
 
@@ -111,6 +125,8 @@ explain_refusal(struct call *c, int *refusal)
 
 	if (rc == DB_OK && *refusal == LOCKQ_OK)
 		rc = refuse_account(c->q, ask->user, user_id, refusal);
+	if (rc == DB_OK && *refusal == LOCKQ_OK)
+		rc = refuse_disabled(c->q, ask->user, user_id, refusal);
 	if (rc != DB_OK || *refusal != LOCKQ_OK)
 		return rc;
 	if (!task->enabled)

@@ -20,7 +20,8 @@
 	" SELECT ?, u.user_id, " ACCOUNT ", t.task_id, ?, ?, IF(?, NOW(6), NULL)" \
 	"   FROM app_user AS u" \
 	"   STRAIGHT_JOIN task AS t" \
-	"  WHERE u.name = ? AND t.task_id = ? AND t.enabled AND t.max_count >= ?" \
+	"  WHERE u.name = ? AND u.enabled" \
+	"    AND t.task_id = ? AND t.enabled AND t.max_count >= ?" \
 	"    AND " MAY_ASK("u")
 
 static const struct db_query insert_request = {

@@ -15,7 +15,7 @@ static const struct db_query read_requests = {
 	"read_requests",
 	"SELECT r.request_id, r.uuid, r.task_id, t.name, r.asked, r.created_at,"
 	"       GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0),"
-	"       r.seen_at < NOW(6) - INTERVAL t.request_ttl SECOND"
+	"       r.seen_at < NOW(6) - INTERVAL t.request_ttl SECOND, " TASK_PAUSED("t")
 	"  FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"  JOIN task AS t"
 	"    ON t.task_id = r.task_id"
@@ -40,7 +40,8 @@ fill_requests(struct lockq_requests *requests, const struct db_rows *rows)
 		copy_cell(r->created_at, sizeof(r->created_at), rows, i, 5);
 		r->age_s = db_cell_u64(rows, i, 6);
 		r->unattended = db_cell_u64(rows, i, 7) != 0;
-		if (copy_text(&r->task_name, db_cell(rows, i, 3)) != DB_OK)
+		if (copy_text(&r->task_name, db_cell(rows, i, 3)) != DB_OK ||
+		    copy_text(&r->paused, db_cell(rows, i, 8)) != DB_OK)
 			return DB_ENOMEM;
 	}
 	return DB_OK;
@@ -110,6 +111,7 @@ lockq_requests_clear(struct lockq_requests *requests)
 	for (size_t i = 0; i < requests->n_requests; i++) {
 		free(requests->requests[i].task_name);
 		free(requests->requests[i].leader);
+		free(requests->requests[i].paused);
 	}
 	free(requests->requests);
 	*requests = (struct lockq_requests)LOCKQ_REQUESTS_INIT;
@@ -122,7 +124,8 @@ static const struct db_query read_tasks = {
 	"       " LOANS_HELD("u.user_id", "t.task_id") ","
 	"       (SELECT COUNT(*)"
 	"          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
+	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
+	"       " TASK_PAUSED("t")
 	"  FROM app_user AS u"
 	"  JOIN task AS t"
 	" WHERE u.user_id = ?"
@@ -146,7 +149,8 @@ fill_tasks(struct lockq_tasks *tasks, const struct db_rows *rows)
 		t->held = db_cell_u64(rows, i, 6);
 		t->pending = db_cell_u64(rows, i, 7);
 		if (copy_text(&t->task_name, db_cell(rows, i, 1)) != DB_OK ||
-		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK)
+		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK ||
+		    copy_text(&t->paused, db_cell(rows, i, 8)) != DB_OK)
 			return DB_ENOMEM;
 	}
 	return DB_OK;
@@ -189,6 +193,7 @@ lockq_tasks_clear(struct lockq_tasks *tasks)
 	for (size_t i = 0; i < tasks->n_tasks; i++) {
 		free(tasks->tasks[i].task_name);
 		free(tasks->tasks[i].manager);
+		free(tasks->tasks[i].paused);
 	}
 	free(tasks->tasks);
 	*tasks = (struct lockq_tasks)LOCKQ_TASKS_INIT;

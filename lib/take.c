@@ -39,7 +39,7 @@ static const struct db_query peek_list = {
 };
 
 static const struct db_query pop_list = {
-	"pop_list", "CALL list_gives(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
+	"pop_list", "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
 };
 
 /* Without those that nobody looks after any more: a leader or cron lets them expire. */

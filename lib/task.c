@@ -49,7 +49,8 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 	task->view_repeats = db_cell_u64(rows, 0, 10) != 0;
 	copy_cell(task->check_view, sizeof(task->check_view), rows, 0, 11);
 	task->use_unchecked = db_cell_u64(rows, 0, 12) != 0;
-	task->excluded = db_cell_u64(rows, 0, 13);
+	copy_cell(task->paused, sizeof(task->paused), rows, 0, 13);
+	task->excluded = db_cell_u64(rows, 0, 14);
 }
 
 enum db_rc

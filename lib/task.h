@@ -5,7 +5,10 @@
 
 #include "db_text.h"
 
-enum { TASK_NAME_BYTES = 128 * 4 + 1 }; /* task.name in UTF-8, with its NUL */
+enum {
+	TASK_NAME_BYTES = 128 * 4 + 1, /* task.name in UTF-8, with its NUL */
+	PAUSED_BYTES = 1024            /* TASK_PAUSED(), cut there, for one line of text */
+};
 
 struct task {
 	uint32_t task_id;
@@ -22,17 +25,23 @@ struct task {
 	bool view_repeats;       /* the view shows loans several times, as its manager says */
 	char check_view[129 * 4 + 1]; /* asked whether kept loans still match; "": @view is */
 	bool use_unchecked;      /* kept loans are given, too, if that view can't tell in time */
+	char paused[PAUSED_BYTES]; /* why no loans are given, and who says so; "": they are */
 	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
 	                          * list is longer by so many, or it might have none for the user */
 };
+/* For a row t of the table task: why it is paused, as people read it; NULL: it is not. */
+#define TASK_PAUSED(t) \
+	"CONCAT('task ', " t ".task_id, ' is paused by ', COALESCE(" t ".paused_by," \
+	"                                                          'somebody'), ': '," \
+	"       " t ".paused)"
 /* The columns for task_fill(), of the task t; @user_id is the user for @excluded. */
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
 	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
-	" t.check_view, t.use_unchecked," \
+	" t.check_view, t.use_unchecked, " TASK_PAUSED("t") "," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
-enum { TASK_N_COLUMNS = 14 };
+enum { TASK_N_COLUMNS = 15 };
 /* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is

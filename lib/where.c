@@ -341,7 +341,7 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
 {
 	const char *groups[] = { "client",
 		given->defaults_group != NULL ? given->defaults_group : program_group,
-		query_group, NULL };
+		query_group, given->more_group, NULL };
 	struct taken taken = { .where = { .port = 0 }, .report = report };
 	struct option_files files = { .file = given->defaults_file,
 		.suffix = given->defaults_suffix, .groups = groups, .take = take_option,

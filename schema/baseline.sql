@@ -11,6 +11,7 @@ CREATE TABLE IF NOT EXISTS app_user (
   created_at  DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
   account     VARCHAR(32) NULL
               COMMENT 'login name of the only MySQL account that may ask for them; NULL: any may',
+  enabled     BOOLEAN NOT NULL DEFAULT TRUE COMMENT 'may ask for work',
   PRIMARY KEY (user_id),
   UNIQUE KEY app_user_name (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
@@ -48,6 +49,9 @@ CREATE TABLE IF NOT EXISTS task (
                    COMMENT 'kept loans are given, too, if the view takes too long to tell',
   refresh_after    INT UNSIGNED NULL
                    COMMENT 'seconds after which the list is filled anew; NULL: half of cache_ttl',
+  paused           VARCHAR(512) NULL COMMENT 'why no loans are given for now; NULL: they are',
+  paused_by        VARCHAR(64) NULL COMMENT 'the manager who said so',
+  paused_at        DATETIME(6) NULL,
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),
@@ -172,6 +176,8 @@ CREATE TABLE IF NOT EXISTS work_log (
                     DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
                              + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)
                     COMMENT 'true time, which no setting of a session moves',
+  manager           VARCHAR(64) NULL
+                    COMMENT 'who corrected it, for the reason in note; NULL: nobody',
   PRIMARY KEY (log_id),
   KEY work_log_loan (task_id, loan_id, log_id),
   KEY work_log_request (request_id, log_id)
@@ -296,4 +302,26 @@ CREATE TABLE IF NOT EXISTS work_exclusion (
   until    DATETIME(6) NOT NULL COMMENT 'not offered to this user again before then',
   PRIMARY KEY (task_id, user_id, loan_id),
   KEY work_exclusion_until (until)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
+
+-- Append only: what managers did to tasks, people and requests. What they did to loans is in
+-- work_log.
+CREATE TABLE IF NOT EXISTS manage_log (
+  manage_id   BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+  at          DATETIME(6) NOT NULL
+              DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
+                       + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)
+              COMMENT 'true time, which no setting of a session moves',
+  manager     VARCHAR(64) NOT NULL COMMENT 'who did it',
+  account     VARCHAR(288) NOT NULL COMMENT 'MySQL account of the manager',
+  action      VARCHAR(32) NOT NULL COMMENT 'task added, task changed, user disabled …',
+  task_id     INT UNSIGNED NULL,
+  user_id     INT UNSIGNED NULL,
+  request_id  BIGINT UNSIGNED NULL,
+  before_it   JSON NULL COMMENT 'what was changed, as it was',
+  after_it    JSON NULL COMMENT 'and as it is since',
+  reason      VARCHAR(512) NULL,
+  PRIMARY KEY (manage_id),
+  KEY manage_log_task (task_id, manage_id),
+  KEY manage_log_user (user_id, manage_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;

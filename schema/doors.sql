@@ -25,7 +25,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
                            WHERE t.task_id = r.task_id AND t.enabled
                              AND r.asked <= t.max_count)))
      AND EXISTS (SELECT 1 FROM app_user AS u
-                  WHERE u.user_id = r.user_id
+                  WHERE u.user_id = r.user_id AND (u.enabled OR r.outcome = 'cancelled')
                     AND (u.account IS NULL
                          OR u.account = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
                               - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
@@ -421,13 +421,14 @@ END//
 --             any more; or the view was asked longer than a second ago
 --   over      as fewer, and there is a newer list
 --   held      another session has the pending request, or the row of pipeline_lock
---   refused   there is no such person or task, or this account may not ask for them
+--   refused   there is no such person or task, they are disabled, the task is paused, or this
+--             account may not ask for them
 --   full      the person holds max_pipeline loans
 --   ended     the request is not pending any more
 -- Only INSERTs wait, for others that make the same row or alter a person or a task. Other rows are
 -- read by SELECT … INTO, which takes no lock: a subquery in IF or SET takes shared ones.
-DROP PROCEDURE IF EXISTS list_gives//
-CREATE PROCEDURE list_gives (IN p_uuid CHAR(36) CHARACTER SET ascii,
+DROP PROCEDURE IF EXISTS list_serves//
+CREATE PROCEDURE list_serves (IN p_uuid CHAR(36) CHARACTER SET ascii,
                              IN p_request_id BIGINT UNSIGNED,
                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
@@ -476,7 +477,8 @@ gives: BEGIN
     INTO v_allowed, v_lease, v_most
     FROM task AS t
     STRAIGHT_JOIN app_user AS u
-   WHERE t.task_id = p_task_id AND t.enabled AND u.user_id = v_user_id
+   WHERE t.task_id = p_task_id AND t.enabled AND t.paused IS NULL
+     AND u.user_id = v_user_id AND u.enabled
      AND (p_request_id IS NOT NULL
           OR (v_asked BETWEEN 1 AND t.max_count
               AND (u.account IS NULL
@@ -899,5 +901,344 @@ BEGIN
     DELETE FROM kept_list WHERE task_id = p_task_id AND epoch < v_epoch;
   END IF;
   SELECT v_n;
+END//
+
+-- The next ones are for managers, who may do more than workers: each change is logged with the
+-- manager's name, the account, and the true time. A manager who is a user, too, and bound to an
+-- account, acts from that one only.
+DROP PROCEDURE IF EXISTS manage_as//
+CREATE PROCEDURE manage_as (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                     COLLATE utf8mb4_0900_as_cs)
+  READS SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_text VARCHAR(128) CHARACTER SET utf8mb4;
+  SELECT MAX(LEFT(CONCAT('only the MySQL account "', u.account, '" may act for manager "',
+                         u.name, '": connect with it'), 128))
+    INTO v_text
+    FROM app_user AS u
+   WHERE u.name = p_manager
+     AND u.account <> CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                        - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
+                        COLLATE utf8mb4_0900_as_cs;
+  IF v_text IS NOT NULL THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_text;
+  END IF;
+END//
+
+-- Makes a task, or changes one. p_set has the columns to set, by their names; null is SQL NULL. A
+-- new task without a number gets the next one that no task ever had. The result is one row, what
+-- came of it and the task's number:
+--   done      it was added, or changed
+--   exists    there is a task of that number already
+--   used      the log still has loans of a task of that number
+--   unknown   there is no such task
+-- No process that leads holds the row of a task while its query runs, so this waits for none.
+DROP PROCEDURE IF EXISTS manage_task//
+CREATE PROCEDURE manage_task (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                       COLLATE utf8mb4_0900_as_cs,
+                              IN p_task_id INT UNSIGNED, IN p_adds BOOLEAN, IN p_set JSON,
+                              IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+manages: BEGIN
+  DECLARE v_task_id, v_there, v_logged INT UNSIGNED;
+  DECLARE v_before JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  IF p_adds THEN
+    IF p_task_id IS NULL THEN
+      SELECT GREATEST(COALESCE(MAX(t.task_id), 0),
+                      COALESCE((SELECT MAX(k.task_id) FROM task_lock AS k), 0),
+                      COALESCE((SELECT MAX(l.task_id) FROM work_log AS l), 0)) + 1
+        INTO p_task_id
+        FROM task AS t;
+    END IF;
+    SELECT COUNT(*) INTO v_there FROM task AS t WHERE t.task_id = p_task_id;
+    SELECT EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)
+                    WHERE l.task_id = p_task_id) INTO v_logged;
+    IF v_there OR v_logged THEN
+      ROLLBACK;
+      SELECT IF(v_there, 'exists', 'used'), p_task_id;
+      LEAVE manages;
+    END IF;
+    INSERT INTO task (task_id, name, candidates_view)
+      VALUES (p_task_id, JSON_UNQUOTE(JSON_EXTRACT(p_set, '$.name')),
+              JSON_UNQUOTE(JSON_EXTRACT(p_set, '$.candidates_view')));
+  END IF;
+  SELECT t.task_id,
+         JSON_OBJECT('name', t.name, 'manager', t.manager, 'candidates_view', t.candidates_view,
+                     'enabled', t.enabled, 'max_count', t.max_count, 'max_query_s', t.max_query_s,
+                     'candidate_limit', t.candidate_limit, 'request_ttl', t.request_ttl,
+                     'lease_minutes', t.lease_minutes, 'cache_ttl', t.cache_ttl,
+                     'on_complete', t.on_complete, 'complete_hold', t.complete_hold,
+                     'max_pipeline', t.max_pipeline, 'detail_view', t.detail_view,
+                     'view_repeats', t.view_repeats, 'check_view', t.check_view,
+                     'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
+                     'paused', t.paused)
+    INTO v_task_id, v_before
+    FROM task AS t
+   WHERE t.task_id = p_task_id
+     FOR UPDATE;
+  IF v_task_id IS NULL THEN
+    ROLLBACK;
+    SELECT 'unknown', p_task_id;
+    LEAVE manages;
+  END IF;
+  UPDATE task AS t
+    STRAIGHT_JOIN JSON_TABLE(p_set, '$' COLUMNS (
+      name VARCHAR(128) PATH '$.name' ERROR ON ERROR,
+      manager VARCHAR(64) PATH '$.manager' ERROR ON ERROR,
+      candidates_view VARCHAR(129) PATH '$.candidates_view' ERROR ON ERROR,
+      enabled BOOLEAN PATH '$.enabled' ERROR ON ERROR,
+      max_count INT UNSIGNED PATH '$.max_count' ERROR ON ERROR,
+      max_query_s INT UNSIGNED PATH '$.max_query_s' ERROR ON ERROR,
+      candidate_limit INT UNSIGNED PATH '$.candidate_limit' ERROR ON ERROR,
+      request_ttl INT UNSIGNED PATH '$.request_ttl' ERROR ON ERROR,
+      lease_minutes INT UNSIGNED PATH '$.lease_minutes' ERROR ON ERROR,
+      cache_ttl INT UNSIGNED PATH '$.cache_ttl' ERROR ON ERROR,
+      on_complete VARCHAR(129) PATH '$.on_complete' ERROR ON ERROR,
+      complete_hold INT UNSIGNED PATH '$.complete_hold' ERROR ON ERROR,
+      max_pipeline INT UNSIGNED PATH '$.max_pipeline' ERROR ON ERROR,
+      detail_view VARCHAR(129) PATH '$.detail_view' ERROR ON ERROR,
+      view_repeats BOOLEAN PATH '$.view_repeats' ERROR ON ERROR,
+      check_view VARCHAR(129) PATH '$.check_view' ERROR ON ERROR,
+      use_unchecked BOOLEAN PATH '$.use_unchecked' ERROR ON ERROR,
+      refresh_after INT UNSIGNED PATH '$.refresh_after' ERROR ON ERROR,
+      paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
+     SET t.name = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.name'), s.name, t.name),
+         t.manager = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.manager'), s.manager, t.manager),
+         t.candidates_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.candidates_view'),
+                                s.candidates_view, t.candidates_view),
+         t.enabled = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.enabled'), s.enabled, t.enabled),
+         t.max_count = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_count'), s.max_count,
+                          t.max_count),
+         t.max_query_s = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_query_s'), s.max_query_s,
+                            t.max_query_s),
+         t.candidate_limit = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.candidate_limit'),
+                                s.candidate_limit, t.candidate_limit),
+         t.request_ttl = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.request_ttl'), s.request_ttl,
+                            t.request_ttl),
+         t.lease_minutes = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.lease_minutes'),
+                              s.lease_minutes, t.lease_minutes),
+         t.cache_ttl = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.cache_ttl'), s.cache_ttl,
+                          t.cache_ttl),
+         t.on_complete = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.on_complete'), s.on_complete,
+                            t.on_complete),
+         t.complete_hold = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.complete_hold'),
+                              s.complete_hold, t.complete_hold),
+         t.max_pipeline = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_pipeline'), s.max_pipeline,
+                             t.max_pipeline),
+         t.detail_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.detail_view'), s.detail_view,
+                            t.detail_view),
+         t.view_repeats = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.view_repeats'), s.view_repeats,
+                             t.view_repeats),
+         t.check_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.check_view'), s.check_view,
+                           t.check_view),
+         t.use_unchecked = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.use_unchecked'),
+                              s.use_unchecked, t.use_unchecked),
+         t.refresh_after = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.refresh_after'),
+                              s.refresh_after, t.refresh_after),
+         t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
+                          IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
+         t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
+                          IF(s.paused IS NULL, NULL,
+                             TIMESTAMP'1970-01-01 00:00:00'
+                               + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND),
+                          t.paused_at),
+         t.paused = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'), s.paused, t.paused)
+   WHERE t.task_id = p_task_id;
+  INSERT INTO manage_log (manager, account, action, task_id, before_it, after_it, reason)
+    VALUES (p_manager, CONVERT(USER() USING utf8mb4), IF(p_adds, 'task added', 'task changed'),
+            p_task_id, IF(p_adds, NULL, v_before), p_set, p_reason);
+  COMMIT;
+  IF p_adds THEN
+    CALL task_rows(p_task_id);
+  END IF;
+  SELECT 'done', p_task_id;
+END//
+
+-- Removes a task and its rows, p_most at a time: the caller repeats it while the result is "more",
+-- with p_begins FALSE, which leaves out what was looked at before. The history in work_log and
+-- leader_run stays, and so do the rows of task_lock and task_wake: no epoch is used twice. The
+-- result is one row, what came of it and a number:
+--   more      rows were deleted, and others are left
+--   done      the task is gone
+--   assigned  so many loans are assigned: nothing was done
+--   recent    so many requests were pending, or ended within the last minute: those that were
+--             pending are cancelled, and programs may still read how they ended
+--   led       a process leads the task
+--   unknown   there is no such task
+DROP PROCEDURE IF EXISTS manage_removal//
+CREATE PROCEDURE manage_removal (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                          COLLATE utf8mb4_0900_as_cs,
+                                 IN p_task_id INT UNSIGNED, IN p_begins BOOLEAN,
+                                 IN p_most INT UNSIGNED,
+                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+removes: BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  DECLARE v_task_id, v_rows, v_locked, v_enabled INT UNSIGNED;
+  DECLARE v_n, v_deleted BIGINT UNSIGNED DEFAULT 0;
+  DECLARE v_before JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  -- A leader has read that the task is enabled, and may be giving loans.
+  SELECT COUNT(*) INTO v_rows FROM task_lock AS k WHERE k.task_id = p_task_id;
+  SELECT k.task_id INTO v_locked
+    FROM task_lock AS k WHERE k.task_id = p_task_id FOR UPDATE SKIP LOCKED;
+  SELECT t.task_id, t.enabled,
+         JSON_OBJECT('name', t.name, 'candidates_view', t.candidates_view)
+    INTO v_task_id, v_enabled, v_before
+    FROM task AS t WHERE t.task_id = p_task_id FOR UPDATE;
+  IF v_task_id IS NULL OR v_rows > 0 AND v_locked IS NULL THEN
+    ROLLBACK;
+    SELECT IF(v_task_id IS NULL, 'unknown', 'led'), 0;
+    LEAVE removes;
+  END IF;
+  IF p_begins OR v_enabled THEN
+    SELECT COUNT(*) INTO v_n
+      FROM work AS w
+     WHERE w.task_id = p_task_id AND w.state = 'assigned'
+       AND COALESCE(w.lease_expires_at > v_now, TRUE);
+    IF v_n > 0 THEN
+      ROLLBACK;
+      SELECT 'assigned', v_n;
+      LEAVE removes;
+    END IF;
+    UPDATE task AS t SET t.enabled = FALSE WHERE t.task_id = p_task_id;
+    UPDATE work_requested AS r FORCE INDEX (work_requested_line)
+       SET r.outcome = 'cancelled', r.served_at = v_now,
+           r.reason = LEFT(CONCAT('the task was removed by ', p_manager), 512)
+     WHERE r.task_id = p_task_id AND r.pending = 1;
+    COMMIT;
+    SELECT COUNT(*) INTO v_n
+      FROM work_requested AS r FORCE INDEX (work_requested_line)
+     WHERE r.task_id = p_task_id AND COALESCE(r.served_at > v_now - INTERVAL 1 MINUTE, FALSE);
+    IF v_n > 0 THEN
+      SELECT 'recent', v_n;
+      LEAVE removes;
+    END IF;
+  END IF;
+  COMMIT;
+  -- A loan that was taken in the moment in which the task was disabled stays, and the key of its
+  -- row keeps the task.
+  DELETE FROM work
+   WHERE task_id = p_task_id
+     AND (state <> 'assigned' OR COALESCE(lease_expires_at <= v_now, FALSE))
+   ORDER BY loan_id LIMIT p_most;
+  SET v_deleted = ROW_COUNT();
+  IF v_deleted < p_most THEN
+    DELETE FROM work_requested
+     WHERE task_id = p_task_id AND outcome <> 'pending'
+     ORDER BY request_id LIMIT p_most;
+    SET v_deleted = ROW_COUNT();
+  END IF;
+  IF v_deleted < p_most THEN
+    DELETE FROM kept_loan WHERE task_id = p_task_id ORDER BY epoch, position LIMIT p_most;
+    SET v_deleted = ROW_COUNT();
+  END IF;
+  IF v_deleted < p_most THEN
+    DELETE FROM work_exclusion WHERE task_id = p_task_id ORDER BY user_id, loan_id LIMIT p_most;
+    SET v_deleted = ROW_COUNT();
+  END IF;
+  IF v_deleted = p_most THEN
+    SELECT 'more', v_deleted;
+    LEAVE removes;
+  END IF;
+  SELECT COUNT(*) INTO v_n FROM work AS w WHERE w.task_id = p_task_id;
+  IF v_n > 0 THEN
+    SELECT 'assigned', v_n;
+    LEAVE removes;
+  END IF;
+  START TRANSACTION;
+  DELETE FROM kept_list WHERE task_id = p_task_id;
+  DELETE FROM task_touched WHERE task_id = p_task_id;
+  DELETE FROM task_refill WHERE task_id = p_task_id;
+  DELETE FROM task_list WHERE task_id = p_task_id;
+  DELETE FROM pipeline_lock WHERE task_id = p_task_id;
+  DELETE FROM task WHERE task_id = p_task_id;
+  INSERT INTO manage_log (manager, account, action, task_id, before_it, reason)
+    VALUES (p_manager, CONVERT(USER() USING utf8mb4), 'task removed', p_task_id, v_before,
+            p_reason);
+  COMMIT;
+  SELECT 'done', 0;
+END//
+
+-- Adds a person, or changes one, by p_action: add, bind (to p_account; NULL: any account may ask
+-- for them), disable, enable, remove. The result is one row, what came of it and the user's number:
+--   done      it was done, or was so before
+--   exists    there is a user of that name already
+--   unknown   there is none
+--   history   the user has asked for work: lockq's tables name the user
+DROP PROCEDURE IF EXISTS manage_user//
+CREATE PROCEDURE manage_user (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                       COLLATE utf8mb4_0900_as_cs,
+                              IN p_name VARCHAR(64) CHARACTER SET utf8mb4
+                                                    COLLATE utf8mb4_0900_as_cs,
+                              IN p_action VARCHAR(16) CHARACTER SET ascii,
+                              IN p_account VARCHAR(32) CHARACTER SET utf8mb4,
+                              IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+manages: BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  DECLARE v_user_id, v_history INT UNSIGNED;
+  DECLARE v_before JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  SELECT u.user_id, JSON_OBJECT('name', u.name, 'account', u.account, 'enabled', u.enabled)
+    INTO v_user_id, v_before
+    FROM app_user AS u WHERE u.name = p_name FOR UPDATE;
+  IF (v_user_id IS NULL) <> (p_action = 'add') THEN
+    ROLLBACK;
+    SELECT IF(v_user_id IS NULL, 'unknown', 'exists'), v_user_id;
+    LEAVE manages;
+  END IF;
+  SELECT EXISTS (SELECT 1 FROM work_requested AS r WHERE r.user_id = v_user_id)
+         OR EXISTS (SELECT 1 FROM work AS w WHERE w.user_id = v_user_id)
+    INTO v_history;
+  IF p_action = 'remove' AND v_history THEN
+    ROLLBACK;
+    SELECT 'history', v_user_id;
+    LEAVE manages;
+  END IF;
+  CASE p_action
+  WHEN 'add' THEN
+    INSERT INTO app_user (name, account) VALUES (p_name, p_account);
+    SET v_user_id = LAST_INSERT_ID();
+  WHEN 'bind' THEN
+    UPDATE app_user AS u SET u.account = p_account WHERE u.user_id = v_user_id;
+  WHEN 'enable' THEN
+    UPDATE app_user AS u SET u.enabled = TRUE WHERE u.user_id = v_user_id;
+  WHEN 'disable' THEN
+    UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id;
+    UPDATE work_requested AS r FORCE INDEX (work_requested_one_pending)
+       SET r.outcome = 'cancelled', r.served_at = v_now,
+           r.reason = LEFT(CONCAT('user disabled by ', p_manager), 512)
+     WHERE r.user_id = v_user_id AND r.pending = 1;
+  WHEN 'remove' THEN
+    DELETE FROM work_exclusion WHERE user_id = v_user_id;
+    DELETE FROM pipeline_lock WHERE user_id = v_user_id;
+    DELETE FROM app_user WHERE user_id = v_user_id;
+  END CASE;
+  INSERT INTO manage_log (manager, account, action, user_id, before_it, after_it, reason)
+    VALUES (p_manager, CONVERT(USER() USING utf8mb4),
+            CONCAT('user ', CASE p_action WHEN 'add' THEN 'added' WHEN 'bind' THEN 'bound'
+                                          ELSE CONCAT(p_action, 'd') END),
+            v_user_id, v_before,
+            IF(p_action IN ('add', 'bind'), JSON_OBJECT('name', p_name, 'account', p_account),
+               NULL), p_reason);
+  COMMIT;
+  SELECT 'done', v_user_id;
 END//
 DELIMITER ;

@@ -4,8 +4,8 @@
 -- lockq_worker.
 -- lockq_worker asks for work and disposes of it. lockq_viewer only looks. lockq_query runs heavy
 -- queries where they have an account of their own. lockq_cron runs disposition --expire
--- --purge-after.
-CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron;
+-- --purge-after. lockq_manager defines tasks, knows the people, and corrects mistakes.
+CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron, lockq_manager;
 
 -- A worker reads the tables, writes through the views of doors.sql, and may lock rows: for that
 -- MySQL wants the right to change a column, so these are columns with which nothing can be done.
@@ -41,7 +41,7 @@ GRANT EXECUTE ON PROCEDURE work_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_follows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_begins TO lockq_worker;
-GRANT EXECUTE ON PROCEDURE list_gives TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE list_serves TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_touches TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_ends TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;
@@ -75,3 +75,10 @@ GRANT lockq_worker TO lockq_cron;
 GRANT DELETE ON work_log TO lockq_cron;
 GRANT DELETE ON work_requested TO lockq_cron;
 GRANT DELETE ON leader_run TO lockq_cron;
+
+-- The rights of the others: a manager sees by them what is granted to each of these roles.
+GRANT lockq_worker, lockq_viewer, lockq_query TO lockq_manager;
+GRANT SELECT ON manage_log TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_task TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_removal TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_user TO lockq_manager;

@@ -5,8 +5,39 @@
 # database says is quoted before it is offered, and nothing of the command line is executed.
 
 _lockq_options() {
-	command -- "$1" --help 2>/dev/null |
+	command -- "$@" --help 2>/dev/null |
 		sed -n -e 's/^  -[A-Za-z], \(--[a-z-]*\).*/\1/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
+}
+
+# The commands of a program that has some, as --help lists them: "list", "user add".
+_lockq_commands() {
+	command -- "$1" --help 2>/dev/null |
+		sed -En 's/^  ([a-z]+( [a-z]+)?)( \[?[A-Z]+\]?)?  +[a-z].*/\1/p'
+}
+
+# Completes a command of managetask. Fails, with the command's words in called, where the cursor is
+# behind it.
+_lockq_command() {
+	local first=${COMP_WORDS[1]} before=''
+
+	if ((COMP_CWORD > 2)) && [[ $first == user ]]; then
+		called+=("$first" "${COMP_WORDS[2]}")
+		return 1
+	elif ((COMP_CWORD > 1)) && [[ $first != user ]]; then
+		[[ $first == -* ]] || called+=("$first")
+		return 1
+	elif [[ $current == -* ]]; then
+		return 1
+	fi
+	((COMP_CWORD == 1)) || before='user '
+	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_commands "${COMP_WORDS[0]}" |
+		sed -n "s/^$before\([a-z]*\).*/\1/p" | sort -u)" -- "$current")
+}
+
+# What a word without an option means for managetask: a task, or a user.
+_lockq_bare() {
+	[[ ${called[1]-} != user ]] || { echo --user; return; }
+	((${#words[@]} != 3)) || echo --task
 }
 
 # The functions below share variables of _lockq: words are those of the command line up to the
@@ -138,7 +169,9 @@ _lockq_database() {
 
 	((${#words[@]} > 1)) || return
 	option=${words[-2]}
-	if [[ $current == --*=* ]]; then
+	if ((${#called[@]} > 1)) && [[ $option != -* && $current != -* ]]; then
+		option=$(_lockq_bare)
+	elif [[ $current == --*=* ]]; then
 		option=${current%%=*} current=${current#*=} raw=${raw#*=}
 	fi
 	case $option in
@@ -172,7 +205,7 @@ _lockq_database() {
 
 _lockq() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} quote raw
-	local -a words
+	local -a words called=("${COMP_WORDS[0]}")
 
 	# readline makes a word of the equals sign in --option=value
 	if [[ $current == = ]]; then
@@ -181,6 +214,9 @@ _lockq() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	COMPREPLY=()
+	if [[ ${called[0]##*/} == managetask ]] && _lockq_command; then
+		return
+	fi
 	! { _lockq_read && _lockq_database; } || return 0
 	case $previous in
 	--defaults-file | --schema-dir | --socket | --csv | --rejects)
@@ -209,6 +245,10 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W '30d 90d 365d' -- "$current")
 		return
 		;;
+	--enabled | --use-unchecked | --view-repeats)
+		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$current")
+		return
+		;;
 	--poll)
 		mapfile -t COMPREPLY < <(compgen -W '5,10,20' -- "$current")
 		return
@@ -217,11 +257,15 @@ _lockq() {
 		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
 		--database | --login-path | --batch | --connect-timeout | --every | --loans | \
 		--seed | \
-		--defaults-group-suffix | --heavy | --users | --map | --begins)
+		--defaults-group-suffix | --heavy | --users | --map | --begins | --by | --reason | \
+		--account | --name | --manager | --candidates-view | --on-complete | \
+		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
+		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
+		--refresh-after | --check-view)
 		return
 		;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${COMP_WORDS[0]}")" -- "$current")
+	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${called[@]}")" -- "$current")
 }
 
-complete -F _lockq getwork checkwork disposition refill seedloans lockq-migrate
+complete -F _lockq getwork checkwork disposition refill managetask seedloans lockq-migrate

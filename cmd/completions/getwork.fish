@@ -17,12 +17,23 @@ function __lockq_values
             echo '30d 90d 365d'
         case poll
             echo '5,10,20'
+        case enabled use-unchecked view-repeats
+            echo 'yes no'
     end
 end
 
-# __lockq_option PROGRAM LETTER NAME ARGUMENT TEXT
+# The command that the line names, "list" or "user add", is this one; '' is none.
+function __lockq_command_is
+    set -l words (commandline -opc)[2..]
+    string match -q -- '-*' "$words[1]"; and set words
+    test "$words[1]" = user; or set words $words[1]
+    test "$words[1..2]" = "$argv[1]"
+end
+
+# __lockq_option PROGRAM LETTER NAME ARGUMENT TEXT, for the command in $__lockq_called, if it is set
 function __lockq_option
     set -l spec -c $argv[1] -l $argv[3] -d $argv[5]
+    set -q __lockq_called; and set -a spec -n "__lockq_command_is '$__lockq_called'"
     test -z "$argv[2]"; or set -a spec -s $argv[2]
     if test -n "$argv[4]"; and not string match -q '[*' -- $argv[4]
         switch $argv[3]
@@ -38,11 +49,12 @@ end
 # A line of --help begins an option, goes on with its text, or is neither.
 function __lockq_complete
     set -l program $argv[1]
+    set -l command $argv[2..]
     set -l found
     set -l option '^(?:  -(?<letter>.), |      )--(?<name>[a-z-]+)'
     set option $option'(?: (?<argument>\S+))?(?:  +(?<text>.*))?$'
     complete -c $program -f
-    for line in (command $program --help 2>/dev/null) ''
+    for line in (command $program $command --help 2>/dev/null) ''
         set -l letter
         set -l name
         set -l argument
@@ -59,4 +71,23 @@ function __lockq_complete
     end
 end
 
-__lockq_complete (string replace -r '\.fish$' '' (path basename (status filename)))
+# The program's own options, and those of each of its commands.
+function __lockq_complete_all
+    set -l commands (command $argv[1] --help 2>/dev/null |
+        string replace -rf '^  ([a-z]+(?: [a-z]+)?)(?: \[?[A-Z]+\]?)?  +[a-z].*' '$1')
+    if not set -q commands[1]
+        __lockq_complete $argv[1]
+        return
+    end
+    for called in '' $commands
+        set -g __lockq_called $called
+        __lockq_complete $argv[1] (string split -n ' ' -- $called)
+    end
+    set -e __lockq_called
+    set -l first (string replace -r ' .*' '' -- $commands | sort -u)
+    set -l second (string replace -rf '^user ' '' -- $commands)
+    complete -c $argv[1] -n "__lockq_command_is ''" -a "$first"
+    complete -c $argv[1] -n "__lockq_command_is user" -a "$second"
+end
+
+__lockq_complete_all (string replace -r '\.fish$' '' (path basename (status filename)))

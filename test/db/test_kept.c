@@ -192,7 +192,7 @@ what_is_stale_is_found_once(void **state)
 	proxy_hold(w->proxy, "INSERT INTO request_in", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
-	assert_true(proxy_count(w->proxy, "CALL list_gives") > 3);
+	assert_true(proxy_count(w->proxy, "CALL list_serves") > 3);
 	assert_true(kept() < 4000);
 	release(w);
 	assert_int_equal(w->rc, LOCKQ_NOTHING);
@@ -369,7 +369,7 @@ a_duplicate_in_the_line(void **state)
 	fill(10);
 	(void)add_request(TASK, 2, 2);
 	w->proxy = proxy_new();
-	proxy_fail(w->proxy, "CALL list_gives", 2, 1, 1062);
+	proxy_fail(w->proxy, "CALL list_serves", 2, 1, 1062);
 	worker_start(w);
 	worker_join(w);
 	assert_loans(w, LOANS(2));
@@ -463,7 +463,7 @@ who_has_left_the_line(void **state)
 	worker_start(w);
 	worker_join(w);
 	assert_loans(w, LOANS(2));
-	assert_int_equal(proxy_count(w->proxy, "CALL list_gives"), 1);
+	assert_int_equal(proxy_count(w->proxy, "CALL list_serves"), 1);
 	assert_string_equal(outcome_of(TASK, 2), "pending");
 }
 
@@ -569,7 +569,7 @@ an_old_check_does_not_count(void **state)
 
 	(void)state;
 	fill(10);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	sql("DELETE FROM test_candidate WHERE task_id = %d AND loan_id = 2", TASK);
 	sql("DO SLEEP(1.1)");
 	release(w);
@@ -585,7 +585,7 @@ a_list_that_was_replaced(void **state)
 
 	(void)state;
 	fill(10);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	add_loan(TASK, 51, 0);
 	sql("INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length, complete,"
 	    " query_ms) SELECT task_id, 2, candidates_view, NOW(6), 1, TRUE, 1 FROM kept_list"
@@ -597,7 +597,7 @@ a_list_that_was_replaced(void **state)
 	assert_loans(w, LOANS(51));
 	assert_int_equal(w->answer.epoch, 2);
 	/* It takes from the new one at once, and records no request before. */
-	assert_int_equal(proxy_count(w->proxy, "CALL list_gives"), 2);
+	assert_int_equal(proxy_count(w->proxy, "CALL list_serves"), 2);
 	assert_int_equal(proxy_count(w->proxy, "INSERT INTO request_in"), 0);
 }
 
@@ -611,7 +611,7 @@ a_task_that_was_changed(void **state)
 	fill(10);
 	make_task(OTHER_TASK + 1);
 	add_loan(OTHER_TASK + 1, 77, 0);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	set_task(TASK, "candidates_view = 'test_view_%d'", OTHER_TASK + 1);
 	release(w);
 	assert_loans(w, LOANS(77));
@@ -626,7 +626,7 @@ a_list_that_runs_out_meanwhile(void **state)
 	(void)state;
 	fill(5);
 	add_loan(TASK, 50, 0);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	sql("UPDATE kept_list SET as_of = NOW(6) - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
 	release(w);
 	assert_loans(w, LOANS(50));
@@ -641,7 +641,7 @@ a_task_that_is_disabled_meanwhile(void **state)
 
 	(void)state;
 	fill(5);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	set_task(TASK, "enabled = 0");
 	release(w);
 	assert_int_equal(w->rc, LOCKQ_EREFUSED);
@@ -656,7 +656,7 @@ a_table_that_is_altered_meanwhile(void **state)
 
 	(void)state;
 	fill(5);
-	w = hold_at(1, 1, "CALL list_gives", 1);
+	w = hold_at(1, 1, "CALL list_serves", 1);
 	sql("SET lock_wait_timeout = 1");
 	sql("ALTER TABLE test_candidate COMMENT ''");
 	sql("SET lock_wait_timeout = DEFAULT");
@@ -718,7 +718,7 @@ a_pop_that_is_held_up(void **state)
 	(void)state;
 	fill(5);
 	w->proxy = proxy_new();
-	proxy_hold(w->proxy, "CALL list_gives", 1);
+	proxy_hold(w->proxy, "CALL list_serves", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
 	sql_on(other, "LOCK TABLES pipeline_lock WRITE, app_user WRITE");
@@ -758,7 +758,7 @@ what_others_have_taken_since(void **state)
 	(void)state;
 	add_work(TASK, 4, 3, "completed", 1);
 	fill(30);
-	w = hold_at(1, 2, "CALL list_gives", 1);
+	w = hold_at(1, 2, "CALL list_serves", 1);
 	ASSERT_GOT(2, 2);
 	add_work(TASK, 3, 3, "completed", 1);
 	sql("UPDATE work SET version = 3 WHERE task_id = %d AND loan_id = 4", TASK);
@@ -867,7 +867,7 @@ many_rows_that_are_held(void **state)
 	w->proxy = proxy_new();
 	ask_again(w, TASK);
 	assert_true(w->answer.loans[0].loan_id > 18);
-	assert_true(proxy_count(w->proxy, "CALL list_gives") < 6);
+	assert_true(proxy_count(w->proxy, "CALL list_serves") < 6);
 	db_rollback(other);
 	ASSERT_GOT(2, 2);
 	assert_int_equal(runs(), 1);
@@ -1087,7 +1087,7 @@ a_pop_that_was_lost(void **state)
 
 		fill(10);
 		w->proxy = proxy_new();
-		proxy_cut(w->proxy, "CALL list_gives", 1, after ? CUT_AFTER : CUT_BEFORE);
+		proxy_cut(w->proxy, "CALL list_serves", 1, after ? CUT_AFTER : CUT_BEFORE);
 		worker_start(w);
 		worker_join(w);
 		assert_loans(w, LOANS(2, 3));
@@ -1111,7 +1111,7 @@ a_pop_that_fails(void **state)
 
 		fill(10);
 		w->proxy = proxy_new();
-		proxy_fail(w->proxy, "CALL list_gives", 1, 1, errors[i]);
+		proxy_fail(w->proxy, "CALL list_serves", 1, 1, errors[i]);
 		worker_start(w);
 		worker_join(w);
 		assert_loans(w, LOANS(2, 3));

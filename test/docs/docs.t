@@ -6,7 +6,7 @@ set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
 
-programs='getwork checkwork disposition refill seedloans'
+programs='getwork checkwork disposition refill managetask seedloans'
 statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -16,15 +16,33 @@ subsection() {
 	awk -v name="$2" '/^\.S[hs] / { inside = ($0 == ".Ss " name) } inside' "$1"
 }
 
-# help_options PROGRAM: prints the options of its --help, "-u" and "--user", one a line.
+# commands_of PROGRAM: prints its commands, "list", "user add", and an empty line for none.
+commands_of() {
+	echo
+	"$1" --help | sed -En 's/^  ([a-z]+( [a-z]+)?)( \[?[A-Z]+\]?)?  +[a-z].*/\1/p'
+}
+
+# help_of PROGRAM: prints its --help, and that of each of its commands.
+help_of() {
+	local command
+	commands_of "$1" | while read -r command; do
+		# shellcheck disable=SC2086 # a command may have two words
+		"$1" $command --help
+	done
+}
+
+# help_options PROGRAM [COMMAND]: prints the options of its --help, "-u" and "--user", one a line.
 help_options() {
-	"$1" --help | sed -n \
+	# shellcheck disable=SC2086 # a command may have two words
+	"$1" ${2-} --help | sed -n \
 		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
 }
 
 check_options() {
-	local program=$2
-	help_options "$program" >"$scratch/is"
+	local program=$2 command
+	commands_of "$program" | while read -r command; do
+		help_options "$program" "$command"
+	done >"$scratch/is"
 	section "$1/man/$program.1" OPTIONS |
 		sed -n -e 's/^\.It Fl \([A-Za-z]\) , -\([a-z-]*\).*/-\1\n--\2/p' \
 			-e 's/^\.It Fl -\([a-z-]*\).*/--\1/p' >"$scratch/documented"
@@ -35,7 +53,7 @@ check_statuses() {
 	local program=$2
 	{
 		printf '%s\n' "$statuses" | tr ' ' '\n'
-		"$program" --help | sed -n '/^Exit status:/,$s/^  \([0-9, ]*[0-9]\)  .*/\1/p' |
+		help_of "$program" | sed -n '/^Exit status:/,$s/^  \([0-9, ]*[0-9]\)  .*/\1/p' |
 			tr -d ' ' | tr ',' '\n'
 	} >"$scratch/is"
 	section "$1/man/$program.1" 'EXIT STATUS' >"$scratch/text"
@@ -43,7 +61,7 @@ check_statuses() {
 		sed -n 's/^\.It \([0-9 ,]*\)$/\1/p' "$scratch/text" | tr -d ' ' | tr ',' '\n'
 		grep -o '\b129\b' "$scratch/text"
 	} >"$scratch/documented"
-	"$program" --help | grep -q '\b129\b' || echo 129 >>"$scratch/is"
+	help_of "$program" | grep '\b129\b' >/dev/null || echo 129 >>"$scratch/is"
 	compare "$scratch/is" "$scratch/documented"
 }
 
@@ -199,7 +217,7 @@ check_figures() {
 # check_help TREE NAME COMMAND: its --help keeps to the 80 columns of a terminal.
 check_help() {
 	local name=$2 status=0
-	"$3" --help >"$scratch/help" 2>&1 </dev/null || status=$?
+	"${@:3}" --help >"$scratch/help" 2>&1 </dev/null || status=$?
 	[ "$status" -eq 0 ] || echo "$name --help ends with status $status"
 	[ -s "$scratch/help" ] || echo "$name --help prints nothing"
 	LC_ALL=C.UTF-8 grep -E '.{81}' "$scratch/help" | sed "s|^|$name --help: over 80 columns: |"
@@ -239,7 +257,7 @@ offers() {
 		# shellcheck disable=SC2016 # that shell's variables, not ours
 		bash -c '. "$1"; program=$2; shift 2
 			for option in "${@:-}"; do
-				COMP_WORDS=("$program" ${option:+"$option"} --) COMPREPLY=()
+				COMP_WORDS=("$program" ${option:+$option} --) COMPREPLY=()
 				COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 				eval "$(complete -p "$program" |
 					sed "s/.*-F \([^ ]*\) .*/\1/")" 2>/dev/null
@@ -276,6 +294,58 @@ check_completion() {
 	sed -n 's/ --[a-z].*/ wants a value, not an option/p' "$scratch/values" | sort -u
 }
 
+# The same for each command of a program: its own options, and its words.
+check_commands() {
+	local shell=$2 program=$3 command first
+	local -a commands
+	mapfile -t commands < <(commands_of "$program")
+	for command in "${commands[@]}"; do
+		help_options "$program" "$command" | grep '^--' | sed "s/^/${command:+$command }/"
+	done >"$scratch/is"
+	if [ "$shell" = fish ]; then
+		# shellcheck disable=SC2016
+		timeout "$patience" fish --no-config -c 'source $argv[1]
+			for command in $argv[3..]
+				complete -C "$argv[2] $command --" | while read -l -d \t word text
+					echo (string trim "$command $word")
+				end
+			end' "$1/cmd/completions/$program.fish" "$program" "${commands[@]}"
+	else
+		offers "$1" "$shell" "$program" "${commands[@]}"
+	fi >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+	for first in '' user; do
+		commands_of "$program" |
+			sed -n "s/^${first:+$first }\([a-z][a-z]*\).*/\1/p" >"$scratch/is"
+		# shellcheck disable=SC2086 # none, or one
+		words_offered "$1" "$shell" "$program" $first >"$scratch/documented"
+		compare "$scratch/is" "$scratch/documented"
+	done
+}
+
+# words_offered TREE SHELL PROGRAM [WORD]: the words that come next.
+words_offered() {
+	local completions=$1/cmd/completions shell=$2 program=$3
+	shift 3
+	case $shell in
+	bash)
+		# shellcheck disable=SC2016 # that shell's variables, not ours
+		bash -c '. "$1"; shift; COMP_WORDS=("$@" "") COMPREPLY=()
+			COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+			_lockq 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' \
+			- "$completions/$program.bash" "$program" "$@" ;;
+	zsh)
+		LOCKQ_TYPED="$program ${1:+$1 }" timeout "$patience" zsh -f \
+			"$top/test/docs/offers.zsh" "$completions/_lockq" "$program" ;;
+	fish)
+		# shellcheck disable=SC2016
+		timeout "$patience" fish --no-config -c 'source $argv[1]
+			complete -C "$argv[2]" | while read -l -d \t word text
+				echo $word
+			end' "$completions/$program.fish" "$program ${1:+$1 }" ;;
+	esac
+}
+
 # The page has the JSON keys that the sources set, and no others.
 check_json() {
 	local program=$2 function
@@ -288,9 +358,12 @@ check_json() {
 		;;
 	disposition) functions=(json_disposed json_expired) ;;
 	refill) functions=(json_refilled) ;;
+	managetask) functions=(json_definitions json_people json_managed) ;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{
+		[ "$program" != managetask ] ||
+			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
 			sed -n "/^$function(/,/^}/s/.*cli_json_set([a-z]*, \"\([a-z_]*\)\".*/\1/p" \
 				"$top/cmd/output_json.c" "$top/cmd/cli_json.c"
@@ -304,13 +377,19 @@ check_json() {
 
 for program in $programs; do
 	none "$program(1) has the options that --help has" check_options "$top" "$program"
-	none "$program --help keeps to 80 columns" check_help "$top" "$program" "$program"
+	while read -r command; do
+		# shellcheck disable=SC2086 # a command may have two words
+		none "$program${command:+ $command} --help keeps to 80 columns" \
+			check_help "$top" "$program" "$program" $command
+	done < <(commands_of "$program")
 	none "$program(1) has all exit statuses" check_statuses "$top" "$program"
 	none "$program(1) has the keys of its JSON" check_json "$top" "$program"
+	check=check_completion
+	[ "$program" != managetask ] || check=check_commands
 	for shell in bash zsh fish; do
 		if command -v "$shell" >/dev/null 2>&1; then
 			none "$shell completes the options of $program" \
-				check_completion "$top" "$shell" "$program"
+				"$check" "$top" "$shell" "$program"
 		else
 			skip "$shell completes the options of $program" "no $shell"
 		fi
@@ -371,6 +450,7 @@ some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' ch
 some lib/getwork.c 's/case REST:  /case GIVE:  /' check_states
 some test/model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
 some cmd/completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
+some cmd/completions/managetask.bash 's/before=.user ./before=/' check_commands bash managetask
 if command -v zsh >/dev/null 2>&1; then
 	some cmd/completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork
 	some cmd/completions/_lockq 's/ rest=":.*/ rest=/' check_completion zsh getwork

@@ -30,9 +30,10 @@ compadd() {
 }
 zle-line-init() { print -n EDIT''ING }; zle -N zle-line-init
 print TY''PED"
+# LOCKQ_TYPED: what is typed in place of that.
 for option in "${@:-}"; do
 	type_line "word='${option:+$option }'; print TY''PED"
-	zpty -w -n shell "$program $option --"$'\t\025'
+	zpty -w -n shell "${LOCKQ_TYPED:-$program $option --}"$'\t\025'
 	type_line "print TY''PED"
 done
 zpty -d shell

@@ -412,7 +412,7 @@ inline ask_view()
 	}
 }
 
-/* list_gives(): the tickets with their rows of work. A loan that had no row must
+/* list_serves(): the tickets with their rows of work. A loan that had no row must
  * still have none. */
 inline lock_tickets()
 {
@@ -440,7 +440,7 @@ inline lock_tickets()
 	}
 }
 
-/* list_gives(): the writes, and its COMMIT. */
+/* list_serves(): the writes, and its COMMIT. */
 inline commit_pop()
 {
 	for (l : 0 .. LOANS - 1) {
@@ -695,7 +695,7 @@ peeked:
 	CRASH
 	fi;
 
-	/* list_gives(): the request, and the row of pipeline_lock. Its process may end meanwhile,
+	/* list_serves(): the request, and the row of pipeline_lock. Its process may end meanwhile,
 	 * and the server goes on. */
 pop:
 	if

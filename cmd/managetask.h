@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands of managetask share. Each command is a struct cli_tool with options of its own,
+ * which all point into one struct manage_options, and a function that does it. */
+#ifndef LOCKQ_CMD_MANAGETASK_H
+#define LOCKQ_CMD_MANAGETASK_H
+
+#include "cli.h"
+#include "cli_values.h"
+
+enum { MANAGE_MOST = 64 };
+
+/* The settings that the command line names. */
+struct manage_settings {
+	struct lockq_setting list[MANAGE_MOST];
+	size_t n;
+};
+
+/* The people that it names. */
+struct manage_names {
+	const char *names[MANAGE_MOST];
+	size_t n;
+};
+
+struct manage_options {
+	struct cli_common common;
+	const char *by;       /* the manager */
+	const char *reason;
+	uint32_t task;
+	struct manage_settings settings;
+	struct manage_names users;
+	const char *account;
+	bool any_account;
+};
+#define MANAGE_DEFAULTS { CLI_COMMON_INIT, NULL, NULL, 0, { { { NULL, NULL } }, 0 }, \
+	{ { NULL }, 0 }, NULL, false }
+
+#define MANAGE(member) offsetof(struct manage_options, member)
+
+cli_parse_fn manage_parse_setting; /* struct manage_settings: adds the option's column */
+cli_parse_fn manage_parse_user;    /* struct manage_names: adds a name */
+
+/* Rows that several commands have. */
+#define MANAGE_TASK { "task", 't', "N", "the task's number", cli_parse_u32, MANAGE(task), 1, \
+	UINT32_MAX }
+#define MANAGE_BY \
+	{ .help = "Who does it" }, \
+	{ "by", 0, "NAME", "the manager, for the log (default: LOCKQ_USER,\n" \
+	    "else lockq-user in an option file, else your login)", cli_parse_utf8, MANAGE(by), 0, \
+	    64 }, \
+	{ "reason", 0, "TEXT", "why, for the log", cli_parse_utf8, MANAGE(reason), 0, \
+	    LOCKQ_NOTE_MAX }
+
+/* A command: the tool that parses its options, and what does it; the latter returns the exit
+ * status. */
+struct manage_command {
+	const struct cli_tool *tool;
+	int (*run)(const struct manage_options *o, struct lockq *q);
+};
+
+/* Of managetask_tasks.c and managetask_users.c; each list ends with a row of NULLs. */
+extern const struct manage_command manage_task_commands[], manage_user_commands[];
+
+/* Completes the manager's name; checks that a task is named. 0, or -1 with @error. */
+LOCKQ_MUST_CHECK int manage_check_by(struct manage_options *o, struct cli_error *error);
+LOCKQ_MUST_CHECK int manage_check_task(const struct manage_options *o, struct cli_error *error);
+
+#define MANAGE_EXITS_CHANGE \
+	"  0  done\n" \
+	"  2  usage error\n" \
+	"  3  another session holds what is to be changed: try again\n" \
+	"  4  refused: the reason says why\n" \
+	CLI_EXITS_ERRORS \
+	"  6  outcome unknown (connection lost meanwhile): look whether it was done\n"
+#define MANAGE_EXITS_LOOK \
+	"  0  done\n" \
+	"  1  there is none\n" \
+	"  2  usage error\n" \
+	"  3  another session has locked a table: try again\n" \
+	"  4  refused: the task is unknown\n" \
+	CLI_EXITS_ERRORS
+
+#endif

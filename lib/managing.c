@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls the procedures by which managers change tasks, people and assignments. */
+#include "managing.h"
+
+#include <stdio.h>
+
+#include "error.h"
+#include "retry.h"
+#include "session.h"
+
+int
+managing_check(struct lockq *q, const char *manager, const char *reason)
+{
+	if (manager == NULL || manager[0] == '\0')
+		return error_usage(q, "no manager was named");
+	if (text_characters(manager) > 64)
+		return error_usage(q, "a manager's name has 64 characters at most");
+	if (reason != NULL && text_characters(reason) > LOCKQ_NOTE_MAX)
+		return error_usage(q, "a reason has %d characters at most", LOCKQ_NOTE_MAX);
+	return LOCKQ_OK;
+}
+
+/* What the procedure refuses by a SIGNAL is said in its own words. After a lost connection nobody
+ * knows whether it was done. */
+static int
+fail(struct lockq *q, enum db_rc rc, const char *held)
+{
+	char text[sizeof(q->error)];
+
+	if (rc == DB_EFAIL && db_is_signal(q->db))
+		return error_refused(q, "%s", db_server_text(q->db));
+	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY) {
+		error_set_detail(q, q->db);
+		error_set(q, "another session holds what belongs to %s: nothing was changed: try "
+		    "again", held);
+		return LOCKQ_BUSY;
+	}
+	if (rc != DB_ELOST && rc != DB_EINTERRUPTED)
+		return error_from_db(q, q->db, rc);
+	snprintf(text, sizeof(text), "%s", db_error(q->db));
+	return error_unknown(q, "outcome unknown: %.900s: look whether it was done", text);
+}
+
+int
+managing_call(struct lockq *q, const struct db_query *query, const struct db_arg *args,
+    size_t n_args, const char *held, char word[WORD_BYTES], uint64_t *number)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = session_ready(q);
+
+	error_clear(q);
+	if (rc != DB_OK)
+		return error_from_db(q, q->db, rc);
+	db_set_role(q->db, "lockq_manager");
+	for (unsigned int try = 1;; try++) {
+		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
+		db_count_attempt(q->db, try);
+		if (rc == DB_OK)
+			rc = db_after_call(q->db, db_run(q->db, query, args, n_args, &rows));
+		if (rc == DB_OK || retry_verdict(rc, db_is_behind(q->db), try, 0, 0) != AGAIN)
+			break;
+		db_backoff(try - 1);
+	}
+	copy_cell(word, WORD_BYTES, &rows, 0, 0);
+	*number = db_cell_u64(&rows, 0, 1);
+	db_rows_clear(&rows);
+	return rc == DB_OK ? LOCKQ_OK : fail(q, rc, held);
+}

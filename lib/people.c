@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may ask for work: lockq_people() reads it, lockq_change_person() changes it for a manager. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "managing.h"
+#include "patience.h"
+#include "session.h"
+
+static const struct db_query call_user = {
+	"manage_user", "CALL manage_user(?, ?, ?, ?, ?)", DB_ONE
+};
+
+/* Each count goes by the user's rows. */
+static const struct db_query read_people = {
+	"read_people",
+	"SELECT u.name, u.account, u.enabled, u.created_at,"
+	"       (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
+	"         WHERE w.user_id = u.user_id AND w.state = 'assigned'"
+	"           AND COALESCE(w.lease_expires_at > NOW(6), TRUE)),"
+	"       (SELECT COUNT(*) FROM task AS t"
+	"         STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_one_pending)"
+	"            ON r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
+	"  FROM app_user AS u"
+	" ORDER BY u.name",
+	DB_MANY
+};
+
+static const char *
+action_of(enum lockq_person_change what)
+{
+	static const char *const words[] = {
+		[LOCKQ_PERSON_ADD] = "add", [LOCKQ_PERSON_BIND] = "bind",
+		[LOCKQ_PERSON_DISABLE] = "disable", [LOCKQ_PERSON_ENABLE] = "enable",
+		[LOCKQ_PERSON_REMOVE] = "remove"
+	};
+
+	return (size_t)what < sizeof(words) / sizeof(words[0]) ? words[what] : NULL;
+}
+
+static int
+check_person(struct lockq *q, const char *user, enum lockq_person_change what,
+    const char *account)
+{
+	if (action_of(what) == NULL)
+		return error_usage(q, "%d is no change of a person", (int)what);
+	if (user == NULL || user[0] == '\0')
+		return error_usage(q, "no user was named");
+	if (text_characters(user) > 64)
+		return error_usage(q, "a user's name has 64 characters at most");
+	if (account != NULL && (account[0] == '\0' || text_characters(account) > 32))
+		return error_usage(q, "the name of a MySQL account has 1 to 32 characters");
+	return LOCKQ_OK;
+}
+
+static int
+judge_person(struct lockq *q, const char *word, const char *user)
+{
+	if (strcmp(word, "done") == 0)
+		return LOCKQ_OK;
+	if (strcmp(word, "unknown") == 0)
+		return error_refused(q, "user \"%s\" is unknown: managetask user add makes one "
+		    "known", user);
+	if (strcmp(word, "exists") == 0)
+		return error_refused(q, "user \"%s\" is there already", user);
+	return error_refused(q, "user \"%s\" has asked for work, and the history names the user: "
+	    "disable the user", user);
+}
+
+int
+lockq_change_person(struct lockq *q, const char *manager, const char *user,
+    enum lockq_person_change what, const char *account, const char *reason)
+{
+	char word[WORD_BYTES], held[96];
+	uint64_t number = 0;
+	int code;
+
+	error_clear(q);
+	code = managing_check(q, manager, reason);
+	if (code == LOCKQ_OK)
+		code = check_person(q, user, what, account);
+	if (code != LOCKQ_OK)
+		return code;
+	snprintf(held, sizeof(held), "user \"%.64s\"", user);
+	code = managing_call(q, &call_user, DB_ARGS(db_text(manager), db_text(user),
+	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
+	return code == LOCKQ_OK ? judge_person(q, word, user) : code;
+}
+
+static enum db_rc
+fill_person(struct lockq_person *person, const struct db_rows *rows, size_t row)
+{
+	person->enabled = db_cell_u64(rows, row, 2) != 0;
+	copy_cell(person->created_at, sizeof(person->created_at), rows, row, 3);
+	person->held = db_cell_u64(rows, row, 4);
+	person->pending = db_cell_u64(rows, row, 5);
+	if (copy_text(&person->user, db_cell(rows, row, 0)) != DB_OK)
+		return DB_ENOMEM;
+	return copy_text(&person->account, db_cell(rows, row, 1));
+}
+
+static enum db_rc
+look_at_people(struct patience *patience, void *data, int *code)
+{
+	struct lockq_people *people = data;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(patience->q->db, &read_people, DB_NO_ARGS, &rows);
+
+	lockq_people_clear(people);
+	if (rc == DB_OK) {
+		people->people = calloc(rows.n_rows + 1, sizeof(*people->people));
+		rc = people->people != NULL ? DB_OK : DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		rc = fill_person(&people->people[people->n_people++], &rows, i);
+	db_rows_clear(&rows);
+	*code = error_if_none(people->n_people);
+	return rc;
+}
+
+int
+lockq_people(struct lockq *q, struct lockq_people *people)
+{
+	lockq_people_clear(people);
+	return patience_look(q, look_at_people, people);
+}
+
+void
+lockq_people_clear(struct lockq_people *people)
+{
+	if (people == NULL)
+		return;
+	for (size_t i = 0; i < people->n_people; i++) {
+		free(people->people[i].user);
+		free(people->people[i].account);
+	}
+	free(people->people);
+	*people = (struct lockq_people)LOCKQ_PEOPLE_INIT;
+}

@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# managetask: tasks and people, what others see of it, and what is refused. The manager of the
+# sandbox has an account of its own, in the group [lockq_manager] of the option file.
+set -u
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../support/steered.sh"
+
+task=241 new=2410 next=0
+make_steered "$task" 40
+make_users 8
+open_gatekeeper
+# shellcheck disable=SC2154 # the sourced files set status, out, err and scratch
+trap 'end_all; forget_steered "$task"; forget_task "$new"
+	sql "DELETE FROM task WHERE task_id = $next; DELETE FROM app_user
+		WHERE name LIKE '"'managed %'"'"; forget_users; rm -rf "$scratch"' EXIT
+
+manage() {
+	run managetask "$@"
+}
+# column NAME [TASK]
+column() {
+	sql "SELECT COALESCE($1, 'NULL') FROM task WHERE task_id = ${2-$new}"
+}
+logged() {
+	sql "SELECT CONCAT_WS('|', action, manager, account, COALESCE(reason, '-'))
+		FROM manage_log ORDER BY manage_id DESC LIMIT 1"
+}
+view=test_candidates_$task
+
+# --- tasks are made and changed -------------------------------------------------------------------
+
+manage add $new --name 'Über "all" \ of it' --candidates-view $view --by marcus --reason 'a test'
+is "$status:$out:$err" "0:task $new: added:" 'add: the task is made'
+is "$(logged)" 'task added|marcus|lockq_boss@localhost|a test' \
+	'and logged with the manager, the account and the reason'
+is "$(column name)" 'Über "all" \\ of it' 'its name is what was said'
+is "$(sql "SELECT COUNT(*) FROM task_lock JOIN task_wake USING (task_id)
+	WHERE task_id = $new")" 1 'it can be led at once'
+next=$(sql 'SELECT GREATEST((SELECT MAX(task_id) FROM task), (SELECT MAX(task_id) FROM task_lock),
+	(SELECT COALESCE(MAX(task_id), 0) FROM work_log)) + 1')
+manage add --name second --candidates-view $view --json
+is "$status:$out" "0:{\"task\":$next,\"user\":null,\"done\":\"added\"}" \
+	'add: the next number, in JSON'
+manage add $new --name again --candidates-view $view
+is "$status:$err" "4:managetask: task $new is there already: choose another number, or none for \
+the next one" 'a number that is taken'
+manage set $new --max-count 7 --lease-minutes 30 --on-complete a.b --enabled no --cache-ttl 60 \
+	--manager none --by marcus
+is "$status:$out:$(sql "SELECT CONCAT_WS('|', max_count, lease_minutes, on_complete, enabled,
+	cache_ttl, COALESCE(manager, '-'), max_query_s) FROM task WHERE task_id = $new")" \
+	"0:task $new: changed:7|30|a.b|0|60|-|300" 'set: what is named changes, and the rest stays'
+is "$(sql "SELECT CONCAT_WS('|', action, before_it->>'\$.max_count', after_it->>'\$.max_count')
+	FROM manage_log ORDER BY manage_id DESC LIMIT 1")" 'task changed|5|7' \
+	'the log has what it was and what it is'
+manage set $new --lease-minutes none --on-complete none --cache-ttl 0
+is "$(column lease_minutes):$(column on_complete)" NULL:NULL 'none takes a value back'
+manage show $new --json
+is "$status:$(jq -c '[.task, .name, .max_count, .enabled, .lease_minutes, .candidates_view]' \
+	<<<"$out")" "0:[$new,\"Über \\\"all\\\" \\\\ of it\",7,false,null,\"$view\"]" \
+	'show in JSON: numbers, text, flags, null'
+manage show $new
+like "$out" '^\| *max_count *\| *7 *\|$' 'show: a row for each setting'
+manage list --json
+is "$(jq -c "select(.task == $new) | .max_count" <<<"$out"):$(jq .task <<<"$out" | wc -l)" \
+	"7:$(sql 'SELECT COUNT(*) FROM task')" 'list in JSON: an object for each task'
+manage list
+like "$out" "^\| *$new \| Über" 'list: a row for each'
+
+# refused STATUS MESSAGE ARGUMENT…
+refused() {
+	local expected=$1 message=$2
+	shift 2
+	manage "$@"
+	is "$status:$(sed -n 1p <<<"$err")" "$expected:managetask: $message" "managetask $*"
+}
+refused 2 'max_count "0" must be a number from 1 to 1000' set $new --max-count 0
+refused 2 'max_count "7x" must be a number from 1 to 1000' set $new --max-count 7x
+refused 2 'cache_ttl "99999999999999999999" must be a number from 0 to 86400' \
+	set $new --cache-ttl 99999999999999999999
+refused 2 'enabled "maybe" must be yes or no' set $new --enabled maybe
+refused 2 "candidates_view \"x; DROP TABLE task\" must be a name, or schema.name, of letters, \
+digits, _ and \$" set $new --candidates-view 'x; DROP TABLE task'
+refused 2 "name can't be none: every task has one" set $new --name none
+refused 2 'name has 129 characters: 1 to 128 are allowed' \
+	set $new --name "$(printf 'x%.0s' {1..129})"
+refused 2 'the setting "max_count" is named twice' set $new --max-count 1 --max-count 2
+refused 2 'there is nothing to set: name what is to change, as in --max-count 5' set $new
+refused 2 "the task's number is missing" set --max-count 5
+refused 2 '--task "seven" must be a number from 1 to 4294967295' show seven
+refused 2 'argument "8" is not expected' show $new 8
+refused 2 'a new task needs a candidates_view' add --name x
+refused 2 '--reason is missing: people who wait are told it' pause $new
+refused 2 'command "lst" is unknown' lst
+refused 2 'command "user lst" is unknown' user lst
+refused 2 'a command is missing, as in managetask list'
+refused 4 'task 2419 is unknown: the table task has no row for it' set 2419 --max-count 1
+refused 4 'task 2419 is unknown: the table task has no row for it' show 2419
+LOCKQ_TASK=$new run managetask disable
+is "$status" 2 'no change goes by LOCKQ_TASK'
+is "$(column max_count):$(column name)" '7:Über "all" \\ of it' 'what was refused changed nothing'
+manage set 2419 --max-count 1 --json
+is "$(jq -c '[.exit, (.error | length > 0)]' <<<"$out")" '[4,true]' 'a refusal in JSON'
+
+# A worker's account.
+app=$(mktemp -d "$scratch/XXXXXX")/app.cnf
+(umask 077 && sed '/^\[lockq_manager\]/,$d' "$LOCKQ_DEFAULTS_FILE" >"$app")
+LOCKQ_DEFAULTS_FILE=$app run managetask set $new --max-count 1
+is "$status" 5 "a worker's account may not"
+like "$err" "it needs the role 'lockq_manager'@'lockq'" 'and is told which role that takes'
+
+# --- the state of a task, as others see it --------------------------------------------------------
+
+manage disable "$task"
+run getwork --user race-1 --task "$task"
+is "$status" 4 'disabled: whoever asks is refused'
+manage enable "$task"
+run getwork --user race-1 --task "$task" --json
+is "$status" 0 'enabled: and is served'
+manage set "$task" --cache-ttl 600 --refresh-after 500
+run refill --task "$task"
+is "$status" 0 'the task has a list'
+manage pause "$task" --reason 'month end' --by marcus
+is "$status:$out:$(column paused "$task"):$(column paused_by "$task")" \
+	"0:task $task: paused:month end:marcus" 'pause: the reason stands with the task'
+why="task $task is paused by marcus: month end"
+runs=$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $task")
+run getwork --user race-1 --task "$task" --no-wait
+request=$(last_request race-1 "$task")
+is "$status:$out:$err" "3::getwork: $why: request $request stays pending" \
+	'paused: --no-wait leaves the request pending, although there is a list'
+run getwork --user race-1 --task "$task" --no-wait --json
+is "$status:$(jq -c '[.status, .reason, .exit]' <<<"$out")" "3:[\"pending\",\"$why\",3]" \
+	'and JSON has the reason'
+run getwork --user race-2 --task "$task" --timeout 0.2
+is "$status:$err" "3:getwork: $why: request $(last_request race-2 "$task") is cancelled: try again \
+later" '--timeout: the request is cancelled'
+run refill --task "$task"
+is "$status:$err" "3:refill: task $task: $why" 'its list is not filled'
+sql "UPDATE kept_list SET as_of = as_of - INTERVAL 550 SECOND WHERE task_id = $task"
+run refill --due --task "$task"
+is "$status:$out" "0:task $task: its list is not due" 'nor is it due'
+run checkwork --user race-1 --pending
+like "$out" ": $why\$" 'checkwork --pending tells the reason'
+run checkwork --request "$request"
+like "$out" "pending: $why\$" 'checkwork --request, too'
+run checkwork --user race-1 --tasks --json
+is "$(jq -c "select(.task == $task) | [.enabled, .paused]" <<<"$out")" "[true,\"$why\"]" \
+	'and checkwork --tasks'
+manage show "$task"
+like "$out" '^paused by marcus since [0-9:]+: month end$' 'and managetask show'
+is "$(sql "SELECT COUNT(*) FROM leader_run WHERE task_id = $task")" "$runs" \
+	'nobody has led meanwhile'
+start waiter getwork --user race-3 --task "$task" --json
+await_request race-3 "$task"
+manage enable "$task" --by marcus
+is "$(column paused "$task"):$(column paused_by "$task")" NULL:NULL 'enable takes it back'
+end waiter
+is "$status:$(jq -c '[.status, .assigned]' <<<"$out")" '0:["served",1]' 'whoever waits is served'
+
+# A manager's change waits for no query, and a query that runs serves those who wait.
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $task"
+steer "$task" gated
+shut_gate "$task"
+start leader getwork --user race-4 --task "$task" --json
+await_leader "$task" race-4
+manage set "$task" --max-count 6
+is "$status" 0 'set: while a query runs'
+manage pause "$task" --reason 'in mid-query'
+is "$status" 0 'pause: while a query runs'
+manage remove "$task"
+is "$status:$err" "3:managetask: a process leads task $task: try again when it has served" \
+	'remove: somebody leads'
+open_gate "$task"
+end leader
+is "$status:$(jq -c '[.status, .assigned]' <<<"$out")" '0:["served",1]' \
+	'the query that runs already serves'
+manage enable "$task"
+
+# --- removal --------------------------------------------------------------------------------------
+
+manage remove "$task"
+is "$status:$err" "4:managetask: 4 loans of task $task are assigned: let the users dispose of \
+them, or release them" 'remove: loans are assigned'
+is "$(column enabled "$task")" 1 'and nothing was done'
+sql "UPDATE work SET state = 'returned', available_at = NOW(6) WHERE task_id = $task
+	AND state = 'assigned'"
+run getwork --user race-1 --task "$task" --no-wait # joins, and is served
+sql "UPDATE work SET state = 'completed' WHERE task_id = $task AND state = 'assigned'"
+manage remove "$task"
+is "$status" 3 'remove: requests have ended just now'
+like "$err" "^managetask: task $task is disabled, but [0-9]+ requests have ended within the last \
+minute" 'it says so'
+sql "UPDATE work_requested SET served_at = served_at - INTERVAL 2 MINUTE WHERE task_id = $task"
+epoch=$(sql "SELECT epoch FROM task_lock WHERE task_id = $task")
+history=$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task")
+manage remove "$task" --by marcus --reason 'not needed'
+is "$status:$out" "0:task $task: removed" 'a minute later: it is removed'
+is "$(logged)" 'task removed|marcus|lockq_boss@localhost|not needed' 'the log says by whom'
+is "$(sql "SELECT (SELECT COUNT(*) FROM task WHERE task_id = $task)
+	+ (SELECT COUNT(*) FROM work WHERE task_id = $task)
+	+ (SELECT COUNT(*) FROM work_requested WHERE task_id = $task)
+	+ (SELECT COUNT(*) FROM kept_list WHERE task_id = $task)
+	+ (SELECT COUNT(*) FROM kept_loan WHERE task_id = $task)")" 0 'with its rows'
+is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task"):$(sql "SELECT epoch FROM task_lock
+	WHERE task_id = $task")" "$history:$epoch" 'its log and its epoch stay'
+manage add "$task" --name again --candidates-view $view
+is "$status:$err" "4:managetask: the log has loans of an earlier task $task: choose another \
+number, or none for the next one" 'its number is not used again'
+manage remove "$task"
+is "$status" 4 'a task that is gone is unknown'
+
+# --- people ---------------------------------------------------------------------------------------
+
+manage user add 'managed ä' 'managed b' --by marcus
+is "$status:$out" '0:user managed ä: added: any MySQL account may ask
+user managed b: added: any MySQL account may ask' 'user add: several at once'
+is "$(logged)" 'user added|marcus|lockq_boss@localhost|-' 'each is logged'
+refused 4 'user "managed b" is there already' user add 'managed b'
+manage user add 'managed b' 'managed c'
+is "$status:$out" '4:user managed c: added: any MySQL account may ask' \
+	'the others are added nevertheless'
+manage user bind 'managed b' --account somebody --json
+is "$status:$(jq -c '[.task, .user, .done]' <<<"$out")" \
+	'0:[null,"managed b","only the MySQL account \"somebody\" may ask"]' 'user bind in JSON'
+run getwork --user 'managed b' --task $new
+is "$status:$err" '4:getwork: only the MySQL account "somebody" may ask for user "managed b": '\
+'connect with it' 'it counts at once'
+refused 4 'only the MySQL account "somebody" may act for manager "managed b": connect with it' \
+	set $new --max-count 3 --by 'managed b'
+manage user bind 'managed b' --any
+is "$(sql "SELECT account IS NULL FROM app_user WHERE name = 'managed b'")" 1 'bind --any'
+refused 2 'give --account with the MySQL account'"'"'s name, or --any' user bind 'managed b'
+refused 2 'the name of a MySQL account has 1 to 32 characters' user bind 'managed b' --account ''
+refused 2 "the user's name is missing" user disable
+refused 4 'user "managed z" is unknown: managetask user add makes one known' user enable 'managed z'
+manage set $new --enabled yes
+manage pause $new --reason wait
+start waiter getwork --user 'managed b' --task $new --json
+await_request 'managed b' $new
+manage user disable 'managed b' --by marcus --reason 'on leave'
+is "$status:$out" '0:user managed b: disabled' 'user disable'
+end waiter
+is "$status:$(jq -c '[.status, .reason]' <<<"$out"):$err" \
+	"3:[\"cancelled\",\"user disabled by marcus\"]:getwork: request \
+$(last_request 'managed b' $new) is cancelled: user disabled by marcus" \
+	'a pending request is cancelled, and the one who waits is told why'
+manage enable $new
+run getwork --user 'managed b' --task $new
+is "$status:$err" '4:getwork: user "managed b" is disabled: ask a manager' 'and may not ask'
+sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+	at) SELECT $new, 1, 'assigned', user_id, 'x', 1, 1, 1, NOW(6) FROM app_user
+	WHERE name = 'managed b';
+	INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+	changed_at) SELECT $new, 1, user_id, 'assigned', 1, 1, 1, NOW(6), NOW(6) FROM app_user
+	WHERE name = 'managed b'"
+run disposition --user 'managed b' --task $new --loan 1 --complete
+is "$status" 0 'and may dispose of what is left'
+manage user enable 'managed b'
+run getwork --user 'managed b' --task $new --no-wait
+is "$status" 0 'user enable: and asks again'
+manage user remove 'managed b' 'managed c'
+is "$status:$out:$err" '4:user managed c: removed:managetask: user "managed b" has asked for '\
+'work, and the history names the user: disable the user' \
+	'user remove: only those who have never asked'
+manage user list --json
+is "$(jq -c 'select(.user == "managed b") | [.account, .enabled, .held, .pending]' <<<"$out")" \
+	'[null,true,1,0]' 'user list in JSON'
+manage user list
+like "$out" '^\| managed b +\| any +\| yes +\| +1 \|' 'user list: a row for each'
+like "$out" '^any account may ask for [0-9]+ of them' 'it says who may be asked for by anybody'
+
+finish
