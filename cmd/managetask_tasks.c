@@ -164,6 +164,8 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("max-count", "N", "loans of one request, up to 1000 (default: 5)"), \
 	SETTING("max-pipeline", "N", "loans that one user may hold (default: none)"), \
 	SETTING("lease-minutes", "N", "time for a loan (default: none, no limit)"), \
+	SETTING("share", "HOW", "order, evenly or least: who gets loans that are not\n" \
+	    "enough for all who ask at once (default: order)"), \
 	SETTING("complete-hold", "SECONDS", "a completed loan is not offered before\n" \
 	    "(default: 0)"), \
 	SETTING("max-query-s", "SECONDS", "longest time for the heavy query (default: 300)"), \

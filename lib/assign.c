@@ -14,6 +14,7 @@
 #include "log_expired.h"
 #include "pending.h"
 #include "session.h"
+#include "share.h"
 
 /* A batch of candidates; n counts the batch from 1. */
 #define BATCH \
@@ -352,12 +353,13 @@ plan_loan(struct plan *plan, const struct pending *pending, struct candidate *lo
 	++*(loan->version == 0 ? &plan->n_inserts : &plan->n_updates);
 }
 
-/* Gives the next loans that are not kept from the user, up to what it asked for. */
+/* Gives the next loans that are not kept from the user, until the request has @most. */
 static void
-plan_request(const struct queue *queue, struct pending *pending, struct stock *stock,
-    struct plan *plan)
+plan_request(const struct queue *queue, struct pending *pending, uint32_t most,
+    struct stock *stock, struct plan *plan)
 {
-	for (size_t i = stock->next; pending->given < pending->requested && i < stock->n; i++) {
+	pending->excluded = 0;
+	for (size_t i = stock->next; pending->given < most && i < stock->n; i++) {
 		struct candidate *loan = stock->list[i];
 
 		if (loan->gone)
@@ -374,6 +376,20 @@ plan_request(const struct queue *queue, struct pending *pending, struct stock *s
 		stock->next++;
 }
 
+/* Gives to each request what its share is. What nobody may have of that, or what is left, is given
+ * afterwards in order. */
+static void
+plan_shares(enum share share, struct queue *queue, struct stock *stock, struct plan *plan)
+{
+	share_out(share, queue->list, queue->n, stock->left);
+	for (size_t i = 0; i < queue->n; i++) {
+		struct pending *pending = &queue->list[i];
+
+		if (pending_may_get(pending))
+			plan_request(queue, pending, pending->share, stock, plan);
+	}
+}
+
 /* First come, first served; sets the outcomes. */
 static void
 plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool cut,
@@ -382,13 +398,13 @@ plan_loans(struct queue *queue, struct stock *stock, bool may_say_empty, bool cu
 	for (size_t i = 0; i < queue->n; i++) {
 		struct pending *pending = &queue->list[i];
 
-		if (pending->outcome != LOCKQ_PENDING || pending->held)
+		if (!pending_may_get(pending))
 			continue;
 		/* There is more than was read. A request that would get less than it asked for
 		 * stays pending with all behind it, for the next leader. */
 		if (cut && stock->left < pending->requested + pending->n_excluded)
 			break;
-		plan_request(queue, pending, stock, plan);
+		plan_request(queue, pending, pending->requested, stock, plan);
 		/* It got less than fits into max_pipeline, so the cap is not the reason. */
 		if (pending->given < pending->requested)
 			pending->reason[0] = '\0';
@@ -449,6 +465,9 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 		rc = fill_stock(q, task, list, queue.wanted, stock);
 	run->too_short = rc == DB_OK && is_short(list, run) && stock->left < queue.wanted;
 	if (rc == DB_OK && !run->too_short) {
+		/* A list that was cut says nothing of how many loans there are. */
+		if (task->share != SHARE_ORDER && !list->cut)
+			plan_shares(task->share, &queue, stock, &plan);
 		plan_loans(&queue, stock, list_may_say_empty(run->source, list), list->cut, &plan);
 		rc = plan.json.failed ? DB_ENOMEM : write_loans(q->db, task, lead, &plan);
 	}

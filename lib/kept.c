@@ -19,6 +19,7 @@
 	"  ORDER BY n.request_id DESC LIMIT 1) > NOW(6) - INTERVAL t.cache_ttl SECOND"
 #define LIST_IS_DUE \
 	"COALESCE(t.enabled AND t.paused IS NULL AND t.cache_ttl > 0" \
+	" AND t.share = 'order'" \
 	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
 	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
 	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \

@@ -17,7 +17,8 @@ static const struct db_query pending_requests = {
 	"       (SELECT COUNT(*) FROM work_exclusion AS e"
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
 	"       t.max_pipeline,"
-	"       IF(t.max_pipeline IS NULL, 0, " LOANS_HELD("r.user_id", "r.task_id") ")"
+	"       IF(t.max_pipeline IS NULL AND t.share <> 'least', 0, "
+	LOANS_HELD("r.user_id", "r.task_id") ")"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  STRAIGHT_JOIN task AS t"
 	"    ON t.task_id = r.task_id"
@@ -105,6 +106,7 @@ read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *lo
 		pending->outcome = LOCKQ_REFUSED;
 		return;
 	}
+	pending->has = db_cell_u64(rows, row, 6);
 	pending->n_excluded = db_cell_u64(rows, row, 4);
 	queue->wanted += pending->requested + pending->n_excluded;
 	queue->n_excluded += pending->n_excluded;

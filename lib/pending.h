@@ -13,6 +13,8 @@ struct pending {
 	uint32_t asked;
 	uint32_t requested;   /* of these, as many as fit into the user's max_pipeline */
 	uint32_t given;
+	uint32_t share;       /* what share_out() says */
+	uint64_t has;         /* loans of the task that the user holds, where that counts */
 	uint32_t excluded;    /* loans that were left, but are not offered to this user */
 	uint64_t n_excluded;  /* the user's exclusions in this task */
 	bool held;            /* another process counts the user's loans: it stays pending */
@@ -37,6 +39,12 @@ struct queue {
  * transaction, after the heavy query. */
 LOCKQ_MUST_CHECK enum db_rc pending_read(struct db *db, const struct task *task,
     uint64_t own_request, const char *as_of, struct queue *queue);
+/* Whether the request may get loans in this round. */
+static inline bool
+pending_may_get(const struct pending *pending)
+{
+	return pending->outcome == LOCKQ_PENDING && !pending->held;
+}
 /* Whether the loan is not to be offered to the request's user. */
 bool pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id);
 /* Writes the outcomes to work_requested, and adds the number of requests that ended to *@n_ended.

@@ -85,9 +85,10 @@ note_anyway(struct call *c, const char *reason, bool failed)
 }
 
 static int
-refuse_without_list(struct lockq *q, uint32_t task)
+refuse_without_list(struct lockq *q, const struct task *task)
 {
-	return error_refused(q, "task %u keeps no list: its cache_ttl is 0", task);
+	return error_refused(q, "task %u keeps no list: its %s", task->task_id,
+	    task->share == SHARE_ORDER ? "cache_ttl is 0" : "share is not \"order\"");
 }
 
 /* Turns what became of the round into a public code. */
@@ -113,7 +114,7 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 		return LOCKQ_NOTHING;
 	/* The manager may just have set it. */
 	if (c->task.cache_ttl == 0 && c->run.reason == NULL)
-		return refuse_without_list(c->q, c->task.task_id);
+		return refuse_without_list(c->q, &c->task);
 	if (step == TRY) {
 		error_set(c->q, "task %u was led by another process meanwhile", c->task.task_id);
 		return LOCKQ_BUSY;
@@ -179,7 +180,7 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 	if (!known)
 		return error_unknown_task(q, task);
 	if (c.task.cache_ttl == 0)
-		return refuse_without_list(q, task);
+		return refuse_without_list(q, &c.task);
 	if (c.only_due && !kept.due)
 		return LOCKQ_NOTHING;
 	rc = lead(&c, &locked);

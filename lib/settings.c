@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "task.h"
 
 const struct setting settings[N_SETTINGS] = {
 	{ "name", SETTING_TEXT, 1, 128, false },
@@ -28,6 +29,7 @@ const struct setting settings[N_SETTINGS] = {
 	{ "check_view", SETTING_NAME, 0, 0, true },
 	{ "use_unchecked", SETTING_FLAG, 0, 0, false },
 	{ "refresh_after", SETTING_NUMBER, 1, 86400, true },
+	{ "share", SETTING_SHARE, 0, 0, false },
 	{ "paused", SETTING_TEXT, 1, LOCKQ_NOTE_MAX, true },
 };
 
@@ -36,7 +38,7 @@ const char settings_columns[] =
 	" t.max_query_s, t.candidate_limit, t.request_ttl, t.lease_minutes, t.cache_ttl,"
 	" t.on_complete, t.complete_hold, t.max_pipeline, t.detail_view,"
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
-	" t.refresh_after";
+	" t.refresh_after, t.share";
 
 static const struct setting *
 find(const char *name)
@@ -89,6 +91,15 @@ add_name(struct lockq *q, const struct setting *s, const char *value, struct tex
 }
 
 static int
+add_share(struct lockq *q, const struct setting *s, const char *value, struct text *json)
+{
+	if (task_share(value) == SHARE_UNKNOWN)
+		return error_usage(q, "%s \"%s\" must be order, evenly or least", s->name, value);
+	text_add_json(json, value);
+	return LOCKQ_OK;
+}
+
+static int
 add_text(struct lockq *q, const struct setting *s, const char *value, struct text *json)
 {
 	size_t n = text_characters(value);
@@ -118,6 +129,8 @@ add_value(struct lockq *q, const struct setting *s, const char *value, struct te
 		return add_number(q, s, value, json);
 	case SETTING_FLAG:
 		return add_flag(q, s, value, json);
+	case SETTING_SHARE:
+		return add_share(q, s, value, json);
 	}
 	return LOCKQ_EUSAGE;
 }

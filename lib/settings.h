@@ -5,7 +5,7 @@
 
 #include "db_text.h"
 
-enum setting_kind { SETTING_TEXT, SETTING_NAME, SETTING_NUMBER, SETTING_FLAG };
+enum setting_kind { SETTING_TEXT, SETTING_NAME, SETTING_NUMBER, SETTING_FLAG, SETTING_SHARE };
 
 struct setting {
 	const char *name;       /* of the column */
@@ -17,7 +17,7 @@ struct setting {
 
 /* In the order of the table. The last one is "paused", which only pauses. */
 extern const struct setting settings[];
-enum { N_SETTINGS = 19, N_DEFINING = N_SETTINGS - 1 };
+enum { N_SETTINGS = 20, N_DEFINING = N_SETTINGS - 1 };
 
 /* The settings as the columns of a SELECT from the table task AS t, without "paused". */
 extern const char settings_columns[];

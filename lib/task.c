@@ -2,6 +2,8 @@
 /* Reads tasks, users and the usual time of a task's query from their tables. */
 #include "task.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "session.h"
 
@@ -32,6 +34,19 @@ static const struct db_query usual_query = {
 	DB_MAYBE
 };
 
+enum share
+task_share(const char *word)
+{
+	static const char *const words[] = {
+		[SHARE_ORDER] = "order", [SHARE_EVENLY] = "evenly", [SHARE_LEAST] = "least"
+	};
+	unsigned int share = SHARE_ORDER;
+
+	while (share < SHARE_UNKNOWN && (word == NULL || strcmp(word, words[share]) != 0))
+		share++;
+	return (enum share)share;
+}
+
 void
 task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 {
@@ -49,8 +64,12 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 	task->view_repeats = db_cell_u64(rows, 0, 10) != 0;
 	copy_cell(task->check_view, sizeof(task->check_view), rows, 0, 11);
 	task->use_unchecked = db_cell_u64(rows, 0, 12) != 0;
-	copy_cell(task->paused, sizeof(task->paused), rows, 0, 13);
-	task->excluded = db_cell_u64(rows, 0, 14);
+	task->share = task_share(db_cell(rows, 0, 13));
+	/* What one user takes from a list is no share of anything. */
+	if (task->share != SHARE_ORDER)
+		task->cache_ttl = 0;
+	copy_cell(task->paused, sizeof(task->paused), rows, 0, 14);
+	task->excluded = db_cell_u64(rows, 0, 15);
 }
 
 enum db_rc

@@ -10,6 +10,16 @@ enum {
 	PAUSED_BYTES = 1024            /* TASK_PAUSED(), cut there, for one line of text */
 };
 
+/* How requests of one moment share loans that are not enough for all of them. */
+enum share {
+	SHARE_ORDER,  /* who asked first gets all */
+	SHARE_EVENLY, /* as many for each */
+	SHARE_LEAST,  /* who holds least of the task gets the next one */
+	SHARE_UNKNOWN
+};
+/* By the word in the table. */
+enum share task_share(const char *word);
+
 struct task {
 	uint32_t task_id;
 	char name[TASK_NAME_BYTES];
@@ -20,7 +30,8 @@ struct task {
 	uint32_t candidate_limit;
 	uint32_t request_ttl;
 	uint32_t lease_minutes;  /* 0: none */
-	uint32_t cache_ttl;      /* seconds; 0: none */
+	uint32_t cache_ttl;      /* seconds; 0: none, also if @share is not SHARE_ORDER */
+	enum share share;
 	uint32_t max_pipeline;   /* loans that a user may hold; 0: any number */
 	bool view_repeats;       /* the view shows loans several times, as its manager says */
 	char check_view[129 * 4 + 1]; /* asked whether kept loans still match; "": @view is */
@@ -37,11 +48,12 @@ struct task {
 /* The columns for task_fill(), of the task t; @user_id is the user for @excluded. */
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \
-	" t.request_ttl, t.lease_minutes, t.cache_ttl, t.max_pipeline, t.view_repeats," \
-	" t.check_view, t.use_unchecked, " TASK_PAUSED("t") "," \
+	" t.request_ttl, t.lease_minutes, t.cache_ttl," \
+	" t.max_pipeline, t.view_repeats, t.check_view, t.use_unchecked, t.share," \
+	" " TASK_PAUSED("t") "," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
 	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
-enum { TASK_N_COLUMNS = 15 };
+enum { TASK_N_COLUMNS = 16 };
 /* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is

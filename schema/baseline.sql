@@ -52,6 +52,8 @@ CREATE TABLE IF NOT EXISTS task (
   paused           VARCHAR(512) NULL COMMENT 'why no loans are given for now; NULL: they are',
   paused_by        VARCHAR(64) NULL COMMENT 'the manager who said so',
   paused_at        DATETIME(6) NULL,
+  share            ENUM('order','evenly','least') NOT NULL DEFAULT 'order'
+                   COMMENT 'how requests of one moment share loans that are not enough for all',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),

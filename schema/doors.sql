@@ -533,6 +533,7 @@ gives: BEGIN
                              WHERE l.task_id = p_task_id AND l.epoch = p_epoch
                                AND l.candidates_view = t.candidates_view
                                AND l.as_of > v_now - INTERVAL t.cache_ttl SECOND
+                               AND t.share = 'order'
                                AND (p_checked IS NOT NULL OR t.use_unchecked)
                                AND NOT EXISTS (SELECT 1 FROM kept_list AS n
                                                 WHERE n.task_id = p_task_id
@@ -977,7 +978,7 @@ manages: BEGIN
                      'max_pipeline', t.max_pipeline, 'detail_view', t.detail_view,
                      'view_repeats', t.view_repeats, 'check_view', t.check_view,
                      'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
-                     'paused', t.paused)
+                     'share', t.share, 'paused', t.paused)
     INTO v_task_id, v_before
     FROM task AS t
    WHERE t.task_id = p_task_id
@@ -1007,6 +1008,7 @@ manages: BEGIN
       check_view VARCHAR(129) PATH '$.check_view' ERROR ON ERROR,
       use_unchecked BOOLEAN PATH '$.use_unchecked' ERROR ON ERROR,
       refresh_after INT UNSIGNED PATH '$.refresh_after' ERROR ON ERROR,
+      share VARCHAR(16) PATH '$.share' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
      SET t.name = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.name'), s.name, t.name),
          t.manager = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.manager'), s.manager, t.manager),
@@ -1041,6 +1043,7 @@ manages: BEGIN
                               s.use_unchecked, t.use_unchecked),
          t.refresh_after = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.refresh_after'),
                               s.refresh_after, t.refresh_after),
+         t.share = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.share'), s.share, t.share),
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),

@@ -245,6 +245,10 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W '30d 90d 365d' -- "$current")
 		return
 		;;
+	--share)
+		mapfile -t COMPREPLY < <(compgen -W 'order evenly least' -- "$current")
+		return
+		;;
 	--enabled | --use-unchecked | --view-repeats)
 		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$current")
 		return

@@ -17,6 +17,8 @@ function __lockq_values
             echo '30d 90d 365d'
         case poll
             echo '5,10,20'
+        case share
+            echo 'order evenly least'
         case enabled use-unchecked view-repeats
             echo 'yes no'
     end

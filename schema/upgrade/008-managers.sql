@@ -17,6 +17,8 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
      COMMENT ''why no loans are given for now; NULL: they are'',
      ADD COLUMN paused_by VARCHAR(64) NULL COMMENT ''the manager who said so'',
      ADD COLUMN paused_at DATETIME(6) NULL,
+     ADD COLUMN share ENUM(''order'', ''evenly'', ''least'') NOT NULL DEFAULT ''order''
+     COMMENT ''how requests of one moment share loans that are not enough for all'',
      ALGORITHM=INSTANT');
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;

@@ -279,7 +279,7 @@ reads_the_line_by_its_index(void **state)
 {
 	struct worker *w = worker_that_looks();
 	uint64_t request;
-	char statement[2048], *mark;
+	char statement[2048], *first, *mark;
 	const char *plan;
 
 	(void)state;
@@ -289,11 +289,13 @@ reads_the_line_by_its_index(void **state)
 	assert_int_equal(proxy_count(w->proxy, "SUM(r.requested)"), 1);
 	proxy_text(w->proxy, proxy_position(w->proxy, "SUM(r.requested)", 1), statement,
 	    sizeof(statement));
-	mark = strchr(statement, '?');
+	first = strchr(statement, '?');
+	assert_non_null(first);
+	mark = strchr(first + 1, '?');
 	assert_non_null(mark);
-	*mark = '\0';
-	plan = text_of("EXPLAIN FORMAT=TREE %s %d AND r.pending = 1 AND r.request_id < %" PRIu64,
-	    statement, TASK, request);
+	*first = *mark = '\0';
+	plan = text_of("EXPLAIN FORMAT=TREE %s %d%s %d AND r.pending = 1 AND r.request_id < %"
+	    PRIu64, statement, TASK, first + 1, TASK, request);
 	if (strstr(plan, "work_requested_line") == NULL)
 		print_error("%s\n", plan);
 	assert_non_null(strstr(plan, "Index range scan on r using work_requested_line"));
