@@ -6,19 +6,20 @@
 #include "cli_times.h"
 #include "loan_history.h"
 
-enum { COLUMNS_MOST = 8 };
+enum { COLUMNS_MOST = 9 };
 
 /* Columns that only some histories need. */
 struct shown {
 	bool accounts; /* more than one database account took part */
 	bool excluded;
 	bool notes;
+	bool managers; /* who have corrected an assignment, and the note says why */
 };
 
 static struct shown
 what_to_show(const struct lockq_history *history)
 {
-	struct shown shown = { false, false, false };
+	struct shown shown = { false, false, false, false };
 	const struct lockq_event *e;
 	size_t i;
 
@@ -28,6 +29,7 @@ what_to_show(const struct lockq_history *history)
 			shown.accounts = true;
 		shown.excluded = shown.excluded || e->excluded_until[0] != '\0';
 		shown.notes = shown.notes || e->note != NULL;
+		shown.managers = shown.managers || e->manager != NULL;
 	}
 	return shown;
 }
@@ -46,6 +48,8 @@ make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
 		columns[n++] = (struct cli_column){ "excluded until", CLI_SPARE(7) };
 	if (shown->accounts)
 		columns[n++] = (struct cli_column){ "account", CLI_TEXT | CLI_SPARE(9) };
+	if (shown->managers)
+		columns[n++] = (struct cli_column){ "by manager", CLI_TEXT };
 	if (shown->notes)
 		columns[n++] = (struct cli_column){ "note", CLI_TEXT | CLI_SPARE(6) };
 	return n;
@@ -84,6 +88,8 @@ add_row(struct cli_table *table, const struct lockq_event *e, const struct shown
 		cli_table_cell(table, "%s", excluded);
 	if (shown->accounts)
 		cli_table_cell(table, "%s", e->account);
+	if (shown->managers)
+		cli_table_cell(table, "%s", e->manager != NULL ? e->manager : "");
 	if (shown->notes)
 		cli_table_cell(table, "%s", e->note != NULL ? e->note : "");
 }

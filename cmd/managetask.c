@@ -34,7 +34,11 @@ static const struct cli_tool managetask_tool = {
 	    "  user bind      lets one MySQL account ask for somebody, and no other\n"
 	    "  user disable   lets somebody ask no more\n"
 	    "  user enable    lets somebody ask again\n"
-	    "  user remove    takes away somebody who has never asked",
+	    "  user remove    takes away somebody who has never asked\n"
+	    "  release        puts a loan back into the line\n"
+	    "  reassign       gives somebody's loan to somebody else\n"
+	    "  undo           takes back what somebody has said of a loan\n"
+	    "  cancel ID      cancels somebody's pending request",
 	.examples = "  managetask add --name 'Check the deed' --candidates-view deeds_to_check\n"
 	    "  managetask user add oliver tracy\n"
 	    "  managetask pause 7 --reason 'the bank is closed'\n",
@@ -69,7 +73,7 @@ static const struct manage_command *
 find(int argc, char **argv, int *words)
 {
 	static const struct manage_command *const lists[] = {
-		manage_task_commands, manage_user_commands
+		manage_task_commands, manage_user_commands, manage_correct_commands
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

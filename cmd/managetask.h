@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "cli_values.h"
+#include "loan_option.h"
 
 enum { MANAGE_MOST = 64 };
 
@@ -30,9 +31,12 @@ struct manage_options {
 	struct manage_names users;
 	const char *account;
 	bool any_account;
+	struct loan_option loans;
+	const char *from, *to;
+	const char *request;
 };
 #define MANAGE_DEFAULTS { CLI_COMMON_INIT, NULL, NULL, 0, { { { NULL, NULL } }, 0 }, \
-	{ { NULL }, 0 }, NULL, false }
+	{ { NULL }, 0 }, NULL, false, LOAN_OPTION_EMPTY, NULL, NULL, NULL }
 
 #define MANAGE(member) offsetof(struct manage_options, member)
 
@@ -57,8 +61,10 @@ struct manage_command {
 	int (*run)(const struct manage_options *o, struct lockq *q);
 };
 
-/* Of managetask_tasks.c and managetask_users.c; each list ends with a row of NULLs. */
-extern const struct manage_command manage_task_commands[], manage_user_commands[];
+/* Of managetask_tasks.c, managetask_users.c and managetask_correct.c; each list ends with a row of
+ * NULLs. */
+extern const struct manage_command manage_task_commands[], manage_user_commands[],
+    manage_correct_commands[];
 
 /* Completes the manager's name; checks that a task is named. 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int manage_check_by(struct manage_options *o, struct cli_error *error);

@@ -158,6 +158,7 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("candidates-view", "VIEW", "the view with loan_id and priority, the smallest\n" \
 	    "first"), \
 	SETTING("on-complete", "PROCEDURE", "changes your data when a loan is completed"), \
+	SETTING("on-undo", "PROCEDURE", "takes that back, for managetask undo"), \
 	SETTING("detail-view", "VIEW", "what checkwork shows beside a loan"), \
 	SETTING("enabled", "yes|no", "whether people may ask for it"), \
 	{ .help = "Limits" }, \

@@ -65,6 +65,10 @@ struct output {
 	 * name. */
 	void (*managed)(const char *what, uint32_t task, const char *user, const char *done);
 
+	/* One of the loans that a manager corrects; @status is the exit status for it alone. */
+	void (*corrected)(const struct lockq_correction *what,
+	    const struct lockq_disposed_loan *loan, int status);
+
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli_json.h"
 #include "cli_utf8.h"
+#include "correct_message.h"
 #include "disposition_message.h"
 #include "output.h"
 #include "seed.h"
@@ -180,6 +181,7 @@ json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 		cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
 		cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
 		cli_json_set(object, "note", cli_json_text(e->note));
+		cli_json_set(object, "manager", cli_json_text(e->manager));
 		cli_json_print(object);
 	}
 }
@@ -267,7 +269,7 @@ static json_t *
 json_setting(const struct lockq_setting *setting)
 {
 	static const char *const texts[] = { "name", "manager", "candidates_view", "on_complete",
-		"detail_view", "check_view", "share" };
+		"on_undo", "detail_view", "check_view", "share" };
 	static const char *const flags[] = { "enabled", "view_repeats", "use_unchecked" };
 
 	if (setting->value == NULL)
@@ -331,6 +333,29 @@ json_managed(const char *what, uint32_t task, const char *user, const char *done
 }
 
 static void
+json_corrected(const struct lockq_correction *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	bool has_row = loan->state[0] != '\0';
+	json_t *object = json_object();
+
+	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
+	cli_json_set(object, "task", cli_json_number(what->task));
+	cli_json_set(object, "manager", cli_json_text(what->manager));
+	cli_json_set(object, "result", cli_json_text(correct_message_result(loan->what)));
+	cli_json_set(object, "state", has_row ? cli_json_text(loan->state) : json_null());
+	cli_json_set(object, "holder", cli_json_text(loan->holder));
+	cli_json_set(object, "token", has_row ? cli_json_number(loan->token) : json_null());
+	cli_json_set(object, "since", cli_json_time(loan->since));
+	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+	cli_json_set(object, "reason", cli_json_text(loan->reason));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
 json_seeded(const struct seed_options *options, const struct seed_report *report)
 {
 	json_t *object = json_object();
@@ -366,6 +391,7 @@ const struct output output_json = {
 	.definitions = json_definitions,
 	.people = json_people,
 	.managed = json_managed,
+	.corrected = json_corrected,
 	.refilled = json_refilled,
 	.none_due = json_none_due,
 	.seeded = json_seeded,

@@ -8,6 +8,7 @@
 #include "cli_answer.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
+#include "correct_message.h"
 #include "disposition_expire.h"
 #include "disposition_message.h"
 #include "exit_status.h"
@@ -265,6 +266,14 @@ text_managed(const char *what, uint32_t task, const char *user, const char *done
 }
 
 static void
+text_corrected(const struct lockq_correction *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	if (status == CLI_EXIT_DONE)
+		correct_message_done(what, loan);
+}
+
+static void
 text_seeded(const struct seed_options *options, const struct seed_report *report)
 {
 	unsigned long long before = report->loans_before, loans = report->loans;
@@ -308,6 +317,7 @@ const struct output output_text = {
 	.definitions = text_definitions,
 	.people = text_people,
 	.managed = text_managed,
+	.corrected = text_corrected,
 	.refilled = text_refilled,
 	.none_due = text_none_due,
 	.seeded = text_seeded,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of one call of lockq_dispose(). Only disposition.c, token.c, repeated.c and
- * on_complete.c include this. */
+/* The state of one call of lockq_dispose(), and of a manager's undo. Only disposition.c, token.c,
+ * repeated.c, correct.c and on_complete.c include this. */
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
@@ -13,6 +13,7 @@ struct place {
 	uint64_t loan_id;
 	size_t index;   /* in the caller's list */
 	bool changes;   /* its row is to be changed */
+	bool calls;     /* the task's procedure is called for it before that */
 };
 
 enum { ACCOUNT_BYTES = 4 * 32 + 1 }; /* of the name that a MySQL account has without its host */
@@ -36,6 +37,7 @@ struct disposing {
 	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */
 	const char *on_complete; /* the task's procedure, or NULL */
+	bool undoes;             /* that is its on_undo, and each loan has a user of its own */
 	bool refused;            /* on_complete can't be called, or has ended the transaction */
 	char reason[REASON_BYTES]; /* why @refused */
 };

@@ -13,7 +13,7 @@ static const struct db_query read_history = {
 	"read_history",
 	"SELECT l.event, l.at, COALESCE(u.name, CONCAT('#', l.user_id)), l.account, l.token,"
 	"       l.version, l.request_id, l.available_at, l.lease_expires_at, l.excluded_until,"
-	"       l.note"
+	"       l.note, l.manager"
 	"  FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.user_id = l.user_id"
@@ -41,7 +41,8 @@ fill(struct lockq_history *history, const struct db_rows *rows)
 		copy_cell(e->excluded_until, sizeof(e->excluded_until), rows, i, 9);
 		if (copy_text(&e->user, db_cell(rows, i, 2)) != DB_OK ||
 		    copy_text(&e->account, db_cell(rows, i, 3)) != DB_OK ||
-		    copy_text(&e->note, db_cell(rows, i, 10)) != DB_OK)
+		    copy_text(&e->note, db_cell(rows, i, 10)) != DB_OK ||
+		    copy_text(&e->manager, db_cell(rows, i, 11)) != DB_OK)
 			return DB_ENOMEM;
 	}
 	return DB_OK;
@@ -96,6 +97,7 @@ lockq_history_clear(struct lockq_history *history)
 		free(history->events[i].user);
 		free(history->events[i].account);
 		free(history->events[i].note);
+		free(history->events[i].manager);
 	}
 	free(history->events);
 	*history = (struct lockq_history)LOCKQ_HISTORY_INIT;

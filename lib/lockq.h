@@ -834,7 +834,9 @@ struct lockq_event {
 	char lease_expires_at[27]; /**< when the assignment ends, or has ended, by its lease */
 	char excluded_until[27];   /**< until when the loan is not offered to this user */
 	char *note;                /**< the note that the event records; or NULL */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	char *manager;             /**< who corrected the assignment, for the reason in @note; or
+	                            * NULL */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
 /** What happened to a loan in a task. */
@@ -966,7 +968,8 @@ enum lockq_disposed {
 	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since */
 	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again. Not said of
 	                          * LOCKQ_COMPLETE, which may come late */
-	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason */
+	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason; of
+	                          * LOCKQ_UNDO its on_undo */
 	LOCKQ_NOT_ALLOWED        /**< on_complete refuses it, by SIGNAL '45000': see the reason */
 };
 
@@ -1278,6 +1281,99 @@ enum lockq_person_change {
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_change_person(struct lockq *q, const char *manager,
     const char *user, enum lockq_person_change what, const char *account, const char *reason);
+
+/** How a manager corrects assignments. */
+enum lockq_correction_kind {
+	LOCKQ_RELEASE = 0, /**< the loan is available at once; its user has it no longer */
+	LOCKQ_REASSIGN,    /**< another user has the loan now, with a new token and a new lease */
+	LOCKQ_UNDO         /**< the loan's last disposition, or release, is taken back: its user has
+	                    * it again, with a new token and a new lease */
+};
+
+/** Which assignments a manager corrects. */
+struct lockq_correction {
+	const char *manager;                /**< the name of the manager who does it */
+	uint32_t task;                      /**< task.task_id */
+	enum lockq_correction_kind kind;    /**< what is done */
+	const char *from;                   /**< to reassign: who has the loans; to release: the
+	                                     * same, or NULL: whoever has them; to undo: NULL */
+	const char *to;                     /**< to reassign: who is to have them; else NULL */
+	const char *reason;                 /**< why, 1 to LOCKQ_NOTE_MAX characters */
+	const struct lockq_loan_ref *loans; /**< each loan once; a token is that of the assignment
+	                                     * that is released, reassigned or was disposed of */
+	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
+	uint64_t reserved[4];               /**< for later versions: 0 */
+};
+#define LOCKQ_CORRECTION_INIT { NULL, 0, LOCKQ_RELEASE, NULL, NULL, NULL, NULL, 0, { 0 } }
+
+/**
+ * lockq_correct:
+ * @q:          a connected handle of an account with the role lockq_manager; its last error is
+ *              replaced
+ * @correction: what to do with which loans
+ * @result:     cleared, then filled with one entry per loan, or left empty on an error that
+ *              concerns no single loan; the caller releases it with lockq_disposed_clear()
+ *
+ * Corrects assignments, in one transaction. work_log has each correction as the event that it is,
+ * with the manager's name beside the user's, and the reason as the note. A loan that is refused
+ * stays as it was, and the others are done. What a user, a lease's end or another manager has done
+ * to a loan before stands, and the loan's entry tells how it is now. A second call that says the
+ * same finds it done already, as long as nothing else has come after it.
+ *
+ * A loan that somebody else has than @correction->from is LOCKQ_NOT_YOURS, and so is one that is to
+ * be given back and that somebody has. LOCKQ_LEASE_OVER is said of a loan whose assignment time has
+ * ended: it is available, and nobody has disposed of it.
+ *
+ * A loan that is reassigned or given back goes to a user under a request of its own, which is
+ * served at once. It counts as one of the task's max_pipeline; the loans that have room are those
+ * with the smallest numbers. A user who is disabled, or who has returned the loan with not_me_s,
+ * gets none.
+ *
+ * A disposition can be taken back until somebody has the loan again. One that has completed the
+ * loan may have changed other data, by the task's on_complete. It is taken back if the task has no
+ * on_complete, or if it has an on_undo. That procedure is then called, with the rights of this
+ * connection's account and by the rules of on_complete; a loan for which it fails is
+ * LOCKQ_NOT_COMPLETED, or LOCKQ_NOT_ALLOWED where it refuses by SIGNAL '45000'. What the user has
+ * said by not_me_s is taken back, too.
+ *
+ * Locks the rows of pipeline_lock of the users who get loans, then the loans' rows of work by
+ * primary key, in key order, until its COMMIT. An undo does that for a few round trips and the
+ * task's on_undo for each loan, the others within one CALL.
+ *
+ * Returns: 0 when all are done; LOCKQ_BUSY when another session holds what it needs, and nothing
+ * was changed; LOCKQ_EREFUSED when a loan was refused, for an unknown user or task, for a user who
+ * is disabled, or a manager who is bound to another account; LOCKQ_EQUERY when on_undo failed for a
+ * loan; LOCKQ_EUSAGE for no manager, no reason, no loan or too many, a loan named twice, or users
+ * that don't fit the kind; LOCKQ_EUNKNOWN when the connection was lost meanwhile: make the same
+ * call again; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_correct(struct lockq *q,
+    const struct lockq_correction *correction, struct lockq_disposed_result *result);
+
+/**
+ * lockq_cancel_for:
+ * @q:       a connected handle of an account with the role lockq_manager; its last error is
+ *           replaced
+ * @manager: the name of the manager who does it
+ * @request: the request of any user, by its id in digits or its UUID
+ * @reason:  why, 1 to LOCKQ_NOTE_MAX characters; the user is told it
+ * @answer:  cleared, then filled with how the request stands, unless it is unknown; the caller
+ *           releases it with lockq_answer_clear()
+ *
+ * Cancels a pending request of somebody else, and notes that in manage_log. A process that waits
+ * for it ends with the reason. Locks the request's row for a few short statements, and waits for a
+ * leader that is serving it.
+ *
+ * Returns: 0 when it is cancelled, also when this manager has done that before; LOCKQ_EREFUSED when
+ * it had ended before, for an unknown request or a manager who is bound to another account;
+ * LOCKQ_EUSAGE for no manager, no request or no reason; LOCKQ_BUSY when another session holds the
+ * row; LOCKQ_EUNKNOWN when the connection was lost meanwhile: make the same call again;
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *manager,
+    const char *request, const char *reason, struct lockq_answer *answer);
 
 #ifdef __cplusplus
 }

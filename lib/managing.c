@@ -22,8 +22,8 @@ managing_check(struct lockq *q, const char *manager, const char *reason)
 
 /* What the procedure refuses by a SIGNAL is said in its own words. After a lost connection nobody
  * knows whether it was done. */
-static int
-fail(struct lockq *q, enum db_rc rc, const char *held)
+int
+managing_failed(struct lockq *q, enum db_rc rc, const char *held)
 {
 	char text[sizeof(q->error)];
 
@@ -35,10 +35,39 @@ fail(struct lockq *q, enum db_rc rc, const char *held)
 		    "again", held);
 		return LOCKQ_BUSY;
 	}
-	if (rc != DB_ELOST && rc != DB_EINTERRUPTED)
+	if (rc != DB_ELOST && rc != DB_EINTERRUPTED && rc != DB_EINDOUBT)
 		return error_from_db(q, q->db, rc);
 	snprintf(text, sizeof(text), "%s", db_error(q->db));
 	return error_unknown(q, "outcome unknown: %.900s: look whether it was done", text);
+}
+
+bool
+managing_again(const struct db *db, enum db_rc rc, unsigned int try)
+{
+	if (rc == DB_OK || retry_verdict(rc, db_is_behind(db), try, 0, 0) != AGAIN)
+		return false;
+	db_backoff(try - 1);
+	return true;
+}
+
+int
+managing_run(struct lockq *q, const struct db_query *query, const struct db_arg *args,
+    size_t n_args, const char *held, struct db_rows *rows)
+{
+	unsigned int try = 0;
+	enum db_rc rc = session_ready(q);
+
+	error_clear(q);
+	if (rc != DB_OK)
+		return error_from_db(q, q->db, rc);
+	db_set_role(q->db, "lockq_manager");
+	do {
+		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
+		db_count_attempt(q->db, ++try);
+		if (rc == DB_OK)
+			rc = db_after_call(q->db, db_run(q->db, query, args, n_args, rows));
+	} while (managing_again(q->db, rc, try));
+	return rc == DB_OK ? LOCKQ_OK : managing_failed(q, rc, held);
 }
 
 int
@@ -46,23 +75,10 @@ managing_call(struct lockq *q, const struct db_query *query, const struct db_arg
     size_t n_args, const char *held, char word[WORD_BYTES], uint64_t *number)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = session_ready(q);
+	int code = managing_run(q, query, args, n_args, held, &rows);
 
-	error_clear(q);
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	db_set_role(q->db, "lockq_manager");
-	for (unsigned int try = 1;; try++) {
-		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
-		db_count_attempt(q->db, try);
-		if (rc == DB_OK)
-			rc = db_after_call(q->db, db_run(q->db, query, args, n_args, &rows));
-		if (rc == DB_OK || retry_verdict(rc, db_is_behind(q->db), try, 0, 0) != AGAIN)
-			break;
-		db_backoff(try - 1);
-	}
 	copy_cell(word, WORD_BYTES, &rows, 0, 0);
 	*number = db_cell_u64(&rows, 0, 1);
 	db_rows_clear(&rows);
-	return rc == DB_OK ? LOCKQ_OK : fail(q, rc, held);
+	return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls a task's procedure on_complete for each loan, in the transaction of the disposition. The
- * calls come before the change, while the loans are locked: a procedure that commits then commits
- * nothing of lockq's. */
+/* Calls a task's procedure on_complete for each loan, in the transaction of the disposition, or
+ * on_undo in that of the manager who takes it back. The calls come before the change, while the
+ * loans are locked: a procedure that commits then commits nothing of lockq's. */
 #include "on_complete.h"
 
 #include <inttypes.h>
@@ -14,16 +14,25 @@ not_completed(struct lockq_disposed_loan *loan, enum lockq_disposed what, const 
 	return copy_text(&loan->reason, reason);
 }
 
+/* The column of the table task that names the procedure. */
+static const char *
+column_of(const struct disposing *d)
+{
+	return d->undoes ? "on_undo" : "on_complete";
+}
+
 /* Calls the procedure for one loan, by work_completes(), which notes whether it fails. */
 static enum db_rc
-complete_one(struct db *db, const char *procedure, const char *quoted, size_t place)
+complete_one(struct db *db, const struct disposing *d, const char *quoted, size_t place)
 {
-	char sql[NAME_BYTES * 3 + 128];
+	char sql[NAME_BYTES * 3 + 192], user[72] = "@lockq_user";
 
+	if (d->undoes)
+		snprintf(user, sizeof(user), "JSON_UNQUOTE(JSON_EXTRACT(@lockq_users, '$[%zu]'))",
+		    place);
 	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
-	    " @lockq_user)", quoted, place * ON_COMPLETE_ID_DIGITS + 1,
-	    ON_COMPLETE_ID_DIGITS);
-	return db_call(db, procedure, sql);
+	    " %s)", quoted, place * ON_COMPLETE_ID_DIGITS + 1, ON_COMPLETE_ID_DIGITS, user);
+	return db_call(db, d->on_complete, sql);
 }
 
 /* Whether a procedure has ended the transaction, and for how many loans work_completes() saw an
@@ -38,9 +47,9 @@ static enum db_rc
 explain_end(struct db *db, struct disposing *d)
 {
 	d->refused = true;
-	snprintf(d->reason, sizeof(d->reason), "on_complete: procedure \"%s\" ends the "
+	snprintf(d->reason, sizeof(d->reason), "%s: procedure \"%s\" ends the "
 	    "transaction, by COMMIT, ROLLBACK, DDL or a deadlock that it ignores: it must leave "
-	    "the transaction to lockq: tell the task's manager", d->on_complete);
+	    "the transaction to lockq: tell the task's manager", column_of(d), d->on_complete);
 	return db_refuse(db, "%s", d->reason);
 }
 
@@ -54,8 +63,8 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	enum db_rc rc;
 
 	/* What the business says by a SIGNAL is a sentence for people already. */
-	snprintf(reason, sizeof(reason), "%s%s", refuses ? "" : "on_complete: ",
-	    refuses ? db_server_text(db) : db_error(db));
+	snprintf(reason, sizeof(reason), "%s%s%s", refuses ? "" : column_of(d),
+	    refuses ? "" : ": ", refuses ? db_server_text(db) : db_error(db));
 	rc = db_run(db, &seen_failures, DB_NO_ARGS, &rows);
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d);
@@ -97,6 +106,16 @@ own_wait_s(const struct disposing *d)
 	    DB_BRIEF_WAIT_S;
 }
 
+static bool
+is_called(const struct disposing *d)
+{
+	bool called = false;
+
+	for (size_t row = 0; row < d->n; row++)
+		called = called || d->places[row].calls;
+	return called && d->on_complete != NULL;
+}
+
 enum db_rc
 on_complete_all(struct db *db, struct disposing *d)
 {
@@ -104,11 +123,12 @@ on_complete_all(struct db *db, struct disposing *d)
 	uint64_t n_failed = 0;
 	enum db_rc rc = DB_OK;
 
-	if (d->what->kind != LOCKQ_COMPLETE || d->on_complete == NULL)
+	if (!is_called(d))
 		return DB_OK;
 	if (db_quote_identifier(quoted, sizeof(quoted), d->on_complete) != DB_OK) {
-		snprintf(d->reason, sizeof(d->reason), "on_complete is not the name of a "
-		    "procedure: a name has letters, digits, _ and $, and one dot at most");
+		snprintf(d->reason, sizeof(d->reason), "%s is not the name of a "
+		    "procedure: a name has letters, digits, _ and $, and one dot at most",
+		    column_of(d));
 		d->refused = true;
 		return DB_EFAIL;
 	}
@@ -116,9 +136,9 @@ on_complete_all(struct db *db, struct disposing *d)
 	/* In the order of loan_id, or two dispositions may wait in a ring for rows that the
 	 * procedure locks. */
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
-		if (!d->places[row].changes)
+		if (!d->places[row].calls)
 			continue;
-		rc = complete_one(db, d->on_complete, quoted, row);
+		rc = complete_one(db, d, quoted, row);
 		if (rc == DB_ELOCKWAIT)
 			note_wait(d, row);
 		if (!is_failure(rc))

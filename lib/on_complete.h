@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the procedure task.on_complete. */
+/* The calls of the procedure task.on_complete, and of task.on_undo by the same rules. */
 #ifndef LOCKQ_ON_COMPLETE_H
 #define LOCKQ_ON_COMPLETE_H
 
 #include "disposing.h"
 
-/* The user variable @lockq_ids has all loan_ids, each with so many digits. */
+/* The user variable @lockq_ids has all loan_ids, each with so many digits. @lockq_user is the user,
+ * or, with @d->undoes, @lockq_users is a JSON array of them. */
 enum { ON_COMPLETE_ID_DIGITS = 20 };
-/* Calls the procedure for each loan that is to be completed, in the transaction that has locked
+/* Calls the procedure for each loan whose place says so, in the transaction that has locked
  * them. A loan for which it fails is not changed. DB_EFAIL with @d->refused and @d->reason where
  * no loan may be changed. */
 LOCKQ_MUST_CHECK enum db_rc on_complete_all(struct db *db, struct disposing *d);

@@ -30,6 +30,7 @@ const struct setting settings[N_SETTINGS] = {
 	{ "use_unchecked", SETTING_FLAG, 0, 0, false },
 	{ "refresh_after", SETTING_NUMBER, 1, 86400, true },
 	{ "share", SETTING_SHARE, 0, 0, false },
+	{ "on_undo", SETTING_NAME, 0, 0, true },
 	{ "paused", SETTING_TEXT, 1, LOCKQ_NOTE_MAX, true },
 };
 
@@ -38,7 +39,7 @@ const char settings_columns[] =
 	" t.max_query_s, t.candidate_limit, t.request_ttl, t.lease_minutes, t.cache_ttl,"
 	" t.on_complete, t.complete_hold, t.max_pipeline, t.detail_view,"
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
-	" t.refresh_after, t.share";
+	" t.refresh_after, t.share, t.on_undo";
 
 static const struct setting *
 find(const char *name)

@@ -17,7 +17,7 @@ struct setting {
 
 /* In the order of the table. The last one is "paused", which only pauses. */
 extern const struct setting settings[];
-enum { N_SETTINGS = 20, N_DEFINING = N_SETTINGS - 1 };
+enum { N_SETTINGS = 21, N_DEFINING = N_SETTINGS - 1 };
 
 /* The settings as the columns of a SELECT from the table task AS t, without "paused". */
 extern const char settings_columns[];

@@ -182,7 +182,7 @@ token_sort(struct disposing *d, bool *twice)
 	if (d->places == NULL)
 		return DB_ENOMEM;
 	for (size_t i = 0; i < d->n; i++)
-		d->places[i] = (struct place){ d->what->loans[i].loan_id, i, false };
+		d->places[i] = (struct place){ d->what->loans[i].loan_id, i, false, false };
 	qsort(d->places, d->n, sizeof(*d->places), compare_place);
 	for (size_t i = 1; i < d->n; i++)
 		*twice = *twice || d->places[i].loan_id == d->places[i - 1].loan_id;
@@ -276,6 +276,7 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 		loan->what = change ? LOCKQ_DISPOSED : token_refusal(d, rows, row);
 		rc = token_fill(d, loan, rows, row, false);
 		d->places[row].changes = change;
+		d->places[row].calls = change && d->what->kind == LOCKQ_COMPLETE;
 		d->n_change += change;
 	}
 	return rc;

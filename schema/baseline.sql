@@ -54,6 +54,8 @@ CREATE TABLE IF NOT EXISTS task (
   paused_at        DATETIME(6) NULL,
   share            ENUM('order','evenly','least') NOT NULL DEFAULT 'order'
                    COMMENT 'how requests of one moment share loans that are not enough for all',
+  on_undo          VARCHAR(129) CHARACTER SET utf8mb4 NULL
+                   COMMENT 'procedure like on_complete, which takes back what that did',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),

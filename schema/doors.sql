@@ -978,7 +978,7 @@ manages: BEGIN
                      'max_pipeline', t.max_pipeline, 'detail_view', t.detail_view,
                      'view_repeats', t.view_repeats, 'check_view', t.check_view,
                      'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
-                     'share', t.share, 'paused', t.paused)
+                     'share', t.share, 'on_undo', t.on_undo, 'paused', t.paused)
     INTO v_task_id, v_before
     FROM task AS t
    WHERE t.task_id = p_task_id
@@ -1009,6 +1009,7 @@ manages: BEGIN
       use_unchecked BOOLEAN PATH '$.use_unchecked' ERROR ON ERROR,
       refresh_after INT UNSIGNED PATH '$.refresh_after' ERROR ON ERROR,
       share VARCHAR(16) PATH '$.share' ERROR ON ERROR,
+      on_undo VARCHAR(129) PATH '$.on_undo' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
      SET t.name = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.name'), s.name, t.name),
          t.manager = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.manager'), s.manager, t.manager),
@@ -1044,6 +1045,7 @@ manages: BEGIN
          t.refresh_after = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.refresh_after'),
                               s.refresh_after, t.refresh_after),
          t.share = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.share'), s.share, t.share),
+         t.on_undo = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.on_undo'), s.on_undo, t.on_undo),
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
@@ -1243,5 +1245,347 @@ manages: BEGIN
                NULL), p_reason);
   COMMIT;
   SELECT 'done', v_user_id;
+END//
+
+-- Corrects assignments, by p_action:
+--   release   the user's loan is available at once; p_from may be NULL: whoever has it
+--   reassign  the loan of p_from is p_to's
+--   undo      the last disposition, or release, is taken back: its user has the loan again
+-- p_loans is a JSON array with an array for each loan: its id, and its token where that is to be
+-- the one of the row. p_step says how:
+--   alone     all of it, in one transaction of the server's own
+--   judge     locks the loans in the caller's transaction, and tells what a change would do
+--   change    does it there. In between the caller calls on_undo, with the caller's rights
+-- Each change is an event that programs know, with the manager beside the user. The result has a
+-- row for each loan, in the order of their ids: what became of it, and how it stands.
+--   done, calls   it is corrected; on_undo is to be called for it
+--   already       the same manager has made this very correction, and nothing came after it
+--   stale_token, lease_over, not_yours, not_assigned    as lib/token.c has it
+--   full          the user would have more than max_pipeline
+--   excluded      the user has returned the loan as one for others
+--   disabled      the user, who would have the loan again, may not ask for work
+--   no_on_undo    on_complete has changed other data, which only on_undo can take back
+--   purged        the log does not tell any more what the loan's last change was
+-- Or there is one row, and nothing was done: there is no "task" or user "from" or "to", or the user
+-- "to" may not ask for work (closed).
+DROP PROCEDURE IF EXISTS manage_loans//
+CREATE PROCEDURE manage_loans (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                        COLLATE utf8mb4_0900_as_cs,
+                               IN p_action VARCHAR(16) CHARACTER SET ascii,
+                               IN p_step VARCHAR(16) CHARACTER SET ascii,
+                               IN p_task_id INT UNSIGNED, IN p_loans JSON,
+                               IN p_from VARCHAR(64) CHARACTER SET utf8mb4
+                                                     COLLATE utf8mb4_0900_as_cs,
+                               IN p_to VARCHAR(64) CHARACTER SET utf8mb4
+                                                   COLLATE utf8mb4_0900_as_cs,
+                               IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+corrects: BEGIN
+  DECLARE v_now DATETIME(6);
+  DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
+    DEFAULT CONVERT(USER() USING utf8mb4);
+  DECLARE v_task_id, v_most, v_lease, v_from, v_to, v_enabled, v_n, v_loans INT UNSIGNED;
+  DECLARE v_epoch BIGINT UNSIGNED;
+  DECLARE v_on_complete, v_on_undo VARCHAR(129) CHARACTER SET utf8mb4;
+  DECLARE v_users, v_judged, v_done, v_asks, v_answer JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  IF p_step = 'alone' THEN
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    START TRANSACTION;
+  ELSEIF @@autocommit OR @@transaction_isolation <> 'READ-COMMITTED' THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+      'manage_loans: needs a transaction at READ COMMITTED, with autocommit = 0';
+  END IF;
+  SELECT MAX(t.task_id), MAX(t.max_pipeline), MAX(t.lease_minutes), MAX(t.on_complete),
+         MAX(t.on_undo)
+    INTO v_task_id, v_most, v_lease, v_on_complete, v_on_undo
+    FROM task AS t WHERE t.task_id = p_task_id;
+  SELECT MAX(u.user_id) INTO v_from FROM app_user AS u WHERE u.name = p_from;
+  SELECT MAX(u.user_id), MAX(u.enabled) INTO v_to, v_enabled
+    FROM app_user AS u WHERE u.name = p_to;
+  SELECT COUNT(*), COUNT(DISTINCT j.loan_id) INTO v_n, v_loans
+    FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j;
+  IF v_loans < v_n OR p_action NOT IN ('release', 'reassign', 'undo')
+     OR p_reason IS NULL OR (p_action = 'reassign' AND (p_to IS NULL OR p_from <=> p_to)) THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+      'manage_loans: a correction has a reason, names each loan once, and moves it to another user';
+  END IF;
+  IF v_task_id IS NULL OR (p_from IS NOT NULL AND v_from IS NULL)
+     OR (p_to IS NOT NULL AND (v_to IS NULL OR NOT v_enabled)) THEN
+    ROLLBACK;
+    SELECT CASE WHEN v_task_id IS NULL THEN 'task'
+                WHEN p_from IS NOT NULL AND v_from IS NULL THEN 'from'
+                WHEN v_to IS NULL THEN 'to' ELSE 'closed' END, 0;
+    LEAVE corrects;
+  END IF;
+  IF v_most IS NOT NULL AND p_action <> 'release' THEN
+    -- Whoever gives loans locks these rows before counting, or two would count the same.
+    SELECT JSON_ARRAYAGG(d.user_id) INTO v_users
+      FROM (SELECT DISTINCT IF(p_action = 'reassign', v_to, w.user_id) AS user_id
+              FROM JSON_TABLE(p_loans, '$[*]'
+                              COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+              STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+                ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+             ORDER BY user_id LIMIT 18446744073709551615) AS d;
+    INSERT IGNORE INTO pipeline_lock (task_id, user_id)
+      SELECT p_task_id, j.user_id
+        FROM JSON_TABLE(v_users, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$')) AS j
+       WHERE NOT EXISTS (SELECT 1 FROM pipeline_lock AS p
+                          WHERE p.task_id = p_task_id AND p.user_id = j.user_id);
+    SELECT COUNT(*) INTO v_n
+      FROM (SELECT p.user_id
+              FROM JSON_TABLE(v_users, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$')) AS j
+              STRAIGHT_JOIN pipeline_lock AS p FORCE INDEX (PRIMARY)
+                ON p.task_id = p_task_id AND p.user_id = j.user_id
+             LIMIT 18446744073709551615
+               FOR UPDATE OF p) AS d;
+  END IF;
+  -- By primary key and in key order. It waits: what the other session does to a loan comes first.
+  SELECT COUNT(*) INTO v_n
+    FROM (SELECT w.version
+            FROM (SELECT i.loan_id
+                    FROM JSON_TABLE(p_loans, '$[*]'
+                                    COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS i
+                   ORDER BY i.loan_id LIMIT 18446744073709551615) AS j
+            STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+              ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+           LIMIT 18446744073709551615
+             FOR UPDATE OF w) AS d;
+  -- The time of all that is written is one at which the rows are locked.
+  SET v_now = TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  -- A loan went to a user whose row of pipeline_lock is not locked: the caller tries again.
+  IF p_action = 'undo' AND v_most IS NOT NULL THEN
+    SELECT COUNT(*) INTO v_n
+      FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+     WHERE NOT COALESCE(JSON_CONTAINS(v_users, CAST(w.user_id AS JSON)), FALSE);
+    IF v_n > 0 THEN
+      SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
+        MESSAGE_TEXT = 'manage_loans: a loan has changed meanwhile';
+    END IF;
+  END IF;
+  -- l is the loan's last change, b the one before it. "gets" is the user who is to have the loan.
+  SELECT JSON_ARRAYAGG(JSON_ARRAY(g.loan_id, g.what, g.gets)) INTO v_judged
+    FROM (SELECT d.loan_id, d.gets,
+                 IF(d.what IN ('done', 'calls')
+                    AND SUM(d.what IN ('done', 'calls'))
+                          OVER (PARTITION BY d.gets ORDER BY d.loan_id) > d.room,
+                    'full', d.what) AS what
+            FROM (SELECT j.loan_id,
+                         CASE p_action WHEN 'reassign' THEN v_to WHEN 'undo' THEN w.user_id
+                         END AS gets,
+                         IF(v_most IS NULL OR p_action = 'release', NULL,
+                            CAST(v_most AS SIGNED)
+                            - (SELECT COUNT(*) FROM work AS h FORCE INDEX (work_pipeline)
+                                WHERE h.user_id = IF(p_action = 'reassign', v_to, w.user_id)
+                                  AND h.task_id = p_task_id AND h.state = 'assigned'
+                                  AND COALESCE(h.lease_expires_at > v_now, TRUE))) AS room,
+                         CASE
+                         WHEN w.loan_id IS NULL THEN 'not_assigned'
+                         WHEN l.manager = p_manager
+                              AND CASE p_action
+                                  WHEN 'release' THEN
+                                        w.state = 'returned' AND l.event = 'returned'
+                                    AND COALESCE(w.user_id = v_from, TRUE)
+                                    AND COALESCE(j.token = w.token, TRUE)
+                                  WHEN 'reassign' THEN
+                                        w.state = 'assigned' AND w.user_id = v_to
+                                    AND b.manager = p_manager AND b.user_id = v_from
+                                    AND COALESCE(j.token = b.token, TRUE)
+                                  ELSE
+                                        w.state = 'assigned' AND w.user_id = b.user_id
+                                    AND COALESCE(j.token = b.token, TRUE)
+                                  END THEN 'already'
+                         WHEN j.token <> w.token THEN 'stale_token'
+                         WHEN w.state = 'returned' AND w.lease_expires_at IS NOT NULL
+                           THEN 'lease_over'
+                         WHEN p_action <> 'undo' AND w.state <> 'assigned' THEN 'not_assigned'
+                         WHEN p_action = 'undo' AND w.state = 'assigned' THEN 'not_yours'
+                         WHEN p_action <> 'undo' AND w.user_id <> v_from THEN 'not_yours'
+                         WHEN w.lease_expires_at <= v_now THEN 'lease_over'
+                         WHEN p_action = 'release' THEN 'done'
+                         WHEN p_action = 'reassign' THEN
+                           IF(EXISTS (SELECT 1 FROM work_exclusion AS e FORCE INDEX (PRIMARY)
+                                       WHERE e.task_id = p_task_id AND e.user_id = v_to
+                                         AND e.loan_id = j.loan_id AND e.until > v_now),
+                              'excluded', 'done')
+                         WHEN l.log_id IS NULL THEN 'purged'
+                         WHEN NOT u.enabled THEN 'disabled'
+                         WHEN l.event = 'completed' AND v_on_undo IS NOT NULL THEN 'calls'
+                         WHEN l.event = 'completed' AND v_on_complete IS NOT NULL
+                           THEN 'no_on_undo'
+                         ELSE 'done'
+                         END AS what
+                    FROM JSON_TABLE(p_loans, '$[*]'
+                                    COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                             token BIGINT UNSIGNED PATH '$[1]')) AS j
+                    LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+                      ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+                    LEFT JOIN app_user AS u
+                      ON u.user_id = w.user_id
+                    LEFT JOIN work_log AS l FORCE INDEX (PRIMARY)
+                      ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
+                                      WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
+                                        AND m.version = w.version AND m.event <> 'available'
+                                      ORDER BY m.event = 'assigned' DESC, m.log_id DESC LIMIT 1)
+                    LEFT JOIN work_log AS b FORCE INDEX (PRIMARY)
+                      ON b.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
+                                      WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
+                                        AND m.version = w.version - 1 AND m.event <> 'available'
+                                      ORDER BY m.log_id DESC LIMIT 1)) AS d
+           ORDER BY d.loan_id LIMIT 18446744073709551615) AS g;
+  SELECT JSON_ARRAYAGG(JSON_ARRAY(j.loan_id, j.gets)) INTO v_done
+    FROM JSON_TABLE(v_judged, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                              what VARCHAR(16) PATH '$[1]',
+                                              gets INT UNSIGNED PATH '$[2]')) AS j
+   WHERE j.what IN ('done', 'calls') AND p_step <> 'judge';
+  IF p_action <> 'release' AND v_done IS NOT NULL THEN
+    -- Every assignment has a request.
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.gets, d.n, UUID())) INTO v_asks
+      FROM (SELECT j.gets, COUNT(*) AS n
+              FROM JSON_TABLE(v_done, '$[*]' COLUMNS (gets INT UNSIGNED PATH '$[1]')) AS j
+             GROUP BY j.gets) AS d;
+    INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
+                                outcome, reason, seen_at, served_at)
+      SELECT a.uuid, a.user_id, v_account, p_task_id, a.n, a.n, a.n, 'served',
+             LEFT(CONCAT(IF(p_action = 'undo', 'undone by ', 'reassigned by '), p_manager, ': ',
+                         p_reason), 512), v_now, v_now
+        FROM JSON_TABLE(v_asks, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$[0]',
+                                                n INT UNSIGNED PATH '$[1]',
+                                                uuid CHAR(36) PATH '$[2]')) AS a
+       ORDER BY a.user_id;
+  END IF;
+  IF p_action <> 'undo' AND v_done IS NOT NULL THEN
+    INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                          available_at, note, at, manager)
+      SELECT w.task_id, w.loan_id, 'returned', w.user_id, v_account, w.token, w.version + 1,
+             w.request_id, GREATEST(v_now, w.changed_at), p_reason,
+             GREATEST(v_now, w.changed_at), p_manager
+        FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+        STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+          ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+       ORDER BY w.loan_id;
+  END IF;
+  IF p_action <> 'release' AND v_done IS NOT NULL THEN
+    -- The token is above every earlier one of the loan. This read of task_lock locks nothing.
+    SELECT COALESCE(MAX(k.epoch), 0) INTO v_epoch FROM task_lock AS k WHERE k.task_id = p_task_id;
+    INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                          lease_expires_at, note, at, manager)
+      SELECT w.task_id, w.loan_id, 'assigned', j.gets, v_account, GREATEST(v_epoch, w.token + 1),
+             w.version + IF(p_action = 'undo', 1, 2), r.request_id,
+             GREATEST(v_now, w.changed_at) + INTERVAL v_lease MINUTE, p_reason,
+             GREATEST(v_now, w.changed_at), p_manager
+        FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                                gets INT UNSIGNED PATH '$[1]')) AS j
+        STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+          ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+        STRAIGHT_JOIN JSON_TABLE(v_asks, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$[0]',
+                                                         uuid CHAR(36) PATH '$[2]')) AS a
+          ON a.user_id = j.gets
+        STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_uuid)
+          ON r.uuid = CONVERT(a.uuid USING ascii) COLLATE ascii_bin
+       ORDER BY w.loan_id;
+  END IF;
+  IF p_action = 'undo' AND v_done IS NOT NULL THEN
+    DELETE e FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                                     gets INT UNSIGNED PATH '$[1]')) AS j
+      STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)
+        ON e.task_id = p_task_id AND e.user_id = j.gets AND e.loan_id = j.loan_id;
+  END IF;
+  IF v_done IS NOT NULL THEN
+    CALL work_follows(p_task_id, v_done);
+  END IF;
+  SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
+                                  d.available_at, d.lease_expires_at, d.excluded_until))
+    INTO v_answer
+    FROM (SELECT j.what, j.loan_id, w.state, w.token, u.name,
+                 IF(w.state = 'assigned', w.assigned_at, w.changed_at) AS since, w.available_at,
+                 w.lease_expires_at,
+                 IF(j.what = 'excluded',
+                    (SELECT e.until FROM work_exclusion AS e FORCE INDEX (PRIMARY)
+                      WHERE e.task_id = p_task_id AND e.user_id = j.gets
+                        AND e.loan_id = j.loan_id), NULL) AS excluded_until
+            FROM JSON_TABLE(v_judged, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                                      what VARCHAR(16) PATH '$[1]',
+                                                      gets INT UNSIGNED PATH '$[2]')) AS j
+            LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+              ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+            LEFT JOIN app_user AS u
+              ON u.user_id = w.user_id) AS d;
+  IF p_step = 'alone' THEN
+    COMMIT;
+  END IF;
+  -- After the COMMIT: a client that is stopped while it reads must hold nothing.
+  SELECT j.what, j.loan_id, j.state, j.token, j.name, j.since, j.available_at,
+         j.lease_expires_at, j.excluded_until, v_on_undo
+    FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (what VARCHAR(16) PATH '$[0]',
+                                              loan_id BIGINT UNSIGNED PATH '$[1]',
+                                              state VARCHAR(16) PATH '$[2]',
+                                              token BIGINT UNSIGNED PATH '$[3]',
+                                              name VARCHAR(64) PATH '$[4]',
+                                              since DATETIME(6) PATH '$[5]',
+                                              available_at DATETIME(6) PATH '$[6]',
+                                              lease_expires_at DATETIME(6) PATH '$[7]',
+                                              excluded_until DATETIME(6) PATH '$[8]')) AS j
+   ORDER BY j.loan_id;
+END//
+
+-- Cancels somebody's pending request. The result is one row, what came of it and the request's
+-- number:
+--   done      it is cancelled, and its user is told the reason
+--   already   the same manager has cancelled it before
+--   ended     it had ended: served, or otherwise
+--   unknown   there is none
+DROP PROCEDURE IF EXISTS manage_request//
+CREATE PROCEDURE manage_request (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                          COLLATE utf8mb4_0900_as_cs,
+                                 IN p_request_id BIGINT UNSIGNED,
+                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+cancels: BEGIN
+  DECLARE v_request_id BIGINT UNSIGNED;
+  DECLARE v_user_id, v_task_id, v_pending, v_mine INT UNSIGNED;
+  DECLARE v_before JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  IF p_reason IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_request: a correction has a reason';
+  END IF;
+  -- A leader that serves the request holds the row, so this waits for what becomes of it.
+  SELECT r.request_id, r.user_id, r.task_id, r.outcome = 'pending',
+         JSON_OBJECT('asked', r.asked, 'created_at', r.created_at)
+    INTO v_request_id, v_user_id, v_task_id, v_pending, v_before
+    FROM work_requested AS r
+   WHERE r.request_id = p_request_id
+     FOR UPDATE;
+  IF v_request_id IS NULL OR NOT v_pending THEN
+    ROLLBACK;
+    SELECT COUNT(*) INTO v_mine
+      FROM manage_log AS m FORCE INDEX (manage_log_user)
+     WHERE m.user_id = v_user_id AND m.request_id = v_request_id AND m.manager = p_manager
+       AND m.action = 'request cancelled';
+    SELECT CASE WHEN v_request_id IS NULL THEN 'unknown' WHEN v_mine > 0 THEN 'already'
+                ELSE 'ended' END, v_request_id;
+    LEAVE cancels;
+  END IF;
+  UPDATE work_requested AS r
+     SET r.outcome = 'cancelled',
+         r.served_at = TIMESTAMP'1970-01-01 00:00:00'
+           + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND,
+         r.reason = LEFT(CONCAT('cancelled by ', p_manager, ': ', p_reason), 512)
+   WHERE r.request_id = v_request_id;
+  INSERT INTO manage_log (manager, account, action, task_id, user_id, request_id, before_it,
+                          reason)
+    VALUES (p_manager, CONVERT(USER() USING utf8mb4), 'request cancelled', v_task_id, v_user_id,
+            v_request_id, v_before, p_reason);
+  COMMIT;
+  SELECT 'done', v_request_id;
 END//
 DELIMITER ;

@@ -82,3 +82,5 @@ GRANT SELECT ON manage_log TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_task TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_removal TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_user TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_request TO lockq_manager;

@@ -19,6 +19,8 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
      ADD COLUMN paused_at DATETIME(6) NULL,
      ADD COLUMN share ENUM(''order'', ''evenly'', ''least'') NOT NULL DEFAULT ''order''
      COMMENT ''how requests of one moment share loans that are not enough for all'',
+     ADD COLUMN on_undo VARCHAR(129) CHARACTER SET utf8mb4 NULL
+     COMMENT ''procedure like on_complete, which takes back what that did'',
      ALGORITHM=INSTANT');
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;

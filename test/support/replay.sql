@@ -22,6 +22,7 @@ step AS (
          LAG(l.available_at) OVER line AS was_available,
          LAG(l.lease_expires_at) OVER line AS was_lease,
          LAG(l.at) OVER line AS was_at,
+         LAG(l.manager) OVER line AS was_manager,
          LAG(l.log_id) OVER line AS was_log_id,
          LEAD(l.log_id) OVER line AS next_log_id,
          MAX(IF(l.event = 'assigned', l.at, NULL)) OVER line AS last_assigned,
@@ -44,6 +45,9 @@ change_of AS (
          n.was IN ('assigned', 'renewed') AS was_active,
          IF(n.was = 'expired' AND n.was_at = n.at, n.was_available, n.was_at) AS changed,
          n.event IN ('assigned', 'renewed') AS is_active,
+         -- A manager takes back what the user has said of the loan.
+         n.event = 'assigned' AND n.manager IS NOT NULL AND n.user_id = n.was_user
+           AND n.was IN ('completed', 'returned', 'never') AS is_undo,
          ROW_NUMBER() OVER (PARTITION BY n.task_id, n.loan_id
                             ORDER BY n.version DESC, n.log_id DESC) AS from_last
     FROM noted AS n
@@ -74,10 +78,22 @@ fault AS (
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT('assigned while ', c.was)
     FROM change_of AS c
-   WHERE c.event = 'assigned' AND (c.was_active OR c.was = 'never')
+   WHERE c.event = 'assigned' AND (c.was_active OR (c.was = 'never' AND NOT c.is_undo))
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned before it was available'
-    FROM change_of AS c WHERE c.event = 'assigned' AND c.at < c.was_available
+    FROM change_of AS c WHERE c.event = 'assigned' AND c.at < c.was_available AND NOT c.is_undo
+  UNION ALL
+  -- What a manager may do: return a loan, give it to somebody else in the same moment, or back.
+  SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' by a manager who may not, or not so')
+    FROM change_of AS c
+   WHERE c.manager IS NOT NULL
+     AND NOT COALESCE(c.note <> '' AND c.uuid IS NULL AND c.excluded_until IS NULL
+                      AND CASE c.event
+                          WHEN 'returned' THEN c.available_at = c.at
+                          WHEN 'assigned' THEN
+                            c.is_undo OR (c.was = 'returned' AND c.was_manager = c.manager
+                                          AND c.at = c.was_at AND c.user_id <> c.was_user)
+                          ELSE FALSE END, FALSE)
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned by a leader of the past'
     FROM change_of AS c WHERE c.event = 'assigned' AND c.token <= c.was_token
@@ -103,7 +119,7 @@ fault AS (
    WHERE c.event = 'assigned' AND (c.at < v.as_of OR c.at < r.checked)
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned with another note'
-    FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.note <=> c.was_note
+    FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.is_undo AND NOT c.note <=> c.was_note
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' while ', COALESCE(c.was, 'no row'))
     FROM change_of AS c

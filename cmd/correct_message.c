@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "correct_message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "cli_terminal.h"
+#include "cli_times.h"
+#include "disposition_message.h"
+
+const char *
+correct_message_result(enum lockq_disposed what)
+{
+	return what == LOCKQ_NOT_COMPLETED ? "not_undone" : disposition_result(what);
+}
+
+void
+correct_message_done(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
+{
+	unsigned long long id = loan->loan_id, token = loan->token;
+	bool already = loan->what == LOCKQ_DISPOSED_ALREADY;
+	char since[CLI_TIME_SIZE], until[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+
+	cli_time_local(since, loan->since, false, now);
+	cli_time_local(until, loan->lease_expires_at, false, now);
+	if (what->kind == LOCKQ_RELEASE && already)
+		cli_line("loan %llu: already released at %s", id, since);
+	else if (what->kind == LOCKQ_RELEASE)
+		cli_line("loan %llu: released, %s has it no longer", id, loan->holder);
+	else if (already)
+		cli_line("loan %llu: already given to %s at %s, with token %llu", id, loan->holder,
+		    since, token);
+	else
+		cli_line("loan %llu: %s has it %s, with token %llu%s%s", id, loan->holder,
+		    what->kind == LOCKQ_UNDO ? "again" : "now", token,
+		    until[0] != '\0' ? ", until " : "", until);
+}
+
+/* How the loan stands: "assigned to "tracy" since 10:42", "completed by "oliver" at 10:41". The
+ * caller frees it. */
+static char *
+standing(const struct lockq_disposed_loan *loan)
+{
+	bool assigned = strcmp(loan->state, "assigned") == 0;
+	char *holder = cli_quoted(loan->holder, "somebody"), *text;
+	char since[CLI_TIME_SIZE];
+
+	cli_time_local(since, loan->since, false, time(NULL));
+	text = cli_text("%s %s %s %s %s", strcmp(loan->state, "never") == 0 ? "set to never" :
+	    loan->state, assigned ? "to" : "by", holder, assigned ? "since" : "at", since);
+	free(holder);
+	return text;
+}
+
+static void
+print_not_allowed(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
+{
+	char until[CLI_TIME_SIZE];
+
+	cli_time_local(until, loan->excluded_until, false, time(NULL));
+	cli_message("loan %llu was not %s: %s%s%s", (unsigned long long)loan->loan_id,
+	    what->kind == LOCKQ_UNDO ? "given back" : "reassigned", loan->reason,
+	    until[0] != '\0' ? ", until " : "", until);
+}
+
+void
+correct_message_refused(const struct lockq_correction *what,
+    const struct lockq_disposed_loan *loan, uint64_t given)
+{
+	unsigned long long id = loan->loan_id, token = given;
+	char *stands = standing(loan), lease[CLI_TIME_SIZE];
+
+	cli_time_local(lease, loan->lease_expires_at, false, time(NULL));
+	switch (loan->what) {
+	case LOCKQ_NOT_YOURS:
+		if (what->kind == LOCKQ_UNDO)
+			cli_message("loan %llu is %s: there is nothing to take back", id, stands);
+		else
+			cli_message("loan %llu is not one of user \"%s\": %s", id, what->from,
+			    stands);
+		break;
+	case LOCKQ_STALE_TOKEN:
+		cli_message("loan %llu: token %llu is stale: %s, with token %llu", id, token,
+		    stands, (unsigned long long)loan->token);
+		break;
+	case LOCKQ_LEASE_OVER:
+		cli_message("loan %llu is nobody's: the lease of user \"%s\" ran out at %s", id,
+		    loan->holder, lease);
+		break;
+	case LOCKQ_NOT_COMPLETED:
+	case LOCKQ_NOT_ALLOWED:
+		print_not_allowed(what, loan);
+		break;
+	case LOCKQ_NOT_ASSIGNED:
+		if (loan->state[0] == '\0')
+			cli_message("loan %llu was never assigned in task %u", id, what->task);
+		else
+			cli_message("loan %llu is not assigned in task %u: %s", id, what->task,
+			    stands);
+		break;
+	case LOCKQ_DISPOSED:
+	case LOCKQ_DISPOSED_ALREADY:
+		break;
+	}
+	free(stands);
+}
