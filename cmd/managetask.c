@@ -35,6 +35,7 @@ static const struct cli_tool managetask_tool = {
 	    "  user disable   lets somebody ask no more\n"
 	    "  user enable    lets somebody ask again\n"
 	    "  user remove    takes away somebody who has never asked\n"
+	    "  user forget    takes somebody's name out of the history\n"
 	    "  release        puts a loan back into the line\n"
 	    "  reassign       gives somebody's loan to somebody else\n"
 	    "  undo           takes back what somebody has said of a loan\n"

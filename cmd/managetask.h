@@ -31,12 +31,13 @@ struct manage_options {
 	struct manage_names users;
 	const char *account;
 	bool any_account;
+	bool dry_run;
 	struct loan_option loans;
 	const char *from, *to;
 	const char *request;
 };
 #define MANAGE_DEFAULTS { CLI_COMMON_INIT, NULL, NULL, 0, { { { NULL, NULL } }, 0 }, \
-	{ { NULL }, 0 }, NULL, false, LOAN_OPTION_EMPTY, NULL, NULL, NULL }
+	{ { NULL }, 0 }, NULL, false, false, LOAN_OPTION_EMPTY, NULL, NULL, NULL }
 
 #define MANAGE(member) offsetof(struct manage_options, member)
 

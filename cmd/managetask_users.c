@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of managetask for people. */
+#include <stdlib.h>
+
 #include "cli_signals.h"
 #include "exit_status.h"
 #include "managetask.h"
@@ -101,6 +103,30 @@ remove_user(const struct manage_options *o, struct lockq *q)
 	return change(o, q, LOCKQ_PERSON_REMOVE, "removed");
 }
 
+static int
+forget(const struct manage_options *o, struct lockq *q)
+{
+	uint64_t rows = 0;
+	int rc, status = CLI_EXIT_DONE;
+
+	cli_catch_signals("the same command goes on");
+	for (size_t i = 0; i < o->users.n && cli_caught() == 0; i++) {
+		char *done;
+
+		rc = lockq_forget_person(q, o->by, o->users.names[i], o->dry_run, o->reason, &rows);
+		done = cli_text(o->dry_run ? "would be forgotten in %llu rows of the history" :
+		    "forgotten in %llu rows of the history", (unsigned long long)rows);
+		if (rc == LOCKQ_OK)
+			o->common.out->managed("user", 0, o->users.names[i], done);
+		else
+			status = cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
+			    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
+			    cli_library_text(q, rc));
+		free(done);
+	}
+	return status;
+}
+
 #define USER { .help = "Who" }, { "user", 'u', "NAME", "the user; may be repeated", \
 	manage_parse_user, MANAGE(users), 0, 64 }
 #define ACCOUNT { "account", 0, "ACCOUNT", "the login name of the only MySQL account that may\n" \
@@ -112,6 +138,9 @@ static const struct cli_option bind_options[] = { USER, ACCOUNT,
 	{ "any", 0, NULL, "any account may ask for them", cli_parse_flag, MANAGE(any_account), 0,
 	    0 }, MANAGE_BY, CLI_OPTIONS_END };
 static const struct cli_option change_options[] = { USER, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option forget_options[] = { USER,
+	{ "dry-run", 0, NULL, "only say how much there is", cli_parse_flag, MANAGE(dry_run), 0, 0 },
+	MANAGE_BY, CLI_OPTIONS_END };
 
 #define TOOL .name = "managetask", .more_group = "lockq_manager", .bare = "user", \
 	.bare_again = true
@@ -166,8 +195,20 @@ static const struct cli_tool remove_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 
+static const struct cli_tool forget_tool = {
+	TOOL, .command = "user forget", .options = forget_options, .check = check_users,
+	.synopsis = "NAME... [--dry-run] [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Takes people out of the history: the name and the MySQL account become a\n"
+	    "pseudonym. Figures and history stay. It is refused while the user has loans or\n"
+	    "pending requests. Notes, backups and the binary log are not changed.",
+	.examples = "  managetask user forget oliver --dry-run\n",
+	.exits = MANAGE_EXITS_CHANGE
+	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the same command goes on\n",
+};
+
 const struct manage_command manage_user_commands[] = {
 	{ &list_tool, list }, { &add_tool, add }, { &bind_tool, bind_user },
 	{ &disable_tool, disable }, { &enable_tool, enable }, { &remove_tool, remove_user },
+	{ &forget_tool, forget },
 	{ NULL, NULL }
 };

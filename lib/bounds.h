@@ -101,8 +101,9 @@ enum {
 	CHECK_TRIES = 2         /* the reason of a refusal is only for the message */
 };
 
-/* progress.c, db_long.c, expire.c, expire_batch.c, define.c */
+/* progress.c, db_long.c, expire.c, expire_batch.c, define.c, people.c */
 enum {
+	FORGET_ROWS = 10000,    /* of the log, which are read to find those of a person */
 	REMOVE_ROWS = 1000,     /* of a task that is removed: a page takes some 20 ms */
 	TICK_SLICE_MS = 250,    /* a user who gives up is heard after a quarter of a second */
 	PURGE_WAITS_S = 60,     /* the purge of a night waits for cron's run of a minute */

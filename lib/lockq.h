@@ -1374,6 +1374,31 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_correct(struct lockq *q,
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *manager,
     const char *request, const char *reason, struct lockq_answer *answer);
+/**
+ * lockq_forget_person:
+ * @q:       a connected handle of an account with the role lockq_manager; its last error is
+ *           replaced
+ * @manager: the name of the manager who does it
+ * @user:    app_user.name
+ * @dry_run: 1: only counts the rows
+ * @reason:  why, up to LOCKQ_NOTE_MAX characters; or NULL
+ * @rows:    set to the number of requests and rows of the log that name the user's account
+ *
+ * Takes a person out of the history. The name and the MySQL account become a pseudonym, such as
+ * "forgotten-17", in app_user, work_requested, work_log, leader_run, manage_log and task, and the
+ * person may not ask any more. Figures and history stay, since rows name the user by a number. What
+ * people wrote into notes and reasons stays, and so does what backups and the binary log have. It
+ * reads the whole log, some rows at a time, and locks those that it changes for a short statement.
+ *
+ * Returns: 0; LOCKQ_EREFUSED for an unknown person, one who has loans or pending requests, or for a
+ * manager who is bound to another account; LOCKQ_EUSAGE for no manager or no user; LOCKQ_BUSY when
+ * another session holds the rows; LOCKQ_CANCELLED when the progress function gave up, and
+ * LOCKQ_EUNKNOWN when the connection was lost: make the same call again; LOCKQ_EDATABASE;
+ * LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_forget_person(struct lockq *q, const char *manager,
+    const char *user, int dry_run, const char *reason, uint64_t *rows);
 
 #ifdef __cplusplus
 }

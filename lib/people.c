@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "error.h"
 #include "managing.h"
 #include "patience.h"
+#include "progress.h"
 #include "session.h"
 
 static const struct db_query call_user = {
 	"manage_user", "CALL manage_user(?, ?, ?, ?, ?)", DB_ONE
+};
+
+static const struct db_query call_forget = {
+	"manage_forget", "CALL manage_forget(?, ?, ?, ?, ?, ?)", DB_ONE
 };
 
 /* Each count goes by the user's rows. */
@@ -87,6 +93,43 @@ lockq_change_person(struct lockq *q, const char *manager, const char *user,
 	code = managing_call(q, &call_user, DB_ARGS(db_text(manager), db_text(user),
 	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
 	return code == LOCKQ_OK ? judge_person(q, word, user) : code;
+}
+
+int
+lockq_forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
+    const char *reason, uint64_t *rows)
+{
+	struct ticking ticking = { .q = q, .phase = LOCKQ_PHASE_EXPIRE, .since = db_clock_ms() };
+	struct db_rows result = { 0, 0, NULL, NULL };
+	char word[WORD_BYTES] = "done", held[96];
+	uint64_t from = 0, n = 0;
+	bool more = true;
+	int code = managing_check(q, manager, reason);
+
+	*rows = 0;
+	if (code == LOCKQ_OK)
+		code = check_person(q, user, LOCKQ_PERSON_DISABLE, NULL);
+	snprintf(held, sizeof(held), "user \"%.64s\"", user != NULL ? user : "");
+	while (code == LOCKQ_OK && more) {
+		if (tick(&ticking) != 0)
+			return LOCKQ_CANCELLED;
+		code = managing_run(q, &call_forget, DB_ARGS(db_text(manager), db_text(user),
+		    db_u64(from), db_u64(FORGET_ROWS), db_bool(dry_run != 0), db_text(reason)),
+		    held, &result);
+		copy_cell(word, sizeof(word), &result, 0, 0);
+		from = db_cell_u64(&result, 0, 1);
+		n = db_cell_u64(&result, 0, 2);
+		more = code == LOCKQ_OK && !db_cell_is_null(&result, 0, 1);
+		ticking.rows += n;
+		db_rows_clear(&result);
+	}
+	if (code != LOCKQ_OK)
+		return code;
+	if (strcmp(word, "holds") == 0)
+		return error_refused(q, "user \"%s\" has %llu loans and pending requests: they "
+		    "have to end first", user, (unsigned long long)n);
+	*rows = ticking.rows;
+	return judge_person(q, word, user);
 }
 
 static enum db_rc

@@ -1588,4 +1588,79 @@ cancels: BEGIN
   COMMIT;
   SELECT 'done', v_request_id;
 END//
+
+-- Takes a person's name and account out of the history: each becomes a pseudonym, and the number of
+-- the user stays, so figures and replays are as before. First the log, p_most rows at a time: the
+-- caller repeats it with the result's second column as p_from, until that is NULL. Then the rest. So
+-- a run that was cut short is begun again with the same name. p_dry: only counts. The result is one
+-- row: what came of it, where the next call goes on, and how many rows were changed:
+--   done      so far
+--   unknown   there is no such user
+--   holds     the user has so many loans and pending requests; nothing was done
+DROP PROCEDURE IF EXISTS manage_forget//
+CREATE PROCEDURE manage_forget (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_name VARCHAR(64) CHARACTER SET utf8mb4
+                                                      COLLATE utf8mb4_0900_as_cs,
+                                IN p_from BIGINT UNSIGNED, IN p_most INT UNSIGNED,
+                                IN p_dry BOOLEAN,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+forgets: BEGIN
+  DECLARE v_user_id INT UNSIGNED;
+  DECLARE v_n, v_rows BIGINT UNSIGNED DEFAULT 0;
+  DECLARE v_last BIGINT UNSIGNED;
+  DECLARE v_alias VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  SELECT u.user_id INTO v_user_id FROM app_user AS u WHERE u.name = p_name FOR UPDATE;
+  SELECT (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)
+           WHERE w.user_id = v_user_id AND w.state = 'assigned')
+         + (SELECT COUNT(*) FROM task AS t
+            STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_one_pending)
+               ON r.user_id = v_user_id AND r.task_id = t.task_id AND r.pending = 1)
+    INTO v_n;
+  IF v_user_id IS NULL OR v_n > 0 THEN
+    ROLLBACK;
+    SELECT IF(v_user_id IS NULL, 'unknown', 'holds'), NULL, v_n;
+    LEAVE forgets;
+  END IF;
+  SET v_alias = CONCAT('forgotten-', v_user_id);
+  UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id AND NOT p_dry;
+  SELECT MAX(d.log_id) INTO v_last
+    FROM (SELECT l.log_id FROM work_log AS l FORCE INDEX (PRIMARY)
+           WHERE l.log_id > p_from ORDER BY l.log_id LIMIT p_most) AS d;
+  SELECT COUNT(*) INTO v_rows
+    FROM work_log AS l FORCE INDEX (PRIMARY)
+   WHERE l.log_id > p_from AND l.log_id <= v_last
+     AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+  UPDATE work_log AS l FORCE INDEX (PRIMARY)
+     SET l.account = v_alias, l.manager = IF(l.manager = p_name, v_alias, l.manager)
+   WHERE l.log_id > p_from AND l.log_id <= v_last AND NOT p_dry
+     AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+  IF v_last IS NULL THEN
+    SELECT COUNT(*) INTO v_rows FROM work_requested AS r WHERE r.user_id = v_user_id;
+  END IF;
+  IF v_last IS NULL AND NOT p_dry THEN
+    UPDATE work_requested AS r FORCE INDEX (work_requested_one_pending)
+       SET r.account = v_alias WHERE r.user_id = v_user_id;
+    UPDATE task AS t SET t.manager = v_alias WHERE t.manager = p_name;
+    UPDATE task AS t SET t.paused_by = v_alias WHERE t.paused_by = p_name;
+    UPDATE leader_run AS l SET l.user = v_alias WHERE l.user = p_name;
+    UPDATE manage_log AS m
+       SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account', NULL),
+           m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account', NULL)
+     WHERE m.user_id = v_user_id;
+    UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias WHERE m.manager = p_name;
+    UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
+    INSERT INTO manage_log (manager, account, action, user_id, reason)
+      VALUES (IF(p_manager = p_name, v_alias, p_manager), CONVERT(USER() USING utf8mb4),
+              'user forgotten', v_user_id, p_reason);
+  END IF;
+  COMMIT;
+  SELECT 'done', v_last, v_rows;
+END//
 DELIMITER ;

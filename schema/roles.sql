@@ -84,3 +84,4 @@ GRANT EXECUTE ON PROCEDURE manage_removal TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_user TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_request TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_forget TO lockq_manager;

@@ -12,7 +12,8 @@ open_gatekeeper
 # shellcheck disable=SC2154 # the sourced files set status, out, err and scratch
 trap 'end_all; forget_steered "$task"; forget_task "$new"
 	sql "DELETE FROM task WHERE task_id = $next; DELETE FROM app_user
-		WHERE name LIKE '"'managed %'"'"; forget_users; rm -rf "$scratch"' EXIT
+		WHERE name LIKE '"'managed %' OR name LIKE 'forgotten-%'"'"; forget_users
+	rm -rf "$scratch"' EXIT
 
 manage() {
 	run managetask "$@"
@@ -262,11 +263,41 @@ manage user remove 'managed b' 'managed c'
 is "$status:$out:$err" '4:user managed c: removed:managetask: user "managed b" has asked for '\
 'work, and the history names the user: disable the user' \
 	'user remove: only those who have never asked'
+refused 4 'user "managed b" has 1 loans and pending requests: they have to end first' \
+	user forget 'managed b'
+sql "UPDATE work SET state = 'completed' WHERE state = 'assigned' AND user_id =
+	(SELECT user_id FROM app_user WHERE name = 'managed b')"
+id=$(sql "SELECT user_id FROM app_user WHERE name = 'managed b'")
+# names TEXT: in how many rows a name or an account stands.
+names() {
+	sql "SELECT (SELECT COUNT(*) FROM app_user WHERE name = '$1')
+		+ (SELECT COUNT(*) FROM work_requested WHERE account = '$1' AND user_id = $id)
+		+ (SELECT COUNT(*) FROM work_log WHERE account = '$1' AND user_id = $id)
+		+ (SELECT COUNT(*) FROM leader_run WHERE user = '$1')
+		+ (SELECT COUNT(*) FROM manage_log WHERE user_id = $id AND '$1' IN (manager,
+			COALESCE(before_it->>'\$.name', ''), COALESCE(after_it->>'\$.name', '')))"
+}
+sql "UPDATE work_log SET manager = 'managed b' WHERE user_id <> $id ORDER BY log_id LIMIT 1"
+before=$(names 'managed b') rows=$(names lockq_app@localhost)
+manage user forget 'managed b' --dry-run
+is "$status:${out%% in *}:$(names 'managed b')" \
+	"0:user managed b: would be forgotten:$before" 'user forget --dry-run changes nothing'
+manage user forget 'managed b' --by marcus --reason 'has asked for it'
+is "$status:${out%% in *}" '0:user managed b: forgotten' 'user forget'
+is "$(names 'managed b'):$(sql "SELECT COUNT(*) FROM work_log WHERE manager = 'managed b'")" 0:0 \
+	'the name is nowhere'
+is "$(sql "SELECT CONCAT_WS('|', name, account, enabled) FROM app_user WHERE user_id = $id")" \
+	"forgotten-$id|0" 'the user has a pseudonym, and may not ask'
+ok "$([ "$before" -gt 2 ] && [ "$rows" -gt 2 ]; echo $?)" "there were $before names, $rows accounts"
+is "$(names lockq_app@localhost)" 0 'nor is the account'
+is "$(logged)" 'user forgotten|marcus|lockq_boss@localhost|has asked for it' 'the log says by whom'
+manage user add 'managed b'
+is "$status" 0 'the name is free again'
 manage user list --json
 is "$(jq -c 'select(.user == "managed b") | [.account, .enabled, .held, .pending]' <<<"$out")" \
-	'[null,true,1,0]' 'user list in JSON'
+	'[null,true,0,0]' 'user list in JSON'
 manage user list
-like "$out" '^\| managed b +\| any +\| yes +\| +1 \|' 'user list: a row for each'
+like "$out" '^\| managed b +\| any +\| yes +\| +0 \|' 'user list: a row for each'
 like "$out" '^any account may ask for [0-9]+ of them' 'it says who may be asked for by anybody'
 
 finish
