@@ -168,8 +168,8 @@ static const struct cli_tool release_tool = {
 static const struct cli_tool reassign_tool = {
 	TOOL, .command = "reassign", .options = reassign_options, .check = check_reassign,
 	.bare = "task",
-	.synopsis = "--task N --loan L[,L...] --from USER --to USER --reason TEXT\n"
-	    " [--by NAME] [--json]",
+	.synopsis = "--task N --loan L[,L...] --from USER --to USER\n"
+	    " --reason TEXT [--by NAME] [--json]",
 	.purpose = "Gives loans that somebody has to somebody else, with a lease that begins\n"
 	    "anew, up to the task's max_pipeline.",
 	.examples = "  managetask reassign --task 7 --loan 12 --from oliver --to tracy \\\n"
@@ -178,7 +178,7 @@ static const struct cli_tool reassign_tool = {
 };
 static const struct cli_tool undo_tool = {
 	TOOL, .command = "undo", .options = undo_options, .check = check_loans, .bare = "task",
-	.synopsis = "--task N --loan L[,L...] --reason TEXT [--by NAME] [--json]",
+	.synopsis = "--task N --loan L[,L...] --reason TEXT [--by NAME]\n [--json]",
 	.purpose = "Takes back what was said last of loans, as long as nobody has them again: the\n"
 	    "users who disposed of them have them once more, with leases that begin anew.\n"
 	    "Where the task's on_complete has changed other data, its on_undo is called.",

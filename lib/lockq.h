@@ -1295,9 +1295,9 @@ struct lockq_correction {
 	const char *manager;                /**< the name of the manager who does it */
 	uint32_t task;                      /**< task.task_id */
 	enum lockq_correction_kind kind;    /**< what is done */
-	const char *from;                   /**< to reassign: who has the loans; to release: the
-	                                     * same, or NULL: whoever has them; to undo: NULL */
-	const char *to;                     /**< to reassign: who is to have them; else NULL */
+	const char *from;                   /**< who has the loans; to release, NULL: whoever has
+	                                     * them, to undo always NULL */
+	const char *to;                     /**< to reassign: who is to get the loans; or NULL */
 	const char *reason;                 /**< why, 1 to LOCKQ_NOTE_MAX characters */
 	const struct lockq_loan_ref *loans; /**< each loan once; a token is that of the assignment
 	                                     * that is released, reassigned or was disposed of */

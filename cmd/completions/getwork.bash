@@ -34,8 +34,9 @@ _lockq_command() {
 		sed -n "s/^$before\([a-z]*\).*/\1/p" | sort -u)" -- "$current")
 }
 
-# What a word without an option means for managetask: a task, or a user.
+# What a word without an option means for managetask: a task, a user, or a request.
 _lockq_bare() {
+	[[ ${called[1]-} != cancel ]] || { echo --request; return; }
 	[[ ${called[1]-} != user ]] || { echo --user; return; }
 	((${#words[@]} != 3)) || echo --task
 }
@@ -175,7 +176,7 @@ _lockq_database() {
 		option=${current%%=*} current=${current#*=} raw=${raw#*=}
 	fi
 	case $option in
-	--user | -u) what=users ;;
+	--user | -u | --from | --to) what=users ;;
 	--task | -t) what=tasks ;;
 	--loan | -l) what=loans ;;
 	--request | -r) what=requests ;;
@@ -263,6 +264,7 @@ _lockq() {
 		--seed | \
 		--defaults-group-suffix | --heavy | --users | --map | --begins | --by | --reason | \
 		--account | --name | --manager | --candidates-view | --on-complete | \
+		--from | --to | --on-undo | \
 		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
 		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
 		--refresh-after | --check-view)

@@ -148,8 +148,8 @@ is "$(sql "SELECT r.outcome, r.asked, r.requested, r.assigned, r.reason, r.accou
 	WHERE w.task_id = $task AND w.loan_id = $loan" | tr '\t' ' ')" \
 	"served 1 1 1 reassigned by marcus: $reason lockq_boss@localhost race-2" \
 	'reassign: the assignment has a request'
-is "$(sql "SELECT lease_expires_at = assigned_at + INTERVAL 60 MINUTE AND due_at = lease_expires_at
-	FROM work WHERE task_id = $task AND loan_id = $loan")" 1 'reassign: a lease begins'
+is "$(sql "SELECT lease_expires_at = assigned_at + INTERVAL 60 MINUTE
+	AND due_at = lease_expires_at FROM work WHERE task_id = $task AND loan_id = $loan")" 1 'reassign: a lease begins'
 correct reassign --loan "$loan:$token" --from race-1 --to race-2
 is "$status" 0 'reassign again: exit 0'
 like "$out" "^loan $loan: already given to race-2 at .*, with token $epoch" \
@@ -197,7 +197,8 @@ is "$status:$out" "4:$(grep "^loan ${list%%,*}: race-5 has it now" <<<"$out")" \
 is "$(grep -c "was not reassigned: the user would have more loans than the task's max_pipeline \
 allows" <<<"$err")" 2 'reassign: the others are told why not'
 is "$(sql "SELECT COUNT(*) FROM work JOIN app_user USING (user_id)
-	WHERE task_id = $task AND name = 'race-5' AND state = 'assigned'")" 2 'reassign: two, not more'
+	WHERE task_id = $task AND name = 'race-5' AND state = 'assigned'")" 2 \
+	'reassign: two, not more'
 sql "UPDATE task SET max_pipeline = NULL WHERE task_id = $task"
 replays reassign
 
@@ -222,7 +223,8 @@ is "$(log "$loan" | cut -d ' ' -f 1-4,6-)" "assigned race-1 $boss $((before + 2)
 is "$(sql "SELECT COUNT(DISTINCT w.request_id), MAX(r.reason), MAX(r.assigned),
 	MIN(w.lease_expires_at = w.assigned_at + INTERVAL 60 MINUTE), MIN(w.token) > $token
 	FROM work AS w JOIN work_requested AS r USING (request_id)
-	WHERE w.task_id = $task AND w.loan_id IN ($loan, ${loans[1]}, ${loans[2]})" | tr '\t' ' ')" \
+	WHERE w.task_id = $task AND w.loan_id IN ($loan, ${loans[1]}, ${loans[2]})" |
+	tr '\t' ' ')" \
 	"1 undone by marcus: $reason 3 1 1" 'undo: one request, new leases, greater tokens'
 is "$(sql "SELECT COUNT(*) FROM work_exclusion AS e JOIN app_user USING (user_id)
 	WHERE e.task_id = $task AND name = 'race-1'")" 0 'undo: the exclusion goes with the return'
@@ -317,7 +319,8 @@ correct undo --loan "$a"
 like "$status:$out" "^0:loan $a: race-3 has it again" 'undo with on_undo'
 is "$(sql "SELECT what FROM test_undone_$task WHERE loan_id = $a")" undone 'on_undo was called'
 undo_with "UPDATE test_undone_$task SET what = 'gone' WHERE loan_id = p_loan;
-	IF p_loan = $b THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the letter was sent'; END IF"
+	IF p_loan = $b THEN
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the letter was sent'; END IF"
 correct undo --loan "$b,$c"
 is "$status" 4 'on_undo refuses one: exit 4'
 is "$err" "managetask: loan $b was not given back: the letter was sent" 'on_undo refuses one: why'

@@ -310,7 +310,8 @@ try manager boss 'corrects in the name of a person of another account' \
 	"ROLLBACK; ${release/me/alice}"
 try manager boss 'releases a loan, in any other name' "ROLLBACK; $release"
 try manager boss 'gives somebody a loan that is free' \
-	"ROLLBACK; CALL manage_loans('me', 'reassign', 'alone', $task, '[[6]]', 'bob', 'alice', 'why')"
+	"ROLLBACK; CALL manage_loans('me', 'reassign', 'alone', $task, '[[6]]', 'bob', 'alice',
+	 'why')"
 try manager boss 'takes a release back' "SET autocommit = 0;
 	CALL manage_loans('me', 'undo', 'change', $task, '[[3]]', NULL, NULL, 'why')"
 try manager boss 'cancels a request' "ROLLBACK; CALL manage_request('me', 9000, 'why')"

@@ -358,7 +358,7 @@ check_json() {
 		;;
 	disposition) functions=(json_disposed json_expired) ;;
 	refill) functions=(json_refilled) ;;
-	managetask) functions=(json_definitions json_people json_managed) ;;
+	managetask) functions=(json_definitions json_people json_managed json_corrected) ;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{
