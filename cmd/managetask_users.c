@@ -197,7 +197,7 @@ static const struct cli_tool remove_tool = {
 
 static const struct cli_tool forget_tool = {
 	TOOL, .command = "user forget", .options = forget_options, .check = check_users,
-	.synopsis = "NAME... [--dry-run] [--by NAME] [--reason TEXT] [--json]",
+	.synopsis = "NAME... [--dry-run]\n [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Takes people out of the history: the name and the MySQL account become a\n"
 	    "pseudonym. Figures and history stay. It is refused while the user has loans or\n"
 	    "pending requests. Notes, backups and the binary log are not changed.",

@@ -11,7 +11,7 @@ sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
 drop_ours() {
 	"$top/scripts/sandbox" mysql --execute="SET GLOBAL read_only = OFF;
 		DROP DATABASE IF EXISTS docs_admin;
-		DROP USER IF EXISTS docs_admin_owner, docs_clerk"
+		DROP USER IF EXISTS docs_admin_owner, docs_clerk, docs_manager"
 }
 trap 'drop_ours; rm -rf "$scratch"' EXIT
 drop_ours
@@ -29,13 +29,17 @@ options() {
 }
 options owner.cnf docs_admin_owner Put-1-of-your-own-here
 options clerk.cnf docs_clerk Put-2-of-your-own-here
-printf '[lockq]\ndatabase=docs_admin\n' >>"$scratch/clerk.cnf"
+options manager.cnf docs_manager Put-3-of-your-own-here
+for name in clerk manager; do
+	printf '[lockq]\ndatabase=docs_admin\n' >>"$scratch/$name.cnf"
+done
 (umask 077 && cp "$sandbox/admin.cnf" "$scratch")
 unset LOCKQ_DEFAULTS_FILE
 
 awk -v to="$scratch/block-" '/^\.Bd/ { file = sprintf("%s%02d", to, ++n); next }
-	/^\.Ed/ { file = ""; next } file != "" { print >file }' "$page"
+	/^\.Ed/ { file = ""; next } file != "" { sub(/\\e$/, "\\"); print >file }' "$page"
 sed -i -e 's/bank/docs_admin/g' -e "s/\\bclerk\\b/docs_clerk/g; s/docs_clerk\\.cnf/clerk.cnf/g" \
+	-e "s/ manager\\b/ docs_manager/g" \
 	-e "s|/root/|$scratch/|g" "$scratch"/block-*
 
 # do_block: runs the next one: SQL as the administrator, else a shell's commands.
@@ -44,7 +48,7 @@ do_block() {
 	local file
 	number=$((number + 1))
 	file=$(printf '%s/block-%02d' "$scratch" "$number")
-	if grep -Eq '^(lockq-migrate|mysql|getwork)' "$file"; then
+	if grep -Eq '^(lockq-migrate|mysql|getwork|managetask)' "$file"; then
 		run bash -e -c "cd '$scratch'; . '$file'"
 	else
 		run "$top/scripts/sandbox" mysql --batch --execute="$(cat "$file")"
@@ -58,6 +62,9 @@ like "$out" 'nothing is missing' '--check says so first'
 like "$out" 'applying baseline.sql' 'the tables are made'
 do_block
 do_block
+do_block
+like "$out" '^task 1: added' 'the manager makes a task'
+like "$out" '^user tracy: added' 'and makes the people known'
 do_block
 is "$(grep -Eo '\b100[0-9]\b' <<<"$out" | sort | uniq -c | awk '{ print $2 ":" $1 }' |
 	tr '\n' ' ')" '1001:2 1002:2 1003:1 1004:1 ' \
