@@ -121,7 +121,7 @@ static char *
 query_text(const struct lockq_progress *progress)
 {
 	char elapsed[CLI_TIME_SIZE], usual[CLI_TIME_SIZE];
-	bool own = progress->phase == LOCKQ_PHASE_QUERY;
+	bool own = progress->phase != LOCKQ_PHASE_WAIT;
 	bool known = progress->usual_ms > 0;
 	char *whose, *text;
 
@@ -162,6 +162,7 @@ cli_progress_text(const struct lockq_progress *progress)
 		return expire_text(progress);
 	case LOCKQ_PHASE_QUERY:
 	case LOCKQ_PHASE_WAIT:
+	case LOCKQ_PHASE_CHECK:
 		break;
 	}
 	return query_text(progress);
@@ -208,7 +209,8 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 	cli_say_phase(common, (int)progress->phase, text);
 	if (is_shown(common))
 		say_joined(progress);
-	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT)
+	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT ||
+	    progress->phase == LOCKQ_PHASE_CHECK)
 		usual = progress->usual_ms;
 	cli_tick(common, elapsed_ms(progress), usual, "%s", text);
 	free(text);

@@ -23,6 +23,7 @@ static const struct cli_tool managetask_tool = {
 	    "\n"
 	    "  list           shows all tasks\n"
 	    "  show N         shows how a task is defined\n"
+	    "  check N        tells whether a task works, and how to mend it\n"
 	    "  add [N]        makes a task\n"
 	    "  set N          changes a task\n"
 	    "  pause N        gives no loans of it for now: who asks, waits\n"
@@ -74,7 +75,8 @@ static const struct manage_command *
 find(int argc, char **argv, int *words)
 {
 	static const struct manage_command *const lists[] = {
-		manage_task_commands, manage_user_commands, manage_correct_commands
+		manage_task_commands, manage_check_commands, manage_user_commands,
+		manage_correct_commands
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {

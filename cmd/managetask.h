@@ -35,9 +35,11 @@ struct manage_options {
 	struct loan_option loans;
 	const char *from, *to;
 	const char *request;
+	bool unchecked;       /* the task is not checked before it is made or changed */
+	bool grants;          /* rights that are missing are granted */
 };
 #define MANAGE_DEFAULTS { CLI_COMMON_INIT, NULL, NULL, 0, { { { NULL, NULL } }, 0 }, \
-	{ { NULL }, 0 }, NULL, false, false, LOAN_OPTION_EMPTY, NULL, NULL, NULL }
+	{ { NULL }, 0 }, NULL, false, false, LOAN_OPTION_EMPTY, NULL, NULL, NULL, false, false }
 
 #define MANAGE(member) offsetof(struct manage_options, member)
 
@@ -62,10 +64,18 @@ struct manage_command {
 	int (*run)(const struct manage_options *o, struct lockq *q);
 };
 
-/* Of managetask_tasks.c, managetask_users.c and managetask_correct.c; each list ends with a row of
- * NULLs. */
-extern const struct manage_command manage_task_commands[], manage_user_commands[],
-    manage_correct_commands[];
+/* Of managetask_tasks.c, managetask_check.c, managetask_users.c and managetask_correct.c; each list
+ * ends with a row of NULLs. */
+extern const struct manage_command manage_task_commands[], manage_check_commands[],
+    manage_user_commands[], manage_correct_commands[];
+
+/* managetask_check.c, for add and set. The first checks the task as it is going to be, quickly;
+ * @findings are the caller's to clear. Returns CLI_EXIT_DONE where it may be made, else says why
+ * not. The second says which rights are missing, or grants them; it returns the exit status. */
+LOCKQ_MUST_CHECK int manage_precheck(const struct manage_options *o, struct lockq *q, bool adds,
+    struct lockq_findings *findings);
+LOCKQ_MUST_CHECK int manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
+    const struct lockq_findings *findings);
 
 /* Completes the manager's name; checks that a task is named. 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int manage_check_by(struct manage_options *o, struct cli_error *error);

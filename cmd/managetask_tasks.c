@@ -73,13 +73,13 @@ show(const struct manage_options *o, struct lockq *q)
 	return status;
 }
 
-/* Makes or changes the task, and says @done of it. */
+/* Makes or changes the task, and says @done of it. *@task is its number; NULL: not wanted. */
 static int
 define(const struct manage_options *o, struct lockq *q, const struct manage_settings *settings,
-    bool adds, const char *done)
+    bool adds, const char *done, uint32_t *task)
 {
 	struct lockq_define what = LOCKQ_DEFINE_INIT;
-	uint32_t task = 0;
+	uint32_t number = 0;
 	int rc;
 
 	what.manager = o->by;
@@ -88,23 +88,41 @@ define(const struct manage_options *o, struct lockq *q, const struct manage_sett
 	what.settings = settings->list;
 	what.n_settings = settings->n;
 	what.reason = o->reason;
-	rc = lockq_define(q, &what, &task);
+	rc = lockq_define(q, &what, &number);
 	if (rc != LOCKQ_OK)
 		return cli_report_library(&o->common, q, rc);
-	o->common.out->managed("task", task, NULL, done);
+	o->common.out->managed("task", number, NULL, done);
+	if (task != NULL)
+		*task = number;
 	return CLI_EXIT_DONE;
+}
+
+/* Checks the task as it is going to be, defines it, and sees to the rights. */
+static int
+define_checked(const struct manage_options *o, struct lockq *q, bool adds, const char *done)
+{
+	struct lockq_findings findings = LOCKQ_FINDINGS_INIT;
+	uint32_t task = o->task;
+	int status = o->unchecked ? CLI_EXIT_DONE : manage_precheck(o, q, adds, &findings);
+
+	if (status == CLI_EXIT_DONE)
+		status = define(o, q, &o->settings, adds, done, &task);
+	if (status == CLI_EXIT_DONE)
+		status = manage_rights(o, q, task, &findings);
+	lockq_findings_clear(&findings);
+	return status;
 }
 
 static int
 add(const struct manage_options *o, struct lockq *q)
 {
-	return define(o, q, &o->settings, true, "added");
+	return define_checked(o, q, true, "added");
 }
 
 static int
 set(const struct manage_options *o, struct lockq *q)
 {
-	return define(o, q, &o->settings, false, "changed");
+	return define_checked(o, q, false, "changed");
 }
 
 static int
@@ -112,7 +130,7 @@ pause_task(const struct manage_options *o, struct lockq *q)
 {
 	struct manage_settings settings = { { { "paused", o->reason } }, 1 };
 
-	return define(o, q, &settings, false, "paused");
+	return define(o, q, &settings, false, "paused", NULL);
 }
 
 static int
@@ -120,7 +138,7 @@ disable(const struct manage_options *o, struct lockq *q)
 {
 	struct manage_settings settings = { { { "enabled", "no" } }, 1 };
 
-	return define(o, q, &settings, false, "disabled");
+	return define(o, q, &settings, false, "disabled", NULL);
 }
 
 static int
@@ -128,7 +146,7 @@ enable(const struct manage_options *o, struct lockq *q)
 {
 	struct manage_settings settings = { { { "enabled", "yes" }, { "paused", NULL } }, 2 };
 
-	return define(o, q, &settings, false, "enabled");
+	return define(o, q, &settings, false, "enabled", NULL);
 }
 
 static int
@@ -182,13 +200,20 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("use-unchecked", "yes|no", "give loans also where it can't tell in time"), \
 	SETTING("view-repeats", "yes|no", "candidates-view shows a loan in several rows")
 
+#define CHECKING \
+	{ .help = "The check" }, \
+	{ "grant", 0, NULL, "grants workers and viewers the rights that are missing", \
+	    cli_parse_flag, MANAGE(grants), 0, 0 }, \
+	{ "unchecked", 0, NULL, "does not check whether the task can work", cli_parse_flag, \
+	    MANAGE(unchecked), 0, 0 }
+
 static const struct cli_option list_options[] = { CLI_OPTIONS_END };
 static const struct cli_option task_options[] = { { .help = "Which task" }, MANAGE_TASK,
 	CLI_OPTIONS_END };
 static const struct cli_option change_options[] = { { .help = "Which task" }, MANAGE_TASK,
 	MANAGE_BY, CLI_OPTIONS_END };
 static const struct cli_option settings_options[] = { { .help = "Which task" }, MANAGE_TASK,
-	SETTINGS, MANAGE_BY, CLI_OPTIONS_END };
+	SETTINGS, CHECKING, MANAGE_BY, CLI_OPTIONS_END };
 
 #define TOOL .name = "managetask", .more_group = "lockq_manager"
 
@@ -210,17 +235,20 @@ static const struct cli_tool add_tool = {
 	TOOL, .command = "add", .options = settings_options, .check = check_add, .bare = "task",
 	.synopsis = "[N] --name TEXT --candidates-view VIEW\n"
 	    " [--on-complete PROCEDURE] [OTHER SETTINGS]\n"
-	    " [--by NAME] [--reason TEXT] [--json]",
+	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Makes a task. Without a number it gets the next one that no task ever had.\n"
-	    "lockq-schema(5) tells what the view and the procedure have to be.",
+	    "lockq-schema(5) tells what the view and the procedure have to be. The task is\n"
+	    "checked first, without its query, and not made where it can't work. Rights\n"
+	    "that are missing are shown as the lines of SQL that grant them.",
 	.examples = "  managetask add --name 'Check the deed' --candidates-view deeds_to_check \\\n"
 	    "      --on-complete deed_is_checked --max-count 10 --lease-minutes 60\n",
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool set_tool = {
 	TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
-	.synopsis = "N SETTINGS [--by NAME] [--reason TEXT] [--json]",
-	.purpose = "Changes a task. Whoever leads it just now goes on as it was.",
+	.synopsis = "N SETTINGS [--grant] [--unchecked] [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Changes a task. Whoever leads it just now goes on as it was. What is to be\n"
+	    "set is checked first, as for \"managetask add\".",
 	.examples = "  managetask set 7 --max-count 10 --lease-minutes none\n",
 	.exits = MANAGE_EXITS_CHANGE,
 };

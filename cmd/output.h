@@ -68,6 +68,10 @@ struct output {
 	/* One of the loans that a manager corrects; @status is the exit status for it alone. */
 	void (*corrected)(const struct lockq_correction *what,
 	    const struct lockq_disposed_loan *loan, int status);
+	/* What a check of the task has found. */
+	void (*findings)(uint32_t task, const struct lockq_findings *findings, int status);
+	/* The rights that were missing; the first @granted of them are granted now. */
+	void (*rights)(uint32_t task, const struct lockq_findings *findings, size_t granted);
 
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };

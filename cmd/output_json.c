@@ -7,6 +7,7 @@
 #include "cli_utf8.h"
 #include "correct_message.h"
 #include "disposition_message.h"
+#include "manage_findings.h"
 #include "output.h"
 #include "seed.h"
 
@@ -332,6 +333,69 @@ json_managed(const char *what, uint32_t task, const char *user, const char *done
 	cli_json_print(object);
 }
 
+static json_t *
+json_known(int64_t number)
+{
+	return number >= 0 ? cli_json_number((uint64_t)number) : json_null();
+}
+
+static void
+json_finding(uint32_t task, const struct lockq_finding *f)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "severity", cli_json_text(manage_severity(f->severity)));
+	cli_json_set(object, "code", cli_json_text(f->code));
+	cli_json_set(object, "about", cli_json_text(f->about));
+	cli_json_set(object, "text", cli_json_text(f->text));
+	cli_json_set(object, "mend", cli_json_text(f->mend));
+	cli_json_set(object, "is_grant", json_boolean(f->is_grant != 0));
+	cli_json_print(object);
+}
+
+static void
+json_findings(uint32_t task, const struct lockq_findings *findings, int status)
+{
+	json_t *object = json_object();
+	bool ran = findings->query_ms >= 0;
+
+	for (size_t i = 0; i < findings->n_findings; i++)
+		json_finding(task, &findings->findings[i]);
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "name", cli_json_text(findings->name));
+	cli_json_set(object, "faults", cli_json_number(findings->n_faults));
+	cli_json_set(object, "warnings", cli_json_number(findings->n_warnings));
+	cli_json_set(object, "query_ms", json_known(findings->query_ms));
+	cli_json_set(object, "rows", ran ? cli_json_number(findings->rows) : json_null());
+	cli_json_set(object, "loans", ran ? cli_json_number(findings->loans) : json_null());
+	cli_json_set(object, "complete", ran ? json_boolean(findings->complete != 0) : json_null());
+	cli_json_set(object, "rows_read", json_known(findings->rows_read));
+	cli_json_set(object, "check_ms", json_known(findings->check_ms));
+	cli_json_set(object, "check_rows_read", json_known(findings->check_rows_read));
+	cli_json_set(object, "pushed_down", findings->pushed_down >= 0 ?
+	    json_boolean(findings->pushed_down != 0) : json_null());
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_rights(uint32_t task, const struct lockq_findings *findings, size_t granted)
+{
+	for (size_t i = 0, n = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+		json_t *object;
+
+		if (f->is_grant == 0 || f->mend == NULL)
+			continue;
+		object = json_object();
+		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "grant", cli_json_text(f->mend));
+		cli_json_set(object, "granted", json_boolean(n++ < granted));
+		cli_json_print(object);
+	}
+}
+
 static void
 json_corrected(const struct lockq_correction *what, const struct lockq_disposed_loan *loan,
     int status)
@@ -392,6 +456,8 @@ const struct output output_json = {
 	.people = json_people,
 	.managed = json_managed,
 	.corrected = json_corrected,
+	.findings = json_findings,
+	.rights = json_rights,
 	.refilled = json_refilled,
 	.none_due = json_none_due,
 	.seeded = json_seeded,

@@ -13,6 +13,7 @@
 #include "disposition_message.h"
 #include "exit_status.h"
 #include "loan_history.h"
+#include "manage_findings.h"
 #include "manage_tables.h"
 #include "output.h"
 #include "request_lines.h"
@@ -318,6 +319,8 @@ const struct output output_text = {
 	.people = text_people,
 	.managed = text_managed,
 	.corrected = text_corrected,
+	.findings = manage_findings,
+	.rights = manage_missing_rights,
 	.refilled = text_refilled,
 	.none_due = text_none_due,
 	.seeded = text_seeded,

@@ -26,7 +26,7 @@
  * gives one of them holds its row there, this leader as well. The rows are locked by the primary
  * key: by another index, the entry there of a row that is passed over would stay locked, and the
  * taker who has the row could not delete it. */
-static const struct db_query in_kept_list = {
+const struct db_query in_kept_list = {
 	"in_kept_list",
 	"SELECT j.n, k.epoch, k.position FROM " BATCH
 	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)"
@@ -35,7 +35,7 @@ static const struct db_query in_kept_list = {
 	"                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)",
 	DB_MANY
 };
-static const struct db_query lock_kept = {
+const struct db_query lock_kept = {
 	"lock_kept",
 	"SELECT j.n FROM JSON_TABLE(?, '$[*]' COLUMNS (n INT UNSIGNED PATH '$[0]',"
 	"                                              epoch BIGINT UNSIGNED PATH '$[1]',"
@@ -54,7 +54,7 @@ static const struct db_query lock_kept = {
 
 /* A row that another transaction holds is skipped, so the loan counts as changed. ROW_IS_AVAILABLE
  * is asked again, since a replica whose clock is ahead has seen leases as over that are not. */
-static const struct db_query lock_seen = {
+const struct db_query lock_seen = {
 	"lock_seen",
 	"SELECT j.n FROM " CANDIDATES
 	" WHERE j.version > 0 AND w.version = j.version"

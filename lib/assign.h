@@ -37,5 +37,7 @@ LOCKQ_MUST_CHECK enum db_rc assign_failure(struct db *db, const struct task *tas
 /* Writes the row of leader_run. */
 LOCKQ_MUST_CHECK enum db_rc assign_record_run(struct db *db, const struct task *task,
     const struct lead *lead, const struct list *list, const struct run *run);
+/* The statements that lock, or need an index to find what to lock, for audit_plan.c. */
+extern const struct db_query in_kept_list, lock_kept, lock_seen;
 
 #endif

@@ -21,23 +21,6 @@ static const struct db_query call_removal = {
 	"manage_removal", "CALL manage_removal(?, ?, ?, ?, ?)", DB_ONE
 };
 
-/* A new task has a name and a view. */
-static int
-check_new(struct lockq *q, const struct lockq_define *what)
-{
-	static const char *const needed[] = { "name", "candidates_view" };
-
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		size_t n = 0;
-
-		while (n < what->n_settings && strcmp(what->settings[n].name, needed[i]) != 0)
-			n++;
-		if (n == what->n_settings)
-			return error_usage(q, "a new task needs a %s", needed[i]);
-	}
-	return LOCKQ_OK;
-}
-
 static int
 check_define(struct lockq *q, const struct lockq_define *what)
 {
@@ -52,7 +35,8 @@ check_define(struct lockq *q, const struct lockq_define *what)
 		return error_usage(q, "no task was named");
 	if (what->n_settings == 0)
 		return error_usage(q, "nothing is to be set");
-	return what->adds != 0 ? check_new(q, what) : LOCKQ_OK;
+	return what->adds != 0 ? settings_of_new(q, what->settings, what->n_settings) :
+	    LOCKQ_OK;
 }
 
 /* Turns the procedure's word into a public code. */

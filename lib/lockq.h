@@ -136,7 +136,8 @@ enum lockq_phase {
 	LOCKQ_PHASE_WAIT,       /**< this process waits for another one that leads */
 	LOCKQ_PHASE_RETRY,      /**< it tries again soon, see lockq_progress.detail */
 	LOCKQ_PHASE_CANCEL,     /**< it tries again to cancel the request, and can't be ended */
-	LOCKQ_PHASE_EXPIRE      /**< lockq_expire() is at work */
+	LOCKQ_PHASE_EXPIRE,     /**< lockq_expire() is at work */
+	LOCKQ_PHASE_CHECK       /**< lockq_check_task() runs the task's query */
 };
 
 /** For the progress function. Its strings are good until that function returns. */
@@ -1399,6 +1400,107 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_forget_person(struct lockq *q, const char *manager,
     const char *user, int dry_run, const char *reason, uint64_t *rows);
+
+/** How much a finding of lockq_check_task() matters. */
+enum lockq_severity {
+	LOCKQ_FAULT = 0,      /**< the task, or a part of it, does not work */
+	LOCKQ_WARNING,        /**< it works, but not as people expect */
+	LOCKQ_NOTE            /**< a fact; nothing needs to be mended */
+};
+
+/** One thing that lockq_check_task() has found. */
+struct lockq_finding {
+	enum lockq_severity severity; /**< how much it matters */
+	int is_grant;              /**< 1: a right is missing, and @mend is the GRANT */
+	char code[32];             /**< a word for programs: "no_loan_id" */
+	char about[32];            /**< the column of the table task that it concerns, "check_view",
+	                            * or "lockq" for lockq's own tables */
+	char *text;                /**< one line that names the thing and says what is wrong */
+	char *mend;                /**< one line of SQL, or a command of managetask; or NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** What lockq_check_task() has found. */
+struct lockq_findings {
+	struct lockq_finding *findings; /**< faults first, then warnings, then notes */
+	size_t n_findings;         /**< how many there are */
+	size_t n_faults;           /**< how many of them are faults */
+	size_t n_warnings;         /**< how many of them are warnings */
+	char *name;                /**< of the task */
+	int64_t query_ms;          /**< milliseconds of the query; < 0: it was not run to its end */
+	uint64_t rows;             /**< rows that it found, of loans that may be given now */
+	uint64_t loans;            /**< how many loans these are */
+	int complete;              /**< 0: candidate_limit has cut the query off */
+	int pushed_down;           /**< 1: a check reads only rows of the loans that it asks about,
+	                            * 0: it reads nearly the whole view, < 0: not known */
+	int64_t rows_read;         /**< rows that the server read for the query; < 0: not known */
+	int64_t check_rows_read;   /**< rows that it read to check some loans; < 0: not known */
+	int64_t check_ms;          /**< milliseconds of that check; < 0: not made, or it failed */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_FINDINGS_INIT { NULL, 0, 0, 0, NULL, -1, 0, 0, 0, -1, -1, -1, -1, { 0 } }
+
+/** What lockq_check_task() is to check. */
+struct lockq_check {
+	uint32_t task;             /**< task.task_id; 0: a task that is to be made of @settings */
+	int quick;                 /**< 1: the query is not run */
+	const struct lockq_setting *settings; /**< take the place of those of the task's row; with
+	                            * a @task, a fault that does not concern them is a warning */
+	size_t n_settings;         /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_CHECK_INIT { 0, 0, NULL, 0, { 0 } }
+
+/**
+ * lockq_check_task:
+ * @q:        a connected handle of an account with the role lockq_manager; its last error is
+ *            replaced
+ * @what:     the task, and how it is to be checked
+ * @findings: cleared, then filled; the caller releases it with lockq_findings_clear()
+ *
+ * Tells whether a task works: its views and their columns, its procedure, the rights of each role,
+ * its limits, and the plans of lockq's own statements. Unless @what->quick is 1 it also runs the
+ * task's query once as a leader does, within max_query_s, on the connection of lockq_query_at() if
+ * there is one. It judges the rows, and asks about some of these loans as it is done before a kept
+ * loan is given. What the account may not see is told by a note.
+ *
+ * Changes nothing, takes no lock of the task and waits for no leader. The progress function is
+ * called while the query runs, and it can end it.
+ *
+ * Returns: 0, whatever was found; LOCKQ_EREFUSED for an unknown task; LOCKQ_EUSAGE for a setting
+ * that is unknown or out of range, or a new task without a name or a view; LOCKQ_BUSY, see
+ * lockq_look_timeout(); LOCKQ_CANCELLED when the progress function gave up: @findings has what was
+ * found until then; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_check_task(struct lockq *q, const struct lockq_check *what,
+    struct lockq_findings *findings);
+
+/**
+ * lockq_grant:
+ * @q:        a connected handle of an account that may grant these rights; its last error is
+ *            replaced
+ * @findings: what lockq_check_task() has found
+ * @n:        set to how many rights were granted; NULL: not wanted
+ *
+ * Grants the rights that are missing, in the order of @findings, and ends at the first that can't
+ * be granted. Those before it stay.
+ *
+ * Returns: 0, also where none is missing; LOCKQ_EREFUSED where the account may not grant one;
+ * LOCKQ_BUSY when another session has locked a table; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_grant(struct lockq *q,
+    const struct lockq_findings *findings, size_t *n);
+
+/**
+ * lockq_findings_clear:
+ * @findings: findings or NULL
+ *
+ * Frees what @findings has and sets it to LOCKQ_FINDINGS_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_findings_clear(struct lockq_findings *findings);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
  * request that is being cancelled would be served. The index has the order of ORDER BY, since a
  * sort would lock every row first. The user's loans are counted here, under lock_pipelines: so no
  * other process can add to them before this one has committed. */
-static const struct db_query pending_requests = {
+const struct db_query pending_requests = {
 	"pending_requests",
 	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
 	"       (SELECT COUNT(*) FROM work_exclusion AS e"
@@ -30,7 +30,7 @@ static const struct db_query pending_requests = {
 
 /* Whoever gives loans of a task with max_pipeline holds this row of the user before it counts. A
  * leader does not wait for the rows of others, so their requests stay pending in this round. */
-static const struct db_query lock_pipelines = {
+const struct db_query lock_pipelines = {
 	"lock_pipelines",
 	"SELECT p.user_id"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"

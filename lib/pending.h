@@ -54,5 +54,7 @@ LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *que
     const struct lead *lead, const char *reason, const char *checked,
     size_t *n_ended);
 void pending_clear(struct queue *queue);
+/* The statements that lock, for audit_plan.c. */
+extern const struct db_query pending_requests, lock_pipelines;
 
 #endif

@@ -157,3 +157,19 @@ settings_to_json(struct lockq *q, const struct lockq_setting *given, size_t n, s
 	text_add(json, "}");
 	return code;
 }
+
+int
+settings_of_new(struct lockq *q, const struct lockq_setting *given, size_t n)
+{
+	static const char *const needed[] = { "name", "candidates_view" };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		size_t at = 0;
+
+		while (at < n && strcmp(given[at].name, needed[i]) != 0)
+			at++;
+		if (at == n)
+			return error_usage(q, "a new task needs a %s", needed[i]);
+	}
+	return LOCKQ_OK;
+}

@@ -26,5 +26,8 @@ extern const char settings_columns[];
  * the handle's text where one is unknown, named twice or out of range. */
 LOCKQ_MUST_CHECK int settings_to_json(struct lockq *q, const struct lockq_setting *given, size_t n,
     struct text *json);
+/* Whether they have what a new task needs, a name and a view: LOCKQ_OK, or LOCKQ_EUSAGE with the
+ * handle's text. */
+LOCKQ_MUST_CHECK int settings_of_new(struct lockq *q, const struct lockq_setting *given, size_t n);
 
 #endif

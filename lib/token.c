@@ -52,7 +52,7 @@
 	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
 
 /* By primary key and in key order, or two dispositions may wait for each other in a ring. */
-static const struct db_query lock_loans = {
+const struct db_query lock_loans = {
 	"lock_loans",
 	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
 	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"

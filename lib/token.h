@@ -27,5 +27,7 @@ enum lockq_disposed token_refusal(const struct disposing *d, const struct db_row
 /* Fills the result from the row, with the new values where it @changes. */
 LOCKQ_MUST_CHECK enum db_rc token_fill(const struct disposing *d, struct lockq_disposed_loan *loan,
     const struct db_rows *rows, size_t row, bool changes);
+/* The statement that locks them, for audit_plan.c. */
+extern const struct db_query lock_loans;
 
 #endif

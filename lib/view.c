@@ -12,29 +12,33 @@
 /* The manager's view without the loans that are not available, the smallest priority first. One
  * statement is one snapshot, so `version` is of the same moment as the view's rows. Of a view with
  * an index in this order, the server stops reading when it has LIMIT available loans. */
-static const char wrapped_view[] =
-	"SELECT c.loan_id, w.version"
-	"  FROM %s AS c"
-	"  LEFT JOIN work AS w"
-	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
-	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE
-	" ORDER BY c.priority, c.loan_id"
-	" LIMIT ?";
+#define WRAPPED_VIEW(also) \
+	"SELECT c.loan_id, w.version" also \
+	"  FROM %s AS c" \
+	"  LEFT JOIN work AS w" \
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
+	" WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE \
+	" ORDER BY c.priority, c.loan_id" \
+	" LIMIT ?"
 
 /* For a view that repeats its loans so often that LIMIT leaves too few of them: each loan counts
  * once, for which the server reads all rows of the view. ROW_NUMBER, not MIN, which would compare
  * an ENUM priority by its words. */
-static const char wrapped_once[] =
-	"SELECT c.loan_id, w.version"
-	"  FROM (SELECT loan_id, priority,"
-	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n"
-	"          FROM %s) AS c"
-	"  LEFT JOIN work AS w"
-	"    ON w.task_id = ? AND w.loan_id = c.loan_id"
-	" WHERE c.n = 1"
-	"   AND (w.loan_id IS NULL OR " ROW_IS_AVAILABLE ")"
-	" ORDER BY c.priority, c.loan_id"
-	" LIMIT ?";
+#define WRAPPED_ONCE(also) \
+	"SELECT c.loan_id, w.version" also \
+	"  FROM (SELECT loan_id, priority," \
+	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n" \
+	"          FROM %s) AS c" \
+	"  LEFT JOIN work AS w" \
+	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
+	" WHERE c.n = 1" \
+	"   AND (w.loan_id IS NULL OR " ROW_IS_AVAILABLE ")" \
+	" ORDER BY c.priority, c.loan_id" \
+	" LIMIT ?"
+
+static const char wrapped_view[] = WRAPPED_VIEW(""), wrapped_once[] = WRAPPED_ONCE("");
+static const char audited_view[] = WRAPPED_VIEW(", c.priority IS NULL");
+static const char audited_once[] = WRAPPED_ONCE(", c.priority IS NULL");
 
 /* Returns what is wrong with a loan_id of the view, or NULL. */
 static const char *
@@ -83,6 +87,19 @@ enum db_rc
 view_statement(char sql[VIEW_SQL_BYTES], const char *view)
 {
 	return wrap(sql, wrapped_view, view);
+}
+
+enum db_rc
+view_audit_statement(char sql[VIEW_SQL_BYTES], const char *view, bool repeats)
+{
+	char quoted[NAME_BYTES * 3];
+	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), view);
+
+	if (rc == DB_OK && repeats)
+		snprintf(sql, VIEW_SQL_BYTES, audited_once, quoted);
+	else if (rc == DB_OK)
+		snprintf(sql, VIEW_SQL_BYTES, audited_view, quoted);
+	return rc;
 }
 
 /* Runs one of the two statements. */

@@ -42,5 +42,9 @@ LOCKQ_MUST_CHECK enum db_rc view_read(struct reading *reading);
  * task and the limit. DB_EFAIL where @view is not the name of a view. */
 enum { VIEW_SQL_BYTES = 1536 };
 LOCKQ_MUST_CHECK enum db_rc view_statement(char sql[VIEW_SQL_BYTES], const char *view);
+/* The same for an audit: the leader's statement with a third column, whether the priority is NULL;
+ * where the view @repeats its loans, the one that counts each loan once. */
+LOCKQ_MUST_CHECK enum db_rc view_audit_statement(char sql[VIEW_SQL_BYTES], const char *view,
+    bool repeats);
 
 #endif

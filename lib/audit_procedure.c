@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit of a task's on_complete: whether it is there, can be called as lockq calls it, and
+ * leaves the transaction to lockq. It is never called here, since it changes business data. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit.h"
+#include "error.h"
+#include "session.h"
+
+/* A procedure and a function may have the same name; the procedure is the one that is called. */
+static const struct db_query read_routine = {
+	"read_routine",
+	"SELECT r.routine_type, r.security_type, r.definer, r.routine_definition,"
+	"       r.definer = CURRENT_USER()"
+	"         OR r.definer IN (SELECT d.definer FROM information_schema.routines AS d"
+	"                           WHERE d.routine_schema = DATABASE()"
+	"                             AND d.routine_name = 'work_completes')"
+	"  FROM information_schema.routines AS r"
+	" WHERE r.routine_schema = ? AND r.routine_name = ?"
+	" ORDER BY r.routine_type = 'PROCEDURE' DESC"
+	" LIMIT 1",
+	DB_MAYBE
+};
+static const struct db_query read_parameters = {
+	"read_parameters",
+	"SELECT p.parameter_mode = 'IN', p.data_type = 'bigint',"
+	"       COALESCE(p.character_maximum_length >= 64, 0)"
+	"  FROM information_schema.parameters AS p"
+	" WHERE p.specific_schema = ? AND p.specific_name = ? AND p.routine_type = 'PROCEDURE'"
+	" ORDER BY p.ordinal_position",
+	DB_MANY
+};
+
+static char *
+mend_by_hand(struct audit *a, const struct audited_name *name)
+{
+	return audit_mend(a, "SHOW CREATE PROCEDURE %s", name->quoted);
+}
+
+/* This account does not see it. An account that may call procedures there would. */
+static enum db_rc
+explain_absence(struct audit *a, const struct audited_name *name)
+{
+	char sql[QUOTED_BYTES + 32];
+	const struct db_query query = { "try_procedure", sql, DB_NO_ROWS };
+	enum db_rc rc;
+
+	snprintf(sql, sizeof(sql), "CALL %s(?, ?)", name->quoted);
+	rc = db_prepare(a->q->db, &query);
+	if (rc == DB_EFAIL && db_errno(a->q->db) == NO_ROUTINE_RIGHT)
+		audit_found(a, LOCKQ_FAULT, "on_complete_unseen", name->setting, audit_grant(a,
+		    "EXECUTE ON PROCEDURE", name->quoted, "lockq_worker"), "on_complete \"%s\" is "
+		    "not there, or neither workers nor this account may call it", name->said);
+	else
+		audit_found(a, LOCKQ_FAULT, "on_complete_missing", name->setting,
+		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is not there, "
+		    "so nobody can complete a loan", name->said);
+	return rc == DB_EFAIL ? DB_OK : rc;
+}
+
+static enum db_rc
+look_at_parameters(struct audit *a, const struct audited_name *name)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(a->q->db, &read_parameters, DB_ARGS(db_text(name->schema),
+	    db_text(name->name)), &rows);
+	bool fit = rows.n_rows == 2 && db_cell_u64(&rows, 0, 0) != 0 &&
+	    db_cell_u64(&rows, 1, 0) != 0 && db_cell_u64(&rows, 0, 1) != 0 &&
+	    db_cell_u64(&rows, 1, 2) != 0;
+
+	if (rc == DB_OK && !fit)
+		audit_found(a, LOCKQ_FAULT, "on_complete_parameters", name->setting,
+		    mend_by_hand(a, name), "on_complete \"%s\" has other parameters than (IN "
+		    "loan_id BIGINT UNSIGNED, IN user VARCHAR(64))", name->said);
+	db_rows_clear(&rows);
+	return rc;
+}
+
+/* --- its text --- */
+
+/* What ends the transaction of a disposition. DDL on temporary tables does not. */
+static const char *
+ends_transaction(const char *words)
+{
+	static const char *const phrases[] = {
+		"commit", "start transaction", "create table", "create or replace", "create view",
+		"create index", "alter table", "drop table", "drop view", "truncate table",
+		"rename table", "lock tables", "unlock tables", "analyze table", "set autocommit",
+		"set @@autocommit", "create user", "drop user"
+	};
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+		if (audit_says(words, phrases[i]))
+			return phrases[i];
+	}
+	return audit_says(words, "rollback") && !audit_says(words, "rollback to") ? "rollback" :
+	    NULL;
+}
+
+static void
+look_at_text(struct audit *a, const struct audited_name *name, const char *text)
+{
+	char *words = audit_words(a, text);
+	const char *phrase;
+
+	if (words == NULL)
+		return;
+	phrase = ends_transaction(words);
+	if (phrase != NULL)
+		audit_found(a, LOCKQ_FAULT, "on_complete_commits", name->setting,
+		    mend_by_hand(a, name), "on_complete \"%s\" says \"%s\", and so ends the "
+		    "transaction, which it must leave to lockq", name->said, phrase);
+	if (audit_says(words, "handler for sqlexception") && !audit_says(words, "resignal"))
+		audit_found(a, LOCKQ_WARNING, "on_complete_catches", name->setting,
+		    mend_by_hand(a, name), "on_complete \"%s\" catches errors, deadlocks too, so "
+		    "a loan may be completed though nothing was changed: end the handler with "
+		    "RESIGNAL", name->said);
+	free(words);
+}
+
+/* --- who it runs as --- */
+
+/* Without its definer no call succeeds. This account may see that only where it may read the
+ * server's accounts; the account that made lockq's own procedures is there in any case. */
+static enum db_rc
+look_at_definer(struct audit *a, const struct audited_name *name, const char *definer,
+    bool is_known)
+{
+	bool there = is_known, known = is_known;
+	enum db_rc rc = is_known ? DB_OK : audit_account(a, definer, &there, &known);
+
+	if (rc == DB_OK && known && !there)
+		audit_found(a, LOCKQ_FAULT, "on_complete_definer_gone", name->setting,
+		    mend_by_hand(a, name), "on_complete \"%s\" has a definer that does not exist "
+		    "any more, \"%s\"", name->said, definer);
+	else if (rc == DB_OK && !known)
+		audit_found(a, LOCKQ_NOTE, "definer_unseen", name->setting, NULL, "whether \"%s\", "
+		    "the definer of on_complete \"%s\", is there can't be seen with this account",
+		    definer, name->said);
+	return rc;
+}
+
+static enum db_rc
+look_at_procedure(struct audit *a, const struct audited_name *name, const struct db_rows *rows)
+{
+	const char *text = db_cell(rows, 0, 3);
+	bool invoker = strcmp(db_cell(rows, 0, 1), "INVOKER") == 0;
+	enum db_rc rc;
+
+	if (invoker)
+		audit_found(a, LOCKQ_FAULT, "on_complete_invoker", name->setting, audit_mend(a,
+		    "ALTER PROCEDURE %s SQL SECURITY DEFINER", name->quoted), "on_complete \"%s\" "
+		    "runs with the rights of whoever completes a loan, and workers have none on "
+		    "your tables", name->said);
+	rc = look_at_parameters(a, name);
+	if (rc == DB_OK && !invoker)
+		rc = look_at_definer(a, name, db_cell(rows, 0, 2), db_cell_u64(rows, 0, 4) != 0);
+	if (rc != DB_OK)
+		return rc;
+	if (text != NULL)
+		look_at_text(a, name, text);
+	else
+		audit_found(a, LOCKQ_NOTE, "text_unseen", name->setting, NULL, "the text of "
+		    "on_complete \"%s\" was not looked at: only its definer sees it, and accounts "
+		    "with the right SHOW_ROUTINE", name->said);
+	return audit_execute(a, name);
+}
+
+enum db_rc
+audit_procedure(struct audit *a)
+{
+	struct audited_name name;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc;
+
+	if (!audit_name(a, "on_complete", &name)) {
+		if (audit_value(a, "on_complete") == NULL && audit_number(a, "complete_hold") == 0)
+			audit_found(a, LOCKQ_NOTE, "no_on_complete", "on_complete", NULL, "a loan "
+			    "that is completed is offered again at once, unless something else has "
+			    "changed the data: the task has neither on_complete nor complete_hold");
+		return DB_OK;
+	}
+	rc = db_run(a->q->db, &read_routine, DB_ARGS(db_text(name.schema), db_text(name.name)),
+	    &rows);
+	if (rc == DB_OK && rows.n_rows == 0)
+		rc = explain_absence(a, &name);
+	else if (rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "PROCEDURE") != 0)
+		audit_found(a, LOCKQ_FAULT, "on_complete_function", name.setting,
+		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is a function: "
+		    "lockq calls a procedure", name.said);
+	else if (rc == DB_OK)
+		rc = look_at_procedure(a, &name, &rows);
+	db_rows_clear(&rows);
+	return rc;
+}

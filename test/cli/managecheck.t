@@ -1,0 +1,335 @@
+#!/usr/bin/env bash
+# managetask check finds each of many planted faults, and its mend takes the fault away; the
+# example's tasks have none. managetask add and set check first.
+# shellcheck disable=SC2016 # these backticks are MySQL's
+set -u
+# shellcheck source=test/support/accounts.sh
+. "$(dirname "$0")/../support/accounts.sh"
+
+bank=test_check task=50 gone=test_gone@localhost
+
+# Faster than the one of accounts.sh, since there are so many; and it takes DELIMITER.
+admin() {
+	"$top/build/mysql/bin/mysql" --defaults-file="$sandbox/admin.cnf" --batch \
+		--skip-column-names <<<"SET sql_log_bin = 0;
+$1"
+}
+
+cleanup() {
+	forget_bank
+	forget_accounts
+}
+# Rights to a view stay when it goes, so the roles have to go, too.
+forget_bank() {
+	local role
+	for role in worker viewer query cron manager; do
+		echo "DROP ROLE IF EXISTS lockq_$role@$bank;"
+	done >"$scratch/roles"
+	admin "DROP DATABASE IF EXISTS $bank; DROP USER IF EXISTS $gone; $(cat "$scratch/roles")"
+}
+trap cleanup EXIT
+
+forget_bank
+"$top/scripts/sandbox" database $bank >/dev/null
+account boss lockq_manager@$bank
+account reader lockq_manager@$bank
+account query lockq_query@$bank
+admin "GRANT SELECT, CREATE VIEW, SHOW VIEW, EXECUTE, CREATE ROUTINE ON $bank.*
+	  TO test_boss@localhost WITH GRANT OPTION;
+	GRANT SELECT ON mysql.user TO test_boss@localhost;
+	GRANT SHOW_ROUTINE ON *.* TO test_boss@localhost;
+	USE $bank;
+	CREATE TABLE deed (loan_id BIGINT UNSIGNED PRIMARY KEY, due DATE NOT NULL,
+	  line INT NOT NULL);
+	INSERT INTO deed
+	  WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 990)
+	  SELECT n, '2026-01-01' + INTERVAL n DAY, n FROM n;
+	CREATE TABLE odd (loan_id BIGINT NULL, due DATE NULL);
+	CREATE TABLE spare (loan_id BIGINT UNSIGNED, priority INT);
+	CREATE VIEW deeds_to_check AS SELECT 1 AS loan_id, 1 AS priority;
+	CREATE VIEW deed_shown AS SELECT 1 AS loan_id;
+	GRANT SELECT ON deeds_to_check TO lockq_worker@$bank, lockq_query@$bank;
+	GRANT SELECT ON deed_shown TO lockq_worker@$bank, lockq_viewer@$bank;
+	INSERT INTO task (task_id, name, candidates_view) VALUES ($task, 'Check the deed', 'x')"
+
+# The task as it should be. Each fault is planted into this one.
+good="USE $bank;
+	CREATE OR REPLACE SQL SECURITY DEFINER VIEW deeds_to_check AS
+	  SELECT loan_id, due AS priority, line FROM deed WHERE loan_id <= 400;
+	CREATE OR REPLACE SQL SECURITY DEFINER VIEW deed_shown AS SELECT loan_id, line FROM deed;
+	UPDATE task SET candidates_view = 'deeds_to_check', on_complete = 'deed_is_checked',
+	  detail_view = 'deed_shown', check_view = NULL, cache_ttl = DEFAULT, refresh_after = NULL,
+	  use_unchecked = FALSE, view_repeats = FALSE, max_pipeline = NULL, max_count = DEFAULT,
+	  max_query_s = DEFAULT, candidate_limit = DEFAULT, request_ttl = DEFAULT, enabled = TRUE
+	  WHERE task_id = $task"
+good_procedure="USE $bank; DROP PROCEDURE IF EXISTS deed_is_checked;
+	CREATE PROCEDURE deed_is_checked (IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))
+	  SQL SECURITY DEFINER DELETE FROM deed WHERE loan_id = p_loan_id;
+	GRANT EXECUTE ON PROCEDURE deed_is_checked TO lockq_worker@$bank"
+view="CREATE OR REPLACE SQL SECURITY DEFINER VIEW"
+rewritten="CREATE OR REPLACE SQL SECURITY DEFINER VIEW \`$bank\`.\`deeds_to_check\` AS "
+by_hand="SHOW CREATE VIEW \`$bank\`.\`deeds_to_check\`"
+read_it="SHOW CREATE PROCEDURE \`$bank\`.\`deed_is_checked\`"
+set_it="managetask set $task"
+
+check() {
+	as "${2-boss}" managetask check "$1" --json
+}
+
+# found CODE: the findings with this code, as "severity about mend" lines.
+found() {
+	jq -r --arg code "$1" 'select(.code == $code) | "\(.severity) \(.about) \(.mend)"' <<<"$out"
+}
+
+# mend LINE
+mend() {
+	case $1 in
+	managetask*) as boss bash -c "$1 --by boss >/dev/null" ;;
+	*) run admin "USE $bank; $1" ;;
+	esac
+	is "$status" 0 "the mend works: ${1:0:60}"
+}
+
+# fault SQL CODE SEVERITY ABOUT MEND [mends]: plants the fault. MEND is how the mend begins.
+fault() {
+	local line begin="$3 $4 $5"
+	admin "$good;
+$1"
+	check $task
+	line=$(found "$2")
+	is "${line:0:${#begin}}" "$begin" "$2 of $4"
+	[ "$status" = "$([ "$3" = fault ] && echo 4 || echo 0)" ] || ok 1 "$2: exit $status"
+	[ "${6-}" = mends ] || return 0
+	mend "${line#"$3 $4 "}"
+	check $task
+	is "$(found "$2" | grep -v ^note)" '' "$2 is mended"
+}
+
+# --- nothing to mend ------------------------------------------------------------------------------
+
+admin "$good; $good_procedure"
+check $task
+is "$status:$(jq -c 'select(.severity)' <<<"$out")" '0:' 'a task as it should be has no findings'
+is "$(jq -c '[.faults, .warnings, .rows, .loans, .complete, .exit]' <<<"$out")" \
+	'[0,0,400,400,true,0]' 'the last line has the figures'
+run env LOCKQ_DEFAULTS_FILE="$scratch/boss.cnf" managetask check $task
+like "$out" "^task $task: nothing to mend$" 'and for people: nothing to mend'
+
+# --- views ----------------------------------------------------------------------------------------
+
+fault "UPDATE task SET candidates_view = 'nowhere' WHERE task_id = $task" \
+	view_missing fault candidates_view "$set_it --candidates-view VIEW"
+fault "UPDATE task SET check_view = 'nowhere' WHERE task_id = $task" \
+	view_missing fault check_view "$set_it --check-view none" mends
+fault "UPDATE task SET detail_view = 'nowhere' WHERE task_id = $task" \
+	view_missing fault detail_view "$set_it --detail-view none" mends
+fault "UPDATE task SET detail_view = 'a name' WHERE task_id = $task" \
+	bad_name fault detail_view "$set_it --detail-view none" mends
+fault "$view deeds_to_check AS SELECT loan_id, priority FROM spare;
+	ALTER TABLE spare RENAME COLUMN priority TO urgency" \
+	view_broken fault candidates_view "$by_hand"
+admin "CREATE USER $gone"
+fault "CREATE OR REPLACE DEFINER = $gone SQL SECURITY DEFINER VIEW deeds_to_check AS
+	SELECT loan_id, due AS priority FROM deed" view_broken fault candidates_view "$by_hand"
+admin "DROP USER $gone"
+fault "CREATE OR REPLACE DEFINER = $gone SQL SECURITY DEFINER VIEW deeds_to_check AS
+	SELECT loan_id, due AS priority FROM deed" \
+	view_definer_gone fault candidates_view "$rewritten" mends
+fault "$view deeds_to_check AS SELECT loan_id AS id, due AS priority FROM deed" \
+	no_loan_id fault candidates_view "$by_hand"
+fault "$view deeds_to_check AS SELECT loan_id, due FROM deed" \
+	no_priority fault candidates_view "$by_hand"
+fault "$view deed_shown AS SELECT loan_id AS id FROM deed" \
+	no_loan_id fault detail_view "SHOW CREATE VIEW \`$bank\`.\`deed_shown\`"
+fault "$view deeds_to_check AS SELECT loan_id + 0.0 AS loan_id, due AS priority, line FROM deed" \
+	loan_id_type fault candidates_view \
+	"${rewritten}SELECT CAST(v.loan_id AS UNSIGNED) AS \`loan_id\`, v.\`priority\`, " \
+	mends
+fault "$view deeds_to_check AS SELECT loan_id, JSON_OBJECT('due', due) AS priority FROM deed" \
+	priority_type fault candidates_view "${rewritten}SELECT v.\`loan_id\`, CAST(" mends
+fault "$view deeds_to_check AS SELECT loan_id, POINT(line, 0) AS priority FROM deed" \
+	priority_type fault candidates_view "$by_hand"
+fault "CREATE OR REPLACE SQL SECURITY INVOKER VIEW deeds_to_check AS
+	SELECT loan_id, due AS priority FROM deed" \
+	view_invoker fault candidates_view "$rewritten" mends
+fault "$view deeds_to_check AS SELECT loan_id, due AS priority, USER() AS me FROM deed" \
+	view_of_session warning candidates_view "$by_hand"
+fault "$view deeds_to_check AS SELECT loan_id, CONNECTION_ID() AS priority FROM deed" \
+	view_of_session warning candidates_view "$by_hand"
+fault "$view deeds_to_check AS SELECT loan_id, RAND() AS priority FROM deed" \
+	view_of_chance warning candidates_view "$by_hand"
+fault "$view deeds_to_check AS SELECT loan_id, due AS priority, SLEEP(0) AS nap FROM deed" \
+	view_waits warning candidates_view "$by_hand"
+fault "$view deeds_to_check AS SELECT loan_id, due AS priority FROM deed
+	 WHERE loan_id IN (SELECT loan_id FROM odd) OR line > 0 ORDER BY due LIMIT 10" \
+	view_limit warning candidates_view "$by_hand"
+admin "$good; $view deeds_to_check AS
+	SELECT loan_id, (SELECT ' limit 1 user()' FROM deed LIMIT 1) AS priority FROM deed"
+check $task
+is "$(found view_limit)$(found view_of_session)" '' \
+	'a LIMIT of a subquery and a string are no faults'
+
+# --- rights ---------------------------------------------------------------------------------------
+
+grants="GRANT SELECT ON \`$bank\`.\`deeds_to_check\` TO \`lockq_worker\`@\`$bank\`"
+fault "REVOKE SELECT ON deeds_to_check FROM lockq_worker@$bank" \
+	worker_select fault candidates_view "$grants" mends
+fault "REVOKE SELECT ON deed_shown FROM lockq_worker@$bank" \
+	worker_select fault detail_view "${grants/deeds_to_check/deed_shown}" mends
+fault "REVOKE SELECT ON deed_shown FROM lockq_viewer@$bank" viewer_select warning detail_view \
+	"GRANT SELECT ON \`$bank\`.\`deed_shown\` TO \`lockq_viewer\`@\`$bank\`" mends
+fault "$view deed_matches AS SELECT loan_id FROM deed;
+	UPDATE task SET check_view = 'deed_matches', cache_ttl = 60 WHERE task_id = $task" \
+	worker_select fault check_view "${grants/deeds_to_check/deed_matches}" mends
+fault "REVOKE SELECT ON deeds_to_check FROM lockq_query@$bank" query_select note candidates_view \
+	"GRANT SELECT ON \`$bank\`.\`deeds_to_check\` TO \`lockq_query\`@\`$bank\`" mends
+admin "$good; REVOKE SELECT ON deeds_to_check FROM lockq_worker@$bank;
+	GRANT SELECT (loan_id, priority) ON deeds_to_check TO lockq_worker@$bank"
+check $task
+is "$(found worker_select)" '' 'the two columns are enough'
+admin "REVOKE SELECT (priority) ON $bank.deeds_to_check FROM lockq_worker@$bank"
+check $task
+like "$(found worker_select)" '^fault candidates_view' 'one of them is not'
+admin "REVOKE SELECT (loan_id) ON $bank.deeds_to_check FROM lockq_worker@$bank;
+	CREATE ROLE test_deeds@$bank; GRANT SELECT ON $bank.deeds_to_check TO test_deeds@$bank;
+	GRANT test_deeds@$bank TO lockq_worker@$bank"
+check $task
+is "$(found worker_select)" '' "nor is a right of a role that workers have missed"
+admin "DROP ROLE test_deeds@$bank; GRANT SELECT ON mysql.db TO test_boss@localhost;
+	GRANT SELECT ON mysql.tables_priv TO test_boss@localhost;
+	GRANT SELECT ON $bank.* TO lockq_worker@$bank"
+check $task
+is "$(found worker_select)" '' 'nor one on the whole database, if the account can see it'
+admin "REVOKE SELECT ON mysql.db FROM test_boss@localhost;
+	REVOKE SELECT ON mysql.tables_priv FROM test_boss@localhost;
+	REVOKE SELECT ON $bank.* FROM lockq_worker@$bank;
+	GRANT SELECT ON $bank.deeds_to_check TO lockq_worker@$bank"
+
+# --- the procedure --------------------------------------------------------------------------------
+
+procedure="DROP PROCEDURE IF EXISTS deed_is_checked; CREATE PROCEDURE deed_is_checked"
+parameters='(IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))'
+fault 'DROP PROCEDURE deed_is_checked' \
+	on_complete_missing fault on_complete "$set_it --on-complete none" mends
+fault "DROP FUNCTION IF EXISTS deed_count; CREATE FUNCTION deed_count () RETURNS INT
+	READS SQL DATA RETURN 1; UPDATE task SET on_complete = 'deed_count' WHERE task_id = $task" \
+	on_complete_function fault on_complete "$set_it --on-complete none" mends
+fault "$procedure (IN p_loan_id BIGINT UNSIGNED) DO 0" \
+	on_complete_parameters fault on_complete "$read_it"
+fault "$procedure (OUT p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64)) DO 0" \
+	on_complete_parameters fault on_complete "$read_it"
+fault "$procedure (IN p_loan_id INT, IN p_user VARCHAR(64)) DO 0" \
+	on_complete_parameters fault on_complete "$read_it"
+fault "$procedure (IN p_loan_id BIGINT, IN p_user VARCHAR(10)) DO 0" \
+	on_complete_parameters fault on_complete "$read_it"
+fault "$procedure $parameters DO 0" worker_execute fault on_complete \
+	"GRANT EXECUTE ON PROCEDURE \`$bank\`.\`deed_is_checked\` TO \`lockq_worker\`@\`$bank\`" \
+	mends
+fault "$procedure $parameters SQL SECURITY INVOKER DO 0" on_complete_invoker fault on_complete \
+	"ALTER PROCEDURE \`$bank\`.\`deed_is_checked\` SQL SECURITY DEFINER" mends
+fault "${procedure/CREATE/CREATE DEFINER = $gone} $parameters DO 0" \
+	on_complete_definer_gone fault on_complete "$read_it"
+fault "DELIMITER //
+$procedure $parameters BEGIN DELETE FROM deed WHERE loan_id = p_loan_id; COMMIT; END//
+DELIMITER ;" on_complete_commits fault on_complete "$read_it"
+fault "$procedure $parameters  /* a table */ Create
+	  TABLE IF NOT EXISTS other (n INT)" on_complete_commits fault on_complete "$read_it"
+fault "DELIMITER //
+$procedure $parameters BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION DO 0; DO 0; END//
+DELIMITER ;
+GRANT EXECUTE ON PROCEDURE deed_is_checked TO lockq_worker@$bank" \
+	on_complete_catches warning on_complete "$read_it"
+admin "$good; $procedure $parameters COMMENT 'x'
+	UPDATE deed SET line = LENGTH('commit; drop table deed') /* commit */"
+check $task
+is "$(found on_complete_commits)" '' 'a string and a comment commit nothing'
+
+admin "$good_procedure"
+
+# --- what the query finds -------------------------------------------------------------------------
+
+fault "DELETE FROM odd; INSERT INTO odd VALUES (1, NOW()), (NULL, NOW());
+	$view deeds_to_check AS SELECT loan_id, due AS priority FROM odd" \
+	null_loan_id fault candidates_view "$rewritten" mends
+fault "DELETE FROM odd; INSERT INTO odd VALUES (1, NOW()), (-2, NOW());
+	$view deeds_to_check AS SELECT loan_id, due AS priority FROM odd" \
+	negative_loan_id fault candidates_view "$rewritten" mends
+fault "DELETE FROM odd; INSERT INTO odd VALUES (1, NOW()), (2, NULL);
+	$view deeds_to_check AS SELECT loan_id, due AS priority FROM odd" \
+	null_priority warning candidates_view "$rewritten" mends
+fault "UPDATE task SET candidate_limit = 10, max_count = 5 WHERE task_id = $task;
+	$view deeds_to_check AS SELECT loan_id DIV 8 AS loan_id, due AS priority FROM deed" \
+	loans_repeat warning view_repeats "$set_it --view-repeats yes" mends
+fault "$view deeds_to_check AS SELECT loan_id, (SELECT line FROM deed) AS priority FROM deed" \
+	query_fails fault candidates_view "$by_hand"
+fault "DROP FUNCTION IF EXISTS deed_noted;
+DELIMITER //
+CREATE FUNCTION deed_noted (p_loan_id BIGINT) RETURNS INT DETERMINISTIC MODIFIES SQL DATA
+BEGIN INSERT INTO spare (loan_id) VALUES (p_loan_id); RETURN 1; END//
+DELIMITER ;
+	$view deeds_to_check AS SELECT loan_id, deed_noted(loan_id) AS priority FROM deed" \
+	view_writes fault candidates_view "$by_hand"
+is "$(admin "SELECT COUNT(*) FROM $bank.spare")" 0 'the check has written nothing'
+slow="$view deeds_to_check AS
+	SELECT loan_id, due AS priority FROM deed WHERE loan_id <= 3 AND SLEEP(0.37) = 0"
+fault "$slow; UPDATE task SET max_query_s = 1 WHERE task_id = $task" \
+	query_slow fault max_query_s "$set_it --max-query-s 2"
+fault "$slow; UPDATE task SET cache_ttl = 1, request_ttl = 1, use_unchecked = TRUE
+	WHERE task_id = $task" \
+	ttl_short warning cache_ttl "$set_it --cache-ttl 20"
+like "$(found requests_expire)" "^warning request_ttl $set_it --request-ttl 4" requests_expire
+
+# --- a kept list ----------------------------------------------------------------------------------
+
+keeps="GRANT SELECT ON deed_matches TO lockq_worker@$bank;
+	UPDATE task SET cache_ttl = 60, check_view = 'deed_matches' WHERE task_id = $task;
+	$view deed_matches AS"
+fault "$keeps SELECT loan_id FROM deed WHERE SLEEP(0.03) = 0" \
+	check_slow fault check_view "$set_it --use-unchecked yes" mends
+fault "$keeps SELECT loan_id FROM deed WHERE (SELECT line FROM deed) = 1" \
+	check_fails fault check_view "$set_it --use-unchecked yes" mends
+fault "$keeps SELECT loan_id FROM deed WHERE loan_id > 3" \
+	check_hides fault check_view "$set_it --check-view none" mends
+fault "$view deeds_to_check AS SELECT loan_id, due AS priority FROM deed;
+	$keeps SELECT loan_id FROM (SELECT loan_id, RANK() OVER (ORDER BY line) AS n FROM deed) AS d
+	WHERE n > 0" not_pushed_down warning check_view "$set_it --check-view VIEW"
+is "$(jq -c 'select(has("exit")) | .pushed_down' <<<"$out")" false 'the figures say so'
+fault "$keeps SELECT loan_id AS id FROM deed" \
+	no_loan_id fault check_view "SHOW CREATE VIEW \`$bank\`.\`deed_matches\`"
+fault "UPDATE task SET cache_ttl = 60, refresh_after = 60 WHERE task_id = $task" \
+	refresh_late warning refresh_after "$set_it --refresh-after none" mends
+fault "UPDATE task SET max_pipeline = 2, max_count = 5 WHERE task_id = $task" \
+	pipeline_below_count warning max_pipeline "$set_it --max-pipeline 5" mends
+admin "$good; UPDATE task SET cache_ttl = 60 WHERE task_id = $task"
+check $task
+is "$(jq -c 'select(has("exit")) | [.faults, .warnings]' <<<"$out")" '[0,0]' \
+	'a list with a view that is fast has nothing to mend'
+
+# --- the detail view ------------------------------------------------------------------------------
+
+fault "$view deed_shown AS SELECT loan_id, line FROM deed UNION ALL SELECT loan_id, 0 FROM deed" \
+	detail_repeats warning detail_view "SHOW CREATE VIEW \`$bank\`.\`deed_shown\`"
+fault "$view deed_shown AS SELECT loan_id, line FROM deed WHERE loan_id > 900" \
+	detail_empty warning detail_view "$set_it --detail-view none" mends
+fault "$view deed_shown AS SELECT loan_id, line FROM deed WHERE (SELECT line FROM deed) = 1" \
+	detail_fails warning detail_view "$set_it --detail-view none" mends
+
+# --- lockq's own statements -----------------------------------------------------------------------
+
+fault 'ALTER TABLE kept_loan DROP KEY kept_loan_loan' index_missing fault lockq \
+	'ALTER TABLE `kept_loan` ADD KEY kept_loan_loan (task_id, epoch, loan_id)' mends
+fault 'ALTER TABLE pipeline_lock DROP PRIMARY KEY' full_scan fault lockq \
+	'ALTER TABLE `pipeline_lock` ADD PRIMARY KEY (task_id, user_id)' mends
+fault 'ALTER TABLE work_requested DROP KEY work_requested_line,
+	ADD KEY work_requested_line (task_id, pending, requested)' sort_under_lock fault lockq \
+	'ALTER TABLE `work_requested` DROP KEY work_requested_line, ADD KEY' mends
+
+# --- the example ----------------------------------------------------------------------------------
+
+for n in 1 2 3 4 5 6 7 8 9 10; do
+	check $n
+	is "$status:$(jq -c 'select(has("exit")) | [.faults, .warnings]' <<<"$out")" '0:[0,0]' \
+		"task $n of the example has no fault and no warning"
+done
+
+finish
