@@ -252,6 +252,25 @@ audit_lacks(struct audit *a, enum lockq_severity severity, const char *code, con
 	va_end(args);
 }
 
+bool
+audit_raise(struct audit *a, const char *code)
+{
+	struct lockq_findings *all = a->findings;
+	bool any = false;
+
+	for (size_t i = 0; i < all->n_findings; i++) {
+		struct lockq_finding *f = &all->findings[i];
+
+		if (strcmp(f->code, code) != 0 || f->severity == LOCKQ_FAULT)
+			continue;
+		all->n_warnings -= f->severity == LOCKQ_WARNING;
+		all->n_faults++;
+		f->severity = LOCKQ_FAULT;
+		any = true;
+	}
+	return any;
+}
+
 /* Those of one severity stay in the order in which they were found. */
 static void
 sort_findings(struct lockq_findings *all)

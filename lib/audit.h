@@ -63,6 +63,8 @@ __attribute__((format(printf, 6, 7))) void audit_found(struct audit *a,
 __attribute__((format(printf, 6, 7))) void audit_lacks(struct audit *a,
     enum lockq_severity severity, const char *code, const char *about, char *grant,
     const char *format, ...);
+/* Makes the findings with this code faults; false where there is none. */
+bool audit_raise(struct audit *a, const char *code);
 /* Makes a mend. audit_mend_set() is the command that sets @option, "--max-count", to @value. */
 __attribute__((format(printf, 2, 3))) char *audit_mend(struct audit *a, const char *format, ...);
 char *audit_mend_set(struct audit *a, const char *option, const char *value);
@@ -89,6 +91,8 @@ LOCKQ_MUST_CHECK enum db_rc audit_rights(struct audit *a);
 LOCKQ_MUST_CHECK enum db_rc audit_execute(struct audit *a, const struct audited_name *procedure);
 /* The GRANT of @right, "SELECT ON", for a role of this database. */
 char *audit_grant(struct audit *a, const char *right, const char *quoted, const char *role);
+/* The GRANT of such a role to "user@host"; NULL where that name has other characters. */
+char *audit_grant_role(struct audit *a, const char *role, const char *account);
 /* Whether "user@host" is there. *@known is false where this account can't see that. */
 LOCKQ_MUST_CHECK enum db_rc audit_account(struct audit *a, const char *definer, bool *there,
     bool *known);

@@ -39,9 +39,18 @@ mend_by_hand(struct audit *a, const struct audited_name *name)
 	return audit_mend(a, "SHOW CREATE PROCEDURE %s", name->quoted);
 }
 
-/* This account does not see it. An account that may call procedures there would. */
+static void
+note_unseen(struct audit *a, const struct audited_name *name)
+{
+	audit_found(a, LOCKQ_NOTE, "text_unseen", name->setting, NULL, "the text of on_complete "
+	    "\"%s\" was not looked at: only its definer sees it, and accounts with the right "
+	    "SHOW_ROUTINE", name->said);
+}
+
+/* The catalogue does not have it. It does not show a procedure either that this account may call
+ * only by a role, but PREPARE finds that one. */
 static enum db_rc
-explain_absence(struct audit *a, const struct audited_name *name)
+look_for_it(struct audit *a, const struct audited_name *name)
 {
 	char sql[QUOTED_BYTES + 32];
 	const struct db_query query = { "try_procedure", sql, DB_NO_ROWS };
@@ -49,7 +58,13 @@ explain_absence(struct audit *a, const struct audited_name *name)
 
 	snprintf(sql, sizeof(sql), "CALL %s(?, ?)", name->quoted);
 	rc = db_prepare(a->q->db, &query);
-	if (rc == DB_EFAIL && db_errno(a->q->db) == NO_ROUTINE_RIGHT)
+	if (rc == DB_OK) {
+		note_unseen(a, name);
+		return audit_execute(a, name);
+	}
+	if (rc != DB_EFAIL)
+		return rc;
+	if (db_errno(a->q->db) == NO_ROUTINE_RIGHT)
 		audit_found(a, LOCKQ_FAULT, "on_complete_unseen", name->setting, audit_grant(a,
 		    "EXECUTE ON PROCEDURE", name->quoted, "lockq_worker"), "on_complete \"%s\" is "
 		    "not there, or neither workers nor this account may call it", name->said);
@@ -57,7 +72,7 @@ explain_absence(struct audit *a, const struct audited_name *name)
 		audit_found(a, LOCKQ_FAULT, "on_complete_missing", name->setting,
 		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is not there, "
 		    "so nobody can complete a loan", name->said);
-	return rc == DB_EFAIL ? DB_OK : rc;
+	return DB_OK;
 }
 
 static enum db_rc
@@ -162,9 +177,7 @@ look_at_procedure(struct audit *a, const struct audited_name *name, const struct
 	if (text != NULL)
 		look_at_text(a, name, text);
 	else
-		audit_found(a, LOCKQ_NOTE, "text_unseen", name->setting, NULL, "the text of "
-		    "on_complete \"%s\" was not looked at: only its definer sees it, and accounts "
-		    "with the right SHOW_ROUTINE", name->said);
+		note_unseen(a, name);
 	return audit_execute(a, name);
 }
 
@@ -185,7 +198,7 @@ audit_procedure(struct audit *a)
 	rc = db_run(a->q->db, &read_routine, DB_ARGS(db_text(name.schema), db_text(name.name)),
 	    &rows);
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = explain_absence(a, &name);
+		rc = look_for_it(a, &name);
 	else if (rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "PROCEDURE") != 0)
 		audit_found(a, LOCKQ_FAULT, "on_complete_function", name.setting,
 		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is a function: "

@@ -8,12 +8,23 @@ set -u
 
 bank=test_check task=50 gone=test_gone@localhost
 
-# Faster than the one of accounts.sh, since there are so many; and it takes DELIMITER.
-admin() {
-	"$top/build/mysql/bin/mysql" --defaults-file="$sandbox/admin.cnf" --batch \
-		--skip-column-names <<<"SET sql_log_bin = 0;
-$1"
+# One session for all that the administrator does, which saves seconds. It takes DELIMITER.
+coproc administrator {
+	exec "$top/build/mysql/bin/mysql" --defaults-file="$sandbox/admin.cnf" --batch --force \
+		--skip-column-names --unbuffered
 }
+# shellcheck disable=SC2154 # made by coproc
+exec {ask}>&"${administrator[1]}" {answer}<&"${administrator[0]}"
+admin() {
+	local line
+	printf '%s\n%s\n' "${1%;};" "SELECT 'the end of the answer';" >&"$ask"
+	while read -r -t "$patience" line <&"$answer"; do
+		[ "$line" != 'the end of the answer' ] || return 0
+		printf '%s\n' "$line"
+	done
+	return 1
+}
+admin 'SET sql_log_bin = 0'
 
 cleanup() {
 	forget_bank
@@ -34,6 +45,7 @@ forget_bank
 account boss lockq_manager@$bank
 account reader lockq_manager@$bank
 account query lockq_query@$bank
+set -m # or the programs in the background would ignore Ctrl-C
 admin "GRANT SELECT, CREATE VIEW, SHOW VIEW, EXECUTE, CREATE ROUTINE ON $bank.*
 	  TO test_boss@localhost WITH GRANT OPTION;
 	GRANT SELECT ON mysql.user TO test_boss@localhost;
@@ -84,10 +96,13 @@ found() {
 # mend LINE
 mend() {
 	case $1 in
-	managetask*) as boss bash -c "$1 --by boss >/dev/null" ;;
-	*) run admin "USE $bank; $1" ;;
+	managetask*)
+		# shellcheck disable=SC2086 # the words of a command
+		as boss $1 --by boss
+		is "$status" 0 "the mend works: $1"
+		;;
+	*) admin "USE $bank; $1" ;;
 	esac
-	is "$status" 0 "the mend works: ${1:0:60}"
 }
 
 # fault SQL CODE SEVERITY ABOUT MEND [mends]: plants the fault. MEND is how the mend begins.
@@ -135,6 +150,10 @@ admin "DROP USER $gone"
 fault "CREATE OR REPLACE DEFINER = $gone SQL SECURITY DEFINER VIEW deeds_to_check AS
 	SELECT loan_id, due AS priority FROM deed" \
 	view_definer_gone fault candidates_view "$rewritten" mends
+fault "DROP TABLE IF EXISTS other_deeds; CREATE TABLE other_deeds (loan_id INT, priority INT)
+	ENGINE = MRG_MYISAM UNION = (nowhere);
+	UPDATE task SET candidates_view = 'other_deeds' WHERE task_id = $task" \
+	view_fails fault candidates_view "SHOW CREATE VIEW \`$bank\`.\`other_deeds\`"
 fault "$view deeds_to_check AS SELECT loan_id AS id, due AS priority FROM deed" \
 	no_loan_id fault candidates_view "$by_hand"
 fault "$view deeds_to_check AS SELECT loan_id, due FROM deed" \
@@ -323,6 +342,189 @@ fault 'ALTER TABLE pipeline_lock DROP PRIMARY KEY' full_scan fault lockq \
 fault 'ALTER TABLE work_requested DROP KEY work_requested_line,
 	ADD KEY work_requested_line (task_id, pending, requested)' sort_under_lock fault lockq \
 	'ALTER TABLE `work_requested` DROP KEY work_requested_line, ADD KEY' mends
+
+# --- the account of heavy queries -----------------------------------------------------------------
+
+# elsewhere USER PASSWORD: the option file of an account whose query has another one.
+elsewhere() {
+	{
+		cat "$scratch/boss.cnf"
+		printf '[lockq_query]\nuser=%s\npassword=%s\n' "$1" "$2"
+	} >"$scratch/elsewhere.cnf"
+	chmod 600 "$scratch/elsewhere.cnf"
+}
+elsewhere test_query test
+admin "$good"
+check $task elsewhere
+is "$status:$(jq -c 'select(.severity)' <<<"$out")" '0:' 'an account of lockq_query that may read'
+admin "REVOKE SELECT ON $bank.deeds_to_check FROM lockq_query@$bank"
+check $task elsewhere
+grants=$(found query_select)
+is "$grants" "fault candidates_view GRANT SELECT ON \`$bank\`.\`deeds_to_check\` TO \
+\`lockq_query\`@\`$bank\`" 'query_select is a fault where the query has such an account'
+mend "${grants#fault candidates_view }"
+admin "REVOKE lockq_query@$bank FROM test_query@localhost;
+	GRANT SELECT ON $bank.deed_shown TO test_query@localhost"
+check $task elsewhere
+grants=$(found query_role)
+is "$grants" "fault candidates_view GRANT \`lockq_query\`@\`$bank\` TO \
+\`test_query\`@\`localhost\`" \
+	query_role
+mend "${grants#fault candidates_view }"
+admin 'SET DEFAULT ROLE ALL TO test_query@localhost'
+check $task elsewhere
+is "$(found query_role)" '' 'query_role is mended'
+elsewhere test_query wrong
+check $task elsewhere
+like "$status:$(found query_place)" '^0:warning lockq' 'query_place: the query runs here'
+
+# --- what an account may not see ------------------------------------------------------------------
+
+admin "$good; $good_procedure; UPDATE task SET check_view = 'deeds_to_check' WHERE task_id = $task;
+	REVOKE SELECT ON deed_shown FROM lockq_worker@$bank, lockq_viewer@$bank;
+	REVOKE EXECUTE ON PROCEDURE deed_is_checked FROM lockq_worker@$bank"
+check $task reader
+like "$(found view_unseen)" '^fault detail_view GRANT SELECT ON .*deed_shown' view_unseen
+like "$(found on_complete_unseen)" '^fault on_complete GRANT EXECUTE ON PROC' on_complete_unseen
+like "$(found no_list)" '^note check_view' 'no_list: check_view does nothing'
+admin "GRANT SELECT ON $bank.deed_shown TO lockq_worker@$bank, lockq_viewer@$bank;
+	GRANT EXECUTE ON PROCEDURE $bank.deed_is_checked TO lockq_worker@$bank;
+	UPDATE $bank.task SET check_view = NULL WHERE task_id = $task"
+check $task reader
+is "$status:$(found text_unseen | sort | tr '\n' ' ')" \
+	'0:note candidates_view null note detail_view null note on_complete null ' text_unseen
+admin "GRANT EXECUTE ON PROCEDURE $bank.deed_is_checked TO test_reader@localhost"
+check $task reader
+like "$(found definer_unseen)" '^note on_complete' definer_unseen
+admin "REVOKE SELECT ON $bank.deeds_to_check FROM lockq_worker@$bank, lockq_query@$bank;
+	GRANT SHOW VIEW ON $bank.deeds_to_check TO test_reader@localhost"
+check $task reader
+like "$status:$(found view_unread)$(found worker_select)" \
+	'^4:note candidates_view null.*fault candidates_view GRANT' \
+	'view_unread: the right that is missing is the fault'
+admin "GRANT SELECT ON $bank.deeds_to_check TO lockq_worker@$bank, lockq_query@$bank;
+	UPDATE $bank.task SET on_complete = NULL, enabled = FALSE, candidate_limit = 7
+	 WHERE task_id = $task"
+check $task
+for code in no_on_complete disabled query_cut; do
+	like "$(found $code)" '^note ' "$code is a note"
+done
+is "$status:$(jq -c 'select(has("exit")) | [.rows, .complete]' <<<"$out")" '0:[7,false]' \
+	'a query that candidate_limit cuts'
+admin "$good; DELETE FROM odd;
+	$view deeds_to_check AS SELECT loan_id, due AS priority FROM odd"
+check $task
+like "$(found nothing_found)" '^note ' 'nothing_found is a note'
+admin "$good; REVOKE lockq_manager@$bank FROM test_reader@localhost;
+	GRANT SELECT ON $bank.* TO test_reader@localhost"
+check $task reader
+is "$status:$(found rights_unseen)" '0:note lockq null' 'rights_unseen: a role is missing'
+admin "REVOKE SELECT ON $bank.* FROM test_reader@localhost;
+	GRANT SELECT ON $bank.task TO test_reader@localhost;
+	GRANT SELECT ON $bank.schema_version TO test_reader@localhost"
+check $task reader
+is "$(found plans_unseen)" 'note lockq null' 'plans_unseen: all roles are'
+check 51
+like "$status:$err" '^4:managetask: task 51 is unknown' 'an unknown task'
+
+# --- add and set ----------------------------------------------------------------------------------
+
+admin "$good; DROP VIEW IF EXISTS new_deeds;
+	$view new_deeds AS SELECT loan_id, due AS priority FROM deed"
+add=(managetask add --by boss --name New --on-complete deed_is_checked --candidates-view)
+tasks() {
+	admin "SELECT COUNT(*) FROM $bank.task WHERE task_id > $task"
+}
+as boss "${add[@]}" nowhere
+is "$status:$(tasks):$out" '4:0:' 'a task whose view is missing is not added'
+like "$err" '^managetask: fault: candidates_view "nowhere" is not there' 'and the fault is said'
+like "$err" '^managetask: the task was not added: mend that fault, or say --unchecked$' \
+	'with advice'
+as boss "${add[@]}" nowhere --json
+is "$status:$(jq -c .exit <<<"$out")" '4:4' 'with --json as one object'
+as boss "${add[@]}" nowhere --unchecked
+is "$status:$(tasks)" '0:1' 'unless it is not checked'
+grants="GRANT SELECT ON \`$bank\`.\`new_deeds\` TO"
+as boss "${add[@]}" new_deeds
+is "$status:$out" "0:task 52: added
+these rights are missing: run this, or give --grant:
+  $grants \`lockq_worker\`@\`$bank\`;
+  $grants \`lockq_query\`@\`$bank\`;" 'rights that are missing are shown as SQL'
+as boss "${add[@]}" new_deeds --json
+is "$status:$(jq -c '.grant // .done' <<<"$out" | tr '\n' ' ')" \
+	"0:\"added\" \"$grants \`lockq_worker\`@\`$bank\`\" \
+\"$grants \`lockq_query\`@\`$bank\`\" " \
+	'with --json one object a line'
+as reader "${add[@]}" new_deeds --unchecked
+is "$status:$(tasks)" '5:3' 'an account without the role adds nothing'
+admin "GRANT lockq_manager@$bank TO test_reader@localhost;
+	GRANT SELECT ON $bank.new_deeds TO test_reader@localhost;
+	SET DEFAULT ROLE ALL TO test_reader@localhost"
+as reader "${add[@]}" new_deeds --grant
+is "$status:$(tasks)" '4:4' 'an account that may not grant'
+like "$err" "^managetask: this account can't run \"GRANT SELECT" 'is told so'
+as boss managetask set 52 --by boss --max-count 7 --grant
+is "$status:$out" "0:task 52: changed
+these rights were missing, and are granted now:
+  $grants \`lockq_worker\`@\`$bank\`;
+  $grants \`lockq_query\`@\`$bank\`;" '--grant runs them'
+check 52
+is "$status:$(jq -c 'select(has("exit")) | [.faults, .warnings]' <<<"$out")" '0:[0,0]' \
+	'and then the task has nothing to mend'
+as boss managetask set 51 --by boss --max-count 3
+is "$status:$out" '0:task 51: changed' \
+	'a part that is broken already keeps nobody from setting another'
+like "$err" '^managetask: warning: candidates_view "nowhere" is not there' 'but is a warning'
+as boss managetask set 51 --by boss --detail-view nowhere
+is "$status" 4 'what is to be set is judged'
+as boss managetask set 51 --by boss --detail-view 'a b'
+is "$status" 2 'a value that no task may have is a usage error'
+
+# --- beside others --------------------------------------------------------------------------------
+
+# Whoever runs this query waits at the gate, which the other session keeps shut.
+admin "INSERT INTO $bank.app_user (name) VALUES ('anna'); $good;
+	$view deeds_to_check AS SELECT loan_id, due AS priority FROM deed
+	 WHERE GET_LOCK('test gate check', 300) + RELEASE_LOCK('test gate check') > 0"
+account anna lockq_worker@$bank
+gate() {
+	[ "$(admin "SELECT $1('test gate check'$2)")" = 1 ]
+}
+# at_gate: how many sessions of this account wait there.
+at_gate() {
+	[ "$(admin "SELECT COUNT(*) FROM information_schema.processlist
+		WHERE user = 'test_$1' AND state = 'User lock'")" = "$2" ]
+}
+gate GET_LOCK ', 300'
+LOCKQ_DEFAULTS_FILE=$scratch/boss.cnf managetask check $task >"$scratch/out" 2>"$scratch/err" &
+checking=$!
+wait_for at_gate boss 1
+is "$(admin "SELECT COUNT(*) FROM performance_schema.data_locks
+	WHERE object_schema = '$bank'")" 0 'no row is locked while the query of a check runs'
+as boss managetask set $task --by boss --max-count 6
+is "$status" 0 'nor does a manager wait for it'
+kill -INT $checking
+status=0
+wait $checking || status=$?
+is "$status:$(cat "$scratch/out"):$(cat "$scratch/err")" '130::managetask: interrupted' \
+	'Ctrl-C ends the check'
+wait_for at_gate boss 0
+ok 0 'and its query'
+LOCKQ_DEFAULTS_FILE=$scratch/anna.cnf getwork --user anna --task $task >"$scratch/out" 2>&1 &
+asking=$!
+wait_for at_gate anna 1
+as boss managetask set $task --by boss --max-count 5
+is "$status" 0 'a task is checked and changed while somebody leads it'
+LOCKQ_DEFAULTS_FILE=$scratch/boss.cnf managetask check $task --json >"$scratch/err" 2>&1 &
+checking=$!
+wait_for at_gate boss 1
+is "$(at_gate anna 1 && echo waits)" waits 'a check does not end the query of a leader'
+gate RELEASE_LOCK ''
+wait $asking
+is "$?" 0 'who asked gets loans'
+wait $checking
+is "$?:$(jq -c 'select(has("exit")) | .rows >= 985' "$scratch/err")" '0:true' \
+	'and the check ends, too'
 
 # --- the example ----------------------------------------------------------------------------------
 
