@@ -96,6 +96,12 @@ ran=0
 for page in lockq-schema.5 lockq.7; do
 	blocks "$top/man/$page"
 	for block in "$scratch"/blocks/*; do
+		if grep -q '^managetask' "$block"; then
+			(. "$block") >"$scratch/output" 2>&1
+			ok $? "$page: $(head -n 1 "$block")"
+			show "$scratch/output"
+			continue
+		fi
 		grep -Eqx '(CREATE|INSERT|GRANT|SELECT|SET|UPDATE) .*' "$block" || continue
 		grep -Eq 'CREATE USER|\?|^START' "$block" && continue
 		sed -i "s/@bank/@$database/" "$block"
