@@ -149,7 +149,8 @@ is "$(sql "SELECT r.outcome, r.asked, r.requested, r.assigned, r.reason, r.accou
 	"served 1 1 1 reassigned by marcus: $reason lockq_boss@localhost race-2" \
 	'reassign: the assignment has a request'
 is "$(sql "SELECT lease_expires_at = assigned_at + INTERVAL 60 MINUTE
-	AND due_at = lease_expires_at FROM work WHERE task_id = $task AND loan_id = $loan")" 1 'reassign: a lease begins'
+	AND due_at = lease_expires_at FROM work WHERE task_id = $task AND loan_id = $loan")" 1 \
+	'reassign: a lease begins'
 correct reassign --loan "$loan:$token" --from race-1 --to race-2
 is "$status" 0 'reassign again: exit 0'
 like "$out" "^loan $loan: already given to race-2 at .*, with token $epoch" \
