@@ -202,9 +202,9 @@ remove_task(const struct manage_options *o, struct lockq *q)
 
 #define CHECKING \
 	{ .help = "The check" }, \
-	{ "grant", 0, NULL, "grants workers and viewers the rights that are missing", \
+	{ "grant", 0, NULL, "grant the roles the rights that are missing", \
 	    cli_parse_flag, MANAGE(grants), 0, 0 }, \
-	{ "unchecked", 0, NULL, "does not check whether the task can work", cli_parse_flag, \
+	{ "unchecked", 0, NULL, "don't check whether the task can work", cli_parse_flag, \
 	    MANAGE(unchecked), 0, 0 }
 
 static const struct cli_option list_options[] = { CLI_OPTIONS_END };
@@ -235,7 +235,8 @@ static const struct cli_tool add_tool = {
 	TOOL, .command = "add", .options = settings_options, .check = check_add, .bare = "task",
 	.synopsis = "[N] --name TEXT --candidates-view VIEW\n"
 	    " [--on-complete PROCEDURE] [OTHER SETTINGS]\n"
-	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT] [--json]",
+	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT]\n"
+	    " [--json]",
 	.purpose = "Makes a task. Without a number it gets the next one that no task ever had.\n"
 	    "lockq-schema(5) tells what the view and the procedure have to be. The task is\n"
 	    "checked first, without its query, and not made where it can't work. Rights\n"
@@ -246,7 +247,8 @@ static const struct cli_tool add_tool = {
 };
 static const struct cli_tool set_tool = {
 	TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
-	.synopsis = "N SETTINGS [--grant] [--unchecked] [--by NAME] [--reason TEXT] [--json]",
+	.synopsis = "N SETTINGS [--grant] [--unchecked]\n"
+	    " [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Changes a task. Whoever leads it just now goes on as it was. What is to be\n"
 	    "set is checked first, as for \"managetask add\".",
 	.examples = "  managetask set 7 --max-count 10 --lease-minutes none\n",

@@ -5,11 +5,21 @@
 
 #include <stdio.h>
 
+#include "task.h"
+
 static void
 look_at_list(struct audit *a)
 {
 	static const char *const useless[] = { "check_view", "refresh_after" };
 	uint64_t ttl = audit_number(a, "cache_ttl"), refresh = audit_number(a, "refresh_after");
+	const char *share = audit_value(a, "share");
+
+	if (ttl > 0 && share != NULL && task_share(share) != SHARE_ORDER) {
+		audit_found(a, LOCKQ_WARNING, "share_without_list", "share", audit_mend_set(a,
+		    "--cache-ttl", "0"), "share is \"%s\", so the task keeps no list, and "
+		    "cache_ttl does nothing: people wait for the query", share);
+		return;
+	}
 
 	for (size_t i = 0; ttl == 0 && i < sizeof(useless) / sizeof(useless[0]); i++) {
 		if (audit_value(a, useless[i]) != NULL)

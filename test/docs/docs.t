@@ -358,7 +358,10 @@ check_json() {
 		;;
 	disposition) functions=(json_disposed json_expired) ;;
 	refill) functions=(json_refilled) ;;
-	managetask) functions=(json_definitions json_people json_managed json_corrected) ;;
+	managetask)
+		functions=(json_definitions json_people json_managed json_finding json_findings
+			json_rights json_corrected)
+		;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{

@@ -97,7 +97,7 @@ for page in lockq-schema.5 lockq.7; do
 	blocks "$top/man/$page"
 	for block in "$scratch"/blocks/*; do
 		if grep -q '^managetask' "$block"; then
-			(. "$block") >"$scratch/output" 2>&1
+			bash -e "$block" >"$scratch/output" 2>&1
 			ok $? "$page: $(head -n 1 "$block")"
 			show "$scratch/output"
 			continue
