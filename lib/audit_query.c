@@ -43,18 +43,27 @@ struct trial {
 
 /* --- the rows that the server reads --- */
 
+/* Zero-initialise it. */
 struct meter {
-	uint64_t before, own;
+	uint64_t before, own; /* before: 0 where the server does not tell */
 };
+
+static enum db_rc
+read_meter(struct db *db, uint64_t *rows)
+{
+	enum db_rc rc = db_number(db, &rows_read, DB_NO_ARGS, rows);
+
+	return rc == DB_EFAIL ? DB_OK : rc;
+}
 
 static enum db_rc
 meter_begin(struct db *db, struct meter *m)
 {
 	uint64_t first = 0;
-	enum db_rc rc = db_number(db, &rows_read, DB_NO_ARGS, &first);
+	enum db_rc rc = read_meter(db, &first);
 
 	if (rc == DB_OK)
-		rc = db_number(db, &rows_read, DB_NO_ARGS, &m->before);
+		rc = read_meter(db, &m->before);
 	m->own = m->before - first;
 	return rc;
 }
@@ -63,10 +72,10 @@ static enum db_rc
 meter_end(struct db *db, const struct meter *m, int64_t *rows)
 {
 	uint64_t now = 0;
-	enum db_rc rc = db_number(db, &rows_read, DB_NO_ARGS, &now);
+	enum db_rc rc = read_meter(db, &now);
 
-	if (rc == DB_OK)
-		*rows = now >= m->before + m->own ? (int64_t)(now - m->before - m->own) : 0;
+	if (rc == DB_OK && m->before > 0 && now >= m->before + m->own)
+		*rows = (int64_t)(now - m->before - m->own);
 	return rc;
 }
 

@@ -13,8 +13,9 @@
 /* A role of this database, and the roles that were granted to it. */
 #define ROLES \
 	"WITH RECURSIVE has (name, host) AS (" \
-	"  SELECT CONVERT(? USING utf8mb4) COLLATE utf8mb4_bin," \
-	"         CONVERT(LOWER(DATABASE()) USING utf8mb4) COLLATE utf8mb4_bin" \
+	"  SELECT CAST(? AS CHAR(32) CHARACTER SET utf8mb4) COLLATE utf8mb4_bin," \
+	"         CAST(LOWER(DATABASE()) AS CHAR(255) CHARACTER SET utf8mb4)" \
+	"           COLLATE utf8mb4_bin" \
 	"   UNION" \
 	"  SELECT CONVERT(r.role_name USING utf8mb4), CONVERT(r.role_host USING utf8mb4)" \
 	"    FROM has" \

@@ -210,11 +210,12 @@ admin "REVOKE SELECT (priority) ON $bank.deeds_to_check FROM lockq_worker@$bank"
 check $task
 like "$(found worker_select)" '^fault candidates_view' 'one of them is not'
 admin "REVOKE SELECT (loan_id) ON $bank.deeds_to_check FROM lockq_worker@$bank;
-	CREATE ROLE test_deeds@$bank; GRANT SELECT ON $bank.deeds_to_check TO test_deeds@$bank;
-	GRANT test_deeds@$bank TO lockq_worker@$bank"
+	CREATE ROLE test_reads_the_deeds@$bank;
+	GRANT SELECT ON $bank.deeds_to_check TO test_reads_the_deeds@$bank;
+	GRANT test_reads_the_deeds@$bank TO lockq_worker@$bank"
 check $task
 is "$(found worker_select)" '' "nor is a right of a role that workers have missed"
-admin "DROP ROLE test_deeds@$bank; GRANT SELECT ON mysql.db TO test_boss@localhost;
+admin "DROP ROLE test_reads_the_deeds@$bank; GRANT SELECT ON mysql.db TO test_boss@localhost;
 	GRANT SELECT ON mysql.tables_priv TO test_boss@localhost;
 	GRANT SELECT ON $bank.* TO lockq_worker@$bank"
 check $task
