@@ -118,7 +118,7 @@ read_settings(struct audit *a)
 		return code;
 	if (what->task == 0)
 		rc = read_values(a);
-	for (size_t i = 0; rc == DB_OK && what->task != 0 && i < N_DEFINING; i++)
+	for (size_t i = 0; rc == DB_OK && tasks.n_tasks > 0 && i < N_DEFINING; i++)
 		rc = copy_text(&a->values[i], tasks.tasks[0].settings[i].value);
 	for (size_t i = 0; rc == DB_OK && i < what->n_settings; i++) {
 		size_t n = place_of(what->settings[i].name);
@@ -168,7 +168,7 @@ char *
 audit_mend_set(struct audit *a, const char *option, const char *value)
 {
 	if (a->what->task == 0)
-		return audit_mend(a, "managetask add %s %s", option, value);
+		return audit_mend(a, "managetask add ... %s %s", option, value);
 	return audit_mend(a, "managetask set %u %s %s", a->what->task, option, value);
 }
 
@@ -203,8 +203,8 @@ add_finding(struct audit *a, enum lockq_severity severity, const char *code, con
 		a->no_memory = true;
 		return NULL;
 	}
-	if (severity == LOCKQ_FAULT && !is_concerned(a->what, about))
-		severity = LOCKQ_WARNING;
+	if (severity != LOCKQ_NOTE && !is_concerned(a->what, about))
+		severity = severity == LOCKQ_FAULT ? LOCKQ_WARNING : LOCKQ_NOTE;
 	all->findings = bigger;
 	f = &bigger[all->n_findings++];
 	*f = (struct lockq_finding){ .severity = severity };

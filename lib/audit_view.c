@@ -239,8 +239,8 @@ look_at_words(struct audit *a, const struct audited_view *view, const char *word
 	} lists[] = {
 		{ sessions, 5, "view_of_session", "shows each session other rows, but what one "
 		    "process finds is given to everybody" },
-		{ chances, 3, "view_of_chance", "is another one each time it is read, so its order "
-		    "and its loans are left to chance" },
+		{ chances, 3, "view_of_chance", "shows another order, or other loans, each "
+		    "time it is read" },
 		{ waits, 3, "view_waits", "waits by itself, while people wait for it" },
 	};
 
@@ -270,7 +270,7 @@ look_at_text(struct audit *a, const struct audited_view *view)
 	look_at_words(a, view, words);
 	if (view != &a->views[DETAILS] && has_own_limit(words))
 		audit_found(a, LOCKQ_WARNING, "view_limit", view->is.setting, mend_by_hand(a, view),
-		    "%s \"%s\" has a LIMIT of its own: once the loans above it are taken, people "
+		    "%s \"%s\" has a LIMIT of its own: once its first loans are taken, people "
 		    "are told that there is no work", view->is.setting, view->is.said);
 	free(words);
 }

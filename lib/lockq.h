@@ -1444,8 +1444,9 @@ struct lockq_findings {
 struct lockq_check {
 	uint32_t task;             /**< task.task_id; 0: a task that is to be made of @settings */
 	int quick;                 /**< 1: the query is not run */
-	const struct lockq_setting *settings; /**< take the place of those of the task's row; with
-	                            * a @task, a fault that does not concern them is a warning */
+	const struct lockq_setting *settings; /**< take the place of those of the task's row. With a
+	                            * @task, a fault that does not concern them is a warning, and
+	                            * a warning a note */
 	size_t n_settings;         /**< how many there are */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lockq_check_task() as the library: what it is called with, what it sends to the server, and how it
- * is given up. test/cli/managecheck.t has its findings. */
+/* lockq_check_task() as the library: what it is called with, what it sends to the server, and how a
+ * caller gives it up. test/cli/managecheck.t has its findings. */
 #include <stdio.h>
 #include <string.h>
 
