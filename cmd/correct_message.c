@@ -39,22 +39,6 @@ correct_message_done(const struct lockq_correction *what, const struct lockq_dis
 		    until[0] != '\0' ? ", until " : "", until);
 }
 
-/* How the loan stands: "assigned to "tracy" since 10:42", "completed by "oliver" at 10:41". The
- * caller frees it. */
-static char *
-standing(const struct lockq_disposed_loan *loan)
-{
-	bool assigned = strcmp(loan->state, "assigned") == 0;
-	char *holder = cli_quoted(loan->holder, "somebody"), *text;
-	char since[CLI_TIME_SIZE];
-
-	cli_time_local(since, loan->since, false, time(NULL));
-	text = cli_text("%s %s %s %s %s", strcmp(loan->state, "never") == 0 ? "set to never" :
-	    loan->state, assigned ? "to" : "by", holder, assigned ? "since" : "at", since);
-	free(holder);
-	return text;
-}
-
 static void
 print_not_allowed(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
 {
@@ -71,7 +55,7 @@ correct_message_refused(const struct lockq_correction *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id, token = given;
-	char *stands = standing(loan), lease[CLI_TIME_SIZE];
+	char *stands = disposition_standing(loan), lease[CLI_TIME_SIZE];
 
 	cli_time_local(lease, loan->lease_expires_at, false, time(NULL));
 	switch (loan->what) {

@@ -93,19 +93,39 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 		    from, noted ? ": the new note is not recorded" : "");
 }
 
+char *
+disposition_standing(const struct lockq_disposed_loan *loan)
+{
+	bool assigned = strcmp(loan->state, "assigned") == 0;
+	char *holder = cli_quoted(loan->holder, "somebody"), *manager, *text;
+	char since[CLI_TIME_SIZE];
+
+	manager = loan->manager != NULL ? cli_quoted(loan->manager, "") : NULL;
+	cli_time_local(since, loan->since, false, time(NULL));
+	if (assigned)
+		text = cli_text("assigned to %s%s%s since %s", holder,
+		    manager != NULL ? " by " : "", manager != NULL ? manager : "", since);
+	else
+		text = cli_text("%s by %s%s%s at %s", deed(loan), manager != NULL ? manager : "",
+		    manager != NULL ? " for " : "", holder, since);
+	free(manager);
+	free(holder);
+	return text;
+}
+
 static void
-print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task, const char *since)
+print_not_assigned(const struct lockq_disposed_loan *loan, uint32_t task)
 {
 	unsigned long long id = loan->loan_id;
-	char *holder = cli_quoted(loan->holder, "somebody");
+	char *stands = disposition_standing(loan);
 
 	if (loan->state[0] == '\0')
 		cli_message("loan %llu is not assigned in task %u: see checkwork --loan %llu "
 		    "--task %u", id, task, id, task);
 	else
-		cli_message("loan %llu is not assigned in task %u: %s by %s at %s: see checkwork "
-		    "--loan %llu --task %u", id, task, deed(loan), holder, since, id, task);
-	free(holder);
+		cli_message("loan %llu is not assigned in task %u: %s: see checkwork --loan %llu "
+		    "--task %u", id, task, stands, id, task);
+	free(stands);
 }
 
 static void
@@ -114,10 +134,11 @@ print_stale(const char *user, const struct lockq_disposed_loan *loan,
 {
 	unsigned long long id = loan->loan_id, token = loan->token, old = given;
 	char *holder = cli_quoted(loan->holder, "somebody else");
+	char *stands = disposition_standing(loan);
 
 	if (strcmp(loan->state, "assigned") != 0)
-		cli_message("loan %llu: token %llu is stale: the loan was %s by %s at %s, with "
-		    "token %llu", id, old, deed(loan), holder, since, token);
+		cli_message("loan %llu: token %llu is stale: the loan was %s, with token %llu", id,
+		    old, stands, token);
 	else if (loan->holder != NULL && strcmp(loan->holder, user) == 0)
 		cli_message("loan %llu: token %llu is stale: the loan was assigned to you again at "
 		    "%s, with token %llu: look at it again", id, old, since, token);
@@ -125,6 +146,7 @@ print_stale(const char *user, const struct lockq_disposed_loan *loan,
 		cli_message("loan %llu: token %llu is stale: the loan was assigned to %s at %s", id,
 		    old, holder, since);
 	free(holder);
+	free(stands);
 }
 
 void
@@ -132,7 +154,7 @@ disposition_message_refused(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id;
-	char *holder = cli_quoted(loan->holder, "somebody else");
+	char *stands = disposition_standing(loan);
 	char since[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
 	time_t now = time(NULL);
 
@@ -140,7 +162,7 @@ disposition_message_refused(const struct lockq_disposition *what,
 	cli_time_local(lease, loan->lease_expires_at, false, now);
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
-		cli_message("loan %llu is not yours: assigned to %s since %s", id, holder, since);
+		cli_message("loan %llu is not yours: %s", id, stands);
 		break;
 	case LOCKQ_STALE_TOKEN:
 		print_stale(what->user, loan, given, since);
@@ -161,11 +183,11 @@ disposition_message_refused(const struct lockq_disposition *what,
 			    loan->reason);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
-		print_not_assigned(loan, what->task, since);
+		print_not_assigned(loan, what->task);
 		break;
 	case LOCKQ_DISPOSED:
 	case LOCKQ_DISPOSED_ALREADY:
 		break;
 	}
-	free(holder);
+	free(stands);
 }

@@ -11,6 +11,10 @@
 /* The result's name in JSON and with --verbose: "done", "not_yours"; static. */
 const char *disposition_result(enum lockq_disposed what);
 
+/* How the loan stands: assigned to "tracy" since 10:42; returned by "marcus" for "oliver" at 10:41,
+ * where a manager has done that. The caller frees it. */
+char *disposition_standing(const struct lockq_disposed_loan *loan);
+
 /* One line on standard output about a loan that is done; @noted: the user gave a note. */
 void disposition_message_done(const struct lockq_disposed_loan *loan, bool noted);
 

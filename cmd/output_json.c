@@ -208,6 +208,7 @@ json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_
 	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
 	cli_json_set(object, "late", json_boolean(loan->late));
 	cli_json_set(object, "repeated", json_boolean(loan->repeated));
+	cli_json_set(object, "manager", cli_json_text(loan->manager));
 	cli_json_set(object, "reason", cli_json_text(loan->reason));
 	cli_json_set(object, "exit", json_integer(status));
 	cli_json_print(object);

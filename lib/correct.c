@@ -30,7 +30,7 @@ static const struct db_query set_users = {
 /* The columns of the rows of manage_loans. */
 enum {
 	VERDICT, LOAN_ID, ROW_STATE, ROW_TOKEN, ROW_HOLDER, ROW_SINCE, ROW_AVAILABLE, ROW_LEASE,
-	ROW_EXCLUDED, ON_UNDO
+	ROW_EXCLUDED, ROW_MANAGER, ON_UNDO
 };
 
 /* One call of lockq_correct(). Its loans are those of a disposition, which token.c sorts and for
@@ -118,7 +118,8 @@ fill(struct lockq_disposed_loan *loan, const struct verdict_of *verdict,
 	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row, ROW_AVAILABLE);
 	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row, ROW_LEASE);
 	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row, ROW_EXCLUDED);
-	if (copy_text(&loan->reason, verdict->reason) != DB_OK)
+	if (copy_text(&loan->reason, verdict->reason) != DB_OK ||
+	    copy_text(&loan->manager, db_cell(rows, row, ROW_MANAGER)) != DB_OK)
 		return DB_ENOMEM;
 	return copy_text(&loan->holder, db_cell(rows, row, ROW_HOLDER));
 }

@@ -35,6 +35,7 @@ lockq_disposed_clear(struct lockq_disposed_result *result)
 	for (size_t i = 0; i < result->n_loans; i++) {
 		free(result->loans[i].holder);
 		free(result->loans[i].reason);
+		free(result->loans[i].manager);
 	}
 	free(result->loans);
 	*result = (struct lockq_disposed_result)LOCKQ_DISPOSED_RESULT_INIT;

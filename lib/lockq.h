@@ -989,7 +989,9 @@ struct lockq_disposed_loan {
 	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
 	int repeated;              /**< 1: an earlier call with this UUID did it, and this is its
 	                            * answer */
-	uint64_t reserved[3];      /**< for later versions: 0 */
+	char *manager;             /**< the manager who has brought the row into its state; NULL:
+	                            * it was the user, a leader or time */
+	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
 /** What became of the loans of a disposition. */

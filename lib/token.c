@@ -63,7 +63,11 @@ const struct db_query lock_loans = {
 	"       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
 	"                  AND l.uuid = @lockq_uuid),"
-	"       IF(" MAY_ASK("me") ", NULL, me.account)"
+	"       IF(" MAY_ASK("me") ", NULL, me.account),"
+	"       (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
+	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
+	"           AND l.version = w.version AND l.event <> 'available'"
+	"         ORDER BY l.log_id DESC LIMIT 1)"
 	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
 	"  LEFT JOIN app_user AS me"
@@ -232,6 +236,9 @@ token_fill(const struct disposing *d, struct lockq_disposed_loan *loan, const st
 	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
 	    changes ? NEW_EXCLUDED : NO_COLUMN);
 	if (copy_text(&loan->reason, NULL) != DB_OK)
+		return DB_ENOMEM;
+	if (copy_text(&loan->manager,
+	    db_cell(rows, row, changes ? NO_COLUMN : CORRECTED_BY)) != DB_OK)
 		return DB_ENOMEM;
 	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
 }

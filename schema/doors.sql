@@ -1500,7 +1500,8 @@ corrects: BEGIN
     CALL work_follows(p_task_id, v_done);
   END IF;
   SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
-                                  d.available_at, d.lease_expires_at, d.excluded_until))
+                                  d.available_at, d.lease_expires_at, d.excluded_until,
+                                  d.manager))
     INTO v_answer
     FROM (SELECT j.what, j.loan_id, w.state, w.token, u.name,
                  IF(w.state = 'assigned', w.assigned_at, w.changed_at) AS since, w.available_at,
@@ -1508,7 +1509,11 @@ corrects: BEGIN
                  IF(j.what = 'excluded',
                     (SELECT e.until FROM work_exclusion AS e FORCE INDEX (PRIMARY)
                       WHERE e.task_id = p_task_id AND e.user_id = j.gets
-                        AND e.loan_id = j.loan_id), NULL) AS excluded_until
+                        AND e.loan_id = j.loan_id), NULL) AS excluded_until,
+                 (SELECT m.manager FROM work_log AS m FORCE INDEX (work_log_loan)
+                   WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
+                     AND m.version = w.version AND m.event <> 'available'
+                   ORDER BY m.log_id DESC LIMIT 1) AS manager
             FROM JSON_TABLE(v_judged, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
                                                       what VARCHAR(16) PATH '$[1]',
                                                       gets INT UNSIGNED PATH '$[2]')) AS j
@@ -1521,7 +1526,7 @@ corrects: BEGIN
   END IF;
   -- After the COMMIT: a client that is stopped while it reads must hold nothing.
   SELECT j.what, j.loan_id, j.state, j.token, j.name, j.since, j.available_at,
-         j.lease_expires_at, j.excluded_until, v_on_undo
+         j.lease_expires_at, j.excluded_until, j.manager, v_on_undo
     FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (what VARCHAR(16) PATH '$[0]',
                                               loan_id BIGINT UNSIGNED PATH '$[1]',
                                               state VARCHAR(16) PATH '$[2]',
@@ -1530,7 +1535,8 @@ corrects: BEGIN
                                               since DATETIME(6) PATH '$[5]',
                                               available_at DATETIME(6) PATH '$[6]',
                                               lease_expires_at DATETIME(6) PATH '$[7]',
-                                              excluded_until DATETIME(6) PATH '$[8]')) AS j
+                                              excluded_until DATETIME(6) PATH '$[8]',
+                                              manager VARCHAR(64) PATH '$[9]')) AS j
    ORDER BY j.loan_id;
 END//
 

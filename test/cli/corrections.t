@@ -97,11 +97,12 @@ is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task AND loan_id = $lo
 	'release again: the log has it once'
 run managetask release --task "$task" --loan "$loan" --by other --reason "$reason"
 is "$status" 4 'another manager releases it again: exit 4'
-like "$err" "^managetask: loan $loan is not assigned in task $task: returned by \"race-1\" at" \
+like "$err" "^managetask: loan $loan is not assigned in task $task: returned by \"marcus\" for \
+\"race-1\" at" \
 	'another manager is told how it stands'
 say 1 "$loan" --complete 2>"$scratch/err"
-like "$(cat "$scratch/err")" "^disposition: loan $loan is not assigned in task $task" \
-	'its user can dispose of it no longer'
+like "$(cat "$scratch/err")" "^disposition: loan $loan is not assigned in task $task: \
+returned by \"marcus\" for \"race-1\" at .*: see checkwork" 'its user is told who has released it'
 correct release --loan "${loans[1]},4711,${loans[2]}:$((token + 1))"
 is "$status" 4 'one of several is refused: exit 4'
 is "$out" "loan ${loans[1]}: released, race-1 has it no longer" 'the other one is done'
@@ -157,8 +158,15 @@ like "$out" "^loan $loan: already given to race-2 at .*, with token $epoch" \
 	'reassign again: it says so'
 correct reassign --loan "$loan" --from race-1 --to race-3
 is "$status" 4 'reassign from who had it before: exit 4'
-like "$err" "loan $loan is not one of user \"race-1\": assigned to \"race-2\" since" \
+like "$err" "loan $loan is not one of user \"race-1\": assigned to \"race-2\" by \"marcus\" since" \
 	'reassign from who had it before: who has it'
+run disposition --user race-1 --task "$task" --loan "$loan" --complete
+is "$(cut -d ' ' -f -12 <<<"$err")" \
+	"disposition: loan $loan is not yours: assigned to \"race-2\" by \"marcus\" since" \
+	'the user who had it is told who has it, and by whom'
+run disposition --user race-1 --task "$task" --loan "$loan" --complete --json
+is "$(jq -c '[.result, .holder, .manager]' <<<"$out")" '["not_yours","race-2","marcus"]' \
+	'and so is a script'
 correct reassign --loan "$loan" --from race-2 --to race-3
 is "$(row "$loan")" "assigned race-3 $((epoch + 1)) $((before + 4)) $reason" \
 	'reassign once more: the token is above the one of the row'

@@ -311,8 +311,8 @@ a_renewal_saves_nothing(void **state)
 	lockq_disposed_clear(&c.result);
 }
 
-/* guard: whether a lease is over is asked at a time at which the row is locked. The lease ends while
- * the correction waits. */
+/* guard: whether a lease is over is asked at a time at which the row is locked. The lease ends
+ * while the correction waits. */
 static void
 the_lease_ends_meanwhile(void **state)
 {
@@ -656,8 +656,8 @@ the_token_grows(void **state)
 	lockq_disposed_clear(&d.result);
 }
 
-/* guard: where the user may not have the loan any more when on_undo has been called, what on_undo has
- * done is undone. The user is disabled in that moment. */
+/* guard: where the user may not have the loan any more when on_undo has been called, what on_undo
+ * has done is undone. The user is disabled in that moment. */
 static void
 on_undo_is_undone(void **state)
 {
@@ -737,8 +737,8 @@ a_lost_connection(void **state)
 	}
 }
 
-/* What others hold for long ends each try. Nothing is changed, and the manager may try again. After a
- * deadlock the call has tried again itself. */
+/* What others hold for long ends each try. Nothing is changed, and the manager may try again. After
+ * a deadlock the call has tried again itself. */
 static void
 it_is_held(void **state)
 {
