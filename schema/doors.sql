@@ -1595,11 +1595,12 @@ cancels: BEGIN
   SELECT 'done', v_request_id;
 END//
 
--- Takes a person's name and account out of the history: each becomes a pseudonym, and the number of
--- the user stays, so figures and replays are as before. First the log, p_most rows at a time: the
--- caller repeats it with the result's second column as p_from, until that is NULL. Then the rest. So
--- a run that was cut short is begun again with the same name. p_dry: only counts. The result is one
--- row: what came of it, where the next call goes on, and how many rows were changed:
+-- Takes a person's name and account out of the history: each becomes a pseudonym, and the number
+-- of the user stays, so figures and replays are as before. First the log, p_most rows at a time:
+-- the caller repeats it with the result's second column as p_from, until that is NULL; the call that
+-- finds no more rows does the rest. So a run that was cut short is begun again with the same name.
+-- p_dry: only counts. The result is one row: what came of it, where the next call goes on, and how
+-- many rows were changed:
 --   done      so far
 --   unknown   there is no such user
 --   holds     the user has so many loans and pending requests; nothing was done
@@ -1660,7 +1661,8 @@ forgets: BEGIN
        SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account', NULL),
            m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account', NULL)
      WHERE m.user_id = v_user_id;
-    UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias WHERE m.manager = p_name;
+    UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias
+     WHERE m.manager = p_name;
     UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
     INSERT INTO manage_log (manager, account, action, user_id, reason)
       VALUES (IF(p_manager = p_name, v_alias, p_manager), CONVERT(USER() USING utf8mb4),

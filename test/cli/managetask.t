@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# managetask: tasks and people, what others see of it, and what is refused. The manager of the
-# sandbox has an account of its own, in the group [lockq_manager] of the option file.
+# managetask: tasks and people, what others see of it, and what is refused. managecheck.t has the
+# check of a task. The manager of the sandbox has an account of its own, in the group
+# [lockq_manager] of the option file.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
@@ -30,7 +31,8 @@ view=test_candidates_$task
 
 # --- tasks are made and changed -------------------------------------------------------------------
 
-manage add $new --name 'Über "all" \ of it' --candidates-view $view --by marcus --reason 'a test'
+manage add $new --name 'Über "all" \ of it' --candidates-view $view --unchecked \
+	--by marcus --reason 'a test'
 is "$status:$out:$err" "0:task $new: added:" 'add: the task is made'
 is "$(logged)" 'task added|marcus|lockq_boss@localhost|a test' \
 	'and logged with the manager, the account and the reason'
@@ -39,14 +41,14 @@ is "$(sql "SELECT COUNT(*) FROM task_lock JOIN task_wake USING (task_id)
 	WHERE task_id = $new")" 1 'it can be led at once'
 next=$(sql 'SELECT GREATEST((SELECT MAX(task_id) FROM task), (SELECT MAX(task_id) FROM task_lock),
 	(SELECT COALESCE(MAX(task_id), 0) FROM work_log)) + 1')
-manage add --name second --candidates-view $view --json
+manage add --name second --candidates-view $view --json --unchecked
 is "$status:$out" "0:{\"task\":$next,\"user\":null,\"done\":\"added\"}" \
 	'add: the next number, in JSON'
-manage add $new --name again --candidates-view $view
+manage add $new --name again --candidates-view $view --unchecked
 is "$status:$err" "4:managetask: task $new is there already: choose another number, or none for \
 the next one" 'a number that is taken'
 manage set $new --max-count 7 --lease-minutes 30 --on-complete a.b --enabled no --cache-ttl 60 \
-	--manager none --by marcus
+	--manager none --by marcus --unchecked
 is "$status:$out:$(sql "SELECT CONCAT_WS('|', max_count, lease_minutes, on_complete, enabled,
 	cache_ttl, COALESCE(manager, '-'), max_query_s) FROM task WHERE task_id = $new")" \
 	"0:task $new: changed:7|30|a.b|0|60|-|300" 'set: what is named changes, and the rest stays'
@@ -204,7 +206,7 @@ is "$(sql "SELECT (SELECT COUNT(*) FROM task WHERE task_id = $task)
 	+ (SELECT COUNT(*) FROM kept_loan WHERE task_id = $task)")" 0 'with its rows'
 is "$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task"):$(sql "SELECT epoch FROM task_lock
 	WHERE task_id = $task")" "$history:$epoch" 'its log and its epoch stay'
-manage add "$task" --name again --candidates-view $view
+manage add "$task" --name again --candidates-view $view --unchecked
 is "$status:$err" "4:managetask: the log has loans of an earlier task $task: choose another \
 number, or none for the next one" 'its number is not used again'
 manage remove "$task"
