@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "cli_times.h"
 
 static volatile sig_atomic_t caught;
+static volatile sig_atomic_t spared, caught_again;
 static uint64_t caught_at; /* cli_clock_ms() */
 
 /* Composed before a signal can come, since a signal handler may not format text. */
@@ -25,6 +27,8 @@ on_signal(int signal_number)
 	if (caught == 0) {
 		caught_at = now;
 		caught = signal_number;
+	} else if (now - caught_at >= 2000 && spared) {
+		caught_again = 1;
 	} else if (now - caught_at >= 2000) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
@@ -57,6 +61,18 @@ int
 cli_caught(void)
 {
 	return caught;
+}
+
+void
+cli_spare(bool on)
+{
+	spared = on;
+}
+
+bool
+cli_caught_again(void)
+{
+	return caught_again != 0;
 }
 
 /* A signal that comes just before a poll() does not end it, and is heard after this. */

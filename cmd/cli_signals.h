@@ -3,6 +3,7 @@
 #ifndef LOCKQ_CMD_CLI_SIGNALS_H
 #define LOCKQ_CMD_CLI_SIGNALS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -15,6 +16,10 @@ void cli_catch_signals(const char *consequence);
 
 /* The signal that was caught, or 0. */
 int cli_caught(void);
+
+/* While this is on, a second signal does not end the process: cli_caught_again() is true then. */
+void cli_spare(bool on);
+bool cli_caught_again(void);
 
 /* Sleeps for so many milliseconds, or until a signal is caught. */
 void cli_nap(uint64_t ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What disposition prints about each loan. */
+/* What people read about each loan of a disposition. */
 #ifndef LOCKQ_CMD_DISPOSITION_MESSAGE_H
 #define LOCKQ_CMD_DISPOSITION_MESSAGE_H
 
@@ -15,11 +15,11 @@ const char *disposition_result(enum lockq_disposed what);
  * where a manager has done that. The caller frees it. */
 char *disposition_standing(const struct lockq_disposed_loan *loan);
 
-/* One line on standard output about a loan that is done; @noted: the user gave a note. */
-void disposition_message_done(const struct lockq_disposed_loan *loan, bool noted);
+/* A line about a loan that is done, free() it; @noted: the user gave a note. */
+char *disposition_message_done(const struct lockq_disposed_loan *loan, bool noted);
 
-/* One line on standard error about a loan that was refused; @given is the user's token for it. */
-void disposition_message_refused(const struct lockq_disposition *what,
+/* A line about a loan that was refused, free() it; @given is the user's token for it. */
+char *disposition_message_refused(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, uint64_t given);
 
 #endif

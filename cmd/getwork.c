@@ -5,8 +5,10 @@
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_values.h"
+#include "command.h"
 #include "exit_status.h"
 #include "getwork_cancel.h"
+#include "getwork_exec.h"
 #include "getwork_message.h"
 #include "getwork_refill.h"
 #include "output.h"
@@ -22,9 +24,10 @@ struct getwork_options {
 	bool no_wait;
 	bool no_refill;
 	struct getwork_cancel cancel;
+	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, false, { { 0 }, 0 }, \
-	false, false, { false, NULL } }
+	false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
 
 static int
 check_cancel(struct getwork_options *o, struct cli_error *error)
@@ -32,7 +35,7 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->no_wait || o->no_refill)
+	    o->poll.n > 0 || o->no_wait || o->no_refill || getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -68,7 +71,7 @@ check(void *options, struct cli_error *error)
 	o->ask.fresh = o->fresh;
 	o->ask.poll_s = o->poll.seconds;
 	o->ask.n_poll = o->poll.n;
-	return 0;
+	return getwork_exec_check(&o->exec, &o->ask.uuid, error);
 }
 
 #define OPTION(member) offsetof(struct getwork_options, member)
@@ -93,6 +96,16 @@ static const struct cli_option getwork_table[] = {
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
 	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
 	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
+	{ .help = "A command for each loan" },
+	{ "exec", 0, "COMMAND", "run it by a shell, with the loan in LOCKQ_LOAN: exit\n"
+	    "0 completes the loan, 75 returns it for later, any\n"
+	    "other returns it at once", getwork_exec_parse, OPTION(exec.command), 0, 0 },
+	{ "retry-after", 0, "DURATION", "after exit 75, offer the loan again after this time\n"
+	    "(default: 1h)", cli_parse_duration, OPTION(exec.retry_after_s), 0,
+	    LOCKQ_RETURN_AFTER_MAX },
+	{ "give-up-after", 0, "N", "end after so many failures in a row, and return the\n"
+	    "other loans (default: 3)", cli_parse_u32, OPTION(exec.give_up_after), 1,
+	    LOCKQ_COUNT_MAX },
 	{ .help = "Afterwards" },
 	{ "no-refill", 0, NULL, "start nothing that fills a list which is due (also:\n"
 	    "lockq-no-refill in an option file)", cli_parse_flag, OPTION(no_refill), 0, 0 },
@@ -106,7 +119,8 @@ static const struct cli_tool getwork_tool = {
 	.name = "getwork",
 	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--timeout SECONDS] [--poll S,S,... | --no-wait]\n"
-	    " [--no-refill] [--json]\n"
+	    " [--exec COMMAND [--retry-after DURATION]\n"
+	    " [--give-up-after N]] [--no-refill] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
 	    "query. All users that ask meanwhile are served from its result. A task may keep\n"
@@ -116,14 +130,19 @@ static const struct cli_tool getwork_tool = {
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n"
 	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
+	    "  getwork --task 7 --count 5 --exec './verify \"$LOCKQ_LOAN\"'\n"
 	    "  getwork --cancel 118\n",
-	.exits = "  0  at least one loan is yours; the request is cancelled\n"
+	.exits = "  0  at least one loan is yours; with --exec: all loans are completed; the\n"
+	    "     request is cancelled\n"
 	    "  1  the task has no work for this user; there is nothing to cancel\n"
 	    "  2  usage error\n"
-	    "  3  still pending, cancelled on timeout, or expired: try again\n"
+	    "  3  still pending, cancelled on timeout, or expired; with --exec: loans were\n"
+	    "     returned: try again\n"
 	    "  4  refused: the user or task is unknown, the task is disabled, it allows fewer\n"
-	    "     loans, or the UUID can't be used again\n"
-	    CLI_EXITS_ERRORS
+	    "     loans, or the UUID can't be used again; with --exec: a loan was not yours\n"
+	    "     any more, or on_complete refuses it\n"
+	    "  5  no database, a failed query, or the output could not be written; with\n"
+	    "     --exec: too many failures in a row\n"
 	    "  6  outcome unknown (connection lost at commit): see checkwork\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the request is cancelled\n",
 	.leads = true,
@@ -162,6 +181,25 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 	return status;
 }
 
+/* Works on the loans of the answer, or ends. A list that is due is filled meanwhile. */
+static int
+answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
+{
+	bool works = o->exec.command != NULL && answer->n_loans > 0;
+	int status = show(o, q, answer, rc);
+
+	if (!works)
+		status = cli_finish(status, answer->n_loans == 0 ? NULL :
+		    "the loans are assigned to you nevertheless: see checkwork");
+	else
+		(void)fflush(stdout); /* before the process that fills the list is made */
+	if (!o->no_refill && !lockq_option_no_refill(q))
+		getwork_refill(&o->common, q, o->ask.task);
+	if (works)
+		status = cli_finish(getwork_exec_run(&o->exec, &o->common, q, answer), NULL);
+	return status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -171,6 +209,8 @@ main(int argc, char **argv)
 	int rc;
 
 	cli_start(&getwork_tool, &o, argc, argv);
+	if (o.exec.command != NULL)
+		command_note_files();
 	rc = cli_open(&q, &o.common);
 	if (rc == LOCKQ_OK && o.cancel.given) {
 		rc = cli_finish(getwork_cancel(&o.common, q, &o.cancel, o.ask.user, o.ask.task),
@@ -183,10 +223,7 @@ main(int argc, char **argv)
 		    "checkwork");
 		rc = lockq_getwork(q, &o.ask, &answer);
 	}
-	rc = cli_finish(show(&o, q, &answer, rc), answer.n_loans == 0 ? NULL :
-	    "the loans are assigned to you nevertheless: see checkwork");
-	if (!o.no_refill && !lockq_option_no_refill(q))
-		getwork_refill(&o.common, q, o.ask.task);
+	rc = answered(&o, q, &answer, rc);
 	lockq_answer_clear(&answer);
 	lockq_free(q);
 	cli_end(rc);

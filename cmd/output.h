@@ -8,10 +8,12 @@
 #define LOCKQ_CMD_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lockq.h"
 
+struct command_end;
 struct seed_options;
 struct seed_report;
 
@@ -44,6 +46,12 @@ struct output {
 	/* One of the loans that @what names; @status is the exit status for it alone. */
 	void (*disposed)(const struct lockq_disposition *what,
 	    const struct lockq_disposed_loan *loan, int status);
+
+	/* Loan @i of those that @what names, after the command of getwork --exec has ended as
+	 * @end says; @loan is NULL where the disposition failed, and @error is why. */
+	void (*executed)(const struct lockq_disposition *what, size_t i,
+	    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+	    const char *error);
 
 	/* The work of disposition --expire, which ended with @rc; @error is the library's, or
 	 * NULL. */

@@ -5,8 +5,10 @@
 
 #include "cli_json.h"
 #include "cli_utf8.h"
+#include "command.h"
 #include "correct_message.h"
 #include "disposition_message.h"
+#include "exit_status.h"
 #include "manage_findings.h"
 #include "output.h"
 #include "seed.h"
@@ -187,8 +189,8 @@ json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	}
 }
 
-static void
-json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+static json_t *
+disposed_object(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
     int status)
 {
 	json_t *object = json_object();
@@ -211,6 +213,34 @@ json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_
 	cli_json_set(object, "manager", cli_json_text(loan->manager));
 	cli_json_set(object, "reason", cli_json_text(loan->reason));
 	cli_json_set(object, "exit", json_integer(status));
+	return object;
+}
+
+static void
+json_disposed(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	cli_json_print(disposed_object(what, loan, status));
+}
+
+static void
+json_executed(const struct lockq_disposition *what, size_t i,
+    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+    const char *error)
+{
+	const struct lockq_disposed_loan not_known = { .loan_id = what->loans[i].loan_id };
+	json_t *object = disposed_object(what, loan != NULL ? loan : &not_known, status);
+
+	cli_json_set(object, "command_exit", end->begun && end->signal == 0 ?
+	    json_integer(end->exit) : json_null());
+	cli_json_set(object, "command_signal", end->signal != 0 ? json_integer(end->signal) :
+	    json_null());
+	cli_json_set(object, "command_ms", end->begun ? cli_json_number(end->ms) : json_null());
+	if (loan == NULL) {
+		cli_json_set(object, "result", json_string(status == CLI_EXIT_UNKNOWN ? "unknown" :
+		    "failed"));
+		cli_json_set(object, "error", cli_json_text(error));
+	}
 	cli_json_print(object);
 }
 
@@ -452,6 +482,7 @@ const struct output output_json = {
 	.tasks = json_tasks,
 	.history = json_history,
 	.disposed = json_disposed,
+	.executed = json_executed,
 	.expired = json_expired,
 	.definitions = json_definitions,
 	.people = json_people,

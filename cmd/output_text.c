@@ -12,6 +12,7 @@
 #include "disposition_expire.h"
 #include "disposition_message.h"
 #include "exit_status.h"
+#include "getwork_outcome.h"
 #include "loan_history.h"
 #include "manage_findings.h"
 #include "manage_tables.h"
@@ -175,8 +176,27 @@ static void
 text_disposed(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
     int status)
 {
-	if (status == CLI_EXIT_DONE)
-		disposition_message_done(loan, what->note != NULL);
+	char *text;
+
+	if (status != CLI_EXIT_DONE)
+		return;
+	text = disposition_message_done(loan, what->note != NULL);
+	cli_line("%s", text);
+	free(text);
+}
+
+static void
+text_executed(const struct lockq_disposition *what, size_t i,
+    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+    const char *error)
+{
+	char *text;
+
+	if (status != CLI_EXIT_DONE)
+		return;
+	text = getwork_outcome(what, i, loan, end, status, error);
+	cli_line("%s", text);
+	free(text);
 }
 
 static void
@@ -314,6 +334,7 @@ const struct output output_text = {
 	.tasks = text_tasks,
 	.history = text_history,
 	.disposed = text_disposed,
+	.executed = text_executed,
 	.expired = text_expired,
 	.definitions = text_definitions,
 	.people = text_people,

@@ -238,8 +238,12 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W 'users tasks loans requests' -- "$current")
 		return
 		;;
-	--return-after | --not-me-for)
+	--return-after | --retry-after | --not-me-for)
 		mapfile -t COMPREPLY < <(compgen -W '30m 1h 4h 1d 2d' -- "$current")
+		return
+		;;
+	--exec)
+		mapfile -t COMPREPLY < <(compgen -c -- "$current")
 		return
 		;;
 	--purge-after)
@@ -267,7 +271,7 @@ _lockq() {
 		--from | --to | --on-undo | \
 		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
 		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
-		--refresh-after | --check-view)
+		--refresh-after | --check-view | --give-up-after)
 		return
 		;;
 	esac

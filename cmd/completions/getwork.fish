@@ -11,7 +11,7 @@ function __lockq_values
             echo '(__fish_print_hostnames)'
         case user
             echo '(__fish_complete_users)'
-        case return-after not-me-for
+        case return-after retry-after not-me-for
             echo '30m 1h 4h 1d 2d'
         case purge-after
             echo '30d 90d 365d'

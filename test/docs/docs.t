@@ -351,12 +351,12 @@ check_json() {
 	local program=$2 function
 	local -a functions
 	case $program in
-	getwork) functions=(cli_json_answer json_loans json_answer) ;;
+	getwork) functions=(cli_json_answer json_loans json_answer disposed_object json_executed) ;;
 	checkwork)
 		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
 			json_tasks json_history)
 		;;
-	disposition) functions=(json_disposed json_expired) ;;
+	disposition) functions=(disposed_object json_expired) ;;
 	refill) functions=(json_refilled) ;;
 	managetask)
 		functions=(json_definitions json_people json_managed json_finding json_findings
