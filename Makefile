@@ -61,7 +61,9 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
-CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC),$(wildcard cmd/*.c)))
+# The programs that have a screen need curses, and no other one does.
+SCREEN_SRC := $(patsubst %,cmd/checkwork_%.c,screen keys terminal)
+CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC),$(wildcard cmd/*.c)))
 SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
@@ -69,11 +71,12 @@ DB_SRC := $(sort $(wildcard test/db/test_*.c))
 RACE_SRC := $(sort $(wildcard test/race/*.c))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC)
-ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
+ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_OBJ := $(call object,$(LIB_SRC))
 CMD_OBJ := $(call object,$(CMD_SRC))
+SCREEN_OBJ := $(call object,$(SCREEN_SRC))
 SEED_OBJ := $(call object,$(SEED_SRC))
 SUPPORT_OBJ := $(call object,$(SUPPORT_SRC))
 
@@ -174,15 +177,19 @@ $(BUILD)/rpath: FORCE
 
 # jansson writes the JSON. libunistring tells which bytes are UTF-8, and in any locale how wide a
 # terminal shows them. libcsv splits the fields of a CSV file. The library needs none of these.
-# libuuid, which the library needs, too, tells the programs whether a text is a UUID.
+# libuuid, which the library needs, too, tells the programs whether a text is a UUID. ncurses drives
+# the terminal of checkwork --watch.
 CMD_LIBS := -ljansson -lunistring -luuid
+SCREEN_LIBS := -lncursesw -ltinfo
 SEED_LIBS := -lcsv -lm
 
 # seedloans needs functions that the shared library does not export, so it has the static one.
 link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
 	$(if $(filter %.a,$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
-	$(CMD_LIBS)
+	$(CMD_LIBS) $(PROGRAM_LIBS)
 
+$(BUILD)/bin/checkwork: $(SCREEN_OBJ)
+$(BUILD)/bin/checkwork: PROGRAM_LIBS = $(SCREEN_LIBS)
 $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
 	@mkdir -p $(@D)
 	$(call told,LINK)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
- * request stands. */
+ * request stands. With the keys of --watch it also acts on them. */
+#include "checkwork_screen.h"
+#include "checkwork_terminal.h"
 #include "checkwork_watch.h"
 #include "cli.h"
 #include "cli_signals.h"
@@ -72,7 +74,8 @@ static const struct cli_option checkwork_table[] = {
 	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "Again and again" },
-	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many",
+	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many;\n"
+	    "on a terminal keys act on your loans: ? shows them",
 	    checkwork_watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
 	{ .help = "Tables" },
 	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
@@ -91,9 +94,10 @@ static const struct cli_tool checkwork_tool = {
 	    "--choices WHAT [--begins TEXT] [--user NAME] [--task N]",
 	.purpose = "Shows the loans that are assigned to a user and the user's pending requests,\n"
 	    "which tasks there are, who had a loan when, or how a request stands. It asks\n"
-	    "for no loans and never leads. A look at a pending request by --request keeps\n"
-	    "it from expiring.",
+	    "for no loans and never leads, but for the keys of --watch. A look at a pending\n"
+	    "request by --request keeps it from expiring.",
 	.examples = "  checkwork\n"
+	    "  checkwork --watch\n"
 	    "  checkwork --user oliver --task 7\n"
 	    "  checkwork --pending\n"
 	    "  checkwork --tasks --watch 5\n"
@@ -110,9 +114,18 @@ static const struct cli_tool checkwork_tool = {
 	    "  4  the user, the task or the request is unknown, or the request was refused\n"
 	    CLI_EXITS_ERRORS
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
+	.leads = true,
 	.options = checkwork_table,
 	.check = check,
 };
+
+/* The pipeline is what keys can act on. */
+static bool
+has_screen(const struct checkwork_options *o)
+{
+	return o->watch_ms > 0 && !o->tasks && !o->pending && !o->loan.given &&
+	    checkwork_terminal_can();
+}
 
 int
 main(int argc, char **argv)
@@ -131,6 +144,8 @@ main(int argc, char **argv)
 		rc = cli_report_library(&o.common, q, rc);
 	else if (checkwork_choices_wanted(&o.choices))
 		rc = checkwork_choices_run(&o.choices, &o.common, q, o.user, o.task);
+	else if (has_screen(&o))
+		rc = checkwork_screen(&o, q);
 	else if (o.watch_ms > 0)
 		rc = checkwork_watch(&o, q);
 	else

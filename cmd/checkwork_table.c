@@ -134,8 +134,9 @@ add_row(struct cli_table *table, const struct part *part, const struct lockq_ass
 		cli_table_cell(table, "%s", a->note != NULL ? a->note : "");
 }
 
+/* @width is 0 for that of standard output. */
 static void
-print_part(const struct part *part)
+print_part(FILE *out, const struct part *part, enum cli_style style, size_t width)
 {
 	size_t most = COLUMNS_FIXED + (part->model != NULL ? part->model->n_details : 0), n, i;
 	struct cli_column *columns = cli_alloc(most * sizeof(*columns));
@@ -146,7 +147,10 @@ print_part(const struct part *part)
 	table = cli_table_new(columns, n);
 	for (i = 0; i < part->n; i++)
 		add_row(table, part, &part->assignments[i], now);
-	cli_table_print(stdout, table, cli_stdout_style());
+	if (width == 0)
+		cli_table_print(out, table, style);
+	else
+		cli_table_fit(out, table, style, width);
 	cli_table_free(table);
 	for (i = 0; i < n; i++)
 		free((char *)(uintptr_t)columns[i].heading);
@@ -178,7 +182,7 @@ print_by_task(const struct lockq_pipeline *pipeline)
 		part = make_part(a, n, true);
 		cli_heading("Task %u %s %s", a->task, cli_dot(),
 		    a->task_name != NULL ? a->task_name : "");
-		print_part(&part);
+		print_part(stdout, &part, cli_stdout_style(), 0);
 	}
 	return tasks;
 }
@@ -221,7 +225,7 @@ checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
 	if (all.model != NULL) {
 		tasks = print_by_task(pipeline);
 	} else {
-		print_part(&all);
+		print_part(stdout, &all, cli_stdout_style(), 0);
 		for (i = same_task(pipeline, 0); i < n; i += same_task(pipeline, i))
 			tasks++;
 	}
@@ -230,4 +234,31 @@ checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
 	else
 		cli_line("%zu %s", n, n == 1 ? "loan" : "loans");
 	print_advice(user, pipeline);
+}
+
+char *
+checkwork_table_part(const struct lockq_pipeline *pipeline, size_t from, size_t width,
+    enum cli_style style, size_t *n, size_t *first_row)
+{
+	struct part part = make_part(pipeline->assignments, pipeline->n_assignments, false);
+	const struct lockq_assignment *a = &pipeline->assignments[from];
+	bool by_task = part.model != NULL;
+	char *text = NULL, *heading;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		cli_out_of_memory();
+	if (by_task) {
+		part = make_part(a, same_task(pipeline, from), true);
+		heading = cli_escape(a->task_name);
+		fprintf(out, "Task %u %s %s\n", a->task, style == CLI_BOXES ? "·" : "-", heading);
+		free(heading);
+	}
+	print_part(out, &part, style, width);
+	if (fclose(out) != 0)
+		cli_out_of_memory();
+	*n = part.n;
+	*first_row = by_task ? 4 : 3; /* below two rules, the columns' names, and the heading */
+	return text;
 }

@@ -2,6 +2,8 @@
 #include "checkwork_watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,7 +73,8 @@ int
 checkwork_watch(const struct checkwork_options *o, struct lockq *q)
 {
 	struct checkwork_options look = *o;
-	bool on_terminal = isatty(STDOUT_FILENO) != 0;
+	const char *term = getenv("TERM");
+	bool on_terminal = isatty(STDOUT_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
 	int status = CLI_EXIT_DONE;
 
 	if (on_terminal)

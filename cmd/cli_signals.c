@@ -12,6 +12,7 @@
 
 static volatile sig_atomic_t caught;
 static volatile sig_atomic_t spared, caught_again;
+static void (*before_end)(void);
 static uint64_t caught_at; /* cli_clock_ms() */
 
 /* Composed before a signal can come, since a signal handler may not format text. */
@@ -32,6 +33,8 @@ on_signal(int signal_number)
 	} else if (now - caught_at >= 2000) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
+		if (before_end != NULL)
+			before_end();
 		(void)!write(STDERR_FILENO, wont_wait, wont_wait_length);
 		signal(signal_number, SIG_DFL);
 		raise(signal_number);
@@ -61,6 +64,19 @@ int
 cli_caught(void)
 {
 	return caught;
+}
+
+void
+cli_forget_interrupt(void)
+{
+	if (caught == SIGINT)
+		caught = 0;
+}
+
+void
+cli_before_end(void (*restore)(void))
+{
+	before_end = restore;
 }
 
 void

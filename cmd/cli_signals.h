@@ -17,6 +17,13 @@ void cli_catch_signals(const char *consequence);
 /* The signal that was caught, or 0. */
 int cli_caught(void);
 
+/* Ctrl-C has ended what it was meant for, and the program goes on. */
+void cli_forget_interrupt(void);
+
+/* Calls @restore before a second signal ends the process: it gives the terminal back. NULL: nothing
+ * is called. */
+void cli_before_end(void (*restore)(void));
+
 /* While this is on, a second signal does not end the process: cli_caught_again() is true then. */
 void cli_spare(bool on);
 bool cli_caught_again(void);

@@ -371,9 +371,9 @@ wait "$watching"
 is $? 130 'Ctrl-C ends it'
 run checkwork --user race-1 --watch --json
 is "$status" 2 '--watch and --json: a usage error'
-run timeout -s INT 3 script --quiet --return --command 'checkwork --user race-1 --watch' /dev/null \
-	</dev/null
-like "$(tr '\n' ' ' <<<"$out")" $'\x1b\\[\\?1049h\x1b\\[H\x1b\\[2J.*Ctrl-C ends' \
+run timeout -s INT 3 script --quiet --return \
+	--command 'TERM=xterm checkwork --user race-1 --watch' /dev/null </dev/null
+like "$(tr '\n' ' ' <<<"$out")" $'\x1b\\[\\?1049h.*\x1b\\[H\x1b\\[2J.*q quit' \
 	'on a terminal each picture takes the place of the one before'
 
 finish

@@ -210,8 +210,8 @@ signals=(INT TERM HUP) statuses=(130 143 129)
 for i in 0 1 2; do
 	next
 	rm -f "$scratch/began"
-	start signalled "$top/build/bin/getwork" --user "race-$user" --task "$task" --count 3 --json \
-		--exec 'touch "$scratch/began"; sleep 1000'
+	start signalled "$top/build/bin/getwork" --user "race-$user" --task "$task" --count 3 \
+		--json --exec 'touch "$scratch/began"; sleep 1000'
 	wait_for test -e "$scratch/began"
 	kill "-${signals[i]}" "${process[signalled]}"
 	end signalled

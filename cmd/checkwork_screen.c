@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "checkwork_screen.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checkwork_terminal.h"
+#include "cli.h"
+#include "cli_signals.h"
+#include "cli_times.h"
+#include "cli_utf8.h"
+#include "exit_status.h"
+
+enum {
+	ESCAPE = 27,
+	LOOK_MOST_MS = 2000 /* a look waits no longer for a locked table: keys have to work */
+};
+
+static const char keys[] =
+	"c complete  r return  n never  e renew  m more  q quit  ? more keys";
+
+static bool
+is_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* Prints text that is escaped. A terminal of another character set gets ASCII only. */
+static void
+put(int row, int column, const char *text, attr_t look)
+{
+	size_t room = COLS > column ? (size_t)(COLS - column) : 0;
+	char *cut = cli_cut(text, room);
+
+	for (char *c = cut; !is_utf8() && *c != '\0'; c++) {
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	}
+	attrset(look);
+	mvaddstr(row, column, cut);
+	attrset(A_NORMAL);
+	free(cut);
+}
+
+static attr_t
+bold(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return no_color == NULL || no_color[0] == '\0' ? A_BOLD : A_NORMAL;
+}
+
+static void
+draw_heading(const struct checkwork_screen *s)
+{
+	char now[16] = "", every[CLI_TIME_SIZE], *text, *escaped;
+	time_t seconds = time(NULL);
+	struct tm local;
+
+	if (localtime_r(&seconds, &local) != NULL)
+		strftime(now, sizeof(now), "%H:%M:%S", &local);
+	cli_ms(every, (uint64_t)s->o->watch_ms);
+	text = cli_text("Pipeline %s %s", cli_dot(), s->o->user);
+	escaped = cli_escape(text);
+	put(0, 0, escaped, bold());
+	free(escaped);
+	free(text);
+	text = cli_text("  %s %s every %s", now, cli_dot(), every);
+	if (cli_width(text) < (size_t)COLS)
+		put(0, COLS - (int)cli_width(text), text, A_NORMAL);
+	free(text);
+}
+
+/* Scrolls so that the marked row is seen, and with the first or the last row what is around it. */
+static void
+scroll_to_mark(struct checkwork_screen *s, size_t height)
+{
+	size_t n = s->page.pipeline.n_assignments, end = s->page.n_lines - 1;
+	size_t row = n > 0 ? s->page.row_of[s->marked] : 0;
+	size_t first = s->marked > 0 ? row : 0, last = s->marked + 1 < n ? row : end;
+
+	if (s->top > end)
+		s->top = end;
+	if (last >= s->top + height)
+		s->top = last - height + 1;
+	if (first < s->top && last < first + height)
+		s->top = first;
+	if (row < s->top)
+		s->top = row;
+}
+
+static void
+draw_page(struct checkwork_screen *s)
+{
+	size_t height = LINES > 3 ? (size_t)LINES - 2 : 1, n = s->page.n_lines;
+	size_t marked = s->has_mark ? s->page.row_of[s->marked] : n;
+
+	if (n == 0)
+		return;
+	scroll_to_mark(s, height);
+	for (size_t i = 0; i < height && s->top + i < n; i++)
+		put((int)i + 1, 0, s->page.lines[s->top + i],
+		    s->top + i == marked ? A_REVERSE : A_NORMAL);
+}
+
+/* The line has a question, else what the program does, else what came of it, else the keys. */
+static void
+draw(struct checkwork_screen *s, const char *doing)
+{
+	char *question = checkwork_key_question(s);
+	const char *text = question != NULL ? question : doing != NULL ? doing :
+	    s->message != NULL ? s->message : keys;
+	char *escaped = cli_escape(text);
+
+	erase();
+	draw_heading(s);
+	draw_page(s);
+	put(LINES - 1, 0, escaped, text == keys ? A_NORMAL : bold());
+	refresh();
+	free(escaped);
+	free(question);
+}
+
+void
+checkwork_screen_say(struct checkwork_screen *s, char *message)
+{
+	free(s->message);
+	s->message = message;
+}
+
+/* The lines of the page, for the terminal as wide as it is. */
+static void
+draw_lines(struct checkwork_screen *s)
+{
+	size_t most = COLS > CLI_WIDTH_LEAST ? (size_t)COLS : CLI_WIDTH_LEAST;
+	size_t width = cli_table_width();
+
+	checkwork_page_draw(&s->page, s->o->user, width < most ? width : most, cli_stdout_style());
+}
+
+/* Keeps the mark on its loan. If somebody else has ended that assignment, no row is marked: a key
+ * that is pressed at this moment must not act on the next one. */
+static void
+mark_again(struct checkwork_screen *s, bool was_empty, uint32_t task, uint64_t loan_id)
+{
+	size_t n = s->page.pipeline.n_assignments, i = 0;
+	const struct lockq_assignment *a = s->page.pipeline.assignments;
+	bool own = task != 0 && s->about_task == task && s->about.loan_id == loan_id;
+
+	while (i < n && (a[i].task != task || a[i].loan_id != loan_id))
+		i++;
+	if (i < n)
+		s->marked = i;
+	else if (s->marked >= n)
+		s->marked = n > 0 ? n - 1 : 0;
+	s->has_mark = n > 0 && (i < n || own || was_empty);
+	if (task != 0 && i == n && !own)
+		checkwork_screen_say(s, cli_text("loan %llu is no longer yours",
+		    (unsigned long long)loan_id));
+}
+
+static void
+look(struct checkwork_screen *s)
+{
+	uint32_t task = 0;
+	uint64_t loan_id = 0;
+	bool for_now, was_empty = s->page.pipeline.n_assignments == 0;
+	int rc;
+
+	if (s->has_mark) {
+		task = s->page.pipeline.assignments[s->marked].task;
+		loan_id = s->page.pipeline.assignments[s->marked].loan_id;
+	}
+	rc = checkwork_page_look(&s->page, s->looks, s->o->user, s->o->task);
+	s->next_look = cli_clock_ms() + (uint64_t)s->o->watch_ms;
+	for_now = rc == LOCKQ_BUSY || rc == LOCKQ_EDATABASE;
+	if (for_now)
+		checkwork_screen_say(s, cli_text("%s", cli_library_text(s->looks, rc)));
+	if (rc < 0 && !for_now) {
+		s->failure = rc;
+		s->ends = true;
+	}
+	mark_again(s, was_empty, task, loan_id);
+	draw_lines(s);
+}
+
+/* Waits for a key, for the next look, or for a signal, which is let in for this moment only. */
+static bool
+wait_for_key(const struct checkwork_screen *s)
+{
+	uint64_t now = cli_clock_ms(), rest = s->next_look > now ? s->next_look - now : 0;
+	struct timespec time_left = { (time_t)(rest / 1000), (long)(rest % 1000) * 1000000 };
+	sigset_t ours, before;
+	fd_set in;
+	bool key = false;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGWINCH);
+	FD_ZERO(&in);
+	FD_SET(STDIN_FILENO, &in);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	if (cli_caught() == 0)
+		key = pselect(STDIN_FILENO + 1, &in, NULL, NULL, &time_left, &before) > 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return key;
+}
+
+static void
+take_key(struct checkwork_screen *s, int key)
+{
+	if (key == KEY_RESIZE)
+		draw_lines(s);
+	else if (key == 'L' - '@')
+		clearok(curscr, TRUE);
+	else
+		checkwork_key(s, key);
+}
+
+void
+checkwork_screen_wait(struct checkwork_screen *s, const char *text)
+{
+	char *doing = cli_text("%s  (Esc gives up)", text);
+
+	for (int key = getch(); key != ERR; key = getch()) {
+		if (key == ESCAPE)
+			s->gives_up = true;
+		else if (key == KEY_RESIZE)
+			draw_lines(s);
+		else
+			(void)checkwork_key_moves(s, key);
+	}
+	if (checkwork_terminal_resized())
+		draw_lines(s);
+	if (cli_clock_ms() >= s->next_look)
+		look(s);
+	draw(s, doing);
+	free(doing);
+}
+
+static int
+on_look(const struct lockq_progress *progress, void *data)
+{
+	(void)progress;
+	(void)data;
+	return cli_caught() != 0;
+}
+
+static void
+run(struct checkwork_screen *s)
+{
+	int silent = 0, key;
+
+	while (!s->ends && cli_caught() == 0) {
+		bool ready;
+
+		if (checkwork_terminal_resized())
+			draw_lines(s);
+		if (cli_clock_ms() >= s->next_look)
+			look(s);
+		if (s->ends)
+			break;
+		draw(s, NULL);
+		ready = wait_for_key(s);
+		key = getch();
+		/* A terminal that is gone is always ready, and has no key. */
+		silent = ready && key == ERR ? silent + 1 : 0;
+		s->ends = s->ends || silent > 3;
+		for (; key != ERR && !s->ends; key = getch())
+			take_key(s, key);
+	}
+}
+
+int
+checkwork_screen(const struct checkwork_options *o, struct lockq *q)
+{
+	struct checkwork_screen s = { .o = o, .looks = q, .page = CHECKWORK_PAGE_INIT };
+	int64_t most = o->common.look_timeout_ms;
+
+	if (!checkwork_terminal_open())
+		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");
+	signal(SIGCHLD, SIG_IGN); /* of the processes that fill lists */
+	lockq_on_progress(q, on_look, NULL);
+	lockq_look_timeout(q, most < LOOK_MOST_MS ? most : LOOK_MOST_MS);
+	run(&s);
+	checkwork_terminal_close();
+	checkwork_page_clear(&s.page);
+	free(s.message);
+	lockq_free(s.acts);
+	if (cli_caught() != 0)
+		return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
+	return s.failure < 0 ? cli_report_library(&o->common, q, s.failure) : CLI_EXIT_DONE;
+}
