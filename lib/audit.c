@@ -114,8 +114,10 @@ read_settings(struct audit *a)
 	enum db_rc rc = DB_OK;
 	int code = what->task != 0 ? lockq_definitions(a->q, what->task, &tasks) : LOCKQ_OK;
 
-	if (code != LOCKQ_OK)
+	if (code != LOCKQ_OK) {
+		lockq_definitions_clear(&tasks);
 		return code;
+	}
 	if (what->task == 0)
 		rc = read_values(a);
 	for (size_t i = 0; rc == DB_OK && tasks.n_tasks > 0 && i < N_DEFINING; i++)

@@ -224,6 +224,21 @@ has_own_limit(const char *words)
 	return at != NULL && depth == 0;
 }
 
+/* The view without that LIMIT, where it is of the usual form, "limit 10" or "limit 5,10". */
+static char *
+mend_limit(struct audit *a, const struct audited_view *view)
+{
+	const char *text = view->definition, *at = NULL, *next = strstr(text, " limit ");
+
+	for (; next != NULL; next = strstr(next + 1, " limit "))
+		at = next;
+	if (at == NULL || strspn(at + strlen(" limit "), "0123456789,") != strlen(at) -
+	    strlen(" limit "))
+		return mend_by_hand(a, view);
+	return audit_mend(a, "CREATE OR REPLACE SQL SECURITY DEFINER VIEW %s AS %.*s",
+	    view->is.quoted, (int)(at - text), text);
+}
+
 /* The result of one leader's query is given to everybody, and to the same at another time. */
 static void
 look_at_words(struct audit *a, const struct audited_view *view, const char *words)
@@ -269,7 +284,7 @@ look_at_text(struct audit *a, const struct audited_view *view)
 		    view->is.setting, view->is.said);
 	look_at_words(a, view, words);
 	if (view != &a->views[DETAILS] && has_own_limit(words))
-		audit_found(a, LOCKQ_WARNING, "view_limit", view->is.setting, mend_by_hand(a, view),
+		audit_found(a, LOCKQ_WARNING, "view_limit", view->is.setting, mend_limit(a, view),
 		    "%s \"%s\" has a LIMIT of its own: once its first loans are taken, people "
 		    "are told that there is no work", view->is.setting, view->is.said);
 	free(words);

@@ -181,7 +181,7 @@ fault "$view deeds_to_check AS SELECT loan_id, due AS priority, SLEEP(0) AS nap 
 	view_waits warning candidates_view "$by_hand"
 fault "$view deeds_to_check AS SELECT loan_id, due AS priority FROM deed
 	 WHERE loan_id IN (SELECT loan_id FROM odd) OR line > 0 ORDER BY due LIMIT 10" \
-	view_limit warning candidates_view "$by_hand"
+	view_limit warning candidates_view "$rewritten" mends
 admin "$good; $view deeds_to_check AS
 	SELECT loan_id, (SELECT ' limit 1 user()' FROM deed LIMIT 1) AS priority FROM deed"
 check $task
