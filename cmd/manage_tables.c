@@ -40,12 +40,14 @@ manage_table(const struct lockq_definitions *tasks)
 		const struct lockq_definition *t = &tasks->tasks[i];
 		const char *lease = manage_setting(t, "lease_minutes");
 		const char *ttl = manage_setting(t, "cache_ttl");
+		const char *yes = manage_setting(t, "enabled");
 		bool keeps = ttl != NULL && strcmp(ttl, "0") != 0;
+		bool enabled = yes != NULL && strcmp(yes, "yes") == 0;
 
 		cli_table_cell(table, "%u", t->task);
 		cli_table_cell(table, "%s", or_dash(manage_setting(t, "name")));
-		cli_table_cell(table, "%s", t->paused != NULL ? "paused" :
-		    or_dash(manage_setting(t, "enabled")));
+		cli_table_cell(table, "%s", t->paused != NULL && enabled ? "paused" :
+		    enabled ? "yes" : "no");
 		cli_table_cell(table, "%s", or_dash(manage_setting(t, "manager")));
 		cli_table_cell(table, "%s", or_dash(manage_setting(t, "candidates_view")));
 		cli_table_cell(table, "%s", or_dash(manage_setting(t, "max_count")));

@@ -114,8 +114,9 @@ forget(const struct manage_options *o, struct lockq *q)
 		char *done;
 
 		rc = lockq_forget_person(q, o->by, o->users.names[i], o->dry_run, o->reason, &rows);
-		done = cli_text(o->dry_run ? "would be forgotten in %llu rows of the history" :
-		    "forgotten in %llu rows of the history", (unsigned long long)rows);
+		done = cli_text("%s in %llu %s of the history", o->dry_run ?
+		    "would be forgotten" : "forgotten", (unsigned long long)rows,
+		    rows == 1 ? "row" : "rows");
 		if (rc == LOCKQ_OK)
 			o->common.out->managed("user", 0, o->users.names[i], done);
 		else

@@ -26,7 +26,12 @@ fill(const struct refill_options *o, struct lockq *q, uint32_t task)
 	    rc < 0 ? cli_library_text(q, rc) : NULL;
 
 	o->common.out->refilled(task, &result, rc, status, reason);
-	if (status != CLI_EXIT_DONE && rc != LOCKQ_CANCELLED)
+	/* The texts that tell of the task itself begin with its number. */
+	if (status == CLI_EXIT_DONE || rc == LOCKQ_CANCELLED)
+		;
+	else if (rc == LOCKQ_BUSY || rc == LOCKQ_EREFUSED)
+		cli_message("%s", reason);
+	else
 		cli_message("task %u: %s", task, reason);
 	if (rc < 0)
 		cli_report_detail(&o->common, q);

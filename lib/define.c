@@ -58,7 +58,7 @@ int
 lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 {
 	struct text json = { NULL, 0, 0, false };
-	char word[WORD_BYTES], held[32];
+	char word[WORD_BYTES] = "", held[32];
 	uint64_t number = 0;
 	int code;
 
@@ -69,10 +69,15 @@ lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 	if (code == LOCKQ_OK && json.failed)
 		code = error_from_db(q, NULL, DB_ENOMEM);
 	snprintf(held, sizeof(held), what->task != 0 ? "task %u" : "a new task", what->task);
-	if (code == LOCKQ_OK)
+	/* Where the number is the next one, another manager may have taken it. */
+	for (unsigned int try = 0; code == LOCKQ_OK && try < DB_TRIES; try++) {
 		code = managing_call(q, &call_task, DB_ARGS(db_text(what->manager),
 		    what->task != 0 ? db_u64(what->task) : db_null(), db_bool(what->adds != 0),
 		    db_text(json.data), db_text(what->reason)), held, word, &number);
+		if (what->task != 0 || strcmp(word, "exists") != 0)
+			break;
+		db_backoff(try);
+	}
 	text_clear(&json);
 	if (code != LOCKQ_OK)
 		return code;
@@ -119,6 +124,9 @@ lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const cha
 		begins = false;
 		ticking.rows += n;
 	}
+	if (code == LOCKQ_BUSY && ticking.rows > 0)
+		error_set(q, "another session holds rows of task %u, of which a part is removed: "
+		    "the same command goes on", task);
 	return code == LOCKQ_OK ? judge_removal(q, word, n, task) : code;
 }
 

@@ -1391,13 +1391,14 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *
  * "forgotten-17", in app_user, work_requested, work_log, leader_run, manage_log and task, and the
  * person may not ask any more. Figures and history stay, since rows name the user by a number. What
  * people wrote into notes and reasons stays, and so does what backups and the binary log have. It
- * reads the whole log, some rows at a time, and locks those that it changes for a short statement.
+ * disables the person first. It reads the whole log and all requests, some rows at a time, and
+ * locks those that it changes for a short statement.
  *
  * Returns: 0; LOCKQ_EREFUSED for an unknown person, one who has loans or pending requests, or for a
  * manager who is bound to another account; LOCKQ_EUSAGE for no manager or no user; LOCKQ_BUSY when
- * another session holds the rows; LOCKQ_CANCELLED when the progress function gave up, and
- * LOCKQ_EUNKNOWN when the connection was lost: make the same call again; LOCKQ_EDATABASE;
- * LOCKQ_ENOMEM.
+ * another session holds the rows, or a process of the person leads a task; LOCKQ_CANCELLED when
+ * the progress function gave up, and LOCKQ_EUNKNOWN when the connection was lost: make the same
+ * call again; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_forget_person(struct lockq *q, const char *manager,

@@ -18,10 +18,12 @@ const struct db_query pending_requests = {
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
 	"       t.max_pipeline,"
 	"       IF(t.max_pipeline IS NULL AND t.share <> 'least', 0, "
-	LOANS_HELD("r.user_id", "r.task_id") ")"
+	LOANS_HELD("r.user_id", "r.task_id") "), u.enabled"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  STRAIGHT_JOIN task AS t"
 	"    ON t.task_id = r.task_id"
+	"  STRAIGHT_JOIN app_user AS u"
+	"    ON u.user_id = r.user_id"
 	" WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
 	" ORDER BY r.request_id"
 	"   FOR UPDATE OF r SKIP LOCKED",
@@ -95,6 +97,13 @@ read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *lo
 	/* A call that waits touches seen_at now and then; the leader's own call does not wait. */
 	if (pending->request_id != own_request && db_cell_u64(rows, row, 3) != 0) {
 		pending->outcome = LOCKQ_EXPIRED;
+		return;
+	}
+	/* The request came while a manager was disabling its user. */
+	if (db_cell_u64(rows, row, 7) == 0) {
+		pending->outcome = LOCKQ_REFUSED;
+		snprintf(pending->reason, sizeof(pending->reason), "the user is disabled: ask a "
+		    "manager");
 		return;
 	}
 	pending->held = !db_cell_is_null(rows, row, 5) && !has_number(locked, pending->user_id);

@@ -40,11 +40,11 @@ struct task {
 	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
 	                          * list is longer by so many, or it might have none for the user */
 };
-/* For a row t of the table task: why it is paused, as people read it; NULL: it is not. */
+/* For a row t of the table task: why it is paused, as people read it; NULL: it is not, or it is
+ * disabled, which counts more. */
 #define TASK_PAUSED(t) \
-	"CONCAT('task ', " t ".task_id, ' is paused by ', COALESCE(" t ".paused_by," \
-	"                                                          'somebody'), ': '," \
-	"       " t ".paused)"
+	"IF(" t ".enabled, CONCAT('task ', " t ".task_id, ' is paused by '," \
+	"                         COALESCE(" t ".paused_by, 'somebody'), ': ', " t ".paused), NULL)"
 /* The columns for task_fill(), of the task t; @user_id is the user for @excluded. */
 #define TASK_COLUMNS(user_id) \
 	"t.name, t.candidates_view, t.enabled, t.max_count, t.max_query_s, t.candidate_limit," \

@@ -420,7 +420,7 @@ END//
 --   fewer     than p_least are left, since others have taken some of them; or the list is not used
 --             any more; or the view was asked longer than a second ago
 --   over      as fewer, and there is a newer list
---   held      another session has the pending request, or the row of pipeline_lock
+--   held      another session has the pending request, the person's row, or that of pipeline_lock
 --   refused   there is no such person or task, they are disabled, the task is paused, or this
 --             account may not ask for them
 --   full      the person holds max_pipeline loans
@@ -471,6 +471,16 @@ gives: BEGIN
        WHERE r.request_id = p_request_id;
       LEAVE gives;
     END IF;
+  END IF;
+  -- A manager who disables the person is done, or waits for the end of this. Nobody else locks the
+  -- row like that, so other people's tasks go on.
+  SET v_locked = NULL;
+  SELECT u.user_id INTO v_locked
+    FROM app_user AS u WHERE u.user_id = v_user_id FOR SHARE SKIP LOCKED;
+  IF v_locked IS NULL THEN
+    ROLLBACK;
+    SELECT IF(COUNT(*) > 0, 'held', 'refused'), NULL FROM app_user AS u WHERE u.user_id = v_user_id;
+    LEAVE gives;
   END IF;
   -- A pending request was allowed when it was made.
   SELECT COUNT(*), MAX(t.lease_minutes), MAX(t.max_pipeline)
@@ -922,6 +932,9 @@ BEGIN
      AND u.account <> CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
                         - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
                         COLLATE utf8mb4_0900_as_cs;
+  IF p_manager IS NULL OR p_manager = '' THEN
+    SET v_text = 'a change needs the name of the manager who makes it';
+  END IF;
   IF v_text IS NOT NULL THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_text;
   END IF;
@@ -944,7 +957,10 @@ CREATE PROCEDURE manage_task (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
   SQL SECURITY DEFINER
 manages: BEGIN
   DECLARE v_task_id, v_there, v_logged INT UNSIGNED;
+  DECLARE v_next BIGINT UNSIGNED;
   DECLARE v_before JSON;
+  -- Another manager has just made a task of that number.
+  DECLARE EXIT HANDLER FOR 1062 BEGIN ROLLBACK; SELECT 'exists', p_task_id; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   CALL manage_as(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -954,8 +970,13 @@ manages: BEGIN
       SELECT GREATEST(COALESCE(MAX(t.task_id), 0),
                       COALESCE((SELECT MAX(k.task_id) FROM task_lock AS k), 0),
                       COALESCE((SELECT MAX(l.task_id) FROM work_log AS l), 0)) + 1
-        INTO p_task_id
+        INTO v_next
         FROM task AS t;
+      IF v_next > 4294967295 THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+          'a task has the highest number: choose the number of the new one';
+      END IF;
+      SET p_task_id = v_next;
     END IF;
     SELECT COUNT(*) INTO v_there FROM task AS t WHERE t.task_id = p_task_id;
     SELECT EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)
@@ -1122,6 +1143,9 @@ removes: BEGIN
        SET r.outcome = 'cancelled', r.served_at = v_now,
            r.reason = LEFT(CONCAT('the task was removed by ', p_manager), 512)
      WHERE r.task_id = p_task_id AND r.pending = 1;
+    INSERT INTO manage_log (manager, account, action, task_id, reason)
+      SELECT p_manager, CONVERT(USER() USING utf8mb4), 'task removal begun', p_task_id, p_reason
+       WHERE v_enabled;
     COMMIT;
     SELECT COUNT(*) INTO v_n
       FROM work_requested AS r FORCE INDEX (work_requested_line)
@@ -1141,8 +1165,8 @@ removes: BEGIN
   SET v_deleted = ROW_COUNT();
   IF v_deleted < p_most THEN
     DELETE FROM work_requested
-     WHERE task_id = p_task_id AND outcome <> 'pending'
-     ORDER BY request_id LIMIT p_most;
+     WHERE task_id = p_task_id AND pending IS NULL
+     ORDER BY task_id, pending, request_id LIMIT p_most;
     SET v_deleted = ROW_COUNT();
   END IF;
   IF v_deleted < p_most THEN
@@ -1211,6 +1235,8 @@ manages: BEGIN
   END IF;
   SELECT EXISTS (SELECT 1 FROM work_requested AS r WHERE r.user_id = v_user_id)
          OR EXISTS (SELECT 1 FROM work AS w WHERE w.user_id = v_user_id)
+         OR (p_action = 'remove'
+             AND EXISTS (SELECT 1 FROM work_log AS l WHERE l.user_id = v_user_id))
     INTO v_history;
   IF p_action = 'remove' AND v_history THEN
     ROLLBACK;
@@ -1303,12 +1329,14 @@ corrects: BEGIN
     INTO v_task_id, v_most, v_lease, v_on_complete, v_on_undo
     FROM task AS t WHERE t.task_id = p_task_id;
   SELECT MAX(u.user_id) INTO v_from FROM app_user AS u WHERE u.name = p_from;
-  SELECT MAX(u.user_id), MAX(u.enabled) INTO v_to, v_enabled
-    FROM app_user AS u WHERE u.name = p_to;
+  -- Nobody disables or forgets this person before the end of this.
+  SELECT u.user_id, u.enabled INTO v_to, v_enabled
+    FROM app_user AS u WHERE u.name = p_to FOR SHARE;
   SELECT COUNT(*), COUNT(DISTINCT j.loan_id) INTO v_n, v_loans
     FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j;
   IF v_loans < v_n OR p_action NOT IN ('release', 'reassign', 'undo')
-     OR p_reason IS NULL OR (p_action = 'reassign' AND (p_to IS NULL OR p_from <=> p_to)) THEN
+     OR p_reason IS NULL OR p_reason = ''
+     OR (p_action = 'reassign' AND (p_to IS NULL OR p_from <=> p_to)) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
       'manage_loans: a correction has a reason, names each loan once, and moves it to another user';
   END IF;
@@ -1353,6 +1381,18 @@ corrects: BEGIN
               ON w.task_id = p_task_id AND w.loan_id = j.loan_id
            LIMIT 18446744073709551615
              FOR UPDATE OF w) AS d;
+  IF p_action = 'undo' THEN
+    SELECT COUNT(*) INTO v_n
+      FROM (SELECT u.user_id
+              FROM JSON_TABLE(p_loans, '$[*]'
+                              COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+              STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+                ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+              STRAIGHT_JOIN app_user AS u FORCE INDEX (PRIMARY)
+                ON u.user_id = w.user_id
+             LIMIT 18446744073709551615
+               FOR SHARE OF u) AS d;
+  END IF;
   -- The time of all that is written is one at which the rows are locked.
   SET v_now = TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
@@ -1561,7 +1601,7 @@ cancels: BEGIN
   CALL manage_as(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  IF p_reason IS NULL THEN
+  IF p_reason IS NULL OR p_reason = '' THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_request: a correction has a reason';
   END IF;
   -- A leader that serves the request holds the row, so this waits for what becomes of it.
@@ -1595,35 +1635,45 @@ cancels: BEGIN
   SELECT 'done', v_request_id;
 END//
 
--- Takes a person's name and account out of the history: each becomes a pseudonym, and the number
--- of the user stays, so figures and replays are as before. First the log, p_most rows at a time:
--- the caller repeats it with the result's second column as p_from, until that is NULL; the call that
--- finds no more rows does the rest. So a run that was cut short is begun again with the same name.
+-- Takes a person's name and account out of the history, by p_step. Each becomes a pseudonym, and
+-- the number of the user stays, so figures and replays are as before. A run that was cut short is
+-- begun again with the same name:
+--   log       p_most rows of the log after p_from, and
+--   requests  the same of the requests: the caller repeats each with the result's second column as
+--             p_from, until that is NULL
+--   rest      all else; the caller has seen that no process of the person leads a task
 -- p_dry: only counts. The result is one row: what came of it, where the next call goes on, and how
 -- many rows were changed:
 --   done      so far
 --   unknown   there is no such user
 --   holds     the user has so many loans and pending requests; nothing was done
+-- What lockq itself has written into reasons is changed, too, and not what people have.
 DROP PROCEDURE IF EXISTS manage_forget//
 CREATE PROCEDURE manage_forget (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                          COLLATE utf8mb4_0900_as_cs,
                                 IN p_name VARCHAR(64) CHARACTER SET utf8mb4
                                                       COLLATE utf8mb4_0900_as_cs,
+                                IN p_step VARCHAR(16) CHARACTER SET ascii,
                                 IN p_from BIGINT UNSIGNED, IN p_most INT UNSIGNED,
                                 IN p_dry BOOLEAN,
                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 forgets: BEGIN
-  DECLARE v_user_id INT UNSIGNED;
+  DECLARE v_user_id, v_enabled INT UNSIGNED;
   DECLARE v_n, v_rows BIGINT UNSIGNED DEFAULT 0;
   DECLARE v_last BIGINT UNSIGNED;
   DECLARE v_alias VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  DECLARE v_by VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
+    DEFAULT CONCAT(' by ', p_name, ': ');
+  DECLARE v_phrases VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
+    DEFAULT 'cancelled,reassigned,undone,user disabled,the task was removed';
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   CALL manage_as(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  SELECT u.user_id INTO v_user_id FROM app_user AS u WHERE u.name = p_name FOR UPDATE;
+  SELECT u.user_id, u.enabled INTO v_user_id, v_enabled
+    FROM app_user AS u WHERE u.name = p_name FOR UPDATE;
   SELECT (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)
            WHERE w.user_id = v_user_id AND w.state = 'assigned')
          + (SELECT COUNT(*) FROM task AS t
@@ -1635,39 +1685,73 @@ forgets: BEGIN
     SELECT IF(v_user_id IS NULL, 'unknown', 'holds'), NULL, v_n;
     LEAVE forgets;
   END IF;
-  SET v_alias = CONCAT('forgotten-', v_user_id);
-  UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id AND NOT p_dry;
-  SELECT MAX(d.log_id) INTO v_last
-    FROM (SELECT l.log_id FROM work_log AS l FORCE INDEX (PRIMARY)
-           WHERE l.log_id > p_from ORDER BY l.log_id LIMIT p_most) AS d;
-  SELECT COUNT(*) INTO v_rows
-    FROM work_log AS l FORCE INDEX (PRIMARY)
-   WHERE l.log_id > p_from AND l.log_id <= v_last
-     AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
-  UPDATE work_log AS l FORCE INDEX (PRIMARY)
-     SET l.account = v_alias, l.manager = IF(l.manager = p_name, v_alias, l.manager)
-   WHERE l.log_id > p_from AND l.log_id <= v_last AND NOT p_dry
-     AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
-  IF v_last IS NULL THEN
-    SELECT COUNT(*) INTO v_rows FROM work_requested AS r WHERE r.user_id = v_user_id;
-  END IF;
-  IF v_last IS NULL AND NOT p_dry THEN
-    UPDATE work_requested AS r FORCE INDEX (work_requested_one_pending)
-       SET r.account = v_alias WHERE r.user_id = v_user_id;
-    UPDATE task AS t SET t.manager = v_alias WHERE t.manager = p_name;
-    UPDATE task AS t SET t.paused_by = v_alias WHERE t.paused_by = p_name;
-    UPDATE leader_run AS l SET l.user = v_alias WHERE l.user = p_name;
-    UPDATE manage_log AS m
-       SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account', NULL),
-           m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account', NULL)
-     WHERE m.user_id = v_user_id;
-    UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias
-     WHERE m.manager = p_name;
-    UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
+  -- Somebody may have chosen that name.
+  SELECT CONCAT('forgotten-', v_user_id, IF(COUNT(*) > 0, CONCAT('-', v_user_id), ''))
+    INTO v_alias
+    FROM app_user AS u
+   WHERE u.name = CONCAT('forgotten-', v_user_id) AND u.user_id <> v_user_id;
+  IF v_enabled AND NOT p_dry THEN
+    UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id;
     INSERT INTO manage_log (manager, account, action, user_id, reason)
-      VALUES (IF(p_manager = p_name, v_alias, p_manager), CONVERT(USER() USING utf8mb4),
-              'user forgotten', v_user_id, p_reason);
+      VALUES (p_manager, CONVERT(USER() USING utf8mb4), 'user forgetting begun', v_user_id,
+              p_reason);
   END IF;
+  CASE p_step
+  WHEN 'log' THEN
+    SELECT MAX(d.log_id) INTO v_last
+      FROM (SELECT l.log_id FROM work_log AS l FORCE INDEX (PRIMARY)
+             WHERE l.log_id > p_from ORDER BY l.log_id LIMIT p_most) AS d;
+    SELECT COUNT(*) INTO v_rows
+      FROM work_log AS l FORCE INDEX (PRIMARY)
+     WHERE l.log_id > p_from AND l.log_id <= v_last
+       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+    UPDATE work_log AS l FORCE INDEX (PRIMARY)
+       SET l.account = v_alias, l.manager = IF(l.manager = p_name, v_alias, l.manager)
+     WHERE l.log_id > p_from AND l.log_id <= v_last AND NOT p_dry
+       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+  WHEN 'requests' THEN
+    -- Where a manager made or ended a request, its reason is one of these phrases, ' by ', the
+    -- name, and what the manager wrote. One that a manager made has the manager's account.
+    SELECT MAX(d.request_id) INTO v_last
+      FROM (SELECT r.request_id FROM work_requested AS r FORCE INDEX (PRIMARY)
+             WHERE r.request_id > p_from ORDER BY r.request_id LIMIT p_most) AS d;
+    SELECT COUNT(*) INTO v_rows
+      FROM work_requested AS r FORCE INDEX (PRIMARY)
+     WHERE r.request_id > p_from AND r.request_id <= v_last
+       AND ((r.user_id = v_user_id AND r.account <> v_alias)
+            OR FIND_IN_SET(SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1), v_phrases));
+    UPDATE work_requested AS r FORCE INDEX (PRIMARY)
+       SET r.account = v_alias
+     WHERE r.request_id > p_from AND r.request_id <= v_last AND NOT p_dry
+       AND (r.user_id = v_user_id
+            OR SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1) IN ('reassigned', 'undone'));
+    UPDATE work_requested AS r FORCE INDEX (PRIMARY)
+       SET r.reason = LEFT(INSERT(r.reason, CHAR_LENGTH(SUBSTRING_INDEX(r.reason, ' by ', 1)) + 5,
+                                  CHAR_LENGTH(p_name), v_alias), 512)
+     WHERE r.request_id > p_from AND r.request_id <= v_last AND NOT p_dry
+       AND FIND_IN_SET(SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1), v_phrases);
+  WHEN 'rest' THEN
+    IF NOT p_dry THEN
+      UPDATE task AS t SET t.manager = v_alias WHERE t.manager = p_name;
+      UPDATE task AS t SET t.paused_by = v_alias WHERE t.paused_by = p_name;
+      UPDATE leader_run AS l SET l.user = v_alias WHERE l.user = p_name;
+      UPDATE manage_log AS m
+         SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account', NULL),
+             m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account', NULL)
+       WHERE m.user_id = v_user_id;
+      UPDATE manage_log AS m SET m.before_it = JSON_REPLACE(m.before_it, '$.manager', v_alias)
+       WHERE JSON_UNQUOTE(JSON_EXTRACT(m.before_it, '$.manager')) = p_name;
+      UPDATE manage_log AS m SET m.after_it = JSON_REPLACE(m.after_it, '$.manager', v_alias)
+       WHERE JSON_UNQUOTE(JSON_EXTRACT(m.after_it, '$.manager')) = p_name;
+      UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias
+       WHERE m.manager = p_name;
+      UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
+      INSERT INTO manage_log (manager, account, action, user_id, reason)
+        VALUES (IF(p_manager = p_name, v_alias, p_manager),
+                IF(p_manager = p_name, v_alias, CONVERT(USER() USING utf8mb4)),
+                'user forgotten', v_user_id, p_reason);
+    END IF;
+  END CASE;
   COMMIT;
   SELECT 'done', v_last, v_rows;
 END//

@@ -138,7 +138,7 @@ run getwork --user race-2 --task "$task" --timeout 0.2
 is "$status:$err" "3:getwork: $why: request $(last_request race-2 "$task") is cancelled: try again \
 later" '--timeout: the request is cancelled'
 run refill --task "$task"
-is "$status:$err" "3:refill: task $task: $why" 'its list is not filled'
+is "$status:$err" "3:refill: $why" 'its list is not filled'
 sql "UPDATE kept_list SET as_of = as_of - INTERVAL 550 SECOND WHERE task_id = $task"
 run refill --due --task "$task"
 is "$status:$out" "0:task $task: its list is not due" 'nor is it due'
@@ -265,7 +265,7 @@ manage user remove 'managed b' 'managed c'
 is "$status:$out:$err" '4:user managed c: removed:managetask: user "managed b" has asked for '\
 'work, and the history names the user: disable the user' \
 	'user remove: only those who have never asked'
-refused 4 'user "managed b" has 1 loans and pending requests: they have to end first' \
+refused 4 'user "managed b" still has loans or pending requests, 1 in all: they have to end first' \
 	user forget 'managed b'
 sql "UPDATE work SET state = 'completed' WHERE state = 'assigned' AND user_id =
 	(SELECT user_id FROM app_user WHERE name = 'managed b')"
@@ -284,10 +284,32 @@ before=$(names 'managed b') rows=$(names lockq_app@localhost)
 manage user forget 'managed b' --dry-run
 is "$status:${out%% in *}:$(names 'managed b')" \
 	"0:user managed b: would be forgotten:$before" 'user forget --dry-run changes nothing'
+# The name in what lockq itself has written, of others' requests and of tasks. A longer name that
+# begins like it stays.
+sql "INSERT INTO work_requested (uuid, task_id, user_id, account, requested, asked, outcome, reason, served_at)
+	SELECT UUID(), $new, MIN(user_id), 'lockq_boss@localhost', 1, 1, 'cancelled', j.reason, NOW(6)
+	FROM app_user JOIN JSON_TABLE('[\"undone by managed b: managed b erred\",
+		\"user disabled by managed b\", \"cancelled by managed bc: no\",
+		\"because of managed b\"]', '\$[*]' COLUMNS (reason TEXT PATH '\$')) AS j GROUP BY j.reason"
+manage set $new --manager 'managed b'
+manage set $new --manager none
+# A process of the person leads.
+gatekeeper_says "START TRANSACTION; UPDATE task_lock SET holder = 'managed b' WHERE task_id = $new;"
+refused 3 "user \"managed b\" leads task $new: try again when the query has ended" \
+	user forget 'managed b'
+is "$(logged | cut -d'|' -f1)" 'user forgetting begun' 'its begin is logged'
+gatekeeper_says 'ROLLBACK;'
 manage user forget 'managed b' --by marcus --reason 'has asked for it'
 is "$status:${out%% in *}" '0:user managed b: forgotten' 'user forget'
 is "$(names 'managed b'):$(sql "SELECT COUNT(*) FROM work_log WHERE manager = 'managed b'")" 0:0 \
 	'the name is nowhere'
+is "$(sql "SELECT GROUP_CONCAT(reason ORDER BY reason) FROM work_requested
+	WHERE task_id = $new AND reason LIKE '%managed b%' OR reason LIKE '%by forgotten-$id%'")" \
+	"because of managed b,cancelled by managed bc: no,undone by forgotten-$id: managed b erred,\
+user disabled by forgotten-$id" 'what lockq wrote into reasons is changed, what people wrote is not'
+is "$(sql "SELECT COUNT(*) FROM manage_log WHERE 'managed b' IN (before_it->>'\$.manager',
+	after_it->>'\$.manager')")" 0 \
+	'the log of managers has the pseudonym, too'
 is "$(sql "SELECT CONCAT_WS('|', name, account, enabled) FROM app_user WHERE user_id = $id")" \
 	"forgotten-$id|0" 'the user has a pseudonym, and may not ask'
 ok "$([ "$before" -gt 2 ] && [ "$rows" -gt 2 ]; echo $?)" "there were $before names, $rows accounts"

@@ -46,7 +46,7 @@ for arguments in '' '--every 5' '--due --every 5' '--watch --every 0' '--watch -
 	like "$err" '^refill: ' "'$arguments': one line that names it"
 done
 run refill --task "$task"
-is "$status:$err" "4:refill: task $task: task $task keeps no list: its cache_ttl is 0" \
+is "$status:$err" "4:refill: task $task keeps no list: its cache_ttl is 0" \
 	'a task without a list: exit 4'
 run refill --task 999999
 is "$status" 4 'an unknown task: exit 4'
@@ -90,7 +90,7 @@ is "$(ask 2 --json --no-refill | jq -c '[.source, .epoch, .assigned]')" \
 	'people take from the old list meanwhile'
 run refill --task "$task"
 is "$status:$err" \
-	"3:refill: task $task: task $task is led by another process: its list is filled anyway" \
+	"3:refill: task $task is led by another process: its list is filled anyway" \
 	'a second refill: exit 3'
 make_due
 run refill --due

@@ -180,6 +180,40 @@ a_user_who_is_disabled_is_refused(void **state)
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_OK);
 }
 
+/* guard: a request that came while its user was being disabled gets nothing from a leader. */
+static void
+a_late_request_of_a_disabled_user(void **state)
+{
+	static const char refused[] = "SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
+	    " AND user_id = %u AND outcome = 'refused' AND reason LIKE '%%is disabled%%'";
+
+	(void)state;
+	add_loans(TASK, 3);
+	pause_task();
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	disable(1, true);
+	let_go_on();
+	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_OK);
+	disable(1, false);
+	assert_int_equal(u64(refused, TASK, user_id(1)), 1);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 1);
+}
+
+/* A task that is both paused and disabled is refused: nobody waits for it to go on. */
+static void
+disabled_counts_more(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	pause_task();
+	set_task(TASK, "enabled = FALSE");
+	w = ask_now(1, TASK, 1);
+	set_task(TASK, "enabled = TRUE");
+	assert_int_equal(w->rc, LOCKQ_EREFUSED);
+	assert_non_null(strstr(w->error, "is disabled"));
+}
+
 /* guard: where a manager cancels a request, a call that has joined it ends as well: it does not
  * make one of its own. */
 static void
@@ -221,6 +255,8 @@ main(int argc, char **argv)
 		DB_TEST(a_task_that_is_paused_at_the_pop),
 		DB_TEST(a_user_who_is_disabled_at_the_pop),
 		DB_TEST(a_user_who_is_disabled_is_refused),
+		DB_TEST(a_late_request_of_a_disabled_user),
+		DB_TEST(disabled_counts_more),
 		DB_TEST(a_manager_cancels_for_all_who_joined),
 	};
 

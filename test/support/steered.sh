@@ -46,9 +46,15 @@ open_gatekeeper() {
 		exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered
 	}
 }
-gatekeeper_does() {
+# gatekeeper_says STATEMENTS: runs them in the session of the gatekeeper.
+gatekeeper_says() {
 	local answer
 	# shellcheck disable=SC2154 # made by coproc
+	echo "$1 SELECT 1;" >&"${gatekeeper[1]}"
+	read -r -t "$patience" answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
+}
+gatekeeper_does() {
+	local answer
 	echo "SELECT $1;" >&"${gatekeeper[1]}"
 	read -r -t "$patience" answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
 }
