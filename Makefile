@@ -62,7 +62,7 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
 # The programs that have a screen need curses, and no other one does.
-SCREEN_SRC := $(patsubst %,cmd/checkwork_%.c,screen keys terminal)
+SCREEN_SRC := $(patsubst %,cmd/checkwork_%.c,screen draw keys actions terminal)
 CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC),$(wildcard cmd/*.c)))
 SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
@@ -203,12 +203,16 @@ $(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(ST
 # --- the tests ----------------------------------------------------------------------------------
 
 link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(STATIC) -lcmocka $(CMD_LIBS) $(SEED_LIBS) $(LIB_LIBS)
+	$(STATIC) -lcmocka $(CMD_LIBS) $(PROGRAM_LIBS) $(SEED_LIBS) $(LIB_LIBS)
 
 $(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
+
+# This test includes the program's file with its main().
+$(BUILD)/test/unit/test_cli_checkwork: $(SCREEN_OBJ)
+$(BUILD)/test/unit/test_cli_checkwork: PROGRAM_LIBS = $(SCREEN_LIBS)
 
 $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) \
 		$(SEED_OBJ) $(STATIC)

@@ -2,19 +2,15 @@
 #include "checkwork_screen.h"
 
 #include <curses.h>
-#include <langinfo.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/select.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "checkwork_terminal.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_times.h"
-#include "cli_utf8.h"
 #include "exit_status.h"
 
 enum {
@@ -22,126 +18,11 @@ enum {
 	LOOK_MOST_MS = 2000 /* a look waits no longer for a locked table: keys have to work */
 };
 
-static const char keys[] =
-	"c complete  r return  n never  e renew  m more  q quit  ? more keys";
-
-static bool
-is_utf8(void)
-{
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
-/* Prints text that is escaped. A terminal of another character set gets ASCII only. */
-static void
-put(int row, int column, const char *text, attr_t look)
-{
-	size_t room = COLS > column ? (size_t)(COLS - column) : 0;
-	char *cut = cli_cut(text, room);
-
-	for (char *c = cut; !is_utf8() && *c != '\0'; c++) {
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	}
-	attrset(look);
-	mvaddstr(row, column, cut);
-	attrset(A_NORMAL);
-	free(cut);
-}
-
-static attr_t
-bold(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	return no_color == NULL || no_color[0] == '\0' ? A_BOLD : A_NORMAL;
-}
-
-static void
-draw_heading(const struct checkwork_screen *s)
-{
-	char now[16] = "", every[CLI_TIME_SIZE], *text, *escaped;
-	time_t seconds = time(NULL);
-	struct tm local;
-
-	if (localtime_r(&seconds, &local) != NULL)
-		strftime(now, sizeof(now), "%H:%M:%S", &local);
-	cli_ms(every, (uint64_t)s->o->watch_ms);
-	text = cli_text("Pipeline %s %s", cli_dot(), s->o->user);
-	escaped = cli_escape(text);
-	put(0, 0, escaped, bold());
-	free(escaped);
-	free(text);
-	text = cli_text("  %s %s every %s", now, cli_dot(), every);
-	if (cli_width(text) < (size_t)COLS)
-		put(0, COLS - (int)cli_width(text), text, A_NORMAL);
-	free(text);
-}
-
-/* Scrolls so that the marked row is seen, and with the first or the last row what is around it. */
-static void
-scroll_to_mark(struct checkwork_screen *s, size_t height)
-{
-	size_t n = s->page.pipeline.n_assignments, end = s->page.n_lines - 1;
-	size_t row = n > 0 ? s->page.row_of[s->marked] : 0;
-	size_t first = s->marked > 0 ? row : 0, last = s->marked + 1 < n ? row : end;
-
-	if (s->top > end)
-		s->top = end;
-	if (last >= s->top + height)
-		s->top = last - height + 1;
-	if (first < s->top && last < first + height)
-		s->top = first;
-	if (row < s->top)
-		s->top = row;
-}
-
-static void
-draw_page(struct checkwork_screen *s)
-{
-	size_t height = LINES > 3 ? (size_t)LINES - 2 : 1, n = s->page.n_lines;
-	size_t marked = s->has_mark ? s->page.row_of[s->marked] : n;
-
-	if (n == 0)
-		return;
-	scroll_to_mark(s, height);
-	for (size_t i = 0; i < height && s->top + i < n; i++)
-		put((int)i + 1, 0, s->page.lines[s->top + i],
-		    s->top + i == marked ? A_REVERSE : A_NORMAL);
-}
-
-/* The line has a question, else what the program does, else what came of it, else the keys. */
-static void
-draw(struct checkwork_screen *s, const char *doing)
-{
-	char *question = checkwork_key_question(s);
-	const char *text = question != NULL ? question : doing != NULL ? doing :
-	    s->message != NULL ? s->message : keys;
-	char *escaped = cli_escape(text);
-
-	erase();
-	draw_heading(s);
-	draw_page(s);
-	put(LINES - 1, 0, escaped, text == keys ? A_NORMAL : bold());
-	refresh();
-	free(escaped);
-	free(question);
-}
-
 void
 checkwork_screen_say(struct checkwork_screen *s, char *message)
 {
 	free(s->message);
 	s->message = message;
-}
-
-/* The lines of the page, for the terminal as wide as it is. */
-static void
-draw_lines(struct checkwork_screen *s)
-{
-	size_t most = COLS > CLI_WIDTH_LEAST ? (size_t)COLS : CLI_WIDTH_LEAST;
-	size_t width = cli_table_width();
-
-	checkwork_page_draw(&s->page, s->o->user, width < most ? width : most, cli_stdout_style());
 }
 
 /* Keeps the mark on its loan. If somebody else has ended that assignment, no row is marked: a key
@@ -187,7 +68,7 @@ look(struct checkwork_screen *s)
 		s->ends = true;
 	}
 	mark_again(s, was_empty, task, loan_id);
-	draw_lines(s);
+	checkwork_draw_lines(s);
 }
 
 /* Waits for a key, for the next look, or for a signal, which is let in for this moment only. */
@@ -218,7 +99,7 @@ static void
 take_key(struct checkwork_screen *s, int key)
 {
 	if (key == KEY_RESIZE)
-		draw_lines(s);
+		checkwork_draw_lines(s);
 	else if (key == 'L' - '@')
 		clearok(curscr, TRUE);
 	else
@@ -234,15 +115,15 @@ checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 		if (key == ESCAPE)
 			s->gives_up = true;
 		else if (key == KEY_RESIZE)
-			draw_lines(s);
+			checkwork_draw_lines(s);
 		else
 			(void)checkwork_key_moves(s, key);
 	}
 	if (checkwork_terminal_resized())
-		draw_lines(s);
+		checkwork_draw_lines(s);
 	if (cli_clock_ms() >= s->next_look)
 		look(s);
-	draw(s, doing);
+	checkwork_draw(s, doing);
 	free(doing);
 }
 
@@ -263,12 +144,12 @@ run(struct checkwork_screen *s)
 		bool ready;
 
 		if (checkwork_terminal_resized())
-			draw_lines(s);
+			checkwork_draw_lines(s);
 		if (cli_clock_ms() >= s->next_look)
 			look(s);
 		if (s->ends)
 			break;
-		draw(s, NULL);
+		checkwork_draw(s, NULL);
 		ready = wait_for_key(s);
 		key = getch();
 		/* A terminal that is gone is always ready, and has no key. */

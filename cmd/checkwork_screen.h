@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
- * is asked and what came of it. checkwork_screen.c draws and waits, checkwork_keys.c acts.
+ * is asked and what came of it. checkwork_screen.c looks and waits, checkwork_draw.c draws,
+ * checkwork_keys.c knows the keys, checkwork_actions.c calls the library for them.
  */
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H
@@ -44,6 +45,19 @@ void checkwork_screen_say(struct checkwork_screen *s, char *message);
 /* While a call of the library works: shows @text on the line, looks when it is time, and takes
  * keys. Sets @s->gives_up on Esc. */
 void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
+
+/* Draws the screen. The line has a question, else @doing, else the message, else the keys. */
+void checkwork_draw(struct checkwork_screen *s, const char *doing);
+
+/* Makes the lines of the page anew, for the terminal as wide as it is. */
+void checkwork_draw_lines(struct checkwork_screen *s);
+
+/* Does so with the loan that @s is about, and says what came of it. */
+void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
+    uint32_t return_after_s);
+
+/* Asks for @count loans of the marked loan's task, and says what came of it. */
+void checkwork_ask(struct checkwork_screen *s, uint32_t count);
 
 /* Does what the key says; @key is one of curses. */
 void checkwork_key(struct checkwork_screen *s, int key);

@@ -247,6 +247,15 @@ refuses_bad_arguments(void **state)
 		    "--task and the options for connection and output" },
 		{ "--cancel 118 --no-wait", "--cancel can only be combined with --user, "
 		    "--task and the options for connection and output" },
+		{ "--cancel --exec true", "--cancel can only be combined with --user, "
+		    "--task and the options for connection and output" },
+		{ "--task 7 --exec=", "--exec names no command" },
+		{ "--task 7 --retry-after 1h", "--retry-after needs --exec" },
+		{ "--task 7 --give-up-after 2", "--give-up-after needs --exec" },
+		{ "--task 7 --exec true --retry-after 73h", "--retry-after \"73h\" must be from 0 "
+		    "to 72h" },
+		{ "--task 7 --exec true --give-up-after 0", "--give-up-after \"0\" must be a "
+		    "number from 1 to 1000" },
 		{ "--cancel --fresh", "--cancel can only be combined with --user, "
 		    "--task and the options for connection and output" },
 		{ "--task 7 --fresh=1", "--fresh takes no value" },
