@@ -989,8 +989,8 @@ struct lockq_disposed_loan {
 	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
 	int repeated;              /**< 1: an earlier call with this UUID did it, and this is its
 	                            * answer */
-	char *manager;             /**< the manager who has brought the row into its state; NULL:
-	                            * it was the user, a leader or time */
+	char *manager;             /**< refused: the manager who has brought the row into its
+	                            * state; NULL: it was the user, a leader or time */
 	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 

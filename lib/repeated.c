@@ -62,7 +62,7 @@ static const struct db_query loans_then = {
 	"       COALESCE(e.lease, l.lease_expires_at),"
 	"       " COULD_CHANGE ", FALSE, e.lease IS NOT NULL,"
 	"       " SAYS_THE_SAME ", l.at, l.available_at, l.lease_expires_at, l.excluded_until,"
-	"       " IS_WRITTEN ", NULL, l.manager"
+	"       " IS_WRITTEN ", NULL"
 	"  FROM " SAID_LOANS " AS j"
 	"  LEFT JOIN app_user AS me"
 	"    ON me.name = @lockq_user"

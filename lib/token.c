@@ -63,11 +63,7 @@ const struct db_query lock_loans = {
 	"       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
 	"                  AND l.uuid = @lockq_uuid),"
-	"       IF(" MAY_ASK("me") ", NULL, me.account),"
-	"       (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"         WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
-	"           AND l.version = w.version AND l.event <> 'available'"
-	"         ORDER BY l.log_id DESC LIMIT 1)"
+	"       IF(" MAY_ASK("me") ", NULL, me.account)"
 	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
 	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
 	"  LEFT JOIN app_user AS me"
@@ -81,6 +77,22 @@ const struct db_query lock_loans = {
 	"   FOR UPDATE OF w",
 	DB_MANY
 };
+
+/* Who has brought the loans into their states, if managers have. Asked only where a loan is
+ * refused. */
+static const struct db_query read_managers = {
+	"read_managers",
+	"SELECT (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
+	"         WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
+	"           AND l.version = w.version AND l.event <> 'available'"
+	"         ORDER BY l.log_id DESC LIMIT 1)"
+	"  FROM " SAID_LOANS " AS j"
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+	" ORDER BY j.loan_id",
+	DB_MANY
+};
+
 /* A late completion ends the assignment by its lease first, where nobody has done that yet: then
  * the log tells the same story as if cron had come in between. */
 static const struct db_query log_late = {
@@ -235,10 +247,7 @@ token_fill(const struct disposing *d, struct lockq_disposed_loan *loan, const st
 	    changes && !loan->late ? NEW_LEASE : LEASE);
 	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
 	    changes ? NEW_EXCLUDED : NO_COLUMN);
-	if (copy_text(&loan->reason, NULL) != DB_OK)
-		return DB_ENOMEM;
-	if (copy_text(&loan->manager,
-	    db_cell(rows, row, changes ? NO_COLUMN : CORRECTED_BY)) != DB_OK)
+	if (copy_text(&loan->reason, NULL) != DB_OK || copy_text(&loan->manager, NULL) != DB_OK)
 		return DB_ENOMEM;
 	return copy_text(&loan->holder, db_cell(rows, row, HOLDER));
 }
@@ -258,10 +267,27 @@ lock_and_read(struct db *db, const struct disposing *d, struct db_rows *rows)
 	return rc;
 }
 
+/* Tells of the loans that are refused which manager is the reason. */
+static enum db_rc
+name_managers(struct db *db, const struct disposing *d)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &read_managers, DB_NO_ARGS, &rows);
+
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
+		if (!d->places[row].changes)
+			rc = copy_text(&disposing_result(d, row)->manager,
+			    db_cell(&rows, row, 0));
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 enum db_rc
 token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 {
 	enum db_rc rc = lock_and_read(db, d, rows);
+	bool refuses = false;
 
 	d->n_change = 0;
 	d->user_known = rc == DB_OK && !db_cell_is_null(rows, 0, ME);
@@ -285,8 +311,9 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 		d->places[row].changes = change;
 		d->places[row].calls = change && d->what->kind == LOCKQ_COMPLETE;
 		d->n_change += change;
+		refuses = refuses || loan->what > LOCKQ_DISPOSED_ALREADY;
 	}
-	return rc;
+	return rc == DB_OK && refuses ? name_managers(db, d) : rc;
 }
 
 /* Ends the assignments by their leases that are to be completed late, and that are not ended. */

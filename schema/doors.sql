@@ -1471,7 +1471,8 @@ corrects: BEGIN
                       ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                                       WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
                                         AND m.version = w.version AND m.event <> 'available'
-                                      ORDER BY (m.event = 'assigned') DESC, m.log_id DESC LIMIT 1)
+                                      ORDER BY (m.event = 'assigned') DESC, m.log_id DESC
+                                      LIMIT 1)
                     LEFT JOIN work_log AS b FORCE INDEX (PRIMARY)
                       ON b.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                                       WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id

@@ -383,22 +383,23 @@ is "$status:$err" '4:managetask: request "99999999" is unknown' 'cancel of an un
 run checkwork --request "$id"
 like "$out" "cancelled: cancelled by marcus: $reason" 'checkwork tells the reason'
 
-# Somebody waits: the leader of the task is a session that holds its lock.
-(
-	sql "START TRANSACTION; SELECT epoch FROM task_lock WHERE task_id = $other FOR UPDATE;
-	     UPDATE task_lock SET epoch = epoch + 1, holder = 'test' WHERE task_id = $other;
-	     SELECT SLEEP(0.2) FROM task_lock AS k WHERE k.task_id = $other;
-	     SELECT GET_LOCK('test_$other', 20); ROLLBACK" >/dev/null
-) &
+# Somebody waits: the leader of the task is a session that holds its lock until the test says so.
+mkfifo "$scratch/holder"
+"$top/scripts/sandbox" mysql --unbuffered <"$scratch/holder" >/dev/null &
 holder=$!
+exec {hold}>"$scratch/holder"
+echo "START TRANSACTION; SELECT epoch FROM task_lock WHERE task_id = $other FOR UPDATE;
+	UPDATE task_lock SET epoch = epoch + 1, holder = 'test' WHERE task_id = $other;" >&"$hold"
 await "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
 	SELECT holder FROM task_lock WHERE task_id = $other" test
-getwork --user race-2 --task "$other" --timeout 20 >/dev/null 2>"$scratch/waiting" &
+getwork --user race-2 --task "$other" --timeout 60 {hold}>&- >/dev/null \
+	2>"$scratch/waiting" &
 waiting=$!
 await "SELECT COUNT(*) FROM work_requested WHERE task_id = $other AND pending = 1" 1
 id=$(sql "SELECT request_id FROM work_requested WHERE task_id = $other AND pending = 1")
 run managetask cancel "$id" --by marcus --reason "$reason"
 is "$status" 0 'cancel of a request that somebody waits for'
+exec {hold}>&-
 wait "$holder"
 ended=0
 wait "$waiting" || ended=$?
