@@ -265,7 +265,8 @@ manage user remove 'managed b' 'managed c'
 is "$status:$out:$err" '4:user managed c: removed:managetask: user "managed b" has asked for '\
 'work, and the history names the user: disable the user' \
 	'user remove: only those who have never asked'
-refused 4 'user "managed b" still has loans or pending requests, 1 in all: they have to end first' \
+refused 4 \
+	'user "managed b" still has loans or pending requests, 1 in all: they have to end first' \
 	user forget 'managed b'
 sql "UPDATE work SET state = 'completed' WHERE state = 'assigned' AND user_id =
 	(SELECT user_id FROM app_user WHERE name = 'managed b')"
@@ -286,11 +287,15 @@ is "$status:${out%% in *}:$(names 'managed b')" \
 	"0:user managed b: would be forgotten:$before" 'user forget --dry-run changes nothing'
 # The name in what lockq itself has written, of others' requests and of tasks. A longer name that
 # begins like it stays.
-sql "INSERT INTO work_requested (uuid, task_id, user_id, account, requested, asked, outcome, reason, served_at)
-	SELECT UUID(), $new, MIN(user_id), 'lockq_boss@localhost', 1, 1, 'cancelled', j.reason, NOW(6)
-	FROM app_user JOIN JSON_TABLE('[\"undone by managed b: managed b erred\",
-		\"user disabled by managed b\", \"cancelled by managed bc: no\",
-		\"because of managed b\"]', '\$[*]' COLUMNS (reason TEXT PATH '\$')) AS j GROUP BY j.reason"
+sql "INSERT INTO work_requested (uuid, task_id, user_id, account, requested, asked, outcome,
+	reason, served_at)
+	SELECT UUID(), $new, MIN(user_id), 'lockq_boss@localhost', 1, 1, 'cancelled', j.reason,
+		NOW(6)
+	FROM app_user
+	JOIN JSON_TABLE('[\"undone by managed b: managed b erred\", \"user disabled by managed b\",
+		\"cancelled by managed bc: no\", \"because of managed b\"]',
+		'\$[*]' COLUMNS (reason TEXT PATH '\$')) AS j
+	GROUP BY j.reason"
 manage set $new --manager 'managed b'
 manage set $new --manager none
 # A process of the person leads.
@@ -305,7 +310,8 @@ is "$(names 'managed b'):$(sql "SELECT COUNT(*) FROM work_log WHERE manager = 'm
 	'the name is nowhere'
 is "$(sql "SELECT GROUP_CONCAT(reason ORDER BY reason) FROM work_requested
 	WHERE task_id = $new AND reason LIKE '%managed b%' OR reason LIKE '%by forgotten-$id%'")" \
-	"because of managed b,cancelled by managed bc: no,undone by forgotten-$id: managed b erred,\
+	"because of managed b,cancelled by managed bc: no,\
+undone by forgotten-$id: managed b erred,\
 user disabled by forgotten-$id" 'what lockq wrote into reasons is changed, what people wrote is not'
 is "$(sql "SELECT COUNT(*) FROM manage_log WHERE 'managed b' IN (before_it->>'\$.manager',
 	after_it->>'\$.manager')")" 0 \

@@ -657,13 +657,13 @@ the_token_grows(void **state)
 }
 
 /* guard: where the user may not have the loan any more when on_undo has been called, what on_undo
- * has done is undone. The user is disabled in that moment. */
+ * has done is undone. The task allows fewer loans from that moment on. */
 static void
 on_undo_is_undone(void **state)
 {
 	struct proxy *proxy = proxy_new();
 	struct correction c = correction_of(LOCKQ_UNDO, "marcus", proxy);
-	struct said s = { with_loans(1), LOCKQ_COMPLETE, LOCKQ_DISPOSED_RESULT_INIT, -99, 0 };
+	struct said s = { with_loans(2), LOCKQ_COMPLETE, LOCKQ_DISPOSED_RESULT_INIT, -99, 0 };
 
 	(void)state;
 	sql("DROP PROCEDURE IF EXISTS test_on_undo");
@@ -676,12 +676,12 @@ on_undo_is_undone(void **state)
 	proxy_hold(proxy, "CALL manage_loans", 2);
 	start(&c);
 	proxy_until_held(proxy);
-	sql("UPDATE app_user SET enabled = FALSE WHERE user_id = %u", user_id(0));
+	set_task(TASK, "max_pipeline = 1");
 	proxy_release(proxy);
 	ends_with(&c, LOCKQ_NOT_ALLOWED);
 	assert_string_equal(log_of_it(), "assigned1,completed2");
 	assert_int_equal(u64("SELECT COUNT(*) FROM test_candidate WHERE priority = 77"), 0);
-	sql("UPDATE app_user SET enabled = TRUE WHERE user_id = %u", user_id(0));
+	set_task(TASK, "max_pipeline = NULL");
 	now_ends_with(&c, LOCKQ_DISPOSED);
 	assert_int_equal(u64("SELECT COUNT(*) FROM test_candidate WHERE priority = 77"), 1);
 	set_task(TASK, "on_undo = NULL");
