@@ -337,7 +337,7 @@ look(struct patience *patience, void *data, int *code)
 	if (rc == DB_OK)
 		rc = audit_rights(a);
 	if (rc == DB_OK)
-		rc = audit_procedure(a);
+		rc = audit_procedures(a);
 	if (rc == DB_OK)
 		rc = audit_plans(a);
 	return rc == DB_OK && a->no_memory ? DB_ENOMEM : rc;

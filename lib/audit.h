@@ -87,8 +87,9 @@ char *audit_mend_view(struct audit *a, const struct audited_view *view, const ch
 
 /* audit_rights.c: what workers, viewers and the query account may do with the views. */
 LOCKQ_MUST_CHECK enum db_rc audit_rights(struct audit *a);
-/* Whether workers may call it. */
-LOCKQ_MUST_CHECK enum db_rc audit_execute(struct audit *a, const struct audited_name *procedure);
+/* Whether @role, of @people, may call it; @code is that of the finding. */
+LOCKQ_MUST_CHECK enum db_rc audit_execute(struct audit *a, const struct audited_name *procedure,
+    const char *role, const char *people, const char *code);
 /* The GRANT of @right, "SELECT ON", for a role of this database. */
 char *audit_grant(struct audit *a, const char *right, const char *quoted, const char *role);
 /* The GRANT of such a role to "user@host"; NULL where that name has other characters. */
@@ -97,8 +98,8 @@ char *audit_grant_role(struct audit *a, const char *role, const char *account);
 LOCKQ_MUST_CHECK enum db_rc audit_account(struct audit *a, const char *definer, bool *there,
     bool *known);
 
-/* audit_procedure.c: on_complete, and whether workers may call it. */
-LOCKQ_MUST_CHECK enum db_rc audit_procedure(struct audit *a);
+/* audit_procedure.c: on_complete and on_undo, and whether those who need them may call them. */
+LOCKQ_MUST_CHECK enum db_rc audit_procedures(struct audit *a);
 
 /* audit_limits.c: settings that don't go together; and the same with what the query has shown. */
 void audit_limits(struct audit *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit of a task's on_complete: whether it is there, can be called as lockq calls it, and
- * leaves the transaction to lockq. It is never called here, since it changes business data. */
+/* The audit of a task's procedures, on_complete and on_undo: whether they are there, can be called
+ * as lockq calls them, and leave the transaction to lockq. They are never called here, since they
+ * change business data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,18 @@ static const struct db_query read_parameters = {
 	DB_MANY
 };
 
+/* The procedures that lockq calls, and by whose account. */
+static const struct called {
+	const char *setting, *option;
+	const char *role, *people, *right; /* who needs the right, and the code of its finding */
+	const char *loss;                  /* what nobody can do without the procedure */
+} calls[] = {
+	{ "on_complete", "--on-complete", "lockq_worker", "workers", "worker_execute",
+	    "complete a loan" },
+	{ "on_undo", "--on-undo", "lockq_manager", "managers", "manager_execute",
+	    "undo a completion" },
+};
+
 static char *
 mend_by_hand(struct audit *a, const struct audited_name *name)
 {
@@ -42,15 +55,21 @@ mend_by_hand(struct audit *a, const struct audited_name *name)
 static void
 note_unseen(struct audit *a, const struct audited_name *name)
 {
-	audit_found(a, LOCKQ_NOTE, "text_unseen", name->setting, NULL, "the text of on_complete "
-	    "\"%s\" was not looked at: only its definer sees it, and accounts with the right "
-	    "SHOW_ROUTINE", name->said);
+	audit_found(a, LOCKQ_NOTE, "text_unseen", name->setting, NULL, "the text of %s \"%s\" was "
+	    "not looked at: only its definer sees it, and accounts with the right SHOW_ROUTINE",
+	    name->setting, name->said);
+}
+
+static enum db_rc
+look_at_right(struct audit *a, const struct called *call, const struct audited_name *name)
+{
+	return audit_execute(a, name, call->role, call->people, call->right);
 }
 
 /* The catalogue does not have it. It does not show a procedure either that this account may call
  * only by a role, but PREPARE finds that one. */
 static enum db_rc
-look_for_it(struct audit *a, const struct audited_name *name)
+look_for_it(struct audit *a, const struct called *call, const struct audited_name *name)
 {
 	char sql[QUOTED_BYTES + 32];
 	const struct db_query query = { "try_procedure", sql, DB_NO_ROWS };
@@ -60,18 +79,19 @@ look_for_it(struct audit *a, const struct audited_name *name)
 	rc = db_prepare(a->q->db, &query);
 	if (rc == DB_OK) {
 		note_unseen(a, name);
-		return audit_execute(a, name);
+		return look_at_right(a, call, name);
 	}
 	if (rc != DB_EFAIL)
 		return rc;
 	if (db_errno(a->q->db) == NO_ROUTINE_RIGHT)
-		audit_found(a, LOCKQ_FAULT, "on_complete_unseen", name->setting, audit_grant(a,
-		    "EXECUTE ON PROCEDURE", name->quoted, "lockq_worker"), "on_complete \"%s\" is "
-		    "not there, or neither workers nor this account may call it", name->said);
+		audit_found(a, LOCKQ_FAULT, "procedure_unseen", name->setting, audit_grant(a,
+		    "EXECUTE ON PROCEDURE", name->quoted, call->role), "%s \"%s\" is not there, "
+		    "or neither %s nor this account may call it", name->setting, name->said,
+		    call->people);
 	else
-		audit_found(a, LOCKQ_FAULT, "on_complete_missing", name->setting,
-		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is not there, "
-		    "so nobody can complete a loan", name->said);
+		audit_found(a, LOCKQ_FAULT, "procedure_missing", name->setting,
+		    audit_mend_set(a, call->option, "none"), "%s \"%s\" is not there, so nobody "
+		    "can %s", name->setting, name->said, call->loss);
 	return DB_OK;
 }
 
@@ -86,9 +106,9 @@ look_at_parameters(struct audit *a, const struct audited_name *name)
 	    db_cell_u64(&rows, 1, 2) != 0;
 
 	if (rc == DB_OK && !fit)
-		audit_found(a, LOCKQ_FAULT, "on_complete_parameters", name->setting,
-		    mend_by_hand(a, name), "on_complete \"%s\" has other parameters than (IN "
-		    "loan_id BIGINT UNSIGNED, IN user VARCHAR(64))", name->said);
+		audit_found(a, LOCKQ_FAULT, "procedure_parameters", name->setting,
+		    mend_by_hand(a, name), "%s \"%s\" has other parameters than (IN loan_id "
+		    "BIGINT UNSIGNED, IN user VARCHAR(64))", name->setting, name->said);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -124,14 +144,14 @@ look_at_text(struct audit *a, const struct audited_name *name, const char *text)
 		return;
 	phrase = ends_transaction(words);
 	if (phrase != NULL)
-		audit_found(a, LOCKQ_FAULT, "on_complete_commits", name->setting,
-		    mend_by_hand(a, name), "on_complete \"%s\" says \"%s\", and so ends the "
-		    "transaction, which it must leave to lockq", name->said, phrase);
+		audit_found(a, LOCKQ_FAULT, "procedure_commits", name->setting,
+		    mend_by_hand(a, name), "%s \"%s\" says \"%s\", and so ends the transaction, "
+		    "which it must leave to lockq", name->setting, name->said, phrase);
 	if (audit_says(words, "handler for sqlexception") && !audit_says(words, "resignal"))
-		audit_found(a, LOCKQ_WARNING, "on_complete_catches", name->setting,
-		    mend_by_hand(a, name), "on_complete \"%s\" catches errors, deadlocks too, so "
-		    "a loan may be completed though nothing was changed: end the handler with "
-		    "RESIGNAL", name->said);
+		audit_found(a, LOCKQ_WARNING, "procedure_catches", name->setting,
+		    mend_by_hand(a, name), "%s \"%s\" catches errors, deadlocks too, so lockq may "
+		    "go on though nothing was changed: end the handler with RESIGNAL",
+		    name->setting, name->said);
 	free(words);
 }
 
@@ -147,28 +167,29 @@ look_at_definer(struct audit *a, const struct audited_name *name, const char *de
 	enum db_rc rc = is_known ? DB_OK : audit_account(a, definer, &there, &known);
 
 	if (rc == DB_OK && known && !there)
-		audit_found(a, LOCKQ_FAULT, "on_complete_definer_gone", name->setting,
-		    mend_by_hand(a, name), "on_complete \"%s\" has a definer that does not exist "
-		    "any more, \"%s\"", name->said, definer);
+		audit_found(a, LOCKQ_FAULT, "procedure_definer_gone", name->setting,
+		    mend_by_hand(a, name), "%s \"%s\" has a definer that does not exist any more, "
+		    "\"%s\"", name->setting, name->said, definer);
 	else if (rc == DB_OK && !known)
 		audit_found(a, LOCKQ_NOTE, "definer_unseen", name->setting, NULL, "whether \"%s\", "
-		    "the definer of on_complete \"%s\", is there can't be seen with this account",
-		    definer, name->said);
+		    "the definer of %s \"%s\", is there can't be seen with this account", definer,
+		    name->setting, name->said);
 	return rc;
 }
 
 static enum db_rc
-look_at_procedure(struct audit *a, const struct audited_name *name, const struct db_rows *rows)
+look_at_procedure(struct audit *a, const struct called *call, const struct audited_name *name,
+    const struct db_rows *rows)
 {
 	const char *text = db_cell(rows, 0, 3);
 	bool invoker = strcmp(db_cell(rows, 0, 1), "INVOKER") == 0;
 	enum db_rc rc;
 
 	if (invoker)
-		audit_found(a, LOCKQ_FAULT, "on_complete_invoker", name->setting, audit_mend(a,
-		    "ALTER PROCEDURE %s SQL SECURITY DEFINER", name->quoted), "on_complete \"%s\" "
-		    "runs with the rights of whoever completes a loan, and workers have none on "
-		    "your tables", name->said);
+		audit_found(a, LOCKQ_FAULT, "procedure_invoker", name->setting, audit_mend(a,
+		    "ALTER PROCEDURE %s SQL SECURITY DEFINER", name->quoted), "%s \"%s\" runs with "
+		    "the rights of whoever has it called, and %s have none on your tables",
+		    name->setting, name->said, call->people);
 	rc = look_at_parameters(a, name);
 	if (rc == DB_OK && !invoker)
 		rc = look_at_definer(a, name, db_cell(rows, 0, 2), db_cell_u64(rows, 0, 4) != 0);
@@ -178,33 +199,42 @@ look_at_procedure(struct audit *a, const struct audited_name *name, const struct
 		look_at_text(a, name, text);
 	else
 		note_unseen(a, name);
-	return audit_execute(a, name);
+	return look_at_right(a, call, name);
 }
 
-enum db_rc
-audit_procedure(struct audit *a)
+static enum db_rc
+look_at_call(struct audit *a, const struct called *call)
 {
 	struct audited_name name;
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc;
 
-	if (!audit_name(a, "on_complete", &name)) {
-		if (audit_value(a, "on_complete") == NULL && audit_number(a, "complete_hold") == 0)
-			audit_found(a, LOCKQ_NOTE, "no_on_complete", "on_complete", NULL, "a loan "
-			    "that is completed is offered again at once, unless something else has "
-			    "changed the data: the task has neither on_complete nor complete_hold");
+	if (!audit_name(a, call->setting, &name))
 		return DB_OK;
-	}
 	rc = db_run(a->q->db, &read_routine, DB_ARGS(db_text(name.schema), db_text(name.name)),
 	    &rows);
 	if (rc == DB_OK && rows.n_rows == 0)
-		rc = look_for_it(a, &name);
+		rc = look_for_it(a, call, &name);
 	else if (rc == DB_OK && strcmp(db_cell(&rows, 0, 0), "PROCEDURE") != 0)
-		audit_found(a, LOCKQ_FAULT, "on_complete_function", name.setting,
-		    audit_mend_set(a, "--on-complete", "none"), "on_complete \"%s\" is a function: "
-		    "lockq calls a procedure", name.said);
+		audit_found(a, LOCKQ_FAULT, "procedure_function", name.setting,
+		    audit_mend_set(a, call->option, "none"), "%s \"%s\" is a function: lockq calls "
+		    "a procedure", name.setting, name.said);
 	else if (rc == DB_OK)
-		rc = look_at_procedure(a, &name, &rows);
+		rc = look_at_procedure(a, call, &name, &rows);
 	db_rows_clear(&rows);
+	return rc;
+}
+
+enum db_rc
+audit_procedures(struct audit *a)
+{
+	enum db_rc rc = DB_OK;
+
+	if (audit_value(a, "on_complete") == NULL && audit_number(a, "complete_hold") == 0)
+		audit_found(a, LOCKQ_NOTE, "no_on_complete", "on_complete", NULL, "a loan that is "
+		    "completed is offered again at once, unless something else has changed the "
+		    "data: the task has neither on_complete nor complete_hold");
+	for (size_t i = 0; rc == DB_OK && i < sizeof(calls) / sizeof(calls[0]); i++)
+		rc = look_at_call(a, &calls[i]);
 	return rc;
 }

@@ -265,22 +265,23 @@ audit_rights(struct audit *a)
 }
 
 enum db_rc
-audit_execute(struct audit *a, const struct audited_name *procedure)
+audit_execute(struct audit *a, const struct audited_name *procedure, const char *role,
+    const char *people, const char *code)
 {
 	uint64_t has = 0;
 	enum right right = RIGHT_YES;
-	enum db_rc rc = db_number(a->q->db, &role_may_call, DB_ARGS(db_text("lockq_worker"),
+	enum db_rc rc = db_number(a->q->db, &role_may_call, DB_ARGS(db_text(role),
 	    db_text(procedure->schema), db_text(procedure->name)), &has);
 
 	if (rc == DB_OK && has == 0)
-		rc = ask_server(a, &server_says_call, "lockq_worker", procedure->schema,
+		rc = ask_server(a, &server_says_call, role, procedure->schema,
 		    procedure->name, &right);
 	if (rc == DB_OK && right == RIGHT_UNKNOWN)
 		note_unknown(a);
 	if (rc == DB_OK && right == RIGHT_NO)
-		audit_lacks(a, LOCKQ_FAULT, "worker_execute", procedure->setting, audit_grant(a,
-		    "EXECUTE ON PROCEDURE", procedure->quoted, "lockq_worker"),
-		    "workers may not call on_complete \"%s\"", procedure->said);
+		audit_lacks(a, LOCKQ_FAULT, code, procedure->setting, audit_grant(a,
+		    "EXECUTE ON PROCEDURE", procedure->quoted, role),
+		    "%s may not call %s \"%s\"", people, procedure->setting, procedure->said);
 	return rc;
 }
 

@@ -70,7 +70,8 @@ good="USE $bank;
 	  SELECT loan_id, due AS priority, line FROM deed WHERE loan_id <= 400;
 	CREATE OR REPLACE SQL SECURITY DEFINER VIEW deed_shown AS SELECT loan_id, line FROM deed;
 	UPDATE task SET candidates_view = 'deeds_to_check', on_complete = 'deed_is_checked',
-	  detail_view = 'deed_shown', check_view = NULL, cache_ttl = DEFAULT, refresh_after = NULL,
+	  on_undo = NULL, detail_view = 'deed_shown', check_view = NULL, cache_ttl = DEFAULT,
+	  refresh_after = NULL,
 	  use_unchecked = FALSE, view_repeats = FALSE, max_pipeline = NULL, max_count = DEFAULT,
 	  max_query_s = DEFAULT, candidate_limit = DEFAULT, request_ttl = DEFAULT, enabled = TRUE
 	  WHERE task_id = $task"
@@ -230,41 +231,51 @@ admin "REVOKE SELECT ON mysql.db FROM test_boss@localhost;
 procedure="DROP PROCEDURE IF EXISTS deed_is_checked; CREATE PROCEDURE deed_is_checked"
 parameters='(IN p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64))'
 fault 'DROP PROCEDURE deed_is_checked' \
-	on_complete_missing fault on_complete "$set_it --on-complete none" mends
+	procedure_missing fault on_complete "$set_it --on-complete none" mends
 fault "DROP FUNCTION IF EXISTS deed_count; CREATE FUNCTION deed_count () RETURNS INT
 	READS SQL DATA RETURN 1; UPDATE task SET on_complete = 'deed_count' WHERE task_id = $task" \
-	on_complete_function fault on_complete "$set_it --on-complete none" mends
+	procedure_function fault on_complete "$set_it --on-complete none" mends
 fault "$procedure (IN p_loan_id BIGINT UNSIGNED) DO 0" \
-	on_complete_parameters fault on_complete "$read_it"
+	procedure_parameters fault on_complete "$read_it"
 fault "$procedure (OUT p_loan_id BIGINT UNSIGNED, IN p_user VARCHAR(64)) DO 0" \
-	on_complete_parameters fault on_complete "$read_it"
+	procedure_parameters fault on_complete "$read_it"
 fault "$procedure (IN p_loan_id INT, IN p_user VARCHAR(64)) DO 0" \
-	on_complete_parameters fault on_complete "$read_it"
+	procedure_parameters fault on_complete "$read_it"
 fault "$procedure (IN p_loan_id BIGINT, IN p_user VARCHAR(10)) DO 0" \
-	on_complete_parameters fault on_complete "$read_it"
+	procedure_parameters fault on_complete "$read_it"
 fault "$procedure $parameters DO 0" worker_execute fault on_complete \
 	"GRANT EXECUTE ON PROCEDURE \`$bank\`.\`deed_is_checked\` TO \`lockq_worker\`@\`$bank\`" \
 	mends
-fault "$procedure $parameters SQL SECURITY INVOKER DO 0" on_complete_invoker fault on_complete \
+fault "$procedure $parameters SQL SECURITY INVOKER DO 0" procedure_invoker fault on_complete \
 	"ALTER PROCEDURE \`$bank\`.\`deed_is_checked\` SQL SECURITY DEFINER" mends
 fault "${procedure/CREATE/CREATE DEFINER = $gone} $parameters DO 0" \
-	on_complete_definer_gone fault on_complete "$read_it"
+	procedure_definer_gone fault on_complete "$read_it"
 fault "DELIMITER //
 $procedure $parameters BEGIN DELETE FROM deed WHERE loan_id = p_loan_id; COMMIT; END//
-DELIMITER ;" on_complete_commits fault on_complete "$read_it"
+DELIMITER ;" procedure_commits fault on_complete "$read_it"
 fault "$procedure $parameters  /* a table */ Create
-	  TABLE IF NOT EXISTS other (n INT)" on_complete_commits fault on_complete "$read_it"
+	  TABLE IF NOT EXISTS other (n INT)" procedure_commits fault on_complete "$read_it"
 fault "DELIMITER //
 $procedure $parameters BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION DO 0; DO 0; END//
 DELIMITER ;
 GRANT EXECUTE ON PROCEDURE deed_is_checked TO lockq_worker@$bank" \
-	on_complete_catches warning on_complete "$read_it"
+	procedure_catches warning on_complete "$read_it"
 admin "$good; $procedure $parameters COMMENT 'x'
 	UPDATE deed SET line = LENGTH('commit; drop table deed') /* commit */"
 check $task
-is "$(found on_complete_commits)" '' 'a string and a comment commit nothing'
+is "$(found procedure_commits)" '' 'a string and a comment commit nothing'
 
-admin "$good_procedure"
+# The same of on_undo, which managers call.
+undone="UPDATE task SET on_undo = 'deed_is_undone' WHERE task_id = $task;
+	DROP PROCEDURE IF EXISTS deed_is_undone"
+undo="$undone; CREATE PROCEDURE deed_is_undone"
+fault "$undone" procedure_missing fault on_undo "$set_it --on-undo none" mends
+fault "$undo $parameters DO 0" manager_execute fault on_undo \
+	"GRANT EXECUTE ON PROCEDURE \`$bank\`.\`deed_is_undone\` TO \`lockq_manager\`@\`$bank\`" \
+	mends
+fault "$undo (IN p_loan_id BIGINT UNSIGNED) DO 0" procedure_parameters fault on_undo \
+	"${read_it/checked/undone}"
+admin "$good_procedure; DROP PROCEDURE deed_is_undone"
 
 # --- what the query finds -------------------------------------------------------------------------
 
@@ -386,7 +397,7 @@ admin "$good; $good_procedure; UPDATE task SET check_view = 'deeds_to_check' WHE
 	REVOKE EXECUTE ON PROCEDURE deed_is_checked FROM lockq_worker@$bank"
 check $task reader
 like "$(found view_unseen)" '^fault detail_view GRANT SELECT ON .*deed_shown' view_unseen
-like "$(found on_complete_unseen)" '^fault on_complete GRANT EXECUTE ON PROC' on_complete_unseen
+like "$(found procedure_unseen)" '^fault on_complete GRANT EXECUTE ON PROC' procedure_unseen
 like "$(found no_list)" '^note check_view' 'no_list: check_view does nothing'
 admin "GRANT SELECT ON $bank.deed_shown TO lockq_worker@$bank, lockq_viewer@$bank;
 	GRANT EXECUTE ON PROCEDURE $bank.deed_is_checked TO lockq_worker@$bank;

@@ -378,6 +378,22 @@ check_json() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
+# The page has the code of each finding of a check, and no others. Some codes are in tables, so the
+# other way round it is enough that the sources have them.
+check_findings() {
+	local code
+	cat "$1"/lib/audit*.c >"$scratch/audit"
+	section "$1/man/managetask.1" FINDINGS | sed -n 's/^\.It Sy //p' | sort -u \
+		>"$scratch/documented"
+	perl -0ne 'print "$1\n" while /audit_(?:found|lacks)\(a, \w+,\s*"(\w+)"/g' \
+		"$scratch/audit" | sort -u >"$scratch/is"
+	[ -s "$scratch/is" ] || echo 'the sources have no finding'
+	comm -23 "$scratch/is" "$scratch/documented" | sed 's/^/without an entry: /'
+	while read -r code; do
+		grep -q "\"$code\"" "$scratch/audit" || echo "no such finding: $code"
+	done <"$scratch/documented"
+}
+
 for program in $programs; do
 	none "$program(1) has the options that --help has" check_options "$top" "$program"
 	while read -r command; do
@@ -408,6 +424,7 @@ for shell in bash zsh fish; do
 		skip "$shell completes the options of lockq-migrate" "no $shell"
 	fi
 done
+none 'managetask(1) has the code of each finding' check_findings "$top"
 none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
 none 'lockq(3) has every constant of lockq.h' check_constants "$top"
 none 'lockq(3) has every return code with its number' check_return_codes "$top"
@@ -431,6 +448,8 @@ some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork
 some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getwork
 some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
 some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
+some man/managetask.1 '/^\.It Sy procedure_missing/d' check_findings
+some man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/' check_findings
 some man/lockq.3 '/^\.It Fn lockq_dispose$/d' check_symbols
 some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_symbols
 some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_symbols
