@@ -108,7 +108,7 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 
 /* The library gives a result only after its COMMIT. */
 static bool
-recorded(const struct lockq_disposed_result *result)
+is_recorded(const struct lockq_disposed_result *result)
 {
 	size_t i;
 
@@ -120,20 +120,32 @@ recorded(const struct lockq_disposed_result *result)
 }
 
 int
-disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
+disposition_loans_say(const struct cli_common *common, const struct disposition_loans *o,
+    struct lockq *q, int rc, bool *recorded)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
-	struct lockq *q = NULL;
-	int rc = cli_open(&q, common), status;
+	int status;
 
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o->what, &result);
 	status = show(common, &o->what, q, &result, rc);
-	status = cli_finish(status, recorded(&result) ?
-	    "the disposition is recorded nevertheless: see checkwork" : NULL);
+	*recorded = is_recorded(&result);
 	if (common->verbose)
 		print_details(o->what.task, &result);
 	lockq_disposed_clear(&result);
+	return status;
+}
+
+int
+disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
+{
+	struct lockq *q = NULL;
+	bool recorded;
+	int rc = cli_open(&q, common);
+	int status = disposition_loans_say(common, o, q, rc, &recorded);
+
+	status = cli_finish(status, recorded ?
+	    "the disposition is recorded nevertheless: see checkwork" : NULL);
 	free(o->loans.list);
 	lockq_free(q);
 	return status;

@@ -6,6 +6,7 @@
 #include "cli_signals.h"
 #include "cli_values.h"
 #include "command.h"
+#include "disposition_loans.h"
 #include "exit_status.h"
 #include "getwork_cancel.h"
 #include "getwork_exec.h"
@@ -17,6 +18,7 @@ enum { GAP_LONGEST = 3600 };
 
 struct getwork_options {
 	struct cli_common common;
+	struct disposition_loans done; /* what --complete names */
 	struct lockq_ask ask;
 	uint32_t count; /* 0: not given */
 	bool fresh;
@@ -26,8 +28,14 @@ struct getwork_options {
 	struct getwork_cancel cancel;
 	struct getwork_exec exec;
 };
-#define GETWORK_DEFAULTS { CLI_COMMON_INIT, LOCKQ_ASK_INIT, 0, false, { { 0 }, 0 }, \
-	false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
+#define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, 0, false, \
+	{ { 0 }, 0 }, false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
+
+static bool
+completes(const struct getwork_options *o)
+{
+	return o->done.loans.n > 0 || o->done.loans.from_stdin;
+}
 
 static int
 check_cancel(struct getwork_options *o, struct cli_error *error)
@@ -35,7 +43,8 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->no_wait || o->no_refill || getwork_exec_wanted(&o->exec))
+	    o->poll.n > 0 || o->no_wait || o->no_refill || completes(o) ||
+	    getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -71,6 +80,13 @@ check(void *options, struct cli_error *error)
 	o->ask.fresh = o->fresh;
 	o->ask.poll_s = o->poll.seconds;
 	o->ask.n_poll = o->poll.n;
+	if (completes(o)) {
+		o->done.complete = true;
+		o->done.what.user = o->ask.user;
+		o->done.what.task = o->ask.task;
+		if (disposition_loans_check(&o->done, error) != 0)
+			return -1;
+	}
 	return getwork_exec_check(&o->exec, &o->ask.uuid, error);
 }
 
@@ -89,6 +105,10 @@ static const struct cli_option getwork_table[] = {
 	    "has the same loans", cli_parse_uuid, OPTION(ask.uuid), 0, 0 },
 	{ "fresh", 0, NULL, "only loans of a query that begins after the request",
 	    cli_parse_flag, OPTION(fresh), 0, 0 },
+	{ .help = "What is done before" },
+	{ "complete", 0, "L[,L...]", "complete these loans of the task first, as in 12:7;\n"
+	    "if one of them is refused, ask for nothing", loan_option_parse, OPTION(done.loans), 0,
+	    0 },
 	{ .help = "How to wait while somebody else's query runs" },
 	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds,
 	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
@@ -118,7 +138,8 @@ static const struct cli_option getwork_table[] = {
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
 	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID] [--fresh]\n"
-	    " [--timeout SECONDS] [--poll S,S,... | --no-wait]\n"
+	    " [--complete L[,L...]] [--timeout SECONDS]\n"
+	    " [--poll S,S,... | --no-wait]\n"
 	    " [--exec COMMAND [--retry-after DURATION]\n"
 	    " [--give-up-after N]] [--no-refill] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
@@ -130,6 +151,7 @@ static const struct cli_tool getwork_tool = {
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n"
 	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
+	    "  getwork --task 7 --complete 12:7,13:7 --count 2\n"
 	    "  getwork --task 7 --count 5 --exec './verify \"$LOCKQ_LOAN\"'\n"
 	    "  getwork --cancel 118\n",
 	.exits = "  0  at least one loan is yours; with --exec: all loans are completed; the\n"
@@ -139,8 +161,8 @@ static const struct cli_tool getwork_tool = {
 	    "  3  still pending, cancelled on timeout, or expired; with --exec: loans were\n"
 	    "     returned: try again\n"
 	    "  4  refused: the user or task is unknown, the task is disabled, it allows fewer\n"
-	    "     loans, or the UUID can't be used again; with --exec: a loan was not yours\n"
-	    "     any more, or on_complete refuses it\n"
+	    "     loans, or the UUID can't be used again; with --exec and --complete: a loan\n"
+	    "     was not yours any more, or on_complete refuses it\n"
 	    "  5  no database, a failed query, or the output could not be written; with\n"
 	    "     --exec: too many failures in a row\n"
 	    "  6  outcome unknown (connection lost at commit): see checkwork\n"
@@ -200,31 +222,53 @@ answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer
 	return status;
 }
 
+/* Completes what --complete names. Returns the exit status; nothing is asked for unless it is 0. */
+static int
+complete(const struct getwork_options *o, struct lockq *q)
+{
+	bool recorded;
+	int status = disposition_loans_say(&o->common, &o->done, q, LOCKQ_OK, &recorded);
+
+	if (status == CLI_EXIT_DONE)
+		return status;
+	cli_message("nothing was asked for, since --complete comes first");
+	return cli_finish(status, recorded ? "loans were completed nevertheless: see checkwork" :
+	    NULL);
+}
+
+static void end(struct getwork_options *o, struct lockq *q, int status) CLI_NORETURN;
+
+static void
+end(struct getwork_options *o, struct lockq *q, int status)
+{
+	free(o->done.loans.list);
+	lockq_free(q);
+	cli_end(status);
+}
+
 int
 main(int argc, char **argv)
 {
 	struct getwork_options o = GETWORK_DEFAULTS;
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct lockq *q = NULL;
-	int rc;
+	int rc, status;
 
 	cli_start(&getwork_tool, &o, argc, argv);
 	if (o.exec.command != NULL)
 		command_note_files();
 	rc = cli_open(&q, &o.common);
-	if (rc == LOCKQ_OK && o.cancel.given) {
-		rc = cli_finish(getwork_cancel(&o.common, q, &o.cancel, o.ask.user, o.ask.task),
-		    NULL);
-		lockq_free(q);
-		cli_end(rc);
-	}
+	if (rc == LOCKQ_OK && o.cancel.given)
+		end(&o, q, cli_finish(getwork_cancel(&o.common, q, &o.cancel, o.ask.user,
+		    o.ask.task), NULL));
+	if (rc == LOCKQ_OK && completes(&o) && (status = complete(&o, q)) != CLI_EXIT_DONE)
+		end(&o, q, status);
 	if (rc == LOCKQ_OK) {
 		cli_catch_signals("a request may stay pending and still get loans: see "
 		    "checkwork");
 		rc = lockq_getwork(q, &o.ask, &answer);
 	}
-	rc = answered(&o, q, &answer, rc);
+	status = answered(&o, q, &answer, rc);
 	lockq_answer_clear(&answer);
-	lockq_free(q);
-	cli_end(rc);
+	end(&o, q, status);
 }

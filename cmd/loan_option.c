@@ -33,12 +33,12 @@ add_one(struct loan_option *loans, const struct lockq_loan_ref *ref, struct cli_
 
 	for (i = 0; i < loans->n; i++) {
 		if (loans->list[i].loan_id == ref->loan_id)
-			return cli_fail(error, "--loan: loan %llu is named twice",
-			    (unsigned long long)ref->loan_id);
+			return cli_fail(error, "--%s: loan %llu is named twice",
+			    loans->option, (unsigned long long)ref->loan_id);
 	}
 	if (loans->n == LOCKQ_DISPOSE_MAX)
-		return cli_fail(error, "--loan: more than %d loans: name the rest in another call",
-		    LOCKQ_DISPOSE_MAX);
+		return cli_fail(error, "--%s: more than %d loans: name the rest in another call",
+		    loans->option, LOCKQ_DISPOSE_MAX);
 	if (loans->n == loans->capacity) {
 		loans->capacity = loans->capacity == 0 ? 16 : loans->capacity * 2;
 		loans->list = cli_realloc(loans->list, loans->capacity * sizeof(*loans->list));
@@ -58,6 +58,7 @@ loan_option_parse(const struct cli_option *option, const char *text, void *targe
 	char *one;
 	int rc;
 
+	loans->option = option->name;
 	if (strcmp(text, "-") == 0) {
 		loans->from_stdin = true;
 		return 0;
@@ -80,10 +81,11 @@ loan_option_parse(const struct cli_option *option, const char *text, void *targe
 }
 
 static int
-refuse_word(struct cli_error *error, const char *word, const char *rest)
+refuse_word(const struct loan_option *loans, struct cli_error *error, const char *word,
+    const char *rest)
 {
-	return cli_fail(error, "--loan -: \"%s%s\" on standard input must be a loan, or a loan "
-	    "with its token, as in 12 or 12:7", word, rest);
+	return cli_fail(error, "--%s -: \"%s%s\" on standard input must be a loan, or a loan "
+	    "with its token, as in 12 or 12:7", loans->option, word, rest);
 }
 
 int
@@ -97,22 +99,23 @@ loan_option_read(struct loan_option *loans, FILE *in, struct cli_error *error)
 	do {
 		c = getc(in);
 		if (c == '\0')
-			return cli_fail(error, "--loan -: standard input has a NUL byte, so it is "
-			    "not text");
+			return cli_fail(error, "--%s -: standard input has a NUL byte, so it is "
+			    "not text", loans->option);
 		if (c != EOF && strchr(" \t\r\n,", c) == NULL) {
 			if (n == LOAN_LONGEST)
-				return refuse_word(error, word, "...");
+				return refuse_word(loans, error, word, "...");
 			word[n++] = (char)c;
 			continue;
 		}
 		word[n] = '\0';
 		if (n > 0 && parse_one(&ref, word) != 0)
-			return refuse_word(error, word, "");
+			return refuse_word(loans, error, word, "");
 		if (n > 0 && add_one(loans, &ref, error) != 0)
 			return -1;
 		n = 0;
 	} while (c != EOF);
 	if (ferror(in))
-		return cli_fail(error, "--loan -: standard input can't be read");
-	return loans->n > 0 ? 0 : cli_fail(error, "--loan -: standard input names no loan");
+		return cli_fail(error, "--%s -: standard input can't be read", loans->option);
+	return loans->n > 0 ? 0 : cli_fail(error, "--%s -: standard input names no loan",
+	    loans->option);
 }

@@ -179,6 +179,9 @@ _lockq_database() {
 	--user | -u | --from | --to) what=users ;;
 	--task | -t) what=tasks ;;
 	--loan | -l) what=loans ;;
+	--complete)
+		[[ ${words[0]##*/} == getwork ]] || return
+		what=loans ;;
 	--request | -r) what=requests ;;
 	*) return 1 ;;
 	esac
@@ -261,6 +264,9 @@ _lockq() {
 	--poll)
 		mapfile -t COMPREPLY < <(compgen -W '5,10,20' -- "$current")
 		return
+		;;
+	--complete) # names loans for getwork only
+		[[ ${called[0]##*/} != getwork ]] || return 0
 		;;
 	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
 		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
