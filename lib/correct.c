@@ -341,23 +341,17 @@ static int
 overall(struct lockq *q, const struct lockq_correction *what,
     const struct lockq_disposed_result *result)
 {
-	const struct lockq_disposed_loan *refused = NULL, *failed = NULL;
+	const struct lockq_disposed_loan *worst = disposing_worst(result);
 
-	for (size_t i = 0; i < result->n_loans; i++) {
-		if (result->loans[i].what == LOCKQ_NOT_COMPLETED)
-			failed = &result->loans[i];
-		else if (result->loans[i].what > LOCKQ_DISPOSED_ALREADY)
-			refused = &result->loans[i];
-	}
-	if (failed != NULL)
+	if (worst == NULL)
+		return LOCKQ_OK;
+	if (worst->what == LOCKQ_NOT_COMPLETED)
 		return error_query(q, "the undo of loan %llu failed: %s",
-		    (unsigned long long)failed->loan_id, failed->reason);
-	if (refused != NULL)
-		return error_refused(q, "the %s of loan %llu was refused%s%s",
-		    action_of(what->kind), (unsigned long long)refused->loan_id,
-		    refused->reason != NULL ? ": " : "",
-		    refused->reason != NULL ? refused->reason : "");
-	return LOCKQ_OK;
+		    (unsigned long long)worst->loan_id, worst->reason);
+	return error_refused(q, "the %s of loan %llu was refused%s%s",
+	    action_of(what->kind), (unsigned long long)worst->loan_id,
+	    worst->reason != NULL ? ": " : "",
+	    worst->reason != NULL ? worst->reason : "");
 }
 
 int

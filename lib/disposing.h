@@ -49,4 +49,21 @@ disposing_result(const struct disposing *d, size_t row)
 	return &d->results[d->places[row].index];
 }
 
+/* The loan that the return code is about: one whose procedure failed, else one that was refused;
+ * NULL: there is none. */
+static inline const struct lockq_disposed_loan *
+disposing_worst(const struct lockq_disposed_result *result)
+{
+	const struct lockq_disposed_loan *worst = NULL;
+
+	for (size_t i = 0; i < result->n_loans; i++) {
+		const struct lockq_disposed_loan *loan = &result->loans[i];
+
+		if (loan->what == LOCKQ_NOT_COMPLETED || (loan->what > LOCKQ_DISPOSED_ALREADY &&
+		    (worst == NULL || worst->what != LOCKQ_NOT_COMPLETED)))
+			worst = loan;
+	}
+	return worst;
+}
+
 #endif

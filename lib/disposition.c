@@ -205,24 +205,18 @@ fault_of(const struct lockq_disposition *what)
 static int
 overall(struct lockq *q, const struct lockq_disposed_result *result)
 {
-	const struct lockq_disposed_loan *refused = NULL, *failed = NULL;
+	const struct lockq_disposed_loan *worst = disposing_worst(result);
 
-	for (size_t i = 0; i < result->n_loans; i++) {
-		if (result->loans[i].what == LOCKQ_NOT_COMPLETED)
-			failed = &result->loans[i];
-		else if (result->loans[i].what > LOCKQ_DISPOSED_ALREADY)
-			refused = &result->loans[i];
-	}
-	if (failed != NULL)
+	if (worst == NULL)
+		return LOCKQ_OK;
+	if (worst->what == LOCKQ_NOT_COMPLETED)
 		return error_query(q, "loan %llu was not completed: %s",
-		    (unsigned long long)failed->loan_id, failed->reason);
-	if (refused != NULL && refused->what == LOCKQ_NOT_ALLOWED)
+		    (unsigned long long)worst->loan_id, worst->reason);
+	if (worst->what == LOCKQ_NOT_ALLOWED)
 		return error_refused(q, "loan %llu was not completed: %s",
-		    (unsigned long long)refused->loan_id, refused->reason);
-	if (refused != NULL)
-		return error_refused(q, "the disposition of loan %llu was refused",
-		    (unsigned long long)refused->loan_id);
-	return LOCKQ_OK;
+		    (unsigned long long)worst->loan_id, worst->reason);
+	return error_refused(q, "the disposition of loan %llu was refused",
+	    (unsigned long long)worst->loan_id);
 }
 
 /* Nothing was changed, since others hold what the disposition needs. */
