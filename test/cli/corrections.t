@@ -318,6 +318,8 @@ is "$err" "managetask: loan $a was not given back: the task's on_complete may ha
 data, and the task has no on_undo, which would take that back" 'undo without on_undo: why not'
 like "$out" "^loan $d: race-3 has it again" 'undo without on_undo: what was not completed is done'
 run managetask set "$task" --on-undo "test_undo_$task" --by marcus
+is "$status" 4 'managetask refuses an on_undo that is not there'
+run managetask set "$task" --on-undo "test_undo_$task" --unchecked --by marcus
 is "$status:$(managetask show "$task" --json | jq -r .on_undo)" "0:test_undo_$task" \
 	'managetask sets on_undo'
 correct undo --loan "$a"
