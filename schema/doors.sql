@@ -429,11 +429,11 @@ END//
 -- read by SELECT … INTO, which takes no lock: a subquery in IF or SET takes shared ones.
 DROP PROCEDURE IF EXISTS list_serves//
 CREATE PROCEDURE list_serves (IN p_uuid CHAR(36) CHARACTER SET ascii,
-                             IN p_request_id BIGINT UNSIGNED,
-                             IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
-                             IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
-                             IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
-                             IN p_checked DATETIME(6), IN p_head INT UNSIGNED)
+                              IN p_request_id BIGINT UNSIGNED,
+                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                              IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                              IN p_checked DATETIME(6), IN p_head INT UNSIGNED)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 gives: BEGIN
@@ -1009,8 +1009,10 @@ manages: BEGIN
     SELECT 'unknown', p_task_id;
     LEAVE manages;
   END IF;
+  -- A key that p_set does not have keeps its value. One that is null there is absent then, and a
+  -- column whose key is absent gets SQL NULL.
   UPDATE task AS t
-    STRAIGHT_JOIN JSON_TABLE(p_set, '$' COLUMNS (
+    STRAIGHT_JOIN JSON_TABLE(JSON_MERGE_PATCH(v_before, p_set), '$' COLUMNS (
       name VARCHAR(128) PATH '$.name' ERROR ON ERROR,
       manager VARCHAR(64) PATH '$.manager' ERROR ON ERROR,
       candidates_view VARCHAR(129) PATH '$.candidates_view' ERROR ON ERROR,
@@ -1032,41 +1034,15 @@ manages: BEGIN
       share VARCHAR(16) PATH '$.share' ERROR ON ERROR,
       on_undo VARCHAR(129) PATH '$.on_undo' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
-     SET t.name = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.name'), s.name, t.name),
-         t.manager = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.manager'), s.manager, t.manager),
-         t.candidates_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.candidates_view'),
-                                s.candidates_view, t.candidates_view),
-         t.enabled = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.enabled'), s.enabled, t.enabled),
-         t.max_count = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_count'), s.max_count,
-                          t.max_count),
-         t.max_query_s = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_query_s'), s.max_query_s,
-                            t.max_query_s),
-         t.candidate_limit = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.candidate_limit'),
-                                s.candidate_limit, t.candidate_limit),
-         t.request_ttl = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.request_ttl'), s.request_ttl,
-                            t.request_ttl),
-         t.lease_minutes = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.lease_minutes'),
-                              s.lease_minutes, t.lease_minutes),
-         t.cache_ttl = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.cache_ttl'), s.cache_ttl,
-                          t.cache_ttl),
-         t.on_complete = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.on_complete'), s.on_complete,
-                            t.on_complete),
-         t.complete_hold = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.complete_hold'),
-                              s.complete_hold, t.complete_hold),
-         t.max_pipeline = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.max_pipeline'), s.max_pipeline,
-                             t.max_pipeline),
-         t.detail_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.detail_view'), s.detail_view,
-                            t.detail_view),
-         t.view_repeats = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.view_repeats'), s.view_repeats,
-                             t.view_repeats),
-         t.check_view = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.check_view'), s.check_view,
-                           t.check_view),
-         t.use_unchecked = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.use_unchecked'),
-                              s.use_unchecked, t.use_unchecked),
-         t.refresh_after = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.refresh_after'),
-                              s.refresh_after, t.refresh_after),
-         t.share = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.share'), s.share, t.share),
-         t.on_undo = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.on_undo'), s.on_undo, t.on_undo),
+     SET t.name = s.name, t.manager = s.manager, t.candidates_view = s.candidates_view,
+         t.enabled = s.enabled, t.max_count = s.max_count, t.max_query_s = s.max_query_s,
+         t.candidate_limit = s.candidate_limit, t.request_ttl = s.request_ttl,
+         t.lease_minutes = s.lease_minutes, t.cache_ttl = s.cache_ttl,
+         t.on_complete = s.on_complete, t.complete_hold = s.complete_hold,
+         t.max_pipeline = s.max_pipeline, t.detail_view = s.detail_view,
+         t.view_repeats = s.view_repeats, t.check_view = s.check_view,
+         t.use_unchecked = s.use_unchecked, t.refresh_after = s.refresh_after, t.share = s.share,
+         t.on_undo = s.on_undo,
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
@@ -1074,7 +1050,7 @@ manages: BEGIN
                              TIMESTAMP'1970-01-01 00:00:00'
                                + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND),
                           t.paused_at),
-         t.paused = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'), s.paused, t.paused)
+         t.paused = s.paused
    WHERE t.task_id = p_task_id;
   INSERT INTO manage_log (manager, account, action, task_id, before_it, after_it, reason)
     VALUES (p_manager, CONVERT(USER() USING utf8mb4), IF(p_adds, 'task added', 'task changed'),
