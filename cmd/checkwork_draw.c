@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <curses.h>
-#include <langinfo.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "checkwork_screen.h"
+#include "cli_terminal.h"
 #include "cli_text.h"
 #include "cli_times.h"
 #include "cli_utf8.h"
@@ -13,20 +12,15 @@
 static const char keys[] =
 	"c complete  r return  n never  e renew  m more  q quit  ? more keys";
 
-static bool
-is_utf8(void)
-{
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
 /* Prints text that is escaped. A terminal of another character set gets ASCII only. */
 static void
 put(int row, int column, const char *text, attr_t look)
 {
 	size_t room = COLS > column ? (size_t)(COLS - column) : 0;
 	char *cut = cli_cut(text, room);
+	bool ascii = cli_stdout_style() == CLI_PLAIN;
 
-	for (char *c = cut; !is_utf8() && *c != '\0'; c++) {
+	for (char *c = cut; ascii && *c != '\0'; c++) {
 		if ((unsigned char)*c >= 0x80)
 			*c = '?';
 	}
@@ -39,9 +33,7 @@ put(int row, int column, const char *text, attr_t look)
 static attr_t
 bold(void)
 {
-	const char *no_color = getenv("NO_COLOR");
-
-	return no_color == NULL || no_color[0] == '\0' ? A_BOLD : A_NORMAL;
+	return cli_shows_bold() ? A_BOLD : A_NORMAL;
 }
 
 static void

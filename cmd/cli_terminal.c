@@ -23,9 +23,8 @@ cli_stdout_style(void)
 	return utf8 && isatty(STDOUT_FILENO) ? CLI_BOXES : CLI_PLAIN;
 }
 
-/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
-static bool
-shows_bold(void)
+bool
+cli_shows_bold(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -51,7 +50,7 @@ escaped_text(const char *format, va_list arguments)
 void
 cli_heading(const char *format, ...)
 {
-	bool bold = shows_bold();
+	bool bold = cli_shows_bold();
 	va_list arguments;
 	char *escaped;
 

@@ -3,6 +3,7 @@
 #ifndef LOCKQ_CMD_CLI_TERMINAL_H
 #define LOCKQ_CMD_CLI_TERMINAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli_text.h"
@@ -28,6 +29,9 @@ void cli_set_width(size_t width);
 
 /* The separator of two facts on a line of standard output: "·", or "-" in plain style. */
 const char *cli_dot(void);
+
+/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
+bool cli_shows_bold(void);
 
 /* Prints a line on standard output, escaped, and bold where that is fine. */
 void cli_heading(const char *format, ...) CLI_PRINTF(1, 2);
