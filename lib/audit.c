@@ -22,14 +22,13 @@ static const struct db_query read_defaults = {
 
 /* --- settings --- */
 
+/* Where its value is; N_DEFINING or more: none of those that define a task has the name. */
 static size_t
 place_of(const char *setting)
 {
-	size_t i = 0;
+	const struct setting *found = settings_find(setting);
 
-	while (i < N_DEFINING && strcmp(settings[i].name, setting) != 0)
-		i++;
-	return i;
+	return found != NULL ? (size_t)(found - settings) : N_DEFINING;
 }
 
 const char *

@@ -41,8 +41,8 @@ const char settings_columns[] =
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
 	" t.refresh_after, t.share, t.on_undo";
 
-static const struct setting *
-find(const char *name)
+const struct setting *
+settings_find(const char *name)
 {
 	for (size_t i = 0; i < N_SETTINGS; i++) {
 		if (strcmp(settings[i].name, name) == 0)
@@ -144,7 +144,7 @@ settings_to_json(struct lockq *q, const struct lockq_setting *given, size_t n, s
 
 	text_add(json, "{");
 	for (size_t i = 0; code == LOCKQ_OK && i < n; i++) {
-		const struct setting *s = find(given[i].name);
+		const struct setting *s = settings_find(given[i].name);
 
 		if (s == NULL)
 			return error_usage(q, "a task has no setting \"%s\"", given[i].name);

@@ -19,6 +19,9 @@ struct setting {
 extern const struct setting settings[];
 enum { N_SETTINGS = 21, N_DEFINING = N_SETTINGS - 1 };
 
+/* NULL: there is none of that name. */
+const struct setting *settings_find(const char *name);
+
 /* The settings as the columns of a SELECT from the table task AS t, without "paused". */
 extern const char settings_columns[];
 
