@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may ask for work: lockq_people() reads it, lockq_change_person() changes it for a manager. */
+/* The people who may ask for work: lockq_people() reads them, lockq_change_person() changes them
+ * for a manager. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -78,8 +78,8 @@ const struct db_query lock_loans = {
 	DB_MANY
 };
 
-/* Who has brought the loans into their states, if managers have. Asked only where a loan is
- * refused. */
+/* The managers who have brought the loans into their states. They are asked for only where a loan
+ * is refused. */
 static const struct db_query read_managers = {
 	"read_managers",
 	"SELECT (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
