@@ -62,7 +62,7 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
 # The programs that have a screen need curses, and no other one does.
-SCREEN_SRC := $(patsubst %,cmd/checkwork_%.c,screen draw keys actions terminal)
+SCREEN_SRC := cmd/screen.c $(patsubst %,cmd/checkwork_%.c,screen draw keys actions)
 CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC),$(wildcard cmd/*.c)))
 SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))

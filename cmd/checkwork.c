@@ -2,12 +2,12 @@
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
  * request stands. With the keys of --watch it also acts on them. */
 #include "checkwork_screen.h"
-#include "checkwork_terminal.h"
-#include "checkwork_watch.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
+#include "screen.h"
+#include "watch.h"
 
 static int
 check(void *options, struct cli_error *error)
@@ -76,7 +76,7 @@ static const struct cli_option checkwork_table[] = {
 	{ .help = "Again and again" },
 	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many;\n"
 	    "on a terminal keys act on your loans: ? shows them",
-	    checkwork_watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
+	    watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
 	{ .help = "Tables" },
 	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
 	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
@@ -124,7 +124,22 @@ static bool
 has_screen(const struct checkwork_options *o)
 {
 	return o->watch_ms > 0 && !o->tasks && !o->pending && !o->loan.given &&
-	    checkwork_terminal_can();
+	    screen_can();
+}
+
+/* For --watch without a screen: each look has the patience of --timeout. */
+struct again {
+	struct checkwork_options *o;
+	struct lockq *q;
+};
+
+static int
+look_again(void *data)
+{
+	struct again *a = data;
+
+	a->o->began = cli_clock_ms();
+	return checkwork_look(a->o, a->q);
 }
 
 int
@@ -147,7 +162,7 @@ main(int argc, char **argv)
 	else if (has_screen(&o))
 		rc = checkwork_screen(&o, q);
 	else if (o.watch_ms > 0)
-		rc = checkwork_watch(&o, q);
+		rc = watch(o.watch_ms, true, look_again, &(struct again){ &o, q });
 	else
 		rc = checkwork_look(&o, q);
 	rc = cli_finish(rc, NULL);

@@ -3,30 +3,18 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "checkwork_table.h"
 #include "cli_text.h"
-#include "cli_utf8.h"
 #include "request_lines.h"
-
-static void
-clear_lines(struct checkwork_page *page)
-{
-	for (size_t i = 0; i < page->n_lines; i++)
-		free(page->lines[i]);
-	free(page->lines);
-	free(page->row_of);
-	page->lines = NULL;
-	page->row_of = NULL;
-	page->n_lines = 0;
-}
 
 void
 checkwork_page_clear(struct checkwork_page *page)
 {
-	clear_lines(page);
+	lines_clear(&page->lines);
+	free(page->row_of);
+	page->row_of = NULL;
 	lockq_pipeline_clear(&page->pipeline);
 	lockq_requests_clear(&page->requests);
 }
@@ -60,36 +48,6 @@ checkwork_page_look(struct checkwork_page *page, struct lockq *q, const char *us
 	return rc;
 }
 
-/* Takes @line. */
-static void
-add(struct checkwork_page *page, char *line)
-{
-	page->lines = cli_realloc(page->lines, (page->n_lines + 1) * sizeof(*page->lines));
-	page->lines[page->n_lines++] = line;
-}
-
-/* Takes @text, which may come from the database. */
-static void
-add_text(struct checkwork_page *page, char *text)
-{
-	add(page, cli_escape(text));
-	free(text);
-}
-
-/* Adds the lines of a table, and frees it. */
-static void
-add_table(struct checkwork_page *page, char *table)
-{
-	char *from = table, *end;
-
-	for (end = strchr(from, '\n'); end != NULL; end = strchr(from, '\n')) {
-		*end = '\0';
-		add(page, cli_text("%s", from));
-		from = end + 1;
-	}
-	free(table);
-}
-
 static void
 add_tables(struct checkwork_page *page, size_t width, enum cli_style style)
 {
@@ -101,8 +59,8 @@ add_tables(struct checkwork_page *page, size_t width, enum cli_style style)
 		char *table = checkwork_table_part(pipeline, from, width, style, &n, &first);
 
 		for (size_t i = 0; i < n; i++)
-			page->row_of[from + i] = page->n_lines + first + i;
-		add_table(page, table);
+			page->row_of[from + i] = page->lines.n + first + i;
+		lines_add_table(&page->lines, table);
 	}
 }
 
@@ -113,22 +71,23 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
 	size_t n = page->pipeline.n_assignments, over = 0;
 	time_t now = time(NULL);
 
-	clear_lines(page);
+	lines_clear(&page->lines);
+	free(page->row_of);
 	add_tables(page, width, style);
 	for (size_t i = 0; i < n; i++)
 		over += page->pipeline.assignments[i].lease_expired != 0;
 	if (n == 0)
-		add_text(page, cli_text("%s's pipeline %s", user,
+		lines_add(&page->lines, cli_text("%s's pipeline %s", user,
 		    page->requests.n_requests > 0 ? "has no loan yet" : "is empty"));
 	else
-		add_text(page, cli_text("%zu %s", n, n == 1 ? "loan" : "loans"));
+		lines_add(&page->lines, cli_text("%zu %s", n, n == 1 ? "loan" : "loans"));
 	if (over > 0)
-		add_text(page, cli_text("%zu %s run out: %s may go to another user at any moment",
+		lines_add(&page->lines, cli_text("%zu %s run out: %s may go to another user at any moment",
 		    over, over == 1 ? "lease has" : "leases have",
 		    over == 1 ? "that loan" : "those loans"));
 	if (page->pipeline.detail_fault != NULL)
-		add_text(page, cli_text("a task's own columns are missing: %s",
+		lines_add(&page->lines, cli_text("a task's own columns are missing: %s",
 		    page->pipeline.detail_fault));
 	for (size_t i = 0; i < page->requests.n_requests; i++)
-		add_text(page, request_line(user, &page->requests.requests[i], now));
+		lines_add(&page->lines, request_line(user, &page->requests.requests[i], now));
 }

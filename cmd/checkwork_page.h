@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 #include "cli_terminal.h"
+#include "lines.h"
 #include "lockq.h"
 
 struct checkwork_page {
 	struct lockq_pipeline pipeline;
 	struct lockq_requests requests;
-	char **lines;    /* escaped */
-	size_t n_lines;
+	struct lines lines;
 	size_t *row_of;  /* the line of each assignment of the pipeline */
 };
-#define CHECKWORK_PAGE_INIT { LOCKQ_PIPELINE_INIT, LOCKQ_REQUESTS_INIT, NULL, 0, NULL }
+#define CHECKWORK_PAGE_INIT { LOCKQ_PIPELINE_INIT, LOCKQ_REQUESTS_INIT, LINES_INIT, NULL }
 
 /* Reads the loans and the requests of @user, for all tasks if @task is 0. Returns what the library
  * returns; after a failure, and with LOCKQ_BUSY, the page is as before. */

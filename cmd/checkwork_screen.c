@@ -4,14 +4,12 @@
 #include <curses.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/select.h>
-#include <unistd.h>
 
-#include "checkwork_terminal.h"
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "exit_status.h"
+#include "screen.h"
 
 enum {
 	ESCAPE = 27,
@@ -71,30 +69,6 @@ look(struct checkwork_screen *s)
 	checkwork_draw_lines(s);
 }
 
-/* Waits for a key, for the next look, or for a signal, which is let in for this moment only. */
-static bool
-wait_for_key(const struct checkwork_screen *s)
-{
-	uint64_t now = cli_clock_ms(), rest = s->next_look > now ? s->next_look - now : 0;
-	struct timespec time_left = { (time_t)(rest / 1000), (long)(rest % 1000) * 1000000 };
-	sigset_t ours, before;
-	fd_set in;
-	bool key = false;
-
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGWINCH);
-	FD_ZERO(&in);
-	FD_SET(STDIN_FILENO, &in);
-	sigprocmask(SIG_BLOCK, &ours, &before);
-	if (cli_caught() == 0)
-		key = pselect(STDIN_FILENO + 1, &in, NULL, NULL, &time_left, &before) > 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return key;
-}
-
 static void
 take_key(struct checkwork_screen *s, int key)
 {
@@ -119,7 +93,7 @@ checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 		else
 			(void)checkwork_key_moves(s, key);
 	}
-	if (checkwork_terminal_resized())
+	if (screen_resized())
 		checkwork_draw_lines(s);
 	if (cli_clock_ms() >= s->next_look)
 		look(s);
@@ -143,14 +117,14 @@ run(struct checkwork_screen *s)
 	while (!s->ends && cli_caught() == 0) {
 		bool ready;
 
-		if (checkwork_terminal_resized())
+		if (screen_resized())
 			checkwork_draw_lines(s);
 		if (cli_clock_ms() >= s->next_look)
 			look(s);
 		if (s->ends)
 			break;
 		checkwork_draw(s, NULL);
-		ready = wait_for_key(s);
+		ready = screen_wait(s->next_look);
 		key = getch();
 		/* A terminal that is gone is always ready, and has no key. */
 		silent = ready && key == ERR ? silent + 1 : 0;
@@ -166,13 +140,13 @@ checkwork_screen(const struct checkwork_options *o, struct lockq *q)
 	struct checkwork_screen s = { .o = o, .looks = q, .page = CHECKWORK_PAGE_INIT };
 	int64_t most = o->common.look_timeout_ms;
 
-	if (!checkwork_terminal_open())
+	if (!screen_open())
 		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");
 	signal(SIGCHLD, SIG_IGN); /* of the processes that fill lists */
 	lockq_on_progress(q, on_look, NULL);
 	lockq_look_timeout(q, most < LOOK_MOST_MS ? most : LOOK_MOST_MS);
 	run(&s);
-	checkwork_terminal_close();
+	screen_close();
 	checkwork_page_clear(&s.page);
 	free(s.message);
 	lockq_free(s.acts);

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkwork_terminal.h"
+#include "screen.h"
 
-#include <curses.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <term.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli_signals.h"
+#include "cli_terminal.h"
+#include "cli_text.h"
+#include "cli_times.h"
+#include "cli_utf8.h"
 
 enum { ESCAPE_MS = 100 }; /* after which Esc is no arrow key, also over a slow network */
 
 bool
-checkwork_terminal_can(void)
+screen_can(void)
 {
 	int error;
 	bool can;
@@ -30,7 +36,7 @@ static bool is_open;
 /* A terminal without a second screen keeps the picture, and the prompt comes in the place of its
  * last line. */
 void
-checkwork_terminal_close(void)
+screen_close(void)
 {
 	if (is_open) {
 		move(LINES - 1, 0);
@@ -44,7 +50,7 @@ checkwork_terminal_close(void)
 
 /* Where LINES and COLUMNS are exported, curses believes them, and does not tell of a new size. */
 bool
-checkwork_terminal_resized(void)
+screen_resized(void)
 {
 	struct winsize size;
 
@@ -56,13 +62,13 @@ checkwork_terminal_resized(void)
 
 /* Ctrl-C stays a signal: it also ends a call of the library that does not look at keys. */
 bool
-checkwork_terminal_open(void)
+screen_open(void)
 {
 	if (newterm(NULL, stdout, stdin) == NULL)
 		return false;
 	is_open = true;
-	cli_before_end(checkwork_terminal_close);
-	if (atexit(checkwork_terminal_close) != 0)
+	cli_before_end(screen_close);
+	if (atexit(screen_close) != 0)
 		return false;
 	cbreak();
 	noecho();
@@ -71,4 +77,69 @@ checkwork_terminal_open(void)
 	set_escdelay(ESCAPE_MS);
 	curs_set(0);
 	return true;
+}
+
+void
+screen_put(int row, int column, const char *text, attr_t look)
+{
+	size_t room = COLS > column ? (size_t)(COLS - column) : 0;
+	char *cut = cli_cut(text, room);
+	bool ascii = cli_stdout_style() == CLI_PLAIN;
+
+	for (char *c = cut; ascii && *c != '\0'; c++) {
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	}
+	attrset(look);
+	mvaddstr(row, column, cut);
+	attrset(A_NORMAL);
+	free(cut);
+}
+
+attr_t
+screen_bold(void)
+{
+	return cli_shows_bold() ? A_BOLD : A_NORMAL;
+}
+
+void
+screen_heading(const char *title, int64_t every_ms)
+{
+	char now[16] = "", every[CLI_TIME_SIZE], *text = cli_escape(title);
+	time_t seconds = time(NULL);
+	struct tm local;
+
+	if (localtime_r(&seconds, &local) != NULL)
+		strftime(now, sizeof(now), "%H:%M:%S", &local);
+	cli_ms(every, (uint64_t)every_ms);
+	screen_put(0, 0, text, screen_bold());
+	free(text);
+	text = cli_text("  %s %s every %s", now, cli_dot(), every);
+	if (cli_width(text) < (size_t)COLS)
+		screen_put(0, COLS - (int)cli_width(text), text, A_NORMAL);
+	free(text);
+}
+
+/* Signals are let in for this moment only. */
+bool
+screen_wait(uint64_t until)
+{
+	uint64_t now = cli_clock_ms(), rest = until > now ? until - now : 0;
+	struct timespec time_left = { (time_t)(rest / 1000), (long)(rest % 1000) * 1000000 };
+	sigset_t ours, before;
+	fd_set in;
+	bool key = false;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGWINCH);
+	FD_ZERO(&in);
+	FD_SET(STDIN_FILENO, &in);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	if (cli_caught() == 0)
+		key = pselect(STDIN_FILENO + 1, &in, NULL, NULL, &time_left, &before) > 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return key;
 }

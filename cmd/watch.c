@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkwork_watch.h"
+#include "watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 enum { USUAL_MS = 2000 };
 
 int
-checkwork_watch_parse(const struct cli_option *option, const char *text, void *target,
+watch_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
 	*(int64_t *)target = USUAL_MS;
@@ -29,7 +29,7 @@ static const char other_screen[] = "\033[?1049h", first_screen[] = "\033[?1049l"
 static const char clear[] = "\033[H\033[2J";
 
 static void
-print_heading(const struct checkwork_options *o)
+print_heading(int64_t every_ms)
 {
 	char now[16] = "", every[CLI_TIME_SIZE];
 	time_t seconds = time(NULL);
@@ -37,27 +37,26 @@ print_heading(const struct checkwork_options *o)
 
 	if (localtime_r(&seconds, &local) != NULL)
 		strftime(now, sizeof(now), "%H:%M:%S", &local);
-	cli_ms(every, (uint64_t)o->watch_ms);
+	cli_ms(every, (uint64_t)every_ms);
 	cli_line("%s %s every %s %s Ctrl-C ends", now, cli_dot(), every, cli_dot());
 }
 
 /* On a terminal the picture takes the place of the one before, and the heading comes last, where it
  * is seen. Elsewhere the picture comes after the one before. */
 static int
-show_picture(struct checkwork_options *o, struct lockq *q, bool on_terminal, bool first)
+show_picture(int64_t every_ms, watch_fn *look, void *data, bool on_terminal, bool first)
 {
 	int status;
 
-	o->began = cli_clock_ms();
 	if (on_terminal)
 		fputs(clear, stdout);
 	else if (!first)
 		fputc('\n', stdout);
 	if (!on_terminal)
-		print_heading(o);
-	status = checkwork_look(o, q);
+		print_heading(every_ms);
+	status = look(data);
 	if (on_terminal)
-		print_heading(o);
+		print_heading(every_ms);
 	return status;
 }
 
@@ -70,26 +69,26 @@ goes_on(int status)
 }
 
 int
-checkwork_watch(const struct checkwork_options *o, struct lockq *q)
+watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 {
-	struct checkwork_options look = *o;
 	const char *term = getenv("TERM");
-	bool on_terminal = isatty(STDOUT_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
+	bool on_terminal = headed && isatty(STDOUT_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
 	int status = CLI_EXIT_DONE;
 
 	if (on_terminal)
 		fputs(other_screen, stdout);
 	for (bool first = true; cli_caught() == 0 && goes_on(status); first = false) {
-		status = show_picture(&look, q, on_terminal, first);
+		status = headed ? show_picture(every_ms, look, data, on_terminal, first) :
+		    look(data);
 		if (fflush(stdout) != 0)
 			return status;
 		if (goes_on(status))
-			cli_nap((uint64_t)o->watch_ms);
+			cli_nap((uint64_t)every_ms);
 	}
 	if (on_terminal)
 		fputs(first_screen, stdout);
 	if (cli_caught() != 0)
 		return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
 	/* The message stood on the other screen. */
-	return on_terminal ? checkwork_look(&look, q) : status;
+	return on_terminal ? look(data) : status;
 }

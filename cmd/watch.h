@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* checkwork --watch: the same look, again and again. */
-#ifndef LOCKQ_CMD_CHECKWORK_WATCH_H
-#define LOCKQ_CMD_CHECKWORK_WATCH_H
+/* --watch without a screen of keys: the same look, again and again. */
+#ifndef LOCKQ_CMD_WATCH_H
+#define LOCKQ_CMD_WATCH_H
 
-#include "checkwork_look.h"
+#include "cli_options.h"
+#include "cli_values.h"
 
 enum { WATCH_LEAST_S = 1 };
 
 /* Reads the seconds after --watch, which may be left out, into an int64_t of milliseconds. */
-cli_parse_fn checkwork_watch_parse;
+cli_parse_fn watch_parse;
 
-/* Looks every @o->watch_ms milliseconds, until a signal ends it or the options name nothing that
- * there is. Returns the exit status. */
-LOCKQ_MUST_CHECK int checkwork_watch(const struct checkwork_options *o, struct lockq *q);
+/* Looks, and prints what it has seen. Returns the exit status. */
+typedef int watch_fn(void *data);
+
+/* Looks every @every_ms milliseconds, until a signal ends it or there is nothing to look at. Returns
+ * the exit status. Unless the pictures are @headed, nothing but them is printed. */
+LOCKQ_MUST_CHECK int watch(int64_t every_ms, bool headed, watch_fn *look, void *data);
 
 #endif
