@@ -821,6 +821,155 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_tasks(struct lockq *q, const char *user,
  */
 LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 
+/** How many rows lockq_stats() reads at most: assigned loans of all tasks, loans whose time is over,
+ * the last requests and the last leaders of each task. */
+#define LOCKQ_STAT_ASSIGNED_MOST 50000
+#define LOCKQ_STAT_OVERDUE_MOST 10000
+#define LOCKQ_STAT_ANSWERS 500
+#define LOCKQ_STAT_RUNS 200
+
+/** How a task stands. Figures "of the last hour" are of the last LOCKQ_STAT_ANSWERS requests that
+ * have ended, or of the last LOCKQ_STAT_RUNS leaders, where there were more in that hour. A time in
+ * milliseconds is -1 where there is none to tell. */
+struct lockq_stat {
+	uint32_t task;             /**< task.task_id */
+	int enabled;               /**< 0: it takes no requests */
+	char *task_name;           /**< task.name */
+	char *paused;              /**< why nobody gets loans of it for now; NULL: they do */
+	char *leader;              /**< who leads; NULL: nobody */
+	uint64_t leading_ms;       /**< for how long */
+	uint64_t epoch;            /**< of the last leader that has committed */
+	uint64_t waiting;          /**< pending requests that somebody looks after */
+	uint64_t unattended;       /**< the other ones: the next leader lets them expire */
+	uint64_t wanted;           /**< loans that those who wait want */
+	uint64_t oldest_s;         /**< for how long the oldest one of them has waited, seconds */
+	int keeps_list;            /**< 0: each leader runs the heavy query */
+	int has_list;              /**< whether there is a list to take from now */
+	int list_due;              /**< whether it is time to fill the list anew */
+	uint64_t list_length;      /**< loans that the newest list began with */
+	uint64_t list_left;        /**< and those that are left, about */
+	uint64_t list_age_s;       /**< since the start of its query, seconds */
+	uint64_t refill_failures;  /**< tries to fill it that failed, in a row */
+	char *refill_reason;       /**< why the last of them did; or NULL */
+	uint64_t assigned;         /**< loans that users have; a part of them where all tasks have
+	                            * LOCKQ_STAT_ASSIGNED_MOST or more */
+	uint64_t overdue;          /**< of these, whose lease has ended; LOCKQ_STAT_OVERDUE_MOST of
+	                            * all tasks at most */
+	uint64_t untidied_s;       /**< for how long a row is over that disposition --expire has not
+	                            * logged yet, seconds; 0: there is none */
+	uint64_t answers;          /**< requests of the last hour that were served, were told that
+	                            * there is no work, or failed */
+	uint64_t answers_empty;    /**< of these, told that there is no work */
+	uint64_t answers_failed;   /**< of these, failed */
+	uint64_t loans;            /**< loans that they got */
+	uint64_t loans_per_h;      /**< the same, for an hour at the same speed */
+	int64_t wait_p50_ms;       /**< half of them waited no longer */
+	int64_t wait_p95_ms;       /**< 95 of 100 waited no longer */
+	uint64_t queries;          /**< heavy queries of the last hour that did not fail */
+	int64_t query_p50_ms;      /**< half of them took no longer */
+	int64_t query_p95_ms;      /**< 95 of 100 took no longer */
+	uint64_t failures;         /**< leaders of the last hour that failed */
+	uint64_t failures_in_a_row; /**< the last so many leaders of the last hour failed */
+	char failed[512];          /**< why the last of them did; or "" */
+	uint64_t retries;          /**< transactions that leaders of the last hour tried again */
+	uint64_t max_query_s;      /**< task.max_query_s */
+	uint64_t request_ttl;      /**< task.request_ttl, seconds */
+	uint64_t reserved[8];      /**< for later versions: 0 */
+};
+
+/** How tasks stand. */
+struct lockq_stats {
+	struct lockq_stat *tasks;  /**< by number */
+	size_t n_tasks;            /**< how many there are */
+	char at[27];               /**< when that was */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_STATS_INIT { NULL, 0, "", { 0 } }
+
+/**
+ * lockq_stats:
+ * @q:     a connected handle; its last error is replaced
+ * @task:  task.task_id; 0: all tasks
+ * @stats: cleared, then filled; the caller releases it with lockq_stats_clear()
+ *
+ * Reads what is going on: who leads, who waits, what is assigned, and how fast the last requests
+ * and queries were. It counts no large table: it reads by indexes the rows of those who wait and of
+ * what is assigned, and the last rows that leaders and takers have written. So it costs about the
+ * same however large the tables are. The figures are of several statements, so they may differ by
+ * what happens meanwhile. Who leads is a dirty read, see step 3 of lockq(7). Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is no task; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_stats(struct lockq *q, uint32_t task,
+    struct lockq_stats *stats);
+
+/**
+ * lockq_stats_clear:
+ * @stats: how tasks stand, or NULL
+ *
+ * Frees what @stats has and sets it to LOCKQ_STATS_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_stats_clear(struct lockq_stats *stats);
+
+/** A leader of a task, and what came of it: a row of leader_run. A time that does not apply is "",
+ * or -1 in milliseconds. */
+struct lockq_run {
+	uint64_t epoch;            /**< the leader's */
+	char *user;                /**< who led */
+	char how[32];              /**< where the loans came from: query, cache, hand-over …; or
+	                            * failed */
+	char as_of[27];            /**< the start of the query that found the loans */
+	char started_at[27];       /**< when it began to lead */
+	char ended_at[27];         /**< when it ended */
+	uint64_t took_ms;          /**< the time between these */
+	int64_t query_ms;          /**< what the heavy query took; -1: none ran */
+	int64_t check_ms;          /**< what asking the view about some loans took */
+	uint64_t candidates;       /**< loans that it found */
+	uint64_t dropped;          /**< those that others had changed meanwhile */
+	uint64_t requests;         /**< requests that it ended */
+	uint64_t loans;            /**< loans that it gave */
+	uint64_t left_pending;     /**< requests that it had nothing for: they lead next */
+	uint64_t retries;          /**< transactions that it tried again */
+	char *reason;              /**< why it failed, or did not run the query as usual; or NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** The last leaders of a task. */
+struct lockq_runs {
+	struct lockq_run *runs;    /**< the last one first */
+	size_t n_runs;             /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_RUNS_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_runs:
+ * @q:    a connected handle; its last error is replaced
+ * @task: task.task_id
+ * @most: how many are read at most
+ * @runs: cleared, then filled; the caller releases it with lockq_runs_clear()
+ *
+ * Reads who led a task, and what came of it. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when nobody has led it, or all rows were purged; LOCKQ_BUSY, see
+ * lockq_look_timeout(); LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_runs(struct lockq *q, uint32_t task, uint32_t most,
+    struct lockq_runs *runs);
+
+/**
+ * lockq_runs_clear:
+ * @runs: the leaders of a task, or NULL
+ *
+ * Frees what @runs has and sets it to LOCKQ_RUNS_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_runs_clear(struct lockq_runs *runs);
+
 /** What happened to a loan in a task: a row of work_log. A time that does not apply is "". */
 struct lockq_event {
 	char event[16];            /**< assigned, completed, returned, never, expired, renewed,

@@ -1732,4 +1732,15 @@ forgets: BEGIN
   COMMIT;
   SELECT 'done', v_last, v_rows;
 END//
+
+-- Who leads, for accounts that may not read task_lock, since they could lock its rows. A leader's
+-- name is seen by a dirty read only: the caller sets the isolation level.
+--   p_task_id the task, 0 for all tasks
+DROP PROCEDURE IF EXISTS leaders//
+CREATE PROCEDURE leaders (IN p_task_id INT UNSIGNED) READS SQL DATA
+BEGIN
+  SELECT l.task_id, l.epoch, l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000
+    FROM task_lock AS l
+   WHERE p_task_id = 0 OR l.task_id = p_task_id;
+END//
 DELIMITER ;
