@@ -10,7 +10,7 @@
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-PROGRAMS := getwork checkwork disposition refill managetask seedloans
+PROGRAMS := getwork checkwork disposition refill managetask lockqstat seedloans
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
@@ -62,7 +62,9 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 LIB_SRC := $(sort $(wildcard lib/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
 # The programs that have a screen need curses, and no other one does.
-SCREEN_SRC := cmd/screen.c $(patsubst %,cmd/checkwork_%.c,screen draw keys actions)
+CHECKWORK_SCREEN := cmd/screen.c $(patsubst %,cmd/checkwork_%.c,screen draw keys actions)
+LOCKQSTAT_SCREEN := cmd/screen.c cmd/lockqstat_screen.c
+SCREEN_SRC := $(sort $(CHECKWORK_SCREEN) $(LOCKQSTAT_SCREEN))
 CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC),$(wildcard cmd/*.c)))
 SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
@@ -76,7 +78,6 @@ ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_OBJ := $(call object,$(LIB_SRC))
 CMD_OBJ := $(call object,$(CMD_SRC))
-SCREEN_OBJ := $(call object,$(SCREEN_SRC))
 SEED_OBJ := $(call object,$(SEED_SRC))
 SUPPORT_OBJ := $(call object,$(SUPPORT_SRC))
 
@@ -178,7 +179,7 @@ $(BUILD)/rpath: FORCE
 # jansson writes the JSON. libunistring tells which bytes are UTF-8, and in any locale how wide a
 # terminal shows them. libcsv splits the fields of a CSV file. The library needs none of these.
 # libuuid, which the library needs, too, tells the programs whether a text is a UUID. ncurses drives
-# the terminal of checkwork --watch.
+# the terminals of checkwork --watch and lockqstat --watch.
 CMD_LIBS := -ljansson -lunistring -luuid
 SCREEN_LIBS := -lncursesw -ltinfo
 SEED_LIBS := -lcsv -lm
@@ -188,8 +189,9 @@ link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filt
 	$(if $(filter %.a,$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
 	$(CMD_LIBS) $(PROGRAM_LIBS)
 
-$(BUILD)/bin/checkwork: $(SCREEN_OBJ)
-$(BUILD)/bin/checkwork: PROGRAM_LIBS = $(SCREEN_LIBS)
+$(BUILD)/bin/checkwork: $(call object,$(CHECKWORK_SCREEN))
+$(BUILD)/bin/lockqstat: $(call object,$(LOCKQSTAT_SCREEN))
+$(BUILD)/bin/checkwork $(BUILD)/bin/lockqstat: PROGRAM_LIBS = $(SCREEN_LIBS)
 $(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
@@ -211,7 +213,7 @@ $(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(
 	$(Q)$(link_test)
 
 # This test includes the program's file with its main().
-$(BUILD)/test/unit/test_cli_checkwork: $(SCREEN_OBJ)
+$(BUILD)/test/unit/test_cli_checkwork: $(call object,$(CHECKWORK_SCREEN))
 $(BUILD)/test/unit/test_cli_checkwork: PROGRAM_LIBS = $(SCREEN_LIBS)
 
 $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) \

@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 #include "lockq.h"
+#include "stat_table.h"
 
 struct command_end;
 struct seed_options;
 struct seed_report;
+struct stat_health;
 
 struct output {
 	bool ticks; /* progress may be shown on a terminal */
@@ -80,6 +82,13 @@ struct output {
 	void (*findings)(uint32_t task, const struct lockq_findings *findings, int status);
 	/* The rights that were missing; the first @granted of them are granted now. */
 	void (*rights)(uint32_t task, const struct lockq_findings *findings, size_t granted);
+
+	/* How tasks stand, sorted by @order; @runs are those of the one task that there is, or
+	 * NULL. */
+	void (*stats)(const struct lockq_stats *stats, enum stat_order order,
+	    const struct lockq_runs *runs);
+	/* What is wrong with them. */
+	void (*health)(const struct lockq_stats *stats, const struct stat_health *health);
 
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };

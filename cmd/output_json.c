@@ -12,6 +12,7 @@
 #include "manage_findings.h"
 #include "output.h"
 #include "seed.h"
+#include "stat_json.h"
 
 static void
 json_error(const char *text, int status)
@@ -471,6 +472,20 @@ json_seeded(const struct seed_options *options, const struct seed_report *report
 	cli_json_print(object);
 }
 
+static void
+json_stats(const struct lockq_stats *stats, enum stat_order order, const struct lockq_runs *runs)
+{
+	(void)order;
+	stat_json(stats, runs);
+}
+
+static void
+json_health(const struct lockq_stats *stats, const struct stat_health *health)
+{
+	(void)stats;
+	stat_json_health(health);
+}
+
 const struct output output_json = {
 	.ticks = false,
 	.error = json_error,
@@ -492,5 +507,7 @@ const struct output output_json = {
 	.rights = json_rights,
 	.refilled = json_refilled,
 	.none_due = json_none_due,
+	.stats = json_stats,
+	.health = json_health,
 	.seeded = json_seeded,
 };

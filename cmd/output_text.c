@@ -19,6 +19,7 @@
 #include "output.h"
 #include "request_lines.h"
 #include "seed.h"
+#include "stat_health.h"
 #include "task_table.h"
 
 static void
@@ -323,6 +324,34 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 	    ", since the server is busy now" : "");
 }
 
+static void
+text_stats(const struct lockq_stats *stats, enum stat_order order, const struct lockq_runs *runs)
+{
+	if (runs == NULL) {
+		stat_table(stdout, stats, order, cli_stdout_style(), cli_table_width());
+		return;
+	}
+	cli_heading("Task %u %s %s", stats->tasks[0].task, cli_dot(), stats->tasks[0].task_name);
+	stat_table_of_task(stdout, &stats->tasks[0], runs, cli_stdout_style(), cli_table_width());
+}
+
+/* Monitoring programs show the first line. */
+static void
+text_health(const struct lockq_stats *stats, const struct stat_health *health)
+{
+	uint64_t waiting = 0;
+
+	for (size_t i = 0; i < stats->n_tasks; i++)
+		waiting += stats->tasks[i].waiting;
+	for (size_t i = 0; i < health->n; i++)
+		cli_line("%s: task %u: %s", stat_level_name(health->findings[i].level),
+		    health->findings[i].task, health->findings[i].text);
+	if (health->n == 0)
+		cli_line("ok: %zu %s, %llu %s", stats->n_tasks,
+		    stats->n_tasks == 1 ? "task" : "tasks", (unsigned long long)waiting,
+		    waiting == 1 ? "request waits" : "requests wait");
+}
+
 const struct output output_text = {
 	.ticks = true,
 	.error = text_error,
@@ -344,5 +373,7 @@ const struct output output_text = {
 	.rights = manage_missing_rights,
 	.refilled = text_refilled,
 	.none_due = text_none_due,
+	.stats = text_stats,
+	.health = text_health,
 	.seeded = text_seeded,
 };

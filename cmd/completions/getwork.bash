@@ -257,6 +257,11 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -W 'order evenly least' -- "$current")
 		return
 		;;
+	--sort)
+		mapfile -t COMPREPLY < <(compgen -W \
+			'task waiting oldest assigned loans wait query failures' -- "$current")
+		return
+		;;
 	--enabled | --use-unchecked | --view-repeats)
 		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$current")
 		return
@@ -277,11 +282,12 @@ _lockq() {
 		--from | --to | --on-undo | \
 		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
 		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
-		--refresh-after | --check-view | --give-up-after)
+		--refresh-after | --check-view | --give-up-after | --runs | --warning | \
+		--critical)
 		return
 		;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${called[@]}")" -- "$current")
 }
 
-complete -F _lockq getwork checkwork disposition refill managetask seedloans lockq-migrate
+complete -F _lockq getwork checkwork disposition refill managetask lockqstat seedloans lockq-migrate

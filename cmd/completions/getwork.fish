@@ -19,6 +19,8 @@ function __lockq_values
             echo '5,10,20'
         case share
             echo 'order evenly least'
+        case sort
+            echo 'task waiting oldest assigned loans wait query failures'
         case enabled use-unchecked view-repeats
             echo 'yes no'
     end

@@ -6,7 +6,7 @@ set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
 
-programs='getwork checkwork disposition refill managetask seedloans'
+programs='getwork checkwork disposition refill managetask lockqstat seedloans'
 statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -362,6 +362,7 @@ check_json() {
 		functions=(json_definitions json_people json_managed json_finding json_findings
 			json_rights json_corrected)
 		;;
+	lockqstat) functions=(json_list json_run stat_json stat_json_health) ;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{
@@ -369,7 +370,7 @@ check_json() {
 			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
 			sed -n "/^$function(/,/^}/s/.*cli_json_set([a-z]*, \"\([a-z_]*\)\".*/\1/p" \
-				"$top/cmd/output_json.c" "$top/cmd/cli_json.c"
+				"$top/cmd/output_json.c" "$top/cmd/cli_json.c" "$top/cmd/stat_json.c"
 		done
 		printf 'error\nexit\n'
 	} >"$scratch/is"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "lockqstat_look.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_signals.h"
+#include "cli_times.h"
+#include "exit_status.h"
+#include "output.h"
+#include "stat_json.h"
+#include "stat_metrics.h"
+
+int
+lockqstat_read(const struct lockqstat_options *o, struct lockq *q, uint32_t task,
+    struct lockq_stats *stats, struct lockq_runs *runs)
+{
+	int rc = lockq_stats(q, task, stats);
+
+	if (rc != LOCKQ_OK || task == 0)
+		return rc;
+	rc = lockq_runs(q, task, o->runs, runs);
+	return rc == LOCKQ_NOTHING ? LOCKQ_OK : rc;
+}
+
+static int
+write_metrics(const struct lockqstat_options *o, const struct lockq_stats *stats, uint64_t ms)
+{
+	int failure = 0;
+
+	if (o->metrics.path == NULL)
+		stat_metrics(stdout, stats, ms);
+	else
+		failure = stat_metrics_file(o->metrics.path, stats, ms);
+	return failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
+	    "file \"%s\" can't be written: %s", o->metrics.path, strerror(failure));
+}
+
+static int
+say_health(const struct lockqstat_options *o, const struct lockq_stats *stats)
+{
+	struct stat_limits limits = STAT_LIMITS_USUAL;
+	struct stat_health health;
+	enum stat_level level;
+
+	if (o->warning_s > 0)
+		limits.warning_s = o->warning_s;
+	if (o->critical_s > 0)
+		limits.critical_s = o->critical_s;
+	stat_health_look(&health, stats, &limits);
+	o->common.out->health(stats, &health);
+	level = health.level;
+	stat_health_clear(&health);
+	return (int)level;
+}
+
+int
+lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
+{
+	struct lockq_stats stats = LOCKQ_STATS_INIT;
+	struct lockq_runs runs = LOCKQ_RUNS_INIT;
+	uint64_t began = cli_clock_ms();
+	int rc = lockqstat_read(o, q, o->task, &stats, &runs), status;
+
+	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING)
+		stat_sort(&stats, o->order);
+	if (rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
+		status = cli_report_library(&o->common, q, rc);
+	else if (o->health)
+		status = say_health(o, &stats);
+	else if (o->metrics.wanted)
+		status = write_metrics(o, &stats, cli_clock_ms() - began);
+	else {
+		o->common.out->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
+		status = cli_exit_status(rc, cli_caught());
+	}
+	/* For a monitor a database that can't be asked is no warning, but unknown. */
+	if (o->health && rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
+		status = STAT_UNKNOWN;
+	lockq_stats_clear(&stats);
+	lockq_runs_clear(&runs);
+	return status;
+}

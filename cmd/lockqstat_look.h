@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What lockqstat looks at: each of its forms is one call here. */
+#ifndef LOCKQ_CMD_LOCKQSTAT_LOOK_H
+#define LOCKQ_CMD_LOCKQSTAT_LOOK_H
+
+#include "cli_options.h"
+#include "stat_health.h"
+#include "stat_table.h"
+
+struct lockqstat_metrics {
+	bool wanted;
+	const char *path; /* NULL: standard output */
+};
+
+struct lockqstat_options {
+	struct cli_common common;
+	uint32_t task;            /* 0: all */
+	uint32_t runs;            /* of one task */
+	enum stat_order order;
+	int64_t watch_ms;         /* 0: once */
+	uint32_t width;           /* 0: not given */
+	struct lockqstat_metrics metrics;
+	bool health;
+	uint32_t warning_s, critical_s; /* 0: not given */
+};
+#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, 10, STAT_BY_TASK, 0, 0, { false, NULL }, false, \
+	0, 0 }
+
+/* Looks once, and prints it. Returns the exit status. */
+int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);
+
+/* Reads how tasks stand, and the last leaders of one task. Returns what the library returns; a task
+ * that nobody has led yet is LOCKQ_OK. */
+LOCKQ_MUST_CHECK int lockqstat_read(const struct lockqstat_options *o, struct lockq *q,
+    uint32_t task, struct lockq_stats *stats, struct lockq_runs *runs);
+
+#endif

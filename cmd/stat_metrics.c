@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat_metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli_text.h"
+#include "cli_utf8.h"
+
+/* Each returns a task's value, or a negative number where it has none. */
+static int64_t enabled(const struct lockq_stat *s) { return s->enabled; }
+static int64_t paused(const struct lockq_stat *s) { return s->paused != NULL; }
+static int64_t led(const struct lockq_stat *s) { return s->leader != NULL; }
+static int64_t leading(const struct lockq_stat *s) { return (int64_t)s->leading_ms; }
+static int64_t waiting(const struct lockq_stat *s) { return (int64_t)s->waiting; }
+static int64_t oldest(const struct lockq_stat *s) { return (int64_t)s->oldest_s; }
+static int64_t wanted(const struct lockq_stat *s) { return (int64_t)s->wanted; }
+static int64_t list_left(const struct lockq_stat *s)
+{
+	return !s->keeps_list ? -1 : s->has_list ? (int64_t)s->list_left : 0;
+}
+static int64_t list_age(const struct lockq_stat *s)
+{
+	return s->has_list ? (int64_t)s->list_age_s : -1;
+}
+static int64_t list_due(const struct lockq_stat *s) { return s->keeps_list ? s->list_due : -1; }
+static int64_t refills(const struct lockq_stat *s) { return (int64_t)s->refill_failures; }
+static int64_t assigned(const struct lockq_stat *s) { return (int64_t)s->assigned; }
+static int64_t overdue(const struct lockq_stat *s) { return (int64_t)s->overdue; }
+static int64_t untidied(const struct lockq_stat *s) { return (int64_t)s->untidied_s; }
+static int64_t rate(const struct lockq_stat *s) { return (int64_t)s->loans_per_h; }
+static int64_t answers(const struct lockq_stat *s) { return (int64_t)s->answers; }
+static int64_t empty(const struct lockq_stat *s) { return (int64_t)s->answers_empty; }
+static int64_t wait_p50(const struct lockq_stat *s) { return s->wait_p50_ms; }
+static int64_t wait_p95(const struct lockq_stat *s) { return s->wait_p95_ms; }
+static int64_t queries(const struct lockq_stat *s) { return (int64_t)s->queries; }
+static int64_t query_p50(const struct lockq_stat *s) { return s->query_p50_ms; }
+static int64_t query_p95(const struct lockq_stat *s) { return s->query_p95_ms; }
+static int64_t failures(const struct lockq_stat *s) { return (int64_t)s->failures; }
+static int64_t in_a_row(const struct lockq_stat *s) { return (int64_t)s->failures_in_a_row; }
+static int64_t retries(const struct lockq_stat *s) { return (int64_t)s->retries; }
+static int64_t epoch(const struct lockq_stat *s) { return (int64_t)s->epoch; }
+
+/* All are gauges: rows of the past are purged, so nothing only ever grows. */
+static const struct metric {
+	const char *name, *help;
+	int64_t (*value)(const struct lockq_stat *s);
+	bool is_ms; /* and shown in seconds */
+} metrics[] = {
+	{ "lockq_task_enabled", "Whether the task takes requests", enabled, false },
+	{ "lockq_task_paused", "Whether a manager has paused the task", paused, false },
+	{ "lockq_leader", "Whether a process leads", led, false },
+	{ "lockq_leading_seconds", "For how long it has led", leading, true },
+	{ "lockq_epoch", "Epoch of the last leader that has committed", epoch, false },
+	{ "lockq_waiting_requests", "Pending requests that somebody looks after", waiting, false },
+	{ "lockq_wanted_loans", "Loans that those requests want", wanted, false },
+	{ "lockq_oldest_wait_seconds", "For how long the oldest of them has waited", oldest, false },
+	{ "lockq_list_loans", "Loans that are left of the kept list", list_left, false },
+	{ "lockq_list_age_seconds", "Time since the start of the query of the list", list_age, false },
+	{ "lockq_list_due", "Whether it is time to fill the list anew", list_due, false },
+	{ "lockq_refill_failures", "Tries to fill the list that failed, in a row", refills, false },
+	{ "lockq_assigned_loans", "Loans that users have", assigned, false },
+	{ "lockq_overdue_loans", "Loans whose lease has ended", overdue, false },
+	{ "lockq_untidied_seconds", "For how long disposition --expire has had work", untidied, false },
+	{ "lockq_loans_per_hour", "Loans given, at the speed of the last hour", rate, false },
+	{ "lockq_answers", "Requests answered in the last hour", answers, false },
+	{ "lockq_answers_empty", "Requests of the last hour that found no work", empty, false },
+	{ "lockq_wait_p50_seconds", "Half of the requests of the last hour waited no longer",
+	    wait_p50, true },
+	{ "lockq_wait_p95_seconds", "95 of 100 requests of the last hour waited no longer",
+	    wait_p95, true },
+	{ "lockq_queries", "Heavy queries of the last hour that did not fail", queries, false },
+	{ "lockq_query_p50_seconds", "Half of the queries of the last hour took no longer",
+	    query_p50, true },
+	{ "lockq_query_p95_seconds", "95 of 100 queries of the last hour took no longer",
+	    query_p95, true },
+	{ "lockq_failures", "Leaders of the last hour that failed", failures, false },
+	{ "lockq_failures_in_a_row", "The last so many leaders failed", in_a_row, false },
+	{ "lockq_retries", "Transactions that leaders of the last hour tried again", retries, false },
+};
+
+/* The value of a label: a name from the database, one line of UTF-8. */
+static void
+print_label(FILE *out, const char *text)
+{
+	char *escaped = cli_escape(text);
+
+	for (const char *c = escaped; *c != '\0'; c++) {
+		if (*c == '\\' || *c == '"')
+			putc('\\', out);
+		putc(*c, out);
+	}
+	free(escaped);
+}
+
+/* Without floating point, whose decimal point is the locale's. */
+static void
+print_value(FILE *out, int64_t value, bool is_ms)
+{
+	if (is_ms)
+		fprintf(out, "%" PRId64 ".%03d\n", value / 1000, (int)(value % 1000));
+	else
+		fprintf(out, "%" PRId64 "\n", value);
+}
+
+static void
+print_head(FILE *out, const struct metric *metric)
+{
+	fprintf(out, "# HELP %s %s.\n# TYPE %s gauge\n", metric->name, metric->help, metric->name);
+}
+
+/* A task without a value has no line, and a metric without lines has no head. */
+static void
+print_metric(FILE *out, const struct metric *metric, const struct lockq_stats *stats)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < stats->n_tasks; i++) {
+		int64_t value = metric->value(&stats->tasks[i]);
+
+		if (value < 0)
+			continue;
+		if (!begun)
+			print_head(out, metric);
+		begun = true;
+		fprintf(out, "%s{task=\"%u\",name=\"", metric->name, stats->tasks[i].task);
+		print_label(out, stats->tasks[i].task_name);
+		fputs("\"} ", out);
+		print_value(out, value, metric->is_ms);
+	}
+}
+
+void
+stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
+{
+	static const struct metric took = {
+		"lockq_stat_seconds", "Time that it took to read these figures", NULL, true
+	};
+
+	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++)
+		print_metric(out, &metrics[m], stats);
+	print_head(out, &took);
+	fprintf(out, "%s ", took.name);
+	print_value(out, (int64_t)took_ms, took.is_ms);
+}
+
+int
+stat_metrics_file(const char *path, const struct lockq_stats *stats, uint64_t took_ms)
+{
+	char *beside = cli_text("%s.XXXXXX", path);
+	int fd = mkstemp(beside), failure = errno;
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (fd < 0) {
+		free(beside);
+		return failure;
+	}
+	failure = 0;
+	/* The collector runs as another user. */
+	if (out == NULL || fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
+		failure = errno;
+	if (failure == 0)
+		stat_metrics(out, stats, took_ms);
+	if (out != NULL && fclose(out) != 0 && failure == 0)
+		failure = errno;
+	if (failure == 0 && rename(beside, path) != 0)
+		failure = errno;
+	if (failure != 0)
+		(void)unlink(beside);
+	free(beside);
+	return failure;
+}
