@@ -82,8 +82,8 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
 	else
 		lines_add(&page->lines, cli_text("%zu %s", n, n == 1 ? "loan" : "loans"));
 	if (over > 0)
-		lines_add(&page->lines, cli_text("%zu %s run out: %s may go to another user at any moment",
-		    over, over == 1 ? "lease has" : "leases have",
+		lines_add(&page->lines, cli_text("%zu %s run out: %s may go to another user at any "
+		    "moment", over, over == 1 ? "lease has" : "leases have",
 		    over == 1 ? "that loan" : "those loans"));
 	if (page->pipeline.detail_fault != NULL)
 		lines_add(&page->lines, cli_text("a task's own columns are missing: %s",

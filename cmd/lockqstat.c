@@ -74,14 +74,14 @@ static const struct cli_option lockqstat_table[] = {
 	    "on a terminal keys sort and scroll: ? shows them",
 	    watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
 	{ .help = "For monitoring" },
-	{ "health", 0, NULL, "only what is wrong; the exit status says how bad it is",
+	{ "health", 0, NULL, "only what is wrong; the exit status says how bad\nit is",
 	    cli_parse_flag, OPTION(health), 0, 0 },
 	{ "warning", 0, "SECONDS", "with --health: a wait this long is a warning\n(default: 300)",
 	    cli_parse_u32, OPTION(warning_s), 1, CLI_WAIT_MAX_S },
 	{ "critical", 0, "SECONDS", "with --health: a wait this long is critical\n(default: 900)",
 	    cli_parse_u32, OPTION(critical_s), 1, CLI_WAIT_MAX_S },
-	{ "metrics", 0, "[FILE]", "figures in the text format of Prometheus; the file is\n"
-	    "replaced as a whole", parse_metrics, OPTION(metrics), 0, 0 },
+	{ "metrics", 0, "[FILE]", "figures in the text format of Prometheus; the file\n"
+	    "is replaced as a whole", parse_metrics, OPTION(metrics), 0, 0 },
 	{ .help = "Patience" },
 	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },

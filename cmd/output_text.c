@@ -343,9 +343,12 @@ text_health(const struct lockq_stats *stats, const struct stat_health *health)
 
 	for (size_t i = 0; i < stats->n_tasks; i++)
 		waiting += stats->tasks[i].waiting;
-	for (size_t i = 0; i < health->n; i++)
-		cli_line("%s: task %u: %s", stat_level_name(health->findings[i].level),
-		    health->findings[i].task, health->findings[i].text);
+	for (size_t i = 0; i < health->n; i++) {
+		char *text = stat_finding_text(&health->findings[i]);
+
+		cli_line("%s", text);
+		free(text);
+	}
 	if (health->n == 0)
 		cli_line("ok: %zu %s, %llu %s", stats->n_tasks,
 		    stats->n_tasks == 1 ? "task" : "tasks", (unsigned long long)waiting,

@@ -28,6 +28,12 @@ stat_level_name(enum stat_level level)
 	return levels[level];
 }
 
+char *
+stat_finding_text(const struct stat_finding *finding)
+{
+	return cli_text("%s: task %u: %s", levels[finding->level], finding->task, finding->text);
+}
+
 /* Takes @text. */
 static void
 found(struct stat_health *h, const struct lockq_stat *s, enum stat_level level, const char *code,
@@ -49,9 +55,9 @@ look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct st
 	if (s->waiting == 0 || s->paused != NULL || !s->enabled)
 		return;
 	if (s->leader == NULL && s->oldest_s >= NOBODY_LEADS_S)
-		found(h, s, STAT_CRITICAL, "nobody_leads", cli_text("%" PRIu64 " %s, the oldest for "
-		    "%s, and nobody leads: getwork for any user of the task serves them", s->waiting,
-		    s->waiting == 1 ? "request waits" : "requests wait", age));
+		found(h, s, STAT_CRITICAL, "nobody_leads", cli_text("%" PRIu64 " %s, the oldest "
+		    "for %s, and nobody leads: the next getwork of any user serves them",
+		    s->waiting, s->waiting == 1 ? "request waits" : "requests wait", age));
 	else if (s->oldest_s >= limits->warning_s)
 		found(h, s, level, "long_wait", cli_text("the oldest of %" PRIu64 " waiting %s has "
 		    "waited for %s", s->waiting, s->waiting == 1 ? "request" : "requests", age));
@@ -105,8 +111,8 @@ stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
 		look_at_leaders(health, s);
 		cli_age(age, s->untidied_s);
 		if (s->untidied_s >= UNTIDIED_S)
-			found(health, s, STAT_WARNING, "no_cron", cli_text("leases that ended %s ago "
-			    "are not logged yet: let cron run disposition --expire", age));
+			found(health, s, STAT_WARNING, "no_cron", cli_text("what ended %s ago is "
+			    "not logged yet: let cron run disposition --expire", age));
 	}
 	if (health->n > 0)
 		qsort(health->findings, health->n, sizeof(*health->findings), worst_first);

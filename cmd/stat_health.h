@@ -35,6 +35,9 @@ void stat_health_look(struct stat_health *health, const struct lockq_stats *stat
     const struct stat_limits *limits);
 void stat_health_clear(struct stat_health *health);
 
+/* A line for people; free() it. */
+char *stat_finding_text(const struct stat_finding *finding);
+
 /* "ok", "warning", "critical", "unknown" */
 const char *stat_level_name(enum stat_level level);
 

@@ -98,7 +98,8 @@ stat_json(const struct lockq_stats *stats, const struct lockq_runs *runs)
 		cli_json_set(object, "query_p95_ms", ms_or_null(s->query_p95_ms));
 		cli_json_set(object, "failures", cli_json_number(s->failures));
 		cli_json_set(object, "failures_in_a_row", cli_json_number(s->failures_in_a_row));
-		cli_json_set(object, "failed", cli_json_text(s->failed[0] != '\0' ? s->failed : NULL));
+		cli_json_set(object, "failed",
+		    cli_json_text(s->failed[0] != '\0' ? s->failed : NULL));
 		cli_json_set(object, "retries", cli_json_number(s->retries));
 		if (runs != NULL)
 			cli_json_set(object, "runs", json_runs(runs));

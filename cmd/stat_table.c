@@ -169,8 +169,7 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 	cli_table_free(table);
 	stat_health_look(&health, stats, &STAT_LIMITS_USUAL);
 	for (size_t i = 0; i < health.n; i++)
-		print_line(out, cli_text("%s: task %u: %s", stat_level_name(health.findings[i].level),
-		    health.findings[i].task, health.findings[i].text));
+		print_line(out, stat_finding_text(&health.findings[i]));
 	stat_health_clear(&health);
 }
 
@@ -303,7 +302,9 @@ void
 stat_table_of_task(FILE *out, const struct lockq_stat *task, const struct lockq_runs *runs,
     enum cli_style style, size_t width)
 {
-	static const struct cli_column columns[] = { { "figure", 0 }, { "now, or in the last hour", CLI_TEXT } };
+	static const struct cli_column columns[] = {
+		{ "figure", 0 }, { "now, or in the last hour", CLI_TEXT }
+	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
 
 	if (!task->enabled)

@@ -72,7 +72,8 @@ int
 watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 {
 	const char *term = getenv("TERM");
-	bool on_terminal = headed && isatty(STDOUT_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
+	bool on_terminal = headed && isatty(STDOUT_FILENO) != 0 && term != NULL &&
+	    strcmp(term, "dumb") != 0;
 	int status = CLI_EXIT_DONE;
 
 	if (on_terminal)

@@ -821,8 +821,8 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_tasks(struct lockq *q, const char *user,
  */
 LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 
-/** How many rows lockq_stats() reads at most: assigned loans of all tasks, loans whose time is over,
- * the last requests and the last leaders of each task. */
+/** How many rows lockq_stats() reads at most: assigned loans of all tasks, loans whose time is
+ * over, the last requests and the last leaders of each task. */
 #define LOCKQ_STAT_ASSIGNED_MOST 50000
 #define LOCKQ_STAT_OVERDUE_MOST 10000
 #define LOCKQ_STAT_ANSWERS 500
@@ -855,8 +855,8 @@ struct lockq_stat {
 	                            * LOCKQ_STAT_ASSIGNED_MOST or more */
 	uint64_t overdue;          /**< of these, whose lease has ended; LOCKQ_STAT_OVERDUE_MOST of
 	                            * all tasks at most */
-	uint64_t untidied_s;       /**< for how long a row is over that disposition --expire has not
-	                            * logged yet, seconds; 0: there is none */
+	uint64_t untidied_s;       /**< seconds since a row was over that disposition --expire has
+	                            * not logged yet, or 0 */
 	uint64_t answers;          /**< requests of the last hour that were served, were told that
 	                            * there is no work, or failed */
 	uint64_t answers_empty;    /**< of these, told that there is no work */

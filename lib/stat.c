@@ -140,7 +140,8 @@ static const struct db_query stat_queries = {
 	"                         WHERE p.task_id = t.task_id"
 	"                         ORDER BY p.task_id DESC, p.epoch DESC"
 	"                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_RUNS) ") AS r"
-	"                 WHERE " ASKED_TASK " AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
+	"                 WHERE " ASKED_TASK
+	"                   AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
 	" GROUP BY d.task_id",
 	DB_MANY
 };
@@ -269,6 +270,12 @@ read_part(struct db *db, const struct part *part, uint32_t task, struct lockq_st
 	return rc;
 }
 
+static enum db_rc
+call_leaders(struct db *db, uint32_t task, struct db_rows *rows)
+{
+	return db_after_call(db, db_run(db, &stat_leaders, DB_ARGS(db_u64(task)), rows));
+}
+
 /* The first call is read dirty, the second is not: a name is a leader's where its epoch is not
  * committed yet. */
 static enum db_rc
@@ -278,9 +285,9 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	enum db_rc rc = db_next_read_dirty(db);
 
 	if (rc == DB_OK)
-		rc = db_after_call(db, db_run(db, &stat_leaders, DB_ARGS(db_u64(task)), &dirty));
+		rc = call_leaders(db, task, &dirty);
 	if (rc == DB_OK)
-		rc = db_after_call(db, db_run(db, &stat_leaders, DB_ARGS(db_u64(task)), &committed));
+		rc = call_leaders(db, task, &committed);
 	for (size_t i = 0; rc == DB_OK && i < committed.n_rows; i++) {
 		struct lockq_stat *s = stat_of(stats, db_cell_u64(&committed, i, 0));
 

@@ -40,12 +40,13 @@ for arguments in '--frob' '--task x' '--sort size' '--metrics --json' '--metrics
 	like "$err" '^lockqstat: ' "$arguments: one line that names it"
 done
 run lockqstat --task 299
-is "$status:$err" '4:lockqstat: task 299 is unknown: the table task has no row for it' 'an unknown task'
+is "$status:$err" '4:lockqstat: task 299 is unknown: the table task has no row for it' \
+	'an unknown task'
 run lockqstat --task 299 --json
 is "$status:$(jq -c '[.error != null, .exit]' <<<"$out")" '4:[true,4]' 'in JSON, too'
 run lockqstat --task "$idle" --json
-is "$(jq -c '[.leader, .waiting, .list, .assigned, .wait_p50_ms, .query_p50_ms, .runs]' <<<"$out")" \
-	'[null,0,null,0,null,null,[]]' 'a task that nobody has asked for'
+is "$(jq -c '[.leader, .waiting, .list, .assigned, .wait_p50_ms, .query_p50_ms, .runs]' \
+	<<<"$out")" '[null,0,null,0,null,null,[]]' 'a task that nobody has asked for'
 run lockqstat --task "$idle"
 like "$out" 'nobody has led it yet' 'and as text'
 
@@ -79,7 +80,8 @@ is "$(stat '[.runs[] | [.epoch, .user, .how, .requests, .loans, .query_ms > 0]]'
 	"[[$((before + 1)),\"race-1\",\"query\",2,5,true]]" 'the leader that did it'
 is "$(stat '.wait_p50_ms <= .wait_p95_ms and .query_p50_ms == .query_p95_ms
 	and .wait_p95_ms >= .query_p50_ms')" true 'the leader waited for its query'
-like "$(lockqstat --task "$task")" "\\| +$((before + 1)) \\| race-1 +\\| .*\\| query " 'its row in the table of leaders'
+like "$(lockqstat --task "$task")" "\\| +$((before + 1)) \\| race-1 +\\| .*\\| query " \
+	'its row in the table of leaders'
 is "$(lockqstat --task "$task" --runs 0 --json | jq -c .runs)" '[]' '--runs 0: no leaders'
 
 # --- a list ---------------------------------------------------------------------------------------
@@ -105,8 +107,8 @@ sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $task"
 answers() {
 	sql "DELETE FROM work_requested WHERE task_id = $idle;
 	     SET SESSION cte_max_recursion_depth = 10000;
-	     INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
-	                                 outcome, epoch, created_at, served_at)
+	     INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested,
+	                                 assigned, outcome, epoch, created_at, served_at)
 	       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 	       SELECT UUID(), $(user_id 1), 'test', $idle, 1, 1, 1, 'served', 1,
 	              NOW(6) - INTERVAL ($1 - i) * $2 * 1000000 + i * 1000000 MICROSECOND,
@@ -140,8 +142,10 @@ is "$(figures '[.answers, .answers_empty, .answers_failed, .loans]')" '[500,499,
 health() {
 	local expected=$1 code=$2 statement=$3
 	shift 3
-	sql "DELETE FROM work_requested WHERE task_id = $idle; DELETE FROM work WHERE task_id = $idle;
-	     DELETE FROM leader_run WHERE task_id = $idle; DELETE FROM task_refill WHERE task_id = $idle;
+	sql "DELETE FROM work_requested WHERE task_id = $idle;
+	     DELETE FROM work WHERE task_id = $idle;
+	     DELETE FROM leader_run WHERE task_id = $idle;
+	     DELETE FROM task_refill WHERE task_id = $idle;
 	     $statement"
 	run lockqstat --task "$idle" --health --json "$@"
 	is "$status:$(jq -r 'select(.task != null) | .code' <<<"$out"):$(
@@ -150,16 +154,18 @@ health() {
 }
 # waits SECONDS: the SQL of a request that has waited so long.
 waits() {
-	echo "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, created_at)
+	echo "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested,
+	                                  created_at)
 	        VALUES (UUID(), $(user_id 1), 'test', $idle, 1, 1, NOW(6) - INTERVAL $1 SECOND)"
 }
 # ran HOW…: the SQL of leaders that ended so, the last one last.
 ran() {
 	local how n=0
 	for how; do
-		echo "INSERT INTO leader_run (task_id, epoch, user, how, query_ms, reason, started_at,
-		                              ended_at)
-		        VALUES ($idle, $((++n)), 'race-1', '$how', 5, 'no such column', NOW(6), NOW(6));"
+		echo "INSERT INTO leader_run (task_id, epoch, user, how, query_ms, reason,
+		                              started_at, ended_at)
+		        VALUES ($idle, $((++n)), 'race-1', '$how', 5, 'no such column',
+		                NOW(6), NOW(6));"
 	done
 }
 due() {
@@ -250,8 +256,9 @@ is "$status:$out:$(find "$scratch" -name 'lockq.prom*' -perm 644 | wc -l)" 0::1 
 is "$(sed 's/ [0-9.]*$//' "$scratch/lockq.prom" | cksum)" \
 	"$(lockqstat --metrics | sed 's/ [0-9.]*$//' | cksum)" 'with the same figures'
 run lockqstat --metrics /no/such/folder/lockq.prom
-is "$status:$err" '5:lockqstat: file "/no/such/folder/lockq.prom" can'"'"'t be written: No such file or directory' \
-	'a file that can not be written'
+is "$status" 5 'a file that can not be written: exit 5'
+is "$err" "lockqstat: file \"/no/such/folder/lockq.prom\" can't be written: \
+No such file or directory" 'and why'
 
 # --- again and again ------------------------------------------------------------------------------
 

@@ -369,8 +369,8 @@ check_json() {
 		[ "$program" != managetask ] ||
 			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
-			sed -n "/^$function(/,/^}/s/.*cli_json_set([a-z]*, \"\([a-z_]*\)\".*/\1/p" \
-				"$top/cmd/output_json.c" "$top/cmd/cli_json.c" "$top/cmd/stat_json.c"
+			sed -n "/^$function(/,/^}/p" "$top"/cmd/{output,cli,stat}_json.c |
+				sed -n 's/.*cli_json_set([a-z]*, "\([a-z0-9_]*\)".*/\1/p'
 		done
 		printf 'error\nexit\n'
 	} >"$scratch/is"
