@@ -264,7 +264,7 @@ No such file or directory" 'and why'
 
 start watcher lockqstat --watch 1 --task "$task" --json
 lines_of() {
-	[ "$(wc -l <"$scratch/$1.out")" -ge "$2" ]
+	[ -s "$scratch/$1.out" ] && [ "$(wc -l <"$scratch/$1.out")" -ge "$2" ]
 }
 wait_for lines_of watcher 3
 kill -TERM "${process[watcher]}"
