@@ -5,6 +5,7 @@
 #include "checkwork_screen.h"
 #include "cli.h"
 #include "cli_answer.h"
+#include "cli_log.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
@@ -39,6 +40,7 @@ can_act(struct checkwork_screen *s)
 	if (rc == LOCKQ_OK)
 		rc = lockq_read_options(q, &s->o->common.connection);
 	if (rc == LOCKQ_OK) {
+		cli_log(&s->o->common, q);
 		lockq_on_progress(q, on_action, s);
 		rc = lockq_connect(q, NULL);
 	}

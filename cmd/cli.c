@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "cli_connection.h"
+#include "cli_log.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
 #include "cli_utf8.h"
@@ -103,8 +104,10 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	}
 	if (rc == CLI_PARSED_RUN)
 		rc = cli_connection(common, tool->group, &error);
-	if (rc == CLI_PARSED_RUN && tool->group == NULL)
+	if (rc == CLI_PARSED_RUN && tool->group == NULL) {
 		read_options(common);
+		rc = cli_log_check(common, &error);
+	}
 	if (rc == CLI_PARSED_RUN && tool->check != NULL)
 		rc = tool->check(options, &error);
 	if (rc != CLI_PARSED_RUN) {
@@ -124,6 +127,7 @@ cli_open(struct lockq **q, struct cli_common *common)
 	static const struct lockq_connection by_option_files = LOCKQ_CONNECTION_INIT;
 	int rc;
 
+	cli_log(common, common->q);
 	lockq_on_progress(common->q, cli_on_progress, common);
 	lockq_look_timeout(common->q, common->look_timeout_ms);
 	rc = lockq_connect(common->q, NULL);

@@ -13,13 +13,28 @@
 enum {
 	FIRST_LONG = 256, /* above every letter */
 	PASSWORD = FIRST_LONG - 1,
-	N_TABLES = 2,
+	N_TABLES = 3,
 	HELP_LEFT_MAX = 26 /* a longer option has a line of its own */
 };
 
 static cli_parse_fn parse_json, parse_ssl_mode;
 
 #define COMMON(member) offsetof(struct cli_common, member)
+
+/* Of a tool that uses the library. */
+static const struct cli_option *
+log_options(const struct cli_tool *tool)
+{
+	static const struct cli_option log[] = {
+		{ .help = "Log" },
+		{ "log", 0, "FILE|syslog", "add a JSON line for each call and each failure\n"
+		    "(default: LOCKQ_LOG, else none)", cli_parse_text, COMMON(log), 0, 0 },
+		CLI_OPTIONS_END
+	};
+	static const struct cli_option none[] = { CLI_OPTIONS_END };
+
+	return tool->group == NULL ? log : none;
+}
 
 static const struct cli_option common_options[] = {
 	{ .help = "Connection" },
@@ -202,8 +217,10 @@ table_length(const struct cli_option *table)
 static void
 grammar_make(struct grammar *g, const struct cli_tool *tool)
 {
-	const struct cli_option *tables[N_TABLES] = { tool->options, common_options }, *row;
-	size_t most = table_length(tables[0]) + table_length(tables[1]) + 2, i;
+	const struct cli_option *tables[N_TABLES] = { tool->options, log_options(tool),
+	    common_options }, *row;
+	size_t most = table_length(tables[0]) + table_length(tables[1]) +
+	    table_length(tables[2]) + 2, i;
 
 	g->longs = cli_alloc(most * sizeof(*g->longs));
 	g->rows = cli_alloc(most * sizeof(*g->rows));
@@ -474,11 +491,13 @@ help_synopsis(FILE *out, const struct cli_tool *tool)
 void
 cli_help(FILE *out, const struct cli_tool *tool)
 {
-	int width = help_width(common_options, help_width(tool->options, 0));
+	int width = help_width(common_options, help_width(log_options(tool),
+	    help_width(tool->options, 0)));
 
 	help_synopsis(out, tool);
 	fprintf(out, "\n%s\n", tool->purpose);
 	help_table(out, tool->options, width);
+	help_table(out, log_options(tool), width);
 	help_table(out, common_options, width);
 	fprintf(out, "\nExamples:\n%s\nExit status:\n%s", tool->examples, tool->exits);
 }

@@ -48,6 +48,7 @@ struct cli_option {
 struct cli_common {
 	const struct output *out;            /* text, or --json */
 	bool verbose;
+	const char *log;                     /* a file, or "syslog"; NULL: none */
 	const char *defaults_file;
 	const char *group_suffix;
 	const char *login_path;
@@ -57,7 +58,7 @@ struct cli_common {
 	struct lockq *q;                     /* not connected; NULL: the tool has no user */
 };
 #define CLI_COMMON_INIT \
-	{ &output_text, false, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
+	{ &output_text, false, NULL, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
 
 struct cli_tool {
 	const char *name;

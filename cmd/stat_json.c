@@ -62,6 +62,37 @@ json_runs(const struct lockq_runs *runs)
 	return array;
 }
 
+static json_t *
+json_trouble(const struct lockq_trouble *trouble, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct lockq_trouble *t = &trouble[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "operation", cli_json_text(t->operation));
+		cli_json_set(object, "busy", cli_json_number(t->busy));
+		cli_json_set(object, "lock_waits", cli_json_number(t->lock_waits));
+		cli_json_set(object, "deadlocks", cli_json_number(t->deadlocks));
+		cli_json_set(object, "retries", cli_json_number(t->retries));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* Calls that were for no task in particular. */
+static void
+print_rest(const struct lockq_stats *stats)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "at", cli_json_time(stats->at));
+	cli_json_set(object, "task", json_null());
+	cli_json_set(object, "trouble", json_trouble(stats->trouble, stats->n_trouble));
+	cli_json_print(object);
+}
+
 void
 stat_json(const struct lockq_stats *stats, const struct lockq_runs *runs)
 {
@@ -100,11 +131,13 @@ stat_json(const struct lockq_stats *stats, const struct lockq_runs *runs)
 		cli_json_set(object, "failures_in_a_row", cli_json_number(s->failures_in_a_row));
 		cli_json_set(object, "failed",
 		    cli_json_text(s->failed[0] != '\0' ? s->failed : NULL));
-		cli_json_set(object, "retries", cli_json_number(s->retries));
+		cli_json_set(object, "trouble", json_trouble(s->trouble, s->n_trouble));
 		if (runs != NULL)
 			cli_json_set(object, "runs", json_runs(runs));
 		cli_json_print(object);
 	}
+	if (stats->n_trouble > 0)
+		print_rest(stats);
 }
 
 void

@@ -42,7 +42,6 @@ static int64_t query_p50(const struct lockq_stat *s) { return s->query_p50_ms; }
 static int64_t query_p95(const struct lockq_stat *s) { return s->query_p95_ms; }
 static int64_t failures(const struct lockq_stat *s) { return (int64_t)s->failures; }
 static int64_t in_a_row(const struct lockq_stat *s) { return (int64_t)s->failures_in_a_row; }
-static int64_t retries(const struct lockq_stat *s) { return (int64_t)s->retries; }
 static int64_t epoch(const struct lockq_stat *s) { return (int64_t)s->epoch; }
 
 /* All are gauges: rows of the past are purged, so nothing only ever grows. */
@@ -83,8 +82,6 @@ static const struct metric {
 	    query_p95, true },
 	{ "lockq_failures", "Leaders of the last hour that failed", failures, false },
 	{ "lockq_failures_in_a_row", "The last so many leaders failed", in_a_row, false },
-	{ "lockq_retries", "Transactions that leaders of the last hour tried again",
-	    retries, false },
 };
 
 /* The value of a label: a name from the database, one line of UTF-8. */
@@ -138,6 +135,40 @@ print_metric(FILE *out, const struct metric *metric, const struct lockq_stats *s
 	}
 }
 
+static uint64_t busy(const struct lockq_trouble *t) { return t->busy; }
+static uint64_t lock_waits(const struct lockq_trouble *t) { return t->lock_waits; }
+static uint64_t deadlocks(const struct lockq_trouble *t) { return t->deadlocks; }
+static uint64_t retries(const struct lockq_trouble *t) { return t->retries; }
+
+/* What held up calls, by operation. */
+static const struct trouble_metric {
+	struct metric metric;
+	uint64_t (*value)(const struct lockq_trouble *t);
+} troubles[] = {
+	{ { "lockq_busy_calls", "Calls of the last hour that ended busy", NULL, false }, busy },
+	{ { "lockq_lock_waits", "Statements of the last hour that waited too long for a lock", NULL,
+	    false }, lock_waits },
+	{ { "lockq_deadlocks", "Statements of the last hour that ended with a deadlock", NULL,
+	    false }, deadlocks },
+	{ { "lockq_retries", "What calls of the last hour tried again", NULL, false }, retries },
+};
+
+/* @name is the task's, or "" for calls that were for no task in particular. */
+static void
+print_trouble(FILE *out, const struct trouble_metric *m, uint32_t task, const char *name,
+    const struct lockq_trouble *trouble, size_t n, bool *begun)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!*begun)
+			print_head(out, &m->metric);
+		*begun = true;
+		fprintf(out, "%s{task=\"%u\",name=\"", m->metric.name, task);
+		print_label(out, name);
+		fprintf(out, "\",operation=\"%s\"} %" PRIu64 "\n", trouble[i].operation,
+		    m->value(&trouble[i]));
+	}
+}
+
 void
 stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
 {
@@ -147,6 +178,15 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
 
 	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++)
 		print_metric(out, &metrics[m], stats);
+	for (size_t m = 0; m < sizeof(troubles) / sizeof(troubles[0]); m++) {
+		bool begun = false;
+
+		for (size_t i = 0; i < stats->n_tasks; i++)
+			print_trouble(out, &troubles[m], stats->tasks[i].task,
+			    stats->tasks[i].task_name, stats->tasks[i].trouble,
+			    stats->tasks[i].n_trouble, &begun);
+		print_trouble(out, &troubles[m], 0, "", stats->trouble, stats->n_trouble, &begun);
+	}
 	print_head(out, &took);
 	fprintf(out, "%s ", took.name);
 	print_value(out, (int64_t)took_ms, took.is_ms);

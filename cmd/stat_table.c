@@ -96,6 +96,12 @@ cell_of_age(struct cli_table *table, bool there, uint64_t seconds)
 static void
 add_row(struct cli_table *table, const struct lockq_stat *s)
 {
+	struct lockq_trouble sum = { "", 0, 0, 0, 0, { 0 } };
+
+	for (size_t i = 0; i < s->n_trouble; i++) {
+		sum.retries += s->trouble[i].retries;
+		sum.deadlocks += s->trouble[i].deadlocks;
+	}
 	cli_table_cell(table, "%u", s->task);
 	cli_table_cell(table, "%s", s->task_name);
 	cli_table_cell(table, "%s", s->leader != NULL ? s->leader : !s->enabled ? "(disabled)" :
@@ -115,7 +121,8 @@ add_row(struct cli_table *table, const struct lockq_stat *s)
 	cell_of_ms(table, s->wait_p95_ms);
 	cell_of_ms(table, s->query_p50_ms);
 	cell_of_ms(table, s->query_p95_ms);
-	cell_of_number(table, s->retries);
+	cell_of_number(table, sum.retries);
+	cell_of_number(table, sum.deadlocks);
 	cell_of_number(table, s->failures + s->refill_failures);
 }
 
@@ -139,7 +146,7 @@ print_line(FILE *out, char *text)
 /* Its column is shown wherever the table fits. */
 static const unsigned int column_of[] = {
 	[STAT_BY_TASK] = 0, [STAT_BY_WAITING] = 4, [STAT_BY_OLDEST] = 5, [STAT_BY_ASSIGNED] = 8,
-	[STAT_BY_LOANS] = 10, [STAT_BY_WAIT] = 12, [STAT_BY_QUERY] = 14, [STAT_BY_FAILURES] = 16
+	[STAT_BY_LOANS] = 10, [STAT_BY_WAIT] = 12, [STAT_BY_QUERY] = 14, [STAT_BY_FAILURES] = 17
 };
 
 void
@@ -156,7 +163,9 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 		{ "wait p95", CLI_RIGHT | CLI_SPARE(3) },
 		{ "query p50", CLI_RIGHT | CLI_SPARE(5) },
 		{ "query p95", CLI_RIGHT | CLI_SPARE(11) },
-		{ "retries", CLI_RIGHT | CLI_SPARE(12) }, { "failed", CLI_RIGHT | CLI_SPARE(8) },
+		{ "retries", CLI_RIGHT | CLI_SPARE(12) },
+		{ "deadlocks", CLI_RIGHT | CLI_SPARE(13) },
+		{ "failed", CLI_RIGHT | CLI_SPARE(8) },
 	};
 	struct stat_health health;
 	struct cli_table *table;
@@ -233,6 +242,13 @@ waiting_fact(const struct lockq_stat *s)
 	    s->wanted == 1 ? "loan" : "loans", age);
 }
 
+static char *
+trouble_fact(const struct lockq_trouble *t)
+{
+	return cli_text("%s: %" PRIu64 " busy, %" PRIu64 " lock waits, %" PRIu64 " deadlocks, %"
+	    PRIu64 " retries", t->operation, t->busy, t->lock_waits, t->deadlocks, t->retries);
+}
+
 static void
 add_facts(struct cli_table *table, const struct lockq_stat *s)
 {
@@ -253,8 +269,10 @@ add_facts(struct cli_table *table, const struct lockq_stat *s)
 	    s->loans, s->loans_per_h));
 	add_fact(table, "waits", ms_pair(s->wait_p50_ms, s->wait_p95_ms));
 	add_fact(table, "queries", ms_pair(s->query_p50_ms, s->query_p95_ms));
-	add_fact(table, "leaders", cli_text("%" PRIu64 " with a query, %" PRIu64 " failed, %" PRIu64
-	    " %s", s->queries, s->failures, s->retries, s->retries == 1 ? "retry" : "retries"));
+	add_fact(table, "leaders", cli_text("%" PRIu64 " with a query, %" PRIu64 " failed",
+	    s->queries, s->failures));
+	for (size_t i = 0; i < s->n_trouble; i++)
+		add_fact(table, "held up", trouble_fact(&s->trouble[i]));
 }
 
 static void

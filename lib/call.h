@@ -60,6 +60,14 @@ struct call {
 	bool in_doubt;            /* a COMMIT was lost, and whether it was done is not known yet */
 };
 
+/* Counts that something is tried again. */
+static inline void
+call_again(struct call *c)
+{
+	c->retries++;
+	c->q->operating.watch.retries++;
+}
+
 /* round.c: steps 4 to 6. Each is called with the step's name in *@step and sets it to the next one.
  * round_find() and round_give() are called with the task's lock; round_give() releases it, and
  * round_hand_over() takes it again for requests that came late, and never fails. */

@@ -116,8 +116,8 @@ code_of(struct call *c, enum db_rc rc)
 	    LOCKQ_NOTHING;
 }
 
-int
-lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *request,
+static int
+cancel_own(struct lockq *q, const char *user, uint32_t task, const char *request,
     struct lockq_answer *answer)
 {
 	struct lockq_ask ask = LOCKQ_ASK_INIT;
@@ -155,4 +155,15 @@ lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *reque
 	}
 	answer->waited_ms = db_clock_ms() - start;
 	return code_of(&c, rc);
+}
+
+int
+lockq_cancel(struct lockq *q, const char *user, uint32_t task, const char *request,
+    struct lockq_answer *answer)
+{
+	int code;
+
+	operation_begin(q, OPERATION_CANCEL, user, task);
+	code = cancel_own(q, user, task, request, answer);
+	return operation_end(q, answer->request_id, code);
 }

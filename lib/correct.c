@@ -354,8 +354,8 @@ overall(struct lockq *q, const struct lockq_correction *what,
 	    worst->reason != NULL ? worst->reason : "");
 }
 
-int
-lockq_correct(struct lockq *q, const struct lockq_correction *correction,
+static int
+correct(struct lockq *q, const struct lockq_correction *correction,
     struct lockq_disposed_result *result)
 {
 	struct correcting c = {
@@ -390,6 +390,14 @@ lockq_correct(struct lockq *q, const struct lockq_correction *correction,
 	return code;
 }
 
+int
+lockq_correct(struct lockq *q, const struct lockq_correction *correction,
+    struct lockq_disposed_result *result)
+{
+	operation_begin(q, OPERATION_MANAGE, correction->manager, correction->task);
+	return operation_end(q, 0, correct(q, correction, result));
+}
+
 /* --- lockq_cancel_for() --- */
 
 static int
@@ -402,8 +410,8 @@ judge_cancel(struct lockq *q, const char *word, const struct lockq_answer *answe
 	    lockq_status_name(answer->status));
 }
 
-int
-lockq_cancel_for(struct lockq *q, const char *manager, const char *request, const char *reason,
+static int
+cancel_for(struct lockq *q, const char *manager, const char *request, const char *reason,
     struct lockq_answer *answer)
 {
 	struct request named = { .request_id = 0 };
@@ -435,4 +443,15 @@ lockq_cancel_for(struct lockq *q, const char *manager, const char *request, cons
 		return code;
 	rc = answer_read(q->db, named.request_id, answer);
 	return rc == DB_OK ? judge_cancel(q, word, answer) : error_from_db(q, q->db, rc);
+}
+
+int
+lockq_cancel_for(struct lockq *q, const char *manager, const char *request, const char *reason,
+    struct lockq_answer *answer)
+{
+	int code;
+
+	operation_begin(q, OPERATION_MANAGE, manager, 0);
+	code = cancel_for(q, manager, request, reason, answer);
+	return operation_end(q, answer->request_id, code);
 }

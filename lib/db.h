@@ -164,6 +164,32 @@ const char *db_error_detail(const struct db *db);
 const char *db_server_text(const struct db *db);
 /* Whether the last error is one that a procedure has raised by SIGNAL SQLSTATE '45000'. */
 bool db_is_signal(const struct db *db);
+/* A statement that has failed. Its strings are good until the function returns. */
+struct db_failure {
+	unsigned int number;   /* of the server or the client library */
+	const char *state;     /* SQLSTATE */
+	const char *statement; /* its name */
+	unsigned int attempt;
+	uint64_t ms;           /* how long it took */
+};
+typedef void db_failure_fn(const struct db_failure *failure, void *data);
+
+/* What the statements of some connections have met since it was set to 0. */
+struct db_watch {
+	uint32_t lock_waits;   /* 1205 */
+	uint32_t deadlocks;    /* 1213 */
+	uint32_t retries;      /* what was done for a second time, or a later one */
+	uint64_t lock_wait_ms; /* of statements that ended with 1205 or 1213 */
+	struct {
+		unsigned int number; /* 0: none has failed */
+		char state[6], statement[48];
+	} last;                /* that has failed */
+	db_failure_fn *failed; /* called for each; or NULL */
+	void *data;
+};
+/* Returns the watch that was set before. @watch, or NULL for none, is the caller's, and must live
+ * as long as the connection. What only finds words for a message runs without one. */
+struct db_watch *db_set_watch(struct db *db, struct db_watch *watch);
 /* What is done next is done for the @attempt-th time; for db_error_detail(). */
 void db_count_attempt(struct db *db, unsigned int attempt);
 /* Sets the error to the caller's text and returns @rc. db_refuse() is for an answer that has the

@@ -53,6 +53,40 @@ void
 db_count_attempt(struct db *db, unsigned int attempt)
 {
 	db->attempt = attempt;
+	if (db->watch != NULL && attempt > 1)
+		db->watch->retries++;
+}
+
+struct db_watch *
+db_set_watch(struct db *db, struct db_watch *watch)
+{
+	struct db_watch *before = db != NULL ? db->watch : NULL;
+
+	if (db != NULL)
+		db->watch = watch;
+	return before;
+}
+
+static void
+watch_failure(struct db *db, const char *what, unsigned int number, uint64_t ms)
+{
+	struct db_watch *watch = db->watch;
+	const struct db_failure failure = {
+		.number = number, .state = db->error.state, .statement = what,
+		.attempt = db->attempt > 1 ? db->attempt : 1, .ms = ms
+	};
+
+	if (watch == NULL)
+		return;
+	watch->lock_waits += number == ER_LOCK_WAIT_TIMEOUT;
+	watch->deadlocks += number == ER_LOCK_DEADLOCK;
+	if (number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK)
+		watch->lock_wait_ms += ms;
+	watch->last.number = number;
+	snprintf(watch->last.state, sizeof(watch->last.state), "%s", db->error.state);
+	snprintf(watch->last.statement, sizeof(watch->last.statement), "%s", what);
+	if (watch->failed != NULL)
+		watch->failed(&failure, watch->data);
 }
 
 uint64_t
@@ -172,6 +206,9 @@ db_set_error(struct db *db, const char *what, unsigned int number, const char *s
 	    "%u, SQLSTATE %s, %s, attempt %u, after %llu.%llu s", number, state, what,
 	    db->attempt > 1 ? db->attempt : 1, (unsigned long long)ms / 1000,
 	    (unsigned long long)ms / 100 % 10);
+	/* A row that is held, or there already, is expected where it is asked for like that. */
+	if (rc != DB_EHELD && rc != DB_EDUPLICATE)
+		watch_failure(db, what, number, ms);
 	return rc;
 }
 

@@ -78,6 +78,7 @@ struct db {
 	const char *undo_next; /* SQL to run if the next statement fails, or NULL */
 	bool called;          /* db_call(): the procedure may have changed any setting */
 	unsigned int attempt; /* db_count_attempt() */
+	struct db_watch *watch; /* db_set_watch(), or NULL */
 	struct last_error error;
 };
 

@@ -54,8 +54,8 @@ judge_define(struct lockq *q, const char *word, uint32_t task)
 	    "or none for the next one", task);
 }
 
-int
-lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
+static int
+define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 {
 	struct text json = { NULL, 0, 0, false };
 	char word[WORD_BYTES] = "", held[32];
@@ -86,6 +86,13 @@ lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 	return judge_define(q, word, (uint32_t)number);
 }
 
+int
+lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
+{
+	operation_begin(q, OPERATION_MANAGE, what->manager, what->task);
+	return operation_end(q, 0, define(q, what, task));
+}
+
 static int
 judge_removal(struct lockq *q, const char *word, uint64_t n, uint32_t task)
 {
@@ -106,8 +113,8 @@ judge_removal(struct lockq *q, const char *word, uint64_t n, uint32_t task)
 	return LOCKQ_BUSY;
 }
 
-int
-lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const char *reason)
+static int
+remove_task(struct lockq *q, const char *manager, uint32_t task, const char *reason)
 {
 	struct ticking ticking = { .q = q, .phase = LOCKQ_PHASE_EXPIRE, .since = db_clock_ms() };
 	char word[WORD_BYTES] = "more", held[32];
@@ -128,6 +135,13 @@ lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const cha
 		error_set(q, "another session holds rows of task %u, of which a part is removed: "
 		    "the same command goes on", task);
 	return code == LOCKQ_OK ? judge_removal(q, word, n, task) : code;
+}
+
+int
+lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const char *reason)
+{
+	operation_begin(q, OPERATION_MANAGE, manager, task);
+	return operation_end(q, 0, remove_task(q, manager, task, reason));
 }
 
 /* --- lockq_definitions() --- */

@@ -250,8 +250,8 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	return error_from_db(q, q->db, rc);
 }
 
-int
-lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
+static int
+dispose_all(struct lockq *q, const struct lockq_disposition *disposition,
     struct lockq_disposed_result *result)
 {
 	static const enum state states[] = {
@@ -291,4 +291,13 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		rc = on_complete_refused(&d);
 	free(d.places);
 	return settle(&d, rc, result);
+}
+
+int
+lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
+    struct lockq_disposed_result *result)
+{
+	operation_begin(q, OPERATION_DISPOSITION, disposition->user,
+	    disposition->task);
+	return operation_end(q, 0, dispose_all(q, disposition, result));
 }

@@ -343,8 +343,8 @@ explain(struct expiring *e, enum db_rc rc)
 	return code;
 }
 
-int
-lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expired *expired)
+static int
+expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expired *expired)
 {
 	struct expiring e = {
 		.q = q, .what = what, .done = expired,
@@ -375,4 +375,11 @@ lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expi
 		session_disconnect(q);
 	expired->took_ms = db_clock_ms() - e.ticking.since;
 	return code;
+}
+
+int
+lockq_expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expired *expired)
+{
+	operation_begin(q, OPERATION_EXPIRE, NULL, 0);
+	return operation_end(q, 0, expire(q, what, expired));
 }

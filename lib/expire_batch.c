@@ -44,6 +44,7 @@ batch_ask(struct expiring *e, const struct db_query *query, const struct db_arg 
 			return rc;
 		if (tick(&e->ticking) != 0)
 			return DB_ECANCELLED;
+		e->q->operating.watch.retries++;
 		db_backoff(try);
 	}
 }

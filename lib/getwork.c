@@ -395,8 +395,8 @@ rest(struct call *c, enum step *step)
 	return DB_OK;
 }
 
-int
-lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
+static int
+getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
 {
 	struct call c = { .q = q, .ask = ask, .answer = answer, .task = { .task_id = ask->task } };
 	uint64_t start = db_clock_ms();
@@ -419,4 +419,14 @@ lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer 
 	q->asking = NULL;
 	answer->waited_ms = db_clock_ms() - start;
 	return code;
+}
+
+int
+lockq_getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
+{
+	int code;
+
+	operation_begin(q, OPERATION_GETWORK, ask->user, ask->task);
+	code = getwork(q, ask, answer);
+	return operation_end(q, answer->request_id, code);
 }

@@ -167,8 +167,8 @@ lockq_option_no_refill(const struct lockq *q)
 	return q->has_read && q->report.no_refill;
 }
 
-int
-lockq_connect(struct lockq *q, const struct lockq_connection *connection)
+static int
+connect_as_told(struct lockq *q, const struct lockq_connection *connection)
 {
 	int code = connection != NULL ? lockq_read_options(q, connection) : LOCKQ_OK;
 	enum db_rc rc;
@@ -185,6 +185,13 @@ lockq_connect(struct lockq *q, const struct lockq_connection *connection)
 		return error_database(q, "%s; %s", db_error(q->db), q->report.read);
 	}
 	return rc == DB_OK ? check_schema(q) : error_from_db(q, NULL, rc);
+}
+
+int
+lockq_connect(struct lockq *q, const struct lockq_connection *connection)
+{
+	operation_begin(q, OPERATION_CONNECT, NULL, 0);
+	return operation_end(q, 0, connect_as_told(q, connection));
 }
 
 void

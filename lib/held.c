@@ -108,6 +108,7 @@ held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
 	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
 	char what[32];
 	uint64_t loan = 0;
+	struct db_watch *watch = db_set_watch(db, NULL);
 	enum db_rc rc;
 
 	text[0] = '\0';
@@ -122,6 +123,7 @@ held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
 	snprintf(what, sizeof(what), "loan %" PRIu64, loan);
 	if (loan != 0)
 		say_holder(db, "work", db_u64(task_id), db_u64(loan), what, text);
+	(void)db_set_watch(db, watch);
 	db_rows_clear(&all);
 	db_rows_clear(&free);
 }
@@ -137,14 +139,14 @@ is_held(struct db *db, const struct db_query *query, uint64_t id)
 	return held;
 }
 
-void
-held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
+/* Writes which of the two it is. */
+static void
+say_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t user_id = 0;
 	char what[HELD_BYTES / 2];
 
-	text[0] = '\0';
 	if (is_held(db, &free_task, task_id)) {
 		snprintf(what, sizeof(what), "task %u", task_id);
 		say_holder(db, "task", db_u64(task_id), db_null(), what, text);
@@ -160,9 +162,20 @@ held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[H
 }
 
 void
+held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
+{
+	struct db_watch *watch = db_set_watch(db, NULL);
+
+	text[0] = '\0';
+	say_task_or_user(db, task_id, user, text);
+	(void)db_set_watch(db, watch);
+}
+
+void
 held_table(struct db *db, char text[HELD_BYTES])
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct db_watch *watch = db_set_watch(db, NULL);
 	size_t i = 0, n = sizeof(opens) / sizeof(opens[0]);
 
 	text[0] = '\0';
@@ -175,5 +188,6 @@ held_table(struct db *db, char text[HELD_BYTES])
 	else if (i < n)
 		snprintf(text, HELD_BYTES, "table \"%s\" is locked by another session",
 		    opens[i].name);
+	(void)db_set_watch(db, watch);
 	db_rows_clear(&rows);
 }

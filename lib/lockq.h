@@ -353,6 +353,57 @@ LOCKQ_EXPORT const char *lockq_error_detail(const struct lockq *q);
  */
 LOCKQ_EXPORT void lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data);
 
+/** What lockq_on_log() tells of. */
+enum lockq_log_kind {
+	LOCKQ_LOG_END,          /**< a call has ended */
+	LOCKQ_LOG_FAILURE       /**< a statement of a call has failed; the call may go on */
+};
+
+/** For the log function. Its strings are good until that function returns, and none is NULL. It has
+ * no text of the server, no note and no loan: of people it has only the user's name. */
+struct lockq_log {
+	enum lockq_log_kind kind; /**< what has happened */
+	int code;               /**< at the end: what the call returns, an enum lockq_rc */
+	const char *operation;  /**< connect, look, getwork, cancel, disposition, expire, refill or
+	                         * manage */
+	const char *user;       /**< the user, or the manager; "" where nobody is named */
+	uint32_t task;          /**< task.task_id; 0: none in particular */
+	uint32_t attempt;       /**< which one it was, or how many there were, from 1 */
+	uint64_t request_id;    /**< at the end: the call's request; or 0 */
+	uint64_t ms;            /**< milliseconds since the call began */
+	uint64_t lock_wait_ms;  /**< at the end: milliseconds in statements that ended with 1205 or
+	                         * 1213 */
+	uint32_t lock_waits;    /**< at the end: statements that ended with 1205 */
+	uint32_t deadlocks;     /**< at the end: statements that ended with 1213 */
+	uint32_t number;        /**< of the failure, or of the call's last one; 0: none */
+	const char *sqlstate;   /**< the same */
+	const char *statement;  /**< the same: the statement's name in the library */
+	uint64_t statement_ms;  /**< of a failure: milliseconds that the statement took */
+	uint64_t reserved[4];   /**< for later versions: 0 */
+};
+
+/**
+ * lockq_log_fn:
+ * @log:  what has happened
+ * @data: the pointer that lockq_on_log() was given
+ *
+ * Runs in the thread of the call. It must not use the same handle.
+ * Since: 0.4
+ */
+typedef void lockq_log_fn(const struct lockq_log *log, void *data);
+
+/**
+ * lockq_on_log:
+ * @q:    a handle
+ * @fn:   the function to call for each call of the library that ends, and for each failed
+ *        statement; NULL: none
+ * @data: passed to @fn; the caller keeps it as long as @fn is set
+ *
+ * Sets the log function. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_on_log(struct lockq *q, lockq_log_fn *fn, void *data);
+
 /**
  * lockq_look_timeout:
  * @q:          a handle
@@ -828,6 +879,16 @@ LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 #define LOCKQ_STAT_ANSWERS 500
 #define LOCKQ_STAT_RUNS 200
 
+/** What held up the calls of an operation in the last hour, in steps of ten minutes. */
+struct lockq_trouble {
+	char operation[16];        /**< getwork, cancel, disposition, expire, refill or manage */
+	uint64_t busy;             /**< calls that ended with LOCKQ_BUSY */
+	uint64_t lock_waits;       /**< statements that waited too long for a lock: 1205 */
+	uint64_t deadlocks;        /**< statements that ended with a deadlock: 1213 */
+	uint64_t retries;          /**< what was tried again */
+	uint64_t reserved[3];      /**< for later versions: 0 */
+};
+
 /** How a task stands. Figures "of the last hour" are of the last LOCKQ_STAT_ANSWERS requests that
  * have ended, or of the last LOCKQ_STAT_RUNS leaders, where there were more in that hour. A time in
  * milliseconds is -1 where there is none to tell. */
@@ -871,7 +932,8 @@ struct lockq_stat {
 	uint64_t failures;         /**< leaders of the last hour that failed */
 	uint64_t failures_in_a_row; /**< the last so many leaders of the last hour failed */
 	char failed[512];          /**< why the last of them did; or "" */
-	uint64_t retries;          /**< transactions that leaders of the last hour tried again */
+	struct lockq_trouble *trouble; /**< what held calls up in the last hour, by operation */
+	size_t n_trouble;          /**< how many there are */
 	uint64_t max_query_s;      /**< task.max_query_s */
 	uint64_t request_ttl;      /**< task.request_ttl, seconds */
 	uint64_t reserved[8];      /**< for later versions: 0 */
@@ -882,9 +944,11 @@ struct lockq_stats {
 	struct lockq_stat *tasks;  /**< by number */
 	size_t n_tasks;            /**< how many there are */
 	char at[27];               /**< when that was */
+	struct lockq_trouble *trouble; /**< of calls that were for no task in particular */
+	size_t n_trouble;          /**< how many there are */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
-#define LOCKQ_STATS_INIT { NULL, 0, "", { 0 } }
+#define LOCKQ_STATS_INIT { NULL, 0, "", NULL, 0, { 0 } }
 
 /**
  * lockq_stats:

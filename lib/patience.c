@@ -71,8 +71,8 @@ over(const struct patience *p)
 	return LOCKQ_BUSY;
 }
 
-int
-patience_look(struct lockq *q, look_fn *look, void *data)
+static int
+look_patiently(struct lockq *q, look_fn *look, void *data)
 {
 	struct patience patience = { .q = q };
 	int code = LOCKQ_OK;
@@ -90,4 +90,11 @@ patience_look(struct lockq *q, look_fn *look, void *data)
 	if (rc != DB_OK)
 		code = rc == DB_ELOCKWAIT ? over(&patience) : error_from_db(q, q->db, rc);
 	return code;
+}
+
+int
+patience_look(struct lockq *q, look_fn *look, void *data)
+{
+	operation_begin(q, OPERATION_LOOK, NULL, 0);
+	return operation_end(q, 0, look_patiently(q, look, data));
 }

@@ -79,8 +79,8 @@ judge_person(struct lockq *q, const char *word, const char *user)
 	    "disable the user", user);
 }
 
-int
-lockq_change_person(struct lockq *q, const char *manager, const char *user,
+static int
+change_person(struct lockq *q, const char *manager, const char *user,
     enum lockq_person_change what, const char *account, const char *reason)
 {
 	char word[WORD_BYTES], held[96];
@@ -97,6 +97,14 @@ lockq_change_person(struct lockq *q, const char *manager, const char *user,
 	code = managing_call(q, &call_user, DB_ARGS(db_text(manager), db_text(user),
 	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
 	return code == LOCKQ_OK ? judge_person(q, word, user) : code;
+}
+
+int
+lockq_change_person(struct lockq *q, const char *manager, const char *user,
+    enum lockq_person_change what, const char *account, const char *reason)
+{
+	operation_begin(q, OPERATION_MANAGE, manager, 0);
+	return operation_end(q, 0, change_person(q, manager, user, what, account, reason));
 }
 
 /* What a call of lockq_forget_person() was asked, and how far it is. */
@@ -162,8 +170,8 @@ refuse_leader(struct lockq *q, const char *user)
 	return code;
 }
 
-int
-lockq_forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
+static int
+forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
     const char *reason, uint64_t *rows)
 {
 	struct forgetting f = {
@@ -186,6 +194,14 @@ lockq_forget_person(struct lockq *q, const char *manager, const char *user, int 
 	if (code == LOCKQ_OK)
 		*rows = f.ticking.rows;
 	return code;
+}
+
+int
+lockq_forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
+    const char *reason, uint64_t *rows)
+{
+	operation_begin(q, OPERATION_MANAGE, manager, 0);
+	return operation_end(q, 0, forget_person(q, manager, user, dry_run, reason, rows));
 }
 
 static enum db_rc

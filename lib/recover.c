@@ -47,7 +47,7 @@ wait_for_holder(struct call *c, enum step *step)
 	if (c->held[0] == '\0')
 		snprintf(c->held, sizeof(c->held), HELD_UNKNOWN);
 	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {
-		c->retries++;
+		call_again(c);
 		*step = after_failure(c, *step);
 		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->held, 0, 0, &c->waiting);
 	}
@@ -90,7 +90,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 		if (verdict == GIVE_UP)
 			break;
 		c->in_doubt = c->in_doubt || verdict == FIND_OUT;
-		c->retries++;
+		call_again(c);
 		if (db_error(session_failed(c->q))[0] != '\0')
 			error_set(c->q, "%s", db_error(session_failed(c->q)));
 		/* Before the wait, or the lock stays taken and nobody else can lead meanwhile. */

@@ -154,8 +154,8 @@ finish_busy(struct call *c, enum lock_result result)
 	return LOCKQ_BUSY;
 }
 
-int
-lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled *result)
+static int
+refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled *result)
 {
 	const struct lockq_ask ask = { .user = refill_name, .task = task, .count = 1 };
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
@@ -190,6 +190,13 @@ lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled
 		rc = lead_round(&c, &step);
 	list_clear(&c.list);
 	return finish_refill(&c, step, rc, result);
+}
+
+int
+lockq_refill(struct lockq *q, uint32_t task, int only_due, struct lockq_refilled *result)
+{
+	operation_begin(q, OPERATION_REFILL, NULL, task);
+	return operation_end(q, 0, refill(q, task, only_due, result));
 }
 
 int

@@ -158,7 +158,7 @@ give_until_done(struct call *c, struct run *run, bool *ours)
 		db_rollback(c->q->db);
 		if (retry_verdict(rc, behind, try, db_clock_ms() - since, BEHIND_MS) == GIVE_UP)
 			return DB_EFAIL;
-		c->retries++;
+		call_again(c);
 		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, db_error(c->q->db), try, 0,
 		    &c->waiting);
 		if (rc == DB_OK)
@@ -274,7 +274,7 @@ round_hand_over(struct call *c, enum step *step)
 		db_backoff(in_vain++);
 		again = true;
 		if (rc != DB_OK)
-			c->retries++;
+			call_again(c);
 		if (retry_verdict(rc, false, 0, 0, 0) == RECONNECT) {
 			rc = session_connect(c->q);
 			if (rc != DB_OK && !retry_cures(rc))

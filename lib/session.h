@@ -4,6 +4,7 @@
 #define LOCKQ_SESSION_H
 
 #include "db_text.h"
+#include "operation.h"
 #include "where.h"
 
 struct request;
@@ -31,6 +32,7 @@ struct lockq {
 	uint32_t take_task;   /* whose list the last call took from; 0: none */
 	uint32_t take_spare;  /* the first so many loans of it are those that others take, too */
 	int64_t look_timeout_ms; /* lockq_look_timeout() */
+	struct operating operating; /* the call in progress */
 	lockq_progress_fn *progress;
 	void *progress_data;
 	char error[1024];     /* lockq_error() */

@@ -121,7 +121,7 @@ static const struct db_query stat_answers = {
 
 static const struct db_query stat_queries = {
 	"stat_queries",
-	"SELECT d.task_id, SUM(d.ran), SUM(d.how = 'failed'), SUM(d.retries),"
+	"SELECT d.task_id, SUM(d.ran), SUM(d.how = 'failed'),"
 	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.5), d.query_ms, NULL)),"
 	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.95), d.query_ms, NULL)),"
 	"       MAX(IF(d.latest = 1 AND d.how = 'failed', d.reason, NULL)),"
@@ -131,11 +131,11 @@ static const struct db_query stat_queries = {
 	"               AS place,"
 	"               COUNT(*) OVER (PARTITION BY s.task_id, s.ran) AS n,"
 	"               ROW_NUMBER() OVER (PARTITION BY s.task_id ORDER BY s.epoch DESC) AS latest"
-	"          FROM (SELECT t.task_id, r.epoch, r.how, r.retries, r.reason, r.query_ms,"
+	"          FROM (SELECT t.task_id, r.epoch, r.how, r.reason, r.query_ms,"
 	"                       r.query_ms IS NOT NULL AND r.how <> 'failed' AS ran"
 	"                  FROM task AS t"
 	"                  JOIN LATERAL"
-	"                       (SELECT p.epoch, p.how, p.retries, p.reason, p.query_ms, p.ended_at"
+	"                       (SELECT p.epoch, p.how, p.reason, p.query_ms, p.ended_at"
 	"                          FROM leader_run AS p FORCE INDEX (PRIMARY)"
 	"                         WHERE p.task_id = t.task_id"
 	"                         ORDER BY p.task_id DESC, p.epoch DESC"
@@ -143,6 +143,18 @@ static const struct db_query stat_queries = {
 	"                 WHERE " ASKED_TASK
 	"                   AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
 	" GROUP BY d.task_id",
+	DB_MANY
+};
+
+/* Of calls that were held up each adds to a row, see operation.c. */
+static const struct db_query stat_trouble = {
+	"stat_trouble",
+	"SELECT b.task_id, b.operation, SUM(b.busy), SUM(b.lock_waits), SUM(b.deadlocks),"
+	"       SUM(b.retries)"
+	"  FROM task_trouble AS b"
+	" WHERE (? = 0 OR b.task_id = ?) AND b.slot > NOW() - INTERVAL 1 HOUR"
+	" GROUP BY b.task_id, b.operation"
+	" ORDER BY b.task_id, b.operation",
 	DB_MANY
 };
 
@@ -191,11 +203,10 @@ fill_queries(struct lockq_stat *s, const struct db_rows *rows, size_t row)
 {
 	s->queries = db_cell_u64(rows, row, 1);
 	s->failures = db_cell_u64(rows, row, 2);
-	s->retries = db_cell_u64(rows, row, 3);
-	s->query_p50_ms = cell_or_none(rows, row, 4);
-	s->query_p95_ms = cell_or_none(rows, row, 5);
-	copy_cell(s->failed, sizeof(s->failed), rows, row, 6);
-	s->failures_in_a_row = db_cell_u64(rows, row, 7);
+	s->query_p50_ms = cell_or_none(rows, row, 3);
+	s->query_p95_ms = cell_or_none(rows, row, 4);
+	copy_cell(s->failed, sizeof(s->failed), rows, row, 5);
+	s->failures_in_a_row = db_cell_u64(rows, row, 6);
 }
 
 /* What is read of all tasks at once: rows that begin with a task's number. */
@@ -308,6 +319,43 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	return rc;
 }
 
+static enum db_rc
+add_trouble(struct lockq_trouble **list, size_t *n, const struct db_rows *rows, size_t row)
+{
+	struct lockq_trouble *t = realloc(*list, (*n + 1) * sizeof(*t));
+
+	if (t == NULL)
+		return DB_ENOMEM;
+	*list = t;
+	t += (*n)++;
+	*t = (struct lockq_trouble){
+		.busy = db_cell_u64(rows, row, 2), .lock_waits = db_cell_u64(rows, row, 3),
+		.deadlocks = db_cell_u64(rows, row, 4), .retries = db_cell_u64(rows, row, 5)
+	};
+	copy_cell(t->operation, sizeof(t->operation), rows, row, 1);
+	return DB_OK;
+}
+
+/* What cron does, and managers do to people, belongs to no task. */
+static enum db_rc
+read_trouble(struct db *db, uint32_t task, struct lockq_stats *stats)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &stat_trouble, DB_ARGS(db_u64(task), db_u64(task)), &rows);
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		uint64_t of = db_cell_u64(&rows, i, 0);
+		struct lockq_stat *s = stat_of(stats, of);
+
+		if (of == 0)
+			rc = add_trouble(&stats->trouble, &stats->n_trouble, &rows, i);
+		else if (s != NULL)
+			rc = add_trouble(&s->trouble, &s->n_trouble, &rows, i);
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 /* What a call was asked, and where its result goes. */
 struct asked {
 	uint32_t task;
@@ -334,9 +382,25 @@ look_at_stats(struct patience *patience, void *data, int *code)
 		rc = read_leaders(db, asked->task, stats);
 	for (size_t i = 0; rc == DB_OK && i < sizeof(parts) / sizeof(parts[0]); i++)
 		rc = read_part(db, &parts[i], asked->task, stats);
+	if (rc == DB_OK)
+		rc = read_trouble(db, asked->task, stats);
 	*code = asked->task != 0 && stats->n_tasks == 0 && rc == DB_OK ?
 	    error_unknown_task(patience->q, asked->task) : error_if_none(stats->n_tasks);
 	return rc;
+}
+
+/* An operator's account needs no more than the right to look. */
+static int
+look(struct lockq *q, look_fn *fn, struct asked *asked)
+{
+	int code;
+
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_viewer");
+	code = patience_look(q, fn, asked);
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_worker");
+	return code;
 }
 
 int
@@ -345,7 +409,7 @@ lockq_stats(struct lockq *q, uint32_t task, struct lockq_stats *stats)
 	struct asked asked = { .task = task, .stats = stats };
 
 	lockq_stats_clear(stats);
-	return patience_look(q, look_at_stats, &asked);
+	return look(q, look_at_stats, &asked);
 }
 
 void
@@ -357,9 +421,11 @@ lockq_stats_clear(struct lockq_stats *stats)
 		free(stats->tasks[i].task_name);
 		free(stats->tasks[i].paused);
 		free(stats->tasks[i].leader);
+		free(stats->tasks[i].trouble);
 		free(stats->tasks[i].refill_reason);
 	}
 	free(stats->tasks);
+	free(stats->trouble);
 	*stats = (struct lockq_stats)LOCKQ_STATS_INIT;
 }
 
@@ -439,7 +505,7 @@ lockq_runs(struct lockq *q, uint32_t task, uint32_t most, struct lockq_runs *run
 	struct asked asked = { .task = task, .most = most, .runs = runs };
 
 	lockq_runs_clear(runs);
-	return patience_look(q, look_at_runs, &asked);
+	return look(q, look_at_runs, &asked);
 }
 
 void

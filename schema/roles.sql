@@ -48,6 +48,8 @@ GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE refill_ends TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE trouble_adds TO lockq_worker;
+GRANT SELECT ON task_trouble TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with
 -- FOR SHARE.
@@ -66,6 +68,7 @@ GRANT SELECT ON task_touched TO lockq_viewer;
 GRANT SELECT ON kept_loan TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_viewer;
+GRANT SELECT ON task_trouble TO lockq_viewer;
 
 -- The query reads these columns to leave out the loans that are not available. The manager of a
 -- task grants SELECT on its candidates view.

@@ -223,7 +223,7 @@ _lockq() {
 	fi
 	! { _lockq_read && _lockq_database; } || return 0
 	case $previous in
-	--defaults-file | --schema-dir | --socket | --csv | --rejects)
+	--defaults-file | --schema-dir | --socket | --csv | --rejects | --log)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return

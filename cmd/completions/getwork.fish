@@ -41,7 +41,7 @@ function __lockq_option
     test -z "$argv[2]"; or set -a spec -s $argv[2]
     if test -n "$argv[4]"; and not string match -q '[*' -- $argv[4]
         switch $argv[3]
-            case defaults-file schema-dir socket csv rejects
+            case defaults-file schema-dir socket csv rejects log
                 set -a spec -r -F
             case '*'
                 set -a spec -x -a (__lockq_values $argv[3] | string collect --allow-empty)

@@ -362,7 +362,7 @@ check_json() {
 		functions=(json_definitions json_people json_managed json_finding json_findings
 			json_rights json_corrected)
 		;;
-	lockqstat) functions=(json_list json_run stat_json stat_json_health) ;;
+	lockqstat) functions=(json_list json_run json_trouble stat_json stat_json_health) ;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{
@@ -376,6 +376,14 @@ check_json() {
 	} >"$scratch/is"
 	section "$1/man/$program.1" JSON | grep '\.\(It \)\?Va ' | sed 's/^\.\(It \)\?Va //' |
 		sed 's/ , /\n/g' | sed 's/[ ,.]*$//' >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
+# lockq-admin(7) has the keys of the log.
+check_log() {
+	sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$1/cmd/cli_log.c" >"$scratch/is"
+	section "$1/man/lockq-admin.7" LOGS | sed -n 's/^\.It Va //p' | sed 's/ , /\n/g' \
+		>"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
 }
 
@@ -426,6 +434,7 @@ for shell in bash zsh fish; do
 	fi
 done
 none 'managetask(1) has the code of each finding' check_findings "$top"
+none 'lockq-admin(7) has the keys of the log' check_log "$top"
 none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
 none 'lockq(3) has every constant of lockq.h' check_constants "$top"
 none 'lockq(3) has every return code with its number' check_return_codes "$top"
@@ -450,6 +459,7 @@ some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getw
 some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
 some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
 some man/managetask.1 '/^\.It Sy procedure_missing/d' check_findings
+some man/lockq-admin.7 '/^\.It Va statement_ms/d' check_log
 some man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/' check_findings
 some man/lockq.3 '/^\.It Fn lockq_dispose$/d' check_symbols
 some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_symbols
