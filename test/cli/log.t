@@ -43,8 +43,8 @@ done
 for i in {1..20}; do
 	end "many-$i"
 done
-is "$(jq -r 'select(.operation == "getwork") | .user' "$log" | sort | uniq -c |
-	grep -c '^ *1 ')" 20 'twenty processes share a file, and no line is broken'
+is "$(jq -r 'select(.operation == "getwork" and .event == "end") | .user' "$log" | sort |
+	uniq -c | grep -c '^ *1 ')" 20 'twenty processes share a file, and no line is broken'
 run getwork --log "$scratch/no/such/folder" --user race-1 --task "$task"
 is "$status:$(sed 1q <<<"$err")" \
 	"2:getwork: log \"$scratch/no/such/folder\" can't be written: \
@@ -72,8 +72,8 @@ run disposition --user race-1 --task "$task" --loan "$loan" --complete --timeout
 gatekeeper_says 'ROLLBACK;'
 is "$status:$(trouble disposition | sed 's/,[0-9]*\]$//')" '3:[1,1,0' \
 	'a disposition that waits in vain: busy, and each lock wait'
-is "$(jq -c 'select(.event == "failure" and .operation == "disposition") | [.operation, .user, .task, .attempt, .number, .sqlstate,
-	.statement, .statement_ms >= 900]' "$log" | sed 1q)" \
+is "$(jq -c 'select(.event == "failure" and .operation == "disposition") | [.operation, .user,
+	.task, .attempt, .number, .sqlstate, .statement, .statement_ms >= 900]' "$log" | sed 1q)" \
 	"[\"disposition\",\"race-1\",$task,1,1205,\"HY000\",\"lock_loans\",true]" \
 	'the log has the failure'
 is "$(jq -c 'select(.event == "end" and .operation == "disposition") | [.result, .lock_waits,
