@@ -233,6 +233,35 @@ is "$status" 3 'a table that is locked as a whole: exit 3'
 like "$err" '^lockqstat: .*"leader_run"' 'and it is named'
 gatekeeper_says 'UNLOCK TABLES;'
 
+# --- large tables ---------------------------------------------------------------------------------
+
+sql "SET SESSION cte_max_recursion_depth = 10000;
+     CREATE TEMPORARY TABLE n (i INT PRIMARY KEY)
+       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+       SELECT i FROM n;
+     INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
+                                 outcome, epoch, served_at)
+       SELECT UUID(), $(user_id 1), 'test', $idle, 1, 1, 1, 'served', 1, NOW(6) FROM n;
+     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+                       changed_at)
+       SELECT $idle, 1000 + i, $(user_id 1), 'completed', 1, 2, 1, NOW(6), NOW(6) FROM n;
+     INSERT INTO leader_run (task_id, epoch, user, how, query_ms, started_at, ended_at)
+       SELECT $idle, i, 'race-1', 'query', 5, NOW(6), NOW(6) FROM n;
+     UPDATE task SET cache_ttl = 600 WHERE task_id = $idle"
+rows_read() {
+	sql "SELECT variable_value FROM performance_schema.global_status
+	      WHERE variable_name = 'Innodb_rows_read'"
+}
+read=$(rows_read)
+lockqstat >/dev/null
+read=$(($(rows_read) - read))
+ok "$([ "$read" -gt 500 ] && [ "$read" -lt 4000 ]; echo $?)" \
+	"of 18,000 rows it reads a bounded number: $read"
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $idle;
+     DELETE FROM leader_run WHERE task_id = $idle;
+     DELETE FROM work WHERE task_id = $idle;
+     DELETE FROM work_requested WHERE task_id = $idle"
+
 # --- metrics --------------------------------------------------------------------------------------
 
 sql "UPDATE task SET name = CONCAT('a \"b\" ', CHAR(92), ' c', CHAR(10), 'd') WHERE task_id = $idle"

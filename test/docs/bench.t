@@ -72,7 +72,7 @@ is "$status" 2 'a JSON file that is no result is refused'
 # --- each figure ---------------------------------------------------------------------------------
 
 before=$(left_behind)
-figures=(assign burst cron killed peers record take throughput waiting wake warm)
+figures=(assign burst cron killed peers record stat take throughput waiting wake warm)
 for figure in "${figures[@]}"; do
 	short "$figure"
 	is "$status" 0 "$figure: measured"
