@@ -12,6 +12,7 @@
 #include "getwork_exec.h"
 #include "getwork_message.h"
 #include "getwork_refill.h"
+#include "getwork_tasks.h"
 #include "output.h"
 
 enum { GAP_LONGEST = 3600 };
@@ -20,6 +21,7 @@ struct getwork_options {
 	struct cli_common common;
 	struct disposition_loans done; /* what --complete names */
 	struct lockq_ask ask;
+	struct getwork_tasks tasks;    /* what --tasks names */
 	uint32_t count; /* 0: not given */
 	bool fresh;
 	struct cli_gaps poll;
@@ -28,8 +30,8 @@ struct getwork_options {
 	struct getwork_cancel cancel;
 	struct getwork_exec exec;
 };
-#define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, 0, false, \
-	{ { 0 }, 0 }, false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
+#define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
+	{ { 0 }, 0 }, 0, false, { { 0 }, 0 }, false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
 
 static bool
 completes(const struct getwork_options *o)
@@ -43,7 +45,7 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->no_wait || o->no_refill || completes(o) ||
+	    o->poll.n > 0 || o->no_wait || o->no_refill || completes(o) || o->tasks.n > 0 ||
 	    getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
@@ -55,6 +57,27 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	return cli_default_user(&o->ask.user, error);
 }
 
+/* A request that were left pending in one task, or had a UUID, would be another one in the next. */
+static int
+check_tasks(struct getwork_options *o, struct cli_error *error)
+{
+	if (o->tasks.n == 0) {
+		if (cli_default_task(&o->ask.task, error) != 0)
+			return -1;
+		return o->ask.task != 0 ? 0 : cli_fail_no_task(error);
+	}
+	if (o->ask.task != 0 || completes(o))
+		return cli_fail(error, "--tasks can't be combined with --task or --complete");
+	if (o->no_wait)
+		return cli_fail(error, "--tasks can't be combined with --no-wait: --timeout 0 does "
+		    "not wait either, and leaves nothing pending");
+	if (o->ask.uuid != NULL)
+		return cli_fail(error, "--tasks can't be combined with --uuid: a UUID is of one "
+		    "task's request");
+	o->ask.task = o->tasks.tasks[0];
+	return 0;
+}
+
 static int
 check(void *options, struct cli_error *error)
 {
@@ -63,11 +86,8 @@ check(void *options, struct cli_error *error)
 	if (o->cancel.given)
 		return check_cancel(o, error);
 	o->ask.count = o->count == 0 ? 1 : o->count;
-	if (cli_default_user(&o->ask.user, error) != 0 ||
-	    cli_default_task(&o->ask.task, error) != 0)
+	if (cli_default_user(&o->ask.user, error) != 0 || check_tasks(o, error) != 0)
 		return -1;
-	if (o->ask.task == 0)
-		return cli_fail_no_task(error);
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
@@ -99,6 +119,9 @@ static const struct cli_option getwork_table[] = {
 	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n"
 	    "lockq-task in an option file)",
 	    cli_parse_u32, OPTION(ask.task), 1, UINT32_MAX },
+	{ "tasks", 0, "N,N,...", "ask these tasks in this order, first their lists,\n"
+	    "and end with the first that has loans", getwork_tasks_parse, OPTION(tasks), 1,
+	    UINT32_MAX },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(count), 1,
 	    LOCKQ_COUNT_MAX },
 	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n"
@@ -137,7 +160,8 @@ static const struct cli_option getwork_table[] = {
 
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
-	.synopsis = "[--user NAME] --task N [--count N] [--uuid UUID] [--fresh]\n"
+	.synopsis = "[--user NAME] --task N | --tasks N,N,... [--count N]\n"
+	    " [--uuid UUID] [--fresh]\n"
 	    " [--complete L[,L...]] [--timeout SECONDS]\n"
 	    " [--poll S,S,... | --no-wait]\n"
 	    " [--exec COMMAND [--retry-after DURATION]\n"
@@ -150,6 +174,7 @@ static const struct cli_tool getwork_tool = {
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --json\n"
+	    "  getwork --tasks 3,7 --count 2\n"
 	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
 	    "  getwork --task 7 --complete 12:7,13:7 --count 2\n"
 	    "  getwork --task 7 --count 5 --exec './verify \"$LOCKQ_LOAN\"'\n"
@@ -170,6 +195,11 @@ static const struct cli_tool getwork_tool = {
 	.leads = true,
 	.options = getwork_table,
 	.check = check,
+};
+
+struct shown {
+	const struct getwork_options *o;
+	struct lockq *q;
 };
 
 /* Prints the answer and the message about it. Returns the exit status. */
@@ -201,6 +231,15 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 		getwork_message_details(answer);
 	free(complaint);
 	return status;
+}
+
+/* A task of --tasks that had no loans. */
+static void
+show_before(void *data, struct lockq_answer *answer, int rc)
+{
+	const struct shown *shown = data;
+
+	(void)show(shown->o, shown->q, answer, rc);
 }
 
 /* Works on the loans of the answer, or ends. A list that is due is filled meanwhile. */
@@ -266,7 +305,9 @@ main(int argc, char **argv)
 	if (rc == LOCKQ_OK) {
 		cli_catch_signals("a request may stay pending and still get loans: see "
 		    "checkwork");
-		rc = lockq_getwork(q, &o.ask, &answer);
+		rc = o.tasks.n == 0 ? lockq_getwork(q, &o.ask, &answer) :
+		    getwork_tasks_ask(&o.tasks, q, &o.ask, &answer, show_before,
+		    &(struct shown){ &o, q });
 	}
 	status = answered(&o, q, &answer, rc);
 	lockq_answer_clear(&answer);

@@ -81,6 +81,17 @@ finish_unasked(struct call *c)
 	return LOCKQ_BUSY;
 }
 
+/* Reports that the list had nothing. The task may not be known: nobody has asked for it. */
+static int
+finish_list(struct call *c)
+{
+	if (c->task.paused[0] == '\0' && c->held[0] == '\0')
+		return LOCKQ_NOTHING;
+	error_set(c->q, "%s: nothing was asked for: try again later", c->task.paused[0] != '\0' ?
+	    c->task.paused : c->held);
+	return LOCKQ_BUSY;
+}
+
 /* Reports that the request has ended, cancelled or served, and that a locked table keeps the answer
  * from being read. */
 static int
@@ -178,6 +189,8 @@ finish(struct call *c, enum step step, enum db_rc failure)
 
 	if (step == REFUSED)
 		return refuse(c);
+	if (step == TIMED_OUT && c->ask->wait == LOCKQ_WAIT_LIST && !c->sent)
+		return finish_list(c);
 	answer->joined = c->request.joined;
 	answer->retries = c->retries;
 	memcpy(answer->uuid, c->request.uuid, sizeof(answer->uuid));

@@ -5,7 +5,7 @@
  *
  *   TAKE       take             -> LOOK (served) | TAKE (a newer list) | ASK | TRY (asked already)
  *              take from the kept list, if there is one
- *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED
+ *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED | TIMED_OUT
  *              step 1: record the request
  *   LOOK       look             -> ANSWERED | FAILED | TRY | TAKE (pending) | ASK (anew)
  *              step 7: read the request's own row, and no other
@@ -226,8 +226,14 @@ static enum db_rc
 ask(struct call *c, enum step *step)
 {
 	bool before = c->sent, refused = false;
-	enum db_rc rc = record(c, before, &refused);
+	enum db_rc rc;
 
+	/* After a take whose COMMIT is in doubt the request has to be recorded, to find out. */
+	if (c->ask->wait == LOCKQ_WAIT_LIST && !before) {
+		*step = TIMED_OUT;
+		return DB_OK;
+	}
+	rc = record(c, before, &refused);
 	if (rc != DB_OK) {
 		/* The server answered, so the INSERT was not done and there is nothing to
 		 * cancel. */

@@ -435,7 +435,10 @@ LOCKQ_EXPORT const char *lockq_status_name(enum lockq_status status);
 enum lockq_wait {
 	LOCKQ_WAIT_BLOCKING = 0, /**< for a row's lock: it wakes milliseconds after the COMMIT */
 	LOCKQ_WAIT_POLL,         /**< disconnected: for more people than connections */
-	LOCKQ_WAIT_NONE          /**< not at all: the call leads, or leaves the request pending */
+	LOCKQ_WAIT_NONE,         /**< not at all: the call leads, or leaves the request pending */
+	LOCKQ_WAIT_LIST          /**< not at all: the call takes from the kept list, or records no
+	                          * request and returns LOCKQ_NOTHING, or LOCKQ_BUSY where the
+	                          * task is paused */
 };
 
 /** What to ask for. */
@@ -542,7 +545,7 @@ struct lockq_answer {
  *
  * Returns:
  * 0 when at least one loan was assigned;
- * LOCKQ_NOTHING when the task has no work for this user;
+ * LOCKQ_NOTHING when the task has no work for this user, or its list has none with LOCKQ_WAIT_LIST;
  * LOCKQ_BUSY when the wait ran out, the request expired or was cancelled, or it is pending with
  * LOCKQ_WAIT_NONE; while the task is paused nobody is served.
  * lockq_error() then has a line where the answer does not tell why: what another session held, so

@@ -35,7 +35,7 @@ after_failure(const struct call *c, enum step step)
 static enum db_rc
 wait_for_holder(struct call *c, enum step *step)
 {
-	bool patient = c->ask->wait != LOCKQ_WAIT_NONE;
+	bool patient = c->ask->wait == LOCKQ_WAIT_BLOCKING || c->ask->wait == LOCKQ_WAIT_POLL;
 	enum db_rc rc = db_set_lock_wait(c->q->db, DB_BRIEF_WAIT_S);
 
 	error_set_detail(c->q, c->q->db);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "getwork_tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_signals.h"
+#include "cli_times.h"
+#include "cli_values.h"
+
+int
+getwork_tasks_parse(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct getwork_tasks *tasks = target;
+	const char *from = text;
+
+	tasks->n = 0;
+	for (;;) {
+		size_t length = strcspn(from, ",");
+		char *one = cli_text("%.*s", (int)length, from);
+		uint32_t task = 0;
+		int rc = cli_parse_u32(option, one, &task, error);
+
+		free(one);
+		for (size_t i = 0; rc == 0 && i < tasks->n; i++) {
+			if (tasks->tasks[i] == task)
+				rc = cli_fail(error, "--%s names task %u twice", option->name,
+				    task);
+		}
+		if (rc == 0 && tasks->n == GETWORK_TASKS_MOST)
+			rc = cli_fail(error, "--%s has %d tasks at most", option->name,
+			    GETWORK_TASKS_MOST);
+		if (rc != 0)
+			return rc;
+		tasks->tasks[tasks->n++] = task;
+		if (from[length] == '\0')
+			return 0;
+		from += length + 1;
+	}
+}
+
+/* Whether the next task is asked after this one. A commit in doubt may have given loans. */
+static bool
+goes_on(int rc)
+{
+	return cli_caught() == 0 && (rc == LOCKQ_NOTHING || rc == LOCKQ_EREFUSED ||
+	    rc == LOCKQ_EQUERY || rc == LOCKQ_BUSY);
+}
+
+/* How much is left of @ask->timeout_ms. */
+static int64_t
+time_left(const struct lockq_ask *ask, uint64_t began)
+{
+	int64_t spent = (int64_t)(cli_clock_ms() - began);
+
+	if (ask->timeout_ms < 0)
+		return ask->timeout_ms;
+	return ask->timeout_ms > spent ? ask->timeout_ms - spent : 0;
+}
+
+int
+getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct lockq_ask *ask,
+    struct lockq_answer *answer, getwork_tasks_fn *show, void *data)
+{
+	struct lockq_ask one = *ask;
+	bool paused[GETWORK_TASKS_MOST] = { false };
+	size_t n_paused = 0;
+	uint64_t began = cli_clock_ms();
+	int rc = LOCKQ_NOTHING;
+
+	one.wait = LOCKQ_WAIT_LIST;
+	for (size_t i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
+		one.task = ask->task = tasks->tasks[i];
+		rc = lockq_getwork(q, &one, answer);
+		paused[i] = rc == LOCKQ_BUSY;
+		n_paused += paused[i];
+	}
+	one.wait = ask->wait;
+	for (size_t i = 0, asked = 0; i < tasks->n && goes_on(rc); i++) {
+		/* To wait for its manager would keep the user from the other tasks. */
+		if (paused[i] && n_paused < tasks->n)
+			continue;
+		if (asked++ > 0)
+			show(data, answer, rc);
+		one.task = ask->task = tasks->tasks[i];
+		one.timeout_ms = time_left(ask, began);
+		rc = lockq_getwork(q, &one, answer);
+	}
+	return rc;
+}

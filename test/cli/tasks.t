@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# getwork --tasks: several tasks in their order, first their lists, and what it leaves behind.
+set -u
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../support/steered.sh"
+
+first=295 second=296
+make_steered "$first" 6000
+make_task "$second" 50 0
+make_users 3
+open_gatekeeper
+# shellcheck disable=SC2154 # status, out and err are set by run
+trap 'end_all; forget_steered "$first"; forget_task "$second"; forget_users; rm -rf "$scratch"' EXIT
+
+# asked: how many requests were recorded for each task, whatever became of them.
+asked() {
+	sql "SELECT COUNT(IF(task_id = $first, 1, NULL)), COUNT(IF(task_id = $second, 1, NULL))
+	       FROM work_requested WHERE task_id IN ($first, $second)" | tr '\t' ' '
+}
+forget_requests() {
+	sql "DELETE FROM work_log WHERE task_id IN ($first, $second);
+	     DELETE FROM work WHERE task_id IN ($first, $second);
+	     DELETE FROM work_requested WHERE task_id IN ($first, $second)"
+}
+# tasks_of: the task and the loans of each object.
+tasks_of() {
+	jq -c '[.task, .assigned, .exit]' <<<"$out" | tr '\n' ' ' | sed 's/ $//'
+}
+
+for arguments in '--tasks x' '--tasks 3,3' '--tasks 3,' '--tasks 3 --task 4' \
+	'--tasks 3,4 --no-wait' '--tasks 3 --uuid 11111111-2222-3333-4444-555555555555' '--tasks 3 --complete 1' \
+	'--tasks 3 --cancel' "--tasks $(seq -s , 65)"; do
+	# shellcheck disable=SC2086 # words, on purpose
+	run getwork $arguments
+	is "$status" 2 "${arguments:0:40}: exit 2"
+done
+
+run getwork --user race-1 --tasks "$first,$second" --count 2 --json
+is "$status:$(tasks_of):$(asked)" "0:[$first,2,0]:1 0" \
+	'the first task that has loans is the only one'
+sql "DELETE FROM test_loan_$first"
+run getwork --user race-2 --tasks "$first,$second" --count 2 --json
+is "$status:$(tasks_of)" "0:[$first,0,1] [$second,2,0]" 'the next one where the first has none'
+run getwork --user race-2 --tasks "$first,$second" --count 2
+like "$out" "^no work for task $first as of .*" 'as text, too'
+like "$out" "^Task $second" 'with the loans of the other one'
+sql "DELETE FROM test_loan_$second"
+run getwork --user race-3 --tasks "$first,$second" --json
+is "$status:$(tasks_of)" "1:[$first,0,1] [$second,0,1]" 'no work anywhere: exit 1'
+
+# Lists: the second task has one, the first would have to run its query.
+forget_requests
+sql "INSERT INTO test_loan_$first VALUES (1, 1), (2, 2), (3, 3);
+     INSERT INTO test_loan_$second SELECT loan_id + 10, line FROM test_loan_$first;
+     UPDATE task SET cache_ttl = 600 WHERE task_id = $second"
+run refill --task "$second"
+is "$status" 0 'the second task has a list'
+run getwork --user race-1 --tasks "$first,$second" --json
+is "$status:$(tasks_of):$(asked)" "0:[$second,1,0]:0 1" \
+	'a list that has loans comes before a query, and nothing else is recorded'
+sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $first"
+run refill --task "$first"
+run getwork --user race-1 --tasks "$first,$second" --json
+is "$status:$(tasks_of):$(asked)" "0:[$first,1,0]:1 1" 'of two lists the first one serves'
+is "$(sql "SELECT source FROM work_requested WHERE task_id = $first")" list 'and no query ran'
+run getwork --user race-1 --tasks "$second,$first" --json
+is "$(tasks_of)" "[$second,1,0]" 'the order is that of the command line'
+run getwork --user race-1 --tasks "$first,$second" --fresh --json
+is "$(tasks_of):$(jq -r .source <<<"$out")" "[$first,1,0]:query" '--fresh takes from no list'
+
+# Tasks that are closed, paused, or led by somebody else.
+sql "UPDATE task SET enabled = FALSE WHERE task_id = $first"
+run getwork --user race-2 --tasks "$first,$second" --json
+is "$status:$(tasks_of)" "0:[$second,1,0]" \
+	'a disabled task does not keep its user from the next one'
+sql "UPDATE task SET enabled = TRUE, paused = 'closed', paused_by = 'x' WHERE task_id = $first;
+     DELETE FROM kept_loan WHERE task_id IN ($first, $second);
+     DELETE FROM kept_list WHERE task_id IN ($first, $second)"
+run getwork --user race-3 --tasks "$first,$second" --json
+is "$status:$(tasks_of)" "1:[$second,0,1]" 'a paused task is passed over'
+run getwork --user race-3 --tasks "$first" --timeout 0 --json
+is "$status" 3 'unless all of them are paused'
+sql "UPDATE task SET paused = NULL, cache_ttl = 0 WHERE task_id = $first;
+     INSERT INTO test_loan_$second VALUES (90, 1)"
+steer "$first" gated
+shut_gate "$first"
+start leader getwork --user race-1 --task "$first"
+await_leader "$first" race-1
+run getwork --user race-3 --tasks "$first,$second" --timeout 0 --json
+is "$status:$(tasks_of)" "0:[$first,0,3] [$second,1,0]" \
+	'--timeout 0 does not wait for a leader, and asks the next one'
+is "$(sql "SELECT COUNT(*) FROM work_requested WHERE pending = 1 AND user_id = (
+	SELECT user_id FROM app_user WHERE name = 'race-3')")" 0 'and leaves nothing pending'
+start waiter getwork --user race-3 --tasks "$first,$second" --json
+await "SELECT COUNT(*) FROM work_requested WHERE task_id = $first AND pending = 1" 2
+kill -INT "${process[waiter]}"
+end waiter
+is "$status:$(jq -s length <<<"$out")" 130:1 'Ctrl-C ends it, and the other tasks are not asked'
+is "$(sql "SELECT COUNT(*) FROM work_requested WHERE pending = 1 AND task_id = $first")" 1 \
+	'the request is cancelled'
+open_gate "$first"
+end leader
+finish
