@@ -273,9 +273,8 @@ _lockq() {
 	--complete) # names loans for getwork only
 		[[ ${called[0]##*/} != getwork ]] || return 0
 		;;
-	--tasks | \
-		--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
-		-l | --token | --note | --request | -r | --uuid | --port | --db-user | \
+	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
+		-l | --tasks | --token | --note | --request | -r | --uuid | --port | --db-user | \
 		--database | --login-path | --batch | --connect-timeout | --every | --loans | \
 		--seed | \
 		--defaults-group-suffix | --heavy | --users | --map | --begins | --by | --reason | \

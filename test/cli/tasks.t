@@ -28,7 +28,8 @@ tasks_of() {
 }
 
 for arguments in '--tasks x' '--tasks 3,3' '--tasks 3,' '--tasks 3 --task 4' \
-	'--tasks 3,4 --no-wait' '--tasks 3 --uuid 11111111-2222-3333-4444-555555555555' '--tasks 3 --complete 1' \
+	'--tasks 3,4 --no-wait' '--tasks 3 --uuid 11111111-2222-3333-4444-555555555555' \
+	'--tasks 3 --complete 1' \
 	'--tasks 3 --cancel' "--tasks $(seq -s , 65)"; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run getwork $arguments
