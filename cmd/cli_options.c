@@ -368,14 +368,16 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 
 /* Takes an argument that stands without its option. */
 static int
-parse_bare(const struct cli_tool *tool, void *options, const char *text, bool first,
+parse_bare(const struct cli_tool *tool, void *options, const char *text, int place,
     struct cli_error *error)
 {
 	const struct cli_option *row = tool->options;
+	const char *name = place == 0 || tool->bare_again ? tool->bare :
+	    place == 1 ? tool->bare_next : NULL;
 
-	if (tool->bare == NULL || (!first && !tool->bare_again))
+	if (name == NULL)
 		return cli_fail(error, "argument \"%s\" is not expected", text);
-	while (row->name == NULL || strcmp(row->name, tool->bare) != 0)
+	while (row->name == NULL || strcmp(row->name, name) != 0)
 		row++;
 	return row->parse(row, text, (char *)options + row->offset, error);
 }
@@ -399,7 +401,7 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 	}
 	grammar_clear(&g);
 	for (int i = optind; rc == CLI_PARSED_RUN && i < argc; i++)
-		rc = parse_bare(tool, options, argv[i], i == optind, error);
+		rc = parse_bare(tool, options, argv[i], i - optind, error);
 	return rc;
 }
 

@@ -72,6 +72,7 @@ struct cli_tool {
 	const char *more_group; /* one more; NULL: none */
 	const char *bare;       /* the option whose value may stand without it; NULL: none */
 	bool bare_again;        /* more than once */
+	const char *bare_next;  /* the same of the second one; NULL: there is none */
 	bool leads;             /* the tool may run a heavy query, at the place that
 	                         * [lockq_query] names */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */

@@ -16,6 +16,24 @@ correct_message_result(enum lockq_disposed what)
 	return what == LOCKQ_NOT_COMPLETED ? "not_undone" : disposition_result(what);
 }
 
+/* A loan that nobody has yet has no row to tell of. */
+static void
+print_urgent(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
+{
+	unsigned long long id = loan->loan_id;
+	bool already = loan->what == LOCKQ_DISPOSED_ALREADY, row = loan->state[0] != '\0';
+	char *stands = disposition_standing(loan);
+
+	if (what->kind == LOCKQ_NOT_URGENT && already)
+		cli_line("loan %llu: not urgent%s%s", id, row ? ": " : "", row ? stands : "");
+	else if (what->kind == LOCKQ_NOT_URGENT)
+		cli_line("loan %llu: comes in its turn", id);
+	else
+		cli_line("loan %llu: comes next%s, where the view of task %u shows it%s%s", id,
+		    already ? " already" : "", what->task, row ? ": " : "", row ? stands : "");
+	free(stands);
+}
+
 void
 correct_message_done(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
 {
@@ -26,7 +44,9 @@ correct_message_done(const struct lockq_correction *what, const struct lockq_dis
 
 	cli_time_local(since, loan->since, false, now);
 	cli_time_local(until, loan->lease_expires_at, false, now);
-	if (what->kind == LOCKQ_RELEASE && already)
+	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
+		print_urgent(what, loan);
+	else if (what->kind == LOCKQ_RELEASE && already)
 		cli_line("loan %llu: already released at %s", id, since);
 	else if (what->kind == LOCKQ_RELEASE)
 		cli_line("loan %llu: released, %s has it no longer", id, loan->holder);
@@ -46,7 +66,8 @@ print_not_allowed(const struct lockq_correction *what, const struct lockq_dispos
 
 	cli_time_local(until, loan->excluded_until, false, time(NULL));
 	cli_message("loan %llu was not %s: %s%s%s", (unsigned long long)loan->loan_id,
-	    what->kind == LOCKQ_UNDO ? "given back" : "reassigned", loan->reason,
+	    what->kind == LOCKQ_UNDO ? "given back" :
+	    what->kind == LOCKQ_URGENT ? "put first" : "reassigned", loan->reason,
 	    until[0] != '\0' ? ", until " : "", until);
 }
 
@@ -62,6 +83,8 @@ correct_message_refused(const struct lockq_correction *what,
 	case LOCKQ_NOT_YOURS:
 		if (what->kind == LOCKQ_UNDO)
 			cli_message("loan %llu is %s: there is nothing to take back", id, stands);
+		else if (what->kind == LOCKQ_URGENT)
+			cli_message("loan %llu was not put first: %s", id, stands);
 		else
 			cli_message("loan %llu is not one of user \"%s\": %s", id, what->from,
 			    stands);

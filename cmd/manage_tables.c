@@ -74,6 +74,9 @@ manage_table_of_task(const struct lockq_definition *task)
 	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(manage_setting(task, "name")));
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_table_free(table);
+	if (task->urgent > 0)
+		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
+		    task->urgent == 1 ? "loan waits" : "loans wait");
 	if (task->paused == NULL)
 		return;
 	cli_time_local(since, task->paused_at, false, time(NULL));

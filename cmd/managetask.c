@@ -40,6 +40,7 @@ static const struct cli_tool managetask_tool = {
 	    "  release        puts a loan back into the line\n"
 	    "  reassign       gives somebody's loan to somebody else\n"
 	    "  undo           takes back what somebody has said of a loan\n"
+	    "  urgent N       has a loan offered before all others\n"
 	    "  cancel ID      cancels somebody's pending request",
 	.examples = "  managetask add --name 'Check the deed' --candidates-view deeds_to_check\n"
 	    "  managetask user add oliver tracy\n"

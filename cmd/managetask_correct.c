@@ -24,7 +24,8 @@ check_loans(void *options, struct cli_error *error)
 		return -1;
 	if (o->loans.n == 0 && !o->loans.from_stdin)
 		return cli_fail(error, "--loan is missing");
-	if (check_reason(o, error) != 0)
+	/* What is withdrawn needs none. */
+	if ((o->withdraws ? manage_check_by(o, error) : check_reason(o, error)) != 0)
 		return -1;
 	return o->loans.from_stdin ? loan_option_read(&o->loans, stdin, error) : 0;
 }
@@ -108,6 +109,12 @@ undo(const struct manage_options *o, struct lockq *q)
 }
 
 static int
+urgent(const struct manage_options *o, struct lockq *q)
+{
+	return correct(o, q, o->withdraws ? LOCKQ_NOT_URGENT : LOCKQ_URGENT);
+}
+
+static int
 cancel(const struct manage_options *o, struct lockq *q)
 {
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
@@ -139,6 +146,9 @@ static const struct cli_option reassign_options[] = { LOANS, FROM("who has them"
 	{ "to", 0, "USER", "who is to have them", cli_parse_utf8, MANAGE(to), 0, 64 }, MANAGE_BY,
 	CLI_OPTIONS_END };
 static const struct cli_option undo_options[] = { LOANS, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option urgent_options[] = { LOANS,
+	{ "withdraw", 0, NULL, "they come in their turn again", cli_parse_flag,
+	    MANAGE(withdraws), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
 static const struct cli_option cancel_options[] = { { .help = "Which request" },
 	{ "request", 'r', "ID|UUID", "the request, of any user", cli_parse_request,
 	    MANAGE(request), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
@@ -191,6 +201,18 @@ static const struct cli_tool undo_tool = {
 	    "     output could not be written\n"
 	    "  6  outcome unknown (connection lost meanwhile): run the same command again\n",
 };
+static const struct cli_tool urgent_tool = {
+	TOOL, .command = "urgent", .options = urgent_options, .check = check_loans,
+	.bare = "task", .bare_next = "loan",
+	.synopsis = "N L[,L...] --reason TEXT [--by NAME] [--json]\n"
+	    "N L[,L...] --withdraw [--by NAME] [--json]",
+	.purpose = "Has loans of a task offered before all others, if its view shows them, until\n"
+	    "somebody gets them, for 7 days at most. Those that the view puts first come\n"
+	    "first. A loan that somebody has is refused.",
+	.examples = "  managetask urgent 7 12,13 --reason 'the customer is waiting'\n"
+	    "  managetask urgent 7 12 --withdraw\n",
+	.exits = EXITS,
+};
 static const struct cli_tool cancel_tool = {
 	TOOL, .command = "cancel", .options = cancel_options, .check = check_cancel,
 	.bare = "request",
@@ -202,5 +224,5 @@ static const struct cli_tool cancel_tool = {
 
 const struct manage_command manage_correct_commands[] = {
 	{ &release_tool, release }, { &reassign_tool, reassign }, { &undo_tool, undo },
-	{ &cancel_tool, cancel }, { NULL, NULL }
+	{ &urgent_tool, urgent }, { &cancel_tool, cancel }, { NULL, NULL }
 };

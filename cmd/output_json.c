@@ -158,6 +158,7 @@ json_tasks(const char *user, const struct lockq_tasks *tasks)
 		cli_json_set(object, "held", cli_json_number(t->held));
 		cli_json_set(object, "pending", cli_json_number(t->pending));
 		cli_json_set(object, "paused", cli_json_text(t->paused));
+		cli_json_set(object, "urgent", cli_json_number(t->urgent));
 		cli_json_print(object);
 	}
 }
@@ -332,6 +333,7 @@ json_definitions(const struct lockq_definitions *tasks, bool one)
 		cli_json_set(object, "paused", cli_json_text(t->paused));
 		cli_json_set(object, "paused_by", cli_json_text(t->paused_by));
 		cli_json_set(object, "paused_at", cli_json_time(t->paused_at));
+		cli_json_set(object, "urgent", cli_json_number(t->urgent));
 		cli_json_print(object);
 	}
 }

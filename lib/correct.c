@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Managers' corrections: lockq_correct() releases and reassigns loans, and takes dispositions back;
- * lockq_cancel_for() cancels somebody's request. Procedures of schema/doors.sql do it, and each is
- * one transaction of the server's own. Only an undo runs in a transaction of this program, since
- * it may call the task's on_undo, which must have the rights of the manager's account. */
+/* Managers' corrections: lockq_correct() releases and reassigns loans, takes dispositions back, and
+ * has loans offered first; lockq_cancel_for() cancels somebody's request. Procedures of
+ * schema/doors.sql do it, and each is one transaction of the server's own. Only an undo runs in a
+ * transaction of this program, since it may call the task's on_undo, which must have the rights of
+ * the manager's account. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,9 @@
 
 static const struct db_query call_loans = {
 	"manage_loans", "CALL manage_loans(?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
+};
+static const struct db_query call_urgent = {
+	"manage_urgent", "CALL manage_urgent(?, ?, ?, ?, ?)", DB_MANY
 };
 static const struct db_query call_request = {
 	"manage_request", "CALL manage_request(?, ?, ?)", DB_ONE
@@ -45,7 +49,8 @@ static const char *
 action_of(enum lockq_correction_kind kind)
 {
 	static const char *const words[] = {
-		[LOCKQ_RELEASE] = "release", [LOCKQ_REASSIGN] = "reassign", [LOCKQ_UNDO] = "undo"
+		[LOCKQ_RELEASE] = "release", [LOCKQ_REASSIGN] = "reassign", [LOCKQ_UNDO] = "undo",
+		[LOCKQ_URGENT] = "urgent mark", [LOCKQ_NOT_URGENT] = "withdrawal"
 	};
 
 	return (size_t)kind < sizeof(words) / sizeof(words[0]) ? words[kind] : NULL;
@@ -60,7 +65,8 @@ fault_of(const struct lockq_correction *what)
 		return error_of_reserved(what->reserved);
 	if (action_of(what->kind) == NULL)
 		return "the kind of correction is unknown";
-	if (what->reason == NULL || what->reason[0] == '\0')
+	if (what->kind != LOCKQ_NOT_URGENT &&
+	    (what->reason == NULL || what->reason[0] == '\0'))
 		return "a correction needs a reason";
 	if (what->n_loans == 0 || what->n_loans > LOCKQ_DISPOSE_MAX)
 		return "a correction names from 1 to 10000 loans";
@@ -72,6 +78,8 @@ fault_of(const struct lockq_correction *what)
 		return "only loans that are reassigned go to a user";
 	if (what->kind == LOCKQ_UNDO && what->from != NULL)
 		return "an undo gives loans back to the users who disposed of them: name none";
+	if (what->kind > LOCKQ_UNDO && what->from != NULL)
+		return "a loan is urgent for all users: name none";
 	return NULL;
 }
 
@@ -95,6 +103,8 @@ static const struct verdict_of {
 	{ "no_on_undo", LOCKQ_NOT_ALLOWED, "the task's on_complete may have changed other data, "
 	    "and the task has no on_undo, which would take that back" },
 	{ "purged", LOCKQ_NOT_ALLOWED, "the log has no row of it any more" },
+	{ "held", LOCKQ_NOT_YOURS, NULL },
+	{ "never", LOCKQ_NOT_ALLOWED, "it is never to be offered again" },
 };
 
 static const struct verdict_of *
@@ -195,7 +205,20 @@ refused_whole(struct lockq *q, const struct lockq_correction *what, const struct
 	return true;
 }
 
-/* Releases or reassigns by one transaction of the server's own. */
+/* Changes the loans by the procedure of the kind. */
+static int
+run_procedure(struct lockq *q, const struct lockq_correction *what, const char *json,
+    struct db_rows *rows)
+{
+	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
+		return managing_run(q, &call_urgent, DB_ARGS(db_text(what->manager),
+		    db_u64(what->task), db_text(json), db_bool(what->kind == LOCKQ_NOT_URGENT),
+		    db_text(what->reason)), "these loans", rows);
+	return managing_run(q, &call_loans, CORRECTION_ARGS(what, "alone", json), "these loans",
+	    rows);
+}
+
+/* All but an undo, by one transaction of the server's own. */
 static int
 correct_alone(struct correcting *c)
 {
@@ -205,8 +228,7 @@ correct_alone(struct correcting *c)
 	int code = json.failed ? error_from_db(q, NULL, DB_ENOMEM) : LOCKQ_OK;
 
 	if (code == LOCKQ_OK)
-		code = managing_run(q, &call_loans, CORRECTION_ARGS(c->what, "alone", json.data),
-		    "these loans", &rows);
+		code = run_procedure(q, c->what, json.data, &rows);
 	if (code == LOCKQ_OK && !refused_whole(q, c->what, &rows, &code)) {
 		enum db_rc rc = read_rows(q->db, &c->d, &rows, true);
 

@@ -13,6 +13,7 @@
 #include "session.h"
 #include "settings.h"
 #include "task.h"
+#include "urgent.h"
 
 static const struct db_query call_task = {
 	"manage_task", "CALL manage_task(?, ?, ?, ?, ?)", DB_ONE
@@ -154,7 +155,7 @@ struct asked {
 static enum db_rc
 fill_definition(struct lockq_definition *d, const struct db_rows *rows, size_t row)
 {
-	enum { PAUSED = N_DEFINING + 1, PAUSED_BY, PAUSED_AT };
+	enum { PAUSED = N_DEFINING + 1, PAUSED_BY, PAUSED_AT, URGENT };
 	enum db_rc rc = DB_OK;
 
 	d->task = (uint32_t)db_cell_u64(rows, row, 0);
@@ -169,6 +170,7 @@ fill_definition(struct lockq_definition *d, const struct db_rows *rows, size_t r
 		d->n_settings++;
 	}
 	copy_cell(d->paused_at, sizeof(d->paused_at), rows, row, PAUSED_AT);
+	d->urgent = db_cell_u64(rows, row, URGENT);
 	if (rc == DB_OK)
 		rc = copy_text(&d->paused, db_cell(rows, row, PAUSED));
 	return rc == DB_OK ? copy_text(&d->paused_by, db_cell(rows, row, PAUSED_BY)) : rc;
@@ -180,12 +182,13 @@ look_at_definitions(struct patience *patience, void *data, int *code)
 	const struct asked *asked = data;
 	struct lockq_definitions *tasks = asked->tasks;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	char sql[1024];
+	char sql[2048];
 	struct db_query query = { "read_definitions", sql, DB_MANY };
 	enum db_rc rc;
 
 	lockq_definitions_clear(tasks);
-	snprintf(sql, sizeof(sql), "SELECT t.task_id, %s, t.paused, t.paused_by, t.paused_at"
+	snprintf(sql, sizeof(sql), "SELECT t.task_id, %s, t.paused, t.paused_by, t.paused_at,"
+	    "  " URGENT_COUNT
 	    "  FROM task AS t WHERE ? = 0 OR t.task_id = ? ORDER BY t.task_id", settings_columns);
 	rc = db_run(patience->q->db, &query, DB_ARGS(db_u64(asked->task), db_u64(asked->task)),
 	    &rows);

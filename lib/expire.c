@@ -73,7 +73,7 @@ static const struct job stale_job = {
 	.under_lock = true
 };
 
-static const struct db_query end_lists = { "end_lists", "CALL list_ends(?, ?)", DB_ONE };
+static const struct db_query end_lists = { "end_lists", "CALL list_sweeps(?, ?)", DB_ONE };
 
 /* Loans of lists that nobody can take from any more. So nobody waits for this, and it needs no lock
  * of the task. */

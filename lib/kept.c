@@ -52,11 +52,11 @@ static const struct db_query begin_list = {
 };
 
 static const struct db_query touch_list = {
-	"touch_list", "CALL list_touches(?, ?)", DB_MAYBE
+	"touch_list", "CALL list_tops(?, ?)", DB_MAYBE
 };
 
 static const struct db_query end_lists = {
-	"end_lists", "CALL list_ends(?, ?)", DB_ONE
+	"end_lists", "CALL list_sweeps(?, ?)", DB_ONE
 };
 
 enum db_rc

@@ -839,7 +839,8 @@ struct lockq_task {
 	                            * without those whose lease has run out */
 	uint64_t pending;          /**< pending requests of the user: 0 or 1 */
 	char *paused;              /**< why nobody gets loans of it for now; NULL: they do */
-	uint64_t reserved[3];      /**< for later versions: 0 */
+	uint64_t urgent;           /**< urgent loans that wait to be given */
+	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
 /** The tasks. */
@@ -1333,7 +1334,8 @@ struct lockq_definition {
 	char *paused;              /**< why no loans are given for now; NULL: they are */
 	char *paused_by;           /**< the manager who said so; or NULL */
 	char paused_at[27];        /**< when; or "" */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	uint64_t urgent;           /**< urgent loans that wait to be given */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
 
 /** Tasks as their managers have defined them. */
@@ -1505,8 +1507,11 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_change_person(struct lockq *q, const cha
 enum lockq_correction_kind {
 	LOCKQ_RELEASE = 0, /**< the loan is available at once; its user has it no longer */
 	LOCKQ_REASSIGN,    /**< another user has the loan now, with a new token and a new lease */
-	LOCKQ_UNDO         /**< the loan's last disposition, or release, is taken back: its user has
+	LOCKQ_UNDO,        /**< the loan's last disposition, or release, is taken back: its user has
 	                    * it again, with a new token and a new lease */
+	LOCKQ_URGENT,      /**< the loan is offered before all others, until somebody gets it, for 7
+	                    * days at most */
+	LOCKQ_NOT_URGENT   /**< that is taken back: the loan comes in its turn */
 };
 
 /** Which assignments a manager corrects. */
@@ -1514,10 +1519,11 @@ struct lockq_correction {
 	const char *manager;                /**< the name of the manager who does it */
 	uint32_t task;                      /**< task.task_id */
 	enum lockq_correction_kind kind;    /**< what is done */
-	const char *from;                   /**< who has the loans; to release, NULL: whoever has
-	                                     * them, to undo always NULL */
+	const char *from;                   /**< to reassign: who has the loans; to release: the
+	                                     * same, or NULL: whoever has; else NULL */
 	const char *to;                     /**< to reassign: who is to get the loans; or NULL */
-	const char *reason;                 /**< why, 1 to LOCKQ_NOTE_MAX characters */
+	const char *reason;                 /**< why, 1 to LOCKQ_NOTE_MAX characters; of
+	                                     * LOCKQ_NOT_URGENT it may be NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once; a token is that of the assignment
 	                                     * that is released, reassigned or was disposed of */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
@@ -1554,6 +1560,11 @@ struct lockq_correction {
  * connection's account and by the rules of on_complete; a loan for which it fails is
  * LOCKQ_NOT_COMPLETED, or LOCKQ_NOT_ALLOWED where it refuses by SIGNAL '45000'. What the user has
  * said by not_me_s is taken back, too.
+ *
+ * LOCKQ_URGENT and LOCKQ_NOT_URGENT change no assignment; manage_log has them, and work_log does
+ * not. A token is not looked at. An urgent loan is given only if the task's view shows it. One that
+ * somebody has is LOCKQ_NOT_YOURS, one that is never to be offered is LOCKQ_NOT_ALLOWED. In a kept
+ * list a loan that is not urgent any more stands at the end, until there is a new list.
  *
  * Locks the rows of pipeline_lock of the users who get loans, then the loans' rows of work by
  * primary key, in key order, until its COMMIT. An undo does that for a few round trips and the

@@ -8,6 +8,7 @@
 #include "kept.h"
 #include "replica.h"
 #include "session.h"
+#include "urgent.h"
 
 static uint64_t
 longest(const struct task *task)
@@ -99,5 +100,5 @@ source_find(struct search *search, enum list_result *result)
 		return rc;
 	rc = query(search, hints, result);
 	search->found->cut = search->is_short && !search->found->complete;
-	return rc;
+	return rc == DB_OK && *result == LIST_FOUND ? urgent_first(search) : rc;
 }

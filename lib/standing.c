@@ -9,6 +9,7 @@
 #include "patience.h"
 #include "session.h"
 #include "task.h"
+#include "urgent.h"
 
 /* By the unique key of pending requests: of those that have ended there may be millions. */
 static const struct db_query read_requests = {
@@ -125,7 +126,7 @@ static const struct db_query read_tasks = {
 	"       (SELECT COUNT(*)"
 	"          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " TASK_PAUSED("t")
+	"       " TASK_PAUSED("t") ", " URGENT_COUNT
 	"  FROM app_user AS u"
 	"  JOIN task AS t"
 	" WHERE u.user_id = ?"
@@ -148,6 +149,7 @@ fill_tasks(struct lockq_tasks *tasks, const struct db_rows *rows)
 		t->max_pipeline = (uint32_t)db_cell_u64(rows, i, 5);
 		t->held = db_cell_u64(rows, i, 6);
 		t->pending = db_cell_u64(rows, i, 7);
+		t->urgent = db_cell_u64(rows, i, 9);
 		if (copy_text(&t->task_name, db_cell(rows, i, 1)) != DB_OK ||
 		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK ||
 		    copy_text(&t->paused, db_cell(rows, i, 8)) != DB_OK)

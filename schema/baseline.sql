@@ -246,6 +246,8 @@ CREATE TABLE IF NOT EXISTS kept_list (
                    COMMENT 'loans that were taken from the list before, per hour',
   touched          INT UNSIGNED NOT NULL DEFAULT 0
                    COMMENT 'loans of task_touched that were put before the first one',
+  urgent           INT UNSIGNED NOT NULL DEFAULT 0
+                   COMMENT 'the positions below it were given to urgent loans of task_touched',
   PRIMARY KEY (task_id, epoch)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
@@ -273,8 +275,10 @@ CREATE TABLE IF NOT EXISTS task_touched (
   touched_at  TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
   epoch       BIGINT UNSIGNED NULL COMMENT 'of the list before which the loan was put; NULL: none',
   put_at      DATETIME(6) NULL COMMENT 'when that was first done',
+  urgent      BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'before all others, until it was given',
   PRIMARY KEY (touched_id),
-  KEY task_touched_line (task_id, touched_id)
+  KEY task_touched_line (task_id, touched_id),
+  KEY task_touched_urgent (task_id, urgent DESC, touched_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- One row a task: who fills its list behind people's backs. By it one of many programs finds out

@@ -682,51 +682,65 @@ gives: BEGIN
    ORDER BY g.log_id;
 END//
 
--- Puts loans that an application has touched before the first one of the list, and tells how many
--- have been put there in all, 0 if all of them are gone. It puts none where the view can't tell
--- whether they match. They are tickets like the others: whoever takes asks the view about them, and
--- they are given as they are seen here. One that is not available waits until it is, but not for
--- ever. A row stays until a list whose query began later has seen the loan itself: the refill that
--- runs now has not. It waits for nobody, and nobody waits for it.
-DROP PROCEDURE IF EXISTS list_touches//
-CREATE PROCEDURE list_touches (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
+-- Puts loans that an application has touched before the first one of the list, and the urgent ones
+-- before these. It tells below which position they are, 0 if all of them are gone. It puts none
+-- where the view can't tell whether they match. They are tickets like the others: whoever takes
+-- asks the view about them, and they are given as they are seen here. One that is not available
+-- waits until it is, but not for ever. A row stays until a list whose query began later has seen
+-- the loan itself: the refill that runs now has not. That of an urgent loan stays until the loan is
+-- given, for 7 days at most, and each new list has the loan first again: in the list's order where
+-- that has it, since the order of the view can't be asked for here. It waits for nobody, and nobody
+-- waits for it. The urgent ones have the positions from 0 on, the others those from 500000 on; a
+-- list of an earlier schema has others from 0 on, too.
+DROP PROCEDURE IF EXISTS list_tops//
+CREATE PROCEDURE list_tops (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
   DECLARE v_now, v_as_of DATETIME(6);
-  DECLARE v_first, v_n, v_keep_s INT UNSIGNED;
+  DECLARE v_first, v_first_urgent, v_n, v_n_urgent, v_keep_s INT UNSIGNED;
   DECLARE v_touched, v_listed, v_held, v_put JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   SELECT GREATEST(t.cache_ttl, 3600) INTO v_keep_s FROM task AS t WHERE t.task_id = p_task_id;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   -- One at a time, so each position is used once.
-  SELECT l.touched, l.as_of INTO v_first, v_as_of
+  SELECT GREATEST(l.touched, 500000),
+         GREATEST(l.urgent, IF(l.touched < 500000, l.touched, 0)), l.as_of
+    INTO v_first, v_first_urgent, v_as_of
     FROM kept_list AS l
    WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND l.touched < 900000
-     AND l.check_ms IS NOT NULL
+     AND l.urgent < 400000 AND l.check_ms IS NOT NULL
      FOR UPDATE SKIP LOCKED;
   SET v_now = TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   IF v_first IS NOT NULL THEN
-    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.touched_id, d.loan_id, d.version, d.is_over)) INTO v_touched
-      FROM (SELECT t.touched_id, t.loan_id,
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.touched_id, d.loan_id, d.version, d.is_over, d.urgent))
+      INTO v_touched
+      FROM (SELECT t.touched_id, t.loan_id, t.urgent,
                    IF(w.loan_id IS NULL
                       OR (w.state = 'completed' AND COALESCE(w.available_at <= v_now, TRUE))
                       OR (w.state = 'returned' AND w.available_at <= v_now)
                       OR (w.state = 'assigned' AND w.lease_expires_at <= v_now),
                       COALESCE(w.version, 0), NULL) AS version,
-                   IF(t.epoch IS NULL,
-                      UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - v_keep_s,
-                      t.put_at <= v_as_of) AS is_over,
+                   CASE WHEN t.urgent THEN
+                          UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - 604800
+                          -- It was given since.
+                          OR COALESCE(w.assigned_at >= TIMESTAMP'1970-01-01 00:00:00'
+                                + INTERVAL UNIX_TIMESTAMP(t.touched_at) * 1000000 MICROSECOND,
+                                FALSE)
+                        WHEN t.epoch IS NULL THEN
+                          UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - v_keep_s
+                        ELSE t.put_at <= v_as_of END AS is_over,
                    t.put_at
-              FROM task_touched AS t FORCE INDEX (task_touched_line)
+              FROM task_touched AS t FORCE INDEX (task_touched_urgent)
               LEFT JOIN work AS w FORCE INDEX (PRIMARY)
                 ON w.task_id = t.task_id AND w.loan_id = t.loan_id
              WHERE t.task_id = p_task_id AND COALESCE(t.epoch <> p_epoch, TRUE)
              -- Those that somebody has wait, and are not in the way of the others.
             HAVING version IS NOT NULL OR is_over OR put_at IS NOT NULL
-             ORDER BY t.touched_id
+             -- In the order of the index: a sort would lock all of them.
+             ORDER BY t.urgent DESC, t.touched_id
              LIMIT 64
                FOR UPDATE OF t SKIP LOCKED) AS d;
     -- Where the list has the loan, its row there is the ticket: it moves. Whoever has it locked is
@@ -743,23 +757,31 @@ BEGIN
               STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
                 ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position
                FOR UPDATE OF k SKIP LOCKED) AS d;
-    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.version, d.position)), COUNT(*)
-      INTO v_put, v_n
-      FROM (SELECT j.loan_id, MAX(j.version) AS version,
-                   v_first + ROW_NUMBER() OVER (ORDER BY MIN(j.n)) - 1 AS position
-              FROM JSON_TABLE(v_touched, '$[*]' COLUMNS (n FOR ORDINALITY,
-                                                         loan_id BIGINT UNSIGNED PATH '$[1]',
-                                                         version BIGINT UNSIGNED PATH '$[2]',
-                                                         is_over INT PATH '$[3]')) AS j
-              LEFT JOIN JSON_TABLE(v_listed, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED
-                                                             PATH '$[0]')) AS l
-                ON l.loan_id = j.loan_id
-              LEFT JOIN JSON_TABLE(v_held, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED
-                                                           PATH '$[0]')) AS h
-                ON h.loan_id = j.loan_id
-             WHERE j.version IS NOT NULL AND NOT j.is_over
-               AND (l.loan_id IS NULL OR h.loan_id IS NOT NULL)
-             GROUP BY j.loan_id) AS d;
+    SELECT JSON_ARRAYAGG(JSON_ARRAY(d.loan_id, d.version,
+                                    IF(d.urgent, v_first_urgent, v_first) + d.place - 1)),
+           COALESCE(SUM(d.urgent), 0), COALESCE(SUM(NOT d.urgent), 0)
+      INTO v_put, v_n_urgent, v_n
+      FROM (SELECT g.loan_id, g.version, g.urgent,
+                   ROW_NUMBER() OVER (PARTITION BY g.urgent ORDER BY g.listed, g.n) AS place
+              FROM (SELECT j.loan_id, MAX(j.version) AS version, MAX(j.urgent) AS urgent,
+                           MIN(j.n) AS n,
+                           IF(MAX(j.urgent), COALESCE(MIN(l.position), 4294967295), 0) AS listed
+                      FROM JSON_TABLE(v_touched, '$[*]'
+                                      COLUMNS (n FOR ORDINALITY,
+                                               loan_id BIGINT UNSIGNED PATH '$[1]',
+                                               version BIGINT UNSIGNED PATH '$[2]',
+                                               is_over INT PATH '$[3]',
+                                               urgent INT PATH '$[4]')) AS j
+                      LEFT JOIN JSON_TABLE(v_listed, '$[*]'
+                                           COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                                    position INT UNSIGNED PATH '$[1]')) AS l
+                        ON l.loan_id = j.loan_id
+                      LEFT JOIN JSON_TABLE(v_held, '$[*]'
+                                           COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS h
+                        ON h.loan_id = j.loan_id
+                     WHERE j.version IS NOT NULL AND NOT j.is_over
+                       AND (l.loan_id IS NULL OR h.loan_id IS NOT NULL)
+                     GROUP BY j.loan_id) AS g) AS d;
     DELETE k FROM JSON_TABLE(v_put, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
       STRAIGHT_JOIN JSON_TABLE(v_held, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
                                                        position INT UNSIGNED PATH '$[1]')) AS h
@@ -785,9 +807,9 @@ BEGIN
       STRAIGHT_JOIN task_touched AS t FORCE INDEX (PRIMARY)
         ON t.touched_id = j.touched_id
      WHERE j.is_over OR (j.version IS NULL AND t.put_at IS NOT NULL);
-    SET v_first = v_first + v_n;
-    UPDATE kept_list AS l SET l.touched = v_first
-     WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND v_n > 0;
+    UPDATE kept_list AS l
+       SET l.touched = v_first + v_n, l.urgent = v_first_urgent + v_n_urgent
+     WHERE l.task_id = p_task_id AND l.epoch = p_epoch AND v_n + v_n_urgent > 0;
   END IF;
   COMMIT;
   SELECT IF(EXISTS (SELECT 1 FROM kept_loan AS k FORCE INDEX (PRIMARY)
@@ -862,8 +884,8 @@ END//
 
 -- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how
 -- many. It waits for nobody who takes, and nobody waits for it.
-DROP PROCEDURE IF EXISTS list_ends//
-CREATE PROCEDURE list_ends (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
+DROP PROCEDURE IF EXISTS list_sweeps//
+CREATE PROCEDURE list_sweeps (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
@@ -893,15 +915,21 @@ BEGIN
                                                    position INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
       ON k.task_id = p_task_id AND k.epoch = j.epoch AND k.position = j.position;
-  -- The same of touched loans: each list that is used is younger.
+  -- The same of touched loans: each list that is used is younger. An urgent one stays until it was
+  -- given, for 7 days at most.
   SELECT JSON_ARRAYAGG(d.touched_id) INTO v_rows
     FROM (SELECT o.touched_id
             FROM task AS t
             STRAIGHT_JOIN task_touched AS o FORCE INDEX (task_touched_line)
               ON o.task_id = t.task_id
+            LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+              ON w.task_id = o.task_id AND w.loan_id = o.loan_id
            WHERE t.task_id = p_task_id
-             AND UNIX_TIMESTAMP(o.touched_at)
-                 < UNIX_TIMESTAMP(SYSDATE(6)) - GREATEST(t.cache_ttl, 3600)
+             AND (UNIX_TIMESTAMP(o.touched_at)
+                  < UNIX_TIMESTAMP(SYSDATE(6)) - IF(o.urgent, 604800, GREATEST(t.cache_ttl, 3600))
+                  OR (o.urgent
+                      AND w.assigned_at >= TIMESTAMP'1970-01-01 00:00:00'
+                        + INTERVAL UNIX_TIMESTAMP(o.touched_at) * 1000000 MICROSECOND))
            LIMIT p_most
              FOR UPDATE OF o SKIP LOCKED) AS d;
   DELETE o FROM JSON_TABLE(v_rows, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED PATH '$')) AS j
@@ -1554,6 +1582,140 @@ corrects: BEGIN
                                               lease_expires_at DATETIME(6) PATH '$[7]',
                                               excluded_until DATETIME(6) PATH '$[8]',
                                               manager VARCHAR(64) PATH '$[9]')) AS j
+   ORDER BY j.loan_id;
+END//
+
+-- Has loans of a task offered before all others, or takes that back (p_withdraws). p_loans is a
+-- JSON array with an array for each loan: its id. The result has a row for each loan, in the order
+-- of their ids, as that of manage_loans: what became of it, and how it stands.
+--   done      it comes next, where the view shows it; or it comes in its turn again
+--   already   that was so before
+--   held      somebody has it: nothing is noted
+--   never     it is never to be offered again: nothing is noted
+-- Or there is one row, "task": it is unknown, and nothing was done.
+DROP PROCEDURE IF EXISTS manage_urgent//
+CREATE PROCEDURE manage_urgent (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_task_id INT UNSIGNED, IN p_loans JSON,
+                                IN p_withdraws BOOLEAN,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+urges: BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
+  DECLARE v_tasks, v_n, v_length INT UNSIGNED;
+  DECLARE v_epoch BIGINT UNSIGNED;
+  DECLARE v_waits, v_done, v_answer, v_tickets, v_rows JSON;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  CALL manage_as(p_manager);
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  IF NOT p_withdraws AND COALESCE(p_reason, '') = '' THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_urgent: an urgent loan has a reason';
+  END IF;
+  SELECT COUNT(*) INTO v_tasks FROM task AS t WHERE t.task_id = p_task_id;
+  IF v_tasks = 0 THEN
+    ROLLBACK;
+    SELECT 'task', 0;
+    LEAVE urges;
+  END IF;
+  IF p_withdraws THEN
+    -- Whoever puts loans before a list has its row locked. So what is put there is seen here, or is
+    -- put after the rows have gone.
+    SELECT l.epoch, l.length INTO v_epoch, v_length
+      FROM kept_list AS l FORCE INDEX (PRIMARY)
+     WHERE l.task_id = p_task_id
+     ORDER BY l.epoch DESC LIMIT 1
+       FOR UPDATE;
+  END IF;
+  SELECT JSON_ARRAYAGG(JSON_ARRAY(t.loan_id, t.touched_id)) INTO v_waits
+    FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+    STRAIGHT_JOIN task_touched AS t FORCE INDEX (task_touched_urgent)
+      ON t.task_id = p_task_id AND t.urgent = 1 AND t.loan_id = j.loan_id
+    LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+      ON w.task_id = t.task_id AND w.loan_id = t.loan_id
+   WHERE UNIX_TIMESTAMP(t.touched_at) > UNIX_TIMESTAMP(SYSDATE(6)) - 604800
+     AND COALESCE(w.assigned_at < TIMESTAMP'1970-01-01 00:00:00'
+           + INTERVAL UNIX_TIMESTAMP(t.touched_at) * 1000000 MICROSECOND, TRUE);
+  SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
+                                  d.available_at, d.lease_expires_at)) INTO v_answer
+    FROM (SELECT j.loan_id, w.state, w.token, u.name,
+                 IF(w.state = 'assigned', w.assigned_at, w.changed_at) AS since, w.available_at,
+                 w.lease_expires_at,
+                 CASE
+                 WHEN p_withdraws THEN IF(g.loan_id IS NULL, 'already', 'done')
+                 WHEN w.state = 'assigned' AND COALESCE(w.lease_expires_at > v_now, TRUE)
+                   THEN 'held'
+                 WHEN w.state = 'never' THEN 'never'
+                 WHEN g.loan_id IS NOT NULL THEN 'already'
+                 ELSE 'done'
+                 END AS what
+            FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+            LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+              ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+            LEFT JOIN app_user AS u
+              ON u.user_id = w.user_id
+            LEFT JOIN (SELECT DISTINCT i.loan_id
+                         FROM JSON_TABLE(v_waits, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED
+                                                                  PATH '$[0]')) AS i) AS g
+              ON g.loan_id = j.loan_id) AS d;
+  SELECT JSON_ARRAYAGG(j.loan_id) INTO v_done
+    FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (what VARCHAR(16) PATH '$[0]',
+                                              loan_id BIGINT UNSIGNED PATH '$[1]')) AS j
+   WHERE j.what = 'done';
+  IF p_withdraws THEN
+    DELETE t FROM JSON_TABLE(v_waits, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED
+                                                      PATH '$[1]')) AS j
+      STRAIGHT_JOIN task_touched AS t FORCE INDEX (PRIMARY)
+        ON t.touched_id = j.touched_id;
+    -- Those that stand before the list go to its end: nobody knows their places any more, and the
+    -- next list has them there. Whoever has one locked is giving it.
+    SELECT JSON_ARRAYAGG(k.position) INTO v_rows
+      FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$')) AS j
+      STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)
+        ON k.task_id = p_task_id AND k.epoch = v_epoch AND k.loan_id = j.loan_id
+     WHERE k.position < 500000;
+    SELECT COUNT(*), JSON_ARRAYAGG(JSON_ARRAY(d.position, d.loan_id, d.version))
+      INTO v_n, v_tickets
+      FROM (SELECT k.position, k.loan_id, k.version
+              FROM JSON_TABLE(v_rows, '$[*]' COLUMNS (position INT UNSIGNED PATH '$')) AS j
+              STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+                ON k.task_id = p_task_id AND k.epoch = v_epoch AND k.position = j.position
+               FOR UPDATE OF k SKIP LOCKED) AS d;
+    DELETE k FROM JSON_TABLE(v_tickets, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
+        ON k.task_id = p_task_id AND k.epoch = v_epoch AND k.position = j.position;
+    INSERT INTO kept_loan (task_id, epoch, position, loan_id, version)
+      SELECT p_task_id, v_epoch, 999999 + v_length + j.n, j.loan_id, j.version
+        FROM JSON_TABLE(v_tickets, '$[*]' COLUMNS (n FOR ORDINALITY,
+                                                   loan_id BIGINT UNSIGNED PATH '$[1]',
+                                                   version BIGINT UNSIGNED PATH '$[2]')) AS j;
+    UPDATE kept_list AS l SET l.length = v_length + v_n
+     WHERE l.task_id = p_task_id AND l.epoch = v_epoch AND v_n > 0;
+  ELSE
+    INSERT INTO task_touched (task_id, loan_id, touched_at, urgent)
+      SELECT p_task_id, j.loan_id, SYSDATE(6), TRUE
+        FROM JSON_TABLE(v_done, '$[*]' COLUMNS (n FOR ORDINALITY,
+                                                loan_id BIGINT UNSIGNED PATH '$')) AS j
+       ORDER BY j.n;
+  END IF;
+  INSERT INTO manage_log (manager, account, action, task_id, after_it, reason)
+    SELECT p_manager, CONVERT(USER() USING utf8mb4),
+           IF(p_withdraws, 'loans not urgent', 'loans urgent'), p_task_id,
+           JSON_OBJECT('loans', v_done), p_reason
+     WHERE v_done IS NOT NULL;
+  COMMIT;
+  SELECT j.what, j.loan_id, j.state, j.token, j.name, j.since, j.available_at,
+         j.lease_expires_at, NULL, NULL, NULL
+    FROM JSON_TABLE(v_answer, '$[*]' COLUMNS (what VARCHAR(16) PATH '$[0]',
+                                              loan_id BIGINT UNSIGNED PATH '$[1]',
+                                              state VARCHAR(16) PATH '$[2]',
+                                              token BIGINT UNSIGNED PATH '$[3]',
+                                              name VARCHAR(64) PATH '$[4]',
+                                              since DATETIME(6) PATH '$[5]',
+                                              available_at DATETIME(6) PATH '$[6]',
+                                              lease_expires_at DATETIME(6) PATH '$[7]')) AS j
    ORDER BY j.loan_id;
 END//
 

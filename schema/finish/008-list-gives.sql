@@ -1,3 +1,6 @@
 -- Programs before schema 8 gave loans of kept lists by this procedure. It knows neither tasks that
 -- are paused nor people who are disabled.
 DROP PROCEDURE IF EXISTS list_gives;
+-- They put touched loans before a list, and took old ones away, and know no urgent ones.
+DROP PROCEDURE IF EXISTS list_touches;
+DROP PROCEDURE IF EXISTS list_ends;

@@ -33,6 +33,32 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
      ALGORITHM=INSTANT');
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task_touched'
+                           AND column_name = 'urgent'), 'DO 0',
+  'ALTER TABLE task_touched
+     ADD COLUMN urgent BOOLEAN NOT NULL DEFAULT FALSE
+     COMMENT ''before all others, until it was given'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.statistics
+                         WHERE table_schema = DATABASE() AND table_name = 'task_touched'
+                           AND index_name = 'task_touched_urgent'), 'DO 0',
+  'ALTER TABLE task_touched
+     ADD KEY task_touched_urgent (task_id, urgent DESC, touched_id),
+     ALGORITHM=INPLACE, LOCK=NONE');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'kept_list'
+                           AND column_name = 'urgent'), 'DO 0',
+  'ALTER TABLE kept_list
+     ADD COLUMN urgent INT UNSIGNED NOT NULL DEFAULT 0
+     COMMENT ''the positions below it were given to urgent loans of task_touched'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
 DEALLOCATE PREPARE lockq_alter;
 
 -- Append only: what managers did to tasks, people and requests. What they did to loans is in

@@ -276,6 +276,8 @@ try worker alice 'changes the rows that followers wait on' 'UPDATE wake_in SET t
 release="CALL manage_loans('me', 'release', 'alone', $task, '[[3]]', NULL, NULL, 'why')"
 try worker alice 'releases a loan, as managers do' "$release"
 try worker alice 'cancels a request, as managers do' "CALL manage_request('me', 9000, 'why')"
+urge="CALL manage_urgent('me', $task, '[[6]]', FALSE, 'why')"
+try worker alice 'has a loan offered next, as managers do' "$urge"
 try worker alice 'changes a task, as managers do' \
 	"CALL manage_task('me', $task, FALSE, '{\"max_count\": 9}', 'why')"
 try worker alice 'disables a person, as managers do' \
@@ -315,6 +317,9 @@ try manager boss 'gives somebody a loan that is free' \
 try manager boss 'takes a release back' "SET autocommit = 0;
 	CALL manage_loans('me', 'undo', 'change', $task, '[[3]]', NULL, NULL, 'why')"
 try manager boss 'cancels a request' "ROLLBACK; CALL manage_request('me', 9000, 'why')"
+try manager boss 'has a loan offered next' "ROLLBACK; $urge"
+try manager boss 'has a loan offered next in the name of a person of another account' \
+	"ROLLBACK; ${urge/me/alice}"
 try manager boss 'completes somebody'"'"'s loan' "$(event completed 1)"
 try manager boss 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id = 3"
 try manager boss 'writes the log' \

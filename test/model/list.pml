@@ -350,9 +350,9 @@ inline end_request(r, how)
 
 /* --- take: peek, check, pop ------------------------------------------------------------------- */
 
-/* list_touches(): a touched loan that is available becomes a ticket of the newest list. Whoever has
+/* list_tops(): a touched loan that is available becomes a ticket of the newest list. Whoever has
  * locked a ticket is giving its loan. */
-inline list_touches()
+inline list_tops()
 {
 	for (l : 0 .. LOANS - 1) {
 		if
@@ -664,7 +664,7 @@ TAKE:
 			for_line = false;
 			whom = me;
 			from = list_epoch;
-			list_touches();
+			list_tops();
 			peek()
 		}
 		say("peeks");
