@@ -1519,8 +1519,8 @@ struct lockq_correction {
 	const char *manager;                /**< the name of the manager who does it */
 	uint32_t task;                      /**< task.task_id */
 	enum lockq_correction_kind kind;    /**< what is done */
-	const char *from;                   /**< to reassign: who has the loans; to release: the
-	                                     * same, or NULL: whoever has; else NULL */
+	const char *from;                   /**< to reassign: who has the loans, to release: the
+	                                     * same, or NULL for whoever has, else NULL */
 	const char *to;                     /**< to reassign: who is to get the loans; or NULL */
 	const char *reason;                 /**< why, 1 to LOCKQ_NOTE_MAX characters; of
 	                                     * LOCKQ_NOT_URGENT it may be NULL */
