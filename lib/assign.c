@@ -121,10 +121,10 @@ static const struct db_query log_assigned = {
 /* The rows of `work` become what the log says, by procedures of schema/doors.sql: the new ones by
  * an INSERT, which fails where another session has inserted the row. */
 static const struct db_query insert_work = {
-	"insert_work", "CALL work_begins(?, ?)", DB_NO_ROWS
+	"insert_work", "CALL work_opens(?, ?)", DB_NO_ROWS
 };
 static const struct db_query update_work = {
-	"update_work", "CALL work_follows(?, ?)", DB_NO_ROWS
+	"update_work", "CALL work_moves(?, ?)", DB_NO_ROWS
 };
 
 static const struct db_query record_run = {
@@ -281,8 +281,8 @@ count_dropped(struct lockq *q, const struct task *task, struct list *list, const
  * exactly as the query saw them. It is not enough that a loan is available now: one that was
  * completed since the query is, and would be given out again. */
 static enum db_rc
-check_some(struct lockq *q, const struct task *task, struct list *list, size_t n,
-    struct stock *stock)
+check_some(struct lockq *q, const struct task *task, struct queue *queue, struct list *list,
+    size_t n, struct stock *stock)
 {
 	struct text json = { NULL, 0, 0, false };
 	struct candidate *batch = &list->list[list->next];
@@ -309,6 +309,8 @@ check_some(struct lockq *q, const struct task *task, struct list *list, size_t n
 		rc = count_dropped(q, task, list, json.data, batch, n);
 	if (rc == DB_OK)
 		rc = drop_unshown(q, task, list, batch, n);
+	if (rc == DB_OK)
+		rc = pending_keep_away(q->db, task, json.data, queue);
 	for (size_t i = 0; rc == DB_OK && i < n; i++) {
 		if (batch[i].gone)
 			continue;
@@ -319,20 +321,79 @@ check_some(struct lockq *q, const struct task *task, struct list *list, size_t n
 	return rc;
 }
 
-/* Checks candidates until @wanted are in the stock, or there are no more. A quarter more are
- * checked at once, since some may be dropped. */
-static enum db_rc
-fill_stock(struct lockq *q, const struct task *task, struct list *list,
-    uint64_t wanted, struct stock *stock)
+/* Counts the loans of the stock, from place @from on, that are not for the users who ask. */
+static void
+count_excluded(struct queue *queue, const struct stock *stock, size_t from)
 {
+	for (size_t i = 0; queue->n_excluded > 0 && i < queue->n; i++) {
+		struct pending *pending = &queue->list[i];
+
+		for (size_t k = from; pending_may_get(pending) && k < stock->n; k++)
+			pending->n_excluded += !stock->list[k]->gone &&
+			    pending_exclude(queue, pending, stock->list[k]->loan_id);
+	}
+}
+
+/* How many loans must be in the stock, so that each request gets all it wants: others may get all
+ * that are for its user, and what is left then is not. */
+static uint64_t
+enough_for(const struct queue *queue)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < queue->n; i++) {
+		if (pending_may_get(&queue->list[i]) && queue->list[i].n_excluded > most)
+			most = queue->list[i].n_excluded;
+	}
+	return queue->wanted + most;
+}
+
+/* Reads which loans of the stock, left by the look before, are not for the users who ask now. */
+static enum db_rc
+look_at_stock(struct db *db, const struct task *task, struct queue *queue,
+    const struct stock *stock)
+{
+	struct text json = { NULL, 0, 0, false };
 	enum db_rc rc = DB_OK;
 
-	while (rc == DB_OK && stock->left < wanted && list->next < list->n) {
-		size_t n = list->n - list->next;
-		uint64_t missing = wanted - stock->left;
+	for (size_t i = 0; queue->has_rules && i < stock->n; i++) {
+		if (!stock->list[i]->gone)
+			text_add(&json, "%s[%" PRIu64 "]", json.used == 0 ? "[" : ",",
+			    stock->list[i]->loan_id);
+	}
+	if (json.used > 0)
+		text_add(&json, "]");
+	if (json.failed)
+		rc = DB_ENOMEM;
+	else if (json.used > 0)
+		rc = pending_keep_away(db, task, json.data, queue);
+	text_clear(&json);
+	if (rc == DB_OK)
+		count_excluded(queue, stock, 0);
+	return rc;
+}
+
+/* Checks candidates until there are enough in the stock, or there are no more. A quarter more are
+ * checked at once, since some may be dropped, and twice as many each time, since most of them may
+ * not be for the user who asks. */
+static enum db_rc
+fill_stock(struct lockq *q, const struct task *task, struct queue *queue, struct list *list,
+    struct stock *stock)
+{
+	uint64_t n = 0;
+	enum db_rc rc = look_at_stock(q->db, task, queue, stock);
+
+	while (rc == DB_OK && stock->left < enough_for(queue) && list->next < list->n) {
+		uint64_t missing = enough_for(queue) - stock->left;
+		size_t before = stock->n;
 
 		missing += missing / 4 + SPARE;
-		rc = check_some(q, task, list, n < missing ? n : (size_t)missing, stock);
+		n = missing > 2 * n ? missing : 2 * n;
+		if (n > list->n - list->next)
+			n = list->n - list->next;
+		rc = check_some(q, task, queue, list, (size_t)n, stock);
+		if (rc == DB_OK)
+			count_excluded(queue, stock, before);
 	}
 	return rc;
 }
@@ -462,8 +523,8 @@ serve_once(struct lockq *q, const struct task *task, const struct lead *lead,
 	enum db_rc rc = pending_read(q->db, task, run->own_request, list->as_of, &queue);
 
 	if (rc == DB_OK)
-		rc = fill_stock(q, task, list, queue.wanted, stock);
-	run->too_short = rc == DB_OK && is_short(list, run) && stock->left < queue.wanted;
+		rc = fill_stock(q, task, &queue, list, stock);
+	run->too_short = rc == DB_OK && is_short(list, run) && stock->left < enough_for(&queue);
 	if (rc == DB_OK && !run->too_short) {
 		/* A list that was cut says nothing of how many loans there are. */
 		if (task->share != SHARE_ORDER && !list->cut)

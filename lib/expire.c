@@ -44,7 +44,7 @@ static const struct job due_job = {
 	    "   FROM " JOIN_DUE
 	    "  WHERE w.version = j.version AND w.due_at IS NOT NULL", DB_NO_ROWS },
 	.change = { "end_due",
-	    "CALL work_follows(NULL, (SELECT JSON_ARRAYAGG(JSON_ARRAY(j.loan_id, j.task_id))"
+	    "CALL work_moves(NULL, (SELECT JSON_ARRAYAGG(JSON_ARRAY(j.loan_id, j.task_id))"
 	    "                           FROM " JOB_ROWS(DUE_NUMBERS) "))", DB_NO_ROWS }
 };
 
@@ -148,7 +148,8 @@ static const struct job over_job = {
 	    "e.until <= ?")
 };
 
-/* --- the purge, from the oldest row on; rows that tell how a loan stands now are kept --- */
+/* --- the purge, from the oldest row on; rows that tell how a loan stands now are kept, and those
+ * by which a task keeps loans from users --- */
 
 /* A row with a time in the future, from a clock that was wrong, is left and must not end the
  * purge. */
@@ -180,6 +181,13 @@ static const struct job log_job = {
 	    "       CASE WHEN l.at > NOW(6) THEN 0"
 	    "            WHEN l.at >= ? THEN 2"
 	    "            WHEN l.version >= w.version THEN 0"
+	    "            WHEN (l.event = 'completed'"
+	    "                  OR (l.event = 'assigned' AND l.manager IS NOT NULL))"
+	    "             AND EXISTS (SELECT 1 FROM task AS t"
+	    "                          WHERE t.not_same_user_as = l.task_id"
+	    "                             OR (t.task_id = l.task_id"
+	    "                                 AND COALESCE(l.logged_at, l.at)"
+	    "                                     > NOW(6) - INTERVAL t.not_again HOUR)) THEN 0"
 	    "            WHEN l.event = 'assigned' AND w.state = 'assigned'"
 	    "             AND l.token = w.token THEN 0"
 	    "            ELSE 1 END"

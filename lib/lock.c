@@ -67,7 +67,8 @@ static const struct db_query make_rows = { "make_rows", "CALL task_rows(?)", DB_
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
  * the call's own request, the last epoch that was committed, the last of a round, how many loans
- * are asked for, and how long the last query took, if the next list is not to be kept. */
+ * are asked for, how long the last query took, if the next list is not to be kept, and how many
+ * loans the task may not give to the call's user. */
 static const struct db_query look_first = {
 	"look_first",
 	"SELECT " TASK_COLUMNS("r.user_id") ","
@@ -81,7 +82,7 @@ static const struct db_query look_first = {
 	"             FROM leader_run AS u"
 	"            WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL AND u.how <> 'failed'"
 	"            ORDER BY u.epoch DESC"
-	"            LIMIT 1))"
+	"            LIMIT 1)), " NOT_FOR_COUNT("t", "r.user_id")
 	"  FROM task AS t"
 	"  LEFT JOIN task_lock AS l"
 	"    ON l.task_id = t.task_id"
@@ -202,6 +203,7 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 		rc = db_refuse(db, "task %u was deleted: ask its manager", task->task_id);
 	if (rc == DB_OK) {
 		task_fill(task, task->task_id, &rows);
+		task->excluded += db_cell_u64(&rows, 0, TASK_N_COLUMNS + 5);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->newest_run = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3);

@@ -14,11 +14,12 @@
 const struct db_query pending_requests = {
 	"pending_requests",
 	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
-	"       (SELECT COUNT(*) FROM work_exclusion AS e"
-	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6)),"
+	"       EXISTS (SELECT 1 FROM work_exclusion AS e"
+	"                WHERE e.task_id = r.task_id AND e.user_id = r.user_id"
+	"                  AND e.until > NOW(6)),"
 	"       t.max_pipeline,"
 	"       IF(t.max_pipeline IS NULL AND t.share <> 'least', 0, "
-	LOANS_HELD("r.user_id", "r.task_id") "), u.enabled"
+	LOANS_HELD("r.user_id", "r.task_id") "), u.enabled, " HAS_RULES("t")
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	"  STRAIGHT_JOIN task AS t"
 	"    ON t.task_id = r.task_id"
@@ -56,6 +57,19 @@ static const struct db_query read_exclusions = {
 	" WHERE e.until > NOW(6)"
 	" ORDER BY e.user_id, e.loan_id",
 	DB_MANY
+};
+
+/* The same by the rules of the task, which keep loans from more users than those in the queue: a
+ * loan has few of them. One statement each, since the server would build a UNION first. */
+#define KEPT_AWAY(view) \
+	"SELECT o.user_id, o.loan_id" \
+	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j" \
+	"  STRAIGHT_JOIN " view " AS o" \
+	"    ON o.task_id = ? AND o.loan_id = j.loan_id"
+static const struct db_query read_kept_away[] = {
+	{ "read_other_has", KEPT_AWAY("other_has"), DB_MANY },
+	{ "read_other_done", KEPT_AWAY("other_done"), DB_MANY },
+	{ "read_own_done", KEPT_AWAY("own_done"), DB_MANY }
 };
 
 static const struct db_query end_requests = {
@@ -116,9 +130,25 @@ read_pending(struct queue *queue, uint64_t own_request, const struct db_rows *lo
 		return;
 	}
 	pending->has = db_cell_u64(rows, row, 6);
-	pending->n_excluded = db_cell_u64(rows, row, 4);
-	queue->wanted += pending->requested + pending->n_excluded;
-	queue->n_excluded += pending->n_excluded;
+	pending->excludes = db_cell_u64(rows, row, 4) != 0;
+	queue->wanted += pending->requested;
+}
+
+/* Adds the rows to the exclusions. */
+static enum db_rc
+add_excluded(struct queue *queue, const struct db_rows *rows)
+{
+	struct exclusion *more = realloc(queue->excluded,
+	    (queue->n_excluded + rows->n_rows + 1) * sizeof(*more));
+
+	if (more == NULL)
+		return DB_ENOMEM;
+	queue->excluded = more;
+	for (size_t i = 0; i < rows->n_rows; i++)
+		more[queue->n_excluded++] = (struct exclusion){
+			db_cell_u64(rows, i, 0), db_cell_u64(rows, i, 1)
+		};
+	return DB_OK;
 }
 
 /* Reads the exclusions of all users in the queue. */
@@ -127,27 +157,21 @@ read_excluded(struct db *db, const struct task *task, struct queue *queue)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct text users = { NULL, 0, 0, false };
-	enum db_rc rc = DB_ENOMEM;
+	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; i < queue->n; i++) {
-		if (queue->list[i].n_excluded > 0)
+		if (queue->list[i].excludes)
 			text_add(&users, "%s%" PRIu64, users.used == 0 ? "[" : ",",
 			    queue->list[i].user_id);
 	}
+	if (users.used == 0 && !users.failed)
+		return DB_OK;
 	text_add(&users, "]");
-	if (!users.failed)
-		rc = db_run(db, &read_exclusions, DB_ARGS(db_text(users.data),
-		    db_u64(task->task_id)), &rows);
+	rc = users.failed ? DB_ENOMEM : db_run(db, &read_exclusions, DB_ARGS(db_text(users.data),
+	    db_u64(task->task_id)), &rows);
 	text_clear(&users);
-	queue->n_excluded = 0;
-	if (rc == DB_OK) {
-		queue->excluded = calloc(rows.n_rows + 1, sizeof(*queue->excluded));
-		rc = queue->excluded != NULL ? DB_OK : DB_ENOMEM;
-	}
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		queue->excluded[queue->n_excluded++] = (struct exclusion){
-			db_cell_u64(&rows, i, 0), db_cell_u64(&rows, i, 1)
-		};
+	if (rc == DB_OK)
+		rc = add_excluded(queue, &rows);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -183,9 +207,11 @@ pending_read(struct db *db, const struct task *task, uint64_t own_request, const
 	}
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
 		read_pending(queue, own_request, &locked, &rows, i);
+	/* As the manager has set them by now. */
+	queue->has_rules = rc == DB_OK && rows.n_rows > 0 && db_cell_u64(&rows, 0, 8) != 0;
 	db_rows_clear(&rows);
 	db_rows_clear(&locked);
-	return rc == DB_OK && queue->n_excluded > 0 ? read_excluded(db, task, queue) : rc;
+	return rc == DB_OK ? read_excluded(db, task, queue) : rc;
 }
 
 static int
@@ -198,12 +224,33 @@ compare_exclusion(const void *a, const void *b)
 	return (x->loan_id > y->loan_id) - (x->loan_id < y->loan_id);
 }
 
+enum db_rc
+pending_keep_away(struct db *db, const struct task *task, const char *json, struct queue *queue)
+{
+	size_t n = queue->has_rules ? sizeof(read_kept_away) / sizeof(read_kept_away[0]) : 0;
+	enum db_rc rc = DB_OK;
+
+	for (size_t i = 0; rc == DB_OK && i < n; i++) {
+		struct db_rows rows = { 0, 0, NULL, NULL };
+
+		rc = db_run(db, &read_kept_away[i], DB_ARGS(db_text(json),
+		    db_u64(task->task_id)), &rows);
+		if (rc == DB_OK)
+			rc = add_excluded(queue, &rows);
+		db_rows_clear(&rows);
+	}
+	if (n > 0 && rc == DB_OK)
+		qsort(queue->excluded, queue->n_excluded, sizeof(*queue->excluded),
+		    compare_exclusion);
+	return rc;
+}
+
 bool
 pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id)
 {
 	struct exclusion wanted = { pending->user_id, loan_id };
 
-	return pending->n_excluded > 0 && bsearch(&wanted, queue->excluded, queue->n_excluded,
+	return queue->n_excluded > 0 && bsearch(&wanted, queue->excluded, queue->n_excluded,
 	    sizeof(wanted), compare_exclusion) != NULL;
 }
 

@@ -16,7 +16,8 @@ struct pending {
 	uint32_t share;       /* what share_out() says */
 	uint64_t has;         /* loans of the task that the user holds, where that counts */
 	uint32_t excluded;    /* loans that were left, but are not offered to this user */
-	uint64_t n_excluded;  /* the user's exclusions in this task */
+	uint64_t n_excluded;  /* of the loans that are ready to be given */
+	bool excludes;        /* the user has returned loans as ones for others */
 	bool held;            /* another process counts the user's loans: it stays pending */
 	enum lockq_status outcome; /* LOCKQ_PENDING: it stays pending */
 	char reason[MAX_PIPELINE_REASON_BYTES]; /* why it gets less than it asked for, or "" */
@@ -27,7 +28,8 @@ struct exclusion {
 struct queue {
 	struct pending *list;   /* in the order of request_id */
 	size_t n;
-	uint64_t wanted;        /* loans to be ready for those that may still be served */
+	uint64_t wanted;        /* loans for all that may still be served */
+	bool has_rules;         /* the task may not give some loans to some users */
 	struct exclusion *excluded; /* sorted */
 	size_t n_excluded;
 };
@@ -45,6 +47,10 @@ pending_may_get(const struct pending *pending)
 {
 	return pending->outcome == LOCKQ_PENDING && !pending->held;
 }
+/* Adds to @queue->excluded to whom the task may not give loans of @json, where it has rules. The
+ * door of the log has the last word. */
+LOCKQ_MUST_CHECK enum db_rc pending_keep_away(struct db *db, const struct task *task,
+    const char *json, struct queue *queue);
 /* Whether the loan is not to be offered to the request's user. */
 bool pending_exclude(const struct queue *queue, const struct pending *pending, uint64_t loan_id);
 /* Writes the outcomes to work_requested, and adds the number of requests that ended to *@n_ended.

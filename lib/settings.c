@@ -31,6 +31,8 @@ const struct setting settings[N_SETTINGS] = {
 	{ "refresh_after", SETTING_NUMBER, 1, 86400, true },
 	{ "share", SETTING_SHARE, 0, 0, false },
 	{ "on_undo", SETTING_NAME, 0, 0, true },
+	{ "not_same_user_as", SETTING_NUMBER, 1, UINT32_MAX, true },
+	{ "not_again", SETTING_NUMBER, 1, 8760, true },
 	{ "paused", SETTING_TEXT, 1, LOCKQ_NOTE_MAX, true },
 };
 
@@ -39,7 +41,7 @@ const char settings_columns[] =
 	" t.max_query_s, t.candidate_limit, t.request_ttl, t.lease_minutes, t.cache_ttl,"
 	" t.on_complete, t.complete_hold, t.max_pipeline, t.detail_view,"
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
-	" t.refresh_after, t.share, t.on_undo";
+	" t.refresh_after, t.share, t.on_undo, t.not_same_user_as, t.not_again";
 
 const struct setting *
 settings_find(const char *name)

@@ -16,26 +16,34 @@
 #include "availability.h"
 #include "bounds.h"
 #include "check.h"
+#include "not_for.h"
 
 /* FORCE INDEX: the order of the primary key makes the server stop at LIMIT. The loans of before the
  * list's head are gone, and the rows that they have left are not read. The joins stand outside, so
  * that they are not made for the rows of OFFSET. */
-static const struct db_query peek_list = {
-	"peek_list",
-	"SELECT k.position, k.loan_id, COALESCE(w.version, 0) = k.version,"
-	"       w.loan_id IS NULL OR " ROW_IS_AVAILABLE ", e.loan_id IS NOT NULL, NOW(6)"
-	"  FROM (SELECT l.task_id, l.position, l.loan_id, l.version"
-	"          FROM kept_loan AS l FORCE INDEX (PRIMARY)"
-	"         WHERE l.task_id = ? AND l.epoch = ? AND (l.position < ? OR l.position >= ?)"
-	"         ORDER BY l.position"
-	"         LIMIT ? OFFSET ?) AS k"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id"
-	"  LEFT JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
-	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id"
-	"   AND e.until > NOW(6)"
-	" ORDER BY k.position",
-	DB_MANY
+#define PEEK(also_excluded, only) \
+	"SELECT k.position, k.loan_id, COALESCE(w.version, 0) = k.version," \
+	"       w.loan_id IS NULL OR " ROW_IS_AVAILABLE "," \
+	"       e.loan_id IS NOT NULL" also_excluded ", NOW(6)" \
+	"  FROM (SELECT l.task_id, l.position, l.loan_id, l.version" \
+	"          FROM kept_loan AS l FORCE INDEX (PRIMARY)" \
+	"         WHERE l.task_id = ? AND l.epoch = ? AND (l.position < ? OR l.position >= ?)" only \
+	"         ORDER BY l.position" \
+	"         LIMIT ? OFFSET ?) AS k" \
+	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)" \
+	"    ON w.task_id = k.task_id AND w.loan_id = k.loan_id" \
+	"  LEFT JOIN work_exclusion AS e FORCE INDEX (PRIMARY)" \
+	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id" \
+	"   AND e.until > NOW(6)" \
+	" ORDER BY k.position"
+static const struct db_query peek_list = { "peek_list", PEEK("", ""), DB_MANY };
+/* The same of a task with rules. */
+static const struct db_query peek_by_rules = {
+	"peek_by_rules", PEEK(" OR " NOT_FOR("k.task_id", "k.loan_id", "?"), ""), DB_MANY
+};
+/* And only the loans that the rules do not keep from the user, however far down the list. */
+static const struct db_query peek_behind = {
+	"peek_behind", PEEK("", " AND NOT " NOT_FOR("l.task_id", "l.loan_id", "?")), DB_MANY
 };
 
 static const struct db_query pop_list = {
@@ -60,6 +68,7 @@ static const struct db_query read_line = {
 struct part {
 	uint64_t from;  /* so many of its first loans are not read */
 	uint64_t most;  /* so many are */
+	bool behind;    /* without those that the task's rules keep from the user */
 };
 
 /* What a try has read: the front of the list, or a part that begins near it. */
@@ -70,12 +79,32 @@ struct front {
 	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
 	uint32_t gone;                /* how many of the list's first ones are gone, if known */
 	bool all;                     /* the list has no more behind it */
+	bool left_out;                /* loans that are not for the user */
 };
 
 static void
 add_position(struct text *json, uint32_t position)
 {
 	text_add(json, "%s%" PRIu32, json->used == 0 ? "[" : ",", position);
+}
+
+/* Runs one of the three statements. */
+static enum db_rc
+run_peek(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
+    const struct part *part, uint64_t most, struct db_rows *rows)
+{
+	struct db_arg user = db_u64(who->user_id), task_id = db_u64(task->task_id);
+	struct db_arg epoch = db_u64(kept->epoch), touched = db_u64(kept->touched);
+	struct db_arg head = db_u64(FIRST_PLACE + kept->head);
+
+	if (part->behind)
+		return db_run(db, &peek_behind, DB_ARGS(task_id, epoch, touched, head, user, user,
+		    user, db_u64(most), db_u64(part->from), user), rows);
+	if (task->has_rules)
+		return db_run(db, &peek_by_rules, DB_ARGS(user, user, user, task_id, epoch,
+		    touched, head, db_u64(most), db_u64(part->from), user), rows);
+	return db_run(db, &peek_list, DB_ARGS(task_id, epoch, touched, head, db_u64(most),
+	    db_u64(part->from), user), rows);
 }
 
 static enum db_rc
@@ -85,11 +114,11 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 	enum { POSITION, LOAN, AS_SEEN, AVAILABLE, EXCLUDED, SEEN_AT };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t most = part->most + who->excluded;
-	bool found = part->from > 0;
-	enum db_rc rc = db_run(db, &peek_list, DB_ARGS(db_u64(task->task_id), db_u64(kept->epoch),
-	    db_u64(kept->touched), db_u64(FIRST_PLACE + kept->head), db_u64(most),
-	    db_u64(part->from), db_u64(who->user_id)), &rows);
+	/* What is left out at the front is not gone. */
+	bool found = part->from > 0 || part->behind;
+	enum db_rc rc = run_peek(db, task, kept, who, part, most, &rows);
 
+	front->left_out = false;
 	front->check.n = 0;
 	front->stale = (struct text){ NULL, 0, 0, false };
 	front->all = rows.n_rows < most;
@@ -102,6 +131,7 @@ peek(struct db *db, const struct task *task, const struct kept *kept, const stru
 			front->gone = position - FIRST_PLACE;
 			found = true;
 		}
+		front->left_out = front->left_out || db_cell_u64(&rows, i, EXCLUDED) != 0;
 		/* Somebody has had the loan since the query. */
 		if (db_cell_u64(&rows, i, AS_SEEN) == 0) {
 			add_position(&front->stale, position);
@@ -201,10 +231,10 @@ choose_part(struct db *db, const struct kept *kept, const struct taker *who, uin
 	uint64_t places = (spare - TAKE_SPARE) * count, half = left_of(kept) / 2;
 
 	if (spare > SPARE_MOST || kept->touched > 0)
-		return (struct part){ 0, count + spare };
+		return (struct part){ 0, count + spare, false };
 	return (struct part){
 		chance % 16 == 0 ? 0 : chance / 16 % ((places < half ? places : half) + 1),
-		count + (count * try > TAKE_SPARE ? count * try : TAKE_SPARE)
+		count + (count * try > TAKE_SPARE ? count * try : TAKE_SPARE), false
 	};
 }
 
@@ -221,7 +251,14 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 	/* The list ends near the front, or before the part begins. */
 	if (rc == DB_OK && front.all && part.from > 0) {
 		text_clear(&front.stale);
-		part = (struct part){ 0, part.from + part.most };
+		part = (struct part){ 0, part.from + part.most, false };
+		rc = peek(db, task, kept, who, &part, &front);
+	}
+	/* There may be any number of them, so the server passes over them. */
+	if (rc == DB_OK && task->has_rules && front.left_out && front.check.n < who->count &&
+	    !front.all) {
+		text_clear(&front.stale);
+		part = (struct part){ 0, part.most, true };
 		rc = peek(db, task, kept, who, &part, &front);
 	}
 	taken->result = TAKE_NONE;

@@ -70,6 +70,7 @@ task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 		task->cache_ttl = 0;
 	copy_cell(task->paused, sizeof(task->paused), rows, 0, 14);
 	task->excluded = db_cell_u64(rows, 0, 15);
+	task->has_rules = db_cell_u64(rows, 0, 16) != 0;
 }
 
 enum db_rc

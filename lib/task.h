@@ -4,6 +4,7 @@
 #define LOCKQ_TASK_H
 
 #include "db_text.h"
+#include "not_for.h"
 
 enum {
 	TASK_NAME_BYTES = 128 * 4 + 1, /* task.name in UTF-8, with its NUL */
@@ -37,6 +38,7 @@ struct task {
 	char check_view[129 * 4 + 1]; /* asked whether kept loans still match; "": @view is */
 	bool use_unchecked;      /* kept loans are given, too, if that view can't tell in time */
 	char paused[PAUSED_BYTES]; /* why no loans are given, and who says so; "": they are */
+	bool has_rules;          /* not_same_user_as or not_again keeps loans from users */
 	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
 	                          * list is longer by so many, or it might have none for the user */
 };
@@ -52,8 +54,9 @@ struct task {
 	" t.max_pipeline, t.view_repeats, t.check_view, t.use_unchecked, t.share," \
 	" " TASK_PAUSED("t") "," \
 	" (SELECT COUNT(*) FROM work_exclusion AS e" \
-	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))"
-enum { TASK_N_COLUMNS = 16 };
+	"   WHERE e.task_id = t.task_id AND e.user_id = " user_id " AND e.until > NOW(6))," \
+	" " HAS_RULES("t")
+enum { TASK_N_COLUMNS = 17 };
 /* Fills @task from the first columns of the first row. */
 void task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows);
 /* Reads the task; @user_id is the user for @task->excluded. *@known is false where there is

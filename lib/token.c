@@ -135,7 +135,7 @@ static const struct db_query log_change = {
 /* The rows of `work` become what the log says, by a procedure of schema/doors.sql. A loan that was
  * not logged stays as it is. */
 static const struct db_query change_work = {
-	"change_work", "CALL work_follows(@lockq_task, @lockq_loans)", DB_NO_ROWS
+	"change_work", "CALL work_moves(@lockq_task, @lockq_loans)", DB_NO_ROWS
 };
 
 /* The user may have returned the loan before; the later end counts. ON DUPLICATE KEY UPDATE can't

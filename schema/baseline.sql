@@ -56,6 +56,10 @@ CREATE TABLE IF NOT EXISTS task (
                    COMMENT 'how requests of one moment share loans that are not enough for all',
   on_undo          VARCHAR(129) CHARACTER SET utf8mb4 NULL
                    COMMENT 'procedure like on_complete, which takes back what that did',
+  not_same_user_as INT UNSIGNED NULL
+                   COMMENT 'task whose users do not get a loan here that they have completed there',
+  not_again        INT UNSIGNED NULL
+                   COMMENT 'hours for which users do not get a loan that they have completed',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),

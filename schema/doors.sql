@@ -201,6 +201,44 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_out AS
                     AND l.user_id = e.user_id AND l.excluded_until > e.until)
   WITH CASCADED CHECK OPTION;
 
+-- To whom a task may not give a loan, as its manager has said, in three views: the user who has the
+-- loan in the task not_same_user_as, or may still complete it late there; the user who has completed
+-- it there; and the one who has completed it in the task itself within not_again hours. What a
+-- manager has taken back does not count. Whoever completes a loan has had it since before: so a
+-- giver that does not see the completion, since that is not committed, sees the assignment, and no
+-- locks are needed between the tasks. The log tells who has completed a loan, since `work` forgets
+-- it when somebody else gets the loan.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW other_has AS
+  SELECT t.task_id, a.loan_id, a.user_id
+    FROM task AS t
+    JOIN work AS a FORCE INDEX (PRIMARY)
+      ON a.task_id = t.not_same_user_as
+   WHERE a.state = 'assigned' OR (a.state = 'returned' AND a.lease_expires_at IS NOT NULL);
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW other_done AS
+  SELECT t.task_id, c.loan_id, c.user_id
+    FROM task AS t
+    JOIN work_log AS c FORCE INDEX (work_log_loan)
+      ON c.task_id = t.not_same_user_as
+   WHERE c.event = 'completed'
+     AND NOT EXISTS (SELECT 1 FROM work_log AS n FORCE INDEX (work_log_loan)
+                      WHERE n.task_id = c.task_id AND n.loan_id = c.loan_id
+                        AND n.version = c.version + 1 AND n.event = 'assigned'
+                        AND n.manager IS NOT NULL AND n.user_id = c.user_id);
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW own_done AS
+  SELECT t.task_id, c.loan_id, c.user_id
+    FROM task AS t
+    JOIN work_log AS c FORCE INDEX (work_log_loan)
+      ON c.task_id = t.task_id
+   WHERE t.not_again IS NOT NULL
+     AND COALESCE(c.logged_at, c.at) > TIMESTAMP'1970-01-01 00:00:00'
+           + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND
+           - INTERVAL t.not_again HOUR
+     AND c.event = 'completed'
+     AND NOT EXISTS (SELECT 1 FROM work_log AS n FORCE INDEX (work_log_loan)
+                      WHERE n.task_id = c.task_id AND n.loan_id = c.loan_id
+                        AND n.version = c.version + 1 AND n.event = 'assigned'
+                        AND n.manager IS NOT NULL AND n.user_id = c.user_id);
+
 DELIMITER //
 -- Makes the rows of task_lock and task_wake that a task needs (NULL: each task). lockq-migrate and
 -- a getwork that misses them call it. A task made again, with its lock row gone, must not begin at
@@ -241,18 +279,55 @@ BEGIN
   CLOSE each_task;
 END//
 
+-- Which rows of the log by which these loans are assigned are no good, since the task may not give
+-- them to their users: JSON, NULL if all are. It reads the log after they were written, so a
+-- completion in another task that was logged before is seen, or that the user has the loan there.
+DROP PROCEDURE IF EXISTS work_refuses//
+CREATE PROCEDURE work_refuses (IN p_task_id INT UNSIGNED, IN p_loans JSON, OUT p_refused JSON)
+  READS SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_rules INT UNSIGNED;
+  SET p_refused = NULL;
+  SELECT COUNT(*) INTO v_rules
+    FROM task AS t
+   WHERE (t.not_same_user_as IS NOT NULL OR t.not_again IS NOT NULL)
+     AND COALESCE(t.task_id = p_task_id, TRUE);
+  IF v_rules > 0 THEN
+    SELECT JSON_ARRAYAGG(l.log_id) INTO p_refused
+      FROM JSON_TABLE(p_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                               task_id INT UNSIGNED PATH '$[1]')) AS j
+      STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)
+        ON l.task_id = COALESCE(p_task_id, j.task_id) AND l.loan_id = j.loan_id
+      LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = l.task_id AND w.loan_id = l.loan_id
+     WHERE l.event = 'assigned' AND l.version > COALESCE(w.version, 0)
+       AND (EXISTS (SELECT 1 FROM other_has AS o
+                     WHERE o.task_id = l.task_id AND o.loan_id = l.loan_id
+                       AND o.user_id = l.user_id)
+            OR EXISTS (SELECT 1 FROM other_done AS o
+                        WHERE o.task_id = l.task_id AND o.loan_id = l.loan_id
+                          AND o.user_id = l.user_id)
+            OR EXISTS (SELECT 1 FROM own_done AS o
+                        WHERE o.task_id = l.task_id AND o.loan_id = l.loan_id
+                          AND o.user_id = l.user_id));
+  END IF;
+END//
+
 -- The two that write `work`: it becomes what the row of the log with the latest version says, so
 -- a replay of the log gives the table. Not the newest row: anybody may note meanwhile that a loan
 -- is available, or that a lease is over, which would hide an assignment. Nor may a late completion
 -- hide one, logged by raw SQL, without a lock, while a leader gives the loan away: of two rows with
--- the same version an assignment counts. p_loans is a JSON array
+-- the same version an assignment counts, and none that work_refuses. p_loans is a JSON array
 -- with an array for each loan: its id, and its task where p_task_id is NULL. Whoever calls them has
 -- locked the rows, and has written the log in the same transaction.
-DROP PROCEDURE IF EXISTS work_begins//
-CREATE PROCEDURE work_begins (IN p_task_id INT UNSIGNED, IN p_loans JSON)
+DROP PROCEDURE IF EXISTS work_opens//
+CREATE PROCEDURE work_opens (IN p_task_id INT UNSIGNED, IN p_loans JSON)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
+  DECLARE v_refused JSON;
+  CALL work_refuses(p_task_id, p_loans, v_refused);
   -- Not an upsert, which would overwrite: two users would get one loan without an error.
   INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
                     lease_expires_at, note, due_at, changed_at)
@@ -262,16 +337,19 @@ BEGIN
       STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)
         ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                         WHERE m.task_id = p_task_id AND m.loan_id = j.loan_id
+                          AND COALESCE(NOT JSON_CONTAINS(v_refused, CAST(m.log_id AS JSON)), TRUE)
                         ORDER BY m.version DESC, m.log_id DESC LIMIT 1)
      WHERE l.version = 1
      ORDER BY j.loan_id;
 END//
 
-DROP PROCEDURE IF EXISTS work_follows//
-CREATE PROCEDURE work_follows (IN p_task_id INT UNSIGNED, IN p_loans JSON)
+DROP PROCEDURE IF EXISTS work_moves//
+CREATE PROCEDURE work_moves (IN p_task_id INT UNSIGNED, IN p_loans JSON)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
+  DECLARE v_refused JSON;
+  CALL work_refuses(p_task_id, p_loans, v_refused);
   -- A lease that is over stays in its row: it tells that time has ended the assignment, and not its
   -- user. To note that a loan is available must not raise its version, or the list of a leader that
   -- has seen it would lose it.
@@ -281,6 +359,7 @@ BEGIN
       ON l.log_id = (SELECT m.log_id FROM work_log AS m FORCE INDEX (work_log_loan)
                       WHERE m.task_id = COALESCE(p_task_id, j.task_id)
                         AND m.loan_id = j.loan_id
+                        AND COALESCE(NOT JSON_CONTAINS(v_refused, CAST(m.log_id AS JSON)), TRUE)
                       ORDER BY m.version DESC, m.event = 'assigned' DESC, m.log_id DESC
                       LIMIT 1)
     STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
@@ -418,7 +497,8 @@ END//
 --   given     the request has ended; a third column tells whether others are pending, and the next
 --             ones have the answer, with a row for each loan
 --   fewer     than p_least are left, since others have taken some of them; or the list is not used
---             any more; or the view was asked longer than a second ago
+--             any more; or the view was asked longer than a second ago; or p_good has a loan that
+--             is kept from the person
 --   over      as fewer, and there is a newer list
 --   held      another session has the pending request, the person's row, or that of pipeline_lock
 --   refused   there is no such person or task, they are disabled, the task is paused, or this
@@ -443,6 +523,7 @@ gives: BEGIN
     DEFAULT CONVERT(USER() USING utf8mb4);
   DECLARE v_loans, v_gone JSON;
   DECLARE v_asked, v_count, v_n, v_positions, v_new, v_held, v_lease, v_most INT UNSIGNED;
+  DECLARE v_rules, v_kept_away INT UNSIGNED;
   DECLARE v_user_id, v_allowed INT UNSIGNED;
   DECLARE v_locked, v_logged BIGINT UNSIGNED;
   DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
@@ -483,8 +564,9 @@ gives: BEGIN
     LEAVE gives;
   END IF;
   -- A pending request was allowed when it was made.
-  SELECT COUNT(*), MAX(t.lease_minutes), MAX(t.max_pipeline)
-    INTO v_allowed, v_lease, v_most
+  SELECT COUNT(*), MAX(t.lease_minutes), MAX(t.max_pipeline),
+         MAX(t.not_same_user_as IS NOT NULL OR t.not_again IS NOT NULL)
+    INTO v_allowed, v_lease, v_most, v_rules
     FROM task AS t
     STRAIGHT_JOIN app_user AS u
    WHERE t.task_id = p_task_id AND t.enabled AND t.paused IS NULL
@@ -569,6 +651,23 @@ gives: BEGIN
   IF v_positions < v_n THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'p_good names a loan twice';
   END IF;
+  -- The client has left them out, or they are kept from the user since.
+  IF v_rules THEN
+    SELECT COUNT(*) INTO v_kept_away
+      FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+     WHERE EXISTS (SELECT 1 FROM other_has AS o
+                    WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                      AND o.user_id = v_user_id)
+        OR EXISTS (SELECT 1 FROM other_done AS o
+                    WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                      AND o.user_id = v_user_id)
+        OR EXISTS (SELECT 1 FROM own_done AS o
+                    WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                      AND o.user_id = v_user_id);
+    IF v_kept_away > 0 THEN
+      SET v_n = 0;
+    END IF;
+  END IF;
   -- What must not be given goes from the list, also if nothing else is done: or the next ones would
   -- have to find it out again.
   IF JSON_LENGTH(p_stale) > 0 THEN
@@ -637,7 +736,7 @@ gives: BEGIN
         ON w.task_id = p_task_id AND w.loan_id = j.loan_id
      ORDER BY j.n;
   SET v_logged = LAST_INSERT_ID();
-  -- As in work_begins, from what the log has got just now.
+  -- As in work_opens, from what the log has got just now.
   IF v_new > 0 THEN
     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
                       lease_expires_at, note, due_at, changed_at)
@@ -649,7 +748,7 @@ gives: BEGIN
        ORDER BY l.loan_id;
   END IF;
   IF v_new < v_n THEN
-    CALL work_follows(p_task_id, v_loans);
+    CALL work_moves(p_task_id, v_loans);
   END IF;
   DELETE k FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)
@@ -1027,7 +1126,9 @@ manages: BEGIN
                      'max_pipeline', t.max_pipeline, 'detail_view', t.detail_view,
                      'view_repeats', t.view_repeats, 'check_view', t.check_view,
                      'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
-                     'share', t.share, 'on_undo', t.on_undo, 'paused', t.paused)
+                     'share', t.share, 'on_undo', t.on_undo,
+                     'not_same_user_as', t.not_same_user_as, 'not_again', t.not_again,
+                     'paused', t.paused)
     INTO v_task_id, v_before
     FROM task AS t
    WHERE t.task_id = p_task_id
@@ -1061,6 +1162,8 @@ manages: BEGIN
       refresh_after INT UNSIGNED PATH '$.refresh_after' ERROR ON ERROR,
       share VARCHAR(16) PATH '$.share' ERROR ON ERROR,
       on_undo VARCHAR(129) PATH '$.on_undo' ERROR ON ERROR,
+      not_same_user_as INT UNSIGNED PATH '$.not_same_user_as' ERROR ON ERROR,
+      not_again INT UNSIGNED PATH '$.not_again' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
      SET t.name = s.name, t.manager = s.manager, t.candidates_view = s.candidates_view,
          t.enabled = s.enabled, t.max_count = s.max_count, t.max_query_s = s.max_query_s,
@@ -1070,7 +1173,8 @@ manages: BEGIN
          t.max_pipeline = s.max_pipeline, t.detail_view = s.detail_view,
          t.view_repeats = s.view_repeats, t.check_view = s.check_view,
          t.use_unchecked = s.use_unchecked, t.refresh_after = s.refresh_after, t.share = s.share,
-         t.on_undo = s.on_undo,
+         t.on_undo = s.on_undo, t.not_same_user_as = s.not_same_user_as,
+         t.not_again = s.not_again,
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
@@ -1293,6 +1397,8 @@ END//
 --   stale_token, lease_over, not_yours, not_assigned    as lib/token.c has it
 --   full          the user would have more than max_pipeline
 --   excluded      the user has returned the loan as one for others
+--   four_eyes     the user has the loan in the task not_same_user_as, or has completed it there
+--   not_again     the user has completed it within not_again hours
 --   disabled      the user, who would have the loan again, may not ask for work
 --   no_on_undo    on_complete has changed other data, which only on_undo can take back
 --   purged        the log does not tell any more what the loan's last change was
@@ -1452,11 +1558,24 @@ corrects: BEGIN
                          WHEN p_action <> 'undo' AND w.user_id <> v_from THEN 'not_yours'
                          WHEN w.lease_expires_at <= v_now THEN 'lease_over'
                          WHEN p_action = 'release' THEN 'done'
-                         WHEN p_action = 'reassign' THEN
-                           IF(EXISTS (SELECT 1 FROM work_exclusion AS e FORCE INDEX (PRIMARY)
-                                       WHERE e.task_id = p_task_id AND e.user_id = v_to
-                                         AND e.loan_id = j.loan_id AND e.until > v_now),
-                              'excluded', 'done')
+                         WHEN p_action = 'reassign'
+                              AND EXISTS (SELECT 1 FROM work_exclusion AS e FORCE INDEX (PRIMARY)
+                                           WHERE e.task_id = p_task_id AND e.user_id = v_to
+                                             AND e.loan_id = j.loan_id AND e.until > v_now)
+                           THEN 'excluded'
+                         WHEN EXISTS (SELECT 1 FROM other_has AS o
+                                       WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                                         AND o.user_id = COALESCE(v_to, w.user_id))
+                              OR EXISTS (SELECT 1 FROM other_done AS o
+                                          WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                                            AND o.user_id = COALESCE(v_to, w.user_id))
+                           THEN 'four_eyes'
+                         WHEN p_action = 'reassign'
+                              AND EXISTS (SELECT 1 FROM own_done AS o
+                                           WHERE o.task_id = p_task_id AND o.loan_id = j.loan_id
+                                             AND o.user_id = v_to)
+                           THEN 'not_again'
+                         WHEN p_action = 'reassign' THEN 'done'
                          WHEN l.log_id IS NULL THEN 'purged'
                          WHEN NOT u.enabled THEN 'disabled'
                          WHEN l.event = 'completed' AND v_on_undo IS NOT NULL THEN 'calls'
@@ -1542,7 +1661,7 @@ corrects: BEGIN
         ON e.task_id = p_task_id AND e.user_id = j.gets AND e.loan_id = j.loan_id;
   END IF;
   IF v_done IS NOT NULL THEN
-    CALL work_follows(p_task_id, v_done);
+    CALL work_moves(p_task_id, v_done);
   END IF;
   SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
                                   d.available_at, d.lease_expires_at, d.excluded_until,

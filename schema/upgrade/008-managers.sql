@@ -25,6 +25,17 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;
 SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task'
+                           AND column_name = 'not_again'), 'DO 0',
+  'ALTER TABLE task
+     ADD COLUMN not_same_user_as INT UNSIGNED NULL
+     COMMENT ''task whose users do not get a loan here that they have completed there'',
+     ADD COLUMN not_again INT UNSIGNED NULL
+     COMMENT ''hours for which users do not get a loan that they have completed'',
+     ALGORITHM=INSTANT');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
                          WHERE table_schema = DATABASE() AND table_name = 'work_log'
                            AND column_name = 'manager'), 'DO 0',
   'ALTER TABLE work_log

@@ -208,7 +208,7 @@ try worker alice 'sets a task'"'"'s epoch to the greatest number' \
 	"UPDATE lead_in SET epoch = 18446744073709551615 WHERE task_id = $task"
 try worker alice 'pushes the epoch up to the milliseconds since 1970' \
 	"UPDATE lead_in SET epoch = UNIX_TIMESTAMP() * 1000 - 1000 WHERE task_id = $task"
-try worker alice 'completes an own loan' "$(event completed 1); CALL work_follows($task, '[[1]]')"
+try worker alice 'completes an own loan' "$(event completed 1); CALL work_moves($task, '[[1]]')"
 try worker alice "completes somebody else's loan" "$(event completed 3)"
 try worker alice "returns somebody else's loan" "$(event returned 3)"
 try worker alice 'writes another account into the log' \
@@ -228,27 +228,27 @@ try worker alice 'ends a lease that is over' "$(event expired 4)"
 try worker alice 'keeps somebody from a loan when a lease ends' \
 	"$(event expired 4 | sed 's/, at)/, at, excluded_until)/; s/NOW(6)/NOW(6), NOW(6)/')"
 try worker alice 'completes an own loan without the task'"'"'s `on_complete`' \
-	"$(event completed 1); CALL work_follows($task, '[[1]]')"
+	"$(event completed 1); CALL work_moves($task, '[[1]]')"
 try worker alice 'completes an own loan after the end of its lease' \
-	"$(event completed 8); CALL work_follows($task, '[[8]]')"
+	"$(event completed 8); CALL work_moves($task, '[[8]]')"
 try worker alice 'completes an own loan whose lease is over, without its end in the log' \
 	"$(event completed 7)"
 try worker alice 'notes the end of its lease, and completes the loan' \
-	"$(event expired 7); CALL work_follows($task, '[[7]]'); $(event completed 7)"
+	"$(event expired 7); CALL work_moves($task, '[[7]]'); $(event completed 7)"
 try worker alice "completes somebody else's loan after the end of its lease" \
 	"$(event completed 10)"
 try worker alice 'returns an own loan after the end of its lease' "$(event returned 8)"
 try worker alice 'completes an own loan after its return' "$(event completed 9)"
 try worker alice 'completes an own loan, and withholds it for years' \
 	"$(event completed 1 | sed "s/request_id, NULL/request_id, '2099-01-01'/");
-	CALL work_follows($task, '[[1]]')"
+	CALL work_moves($task, '[[1]]')"
 try worker alice 'returns an own loan for years' \
 	"$(event returned 1 | sed "s/request_id, NULL/request_id, '2099-01-01'/");
-	CALL work_follows($task, '[[1]]')"
+	CALL work_moves($task, '[[1]]')"
 try worker alice 'returns an own loan, and leaves it a lease' \
 	"$(event returned 1 | sed 's/NULL, NULL,/NULL, w.lease_expires_at,/')"
 try worker alice 'changes a loan that has no new row in the log' \
-	"CALL work_follows($task, '[[1],[3],[4]]')"
+	"CALL work_moves($task, '[[1],[3],[4]]')"
 try worker alice 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id = 3"
 try worker alice 'changes the log' "UPDATE work_log SET user_id = 1001"
 try worker alice 'deletes from the log' 'DELETE FROM work_log'
@@ -289,7 +289,7 @@ try 'worker of another database' clerk 'reads' "SELECT COUNT(*) FROM $bank.work"
 try 'worker of another database' clerk 'completes a loan' "INSERT INTO $bank.log_in (task_id)
 	VALUES ($task)"
 try 'worker of another database' clerk 'lets `work` follow the log' \
-	"CALL $bank.work_follows($task, '[[1]]')"
+	"CALL $bank.work_moves($task, '[[1]]')"
 try viewer viewer 'reads requests, loans and history' \
 	'SELECT COUNT(*) FROM work_requested JOIN work JOIN work_log'
 try viewer viewer 'locks rows of `work`' 'SELECT loan_id FROM work FOR UPDATE'
@@ -298,7 +298,7 @@ try viewer viewer 'asks' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
 try query query 'reads the loans that are not available' 'SELECT loan_id, state FROM work'
 try query query 'reads who has a loan' 'SELECT user_id FROM work'
 try query query 'writes anything' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
-try cron cron 'ends a lease that is over' "$(event expired 4); CALL work_follows($task, '[[4]]')"
+try cron cron 'ends a lease that is over' "$(event expired 4); CALL work_moves($task, '[[4]]')"
 try cron cron 'deletes from the log' "DELETE FROM work_log WHERE log_id = $before"
 try cron cron 'changes the log' "UPDATE work_log SET user_id = 1001"
 try cron cron "completes somebody's loan" "$(event completed 3)"

@@ -592,7 +592,7 @@ a_row_is_never_overwritten(void **state)
 	add_loans(TASK, 2);
 	leader = worker_new(0, TASK, 1, 0);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "CALL work_begins", 1);
+	proxy_hold(leader->proxy, "CALL work_opens", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	add_work(TASK, 1, 1, "assigned", 1);
@@ -640,7 +640,7 @@ a_deadlock_is_tried_again(void **state)
 	add_loans(TASK, 3);
 	leader = worker_new(0, TASK, 1, 0);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "CALL work_begins", 1);
+	proxy_hold(leader->proxy, "CALL work_opens", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	/* The server ends the transaction that changed fewer rows, so @other changes many. @other

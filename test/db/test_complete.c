@@ -463,7 +463,7 @@ it_is_tried_again_as_a_whole(void **state)
 {
 	static const char *const statements[] = {
 		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
-		"excluded_until, note", "CALL work_follows", "=COMMIT"
+		"excluded_until, note", "CALL work_moves", "=COMMIT"
 	};
 	static const unsigned int errors[] = { 1213, 1205 };
 
@@ -491,7 +491,7 @@ it_is_done_once_when_cut_off(void **state)
 {
 	static const char *const statements[] = {
 		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
-		"excluded_until, note", "CALL work_follows", "=COMMIT"
+		"excluded_until, note", "CALL work_moves", "=COMMIT"
 	};
 
 	(void)state;

@@ -352,7 +352,7 @@ cron_comes_first(void **state)
 		    " SELECT task_id, loan_id, 'expired', user_id, 'cron', token, version + 1,"
 		    " request_id, lease_expires_at, lease_expires_at, NOW(6) FROM work"
 		    " WHERE task_id = %d", TASK);
-		sql_on(cron, "CALL work_follows(%d, '[[1]]')", TASK);
+		sql_on(cron, "CALL work_moves(%d, '[[1]]')", TASK);
 		start_to_wait(&c, "work");
 		assert_int_equal(db_commit(cron), DB_OK);
 		ends_with(&c, LOCKQ_LEASE_OVER);

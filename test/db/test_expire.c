@@ -911,7 +911,7 @@ static void
 an_error_that_never_ends(void **state)
 {
 	static const char *const statements[] = {
-		"CALL work_follows", "INSERT INTO log_in", "=COMMIT", "FORCE INDEX (work_due)"
+		"CALL work_moves", "INSERT INTO log_in", "=COMMIT", "FORCE INDEX (work_due)"
 	};
 
 	(void)state;

@@ -41,9 +41,10 @@ plan_of_procedure(const char *procedure, const char *begin, const char *json)
 {
 	char statement[STATEMENT_BYTES];
 
-	snprintf(statement, sizeof(statement), "%s", text_of("SELECT REPLACE(REPLACE("
+	snprintf(statement, sizeof(statement), "%s", text_of("SELECT REPLACE(REPLACE(REPLACE("
 	    " CONCAT('%s', SUBSTRING_INDEX(SUBSTRING_INDEX(routine_definition, '%s', -1), ';', 1)),"
-	    " 'p_task_id', '%d'), 'p_loans', \"'%s'\") FROM information_schema.routines"
+	    " 'p_task_id', '%d'), 'p_loans', \"'%s'\"), 'v_refused', 'NULL')"
+	    " FROM information_schema.routines"
 	    " WHERE routine_schema = DATABASE() AND routine_name = '%s'", begin, begin, TASK, json,
 	    procedure));
 	return plan_of_statement(statement);
@@ -116,9 +117,9 @@ assert_plans(struct proxy *p)
 	assert_plan(plan_of(p, "'assigned', j.user_id, r.account",
 	    VALUES("1", "NULL", "'[[1,2,1,1]]'")), "lookup on w using PRIMARY"
 	    " (task_id = r.task_id, loan_id = j.loan_id)");
-	assert_plan_of_procedure(plan_of_procedure("work_follows", "UPDATE", "[[1,2],[2,1],[3,0]]"),
+	assert_plan_of_procedure(plan_of_procedure("work_moves", "UPDATE", "[[1,2],[2,1],[3,0]]"),
 	    "lookup on w using PRIMARY (task_id = l.task_id, loan_id = l.loan_id)");
-	assert_plan_of_procedure(plan_of_procedure("work_begins", "INSERT", "[[1,2],[2,1],[3,0]]"),
+	assert_plan_of_procedure(plan_of_procedure("work_opens", "INSERT", "[[1,2],[2,1],[3,0]]"),
 	    "index lookup on l using PRIMARY");
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
 	    VALUES("'[[1,1,1,\"served\"]]'", "1", "NULL",

@@ -262,7 +262,7 @@ a_completion_by_hand_hides_no_assignment(void **state)
 	run_out(1);
 	let_cron_run();
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "CALL work_follows", 1);
+	proxy_hold(leader->proxy, "CALL work_moves", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	sql_on(by_hand, "INSERT INTO log_in (task_id, loan_id, event, user_id, account, token,"
@@ -271,7 +271,7 @@ a_completion_by_hand_hides_no_assignment(void **state)
 	proxy_release(leader->proxy);
 	worker_join(leader);
 	assert_int_equal(leader->rc, LOCKQ_OK);
-	sql_on(by_hand, "CALL work_follows(%d, '[[1]]')", TASK);
+	sql_on(by_hand, "CALL work_moves(%d, '[[1]]')", TASK);
 	assert_int_equal(u64("SELECT state = 'assigned' AND user_id = %u AND version = 3 FROM work"
 	    " WHERE task_id = %d", user_id(1), TASK), 1);
 }

@@ -351,7 +351,7 @@ locks_are_taken_in_order(void **state)
 		"SELECT epoch, NOW(6)", "FROM wake_in WHERE task_id = ? FOR UPDATE",
 		"SET epoch = ?", QUERY,
 		"AS r FORCE INDEX (work_requested_line)", "FOR UPDATE OF w SKIP LOCKED",
-		"'assigned', j.user_id, r.account", "CALL work_begins", "CALL work_follows",
+		"'assigned', j.user_id, r.account", "CALL work_opens", "CALL work_moves",
 		"SET holder = NULL", "=COMMIT"
 	};
 	struct worker *w = worker_new(0, TASK, 2, 0);

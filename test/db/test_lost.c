@@ -125,7 +125,7 @@ a_connection_lost_at_any_statement(void **state)
 	static const char *const statements[] = {
 		"r.outcome, l.epoch", "=START TRANSACTION", "SELECT epoch, NOW(6)",
 		"SET epoch = ?", "FROM wake_in WHERE task_id = ? FOR UPDATE",
-		"AS r FORCE INDEX (work_requested_line)", "CALL work_begins",
+		"AS r FORCE INDEX (work_requested_line)", "CALL work_opens",
 		"outcome VARCHAR(16) PATH", "INSERT INTO run_in", "SET holder = NULL"
 	};
 

@@ -249,7 +249,7 @@ static void
 a_deadlock_that_never_ends(void **state)
 {
 	(void)state;
-	never_ends("CALL work_begins", DEADLOCK);
+	never_ends("CALL work_opens", DEADLOCK);
 }
 
 static void
@@ -263,7 +263,7 @@ static void
 a_lock_wait_that_never_ends(void **state)
 {
 	(void)state;
-	never_ends("CALL work_begins", LOCK_WAIT);
+	never_ends("CALL work_opens", LOCK_WAIT);
 }
 
 /* The request can't be recorded. No request is pending after the call. */
@@ -368,7 +368,7 @@ static void
 lost_and_crowded_for_a_time(void **state)
 {
 	static const char *const statements[] = {
-		"INSERT INTO request_in", "CALL work_begins", "=COMMIT"
+		"INSERT INTO request_in", "CALL work_opens", "=COMMIT"
 	};
 
 	(void)state;
@@ -427,7 +427,7 @@ with_two_loans(void)
 }
 
 static const char *const disposing[] = {
-	"SELECT j.loan_id, me.user_id", "INSERT INTO log_in", "CALL work_follows", "=COMMIT"
+	"SELECT j.loan_id, me.user_id", "INSERT INTO log_in", "CALL work_moves", "=COMMIT"
 };
 enum { DISPOSING = sizeof(disposing) / sizeof(disposing[0]) };
 
@@ -469,16 +469,16 @@ a_disposition_that_never_gets_through(void **state)
 	uint64_t start = db_clock_ms();
 
 	(void)state;
-	proxy_fail(by->proxy, "CALL work_follows", 1, FOR_EVER, DEADLOCK);
+	proxy_fail(by->proxy, "CALL work_moves", 1, FOR_EVER, DEADLOCK);
 	assert_int_equal(complete_through(by, &result), LOCKQ_EDATABASE);
 	printf("# a disposition, 1213 for ever: %" PRIu64 " ms, %zu tries: %s\n",
-	    db_clock_ms() - start, proxy_count(by->proxy, "CALL work_follows"),
+	    db_clock_ms() - start, proxy_count(by->proxy, "CALL work_moves"),
 	    lockq_error(by->q));
 	assert_non_null(strstr(lockq_error(by->q), "1213"));
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d"
 	    " AND state = 'assigned' AND version = 1", TASK), 2);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
-	assert_in_range(proxy_count(by->proxy, "CALL work_follows"), 2, MOST_TRIES);
+	assert_in_range(proxy_count(by->proxy, "CALL work_moves"), 2, MOST_TRIES);
 	lockq_disposed_clear(&result);
 }
 

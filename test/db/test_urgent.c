@@ -31,7 +31,7 @@ give_back(unsigned int user_no, unsigned int loan)
 	    " request_id, available_at, at) SELECT task_id, loan_id, 'returned', user_id, 'x',"
 	    " token, version + 1, request_id, NOW(6), NOW(6) FROM work WHERE task_id = %d"
 	    " AND loan_id = %u AND user_id = %u", TASK, loan, user_id(user_no));
-	sql("CALL work_follows(%d, '[[%u]]')", TASK, loan);
+	sql("CALL work_moves(%d, '[[%u]]')", TASK, loan);
 }
 
 /* A manager says that the loan is urgent, or is not any more. */

@@ -1,7 +1,8 @@
 -- Replays work_log. The changes in the log, one after the other, must lead to the rows of `work`,
 -- and each change must be an allowed one. The result has a row for each fault (task, loan, version,
 -- fault), so it is empty when all is right. Set @replay_task first, to a task's number, or to NULL
--- for all tasks.
+-- for all tasks. Set @replay_rules to 1 where the tasks have always had the rules not_same_user_as
+-- and not_again that they have now.
 --
 -- A loan that changed since the query of a kept list could go out again from that list, and the
 -- log alone would look right. So the requests' rows are read, too: they tell the list and when the
@@ -169,6 +170,24 @@ fault AS (
                       AND c.available_at <=> a.available_at AND c.user_id = a.user_id
                       AND c.token = a.token AND c.log_id < a.log_id
                       AND COALESCE(a.log_id < c.next_log_id, TRUE), FALSE)
+  UNION ALL
+  -- The rules of a task that keep loans from users, where they have always been as they are.
+  SELECT DISTINCT c.task_id, c.loan_id, c.version,
+         CONCAT('assigned to the user who has completed it ',
+                IF(d.task_id = c.task_id, 'lately', 'in the other task'))
+    FROM change_of AS c
+    JOIN task AS t ON t.task_id = c.task_id
+    JOIN work_log AS d
+      ON d.loan_id = c.loan_id AND d.user_id = c.user_id AND d.event = 'completed'
+     AND d.log_id < c.log_id
+     AND (d.task_id = t.not_same_user_as
+          OR (d.task_id = t.task_id AND d.at > c.at - INTERVAL t.not_again HOUR))
+   WHERE c.event = 'assigned' AND @replay_rules
+     AND NOT EXISTS (SELECT 1 FROM work_log AS u
+                      WHERE u.task_id = d.task_id AND u.loan_id = d.loan_id
+                        AND u.version = d.version + 1 AND u.event = 'assigned'
+                        AND u.manager IS NOT NULL AND u.user_id = d.user_id
+                        AND u.log_id <= c.log_id)
   UNION ALL
   SELECT w.task_id, w.loan_id, w.version, 'the log does not know of the row'
     FROM work AS w
