@@ -72,7 +72,7 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 	    answer->asked, answer->asked == 1 ? "loan" : "loans",
 	    answer->user != NULL ? answer->user : "",
 	    answer->status != LOCKQ_PARTIAL || answer->reason != NULL ? "" :
-	    answer->excluded > 0 ? ": the other loans were returned with --not-me" :
+	    answer->excluded > 0 ? ": the other loans are for other users" :
 	    ": the list had no more",
 	    dot, how, dot,
 	    (unsigned long long)answer->request_id);
@@ -91,9 +91,9 @@ cli_answer_no_work(const struct lockq_answer *answer, time_t now)
 	if (answer->excluded == 0)
 		return cli_text("no work for task %u%s%s", answer->task,
 		    as_of[0] != '\0' ? " as of " : "", as_of);
-	return cli_text("nothing for %s in task %u%s%s: %u %s left, but %s returned with --not-me",
+	return cli_text("nothing for %s in task %u%s%s: %u %s left, but %s for other users",
 	    user, answer->task, as_of[0] != '\0' ? " as of " : "", as_of, answer->excluded,
-	    one ? "loan is" : "loans are", one ? "it was" : "they were");
+	    one ? "loan is" : "loans are", one ? "it is" : "they are");
 }
 
 static const char *

@@ -185,6 +185,10 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("lease-minutes", "N", "time for a loan (default: none, no limit)"), \
 	SETTING("share", "HOW", "order, evenly or least: who gets loans that are not\n" \
 	    "enough for all who ask at once (default: order)"), \
+	SETTING("not-same-user-as", "N", "not to who has a loan in task N, or has\n" \
+	    "completed it there (default: none)"), \
+	SETTING("not-again", "HOURS", "not to who has completed it within so many hours\n" \
+	    "(default: none)"), \
 	SETTING("complete-hold", "SECONDS", "a completed loan is not offered before\n" \
 	    "(default: 0)"), \
 	SETTING("max-query-s", "SECONDS", "longest time for the heavy query (default: 300)"), \

@@ -332,7 +332,9 @@ look(struct patience *patience, void *data, int *code)
 	forget_findings(a->findings);
 	forget_views(a);
 	audit_limits(a);
-	rc = audit_views(a);
+	rc = audit_other_task(a);
+	if (rc == DB_OK)
+		rc = audit_views(a);
 	if (rc == DB_OK)
 		rc = audit_rights(a);
 	if (rc == DB_OK)

@@ -103,6 +103,8 @@ LOCKQ_MUST_CHECK enum db_rc audit_procedures(struct audit *a);
 
 /* audit_limits.c: settings that don't go together; and the same with what the query has shown. */
 void audit_limits(struct audit *a);
+/* The same file: whether the task that not_same_user_as names can be one. */
+LOCKQ_MUST_CHECK enum db_rc audit_other_task(struct audit *a);
 void audit_times(struct audit *a);
 
 /* audit_plan.c: the plans of lockq's own locking statements. */

@@ -5,7 +5,12 @@
 
 #include <stdio.h>
 
+#include "session.h"
 #include "task.h"
+
+static const struct db_query other_task = {
+	"other_task", "SELECT t.enabled FROM task AS t WHERE t.task_id = ?", DB_MAYBE
+};
 
 static void
 look_at_list(struct audit *a)
@@ -48,6 +53,34 @@ audit_limits(struct audit *a)
 		    audit_mend(a, "managetask enable %u", a->what->task) : NULL,
 		    "the task is disabled: whoever asks is refused");
 	look_at_list(a);
+}
+
+enum db_rc
+audit_other_task(struct audit *a)
+{
+	static const char about[] = "not_same_user_as", option[] = "--not-same-user-as";
+	uint64_t other = audit_number(a, about);
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = DB_OK;
+
+	if (other == 0)
+		return DB_OK;
+	rc = db_run(a->q->db, &other_task, DB_ARGS(db_u64(other)), &rows);
+	if (other == a->what->task)
+		audit_found(a, LOCKQ_FAULT, "other_task_itself", about, audit_mend_set(a, option,
+		    "none"), "not_same_user_as names the task itself: it is for another task, and "
+		    "not_again keeps users from a loan that they have completed in this one");
+	else if (rc == DB_OK && rows.n_rows == 0)
+		audit_found(a, LOCKQ_FAULT, "other_task_unknown", about, audit_mend_set(a, option,
+		    "none"), "not_same_user_as names task %llu, and there is none",
+		    (unsigned long long)other);
+	else if (rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0)
+		audit_found(a, LOCKQ_WARNING, "other_task_disabled", about, audit_mend(a,
+		    "managetask enable %llu", (unsigned long long)other), "not_same_user_as names "
+		    "task %llu, which is disabled: nobody gets a first look there",
+		    (unsigned long long)other);
+	db_rows_clear(&rows);
+	return rc;
 }
 
 void

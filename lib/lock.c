@@ -203,12 +203,12 @@ look_before_lock(struct db *db, const struct request *request, struct task *task
 		rc = db_refuse(db, "task %u was deleted: ask its manager", task->task_id);
 	if (rc == DB_OK) {
 		task_fill(task, task->task_id, &rows);
-		task->excluded += db_cell_u64(&rows, 0, TASK_N_COLUMNS + 5);
 		lead->committed = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 1);
 		lead->newest_run = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 2);
 		lead->wanted = db_cell_u64(&rows, 0, TASK_N_COLUMNS + 3);
 		lead->light = !db_cell_is_null(&rows, 0, TASK_N_COLUMNS + 4) &&
 		    db_cell_u64(&rows, 0, TASK_N_COLUMNS + 4) < LIGHT_MS;
+		task->excluded += db_cell_u64(&rows, 0, TASK_N_COLUMNS + 5);
 		*pending = request->request_id == 0 ||
 		    outcome_read(db_cell(&rows, 0, TASK_N_COLUMNS)) == LOCKQ_PENDING;
 	}

@@ -263,7 +263,7 @@ is "$status:$(jq -s 'length' <<<"$out")" "0:$(sql 'SELECT COUNT(*) FROM task')" 
 	'--tasks: an object for each task'
 is "$(jq -c "select(.task == $task)" <<<"$out")" "{\"user\":\"race-2\",\"task\":$task,\
 \"task_name\":\"Test $task\",\"enabled\":true,\"manager\":\"marcus\",\"max_count\":5,\
-\"max_pipeline\":9,\"held\":2,\"pending\":0,\"paused\":null}" '--tasks: how the user stands'
+\"max_pipeline\":9,\"held\":2,\"pending\":0,\"paused\":null,\"urgent\":0}" '--tasks: how the user stands'
 is "$(jq -c "select(.task == $slow) | [.enabled, .manager, .max_pipeline, .held, .pending]" \
 	<<<"$out")" '[false,null,null,0,1]' '--tasks: a task that is not enabled, a pending request'
 run checkwork --tasks --user race-2
@@ -290,7 +290,7 @@ is "$status:$(jq -c '[.position, .loans_ahead, (.expected_ms | type), .nobody_le
 sql "UPDATE work_requested SET outcome = 'empty', excluded = 3 WHERE request_id = $second"
 run checkwork --request "$second"
 is "$status:$out" "1:request $second: nothing for race-4 in task $slow: 3 loans are left, \
-but they were returned with --not-me" 'loans are left, but not for this user: it says so'
+but they are for other users" 'loans are left, but not for this user: it says so'
 run checkwork --request "$second" --json
 is "$(jq -c '[.status, .excluded]' <<<"$out")" '["empty",3]' 'the same in JSON'
 steer "$slow" gated

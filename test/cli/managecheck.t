@@ -331,6 +331,15 @@ fault "UPDATE task SET cache_ttl = 60, refresh_after = 60 WHERE task_id = $task"
 	refresh_late warning refresh_after "$set_it --refresh-after none" mends
 fault "UPDATE task SET max_pipeline = 2, max_count = 5 WHERE task_id = $task" \
 	pipeline_below_count warning max_pipeline "$set_it --max-pipeline 5" mends
+other='not_same_user_as'
+fault "UPDATE task SET $other = 4711 WHERE task_id = $task" \
+	other_task_unknown fault $other "$set_it --not-same-user-as none" mends
+fault "UPDATE task SET $other = $task WHERE task_id = $task" \
+	other_task_itself fault $other "$set_it --not-same-user-as none" mends
+admin "INSERT INTO task (task_id, name, candidates_view, enabled) VALUES (4711, 'x', 'x', FALSE)"
+fault "UPDATE task SET $other = 4711 WHERE task_id = $task" \
+	other_task_disabled warning $other 'managetask enable 4711' mends
+admin "UPDATE task SET $other = NULL WHERE task_id = $task; DELETE FROM task WHERE task_id = 4711"
 admin "$good; UPDATE task SET cache_ttl = 60 WHERE task_id = $task"
 check $task
 is "$(jq -c 'select(has("exit")) | [.faults, .warnings]' <<<"$out")" '[0,0]' \
@@ -433,6 +442,8 @@ check $task reader
 is "$status:$(found rights_unseen)" '0:note lockq null' 'rights_unseen: a role is missing'
 admin "REVOKE SELECT ON $bank.* FROM test_reader@localhost;
 	GRANT SELECT ON $bank.task TO test_reader@localhost;
+	GRANT SELECT ON $bank.task_touched TO test_reader@localhost;
+	GRANT SELECT (task_id, loan_id, assigned_at) ON $bank.work TO test_reader@localhost;
 	GRANT SELECT ON $bank.schema_version TO test_reader@localhost"
 check $task reader
 is "$(found plans_unseen)" 'note lockq null' 'plans_unseen: all roles are'

@@ -199,6 +199,14 @@ try worker alice 'leads, and ends a request' "$lead; UPDATE request_end SET outc
 	WHERE request_id BETWEEN 8999 AND 9000"
 try worker alice 'leads, and gives a free loan to whoever asks' "$lead; $(give 5 1)"
 try worker alice 'leads, and gives a loan that somebody has' "$lead; $(give 1 3)"
+try worker alice 'leads, and gives it for good' "$lead; $(give 5 1);
+	CALL work_opens($task, '[[5]]')"
+admin "INSERT INTO $bank.work_log (task_id, loan_id, event, user_id, account, token, version,
+	request_id, at) VALUES (33, 5, 'completed', 1002, 'x', 1, 2, 1, NOW(6));
+	UPDATE $bank.task SET not_same_user_as = 33 WHERE task_id = $task"
+try worker alice 'leads, and gives a loan to who has completed it in the task `not_same_user_as`' \
+	"$lead; $(give 5 1); CALL work_opens($task, '[[5]]')"
+admin "UPDATE $bank.task SET not_same_user_as = NULL WHERE task_id = $task"
 try worker alice 'gives a loan without leading' "$(give 5 1)"
 try worker alice 'notes a round without leading' \
 	"INSERT INTO run_in (task_id, epoch, user, how, started_at, ended_at)

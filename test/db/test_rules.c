@@ -70,13 +70,12 @@ correct(enum lockq_correction_kind kind, uint32_t task, uint64_t loan, const cha
     const char *to, char reason[256])
 {
 	const struct lockq_loan_ref ref = { loan, 0 };
-	struct lockq_correction what = LOCKQ_CORRECTION_INIT;
+	const struct lockq_correction what = { .manager = "marcus", .task = task, .kind = kind,
+		.from = from, .to = to, .reason = "a mistake", .loans = &ref, .n_loans = 1 };
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	enum lockq_disposed became;
 	struct lockq *q = handle_of_owner();
 
-	what = (struct lockq_correction){ .manager = "marcus", .task = task, .kind = kind,
-		.from = from, .to = to, .reason = "a mistake", .loans = &ref, .n_loans = 1 };
 	(void)!lockq_correct(q, &what, &result);
 	assert_int_equal(result.n_loans, 1);
 	became = result.loans[0].what;

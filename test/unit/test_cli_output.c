@@ -413,14 +413,14 @@ says_as_of_when_there_is_no_work(void **state)
 	free(text);
 	answer.excluded = 1;
 	text = cli_answer_no_work(&answer, now);
-	assert_string_equal(text, "nothing for oliver in task 7: 1 loan is left, but it was "
-	    "returned with --not-me");
+	assert_string_equal(text, "nothing for oliver in task 7: 1 loan is left, but it is "
+	    "for other users");
 	free(text);
 	answer.excluded = 3;
 	memcpy(answer.as_of, "2026-11-20 13:49:58.000001", sizeof(answer.as_of));
 	text = cli_answer_no_work(&answer, now);
 	assert_string_equal(text, "nothing for oliver in task 7 as of 13:49:58: 3 loans are left, "
-	    "but they were returned with --not-me");
+	    "but they are for other users");
 	free(text);
 }
 
