@@ -101,8 +101,8 @@ static const struct verdict_of {
 	{ "excluded", LOCKQ_NOT_ALLOWED, "the user has returned it as a loan for others" },
 	{ "four_eyes", LOCKQ_NOT_ALLOWED, "the user has completed it in the task that "
 	    "not_same_user_as names, or has it there" },
-	{ "not_again", LOCKQ_NOT_ALLOWED, "the user has completed it, and the task does not give it "
-	    "to the same user again before its not_again hours are over" },
+	{ "not_again", LOCKQ_NOT_ALLOWED, "the user has completed it, and the task's not_again "
+	    "hours are not over" },
 	{ "disabled", LOCKQ_NOT_ALLOWED, "its user is disabled" },
 	{ "no_on_undo", LOCKQ_NOT_ALLOWED, "the task's on_complete may have changed other data, "
 	    "and the task has no on_undo, which would take that back" },

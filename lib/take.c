@@ -27,7 +27,8 @@
 	"       e.loan_id IS NOT NULL" also_excluded ", NOW(6)" \
 	"  FROM (SELECT l.task_id, l.position, l.loan_id, l.version" \
 	"          FROM kept_loan AS l FORCE INDEX (PRIMARY)" \
-	"         WHERE l.task_id = ? AND l.epoch = ? AND (l.position < ? OR l.position >= ?)" only \
+	"         WHERE l.task_id = ? AND l.epoch = ?" \
+	"           AND (l.position < ? OR l.position >= ?)" only \
 	"         ORDER BY l.position" \
 	"         LIMIT ? OFFSET ?) AS k" \
 	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)" \

@@ -263,7 +263,8 @@ is "$status:$(jq -s 'length' <<<"$out")" "0:$(sql 'SELECT COUNT(*) FROM task')" 
 	'--tasks: an object for each task'
 is "$(jq -c "select(.task == $task)" <<<"$out")" "{\"user\":\"race-2\",\"task\":$task,\
 \"task_name\":\"Test $task\",\"enabled\":true,\"manager\":\"marcus\",\"max_count\":5,\
-\"max_pipeline\":9,\"held\":2,\"pending\":0,\"paused\":null,\"urgent\":0}" '--tasks: how the user stands'
+\"max_pipeline\":9,\"held\":2,\"pending\":0,\"paused\":null,\"urgent\":0}" \
+	'--tasks: how the user stands'
 is "$(jq -c "select(.task == $slow) | [.enabled, .manager, .max_pipeline, .held, .pending]" \
 	<<<"$out")" '[false,null,null,0,1]' '--tasks: a task that is not enabled, a pending request'
 run checkwork --tasks --user race-2

@@ -211,7 +211,8 @@ from_a_kept_list(void **state)
 	assert_int_equal(asks(1, TASK), 1);
 	sql("INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,"
 	    " request_id, at) SELECT %d, loan_id, 'completed', %u, 'x', 1, 2, 1, NOW(6)"
-	    "   FROM test_candidate WHERE task_id = %d AND loan_id <= 2300", FIRST, user_id(0), TASK);
+	    "   FROM test_candidate WHERE task_id = %d AND loan_id <= 2300", FIRST,
+	    user_id(0), TASK);
 	assert_int_equal(asks(0, TASK), 2301);
 	assert_int_equal(asks(0, TASK), 2302);
 	assert_int_equal(asks(1, TASK), 2);
