@@ -204,10 +204,10 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW exclusion_out AS
 -- To whom a task may not give a loan, as its manager has said, in three views: the user who has the
 -- loan in the task not_same_user_as, or may still complete it late there; the user who has
 -- completed it there; and the one who has completed it in the task itself within not_again hours.
--- What a manager has taken back does not count. Whoever completes a loan has had it since before: so a
--- giver that does not see the completion, since that is not committed, sees the assignment, and no
--- locks are needed between the tasks. The log tells who has completed a loan, since `work` forgets
--- it when somebody else gets the loan.
+-- What a manager has taken back does not count. Whoever completes a loan has had it since before:
+-- so a giver that does not see the completion, since that is not committed, sees the assignment,
+-- and no locks are needed between the tasks. The log tells who has completed a loan, since `work`
+-- forgets it when somebody else gets the loan.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW other_has AS
   SELECT t.task_id, a.loan_id, a.user_id
     FROM task AS t
