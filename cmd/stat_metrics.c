@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat_metrics.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cli_text.h"
 #include "cli_utf8.h"
+#include "whole_file.h"
 
 /* Each returns a task's value, or a negative number where it has none. */
 static int64_t enabled(const struct lockq_stat *s) { return s->enabled; }
@@ -192,29 +189,23 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
 	print_value(out, (int64_t)took_ms, took.is_ms);
 }
 
+struct reading {
+	const struct lockq_stats *stats;
+	uint64_t took_ms;
+};
+
+static void
+write_metrics(FILE *out, const void *data)
+{
+	const struct reading *reading = data;
+
+	stat_metrics(out, reading->stats, reading->took_ms);
+}
+
 int
 stat_metrics_file(const char *path, const struct lockq_stats *stats, uint64_t took_ms)
 {
-	char *beside = cli_text("%s.XXXXXX", path);
-	int fd = mkstemp(beside), failure = errno;
-	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-
-	if (fd < 0) {
-		free(beside);
-		return failure;
-	}
-	failure = 0;
 	/* The collector runs as another user. */
-	if (out == NULL || fchmod(fd, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0)
-		failure = errno;
-	if (failure == 0)
-		stat_metrics(out, stats, took_ms);
-	if (out != NULL && fclose(out) != 0 && failure == 0)
-		failure = errno;
-	if (failure == 0 && rename(beside, path) != 0)
-		failure = errno;
-	if (failure != 0)
-		(void)unlink(beside);
-	free(beside);
-	return failure;
+	return whole_file(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH, write_metrics,
+	    &(struct reading){ stats, took_ms });
 }

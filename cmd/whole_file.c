@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "whole_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli_text.h"
+
+int
+whole_file(const char *path, mode_t mode, whole_file_fn *write, const void *data)
+{
+	char *beside = cli_text("%s.XXXXXX", path);
+	int fd = mkstemp(beside), failure = errno;
+	FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (fd < 0) {
+		free(beside);
+		return failure;
+	}
+	failure = 0;
+	if (out == NULL || fchmod(fd, mode) != 0)
+		failure = errno;
+	if (failure == 0)
+		write(out, data);
+	if (out == NULL)
+		close(fd);
+	else if ((ferror(out) | fclose(out)) != 0 && failure == 0)
+		failure = errno != 0 ? errno : EIO;
+	if (failure == 0 && rename(beside, path) != 0)
+		failure = errno;
+	if (failure != 0)
+		(void)unlink(beside);
+	free(beside);
+	return failure;
+}
