@@ -1038,6 +1038,123 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_runs(struct lockq *q, uint32_t task, uin
  */
 LOCKQ_EXPORT void lockq_runs_clear(struct lockq_runs *runs);
 
+/** The day of lockq_day(): how long a quarter of an hour is, how many of them a day has, how many
+ * queries are read of each task at most, and how long before the day its requests may have been
+ * made, in seconds. */
+#define LOCKQ_QUARTER_S 900
+#define LOCKQ_QUARTERS 96
+#define LOCKQ_DAY_QUERIES 1000
+#define LOCKQ_DAY_EARLIER_S 3600
+
+/** What went on in a task in a quarter of an hour, or in the whole day. A time is -1 where there is
+ * none to tell. */
+struct lockq_quarter {
+	uint64_t answers;          /**< requests that were served, were told that there is no work,
+	                            * or failed */
+	uint64_t answers_empty;    /**< of these, told that there is no work */
+	uint64_t answers_failed;   /**< of these, failed */
+	uint64_t answers_listed;   /**< of these, served from the kept list */
+	uint64_t given_up;         /**< other requests: cancelled or expired */
+	uint64_t loans_listed;     /**< loans that were given from the kept list */
+	uint64_t loans_led;        /**< loans that leaders gave */
+	int64_t wait_p50_ms;       /**< half of the answers were waited for no longer */
+	int64_t wait_p95_ms;       /**< 95 of 100 were waited for no longer */
+	int64_t wait_max_ms;       /**< the longest wait */
+	int64_t list_age_s;        /**< how old the list was at most when loans were taken from it,
+	                            * seconds since the start of its query */
+	uint64_t queries;          /**< heavy queries that did not fail */
+	uint64_t failures;         /**< leaders that failed, with those of refills */
+	int64_t query_p50_ms;      /**< half of the queries took no longer */
+	int64_t query_p95_ms;      /**< 95 of 100 took no longer */
+	int64_t query_max_ms;      /**< the longest query */
+	uint64_t spare;            /**< how many loans a query found at most beyond those that its
+	                            * leader gave: what a kept list begins with */
+	uint64_t refills;          /**< leaders that only filled the list, with those that failed */
+	uint64_t refill_failures;  /**< those that failed */
+	uint64_t completed;        /**< loans that were completed */
+	uint64_t returned;         /**< loans that were returned */
+	uint64_t never;            /**< loans that are never to be offered again */
+	uint64_t expired;          /**< leases that were found to have ended */
+	uint64_t reserved[8];      /**< for later versions: 0 */
+};
+
+/** What a user did as a leader. */
+struct lockq_day_leader {
+	char *user;                /**< who led; "(refill)" filled the list */
+	uint64_t led;              /**< how often */
+	uint64_t led_ms;           /**< for how long altogether */
+	uint64_t queries;          /**< heavy queries that did not fail */
+	uint64_t failures;         /**< how often that failed */
+	uint64_t loans;            /**< loans that this leader gave, to others as well */
+	uint64_t retries;          /**< transactions that were tried again */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** A heavy query, or a leader that failed. */
+struct lockq_day_query {
+	char ended_at[27];         /**< when the leader ended */
+	uint64_t since_ms;         /**< the same, in milliseconds from the start of the day */
+	uint64_t ms;               /**< what the query took; of a leader that had none, how long it
+	                            * led */
+	int failed;                /**< whether it failed */
+	uint64_t candidates;       /**< loans that the query found */
+	char *user;                /**< who led */
+	char *reason;              /**< why it failed, or did not run as usual; or NULL */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** A task on that day. */
+struct lockq_day_task {
+	uint32_t task;             /**< task.task_id */
+	char *task_name;           /**< task.name */
+	struct lockq_quarter *quarters; /**< LOCKQ_QUARTERS of them; NULL: nothing went on */
+	struct lockq_quarter whole; /**< the same for the day */
+	struct lockq_day_leader *leaders; /**< who led longest comes first */
+	size_t n_leaders;          /**< how many there are */
+	struct lockq_day_query *queries; /**< in their order; the last LOCKQ_DAY_QUERIES of them */
+	size_t n_queries;          /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** The last day. */
+struct lockq_day {
+	struct lockq_day_task *tasks; /**< by number */
+	size_t n_tasks;            /**< how many there are */
+	char since[27];            /**< when the first quarter begins */
+	char at[27];               /**< when the figures end, in the last quarter */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_DAY_INIT { NULL, 0, "", "", { 0 } }
+
+/**
+ * lockq_day:
+ * @q:    a connected handle; its last error is replaced
+ * @task: task.task_id; 0: all tasks
+ * @day:  cleared, then filled; the caller releases it with lockq_day_clear()
+ *
+ * Reads what went on in the last 24 hours: how long requests waited, what queries took, who led,
+ * how many loans were given, and what became of loans. The day ends with the quarter of an hour
+ * that has begun. The call reads the rows of the day and hardly any others, however large the
+ * tables are: it finds the first one by halves, since keys ascend nearly with time. So it leaves
+ * out a request that was made more than LOCKQ_DAY_EARLIER_S seconds before the day, and a row whose
+ * key is out of order by more than that. The figures are of several statements, all up to the same
+ * moment. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is no task; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_day(struct lockq *q, uint32_t task, struct lockq_day *day);
+
+/**
+ * lockq_day_clear:
+ * @day: a day, or NULL
+ *
+ * Frees what @day has and sets it to LOCKQ_DAY_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_day_clear(struct lockq_day *day);
+
 /** What happened to a loan in a task: a row of work_log. A time that does not apply is "". */
 struct lockq_event {
 	char event[16];            /**< assigned, completed, returned, never, expired, renewed,
