@@ -40,6 +40,14 @@ parse_metrics(const struct cli_option *option, const char *text, void *target,
 }
 
 static int
+parse_report(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	*(const char **)target = text;
+	return *text == '\0' ? cli_fail(error, "--%s needs a folder's name", option->name) : 0;
+}
+
+static int
 check(void *options, struct cli_error *error)
 {
 	struct lockqstat_options *o = options;
@@ -49,9 +57,12 @@ check(void *options, struct cli_error *error)
 		o->common.look_timeout_ms = LOCKQ_LOOK_TIMEOUT_MS;
 	if (o->metrics.wanted && (json || o->health))
 		return cli_fail(error, "--metrics can't be combined with --json or --health");
-	if (o->watch_ms != 0 && (o->metrics.wanted || o->health))
-		return cli_fail(error, "--watch can't be combined with --metrics or --health: call "
-		    "lockqstat again and again");
+	if (o->report != NULL && (json || o->health || o->metrics.wanted))
+		return cli_fail(error, "--report can't be combined with --json, --health or "
+		    "--metrics");
+	if (o->watch_ms != 0 && (o->metrics.wanted || o->health || o->report != NULL))
+		return cli_fail(error, "--watch can't be combined with --metrics, --health or "
+		    "--report: call lockqstat again and again");
 	if (!o->health && (o->warning_s > 0 || o->critical_s > 0))
 		return cli_fail(error, "--warning and --critical need --health");
 	if (o->warning_s > 0 && o->critical_s > 0 && o->warning_s > o->critical_s)
@@ -73,7 +84,7 @@ static const struct cli_option lockqstat_table[] = {
 	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many;\n"
 	    "on a terminal keys sort and scroll: ? shows them",
 	    watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
-	{ .help = "For monitoring" },
+	{ .help = "For monitoring, and for managers" },
 	{ "health", 0, NULL, "only what is wrong; the exit status says how bad\nit is",
 	    cli_parse_flag, OPTION(health), 0, 0 },
 	{ "warning", 0, "SECONDS", "with --health: a wait this long is a warning\n(default: 300)",
@@ -82,6 +93,8 @@ static const struct cli_option lockqstat_table[] = {
 	    cli_parse_u32, OPTION(critical_s), 1, CLI_WAIT_MAX_S },
 	{ "metrics", 0, "[FILE]", "figures in the text format of Prometheus; the file\n"
 	    "is replaced as a whole", parse_metrics, OPTION(metrics), 0, 0 },
+	{ "report", 0, "DIR", "the last 24 hours, in pictures: DIR/lockq.html",
+	    parse_report, OPTION(report), 0, 0 },
 	{ .help = "Patience" },
 	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
@@ -98,7 +111,8 @@ static const struct cli_tool lockqstat_tool = {
 	    " [--json | --watch [SECONDS]]\n"
 	    "--health [--task N] [--warning SECONDS]\n"
 	    " [--critical SECONDS] [--json]\n"
-	    "--metrics [FILE] [--task N]",
+	    "--metrics [FILE] [--task N]\n"
+	    "--report DIR [--task N]",
 	.purpose = "Shows what is going on: who leads each task and since when, who waits, how\n"
 	    "much is left of the list, what is assigned, how long requests and queries\n"
 	    "took, and what is wrong. It takes no lock, and costs about the same however\n"
@@ -107,7 +121,8 @@ static const struct cli_tool lockqstat_tool = {
 	    "  lockqstat --watch --sort oldest\n"
 	    "  lockqstat --task 7 --runs 20\n"
 	    "  lockqstat --health --warning 120\n"
-	    "  lockqstat --metrics /var/lib/prometheus/node-exporter/lockq.prom\n",
+	    "  lockqstat --metrics /var/lib/prometheus/node-exporter/lockq.prom\n"
+	    "  lockqstat --report /var/www/lockq\n",
 	.exits = "  0  done; with --health: all is well\n"
 	    "  1  there is no task; with --health: a warning\n"
 	    "  2  usage error; with --health also: critical\n"

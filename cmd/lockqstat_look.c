@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "lockqstat_look.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "exit_status.h"
 #include "output.h"
+#include "report.h"
 #include "stat_json.h"
 #include "stat_metrics.h"
 
@@ -35,6 +39,28 @@ write_metrics(const struct lockqstat_options *o, const struct lockq_stats *stats
 		failure = stat_metrics_file(o->metrics.path, stats, ms);
 	return failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
 	    "file \"%s\" can't be written: %s", o->metrics.path, strerror(failure));
+}
+
+static int
+write_report(const struct lockqstat_options *o, struct lockq *q, const struct lockq_stats *stats)
+{
+	struct lockq_day day = LOCKQ_DAY_INIT;
+	char *path = cli_text("%s/lockq.html", o->report);
+	int rc = lockq_day(q, o->task, &day), failure = 0, status;
+
+	if (rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
+		status = cli_report_library(&o->common, q, rc);
+	else if (mkdir(o->report, S_IRWXU | S_IRWXG | S_IRWXO) != 0 && errno != EEXIST)
+		status = cli_report(&o->common, CLI_EXIT_DATABASE,
+		    "folder \"%s\" can't be made: %s", o->report, strerror(errno));
+	else {
+		failure = report_file(path, stats, &day);
+		status = failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
+		    "file \"%s\" can't be written: %s", path, strerror(failure));
+	}
+	lockq_day_clear(&day);
+	free(path);
+	return status;
 }
 
 static int
@@ -71,6 +97,8 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 		status = say_health(o, &stats);
 	else if (o->metrics.wanted)
 		status = write_metrics(o, &stats, cli_clock_ms() - began);
+	else if (o->report != NULL)
+		status = write_report(o, q, &stats);
 	else {
 		o->common.out->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
 		status = cli_exit_status(rc, cli_caught());

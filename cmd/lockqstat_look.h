@@ -20,11 +20,12 @@ struct lockqstat_options {
 	int64_t watch_ms;         /* 0: once */
 	uint32_t width;           /* 0: not given */
 	struct lockqstat_metrics metrics;
+	const char *report;       /* the folder; NULL: none is wanted */
 	bool health;
 	uint32_t warning_s, critical_s; /* 0: not given */
 };
-#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, 10, STAT_BY_TASK, 0, 0, { false, NULL }, false, \
-	0, 0 }
+#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, 10, STAT_BY_TASK, 0, 0, { false, NULL }, NULL, \
+	false, 0, 0 }
 
 /* Looks once, and prints it. Returns the exit status. */
 int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);

@@ -228,6 +228,11 @@ _lockq() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
+	--report)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "$current")
+		return
+		;;
 	--ssl-mode)
 		mapfile -t COMPREPLY < <(compgen -W \
 			'DISABLED PREFERRED REQUIRED VERIFY_CA VERIFY_IDENTITY' -- "$current")

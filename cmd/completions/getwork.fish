@@ -43,6 +43,8 @@ function __lockq_option
         switch $argv[3]
             case defaults-file schema-dir socket csv rejects log
                 set -a spec -r -F
+            case report
+                set -a spec -x -a '(__fish_complete_directories)'
             case '*'
                 set -a spec -x -a (__lockq_values $argv[3] | string collect --allow-empty)
         end
