@@ -39,6 +39,7 @@ static int64_t query_p50(const struct lockq_stat *s) { return s->query_p50_ms; }
 static int64_t query_p95(const struct lockq_stat *s) { return s->query_p95_ms; }
 static int64_t failures(const struct lockq_stat *s) { return (int64_t)s->failures; }
 static int64_t in_a_row(const struct lockq_stat *s) { return (int64_t)s->failures_in_a_row; }
+static int64_t max_query(const struct lockq_stat *s) { return (int64_t)s->max_query_s; }
 static int64_t epoch(const struct lockq_stat *s) { return (int64_t)s->epoch; }
 
 /* All are gauges: rows of the past are purged, so nothing only ever grows. */
@@ -51,6 +52,7 @@ static const struct metric {
 	{ "lockq_task_paused", "Whether a manager has paused the task", paused, false },
 	{ "lockq_leader", "Whether a process leads", led, false },
 	{ "lockq_leading_seconds", "For how long it has led", leading, true },
+	{ "lockq_max_query_seconds", "For how long a query of the task may run", max_query, false },
 	{ "lockq_epoch", "Epoch of the last leader that has committed", epoch, false },
 	{ "lockq_waiting_requests", "Pending requests that somebody looks after", waiting, false },
 	{ "lockq_wanted_loans", "Loans that those requests want", wanted, false },

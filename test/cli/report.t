@@ -78,8 +78,8 @@ done
 run lockqstat --report "$scratch/out" --task 299
 is "$status:$([ -e "$scratch/out" ]; echo $?)" 4:1 'an unknown task: no page'
 run lockqstat --report /no/such/folder
-is "$status:$err" "5:lockqstat: folder \"/no/such/folder\" can't be made: No such file or directory" \
-	'a folder that can not be made'
+is "$status:$err" "5:lockqstat: folder \"/no/such/folder\" can't be made: No such file or \
+directory" 'a folder that can not be made'
 run lockqstat --report "$scratch/viewer.cnf"
 is "$status:$err" "5:lockqstat: file \"$scratch/viewer.cnf/lockq.html\" can't be written: Not a \
 directory" 'a file in the place of the folder'

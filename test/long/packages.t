@@ -91,10 +91,11 @@ for program in getwork checkwork disposition refill managetask seedloans lockq-m
 done
 is "$(inside getent passwd lockq | cut -d : -f 1)" lockq 'there is a user lockq for the timers'
 is "$(cd "$root/lib/systemd/system" && echo lockq-*)" \
-	'lockq-expire.service lockq-expire.timer lockq-failed@.service lockq-purge.service '\
+	'lockq-expire.service lockq-expire.timer lockq-failed@.service lockq-metrics.service '\
+'lockq-metrics.timer lockq-purge.service '\
 'lockq-purge.timer lockq-refill.service' 'the units are there'
 is "$(find "$root/etc/systemd/system" -name 'lockq*' 2>/dev/null)" '' 'and none is enabled'
-is "$(cat "$root"/lib/systemd/system/lockq-*.service | grep -c ExecStart=/usr/bin)" 3 \
+is "$(cat "$root"/lib/systemd/system/lockq-*.service | grep -c ExecStart=/usr/bin)" 4 \
 	'they start the programs of the package'
 ok "$([ -e "$root/usr/share/doc/lockq/examples/lockq.cnf" ]; echo $?)" 'a sample option file'
 
