@@ -418,7 +418,8 @@ draw_lane(const struct report_task *t, const struct report_lane *lane, int64_t t
 	scale = *lane->unit != '\0' ? scale_of_ms(most * 1000, 1) : scale_of(most, 1, "", 1);
 	label(t->out, "lane", LEFT, top - 45, lane->name);
 	line(t->out, "grid", LEFT, top, RIGHT, top);
-	scale_label(t->out, &scale, scale.top, top + 38);
+	if (most > 0)
+		scale_label(t->out, &scale, scale.top, top + 38);
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		uint64_t value = lane->value(&q[i]);
 		int64_t height = height_of(&scale, *lane->unit != '\0' ? value * 1000 : value,
