@@ -109,7 +109,7 @@ unclosed() {
 			my ($end, $name, $empty) = ($1, $2, $4);
 			if (defined $5) { print "stray $5 at $-[0]\n" }
 			elsif (!$end) { push @open, $name if !$empty }
-			elsif ((my $last = pop @open // "") ne $name) { print "$last, then /$name\n" }
+			elsif ((my $last = pop @open // "") ne $name) { print "$last, /$name\n" }
 		}
 		print "open: @open\n" if @open' "$1"
 	! command -v xmllint >/dev/null 2>&1 || xmllint --noout "$1" 2>&1

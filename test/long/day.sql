@@ -1,7 +1,7 @@
 -- A day as a bank may have it, for pictures: task 7 gives loans from its list, task 2 has a heavy
 -- query that becomes slower in the afternoon and fails for a while, task 9 has a name that would be
--- markup. What looks like chance is the same each time. The database has the example's tasks, and no
--- requests.
+-- markup. What looks like chance is the same each time. The database has the example's tasks, and
+-- no requests.
 
 SET SESSION cte_max_recursion_depth = 10000, foreign_key_checks = 0;
 CREATE TEMPORARY TABLE n (i INT PRIMARY KEY);
