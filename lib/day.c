@@ -204,7 +204,8 @@ struct keys {
 };
 
 /* Finds a key so that nearly all rows of the day have it or a greater one. *@key is above all rows
- * where there are none of the day. The rows that it looks at are as many as the key has bits. */
+ * where there are none of the day. The day is at the end: so the steps go back from there, each
+ * twice as long as the last one, and then by halves. A task without a row of the day costs one. */
 static enum db_rc
 first_key(struct db *db, const struct keys *keys, const struct look *look, uint32_t task,
     uint64_t *key)
@@ -212,7 +213,7 @@ first_key(struct db *db, const struct keys *keys, const struct look *look, uint3
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, keys->edges, &(struct db_arg){ .number = task }, keys->of_task,
 	    &rows);
-	uint64_t low = 1, high = 0, before = 0;
+	uint64_t low = 1, high = 0, step = 1, before = 0;
 
 	if (rc == DB_OK && !db_cell_is_null(&rows, 0, 0)) {
 		low = db_cell_u64(&rows, 0, 0);
@@ -220,7 +221,7 @@ first_key(struct db *db, const struct keys *keys, const struct look *look, uint3
 	}
 	db_rows_clear(&rows);
 	while (rc == DB_OK && low < high) {
-		uint64_t middle = low + (high - low) / 2;
+		uint64_t half = (high - low + 1) / 2, middle = high - (step < half ? step : half);
 		const struct db_arg args[] = { db_text(look->earlier), db_u64(middle),
 			db_u64(task) };
 
@@ -229,6 +230,7 @@ first_key(struct db *db, const struct keys *keys, const struct look *look, uint3
 			low = middle + 1;
 		else
 			high = middle;
+		step = before != 0 ? UINT64_MAX : step < half ? 2 * step : step;
 	}
 	*key = low;
 	return rc;
