@@ -45,7 +45,8 @@ looks() {
 	printf '%s\n' "$out" >"$scratch/seen"
 	is "$(jq -c '[.errors, .requests, .scripts]' <<<"$out")" '[[],[],0]' \
 		"no error, nothing is asked for, nothing runs: $name"
-	is "$(jq -c '[.overflow, .outside]' <<<"$out")" '[0,[]]' "everything fits: $name"
+	is "$(jq -c '[.overflow, .outside, .narrow]' "$scratch/seen")" '[0,[],[]]' \
+		"everything fits: $name"
 	is "$(jq '.small >= 9' <<<"$out")" true "and can be read: $name"
 	is "$(jq '[.pictures[] | select(.width >= 250 and .height >= 20)] | length' <<<"$out")" \
 		"$(grep -c '<svg role="img"' "$page")" "each picture has its size: $name"

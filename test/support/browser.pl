@@ -9,6 +9,7 @@
 #   requests  what was asked for beside the file
 #   overflow  by how many pixels the page is wider than the window
 #   outside   elements that reach out of their card or of the window
+#   narrow    cells with text that are higher than they are wide
 #   pictures  width, height and label of each one
 #   small     the least size of a text that is shown, in pixels
 use strict;
@@ -101,6 +102,8 @@ my $script = <<'END';
 	};
 	const out = all('body *').filter(e => shown(e) && !scrolled(e) &&
 	    (box(e).left < edge(e)[0] || box(e).right > edge(e)[1]));
+	const narrow = all('td, th, dd, li').filter(e => shown(e) && e.textContent.length > 8 &&
+	    box(e).height > box(e).width);
 	const scale = e => { const m = e.getScreenCTM?.(); return m ? m.a : 1; };
 	const sizes = all('body *').filter(e => shown(e) && [...e.childNodes].some(c =>
 	    c.nodeType === 3 && c.data.trim() !== '')).map(e =>
@@ -110,6 +113,7 @@ my $script = <<'END';
 		scripts: document.scripts.length,
 		overflow: root.scrollWidth - root.clientWidth,
 		outside: out.map(name),
+		narrow: narrow.map(name),
 		pictures: all('figure > svg').map(e => ({ width: Math.round(box(e).width),
 		    height: Math.round(box(e).height), label: e.getAttribute('aria-label') })),
 		small: Math.min(...sizes),
