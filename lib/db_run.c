@@ -231,6 +231,7 @@ static enum db_rc
 run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 {
 	struct answer answer = { .statement = NULL };
+	enum db_rc rc;
 
 	if (mysql_real_query(db->mysql, query->sql, (unsigned long)strlen(query->sql)) != 0)
 		return db_fail(db, query->name);
@@ -241,7 +242,14 @@ run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 		rows->n_rows = (size_t)mysql_num_rows(answer.result);
 	db->affected = mysql_affected_rows(db->mysql);
 	db->insert_id = mysql_insert_id(db->mysql);
-	return read_answer(db, query, &answer, rows);
+	rc = read_answer(db, query, &answer, rows);
+	/* A procedure's rows are followed by its own end. */
+	while (mysql_more_results(db->mysql)) {
+		if (mysql_next_result(db->mysql) > 0 && rc == DB_OK)
+			rc = db_fail(db, query->name);
+		mysql_free_result(mysql_use_result(db->mysql));
+	}
+	return rc;
 }
 
 static enum db_rc
