@@ -121,6 +121,23 @@ cli_json_answer(const struct lockq_answer *answer, int status, const char *error
 	return object;
 }
 
+void
+cli_json_event(json_t *object, const struct lockq_event *e)
+{
+	cli_json_set(object, "at", cli_json_time(e->at));
+	cli_json_set(object, "event", cli_json_text(e->event));
+	cli_json_set(object, "user", cli_json_text(e->user));
+	cli_json_set(object, "account", cli_json_text(e->account));
+	cli_json_set(object, "token", cli_json_number(e->token));
+	cli_json_set(object, "version", cli_json_number(e->version));
+	cli_json_set(object, "request_id", cli_json_number(e->request_id));
+	cli_json_set(object, "available_at", cli_json_time(e->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
+	cli_json_set(object, "note", cli_json_text(e->note));
+	cli_json_set(object, "manager", cli_json_text(e->manager));
+}
+
 char *
 cli_json_line(json_t *object)
 {

@@ -24,6 +24,9 @@ void cli_json_set(json_t *object, const char *key, json_t *value);
 /* The object of a request, for getwork and checkwork; @error may be NULL. */
 json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
 
+/* Adds what happened to a loan, from the event on. */
+void cli_json_event(json_t *object, const struct lockq_event *event);
+
 /* @object as one line of ASCII; free() it. Gives up the caller's reference. */
 char *cli_json_line(json_t *object);
 

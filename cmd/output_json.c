@@ -166,27 +166,14 @@ json_tasks(const char *user, const struct lockq_tasks *tasks)
 static void
 json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
 {
-	const struct lockq_event *e;
 	json_t *object;
 	size_t i;
 
 	for (i = 0; i < history->n_events; i++) {
-		e = &history->events[i];
 		object = json_object();
 		cli_json_set(object, "task", cli_json_number(task));
 		cli_json_set(object, "loan_id", cli_json_number(loan_id));
-		cli_json_set(object, "at", cli_json_time(e->at));
-		cli_json_set(object, "event", cli_json_text(e->event));
-		cli_json_set(object, "user", cli_json_text(e->user));
-		cli_json_set(object, "account", cli_json_text(e->account));
-		cli_json_set(object, "token", cli_json_number(e->token));
-		cli_json_set(object, "version", cli_json_number(e->version));
-		cli_json_set(object, "request_id", cli_json_number(e->request_id));
-		cli_json_set(object, "available_at", cli_json_time(e->available_at));
-		cli_json_set(object, "lease_expires_at", cli_json_time(e->lease_expires_at));
-		cli_json_set(object, "excluded_until", cli_json_time(e->excluded_until));
-		cli_json_set(object, "note", cli_json_text(e->note));
-		cli_json_set(object, "manager", cli_json_text(e->manager));
+		cli_json_event(object, &history->events[i]);
 		cli_json_print(object);
 	}
 }

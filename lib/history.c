@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lockq_history(): reads from work_log what happened to a loan in a task. */
+/* lockq_history(): reads from work_log what happened to a loan in a task. The change feed reads the
+ * same columns, of all loans. */
+#include "history.h"
+
 #include <stdlib.h>
 
 #include "error.h"
@@ -7,13 +10,11 @@
 #include "session.h"
 #include "task.h"
 
-/* Each change of a loan locks its row of work before it writes the log, so log_id has their order.
- * A deleted user is shown by the number. */
+/* Each change of a loan locks its row of work before it writes the log, so log_id has their
+ * order. */
 static const struct db_query read_history = {
 	"read_history",
-	"SELECT l.event, l.at, COALESCE(u.name, CONCAT('#', l.user_id)), l.account, l.token,"
-	"       l.version, l.request_id, l.available_at, l.lease_expires_at, l.excluded_until,"
-	"       l.note, l.manager"
+	"SELECT " HISTORY_COLUMNS
 	"  FROM work_log AS l FORCE INDEX (work_log_loan)"
 	"  LEFT JOIN app_user AS u"
 	"    ON u.user_id = l.user_id"
@@ -22,30 +23,46 @@ static const struct db_query read_history = {
 	DB_MANY
 };
 
+enum db_rc
+history_event(struct lockq_event *e, const struct db_rows *rows, size_t row)
+{
+	copy_cell(e->event, sizeof(e->event), rows, row, 0);
+	copy_cell(e->at, sizeof(e->at), rows, row, 1);
+	e->token = db_cell_u64(rows, row, 4);
+	e->version = db_cell_u64(rows, row, 5);
+	e->request_id = db_cell_u64(rows, row, 6);
+	copy_cell(e->available_at, sizeof(e->available_at), rows, row, 7);
+	copy_cell(e->lease_expires_at, sizeof(e->lease_expires_at), rows, row, 8);
+	copy_cell(e->excluded_until, sizeof(e->excluded_until), rows, row, 9);
+	if (copy_text(&e->user, db_cell(rows, row, 2)) != DB_OK ||
+	    copy_text(&e->account, db_cell(rows, row, 3)) != DB_OK ||
+	    copy_text(&e->note, db_cell(rows, row, 10)) != DB_OK ||
+	    copy_text(&e->manager, db_cell(rows, row, 11)) != DB_OK)
+		return DB_ENOMEM;
+	return DB_OK;
+}
+
+void
+history_event_clear(struct lockq_event *e)
+{
+	free(e->user);
+	free(e->account);
+	free(e->note);
+	free(e->manager);
+	*e = (struct lockq_event){ .user = NULL };
+}
+
 static enum db_rc
 fill(struct lockq_history *history, const struct db_rows *rows)
 {
+	enum db_rc rc = DB_OK;
+
 	history->events = calloc(rows->n_rows + 1, sizeof(*history->events));
 	if (history->events == NULL)
 		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_event *e = &history->events[history->n_events++];
-
-		copy_cell(e->event, sizeof(e->event), rows, i, 0);
-		copy_cell(e->at, sizeof(e->at), rows, i, 1);
-		e->token = db_cell_u64(rows, i, 4);
-		e->version = db_cell_u64(rows, i, 5);
-		e->request_id = db_cell_u64(rows, i, 6);
-		copy_cell(e->available_at, sizeof(e->available_at), rows, i, 7);
-		copy_cell(e->lease_expires_at, sizeof(e->lease_expires_at), rows, i, 8);
-		copy_cell(e->excluded_until, sizeof(e->excluded_until), rows, i, 9);
-		if (copy_text(&e->user, db_cell(rows, i, 2)) != DB_OK ||
-		    copy_text(&e->account, db_cell(rows, i, 3)) != DB_OK ||
-		    copy_text(&e->note, db_cell(rows, i, 10)) != DB_OK ||
-		    copy_text(&e->manager, db_cell(rows, i, 11)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
+	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++)
+		rc = history_event(&history->events[history->n_events++], rows, i);
+	return rc;
 }
 
 /* What the call was asked, and where its result goes. */
@@ -93,12 +110,8 @@ lockq_history_clear(struct lockq_history *history)
 {
 	if (history == NULL)
 		return;
-	for (size_t i = 0; i < history->n_events; i++) {
-		free(history->events[i].user);
-		free(history->events[i].account);
-		free(history->events[i].note);
-		free(history->events[i].manager);
-	}
+	for (size_t i = 0; i < history->n_events; i++)
+		history_event_clear(&history->events[i]);
 	free(history->events);
 	*history = (struct lockq_history)LOCKQ_HISTORY_INIT;
 }

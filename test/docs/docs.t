@@ -354,7 +354,7 @@ check_json() {
 	getwork) functions=(cli_json_answer json_loans json_answer disposed_object json_executed) ;;
 	checkwork)
 		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
-			json_tasks json_history)
+			json_tasks json_history cli_json_event)
 		;;
 	disposition) functions=(disposed_object json_expired) ;;
 	refill) functions=(json_refilled) ;;
