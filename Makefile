@@ -308,7 +308,7 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20 \
 	LOCKQ_HUNDREDS=300 LOCKQ_ENDED_ROUNDS=300 \
-	LOCKQ_TAKEN_ROUNDS=8 LOCKQ_TAKEN_CHANCES=400
+	LOCKQ_TAKEN_ROUNDS=8 LOCKQ_TAKEN_CHANCES=400 LOCKQ_FOLLOW_KILLS=1000 LOCKQ_FOLLOW_ROWS=5000
 # MySQL 9.7 checks foreign keys above InnoDB. With this option it locks as 8.0 and 8.4 do. Races
 # that make servers of their own are left out.
 NATIVE_KEYS := --innodb-native-foreign-keys=ON
@@ -319,7 +319,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
-		race/taken race/cluster race/hundreds lab/ended cli/signals) \
+		race/taken race/cluster race/hundreds race/follow lab/ended cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
 		LOCKQ_MYSQLD_ARGS='$(NATIVE_KEYS)' scripts/sandbox run env)

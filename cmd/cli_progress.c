@@ -160,6 +160,9 @@ cli_progress_text(const struct lockq_progress *progress)
 		    progress->detail : "");
 	case LOCKQ_PHASE_EXPIRE:
 		return expire_text(progress);
+	case LOCKQ_PHASE_FOLLOW:
+		return cli_text("%s", progress->detail != NULL ? progress->detail :
+		    "nothing to deliver");
 	case LOCKQ_PHASE_QUERY:
 	case LOCKQ_PHASE_WAIT:
 	case LOCKQ_PHASE_CHECK:

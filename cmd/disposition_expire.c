@@ -51,6 +51,15 @@ disposition_expire_summary(const struct lockq_expired *d)
 	add(&summary, "purged", d->old_requests, "old request", "old requests");
 	add(&summary, "purged", d->log_rows, "old row of work_log", "old rows of work_log");
 	add(&summary, "purged", d->runs, "old row of leader_run", "old rows of leader_run");
+	if (d->kept_rows > 0) {
+		/* Its name has no character that a terminal takes for more than itself. */
+		char *many = cli_text("old rows of work_log for the cursor \"%s\"", d->kept_for),
+		    *one = cli_text("old row of work_log for the cursor \"%s\"", d->kept_for);
+
+		add(&summary, "kept", d->kept_rows, one, many);
+		free(many);
+		free(one);
+	}
 	add(&summary, "left", d->skipped, "row that another session holds",
 	    "rows that other sessions hold");
 	return summary;

@@ -47,12 +47,21 @@ parse_report(const struct cli_option *option, const char *text, void *target,
 	return *text == '\0' ? cli_fail(error, "--%s needs a folder's name", option->name) : 0;
 }
 
+static bool
+shows_tasks(const struct lockqstat_options *o)
+{
+	return o->task != 0 || o->order != STAT_BY_TASK || o->watch_ms != 0 || o->metrics.wanted ||
+	    o->health || o->report != NULL || o->warning_s > 0 || o->critical_s > 0;
+}
+
 static int
 check(void *options, struct cli_error *error)
 {
 	struct lockqstat_options *o = options;
 	bool json = o->common.out == &output_json;
 
+	if (lockqstat_follow_wanted(&o->follow))
+		return lockqstat_follow_check(&o->follow, shows_tasks(o), error);
 	if (o->common.look_timeout_ms < 0)
 		o->common.look_timeout_ms = LOCKQ_LOOK_TIMEOUT_MS;
 	if (o->metrics.wanted && (json || o->health))
@@ -71,6 +80,7 @@ check(void *options, struct cli_error *error)
 }
 
 #define OPTION(member) offsetof(struct lockqstat_options, member)
+#define FOLLOW(member) OPTION(follow.member)
 
 static const struct cli_option lockqstat_table[] = {
 	{ .help = "What is shown" },
@@ -95,6 +105,7 @@ static const struct cli_option lockqstat_table[] = {
 	    "is replaced as a whole", parse_metrics, OPTION(metrics), 0, 0 },
 	{ "report", 0, "DIR", "the last 24 hours, in pictures: DIR/lockq.html",
 	    parse_report, OPTION(report), 0, 0 },
+	LOCKQSTAT_FOLLOW_OPTIONS(FOLLOW),
 	{ .help = "Patience" },
 	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
@@ -112,7 +123,9 @@ static const struct cli_tool lockqstat_tool = {
 	    "--health [--task N] [--warning SECONDS]\n"
 	    " [--critical SECONDS] [--json]\n"
 	    "--metrics [FILE] [--task N]\n"
-	    "--report DIR [--task N]",
+	    "--report DIR [--task N]\n"
+	    "--follow CURSOR [--until-now] [--from-now] [--batch N]\n"
+	    "--cursors | --drop-cursor CURSOR [--json]",
 	.purpose = "Shows what is going on: who leads each task and since when, who waits, how\n"
 	    "much is left of the list, what is assigned, how long requests and queries\n"
 	    "took, and what is wrong. It takes no lock, and costs about the same however\n"
@@ -122,15 +135,19 @@ static const struct cli_tool lockqstat_tool = {
 	    "  lockqstat --task 7 --runs 20\n"
 	    "  lockqstat --health --warning 120\n"
 	    "  lockqstat --metrics /var/lib/prometheus/node-exporter/lockq.prom\n"
-	    "  lockqstat --report /var/www/lockq\n",
+	    "  lockqstat --report /var/www/lockq\n"
+	    "  lockqstat --follow warehouse | load-changes\n"
+	    "  lockqstat --cursors\n",
 	.exits = "  0  done; with --health: all is well\n"
-	    "  1  there is no task; with --health: a warning\n"
+	    "  1  there is no task, or no cursor; with --health: a warning\n"
 	    "  2  usage error; with --health also: critical\n"
 	    "  3  another session has locked a table: try again; with --health: the\n"
 	    "     database could not be asked\n"
-	    "  4  the task is unknown\n"
+	    "  4  the task is unknown; there is no such cursor, or it was removed\n"
 	    CLI_EXITS_ERRORS
+	    "  6  with --drop-cursor: outcome unknown (connection lost): see --cursors\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
+	.more_group = "lockq_follower",
 	.options = lockqstat_table,
 	.check = check,
 };
@@ -166,6 +183,8 @@ main(int argc, char **argv)
 		rc = cli_report_library(&o.common, q, rc);
 		if (o.health)
 			rc = STAT_UNKNOWN;
+	} else if (lockqstat_follow_wanted(&o.follow)) {
+		rc = lockqstat_follow_run(&o.follow, &o.common, q);
 	} else if (o.watch_ms > 0 && o.common.out == &output_text && screen_can()) {
 		rc = lockqstat_screen(&o, q);
 	} else if (o.watch_ms > 0) {

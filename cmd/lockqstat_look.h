@@ -4,6 +4,7 @@
 #define LOCKQ_CMD_LOCKQSTAT_LOOK_H
 
 #include "cli_options.h"
+#include "lockqstat_follow.h"
 #include "stat_health.h"
 #include "stat_table.h"
 
@@ -23,9 +24,10 @@ struct lockqstat_options {
 	const char *report;       /* the folder; NULL: none is wanted */
 	bool health;
 	uint32_t warning_s, critical_s; /* 0: not given */
+	struct lockqstat_follow follow;
 };
 #define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, 10, STAT_BY_TASK, 0, 0, { false, NULL }, NULL, \
-	false, 0, 0 }
+	false, 0, 0, LOCKQSTAT_FOLLOW_DEFAULTS }
 
 /* Looks once, and prints it. Returns the exit status. */
 int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);

@@ -89,6 +89,9 @@ struct output {
 	    const struct lockq_runs *runs);
 	/* What is wrong with them. */
 	void (*health)(const struct lockq_stats *stats, const struct stat_health *health);
+	/* The places of the readers of the change feed; and the one that was removed. */
+	void (*cursors)(const struct lockq_cursors *cursors);
+	void (*dropped)(const char *cursor);
 
 	void (*seeded)(const struct seed_options *options, const struct seed_report *report);
 };

@@ -248,6 +248,8 @@ json_expired(const struct lockq_expired *d, int rc, int status, const char *erro
 	cli_json_set(object, "log_rows", cli_json_number(d->log_rows));
 	cli_json_set(object, "old_requests", cli_json_number(d->old_requests));
 	cli_json_set(object, "runs", cli_json_number(d->runs));
+	cli_json_set(object, "kept_rows", cli_json_number(d->kept_rows));
+	cli_json_set(object, "kept_for", cli_json_text(d->kept_for));
 	cli_json_set(object, "skipped", cli_json_number(d->skipped));
 	cli_json_set(object, "took_ms", cli_json_number(d->took_ms));
 	if (error != NULL)
@@ -351,6 +353,35 @@ json_managed(const char *what, uint32_t task, const char *user, const char *done
 	cli_json_set(object, "task", task != 0 ? cli_json_number(task) : json_null());
 	cli_json_set(object, "user", cli_json_text(user));
 	cli_json_set(object, "done", cli_json_text(done));
+	cli_json_print(object);
+}
+
+static void
+json_cursors(const struct lockq_cursors *cursors)
+{
+	for (size_t i = 0; i < cursors->n_cursors; i++) {
+		const struct lockq_cursor *c = &cursors->cursors[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "cursor", cli_json_text(c->cursor));
+		cli_json_set(object, "position", cli_json_number(c->position));
+		cli_json_set(object, "lag", cli_json_number(c->lag));
+		cli_json_set(object, "age_s", c->age_s < 0 ? json_null() :
+		    cli_json_number((uint64_t)c->age_s));
+		cli_json_set(object, "made_at", cli_json_time(c->made_at));
+		cli_json_set(object, "moved_at", cli_json_time(c->moved_at));
+		cli_json_set(object, "account", cli_json_text(c->account));
+		cli_json_print(object);
+	}
+}
+
+static void
+json_dropped(const char *cursor)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "cursor", cli_json_text(cursor));
+	cli_json_set(object, "done", json_string("removed"));
 	cli_json_print(object);
 }
 
@@ -498,5 +529,7 @@ const struct output output_json = {
 	.none_due = json_none_due,
 	.stats = json_stats,
 	.health = json_health,
+	.cursors = json_cursors,
+	.dropped = json_dropped,
 	.seeded = json_seeded,
 };

@@ -9,6 +9,7 @@
 #include "cli_terminal.h"
 #include "cli_times.h"
 #include "correct_message.h"
+#include "cursor_table.h"
 #include "disposition_expire.h"
 #include "disposition_message.h"
 #include "exit_status.h"
@@ -296,6 +297,21 @@ text_corrected(const struct lockq_correction *what, const struct lockq_disposed_
 }
 
 static void
+text_cursors(const struct lockq_cursors *cursors)
+{
+	if (cursors->n_cursors == 0)
+		cli_line("there is no cursor: lockqstat --follow makes one");
+	else
+		cursor_table(cursors);
+}
+
+static void
+text_dropped(const char *cursor)
+{
+	cli_line("cursor \"%s\" is removed", cursor);
+}
+
+static void
 text_seeded(const struct seed_options *options, const struct seed_report *report)
 {
 	unsigned long long before = report->loans_before, loans = report->loans;
@@ -378,5 +394,7 @@ const struct output output_text = {
 	.none_due = text_none_due,
 	.stats = text_stats,
 	.health = text_health,
+	.cursors = text_cursors,
+	.dropped = text_dropped,
 	.seeded = text_seeded,
 };

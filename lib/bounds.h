@@ -101,6 +101,17 @@ enum {
 	CHECK_TRIES = 2         /* the reason of a refusal is only for the message */
 };
 
+/* The change feed: follow.c */
+enum {
+	FOLLOW_LEAST_MS = 50,   /* from look to look where nothing comes, doubled each time … */
+	FOLLOW_MOST_MS = 1000,  /* … up to this: a statement a second costs next to nothing */
+	ORDER_LEAST_MS = 2,     /* the same, while a transaction of others holds changes up: most
+	                         * end within milliseconds */
+	ORDER_MOST_MS = 100,
+	ACKNOWLEDGE_MS = 1000   /* then a batch ends, whatever its size: the session of a reader
+	                         * that is slow must not be idle for DB_WAIT_TIMEOUT_S */
+};
+
 /* progress.c, db_long.c, expire.c, expire_batch.c, define.c, people.c */
 enum {
 	FORGET_ROWS = 10000,    /* of the log, which are read to find those of a person */

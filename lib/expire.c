@@ -6,6 +6,7 @@
 #include "expire_batch.h"
 #include "bounds.h"
 #include "error.h"
+#include "follow_cursor.h"
 #include "identity.h"
 
 /* --- leases that run out, loans that are available again --- */
@@ -168,9 +169,11 @@ static const struct job requests_job = {
 	    "r.outcome <> 'pending' AND COALESCE(r.served_at, r.created_at) < ?")
 };
 
+/* The view lets rows go that all cursors of the change feed have passed. A cursor that was made
+ * since the page was found counts, too. */
 #define JOIN_LOG \
 	JOB_ROWS(JOB_NUMBER("log_id", 0)) \
-	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)" \
+	"  STRAIGHT_JOIN log_out AS l" \
 	"    ON l.log_id = j.log_id"
 
 /* A row of the log that is older than the state of its loan stays so: rows of `work` need no
@@ -190,6 +193,7 @@ static const struct job log_job = {
 	    "                                     > NOW(6) - INTERVAL t.not_again HOUR)) THEN 0"
 	    "            WHEN l.event = 'assigned' AND w.state = 'assigned'"
 	    "             AND l.token = w.token THEN 0"
+	    "            WHEN l.log_id > ? THEN 3"
 	    "            ELSE 1 END"
 	    "  FROM work_log AS l FORCE INDEX (PRIMARY)"
 	    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
@@ -229,10 +233,29 @@ static const struct db_query led_tasks = {
 /* Deletes nothing. It shows a missing privilege also when there is nothing to purge. */
 static const struct db_query may_purge = {
 	"may_purge",
-	"DELETE r, l, u FROM work_requested AS r JOIN work_log AS l JOIN leader_run AS u"
+	"DELETE r, l, u FROM work_requested AS r JOIN log_out AS l JOIN leader_run AS u"
 	" WHERE FALSE",
 	DB_NO_ROWS
 };
+
+/* The readers of the change feed are not waited for: what the one that is furthest behind has not
+ * passed is left for the next run. */
+static enum db_rc
+purge_log(struct expiring *e)
+{
+	struct db_rows cursors = { 0, 0, NULL, NULL };
+	enum db_rc rc = batch_ask(e, &follow_list, DB_NO_ARGS, &cursors);
+	uint64_t passed = cursors.n_rows > 0 ? db_cell_u64(&cursors, 0, 1) : UINT64_MAX;
+
+	copy_cell(e->q->cursor, sizeof(e->q->cursor), &cursors, 0, 0);
+	db_rows_clear(&cursors);
+	if (rc == DB_OK)
+		rc = batch_run(e, &log_job, &e->done->log_rows, e->cutoff,
+		    DB_ARGS(db_text(e->cutoff), db_u64(passed)));
+	if (e->done->kept_rows > 0)
+		e->done->kept_for = e->q->cursor;
+	return rc;
+}
 
 /* Requests before the log, or an answer would be left without its loans. */
 static enum db_rc
@@ -244,7 +267,7 @@ purge(struct expiring *e)
 	    DB_ARGS(cutoff, cutoff));
 
 	if (rc == DB_OK)
-		rc = batch_run(e, &log_job, &e->done->log_rows, e->cutoff, DB_ARGS(cutoff));
+		rc = purge_log(e);
 	if (rc == DB_OK)
 		rc = batch_ask(e, &led_tasks, DB_NO_ARGS, &rows);
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {

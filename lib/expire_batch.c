@@ -117,6 +117,8 @@ choose(struct batch *b)
 			b->last = true;
 			break;
 		}
+		if (verdict == VERDICT_KEEP)
+			b->e->done->kept_rows++;
 		if (verdict == VERDICT_TAKE) {
 			add_row(&b->taken, &b->found, i);
 			b->n_taken++;

@@ -28,7 +28,8 @@ struct job {
 enum batch_verdict {
 	VERDICT_LEAVE,
 	VERDICT_TAKE,
-	VERDICT_STOP            /* this row and all after it are too young */
+	VERDICT_STOP,           /* this row and all after it are too young */
+	VERDICT_KEEP            /* a reader of the change feed has not passed it: it is counted */
 };
 
 /* The rows that a statement takes, as table j. @numbers are JOB_NUMBER()s with commas between them,

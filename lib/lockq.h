@@ -54,10 +54,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 8
+#define LOCKQ_SCHEMA 9
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 8
+#define LOCKQ_SCHEMA_OLDEST 9
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -137,7 +137,8 @@ enum lockq_phase {
 	LOCKQ_PHASE_RETRY,      /**< it tries again soon, see lockq_progress.detail */
 	LOCKQ_PHASE_CANCEL,     /**< it tries again to cancel the request, and can't be ended */
 	LOCKQ_PHASE_EXPIRE,     /**< lockq_expire() is at work */
-	LOCKQ_PHASE_CHECK       /**< lockq_check_task() runs the task's query */
+	LOCKQ_PHASE_CHECK,      /**< lockq_check_task() runs the task's query */
+	LOCKQ_PHASE_FOLLOW      /**< lockq_follow() waits, see lockq_progress.detail */
 };
 
 /** For the progress function. Its strings are good until that function returns. */
@@ -149,8 +150,9 @@ struct lockq_progress {
 	uint64_t usual_ms;      /**< median of the task's last queries in milliseconds; 0: none */
 	uint64_t joined_request; /**< the user's earlier request that this call joined; or 0 */
 	uint32_t joined_asked;  /**< how many loans the joined request asks for */
-	const char *detail;     /**< why something is tried again; else NULL */
-	uint64_t rows;          /**< rows that lockq_expire() has changed or deleted so far */
+	const char *detail;     /**< why something is tried again or waited for, or NULL */
+	uint64_t rows;          /**< rows that lockq_expire() has changed or deleted so far, or that
+	                         * lockq_follow() has delivered and acknowledged */
 };
 
 /**
@@ -160,7 +162,8 @@ struct lockq_progress {
  *
  * Runs in the thread of the call. lockq_connect() calls it before it tries again. lockq_getwork()
  * and lockq_request_look() call it about four times a second and after a signal while they wait,
- * lockq_expire() calls it between its transactions. It must not use the same handle.
+ * lockq_follow() does so, too, and lockq_expire() and lockq_follow() call it between their
+ * transactions. It must not use the same handle.
  *
  * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED.
  * Since: 0.1
@@ -1208,6 +1211,150 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, 
  */
 LOCKQ_EXPORT void lockq_history_clear(struct lockq_history *history);
 
+/** The most characters of a cursor's name: letters, digits, dots, hyphens and underscores. */
+#define LOCKQ_CURSOR_MAX 64
+
+/** For how long lockq_follow() takes a missing number for one that may still come, where it can't
+ * see who writes to work_log: 30 seconds. */
+#define LOCKQ_FOLLOW_GAP_MS 30000
+
+/** A change of state, as lockq_follow() delivers it: a row of work_log. */
+struct lockq_change {
+	uint64_t log_id;           /**< work_log.log_id: a repeated change has the same one */
+	uint64_t loan_id;          /**< the loan */
+	const struct lockq_event *event; /**< what happened */
+	uint32_t task;             /**< task.task_id */
+	uint64_t reserved[3];      /**< for later versions: 0 */
+};
+
+/**
+ * lockq_change_fn:
+ * @change: the next change, good until the function returns; NULL: this is the end of a batch
+ * @data:   the pointer of lockq_follow.data
+ *
+ * Takes a change. A call with NULL ends a batch: it returns 0 when the changes since the last such
+ * call are where they are safe, and only then they are acknowledged. Runs in the thread of the
+ * call, in an open transaction, which the server ends if the function takes longer than 10 seconds:
+ * then the batch is not acknowledged, and comes again. It must not use the same handle.
+ *
+ * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED, and the
+ * batch is not acknowledged.
+ * Since: 0.4
+ */
+typedef int lockq_change_fn(const struct lockq_change *change, void *data);
+
+/** What lockq_follow() is to do. */
+struct lockq_follow {
+	const char *cursor;        /**< the name of the place in the log */
+	lockq_change_fn *deliver;  /**< takes the changes */
+	void *data;                /**< for @deliver */
+	uint32_t batch;            /**< the most changes of a batch, 1 to LOCKQ_BATCH_MAX */
+	int from_now;              /**< not 0: a new cursor begins behind the newest change, else
+	                            * before the oldest one that is kept */
+	int until_now;             /**< not 0: the call ends when what is there now is delivered */
+	int64_t gap_ms;            /**< as LOCKQ_FOLLOW_GAP_MS, in milliseconds; negative: that */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_FOLLOW_INIT { NULL, NULL, NULL, 500, 0, 0, -1, { 0 } }
+
+/** What lockq_follow() did, as far as the server has confirmed it. */
+struct lockq_followed {
+	uint64_t changes;          /**< changes that were delivered and acknowledged */
+	uint64_t position;         /**< log_id of the last one of them, or where the cursor was */
+	int made;                  /**< 1: the cursor is new */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_FOLLOWED_INIT { 0, 0, 0, { 0 } }
+
+/**
+ * lockq_follow:
+ * @q:        a connected handle of an account with the role lockq_follower; its last error is
+ *            replaced
+ * @what:     the cursor, and the function that takes the changes
+ * @followed: set to LOCKQ_FOLLOWED_INIT, then filled on every return
+ *
+ * Delivers each change of state, as work_log has it, at least once, from the place of the cursor
+ * on. A cursor that does not exist is made. A row of the log is written in the transaction of its
+ * change, so nothing is left out, and nothing is delivered that did not happen. The changes come in
+ * the order of log_id, so those of a loan come in the order of their versions. A change is held
+ * back while one with a lower log_id may still be committed.
+ *
+ * A batch is delivered, then acknowledged: the cursor is moved behind it and the transaction is
+ * committed. A process that ends before that leads to a repetition, never to a loss. Two processes
+ * may follow one cursor, and share its changes: each batch goes to one of them, since the cursor's
+ * row is locked meanwhile. While there is nothing to deliver, the call holds no lock, and looks
+ * again after 50 ms, and then less and less often, after a second at most.
+ *
+ * A lost connection is made again, for as long as it takes; the progress function is told, and ends
+ * the call.
+ *
+ * Returns: 0 after @what->until_now; LOCKQ_CANCELLED when one of the two functions gave up;
+ * LOCKQ_EUSAGE for a name, a batch or a time out of range; LOCKQ_EREFUSED when the cursor was
+ * removed meanwhile; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_follow(struct lockq *q, const struct lockq_follow *what,
+    struct lockq_followed *followed);
+
+/** A place in the log up to which somebody has read the changes. */
+struct lockq_cursor {
+	char *cursor;              /**< its name */
+	char *account;             /**< the MySQL account that made it */
+	uint64_t position;         /**< the changes up to this log_id are acknowledged */
+	uint64_t lag;              /**< how many numbers the newest change is further: about as many
+	                            * changes are not acknowledged */
+	int64_t age_s;             /**< seconds since the next change happened; negative: none */
+	char made_at[27];          /**< when it was made */
+	char moved_at[27];         /**< when changes were last acknowledged; or "" */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
+/** The places of all readers. */
+struct lockq_cursors {
+	struct lockq_cursor *cursors; /**< the one that is furthest behind first */
+	size_t n_cursors;          /**< how many there are */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+#define LOCKQ_CURSORS_INIT { NULL, 0, { 0 } }
+
+/**
+ * lockq_cursors:
+ * @q:       a connected handle; its last error is replaced
+ * @cursors: cleared, then filled; the caller releases it with lockq_cursors_clear()
+ *
+ * Reads how far each cursor of lockq_follow() has come. Takes no lock.
+ *
+ * Returns: 0; LOCKQ_NOTHING when there is none; LOCKQ_BUSY, see lockq_look_timeout();
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cursors(struct lockq *q, struct lockq_cursors *cursors);
+
+/**
+ * lockq_cursors_clear:
+ * @cursors: cursors or NULL
+ *
+ * Frees what @cursors has and sets it to LOCKQ_CURSORS_INIT. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_cursors_clear(struct lockq_cursors *cursors);
+
+/**
+ * lockq_drop_cursor:
+ * @q:      a connected handle of an account with the role lockq_follower; its last error is
+ *          replaced
+ * @cursor: its name
+ *
+ * Removes a cursor, so that the log is kept for it no longer. A process that follows it ends. Locks
+ * the cursor's row for a moment.
+ *
+ * Returns: 0; LOCKQ_EREFUSED where there is no such cursor; LOCKQ_BUSY when a process is delivering
+ * from it for longer than a second; LOCKQ_EUSAGE for a name out of range; LOCKQ_EUNKNOWN when the
+ * connection was lost meanwhile; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_drop_cursor(struct lockq *q, const char *cursor);
+
 /** What lockq_choices() reads. */
 enum lockq_choice_kind {
 	LOCKQ_CHOICE_USERS = 0, /**< app_user.name */
@@ -1405,9 +1552,12 @@ struct lockq_expired {
 	uint64_t runs;           /**< purged rows of leader_run */
 	uint64_t skipped;        /**< rows left for the next run because others held them */
 	uint64_t took_ms;        /**< milliseconds from the start of the call to its end */
-	uint64_t reserved[4];    /**< for later versions: 0 */
+	uint64_t kept_rows;      /**< old rows of work_log that were kept for @kept_for */
+	const char *kept_for;    /**< the cursor that is furthest behind, where rows were kept; else
+	                          * NULL. Good until the next call with the handle. Since: 0.4 */
+	uint64_t reserved[2];    /**< for later versions: 0 */
 };
-#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 } }
+#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, { 0 } }
 
 /**
  * lockq_expire:
@@ -1418,7 +1568,8 @@ struct lockq_expired {
  *
  * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
  * that are available again, expires requests, deletes loans of kept lists that are not used any
- * more and exclusions that are over, and purges. Nothing depends on it having run. The transactions
+ * more and exclusions that are over, and purges. Rows of work_log that a cursor of the change feed
+ * has not passed are kept, see lockq_follow(). Nothing depends on it having run. The transactions
  * that it has committed stay, so a caller may end it at any point and run it again. A lost
  * connection ends the call, lockq_error() says how many rows were done, and the next run does the
  * rest.

@@ -35,6 +35,7 @@ struct lockq {
 	struct operating operating; /* the call in progress */
 	lockq_progress_fn *progress;
 	void *progress_data;
+	char cursor[65];      /* lockq_expired.kept_for */
 	char error[1024];     /* lockq_error() */
 	char detail[160];     /* lockq_error_detail() */
 	bool has_read;        /* the option files were read, and @where is complete */

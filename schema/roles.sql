@@ -5,7 +5,9 @@
 -- lockq_worker asks for work and disposes of it. lockq_viewer only looks. lockq_query runs heavy
 -- queries where they have an account of their own. lockq_cron runs disposition --expire
 -- --purge-after. lockq_manager defines tasks, knows the people, and corrects mistakes.
+-- lockq_follower reads the change feed: lockqstat --follow.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron, lockq_manager;
+CREATE ROLE IF NOT EXISTS lockq_follower;
 
 -- A worker reads the tables, writes through the views of doors.sql, and may lock rows: for that
 -- MySQL wants the right to change a column, so these are columns with which nothing can be done.
@@ -72,6 +74,7 @@ GRANT SELECT ON kept_loan TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_viewer;
 GRANT SELECT ON task_trouble TO lockq_viewer;
+GRANT EXECUTE ON PROCEDURE follow_list TO lockq_viewer;
 
 -- The query reads these columns to leave out the loans that are not available. The manager of a
 -- task grants SELECT on its candidates view.
@@ -80,7 +83,8 @@ GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at) 
 
 -- The rights of a worker, and those to delete what ended long ago.
 GRANT lockq_worker TO lockq_cron;
-GRANT DELETE ON work_log TO lockq_cron;
+GRANT SELECT, DELETE ON log_out TO lockq_cron;
+GRANT EXECUTE ON PROCEDURE follow_list TO lockq_cron;
 GRANT DELETE ON work_requested TO lockq_cron;
 GRANT DELETE ON leader_run TO lockq_cron;
 
@@ -94,3 +98,12 @@ GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_urgent TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_request TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_forget TO lockq_manager;
+
+-- The rights of a viewer, and those to keep a place in the log.
+GRANT lockq_viewer TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_begins TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_looks TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_takes TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_moves TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_ends TO lockq_follower;
+GRANT EXECUTE ON PROCEDURE follow_writers TO lockq_follower;

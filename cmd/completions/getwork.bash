@@ -281,7 +281,7 @@ _lockq() {
 	--user | -u | --task | -t | --width | -w | --count | -n | --timeout | --wait | --loan | \
 		-l | --tasks | --token | --note | --request | -r | --uuid | --port | --db-user | \
 		--database | --login-path | --batch | --connect-timeout | --every | --loans | \
-		--seed | \
+		--seed | --follow | --drop-cursor | \
 		--defaults-group-suffix | --heavy | --users | --map | --begins | --by | --reason | \
 		--account | --name | --manager | --candidates-view | --on-complete | \
 		--from | --to | --on-undo | \

@@ -54,6 +54,8 @@ static const struct db_query empty_tables[] = {
 	{ "empty_leader_run", "TRUNCATE TABLE leader_run", DB_NO_ROWS },
 	{ "empty_work_requested", "TRUNCATE TABLE work_requested", DB_NO_ROWS },
 	{ "empty_work_log", "TRUNCATE TABLE work_log", DB_NO_ROWS },
+	/* The numbers of the log begin anew, so its readers do. */
+	{ "reset_follow_cursor", "UPDATE follow_cursor SET position = 0", DB_NO_ROWS },
 	{ "empty_work", "TRUNCATE TABLE work", DB_NO_ROWS },
 	{ "empty_app_user", "TRUNCATE TABLE app_user", DB_NO_ROWS },
 	{ "empty_loan_document", "TRUNCATE TABLE loan_document", DB_NO_ROWS },

@@ -56,7 +56,8 @@ due 5 6 assigned
 run disposition --expire --json --batch 1
 is "$status" 0 '--json: exit 0'
 is "$(jq -c 'keys_unsorted' <<<"$out")" "$(jq -c . <<<'["busy","leases","available","requests",
-	"candidates","exclusions","log_rows","old_requests","runs","skipped","took_ms","exit"]')" \
+	"candidates","exclusions","log_rows","old_requests","runs","kept_rows","kept_for","skipped",
+	"took_ms","exit"]')" \
 	'--json: the keys'
 is "$(jq -c '[.busy, .leases, .available, .skipped, .exit]' <<<"$out")" '[false,2,0,0,0]' \
 	'--json: the counts'

@@ -25,6 +25,7 @@ account viewer lockq_viewer@$bank
 account query lockq_query@$bank
 account cron lockq_cron@$bank
 account boss lockq_manager@$bank
+account feed lockq_follower@$bank
 admin "USE $bank;
 	CREATE TABLE loans (loan_id BIGINT UNSIGNED PRIMARY KEY);
 	INSERT INTO loans VALUES (1), (2), (3), (4), (5), (6);
@@ -82,6 +83,18 @@ programs() {
 	is "$status" 5 'and does not ask'
 	as cron disposition --expire --purge-after 1d
 	is "$status" 0 'cron tidies up'
+	as feed lockqstat --follow mine --until-now
+	is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" '0:6 assigned' \
+		'a follower gets the changes'
+	as viewer lockqstat --cursors
+	is "$status" 0 'a viewer sees how far it is'
+	as viewer lockqstat --follow mine --until-now
+	is "$status" 5 'and follows nothing'
+	like "$err" "it needs the role 'lockq_follower'@'$bank'" 'and is told which role that takes'
+	as viewer lockqstat --drop-cursor mine
+	is "$status" 5 'nor removes a cursor'
+	as feed lockqstat --drop-cursor mine
+	is "$status" 0 'which a follower does'
 }
 [ -n "${LOCKQ_ONLY-}" ] || programs
 
@@ -123,6 +136,8 @@ try() {
 		esac
 		# What a procedure has changed is not counted, but it says that it has.
 		[[ $out != done$'\t'* ]] || outcome='done'
+		# Those of the change feed say it by a number.
+		[[ $4 != *'CALL follow_'* || $'\n'$out == *$'\n0\nrows '* ]] || outcome='done'
 	else
 		outcome=refused
 		printf '%s\t%s\t%s\n' "$role" "$words" "${out//$'\n'/ }" >>"$scratch/errors"
@@ -308,10 +323,38 @@ try query query 'reads who has a loan' 'SELECT user_id FROM work'
 try query query 'writes anything' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
 try cron cron 'ends a lease that is over' "$(event expired 4); CALL work_moves($task, '[[4]]')"
 try cron cron 'deletes from the log' "DELETE FROM work_log WHERE log_id = $before"
+try cron cron 'deletes rows of the log that all cursors have passed' \
+	"DELETE FROM log_out WHERE log_id = $before"
+admin "USE $bank; CALL follow_begins('feed', $before - 1)"
+try cron cron 'deletes a row of the log that a cursor has not passed' \
+	"DELETE FROM log_out WHERE log_id = $before"
+try cron cron 'moves a cursor' "CALL follow_moves('feed', $before - 1, $before)"
 try cron cron 'changes the log' "UPDATE work_log SET user_id = 1001"
 try cron cron "completes somebody's loan" "$(event completed 3)"
 try cron cron 'deletes loans' 'DELETE FROM work'
 try cron cron 'releases a loan, as managers do' "$release"
+try follower feed 'reads requests, loans and history' \
+	'SELECT COUNT(*) FROM work_requested JOIN work JOIN work_log'
+try follower feed 'makes a cursor' "CALL follow_begins('mine', NULL)"
+try follower feed 'makes a cursor with a name that no file could have' \
+	"CALL follow_begins('a/b', NULL)"
+try follower feed 'locks a cursor, and moves it' \
+	"CALL follow_takes('feed'); CALL follow_moves('feed', $before - 1, $before)"
+try follower feed 'moves a cursor back' "CALL follow_moves('feed', $before - 1, 0)"
+try follower feed 'moves a cursor beyond the log' \
+	"CALL follow_moves('feed', $before - 1, 1000000)"
+try follower feed 'removes a cursor' "CALL follow_ends('feed')"
+try follower feed 'locks all cursors, so that nobody follows' \
+	'SELECT name FROM follow_cursor FOR SHARE'
+try follower feed 'changes cursors' 'UPDATE follow_cursor SET position = 0'
+try follower feed 'asks' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
+try follower feed "completes somebody's loan" "$(event completed 3)"
+try follower feed 'deletes from the log' "DELETE FROM log_out WHERE log_id = $before"
+try viewer viewer 'lists the cursors' 'CALL follow_list()'
+try viewer viewer 'makes a cursor' "CALL follow_begins('mine', NULL)"
+try worker alice 'makes a cursor, which keeps the log from being purged' \
+	"CALL follow_begins('mine', NULL)"
+try worker alice 'reads the cursors' 'SELECT * FROM follow_cursor'
 # The procedures of managers have transactions of their own.
 try manager boss 'reads what managers did' 'SELECT COUNT(*) FROM manage_log'
 try manager boss 'changes what managers did' "UPDATE manage_log SET manager = 'you'"
@@ -372,7 +415,8 @@ ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; 
 # A statement that is wrong would count as refused.
 is "$(grep -Ev -e 'CHECK OPTION failed|command denied|Access denied|foreign key' \
 	-e 'Unknown column .(created_at|logged_at|manager)' -e 'may act for manager' \
-	-e 'a correction has a reason' -e 'only the leader of this epoch' \
+	-e 'a correction has a reason' -e "constraint 'follow_cursor_name'" \
+	-e 'only the leader of this epoch' \
 	"$scratch/errors")" '' \
 	'what is refused is refused for a lack of rights'
 is "$(admin "SELECT COUNT(*) FROM $bank.work_log WHERE logged_at IS NULL

@@ -11,7 +11,7 @@ sandbox=$(dirname "$LOCKQ_DEFAULTS_FILE")
 drop_ours() {
 	"$top/scripts/sandbox" mysql --execute="SET GLOBAL read_only = OFF;
 		DROP DATABASE IF EXISTS docs_admin;
-		DROP USER IF EXISTS docs_admin_owner, docs_clerk, docs_manager"
+		DROP USER IF EXISTS docs_admin_owner, docs_clerk, docs_manager, docs_feed"
 }
 trap 'drop_ours; rm -rf "$scratch"' EXIT
 drop_ours
@@ -30,7 +30,8 @@ options() {
 options owner.cnf docs_admin_owner Put-1-of-your-own-here
 options clerk.cnf docs_clerk Put-2-of-your-own-here
 options manager.cnf docs_manager Put-3-of-your-own-here
-for name in clerk manager; do
+options feed.cnf docs_feed Put-4-of-your-own-here
+for name in clerk manager feed; do
 	printf '[lockq]\ndatabase=docs_admin\n' >>"$scratch/$name.cnf"
 done
 (umask 077 && cp "$sandbox/admin.cnf" "$scratch")
@@ -39,7 +40,7 @@ unset LOCKQ_DEFAULTS_FILE
 awk -v to="$scratch/block-" '/^\.Bd/ { file = sprintf("%s%02d", to, ++n); next }
 	/^\.Ed/ { file = ""; next } file != "" { sub(/\\e$/, "\\"); print >file }' "$page"
 sed -i -e 's/bank/docs_admin/g' -e "s/\\bclerk\\b/docs_clerk/g; s/docs_clerk\\.cnf/clerk.cnf/g" \
-	-e "s/ manager\\b/ docs_manager/g" \
+	-e "s/ manager\\b/ docs_manager/g; s/\\bfeed\\b/docs_feed/g" \
 	-e "s|/root/|$scratch/|g" "$scratch"/block-*
 
 # do_block: runs the next one: SQL as the administrator, else a shell's commands.
@@ -94,6 +95,10 @@ run refill --defaults-file "$scratch/clerk.cnf" --task 1
 is "$status" 0 'a list is filled'
 do_block
 like "$out" '^1	60	[0-9]+	[0-9]+	[0-9]+	' 'a task that keeps a list'
+do_block
+run lockqstat --defaults-file "$scratch/feed.cnf" --follow broker --until-now
+is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" '0:5 assigned 1 returned' \
+	'the changes are handed to others'
 do_block
 "$top/scripts/sandbox" mysql --execute='DROP VIEW docs_admin.deeds_to_check'
 do_block

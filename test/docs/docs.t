@@ -362,14 +362,18 @@ check_json() {
 		functions=(json_definitions json_people json_managed json_finding json_findings
 			json_rights json_corrected)
 		;;
-	lockqstat) functions=(json_list json_run json_trouble stat_json stat_json_health) ;;
+	lockqstat)
+		functions=(json_list json_run json_trouble stat_json stat_json_health deliver
+			cli_json_event json_cursors json_dropped)
+		;;
 	seedloans) functions=(json_seeded) ;;
 	esac
 	{
 		[ "$program" != managetask ] ||
 			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
-			sed -n "/^$function(/,/^}/p" "$top"/cmd/{output,cli,stat}_json.c |
+			sed -n "/^$function(/,/^}/p" "$top"/cmd/{output,cli,stat}_json.c \
+				"$top/cmd/lockqstat_follow.c" |
 				sed -n 's/.*cli_json_set([a-z]*, "\([a-z0-9_]*\)".*/\1/p'
 		done
 		printf 'error\nexit\n'
