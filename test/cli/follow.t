@@ -87,14 +87,16 @@ for signal in TERM INT; do
 	kill -$signal $follower
 	ends
 	is "$status:$(jq -r .loan_id "$scratch/lines" | xargs):$(cat "$scratch/err")" \
-		"$((128 + $(kill -l $signal))):6 7:" "SIG$signal: what it has written is acknowledged"
+		"$((128 + $(kill -l $signal))):6 7:" \
+		"SIG$signal: what it has written is acknowledged"
 done
 follows b
 await "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'lockq_feed'" 1
 run lockqstat --drop-cursor b
 is "$status:$out" '0:cursor "b" is removed' 'a cursor is removed'
 ends
-is "$status:$(cat "$scratch/err")" '4:lockqstat: cursor "b" was removed' 'who follows it ends'
+is "$status:$(cat "$scratch/err")" '4:lockqstat: cursor "b" was removed' \
+	'and the process that follows it ends'
 
 # Nobody reads.
 run perl -e 'pipe(R, W); close(R); open(STDOUT, ">&", \*W); exec @ARGV' \
@@ -102,7 +104,8 @@ run perl -e 'pipe(R, W); close(R); open(STDOUT, ">&", \*W); exec @ARGV' \
 is "$status:$err" 5: 'a reader that is gone: it ends without a message'
 run sh -c 'lockqstat --follow c --until-now >/dev/full'
 is "$status" 5 'a full disk: exit 5'
-like "$err" "^lockqstat: standard output can't be written: .*: the last changes come again$" 'and why'
+like "$err" "^lockqstat: standard output can't be written: .*: the last changes come again$" \
+	'and why'
 is "$(position c)" 0 'nothing is acknowledged then'
 
 # A reader that takes nothing, of more than a pipe holds.

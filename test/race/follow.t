@@ -136,8 +136,9 @@ echo "# $kills kills, $(wc -l <"$scratch/logged") changes, $again came again"
 
 # --- many at once ---------------------------------------------------------------------------------
 
-# A session may lose the processor between the moment in which it gets a number and the one in which
-# it inserts the row: of 12,000 rows some are left out by a feed that passes missing numbers at once.
+# A session may lose the processor between the moment in which it gets a number and the one in
+# which it inserts the row: of 12,000 rows a feed that passes missing numbers at once leaves out
+# some.
 for ((i = 1; i <= rows; i++)); do
 	printf 'INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,
 		request_id, at) VALUES (%d, %d, "assigned", 1, "x", 1, 1, 1, NOW(6));\n' $gone $i
