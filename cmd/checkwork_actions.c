@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "cli_answer.h"
 #include "cli_log.h"
+#include "cli_noun.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
@@ -87,8 +88,8 @@ checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
 		    disposition_message_done(&result.loans[0], false) :
 		    disposition_message_refused(&what, &result.loans[0], s->about.token));
 	else
-		checkwork_screen_say(s, cli_text("loan %llu: %s",
-		    (unsigned long long)s->about.loan_id, rc == LOCKQ_CANCELLED ?
+		checkwork_screen_say(s, cli_text("%s %llu: %s",
+		    cli_loan(), (unsigned long long)s->about.loan_id, rc == LOCKQ_CANCELLED ?
 		    "given up, nothing was changed" : cli_library_text(s->acts, rc)));
 	lockq_disposed_clear(&result);
 	acted(s);
@@ -133,8 +134,8 @@ checkwork_ask(struct checkwork_screen *s, uint32_t count)
 	ask.task = task_to_ask(s);
 	ask.count = count;
 	if (ask.task == 0) {
-		checkwork_screen_say(s, cli_text("no loan is marked: with --task N, m asks for "
-		    "loans of that task"));
+		checkwork_screen_say(s, cli_text("no %s is marked: with --task N, m asks for "
+		    "%s of that task", cli_loan(), cli_loans(2)));
 		return;
 	}
 	if (!can_act(s))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_noun.h"
 #include "cli_text.h"
 #include "cli_values.h"
 
@@ -40,10 +41,11 @@ checkwork_key_question(const struct checkwork_screen *s)
 
 	switch (s->asks) {
 	case CHECKWORK_ASKS_TIME:
-		return cli_text("return loan %llu, and offer it again after [" USUAL_RETURN "]: "
-		    "%s_", id, s->typed);
+		return cli_text("return %s %llu, and offer it again after [" USUAL_RETURN "]: "
+		    "%s_", cli_loan(), id, s->typed);
 	case CHECKWORK_ASKS_NEVER:
-		return cli_text("never offer loan %llu again for task %u? y/n", id, s->about_task);
+		return cli_text("never offer %s %llu again for task %u? y/n", cli_loan(), id,
+		    s->about_task);
 	case CHECKWORK_ASKS_NOTHING:
 		break;
 	}
@@ -107,8 +109,9 @@ act(struct checkwork_screen *s, int key)
 	const struct lockq_assignment *a;
 
 	if (!s->has_mark) {
-		checkwork_screen_say(s, cli_text(s->page.pipeline.n_assignments > 0 ?
-		    "no loan is marked: j or k marks one" : "there is no loan"));
+		checkwork_screen_say(s, s->page.pipeline.n_assignments > 0 ?
+		    cli_text("no %s is marked: j or k marks one", cli_loan()) :
+		    cli_text("there is no %s", cli_loan()));
 		return;
 	}
 	a = &s->page.pipeline.assignments[s->marked];

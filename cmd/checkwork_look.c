@@ -2,6 +2,7 @@
 #include "checkwork_look.h"
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "exit_status.h"
@@ -24,6 +25,7 @@ look_at_request(const struct checkwork_options *o, struct lockq *q)
 	const char *complaint = rc < 0 ? cli_library_text(q, rc) : NULL;
 	int status = cli_exit_status(rc, cli_caught());
 
+	cli_noun_read(&o->common, q, answer.task);
 	if (answer.user == NULL) {
 		status = cli_report_library(&o->common, q, rc);
 	} else {
@@ -56,6 +58,7 @@ look_at_history(const struct checkwork_options *o, struct lockq *q)
 	struct lockq_history history = LOCKQ_HISTORY_INIT;
 	int rc = lockq_history(q, o->task, o->loan.id, &history);
 
+	cli_noun_read(&o->common, q, o->task);
 	if (has_answer(rc))
 		o->common.out->history(o->task, o->loan.id, &history);
 	lockq_history_clear(&history);
@@ -99,6 +102,7 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	if (has_answer(rc))
 		rc = lockq_pipeline(q, o->user, o->task, &pipeline);
 	if (has_answer(rc)) {
+		cli_noun_of_pipeline(&o->common, q, o->task, &pipeline);
 		o->common.out->pipeline(o->user, o->task, &pipeline, &requests);
 		if (pipeline.detail_fault != NULL)
 			cli_message("a task's own columns are missing: %s", pipeline.detail_fault);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "checkwork_table.h"
+#include "cli_noun.h"
 #include "cli_text.h"
 #include "request_lines.h"
 
@@ -77,14 +78,15 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
 	for (size_t i = 0; i < n; i++)
 		over += page->pipeline.assignments[i].lease_expired != 0;
 	if (n == 0)
-		lines_add(&page->lines, cli_text("%s's pipeline %s", user,
-		    page->requests.n_requests > 0 ? "has no loan yet" : "is empty"));
+		lines_add(&page->lines, page->requests.n_requests > 0 ?
+		    cli_text("%s's pipeline has no %s yet", user, cli_loan()) :
+		    cli_text("%s's pipeline is empty", user));
 	else
-		lines_add(&page->lines, cli_text("%zu %s", n, n == 1 ? "loan" : "loans"));
+		lines_add(&page->lines, cli_text("%zu %s", n, cli_loans(n)));
 	if (over > 0)
-		lines_add(&page->lines, cli_text("%zu %s run out: %s may go to another user at any "
+		lines_add(&page->lines, cli_text("%zu %s run out: %s %s may go to another user at any "
 		    "moment", over, over == 1 ? "lease has" : "leases have",
-		    over == 1 ? "that loan" : "those loans"));
+		    over == 1 ? "that" : "those", cli_loans(over)));
 	if (page->pipeline.detail_fault != NULL)
 		lines_add(&page->lines, cli_text("a task's own columns are missing: %s",
 		    page->pipeline.detail_fault));

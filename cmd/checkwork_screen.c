@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "exit_status.h"
@@ -40,8 +41,8 @@ mark_again(struct checkwork_screen *s, bool was_empty, uint32_t task, uint64_t l
 		s->marked = n > 0 ? n - 1 : 0;
 	s->has_mark = n > 0 && (i < n || own || was_empty);
 	if (task != 0 && i == n && !own)
-		checkwork_screen_say(s, cli_text("loan %llu is no longer yours",
-		    (unsigned long long)loan_id));
+		checkwork_screen_say(s, cli_text("%s %llu is no longer yours",
+		    cli_loan(), (unsigned long long)loan_id));
 }
 
 static void
@@ -57,6 +58,8 @@ look(struct checkwork_screen *s)
 		loan_id = s->page.pipeline.assignments[s->marked].loan_id;
 	}
 	rc = checkwork_page_look(&s->page, s->looks, s->o->user, s->o->task);
+	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING)
+		cli_noun_of_pipeline(&s->o->common, s->looks, s->o->task, &s->page.pipeline);
 	s->next_look = cli_clock_ms() + (uint64_t)s->o->watch_ms;
 	for_now = rc == LOCKQ_BUSY || rc == LOCKQ_EDATABASE;
 	if (for_now)

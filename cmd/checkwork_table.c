@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "checkwork_table.h"
+#include "cli_noun.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
@@ -75,7 +76,7 @@ static size_t
 make_columns(struct cli_column *columns, const struct part *part)
 {
 	const struct cli_column fixed[] = {
-		{ "loan", CLI_RIGHT }, { "token", CLI_RIGHT | CLI_SPARE(8) },
+		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT | CLI_SPARE(8) },
 		{ "assigned", CLI_SPARE(9) }, { "age", CLI_RIGHT | CLI_SPARE(6) },
 		{ "lease left", 0 },
 	};
@@ -202,16 +203,16 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 			first = a;
 	}
 	if (over > 0)
-		cli_line("%zu %s run out: %s may go to another user at any moment", over,
-		    over == 1 ? "lease has" : "leases have",
-		    over == 1 ? "that loan" : "those loans");
+		cli_line("%zu %s run out: %s %s may go to another user at any moment", over,
+		    over == 1 ? "lease has" : "leases have", over == 1 ? "that" : "those",
+		    cli_loans(over));
 	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
 		return;
 	cli_age(left, first->lease_left_s);
 	word = cli_word(user);
-	cli_line("the lease of loan %llu ends in %s: disposition --user %s --task %u --loan %llu "
-	    "--renew renews it", (unsigned long long)first->loan_id, left, word, first->task,
-	    (unsigned long long)first->loan_id);
+	cli_line("the lease of %s %llu ends in %s: disposition --user %s --task %u --loan %llu "
+	    "--renew renews it", cli_loan(), (unsigned long long)first->loan_id, left, word,
+	    first->task, (unsigned long long)first->loan_id);
 	free(word);
 }
 
@@ -230,9 +231,9 @@ checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
 			tasks++;
 	}
 	if (tasks > 1)
-		cli_line("%zu loans in %zu tasks", n, tasks);
+		cli_line("%zu %s in %zu tasks", n, cli_loans(n), tasks);
 	else
-		cli_line("%zu %s", n, n == 1 ? "loan" : "loans");
+		cli_line("%zu %s", n, cli_loans(n));
 	print_advice(user, pipeline);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli_answer.h"
+#include "cli_noun.h"
 #include "cli_table.h"
 #include "cli_terminal.h"
 #include "cli_text.h"
@@ -67,13 +68,14 @@ cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *d
 {
 	char *how = cli_answer_is_from_list(answer) ? how_taken(answer, waited) :
 	    how_served(answer, waited), *text;
+	bool less = answer->status == LOCKQ_PARTIAL && answer->reason == NULL;
 
-	text = cli_text("%u of %u %s for %s%s %s %s %s request %llu", answer->assigned,
-	    answer->asked, answer->asked == 1 ? "loan" : "loans",
+	text = cli_text("%u of %u %s for %s%s%s%s %s %s %s request %llu", answer->assigned,
+	    answer->asked, cli_loans(answer->asked),
 	    answer->user != NULL ? answer->user : "",
-	    answer->status != LOCKQ_PARTIAL || answer->reason != NULL ? "" :
-	    answer->excluded > 0 ? ": the other loans are for other users" :
-	    ": the list had no more",
+	    !less ? "" : answer->excluded > 0 ? ": the other " : ": the list had no more",
+	    less && answer->excluded > 0 ? cli_loans(2) : "",
+	    less && answer->excluded > 0 ? " are for other users" : "",
 	    dot, how, dot,
 	    (unsigned long long)answer->request_id);
 	free(how);
@@ -91,9 +93,9 @@ cli_answer_no_work(const struct lockq_answer *answer, time_t now)
 	if (answer->excluded == 0)
 		return cli_text("no work for task %u%s%s", answer->task,
 		    as_of[0] != '\0' ? " as of " : "", as_of);
-	return cli_text("nothing for %s in task %u%s%s: %u %s left, but %s for other users",
+	return cli_text("nothing for %s in task %u%s%s: %u %s %s left, but %s for other users",
 	    user, answer->task, as_of[0] != '\0' ? " as of " : "", as_of, answer->excluded,
-	    one ? "loan is" : "loans are", one ? "it is" : "they are");
+	    cli_loans(answer->excluded), one ? "is" : "are", one ? "it is" : "they are");
 }
 
 static const char *
@@ -138,7 +140,7 @@ cli_answer_line(const struct lockq_answer *answer, const char *dot)
 	else
 		behind = cli_text(", behind %s for %llu %s", answer->position == 2 ? "a request" :
 		    "requests", (unsigned long long)answer->loans_ahead,
-		    answer->loans_ahead == 1 ? "loan" : "loans");
+		    cli_loans(answer->loans_ahead));
 	text = cli_text("%u%s in line%s %s %s", answer->position,
 	    ordinal_end(answer->position), behind, dot, expected);
 	free(behind);
@@ -149,8 +151,8 @@ cli_answer_line(const struct lockq_answer *answer, const char *dot)
 static void
 print_table(const struct lockq_answer *answer)
 {
-	static const struct cli_column columns[] = {
-		{ "loan", CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
+	const struct cli_column columns[] = {
+		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
 	char lease[CLI_TIME_SIZE];
@@ -179,7 +181,7 @@ cli_answer_loans(const struct lockq_answer *answer, bool waited)
 	if (answer->reason != NULL)
 		cli_line("%s", answer->reason);
 	if (cli_answer_is_from_list(answer) && answer->checked == NULL)
-		cli_line("unchecked: the view could not tell in time whether these loans still "
-		    "match");
+		cli_line("unchecked: the view could not tell in time whether these %s still match",
+		    cli_loans(2));
 	free(summary);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_signals.h"
 #include "disposition_loans.h"
 #include "disposition_message.h"
@@ -100,9 +101,10 @@ print_details(uint32_t task, const struct lockq_disposed_result *result)
 
 	for (i = 0; i < result->n_loans; i++) {
 		loan = &result->loans[i];
-		cli_message("loan %llu, task %u: %s, token %llu%s",
-		    (unsigned long long)loan->loan_id, task, disposition_result(loan->what),
-		    (unsigned long long)loan->token, loan->repeated ? ", as the first time" : "");
+		cli_message("%s %llu, task %u: %s, token %llu%s",
+		    cli_loan(), (unsigned long long)loan->loan_id, task,
+		    disposition_result(loan->what), (unsigned long long)loan->token,
+		    loan->repeated ? ", as the first time" : "");
 	}
 }
 
@@ -128,6 +130,7 @@ disposition_loans_say(const struct cli_common *common, const struct disposition_
 
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o->what, &result);
+	cli_noun_read(common, q, o->what.task);
 	status = show(common, &o->what, q, &result, rc);
 	*recorded = is_recorded(&result);
 	if (common->verbose)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli_noun.h"
 #include "cli_text.h"
 #include "cli_times.h"
 #include "disposition_message.h"
@@ -39,10 +40,10 @@ renewed_text(const struct lockq_disposed_loan *loan, time_t now)
 
 	cli_time_local(until, loan->lease_expires_at, false, now);
 	if (until[0] == '\0')
-		return cli_text("loan %llu: yours without a time limit, %s", id,
+		return cli_text("%s %llu: yours without a time limit, %s", cli_loan(), id,
 		    loan->what == LOCKQ_DISPOSED ? "the note is recorded" :
 		    "there is nothing to renew");
-	return cli_text("loan %llu: renewed, yours until %s", id, until);
+	return cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until);
 }
 
 static char *
@@ -51,8 +52,8 @@ excluded_text(const struct lockq_disposed_loan *loan, const char *from, time_t n
 	char until[CLI_TIME_SIZE];
 
 	cli_time_local(until, loan->excluded_until, false, now);
-	return cli_text("loan %llu: returned, available to others from %s, not to you before %s",
-	    (unsigned long long)loan->loan_id, from, until);
+	return cli_text("%s %llu: returned, available to others from %s, not to you before %s",
+	    cli_loan(), (unsigned long long)loan->loan_id, from, until);
 }
 
 static char *
@@ -61,8 +62,8 @@ late_text(const struct lockq_disposed_loan *loan, const char *from, time_t now)
 	char lease[CLI_TIME_SIZE];
 
 	cli_time_local(lease, loan->lease_expires_at, false, now);
-	return cli_text("loan %llu: completed late, its lease ran out at %s%s%s",
-	    (unsigned long long)loan->loan_id, lease, from[0] == '\0' ? "" :
+	return cli_text("%s %llu: completed late, its lease ran out at %s%s%s",
+	    cli_loan(), (unsigned long long)loan->loan_id, lease, from[0] == '\0' ? "" :
 	    ", not offered before ", from);
 }
 
@@ -85,9 +86,9 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 	if (loan->late)
 		return late_text(loan, from, now);
 	if (loan->what == LOCKQ_DISPOSED)
-		return cli_text("loan %llu: %s%s%s", id, deed(loan), available, from);
-	return cli_text("loan %llu: already %s at %s%s%s%s", id, deed(loan), since, available,
-	    from, noted ? ": the new note is not recorded" : "");
+		return cli_text("%s %llu: %s%s%s", cli_loan(), id, deed(loan), available, from);
+	return cli_text("%s %llu: already %s at %s%s%s%s", cli_loan(), id, deed(loan), since,
+	    available, from, noted ? ": the new note is not recorded" : "");
 }
 
 char *
@@ -117,11 +118,11 @@ not_assigned_text(const struct lockq_disposed_loan *loan, uint32_t task)
 	char *stands = disposition_standing(loan), *text;
 
 	if (loan->state[0] == '\0')
-		text = cli_text("loan %llu is not assigned in task %u: see checkwork --loan %llu "
-		    "--task %u", id, task, id, task);
+		text = cli_text("%s %llu is not assigned in task %u: see checkwork --loan %llu "
+		    "--task %u", cli_loan(), id, task, id, task);
 	else
-		text = cli_text("loan %llu is not assigned in task %u: %s: see checkwork "
-		    "--loan %llu --task %u", id, task, stands, id, task);
+		text = cli_text("%s %llu is not assigned in task %u: %s: see checkwork "
+		    "--loan %llu --task %u", cli_loan(), id, task, stands, id, task);
 	free(stands);
 	return text;
 }
@@ -135,14 +136,15 @@ stale_text(const char *user, const struct lockq_disposed_loan *loan,
 	char *stands = disposition_standing(loan), *text;
 
 	if (strcmp(loan->state, "assigned") != 0)
-		text = cli_text("loan %llu: token %llu is stale: the loan was %s, with token %llu",
-		    id, old, stands, token);
+		text = cli_text("%s %llu: token %llu is stale: the %s was %s, with token %llu",
+		    cli_loan(), id, old, cli_loan(), stands, token);
 	else if (loan->holder != NULL && strcmp(loan->holder, user) == 0)
-		text = cli_text("loan %llu: token %llu is stale: the loan was assigned to you "
-		    "again at %s, with token %llu: look at it again", id, old, since, token);
+		text = cli_text("%s %llu: token %llu is stale: the %s was assigned to you "
+		    "again at %s, with token %llu: look at it again", cli_loan(), id, old,
+		    cli_loan(), since, token);
 	else
-		text = cli_text("loan %llu: token %llu is stale: the loan was assigned to %s at "
-		    "%s", id, old, holder, since);
+		text = cli_text("%s %llu: token %llu is stale: the %s was assigned to %s at %s",
+		    cli_loan(), id, old, cli_loan(), holder, since);
 	free(holder);
 	free(stands);
 	return text;
@@ -154,11 +156,12 @@ not_completed_text(const struct lockq_disposed_loan *loan, const char *lease)
 	unsigned long long id = loan->loan_id;
 
 	if (loan->repeated)
-		return cli_text("loan %llu was not completed: %s", id, loan->reason);
+		return cli_text("%s %llu was not completed: %s", cli_loan(), id, loan->reason);
 	if (loan->late)
-		return cli_text("loan %llu was not completed, and its lease ran out at %s: %s", id,
-		    lease, loan->reason);
-	return cli_text("loan %llu was not completed and is still yours: %s", id, loan->reason);
+		return cli_text("%s %llu was not completed, and its lease ran out at %s: %s",
+		    cli_loan(), id, lease, loan->reason);
+	return cli_text("%s %llu was not completed and is still yours: %s", cli_loan(), id,
+	    loan->reason);
 }
 
 char *
@@ -174,14 +177,14 @@ disposition_message_refused(const struct lockq_disposition *what,
 	cli_time_local(lease, loan->lease_expires_at, false, now);
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
-		text = cli_text("loan %llu is not yours: %s", id, stands);
+		text = cli_text("%s %llu is not yours: %s", cli_loan(), id, stands);
 		break;
 	case LOCKQ_STALE_TOKEN:
 		text = stale_text(what->user, loan, given, since);
 		break;
 	case LOCKQ_LEASE_OVER:
-		text = cli_text("loan %llu is no longer yours: its lease ran out at %s: ask again "
-		    "with getwork", id, lease);
+		text = cli_text("%s %llu is no longer yours: its lease ran out at %s: ask again "
+		    "with getwork", cli_loan(), id, lease);
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:

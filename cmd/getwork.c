@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_signals.h"
 #include "cli_values.h"
 #include "command.h"
@@ -239,6 +240,7 @@ show_before(void *data, struct lockq_answer *answer, int rc)
 {
 	const struct shown *shown = data;
 
+	cli_noun_read(&shown->o->common, shown->q, shown->o->ask.task);
 	(void)show(shown->o, shown->q, answer, rc);
 }
 
@@ -308,6 +310,7 @@ main(int argc, char **argv)
 		rc = o.tasks.n == 0 ? lockq_getwork(q, &o.ask, &answer) :
 		    getwork_tasks_ask(&o.tasks, q, &o.ask, &answer, show_before,
 		    &(struct shown){ &o, q });
+		cli_noun_read(&o.common, q, o.ask.task);
 	}
 	status = answered(&o, q, &answer, rc);
 	lockq_answer_clear(&answer);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_text.h"
 #include "cli_values.h"
 #include "exit_status.h"
@@ -39,6 +40,7 @@ getwork_cancel(const struct cli_common *common, struct lockq *q,
 	} else if (answer.user == NULL) {
 		status = cli_report_library(common, q, rc);
 	} else {
+		cli_noun_read(common, q, answer.task);
 		common->out->cancelled(&answer, rc, status, complaint);
 		if (complaint != NULL)
 			cli_message("%s", complaint);

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "cli_answer.h"
+#include "cli_noun.h"
 #include "cli_times.h"
 #include "getwork_message.h"
 
@@ -101,9 +102,9 @@ details_of_check(const struct lockq_answer *answer)
 
 	cli_time_local(checked, answer->checked, true, time(NULL));
 	if (checked[0] != '\0')
-		cli_message("the view was asked again about the loans at %s", checked);
+		cli_message("the view was asked again about the %s at %s", cli_loans(2), checked);
 	else
-		cli_message("the view was not asked again about the loans");
+		cli_message("the view was not asked again about the %s", cli_loans(2));
 }
 
 void

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_times.h"
 #include "disposition_message.h"
 #include "exit_status.h"
@@ -41,10 +42,10 @@ getwork_outcome(const struct lockq_disposition *what, size_t i,
 	char *ended = end_text(end), *said = NULL, *text;
 
 	if (loan == NULL && status == CLI_EXIT_UNKNOWN)
-		said = cli_text("loan %llu: %s: see checkwork --loan %llu --task %u", id, error, id,
-		    what->task);
+		said = cli_text("%s %llu: %s: see checkwork --loan %llu --task %u", cli_loan(), id,
+		    error, id, what->task);
 	else if (loan == NULL)
-		said = cli_text("loan %llu stays assigned to you: %s", id, error);
+		said = cli_text("%s %llu stays assigned to you: %s", cli_loan(), id, error);
 	else if (status == CLI_EXIT_DONE)
 		said = disposition_message_done(loan, false);
 	else

@@ -178,6 +178,8 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("on-complete", "PROCEDURE", "changes your data when a loan is completed"), \
 	SETTING("on-undo", "PROCEDURE", "takes that back, for managetask undo"), \
 	SETTING("detail-view", "VIEW", "what checkwork shows beside a loan"), \
+	SETTING("noun", "NOUN", "what people call a loan: ticket, or entry/entries\n" \
+	    "(default: none, loan)"), \
 	SETTING("enabled", "yes|no", "whether people may ask for it"), \
 	{ .help = "Limits" }, \
 	SETTING("max-count", "N", "loans of one request, up to 1000 (default: 5)"), \

@@ -292,7 +292,7 @@ static json_t *
 json_setting(const struct lockq_setting *setting)
 {
 	static const char *const texts[] = { "name", "manager", "candidates_view", "on_complete",
-		"on_undo", "detail_view", "check_view", "share" };
+		"on_undo", "detail_view", "check_view", "share", "noun" };
 	static const char *const flags[] = { "enabled", "view_repeats", "use_unchecked" };
 
 	if (setting->value == NULL)

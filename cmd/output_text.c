@@ -6,6 +6,7 @@
 #include "checkwork_table.h"
 #include "cli.h"
 #include "cli_answer.h"
+#include "cli_noun.h"
 #include "cli_terminal.h"
 #include "cli_times.h"
 #include "correct_message.h"
@@ -41,7 +42,7 @@ text_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 		return;
 	if (answer->joined)
 		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
-		    answer->asked == 1 ? "loan" : "loans");
+		    cli_loans(answer->asked));
 	if (rc == LOCKQ_OK) {
 		cli_answer_loans(answer, !answer->repeated);
 		if (answer->repeated)
@@ -68,7 +69,8 @@ text_cancelled(const struct lockq_answer *answer, int rc, int status, const char
 		return;
 	if (answer->assigned > 0) {
 		cli_answer_loans(answer, false);
-		cli_line("request %llu got these loans before it could be cancelled", id);
+		cli_line("request %llu got these %s before it could be cancelled", id,
+		    cli_loans(2));
 	} else {
 		cli_line("request %llu for %s, task %u: %s%s", id, answer->user, answer->task,
 		    lockq_status_name(answer->status),
@@ -134,10 +136,10 @@ text_pipeline(const char *user, uint32_t task, const struct lockq_pipeline *pipe
 	if (pipeline->n_assignments > 0)
 		checkwork_table(user, pipeline);
 	else if (requests->n_requests > 0)
-		cli_line("%s's pipeline has no loan yet", user);
+		cli_line("%s's pipeline has no %s yet", user, cli_loan());
 	else if (task != 0)
-		cli_line("%s's pipeline has no loan of task %u: getwork --user %s --task %u asks "
-		    "for work", user, task, word, task);
+		cli_line("%s's pipeline has no %s of task %u: getwork --user %s --task %u asks "
+		    "for work", user, cli_loan(), task, word, task);
 	else
 		cli_line("%s's pipeline is empty: getwork --user %s --task N asks for work",
 		    user, word);
@@ -170,8 +172,8 @@ text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	if (history->n_events > 0)
 		loan_history(task, loan_id, history);
 	else
-		cli_line("task %u has no record of loan %llu: it was never assigned, or the "
-		    "records were purged", task, (unsigned long long)loan_id);
+		cli_line("task %u has no record of %s %llu: it was never assigned, or the records "
+		    "were purged", task, cli_loan(), (unsigned long long)loan_id);
 }
 
 static void

@@ -145,6 +145,26 @@ lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const cha
 	return operation_end(q, 0, remove_task(q, manager, task, reason));
 }
 
+/* --- lockq_noun() --- */
+
+static const struct db_query read_noun = {
+	"read_noun", "SELECT t.noun FROM task AS t WHERE t.task_id = ?", DB_MAYBE
+};
+
+void
+lockq_noun(struct lockq *q, uint32_t task, char noun[LOCKQ_NOUN_SIZE])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+
+	noun[0] = '\0';
+	if (q->db != NULL && !db_lost(q->db) && db_after_call(q->db, db_run(q->db, &read_noun,
+	    DB_ARGS(db_u64(task)), &rows)) == DB_OK && rows.n_rows > 0)
+		copy_cell(noun, LOCKQ_NOUN_SIZE, &rows, 0, 0);
+	if (noun[0] == '\0')
+		snprintf(noun, LOCKQ_NOUN_SIZE, "loan");
+	db_rows_clear(&rows);
+}
+
 /* --- lockq_definitions() --- */
 
 struct asked {

@@ -1594,6 +1594,20 @@ struct lockq_setting {
 	const char *value;         /**< a number, "yes" or "no", a name or a text; NULL: SQL NULL */
 };
 
+enum { LOCKQ_NOUN_SIZE = 32 * 4 + 1 }; /* bytes of a task's noun in UTF-8, with its NUL */
+
+/**
+ * lockq_noun:
+ * @q:    a connected handle; its last error stays
+ * @task: task.task_id
+ * @noun: set to what the people of the task call a loan: "ticket", or with its plural
+ *        "entry/entries"; "loan" where the task says nothing, and where that can't be read
+ *
+ * Reads task.noun, for lines that people read. Takes no lock.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT void lockq_noun(struct lockq *q, uint32_t task, char noun[LOCKQ_NOUN_SIZE]);
+
 /** A task as its manager has defined it. */
 struct lockq_definition {
 	uint32_t task;             /**< task.task_id */

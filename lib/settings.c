@@ -33,6 +33,7 @@ const struct setting settings[N_SETTINGS] = {
 	{ "on_undo", SETTING_NAME, 0, 0, true },
 	{ "not_same_user_as", SETTING_NUMBER, 1, UINT32_MAX, true },
 	{ "not_again", SETTING_NUMBER, 1, 8760, true },
+	{ "noun", SETTING_NOUN, 1, 32, true },
 	{ "paused", SETTING_TEXT, 1, LOCKQ_NOTE_MAX, true },
 };
 
@@ -41,7 +42,8 @@ const char settings_columns[] =
 	" t.max_query_s, t.candidate_limit, t.request_ttl, t.lease_minutes, t.cache_ttl,"
 	" t.on_complete, t.complete_hold, t.max_pipeline, t.detail_view,"
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
-	" t.refresh_after, t.share, t.on_undo, t.not_same_user_as, t.not_again";
+	" t.refresh_after, t.share, t.on_undo, t.not_same_user_as, t.not_again,"
+	" t.noun";
 
 const struct setting *
 settings_find(const char *name)
@@ -114,6 +116,24 @@ add_text(struct lockq *q, const struct setting *s, const char *value, struct tex
 	return LOCKQ_OK;
 }
 
+/* One noun, which gets an s for its plural, or both with a slash between them. They stand in lines
+ * for people. */
+static int
+add_noun(struct lockq *q, const struct setting *s, const char *value, struct text *json)
+{
+	size_t one = strcspn(value, "/"), length = strlen(value);
+
+	for (const char *c = value; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ' || *c == 127)
+			length = 0;
+	}
+	if (length == 0 || one == 0 || one + 1 == length ||
+	    strchr(value, '/') != strrchr(value, '/'))
+		return error_usage(q, "%s \"%s\" must be a noun, as in ticket, or two with a slash "
+		    "between them, as in entry/entries", s->name, value);
+	return add_text(q, s, value, json);
+}
+
 static int
 add_value(struct lockq *q, const struct setting *s, const char *value, struct text *json)
 {
@@ -134,6 +154,8 @@ add_value(struct lockq *q, const struct setting *s, const char *value, struct te
 		return add_flag(q, s, value, json);
 	case SETTING_SHARE:
 		return add_share(q, s, value, json);
+	case SETTING_NOUN:
+		return add_noun(q, s, value, json);
 	}
 	return LOCKQ_EUSAGE;
 }

@@ -5,7 +5,8 @@
 
 #include "db_text.h"
 
-enum setting_kind { SETTING_TEXT, SETTING_NAME, SETTING_NUMBER, SETTING_FLAG, SETTING_SHARE };
+enum setting_kind { SETTING_TEXT, SETTING_NAME, SETTING_NUMBER, SETTING_FLAG, SETTING_SHARE,
+	SETTING_NOUN };
 
 struct setting {
 	const char *name;       /* of the column */
@@ -17,7 +18,7 @@ struct setting {
 
 /* In the order of the table. The last one is "paused", which only pauses. */
 extern const struct setting settings[];
-enum { N_SETTINGS = 23, N_DEFINING = N_SETTINGS - 1 };
+enum { N_SETTINGS = 24, N_DEFINING = N_SETTINGS - 1 };
 
 /* NULL: there is none of that name. */
 const struct setting *settings_find(const char *name);

@@ -1136,7 +1136,7 @@ manages: BEGIN
                      'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
                      'share', t.share, 'on_undo', t.on_undo,
                      'not_same_user_as', t.not_same_user_as, 'not_again', t.not_again,
-                     'paused', t.paused)
+                     'noun', t.noun, 'paused', t.paused)
     INTO v_task_id, v_before
     FROM task AS t
    WHERE t.task_id = p_task_id
@@ -1172,6 +1172,7 @@ manages: BEGIN
       on_undo VARCHAR(129) PATH '$.on_undo' ERROR ON ERROR,
       not_same_user_as INT UNSIGNED PATH '$.not_same_user_as' ERROR ON ERROR,
       not_again INT UNSIGNED PATH '$.not_again' ERROR ON ERROR,
+      noun VARCHAR(32) PATH '$.noun' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
      SET t.name = s.name, t.manager = s.manager, t.candidates_view = s.candidates_view,
          t.enabled = s.enabled, t.max_count = s.max_count, t.max_query_s = s.max_query_s,
@@ -1182,7 +1183,7 @@ manages: BEGIN
          t.view_repeats = s.view_repeats, t.check_view = s.check_view,
          t.use_unchecked = s.use_unchecked, t.refresh_after = s.refresh_after, t.share = s.share,
          t.on_undo = s.on_undo, t.not_same_user_as = s.not_same_user_as,
-         t.not_again = s.not_again,
+         t.not_again = s.not_again, t.noun = s.noun,
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),

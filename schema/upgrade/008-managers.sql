@@ -32,6 +32,8 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
      COMMENT ''task whose users do not get a loan here that they have completed there'',
      ADD COLUMN not_again INT UNSIGNED NULL
      COMMENT ''hours for which users do not get a loan that they have completed'',
+     ADD COLUMN noun VARCHAR(32) NULL
+     COMMENT ''what people call a loan: ticket, or entry/entries; NULL: loan'',
      ALGORITHM=INSTANT');
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;

@@ -225,14 +225,14 @@ from_a_kept_list(void **state)
 static void
 assert_told(unsigned int user_no, const char *told)
 {
-	static const struct db_query by_hand = {
-		"by_hand", "CALL list_serves(UUID(), NULL, ?, ?, 1, 1, ?, '[1000000]', '[]',"
+	static const struct db_query take = {
+		"take", "CALL list_serves(UUID(), NULL, ?, ?, 1, 1, ?, '[1000000]', '[]',"
 		" UTC_TIMESTAMP(6), NULL)", DB_MANY
 	};
 	struct db *db = connect_as(worker_where().defaults_group);
 	struct db_rows rows = { 0, 0, NULL, NULL };
 
-	assert_int_equal(db_run(db, &by_hand, DB_ARGS(db_u64(user_id(user_no)), db_u64(TASK),
+	assert_int_equal(db_run(db, &take, DB_ARGS(db_u64(user_id(user_no)), db_u64(TASK),
 	    db_u64(epoch_of(TASK))), &rows), DB_OK);
 	assert_string_equal(db_cell(&rows, 0, 0), told);
 	db_rows_clear(&rows);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli_noun.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+static char one[LOCKQ_NOUN_SIZE] = "loan", many[LOCKQ_NOUN_SIZE + 1] = "loans";
+
+void
+cli_noun_set(const char *noun)
+{
+	size_t length = strcspn(noun, "/");
+
+	snprintf(one, sizeof(one), "%.*s", (int)length, noun);
+	if (noun[length] == '/')
+		snprintf(many, sizeof(many), "%s", noun + length + 1);
+	else
+		snprintf(many, sizeof(many), "%ss", one);
+}
+
+void
+cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t task)
+{
+	char noun[LOCKQ_NOUN_SIZE];
+
+	if (task == 0 || q == NULL || !common->out->ticks)
+		return;
+	lockq_noun(q, task, noun);
+	cli_noun_set(noun);
+}
+
+void
+cli_noun_of_pipeline(const struct cli_common *common, struct lockq *q, uint32_t task,
+    const struct lockq_pipeline *pipeline)
+{
+	for (size_t i = 0; i < pipeline->n_assignments; i++) {
+		if (task != 0 && pipeline->assignments[i].task != task) {
+			cli_noun_set("loan");
+			return;
+		}
+		task = pipeline->assignments[i].task;
+	}
+	cli_noun_read(common, q, task);
+}
+
+const char *
+cli_loan(void)
+{
+	return one;
+}
+
+const char *
+cli_loans(uint64_t n)
+{
+	return n == 1 ? one : many;
+}
