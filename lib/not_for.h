@@ -8,13 +8,15 @@
 /* For a row t of the table task: whether it may have such loans at all. */
 #define HAS_RULES(t) "(" t ".not_same_user_as IS NOT NULL OR " t ".not_again IS NOT NULL)"
 
+/* Counts, which find the few rows of each loan by index. Of NOT EXISTS the server may make a join
+ * with all that is assigned in the other task. */
 #define NOT_FOR(task_id, loan_id, user_id) \
-	"(EXISTS (SELECT 1 FROM other_has AS o WHERE o.task_id = " task_id \
-	"            AND o.loan_id = " loan_id " AND o.user_id = " user_id ")" \
-	" OR EXISTS (SELECT 1 FROM other_done AS o WHERE o.task_id = " task_id \
-	"               AND o.loan_id = " loan_id " AND o.user_id = " user_id ")" \
-	" OR EXISTS (SELECT 1 FROM own_done AS o WHERE o.task_id = " task_id \
-	"               AND o.loan_id = " loan_id " AND o.user_id = " user_id "))"
+	"((SELECT COUNT(*) FROM other_has AS o WHERE o.task_id = " task_id \
+	"     AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0" \
+	" OR (SELECT COUNT(*) FROM other_done AS o WHERE o.task_id = " task_id \
+	"        AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0" \
+	" OR (SELECT COUNT(*) FROM own_done AS o WHERE o.task_id = " task_id \
+	"        AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0)"
 
 /* For the task t: about how many loans it may not give to the user. By index only, since there may
  * be many. */

@@ -261,6 +261,9 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 		text_clear(&front.stale);
 		part = (struct part){ 0, part.most, true };
 		rc = peek(db, task, kept, who, &part, &front);
+		/* That may have taken longer than a check may be old. */
+		if (rc == DB_OK)
+			rc = check_time(db, front.seen_at);
 	}
 	taken->result = TAKE_NONE;
 	taken->sent = false;
