@@ -84,8 +84,8 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
 	else
 		lines_add(&page->lines, cli_text("%zu %s", n, cli_loans(n)));
 	if (over > 0)
-		lines_add(&page->lines, cli_text("%zu %s run out: %s %s may go to another user at any "
-		    "moment", over, over == 1 ? "lease has" : "leases have",
+		lines_add(&page->lines, cli_text("%zu %s run out: %s %s may go to another user at "
+		    "any moment", over, over == 1 ? "lease has" : "leases have",
 		    over == 1 ? "that" : "those", cli_loans(over)));
 	if (page->pipeline.detail_fault != NULL)
 		lines_add(&page->lines, cli_text("a task's own columns are missing: %s",

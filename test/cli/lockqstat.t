@@ -268,8 +268,9 @@ sql "UPDATE task SET name = CONCAT('a \"b\" ', CHAR(92), ' c', CHAR(10), 'd') WH
 run lockqstat --metrics
 is "$status:$(grep -cE "^lockq_loans_per_hour\{task=\"$task\",name=\"Test $task\"\} [0-9]+$" \
 	<<<"$out")" 0:1 '--metrics: a figure of a task'
+labels='task="[0-9]+",name="([^"\\]|\\["\\n])*"'
 is "$(grep -vE -e '^# (HELP|TYPE) lockq_[a-z0-9_]+ .+$' \
-	-e '^lockq_[a-z0-9_]+(\{task="[0-9]+",name="([^"\\]|\\["\\n])*"\})? [0-9]+(\.[0-9]{3})?$' \
+	-e "^lockq_[a-z0-9_]+(\{$labels(,operation=\"[a-z]+\")?\})? [0-9]+(\.[0-9]{3})?\$" \
 	<<<"$out")" '' '--metrics: nothing but the text format, whatever a task is called'
 is "$(sed -n 's/^# TYPE \([a-z0-9_]*\) gauge$/\1/p' <<<"$out" | sort)" \
 	"$(sed -n 's/^\(lockq_[a-z0-9_]*\)[ {].*/\1/p' <<<"$out" | sort -u)" \
