@@ -22,7 +22,8 @@ struct getwork_options {
 	struct cli_common common;
 	struct disposition_loans done; /* what --complete names */
 	struct lockq_ask ask;
-	struct getwork_tasks tasks;    /* what --tasks names */
+	struct getwork_tasks tasks;    /* what --tasks names, or --any has found */
+	bool any;
 	uint32_t count; /* 0: not given */
 	bool fresh;
 	struct cli_gaps poll;
@@ -32,7 +33,8 @@ struct getwork_options {
 	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
-	{ { 0 }, 0 }, 0, false, { { 0 }, 0 }, false, false, { false, NULL }, GETWORK_EXEC_DEFAULTS }
+	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, false, false, { false, NULL }, \
+	GETWORK_EXEC_DEFAULTS }
 
 static bool
 completes(const struct getwork_options *o)
@@ -47,7 +49,7 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
 	    o->poll.n > 0 || o->no_wait || o->no_refill || completes(o) || o->tasks.n > 0 ||
-	    getwork_exec_wanted(&o->exec))
+	    o->any || getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -62,20 +64,23 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 static int
 check_tasks(struct getwork_options *o, struct cli_error *error)
 {
-	if (o->tasks.n == 0) {
+	const char *name = o->any ? "any" : "tasks";
+
+	if (o->tasks.n > 0 && o->any)
+		return cli_fail(error, "--any and --tasks can't be combined");
+	if (o->tasks.n == 0 && !o->any) {
 		if (cli_default_task(&o->ask.task, error) != 0)
 			return -1;
 		return o->ask.task != 0 ? 0 : cli_fail_no_task(error);
 	}
 	if (o->ask.task != 0 || completes(o))
-		return cli_fail(error, "--tasks can't be combined with --task or --complete");
+		return cli_fail(error, "--%s can't be combined with --task or --complete", name);
 	if (o->no_wait)
-		return cli_fail(error, "--tasks can't be combined with --no-wait: --timeout 0 does "
-		    "not wait either, and leaves nothing pending");
+		return cli_fail(error, "--%s can't be combined with --no-wait: --timeout 0 does "
+		    "not wait either, and leaves nothing pending", name);
 	if (o->ask.uuid != NULL)
-		return cli_fail(error, "--tasks can't be combined with --uuid: a UUID is of one "
-		    "task's request");
-	o->ask.task = o->tasks.tasks[0];
+		return cli_fail(error, "--%s can't be combined with --uuid: a UUID is of one "
+		    "task's request", name);
 	return 0;
 }
 
@@ -123,6 +128,8 @@ static const struct cli_option getwork_table[] = {
 	{ "tasks", 0, "N,N,...", "ask these tasks in this order, first their lists,\n"
 	    "and end with the first that has loans", getwork_tasks_parse, OPTION(tasks), 1,
 	    UINT32_MAX },
+	{ "any", 0, NULL, "the same for tasks that have a place (managetask set\n"
+	    "N --any-place 1), in their order", cli_parse_flag, OPTION(any), 0, 0 },
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, OPTION(count), 1,
 	    LOCKQ_COUNT_MAX },
 	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n"
@@ -161,8 +168,8 @@ static const struct cli_option getwork_table[] = {
 
 static const struct cli_tool getwork_tool = {
 	.name = "getwork",
-	.synopsis = "[--user NAME] --task N | --tasks N,N,... [--count N]\n"
-	    " [--uuid UUID] [--fresh]\n"
+	.synopsis = "[--user NAME] --task N | --tasks N,N,... | --any\n"
+	    " [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--complete L[,L...]] [--timeout SECONDS]\n"
 	    " [--poll S,S,... | --no-wait]\n"
 	    " [--exec COMMAND [--retry-after DURATION]\n"
@@ -277,6 +284,20 @@ complete(const struct getwork_options *o, struct lockq *q)
 	    NULL);
 }
 
+/* For --any. Sets *@status where there is nothing to ask. */
+static bool
+find_tasks(struct getwork_options *o, struct lockq *q, int *status)
+{
+	int rc = getwork_tasks_find(&o->tasks, q, o->ask.user);
+
+	if (rc == LOCKQ_OK && o->tasks.n > 0)
+		return true;
+	*status = rc < 0 || rc == LOCKQ_BUSY ? cli_report_library(&o->common, q, rc) :
+	    cli_report(&o->common, CLI_EXIT_REFUSED, "no enabled task has a place for --any: a "
+	    "manager gives one, with managetask set N --any-place 1");
+	return false;
+}
+
 static void end(struct getwork_options *o, struct lockq *q, int status) CLI_NORETURN;
 
 static void
@@ -304,6 +325,8 @@ main(int argc, char **argv)
 		    o.ask.task), NULL));
 	if (rc == LOCKQ_OK && completes(&o) && (status = complete(&o, q)) != CLI_EXIT_DONE)
 		end(&o, q, status);
+	if (rc == LOCKQ_OK && o.any && !find_tasks(&o, q, &status))
+		end(&o, q, cli_finish(status, NULL));
 	if (rc == LOCKQ_OK) {
 		cli_catch_signals("a request may stay pending and still get loans: see "
 		    "checkwork");

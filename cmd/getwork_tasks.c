@@ -40,6 +40,41 @@ getwork_tasks_parse(const struct cli_option *option, const char *text, void *tar
 	}
 }
 
+/* The tasks come by their numbers, and keep that order where they have the same place. */
+static void
+insert(struct getwork_tasks *tasks, uint64_t places[], const struct lockq_task *task)
+{
+	size_t at = tasks->n < GETWORK_TASKS_MOST ? tasks->n++ : tasks->n;
+
+	while (at > 0 && places[at - 1] > task->any_place) {
+		if (at < GETWORK_TASKS_MOST) {
+			places[at] = places[at - 1];
+			tasks->tasks[at] = tasks->tasks[at - 1];
+		}
+		at--;
+	}
+	if (at < GETWORK_TASKS_MOST) {
+		places[at] = task->any_place;
+		tasks->tasks[at] = task->task;
+	}
+}
+
+int
+getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const char *user)
+{
+	struct lockq_tasks all = LOCKQ_TASKS_INIT;
+	uint64_t places[GETWORK_TASKS_MOST];
+	int rc = lockq_tasks(q, user, &all);
+
+	tasks->n = 0;
+	for (size_t i = 0; i < all.n_tasks; i++) {
+		if (all.tasks[i].enabled && all.tasks[i].any_place > 0)
+			insert(tasks, places, &all.tasks[i]);
+	}
+	lockq_tasks_clear(&all);
+	return rc;
+}
+
 /* Whether the next task is asked after this one. A commit in doubt may have given loans. */
 static bool
 goes_on(int rc)

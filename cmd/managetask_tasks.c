@@ -180,6 +180,8 @@ remove_task(const struct manage_options *o, struct lockq *q)
 	SETTING("detail-view", "VIEW", "what checkwork shows beside a loan"), \
 	SETTING("noun", "NOUN", "what people call a loan: ticket, or entry/entries\n" \
 	    "(default: none, loan)"), \
+	SETTING("any-place", "N", "its place among the tasks of getwork --any\n" \
+	    "(default: none, not among them)"), \
 	SETTING("enabled", "yes|no", "whether people may ask for it"), \
 	{ .help = "Limits" }, \
 	SETTING("max-count", "N", "loans of one request, up to 1000 (default: 5)"), \

@@ -843,7 +843,8 @@ struct lockq_task {
 	uint64_t pending;          /**< pending requests of the user: 0 or 1 */
 	char *paused;              /**< why nobody gets loans of it for now; NULL: they do */
 	uint64_t urgent;           /**< urgent loans that wait to be given */
-	uint64_t reserved[2];      /**< for later versions: 0 */
+	uint64_t any_place;        /**< its place among the tasks of getwork --any; 0: none */
+	uint64_t reserved[1];      /**< for later versions: 0 */
 };
 
 /** The tasks. */

@@ -15,7 +15,7 @@ static const struct db_query begin_refill = {
 	"begin_refill", "CALL refill_begins(?)", DB_ONE
 };
 static const struct db_query end_refill = {
-	"end_refill", "CALL refill_ends(?, ?, ?)", DB_NO_ROWS
+	"end_refill", "CALL refill_notes(?, ?, ?)", DB_NO_ROWS
 };
 
 /* What leader_run and checkwork show as the leader. */

@@ -34,6 +34,7 @@ const struct setting settings[N_SETTINGS] = {
 	{ "not_same_user_as", SETTING_NUMBER, 1, UINT32_MAX, true },
 	{ "not_again", SETTING_NUMBER, 1, 8760, true },
 	{ "noun", SETTING_NOUN, 1, 32, true },
+	{ "any_place", SETTING_NUMBER, 1, 1000000, true },
 	{ "paused", SETTING_TEXT, 1, LOCKQ_NOTE_MAX, true },
 };
 
@@ -43,7 +44,7 @@ const char settings_columns[] =
 	" t.on_complete, t.complete_hold, t.max_pipeline, t.detail_view,"
 	" IF(t.view_repeats, 'yes', 'no'), t.check_view, IF(t.use_unchecked, 'yes', 'no'),"
 	" t.refresh_after, t.share, t.on_undo, t.not_same_user_as, t.not_again,"
-	" t.noun";
+	" t.noun, t.any_place";
 
 const struct setting *
 settings_find(const char *name)

@@ -18,7 +18,7 @@ struct setting {
 
 /* In the order of the table. The last one is "paused", which only pauses. */
 extern const struct setting settings[];
-enum { N_SETTINGS = 24, N_DEFINING = N_SETTINGS - 1 };
+enum { N_SETTINGS = 25, N_DEFINING = N_SETTINGS - 1 };
 
 /* NULL: there is none of that name. */
 const struct setting *settings_find(const char *name);

@@ -126,7 +126,7 @@ static const struct db_query read_tasks = {
 	"       (SELECT COUNT(*)"
 	"          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " TASK_PAUSED("t") ", " URGENT_COUNT
+	"       " TASK_PAUSED("t") ", " URGENT_COUNT ", t.any_place"
 	"  FROM app_user AS u"
 	"  JOIN task AS t"
 	" WHERE u.user_id = ?"
@@ -150,6 +150,7 @@ fill_tasks(struct lockq_tasks *tasks, const struct db_rows *rows)
 		t->held = db_cell_u64(rows, i, 6);
 		t->pending = db_cell_u64(rows, i, 7);
 		t->urgent = db_cell_u64(rows, i, 9);
+		t->any_place = db_cell_u64(rows, i, 10);
 		if (copy_text(&t->task_name, db_cell(rows, i, 1)) != DB_OK ||
 		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK ||
 		    copy_text(&t->paused, db_cell(rows, i, 8)) != DB_OK)

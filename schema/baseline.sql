@@ -62,6 +62,8 @@ CREATE TABLE IF NOT EXISTS task (
                    COMMENT 'hours for which users do not get a loan that they have completed',
   noun             VARCHAR(32) NULL
                    COMMENT 'what people call a loan: ticket, or entry/entries; NULL: loan',
+  any_place        INT UNSIGNED NULL
+                   COMMENT 'place among the tasks of getwork --any; NULL: not among them',
   PRIMARY KEY (task_id),
   CONSTRAINT task_max_count CHECK (max_count BETWEEN 1 AND 1000),
   CONSTRAINT task_max_query CHECK (max_query_s BETWEEN 1 AND 86400),

@@ -965,8 +965,8 @@ END//
 
 -- Notes how it went: p_reason is NULL, or why there is no new list. p_failed: the pause until the
 -- next try is longer.
-DROP PROCEDURE IF EXISTS refill_ends//
-CREATE PROCEDURE refill_ends (IN p_task_id INT UNSIGNED, IN p_reason TEXT CHARACTER SET utf8mb4,
+DROP PROCEDURE IF EXISTS refill_notes//
+CREATE PROCEDURE refill_notes (IN p_task_id INT UNSIGNED, IN p_reason TEXT CHARACTER SET utf8mb4,
                               IN p_failed BOOLEAN)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
@@ -1136,7 +1136,7 @@ manages: BEGIN
                      'use_unchecked', t.use_unchecked, 'refresh_after', t.refresh_after,
                      'share', t.share, 'on_undo', t.on_undo,
                      'not_same_user_as', t.not_same_user_as, 'not_again', t.not_again,
-                     'noun', t.noun, 'paused', t.paused)
+                     'noun', t.noun, 'any_place', t.any_place, 'paused', t.paused)
     INTO v_task_id, v_before
     FROM task AS t
    WHERE t.task_id = p_task_id
@@ -1173,6 +1173,7 @@ manages: BEGIN
       not_same_user_as INT UNSIGNED PATH '$.not_same_user_as' ERROR ON ERROR,
       not_again INT UNSIGNED PATH '$.not_again' ERROR ON ERROR,
       noun VARCHAR(32) PATH '$.noun' ERROR ON ERROR,
+      any_place INT UNSIGNED PATH '$.any_place' ERROR ON ERROR,
       paused VARCHAR(512) PATH '$.paused' ERROR ON ERROR)) AS s
      SET t.name = s.name, t.manager = s.manager, t.candidates_view = s.candidates_view,
          t.enabled = s.enabled, t.max_count = s.max_count, t.max_query_s = s.max_query_s,
@@ -1183,7 +1184,7 @@ manages: BEGIN
          t.view_repeats = s.view_repeats, t.check_view = s.check_view,
          t.use_unchecked = s.use_unchecked, t.refresh_after = s.refresh_after, t.share = s.share,
          t.on_undo = s.on_undo, t.not_same_user_as = s.not_same_user_as,
-         t.not_again = s.not_again, t.noun = s.noun,
+         t.not_again = s.not_again, t.noun = s.noun, t.any_place = s.any_place,
          t.paused_by = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),
                           IF(s.paused IS NULL, NULL, p_manager), t.paused_by),
          t.paused_at = IF(JSON_CONTAINS_PATH(p_set, 'one', '$.paused'),

@@ -50,7 +50,7 @@ GRANT EXECUTE ON PROCEDURE list_serves TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_tops TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_sweeps TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;
-GRANT EXECUTE ON PROCEDURE refill_ends TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE refill_notes TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE trouble_adds TO lockq_worker;

@@ -7,3 +7,5 @@ DROP PROCEDURE IF EXISTS work_follows;
 -- They put touched loans before a list, and took old ones away, and know no urgent ones.
 DROP PROCEDURE IF EXISTS list_touches;
 DROP PROCEDURE IF EXISTS list_ends;
+-- They noted how it went, but not whether it is a failure.
+DROP PROCEDURE IF EXISTS refill_ends;

@@ -34,6 +34,8 @@ SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
      COMMENT ''hours for which users do not get a loan that they have completed'',
      ADD COLUMN noun VARCHAR(32) NULL
      COMMENT ''what people call a loan: ticket, or entry/entries; NULL: loan'',
+     ADD COLUMN any_place INT UNSIGNED NULL
+     COMMENT ''place among the tasks of getwork --any; NULL: not among them'',
      ALGORITHM=INSTANT');
 PREPARE lockq_alter FROM @alter;
 EXECUTE lockq_alter;

@@ -30,7 +30,8 @@ tasks_of() {
 for arguments in '--tasks x' '--tasks 3,3' '--tasks 3,' '--tasks 3 --task 4' \
 	'--tasks 3,4 --no-wait' '--tasks 3 --uuid 11111111-2222-3333-4444-555555555555' \
 	'--tasks 3 --complete 1' \
-	'--tasks 3 --cancel' "--tasks $(seq -s , 65)"; do
+	'--tasks 3 --cancel' '--any --tasks 3' '--any --task 3' '--any --no-wait' \
+	'--any --cancel' "--tasks $(seq -s , 65)"; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run getwork $arguments
 	is "$status" 2 "${arguments:0:40}: exit 2"
@@ -101,4 +102,23 @@ is "$(sql "SELECT COUNT(*) FROM work_requested WHERE pending = 1 AND task_id = $
 	'the request is cancelled'
 open_gate "$first"
 end leader
+steer "$first" light
+
+# The tasks that have a place.
+run getwork --user race-1 --any
+is "$status" 4 'no task has a place: exit 4'
+like "$err" 'managetask set N --any-place 1' 'and what to do'
+sql "UPDATE task SET any_place = IF(task_id = $first, 20, 10) WHERE task_id IN ($first, $second)"
+forget_requests
+sql "REPLACE INTO test_loan_$first VALUES (1, 1), (2, 2);
+     REPLACE INTO test_loan_$second VALUES (11, 1)"
+run getwork --user race-1 --any --json
+is "$status:$(tasks_of)" "0:[$second,1,0]" '--any goes by the places of the tasks'
+sql "UPDATE task SET any_place = 10 WHERE task_id = $first;
+     DELETE FROM kept_list WHERE task_id = $second;
+     UPDATE task SET cache_ttl = 0 WHERE task_id = $second"
+run getwork --user race-1 --any --json
+is "$(tasks_of)" "[$first,1,0]" 'then by their numbers'
+run getwork --user nobody-1 --any
+is "$status" 4 'an unknown user'
 finish
