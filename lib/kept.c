@@ -7,6 +7,35 @@
 
 #include "bounds.h"
 
+/* The newest list l of a task t. */
+#define NEWEST_LIST \
+	"l.task_id = t.task_id" \
+	" AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
+
+/* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
+ * time counts from the start of the query. What is left must last for twice as long as a query
+ * takes, as fast as loans were taken from the list before, or are from this one. The next query
+ * begins no sooner after the last one's end than that one took. A list that has had no loans
+ * is due by the clock only. A task that nobody has asked for lately needs no list; whoever reads
+ * its row for a user asks. */
+#define TASK_IS_ASKED_FOR \
+	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
+	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
+	"  ORDER BY n.task_id DESC, n.pending DESC, n.request_id DESC LIMIT 1)" \
+	" > NOW(6) - INTERVAL t.cache_ttl SECOND"
+#define LIST_IS_DUE \
+	"COALESCE(t.enabled AND t.paused IS NULL AND t.cache_ttl > 0" \
+	" AND t.share = 'order'" \
+	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
+	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
+	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
+	"                                                           t.cache_ttl DIV 2)," \
+	"                                                  t.cache_ttl) SECOND" \
+	"               OR ((l.length > 0 OR NOT l.complete)" \
+	"                   AND (CAST(l.length AS SIGNED) - l.head) * 3600000 < 2 * l.query_ms" \
+	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
+	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
+
 static const struct db_query read_kept = {
 	"read_kept",
 	"SELECT " TASK_COLUMNS("u.user_id") ","
@@ -42,6 +71,26 @@ static const struct db_query read_due = {
 	"  LEFT JOIN kept_list AS l"
 	"    ON " NEWEST_LIST
 	" WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
+	" ORDER BY t.task_id",
+	DB_MANY
+};
+
+/* The list as takers use it: of the task's view, and not too old. */
+const struct db_query stat_tasks = {
+	"stat_tasks",
+	"SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
+	"       COALESCE(l.candidates_view = t.candidates_view"
+	"                AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND, FALSE),"
+	"       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
+	"       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
+	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0), f.failures, f.reason,"
+	"       NOW(6), t.max_query_s, t.request_ttl"
+	"  FROM task AS t"
+	"  LEFT JOIN kept_list AS l"
+	"    ON " NEWEST_LIST
+	"  LEFT JOIN task_refill AS f"
+	"    ON f.task_id = t.task_id"
+	" WHERE ? = 0 OR t.task_id = ?"
 	" ORDER BY t.task_id",
 	DB_MANY
 };

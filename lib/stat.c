@@ -16,26 +16,6 @@
 #define NUMBER_TEXT(n) DIGITS_OF(n)
 #define DIGITS_OF(n) #n
 
-/* The list as takers use it: of the task's view, and not too old. */
-static const struct db_query stat_tasks = {
-	"stat_tasks",
-	"SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
-	"       COALESCE(l.candidates_view = t.candidates_view"
-	"                AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND, FALSE),"
-	"       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
-	"       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0), f.failures, f.reason,"
-	"       NOW(6), t.max_query_s, t.request_ttl"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	"  LEFT JOIN task_refill AS f"
-	"    ON f.task_id = t.task_id"
-	" WHERE " ASKED_TASK
-	" ORDER BY t.task_id",
-	DB_MANY
-};
-
 /* A procedure of schema/doors.sql: an account that could read task_lock could lock its rows. */
 static const struct db_query stat_leaders = { "stat_leaders", "CALL leaders(?)", DB_MANY };
 
