@@ -344,16 +344,16 @@ CREATE TABLE IF NOT EXISTS manage_log (
 
 -- What held up calls of the library: a row for each task, operation and ten minutes. Each call that
 -- was held up adds to it when it has ended, with no other lock. Rows of two days ago go with the
--- first one of a new ten minutes.
+-- first ones of new ten minutes. No foreign key: a locked table holds up no call here, too.
 CREATE TABLE IF NOT EXISTS task_trouble (
+  slot        DATETIME NOT NULL COMMENT 'the ten minutes that begin then',
   task_id     INT UNSIGNED NOT NULL COMMENT '0: of no task in particular',
   operation   ENUM('getwork','cancel','disposition','expire','refill','manage') NOT NULL,
-  slot        DATETIME NOT NULL COMMENT 'the ten minutes that begin then',
   busy        INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'calls that ended with LOCKQ_BUSY',
   lock_waits  INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'statements that ended with 1205',
   deadlocks   INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'statements that ended with 1213',
   retries     INT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'what was tried again',
-  PRIMARY KEY (task_id, operation, slot)
+  PRIMARY KEY (slot, task_id, operation)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- The change feed. One row for each reader of it: how far it has come in work_log. No foreign key:

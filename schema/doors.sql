@@ -2036,7 +2036,7 @@ BEGIN
 END//
 
 -- A call that was held up. Each parameter counts the call's own troubles, so no client can add more
--- than a call could meet.
+-- than a call could meet. It reads no other table: the one that held up the call may be locked yet.
 DROP PROCEDURE IF EXISTS trouble_adds//
 CREATE PROCEDURE trouble_adds (IN p_task_id INT UNSIGNED,
                                IN p_operation VARCHAR(16) CHARACTER SET utf8mb4,
@@ -2047,21 +2047,17 @@ BEGIN
   DECLARE v_now DATETIME DEFAULT
     TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP(SYSDATE()) DIV 600 * 600 SECOND;
   IF p_operation IN ('getwork', 'cancel', 'disposition', 'expire', 'refill', 'manage') THEN
-    INSERT INTO task_trouble (task_id, operation, slot, busy, lock_waits, deadlocks, retries)
-      SELECT COALESCE(MAX(t.task_id), 0), p_operation, v_now, p_busy <> 0,
-             LEAST(p_lock_waits, 1000), LEAST(p_deadlocks, 1000), LEAST(p_retries, 1000)
-        FROM task AS t
-       WHERE t.task_id = p_task_id
+    INSERT INTO task_trouble (slot, task_id, operation, busy, lock_waits, deadlocks, retries)
+      VALUES (v_now, p_task_id, p_operation, p_busy <> 0, LEAST(p_lock_waits, 1000),
+              LEAST(p_deadlocks, 1000), LEAST(p_retries, 1000))
       ON DUPLICATE KEY UPDATE
         busy = task_trouble.busy + (p_busy <> 0),
         lock_waits = task_trouble.lock_waits + LEAST(p_lock_waits, 1000),
         deadlocks = task_trouble.deadlocks + LEAST(p_deadlocks, 1000),
         retries = task_trouble.retries + LEAST(p_retries, 1000);
     IF ROW_COUNT() = 1 THEN
-      DELETE b FROM task_trouble AS b
-       WHERE b.task_id IN (0, p_task_id)
-         AND b.operation = p_operation COLLATE utf8mb4_0900_as_cs
-         AND b.slot < v_now - INTERVAL 2 DAY;
+      DELETE FROM task_trouble
+       WHERE slot < v_now - INTERVAL 2 DAY ORDER BY slot, task_id, operation LIMIT 1000;
     END IF;
   END IF;
 END//

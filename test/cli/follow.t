@@ -33,8 +33,6 @@ loans() {
 
 # --- usage ----------------------------------------------------------------------------------------
 
-run lockqstat
-is "$status" 2 'without options: exit 2'
 for wrong in '--follow' '--follow a/b' '--until-now' '--cursors --from-now' '--cursors --follow a' \
 	'--follow a --drop-cursor a' '--follow a --batch 0' '--follow a --batch 10001' \
 	'--drop-cursor a/b'; do

@@ -121,10 +121,10 @@ sql "UPDATE task_trouble SET slot = slot - INTERVAL 2 DAY, operation = 'manage'
 sql "CALL trouble_adds($task, 'manage', 1, 0, 0, 0);
      CALL trouble_adds($task, 'manage', 1, 0, 0, 0);
      CALL trouble_adds($task, 'nonsense', 1, 0, 0, 0);
-     CALL trouble_adds(9999, 'expire', 1, 0, 0, 0)"
+     CALL trouble_adds(0, 'expire', 1, 0, 0, 0)"
 is "$(sql "SELECT task_id, operation, busy FROM task_trouble WHERE slot > NOW() - INTERVAL 1 HOUR
 	OR operation = 'manage' ORDER BY task_id" | tr '\t\n' ' ,')" "0 expire 1,$task manage 2," \
-	'rows of two days ago go; an unknown operation is none, and an unknown task is task 0'
+	'rows of two days ago go; an unknown operation is none'
 is "$(trouble expire null)" '[1,0,0,0]' 'calls for no task have an object of their own'
 
 # --- syslog ---------------------------------------------------------------------------------------
