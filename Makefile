@@ -285,7 +285,7 @@ check-locked:
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
 # Most tests wait more than they compute, so more run at once than there are processors.
-LANES ?= $(shell echo $$(($(JOBS) * 3)))
+LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
 
 # These tests take longest, so they begin first.
 LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
