@@ -285,16 +285,17 @@ check-locked:
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
 # Most tests wait more than they compute, so more run at once than there are processors.
-LANES ?= $(shell echo $$(($(JOBS) * 2 + 1)))
+LANES ?= $(shell echo $$(($(JOBS) * 3)))
 
 # These tests take longest, so they begin first.
 LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
 	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench race/hundreds race/cut \
 	race/cluster race/tls race/patience race/leases race/taken cli/signals docs/docs \
 	race/replica lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
-	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt) build/test/db/test_wait
+	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
-ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire)
+ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
+	kept check dies)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
 	$(CLI_TESTS) $(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
 
