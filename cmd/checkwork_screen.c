@@ -12,10 +12,7 @@
 #include "exit_status.h"
 #include "screen.h"
 
-enum {
-	ESCAPE = 27,
-	LOOK_MOST_MS = 2000 /* a look waits no longer for a locked table: keys have to work */
-};
+enum { ESCAPE = 27 };
 
 void
 checkwork_screen_say(struct checkwork_screen *s, char *message)
@@ -104,51 +101,42 @@ checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 	free(doing);
 }
 
-static int
-on_look(const struct lockq_progress *progress, void *data)
+static void
+on_resize(void *data)
 {
-	(void)progress;
-	(void)data;
-	return cli_caught() != 0;
+	checkwork_draw_lines(data);
 }
 
 static void
-run(struct checkwork_screen *s)
+on_look(void *data)
 {
-	int silent = 0, key;
+	look(data);
+}
 
-	while (!s->ends && cli_caught() == 0) {
-		bool ready;
+static void
+on_draw(void *data)
+{
+	checkwork_draw(data, NULL);
+}
 
-		if (screen_resized())
-			checkwork_draw_lines(s);
-		if (cli_clock_ms() >= s->next_look)
-			look(s);
-		if (s->ends)
-			break;
-		checkwork_draw(s, NULL);
-		ready = screen_wait(s->next_look);
-		key = getch();
-		/* A terminal that is gone is always ready, and has no key. */
-		silent = ready && key == ERR ? silent + 1 : 0;
-		s->ends = s->ends || silent > 3;
-		for (; key != ERR && !s->ends; key = getch())
-			take_key(s, key);
-	}
+static void
+on_key(void *data, int key)
+{
+	take_key(data, key);
 }
 
 int
 checkwork_screen(const struct checkwork_options *o, struct lockq *q)
 {
 	struct checkwork_screen s = { .o = o, .looks = q, .page = CHECKWORK_PAGE_INIT };
-	int64_t most = o->common.look_timeout_ms;
+	const struct screen_loop loop = { on_resize, on_look, on_draw, on_key, &s, &s.next_look,
+		&s.ends };
 
 	if (!screen_open())
 		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");
 	signal(SIGCHLD, SIG_IGN); /* of the processes that fill lists */
-	lockq_on_progress(q, on_look, NULL);
-	lockq_look_timeout(q, most < LOOK_MOST_MS ? most : LOOK_MOST_MS);
-	run(&s);
+	screen_look_with(q, o->common.look_timeout_ms);
+	screen_run(&loop);
 	screen_close();
 	checkwork_page_clear(&s.page);
 	free(s.message);

@@ -15,10 +15,7 @@
 #include "lines.h"
 #include "screen.h"
 
-enum {
-	ESCAPE = 27,
-	LOOK_MOST_MS = 2000 /* a look waits no longer for a locked table: keys have to work */
-};
+enum { ESCAPE = 27 };
 
 static const char table_keys[] =
 	"arrows move  Enter one task  < > sort  space looks now  q quit";
@@ -227,37 +224,28 @@ take_key(struct screen_state *s, int key)
 	}
 }
 
-static int
-on_look(const struct lockq_progress *progress, void *data)
+static void
+on_resize(void *data)
 {
-	(void)progress;
-	(void)data;
-	return cli_caught() != 0;
+	make_lines(data);
 }
 
 static void
-run(struct screen_state *s)
+on_look(void *data)
 {
-	int silent = 0, key;
+	look(data);
+}
 
-	while (!s->ends && cli_caught() == 0) {
-		bool ready;
+static void
+on_draw(void *data)
+{
+	draw(data);
+}
 
-		if (screen_resized())
-			make_lines(s);
-		if (cli_clock_ms() >= s->next_look)
-			look(s);
-		if (s->ends)
-			break;
-		draw(s);
-		ready = screen_wait(s->next_look);
-		key = getch();
-		/* A terminal that is gone is always ready, and has no key. */
-		silent = ready && key == ERR ? silent + 1 : 0;
-		s->ends = s->ends || silent > 3;
-		for (; key != ERR && !s->ends; key = getch())
-			take_key(s, key);
-	}
+static void
+on_key(void *data, int key)
+{
+	take_key(data, key);
 }
 
 int
@@ -267,13 +255,13 @@ lockqstat_screen(const struct lockqstat_options *o, struct lockq *q)
 		.o = o, .q = q, .stats = LOCKQ_STATS_INIT, .runs = LOCKQ_RUNS_INIT,
 		.lines = LINES_INIT, .task = o->task, .order = o->order
 	};
-	int64_t most = o->common.look_timeout_ms;
+	const struct screen_loop loop = { on_resize, on_look, on_draw, on_key, &s, &s.next_look,
+		&s.ends };
 
 	if (!screen_open())
 		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");
-	lockq_on_progress(q, on_look, NULL);
-	lockq_look_timeout(q, most < LOOK_MOST_MS ? most : LOOK_MOST_MS);
-	run(&s);
+	screen_look_with(q, o->common.look_timeout_ms);
+	screen_run(&loop);
 	screen_close();
 	lockq_stats_clear(&s.stats);
 	lockq_runs_clear(&s.runs);

@@ -37,7 +37,7 @@ void svg_loans(const struct report_task *t);
 /* One lane below the other. */
 void svg_lanes(const struct report_task *t, const char *what, const struct report_lane *lanes,
     size_t n);
-/* Who led, who longest first. */
+/* The users who led; the one who led longest comes first. */
 void svg_leaders(const struct report_task *t);
 
 #endif

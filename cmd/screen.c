@@ -15,7 +15,10 @@
 #include "cli_times.h"
 #include "cli_utf8.h"
 
-enum { ESCAPE_MS = 100 }; /* after which Esc is no arrow key, also over a slow network */
+enum {
+	ESCAPE_MS = 100,    /* after which Esc is no arrow key, also over a slow network */
+	LOOK_MOST_MS = 2000 /* a look waits no longer for a locked table: keys have to work */
+};
 
 bool
 screen_can(void)
@@ -120,9 +123,10 @@ screen_heading(const char *title, int64_t every_ms)
 	free(text);
 }
 
-/* Signals are let in for this moment only. */
-bool
-screen_wait(uint64_t until)
+/* Waits for a key, for a signal, which is let in for this moment only, or until cli_clock_ms() is
+ * @until. True: there is a key, or the terminal is gone. */
+static bool
+wait_for_key(uint64_t until)
 {
 	uint64_t now = cli_clock_ms(), rest = until > now ? until - now : 0;
 	struct timespec time_left = { (time_t)(rest / 1000), (long)(rest % 1000) * 1000000 };
@@ -142,4 +146,44 @@ screen_wait(uint64_t until)
 		key = pselect(STDIN_FILENO + 1, &in, NULL, NULL, &time_left, &before) > 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return key;
+}
+
+static int
+on_look(const struct lockq_progress *progress, void *data)
+{
+	(void)progress;
+	(void)data;
+	return cli_caught() != 0;
+}
+
+void
+screen_look_with(struct lockq *q, int64_t timeout_ms)
+{
+	lockq_on_progress(q, on_look, NULL);
+	lockq_look_timeout(q, timeout_ms < LOOK_MOST_MS ? timeout_ms : LOOK_MOST_MS);
+}
+
+void
+screen_run(const struct screen_loop *loop)
+{
+	int silent = 0, key;
+
+	while (!*loop->ends && cli_caught() == 0) {
+		bool ready;
+
+		if (screen_resized())
+			loop->resized(loop->data);
+		if (cli_clock_ms() >= *loop->next_look)
+			loop->look(loop->data);
+		if (*loop->ends)
+			break;
+		loop->draw(loop->data);
+		ready = wait_for_key(*loop->next_look);
+		key = getch();
+		/* A terminal that is gone is always ready, and has no key. */
+		silent = ready && key == ERR ? silent + 1 : 0;
+		*loop->ends = *loop->ends || silent > 3;
+		for (; key != ERR && !*loop->ends; key = getch())
+			loop->key(loop->data, key);
+	}
 }

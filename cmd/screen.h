@@ -8,6 +8,8 @@
 
 #include <curses.h>
 
+#include "lockq.h"
+
 /* Whether standard input and output are a terminal that can move its cursor. */
 bool screen_can(void);
 
@@ -28,8 +30,21 @@ attr_t screen_bold(void);
 /* Prints the first line: the title, which is escaped here, and the time. */
 void screen_heading(const char *title, int64_t every_ms);
 
-/* Waits for a key, for a signal, or until cli_clock_ms() is @until. True: there is a key, or the
- * terminal is gone. */
-bool screen_wait(uint64_t until);
+/* Lets a signal end the looks of @q, and bounds their wait for locked tables: keys have to work. */
+void screen_look_with(struct lockq *q, int64_t timeout_ms);
+
+/* A screen that is drawn anew after each key and each look. */
+struct screen_loop {
+	void (*resized)(void *data);
+	void (*look)(void *data);         /* sets *@next_look */
+	void (*draw)(void *data);
+	void (*key)(void *data, int key); /* KEY_RESIZE, too */
+	void *data;
+	const uint64_t *next_look;        /* cli_clock_ms() */
+	bool *ends;
+};
+
+/* Runs it until *@loop->ends, a signal, or the end of the terminal. */
+void screen_run(const struct screen_loop *loop);
 
 #endif

@@ -313,28 +313,11 @@ if ! command -v tmux >/dev/null 2>&1; then
 	finish
 	exit
 fi
-terminal() {
-	timeout "$patience" tmux -S "$scratch/tmux" -f /dev/null "$@"
-}
-screen() {
-	terminal capture-pane -p -t main | sed 's/ *$//'
-}
-shows() {
-	screen | grep -Eq -e "$1"
-}
-# await_screen TEXT: waits until it is there.
-await_screen() {
-	wait_for shows "$1" || screen | sed 's/^/#   /'
-}
-press() {
-	terminal send-keys -t main "$@"
-}
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../support/terminal.sh"
 # marked: the task whose row is shown in reverse.
 marked() {
 	terminal capture-pane -e -p -t main | awk -F '│' '/^\033\[7m/ { print $2 + 0 }'
-}
-marks() {
-	[ "$(marked)" = "$1" ]
 }
 sql "UPDATE task SET name = CONCAT('Red: ', CHAR(27), '[31m é') WHERE task_id = $idle"
 (cd "$scratch" && terminal new-session -d -s main -x 80 -y 24 \

@@ -27,18 +27,8 @@ tidy_up() {
 }
 trap tidy_up EXIT
 
-terminal() {
-	timeout "$patience" tmux -S "$scratch/tmux" -f /dev/null "$@"
-}
-screen() {
-	terminal capture-pane -p -t main | sed 's/ *$//'
-}
-shows() {
-	screen | grep -Eq -e "$1"
-}
-await_screen() {
-	wait_for shows "$1" || screen | sed 's/^/#   /'
-}
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../support/terminal.sh"
 # line: what the last line of the screen says.
 line() {
 	screen | tail -n 1
@@ -49,15 +39,9 @@ line_is() {
 await_line() {
 	wait_for line_is "$1" || screen | sed 's/^/#   /'
 }
-press() {
-	terminal send-keys -t main "$@"
-}
 # marked: the loan of the row that is shown in reverse.
 marked() {
 	terminal capture-pane -e -p -t main | awk -F '│' '/^\033\[7m/ { print $3 + 0 }'
-}
-marks() {
-	[ "$(marked)" = "$1" ]
 }
 # state LOAN: the state of its row, and the minutes after which it is offered again.
 state() {
