@@ -8,10 +8,9 @@
 #include "bounds.h"
 #include "error.h"
 #include "patience.h"
+#include "request.h"
 #include "session.h"
 
-#define NUMBER_TEXT(n) DIGITS_OF(n)
-#define DIGITS_OF(n) #n
 #define QUARTERS NUMBER_TEXT(LOCKQ_QUARTERS)
 
 /* The name that lockq_refill() leads under; refill.c. */
@@ -83,8 +82,6 @@ static const struct db_query is_run_before = {
 	"TIMESTAMPDIFF(SECOND, day.since, " time ") DIV " NUMBER_TEXT(LOCKQ_QUARTER_S)
 #define QUARTER "IF(w.whole, " QUARTERS ", s.quarter)"
 
-/* A request that was served from the list has waited since the view was asked about its loans, as
- * in lockq_stats(). */
 static const struct db_query day_requests = {
 	"day_requests",
 	"SELECT d.task_id, d.quarter, SUM(d.answered), SUM(d.outcome = 'empty'),"
@@ -102,9 +99,7 @@ static const struct db_query day_requests = {
 	"          FROM (SELECT r.task_id, r.outcome, r.assigned,"
 	"                       r.outcome IN ('served', 'partial', 'empty', 'failed') AS answered,"
 	"                       COALESCE(r.source = 'list', FALSE) AS listed,"
-	"                       GREATEST(TIMESTAMPDIFF(MICROSECOND, IF(r.source = 'list',"
-	"                           COALESCE(r.checked, r.served_at), r.created_at),"
-	"                           r.served_at), 0) DIV 1000 AS ms,"
+	"                       " REQUEST_WAITED_MS("r") " AS ms,"
 	"                       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, r.served_at), 0) AS age,"
 	"                       " QUARTER_OF("r.served_at") " AS quarter"
 	"                  FROM " THE_DAY
@@ -240,12 +235,6 @@ static const struct keys log_keys = { &first_log, &is_log_before, false };
 static const struct keys request_keys = { &first_request, &is_request_before, false };
 static const struct keys run_keys = { &first_run, &is_run_before, true };
 
-static int64_t
-ms_or_none(const struct db_rows *rows, size_t row, size_t column)
-{
-	return db_cell_is_null(rows, row, column) ? -1 : (int64_t)db_cell_u64(rows, row, column);
-}
-
 static void
 fill_requests(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
 {
@@ -256,10 +245,10 @@ fill_requests(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
 	q->answers_listed = db_cell_u64(rows, row, 6);
 	q->loans_listed = db_cell_u64(rows, row, 7);
 	q->loans_led = db_cell_u64(rows, row, 8);
-	q->wait_p50_ms = ms_or_none(rows, row, 9);
-	q->wait_p95_ms = ms_or_none(rows, row, 10);
-	q->wait_max_ms = ms_or_none(rows, row, 11);
-	q->list_age_s = ms_or_none(rows, row, 12);
+	q->wait_p50_ms = db_cell_or_none(rows, row, 9);
+	q->wait_p95_ms = db_cell_or_none(rows, row, 10);
+	q->wait_max_ms = db_cell_or_none(rows, row, 11);
+	q->list_age_s = db_cell_or_none(rows, row, 12);
 }
 
 static void
@@ -278,9 +267,9 @@ fill_runs(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
 	q->failures = db_cell_u64(rows, row, 3);
 	q->refills = db_cell_u64(rows, row, 4);
 	q->refill_failures = db_cell_u64(rows, row, 5);
-	q->query_p50_ms = ms_or_none(rows, row, 6);
-	q->query_p95_ms = ms_or_none(rows, row, 7);
-	q->query_max_ms = ms_or_none(rows, row, 8);
+	q->query_p50_ms = db_cell_or_none(rows, row, 6);
+	q->query_p95_ms = db_cell_or_none(rows, row, 7);
+	q->query_max_ms = db_cell_or_none(rows, row, 8);
 	q->spare = db_cell_u64(rows, row, 9);
 }
 

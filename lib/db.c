@@ -82,9 +82,6 @@ db_backoff(unsigned int try)
 	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
 }
 
-#define TEXT_OF(number) #number
-#define NUMBER_TEXT(number) TEXT_OF(number)
-
 /* By lockq_schema lockq-migrate --finish finds the programs that are older. */
 static enum db_rc
 set_options(struct db *db, const struct where *where)

@@ -62,6 +62,10 @@ _Static_assert((int)DB_LOCK_WAIT_S < (int)DB_WAIT_TIMEOUT_S, "statement < transa
 _Static_assert((int)DB_WAIT_TIMEOUT_S < (int)DB_RESOLVE_WAIT_S, "transaction < resolving a doubt");
 _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client");
 
+/* The value of a macro as text, for an SQL statement. */
+#define NUMBER_TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+
 /* A statement: a name for messages, its text, the shape of its answer. */
 struct db_query {
 	const char *name;
@@ -117,6 +121,7 @@ struct db_rows {
 /* NULL for SQL NULL, and where there is no such cell. */
 const char *db_cell(const struct db_rows *rows, size_t row, size_t column);
 uint64_t db_cell_u64(const struct db_rows *rows, size_t row, size_t column); /* NULL is 0 */
+int64_t db_cell_or_none(const struct db_rows *rows, size_t row, size_t column); /* NULL is -1 */
 bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);
 const char *db_column(const struct db_rows *rows, size_t column); /* of DB_NAMED, else NULL */
 void db_rows_clear(struct db_rows *rows);

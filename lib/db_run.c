@@ -47,6 +47,12 @@ db_cell_u64(const struct db_rows *rows, size_t row, size_t column)
 	return cell == NULL ? 0 : strtoull(cell, NULL, 10);
 }
 
+int64_t
+db_cell_or_none(const struct db_rows *rows, size_t row, size_t column)
+{
+	return db_cell_is_null(rows, row, column) ? -1 : (int64_t)db_cell_u64(rows, row, column);
+}
+
 void
 db_forget(struct kept_statement *kept)
 {

@@ -20,6 +20,14 @@ struct request {
 	bool found;           /* request_record() found a row with its UUID */
 };
 void request_make_uuid(char uuid[UUID_BYTES]);
+/* For a row of work_requested that has ended: how long its user has waited, in milliseconds. One
+ * that was served from the list is recorded at that moment: its user has waited since the view was
+ * asked about its loans. */
+#define REQUEST_WAITED_MS(r) \
+	"GREATEST(TIMESTAMPDIFF(MICROSECOND, IF(" r ".source = 'list'," \
+	"    COALESCE(" r ".checked, " r ".served_at), " r ".created_at)," \
+	"    " r ".served_at), 0) DIV 1000"
+
 /* Copies a UUID that a caller has chosen, in lower case; false where @text is none. */
 LOCKQ_MUST_CHECK bool request_read_uuid(char uuid[UUID_BYTES], const char *text);
 /* Begins a request of @user, with the caller's @uuid in lower case, or with a new one for NULL. */

@@ -9,12 +9,11 @@
 #include "error.h"
 #include "kept.h"
 #include "patience.h"
+#include "request.h"
 #include "session.h"
 
 /* In each statement the parameter is the task, twice; 0 stands for all of them. */
 #define ASKED_TASK "(? = 0 OR t.task_id = ?)"
-#define NUMBER_TEXT(n) DIGITS_OF(n)
-#define DIGITS_OF(n) #n
 
 /* A procedure of schema/doors.sql: an account that could read task_lock could lock its rows. */
 static const struct db_query stat_leaders = { "stat_leaders", "CALL leaders(?)", DB_MANY };
@@ -68,9 +67,7 @@ static const struct db_query stat_overdue = {
 };
 
 /* The last requests of each task that have ended. ORDER BY names all columns of the index, or the
- * server would sort all requests of a task. One that was served from the list is recorded at
- * that moment: its user has waited since the view was asked about its loans. Fewer than the bound
- * are all of the last hour. */
+ * server would sort all requests of a task. Fewer than the bound are all of the last hour. */
 static const struct db_query stat_answers = {
 	"stat_answers",
 	"SELECT d.task_id, MAX(d.n), SUM(d.outcome = 'failed'), SUM(d.outcome = 'empty'),"
@@ -85,9 +82,7 @@ static const struct db_query stat_answers = {
 	"          FROM task AS t"
 	"          JOIN LATERAL"
 	"               (SELECT q.outcome, q.assigned, q.served_at,"
-	"                       GREATEST(TIMESTAMPDIFF(MICROSECOND, IF(q.source = 'list',"
-	"                           COALESCE(q.checked, q.served_at), q.created_at),"
-	"                           q.served_at), 0) DIV 1000 AS ms"
+	"                       " REQUEST_WAITED_MS("q") " AS ms"
 	"                  FROM work_requested AS q FORCE INDEX (work_requested_line)"
 	"                 WHERE q.task_id = t.task_id AND q.pending IS NULL"
 	"                 ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
@@ -138,12 +133,6 @@ static const struct db_query stat_trouble = {
 	DB_MANY
 };
 
-static int64_t
-cell_or_none(const struct db_rows *rows, size_t row, size_t column)
-{
-	return db_cell_is_null(rows, row, column) ? -1 : (int64_t)db_cell_u64(rows, row, column);
-}
-
 static void
 fill_waiting(struct lockq_stat *s, const struct db_rows *rows, size_t row)
 {
@@ -174,8 +163,8 @@ fill_answers(struct lockq_stat *s, const struct db_rows *rows, size_t row)
 	s->answers_empty = db_cell_u64(rows, row, 3);
 	s->loans = db_cell_u64(rows, row, 4);
 	s->loans_per_h = s->loans * 3600000 / db_cell_u64(rows, row, 5);
-	s->wait_p50_ms = cell_or_none(rows, row, 6);
-	s->wait_p95_ms = cell_or_none(rows, row, 7);
+	s->wait_p50_ms = db_cell_or_none(rows, row, 6);
+	s->wait_p95_ms = db_cell_or_none(rows, row, 7);
 }
 
 static void
@@ -183,8 +172,8 @@ fill_queries(struct lockq_stat *s, const struct db_rows *rows, size_t row)
 {
 	s->queries = db_cell_u64(rows, row, 1);
 	s->failures = db_cell_u64(rows, row, 2);
-	s->query_p50_ms = cell_or_none(rows, row, 3);
-	s->query_p95_ms = cell_or_none(rows, row, 4);
+	s->query_p50_ms = db_cell_or_none(rows, row, 3);
+	s->query_p95_ms = db_cell_or_none(rows, row, 4);
 	copy_cell(s->failed, sizeof(s->failed), rows, row, 5);
 	s->failures_in_a_row = db_cell_u64(rows, row, 6);
 }
@@ -439,7 +428,7 @@ fill_runs(struct lockq_runs *runs, const struct db_rows *rows)
 		r->epoch = db_cell_u64(rows, i, 0);
 		copy_cell(r->how, sizeof(r->how), rows, i, 2);
 		copy_cell(r->as_of, sizeof(r->as_of), rows, i, 3);
-		r->query_ms = cell_or_none(rows, i, 4);
+		r->query_ms = db_cell_or_none(rows, i, 4);
 		r->candidates = db_cell_u64(rows, i, 5);
 		r->dropped = db_cell_u64(rows, i, 6);
 		r->requests = db_cell_u64(rows, i, 7);
@@ -448,7 +437,7 @@ fill_runs(struct lockq_runs *runs, const struct db_rows *rows)
 		copy_cell(r->started_at, sizeof(r->started_at), rows, i, 11);
 		copy_cell(r->ended_at, sizeof(r->ended_at), rows, i, 12);
 		r->left_pending = db_cell_u64(rows, i, 13);
-		r->check_ms = cell_or_none(rows, i, 14);
+		r->check_ms = db_cell_or_none(rows, i, 14);
 		r->took_ms = db_cell_u64(rows, i, 15);
 		if (copy_text(&r->user, db_cell(rows, i, 1)) != DB_OK ||
 		    copy_text(&r->reason, db_cell(rows, i, 10)) != DB_OK)
