@@ -122,31 +122,31 @@ is_recorded(const struct lockq_disposed_result *result)
 }
 
 int
-disposition_loans_say(const struct cli_common *common, const struct disposition_loans *o,
-    struct lockq *q, int rc, bool *recorded)
+disposition_loans_show(const struct cli_common *common, const struct disposition_loans *o,
+    struct lockq *q, int rc, const struct lockq_disposed_result *result, bool *recorded)
 {
-	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	int status;
 
-	if (rc == LOCKQ_OK)
-		rc = lockq_dispose(q, &o->what, &result);
 	cli_noun_read(common, q, o->what.task);
-	status = show(common, &o->what, q, &result, rc);
-	*recorded = is_recorded(&result);
+	status = show(common, &o->what, q, result, rc);
+	*recorded = is_recorded(result);
 	if (common->verbose)
-		print_details(o->what.task, &result);
-	lockq_disposed_clear(&result);
+		print_details(o->what.task, result);
 	return status;
 }
 
 int
 disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
 {
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	struct lockq *q = NULL;
 	bool recorded;
-	int rc = cli_open(&q, common);
-	int status = disposition_loans_say(common, o, q, rc, &recorded);
+	int status, rc = cli_open(&q, common);
 
+	if (rc == LOCKQ_OK)
+		rc = lockq_dispose(q, &o->what, &result);
+	status = disposition_loans_show(common, o, q, rc, &result, &recorded);
+	lockq_disposed_clear(&result);
 	status = cli_finish(status, recorded ?
 	    "the disposition is recorded nevertheless: see checkwork" : NULL);
 	free(o->loans.list);

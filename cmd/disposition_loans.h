@@ -34,10 +34,11 @@ bool disposition_loans_wanted(const struct disposition_loans *options);
 LOCKQ_MUST_CHECK int disposition_loans_check(struct disposition_loans *options,
     struct cli_error *error);
 
-/* Disposes by @q, and prints what came of it. @rc is the code with which the connection was opened.
- * *@recorded: something was changed. Returns the exit status. */
-LOCKQ_MUST_CHECK int disposition_loans_say(const struct cli_common *common,
-    const struct disposition_loans *options, struct lockq *q, int rc, bool *recorded);
+/* Prints what came of it: @result, and @rc is the library's code. *@recorded: something was
+ * changed. Returns the exit status. */
+LOCKQ_MUST_CHECK int disposition_loans_show(const struct cli_common *common,
+    const struct disposition_loans *options, struct lockq *q, int rc,
+    const struct lockq_disposed_result *result, bool *recorded);
 
 /* Connects, disposes, prints, and frees what the options hold. Returns the exit status. */
 LOCKQ_MUST_CHECK int disposition_loans_run(struct cli_common *common,

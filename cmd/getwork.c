@@ -270,18 +270,29 @@ answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer
 	return status;
 }
 
-/* Completes what --complete names. Returns the exit status; nothing is asked for unless it is 0. */
-static int
-complete(const struct getwork_options *o, struct lockq *q)
+/* Prints what came of --complete, of a call that ended with @rc. Returns false where nothing was
+ * asked for, and *@status is the exit status. */
+static bool
+show_completed(const struct getwork_options *o, struct lockq *q, int rc,
+    const struct lockq_disposed_result *done, const struct lockq_answer *answer, int *status)
 {
-	bool recorded;
-	int status = disposition_loans_say(&o->common, &o->done, q, LOCKQ_OK, &recorded);
+	bool recorded, asked = done->asked != 0;
 
-	if (status == CLI_EXIT_DONE)
-		return status;
-	cli_message("nothing was asked for, since --complete comes first");
-	return cli_finish(status, recorded ? "loans were completed nevertheless: see checkwork" :
-	    NULL);
+	*status = disposition_loans_show(&o->common, &o->done, q, asked ? LOCKQ_OK : rc, done,
+	    &recorded);
+	if (asked && o->common.verbose)
+		cli_message(answer->one_commit ? "the next %s were given in the same commit" :
+		    "the next %s were asked for after that commit", cli_loans(2));
+	if (asked)
+		return true;
+	if (answer->uuid[0] != '\0')
+		cli_message("the next %s may have been given, too: see checkwork --request %s",
+		    cli_loans(2), answer->uuid);
+	else
+		cli_message("nothing was asked for, since --complete comes first");
+	*status = cli_finish(*status, recorded ?
+	    "loans were completed nevertheless: see checkwork" : NULL);
+	return false;
 }
 
 /* For --any. Sets *@status where there is nothing to ask. */
@@ -296,6 +307,18 @@ find_tasks(struct getwork_options *o, struct lockq *q, int *status)
 	    cli_report(&o->common, CLI_EXIT_REFUSED, "no enabled task has a place for --any: a "
 	    "manager gives one, with managetask set N --any-place 1");
 	return false;
+}
+
+static int
+ask_for_loans(struct getwork_options *o, struct lockq *q, struct lockq_disposed_result *done,
+    struct lockq_answer *answer)
+{
+	if (completes(o))
+		return lockq_dispose_and_ask(q, &o->done.what, done, &o->ask, answer);
+	if (o->tasks.n > 0)
+		return getwork_tasks_ask(&o->tasks, q, &o->ask, answer, show_before,
+		    &(struct shown){ o, q });
+	return lockq_getwork(q, &o->ask, answer);
 }
 
 static void end(struct getwork_options *o, struct lockq *q, int status) CLI_NORETURN;
@@ -314,6 +337,7 @@ main(int argc, char **argv)
 	struct getwork_options o = GETWORK_DEFAULTS;
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct lockq *q = NULL;
+	struct lockq_disposed_result done = LOCKQ_DISPOSED_RESULT_INIT;
 	int rc, status;
 
 	cli_start(&getwork_tool, &o, argc, argv);
@@ -323,16 +347,15 @@ main(int argc, char **argv)
 	if (rc == LOCKQ_OK && o.cancel.given)
 		end(&o, q, cli_finish(getwork_cancel(&o.common, q, &o.cancel, o.ask.user,
 		    o.ask.task), NULL));
-	if (rc == LOCKQ_OK && completes(&o) && (status = complete(&o, q)) != CLI_EXIT_DONE)
-		end(&o, q, status);
 	if (rc == LOCKQ_OK && o.any && !find_tasks(&o, q, &status))
 		end(&o, q, cli_finish(status, NULL));
 	if (rc == LOCKQ_OK) {
 		cli_catch_signals("a request may stay pending and still get loans: see "
 		    "checkwork");
-		rc = o.tasks.n == 0 ? lockq_getwork(q, &o.ask, &answer) :
-		    getwork_tasks_ask(&o.tasks, q, &o.ask, &answer, show_before,
-		    &(struct shown){ &o, q });
+		rc = ask_for_loans(&o, q, &done, &answer);
+		if (completes(&o) && !show_completed(&o, q, rc, &done, &answer, &status))
+			end(&o, q, status);
+		lockq_disposed_clear(&done);
 		cli_noun_read(&o.common, q, o.ask.task);
 	}
 	status = answered(&o, q, &answer, rc);

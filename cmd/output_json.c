@@ -31,6 +31,7 @@ json_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 
 	cli_json_set(object, "refill_failed", cli_json_text(answer->refill_failed));
 	cli_json_set(object, "repeated", json_boolean(answer->repeated));
+	cli_json_set(object, "one_commit", json_boolean(answer->one_commit));
 	cli_json_print(object);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of one call of lockq_getwork(), and the functions that the call consists of. Only
- * getwork.c, round.c, recover.c, cancel.c, finish.c and refusal.c include this. */
+ * getwork.c, from_list.c, round.c, recover.c, cancel.c, finish.c, refusal.c, refill.c and
+ * dispose_and_ask.c include this. */
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 
@@ -8,6 +9,7 @@
 #include "held.h"
 #include "kept.h"
 #include "session.h"
+#include "take.h"
 #include "wait.h"
 
 /* Where a call is. The table at the top of getwork.c says what each step may become. */
@@ -20,6 +22,7 @@ struct call {
 	struct lockq *q;
 	const struct lockq_ask *ask;
 	struct lockq_answer *answer; /* how the call's request stands; LOCKQ_PENDING: not final */
+	uint64_t since;           /* when the call began; db_clock_ms() */
 	struct task task;
 	struct request request;
 	bool sent;                /* the request's INSERT was sent, whatever became of it */
@@ -67,6 +70,27 @@ call_again(struct call *c)
 	c->retries++;
 	c->q->operating.watch.retries++;
 }
+
+/* getwork.c: begins a call, without the database, and goes through its steps from @step on, on a
+ * session that is ready. Both return a public code, with its text in the handle's error; with
+ * another one than LOCKQ_OK the first has begun nothing. */
+LOCKQ_MUST_CHECK int call_begin(struct call *c, struct lockq *q, const struct lockq_ask *ask,
+    struct lockq_answer *answer);
+LOCKQ_MUST_CHECK int call_run(struct call *c, enum step step);
+
+/* What a call takes from the list with. */
+struct taking {
+	struct kept kept;
+	struct taker who;
+	struct taken taken;
+};
+
+/* from_list.c: the step TAKE. */
+LOCKQ_MUST_CHECK enum db_rc from_list(struct call *c, enum step *step);
+/* The same in two parts, for a call that disposes of loans first: reads the list, unless the call
+ * may not take from it, and *@may is false; and, after loans were given, reads the answer. */
+LOCKQ_MUST_CHECK enum db_rc from_list_look(struct call *c, struct taking *taking, bool *may);
+LOCKQ_MUST_CHECK enum db_rc from_list_given(struct call *c, struct taking *taking);
 
 /* round.c: steps 4 to 6. Each is called with the step's name in *@step and sets it to the next one.
  * round_find() and round_give() are called with the task's lock; round_give() releases it, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of one call of lockq_dispose(), and of a manager's undo. Only disposition.c, token.c,
- * repeated.c, correct.c and on_complete.c include this. */
+ * repeated.c, correct.c, on_complete.c and dispose_and_ask.c include this. */
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
@@ -18,6 +18,14 @@ struct place {
 
 enum { ACCOUNT_BYTES = 4 * 32 + 1 }; /* of the name that a MySQL account has without its host */
 
+/* What else is done in the transaction of a disposition whose loans are all done. It commits it, or
+ * rolls it back where it fails. */
+struct last_part {
+	enum db_rc (*run)(struct db *db, void *data);
+	void *data;
+	bool was_done; /* out: after a failure of @run, its transaction proved to be committed */
+};
+
 /* The transaction may be tried again. Then all from @user_known on is set anew. */
 struct disposing {
 	struct lockq *q;
@@ -26,6 +34,7 @@ struct disposing {
 	struct lockq_disposed_loan *results;  /* in the caller's order */
 	struct place *places;                 /* in the order of loan_id */
 	size_t n;
+	struct last_part *last;               /* or NULL */
 	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
 	bool in_doubt;           /* a lost COMMIT may have been done */
 	unsigned int attempt;    /* for db_count_attempt() */
@@ -65,5 +74,9 @@ disposing_worst(const struct lockq_disposed_result *result)
 	}
 	return worst;
 }
+
+/* disposition.c: lockq_dispose(), with a last part or NULL. */
+LOCKQ_MUST_CHECK int dispose(struct lockq *q, const struct lockq_disposition *disposition,
+    struct last_part *last, struct lockq_disposed_result *result);
 
 #endif

@@ -92,6 +92,23 @@ dispose_body(struct db *db, void *data)
 	return rc;
 }
 
+/* Without the last part where a loan is refused, or nothing is changed, and where that part has
+ * failed: the disposition is tried again then. */
+static enum db_rc
+commit(struct disposing *d)
+{
+	const struct lockq_disposed_result result = { .loans = d->results, .n_loans = d->n };
+	struct db *db = d->q->db;
+	struct last_part *last = d->last;
+
+	if (last == NULL || d->n_change == 0 || disposing_worst(&result) != NULL)
+		return db_commit(db);
+	d->last = NULL;
+	if (last->run(db, last->data) == DB_OK)
+		return DB_OK;
+	return db_lost(db) ? DB_EINDOUBT : DB_ERETRY;
+}
+
 static enum db_rc
 dispose_once(struct disposing *d)
 {
@@ -101,7 +118,7 @@ dispose_once(struct disposing *d)
 	db_count_attempt(db, ++d->attempt);
 	rc = dispose_body(db, d);
 	if (rc == DB_OK)
-		rc = db_commit(db);
+		rc = commit(d);
 	if (rc != DB_OK && !db_lost(db))
 		db_rollback(db);
 	return rc;
@@ -250,15 +267,16 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	return error_from_db(q, q->db, rc);
 }
 
-static int
-dispose_all(struct lockq *q, const struct lockq_disposition *disposition,
-    struct lockq_disposed_result *result)
+int
+dispose(struct lockq *q, const struct lockq_disposition *disposition,
+    struct last_part *last, struct lockq_disposed_result *result)
 {
 	static const enum state states[] = {
 		[LOCKQ_COMPLETE] = COMPLETED, [LOCKQ_RETURN] = RETURNED, [LOCKQ_NEVER] = NEVER,
 		[LOCKQ_RENEW] = ASSIGNED
 	};
-	struct disposing d = { .q = q, .what = disposition, .n = disposition->n_loans };
+	struct disposing d = { .q = q, .what = disposition, .n = disposition->n_loans,
+		.last = last };
 	const char *fault = fault_of(disposition);
 	bool twice = false;
 	enum db_rc rc = DB_OK;
@@ -287,6 +305,9 @@ dispose_all(struct lockq *q, const struct lockq_disposition *disposition,
 		request_make_uuid(d.uuid);
 	if (rc == DB_OK)
 		rc = dispose_surely(&d);
+	/* It had loans to change when the last part was run. */
+	if (last != NULL)
+		last->was_done = rc == DB_OK && d.last == NULL && d.n_change == 0;
 	if (rc == DB_EFAIL && d.refused)
 		rc = on_complete_refused(&d);
 	free(d.places);
@@ -299,5 +320,5 @@ lockq_dispose(struct lockq *q, const struct lockq_disposition *disposition,
 {
 	operation_begin(q, OPERATION_DISPOSITION, disposition->user,
 	    disposition->task);
-	return operation_end(q, 0, dispose_all(q, disposition, result));
+	return operation_end(q, 0, dispose(q, disposition, NULL, result));
 }

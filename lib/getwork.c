@@ -3,7 +3,7 @@
  * lockq_getwork(), the algorithm of lockq(7). A call goes from state to state until it comes to an
  * end. Each state has a function, which does the step of the page below its name:
  *
- *   TAKE       take             -> LOOK (served) | TAKE (a newer list) | ASK | TRY (asked already)
+ *   TAKE       from_list        -> LOOK (served) | TAKE (a newer list) | ASK | TRY (asked already)
  *              take from the kept list, if there is one
  *   ASK        ask              -> TRY | LOOK (joined, or there before) | REFUSED | TIMED_OUT
  *              step 1: record the request
@@ -32,9 +32,7 @@
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
-#include "take.h"
 
-static enum db_rc take(struct call *c, enum step *step);
 static enum db_rc ask(struct call *c, enum step *step);
 static enum db_rc look(struct call *c, enum step *step);
 static enum db_rc try_lock(struct call *c, enum step *step);
@@ -48,14 +46,13 @@ end_of(enum db_rc failure)
 }
 
 static int
-get_served(struct call *c)
+get_served(struct call *c, enum step step)
 {
-	enum step step = TAKE;
 	enum db_rc rc = DB_OK;
 
 	while (step < ANSWERED) {
 		switch (step) {
-		case TAKE:      rc = take(c, &step); break;
+		case TAKE:      rc = from_list(c, &step); break;
 		case ASK:       rc = ask(c, &step); break;
 		case LOOK:      rc = look(c, &step); break;
 		case TRY:       rc = try_lock(c, &step); break;
@@ -74,103 +71,6 @@ get_served(struct call *c)
 			step = end_of(rc);
 	}
 	return finish(c, step, rc);
-}
-
-/* Reads the task and its list. *@may is true where the call may take from that. A user who has
- * asked already joins that request. */
-static enum db_rc
-may_take(struct call *c, struct kept *kept, bool *may)
-{
-	bool known = false;
-	enum db_rc rc = c->ask->fresh != 0 ? DB_OK :
-	    kept_look(c->q->db, c->request.user, &c->task, kept, &known);
-
-	if (rc != DB_OK) {
-		/* Not known: to look again costs little. */
-		c->keeps = c->may_serve = true;
-		return rc;
-	}
-	c->keeps = known && c->task.cache_ttl > 0;
-	c->may_serve = c->keeps && kept->usable && kept->epoch != c->kept_tried;
-	*may = c->may_serve && kept->user_id != 0 &&
-	    (c->request.request_id != 0 || !kept->has_asked);
-	return rc;
-}
-
-/* Reads the answer, which has come with the loans, and does what those who take do for others. */
-static enum db_rc
-after_take(struct call *c, const struct kept *kept, struct taken *taken)
-{
-	enum db_rc rc = answer_fill(c->answer, &taken->rows, TAKEN_ANSWER);
-
-	db_rows_clear(&taken->rows);
-	if (taken->others_wait)
-		take_for_line(c->q->db, &c->task, kept);
-	if (!kept->due)
-		return rc;
-	/* Where a list has given nothing, the call makes a new one itself. */
-	c->q->due_task = c->ask->task;
-	/* People are told where a list is used for longer than its manager wants. */
-	return rc == DB_OK && kept->failed[0] != '\0' ?
-	    copy_text(&c->answer->refill_failed, kept->failed) : rc;
-}
-
-/* Whether a pop that failed may have given loans. A lost connection leaves that open. After another
- * error it has given none, unless what failed is the reading of the answer, after the COMMIT. */
-static bool
-may_have_given(struct call *c, enum db_rc failure)
-{
-	struct request request = c->request;
-
-	if (failure == DB_EDUPLICATE)
-		return false;
-	return db_lost(c->q->db) || request_find(c->q->db, &request) != DB_OK ||
-	    request.request_id != 0;
-}
-
-static enum db_rc
-take(struct call *c, enum step *step)
-{
-	struct kept kept = { .epoch = 0 };
-	struct taker who = { .request_id = c->request.request_id, .uuid = c->request.uuid,
-		.tries = TAKE_TRIES, .spare = &c->q->take_spare };
-	struct taken taken;
-	bool may = false;
-	enum db_rc rc = may_take(c, &kept, &may);
-
-	*step = c->request.request_id != 0 ? TRY : ASK;
-	c->q->due_task = 0;
-	if (rc != DB_OK || !may)
-		return rc;
-	if (kept.has_touched)
-		rc = kept_touch(c->q->db, c->ask->task, &kept);
-	/* A deadlock has undone everything, and the next one who takes does it. */
-	if (rc != DB_OK && rc != DB_ERETRY)
-		return rc;
-	who.user_id = kept.user_id;
-	who.count = c->request.joined ? c->request.asked : c->ask->count;
-	who.excluded = c->task.excluded;
-	/* How many take from one task's list says nothing of another task's. */
-	if (c->q->take_task != c->ask->task)
-		c->q->take_spare = 0;
-	c->q->take_task = c->ask->task;
-	rc = take_loans(c->q->db, &c->task, &kept, &who, &taken);
-	c->request.request_id = taken.request_id;
-	c->sent = c->sent || (rc == DB_OK && taken.result == TAKE_GIVEN) ||
-	    (rc != DB_OK && taken.sent && may_have_given(c, rc));
-	/* An earlier call has used the UUID. */
-	if (rc == DB_EDUPLICATE)
-		return DB_OK;
-	if (rc != DB_OK)
-		return rc;
-	if (taken.result == TAKE_GIVEN || taken.result == TAKE_ENDED)
-		*step = LOOK;
-	else
-		c->kept_tried = kept.epoch;
-	if (taken.result == TAKE_OVER)
-		*step = TAKE;
-	c->may_serve = taken.result == TAKE_UNKNOWN;
-	return taken.result == TAKE_GIVEN ? after_take(c, &kept, &taken) : DB_OK;
 }
 
 /* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made
@@ -401,30 +301,50 @@ rest(struct call *c, enum step *step)
 	return DB_OK;
 }
 
-static int
-getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
+int
+call_begin(struct call *c, struct lockq *q, const struct lockq_ask *ask,
+    struct lockq_answer *answer)
 {
-	struct call c = { .q = q, .ask = ask, .answer = answer, .task = { .task_id = ask->task } };
-	uint64_t start = db_clock_ms();
 	int code = refuse_ask(q, ask);
-	enum db_rc rc;
 
+	*c = (struct call){ .q = q, .ask = ask, .answer = answer, .since = db_clock_ms(),
+		.task = { .task_id = ask->task } };
 	lockq_answer_clear(answer);
 	if (code != LOCKQ_OK)
 		return code;
 	error_clear(q);
 	q->due_task = 0;
-	rc = session_ready(q);
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	request_begin(&c.request, ask->user, ask->uuid);
-	c.request.fresh = ask->fresh != 0;
-	c.waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)ask->timeout_ms;
-	q->asking = &c.request;
-	code = get_served(&c);
+	request_begin(&c->request, ask->user, ask->uuid);
+	c->request.fresh = ask->fresh != 0;
+	c->waiting.deadline = ask->timeout_ms < 0 ? UINT64_MAX :
+	    c->since + (uint64_t)ask->timeout_ms;
+	return LOCKQ_OK;
+}
+
+int
+call_run(struct call *c, enum step step)
+{
+	struct lockq *q = c->q;
+	int code;
+
+	q->asking = &c->request;
+	code = get_served(c, step);
 	q->asking = NULL;
-	answer->waited_ms = db_clock_ms() - start;
+	c->answer->waited_ms = db_clock_ms() - c->since;
 	return code;
+}
+
+static int
+getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answer)
+{
+	struct call c;
+	int code = call_begin(&c, q, ask, answer);
+	enum db_rc rc;
+
+	if (code != LOCKQ_OK)
+		return code;
+	rc = session_ready(q);
+	return rc == DB_OK ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
 }
 
 int

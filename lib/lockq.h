@@ -501,11 +501,13 @@ struct lockq_answer {
 	char *checked;           /**< when the view was asked about the loans again; NULL: it was
 	                          * not, so the loans of a kept list are unchecked */
 	char *refill_failed;     /**< the list is overdue, since filling it failed; or NULL */
-	uint64_t reserved[1];    /**< for later versions: 0 */
+	int one_commit;          /**< 1: lockq_dispose_and_ask() has disposed of loans and given
+	                          * these in one commit. Since: 0.4 */
+	uint32_t reserved[1];    /**< for later versions: 0 */
 };
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
 	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, NULL, NULL, \
-	{ 0 } }
+	0, { 0 } }
 
 /**
  * lockq_getwork:
@@ -1480,9 +1482,11 @@ struct lockq_disposed_loan {
 struct lockq_disposed_result {
 	struct lockq_disposed_loan *loans; /**< in the order of lockq_disposition.loans */
 	size_t n_loans;            /**< how many there are */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	int asked;                 /**< 1: lockq_dispose_and_ask() has asked for loans, too. Since:
+	                            * 0.4 */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
-#define LOCKQ_DISPOSED_RESULT_INIT { NULL, 0, { 0 } }
+#define LOCKQ_DISPOSED_RESULT_INIT { NULL, 0, 0, { 0 } }
 
 /**
  * lockq_dispose:
@@ -1524,6 +1528,33 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
  * Since: 0.1
  */
 LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
+
+/**
+ * lockq_dispose_and_ask:
+ * @q:           a connected handle; its last error is replaced
+ * @disposition: what to do with which loans
+ * @result:      as that of lockq_dispose(); its asked tells whether loans were asked for
+ * @ask:         what to ask for then. Its timeout_ms counts from the start of the call
+ * @answer:      as that of lockq_getwork()
+ *
+ * Disposes of loans, and if none of them is refused or fails, asks for the next ones. Where the
+ * task that is asked keeps a list, and its first loans are free, they are given in the transaction
+ * of the disposition: both are done, or neither is, and one_commit of @answer is 1. Else the
+ * disposition is committed first, and then this call asks as lockq_getwork() does.
+ *
+ * Locks what lockq_dispose() locks. A loan of the list is locked within one CALL, which commits, so
+ * no lock on it outlives the process. What is asked after the disposition locks what
+ * lockq_getwork() does.
+ *
+ * Returns: what lockq_getwork() returns, if @result->asked is 1; else what lockq_dispose() does, or
+ * LOCKQ_EUSAGE for an @ask that no task could allow. With LOCKQ_EUNKNOWN from the disposition, the
+ * loans may have been given, too, if @answer->uuid is not empty: lockq_request_look() tells by that
+ * one.
+ * Since: 0.4
+ */
+LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose_and_ask(struct lockq *q,
+    const struct lockq_disposition *disposition, struct lockq_disposed_result *result,
+    const struct lockq_ask *ask, struct lockq_answer *answer);
 
 /** What lockq_expire() is to do. */
 struct lockq_expire {

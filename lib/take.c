@@ -15,7 +15,6 @@
 
 #include "availability.h"
 #include "bounds.h"
-#include "check.h"
 #include "not_for.h"
 
 /* FORCE INDEX: the order of the primary key makes the server stop at LIMIT. The loans of before the
@@ -48,7 +47,7 @@ static const struct db_query peek_behind = {
 };
 
 static const struct db_query pop_list = {
-	"pop_list", "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
+	"pop_list", "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
 };
 
 /* Without those that nobody looks after any more: a leader or cron lets them expire. */
@@ -70,17 +69,6 @@ struct part {
 	uint64_t from;  /* so many of its first loans are not read */
 	uint64_t most;  /* so many are */
 	bool behind;    /* without those that the task's rules keep from the user */
-};
-
-/* What a try has read: the front of the list, or a part that begins near it. */
-struct front {
-	uint32_t place[CHECK_MOST];   /* the positions of the loans of @check */
-	struct check check;           /* the loans that the user may have */
-	struct text stale;            /* the positions of loans that must not be given, as JSON */
-	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
-	uint32_t gone;                /* how many of the list's first ones are gone, if known */
-	bool all;                     /* the list has no more behind it */
-	bool left_out;                /* loans that are not for the user */
 };
 
 static void
@@ -169,39 +157,48 @@ head_to_note(const struct kept *kept, const struct front *front)
 	return front->gone >= kept->head + step ? db_u64(front->gone) : db_null();
 }
 
+/* Divides what was read: into positions that may be given, and those that must not be. */
+static void
+divide(const struct front *front, struct text *good, struct text *stale)
+{
+	const struct check *check = &front->check;
+
+	if (front->stale.used > 0)
+		text_add(stale, "%s", front->stale.data);
+	for (size_t i = 0; i < check->n; i++) {
+		/* An application may touch any loan: only the view tells whether it matches. */
+		if (check->too_dear && front->place[i] < FIRST_PLACE)
+			continue;
+		add_position(check->too_dear || check->shown[i] ? good : stale, front->place[i]);
+	}
+	text_add(good, good->used == 0 ? "[]" : "]");
+	text_add(stale, stale->used == 0 ? "[]" : "]");
+}
+
 /* Runs the pop, and reads its outcome. */
 static enum db_rc
 pop(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
-    struct front *front, struct taken *taken, char outcome[16])
+    const struct front *front, bool joins, struct taken *taken, char outcome[16])
 {
-	const struct check *check = &front->check;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct text good = { NULL, 0, 0, false };
-	bool unchecked = check->too_dear;
+	struct text good = { NULL, 0, 0, false }, stale = { NULL, 0, 0, false };
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t i = 0; i < check->n; i++) {
-		/* An application may touch any loan: only the view tells whether it matches. */
-		if (unchecked && front->place[i] < FIRST_PLACE)
-			continue;
-		add_position(unchecked || check->shown[i] ? &good : &front->stale,
-		    front->place[i]);
-	}
-	text_add(&good, good.used == 0 ? "[]" : "]");
-	text_add(&front->stale, front->stale.used == 0 ? "[]" : "]");
-	if (!good.failed && !front->stale.failed)
+	divide(front, &good, &stale);
+	if (!good.failed && !stale.failed && !front->stale.failed)
 		rc = db_run(db, &pop_list, DB_ARGS(db_text(who->uuid),
 		    who->request_id != 0 ? db_u64(who->request_id) : db_null(),
 		    db_u64(who->user_id), db_u64(task->task_id), db_u64(who->count),
 		    db_u64(front->all ? 1 : who->count),
-		    db_u64(kept->epoch), db_text(good.data), db_text(front->stale.data),
-		    unchecked ? db_null() : db_text(front->seen_at),
-		    head_to_note(kept, front)), &rows);
+		    db_u64(kept->epoch), db_text(good.data), db_text(stale.data),
+		    front->check.too_dear ? db_null() : db_text(front->seen_at),
+		    head_to_note(kept, front), db_bool(joins)), &rows);
 	rc = db_after_call(db, rc);
 	copy_cell(outcome, 16, &rows, 0, 0);
 	if (rc == DB_OK && !db_cell_is_null(&rows, 0, 1))
 		taken->request_id = db_cell_u64(&rows, 0, 1);
 	text_clear(&good);
+	text_clear(&stale);
 	if (rc == DB_OK && strcmp(outcome, "given") == 0) {
 		taken->others_wait = db_cell_u64(&rows, 0, 2) != 0;
 		taken->rows = rows;
@@ -239,6 +236,53 @@ choose_part(struct db *db, const struct kept *kept, const struct taker *who, uin
 	};
 }
 
+/* Peeks and checks. *@found is false where there is nothing to pop. */
+static enum db_rc
+find(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
+    struct part part, struct front *front, bool *found)
+{
+	enum db_rc rc = peek(db, task, kept, who, &part, front);
+
+	/* The list ends near the front, or before the part begins. */
+	if (rc == DB_OK && front->all && part.from > 0) {
+		text_clear(&front->stale);
+		part = (struct part){ 0, part.from + part.most, false };
+		rc = peek(db, task, kept, who, &part, front);
+	}
+	/* There may be any number of them, so the server passes over them. */
+	if (rc == DB_OK && task->has_rules && front->left_out && front->check.n < who->count &&
+	    !front->all) {
+		text_clear(&front->stale);
+		part = (struct part){ 0, part.most, true };
+		rc = peek(db, task, kept, who, &part, front);
+		/* That may have taken longer than a check may be old. */
+		if (rc == DB_OK)
+			rc = check_time(db, front->seen_at);
+	}
+	front->check.too_dear = kept->too_dear && task->use_unchecked;
+	if (rc == DB_OK && front->check.n > 0 && !front->check.too_dear)
+		rc = check_loans(db, task, &front->check);
+	*found = rc == DB_OK && (front->check.n > 0 || front->stale.used > 0) &&
+	    (!front->check.too_dear || task->use_unchecked);
+	return rc;
+}
+
+/* What the @outcome of a pop means. *@again is true where others were faster. */
+static enum take_result
+result_of(const char *outcome, bool *again)
+{
+	if (strcmp(outcome, "given") == 0)
+		return TAKE_GIVEN;
+	if (strcmp(outcome, "ended") == 0)
+		return TAKE_ENDED;
+	if (strcmp(outcome, "refused") == 0 || strcmp(outcome, "full") == 0)
+		return TAKE_REFUSED;
+	if (strcmp(outcome, "over") == 0)
+		return TAKE_OVER;
+	*again = outcome[0] != '\0';
+	return TAKE_NONE;
+}
+
 /* Peeks, checks and pops once. *@again is true where others were faster, or nothing was found in
  * @part and the list is longer. */
 static enum db_rc
@@ -247,52 +291,48 @@ take_once(struct db *db, const struct task *task, const struct kept *kept,
 {
 	struct front front = { .check.too_dear = false };
 	char outcome[16] = "";
-	enum db_rc rc = peek(db, task, kept, who, &part, &front);
+	bool found;
+	enum db_rc rc = find(db, task, kept, who, part, &front, &found);
 
-	/* The list ends near the front, or before the part begins. */
-	if (rc == DB_OK && front.all && part.from > 0) {
-		text_clear(&front.stale);
-		part = (struct part){ 0, part.from + part.most, false };
-		rc = peek(db, task, kept, who, &part, &front);
-	}
-	/* There may be any number of them, so the server passes over them. */
-	if (rc == DB_OK && task->has_rules && front.left_out && front.check.n < who->count &&
-	    !front.all) {
-		text_clear(&front.stale);
-		part = (struct part){ 0, part.most, true };
-		rc = peek(db, task, kept, who, &part, &front);
-		/* That may have taken longer than a check may be old. */
-		if (rc == DB_OK)
-			rc = check_time(db, front.seen_at);
-	}
 	taken->result = TAKE_NONE;
-	taken->sent = false;
+	taken->sent = found;
 	*again = false;
-	front.check.too_dear = kept->too_dear && task->use_unchecked;
-	if (rc == DB_OK && front.check.n > 0 && !front.check.too_dear)
-		rc = check_loans(db, task, &front.check);
-	if (rc == DB_OK && front.check.too_dear && !task->use_unchecked)
+	if (found) {
+		rc = pop(db, task, kept, who, &front, false, taken, outcome);
+		if (rc == DB_OK)
+			taken->result = result_of(outcome, again);
+	} else if (rc == DB_OK && front.check.too_dear && !task->use_unchecked) {
 		taken->result = TAKE_UNKNOWN;
-	else if (rc == DB_OK && front.check.n == 0 && front.stale.used == 0)
+	} else if (rc == DB_OK) {
 		*again = !front.all;
-	else if (rc == DB_OK) {
-		taken->sent = true;
-		rc = pop(db, task, kept, who, &front, taken, outcome);
 	}
 	text_clear(&front.stale);
-	if (rc != DB_OK || outcome[0] == '\0')
-		return rc;
-	if (strcmp(outcome, "given") == 0)
-		taken->result = TAKE_GIVEN;
-	else if (strcmp(outcome, "ended") == 0)
-		taken->result = TAKE_ENDED;
-	else if (strcmp(outcome, "refused") == 0 || strcmp(outcome, "full") == 0)
-		taken->result = TAKE_REFUSED;
-	else if (strcmp(outcome, "over") == 0)
-		taken->result = TAKE_OVER;
-	else
-		*again = true;
-	return DB_OK;
+	return rc;
+}
+
+enum db_rc
+take_find(struct db *db, const struct task *task, const struct kept *kept, const struct taker *who,
+    struct front *front, bool *found)
+{
+	uint32_t spare = *who->spare < TAKE_SPARE ? TAKE_SPARE : *who->spare;
+
+	*front = (struct front){ .check.too_dear = false };
+	return find(db, task, kept, who, choose_part(db, kept, who, spare, 0), front, found);
+}
+
+enum db_rc
+take_found(struct db *db, const struct task *task, const struct kept *kept,
+    const struct taker *who, const struct front *front, struct taken *taken)
+{
+	char outcome[16] = "";
+	bool again;
+	enum db_rc rc;
+
+	*taken = (struct taken){ .result = TAKE_NONE, .request_id = who->request_id, .sent = true };
+	rc = pop(db, task, kept, who, front, true, taken, outcome);
+	if (rc == DB_OK)
+		taken->result = result_of(outcome, &again);
+	return rc;
 }
 
 enum db_rc

@@ -3,6 +3,7 @@
 #ifndef LOCKQ_TAKE_H
 #define LOCKQ_TAKE_H
 
+#include "check.h"
 #include "kept.h"
 #include "session.h"
 
@@ -35,6 +36,17 @@ struct taken {
 };
 enum { TAKEN_ANSWER = 3 };
 
+/* What a try has read: the front of a list, or a part that begins near it. */
+struct front {
+	uint32_t place[CHECK_MOST];   /* the positions of the loans of @check */
+	struct check check;           /* the loans that the user may have */
+	struct text stale;            /* the positions of loans that must not be given, as JSON */
+	char seen_at[TIME_BYTES];     /* when the peek began, so before the check */
+	uint32_t gone;                /* how many of the list's first ones are gone, if known */
+	bool all;                     /* the list has no more behind it */
+	bool left_out;                /* loans that are not for the user */
+};
+
 /* Takes up to @who->count loans from the front of @kept, which @task was read with, and ends the
  * request with them; the caller clears @taken->rows. Where many take at once, each begins elsewhere
  * among the first loans. Fewer than asked for are taken only where the list has no more for the
@@ -44,6 +56,17 @@ enum { TAKEN_ANSWER = 3 };
  * only where another session has locked the task or the user. */
 LOCKQ_MUST_CHECK enum db_rc take_loans(struct db *db, const struct task *task,
     const struct kept *kept, const struct taker *who, struct taken *taken);
+
+/* The same in two parts, for a call that disposes of loans in between, and once: where it gives
+ * nothing, the call asks as usual. The first peeks and checks; *@found is false where there is
+ * nothing to pop, and the caller clears @front->stale. The second pops, as the last part of the
+ * transaction on @db, which it commits, whatever becomes of the request; after an error that is
+ * rolled back. */
+LOCKQ_MUST_CHECK enum db_rc take_find(struct db *db, const struct task *task,
+    const struct kept *kept, const struct taker *who, struct front *front, bool *found);
+LOCKQ_MUST_CHECK enum db_rc take_found(struct db *db, const struct task *task,
+    const struct kept *kept, const struct taker *who, const struct front *front,
+    struct taken *taken);
 
 /* After loans were taken, and others wait: gives from the same list to requests that are pending
  * while nobody leads, for example those of people who did not wait. After LINE_MS, or where the

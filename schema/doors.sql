@@ -494,37 +494,21 @@ BEGIN
                         WHERE p.task_id = r.task_id AND p.user_id = r.user_id);
 END//
 
--- Gives loans of the kept list of p_epoch to a person: all of it is one transaction of the server's
--- own, so a client that dies or is stopped holds nothing. The client has read the list's front and
--- has asked the view about it (p_checked is when it began to, NULL where it could not):
---   p_good    the positions of loans that may be given, in order; p_least of them or none
---   p_stale   the positions of loans that must not be given: their rows go
---   p_head    how many of the list's first ones are gone, if that is to be noted, or NULL
--- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
--- The result is one row, with what became of it, and the request:
---   given     the request has ended; a third column tells whether others are pending, and the next
---             ones have the answer, with a row for each loan
---   fewer     than p_least are left, since others have taken some of them; or the list is not used
---             any more; or the view was asked longer than a second ago; or p_good has a loan that
---             is kept from the person
---   over      as fewer, and there is a newer list
---   held      another session has the pending request, the person's row, or that of pipeline_lock
---   refused   there is no such person or task, they are disabled, the task is paused, or this
---             account may not ask for them
---   full      the person holds max_pipeline loans
---   ended     the request is not pending any more
+-- Gives loans of a kept list, in a transaction that list_serves has begun. That one is below, and
+-- tells of the parameters and of what may become of it.
 -- Only INSERTs wait, for others that make the same row or alter a person or a task. Other rows are
 -- read by SELECT … INTO, which takes no lock: a subquery in IF or SET takes shared ones.
-DROP PROCEDURE IF EXISTS list_serves//
-CREATE PROCEDURE list_serves (IN p_uuid CHAR(36) CHARACTER SET ascii,
-                              IN p_request_id BIGINT UNSIGNED,
-                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
-                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
-                              IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
-                              IN p_checked DATETIME(6), IN p_head INT UNSIGNED)
+DROP PROCEDURE IF EXISTS list_pops//
+CREATE PROCEDURE list_pops (IN p_uuid CHAR(36) CHARACTER SET ascii,
+                            INOUT p_request_id BIGINT UNSIGNED,
+                            IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                            IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                            IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                            IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
+                            OUT p_outcome VARCHAR(16) CHARACTER SET ascii)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
-gives: BEGIN
+pops: BEGIN
   DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   DECLARE v_account VARCHAR(288) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
@@ -535,10 +519,6 @@ gives: BEGIN
   DECLARE v_user_id, v_allowed INT UNSIGNED;
   DECLARE v_locked, v_logged BIGINT UNSIGNED;
   DECLARE v_reason VARCHAR(512) CHARACTER SET utf8mb4;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  -- The session may have any level.
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  START TRANSACTION;
   SET v_user_id = p_user_id, v_asked = p_count;
   IF p_request_id IS NOT NULL THEN
     SET v_user_id = NULL, v_locked = NULL;
@@ -554,11 +534,10 @@ gives: BEGIN
        AND r.seen_at > v_now - INTERVAL t.request_ttl SECOND
        FOR UPDATE OF r SKIP LOCKED;
     IF v_locked IS NULL THEN
-      ROLLBACK;
-      SELECT IF(r.outcome = 'pending', 'held', 'ended'), r.request_id
+      SELECT IF(r.outcome = 'pending', 'held', 'ended') INTO p_outcome
         FROM work_requested AS r
        WHERE r.request_id = p_request_id;
-      LEAVE gives;
+      LEAVE pops;
     END IF;
   END IF;
   -- A manager who disables the person is done, or waits for the end of this. Nobody else locks the
@@ -567,9 +546,9 @@ gives: BEGIN
   SELECT u.user_id INTO v_locked
     FROM app_user AS u WHERE u.user_id = v_user_id FOR SHARE SKIP LOCKED;
   IF v_locked IS NULL THEN
-    ROLLBACK;
-    SELECT IF(COUNT(*) > 0, 'held', 'refused'), NULL FROM app_user AS u WHERE u.user_id = v_user_id;
-    LEAVE gives;
+    SELECT IF(COUNT(*) > 0, 'held', 'refused') INTO p_outcome
+      FROM app_user AS u WHERE u.user_id = v_user_id;
+    LEAVE pops;
   END IF;
   -- A pending request was allowed when it was made.
   SELECT COUNT(*), MAX(t.lease_minutes), MAX(t.max_pipeline),
@@ -586,9 +565,8 @@ gives: BEGIN
                         - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
                         COLLATE utf8mb4_0900_as_cs)));
   IF v_allowed = 0 THEN
-    ROLLBACK;
-    SELECT 'refused', NULL;
-    LEAVE gives;
+    SET p_outcome = 'refused';
+    LEAVE pops;
   END IF;
   SET v_count = v_asked;
   IF v_most IS NOT NULL THEN
@@ -610,9 +588,8 @@ gives: BEGIN
        AND COALESCE(w.lease_expires_at > v_now, TRUE);
     SET v_count = LEAST(v_count, IF(v_held < v_most, v_most - v_held, 0));
     IF v_locked IS NULL OR v_count = 0 THEN
-      ROLLBACK;
-      SELECT IF(v_locked IS NULL, 'held', 'full'), NULL;
-      LEAVE gives;
+      SET p_outcome = IF(v_locked IS NULL, 'held', 'full');
+      LEAVE pops;
     END IF;
   END IF;
   -- The tickets: whoever gives a loan of the list has its row locked. In the order of p_good, since
@@ -690,10 +667,9 @@ gives: BEGIN
         ON k.task_id = p_task_id AND k.epoch = p_epoch AND k.position = j.position;
   END IF;
   IF v_n = 0 OR v_n < LEAST(p_least, v_count) THEN
-    COMMIT;
-    SELECT IF(MAX(l.epoch) > p_epoch, 'over', 'fewer'), p_request_id
+    SELECT IF(MAX(l.epoch) > p_epoch, 'over', 'fewer') INTO p_outcome
       FROM kept_list AS l WHERE l.task_id = p_task_id;
-    LEAVE gives;
+    LEAVE pops;
   END IF;
   IF v_n = v_count AND v_count < v_asked THEN
     SET v_reason = CONCAT('you have ', v_held, ' of ', v_most, ' loans that this task allows: ',
@@ -772,21 +748,77 @@ gives: BEGIN
        WHERE l.task_id = p_task_id AND l.epoch = p_epoch;
     END IF;
   END IF;
+  SET p_outcome = 'given';
+END//
+
+-- Gives loans of the kept list of p_epoch to a person: all of it is one transaction of the server's
+-- own, so a client that dies or is stopped holds nothing. The client has read the list's front and
+-- has asked the view about it (p_checked is when it began to, NULL where it could not):
+--   p_good    the positions of loans that may be given, in order; p_least of them or none
+--   p_stale   the positions of loans that must not be given: their rows go
+--   p_head    how many of the list's first ones are gone, if that is to be noted, or NULL
+--   p_joins   whether it is the last part of a disposition's transaction, which the client has
+--             begun: that one is committed, whatever becomes of the request, or rolled back by an
+--             error
+-- For the pending request p_request_id, or else for p_user_id, under the new request p_uuid.
+-- The result is one row, with what became of it, and the request:
+--   given     the request has ended; a third column tells whether others are pending, and the next
+--             ones have the answer, with a row for each loan
+--   fewer     than p_least are left, since others have taken some of them; or the list is not used
+--             any more; or the view was asked longer than a second ago; or p_good has a loan that
+--             is kept from the person
+--   over      as fewer, and there is a newer list
+--   held      another session has the pending request, the person's row, or that of pipeline_lock
+--   refused   there is no such person or task, they are disabled, the task is paused, or this
+--             account may not ask for them
+--   full      the person holds max_pipeline loans
+--   ended     the request is not pending any more
+DROP PROCEDURE IF EXISTS list_serves//
+CREATE PROCEDURE list_serves (IN p_uuid CHAR(36) CHARACTER SET ascii,
+                              IN p_request_id BIGINT UNSIGNED,
+                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                              IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                              IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
+                              IN p_joins BOOLEAN)
+  MODIFIES SQL DATA
+  SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_outcome VARCHAR(16) CHARACTER SET ascii;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  IF p_joins THEN
+    -- Where there is no transaction, the savepoint is gone at once, and this fails. The locks would
+    -- be gone, too.
+    SAVEPOINT joins;
+    RELEASE SAVEPOINT joins;
+  ELSE
+    -- The session may have any level.
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    START TRANSACTION;
+  END IF;
+  CALL list_pops(p_uuid, p_request_id, p_user_id, p_task_id, p_count, p_least, p_epoch, p_good,
+                 p_stale, p_checked, p_head, v_outcome);
   COMMIT;
-  -- The answer has the columns that lib/answer.c reads.
-  SELECT 'given', r.request_id,
-         EXISTS (SELECT 1 FROM work_requested AS o FORCE INDEX (work_requested_line)
-                  WHERE o.task_id = p_task_id AND o.pending = 1),
-         r.request_id, r.uuid, NULL, r.task_id, NULL, r.asked, r.requested, r.assigned, r.outcome,
-         r.epoch, r.reason, l.user, NULL, l.as_of, r.excluded, r.source, r.checked, g.loan_id,
-         g.token, g.lease_expires_at
-    FROM work_requested AS r
-    LEFT JOIN leader_run AS l
-      ON l.task_id = r.task_id AND l.epoch = r.epoch
-    LEFT JOIN work_log AS g
-      ON g.request_id = r.request_id AND g.event = 'assigned'
-   WHERE r.request_id = p_request_id
-   ORDER BY g.log_id;
+  IF v_outcome = 'given' THEN
+    -- The answer has the columns that lib/answer.c reads.
+    SELECT 'given', r.request_id,
+           EXISTS (SELECT 1 FROM work_requested AS o FORCE INDEX (work_requested_line)
+                    WHERE o.task_id = p_task_id AND o.pending = 1),
+           r.request_id, r.uuid, NULL, r.task_id, NULL, r.asked, r.requested, r.assigned, r.outcome,
+           r.epoch, r.reason, l.user, NULL, l.as_of, r.excluded, r.source, r.checked, g.loan_id,
+           g.token, g.lease_expires_at
+      FROM work_requested AS r
+      LEFT JOIN leader_run AS l
+        ON l.task_id = r.task_id AND l.epoch = r.epoch
+      LEFT JOIN work_log AS g
+        ON g.request_id = r.request_id AND g.event = 'assigned'
+     WHERE r.request_id = p_request_id
+     ORDER BY g.log_id;
+  ELSE
+    SELECT v_outcome, p_request_id;
+  END IF;
+  -- Where autocommit is off, the answer was read in a transaction, too.
+  COMMIT;
 END//
 
 -- Puts loans that an application has touched before the first one of the list, and the urgent ones

@@ -238,16 +238,18 @@ is "$(sql "SELECT COUNT(*) FROM work_requested
 	'the three cancelled requests got nothing'
 
 # --- loans are completed before others are asked for ---
-sql "UPDATE task SET complete_hold = 60 WHERE task_id = $task"
+sql "UPDATE task SET complete_hold = 60, cache_ttl = 60 WHERE task_id = $task"
 run getwork --user race-5 --task "$task" --count 2 --json
 refs=$(jq -r '[.loans[] | "\(.loan_id):\(.token)"] | join(",")' <<<"$out")
 run getwork --user race-5 --task "$task" --complete "$refs" --json
-is "$status:$(jq -cs '[.[0].result, .[1].result, .[2].status, (.[2].loans | length)]' <<<"$out")" \
-	'0:["done","done","served",1]' '--complete: the loans are completed, and the next is given'
+is "$status:$(jq -cs '[.[0, 1].result, (.[2] | .status, (.loans | length), .one_commit)]' \
+	<<<"$out")" '0:["done","done","served",1,true]' \
+	'--complete: loans are completed, and the next one of the list is given in that commit'
 held=$(jq -r 'select(.loans) | .loans[0].loan_id' <<<"$out")
-run getwork --user race-5 --task "$task" --complete - --timeout 0 <<<"${refs/,/ }"
+run getwork --user race-5 --task "$task" --complete - --timeout 0 --verbose <<<"${refs/,/ }"
 is "$status:$(grep -c 'completed' <<<"$out")" 1:2 \
 	'--complete -: repeated, it is no fault; no work is left'
+like "$err" 'the next loans were asked for after that commit' '--verbose: it was done first'
 last=$(last_request race-6 "$task")
 run getwork --user race-6 --task "$task" --complete "$held,${refs%%:*}"
 is "$status:$(last_request race-6 "$task")" "4:$last" "another user's loan is refused: no request"
@@ -256,7 +258,7 @@ like "$err" "^getwork: loan $held .*race-5" 'and whose loan it is'
 bad '--complete with --cancel' '--cancel can only' --task "$task" --complete 1 --cancel
 bad 'a loan that is named twice' '--complete: loan 1 is named twice' --task "$task" --complete 1,1
 bad 'no loan' '--complete "x"' --task "$task" --complete x
-sql "UPDATE task SET complete_hold = 0 WHERE task_id = $task"
+sql "UPDATE task SET complete_hold = 0, cache_ttl = 0 WHERE task_id = $task"
 
 # A leader that gets a signal ends its query on the server, and frees the lock.
 shut_gate "$slow"

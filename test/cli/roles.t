@@ -396,7 +396,7 @@ admin "DELETE FROM $bank.kept_list WHERE task_id = $task;
 gives() {
 	"$mysql" --defaults-file="$scratch/alice.cnf" --batch --skip-column-names --database=$bank \
 		--execute="CALL list_serves(UUID(), NULL, $1, $task, $2, 1, 99,
-			'[${3-1000000}]', '[]', UTC_TIMESTAMP(6), 0)" 2>&1 | cut -f 1
+			'[${3-1000000}]', '[]', UTC_TIMESTAMP(6), 0, FALSE)" 2>&1 | cut -f 1
 }
 admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, length, complete,
 	query_ms) VALUES ($task, 99, 'deeds', UTC_TIMESTAMP(6), 1, TRUE, 1);

@@ -248,7 +248,9 @@ struct worker {
 	volatile bool give_up;   /* set by the test: the progress function cancels the call */
 	volatile bool done;      /* the call has returned */
 	bool started;
-	bool refills;            /* it calls lockq_refill() in place of lockq_getwork() */
+	bool refills;            /* it calls lockq_refill() in place of lockq_getwork(), */
+	const struct lockq_disposition *first; /* or lockq_dispose_and_ask(); NULL: it does not */
+	struct lockq_disposed_result disposed;
 	bool stop_while_reading; /* stops itself with SIGSTOP while it reads the query's rows */
 	volatile uint64_t called; /* db_clock_ms() when its progress function was last called */
 	volatile bool paused;    /* its progress function has heard of LOCKQ_PHASE_RETRY */

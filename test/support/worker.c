@@ -83,10 +83,13 @@ call(struct worker *worker)
 	uint64_t start = db_clock_ms();
 
 	worker->rc = connect_handle(worker);
-	if (worker->rc == LOCKQ_OK)
-		worker->rc = worker->refills ?
-		    lockq_refill(worker->q, worker->ask.task, 0, &refilled) :
-		    lockq_getwork(worker->q, &worker->ask, &worker->answer);
+	if (worker->rc == LOCKQ_OK && worker->refills)
+		worker->rc = lockq_refill(worker->q, worker->ask.task, 0, &refilled);
+	else if (worker->rc == LOCKQ_OK && worker->first != NULL)
+		worker->rc = lockq_dispose_and_ask(worker->q, worker->first, &worker->disposed,
+		    &worker->ask, &worker->answer);
+	else if (worker->rc == LOCKQ_OK)
+		worker->rc = lockq_getwork(worker->q, &worker->ask, &worker->answer);
 	snprintf(worker->error, sizeof(worker->error), "%s", lockq_error(worker->q));
 	worker->ms = db_clock_ms() - start;
 }
@@ -224,6 +227,7 @@ workers_end(void)
 		if (worker->report_fd >= 0)
 			close(worker->report_fd);
 		lockq_answer_clear(&worker->answer);
+		lockq_disposed_clear(&worker->disposed);
 		lockq_free(worker->q);
 		free(worker);
 		workers[i] = NULL;
