@@ -3,13 +3,14 @@
  * leases TASK PREFIX LOANS ROUNDS SEED FILE: sixteen processes work on the few loans of a task, two
  * processes for each of the users PREFIX-1 to PREFIX-8. In each round all act at once, near the
  * moment when a lease ends. Their actions are drawn from SEED: a process asks for work, disposes
- * of loans or renews leases, or does what cron does. A loan may be its own or not, and the token
+ * of loans or renews leases, does both in one call, or does what cron does. A loan may be its own or not, and the token
  * right, old or missing.
  *
  * FILE gets what the processes were told, a row of SQL values on each line: round, process, user,
- * kind (asked, disposed, expired), event, loan, given token, outcome; then from the answer: token,
- * holder, state and since; then the request, the note, cron's counts (leases, available), and the
- * times when the call began and ended.
+ * kind (asked, disposed, expired), event, loan, given token, outcome ("in_one": the loan was given
+ * in the commit of a disposition); then from the answer: token, holder, state and since; then the
+ * request, the note, cron's counts (leases, available), and the times when the call began and
+ * ended.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -57,6 +58,7 @@ struct worker {
 struct action {
 	enum { ASK, DISPOSE, EXPIRE } what;
 	struct lockq_ask ask;
+	bool asks;                           /* DISPOSE: and asks */
 	struct lockq_disposition disposition;
 	struct lockq_loan_ref loans[LOANS_AT_ONCE];
 	struct lockq_expire expire;
@@ -134,6 +136,16 @@ is_among(const struct lockq_loan_ref *list, size_t n, uint64_t loan_id)
 }
 
 static void
+draw_ask(struct worker *w, struct action *a)
+{
+	a->ask = (struct lockq_ask)LOCKQ_ASK_INIT;
+	a->ask.user = w->user;
+	a->ask.task = w->task;
+	a->ask.count = draw(w, LOANS_AT_ONCE) + 1;
+	a->ask.timeout_ms = PATIENCE_MS;
+}
+
+static void
 draw_disposition(struct worker *w, struct action *a)
 {
 	struct lockq_disposition *d = &a->disposition;
@@ -147,6 +159,8 @@ draw_disposition(struct worker *w, struct action *a)
 		d->return_after_s = draw(w, 3) == 0;
 		d->not_me_s = draw(w, 4) == 0 ? 1 + draw(w, 2) : 0;
 	}
+	a->asks = draw(w, 3) == 0;
+	draw_ask(w, a);
 	snprintf(a->note, sizeof(a->note), "round %u, process %u", w->round, w->n);
 	d->user = w->user;
 	d->task = w->task;
@@ -166,11 +180,7 @@ draw_action(struct worker *w, struct action *a)
 
 	*a = (struct action){ .what = ASK };
 	if (what < 30) {
-		a->ask = (struct lockq_ask)LOCKQ_ASK_INIT;
-		a->ask.user = w->user;
-		a->ask.task = w->task;
-		a->ask.count = draw(w, LOANS_AT_ONCE) + 1;
-		a->ask.timeout_ms = PATIENCE_MS;
+		draw_ask(w, a);
 	} else if (what < 40) {
 		a->what = EXPIRE;
 		a->expire = (struct lockq_expire)LOCKQ_EXPIRE_INIT;
@@ -239,6 +249,29 @@ remember(struct worker *w, const struct lockq_loan *loan)
 		w->n_known++;
 }
 
+/* @outcome is of the loans that were given. */
+static void
+tell_answer(struct worker *w, const struct action *a, const struct lockq_answer *answer,
+    const char *outcome, struct text *lines)
+{
+	for (size_t i = 0; i < answer->n_loans; i++) {
+		const struct lockq_loan *loan = &answer->loans[i];
+
+		remember(w, loan);
+		begin_line(w, "asked", lines);
+		text_add(lines, "'assigned',%" PRIu64 ",0,'%s',%" PRIu64 ",'%s','assigned',"
+		    "NULL,%" PRIu64 ",NULL,0,0", loan->loan_id, outcome, loan->token, w->user,
+		    answer->request_id);
+		end_line(a, lines);
+	}
+	if (answer->n_loans == 0) {
+		begin_line(w, "asked", lines);
+		text_add(lines, "NULL,0,0,'%s',0,NULL,NULL,NULL,%" PRIu64 ",NULL,0,0",
+		    lockq_status_name(answer->status), answer->request_id);
+		end_line(a, lines);
+	}
+}
+
 static int
 ask(struct worker *w, struct action *a)
 {
@@ -251,22 +284,7 @@ ask(struct worker *w, struct action *a)
 	time_now(a->ended);
 	if (rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
 		told = fail(w, "ask", rc);
-	for (size_t i = 0; i < answer.n_loans; i++) {
-		const struct lockq_loan *loan = &answer.loans[i];
-
-		remember(w, loan);
-		begin_line(w, "asked", &lines);
-		text_add(&lines, "'assigned',%" PRIu64 ",0,'done',%" PRIu64 ",'%s','assigned',"
-		    "NULL,%" PRIu64 ",NULL,0,0", loan->loan_id, loan->token, w->user,
-		    answer.request_id);
-		end_line(a, &lines);
-	}
-	if (answer.n_loans == 0) {
-		begin_line(w, "asked", &lines);
-		text_add(&lines, "NULL,0,0,'%s',0,NULL,NULL,NULL,%" PRIu64 ",NULL,0,0",
-		    lockq_status_name(answer.status), answer.request_id);
-		end_line(a, &lines);
-	}
+	tell_answer(w, a, &answer, "done", &lines);
 	lockq_answer_clear(&answer);
 	rc = tell(w, &lines);
 	return told != LOCKQ_OK ? told : rc;
@@ -300,18 +318,24 @@ static int
 dispose(struct worker *w, struct action *a)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct text lines = { NULL, 0, 0, false };
 	int rc, told = LOCKQ_OK;
 
 	time_now(a->began);
-	rc = lockq_dispose(w->q, &a->disposition, &result);
+	rc = a->asks ? lockq_dispose_and_ask(w->q, &a->disposition, &result, &a->ask, &answer) :
+	    lockq_dispose(w->q, &a->disposition, &result);
 	time_now(a->ended);
-	if (rc != LOCKQ_OK && rc != LOCKQ_EREFUSED && rc != LOCKQ_EQUERY)
+	if (rc != LOCKQ_OK && (result.asked ? rc != LOCKQ_NOTHING : rc != LOCKQ_EREFUSED &&
+	    rc != LOCKQ_EQUERY))
 		told = fail(w, "dispose", rc);
 	for (size_t i = 0; i < result.n_loans; i++)
 		tell_loan(w, a, &result.loans[i], a->loans[i].token, &lines);
 	if (result.n_loans == 0 && told == LOCKQ_OK)
 		told = fail(w, "dispose: no answer", rc);
+	if (result.asked)
+		tell_answer(w, a, &answer, answer.one_commit ? "in_one" : "done", &lines);
+	lockq_answer_clear(&answer);
 	lockq_disposed_clear(&result);
 	rc = told != LOCKQ_OK ? told : tell(w, &lines);
 	return rc;

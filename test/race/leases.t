@@ -12,7 +12,7 @@ set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
 
-task=255 few=12 rounds=${LOCKQ_LEASES_ROUNDS:-100} seed=${LOCKQ_LEASES_SEED:-$RANDOM}
+task=255 few=12 many=60 rounds=${LOCKQ_LEASES_ROUNDS:-100} seed=${LOCKQ_LEASES_SEED:-$RANDOM}
 build=${LOCKQ_BUILD:-$top/build}
 scratch=$(mktemp -d)
 
@@ -30,13 +30,15 @@ trap 'drop_ours; forget_all' EXIT
 drop_ours
 make_task "$task" 400 0
 make_users 8
-# A loan that was set to never makes room for another one, so their number stays the
-# same. cache_ttl lets people take from old lists.
+# A loan that was set to never makes room for another one, so their number stays the same. Every
+# other two seconds there are more of them, so that lists are left from which people take.
 sql "ALTER VIEW test_candidates_$task AS
-       SELECT l.loan_id, l.loan_id AS priority FROM test_loan_$task AS l
-        WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
-                             AND w.loan_id = l.loan_id AND w.state = 'never')
-        ORDER BY l.loan_id LIMIT $few;
+       SELECT f.loan_id, f.loan_id AS priority FROM (
+         SELECT l.loan_id, ROW_NUMBER() OVER (ORDER BY l.loan_id) AS n
+           FROM test_loan_$task AS l
+          WHERE NOT EXISTS (SELECT 1 FROM work AS w WHERE w.task_id = $task
+                               AND w.loan_id = l.loan_id AND w.state = 'never')) AS f
+        WHERE f.n <= IF(SECOND(NOW()) % 4 < 2, $few, $many);
      CREATE TABLE test_completed_$task (
        id INT AUTO_INCREMENT PRIMARY KEY, loan_id BIGINT UNSIGNED, user VARCHAR(64));
      UPDATE task SET lease_minutes = 1, complete_hold = 1, on_complete = 'test_complete_$task',
@@ -236,6 +238,18 @@ close=$(sql "SELECT COUNT(*) FROM (
 	WHERE ABS(TIMESTAMPDIFF(MICROSECOND, lease, at)) < 20000")
 ok $((close > 0 && excluded > 0 && expired > cron_leases && cron_leases > 0 ? 0 : 1)) \
 	"$close changes within 20 ms of a lease's end"
+in_one=$(sql "SELECT COUNT(DISTINCT request_id) FROM test_told_$task WHERE outcome = 'in_one'")
+ok $((in_one > 0 ? 0 : 1)) "$in_one dispositions gave the next loans in the same commit"
+is "$(sql "SELECT COUNT(*) FROM test_told_$task AS t
+             JOIN work_requested AS r ON r.request_id = t.request_id
+            WHERE t.outcome = 'in_one' AND (r.source <> 'list' OR NOT EXISTS (
+              SELECT 1 FROM test_told_$task AS d
+               WHERE d.round = t.round AND d.process = t.process AND d.what = 'disposed')
+              OR EXISTS (
+              SELECT 1 FROM test_told_$task AS d
+               WHERE d.round = t.round AND d.process = t.process AND d.what = 'disposed'
+                 AND d.outcome NOT IN ('done', 'already')))")" 0 \
+	'they are of the list, and none of their dispositions was refused'
 
 # --- does the replay notice faults? --------------------------------------------------------------
 
