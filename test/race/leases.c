@@ -3,8 +3,8 @@
  * leases TASK PREFIX LOANS ROUNDS SEED FILE: sixteen processes work on the few loans of a task, two
  * processes for each of the users PREFIX-1 to PREFIX-8. In each round all act at once, near the
  * moment when a lease ends. Their actions are drawn from SEED: a process asks for work, disposes
- * of loans or renews leases, does both in one call, or does what cron does. A loan may be its own or not, and the token
- * right, old or missing.
+ * of loans or renews leases, does both in one call, or does what cron does. A loan may be its own
+ * or not, and the token right, old or missing.
  *
  * FILE gets what the processes were told, a row of SQL values on each line: round, process, user,
  * kind (asked, disposed, expired), event, loan, given token, outcome ("in_one": the loan was given

@@ -9,11 +9,12 @@
  * loans, and all of them end. Then all stopped programs go on, and only after that the first of
  * them is waited for: one that waits for the locks of another could lose its connection.
  * In each of ROUNDS rounds this is done for each statement of a take, of a refill, of a call that
- * leads and of a disposition. After that, programs are stopped and killed CHANCES times at moments
- * drawn from SEED.
+ * leads, of a disposition, and of a call that completes loans and asks. After that, programs are
+ * stopped and killed CHANCES times at moments drawn from SEED.
  *
  * The users are PREFIX-1 to PREFIX-16. FOLDER/runs gets a line for each program: a number, UUID,
- * user, kind, 1 if it was stopped or killed, exit status (137: killed). NUMBER.json in FOLDER has
+ * user, kind, 1 if it was stopped or killed, exit status (137: killed), and the loans that it was
+ * to complete before it asked. NUMBER.json in FOLDER has
  * what it told. At the end this program prints how many statements each kind of program has sent.
  */
 #include <fcntl.h>
@@ -31,9 +32,9 @@
 #include "rng.h"
 #include "support.h"
 
-enum { TAKE, REFILL, FRESH, DISPOSE, EXPIRE, KINDS };
+enum { TAKE, REFILL, FRESH, DISPOSE, BOTH, EXPIRE, KINDS };
 enum how { STOPPED, STOPPED_AS_SENT, KILLED, KILLED_AS_SENT, HOWS };
-static const char *const kinds[KINDS] = { "take", "refill", "fresh", "dispose", "expire" };
+static const char *const kinds[KINDS] = { "take", "refill", "fresh", "dispose", "both", "expire" };
 
 enum {
 	AT_STATEMENT = 4,       /* programs of a batch that are held at a statement */
@@ -50,7 +51,7 @@ struct run {
 	int kind;
 	char user[64];
 	char uuid[37];
-	char what[256];         /* loans of a disposition */
+	char what[256];         /* loans of a disposition; or "" */
 	struct proxy *proxy;    /* NULL: none */
 	pid_t pid;              /* 0: it has ended */
 	unsigned int nth;       /* the statement at which it is to be stopped */
@@ -166,6 +167,8 @@ start(struct run *run)
 		add(argv, &n, "--uuid", run->uuid);
 		if (run->kind == FRESH)
 			add(argv, &n, "--fresh", NULL);
+		if (run->kind == BOTH)
+			add(argv, &n, "--complete", run->what);
 		if (draw(4) == 0)
 			add(argv, &n, "--no-wait", NULL);
 		else
@@ -187,8 +190,8 @@ note_end(struct run *run, int status)
 {
 	run->pid = 0;
 	run->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	fprintf(race.runs, "%u\t%s\t%s\t%s\t%d\t%d\n", run->number, run->uuid, run->user,
-	    kinds[run->kind], run->held, run->status);
+	fprintf(race.runs, "%u\t%s\t%s\t%s\t%d\t%d\t%s\n", run->number, run->uuid, run->user,
+	    kinds[run->kind], run->held, run->status, run->kind == BOTH ? run->what : "");
 }
 
 static bool
@@ -262,6 +265,20 @@ touch_some(void)
 	for (int i = 0; i < 3; i++)
 		sql("INSERT INTO task_touched (task_id, loan_id) VALUES (%" PRIu32 ", %u)",
 		    race.task, 1 + draw(race.loans));
+}
+
+/* The same for one of them, every other time by a call that also asks. */
+static size_t
+disposition(struct run *run)
+{
+	static bool asks;
+	size_t n = dispositions(run, 1, "");
+
+	if (n > 0) {
+		run->kind = asks ? BOTH : DISPOSE;
+		asks = !asks;
+	}
+	return n;
 }
 
 /* Others do all that one can do with the list. Nothing holds them up, as long as they leave the
@@ -342,7 +359,7 @@ static void
 batch(int leader, bool refills)
 {
 	struct run runs[AT_STATEMENT];
-	size_t n = dispositions(runs, 1, "");
+	size_t n = disposition(runs);
 	const char *disposer = n > 0 ? runs[0].user : "";
 
 	runs[n++] = run_of(leader, 1);
@@ -387,7 +404,7 @@ static void
 by_chance(bool refills)
 {
 	struct run runs[AT_STATEMENT + 1];
-	size_t n = dispositions(runs, 1, "");
+	size_t n = disposition(runs);
 	const char *disposer = n > 0 ? runs[0].user : "";
 
 	runs[n++] = run_of(draw(2) == 0 ? REFILL : FRESH, 1);
@@ -441,7 +458,7 @@ main(int argc, char **argv)
 	for (unsigned long i = 0; i < strtoul(argv[5], NULL, 10); i++)
 		by_chance(i % 3 == 2);
 	fclose(race.runs);
-	for (int kind = TAKE; kind <= DISPOSE; kind++)
+	for (int kind = TAKE; kind <= BOTH; kind++)
 		printf("%s %u %u\n", kinds[kind], race.length[kind], race.stops[kind]);
 	close_connections();
 	return 0;

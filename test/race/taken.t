@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # People take from a task's kept list, touch, complete and return its loans, let leases end, ask for
 # fresh ones and fill the list, while some of their programs are stopped or killed: at every
-# statement of a take, of a refill, of a call that leads and of a disposition, and by chance. Then
+# statement of a take, of a refill, of a call that leads, of a disposition, and of a call that
+# completes loans and asks, and by chance. Then
 # the tables are judged: no loan was given twice at a time, tokens rise, caps and exclusions hold,
 # what the programs told is what is stored, and the log replays.
 #
@@ -22,7 +23,7 @@ drop_ours() {
 	     DROP TRIGGER IF EXISTS test_taken_listed;
 	     DELETE FROM task_touched WHERE task_id = $task;
 	     DROP TABLE IF EXISTS test_listed_$task, test_run_$task, test_told_$task,
-	       test_done_$task, test_step_$task, test_forged_$task"
+	       test_done_$task, test_both_$task, test_step_$task, test_forged_$task"
 }
 trap 'drop_ours; forget_all' EXIT
 
@@ -59,6 +60,9 @@ told=$(jq -r "$number"'select(.loans | type == "array") | . as $a | .loans[] |
 	"(\(number),\($a.request_id),\(.loan_id),\(.token))"' "$scratch"/*.json | paste -sd,)
 done=$(jq -r "$number"'select(.result == "done" and .loan_id) |
 	"(\(number),\(.loan_id),\(.token))"' "$scratch"/*.json | paste -sd,)
+both=$(awk -F '\t' '$7 != "" { n = split($7, loans, /[,:]/)
+	for (i = 1; i < n; i += 2) printf "(%s,%s,%s)\n", $1, loans[i], loans[i + 1] }' \
+	"$scratch/runs" | paste -sd,)
 {
 	echo "CREATE TABLE test_run_$task (number INT PRIMARY KEY, uuid CHAR(36) CHARACTER SET ascii
 	       COLLATE ascii_bin, user VARCHAR(64), kind VARCHAR(16), struck INT, status INT,
@@ -67,9 +71,11 @@ done=$(jq -r "$number"'select(.result == "done" and .loan_id) |
 	       loan_id BIGINT UNSIGNED, token BIGINT UNSIGNED, KEY (number));
 	      CREATE TABLE test_done_$task (number INT, loan_id BIGINT UNSIGNED,
 	       token BIGINT UNSIGNED, KEY (number));
+	      CREATE TABLE test_both_$task LIKE test_done_$task;
 	      INSERT INTO test_run_$task VALUES"
-	sed "s/\t/','/g; s/^/('/; s/\$/')/" "$scratch/runs" | paste -sd,
-	echo "; INSERT INTO test_told_$task VALUES $told; INSERT INTO test_done_$task VALUES $done"
+	cut -f 1-6 "$scratch/runs" | sed "s/\t/','/g; s/^/('/; s/\$/')/" | paste -sd,
+	echo "; INSERT INTO test_told_$task VALUES $told; INSERT INTO test_done_$task VALUES $done;
+	      INSERT INTO test_both_$task VALUES $both"
 } >"$scratch/told.sql"
 "$top/scripts/sandbox" mysql <"$scratch/told.sql"
 ok $? 'what the programs told is in tables'
@@ -102,17 +108,39 @@ is "$(sql "SELECT COUNT(*) FROM work_requested AS r WHERE r.task_id = $task
 is "$(sql "SELECT COUNT(*) FROM test_done_$task AS d JOIN test_run_$task AS p USING (number)
             WHERE 1 <> (SELECT COUNT(*) FROM work_log AS l
               JOIN app_user AS u ON u.user_id = l.user_id
-             WHERE l.task_id = $task AND l.note = d.number AND l.loan_id = d.loan_id
+             WHERE l.task_id = $task AND l.note <=> IF(p.kind = 'both', NULL, d.number)
+               AND l.loan_id = d.loan_id
                AND l.token = d.token AND u.name = p.user
                AND l.event IN ('completed', 'returned'))")" 0 \
 	'each disposition that was told is in the log, once'
 is "$(sql "SELECT COUNT(*) FROM work_log AS l
              LEFT JOIN test_run_$task AS p ON p.number = l.note
             WHERE l.task_id = $task AND l.event IN ('completed', 'returned')
+              AND l.note IS NOT NULL
               AND NOT COALESCE(p.status IN (3, 5, 6, 137), FALSE)
               AND NOT EXISTS (SELECT 1 FROM test_done_$task AS d
                                WHERE d.number = l.note AND d.loan_id = l.loan_id)")" 0 \
 	'each one in the log was told, unless the program was killed'
+
+is "$(sql "SELECT COUNT(*) FROM work_log AS l JOIN app_user AS u ON u.user_id = l.user_id
+            WHERE l.task_id = $task AND l.event = 'completed' AND l.note IS NULL
+              AND NOT EXISTS (SELECT 1 FROM test_both_$task AS b
+                                JOIN test_run_$task AS p USING (number)
+                               WHERE b.loan_id = l.loan_id AND b.token = l.token AND p.user = u.name
+                                 AND (p.status IN (3, 5, 6, 137) OR EXISTS (
+                                   SELECT 1 FROM test_done_$task AS d
+                                    WHERE d.number = b.number AND d.loan_id = b.loan_id)))")" 0 \
+	'and so was each one of a call that asked as well'
+# What is asked for comes with the completion, or after it.
+is "$(sql "SELECT COUNT(*) FROM test_both_$task AS b
+             JOIN test_run_$task AS p USING (number)
+             JOIN work_requested AS r ON r.uuid = p.uuid
+            WHERE NOT EXISTS (SELECT 1 FROM work_log AS l WHERE l.task_id = $task
+                AND l.loan_id = b.loan_id AND l.token = b.token AND l.event = 'completed'
+                AND l.user_id = r.user_id)")" 0 \
+	'whoever completed loans and asked has completed all of them, where there is a request'
+in_one=$(jq -s 'map(select(.one_commit)) | length' "$scratch"/*.json)
+ok $((in_one > 0 ? 0 : 1)) "$in_one of them got the next loans in the same commit"
 
 # --- what is stored ------------------------------------------------------------------------------
 
