@@ -791,6 +791,9 @@ BEGIN
     -- be gone, too.
     SAVEPOINT joins;
     RELEASE SAVEPOINT joins;
+    IF @@transaction_isolation <> 'READ-COMMITTED' THEN
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'list_serves: needs READ COMMITTED';
+    END IF;
   ELSE
     -- The session may have any level.
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

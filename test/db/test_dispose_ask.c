@@ -296,6 +296,23 @@ by_hand_without_a_transaction(void **state)
 	assert_consistent(TASK);
 }
 
+/* Nor one that reads what was there before. */
+static void
+by_hand_in_an_old_view(void **state)
+{
+	struct db *db = connect_as(worker_where().defaults_group);
+
+	(void)state;
+	begin(10);
+	sql_on(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+	sql_on(db, "START TRANSACTION");
+	(void)try_sql(db, "CALL list_serves(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
+	    ", '[1000000]', '[]', UTC_TIMESTAMP(6), NULL, TRUE)", user_id(1), TASK,
+	    epoch_of(TASK));
+	assert_int_equal(db_errno(db), 1644);
+	assert_int_equal(held_by_user_1(), 1);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -311,6 +328,7 @@ main(int argc, char **argv)
 		DB_TEST(a_uuid_that_was_used),
 		DB_TEST(a_process_that_is_killed),
 		DB_TEST(by_hand_without_a_transaction),
+		DB_TEST(by_hand_in_an_old_view),
 	};
 
 	test_begin(argc, argv);
