@@ -1939,7 +1939,9 @@ cancels: BEGIN
 END//
 
 -- Takes a person's name and account out of the history, by p_step. Each becomes a pseudonym, and
--- the number of the user stays, so figures and replays are as before. A run that was cut short is
+-- the number of the user stays, so figures and replays are as before. An account that is bound to
+-- this person alone is the person's also in rows about others: it may have asked for them, have
+-- managed tasks by another name, or have noted that a lease is over. A run that was cut short is
 -- begun again with the same name:
 --   log       p_most rows of the log after p_from, and
 --   requests  the same of the requests: the caller repeats each with the result's second column as
@@ -1966,7 +1968,7 @@ forgets: BEGIN
   DECLARE v_user_id, v_enabled INT UNSIGNED;
   DECLARE v_n, v_rows BIGINT UNSIGNED DEFAULT 0;
   DECLARE v_last BIGINT UNSIGNED;
-  DECLARE v_alias VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  DECLARE v_alias, v_login VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
   DECLARE v_by VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT CONCAT(' by ', p_name, ': ');
   DECLARE v_phrases VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
@@ -1993,6 +1995,11 @@ forgets: BEGIN
     INTO v_alias
     FROM app_user AS u
    WHERE u.name = CONCAT('forgotten-', v_user_id) AND u.user_id <> v_user_id;
+  -- NULL where it is nobody's, or somebody else's, too. The tables have it with its host.
+  SELECT MAX(u.account) INTO v_login
+    FROM app_user AS u
+   WHERE u.account = (SELECT s.account FROM app_user AS s WHERE s.user_id = v_user_id)
+  HAVING COUNT(*) = 1;
   IF v_enabled AND NOT p_dry THEN
     UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id;
     INSERT INTO manage_log (manager, account, action, user_id, reason)
@@ -2007,11 +2014,15 @@ forgets: BEGIN
     SELECT COUNT(*) INTO v_rows
       FROM work_log AS l FORCE INDEX (PRIMARY)
      WHERE l.log_id > p_from AND l.log_id <= v_last
-       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name
+            OR LEFT(l.account, CHAR_LENGTH(l.account) - 1
+                 - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) = v_login);
     UPDATE work_log AS l FORCE INDEX (PRIMARY)
        SET l.account = v_alias, l.manager = IF(l.manager = p_name, v_alias, l.manager)
      WHERE l.log_id > p_from AND l.log_id <= v_last AND NOT p_dry
-       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name);
+       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name
+            OR LEFT(l.account, CHAR_LENGTH(l.account) - 1
+                 - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) = v_login);
   WHEN 'requests' THEN
     -- Where a manager made or ended a request, its reason is one of these phrases, ' by ', the
     -- name, and what the manager wrote. One that a manager made has the manager's account.
@@ -2022,11 +2033,15 @@ forgets: BEGIN
       FROM work_requested AS r FORCE INDEX (PRIMARY)
      WHERE r.request_id > p_from AND r.request_id <= v_last
        AND ((r.user_id = v_user_id AND r.account <> v_alias)
+            OR LEFT(r.account, CHAR_LENGTH(r.account) - 1
+                 - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) = v_login
             OR FIND_IN_SET(SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1), v_phrases));
     UPDATE work_requested AS r FORCE INDEX (PRIMARY)
        SET r.account = v_alias
      WHERE r.request_id > p_from AND r.request_id <= v_last AND NOT p_dry
        AND (r.user_id = v_user_id
+            OR LEFT(r.account, CHAR_LENGTH(r.account) - 1
+                 - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) = v_login
             OR SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1) IN ('reassigned', 'undone'));
     UPDATE work_requested AS r FORCE INDEX (PRIMARY)
        SET r.reason = LEFT(INSERT(r.reason, CHAR_LENGTH(SUBSTRING_INDEX(r.reason, ' by ', 1)) + 5,
@@ -2048,11 +2063,17 @@ forgets: BEGIN
        WHERE JSON_UNQUOTE(JSON_EXTRACT(m.after_it, '$.manager')) = p_name;
       UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias
        WHERE m.manager = p_name;
+      UPDATE follow_cursor AS c SET c.account = v_alias
+       WHERE LEFT(c.account, CHAR_LENGTH(c.account) - 1
+               - CHAR_LENGTH(SUBSTRING_INDEX(c.account, '@', -1))) = v_login;
       UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
       INSERT INTO manage_log (manager, account, action, user_id, reason)
         VALUES (IF(p_manager = p_name, v_alias, p_manager),
                 IF(p_manager = p_name, v_alias, CONVERT(USER() USING utf8mb4)),
                 'user forgotten', v_user_id, p_reason);
+      UPDATE manage_log AS m SET m.account = v_alias
+       WHERE LEFT(m.account, CHAR_LENGTH(m.account) - 1
+               - CHAR_LENGTH(SUBSTRING_INDEX(m.account, '@', -1))) = v_login;
     END IF;
   END CASE;
   COMMIT;

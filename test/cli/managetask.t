@@ -304,6 +304,20 @@ refused 3 "user \"managed b\" leads task $new: try again when the query has ende
 	user forget 'managed b'
 is "$(logged | cut -d'|' -f1)" 'user forgetting begun' 'its begin is logged'
 gatekeeper_says 'ROLLBACK;'
+# The account is bound to this person alone, and has asked for others and managed by another name.
+sql "UPDATE app_user SET account = 'managed@b' WHERE user_id = $id;
+	UPDATE work_log SET account = 'managed@b@%' WHERE user_id <> $id ORDER BY log_id LIMIT 1;
+	UPDATE work_requested SET account = 'managed@b@%' WHERE user_id <> $id
+		ORDER BY request_id LIMIT 1;
+	UPDATE manage_log SET account = 'managed@b@%' ORDER BY manage_id LIMIT 1;
+	INSERT INTO follow_cursor (name, position, account) VALUES ('managed', 0, 'managed@b@%')"
+bound() {
+	sql "SELECT (SELECT COUNT(*) FROM work_log WHERE account = '$1'),
+		(SELECT COUNT(*) FROM work_requested WHERE account = '$1'),
+		(SELECT COUNT(*) FROM manage_log WHERE account = '$1'),
+		(SELECT COUNT(*) FROM follow_cursor WHERE account = '$1')" | tr '\t' ' '
+}
+is "$(bound managed@b@%)" '1 1 1 1' 'the account stands in rows about others'
 manage user forget 'managed b' --by marcus --reason 'has asked for it'
 is "$status:${out%% in *}" '0:user managed b: forgotten' 'user forget'
 is "$(names 'managed b'):$(sql "SELECT COUNT(*) FROM work_log WHERE manager = 'managed b'")" 0:0 \
@@ -320,6 +334,7 @@ is "$(sql "SELECT CONCAT_WS('|', name, account, enabled) FROM app_user WHERE use
 	"forgotten-$id|0" 'the user has a pseudonym, and may not ask'
 ok "$([ "$before" -gt 2 ] && [ "$rows" -gt 2 ]; echo $?)" "there were $before names, $rows accounts"
 is "$(names lockq_app@localhost)" 0 'nor is the account'
+is "$(bound managed@b@%)" '0 0 0 0' 'nor is the one that is bound to the person'
 is "$(logged)" 'user forgotten|marcus|lockq_boss@localhost|has asked for it' 'the log says by whom'
 manage user add 'managed b'
 is "$status" 0 'the name is free again'
