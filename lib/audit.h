@@ -75,6 +75,10 @@ char *audit_mend_number(struct audit *a, const char *option, uint64_t value);
 char *audit_words(struct audit *a, const char *sql);
 /* Whether @words have @phrase, "start transaction", and not as a part of longer words. */
 bool audit_says(const char *words, const char *phrase);
+/* Whether @words begin with @phrase, and not with a longer word. */
+bool audit_begins(const char *words, const char *phrase);
+/* Where a statement of the procedure @words begins, at @from or later; or NULL. */
+const char *audit_statement(const char *words, const char *from);
 
 /* --- the rooms --- */
 

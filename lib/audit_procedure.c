@@ -115,39 +115,137 @@ look_at_parameters(struct audit *a, const struct audited_name *name)
 
 /* --- its text --- */
 
-/* What ends the transaction of a disposition. DDL on temporary tables does not. */
-static const char *
-ends_transaction(const char *words)
+/* Whether @words go on with one of them. */
+static bool
+goes_on_with(const char *words, const char *const *phrases)
 {
-	static const char *const phrases[] = {
-		"commit", "start transaction", "create table", "create or replace", "create view",
-		"create index", "alter table", "drop table", "drop view", "truncate table",
-		"rename table", "lock tables", "unlock tables", "analyze table", "set autocommit",
-		"set @@autocommit", "create user", "drop user"
-	};
+	while (*phrases != NULL && !audit_begins(words, *phrases))
+		phrases++;
+	return *phrases != NULL;
+}
 
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
-		if (audit_says(words, phrases[i]))
-			return phrases[i];
+/* "set @n = 1, autocommit = 1": whether it ends a transaction. */
+static bool
+sets_autocommit(const char *statement)
+{
+	static const char *const names[] = { "autocommit", "session autocommit", "local autocommit",
+		"@@autocommit", "@@session.autocommit", "@@local.autocommit", NULL };
+	const char *c = statement + strlen("set");
+
+	while (*c != '\0' && *c != ';') {
+		c += 1 + (c[1] == ' ');
+		if (goes_on_with(c, names))
+			return true;
+		c += strcspn(c, ",;");
 	}
-	return audit_says(words, "rollback") && !audit_says(words, "rollback to") ? "rollback" :
-	    NULL;
+	return false;
+}
+
+/* Whether a statement ends the transaction of a disposition. DDL on temporary tables does not. */
+static bool
+ends_transaction(const char *statement)
+{
+	static const char *const ends[] = { "commit", "rollback", "start transaction", "create",
+		"alter", "drop", "truncate", "rename", "lock", "unlock", "analyze", "optimize",
+		"repair", "check", "cache", "load index", "flush", "reset", "grant", "revoke",
+		"set password", "install", "uninstall", "xa", NULL };
+	static const char *const leaves[] = { "rollback to", "rollback work to",
+		"create temporary", "drop temporary", "drop prepare", NULL };
+
+	if (audit_begins(statement, "set"))
+		return goes_on_with(statement, ends) || sets_autocommit(statement);
+	return goes_on_with(statement, ends) && !goes_on_with(statement, leaves);
+}
+
+/* The statement that does, or NULL. */
+static const char *
+find_end(const char *words)
+{
+	const char *at = audit_statement(words, words);
+
+	while (at != NULL && !ends_transaction(at))
+		at = audit_statement(words, at + 1);
+	return at;
+}
+
+/* Returns what comes after a condition of a handler: a word, a number, or one of these. */
+static const char *
+after_condition(const char *c)
+{
+	if (audit_begins(c, "not found"))
+		return c + strlen("not found");
+	if (!audit_begins(c, "sqlstate"))
+		return c + strcspn(c, " ,;");
+	c += strlen("sqlstate");
+	c += *c == ' ';
+	c += audit_begins(c, "value") ? strlen("value") : 0;
+	c += *c == ' ';
+	return c + (*c == '?');
+}
+
+/* Whether the conditions of a handler, "not found, sqlexception", have a deadlock among them. Words
+ * have no strings; @text is what they were made of. */
+static bool
+catches_deadlocks(const char *conditions, const char *text)
+{
+	static const char *const errors[] = { "sqlexception", "1213", NULL };
+	const char *c = conditions;
+
+	for (;;) {
+		c += *c == ' ';
+		if (goes_on_with(c, errors) ||
+		    (audit_begins(c, "sqlstate") && strstr(text, "40001") != NULL))
+			return true;
+		c = after_condition(c);
+		c += *c == ' ';
+		if (*c != ',')
+			return false;
+		c++;
+	}
+}
+
+/* Whether more handlers catch deadlocks than there are RESIGNALs. */
+static bool
+swallows_deadlocks(const char *words, const char *text)
+{
+	static const char handler[] = "handler for ", resignal[] = "resignal";
+	size_t n = 0;
+
+	for (const char *at = strstr(words, handler); at != NULL; at = strstr(at + 1, handler))
+		n += catches_deadlocks(at + strlen(handler), text);
+	for (const char *at = strstr(words, resignal); at != NULL && n > 0;
+	    at = strstr(at + 1, resignal))
+		n--;
+	return n > 0;
+}
+
+/* As much of a statement as people need to find it. */
+static int
+said_length(const char *statement)
+{
+	int length = (int)strcspn(statement, ";?");
+
+	length = length < 40 ? length : 40;
+	while (length > 0 && statement[length - 1] == ' ')
+		length--;
+	return length;
 }
 
 static void
 look_at_text(struct audit *a, const struct audited_name *name, const char *text)
 {
 	char *words = audit_words(a, text);
-	const char *phrase;
+	const char *end;
 
 	if (words == NULL)
 		return;
-	phrase = ends_transaction(words);
-	if (phrase != NULL)
+	end = find_end(words);
+	if (end != NULL)
 		audit_found(a, LOCKQ_FAULT, "procedure_commits", name->setting,
-		    mend_by_hand(a, name), "%s \"%s\" says \"%s\", and so ends the transaction, "
-		    "which it must leave to lockq", name->setting, name->said, phrase);
-	if (audit_says(words, "handler for sqlexception") && !audit_says(words, "resignal"))
+		    mend_by_hand(a, name), "%s \"%s\" says \"%.*s\", and so ends the "
+		    "transaction, which it must leave to lockq", name->setting, name->said,
+		    said_length(end), end);
+	if (swallows_deadlocks(words, text))
 		audit_found(a, LOCKQ_WARNING, "procedure_catches", name->setting,
 		    mend_by_hand(a, name), "%s \"%s\" catches errors, deadlocks too, so lockq may "
 		    "go on though nothing was changed: end the handler with RESIGNAL",

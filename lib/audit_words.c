@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks for words in the text of a view or a procedure, as people have written it. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,4 +89,49 @@ audit_says(const char *words, const char *phrase)
 			return true;
 	}
 	return false;
+}
+
+bool
+audit_begins(const char *words, const char *phrase)
+{
+	size_t length = strlen(phrase);
+
+	return strncmp(words, phrase, length) == 0 && !is_of_word(words[length]);
+}
+
+/* Whether @c is the end of what may stand before a statement: another statement, the begin of a
+ * block or a branch, a label, or the conditions of a handler. */
+static bool
+ends_before_statement(const char *words, const char *c)
+{
+	static const char *const before[] = { "begin", "then", "else", "do", "loop", "repeat",
+		"sqlexception", "sqlwarning", "found" };
+
+	if (c == words || c[-1] == ';' || c[-1] == ':' || c[-1] == '?' ||
+	    (c[-1] >= '0' && c[-1] <= '9'))
+		return true;
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		size_t length = strlen(before[i]);
+
+		if ((size_t)(c - words) >= length && memcmp(c - length, before[i], length) == 0 &&
+		    ((size_t)(c - words) == length || !is_of_word(c[-(ptrdiff_t)length - 1])))
+			return true;
+	}
+	return false;
+}
+
+const char *
+audit_statement(const char *words, const char *from)
+{
+	for (const char *c = from; *c != '\0'; c++) {
+		const char *end = c;
+
+		if (!is_of_word(*c) || (c > words && is_of_word(c[-1])))
+			continue;
+		while (end > words && end[-1] == ' ')
+			end--;
+		if (ends_before_statement(words, end))
+			return c;
+	}
+	return NULL;
 }

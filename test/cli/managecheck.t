@@ -260,6 +260,37 @@ $procedure $parameters BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION DO 0; DO 
 DELIMITER ;
 GRANT EXECUTE ON PROCEDURE deed_is_checked TO lockq_worker@$bank" \
 	procedure_catches warning on_complete "$read_it"
+# text BODY...: what the check says of procedures with these bodies, the first word of each code.
+text() {
+	local body all=
+	for body in "$@"; do
+		admin "DELIMITER //
+$procedure $parameters BEGIN $body; END//
+DELIMITER ;
+GRANT EXECUTE ON PROCEDURE deed_is_checked TO lockq_worker@$bank"
+		check $task
+		all+=$(jq -rj 'select(.about == "on_complete") | .code | ltrimstr("procedure_")' \
+			<<<"$out"),
+	done
+	printf %s "$all"
+}
+is "$(text 'TRUNCATE deed' 'DROP INDEX i ON deed' 'CREATE UNIQUE INDEX i ON deed (line)' \
+	'SET @n = 1, autocommit = 1' "GRANT SELECT ON deed TO lockq_worker@$bank" \
+	'IF p_user = 1 THEN SAVEPOINT s; ROLLBACK TO s; ELSE ROLLBACK; END IF' \
+	'DECLARE EXIT HANDLER FOR SQLEXCEPTION COMMIT; DO 0')" \
+	commits,commits,commits,commits,commits,commits,commitscatches, \
+	'statements that end the transaction'
+caught='DECLARE CONTINUE HANDLER FOR'
+is "$(text "$caught NOT FOUND, SQLEXCEPTION DO 0; DO 0" "$caught 1205, 1213 DO 0; DO 0" \
+	"$caught SQLSTATE VALUE '40001' DO 0; DO 0" \
+	"$caught SQLEXCEPTION RESIGNAL; BEGIN $caught SQLEXCEPTION DO 0; END")" \
+	catches,catches,catches,catches, 'handlers that swallow a deadlock'
+is "$(text 'SAVEPOINT s; ROLLBACK WORK TO SAVEPOINT s' 'DROP TEMPORARY TABLE IF EXISTS t' \
+	'UPDATE deed SET line = TRUNCATE(line, 0) WHERE loan_id = p_loan_id' \
+	'SET @n = @@autocommit, @m = (SELECT MAX(c.commit) FROM (SELECT 1 AS commit) AS c)' \
+	"$caught NOT FOUND SET @n = 1; DO 0" "$caught SQLSTATE '23000' BEGIN END; DO 0" \
+	"$caught SQLEXCEPTION BEGIN SET @n = 1; RESIGNAL; END; DO 0")" ,,,,,,, \
+	'others that look like them'
 admin "$good; $procedure $parameters COMMENT 'x'
 	UPDATE deed SET line = LENGTH('commit; drop table deed') /* commit */"
 check $task
