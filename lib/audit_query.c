@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "audit.h"
 #include "bounds.h"
@@ -243,7 +244,7 @@ last_of_type(const struct audited_view *view)
 	const char *type = "";
 
 	for (size_t i = 0; i < view->columns.n_rows; i++) {
-		if (strcmp(db_cell(&view->columns, i, 0), "priority") == 0)
+		if (strcasecmp(db_cell(&view->columns, i, 0), "priority") == 0)
 			type = db_cell(&view->columns, i, 1);
 	}
 	for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++) {

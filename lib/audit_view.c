@@ -26,6 +26,29 @@ static const struct db_query read_view = {
 	DB_MAYBE
 };
 
+/* The views behind it, however deep, and whether they have loans. */
+static const struct db_query read_behind = {
+	"read_behind",
+	"WITH RECURSIVE behind (at_schema, at_name) AS ("
+	"  SELECT u.table_schema, u.table_name"
+	"    FROM information_schema.view_table_usage AS u"
+	"   WHERE u.view_schema = ? AND u.view_name = ?"
+	"   UNION"
+	"  SELECT u.table_schema, u.table_name"
+	"    FROM behind"
+	"    JOIN information_schema.view_table_usage AS u"
+	"      ON u.view_schema = behind.at_schema AND u.view_name = behind.at_name)"
+	" SELECT v.table_schema, v.table_name, v.view_definition,"
+	"        EXISTS (SELECT 1 FROM information_schema.columns AS c"
+	"                 WHERE c.table_schema = v.table_schema AND c.table_name = v.table_name"
+	"                   AND c.column_name = 'loan_id')"
+	"   FROM behind"
+	"   JOIN information_schema.views AS v"
+	"     ON v.table_schema = behind.at_schema AND v.table_name = behind.at_name"
+	"  ORDER BY v.table_schema, v.table_name",
+	DB_MANY
+};
+
 /* --- mends --- */
 
 /* The columns of the view from the text of itself, AS v, one of them anew. */
@@ -239,55 +262,143 @@ mend_limit(struct audit *a, const struct audited_view *view)
 	    view->is.quoted, (int)(at - text), text);
 }
 
+/* A text that was written by hand: that of the view itself, or of one behind it. */
+struct said_by {
+	const struct audited_view *view;
+	const char *schema, *name; /* of the one behind it; NULL: the view itself */
+};
+
+static char *
+mend_text(struct audit *a, const struct said_by *by)
+{
+	char schema[QUOTED_BYTES], name[QUOTED_BYTES];
+
+	if (by->name == NULL)
+		return mend_by_hand(a, by->view);
+	if (db_quote_identifier(schema, sizeof(schema), by->schema) != DB_OK ||
+	    db_quote_identifier(name, sizeof(name), by->name) != DB_OK)
+		return NULL;
+	return audit_mend(a, "SHOW CREATE VIEW %s.%s", schema, name);
+}
+
+/* `, in the view "x" behind it,`, as a part of a sentence. */
+static char *
+where_text(struct audit *a, const struct said_by *by)
+{
+	return by->name == NULL ? audit_mend(a, "%s", "") :
+	    audit_mend(a, ", in the view \"%s\" behind it", by->name);
+}
+
 /* The result of one leader's query is given to everybody, and to the same at another time. */
 static void
-look_at_words(struct audit *a, const struct audited_view *view, const char *words)
+look_at_words(struct audit *a, const struct said_by *by, const char *words)
 {
 	static const char *const sessions[] = { "user(", "connection_id(", "session_user(",
-		"system_user(", "last_insert_id(" };
-	static const char *const chances[] = { "rand(", "uuid(", "random_bytes(" };
-	static const char *const waits[] = { "sleep(", "get_lock(", "benchmark(" };
+		"system_user(", "last_insert_id(", "current_role(", "found_rows(", "row_count(",
+		"is_used_lock(", "is_free_lock(", "ps_current_thread_id(", NULL };
+	static const char *const of_invoker[] = { "current_user(", NULL };
+	static const char *const chances[] = { "rand(", "uuid(", "uuid_short(", "random_bytes(",
+		NULL };
+	static const char *const waits[] = { "sleep(", "get_lock(", "benchmark(",
+		"wait_for_executed_gtid_set(", "source_pos_wait(", "master_pos_wait(", NULL };
+	static const char session[] = "shows each session other rows, but what one process finds "
+	    "is given to everybody";
 	const struct {
 		const char *const *phrases;
-		size_t n;
+		bool counts;
 		const char *code, *why;
 	} lists[] = {
-		{ sessions, 5, "view_of_session", "shows each session other rows, but what one "
-		    "process finds is given to everybody" },
-		{ chances, 3, "view_of_chance", "shows another order, or other loans, each "
+		{ sessions, true, "view_of_session", session },
+		{ of_invoker, by->view->invoker && by->name == NULL, "view_of_session", session },
+		{ chances, true, "view_of_chance", "shows another order, or other loans, each "
 		    "time it is read" },
-		{ waits, 3, "view_waits", "waits by itself, while people wait for it" },
+		{ waits, true, "view_waits", "waits by itself, while people wait for it" },
 	};
+	const struct audited_name *view = &by->view->is;
+	char *where = where_text(a, by);
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		for (size_t n = 0; n < lists[i].n; n++) {
-			if (!audit_says(words, lists[i].phrases[n]))
-				continue;
-			audit_found(a, LOCKQ_WARNING, lists[i].code, view->is.setting,
-			    mend_by_hand(a, view), "%s \"%s\" calls %s), so it %s",
-			    view->is.setting, view->is.said, lists[i].phrases[n], lists[i].why);
-			break;
-		}
+	for (size_t i = 0; where != NULL && i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const char *const *phrase = lists[i].phrases;
+
+		while (*phrase != NULL && !audit_says(words, *phrase))
+			phrase++;
+		if (*phrase != NULL && lists[i].counts)
+			audit_found(a, LOCKQ_WARNING, lists[i].code, view->setting,
+			    mend_text(a, by), "%s \"%s\" calls %s)%s, so it %s", view->setting,
+			    view->said, *phrase, where, lists[i].why);
 	}
+	free(where);
+}
+
+static void
+note_text_unseen(struct audit *a, const struct said_by *by)
+{
+	const struct audited_name *view = &by->view->is;
+
+	if (by->name == NULL)
+		audit_found(a, LOCKQ_NOTE, "text_unseen", view->setting, NULL, "the text of %s "
+		    "\"%s\" was not looked at: this account needs the right SHOW VIEW",
+		    view->setting, view->said);
+	else
+		audit_found(a, LOCKQ_NOTE, "text_unseen", view->setting, NULL, "the text of "
+		    "\"%s\", which %s \"%s\" reads, was not looked at: this account needs the "
+		    "right SHOW VIEW", by->name, view->setting, view->said);
 }
 
 static void
 look_at_text(struct audit *a, const struct audited_view *view)
 {
+	const struct said_by by = { view, NULL, NULL };
 	char *words = audit_words(a, view->definition);
 
 	if (words == NULL)
 		return;
 	if (view->definition[0] == '\0')
-		audit_found(a, LOCKQ_NOTE, "text_unseen", view->is.setting, NULL, "the text of %s "
-		    "\"%s\" was not looked at: this account needs the right SHOW VIEW",
-		    view->is.setting, view->is.said);
-	look_at_words(a, view, words);
+		note_text_unseen(a, &by);
+	look_at_words(a, &by, words);
 	if (view != &a->views[DETAILS] && has_own_limit(words))
 		audit_found(a, LOCKQ_WARNING, "view_limit", view->is.setting, mend_limit(a, view),
 		    "%s \"%s\" has a LIMIT of its own: once its first loans are taken, people "
 		    "are told that there is no work", view->is.setting, view->is.said);
 	free(words);
+}
+
+/* A view behind it with a LIMIT may well be one of five branches, but not if it has loans. */
+static void
+look_at_text_behind(struct audit *a, const struct said_by *by, const char *text, bool has_loans)
+{
+	const struct audited_name *view = &by->view->is;
+	char *words = audit_words(a, text);
+
+	if (words == NULL)
+		return;
+	if (text[0] == '\0')
+		note_text_unseen(a, by);
+	look_at_words(a, by, words);
+	if (by->view != &a->views[DETAILS] && has_loans && has_own_limit(words))
+		audit_found(a, LOCKQ_WARNING, "view_limit", view->setting, mend_text(a, by),
+		    "%s \"%s\" reads the view \"%s\", which has a LIMIT: once its first loans are "
+		    "taken, people are told that there is no work", view->setting, view->said,
+		    by->name);
+	free(words);
+}
+
+static enum db_rc
+look_behind(struct audit *a, const struct audited_view *view)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(a->q->db, &read_behind, DB_ARGS(db_text(view->is.schema),
+	    db_text(view->is.name)), &rows);
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		const struct said_by by = { view, db_cell(&rows, i, 0), db_cell(&rows, i, 1) };
+		const char *text = db_cell(&rows, i, 2);
+
+		look_at_text_behind(a, &by, text != NULL ? text : "",
+		    db_cell_u64(&rows, i, 3) != 0);
+	}
+	db_rows_clear(&rows);
+	return rc;
 }
 
 /* --- all of it --- */
@@ -324,9 +435,10 @@ look_at_view(struct audit *a, struct audited_view *view)
 	look_at_loan_id(a, view);
 	if (view == &a->views[CANDIDATES])
 		look_at_priority(a, view);
-	if (view->definition != NULL)
-		look_at_text(a, view);
-	return DB_OK;
+	if (view->definition == NULL)
+		return DB_OK;
+	look_at_text(a, view);
+	return look_behind(a, view);
 }
 
 enum db_rc

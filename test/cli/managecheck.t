@@ -183,6 +183,24 @@ fault "$view deeds_to_check AS SELECT loan_id, due AS priority, SLEEP(0) AS nap 
 fault "$view deeds_to_check AS SELECT loan_id, due AS priority FROM deed
 	 WHERE loan_id IN (SELECT loan_id FROM odd) OR line > 0 ORDER BY due LIMIT 10" \
 	view_limit warning candidates_view "$rewritten" mends
+fault "CREATE OR REPLACE SQL SECURITY INVOKER VIEW deeds_to_check AS
+	SELECT loan_id, line AS priority FROM deed_shown
+	 WHERE CURRENT_USER() <> ''" view_of_session warning candidates_view "$by_hand"
+# Views behind it, the second behind the first.
+admin "USE $bank; $view deed_of_all AS
+	SELECT loan_id, due AS priority, USER() AS me, UUID_SHORT() AS n FROM deed LIMIT 500;
+	$view deed_of_some AS SELECT loan_id, priority FROM deed_of_all;
+	$view deed_count AS SELECT line FROM deed WHERE CURRENT_USER() <> '' LIMIT 2"
+behind="SHOW CREATE VIEW \`$bank\`.\`deed_of_all\`"
+fault "$view deeds_to_check AS SELECT loan_id, priority FROM deed_of_some WHERE loan_id <= 400" \
+	view_limit warning candidates_view "$behind"
+is "$(found view_of_session)|$(found view_of_chance)" \
+	"warning candidates_view $behind|warning candidates_view $behind" \
+	'calls in a view behind it, too'
+admin "$good; $view deeds_to_check AS SELECT loan_id, due AS priority, line FROM deed
+	WHERE line IN (SELECT line FROM deed_count)"
+check $task
+is "$(jq -c 'select(.severity).code' <<<"$out")" '' 'a LIMIT of other things than loans is no fault'
 admin "$good; $view deeds_to_check AS
 	SELECT loan_id, (SELECT ' limit 1 user()' FROM deed LIMIT 1) AS priority FROM deed"
 check $task
@@ -319,6 +337,9 @@ fault "DELETE FROM odd; INSERT INTO odd VALUES (1, NOW()), (-2, NOW());
 fault "DELETE FROM odd; INSERT INTO odd VALUES (1, NOW()), (2, NULL);
 	$view deeds_to_check AS SELECT loan_id, due AS priority FROM odd" \
 	null_priority warning candidates_view "$rewritten" mends
+fault "$view deeds_to_check AS SELECT loan_id, due AS PRIORITY FROM odd" \
+	null_priority warning candidates_view \
+	"${rewritten}SELECT v.\`loan_id\`, COALESCE(v.priority, DATE'9999-12-31') AS "
 fault "UPDATE task SET candidate_limit = 10, max_count = 5 WHERE task_id = $task;
 	$view deeds_to_check AS SELECT loan_id DIV 8 AS loan_id, due AS priority FROM deed" \
 	loans_repeat warning view_repeats "$set_it --view-repeats yes" mends
