@@ -1707,6 +1707,18 @@ corrects: BEGIN
   END IF;
   IF v_done IS NOT NULL THEN
     CALL work_moves(p_task_id, v_done);
+    -- The task not_same_user_as has given the user the loan since it was judged. The log must not
+    -- keep an assignment that never was: the caller tries again.
+    SELECT COUNT(*) INTO v_n
+      FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                              gets INT UNSIGNED PATH '$[1]')) AS j
+      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+     WHERE p_action <> 'release' AND NOT (w.state = 'assigned' AND w.user_id = j.gets);
+    IF v_n > 0 THEN
+      SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
+        MESSAGE_TEXT = 'manage_loans: a loan has become one for others meanwhile';
+    END IF;
   END IF;
   SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
                                   d.available_at, d.lease_expires_at, d.excluded_until,

@@ -411,6 +411,28 @@ like "$(cat "$scratch/waiting")" "request $id is cancelled: cancelled by marcus:
 is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $other AND pending = 1")" 0 \
 	'and does not ask again'
 
+# --- a rule that comes between --------------------------------------------------------------------
+
+# The other task gives the user the loan after it was judged, and before the log makes the row. The
+# trigger stands for that moment. Nothing of it stays, or the log would have an assignment that
+# never was.
+sql "UPDATE task SET not_same_user_as = $other WHERE task_id = $task"
+ask 4 1
+held=${loans[0]}
+getwork --user race-3 --task "$other" --count 1 --json >"$scratch/answer"
+theirs=$(jq '.loans[0].loan_id' "$scratch/answer")
+sql "CREATE TRIGGER test_gives AFTER INSERT ON work_requested FOR EACH ROW
+	UPDATE work SET user_id = NEW.user_id, loan_id = $held
+	 WHERE task_id = $other AND loan_id = $theirs AND NEW.task_id = $task"
+correct reassign --loan "$held" --from race-4 --to race-2
+sql 'DROP TRIGGER test_gives'
+is "$status:$(row "$held" | cut -d' ' -f1-2):$(log "$held" | cut -d' ' -f1-2)" \
+	'3:assigned race-4:assigned race-4' 'a rule that the loan breaks meanwhile: nothing is done'
+replays 'a rule that the loan breaks meanwhile'
+correct reassign --loan "$held" --from race-4 --to race-2
+is "$status" 0 'and the next try finds what holds then'
+sql "UPDATE task SET not_same_user_as = NULL WHERE task_id = $task"
+
 # --- the history ----------------------------------------------------------------------------------
 
 loan=$(sql "SELECT loan_id FROM work_log WHERE task_id = $task AND event = 'returned'
