@@ -136,13 +136,31 @@ command_start(struct command *command, const char *text)
 	return rc;
 }
 
+/* The terminal belongs to the group of this program, so the kernel stops a command that asks it for
+ * a password, and nothing would ever let the command go on. */
+static void
+end_stopped(struct command *command, int stop_signal)
+{
+	/* Once: one that is deaf would ask again, and be stopped again. */
+	if (command->wants_terminal || (stop_signal != SIGTTIN && stop_signal != SIGTTOU))
+		return;
+	command->wants_terminal = true;
+	command_stop(command);
+	kill(-command->pid, SIGCONT);
+}
+
 static void
 reap(struct command *command)
 {
 	int status;
 
-	if (command->reaped || waitpid(command->pid, &status, WNOHANG) != command->pid)
+	if (command->reaped ||
+	    waitpid(command->pid, &status, WNOHANG | WUNTRACED) != command->pid)
 		return;
+	if (WIFSTOPPED(status)) {
+		end_stopped(command, WSTOPSIG(status));
+		return;
+	}
 	command->reaped = true;
 	command->end.ms = cli_clock_ms() - command->began;
 	if (WIFSIGNALED(status))
@@ -174,6 +192,7 @@ pass_on(struct command *command)
 	if (cli_caught() != 0 && !command->passed_on) {
 		command->passed_on = true;
 		kill(-command->pid, cli_caught());
+		kill(-command->pid, SIGCONT); /* one that is stopped would not see it */
 	}
 }
 

@@ -31,6 +31,7 @@ struct command {
 	uint64_t kill_at; /* when what is left of it is killed; UINT64_MAX: never */
 	bool reaped;
 	bool passed_on;   /* it was sent the signal that this program has caught */
+	bool wants_terminal; /* it was stopped since it has used the terminal, and is told to end */
 	sigset_t mask;    /* of this program, while no command runs */
 	struct sigaction child, stop; /* the same */
 	struct command_end end;

@@ -51,6 +51,9 @@ run(struct getwork_work *w, size_t i, struct command_end *end)
 		if (w->lease.loans[i].taken)
 			command_stop(&command);
 	}
+	if (rc == 0 && command.wants_terminal)
+		cli_message("the command was ended, since it has used the terminal, as for a "
+		    "password: it has none");
 	*end = command.end;
 }
 

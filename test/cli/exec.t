@@ -275,5 +275,26 @@ terminal send-keys -t main 'echo status $?' Enter
 wait_for shows '^status 130'
 is "$(sql "$held")" 0 'Ctrl-C reaches the command, and the loan is returned'
 is "$(pgrep -cf '^sleep 1000\.263')" 0 'nothing of the command is left'
+next
+terminal send-keys -t main \
+	"clear; getwork --user race-$user --task $task --exec 'read x </dev/tty'" Enter
+wait_for shows 'killed by signal 15'
+terminal send-keys -t main 'echo status $?' Enter
+wait_for shows '^status 3'
+terminal capture-pane -p -J -t main >"$scratch/screen"
+like "$(cat "$scratch/screen")" 'the command was ended, since it has used the terminal' \
+	'a command that reads the terminal is ended, and people are told why'
+# A command that is stopped would not see the signal.
+next
+rm "$scratch/began"
+terminal send-keys -t main "clear; getwork --user race-$user --task $task --exec \
+'touch \$scratch/began; kill -STOP 0'" Enter
+wait_for test -e "$scratch/began"
+wait_for pgrep -r T -f '^sh -c touch .scratch/began; kill -STOP' >/dev/null
+terminal send-keys -t main C-c
+wait_for shows 'killed by signal 2'
+terminal send-keys -t main 'echo status $?' Enter
+wait_for shows '^status 130'
+is "$(sql "$held")" 0 'the first Ctrl-C also reaches a command that is stopped'
 terminal kill-server
 finish
