@@ -17,9 +17,11 @@ scroll_to_mark(struct checkwork_screen *s, size_t height)
 	size_t n = s->page.pipeline.n_assignments, end = s->page.lines.n - 1;
 	size_t row = n > 0 ? s->page.row_of[s->marked] : 0;
 	size_t first = s->marked > 0 ? row : 0, last = s->marked + 1 < n ? row : end;
+	size_t most = end + 1 > height ? end + 1 - height : 0;
 
-	if (s->top > end)
-		s->top = end;
+	/* The terminal has become larger, or the page shorter. */
+	if (s->top > most)
+		s->top = most;
 	if (last >= s->top + height)
 		s->top = last - height + 1;
 	if (first < s->top && last < first + height)
@@ -55,6 +57,8 @@ checkwork_draw(struct checkwork_screen *s, const char *doing)
 	screen_heading(title, s->o->watch_ms);
 	free(title);
 	draw_page(s);
+	move(LINES - 1, 0);
+	clrtoeol(); /* a terminal of one or two lines has something else there */
 	screen_put(LINES - 1, 0, escaped, text == keys ? A_NORMAL : screen_bold());
 	refresh();
 	free(escaped);

@@ -19,6 +19,7 @@ checkwork_screen_say(struct checkwork_screen *s, char *message)
 {
 	free(s->message);
 	s->message = message;
+	s->look_failed = false;
 }
 
 /* Keeps the mark on its loan. If somebody else has ended that assignment, no row is marked: a key
@@ -59,8 +60,11 @@ look(struct checkwork_screen *s)
 		cli_noun_of_pipeline(&s->o->common, s->looks, s->o->task, &s->page.pipeline);
 	s->next_look = cli_clock_ms() + (uint64_t)s->o->watch_ms;
 	for_now = rc == LOCKQ_BUSY || rc == LOCKQ_EDATABASE;
-	if (for_now)
-		checkwork_screen_say(s, cli_text("%s", cli_library_text(s->looks, rc)));
+	/* It is not true any more once a look succeeds. */
+	if (for_now || s->look_failed)
+		checkwork_screen_say(s, for_now ? cli_text("%s", cli_library_text(s->looks, rc)) :
+		    NULL);
+	s->look_failed = for_now;
 	if (rc < 0 && !for_now) {
 		s->failure = rc;
 		s->ends = true;

@@ -27,6 +27,7 @@ struct checkwork_screen {
 	bool has_mark;              /* false: the loan that was marked has gone */
 	size_t top;                 /* the first line of the page that is shown */
 	char *message;              /* on the line; NULL: the keys */
+	bool look_failed;           /* the message says why */
 	enum checkwork_asks asks;
 	uint32_t about_task;        /* what it asks about */
 	struct lockq_loan_ref about;

@@ -105,12 +105,19 @@ await_screen '^9 loans$'
 is "$(screen | LC_ALL=C.UTF-8 wc -L)" 50 \
 	'a smaller terminal: the table fits, and it scrolls'
 terminal resize-window -t main -x 80 -y 24
-press g
 rows() {
 	[ "$(screen | grep -c '^│ .*no limit')" -eq "$1" ]
 }
 wait_for rows 9
-ok $? 'a larger one again'
+ok $? 'a larger one again: all rows are there, with the last one marked'
+terminal resize-window -t main -x 80 -y 2
+press n
+await_line '^never offer loan [0-9]+ again for task [0-9]+\? y/n$'
+ok $? 'in two lines nothing of a row is left behind the question'
+press n
+terminal resize-window -t main -x 80 -y 24
+press g
+wait_for marks "${loans[0]}"
 
 # --- what keys do ---------------------------------------------------------------------------------
 
@@ -199,6 +206,24 @@ steer "$task" light
 press m
 await_line '^1 of 1 loan for race-1 · you led'
 ok $? 'it goes on after a lost connection'
+
+# --- the server goes away -------------------------------------------------------------------------
+
+press q
+restored 'after a long wait' 0
+socket=$(sed -n 's/^socket="\(.*\)"$/\1/p' "$LOCKQ_DEFAULTS_FILE")
+ln -s "$socket" "$scratch/socket"
+(umask 077 && sed "s|$socket|$scratch/socket|" "$LOCKQ_DEFAULTS_FILE" >"$scratch/away.cnf")
+watch "LOCKQ_DEFAULTS_FILE=$scratch/away.cnf"
+mv "$scratch/socket" "$scratch/gone"
+pid=$(pgrep -f "^checkwork --user race-1 --watch $every")
+sql "KILL $(sql "SELECT processlist_id FROM performance_schema.session_connect_attrs
+	WHERE attr_name = '_pid' AND attr_value = '$pid'")"
+await_line "^the database can't be reached"
+press j
+mv "$scratch/gone" "$scratch/socket"
+await_line "^$keys"
+ok $? 'the line says so until the server is back, and no longer'
 
 # --- the ends -------------------------------------------------------------------------------------
 
