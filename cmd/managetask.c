@@ -96,7 +96,23 @@ static int
 unknown_command(void *options, struct cli_error *error)
 {
 	(void)options;
-	return cli_fail(error, "command \"%s\" is unknown", unknown);
+	return strcmp(unknown, "user") == 0 ?
+	    cli_fail(error, "command \"user\" needs a second word, as in managetask user list") :
+	    cli_fail(error, "command \"%s\" is unknown", unknown);
+}
+
+/* The options of a command that is unknown are unknown, too, but for the one that says how an error
+ * is to be printed. Returns how many arguments are left. */
+static int
+keep_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0) {
+			argv[1] = argv[i];
+			return 2;
+		}
+	}
+	return 1;
 }
 
 /* The arguments don't begin with a command: --help, --version, or a mistake. */
@@ -109,7 +125,7 @@ without_command(struct manage_options *o, int argc, char **argv)
 		unknown = argc > 2 && strcmp(argv[1], "user") == 0 && argv[2][0] != '-' ?
 		    cli_text("user %s", argv[2]) : argv[1];
 		tool.check = unknown_command;
-		argc = 1;
+		argc = keep_json(argc, argv);
 	}
 	cli_start(&tool, o, argc, argv);
 	exit(EXIT_FAILURE); /* not reached: the check fails */

@@ -95,6 +95,10 @@ refused 2 'a new task needs a candidates_view' add --name x
 refused 2 '--reason is missing: people who wait are told it' pause $new
 refused 2 'command "lst" is unknown' lst
 refused 2 'command "user lst" is unknown' user lst
+refused 2 'command "user" needs a second word, as in managetask user list' user
+manage user lst --by marcus --json
+is "$status:$out" '2:{"error":"command \"user lst\" is unknown","exit":2}' \
+	'a command that is unknown is told in JSON, too'
 refused 2 'a command is missing, as in managetask list'
 refused 4 'task 2419 is unknown: the table task has no row for it' set 2419 --max-count 1
 refused 4 'task 2419 is unknown: the table task has no row for it' show 2419
