@@ -105,7 +105,7 @@ manage_table_of_people(const struct lockq_people *people)
 		cli_table_cell(table, "%llu", (unsigned long long)p->held);
 		cli_table_cell(table, "%llu", (unsigned long long)p->pending);
 		cli_table_cell(table, "%s", since);
-		any += p->account == NULL;
+		any += p->account == NULL && p->enabled;
 	}
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_line("%zu %s", people->n_people, people->n_people == 1 ? "user" : "users");

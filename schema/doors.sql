@@ -1346,9 +1346,11 @@ removes: BEGIN
   DELETE FROM task_list WHERE task_id = p_task_id;
   DELETE FROM pipeline_lock WHERE task_id = p_task_id;
   DELETE FROM task WHERE task_id = p_task_id;
+  -- Another manager may have removed the task just now.
+  SET v_deleted = ROW_COUNT();
   INSERT INTO manage_log (manager, account, action, task_id, before_it, reason)
-    VALUES (p_manager, CONVERT(USER() USING utf8mb4), 'task removed', p_task_id, v_before,
-            p_reason);
+    SELECT p_manager, CONVERT(USER() USING utf8mb4), 'task removed', p_task_id, v_before, p_reason
+     WHERE v_deleted > 0;
   COMMIT;
   SELECT 'done', 0;
 END//
