@@ -101,5 +101,17 @@ is "$(sql "SELECT length - (SELECT COUNT(*) FROM kept_loan AS k
 	       FROM kept_list AS l WHERE task_id = $task")" 2 'and is counted there'
 is "$(given 3 2)" '26 4' 'it does not come first any more'
 is "$(given 1 30)" "$(seq -s " " 5 20) 22 23 24 27 28 29 30 25" 'and is given in the end'
+
+# --- many: the urgent ones are read once, and not once for each that is named ---
+
+seq 1001 1400 | urge --loan - --reason why
+is "$status" 0 'many loans become urgent'
+read -r named read <<<"$(sql "SET @loans = (SELECT JSON_ARRAYAGG(JSON_ARRAY(loan_id))
+	FROM task_touched WHERE task_id = $task);
+	SELECT JSON_LENGTH(@loans);
+	CALL manage_urgent('marcus', $task, @loans, TRUE, NULL);
+	SELECT SUM(variable_value) FROM performance_schema.session_status
+	 WHERE variable_name LIKE 'Handler_read%'" | sed -n '1p;$p' | paste -sd' ')"
+ok "$((named >= 400 && read < named * 50 ? 0 : 1))" "$named are withdrawn: $read rows are read"
 is "$(replay "$task")" '' 'the log replays to the table'
 finish
