@@ -59,6 +59,9 @@
 #ifndef LEASES
 #define LEASES 0      /* 1: at the start a user has a loan whose lease is about to run out */
 #endif
+#ifndef PAUSES
+#define PAUSES 0      /* a manager pauses the task, and lets it go on */
+#endif
 
 /* work_requested.outcome. A request has NO_ROW before step 1. */
 #define NO_ROW    0
@@ -109,13 +112,14 @@ byte epoch, lock_by;                               /* task_lock: committed epoch
 byte holder, committed_holder;                     /* for a dirty read, and as committed */
 byte wake_by;                                      /* task_wake: exclusive row lock */
 byte last_run;                                     /* leader_run: the newest epoch */
+bool paused;                                       /* task.paused */
 byte arrived;                                      /* requests come in the order of their ids */
 
 /* --- what is left of each fault --------------------------------------------------------------- */
 
 byte crashes = CRASHES, stops = STOPS, cancels = CANCELS, expiries = EXPIRIES;
 byte deadlocks = DEADLOCKS, failures = FAILURES, stuck = STUCK, disposals = DISPOSALS;
-byte no_waits = NO_WAITS, polls = POLLS;
+byte no_waits = NO_WAITS, polls = POLLS, pauses = PAUSES;
 
 /* --- what only the properties look at --------------------------------------------------------- */
 
@@ -123,11 +127,13 @@ byte ended;           /* processes that have ended, a set */
 byte told;            /* those that were told how their request ended, a set */
 byte list_left;       /* of the newest query's list: the loans that no commit has given */
 bool troubled;        /* a leader may have crashed, been stopped, failed, or given up */
+byte pause_epoch;     /* the committed epoch as the pause began */
+byte put_off;         /* those that were told that the task is paused, and did not wait, a set */
 
 /* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
  * several properties: ONLY=name leaves the others out, so that the checker shows this one. */
 hidden byte two_leaders, led_for_nothing, loan_given_twice, answered_twice, answer_untrue;
-hidden byte no_work_not_known, left_out, left_over;
+hidden byte no_work_not_known, left_out, left_over, led_while_paused;
 #define two_leaders_n       1
 #define led_for_nothing_n   2
 #define loan_given_twice_n  3
@@ -136,6 +142,7 @@ hidden byte no_work_not_known, left_out, left_over;
 #define no_work_not_known_n 6
 #define left_out_n          7
 #define left_over_n         8
+#define led_while_paused_n  9
 #ifdef ONLY
 #define number_of_(name) name##_n
 #define number_of(name) number_of_(name)
@@ -227,6 +234,8 @@ inline forget_list()
 inline commit()
 {
 	never_is(two_leaders, my_epoch <= last_run);
+	/* Whoever has looked before the pause may lead, but only one of them, and then hand over. */
+	never_is(led_while_paused, paused && !handing && my_epoch > pause_epoch + 1);
 	for (l : 0 .. LOANS - 1) {
 		if
 		:: give[l] != 0 ->
@@ -509,7 +518,27 @@ inline count_pending()
 #ifdef NO_HANDOVER
 #define nothing_to_hand_over true
 #else
-#define nothing_to_hand_over (list == 0 || futile == HAND_OVER_TRIES)
+#define nothing_to_hand_over (list == 0 || futile == HAND_OVER_TRIES || stops_giving)
+#endif
+#ifdef PAUSE_UNSEEN
+#define is_paused false
+#else
+#define is_paused paused
+#endif
+#ifdef PAUSE_SEEN_ONCE
+#define is_paused_by_now false
+#else
+#define is_paused_by_now is_paused
+#endif
+#ifdef PAUSE_WAITS_FOR_LEADER
+#define rest_is_over (holder != NOBODY)
+#else
+#define rest_is_over (!paused)
+#endif
+#ifdef PAUSE_ENDS_HANDOVER
+#define stops_giving paused
+#else
+#define stops_giving false
 #endif
 #ifdef CANCEL_OVERWRITES
 #define may_cancel true
@@ -588,20 +617,29 @@ ASK:
 		fi
 	}
 
-	/* Step 7: look() reads only its own row. An outcome never changes again. */
+	/* Step 7: look() reads only its own row. An outcome never changes again. look_if_free(),
+	 * before the lock is tried, reads whether the task is paused, too. */
 LOOK:
 	if
 	:: atomic { outcome[me] != PENDING -> say("step 7: sees that it was ended"); goto answer }
 	:: atomic {
-		outcome[me] == PENDING && !stale[me] ->
+		outcome[me] == PENDING && !stale[me] && !is_paused ->
 		saw_epoch = epoch;
 		say("step 7: sees that it is pending")
 	}
 	:: atomic {
+		outcome[me] == PENDING && !stale[me] && is_paused ->
+		say("step 2: the task is paused");
+		goto paused_task
+	}
+	:: atomic {
 		outcome[me] == PENDING && stale[me] && request_lock[me] == NOBODY ->
 		stale[me] = false;
-		saw_epoch = epoch;
-		say("wait_still_here()")
+		say("wait_still_here()");
+		if
+		:: is_paused -> goto paused_task
+		:: else -> saw_epoch = epoch
+		fi
 	}
 	CRASH
 	STOP(stopped)
@@ -891,9 +929,33 @@ taken:
 	if
 	:: atomic { !again && outcome[me] != PENDING -> say("step 3: was ended"); goto answer }
 	:: atomic { again -> goto TRY }
-	:: atomic { !again && outcome[me] == PENDING -> saw_epoch = epoch; goto TRY }
+	:: atomic {
+		!again && outcome[me] == PENDING && !is_paused_by_now ->
+		saw_epoch = epoch;
+		goto TRY
+	}
+	:: atomic {
+		!again && outcome[me] == PENDING && is_paused_by_now ->
+		say("step 3: the task is paused");
+		goto paused_task
+	}
 	CRASH
 	STOP(stopped)
+	fi;
+
+	/* rest() looks again and again whether the task goes on. */
+paused_task:
+	atomic {
+		if
+		:: waits == NO_WAIT -> put_off = put_off | BIT(me); say("does not wait"); goto done
+		:: else
+		fi
+	}
+	if
+	:: atomic { rest_is_over -> say("the task goes on"); goto LOOK }
+	CRASH
+	STOP(stopped)
+	CANCEL
 	fi;
 
 busy:
@@ -1094,6 +1156,21 @@ proctype neglect()
 	od
 }
 
+/* A manager, in one statement each. A pause ends at some time. */
+proctype manager()
+{
+	do
+	:: atomic {
+		pauses > 0 && !paused ->
+		pauses--;
+		paused = true;
+		pause_epoch = epoch
+	}
+	:: atomic { paused -> paused = false; pause_epoch = 0 }
+	:: atomic { !paused -> break }
+	od
+}
+
 active proctype nobody_is_left_over()
 {
 	atomic {
@@ -1101,7 +1178,7 @@ active proctype nobody_is_left_over()
 		d_step {
 			n = false;
 			for (i : 0 .. REQUESTERS - 1) {
-				n = n || outcome[i] == PENDING
+				n = n || (outcome[i] == PENDING && !has(put_off, i))
 			}
 			never_is(left_over, n && list_left != 0 && !troubled)
 		}
@@ -1123,6 +1200,10 @@ init {
 		fi;
 		if
 		:: EXPIRIES > 0 -> run neglect()
+		:: else
+		fi;
+		if
+		:: PAUSES > 0 -> run manager()
 		:: else
 		fi
 	}

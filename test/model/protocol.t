@@ -15,6 +15,7 @@ model=$top/test/model/lockq.pml
 optimise()
 {
 	case "$*" in
+	*PAUSES*REQUESTERS=2*) echo -O0 ;;
 	'holds live '* | 'masked live '* | *' safety '*LEASES*) echo -Og ;;
 	*) echo -O0 ;;
 	esac
@@ -70,6 +71,12 @@ holds | live | two requesters, one is stopped for longer than request_ttl
 	-DSTOPS=1 -DEXPIRIES=1 -DREQUESTERS=2
 holds | safety live | loans come back, or are completed
 	-DDISPOSALS=2
+holds | safety live | a manager pauses the task, one does not wait, two requesters
+	-DPAUSES=1 -DNO_WAITS=1 -DREQUESTERS=2
+holds | long-safety long | a manager pauses the task twice, one is stopped, two requesters
+	-DPAUSES=2 -DSTOPS=1 -DNO_WAITS=1 -DREQUESTERS=2
+holds | long-safety long | a manager pauses the task, one does not wait
+	-DPAUSES=1 -DNO_WAITS=1
 holds | safety | a lease runs out, its user and others change the row
 	-DLEASES=1
 holds | live | the same, two requesters
@@ -126,6 +133,16 @@ breaks | two_leaders | a woken leader writes, nothing is counted
 	-DWRITE_AFTER_LOSS -DUNCHECKED_CLEAR -DUNCHECKED_RUN -DSTOPS=1
 breaks | led_for_nothing | no own look before leading
 	-DNO_OWN_LOOK
+breaks | led_while_paused | nobody sees that the task is paused
+	-DPAUSE_UNSEEN -DPAUSES=1 -DREQUESTERS=2
+breaks | led_while_paused | a process that tries the lock again does not see that the task is paused
+	-DPAUSE_SEEN_ONCE -DPAUSES=1 -DREQUESTERS=2
+breaks | led_while_paused | no own look before leading a task that is paused meanwhile
+	-DNO_OWN_LOOK -DPAUSES=1 -DREQUESTERS=2
+breaks | left_over | a leader hands nothing over while the task is paused
+	-DPAUSE_ENDS_HANDOVER -DPAUSES=1 -DNO_WAITS=1 -DLOANS=3 -DREQUESTERS=2
+breaks | answered | who finds the task paused waits for a leader
+	-DPAUSE_WAITS_FOR_LEADER -DPAUSES=1 -DREQUESTERS=2
 breaks | no_work_not_known | "no work" from a list that was cut short
 	-DEMPTY_WHEN_CUT -DLIMIT=1
 breaks | no_work_not_known | "no work" although candidates were dropped
