@@ -65,6 +65,15 @@
 #ifndef ENDS
 #define ENDS 0        /* lists that get older than cache_ttl */
 #endif
+#ifndef PAUSES
+#define PAUSES 0      /* a manager pauses the task, and lets it go on */
+#endif
+#ifndef COMPLETES
+#define COMPLETES 0   /* 1: caller 0 has the loan OLD, and completes it as it takes */
+#endif
+#ifndef STANDS
+#define STANDS 0      /* 1: caller 0 stands still for ever as it does so, and keeps its locks */
+#endif
 
 /* work_requested.outcome. A request has NO_ROW before step 1. */
 #define NO_ROW    0
@@ -77,6 +86,7 @@
 #define ABSENT    0
 #define HELD      1
 #define RETURNED  2   /* and available_at has come */
+#define COMPLETED 3
 
 /* task_touched.epoch. Here it tells whether the loan was put before the list that is the newest. */
 #define UNTOUCHED 0   /* no row */
@@ -109,6 +119,11 @@ byte touched[LOANS], put_at[LOANS];                /* task_touched */
 byte shown = BIT(LOANS - (TOUCHES > 0)) - 1;                       /* by the task's view */
 byte queries;                                      /* a clock: as many have begun */
 bool due;                                          /* the list is to be filled */
+#if PAUSES
+bool paused;                                       /* task.paused */
+#else
+#define paused false
+#endif
 byte arrived;                                      /* callers come in the order of their ids */
 
 /* --- what is left of each event --------------------------------------------------------------- */
@@ -116,19 +131,28 @@ byte arrived;                                      /* callers come in the order 
 byte no_waits = NO_WAITS, crashes = CRASHES, stops = STOPS, seconds = SECONDS;
 byte deadlocks = DEADLOCKS, disposals = DISPOSALS, changes = CHANGES, touches = TOUCHES;
 byte list_ends = ENDS;
+#if PAUSES
+byte pauses = PAUSES;
+#endif
+
 
 /* --- what only the properties look at --------------------------------------------------------- */
 
 byte ended;           /* processes that have ended, a set */
 bool troubled;        /* one was killed or stopped, or what it tried to do for the line was held up
-                       * twice; and nobody has taken from the newest list since */
+                       * twice, or did not wait while the task was paused; and nobody has taken
+                       * from the newest list since */
+#if STANDS
+byte standing;        /* who stands still for ever, or may lead no more, a set */
+#endif
 byte touched_at[LOANS];
 
 /* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
  * several properties: ONLY=name leaves the others out, so that the checker shows this one. */
 hidden byte loan_held_twice, token_not_above, cap_exceeded, not_shown, check_too_old, list_not_used;
 hidden byte list_aborted, row_given_twice, list_of_no_leader, query_for_nothing, no_work_not_known;
-hidden byte left_over, touch_lost, answered_twice;
+hidden byte left_over, touch_lost, answered_twice, given_while_paused, half_done, undone;
+hidden byte waits_for_it;
 #define loan_held_twice_n   1
 #define token_not_above_n   2
 #define cap_exceeded_n      3
@@ -143,6 +167,10 @@ hidden byte left_over, touch_lost, answered_twice;
 #define left_over_n         12
 #define touch_lost_n        13
 #define answered_twice_n    14
+#define given_while_paused_n 15
+#define half_done_n         16
+#define undone_n            17
+#define waits_for_it_n      18
 #ifdef ONLY
 #define number_of_(name) name##_n
 #define number_of(name) number_of_(name)
@@ -250,10 +278,46 @@ hidden byte i, l, n, room;
 #else
 #define found_line LINE
 #endif
+#ifdef PAUSE_UNSEEN_BY_PEEK
+#define peek_is_paused false
+#else
+#define peek_is_paused paused
+#endif
+#ifdef PAUSE_UNSEEN_BY_POP
+#define pop_is_paused false
+#else
+#define pop_is_paused paused
+#endif
+#ifdef COMPLETES_APART
+#define completes_at_once true  /* in a transaction of its own */
+#else
+#define completes_at_once false
+#endif
+#ifdef POP_IS_NOT_LAST          /* and has written work: what comes after it is not in the model */
+#define pop_is_last false
+#else
+#define pop_is_last true
+#endif
+#if COMPLETES && defined(POP_ROLLS_BACK)
+#define is_undone completes = completes && !both  /* and it is taken for done */
+#else
+#define is_undone skip
+#endif
 #ifdef UNCHECKED_LEADER
 #define may_write_list true
 #else
 #define may_write_list (lock_by == ME)
+#endif
+
+#if COMPLETES
+#define in_both(statement) statement
+#else
+#define in_both(statement) skip
+#endif
+#if PAUSES
+#define in_pauses(statement) statement
+#else
+#define in_pauses(statement) skip
 #endif
 
 /* Drops a candidate. */
@@ -279,7 +343,17 @@ inline rollback()
 	}
 	when(lock_by == ME, lock_by = NOBODY);
 	to_serve = 0;
-	fits = 0
+	fits = 0;
+	in_both(both = false)
+}
+
+/* What a COMMIT makes visible of a loan that is completed: the view does not show it any more. */
+inline complete()
+{
+	version[OLD]++;
+	state[OLD] = COMPLETED;
+	shown = shown & ~BIT(OLD);
+	completes = false
 }
 
 inline forget_front()
@@ -423,7 +497,7 @@ inline lock_tickets()
 		    listed(l, seen[l]) && is_free(ticket_lock[l]) &&
 		    version[l] == seen[l] && available(l) && can_lock_work(l) ->
 			lock_ticket(l);
-			when(seen[l] != 0, lock_work(l));
+			when(seen[l] != 0 || !pop_is_last, lock_work(l));
 			give[l] = whom + 1;
 			n++
 		:: else
@@ -451,7 +525,9 @@ inline commit_pop()
 		:: else
 		fi
 	}
+	in_both(when(both && completes, complete()));
 	write_given(from);
+	in_pauses(never_is(given_while_paused, in_pause));
 	end_request(whom, SERVED);
 	rollback()
 }
@@ -624,7 +700,9 @@ inline commit_round()
 #define of_all_loans(p) (p(0) && p(1))
 #endif
 #define can_be_written(l) (give[l] == 0 || work_lock[l] == NOBODY || work_lock[l] == ME)
-#define not_held(l) (work_lock[l] == NOBODY && ticket_lock[l] == NOBODY)
+#define not_held(l) (state[l] == HELD || (work_lock[l] == NOBODY && ticket_lock[l] == NOBODY))
+#define may_take (usable && !peek_is_paused && list_epoch != tried && \
+	(outcome[me] == PENDING || !asks_beside(me)))
 
 /* --- lockq_getwork(), and lockq_refill() ------------------------------------------------------ */
 
@@ -641,6 +719,13 @@ proctype process(byte me)
 	byte to_serve, to_end, refused; /* requests */
 	byte fits;                      /* so many loans more may the user hold */
 	bool old, second, dropped, again, conflict, for_line, found;
+#if COMPLETES
+	bool completes = (me == 0);     /* it still has to complete a loan */
+	bool both;                      /* has written so, in the pop's transaction */
+#endif
+#if PAUSES
+	bool in_pause;                  /* for a property */
+#endif
 	byte matched, at_start;         /* for the properties */
 
 	if
@@ -657,8 +742,7 @@ TAKE:
 	if
 	:: atomic { !REFILL && outcome[me] > PENDING -> say("was ended"); goto done }
 	:: atomic {
-		outcome[me] <= PENDING && usable && list_epoch != tried &&
-		(outcome[me] == PENDING || !asks_beside(me)) ->
+		outcome[me] <= PENDING && may_take ->
 		d_step {
 			forget();
 			for_line = false;
@@ -671,8 +755,8 @@ TAKE:
 		goto peeked
 	}
 	:: atomic {
-		outcome[me] <= PENDING && !(usable && list_epoch != tried &&
-		(outcome[me] == PENDING || !asks_beside(me))) ->
+		outcome[me] <= PENDING && !may_take ->
+		in_both(when(completes, complete()));   /* alone, before it asks */
 		if
 		:: outcome[me] == PENDING -> goto TRY
 		:: else -> goto ASK
@@ -695,9 +779,29 @@ peeked:
 	CRASH
 	fi;
 
+pop:
+#if COMPLETES
+	/* lockq_dispose() begins the transaction whose last statement is list_serves(). */
+	if
+	:: atomic { !completes || for_line -> skip }
+	:: atomic {
+		completes && !for_line ->
+		work_lock[OLD] = ME;
+		both = true;
+		when(completes_at_once, complete());
+		say("completes its loan")
+	}
+	CRASH
+	fi;
+#endif
+#if STANDS
+	if
+	:: true
+	:: atomic { both && pop_is_last -> goto stands_still }
+	fi;
+#endif
 	/* list_serves(): the request, and the row of pipeline_lock. Its process may end meanwhile,
 	 * and the server goes on. */
-pop:
 	if
 	:: atomic { outcome[whom] > PENDING -> goto over }
 	:: atomic {
@@ -708,16 +812,25 @@ pop:
 	}
 	:: atomic {
 		outcome[whom] <= PENDING && is_free(request_lock[whom]) &&
-		is_free(pipeline_lock[user_of(whom)]) ->
+		is_free(pipeline_lock[user_of(whom)]) && pop_is_paused ->
+		say("pop: the task is paused");
+		troubled = troubled || for_line;
+		goto none
+	}
+	:: atomic {
+		outcome[whom] <= PENDING && is_free(request_lock[whom]) &&
+		is_free(pipeline_lock[user_of(whom)]) && !pop_is_paused ->
+		in_pauses(in_pause = paused);
 		d_step {
 			lock_request(whom);
 			taker_locks_user(whom);
 			count_room(user_of(whom));
-			fits = room
+			fits = room;
+			in_both(fits = fits + (both && completes))
 		}
 		say("pop: locks the request, counts");
 		if
-		:: fits == 0 -> d_step { rollback() } goto none
+		:: fits == 0 -> is_undone; d_step { rollback() } goto none
 		:: else
 		fi
 	}
@@ -727,10 +840,16 @@ pop:
 	atomic {
 		d_step { lock_tickets() }
 		if
-		:: n == 0 -> d_step { rollback() } goto fewer
+		:: n == 0 -> is_undone; d_step { rollback() } goto fewer
 		:: else -> say("pop: locks tickets")
 		fi
 	}
+#if STANDS
+	if
+	:: true
+	:: atomic { both && !pop_is_last -> goto stands_still }
+	fi;
+#endif
 	if
 	:: atomic {
 		of_all_loans(can_be_written) ->
@@ -766,6 +885,7 @@ pop:
 	/* take_loans() begins anew. */
 fewer:
 	atomic {
+		in_both(when(both, is_undone; d_step { rollback() }));
 		if
 		:: second -> goto none
 		:: !second -> second = true; d_step { peek() } say("peeks again"); goto peeked
@@ -776,6 +896,7 @@ fewer:
 	 * again. */
 duplicate:
 	atomic {
+		in_both(when(both, d_step { rollback() }));
 		if
 		:: !for_line -> goto none
 #ifdef LINE_ENDS
@@ -803,6 +924,8 @@ none:
 	}
 #endif
 	atomic {
+		in_both(when(both, is_undone; d_step { rollback() }));
+		in_both(when(completes && !for_line, complete()));
 		d_step { forget_front() }
 		if
 		:: for_line -> goto next
@@ -842,7 +965,12 @@ TRY:
 	if
 	:: atomic { !REFILL && outcome[me] > PENDING -> goto done }
 	:: atomic {
-		(REFILL || outcome[me] == PENDING) && lock_by == NOBODY ->
+		(REFILL || outcome[me] == PENDING) && paused && !again ->
+		say("the task is paused");
+		goto paused_task
+	}
+	:: atomic {
+		(REFILL || outcome[me] == PENDING) && lock_by == NOBODY && (!paused || again) ->
 		if
 		:: again && my_epoch != epoch + 1 ->
 			goto lost
@@ -850,7 +978,10 @@ TRY:
 		:: !again -> d_step { forget(); lock_by = ME; my_epoch = epoch + 1 } say("leads")
 		fi
 	}
-	:: atomic { (REFILL || outcome[me] == PENDING) && lock_by != NOBODY -> goto FOLLOW }
+	:: atomic {
+		(REFILL || outcome[me] == PENDING) && lock_by != NOBODY && (!paused || again) ->
+		goto FOLLOW
+	}
 	CRASH
 	fi;
 
@@ -955,9 +1086,13 @@ write:
 	/* Step 6: hand_over_kept(), take_for_line() */
 LINE:
 	if
-	:: atomic { lock_by != NOBODY || !usable -> goto next }
 	:: atomic {
-		lock_by == NOBODY && usable ->
+		lock_by != NOBODY || !usable || peek_is_paused ->
+		troubled = troubled || peek_is_paused;
+		goto next
+	}
+	:: atomic {
+		lock_by == NOBODY && usable && !peek_is_paused ->
 		d_step {
 			when(from == 0, from = list_epoch);
 			for (i : 0 .. CALLERS - 1) {
@@ -1012,6 +1147,26 @@ FOLLOW:
 	CRASH
 	fi;
 
+	/* rest() looks again and again whether the task goes on. */
+paused_task:
+	if
+	:: atomic {
+		REFILL || !waits ->
+		troubled = troubled || !REFILL;
+		say("does not wait");
+		goto done
+	}
+	:: atomic { !REFILL && waits && !paused -> say("the task goes on"); goto TAKE }
+	CRASH
+	fi;
+
+#if STANDS
+stands_still:
+	atomic { true -> standing = standing | BIT(me); say("stands still") }
+end_of_standing:
+	false;
+#endif
+
 	/* The server ends the session; later the process goes on, and connects again. */
 stopped:
 	atomic {
@@ -1028,6 +1183,10 @@ stopped:
 	}
 
 end_of_rounds:
+#if STANDS
+	atomic { true -> standing = standing | BIT(me) }
+end_of_leading:
+#endif
 	false;
 
 lost:
@@ -1040,12 +1199,23 @@ lost:
 	}
 
 killed:
-	atomic { true -> d_step { rollback(); troubled = true } say("is dead") }
+	atomic {
+		true ->
+		d_step {
+			in_both(never_is(half_done, both && !completes));
+			rollback();
+			troubled = true
+		}
+		say("is dead")
+	}
 
 done:
 	atomic {
 		ended = ended | BIT(me);
 		d_step {
+			in_both(never_is(undone, me == 0 && !completes && state[OLD] == HELD);
+			    completes = false);
+			in_pauses(in_pause = false);
 			forget();
 			rollback();
 			for_line = false;
@@ -1095,6 +1265,10 @@ end_of_world:
 		fi
 	}
 	:: atomic { list_ends > 0 && list_epoch != 0 -> list_ends--; list_over = true; due = true }
+#if PAUSES
+	:: atomic { pauses > 0 && !paused -> pauses--; paused = true }
+	:: atomic { paused -> paused = false }
+#endif
 	:: atomic { ended == ALL -> break }
 	od;
 	loan = 0
@@ -1108,6 +1282,13 @@ end_of_world:
 active proctype nothing_is_left()
 {
 end_of_all:
+#if STANDS
+	/* Nobody waits for a process that stands still. */
+	if
+	:: atomic { ended == ALL -> skip }
+	:: atomic { timeout; never_is(waits_for_it, (ended | standing) != ALL); goto over }
+	fi;
+#endif
 	atomic {
 		ended == ALL;
 		d_step {
@@ -1120,11 +1301,15 @@ end_of_all:
 			}
 		}
 	}
+#if STANDS
+over:
+	skip
+#endif
 }
 
 init {
 	atomic {
-		state[OLD] = RETURNED;
+		state[OLD] = (COMPLETES -> HELD : RETURNED);
 		version[OLD] = 1;
 		due = true;
 		epoch = 1;
@@ -1135,7 +1320,7 @@ init {
 			list_epoch = 1;
 			list_as_of = 1;
 			for (l : 0 .. LOANS - 1) {
-				ticket[l] = (has(shown, l) -> version[l] + 1 : 0)
+				ticket[l] = (has(shown, l) && available(l) -> version[l] + 1 : 0)
 			}
 		}
 		fi;

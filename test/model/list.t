@@ -54,6 +54,16 @@ holds | long-safety | loans are touched beside a refill
 	-DROUNDS=1 -DTOUCHES=1
 holds | long-safety | loans come back beside a refill
 	-DROUNDS=1 -DDISPOSALS=1
+holds | safety | the task is paused, one of two callers does not wait
+	-DREFILLS=0 -DPAUSES=1 -DNO_WAITS=1
+holds | safety | one completes a loan and takes in one commit, or is killed
+	-DREFILLS=0 -DCOMPLETES=1 -DCRASHES=1 -DCAP=2 -DDEADLOCKS=1
+holds | safety | one whose cap is full completes and takes, the task is paused
+	-DREFILLS=0 -DCOMPLETES=1 -DCAP=1 -DPAUSES=1
+holds | safety | one stands still as it completes and takes
+	-DREFILLS=0 -DCOMPLETES=1 -DSTANDS=1
+holds | long-safety | one stands still as it completes and takes, beside a refill
+	-DCOMPLETES=1 -DSTANDS=1 -DROUNDS=1
 breaks | not_shown | without: a kept loan that the view does not show any more is not taken
 	-DNO_CHECK -DCHANGES=1 -DREFILLS=0
 breaks | not_shown | without: after a long query the view is asked again about the loans
@@ -98,6 +108,16 @@ breaks | left_over | a duplicate key ends the line
 	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 breaks | left_over | without: a process that finds a list under the lock serves the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
+masked | safety | without: nobody takes from the list of a task that is paused
+	-DPAUSE_UNSEEN_BY_PEEK -DPAUSES=1 -DREFILLS=0
+breaks | given_while_paused | without: a pop gives no loan of a task that was paused after the peek
+	-DPAUSE_UNSEEN_BY_POP -DPAUSES=1 -DREFILLS=0
+breaks | half_done | who completes and takes commits the completion first
+	-DCOMPLETES_APART -DCOMPLETES=1 -DCRASHES=1 -DREFILLS=0
+breaks | undone | a pop that gives nothing undoes the completion, which is taken for done
+	-DPOP_ROLLS_BACK -DCOMPLETES=1 -DREFILLS=0
+breaks | waits_for_it | the transaction goes on after the pop
+	-DPOP_IS_NOT_LAST -DCOMPLETES=1 -DSTANDS=1 -DREFILLS=0
 breaks | touch_lost | without: a touched loan is put before the next list, too
 	-DTOUCH_ONCE -DTOUCHES=1 -DROUNDS=1
 END
@@ -105,12 +125,5 @@ END
 
 search_rows "$model" "$@"
 
-if [ -z "$only" ]; then
-	table | sed -n 's/.*| without: //p' | while read -r guard; do
-		grep -qF "guard: $guard" "$top/test/guards/algorithm.guards" || echo "$guard"
-	done >"$scratch/names"
-	[ ! -s "$scratch/names" ]
-	ok $? 'the guards that are taken out are those of test/guards'
-	sed 's/^/#   no guard: /' "$scratch/names"
-fi
+report_guards
 finish

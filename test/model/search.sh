@@ -169,6 +169,18 @@ report_names()
 	sed 's/^/#   no /' "$scratch/names"
 }
 
+# A row's name may begin with "without: ", and then a guard's name follows.
+report_guards()
+{
+	[ -z "$only" ] || return 0
+	table | sed -n 's/.*| without: //p' | while read -r guard; do
+		grep -qF "guard: $guard" "$top/test/guards/algorithm.guards" || echo "$guard"
+	done >"$scratch/names"
+	[ ! -s "$scratch/names" ]
+	ok $? 'the guards that are taken out are those of test/guards'
+	sed 's/^/#   no guard: /' "$scratch/names"
+}
+
 # search_rows MODEL [NAME]
 search_rows()
 {
