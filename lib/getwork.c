@@ -291,6 +291,9 @@ rest(struct call *c, enum step *step)
 	enum db_rc rc = request_status(c->q->db, &c->request, false, &pending);
 
 	*step = LOOK;
+	/* What the call could not take for the pause may be in the list yet. */
+	if (paused)
+		c->kept_tried = 0;
 	/* Another process may have cancelled the request during the query. */
 	if (rc != DB_OK || !pending)
 		return rc;

@@ -142,6 +142,23 @@ a_task_that_is_paused_at_the_pop(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d", TASK), 1);
 }
 
+/* guard: what was refused for a pause is taken from the list after it, without a query. */
+static void
+the_list_counts_after_a_pause(void **state)
+{
+	struct worker *w = before_its_pop(-1);
+
+	(void)state;
+	pause_task();
+	proxy_release(w->proxy);
+	while (!w->paused)
+		db_sleep_ms(5);
+	let_go_on();
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(rounds_of(TASK), 1);
+}
+
 static void
 disable(unsigned int user_no, bool disabled)
 {
@@ -253,6 +270,7 @@ main(int argc, char **argv)
 		DB_TEST(a_timeout_says_why),
 		DB_TEST(a_leader_goes_on),
 		DB_TEST(a_task_that_is_paused_at_the_pop),
+		DB_TEST(the_list_counts_after_a_pause),
 		DB_TEST(a_user_who_is_disabled_at_the_pop),
 		DB_TEST(a_user_who_is_disabled_is_refused),
 		DB_TEST(a_late_request_of_a_disabled_user),

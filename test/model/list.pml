@@ -288,6 +288,11 @@ hidden byte i, l, n, room;
 #else
 #define pop_is_paused paused
 #endif
+#ifdef TRIED_STAYS
+#define tried_after_pause tried
+#else
+#define tried_after_pause 0
+#endif
 #ifdef COMPLETES_APART
 #define completes_at_once true  /* in a transaction of its own */
 #else
@@ -538,6 +543,7 @@ inline commit_pop()
 inline query()
 {
 	never_is(query_for_nothing, (REFILL -> !due : usable && list_epoch != tried));
+	in_pauses(never_is(query_for_nothing, usable && after_pause));
 	queries++;
 	as_of = queries;
 	matched = shown;
@@ -724,7 +730,7 @@ proctype process(byte me)
 	bool both;                      /* has written so, in the pop's transaction */
 #endif
 #if PAUSES
-	bool in_pause;                  /* for a property */
+	bool in_pause, after_pause;     /* for the properties */
 #endif
 	byte matched, at_start;         /* for the properties */
 
@@ -746,6 +752,7 @@ TAKE:
 		d_step {
 			forget();
 			for_line = false;
+			in_pauses(after_pause = false);
 			whom = me;
 			from = list_epoch;
 			list_tops();
@@ -1156,7 +1163,13 @@ paused_task:
 		say("does not wait");
 		goto done
 	}
-	:: atomic { !REFILL && waits && !paused -> say("the task goes on"); goto TAKE }
+	:: atomic {
+		!REFILL && waits && !paused ->
+		tried = tried_after_pause;
+		in_pauses(after_pause = true);
+		say("the task goes on");
+		goto TAKE
+	}
 	CRASH
 	fi;
 
@@ -1215,7 +1228,7 @@ done:
 		d_step {
 			in_both(never_is(undone, me == 0 && !completes && state[OLD] == HELD);
 			    completes = false);
-			in_pauses(in_pause = false);
+			in_pauses(in_pause = false; after_pause = false);
 			forget();
 			rollback();
 			for_line = false;

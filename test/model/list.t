@@ -112,6 +112,8 @@ masked | safety | without: nobody takes from the list of a task that is paused
 	-DPAUSE_UNSEEN_BY_PEEK -DPAUSES=1 -DREFILLS=0
 breaks | given_while_paused | without: a pop gives no loan of a task that was paused after the peek
 	-DPAUSE_UNSEEN_BY_POP -DPAUSES=1 -DREFILLS=0
+breaks | query_for_nothing | without: what was refused for a pause is taken from the list after it
+	-DTRIED_STAYS -DPAUSES=1 -DREFILLS=0
 breaks | half_done | who completes and takes commits the completion first
 	-DCOMPLETES_APART -DCOMPLETES=1 -DCRASHES=1 -DREFILLS=0
 breaks | undone | a pop that gives nothing undoes the completion, which is taken for done
