@@ -56,10 +56,10 @@ holds | long-safety | loans come back beside a refill
 	-DROUNDS=1 -DDISPOSALS=1
 holds | safety | the task is paused, one of two callers does not wait
 	-DREFILLS=0 -DPAUSES=1 -DNO_WAITS=1
-holds | safety | one completes a loan and takes in one commit, or is killed
+holds | safety | one whose cap is full completes and takes, or is killed, the task is paused
+	-DREFILLS=0 -DCOMPLETES=1 -DCRASHES=1 -DCAP=1 -DPAUSES=1
+holds | long-safety | one completes a loan and takes in one commit, or is killed
 	-DREFILLS=0 -DCOMPLETES=1 -DCRASHES=1 -DCAP=2 -DDEADLOCKS=1
-holds | safety | one whose cap is full completes and takes, the task is paused
-	-DREFILLS=0 -DCOMPLETES=1 -DCAP=1 -DPAUSES=1
 holds | safety | one stands still as it completes and takes
 	-DREFILLS=0 -DCOMPLETES=1 -DSTANDS=1
 holds | long-safety | one stands still as it completes and takes, beside a refill
@@ -108,7 +108,7 @@ breaks | left_over | a duplicate key ends the line
 	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 breaks | left_over | without: a process that finds a list under the lock serves the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
-masked | safety | without: nobody takes from the list of a task that is paused
+masked | long-safety | without: nobody takes from the list of a task that is paused
 	-DPAUSE_UNSEEN_BY_PEEK -DPAUSES=1 -DREFILLS=0
 breaks | given_while_paused | without: a pop gives no loan of a task that was paused after the peek
 	-DPAUSE_UNSEEN_BY_POP -DPAUSES=1 -DREFILLS=0

@@ -33,7 +33,7 @@ breaks | same_user | without: a loan that the task may not give any more when it
 	-DNO_LAST_LOOK
 breaks | same_user | the last look has two statements, and asks first who has completed the loan
 	-DLAST_LOOK_APART
-masked | safety | whoever plans does not look at the rules, but the last look does
+masked | long-safety | whoever plans does not look at the rules, but the last look does
 	-DNO_PLAN_LOOK
 breaks | done_in_both | what the rules do not keep: two tasks give the loan at the same moment
 	-DGAP -DMUTUAL=1

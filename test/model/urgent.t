@@ -41,7 +41,7 @@ breaks | urgent_lost | an urgent loan counts until a later query, as one that wa
 	-DENDS_LIKE_TOUCHED -DLIMIT=1
 breaks | urgent_again | a loan is taken that somebody has had since it was put
 	-DANY_VERSION -DRETURNS=1
-masked | safety | without: a touched loan that somebody is giving is not put into the list once more
+masked | long-safety | without: a touched loan that somebody is giving is not put into the list once
 	-DHELD_TICKET_PUT -DLEADS=0
 breaks | loan_held_twice | it is put once more, and a taker passes over no locked rows of work
 	-DHELD_TICKET_PUT -DWORK_UNLOCKED -DLEADS=0
