@@ -720,8 +720,10 @@ pops: BEGIN
         ON w.task_id = p_task_id AND w.loan_id = j.loan_id
      ORDER BY j.n;
   SET v_logged = LAST_INSERT_ID();
-  -- As in work_opens, from what the log has got just now.
-  IF v_new > 0 THEN
+  IF v_new > 0 AND v_rules THEN
+    CALL work_opens(p_task_id, v_loans);
+  ELSEIF v_new > 0 THEN
+    -- The same, from what the log has got just now.
     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
                       lease_expires_at, note, due_at, changed_at)
       SELECT l.task_id, l.loan_id, l.user_id, 'assigned', l.token, l.version, l.request_id, l.at,
@@ -733,6 +735,19 @@ pops: BEGIN
   END IF;
   IF v_new < v_n THEN
     CALL work_moves(p_task_id, v_loans);
+  END IF;
+  IF v_rules THEN
+    -- The other task has given the user a loan since v_kept_away was read. The log must not keep
+    -- an assignment that never was: the client tries again.
+    SELECT COUNT(*) INTO v_kept_away
+      FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      LEFT JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+     WHERE NOT COALESCE(w.state = 'assigned' AND w.request_id = p_request_id, FALSE);
+    IF v_kept_away > 0 THEN
+      SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
+        MESSAGE_TEXT = 'list_pops: a loan has become one for others meanwhile';
+    END IF;
   END IF;
   DELETE k FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
     STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)

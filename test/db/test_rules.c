@@ -276,6 +276,46 @@ a_race_of_two_leaders(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: a loan that has become one for others while a list gives it is not given, and the log has
+ * nothing of it. The trigger stands for the first task, in which the user completes the loan at that
+ * moment: once, since it sets a variable. The loan is new, or it has been returned. */
+static void
+a_race_with_a_list(void **state)
+{
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	sql_on(administrator(), "USE %s", db_database(owner()));
+	for (int returned = 0; returned < 2; returned++) {
+		struct worker *w = worker_new(0, TASK, 1, -1), *before;
+
+		four_eyes();
+		before = ask_now(1, TASK, 1 + (uint32_t)returned);
+		if (returned)
+			dispose(before, TASK, 2, LOCKQ_RETURN);
+		set_task(TASK, "cache_ttl = 60");
+		before = worker_new(1, TASK, 1, -1);
+		before->refills = true;
+		worker_start(before);
+		worker_join(before);
+		sql_on(administrator(), "CREATE TRIGGER test_completes AFTER INSERT"
+		    " ON work_requested FOR EACH ROW"
+		    " BEGIN IF @test_completed IS NULL THEN SET @test_completed = 1;"
+		    " INSERT INTO work_log (task_id, loan_id, event, user_id, account, token,"
+		    " version, request_id, at) VALUES (%d, 2, 'completed', NEW.user_id, 'x', 1, 2,"
+		    " 1, NOW(6)); END IF; END", FIRST);
+		w->proxy = proxy_new();
+		worker_start(w);
+		worker_join(w);
+		sql("DROP TRIGGER test_completes");
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_int_equal(w->answer.loans[0].loan_id, 2);
+		assert_int_equal(proxy_count(w->proxy, "CALL list_serves"), 2);
+		assert_consistent(TASK);
+		start_again();
+	}
+}
+
 /* guard: a rule that is set while the query runs holds for its list. */
 static void
 it_is_set_meanwhile(void **state)
@@ -415,6 +455,7 @@ main(int argc, char **argv)
 		DB_TEST(from_a_kept_list),
 		DB_TEST(by_hand),
 		DB_TEST(a_race_of_two_leaders),
+		DB_TEST(a_race_with_a_list),
 		DB_TEST(it_is_set_meanwhile),
 		DB_TEST(shares_and_a_hand_over),
 		DB_TEST(both_ways),
