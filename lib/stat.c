@@ -67,29 +67,34 @@ static const struct db_query stat_overdue = {
 };
 
 /* The last requests of each task that have ended. ORDER BY names all columns of the index, or the
- * server would sort all requests of a task. Fewer than the bound are all of the last hour. */
+ * server would sort all requests of a task. Fewer than the bound are all that there are. Those that
+ * were cancelled or have expired are no answers, but they count for the bound: the speed is that of
+ * the time over which all of these requests have ended. */
 static const struct db_query stat_answers = {
 	"stat_answers",
-	"SELECT d.task_id, MAX(d.n), SUM(d.outcome = 'failed'), SUM(d.outcome = 'empty'),"
-	"       SUM(d.assigned),"
-	"       IF(MAX(d.n) < " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ", 3600000,"
+	"SELECT d.task_id, SUM(d.counts), SUM(d.counts AND d.outcome = 'failed'),"
+	"       SUM(d.counts AND d.outcome = 'empty'), SUM(IF(d.counts, d.assigned, 0)),"
+	"       IF(COUNT(*) < " NUMBER_TEXT(LOCKQ_STAT_ANSWERS)
+	"          OR COALESCE(MIN(d.served_at) <= NOW(6) - INTERVAL 1 HOUR, TRUE), 3600000,"
 	"          GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(d.served_at), NOW(6)) DIV 1000, 1)),"
-	"       MAX(IF(d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
-	"       MAX(IF(d.place <= CEIL(d.n * 0.95), d.ms, NULL))"
-	"  FROM (SELECT t.task_id, r.outcome, r.assigned, r.served_at, r.ms,"
-	"               ROW_NUMBER() OVER (PARTITION BY t.task_id ORDER BY r.ms) AS place,"
-	"               COUNT(*) OVER (PARTITION BY t.task_id) AS n"
-	"          FROM task AS t"
-	"          JOIN LATERAL"
-	"               (SELECT q.outcome, q.assigned, q.served_at,"
-	"                       " REQUEST_WAITED_MS("q") " AS ms"
-	"                  FROM work_requested AS q FORCE INDEX (work_requested_line)"
-	"                 WHERE q.task_id = t.task_id AND q.pending IS NULL"
-	"                 ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
-	"                 LIMIT " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ") AS r"
-	"         WHERE " ASKED_TASK
-	"           AND r.outcome IN ('served', 'partial', 'empty', 'failed')"
-	"           AND r.served_at > NOW(6) - INTERVAL 1 HOUR) AS d"
+	"       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
+	"       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.95), d.ms, NULL))"
+	"  FROM (SELECT s.*,"
+	"               ROW_NUMBER() OVER (PARTITION BY s.task_id, s.counts ORDER BY s.ms)"
+	"               AS place,"
+	"               COUNT(*) OVER (PARTITION BY s.task_id, s.counts) AS n"
+	"          FROM (SELECT t.task_id, r.outcome, r.assigned, r.served_at, r.ms,"
+	"                       r.outcome IN ('served', 'partial', 'empty', 'failed')"
+	"                       AND r.served_at > NOW(6) - INTERVAL 1 HOUR AS counts"
+	"                  FROM task AS t"
+	"                  JOIN LATERAL"
+	"                       (SELECT q.outcome, q.assigned, q.served_at,"
+	"                               " REQUEST_WAITED_MS("q") " AS ms"
+	"                          FROM work_requested AS q FORCE INDEX (work_requested_line)"
+	"                         WHERE q.task_id = t.task_id AND q.pending IS NULL"
+	"                         ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
+	"                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ") AS r"
+	"                 WHERE " ASKED_TASK ") AS s) AS d"
 	" GROUP BY d.task_id",
 	DB_MANY
 };

@@ -126,6 +126,10 @@ is "$(figures '[.answers, .loans_per_h]')" '[6,6]' 'the last hour counts'
 answers 700 1
 is "$(figures '[.answers, .loans_per_h > 3500, .loans_per_h <= 3610, .wait_p50_ms]')" \
 	'[500,true,true,450000]' 'of more than 500 requests the last 500, and their speed'
+sql "UPDATE work_requested SET outcome = 'cancelled', assigned = 0
+      WHERE task_id = $idle AND request_id % 10 = 0"
+is "$(figures '[.answers, .loans, .loans_per_h > 3100, .loans_per_h <= 3250]')" \
+	'[450,450,true,true]' 'those that were cancelled do not make an hour of these minutes'
 sql "UPDATE work_requested SET source = 'list', checked = served_at - INTERVAL 7000 MICROSECOND
       WHERE task_id = $idle"
 is "$(figures '[.wait_p50_ms, .wait_p95_ms]')" '[7,7]' \
