@@ -2155,8 +2155,9 @@ END//
 -- The next ones are for the change feed. Nobody has rights to follow_cursor itself: with the right
 -- to read it, an account could lock its rows, and stop the feed. Times are true ones.
 
--- Makes a cursor at p_position, or, where that is NULL, before the oldest row of the log. The
--- result is 1 if it is new.
+-- Makes a cursor at p_position, or, where that is NULL, before the oldest row of the log: a row that
+-- is not committed yet may come before the oldest one, unless that one is of yesterday. The result
+-- is 1 if the cursor is new.
 DROP PROCEDURE IF EXISTS follow_begins//
 CREATE PROCEDURE follow_begins (IN p_cursor VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin,
                                 IN p_position BIGINT UNSIGNED)
@@ -2165,9 +2166,17 @@ CREATE PROCEDURE follow_begins (IN p_cursor VARCHAR(64) CHARACTER SET ascii COLL
 BEGIN
   DECLARE v_made INT DEFAULT 1;
   DECLARE v_oldest BIGINT UNSIGNED;
+  DECLARE v_logged_at DATETIME(6);
   -- Another process has made it meanwhile.
   DECLARE CONTINUE HANDLER FOR 1062 SET v_made = 0;
   SELECT MIN(l.log_id) INTO v_oldest FROM work_log AS l;
+  SELECT MAX(COALESCE(l.logged_at, l.at)) INTO v_logged_at
+    FROM work_log AS l
+   WHERE l.log_id = v_oldest;
+  IF v_logged_at >= TIMESTAMP'1970-01-01 00:00:00'
+       + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND - INTERVAL 1 DAY THEN
+    SET v_oldest = 1;
+  END IF;
   INSERT INTO follow_cursor (name, position, account)
     VALUES (p_cursor, COALESCE(p_position, v_oldest - 1, 0), CONVERT(USER() USING utf8mb4));
   SELECT v_made;

@@ -18,10 +18,10 @@ sql "DELETE FROM follow_cursor; DELETE FROM work_log"
 log() {
 	sql "SET SESSION cte_max_recursion_depth = 1000000;
 	     INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version,
-	                           request_id, note, at)
+	                           request_id, note, at, logged_at)
 	       WITH RECURSIVE n AS (SELECT $1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < $2)
 	       SELECT $task, i, 'returned', 1000000, 'x@y', 7, 2, 3, 'say [no]\n!',
-	              '2026-01-02 03:04:05.678' FROM n ORDER BY i"
+	              '2026-01-02 03:04:05.678', '2026-01-02 03:04:05.678' FROM n ORDER BY i"
 }
 position() {
 	sql "SELECT position - (SELECT MIN(log_id) - 1 FROM work_log) FROM follow_cursor

@@ -159,6 +159,7 @@ setup(void **state)
 	int rc = test_setup(state);
 
 	sql("DELETE FROM work_log");
+	sql("ALTER TABLE work_log AUTO_INCREMENT = 1");
 	sql("DELETE FROM follow_cursor");
 	sql("CREATE TABLE IF NOT EXISTS test_gate (id INT PRIMARY KEY)");
 	return rc;
@@ -230,6 +231,33 @@ an_uncommitted_row_holds_later_ones_up(void **state)
 	r->gives_up = NULL;
 	follows(r, LOCKQ_OK);
 	assert_got(r, "2 3");
+}
+
+/* Nor is it left out because the cursor was made before it was committed. */
+static void
+a_new_cursor_begins_before_uncommitted_rows(void **state)
+{
+	struct reader *r = reader(NULL);
+	struct db *first = connect_as(OWNER_GROUP);
+
+	(void)state;
+	sql_on(first, "BEGIN");
+	log_loan(first, 1);
+	log_loan(owner(), 2);
+	r->gives_up = "is not committed yet";
+	follows(r, LOCKQ_CANCELLED);
+	assert_got(r, "");
+	assert_int_equal(r->did.made, 1);
+	sql_on(first, "COMMIT");
+	r->gives_up = NULL;
+	follows(r, LOCKQ_OK);
+	assert_got(r, "1 2");
+	/* What others wrote yesterday has been committed. */
+	sql("DELETE FROM follow_cursor");
+	sql("UPDATE work_log SET logged_at = logged_at - INTERVAL 25 HOUR");
+	r->fails_at = 1;
+	follows(r, LOCKQ_CANCELLED);
+	assert_int_equal(position(), r->ids[0] - 1);
 }
 
 static void
@@ -734,6 +762,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		FOLLOW_TEST(changes_come_once_and_in_order),
 		FOLLOW_TEST(an_uncommitted_row_holds_later_ones_up),
+		FOLLOW_TEST(a_new_cursor_begins_before_uncommitted_rows),
 		FOLLOW_TEST(a_row_that_was_rolled_back_is_passed_at_once),
 		FOLLOW_TEST(a_reserved_number_is_waited_for),
 		FOLLOW_TEST(a_number_without_a_row_is_waited_for),
