@@ -3,9 +3,11 @@
 #include "lockqstat_follow.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli_json.h"
@@ -40,6 +42,7 @@ enum { PIECE = 512, SLICE_MS = 250, BUFFER = 4096 };
 struct feed {
 	char buffer[BUFFER];
 	size_t used;
+	bool begun;          /* a line was added */
 	int failed;          /* errno of a write; 0: none */
 	char *told, *again;  /* the last wait and the last failure that were told */
 	const struct cli_common *common;
@@ -79,6 +82,30 @@ flush(struct feed *feed)
 	return rc;
 }
 
+/* Whether standard output is a file whose last line lacks its end, since the process that wrote it
+ * was killed, or the disk was full. The descriptor of a file that is appended to can't read it, so
+ * it is opened anew. A file that can't be read passes for a whole one. */
+static bool
+follows_half_a_line(void)
+{
+	struct stat file;
+	char last = '\n';
+	off_t end = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+	int fd = -1;
+
+	if (fstat(STDOUT_FILENO, &file) != 0 || !S_ISREG(file.st_mode))
+		return false;
+	if ((fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) != 0)
+		end = file.st_size;
+	if (end > 0)
+		fd = open("/dev/stdout", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && pread(fd, &last, 1, end - 1) != 1)
+		last = '\n';
+	if (fd >= 0)
+		close(fd);
+	return last != '\n';
+}
+
 /* Not only at the end of a batch: a slow reader must not get all of it at once, see
  * lockq_change_fn. */
 static int
@@ -87,7 +114,11 @@ add_line(struct feed *feed, const char *line)
 	size_t n = strlen(line);
 	int rc = 0;
 
-	if (feed->used + n + 1 > BUFFER)
+	/* Or the first line would be the rest of that one, and be lost with it. */
+	if (!feed->begun && follows_half_a_line())
+		rc = write_out(feed, "\n", 1);
+	feed->begun = true;
+	if (rc == 0 && feed->used + n + 1 > BUFFER)
 		rc = flush(feed);
 	if (rc == 0 && n + 1 > BUFFER)
 		rc = write_out(feed, line, n) != 0 ? -1 : write_out(feed, "\n", 1);

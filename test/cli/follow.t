@@ -106,6 +106,21 @@ like "$err" "^lockqstat: standard output can't be written: .*: the last changes 
 	'and why'
 is "$(position c)" 0 'nothing is acknowledged then'
 
+# A file that is appended to, whose last line was cut.
+lines_of() {
+	jq -rR 'fromjson? // "half" | if type == "object" then .loan_id else . end' \
+		"$scratch/changes" | xargs
+}
+for before in '' 'x\n' '{"log_id":1,"ta'; do
+	sql "DELETE FROM follow_cursor WHERE name = 'd'"
+	printf %b "$before" >"$scratch/changes"
+	lockqstat --follow d --until-now >>"$scratch/changes"
+	lockqstat --follow d --until-now >>"$scratch/changes"
+	is "$(lines_of)" "${before:+half }1 2 3 4 5 6 7 6 7" \
+		"after \"$before\" each line is whole"
+done
+sql "DELETE FROM follow_cursor WHERE name = 'd'"
+
 # A reader that takes nothing, of more than a pipe holds.
 log 10 400
 mkfifo "$scratch/pipe"
