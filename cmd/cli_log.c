@@ -19,11 +19,12 @@ is_syslog(const struct cli_common *common)
 }
 
 /* Opened for each line: so a file that logrotate has renamed gets no more of them, and no process
- * that the program leaves behind has it open. */
+ * that the program leaves behind has it open. A pipe that nobody reads, or that is full, must not
+ * stop the program. */
 static int
 open_log(const char *path)
 {
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 	    S_IRUSR | S_IWUSR | S_IRGRP);
 }
 

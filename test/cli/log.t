@@ -52,6 +52,22 @@ No such file or directory" 'a log that can not be opened: exit 2'
 run checkwork --log /dev/full --user race-1
 is "$status" 0 'a log that is full holds up nobody'
 
+mkfifo "$scratch/pipe"
+run timeout 20 checkwork --log "$scratch/pipe" --user race-1
+is "$status:$(sed 1q <<<"$err")" \
+	"2:checkwork: log \"$scratch/pipe\" can't be written: No such device or address" \
+	'a pipe that nobody reads is no log'
+exec {reader}<>"$scratch/pipe"
+run timeout 20 checkwork --log "$scratch/pipe" --user race-1
+read -r -u "$reader" line
+is "$status:$(jq -r .operation <<<"$line")" 0:connect 'a pipe that somebody reads'
+# shellcheck disable=SC2016 # perl's variables
+perl -MFcntl -e 'open(my $p, ">>", $ARGV[0]); fcntl($p, F_SETFL, O_NONBLOCK);
+	while (syswrite($p, "x" x 1000)) {} while (syswrite($p, "x")) {}' "$scratch/pipe"
+run timeout 20 checkwork --log "$scratch/pipe" --user race-1
+is "$status" 0 'a pipe that is full holds up nobody'
+exec {reader}<&-
+
 # --- what held up a call --------------------------------------------------------------------------
 
 # trouble OPERATION [TASK]: busy, lock waits, deadlocks, retries.
