@@ -491,9 +491,10 @@ lockq_follow(struct lockq *q, const struct lockq_follow *what, struct lockq_foll
 	if (code != LOCKQ_OK)
 		return code;
 	error_clear(q);
+	operation_begin(q, OPERATION_FOLLOW, NULL, 0);
 	code = run(&f);
 	order_clear(&f.order);
 	if (q->db != NULL)
 		db_set_role(q->db, "lockq_worker");
-	return code;
+	return operation_end(q, 0, code);
 }

@@ -120,18 +120,14 @@ end(struct lockq *q, const char *cursor, uint64_t *ended)
 	return rc;
 }
 
-int
-lockq_drop_cursor(struct lockq *q, const char *cursor)
+static int
+drop_cursor(struct lockq *q, const char *cursor)
 {
 	char held[LOCKQ_CURSOR_MAX + 16];
 	uint64_t ended = 0;
-	int code = follow_check_name(q, cursor);
-	enum db_rc rc;
+	int code = LOCKQ_OK;
+	enum db_rc rc = session_ready(q);
 
-	if (code != LOCKQ_OK)
-		return code;
-	error_clear(q);
-	rc = session_ready(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
 	snprintf(held, sizeof(held), "cursor \"%s\"", cursor);
@@ -143,4 +139,16 @@ lockq_drop_cursor(struct lockq *q, const char *cursor)
 		code = error_refused(q, "there is no cursor \"%s\"", cursor);
 	db_set_role(q->db, "lockq_worker");
 	return code;
+}
+
+int
+lockq_drop_cursor(struct lockq *q, const char *cursor)
+{
+	int code = follow_check_name(q, cursor);
+
+	if (code != LOCKQ_OK)
+		return code;
+	error_clear(q);
+	operation_begin(q, OPERATION_FOLLOW, NULL, 0);
+	return operation_end(q, 0, drop_cursor(q, cursor));
 }

@@ -367,8 +367,8 @@ enum lockq_log_kind {
 struct lockq_log {
 	enum lockq_log_kind kind; /**< what has happened */
 	int code;               /**< at the end: what the call returns, an enum lockq_rc */
-	const char *operation;  /**< connect, look, getwork, cancel, disposition, expire, refill or
-	                         * manage */
+	const char *operation;  /**< connect, look, getwork, cancel, disposition, expire, refill,
+	                         * manage or follow */
 	const char *user;       /**< the user, or the manager; "" where nobody is named */
 	uint32_t task;          /**< task.task_id; 0: none in particular */
 	uint32_t attempt;       /**< which one it was, or how many there were, from 1 */

@@ -10,7 +10,8 @@ static const char *const words[] = {
 	[OPERATION_NONE] = "", [OPERATION_CONNECT] = "connect", [OPERATION_LOOK] = "look",
 	[OPERATION_GETWORK] = "getwork", [OPERATION_CANCEL] = "cancel",
 	[OPERATION_DISPOSITION] = "disposition", [OPERATION_EXPIRE] = "expire",
-	[OPERATION_REFILL] = "refill", [OPERATION_MANAGE] = "manage"
+	[OPERATION_REFILL] = "refill", [OPERATION_MANAGE] = "manage",
+	[OPERATION_FOLLOW] = "follow"
 };
 
 /* A procedure of schema/doors.sql. Each call that was held up adds to a row of its task, operation
@@ -66,12 +67,12 @@ operation_begin(struct lockq *q, enum operation operation, const char *user, uin
 	snprintf(o->user, sizeof(o->user), "%s", user != NULL ? user : "");
 }
 
-/* A look is not counted: it may be made by an account that must not write. */
+/* A look is not counted, nor is a feed: it may be made by an account that must not write. */
 static bool
 is_counted(enum operation operation)
 {
 	return operation != OPERATION_NONE && operation != OPERATION_CONNECT &&
-	    operation != OPERATION_LOOK;
+	    operation != OPERATION_LOOK && operation != OPERATION_FOLLOW;
 }
 
 /* What can't be counted is not: the call has its result. */

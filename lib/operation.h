@@ -6,10 +6,10 @@
 
 #include "db.h"
 
-/* The words are in operation.c, and in the table task_trouble. */
+/* The words are in operation.c; those that are counted are in the table task_trouble, too. */
 enum operation {
 	OPERATION_NONE, OPERATION_CONNECT, OPERATION_LOOK, OPERATION_GETWORK, OPERATION_CANCEL,
-	OPERATION_DISPOSITION, OPERATION_EXPIRE, OPERATION_REFILL, OPERATION_MANAGE
+	OPERATION_DISPOSITION, OPERATION_EXPIRE, OPERATION_REFILL, OPERATION_MANAGE, OPERATION_FOLLOW
 };
 
 /* The call in progress. */

@@ -59,6 +59,10 @@ END
 run lockqstat --follow a --until-now --json --verbose
 is "$status:$out" 0: 'nothing new: exit 0, and no line'
 like "$err" '^lockqstat: 0 changes acknowledged, cursor "a" at [0-9]+$' '--verbose tells so'
+run lockqstat --follow a --until-now --log "$scratch/log"
+run lockqstat --drop-cursor none --log "$scratch/log"
+is "$(jq -c '[.event, .operation, .result]' "$scratch/log" | grep follow | xargs)" \
+	'[end,follow,ok] [end,follow,refused]' '--log has these calls, too'
 run lockqstat --follow b --until-now --from-now
 is "$status:$out" 0: '--from-now: a new cursor begins behind the newest one'
 log 4 5
