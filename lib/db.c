@@ -457,9 +457,12 @@ enum db_rc
 db_kill(struct db *db, uint64_t connection_id)
 {
 	enum db_rc rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
+	/* That it is gone already is no failure, and no last one of a call in the log. */
+	struct db_watch *watch = db_set_watch(db, NULL);
 
 	if (rc == DB_OK)
 		rc = db_command(db, "KILL @target");
+	(void)db_set_watch(db, watch);
 	return rc == DB_EFAIL && (db->error.number == ER_NO_SUCH_THREAD ||
 	    db->error.number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }

@@ -100,6 +100,20 @@ ends
 is "$status:$(cat "$scratch/err")" '4:lockqstat: cursor "b" was removed' \
 	'and the process that follows it ends'
 
+lockqstat --follow b --from-now --log "$scratch/log" >"$scratch/lines" 2>"$scratch/err" &
+follower=$!
+await "SELECT COUNT(*) FROM follow_cursor WHERE name = 'b'" 1
+rm "$scratch/log"
+sql "$(sql "SELECT CONCAT('KILL ', id) FROM information_schema.processlist
+             WHERE user = 'lockq_feed'")"
+wait_for grep -q 'connection' "$scratch/err"
+await "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'lockq_feed'" 1
+kill -TERM $follower
+ends
+is "$status:$(jq -r '.number' "$scratch/log" | sort -u | xargs)" 143:2013 \
+	'a connection that was lost is made again, and the log has that failure only'
+sql "DELETE FROM follow_cursor WHERE name = 'b'"
+
 # Nobody reads.
 run perl -e 'pipe(R, W); close(R); open(STDOUT, ">&", \*W); exec @ARGV' \
 	lockqstat --follow c --until-now
