@@ -67,6 +67,8 @@ static void
 look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
 {
 	char age[CLI_TIME_SIZE];
+	const char *unknown = "the reason is not known";
+	const char *failed = s->failed[0] != '\0' ? s->failed : unknown;
 
 	cli_age(age, s->leading_ms / 1000);
 	if (s->leader != NULL && s->leading_ms / 1000 > s->max_query_s + OVER_LIMIT_S)
@@ -75,15 +77,15 @@ look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
 		    s->max_query_s));
 	if (s->failures_in_a_row >= FAILED_IN_A_ROW)
 		found(h, s, STAT_CRITICAL, "query_fails", cli_text("the last %" PRIu64 " leaders "
-		    "failed: %s", s->failures_in_a_row, s->failed));
+		    "failed: %s", s->failures_in_a_row, failed));
 	else if (s->failures_in_a_row > 0)
 		found(h, s, STAT_WARNING, "query_failed", cli_text("the last leader failed: %s",
-		    s->failed));
+		    failed));
 	if (s->refill_failures > 0)
 		found(h, s, s->refill_failures >= FAILED_IN_A_ROW ? STAT_CRITICAL : STAT_WARNING,
 		    "refill_fails", cli_text("the list could not be filled, %" PRIu64 " %s: %s",
 		    s->refill_failures, s->refill_failures == 1 ? "time" : "times in a row",
-		    s->refill_reason != NULL ? s->refill_reason : "the reason is not known"));
+		    s->refill_reason != NULL ? s->refill_reason : unknown));
 }
 
 static int

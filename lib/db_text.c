@@ -102,6 +102,15 @@ void
 copy_cell(char *out, size_t size, const struct db_rows *rows, size_t row, size_t column)
 {
 	const char *cell = db_cell(rows, row, column);
+	size_t length = cell != NULL ? strlen(cell) : 0;
 
-	snprintf(out, size, "%s", cell != NULL ? cell : "");
+	if (length >= size) {
+		length = size - 1;
+		/* Back to where a character begins. */
+		while (length > 0 && ((unsigned char)cell[length] & 0xc0) == 0x80)
+			length--;
+	}
+	if (length > 0)
+		memcpy(out, cell, length);
+	out[length] = '\0';
 }

@@ -107,9 +107,10 @@ static void
 cells_are_read(void **state)
 {
 	char one[] = "18446744073709551615", two[] = "12";
-	char *cells[] = { one, NULL, two, NULL };
-	struct db_rows rows = { 2, 2, cells, NULL };
-	char out[4];
+	char umlauts[] = "aü", whole[] = "ü";
+	char *cells[] = { one, NULL, two, NULL, umlauts, whole };
+	struct db_rows rows = { 3, 2, cells, NULL };
+	char out[4], short_one[3];
 
 	(void)state;
 	assert_true(db_cell_u64(&rows, 0, 0) == UINT64_MAX);
@@ -120,6 +121,14 @@ cells_are_read(void **state)
 	assert_string_equal(out, "184");
 	copy_cell(out, sizeof(out), &rows, 1, 1);
 	assert_string_equal(out, "");
+	copy_cell(out, sizeof(out), &rows, 2, 0);
+	assert_string_equal(out, "aü");
+	copy_cell(short_one, sizeof(short_one), &rows, 2, 0);
+	assert_string_equal(short_one, "a");
+	copy_cell(short_one, sizeof(short_one), &rows, 2, 1);
+	assert_string_equal(short_one, "ü");
+	copy_cell(short_one, 1, &rows, 2, 1);
+	assert_string_equal(short_one, "");
 }
 
 static void
