@@ -13,6 +13,8 @@
 #include "screen.h"
 #include "watch.h"
 
+enum { RUNS_USUAL = 10 };
+
 static int
 parse_order(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
@@ -51,7 +53,8 @@ static bool
 shows_tasks(const struct lockqstat_options *o)
 {
 	return o->task != 0 || o->order != STAT_BY_TASK || o->watch_ms != 0 || o->metrics.wanted ||
-	    o->health || o->report != NULL || o->warning_s > 0 || o->critical_s > 0;
+	    o->health || o->report != NULL || o->warning_s > 0 || o->critical_s > 0 ||
+	    o->runs != LOCKQSTAT_RUNS_NOT_GIVEN;
 }
 
 static int
@@ -74,6 +77,10 @@ check(void *options, struct cli_error *error)
 		    "--report: call lockqstat again and again");
 	if (!o->health && (o->warning_s > 0 || o->critical_s > 0))
 		return cli_fail(error, "--warning and --critical need --health");
+	if (o->runs != LOCKQSTAT_RUNS_NOT_GIVEN && o->task == 0)
+		return cli_fail(error, "--runs needs --task");
+	if (o->runs == LOCKQSTAT_RUNS_NOT_GIVEN)
+		o->runs = RUNS_USUAL;
 	if (o->warning_s > 0 && o->critical_s > 0 && o->warning_s > o->critical_s)
 		return cli_fail(error, "--warning must not be above --critical");
 	return 0;
@@ -180,9 +187,7 @@ main(int argc, char **argv)
 	if (rc == LOCKQ_OK)
 		lockq_look_timeout(q, o.common.look_timeout_ms);
 	if (rc != LOCKQ_OK) {
-		rc = cli_report_library(&o.common, q, rc);
-		if (o.health)
-			rc = STAT_UNKNOWN;
+		rc = lockqstat_failed(&o, q, rc);
 	} else if (lockqstat_follow_wanted(&o.follow)) {
 		rc = lockqstat_follow_run(&o.follow, &o.common, q);
 	} else if (o.watch_ms > 0 && o.common.out == &output_text && screen_can()) {

@@ -28,6 +28,16 @@ lockqstat_read(const struct lockqstat_options *o, struct lockq *q, uint32_t task
 	return rc == LOCKQ_NOTHING ? LOCKQ_OK : rc;
 }
 
+int
+lockqstat_failed(const struct lockqstat_options *o, struct lockq *q, int rc)
+{
+	if (!o->health)
+		return cli_report_library(&o->common, q, rc);
+	(void)cli_report(&o->common, STAT_UNKNOWN, "%s", cli_library_text(q, rc));
+	cli_report_detail(&o->common, q);
+	return STAT_UNKNOWN;
+}
+
 static int
 write_metrics(const struct lockqstat_options *o, const struct lockq_stats *stats, uint64_t ms)
 {
@@ -92,7 +102,7 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING)
 		stat_sort(&stats, o->order);
 	if (rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
-		status = cli_report_library(&o->common, q, rc);
+		status = lockqstat_failed(o, q, rc);
 	else if (o->health)
 		status = say_health(o, &stats);
 	else if (o->metrics.wanted)
@@ -103,9 +113,6 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 		o->common.out->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
 		status = cli_exit_status(rc, cli_caught());
 	}
-	/* For a monitor a database that can't be asked is no warning, but unknown. */
-	if (o->health && rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
-		status = STAT_UNKNOWN;
 	lockq_stats_clear(&stats);
 	lockq_runs_clear(&runs);
 	return status;

@@ -16,7 +16,7 @@ struct lockqstat_metrics {
 struct lockqstat_options {
 	struct cli_common common;
 	uint32_t task;            /* 0: all */
-	uint32_t runs;            /* of one task */
+	uint32_t runs;            /* of one task; LOCKQSTAT_RUNS_NOT_GIVEN: not given */
 	enum stat_order order;
 	int64_t watch_ms;         /* 0: once */
 	uint32_t width;           /* 0: not given */
@@ -26,11 +26,16 @@ struct lockqstat_options {
 	uint32_t warning_s, critical_s; /* 0: not given */
 	struct lockqstat_follow follow;
 };
-#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, 10, STAT_BY_TASK, 0, 0, { false, NULL }, NULL, \
+#define LOCKQSTAT_RUNS_NOT_GIVEN UINT32_MAX
+#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, LOCKQSTAT_RUNS_NOT_GIVEN, STAT_BY_TASK, 0, 0, { false, NULL }, NULL, \
 	false, 0, 0, LOCKQSTAT_FOLLOW_DEFAULTS }
 
 /* Looks once, and prints it. Returns the exit status. */
 int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);
+
+/* Reports that the library has returned @rc, and returns the exit status. For a monitor a database
+ * that can't be asked is no warning, but unknown. */
+int lockqstat_failed(const struct lockqstat_options *o, struct lockq *q, int rc);
 
 /* Reads how tasks stand, and the last leaders of one task. Returns what the library returns; a task
  * that nobody has led yet is LOCKQ_OK. */

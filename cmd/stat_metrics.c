@@ -14,6 +14,7 @@ static int64_t paused(const struct lockq_stat *s) { return s->paused != NULL; }
 static int64_t led(const struct lockq_stat *s) { return s->leader != NULL; }
 static int64_t leading(const struct lockq_stat *s) { return (int64_t)s->leading_ms; }
 static int64_t waiting(const struct lockq_stat *s) { return (int64_t)s->waiting; }
+static int64_t unattended(const struct lockq_stat *s) { return (int64_t)s->unattended; }
 static int64_t oldest(const struct lockq_stat *s) { return (int64_t)s->oldest_s; }
 static int64_t wanted(const struct lockq_stat *s) { return (int64_t)s->wanted; }
 static int64_t list_left(const struct lockq_stat *s)
@@ -32,6 +33,7 @@ static int64_t untidied(const struct lockq_stat *s) { return (int64_t)s->untidie
 static int64_t rate(const struct lockq_stat *s) { return (int64_t)s->loans_per_h; }
 static int64_t answers(const struct lockq_stat *s) { return (int64_t)s->answers; }
 static int64_t empty(const struct lockq_stat *s) { return (int64_t)s->answers_empty; }
+static int64_t answers_failed(const struct lockq_stat *s) { return (int64_t)s->answers_failed; }
 static int64_t wait_p50(const struct lockq_stat *s) { return s->wait_p50_ms; }
 static int64_t wait_p95(const struct lockq_stat *s) { return s->wait_p95_ms; }
 static int64_t queries(const struct lockq_stat *s) { return (int64_t)s->queries; }
@@ -55,6 +57,8 @@ static const struct metric {
 	{ "lockq_max_query_seconds", "For how long a query of the task may run", max_query, false },
 	{ "lockq_epoch", "Epoch of the last leader that has committed", epoch, false },
 	{ "lockq_waiting_requests", "Pending requests that somebody looks after", waiting, false },
+	{ "lockq_unattended_requests", "Pending requests that nobody looks after", unattended,
+	    false },
 	{ "lockq_wanted_loans", "Loans that those requests want", wanted, false },
 	{ "lockq_oldest_wait_seconds", "For how long the oldest of them has waited",
 	    oldest, false },
@@ -70,6 +74,7 @@ static const struct metric {
 	{ "lockq_loans_per_hour", "Loans given, at the speed of the last hour", rate, false },
 	{ "lockq_answers", "Requests answered in the last hour", answers, false },
 	{ "lockq_answers_empty", "Requests of the last hour that found no work", empty, false },
+	{ "lockq_answers_failed", "Requests of the last hour that failed", answers_failed, false },
 	{ "lockq_wait_p50_seconds", "Half of the requests of the last hour waited no longer",
 	    wait_p50, true },
 	{ "lockq_wait_p95_seconds", "95 of 100 requests of the last hour waited no longer",

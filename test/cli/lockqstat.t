@@ -33,7 +33,7 @@ like "$out" '^Usage: lockqstat ' '--help says how to use it'
 run lockqstat --version
 is "$status:$out" "0:lockqstat (lockq) $(lockq_version)" '--version'
 for arguments in '--frob' '--task x' '--sort size' '--metrics --json' '--metrics --health' \
-	'--metrics=' '--watch --health' '--warning 3' '--health --warning 9 --critical 8'; do
+	'--metrics=' '--watch --health' '--warning 3' '--runs 3' '--health --warning 9 --critical 8'; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run lockqstat $arguments
 	is "$status" 2 "$arguments: exit 2"
@@ -130,6 +130,7 @@ sql "UPDATE work_requested SET outcome = 'cancelled', assigned = 0
       WHERE task_id = $idle AND request_id % 10 = 0"
 is "$(figures '[.answers, .loans, .loans_per_h > 3100, .loans_per_h <= 3250]')" \
 	'[450,450,true,true]' 'those that were cancelled do not make an hour of these minutes'
+sql "UPDATE work_requested SET outcome = 'served', assigned = 1 WHERE task_id = $idle"
 sql "UPDATE work_requested SET source = 'list', checked = served_at - INTERVAL 7000 MICROSECOND
       WHERE task_id = $idle"
 is "$(figures '[.wait_p50_ms, .wait_p95_ms]')" '[7,7]' \
@@ -213,8 +214,17 @@ like "$(lockqstat)" "^warning: task $idle: the last leader failed: no such colum
 run lockqstat --health --task "$idle"
 is "$status:$out" "1:warning: task $idle: the last leader failed: no such column" \
 	'--health as text'
+sql "UPDATE leader_run SET reason = NULL WHERE task_id = $idle"
+like "$(lockqstat --health --task "$idle")" 'failed: the reason is not known$' 'without a reason'
+sql "UPDATE leader_run SET reason = REPEAT('xü', 256) WHERE task_id = $idle"
+is "$(figures '[.failed[-2:], .runs[0].reason[-2:]]')" '["üx","xü"]' \
+	'a long reason is cut between two characters'
 run lockqstat --health --socket /no/such/socket --connect-timeout 0
 is "$status" 3 '--health where the database can not be asked: exit 3, unknown'
+run lockqstat --health --json --socket /no/such/socket --connect-timeout 0
+is "$status:$(jq .exit <<<"$out")" 3:3 'also in JSON'
+run lockqstat --health --json --task 299
+is "$status:$(jq .exit <<<"$out")" 3:3 'nor is there a task'
 sql "DELETE FROM leader_run WHERE task_id = $idle"
 run lockqstat --health --task "$idle"
 is "$status:$out" '0:ok: 1 task, 0 requests wait' '--health: all is well'
