@@ -17,15 +17,16 @@
  * takes, as fast as loans were taken from the list before, or are from this one. The next query
  * begins no sooner after the last one's end than that one took. A list that has had no loans
  * is due by the clock only. A task that nobody has asked for lately needs no list; whoever reads
- * its row for a user asks. */
+ * its row for a user asks. None is filled for a task that is paused, disabled or keeps no list. */
 #define TASK_IS_ASKED_FOR \
 	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
 	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
 	"  ORDER BY n.task_id DESC, n.pending DESC, n.request_id DESC LIMIT 1)" \
 	" > NOW(6) - INTERVAL t.cache_ttl SECOND"
+#define LIST_IS_WANTED \
+	"t.enabled AND t.paused IS NULL AND t.cache_ttl > 0 AND t.share = 'order'"
 #define LIST_IS_DUE \
-	"COALESCE(t.enabled AND t.paused IS NULL AND t.cache_ttl > 0" \
-	" AND t.share = 'order'" \
+	"COALESCE(" LIST_IS_WANTED \
 	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
 	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
 	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
@@ -83,7 +84,8 @@ const struct db_query stat_tasks = {
 	"                AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND, FALSE),"
 	"       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
 	"       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0), f.failures, f.reason,"
+	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0),"
+	"       IF(" LIST_IS_WANTED ", f.failures, 0), IF(" LIST_IS_WANTED ", f.reason, NULL),"
 	"       NOW(6), t.max_query_s, t.request_ttl"
 	"  FROM task AS t"
 	"  LEFT JOIN kept_list AS l"

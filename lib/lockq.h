@@ -920,7 +920,8 @@ struct lockq_stat {
 	uint64_t list_length;      /**< loans that the newest list began with */
 	uint64_t list_left;        /**< and those that are left, about */
 	uint64_t list_age_s;       /**< since the start of its query, seconds */
-	uint64_t refill_failures;  /**< tries to fill it that failed, in a row */
+	uint64_t refill_failures;  /**< tries to fill it that failed, in a row; 0 while the task is
+	                            * to keep none: it is paused, for example */
 	char *refill_reason;       /**< why the last of them did; or NULL */
 	uint64_t assigned;         /**< loans that users have; a part of them where all tasks have
 	                            * LOCKQ_STAT_ASSIGNED_MOST or more */

@@ -187,8 +187,13 @@ sql "UPDATE task SET paused = NULL WHERE task_id = $idle"
 health 1 query_failed "$(ran query failed)"
 health 2 query_fails "$(ran query failed failed failed)"
 health 0 '' "$(ran failed failed failed query)"
-health 1 refill_fails "INSERT INTO task_refill (task_id, failures, reason) VALUES ($idle, 1, 'x')"
-health 2 refill_fails "INSERT INTO task_refill (task_id, failures, reason) VALUES ($idle, 3, 'x')"
+fails='INSERT INTO task_refill (task_id, failures, reason) VALUES'
+health 0 '' "$fails ($idle, 3, 'x')" # it keeps no list
+sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $idle"
+health 1 refill_fails "$fails ($idle, 1, 'x')"
+health 2 refill_fails "$fails ($idle, 3, 'x')"
+health 0 '' "$fails ($idle, 3, 'x'); UPDATE task SET paused = 'closed' WHERE task_id = $idle"
+sql "UPDATE task SET paused = NULL, cache_ttl = 0 WHERE task_id = $idle"
 health 0 '' "$(due 50)"
 health 1 no_cron "$(due 70)"
 # A leader as another session sees it: its name and its epoch are not committed.
