@@ -32,6 +32,7 @@ struct screen_state {
 	enum stat_order order;
 	size_t top;          /* the first line that is shown */
 	char *message;       /* on the last line; NULL: the keys */
+	bool look_failed;    /* the message is about the last look */
 	uint64_t next_look;  /* cli_clock_ms() */
 	bool ends;
 	int failure;         /* why it ends, a code of the library; or 0 */
@@ -43,6 +44,7 @@ say(struct screen_state *s, char *message)
 {
 	free(s->message);
 	s->message = message;
+	s->look_failed = false;
 }
 
 /* The row of the marked task; the first one where it is gone. */
@@ -91,10 +93,21 @@ look(struct screen_state *s)
 		s->runs = runs;
 		stat_sort(&s->stats, s->order);
 		s->marked = s->stats.n_tasks > 0 ? s->stats.tasks[marked_row(s)].task : 0;
+		if (s->look_failed)
+			say(s, NULL);
 	} else {
 		lockq_stats_clear(&stats);
 		lockq_runs_clear(&runs);
 		say(s, cli_text("%s", cli_library_text(s->q, rc)));
+		s->look_failed = true;
+	}
+	/* The task was removed while it was shown: the others are there. */
+	if (rc == LOCKQ_EREFUSED && s->task != s->o->task) {
+		s->look_failed = false;
+		s->task = 0;
+		s->top = 0;
+		look(s);
+		return;
 	}
 	/* A database that is away may come back, and a table that is locked is unlocked. */
 	if (!has_answer && rc != LOCKQ_BUSY && rc != LOCKQ_EDATABASE) {

@@ -378,4 +378,20 @@ await_screen '^prompt>$'
 press 'echo status $?; stty -a | sed 1d | cmp - <(sed 1d before) && echo the same' Enter
 await_screen '^the same$'
 is "$(screen | sed -n 's/^status //p')" 0 'q: exit 0, and the terminal is as it was'
+press 'clear; lockqstat --watch 1' Enter
+await_screen '^arrows move '
+gatekeeper_says 'LOCK TABLES lockq.leader_run WRITE;'
+await_screen '^table "leader_run" is locked by another session'
+gatekeeper_says 'UNLOCK TABLES;'
+await_screen '^arrows move '
+ok "$(shows '^arrows move '; echo $?)" 'a look that succeeds takes away what went wrong with the last one'
+press G
+wait_for marks "$idle"
+press Enter
+await_screen "^Task $idle "
+forget_task "$idle"
+await_screen "^task $idle is unknown"
+like "$(screen)" '^Tasks · by task ' 'a task that is removed while it is shown: all tasks are'
+press q
+await_screen '^prompt>$'
 finish

@@ -246,6 +246,17 @@ await_screen '^\+---.*---\+$'
 is "$(screen | grep -cF 'Red: \x1b[31m ?')" 9 'in the C locale: ASCII only'
 press q
 restored 'the C locale' 0
+open_gatekeeper
+press 'clear; checkwork --user race-1 --watch 1' Enter
+await_line "^$keys"
+gatekeeper_says 'LOCK TABLES lockq.work WRITE;'
+await_line '^table "work" is locked by another session'
+gatekeeper_says 'UNLOCK TABLES;'
+await_line "^$keys"
+ok "$(line_is "^$keys"; echo $?)" \
+	'a look that succeeds takes away what went wrong with the last one'
+press q
+restored 'a locked table' 0
 press 'checkwork --user nobody-such --watch' Enter
 await_screen '^checkwork: user "nobody-such" is unknown'
 restored 'an unknown user' 4
