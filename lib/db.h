@@ -195,6 +195,9 @@ struct db_watch {
 /* Returns the watch that was set before. @watch, or NULL for none, is the caller's, and must live
  * as long as the connection. What only finds words for a message runs without one. */
 struct db_watch *db_set_watch(struct db *db, struct db_watch *watch);
+/* The same for a connection that was just made. Why it could not be is the last failure then; but
+ * @watch->failed is not called, since there may be many tries a second. */
+void db_watch_connected(struct db *db, struct db_watch *watch);
 /* What is done next is done for the @attempt-th time; for db_error_detail(). */
 void db_count_attempt(struct db *db, unsigned int attempt);
 /* Sets the error to the caller's text and returns @rc. db_refuse() is for an answer that has the

@@ -89,6 +89,17 @@ watch_failure(struct db *db, const char *what, unsigned int number, uint64_t ms)
 		watch->failed(&failure, watch->data);
 }
 
+void
+db_watch_connected(struct db *db, struct db_watch *watch)
+{
+	(void)db_set_watch(db, watch);
+	if (db == NULL || db->error.number == 0)
+		return;
+	watch->last.number = db->error.number;
+	snprintf(watch->last.state, sizeof(watch->last.state), "%s", db->error.state);
+	snprintf(watch->last.statement, sizeof(watch->last.statement), "connect");
+}
+
 uint64_t
 db_failed_at(const struct db *db)
 {

@@ -43,7 +43,7 @@ session_ready_query(struct lockq *q)
 		return DB_OK;
 	session_close_query(q, q->query);
 	rc = db_connect_read_only(&q->query, &q->where);
-	(void)db_set_watch(q->query, &q->operating.watch);
+	db_watch_connected(q->query, &q->operating.watch);
 	if (rc == DB_OK || rc == DB_ENOMEM)
 		return rc;
 	/* The first connection works, so a refusal of the second one is treated as a loss, which is
@@ -69,7 +69,7 @@ session_ready_elsewhere(struct lockq *q)
 		return DB_OK;
 	session_close_query(q, q->elsewhere);
 	rc = db_connect_read_only(&q->elsewhere, &q->query_where);
-	(void)db_set_watch(q->elsewhere, &q->operating.watch);
+	db_watch_connected(q->elsewhere, &q->operating.watch);
 	if (q->elsewhere != NULL)
 		db_set_role(q->elsewhere, "lockq_query");
 	return rc;
@@ -102,7 +102,7 @@ session_connect(struct lockq *q)
 
 	session_disconnect(q);
 	rc = db_connect(&q->db, &q->where);
-	(void)db_set_watch(q->db, &q->operating.watch);
+	db_watch_connected(q->db, &q->operating.watch);
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
 		if (q->given_up[i].id != 0)
 			rc = session_end_given_up(q->db, &q->given_up[i]);

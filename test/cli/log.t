@@ -52,6 +52,10 @@ No such file or directory" 'a log that can not be opened: exit 2'
 run checkwork --log /dev/full --user race-1
 is "$status" 0 'a log that is full holds up nobody'
 
+run checkwork --log "$scratch/away" --user race-1 --socket /no/such/socket --connect-timeout 0
+is "$status:$(jq -c '[.event, .operation, .result, .number, .sqlstate, .statement]' \
+	"$scratch/away")" '5:["end","connect","database",2002,"HY000","connect"]' \
+	'a server that is away has its number, too'
 mkfifo "$scratch/pipe"
 run timeout 20 checkwork --log "$scratch/pipe" --user race-1
 is "$status:$(sed 1q <<<"$err")" \
