@@ -29,7 +29,8 @@ size_t text_characters(const char *string);
 
 /* Frees *@out and replaces it by a copy of @text, or by NULL. DB_OK or DB_ENOMEM. */
 LOCKQ_MUST_CHECK enum db_rc copy_text(char **out, const char *text);
-/* Copies a cell, "" for SQL NULL, and cuts it at @size - 1 bytes at most, between two characters. */
+/* Copies a cell, "" for SQL NULL, and cuts it at @size - 1 bytes, or before the character
+ * that would be cut in two. */
 void copy_cell(char *out, size_t size, const struct db_rows *rows, size_t row, size_t column);
 
 #endif

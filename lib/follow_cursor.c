@@ -87,8 +87,15 @@ look(struct patience *patience, void *data, int *code)
 int
 lockq_cursors(struct lockq *q, struct lockq_cursors *cursors)
 {
+	int code;
+
 	lockq_cursors_clear(cursors);
-	return patience_look(q, look, cursors);
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_viewer");
+	code = patience_look(q, look, cursors);
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_worker");
+	return code;
 }
 
 void

@@ -2155,9 +2155,9 @@ END//
 -- The next ones are for the change feed. Nobody has rights to follow_cursor itself: with the right
 -- to read it, an account could lock its rows, and stop the feed. Times are true ones.
 
--- Makes a cursor at p_position, or, where that is NULL, before the oldest row of the log: a row that
--- is not committed yet may come before the oldest one, unless that one is of yesterday. The result
--- is 1 if the cursor is new.
+-- Makes a cursor at p_position, or, where that is NULL, before the oldest row of the log: a row
+-- that is not committed yet may come before the oldest one, unless that one is of yesterday. The
+-- result is 1 if the cursor is new.
 DROP PROCEDURE IF EXISTS follow_begins//
 CREATE PROCEDURE follow_begins (IN p_cursor VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin,
                                 IN p_position BIGINT UNSIGNED)

@@ -55,6 +55,7 @@ GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE trouble_adds TO lockq_worker;
 GRANT SELECT ON task_trouble TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE follow_list TO lockq_worker;
 
 -- Not task_lock and not task_wake: an account that can read them could stop every leader with
 -- FOR SHARE.
@@ -84,7 +85,6 @@ GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at) 
 -- The rights of a worker, and those to delete what ended long ago.
 GRANT lockq_worker TO lockq_cron;
 GRANT SELECT, DELETE ON log_out TO lockq_cron;
-GRANT EXECUTE ON PROCEDURE follow_list TO lockq_cron;
 GRANT DELETE ON work_requested TO lockq_cron;
 GRANT DELETE ON leader_run TO lockq_cron;
 

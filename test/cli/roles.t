@@ -352,6 +352,8 @@ try follower feed "completes somebody's loan" "$(event completed 3)"
 try follower feed 'deletes from the log' "DELETE FROM log_out WHERE log_id = $before"
 try viewer viewer 'lists the cursors' 'CALL follow_list()'
 try viewer viewer 'makes a cursor' "CALL follow_begins('mine', NULL)"
+try worker alice 'lists the cursors' 'CALL follow_list()'
+try query query 'lists the cursors' 'CALL follow_list()'
 try worker alice 'makes a cursor, which keeps the log from being purged' \
 	"CALL follow_begins('mine', NULL)"
 try worker alice 'reads the cursors' 'SELECT * FROM follow_cursor'
