@@ -90,16 +90,16 @@ follows_half_a_line(void)
 {
 	struct stat file;
 	char last = '\n';
-	off_t end = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+	off_t size = lseek(STDOUT_FILENO, 0, SEEK_CUR);
 	int fd = -1;
 
 	if (fstat(STDOUT_FILENO, &file) != 0 || !S_ISREG(file.st_mode))
 		return false;
 	if ((fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) != 0)
-		end = file.st_size;
-	if (end > 0)
+		size = file.st_size;
+	if (size > 0)
 		fd = open("/dev/stdout", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && pread(fd, &last, 1, end - 1) != 1)
+	if (fd >= 0 && pread(fd, &last, 1, size - 1) != 1)
 		last = '\n';
 	if (fd >= 0)
 		close(fd);

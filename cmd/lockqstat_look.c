@@ -38,17 +38,25 @@ lockqstat_failed(const struct lockqstat_options *o, struct lockq *q, int rc)
 	return STAT_UNKNOWN;
 }
 
+/* Cursors are no task's, so one task's figures are without them. */
 static int
-write_metrics(const struct lockqstat_options *o, const struct lockq_stats *stats, uint64_t ms)
+write_metrics(const struct lockqstat_options *o, struct lockq *q, const struct lockq_stats *stats,
+    uint64_t began)
 {
-	int failure = 0;
+	struct lockq_cursors cursors = LOCKQ_CURSORS_INIT;
+	int rc = o->task == 0 ? lockq_cursors(q, &cursors) : LOCKQ_OK, failure = 0, status;
+	uint64_t ms = cli_clock_ms() - began;
 
+	if (rc != LOCKQ_OK && rc != LOCKQ_NOTHING)
+		return cli_report_library(&o->common, q, rc);
 	if (o->metrics.path == NULL)
-		stat_metrics(stdout, stats, ms);
+		stat_metrics(stdout, stats, &cursors, ms);
 	else
-		failure = stat_metrics_file(o->metrics.path, stats, ms);
-	return failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
+		failure = stat_metrics_file(o->metrics.path, stats, &cursors, ms);
+	status = failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
 	    "file \"%s\" can't be written: %s", o->metrics.path, strerror(failure));
+	lockq_cursors_clear(&cursors);
+	return status;
 }
 
 static int
@@ -106,7 +114,7 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 	else if (o->health)
 		status = say_health(o, &stats);
 	else if (o->metrics.wanted)
-		status = write_metrics(o, &stats, cli_clock_ms() - began);
+		status = write_metrics(o, q, &stats, began);
 	else if (o->report != NULL)
 		status = write_report(o, q, &stats);
 	else {

@@ -27,8 +27,8 @@ struct lockqstat_options {
 	struct lockqstat_follow follow;
 };
 #define LOCKQSTAT_RUNS_NOT_GIVEN UINT32_MAX
-#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, LOCKQSTAT_RUNS_NOT_GIVEN, STAT_BY_TASK, 0, 0, { false, NULL }, NULL, \
-	false, 0, 0, LOCKQSTAT_FOLLOW_DEFAULTS }
+#define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, LOCKQSTAT_RUNS_NOT_GIVEN, STAT_BY_TASK, 0, 0, \
+	{ false, NULL }, NULL, false, 0, 0, LOCKQSTAT_FOLLOW_DEFAULTS }
 
 /* Looks once, and prints it. Returns the exit status. */
 int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);

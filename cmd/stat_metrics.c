@@ -14,7 +14,6 @@ static int64_t paused(const struct lockq_stat *s) { return s->paused != NULL; }
 static int64_t led(const struct lockq_stat *s) { return s->leader != NULL; }
 static int64_t leading(const struct lockq_stat *s) { return (int64_t)s->leading_ms; }
 static int64_t waiting(const struct lockq_stat *s) { return (int64_t)s->waiting; }
-static int64_t unattended(const struct lockq_stat *s) { return (int64_t)s->unattended; }
 static int64_t oldest(const struct lockq_stat *s) { return (int64_t)s->oldest_s; }
 static int64_t wanted(const struct lockq_stat *s) { return (int64_t)s->wanted; }
 static int64_t list_left(const struct lockq_stat *s)
@@ -57,8 +56,6 @@ static const struct metric {
 	{ "lockq_max_query_seconds", "For how long a query of the task may run", max_query, false },
 	{ "lockq_epoch", "Epoch of the last leader that has committed", epoch, false },
 	{ "lockq_waiting_requests", "Pending requests that somebody looks after", waiting, false },
-	{ "lockq_unattended_requests", "Pending requests that nobody looks after", unattended,
-	    false },
 	{ "lockq_wanted_loans", "Loans that those requests want", wanted, false },
 	{ "lockq_oldest_wait_seconds", "For how long the oldest of them has waited",
 	    oldest, false },
@@ -173,8 +170,34 @@ print_trouble(FILE *out, const struct trouble_metric *m, uint32_t task, const ch
 	}
 }
 
+static int64_t behind(const struct lockq_cursor *c) { return (int64_t)c->lag; }
+static int64_t age(const struct lockq_cursor *c) { return c->age_s < 0 ? 0 : c->age_s; }
+
+static const struct cursor_metric {
+	struct metric metric;
+	int64_t (*value)(const struct lockq_cursor *c);
+} cursor_metrics[] = {
+	{ { "lockq_cursor_behind", "Changes that a reader of the feed has not acknowledged, about",
+	    NULL, false }, behind },
+	{ { "lockq_cursor_age_seconds", "Time since the first of them happened", NULL, false },
+	    age },
+};
+
+/* The name of a cursor needs no escapes. */
+static void
+print_cursors(FILE *out, const struct cursor_metric *m, const struct lockq_cursors *cursors)
+{
+	if (cursors->n_cursors > 0)
+		print_head(out, &m->metric);
+	for (size_t i = 0; i < cursors->n_cursors; i++) {
+		fprintf(out, "%s{cursor=\"%s\"} ", m->metric.name, cursors->cursors[i].cursor);
+		print_value(out, m->value(&cursors->cursors[i]), false);
+	}
+}
+
 void
-stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
+stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_cursors *cursors,
+    uint64_t took_ms)
 {
 	static const struct metric took = {
 		"lockq_stat_seconds", "Time that it took to read these figures", NULL, true
@@ -191,6 +214,8 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
 			    stats->tasks[i].n_trouble, &begun);
 		print_trouble(out, &troubles[m], 0, "", stats->trouble, stats->n_trouble, &begun);
 	}
+	for (size_t m = 0; m < sizeof(cursor_metrics) / sizeof(cursor_metrics[0]); m++)
+		print_cursors(out, &cursor_metrics[m], cursors);
 	print_head(out, &took);
 	fprintf(out, "%s ", took.name);
 	print_value(out, (int64_t)took_ms, took.is_ms);
@@ -198,6 +223,7 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, uint64_t took_ms)
 
 struct reading {
 	const struct lockq_stats *stats;
+	const struct lockq_cursors *cursors;
 	uint64_t took_ms;
 };
 
@@ -206,13 +232,14 @@ write_metrics(FILE *out, const void *data)
 {
 	const struct reading *reading = data;
 
-	stat_metrics(out, reading->stats, reading->took_ms);
+	stat_metrics(out, reading->stats, reading->cursors, reading->took_ms);
 }
 
 int
-stat_metrics_file(const char *path, const struct lockq_stats *stats, uint64_t took_ms)
+stat_metrics_file(const char *path, const struct lockq_stats *stats,
+    const struct lockq_cursors *cursors, uint64_t took_ms)
 {
 	/* The collector runs as another user. */
 	return whole_file(path, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH, write_metrics,
-	    &(struct reading){ stats, took_ms });
+	    &(struct reading){ stats, cursors, took_ms });
 }

@@ -33,7 +33,8 @@ like "$out" '^Usage: lockqstat ' '--help says how to use it'
 run lockqstat --version
 is "$status:$out" "0:lockqstat (lockq) $(lockq_version)" '--version'
 for arguments in '--frob' '--task x' '--sort size' '--metrics --json' '--metrics --health' \
-	'--metrics=' '--watch --health' '--warning 3' '--runs 3' '--health --warning 9 --critical 8'; do
+	'--metrics=' '--watch --health' '--warning 3' '--runs 3' \
+	'--health --warning 9 --critical 8'; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run lockqstat $arguments
 	is "$status" 2 "$arguments: exit 2"
@@ -299,6 +300,14 @@ if command -v promtool >/dev/null 2>&1; then
 else
 	ok 0 'promtool finds nothing wrong # SKIP it is not installed'
 fi
+lockqstat --follow test-metrics --until-now >"$scratch/lines"
+sql "UPDATE follow_cursor SET position = position - 2 WHERE name = 'test-metrics'"
+is "$(lockqstat --metrics | sed -n 's/^lockq_cursor_behind/behind/p')" \
+	'behind{cursor="test-metrics"} 2' '--metrics: how far cursors are behind'
+ok "$(lockqstat --metrics | grep -qE '^lockq_cursor_age_seconds\{cursor="test-metrics"\} [0-9]+$'
+	echo $?)" 'and for how long'
+is "$(lockqstat --metrics --task "$task" | grep -c cursor)" 0 'but not among the figures of a task'
+sql "DELETE FROM follow_cursor WHERE name = 'test-metrics'"
 run lockqstat --metrics "$scratch/lockq.prom"
 is "$status:$out:$(find "$scratch" -name 'lockq.prom*' -perm 644 | wc -l)" 0::1 \
 	'--metrics FILE: one file, which everybody may read'
@@ -384,7 +393,8 @@ gatekeeper_says 'LOCK TABLES lockq.leader_run WRITE;'
 await_screen '^table "leader_run" is locked by another session'
 gatekeeper_says 'UNLOCK TABLES;'
 await_screen '^arrows move '
-ok "$(shows '^arrows move '; echo $?)" 'a look that succeeds takes away what went wrong with the last one'
+ok "$(shows '^arrows move '; echo $?)" \
+	'a look that succeeds takes away what went wrong with the last one'
 press G
 wait_for marks "$idle"
 press Enter
