@@ -743,7 +743,7 @@ proctype process(byte me)
 	:: no_waits > 0 -> no_waits--; waits = false
 	fi;
 
-	/* take() */
+	/* from_list() */
 TAKE:
 	if
 	:: atomic { !REFILL && outcome[me] > PENDING -> say("was ended"); goto done }

@@ -334,7 +334,7 @@ proctype taker(byte me)
 	byte rows, over, listed, locked, seen[LOANS];  /* list_tops(): loans, and versions + 1 */
 	byte excused;                   /* for the properties */
 
-	/* take() */
+	/* from_list() */
 TAKE:
 	atomic {
 		true -> d_step { look(); say("looks at the list") }
