@@ -91,6 +91,9 @@ LOCKQ_MUST_CHECK enum db_rc from_list(struct call *c, enum step *step);
  * may not take from it, and *@may is false; and, after loans were given, reads the answer. */
 LOCKQ_MUST_CHECK enum db_rc from_list_look(struct call *c, struct taking *taking, bool *may);
 LOCKQ_MUST_CHECK enum db_rc from_list_given(struct call *c, struct taking *taking);
+/* Whether a pop that failed may have given loans. A lost connection leaves that open. After another
+ * error it has given none, unless what failed is the reading of the answer, after the COMMIT. */
+LOCKQ_MUST_CHECK bool from_list_may_have_given(struct call *c, enum db_rc failure);
 
 /* round.c: steps 4 to 6. Each is called with the step's name in *@step and sets it to the next one.
  * round_find() and round_give() are called with the task's lock; round_give() releases it, and

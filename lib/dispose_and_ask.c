@@ -31,39 +31,68 @@ find(struct found *f)
 	return rc == DB_OK && found;
 }
 
+/* An answer that can't be read may be that of a pop that is committed. */
 static enum db_rc
 give(struct db *db, void *data)
 {
 	struct found *f = data;
 	struct taking *taking = &f->taking;
-
-	return take_found(db, &f->call.task, &taking->kept, &taking->who, &f->front,
+	enum db_rc rc = take_found(db, &f->call.task, &taking->kept, &taking->who, &f->front,
 	    &taking->taken);
+
+	return rc != DB_OK && from_list_may_have_given(&f->call, rc) ? DB_EINDOUBT : rc;
+}
+
+/* Finds the request of a pop whose transaction is committed, and whose answer was lost. The pop has
+ * given loans where there is one. It goes on after failures as the steps of a call do. */
+static enum db_rc
+find_request(struct call *c)
+{
+	struct lockq *q = c->q;
+	enum step step = TAKE;
+	enum db_rc rc = session_ready(q);
+
+	q->asking = &c->request;
+	for (;;) {
+		if (rc == DB_OK)
+			rc = request_find(q->db, &c->request);
+		if (rc == DB_OK || step >= ANSWERED)
+			break;
+		rc = recover(c, rc, &step);
+		if (rc != DB_OK)
+			break;
+	}
+	q->asking = NULL;
+	return rc == DB_OK || rc == DB_ECANCELLED ? rc : DB_EINDOUBT;
 }
 
 /* Asks, after the disposition. @in_doubt: the answer of the pop was lost, and its transaction is
- * committed; it has given loans where its request is there. */
+ * committed. */
 static int
 ask_after(struct found *f, bool in_doubt)
 {
 	struct call *c = &f->call;
 	struct taken *taken = &f->taking.taken;
 	bool given = taken->result == TAKE_GIVEN;
-	enum db_rc rc = session_ready(c->q);
+	enum db_rc rc;
 	int code;
 
 	c->request.request_id = taken->request_id;
 	c->sent = given || in_doubt;
-	/* The loans are here, whatever becomes of the connection. */
-	if (given) {
-		taken->others_wait = taken->others_wait && rc == DB_OK;
-		rc = from_list_given(c, &f->taking);
-	} else if (rc == DB_OK && in_doubt) {
-		rc = request_find(c->q->db, &c->request);
+	if (in_doubt) {
+		rc = find_request(c);
 		given = c->request.request_id != 0;
 		c->sent = given || rc != DB_OK;
+	} else {
+		rc = session_ready(c->q);
 	}
-	code = rc == DB_OK ? call_run(c, given ? LOOK : TAKE) : finish(c, FAILED, rc);
+	/* The loans are here, whatever becomes of the connection. */
+	if (taken->result == TAKE_GIVEN) {
+		taken->others_wait = taken->others_wait && rc == DB_OK;
+		rc = from_list_given(c, &f->taking);
+	}
+	code = rc == DB_OK ? call_run(c, given ? LOOK : TAKE) :
+	    finish(c, rc == DB_ECANCELLED ? CANCELLED : rc == DB_EINDOUBT ? UNKNOWN : FAILED, rc);
 	c->answer->one_commit = given && c->answer->assigned > 0;
 	return code;
 }

@@ -21,7 +21,8 @@ enum { ACCOUNT_BYTES = 4 * 32 + 1 }; /* of the name that a MySQL account has wit
 /* What else is done in the transaction of a disposition whose loans are all done. It commits it, or
  * rolls it back where it fails. */
 struct last_part {
-	enum db_rc (*run)(struct db *db, void *data);
+	enum db_rc (*run)(struct db *db, void *data); /* DB_EINDOUBT: it failed, and may have
+	                                               * committed */
 	void *data;
 	bool was_done; /* out: after a failure of @run, its transaction proved to be committed */
 };

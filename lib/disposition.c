@@ -100,13 +100,13 @@ commit(struct disposing *d)
 	const struct lockq_disposed_result result = { .loans = d->results, .n_loans = d->n };
 	struct db *db = d->q->db;
 	struct last_part *last = d->last;
+	enum db_rc rc;
 
 	if (last == NULL || d->n_change == 0 || disposing_worst(&result) != NULL)
 		return db_commit(db);
 	d->last = NULL;
-	if (last->run(db, last->data) == DB_OK)
-		return DB_OK;
-	return db_lost(db) ? DB_EINDOUBT : DB_ERETRY;
+	rc = last->run(db, last->data);
+	return rc == DB_OK || rc == DB_EINDOUBT ? rc : DB_ERETRY;
 }
 
 static enum db_rc

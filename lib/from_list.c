@@ -71,10 +71,8 @@ from_list_given(struct call *c, struct taking *taking)
 	    copy_text(&c->answer->refill_failed, kept->failed) : rc;
 }
 
-/* Whether a pop that failed may have given loans. A lost connection leaves that open. After another
- * error it has given none, unless what failed is the reading of the answer, after the COMMIT. */
-static bool
-may_have_given(struct call *c, enum db_rc failure)
+bool
+from_list_may_have_given(struct call *c, enum db_rc failure)
 {
 	struct request request = c->request;
 
@@ -98,7 +96,7 @@ from_list(struct call *c, enum step *step)
 	rc = take_loans(c->q->db, &c->task, &taking.kept, &taking.who, taken);
 	c->request.request_id = taken->request_id;
 	c->sent = c->sent || (rc == DB_OK && taken->result == TAKE_GIVEN) ||
-	    (rc != DB_OK && taken->sent && may_have_given(c, rc));
+	    (rc != DB_OK && taken->sent && from_list_may_have_given(c, rc));
 	/* An earlier call has used the UUID. */
 	if (rc == DB_EDUPLICATE)
 		return DB_OK;

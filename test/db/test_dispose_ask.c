@@ -231,6 +231,55 @@ a_pop_that_was_lost(void **state)
 	}
 }
 
+/* guard: where the connection is lost again, the call goes on finding out. */
+static void
+a_pop_that_was_lost_twice(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	begin(10);
+	w = completes_and_asks(2);
+	w->proxy = proxy_new();
+	proxy_cut(w->proxy, "CALL list_serves", 1, CUT_AFTER);
+	proxy_cut(w->proxy, "SELECT request_id FROM work_requested WHERE uuid", 1, CUT_BEFORE);
+	run(w);
+	assert_done(w, 2, true);
+	assert_string_equal(w->error, "");
+}
+
+/* guard: an answer that can't be read after the COMMIT does not mean that nothing was done. Other
+ * sessions have tables locked that the answer is in, and by which the disposition would find out. */
+static void
+an_answer_and_a_log_that_are_not_read(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP), *another = connect_as(OWNER_GROUP);
+	struct lockq_disposition what;
+	struct worker *w;
+
+	(void)state;
+	begin(10);
+	sql_on(other, "LOCK TABLES leader_run WRITE");
+	w = completes_and_asks(2);
+	what = *w->first;
+	what.timeout_ms = 0;
+	w->first = &what;
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SELECT j.loan_id, me.user_id", 2);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	sql_on(another, "LOCK TABLES work_log WRITE");
+	proxy_release(w->proxy);
+	worker_join(w);
+	sql_on(another, "UNLOCK TABLES");
+	sql_on(other, "UNLOCK TABLES");
+	assert_int_equal(w->rc, LOCKQ_EUNKNOWN);
+	assert_string_not_equal(w->answer.uuid, "");
+	assert_int_equal(completed(), 1);
+	assert_int_equal(held_by_user_1(), 2);
+	assert_consistent(TASK);
+}
+
 /* A UUID that was used before gives its old answer, after the disposition. */
 static void
 a_uuid_that_was_used(void **state)
@@ -325,6 +374,8 @@ main(int argc, char **argv)
 		DB_TEST(a_list_that_is_gone),
 		DB_TEST(a_pop_that_fails),
 		DB_TEST(a_pop_that_was_lost),
+		DB_TEST(a_pop_that_was_lost_twice),
+		DB_TEST(an_answer_and_a_log_that_are_not_read),
 		DB_TEST(a_uuid_that_was_used),
 		DB_TEST(a_process_that_is_killed),
 		DB_TEST(by_hand_without_a_transaction),
