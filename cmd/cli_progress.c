@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_noun.h"
 #include "cli_progress.h"
 #include "cli_signals.h"
 #include "cli_terminal.h"
@@ -139,6 +140,15 @@ query_text(const struct lockq_progress *progress)
 }
 
 static char *
+dispose_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE];
+
+	cli_age(elapsed, progress->phase_ms / 1000);
+	return cli_text("disposing of the %s: %s", cli_loans(2), elapsed);
+}
+
+static char *
 expire_text(const struct lockq_progress *progress)
 {
 	char elapsed[CLI_TIME_SIZE];
@@ -160,6 +170,8 @@ cli_progress_text(const struct lockq_progress *progress)
 		    progress->detail : "");
 	case LOCKQ_PHASE_EXPIRE:
 		return expire_text(progress);
+	case LOCKQ_PHASE_DISPOSE:
+		return dispose_text(progress);
 	case LOCKQ_PHASE_FOLLOW:
 		return cli_text("%s", progress->detail != NULL ? progress->detail :
 		    "nothing to deliver");

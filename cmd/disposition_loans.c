@@ -69,15 +69,15 @@ disposition_loans_check(struct disposition_loans *o, struct cli_error *error)
 /* Prints a line for each loan. Returns the exit status. */
 static int
 show(const struct cli_common *common, const struct lockq_disposition *what, struct lockq *q,
-    const struct lockq_disposed_result *result, int rc)
+    const struct lockq_disposed_result *result, int rc, const char *uuid)
 {
 	int status = cli_exit_status(rc, cli_caught()), one;
 	char *refused;
 	size_t i;
 
 	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
-		return cli_report(common, status, "%s: run the same command again",
-		    cli_library_text(q, rc));
+		return cli_report(common, status, "%s: run the same command again%s%s",
+		    cli_library_text(q, rc), uuid[0] != '\0' ? ", with --uuid " : "", uuid);
 	if (result->n_loans == 0)
 		return cli_report_library(common, q, rc);
 	for (i = 0; i < result->n_loans; i++) {
@@ -123,12 +123,13 @@ is_recorded(const struct lockq_disposed_result *result)
 
 int
 disposition_loans_show(const struct cli_common *common, const struct disposition_loans *o,
-    struct lockq *q, int rc, const struct lockq_disposed_result *result, bool *recorded)
+    struct lockq *q, int rc, const char *uuid, const struct lockq_disposed_result *result,
+    bool *recorded)
 {
 	int status;
 
 	cli_noun_read(common, q, o->what.task);
-	status = show(common, &o->what, q, result, rc);
+	status = show(common, &o->what, q, result, rc, uuid);
 	*recorded = is_recorded(result);
 	if (common->verbose)
 		print_details(o->what.task, result);
@@ -145,7 +146,7 @@ disposition_loans_run(struct cli_common *common, struct disposition_loans *o)
 
 	if (rc == LOCKQ_OK)
 		rc = lockq_dispose(q, &o->what, &result);
-	status = disposition_loans_show(common, o, q, rc, &result, &recorded);
+	status = disposition_loans_show(common, o, q, rc, "", &result, &recorded);
 	lockq_disposed_clear(&result);
 	status = cli_finish(status, recorded ?
 	    "the disposition is recorded nevertheless: see checkwork" : NULL);

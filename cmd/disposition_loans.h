@@ -34,10 +34,11 @@ bool disposition_loans_wanted(const struct disposition_loans *options);
 LOCKQ_MUST_CHECK int disposition_loans_check(struct disposition_loans *options,
     struct cli_error *error);
 
-/* Prints what came of it: @result, and @rc is the library's code. *@recorded: something was
- * changed. Returns the exit status. */
+/* Prints what came of it: @result, and @rc is the library's code. @uuid, or "", is what the command
+ * has to be repeated with where the outcome is unknown. *@recorded: something was changed. Returns
+ * the exit status. */
 LOCKQ_MUST_CHECK int disposition_loans_show(const struct cli_common *common,
-    const struct disposition_loans *options, struct lockq *q, int rc,
+    const struct disposition_loans *options, struct lockq *q, int rc, const char *uuid,
     const struct lockq_disposed_result *result, bool *recorded);
 
 /* Connects, disposes, prints, and frees what the options hold. Returns the exit status. */

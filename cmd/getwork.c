@@ -278,16 +278,18 @@ show_completed(const struct getwork_options *o, struct lockq *q, int rc,
 {
 	bool recorded, asked = done->asked != 0;
 
-	*status = disposition_loans_show(&o->common, &o->done, q, asked ? LOCKQ_OK : rc, done,
-	    &recorded);
+	*status = disposition_loans_show(&o->common, &o->done, q, asked ? LOCKQ_OK : rc,
+	    asked ? "" : answer->uuid, done, &recorded);
 	if (asked && o->common.verbose)
 		cli_message(answer->one_commit ? "the next %s were given in the same commit" :
 		    "the next %s were asked for after that commit", cli_loans(2));
 	if (asked)
 		return true;
 	if (answer->uuid[0] != '\0')
-		cli_message("the next %s may have been given, too: see checkwork --request %s",
-		    cli_loans(2), answer->uuid);
+		cli_message("the next %s may have been given, too: that command gives them, or "
+		    "asks for them now", cli_loans(2));
+	else if (rc == LOCKQ_CANCELLED && done->n_loans > 0)
+		cli_message("interrupted: nothing was asked for");
 	else
 		cli_message("nothing was asked for, since --complete comes first");
 	*status = cli_finish(*status, recorded ?
@@ -350,8 +352,9 @@ main(int argc, char **argv)
 	if (rc == LOCKQ_OK && o.any && !find_tasks(&o, q, &status))
 		end(&o, q, cli_finish(status, NULL));
 	if (rc == LOCKQ_OK) {
-		cli_catch_signals("a request may stay pending and still get loans: see "
-		    "checkwork");
+		cli_catch_signals(completes(&o) ? "loans may be completed all the same, and a "
+		    "request may still get others: see checkwork" : "a request may stay pending "
+		    "and still get loans: see checkwork");
 		rc = ask_for_loans(&o, q, &done, &answer);
 		if (completes(&o) && !show_completed(&o, q, rc, &done, &answer, &status))
 			end(&o, q, status);

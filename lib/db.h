@@ -256,8 +256,13 @@ LOCKQ_MUST_CHECK enum db_rc db_begin_set(struct db *db, const char *set, const s
     size_t n_args);
 /* Makes the session as it was before db_begin_set() and db_call(). */
 LOCKQ_MUST_CHECK enum db_rc db_restore(struct db *db);
-/* Runs a statement that calls a procedure, and passes over the rows that it shows. */
-LOCKQ_MUST_CHECK enum db_rc db_call(struct db *db, const char *name, const char *sql);
+typedef int db_tick_fn(void *data); /* not 0: give up */
+
+/* Runs a statement that calls a procedure, and passes over the rows that it shows. DB_ECANCELLED
+ * when @tick, if it is not NULL, returns something else than 0 meanwhile: then the statement goes
+ * on on the server, and the connection counts as lost. */
+LOCKQ_MUST_CHECK enum db_rc db_call(struct db *db, const char *name, const char *sql,
+    db_tick_fn *tick, void *data);
 
 /* These send a statement only if the value changes. The first sets the wait for rows and for tables
  * that others have locked; the second max_execution_time in milliseconds, 0 for none, and while
@@ -286,7 +291,6 @@ LOCKQ_MUST_CHECK enum db_rc db_kill(struct db *db, uint64_t connection_id);
 LOCKQ_MUST_CHECK enum db_rc db_library_init(void);
 
 /* A statement that takes long: started, waited for in slices, read row by row. */
-typedef int db_tick_fn(void *data);              /* not 0: give up */
 typedef int db_row_fn(char **cells, const unsigned long *lengths, void *data); /* not 0: stop */
 
 /* Starts a statement. It is not prepared again if the last one on this connection was the same. */

@@ -26,7 +26,7 @@ db_begin_set(struct db *db, const char *set, const struct db_arg *args, size_t n
 }
 
 enum db_rc
-db_call(struct db *db, const char *name, const char *sql)
+db_call(struct db *db, const char *name, const char *sql, db_tick_fn *tick, void *data)
 {
 	MYSQL_RES *result;
 	enum db_rc rc = db_ready(db, name);
@@ -35,8 +35,12 @@ db_call(struct db *db, const char *name, const char *sql)
 	if (rc != DB_OK)
 		return rc;
 	db->called = true;
-	if (mysql_real_query(db->mysql, sql, (unsigned long)strlen(sql)) != 0)
+	if (mysql_send_query(db->mysql, sql, (unsigned long)strlen(sql)) != 0)
 		return db_fail(db, name);
+	rc = db_wait_answer(db, name, db_clock_ms() + (uint64_t)DB_READ_TIMEOUT_S * 1000, tick,
+	    data);
+	if (rc != DB_OK)
+		return rc;
 	do {
 		result = mysql_store_result(db->mysql);
 		/* The procedure may fail after it has sent rows. */

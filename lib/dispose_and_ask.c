@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "disposing.h"
+#include "error.h"
 
 /* What was found in the list before the disposition. */
 struct found {
@@ -112,6 +113,11 @@ lockq_dispose_and_ask(struct lockq *q, const struct lockq_disposition *dispositi
 		code = dispose(q, disposition, find(&f) ? &last : NULL, result);
 	text_clear(&f.front.stale);
 	code = operation_end(q, 0, code);
+	if (code == LOCKQ_OK && f.taking.taken.result != TAKE_GIVEN && !last.was_done &&
+	    disposing_gives_up(q)) {
+		error_set(q, "interrupted: nothing was asked for");
+		return LOCKQ_CANCELLED;
+	}
 	if (code == LOCKQ_OK) {
 		result->asked = 1;
 		operation_begin(q, OPERATION_GETWORK, ask->user, ask->task);

@@ -76,7 +76,9 @@ disposing_worst(const struct lockq_disposed_result *result)
 	return worst;
 }
 
-/* disposition.c: lockq_dispose(), with a last part or NULL. */
+/* disposition.c: whether the caller gives up what follows the disposition. */
+LOCKQ_MUST_CHECK bool disposing_gives_up(struct lockq *q);
+/* lockq_dispose(), with a last part or NULL. */
 LOCKQ_MUST_CHECK int dispose(struct lockq *q, const struct lockq_disposition *disposition,
     struct last_part *last, struct lockq_disposed_result *result);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "disposing.h"
 #include "error.h"
 #include "on_complete.h"
@@ -92,8 +93,19 @@ dispose_body(struct db *db, void *data)
 	return rc;
 }
 
-/* Without the last part where a loan is refused, or nothing is changed, and where that part has
- * failed: the disposition is tried again then. */
+bool
+disposing_gives_up(struct lockq *q)
+{
+	struct ticking ticking = {
+		.q = q, .phase = LOCKQ_PHASE_DISPOSE, .since = q->operating.since
+	};
+
+	/* As in other waits, the caller is not asked about a moment. */
+	return db_clock_ms() - ticking.since >= TICK_SLICE_MS && tick(&ticking) != 0;
+}
+
+/* Without the last part where a loan is refused, or nothing is changed, or the caller gives up, and
+ * where that part has failed: the disposition is tried again then. */
 static enum db_rc
 commit(struct disposing *d)
 {
@@ -102,7 +114,8 @@ commit(struct disposing *d)
 	struct last_part *last = d->last;
 	enum db_rc rc;
 
-	if (last == NULL || d->n_change == 0 || disposing_worst(&result) != NULL)
+	if (last == NULL || d->n_change == 0 || disposing_worst(&result) != NULL ||
+	    disposing_gives_up(d->q))
 		return db_commit(db);
 	d->last = NULL;
 	rc = last->run(db, last->data);
@@ -244,6 +257,14 @@ held(const struct disposing *d)
 	return LOCKQ_BUSY;
 }
 
+/* The caller has given up before the COMMIT. */
+static int
+given_up(struct lockq *q)
+{
+	error_set(q, "interrupted: nothing was changed");
+	return LOCKQ_CANCELLED;
+}
+
 static int
 settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *result)
 {
@@ -255,6 +276,8 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 	lockq_disposed_clear(result);
 	if (rc == DB_ELOCKWAIT)
 		return held(d);
+	if (rc == DB_ECANCELLED)
+		return given_up(q);
 	if (rc == DB_OK && !d->user_known)
 		return error_unknown_user(q, d->what->user);
 	if (rc == DB_OK && !d->task_known)
@@ -305,6 +328,11 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		request_make_uuid(d.uuid);
 	if (rc == DB_OK)
 		rc = dispose_surely(&d);
+	/* What was given up is ended on the server, or it keeps the loans locked. A procedure that
+	 * runs with its definer's rights can't be killed by this account. It goes on until its end,
+	 * and is rolled back then. */
+	if (rc == DB_ECANCELLED && db_lost(q->db))
+		(void)!session_abandon(q);
 	/* It had loans to change when the last part was run. */
 	if (last != NULL)
 		last->was_done = rc == DB_OK && d.last == NULL && d.n_change == 0;

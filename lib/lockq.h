@@ -138,7 +138,8 @@ enum lockq_phase {
 	LOCKQ_PHASE_CANCEL,     /**< it tries again to cancel the request, and can't be ended */
 	LOCKQ_PHASE_EXPIRE,     /**< lockq_expire() is at work */
 	LOCKQ_PHASE_CHECK,      /**< lockq_check_task() runs the task's query */
-	LOCKQ_PHASE_FOLLOW      /**< lockq_follow() waits, see lockq_progress.detail */
+	LOCKQ_PHASE_FOLLOW,     /**< lockq_follow() waits, see lockq_progress.detail */
+	LOCKQ_PHASE_DISPOSE     /**< loans are disposed of. Since: 0.4 */
 };
 
 /** For the progress function. Its strings are good until that function returns. */
@@ -162,8 +163,9 @@ struct lockq_progress {
  *
  * Runs in the thread of the call. lockq_connect() calls it before it tries again. lockq_getwork()
  * and lockq_request_look() call it about four times a second and after a signal while they wait,
- * lockq_follow() does so, too, and lockq_expire() and lockq_follow() call it between their
- * transactions. It must not use the same handle.
+ * lockq_follow() does so, too, and lockq_dispose() while the task's on_complete runs.
+ * lockq_expire() and lockq_follow() call it between their transactions. It must not use the same
+ * handle.
  *
  * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED.
  * Since: 0.1
@@ -1513,7 +1515,8 @@ struct lockq_disposed_result {
  * Returns: 0 when all are done; LOCKQ_BUSY when other sessions held what it needs for longer than
  * timeout_ms, and nothing was changed, lockq_error() says what; LOCKQ_EREFUSED when a loan was
  * refused, for an unknown user or task, or for a UUID of a call of another user, or with other
- * parameters; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_EUSAGE for no user,
+ * parameters; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_CANCELLED when the
+ * progress function gave up before the COMMIT, and nothing was changed; LOCKQ_EUSAGE for no user,
  * no loan or too many, a loan named twice, a kind, time or note out of range, or a UUID that is
  * none; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
  * Since: 0.1
@@ -1541,14 +1544,16 @@ LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
  * Disposes of loans, and if none of them is refused or fails, asks for the next ones. Where the
  * task that is asked keeps a list, and its first loans are free, they are given in the transaction
  * of the disposition: both are done, or neither is, and one_commit of @answer is 1. Else the
- * disposition is committed first, and then this call asks as lockq_getwork() does.
+ * disposition is committed first, and then this call asks as lockq_getwork() does. If the
+ * progress function gives up after the disposition, the call asks for nothing.
  *
  * Locks what lockq_dispose() locks. A loan of the list is locked within one CALL, which commits, so
  * no lock on it outlives the process. What is asked after the disposition locks what
  * lockq_getwork() does.
  *
  * Returns: what lockq_getwork() returns, if @result->asked is 1; else what lockq_dispose() does, or
- * LOCKQ_EUSAGE for an @ask that no task could allow. With LOCKQ_EUNKNOWN from the disposition, the
+ * LOCKQ_EUSAGE for an @ask that no task could allow. With LOCKQ_CANCELLED the disposition is done
+ * if @result has its loans. With LOCKQ_EUNKNOWN from the disposition, the
  * loans may have been given, too, if @answer->uuid is not empty: lockq_request_look() tells by that
  * one.
  * Since: 0.4

@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "progress.h"
+#include "session.h"
+
 static enum db_rc
 not_completed(struct lockq_disposed_loan *loan, enum lockq_disposed what, const char *reason)
 {
@@ -21,9 +24,11 @@ column_of(const struct disposing *d)
 	return d->undoes ? "on_undo" : "on_complete";
 }
 
-/* Calls the procedure for one loan, by work_completes(), which notes whether it fails. */
+/* Calls the procedure for one loan, by work_completes(), which notes whether it fails. The caller
+ * of a disposition may give it up. */
 static enum db_rc
-complete_one(struct db *db, const struct disposing *d, const char *quoted, size_t place)
+complete_one(struct db *db, const struct disposing *d, const char *quoted, size_t place,
+    struct ticking *ticking)
 {
 	char sql[NAME_BYTES * 3 + 192], user[72] = "@lockq_user";
 
@@ -32,7 +37,7 @@ complete_one(struct db *db, const struct disposing *d, const char *quoted, size_
 		    place);
 	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
 	    " %s)", quoted, place * ON_COMPLETE_ID_DIGITS + 1, ON_COMPLETE_ID_DIGITS, user);
-	return db_call(db, d->on_complete, sql);
+	return db_call(db, d->on_complete, sql, d->undoes ? NULL : tick, ticking);
 }
 
 /* Whether a procedure has ended the transaction, and for how many loans work_completes() saw an
@@ -120,6 +125,9 @@ enum db_rc
 on_complete_all(struct db *db, struct disposing *d)
 {
 	char quoted[NAME_BYTES * 3];
+	struct ticking ticking = {
+		.q = d->q, .phase = LOCKQ_PHASE_DISPOSE, .since = db_clock_ms()
+	};
 	uint64_t n_failed = 0;
 	enum db_rc rc = DB_OK;
 
@@ -138,7 +146,7 @@ on_complete_all(struct db *db, struct disposing *d)
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!d->places[row].calls)
 			continue;
-		rc = complete_one(db, d, quoted, row);
+		rc = complete_one(db, d, quoted, row, &ticking);
 		if (rc == DB_ELOCKWAIT)
 			note_wait(d, row);
 		if (!is_failure(rc))

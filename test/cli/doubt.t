@@ -52,4 +52,19 @@ is "$status:$out" "0:loan $loan: set to never" \
 loan=$(checkwork --user race-3 --task "$task" --json | head -n 1 | jq .loan_id)
 with_fault server disposition --user race-3 --task "$task" --loan "$loan" --complete
 is "$status" 6 'disposition, the server is gone after COMMIT: exit 6'
+
+sql "UPDATE task SET cache_ttl = 60, complete_hold = 3600 WHERE task_id = $task"
+run getwork --user race-5 --task "$task" --json
+loan=$(jq .loans[0].loan_id <<<"$out")
+with_fault pop getwork --user race-5 --task "$task" --complete "$loan" --count 2 --json
+is "$status:$(jq -c '[.exit, has("loans")]' <<<"$out")" '6:[6,false]' \
+	'getwork --complete, the server is gone after the commit of both: exit 6'
+like "$err" "may have been given, too: that command gives them, or asks for them now" \
+	'it says that the next loans may have been given'
+again=$(jq -r .error <<<"$out" | sed -n 's/.*: run the same command again, with //p')
+# shellcheck disable=SC2086 # two words
+run getwork --user race-5 --task "$task" --complete "$loan" --count 2 --json $again
+is "$status:$(jq -cs '[.[0].result, .[1].repeated, (.[1].loans | length)]' <<<"$out")" \
+	'0:["already",true,2]' 'run again as the error says: it is completed, and the two are there'
+is "$(loans_of race-5 assigned)" 2 'they were given once'
 finish

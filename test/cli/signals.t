@@ -19,6 +19,7 @@ tidy_up() {
 	end_all
 	forget_steered "$task"
 	forget_task "$small"
+	sql "DROP PROCEDURE IF EXISTS test_done_$small"
 	forget_users
 	rm -rf "$scratch"
 }
@@ -390,4 +391,27 @@ is "$(sql "SELECT COUNT(*) FROM performance_schema.data_locks
 is "$(given_twice "$small")" 0 'no loan was given twice'
 ok $((cancelled > 0 && served > 0 ? 0 : 1)) \
 	"signals came before and after the assignment: $cancelled were cancelled, $served served"
+
+# --- while a procedure completes loans ------------------------------------------------------------
+
+shut_gate "$small"
+sql "CREATE PROCEDURE test_done_$small (IN p_loan BIGINT UNSIGNED, IN p_user VARCHAR(64))
+       DO GET_LOCK('test gate $small', $patience);
+     GRANT EXECUTE ON PROCEDURE test_done_$small TO lockq_worker@lockq;
+     UPDATE task SET cache_ttl = 60, on_complete = 'test_done_$small' WHERE task_id = $small"
+run getwork --user race-9 --task "$small" --json
+loan=$(jq .loans[0].loan_id <<<"$out") last=$(last_request race-9 "$small")
+start completes getwork --user race-9 --task "$small" --complete "$loan"
+await "SELECT COUNT(*) FROM performance_schema.threads
+        WHERE processlist_state = 'User lock' AND processlist_db = DATABASE()" 1
+kill -INT "${process[completes]}"
+end completes
+is "$status:$out:$err" "130::getwork: interrupted: nothing was changed
+getwork: nothing was asked for, since --complete comes first" \
+	"Ctrl-C while the task's on_complete runs: exit 130, and it says that nothing was changed"
+open_gate "$small"
+await "SELECT COUNT(*) FROM (SELECT 1 FROM work WHERE task_id = $small AND loan_id = $loan
+                               AND state = 'assigned' FOR UPDATE SKIP LOCKED) AS free" 1
+ok $? 'when its procedure ends on the server, the loan is assigned as before'
+is "$(last_request race-9 "$small")" "$last" 'no request was made'
 finish

@@ -249,7 +249,8 @@ a_pop_that_was_lost_twice(void **state)
 }
 
 /* guard: an answer that can't be read after the COMMIT does not mean that nothing was done. Other
- * sessions have tables locked that the answer is in, and by which the disposition would find out. */
+ * sessions have tables locked: one that the answer is in, and one by which the disposition would
+ * find out. */
 static void
 an_answer_and_a_log_that_are_not_read(void **state)
 {
@@ -277,6 +278,36 @@ an_answer_and_a_log_that_are_not_read(void **state)
 	assert_string_not_equal(w->answer.uuid, "");
 	assert_int_equal(completed(), 1);
 	assert_int_equal(held_by_user_1(), 2);
+	assert_consistent(TASK);
+}
+
+/* guard: once the caller has given up, no loans are given, in the disposition's commit or after it.
+ * The caller is asked as in other waits, so not within the first quarter of a second. */
+static void
+a_caller_who_gives_up(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	begin(10);
+	w = completes_and_asks(2);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "CALL work_moves", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	w->give_up = true;
+	db_sleep_ms(250);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_CANCELLED);
+	assert_string_equal(w->error, "interrupted: nothing was asked for");
+	assert_int_equal(w->disposed.asked, 0);
+	assert_int_equal(w->disposed.n_loans, 1);
+	assert_int_equal(w->disposed.loans[0].what, LOCKQ_DISPOSED);
+	assert_int_equal(proxy_count(w->proxy, "CALL list_serves"), 0);
+	assert_int_equal(completed(), 1);
+	assert_int_equal(held_by_user_1(), 0);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
 	assert_consistent(TASK);
 }
 
@@ -376,6 +407,7 @@ main(int argc, char **argv)
 		DB_TEST(a_pop_that_was_lost),
 		DB_TEST(a_pop_that_was_lost_twice),
 		DB_TEST(an_answer_and_a_log_that_are_not_read),
+		DB_TEST(a_caller_who_gives_up),
 		DB_TEST(a_uuid_that_was_used),
 		DB_TEST(a_process_that_is_killed),
 		DB_TEST(by_hand_without_a_transaction),

@@ -6,6 +6,7 @@
  *   reply    the COMMIT is done, and its reply is lost
  *   commit   the COMMIT never arrives
  *   server   the COMMIT is done, its reply is lost, and no new connection can be made
+ *   pop      the same at the first CALL of list_serves, which commits
  *   kill     the COMMIT is done, and the program is killed
  */
 #include "next.h"
@@ -20,12 +21,16 @@ enum { SERVER_LOST = 2013, CANNOT_CONNECT = 2002 };
 int mysql_query(void *mysql, const char *text);
 unsigned int mysql_errno(void *mysql);
 const char *mysql_error(void *mysql);
+int mysql_stmt_prepare(void *statement, const char *text, unsigned long length);
+int mysql_stmt_execute(void *statement);
+unsigned int mysql_stmt_errno(void *statement);
 void *mysql_real_connect(void *mysql, const char *host, const char *user, const char *password,
     const char *database, unsigned int port, const char *socket, unsigned long flags);
 
 static bool hit;
 static void *broken;         /* the connection that was broken */
 static unsigned int number;  /* the number of its error */
+static void *pop;            /* the statement that calls list_serves */
 
 static const char *
 fault(void)
@@ -41,7 +46,8 @@ mysql_query(void *mysql, const char *text)
 	int (*real)(void *, const char *);
 
 	*(void **)&real = next("mysql_query");
-	if (hit || strcmp(text, "COMMIT") != 0 || fault()[0] == '\0')
+	if (hit || strcmp(text, "COMMIT") != 0 || fault()[0] == '\0' ||
+	    strcmp(fault(), "pop") == 0)
 		return real(mysql, text);
 	hit = true;
 	broken = mysql;
@@ -63,7 +69,7 @@ mysql_real_connect(void *mysql, const char *host, const char *user, const char *
 	*(void **)&real = next("mysql_real_connect");
 	if (mysql == broken)
 		broken = NULL; /* a new connection at the same address */
-	if (!hit || strcmp(fault(), "server") != 0)
+	if (!hit || (strcmp(fault(), "server") != 0 && strcmp(fault(), "pop") != 0))
 		return real(mysql, host, user, password, database, port, socket, flags);
 	broken = mysql;
 	number = CANNOT_CONNECT;
@@ -86,4 +92,37 @@ mysql_error(void *mysql)
 
 	*(void **)&real = next("mysql_error");
 	return hit && mysql == broken ? "lost for a test" : real(mysql);
+}
+
+int
+mysql_stmt_prepare(void *statement, const char *text, unsigned long length)
+{
+	int (*real)(void *, const char *, unsigned long);
+
+	*(void **)&real = next("mysql_stmt_prepare");
+	if (strcmp(fault(), "pop") == 0 && strncmp(text, "CALL list_serves", 16) == 0)
+		pop = statement;
+	return real(statement, text, length);
+}
+
+int
+mysql_stmt_execute(void *statement)
+{
+	int (*real)(void *);
+
+	*(void **)&real = next("mysql_stmt_execute");
+	if (hit || statement != pop)
+		return real(statement);
+	hit = true;
+	(void)real(statement);
+	return 1;
+}
+
+unsigned int
+mysql_stmt_errno(void *statement)
+{
+	unsigned int (*real)(void *);
+
+	*(void **)&real = next("mysql_stmt_errno");
+	return hit && statement == pop ? SERVER_LOST : real(statement);
 }
