@@ -809,6 +809,8 @@ BEGIN
     IF @@transaction_isolation <> 'READ-COMMITTED' THEN
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'list_serves: needs READ COMMITTED';
     END IF;
+    -- The on_complete that ran in this session may have changed it. The answer has names.
+    SET character_set_results = utf8mb4;
   ELSE
     -- The session may have any level.
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -311,6 +311,28 @@ a_caller_who_gives_up(void **state)
 	assert_consistent(TASK);
 }
 
+/* guard: the answer is in UTF-8, whatever on_complete has made of the session. */
+static void
+a_procedure_that_changes_the_session(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	begin(10);
+	sql("UPDATE leader_run SET user = 'j\u00fcrgen' WHERE task_id = %d", TASK);
+	sql("DROP PROCEDURE IF EXISTS test_on_complete");
+	sql("CREATE PROCEDURE test_on_complete (IN p_loan_id BIGINT UNSIGNED,"
+	    " IN p_user VARCHAR(64)) SET NAMES latin1");
+	if (administrator() != NULL)
+		sql_on(administrator(), "GRANT EXECUTE ON PROCEDURE %s.test_on_complete"
+		    " TO lockq_worker@lockq", db_database(owner()));
+	set_task(TASK, "on_complete = 'test_on_complete'");
+	w = completes_and_asks(2);
+	run(w);
+	assert_done(w, 2, true);
+	assert_string_equal(w->answer.leader, "j\u00fcrgen");
+}
+
 /* A UUID that was used before gives its old answer, after the disposition. */
 static void
 a_uuid_that_was_used(void **state)
@@ -408,6 +430,7 @@ main(int argc, char **argv)
 		DB_TEST(a_pop_that_was_lost_twice),
 		DB_TEST(an_answer_and_a_log_that_are_not_read),
 		DB_TEST(a_caller_who_gives_up),
+		DB_TEST(a_procedure_that_changes_the_session),
 		DB_TEST(a_uuid_that_was_used),
 		DB_TEST(a_process_that_is_killed),
 		DB_TEST(by_hand_without_a_transaction),
