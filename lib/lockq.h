@@ -50,7 +50,7 @@ extern "C" {
 #endif
 
 /** The version of this header. lockq_version() returns the version of the library. */
-#define LOCKQ_VERSION "0.3.0"
+#define LOCKQ_VERSION "0.4.0"
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
@@ -177,7 +177,7 @@ typedef int lockq_progress_fn(const struct lockq_progress *progress, void *data)
  *
  * Takes no lock, and any thread may call it.
  *
- * Returns: the version of the library, "0.3.0". The string is static.
+ * Returns: the version of the library, "0.4.0". The string is static.
  * Since: 0.1
  */
 LOCKQ_EXPORT const char *lockq_version(void);

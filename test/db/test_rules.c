@@ -276,9 +276,9 @@ a_race_of_two_leaders(void **state)
 	assert_consistent(TASK);
 }
 
-/* guard: a loan that has become one for others while a list gives it is not given, and the log has
- * nothing of it. The trigger stands for the first task, in which the user completes the loan at that
- * moment: once, since it sets a variable. The loan is new, or it has been returned. */
+/* guard: a loan that has become one for others while a list gives it is not given, and the log
+ * has nothing of it. The trigger stands for the first task, in which the user completes the loan
+ * at that moment: once, since it sets a variable. The loan is new, or it has been returned. */
 static void
 a_race_with_a_list(void **state)
 {
