@@ -81,6 +81,16 @@ check_symbols() {
 	done <"$scratch/is"
 }
 
+# The package's list of symbols, each with its version.
+check_package() {
+	awk '/^LOCKQ_/ { version = $1 }
+		/^\tlockq_.*;$/ { sub(";", ""); print $1 "@" version }' "$1/lib/lockq.map" |
+		sort >"$scratch/is"
+	sed -n 's/^ \(lockq_[a-z_]*@[A-Z0-9_.]*\) .*/\1/p' "$1/debian/liblockq0.symbols" | sort \
+		>"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
+}
+
 # The enumerators and the macros of lockq.h, without those that only the header itself needs.
 check_constants() {
 	{
@@ -440,6 +450,7 @@ done
 none 'managetask(1) has the code of each finding' check_findings "$top"
 none 'lockq-admin(7) has the keys of the log' check_log "$top"
 none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
+none 'the package has a list of all that' check_package "$top"
 none 'lockq(3) has every constant of lockq.h' check_constants "$top"
 none 'lockq(3) has every return code with its number' check_return_codes "$top"
 none 'lockq(3) has every field of every structure' check_fields "$top"
@@ -467,6 +478,7 @@ some man/lockq-admin.7 '/^\.It Va statement_ms/d' check_log
 some man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/' check_findings
 some man/lockq.3 '/^\.It Fn lockq_dispose$/d' check_symbols
 some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_symbols
+some debian/liblockq0.symbols '/^ lockq_on_log@/d' check_package
 some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_symbols
 some man/lockq.3 '/^\.It Dv LOCKQ_LEASE_OVER/d' check_constants
 some man/lockq.3 's/^\.It Dv LOCKQ_EQUERY Pq.*/.It Dv LOCKQ_EQUERY Pq \\-9/' check_return_codes
