@@ -339,5 +339,7 @@ own_database() {
 	)
 	export LOCKQ_DEFAULTS_FILE=$scratch/lockq.cnf
 	sql "GRANT lockq_worker@$1 TO lockq_app@localhost;
-	     SET DEFAULT ROLE ALL TO lockq_app@localhost"
+	     SET DEFAULT ROLE ALL TO lockq_app@localhost;
+	     GRANT lockq_follower@$1 TO lockq_feed@localhost;
+	     SET DEFAULT ROLE ALL TO lockq_feed@localhost"
 }
