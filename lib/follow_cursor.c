@@ -87,15 +87,8 @@ look(struct patience *patience, void *data, int *code)
 int
 lockq_cursors(struct lockq *q, struct lockq_cursors *cursors)
 {
-	int code;
-
 	lockq_cursors_clear(cursors);
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_viewer");
-	code = patience_look(q, look, cursors);
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_worker");
-	return code;
+	return patience_look_as_viewer(q, look, cursors);
 }
 
 void

@@ -98,3 +98,16 @@ patience_look(struct lockq *q, look_fn *look, void *data)
 	operation_begin(q, OPERATION_LOOK, NULL, 0);
 	return operation_end(q, 0, look_patiently(q, look, data));
 }
+
+int
+patience_look_as_viewer(struct lockq *q, look_fn *look, void *data)
+{
+	int code;
+
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_viewer");
+	code = patience_look(q, look, data);
+	if (q->db != NULL)
+		db_set_role(q->db, "lockq_worker");
+	return code;
+}

@@ -26,5 +26,8 @@ typedef enum db_rc look_fn(struct patience *patience, void *data, int *code);
 /* Runs @look on a connection that lives, and again while a table is locked. Returns a public
  * code. */
 LOCKQ_MUST_CHECK int patience_look(struct lockq *q, look_fn *look, void *data);
+/* The same for operators, whose account needs no more than the right to look: if that is missing,
+ * the message names its role. */
+LOCKQ_MUST_CHECK int patience_look_as_viewer(struct lockq *q, look_fn *look, void *data);
 
 #endif

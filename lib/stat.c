@@ -363,27 +363,13 @@ look_at_stats(struct patience *patience, void *data, int *code)
 	return rc;
 }
 
-/* An operator's account needs no more than the right to look. */
-static int
-look(struct lockq *q, look_fn *fn, struct asked *asked)
-{
-	int code;
-
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_viewer");
-	code = patience_look(q, fn, asked);
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_worker");
-	return code;
-}
-
 int
 lockq_stats(struct lockq *q, uint32_t task, struct lockq_stats *stats)
 {
 	struct asked asked = { .task = task, .stats = stats };
 
 	lockq_stats_clear(stats);
-	return look(q, look_at_stats, &asked);
+	return patience_look_as_viewer(q, look_at_stats, &asked);
 }
 
 void
@@ -479,7 +465,7 @@ lockq_runs(struct lockq *q, uint32_t task, uint32_t most, struct lockq_runs *run
 	struct asked asked = { .task = task, .most = most, .runs = runs };
 
 	lockq_runs_clear(runs);
-	return look(q, look_at_runs, &asked);
+	return patience_look_as_viewer(q, look_at_runs, &asked);
 }
 
 void
