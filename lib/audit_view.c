@@ -346,28 +346,26 @@ note_text_unseen(struct audit *a, const struct said_by *by)
 }
 
 static void
-look_at_text(struct audit *a, const struct audited_view *view)
-{
-	const struct said_by by = { view, NULL, NULL };
-	char *words = audit_words(a, view->definition);
-
-	if (words == NULL)
-		return;
-	if (view->definition[0] == '\0')
-		note_text_unseen(a, &by);
-	look_at_words(a, &by, words);
-	if (view != &a->views[DETAILS] && has_own_limit(words))
-		audit_found(a, LOCKQ_WARNING, "view_limit", view->is.setting, mend_limit(a, view),
-		    "%s \"%s\" has a LIMIT of its own: once its first loans are taken, people "
-		    "are told that there is no work", view->is.setting, view->is.said);
-	free(words);
-}
-
-/* A view behind it with a LIMIT may well be one of five branches, but not if it has loans. */
-static void
-look_at_text_behind(struct audit *a, const struct said_by *by, const char *text, bool has_loans)
+found_limit(struct audit *a, const struct said_by *by)
 {
 	const struct audited_name *view = &by->view->is;
+	static const char so[] = "once its first loans are taken, people are told that there is "
+	    "no work";
+
+	if (by->name == NULL)
+		audit_found(a, LOCKQ_WARNING, "view_limit", view->setting,
+		    mend_limit(a, by->view), "%s \"%s\" has a LIMIT of its own: %s",
+		    view->setting, view->said, so);
+	else
+		audit_found(a, LOCKQ_WARNING, "view_limit", view->setting, mend_text(a, by),
+		    "%s \"%s\" reads the view \"%s\", which has a LIMIT: %s", view->setting,
+		    view->said, by->name, so);
+}
+
+/* @has_loans: a LIMIT is one of loans. Behind the view there may be one of five branches. */
+static void
+look_at_text(struct audit *a, const struct said_by *by, const char *text, bool has_loans)
+{
 	char *words = audit_words(a, text);
 
 	if (words == NULL)
@@ -376,10 +374,7 @@ look_at_text_behind(struct audit *a, const struct said_by *by, const char *text,
 		note_text_unseen(a, by);
 	look_at_words(a, by, words);
 	if (by->view != &a->views[DETAILS] && has_loans && has_own_limit(words))
-		audit_found(a, LOCKQ_WARNING, "view_limit", view->setting, mend_text(a, by),
-		    "%s \"%s\" reads the view \"%s\", which has a LIMIT: once its first loans are "
-		    "taken, people are told that there is no work", view->setting, view->said,
-		    by->name);
+		found_limit(a, by);
 	free(words);
 }
 
@@ -394,8 +389,7 @@ look_behind(struct audit *a, const struct audited_view *view)
 		const struct said_by by = { view, db_cell(&rows, i, 0), db_cell(&rows, i, 1) };
 		const char *text = db_cell(&rows, i, 2);
 
-		look_at_text_behind(a, &by, text != NULL ? text : "",
-		    db_cell_u64(&rows, i, 3) != 0);
+		look_at_text(a, &by, text != NULL ? text : "", db_cell_u64(&rows, i, 3) != 0);
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -437,7 +431,7 @@ look_at_view(struct audit *a, struct audited_view *view)
 		look_at_priority(a, view);
 	if (view->definition == NULL)
 		return DB_OK;
-	look_at_text(a, view);
+	look_at_text(a, &(struct said_by){ view, NULL, NULL }, view->definition, true);
 	return look_behind(a, view);
 }
 
