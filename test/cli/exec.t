@@ -250,36 +250,32 @@ is "$(sql "$held")" 0 'nothing stays assigned'
 
 # --- in a terminal --------------------------------------------------------------------------------
 
-terminal() {
-	timeout "$patience" tmux -S "$scratch/tmux" -f /dev/null "$@"
-}
-shows() {
-	terminal capture-pane -p -t main | grep -Eq -e "$1"
-}
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../support/terminal.sh"
 next
 rm "$scratch/began"
 terminal new-session -d -s main -x 80 -y 20 "exec env PS1='prompt> ' bash --norc --noprofile -i"
 wait_for shows '^prompt>'
-terminal send-keys -t main \
+press \
 	"getwork --user race-$user --task $task --exec \
 'touch \$scratch/began; sleep 1000.263 | cat'" Enter
 wait_for test -e "$scratch/began"
-terminal send-keys -t main C-z
+press C-z
 wait_for shows Stopped
 is "$(pgrep -r T -cf '^sleep 1000\.263')" 1 'Ctrl-Z stops the command, too'
-terminal send-keys -t main fg Enter
+press fg Enter
 wait_for shows '^getwork --user.*'
-terminal send-keys -t main C-c
+press C-c
 wait_for shows 'killed by signal 2'
-terminal send-keys -t main 'echo status $?' Enter
+press 'echo status $?' Enter
 wait_for shows '^status 130'
 is "$(sql "$held")" 0 'Ctrl-C reaches the command, and the loan is returned'
 is "$(pgrep -cf '^sleep 1000\.263')" 0 'nothing of the command is left'
 next
-terminal send-keys -t main \
+press \
 	"clear; getwork --user race-$user --task $task --exec 'read x </dev/tty'" Enter
 wait_for shows 'killed by signal 15'
-terminal send-keys -t main 'echo status $?' Enter
+press 'echo status $?' Enter
 wait_for shows '^status 3'
 terminal capture-pane -p -J -t main >"$scratch/screen"
 like "$(cat "$scratch/screen")" 'the command was ended, since it has used the terminal' \
@@ -287,13 +283,13 @@ like "$(cat "$scratch/screen")" 'the command was ended, since it has used the te
 # A command that is stopped would not see the signal.
 next
 rm "$scratch/began"
-terminal send-keys -t main "clear; getwork --user race-$user --task $task --exec \
+press "clear; getwork --user race-$user --task $task --exec \
 'touch \$scratch/began; kill -STOP 0'" Enter
 wait_for test -e "$scratch/began"
 wait_for pgrep -r T -f '^sh -c touch .scratch/began; kill -STOP' >/dev/null
-terminal send-keys -t main C-c
+press C-c
 wait_for shows 'killed by signal 2'
-terminal send-keys -t main 'echo status $?' Enter
+press 'echo status $?' Enter
 wait_for shows '^status 130'
 is "$(sql "$held")" 0 'the first Ctrl-C also reaches a command that is stopped'
 terminal kill-server

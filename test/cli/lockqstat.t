@@ -268,10 +268,6 @@ sql "SET SESSION cte_max_recursion_depth = 10000;
      INSERT INTO leader_run (task_id, epoch, user, how, query_ms, started_at, ended_at)
        SELECT $idle, i, 'race-1', 'query', 5, NOW(6), NOW(6) FROM n;
      UPDATE task SET cache_ttl = 600 WHERE task_id = $idle"
-rows_read() {
-	sql "SELECT variable_value FROM performance_schema.global_status
-	      WHERE variable_name = 'Innodb_rows_read'"
-}
 read=$(rows_read)
 lockqstat >/dev/null
 read=$(($(rows_read) - read))

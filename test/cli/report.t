@@ -86,10 +86,6 @@ directory" 'a file in the place of the folder'
 
 # --- what it reads --------------------------------------------------------------------------------
 
-rows_read() {
-	sql "SELECT variable_value FROM performance_schema.global_status
-	      WHERE variable_name = 'Innodb_rows_read'"
-}
 before=$(rows_read)
 (umask 027 && lockqstat --report "$scratch/out") 2>"$scratch/err"
 is "$?:$(cat "$scratch/err"):$(ls "$scratch/out")" '0::lockq.html' \

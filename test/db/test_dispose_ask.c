@@ -382,6 +382,14 @@ a_process_that_is_killed(void **state)
 	assert_consistent(TASK);
 }
 
+static void
+pop_by_hand(struct db *db)
+{
+	(void)try_sql(db, "CALL list_serves(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
+	    ", '[1000000]', '[]', UTC_TIMESTAMP(6), NULL, TRUE)", user_id(1), TASK,
+	    epoch_of(TASK));
+}
+
 /* guard: by hand, the pop joins no transaction where there is none: it would lock nothing. */
 static void
 by_hand_without_a_transaction(void **state)
@@ -390,9 +398,7 @@ by_hand_without_a_transaction(void **state)
 
 	(void)state;
 	begin(10);
-	(void)try_sql(db, "CALL list_serves(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
-	    ", '[1000000]', '[]', UTC_TIMESTAMP(6), NULL, TRUE)", user_id(1), TASK,
-	    epoch_of(TASK));
+	pop_by_hand(db);
 	assert_int_equal(db_errno(db), 1305);
 	assert_int_equal(held_by_user_1(), 1);
 	assert_consistent(TASK);
@@ -408,9 +414,7 @@ by_hand_in_an_old_view(void **state)
 	begin(10);
 	sql_on(db, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 	sql_on(db, "START TRANSACTION");
-	(void)try_sql(db, "CALL list_serves(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
-	    ", '[1000000]', '[]', UTC_TIMESTAMP(6), NULL, TRUE)", user_id(1), TASK,
-	    epoch_of(TASK));
+	pop_by_hand(db);
 	assert_int_equal(db_errno(db), 1644);
 	assert_int_equal(held_by_user_1(), 1);
 }

@@ -17,16 +17,10 @@ cleanup() {
 trap cleanup EXIT
 "$top/scripts/sandbox" database $bank >/dev/null 2>&1
 ok $? 'a database'
-sql() {
-	"$top/scripts/sandbox" mysql --batch --skip-column-names $bank --execute="$1"
-}
+sql_database=$bank
 sql "INSERT INTO app_user (name) VALUES ('somebody');
      UPDATE task SET cache_ttl = 600 WHERE task_id = $task"
 
-rows_read() {
-	sql "SELECT variable_value FROM performance_schema.global_status
-	      WHERE variable_name = 'Innodb_rows_read'"
-}
 # reads COMMAND…: how many rows the command reads.
 reads() {
 	local before

@@ -90,6 +90,12 @@ waits_for_metadata() {
 	            AND processlist_info LIKE '%%%s%%' AND processlist_id <> CONNECTION_ID())" "$1"
 }
 
+# rows_read: how many rows the server has read, in all its tables.
+rows_read() {
+	sql "SELECT variable_value FROM performance_schema.global_status
+	      WHERE variable_name = 'Innodb_rows_read'"
+}
+
 # Loans of a task that were assigned while an earlier assignment had not ended.
 given_twice() {
 	sql "SELECT COUNT(*) FROM (
