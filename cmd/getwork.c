@@ -340,6 +340,7 @@ main(int argc, char **argv)
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct lockq *q = NULL;
 	struct lockq_disposed_result done = LOCKQ_DISPOSED_RESULT_INIT;
+	bool asked;
 	int rc, status;
 
 	cli_start(&getwork_tool, &o, argc, argv);
@@ -356,9 +357,10 @@ main(int argc, char **argv)
 		    "request may still get others: see checkwork" : "a request may stay pending "
 		    "and still get loans: see checkwork");
 		rc = ask_for_loans(&o, q, &done, &answer);
-		if (completes(&o) && !show_completed(&o, q, rc, &done, &answer, &status))
-			end(&o, q, status);
+		asked = !completes(&o) || show_completed(&o, q, rc, &done, &answer, &status);
 		lockq_disposed_clear(&done);
+		if (!asked)
+			end(&o, q, status);
 		cli_noun_read(&o.common, q, o.ask.task);
 	}
 	status = answered(&o, q, &answer, rc);

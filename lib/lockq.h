@@ -1553,9 +1553,8 @@ LOCKQ_EXPORT void lockq_disposed_clear(struct lockq_disposed_result *result);
  *
  * Returns: what lockq_getwork() returns, if @result->asked is 1; else what lockq_dispose() does, or
  * LOCKQ_EUSAGE for an @ask that no task could allow. With LOCKQ_CANCELLED the disposition is done
- * if @result has its loans. With LOCKQ_EUNKNOWN from the disposition, the
- * loans may have been given, too, if @answer->uuid is not empty: lockq_request_look() tells by that
- * one.
+ * if @result has its loans. With LOCKQ_EUNKNOWN from the disposition, the loans may have been
+ * given, too, if @answer->uuid is not empty: lockq_request_look() tells by that one.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose_and_ask(struct lockq *q,
