@@ -5,6 +5,13 @@
 #   tables      makes its tables, empty
 #   ask         gets $count loans for one user, in that user's process
 #   background  runs beside the users: a cleaner or a producer, where the pattern has one
+#   judge       reads the events of the race, in lines of MS USER EVENT DETAIL with tabs between,
+#               and prints how often the pattern broke its promise, and what is counted:
+#               "2 places above the limit". A pattern that promises only that no loan goes to
+#               two people needs no judge.
+#
+# The comment at the top has a paragraph that says of the pattern, and of each variant, that it is
+# safe, safe if something holds, or unsafe.
 #
 # They find the user's name in $user and in @me, the number of loans in $count, the number of this
 # process, from 0, in $number, and the part after the colon of PATTERN:VARIANT in $variant.
@@ -73,6 +80,13 @@ open_session() {
 	sql 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 	to_hex "$user"
 	sql "SET @me = CONVERT(X'$hex' USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
+}
+
+# isolation LEVEL: sets the level of this session's transactions. The race shows it, since the
+# pattern's promise depends on it.
+isolation() {
+	sql "SET SESSION TRANSACTION ISOLATION LEVEL $1"
+	event isolation "$1"
 }
 
 # to_hex TEXT: sets $hex to the text's bytes in hexadecimal.
@@ -188,10 +202,13 @@ refused() {
 	exit 1
 }
 
-# lab [tables | ask | background]: runs that function. Without one of these words it prints the
-# comment at the top of the script.
+# lab [tables | ask | background | judge]: runs that function. Without one of these words it prints
+# the comment at the top of the script.
 lab() {
 	case ${1-} in
+	judge)
+		judge
+		return ;;
 	tables | ask | background) ;;
 	*)
 		awk 'NR > 1 { if (!/^#/ || /^# shellcheck/) exit; sub(/^# ?/, ""); print }' "$0"

@@ -192,11 +192,12 @@ done | tr ' ' '\t' >many
 "$draw" timeline many many.svg
 is "$(($(height many.svg) - $(height race.svg) >= 47 * 16))" 1 'timeline: grows with its lanes'
 
-# figure NAME QUERIES FIRST LAST TWICE ERRORS RETRIES
+# figure NAME QUERIES FIRST LAST VIOLATIONS ERRORS RETRIES [VERDICT]
 figure() {
 	printf '{"name":"%s","shells":8,"count":3,"query_seconds":1.5,"heavy_queries":%s,' "$1" "$2"
-	printf '"first_ms":%s,"last_ms":%s,"given_twice":%s,"errors":%s,"retries":%s}\n' \
+	printf '"first_ms":%s,"last_ms":%s,"violations":%s,"errors":%s,"retries":%s,' \
 		"$3" "$4" "$5" "$6" "$7"
+	printf '"verdict":"%s"}\n' "${8-}"
 }
 {
 	figure naive 8 1043 8120 17 0 0
@@ -216,7 +217,16 @@ like "$texts" '^\?&lt;b(>|&gt;)"x"\?$' 'chart: a name with markup and controls i
 red=$(grep -c "polygon fill *= *.rgb(213, *94, *0)" chart.svg)
 figure naive 8 1043 8120 0 0 0 | "$draw" chart - none.svg
 is "$((red > $(grep -c "polygon fill *= *.rgb(213, *94, *0)" none.svg)))" 1 \
-	'chart: red for loans given twice, and not where there are none'
+	'chart: red for broken promises, and not where there are none'
+{
+	figure naive 8 1043 8120 17 0 0 unsafe
+	figure lockq 1 1043 8120 0 0 0 safe
+	figure lease 8 1043 8120 0 0 0 'safe if'
+} | "$draw" chart - kinds.svg
+is "$(sed -n 's/.*<text>\(.*\)<\/text>.*/\1/p' kinds.svg | tr -d '\n' | grep -Eo \
+	'^.*(Safelockq.*Safe on a conditionlease.*Unsafenaive)' | wc -l)" 1 \
+	'chart: the safe ones come first, and each kind has its heading'
+is "$(grep -c "polygon fill *= *.rgb(221, 243, 228)" kinds.svg)" 1 'chart: lockq is set apart'
 
 # --- refusals -------------------------------------------------------------------------------------
 

@@ -40,9 +40,25 @@ is "$status" 0 'figures of a round'
 is "$out" "$(jq -c . <<'END'
 {"name": "made up", "given": 8, "given_twice": 2, "heavy_queries": 2, "first_ms": 110,
  "last_ms": 250, "served": 3, "empty": 1, "errors": 1, "retries": 2, "deadlocks": 1,
- "killed": 1, "paused": 0, "unserved": 1}
+ "killed": 1, "paused": 0, "unserved": 1, "violations": 2, "violation": "loans given twice",
+ "isolation": null}
 END
 )" 'exact figures; a loan that three users have counts once as given twice'
+
+run figures <<'END'
+1 ; 5 ; ann ; isolation ; SERIALIZABLE
+1 ; 5 ; bob ; isolation ; SERIALIZABLE
+1 ; 10 ; ann ; served ; 1
+1 ; 11 ; bob ; served ; 1
+1 ; 20 ; (race) ; judged ; 3 places above the limit
+2 ; 10 ; ann ; served ; 1
+2 ; 20 ; (race) ; judged ; 0 places above the limit
+END
+is "$(among given_twice violations violation isolation)" \
+	"{\"given_twice\":1,\"violations\":3,\"violation\":\"places above the limit\",$(
+		)\"isolation\":\"SERIALIZABLE\"}" \
+	'a pattern with a judge of its own: what it counts is the violations'
+is "$(jq -c '[.by_round[] | .violations]' <<<"$out")" '[3,0]' 'also of each round'
 
 run figures <<'END'
 1 ; 10 ; ann ; leads

@@ -326,7 +326,8 @@ scripts=$(find "$top/scripts/lab" -maxdepth 1 -type f -perm -u+x -printf '%f\n' 
 is "$(awk '{ sub(/:.*/, "", $1); print $1 }' <<<"$out" | sort -u)" "$scripts" \
 	'--list names each script of the lab'
 is "$(awk '{ print $1 }' <<<"$out" | sort | uniq -d)" '' 'none is named twice'
-is "$(awk 'NF < 3' <<<"$out")" '' 'each has a description'
+is "$(awk '$2 !~ /^(safe\*?|unsafe)$/ || NF < 4' <<<"$out")" '' \
+	'each is called safe, safe on a condition or unsafe, and has a description'
 for pattern in $scripts; do
 	run "$top/scripts/lab/$pattern"
 	is "$status:$err:$(head -n 1 <<<"$out" | cut -d : -f 1):$(tail -n 1 <<<"$out")" \

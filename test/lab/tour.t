@@ -97,8 +97,8 @@ like "$out" '^  1 heavy query for 3 people: [a-z]+ led' 'one heavy query ran for
 is "$(outcomes | sort -u)" '  Loans given twice: 0.' 'no loan is given twice'
 like "$out" '^  [a-z]+ led, and was killed .*\. [a-z]+ led .* later' \
 	'another user takes over'
-patterns=$("$top/scripts/race" --list | awk '{ print $1 }')
-is "$(awk 'NF == 9 && $2 ~ /^[0-9]+$/ { print $1 }' <<<"$out")" "$patterns" \
+patterns=$("$top/scripts/race" loans --list | awk '{ print $1 }')
+is "$(awk 'NF == 10 && $3 ~ /^[0-9]+$/ { print $1 }' <<<"$out")" "$patterns" \
 	'all patterns are compared'
 like "$out" '^  Gave a loan to two people: naive' \
 	'the comparison names the patterns that gave loans twice'

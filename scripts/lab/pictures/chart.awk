@@ -59,10 +59,15 @@ function trouble_text(errors, retries,    out) {
 	return out == "" ? "0" : out
 }
 
+# A heading stands in a row of its own.
 {
 	rows++
+	heading[rows] = NF == 1
 	name[rows] = cut($1, 28)
 	names = larger(names, width(name[rows]))
+	if (NF == 1)
+		next
+	ours[rows] = $1 ~ /^lockq(:|$)/
 	queries[rows] = $2
 	first[rows] = $3 == "-" || $4 == "-" ? 0 : $3 / 1000
 	last[rows] = $3 == "-" || $4 == "-" ? 0 : $4 / 1000
@@ -102,6 +107,7 @@ END {
 	put("seconds_width = " longest(seconds_text))
 	put("trouble_width = " longest(troubles))
 	put_texts("name", name)
+	put_numbers("kind", heading)
 	put_numbers("queries", queries)
 	put_numbers("first", first)
 	put_numbers("last", last)
@@ -109,5 +115,6 @@ END {
 	put_numbers("twice", twice)
 	put_numbers("errors", errors)
 	put_numbers("retries", retries)
+	put_numbers("ours", ours)
 	put_texts("trouble_text", troubles)
 }

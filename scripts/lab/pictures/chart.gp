@@ -10,17 +10,19 @@ faint = 0x8C8C8C
 blue = 0x0072B2
 sky = 0x8CCBF0
 orange = 0xE69F00
-# Only loans given twice, and a race in which nobody was served, are red.
+# Only broken promises, and a race in which nobody was served, are red.
 red = 0xD55E00
 dark = 0x555555
 purple = 0xCC79A7
+grey = 0xE8E8E8
+green = 0xDDF3E4
 
 # A character of text is about this wide.
 letter = 7.2
 row = 26
 edge = 24
 panels = 4
-array heading[panels] = ['Heavy queries run', 'Seconds until served', 'Loans given twice', \
+array heading[panels] = ['Heavy queries run', 'Seconds until served', 'Promises broken', \
 	'What users saw']
 # The longest bar leaves room for the longest text beside it.
 array room[panels] = [40, 12 + letter * seconds_width, 40, 12 + letter * trouble_width]
@@ -51,17 +53,21 @@ if (title ne '') {
 }
 set label about at edge, about_at textcolor rgb plain
 do for [i = 1:rows] {
-	if (i % 2) {
+	if (kind[i] > 0 || ours[i] > 0) {
 		set object rectangle from edge - 10, middle(i) - row / 2 \
 			to wide - edge + 10, middle(i) + row / 2 \
-			behind fillcolor rgb 0xF3F3F3 fillstyle solid noborder
+			behind fillcolor rgb (ours[i] > 0 ? green : grey) fillstyle solid noborder
 	}
-	set label name[i] at begin[1] - 12, middle(i) right textcolor rgb 0x000000
+	if (kind[i] > 0) {
+		set label name[i] at edge, middle(i) font 'sans-serif,14' textcolor rgb 0x000000
+	} else {
+		set label name[i] at begin[1] - 12, middle(i) right textcolor rgb 0x000000
+	}
 }
 
 # Under a panel's heading stand its colours, with a word for each.
 array color_of[6] = [orange, blue, sky, red, dark, purple]
-array word_of[6] = ['in all', 'the first', 'the last', 'to two users or more', 'errors', 'retries']
+array word_of[6] = ['in all', 'the first', 'the last', 'as users were told', 'errors', 'retries']
 array panel_of[6] = [1, 2, 2, 3, 4, 4]
 do for [p = 1:panels] {
 	set label heading[p] at begin[p], top - 36 textcolor rgb 0x000000
@@ -98,6 +104,9 @@ do for [i = 1:rows] {
 				to place(panel_of[k], to[k]), middle(i) + 8 \
 				fillcolor rgb color_of[k] fillstyle solid noborder
 		}
+	}
+	if (kind[i] > 0) {
+		continue
 	}
 	set label sprintf('%.6g', queries[i]) at place(1, queries[i]) + 6, middle(i) \
 		textcolor rgb plain

@@ -61,16 +61,36 @@ read_clock() {
 
 # --- the race -----------------------------------------------------------------------------------
 
+# The tables of all patterns.
+lab_tables='flag given job lease owner turn'
+
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
 	local detail=''
 	if administer lockq_lab 2>>"$scratch/errors" \
-		--execute='DROP TABLE IF EXISTS given, turn, flag, owner, lease, job'; then
+		--execute="SET foreign_key_checks = 0;
+			DROP TABLE IF EXISTS ${lab_tables// /, }"; then
 		(LAB_USER='' run_pattern tables) && return
 		IFS= read -r -t 1 -u "$pipe" detail || true
 	fi
 	[ -n "$detail" ] || detail=$(tail -n 1 "$scratch/errors")
 	die 5 "the tables of $pattern could not be made: ${detail##*$'\t'}"
+}
+
+# has FUNCTION: returns whether the pattern has that function.
+has() {
+	grep -q "^$1()" "$lab/$pattern"
+}
+
+# judge_race: the pattern counts how often it broke its promise, from the events of the race.
+judge_race() {
+	local said
+	(run_pattern judge <"$events" >"$scratch/judged") || true
+	read -r said <"$scratch/judged" || true
+	[[ $said =~ ^[0-9]+\ .+$ ]] ||
+		die 5 "the race of $pattern could not be judged: $(tail -n 1 "$scratch/errors")"
+	read_clock
+	take_down "$now" '(race)' judged "$said"
 }
 
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
@@ -96,12 +116,13 @@ race() {
 	for number in "${!users[@]}"; do
 		start "$number" "${users[number]}" ask
 	done
-	if grep -q '^background()' "$lab/$pattern"; then
+	if has background; then
 		start "$shells" background background
 		ready=$((ready + 1))
 	fi
 	follow "$ready"
 	end_all
+	! has judge || judge_race
 	[ -z "$harm" ] || cut -f 3 "$events" | grep -Eqx 'killed|paused' ||
 		say "$1: nobody led long enough to be harmed: give a longer --query-seconds"
 }

@@ -121,7 +121,7 @@ finish_race() {
 	[ -z "$look" ] || put <<<'The query was over too soon for a look at the server.'
 	look=''
 	[ "$status" -ne 1 ] ||
-		say 'lockq gave a loan to two people, or a user of it got an error or no answer'
+		say 'a safe pattern broke its promise, or a user of lockq got an error or no answer'
 	[ "$status" -eq 0 ] || exit "$status"
 }
 
