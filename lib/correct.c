@@ -25,7 +25,7 @@ static const struct db_query call_urgent = {
 	"manage_urgent", "CALL manage_urgent(?, ?, ?, ?, ?)", DB_MANY
 };
 static const struct db_query call_request = {
-	"manage_request", "CALL manage_request(?, ?, ?)", DB_ONE
+	"manage_cancel", "CALL manage_cancel(?, ?, ?)", DB_ONE
 };
 static const struct db_query set_users = {
 	"set_users", "SET @lockq_users = ?", DB_NO_ROWS

@@ -19,7 +19,7 @@ static const struct db_query call_task = {
 	"manage_task", "CALL manage_task(?, ?, ?, ?, ?)", DB_ONE
 };
 static const struct db_query call_removal = {
-	"manage_removal", "CALL manage_removal(?, ?, ?, ?, ?)", DB_ONE
+	"manage_remove", "CALL manage_remove(?, ?, ?, ?, ?)", DB_ONE
 };
 
 static int

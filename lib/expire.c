@@ -69,7 +69,7 @@ static const struct job stale_job = {
 	    "UPDATE " JOB_ROWS(JOB_NUMBER("request_id", 0))
 	    "  STRAIGHT_JOIN request_end AS r"
 	    "    ON r.request_id = j.request_id"
-	    "   SET r.outcome = 'expired', r.served_at = NOW(6)"
+	    "   SET r.outcome = 'expired', r.requested = 0, r.served_at = NOW(6)"
 	    " WHERE r.outcome = 'pending'", DB_NO_ROWS },
 	.under_lock = true
 };

@@ -54,10 +54,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 9
+#define LOCKQ_SCHEMA 10
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 9
+#define LOCKQ_SCHEMA_OLDEST 10
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -477,7 +477,7 @@ struct lockq_answer {
 	uint32_t task;           /**< task.task_id; 0: not known */
 	char *task_name;         /**< task.name; NULL: not known */
 	uint32_t asked;          /**< how many loans were asked for */
-	uint32_t requested;      /**< @asked, lowered to @assigned if partial or empty */
+	uint32_t requested;      /**< @asked while pending, @assigned once it has ended */
 	uint32_t assigned;       /**< how many loans were given */
 	enum lockq_status status; /**< how the request stands */
 	int led;                 /**< 1: this call led and served the request itself */

@@ -72,19 +72,20 @@ static const struct db_query read_kept_away[] = {
 	{ "read_own_done", KEPT_AWAY("own_done"), DB_MANY }
 };
 
+/* Those who look at their own row need no more than its two numbers: assigned > 0 is served,
+ * requested = 0 is none, else the request is pending. So `requested` becomes what was given. */
 static const struct db_query end_requests = {
 	"end_requests",
 	"UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     requested INT UNSIGNED PATH '$[1]',"
-	"                                     assigned INT UNSIGNED PATH '$[2]',"
-	"                                     outcome VARCHAR(16) PATH '$[3]',"
-	"                                     excluded INT UNSIGNED PATH '$[4]',"
-	"                                     reason VARCHAR(512) PATH '$[5]')) AS j"
+	"                                     given INT UNSIGNED PATH '$[1]',"
+	"                                     outcome VARCHAR(16) PATH '$[2]',"
+	"                                     excluded INT UNSIGNED PATH '$[3]',"
+	"                                     reason VARCHAR(512) PATH '$[4]')) AS j"
 	"  STRAIGHT_JOIN request_end AS r"
 	"    ON r.request_id = j.request_id"
-	"   SET r.requested = j.requested, r.assigned = j.assigned, r.outcome = j.outcome,"
+	"   SET r.requested = j.given, r.assigned = j.given, r.outcome = j.outcome,"
 	"       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"
-	"       r.checked = IF(j.assigned > 0, ?, NULL), r.served_at = NOW(6)"
+	"       r.checked = IF(j.given > 0, ?, NULL), r.served_at = NOW(6)"
 	" WHERE r.outcome = 'pending'",
 	DB_NO_ROWS
 };
@@ -257,11 +258,9 @@ pending_exclude(const struct queue *queue, const struct pending *pending, uint64
 static void
 add_ended(struct text *json, const struct pending *pending)
 {
-	bool lowered = pending->outcome == LOCKQ_PARTIAL || pending->outcome == LOCKQ_EMPTY;
-
-	text_add(json, "%s[%" PRIu64 ",%u,%u,\"%s\",%u", json->used == 0 ? "[" : ",",
-	    pending->request_id, lowered ? pending->given : pending->asked, pending->given,
-	    lockq_status_name(pending->outcome), pending->excluded);
+	text_add(json, "%s[%" PRIu64 ",%u,\"%s\",%u", json->used == 0 ? "[" : ",",
+	    pending->request_id, pending->given, lockq_status_name(pending->outcome),
+	    pending->excluded);
 	if (pending->reason[0] != '\0')
 		text_add(json, ",\"%s\"", pending->reason);
 	text_add(json, "]");

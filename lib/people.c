@@ -13,7 +13,7 @@
 #include "session.h"
 
 static const struct db_query call_user = {
-	"manage_user", "CALL manage_user(?, ?, ?, ?, ?)", DB_ONE
+	"manage_person", "CALL manage_person(?, ?, ?, ?, ?)", DB_ONE
 };
 
 static const struct db_query call_forget = {

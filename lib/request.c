@@ -102,7 +102,7 @@ static const struct db_query read_status_locked = {
 static const struct db_query cancel_pending = {
 	"cancel_pending",
 	"UPDATE request_mine"
-	"   SET outcome = 'cancelled', served_at = NOW(6)"
+	"   SET outcome = 'cancelled', requested = 0, served_at = NOW(6)"
 	" WHERE uuid = ? AND outcome = 'pending'",
 	DB_NO_ROWS
 };
@@ -112,7 +112,7 @@ static const struct db_query insert_cancelled = {
 	"insert_cancelled",
 	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, outcome,"
 	"                        served_at)"
-	" SELECT ?, u.user_id, " ACCOUNT ", ?, ?, ?, 'cancelled', NOW(6)"
+	" SELECT ?, u.user_id, " ACCOUNT ", ?, ?, 0, 'cancelled', NOW(6)"
 	"   FROM app_user AS u"
 	"   JOIN task AS t"
 	"     ON t.task_id = ?"
@@ -316,7 +316,7 @@ request_cancel(struct db *db, uint32_t task_id, uint32_t count, struct request *
 		if (rc != DB_OK || request->request_id != 0)
 			return rc;
 		rc = db_run(db, &insert_cancelled, DB_ARGS(db_text(request->uuid), db_u64(task_id),
-		    db_u64(count), db_u64(count), db_u64(task_id), db_text(request->user)), NULL);
+		    db_u64(count), db_u64(task_id), db_text(request->user)), NULL);
 		if (rc == DB_OK)
 			request->request_id = db_insert_id(db);
 	}

@@ -108,7 +108,8 @@ CREATE TABLE IF NOT EXISTS work_requested (
   account     VARCHAR(288) NOT NULL COMMENT 'MySQL account of the requester',
   task_id     INT UNSIGNED NOT NULL,
   asked       INT UNSIGNED NOT NULL,
-  requested   INT UNSIGNED NOT NULL,
+  requested   INT UNSIGNED NOT NULL
+              COMMENT 'as asked; once the request has ended, as assigned',
   assigned    INT UNSIGNED NOT NULL DEFAULT 0,
   outcome     ENUM('pending','served','partial','empty','cancelled','expired','failed','refused')
               NOT NULL DEFAULT 'pending',

@@ -12,15 +12,16 @@
 -- view CURRENT_USER() is the view's owner. The time of a row is a column that no view here has, so
 -- its default fills it, and no setting of a session moves it: work_log.logged_at.
 
--- A request for a person, by an account that may ask for that person.
+-- A request for a person, by an account that may ask for that person. One that ends without a loan
+-- has `requested` = 0. Programs before schema 10 leave it as it was, and may do so here and below.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
   SELECT r.request_id, r.uuid, r.user_id, r.account, r.task_id, r.asked, r.requested, r.outcome,
          r.fresh_after, r.served_at
     FROM work_requested AS r
    WHERE r.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
-     AND r.requested = r.asked AND r.asked BETWEEN 1 AND 1000
-     AND (r.outcome = 'cancelled'
-          OR (r.outcome = 'pending'
+     AND r.asked BETWEEN 1 AND 1000
+     AND ((r.outcome = 'cancelled' AND r.requested IN (0, r.asked))
+          OR (r.outcome = 'pending' AND r.requested = r.asked
               AND EXISTS (SELECT 1 FROM task AS t
                            WHERE t.task_id = r.task_id AND t.enabled
                              AND r.asked <= t.max_count)))
@@ -35,10 +36,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
 -- A pending request is looked after, or cancelled, by whoever may ask for its person. One that a
 -- leader has ended stays ended.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
-  SELECT r.request_id, r.uuid, r.outcome, r.seen_at, r.fresh_after, r.served_at
+  SELECT r.request_id, r.uuid, r.requested, r.outcome, r.seen_at, r.fresh_after, r.served_at
     FROM work_requested AS r
    WHERE r.outcome IN ('pending', 'cancelled')
-     AND r.epoch IS NULL AND r.assigned = 0 AND r.requested = r.asked
+     AND r.epoch IS NULL AND r.assigned = 0
+     AND (r.requested = r.asked OR (r.outcome = 'cancelled' AND r.requested = 0))
      AND (r.outcome = 'cancelled' OR r.served_at IS NULL)
      AND EXISTS (SELECT 1 FROM app_user AS u
                   WHERE u.user_id = r.user_id
@@ -59,7 +61,7 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
    WHERE (r.outcome = 'pending' AND r.requested = r.asked AND r.assigned = 0 AND r.excluded = 0
           AND r.epoch IS NULL AND r.reason IS NULL AND r.checked IS NULL
           AND r.served_at IS NULL)
-      OR (r.outcome = 'expired' AND r.assigned = 0
+      OR (r.outcome = 'expired' AND r.assigned = 0 AND r.requested IN (0, r.asked)
           AND EXISTS (SELECT 1 FROM task AS t
                        WHERE t.task_id = r.task_id
                          AND r.seen_at <= TIMESTAMP'1970-01-01 00:00:00'
@@ -1267,12 +1269,12 @@ END//
 --             pending are cancelled, and programs may still read how they ended
 --   led       a process leads the task
 --   unknown   there is no such task
-DROP PROCEDURE IF EXISTS manage_removal//
-CREATE PROCEDURE manage_removal (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                          COLLATE utf8mb4_0900_as_cs,
-                                 IN p_task_id INT UNSIGNED, IN p_begins BOOLEAN,
-                                 IN p_most INT UNSIGNED,
-                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+DROP PROCEDURE IF EXISTS manage_remove//
+CREATE PROCEDURE manage_remove (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_task_id INT UNSIGNED, IN p_begins BOOLEAN,
+                                IN p_most INT UNSIGNED,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 removes: BEGIN
@@ -1310,7 +1312,7 @@ removes: BEGIN
     END IF;
     UPDATE task AS t SET t.enabled = FALSE WHERE t.task_id = p_task_id;
     UPDATE work_requested AS r FORCE INDEX (work_requested_line)
-       SET r.outcome = 'cancelled', r.served_at = v_now,
+       SET r.outcome = 'cancelled', r.requested = 0, r.served_at = v_now,
            r.reason = LEFT(CONCAT('the task was removed by ', p_manager), 512)
      WHERE r.task_id = p_task_id AND r.pending = 1;
     INSERT INTO manage_log (manager, account, action, task_id, reason)
@@ -1378,14 +1380,14 @@ END//
 --   exists    there is a user of that name already
 --   unknown   there is none
 --   history   the user has asked for work: lockq's tables name the user
-DROP PROCEDURE IF EXISTS manage_user//
-CREATE PROCEDURE manage_user (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                       COLLATE utf8mb4_0900_as_cs,
-                              IN p_name VARCHAR(64) CHARACTER SET utf8mb4
-                                                    COLLATE utf8mb4_0900_as_cs,
-                              IN p_action VARCHAR(16) CHARACTER SET ascii,
-                              IN p_account VARCHAR(32) CHARACTER SET utf8mb4,
-                              IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+DROP PROCEDURE IF EXISTS manage_person//
+CREATE PROCEDURE manage_person (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_name VARCHAR(64) CHARACTER SET utf8mb4
+                                                      COLLATE utf8mb4_0900_as_cs,
+                                IN p_action VARCHAR(16) CHARACTER SET ascii,
+                                IN p_account VARCHAR(32) CHARACTER SET utf8mb4,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 manages: BEGIN
@@ -1426,7 +1428,7 @@ manages: BEGIN
   WHEN 'disable' THEN
     UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id;
     UPDATE work_requested AS r FORCE INDEX (work_requested_one_pending)
-       SET r.outcome = 'cancelled', r.served_at = v_now,
+       SET r.outcome = 'cancelled', r.requested = 0, r.served_at = v_now,
            r.reason = LEFT(CONCAT('user disabled by ', p_manager), 512)
      WHERE r.user_id = v_user_id AND r.pending = 1;
   WHEN 'remove' THEN
@@ -1925,11 +1927,11 @@ END//
 --   already   the same manager has cancelled it before
 --   ended     it had ended: served, or otherwise
 --   unknown   there is none
-DROP PROCEDURE IF EXISTS manage_request//
-CREATE PROCEDURE manage_request (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                          COLLATE utf8mb4_0900_as_cs,
-                                 IN p_request_id BIGINT UNSIGNED,
-                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+DROP PROCEDURE IF EXISTS manage_cancel//
+CREATE PROCEDURE manage_cancel (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_request_id BIGINT UNSIGNED,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 cancels: BEGIN
@@ -1941,7 +1943,7 @@ cancels: BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   IF p_reason IS NULL OR p_reason = '' THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_request: a correction has a reason';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_cancel: a correction has a reason';
   END IF;
   -- A leader that serves the request holds the row, so this waits for what becomes of it.
   SELECT r.request_id, r.user_id, r.task_id, r.outcome = 'pending',
@@ -1961,7 +1963,7 @@ cancels: BEGIN
     LEAVE cancels;
   END IF;
   UPDATE work_requested AS r
-     SET r.outcome = 'cancelled',
+     SET r.outcome = 'cancelled', r.requested = 0,
          r.served_at = TIMESTAMP'1970-01-01 00:00:00'
            + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND,
          r.reason = LEFT(CONCAT('cancelled by ', p_manager, ': ', p_reason), 512)

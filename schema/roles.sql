@@ -20,7 +20,8 @@ GRANT SELECT, UPDATE (lockable) ON wake_in TO lockq_worker;
 GRANT SELECT, UPDATE (pending) ON work_requested TO lockq_worker;
 GRANT INSERT (uuid, user_id, account, task_id, asked, requested, outcome, fresh_after, served_at)
   ON request_in TO lockq_worker;
-GRANT SELECT, UPDATE (outcome, seen_at, fresh_after, served_at) ON request_mine TO lockq_worker;
+GRANT SELECT, UPDATE (requested, outcome, seen_at, fresh_after, served_at)
+  ON request_mine TO lockq_worker;
 GRANT SELECT, UPDATE (requested, assigned, outcome, excluded, epoch, reason, checked, served_at)
   ON request_end TO lockq_worker;
 GRANT SELECT, UPDATE (lockable) ON work TO lockq_worker;
@@ -92,11 +93,11 @@ GRANT DELETE ON leader_run TO lockq_cron;
 GRANT lockq_worker, lockq_viewer, lockq_query TO lockq_manager;
 GRANT SELECT ON manage_log TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_task TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_removal TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_user TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_remove TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_person TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_urgent TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_request TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_cancel TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_forget TO lockq_manager;
 
 -- The rights of a viewer, and those to keep a place in the log.

@@ -87,7 +87,8 @@ run_test()
 	fi
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=5 "$3" "$1" "$2" >"$scratch/test.log" 2>&1 ||
 		status=$?
-	place=$(sed -n 's/^# \(.*\.c:[0-9]*\): error.*/\1/p' "$scratch/test.log" | head -n 1)
+	# Without "# " where it failed in what runs after each test.
+	place=$(sed -nE 's/^(# )?(.*\.c:[0-9]*): error.*/\2/p' "$scratch/test.log" | head -n 1)
 	how=${place:-status $status}
 	died="status $status"
 	[ -z "$place" ] || died=$(death "$place")

@@ -452,4 +452,6 @@ run managetask undo --task "$task" --loan "$b" --by race-1 --reason "$reason"
 is "$status" 4 'also for an undo'
 run managetask cancel "$id" --by race-1 --reason "$reason"
 is "$status" 4 'also to cancel'
+
+is "$(untrue_requests)" '' 'each request has numbers that tell how it stands'
 finish

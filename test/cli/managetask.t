@@ -212,7 +212,7 @@ await 'SELECT COUNT(DISTINCT requesting_thread_id) FROM performance_schema.data_
 gatekeeper_says 'ROLLBACK;'
 for by in wanda marcus; do
 	end "$by"
-	is "$status:$out" "0:task $task: removed" "a minute later: it is removed, says $by"
+	is "$status:$out:$err" "0:task $task: removed:" "a minute later: it is removed, says $by"
 done
 is "$(logged | sed 's/wanda/marcus/')" 'task removed|marcus|lockq_boss@localhost|not needed' \
 	'the log says by whom'
@@ -308,7 +308,7 @@ is "$status:${out%% in *}:$(names 'managed b')" \
 # begins like it stays.
 sql "INSERT INTO work_requested (uuid, task_id, user_id, account, requested, asked, outcome,
 	reason, served_at)
-	SELECT UUID(), $new, MIN(user_id), 'lockq_boss@localhost', 1, 1, 'cancelled', j.reason,
+	SELECT UUID(), $new, MIN(user_id), 'lockq_boss@localhost', 0, 1, 'cancelled', j.reason,
 		NOW(6)
 	FROM app_user
 	JOIN JSON_TABLE('[\"undone by managed b: managed b erred\", \"user disabled by managed b\",
@@ -367,4 +367,5 @@ any=$(sql 'SELECT COUNT(*) FROM app_user WHERE account IS NULL AND enabled')
 like "$out" "^any account may ask for $any of them" \
 	'it says for how many anybody may ask, without those who may not ask'
 
+is "$(untrue_requests)" '' 'each request has numbers that tell how it stands'
 finish

@@ -298,13 +298,13 @@ try worker alice 'locks all tasks, so that nobody leads' 'SELECT epoch FROM task
 try worker alice 'changes the rows that followers wait on' 'UPDATE wake_in SET task_id = 99'
 release="CALL manage_loans('me', 'release', 'alone', $task, '[[3]]', NULL, NULL, 'why')"
 try worker alice 'releases a loan, as managers do' "$release"
-try worker alice 'cancels a request, as managers do' "CALL manage_request('me', 9000, 'why')"
+try worker alice 'cancels a request, as managers do' "CALL manage_cancel('me', 9000, 'why')"
 urge="CALL manage_urgent('me', $task, '[[6]]', FALSE, 'why')"
 try worker alice 'has a loan offered next, as managers do' "$urge"
 try worker alice 'changes a task, as managers do' \
 	"CALL manage_task('me', $task, FALSE, '{\"max_count\": 9}', 'why')"
 try worker alice 'disables a person, as managers do' \
-	"CALL manage_user('me', 'bob', 'disable', NULL, 'why')"
+	"CALL manage_person('me', 'bob', 'disable', NULL, 'why')"
 try worker alice 'names a manager in the log' \
 	"INSERT INTO log_in (task_id, loan_id, manager) VALUES ($task, 1, 'me')"
 try worker alice 'reads what managers did' 'SELECT COUNT(*) FROM manage_log'
@@ -369,7 +369,7 @@ try manager boss 'gives somebody a loan that is free' \
 	 'why')"
 try manager boss 'takes a release back' "SET autocommit = 0;
 	CALL manage_loans('me', 'undo', 'change', $task, '[[3]]', NULL, NULL, 'why')"
-try manager boss 'cancels a request' "ROLLBACK; CALL manage_request('me', 9000, 'why')"
+try manager boss 'cancels a request' "ROLLBACK; CALL manage_cancel('me', 9000, 'why')"
 try manager boss 'has a loan offered next' "ROLLBACK; $urge"
 try manager boss 'has a loan offered next in the name of a person of another account' \
 	"ROLLBACK; ${urge/me/alice}"

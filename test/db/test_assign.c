@@ -496,7 +496,8 @@ a_request_that_is_being_cancelled_is_passed_over(void **state)
 	(void)state;
 	add_loans(TASK, 5);
 	assert_int_equal(db_begin(other), DB_OK);
-	sql_on(other, "UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64,
+	sql_on(other, "UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE request_id = %" PRIu64,
 	    id);
 	leader = ask_within(0, TASK, 1, PROMPTLY_MS);
 	assert_int_equal(leader->rc, LOCKQ_OK);

@@ -105,7 +105,8 @@ any_type_that_sorts(void **state)
 		ASSERT_LIST(&f, 9, 8, 7);
 		inside_round_free(f.round);
 		workers_end();
-		sql("UPDATE work_requested SET outcome = 'cancelled' WHERE task_id = %d", TASK);
+		sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+		    " WHERE task_id = %d", TASK);
 	}
 }
 

@@ -255,7 +255,8 @@ requests_at_their_boundary(void **state)
 	    " WHERE request_id = %" PRIu64, over);
 	sql("UPDATE work_requested SET seen_at = '2020-12-31 23:59:00.000000'"
 	    " WHERE request_id = %" PRIu64, just_not);
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64, ended);
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE request_id = %" PRIu64, ended);
 	assert_int_equal(expire_then().requests, 1);
 	assert_string_equal(outcome_of(TASK, 0), "expired");
 	assert_string_equal(outcome_of(TASK, 1), "pending");
@@ -680,11 +681,13 @@ purging_keeps_pending_and_young_requests(void **state)
 	sql("UPDATE work_requested SET created_at = NOW(6) - INTERVAL 9 DAY,"
 	    " seen_at = NOW(6) + INTERVAL 1 DAY WHERE task_id = %d AND user_id <> %u", TASK,
 	    user_id(4));
-	sql("UPDATE work_requested SET outcome = 'served', served_at = NOW(6) - INTERVAL 8 DAY"
+	sql("UPDATE work_requested SET outcome = 'served', assigned = requested,"
+	    " served_at = NOW(6) - INTERVAL 8 DAY"
 	    " WHERE task_id = %d AND user_id = %u", TASK, user_id(1));
-	sql("UPDATE work_requested SET outcome = 'served', served_at = NOW(6)"
+	sql("UPDATE work_requested SET outcome = 'served', assigned = requested, served_at = NOW(6)"
 	    " WHERE task_id = %d AND user_id = %u", TASK, user_id(2));
-	sql("UPDATE work_requested SET outcome = 'refused' WHERE task_id = %d AND user_id IN"
+	sql("UPDATE work_requested SET outcome = 'refused', requested = 0"
+	    " WHERE task_id = %d AND user_id IN"
 	    " (%u, %u)", TASK, user_id(3), user_id(4));
 	assert_int_equal(purge(1, 7 * DAY).old_requests, 2);
 	assert_string_equal(text_of("SELECT GROUP_CONCAT(u.name ORDER BY u.name)"

@@ -177,8 +177,8 @@ plans_on_larger_tables(void **state)
 	    " SELECT %d, 1000 + n, %u, 'completed', 1, 1, 1, NOW(6), NOW(6) FROM test_number",
 	    TASK, user_id(1));
 	sql("INSERT INTO work_requested"
-	    " (uuid, user_id, account, task_id, asked, requested, outcome)"
-	    " SELECT UUID(), %u, 'x', %d, 1, 1, 'served' FROM test_number", user_id(1), TASK);
+	    " (uuid, user_id, account, task_id, asked, requested, assigned, outcome)"
+	    " SELECT UUID(), %u, 'x', %d, 1, 1, 1, 'served' FROM test_number", user_id(1), TASK);
 	assert_plans(proxy);
 	assert_plans_of_disposition(proxy);
 }
@@ -199,7 +199,8 @@ only_the_tasks_own_requests_are_locked(void **state)
 		(void)add_request(OTHER_TASK, n, 1);
 	(void)add_request(TASK, 1, 1);
 	(void)add_request(TASK, 2, 1);
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64,
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE request_id = %" PRIu64,
 	    request_of(TASK, 2));
 	leader->proxy = proxy_new();
 	proxy_hold(leader->proxy, "SET holder = NULL", 1);

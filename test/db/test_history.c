@@ -146,7 +146,8 @@ tells_the_place_in_the_line(void **state)
 	const struct lockq_answer *a;
 
 	(void)state;
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64, ended);
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE request_id = %" PRIu64, ended);
 	other = add_request(OTHER_TASK, 1, 9);
 	(void)add_request(TASK, 2, 5);
 	last = add_request(TASK, 3, 1);
@@ -159,7 +160,8 @@ tells_the_place_in_the_line(void **state)
 	assert_true(a->nobody_leads);
 	assert_int_equal(a->expected_ms, -1);
 	assert_int_equal(look(w, other, 0)->position, 1);
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE request_id = %" PRIu64, first);
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE request_id = %" PRIu64, first);
 	a = look(w, last, 1100);
 	assert_int_equal(a->position, 2);
 	assert_int_equal(a->loans_ahead, 5);

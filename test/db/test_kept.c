@@ -390,7 +390,7 @@ a_leader_that_leaves_serves_the_line(void **state)
 	sql("UPDATE kept_list SET as_of = as_of - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
 	late = hold_at(1, 1, "LEFT JOIN kept_list AS l", 2);
 	sql("UPDATE kept_list SET as_of = NOW(6) WHERE task_id = %d", TASK);
-	sql("UPDATE work_requested SET outcome = 'cancelled', served_at = NOW(6)"
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0, served_at = NOW(6)"
 	    " WHERE task_id = %d AND pending = 1", TASK);
 	(void)add_request(TASK, 2, 2);
 	release(late);
@@ -436,7 +436,7 @@ a_line_that_nobody_can_check(void **state)
 	sql("UPDATE kept_list SET as_of = as_of - INTERVAL 61 SECOND WHERE task_id = %d", TASK);
 	late = hold_at(1, 1, "LEFT JOIN kept_list AS l", 2);
 	sql("UPDATE kept_list SET as_of = NOW(6) WHERE task_id = %d", TASK);
-	sql("UPDATE work_requested SET outcome = 'cancelled', served_at = NOW(6)"
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0, served_at = NOW(6)"
 	    " WHERE task_id = %d AND pending = 1", TASK);
 	for (unsigned int i = 2; i < 6; i++)
 		(void)add_request(TASK, i, 1);

@@ -246,7 +246,7 @@ a_manager_cancels_for_all_who_joined(void **state)
 	worker_start(joins);
 	while (!makes->paused || !joins->paused)
 		db_sleep_ms(5);
-	sql("UPDATE work_requested SET outcome = 'cancelled', served_at = NOW(6),"
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0, served_at = NOW(6),"
 	    " reason = 'cancelled by marcus: a test' WHERE task_id = %d", TASK);
 	worker_join(makes);
 	while (!joins->done &&

@@ -388,7 +388,8 @@ reads_the_choices(void **state)
 	assert_int_equal(choices.n_choices, 1);
 	snprintf(about, sizeof(about), "%s, task %d", user(1), TASK);
 	assert_string_equal(choices.choices[0].about, about);
-	sql("UPDATE work_requested SET outcome = 'cancelled' WHERE task_id = %d", TASK);
+	sql("UPDATE work_requested SET outcome = 'cancelled', requested = 0"
+	    " WHERE task_id = %d", TASK);
 	assert_int_equal(lockq_choices(w->q, LOCKQ_CHOICE_REQUESTS, NULL, 0, NULL, &choices),
 	    LOCKQ_NOTHING);
 	lockq_choices_clear(&choices);

@@ -154,7 +154,7 @@ one_that_just_ended_is_not_joined(void **state)
 	proxy_hold(w->proxy, "SET seen_at =", 1);
 	worker_start(w);
 	proxy_until_held(w->proxy);
-	sql("UPDATE work_requested SET outcome = 'empty' WHERE request_id = %llu",
+	sql("UPDATE work_requested SET outcome = 'empty', requested = 0 WHERE request_id = %llu",
 	    (unsigned long long)old);
 	proxy_release(w->proxy);
 	worker_join(w);
@@ -191,7 +191,8 @@ an_expired_one_is_not_joined(void **state)
 	(void)state;
 	add_loans(TASK, 3);
 	(void)add_request(TASK, 0, 1);
-	sql("UPDATE work_requested SET outcome = 'expired' WHERE task_id = %d", TASK);
+	sql("UPDATE work_requested SET outcome = 'expired', requested = 0"
+	    " WHERE task_id = %d", TASK);
 	w = ask_now(0, TASK, 1);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_false(w->answer.joined);

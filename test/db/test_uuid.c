@@ -175,7 +175,7 @@ one_without_loans_is_refused(void **state)
 	add_loans(TASK, 3);
 	assert_refused(ask_with(MINE, 0, 1, 0), "has ended without loans (empty): use a new UUID");
 	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
-		sql("UPDATE work_requested SET outcome = '%s'", outcomes[i]);
+		sql("UPDATE work_requested SET outcome = '%s', requested = 0", outcomes[i]);
 		snprintf(text, sizeof(text), "without loans (%s): use a new UUID", outcomes[i]);
 		assert_refused(ask_with(MINE, 0, 1, 0), text);
 	}
@@ -202,7 +202,7 @@ somebody_elses_is_refused(void **state)
 	/* The user's own request, but by an account that may not ask for this user. */
 	sql("UPDATE app_user SET account = 'somebody' WHERE name = '%s'", user(1));
 	assert_refused(ask_with(MINE, 1, 1, 0), text);
-	sql("UPDATE work_requested SET outcome = 'empty'");
+	sql("UPDATE work_requested SET outcome = 'empty', requested = 0");
 	assert_refused(ask_with(MINE, 1, 1, 0), text);
 	sql("UPDATE app_user SET account = NULL WHERE name = '%s'", user(1));
 	assert_int_equal(given(), 0);

@@ -38,6 +38,9 @@ for name in owner clerk; do
 done
 printf '[lockq]\ndatabase=%s\n' "$bank" >>"$scratch/clerk.cnf"
 cp -r "$top/schema" "$scratch/schema"
+newest=$(basename -a "$top"/schema/upgrade/*.sql | tail -n 1)
+newest=$((10#${newest%%-*})) next=$((newest + 1))
+test=$(printf '%03d-test.sql' "$next")
 # migrate [OPTION...]
 migrate() {
 	run "$top/scripts/lockq-migrate" --database "$bank" --schema-dir "$scratch/schema" "$@" -- \
@@ -67,7 +70,7 @@ sql "GRANT lockq_worker@$bank TO $account; SET DEFAULT ROLE ALL TO $account; USE
 is "$(sql "SELECT COUNT(*) FROM $bank.work_log")" "$rows" "with $rows rows of history"
 
 # What an upgrade does, each in the way in which it stops nobody.
-cat >"$scratch/schema/upgrade/010-test.sql" <<'END'
+cat >"$scratch/schema/upgrade/$test" <<'END'
 SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
                          WHERE table_schema = DATABASE() AND table_name = 'work'
                            AND column_name = 'test_new'), 'DO 0',
@@ -86,7 +89,7 @@ EXECUTE lockq_alter;
 CREATE TABLE IF NOT EXISTS test_ten (task_id INT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB;
 END
 echo 'ALTER TABLE work DROP COLUMN test_new, ALGORITHM=INSTANT;' \
-	>"$scratch/schema/finish/010-test.sql"
+	>"$scratch/schema/finish/$test"
 
 # --- people at work -------------------------------------------------------------------------------
 
@@ -131,11 +134,12 @@ wait_for grep -q 'waiting for a session' "$scratch/migrated"
 before=$(calls | wc -l)
 wait_for at_work $((before + 6))
 ok $? 'people work on while the upgrade waits for somebody'
-is "$(sql "SELECT MAX(version) FROM $bank.schema_version")" 9 'who holds a table that is altered'
+is "$(sql "SELECT MAX(version) FROM $bank.schema_version")" "$newest" \
+	'who holds a table that is altered'
 hang_up other
 wait "$migration"
 is $? 0 'it is done when that session ends'
-is "$(sql "SELECT MAX(version) FROM $bank.schema_version")" 10 'the schema is a newer one'
+is "$(sql "SELECT MAX(version) FROM $bank.schema_version")" "$next" 'the schema is a newer one'
 before=$(calls | wc -l)
 wait_for at_work $((before + 12))
 ok $? 'the programs of before work with it'
@@ -167,8 +171,9 @@ is "$(sql "SELECT COUNT(*) FROM (SELECT loan_id FROM $bank.work_log
             WHERE task_id = 2 AND event = 'assigned' GROUP BY loan_id, version
             HAVING COUNT(*) > 1) AS twice")" 0 'no loan was given twice'
 migrate --finish
-is "$status:$out" "0:lockq-migrate: $bank: finishing 010-test.sql" 'then it is finished'
+is "$status:$out" "0:lockq-migrate: $bank: finishing $test" 'then it is finished'
 run getwork --user one --task 2
 is "$status" 5 'from then on the programs of before are refused'
-like "$err" "has schema 10, this is lockq .* with schema 9: update lockq" 'and say what to do'
+like "$err" "has schema $next, this is lockq .* with schema $newest: update lockq" \
+	'and say what to do'
 finish

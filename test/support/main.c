@@ -43,9 +43,22 @@ test_setup(void **state)
 	return 0;
 }
 
+/* The last request whose two numbers do not tell how it has ended; 0: none. */
+static uint64_t
+untrue_request(void)
+{
+	return u64("SELECT COALESCE(MAX(request_id), 0) FROM work_requested"
+	    " WHERE NOT CASE WHEN outcome = 'pending' THEN requested = asked AND assigned = 0"
+	    "                WHEN outcome IN ('served', 'partial') THEN"
+	    "                  assigned > 0 AND requested = assigned"
+	    "                ELSE requested = 0 AND assigned = 0 END");
+}
+
 int
 test_teardown(void **state)
 {
+	uint64_t untrue;
+
 	(void)state;
 	/* In this order, whatever a failed test left running ends soonest. */
 	workers_kill();
@@ -53,6 +66,8 @@ test_teardown(void **state)
 	proxies_relent();
 	workers_end();
 	proxies_end();
+	untrue = untrue_request();
 	clear_fixture();
+	assert_int_equal(untrue, 0);
 	return 0;
 }

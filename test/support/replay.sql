@@ -6,7 +6,7 @@
 --
 -- A loan that changed since the query of a kept list could go out again from that list, and the
 -- log alone would look right. So the requests' rows are read, too: they tell the list and when the
--- view was asked about the loan.
+-- view was asked about the loan. Each request must also be one that its numbers tell rightly.
 --
 -- This is one statement, so that it reads one moment. It is right only for tasks whose log was
 -- never purged and whose rows only lockq has written. Events 'available' change nothing, so they
@@ -218,5 +218,16 @@ fault AS (
               AND w.assigned_at <=> s.assigned_at AND w.available_at <=> s.available_at
               AND w.lease_expires_at <=> s.lease_expires_at AND w.due_at <=> s.due_at
               AND w.note <=> s.note)
+  UNION ALL
+  -- The two numbers of a request alone tell how it stands.
+  SELECT r.task_id, NULL, NULL,
+         CONCAT('request ', r.request_id, ' is ', r.outcome, ': asked ', r.asked, ', requested ',
+                r.requested, ', assigned ', r.assigned)
+    FROM work_requested AS r
+   WHERE COALESCE(r.task_id = @replay_task, TRUE)
+     AND NOT CASE WHEN r.outcome = 'pending' THEN r.requested = r.asked AND r.assigned = 0
+                  WHEN r.outcome IN ('served', 'partial') THEN
+                    r.assigned > 0 AND r.requested = r.assigned
+                  ELSE r.requested = 0 AND r.assigned = 0 END
 )
 SELECT task_id, loan_id, version, what FROM fault ORDER BY task_id, loan_id, version, what;

@@ -105,6 +105,15 @@ given_twice() {
 	      WHERE event = 'assigned' AND before_it = 'assigned'"
 }
 
+# untrue_requests: the requests whose two numbers do not tell how they have ended, a line each.
+untrue_requests() {
+	sql "SELECT request_id, asked, requested, assigned, outcome, reason FROM work_requested
+	      WHERE NOT CASE WHEN outcome = 'pending' THEN requested = asked AND assigned = 0
+	                     WHEN outcome IN ('served', 'partial') THEN
+	                       assigned > 0 AND requested = assigned
+	                     ELSE requested = 0 AND assigned = 0 END"
+}
+
 # replay TASK [SQL]: the faults that replaying the task's log finds, a line each. SQL is executed
 # before, and undone afterwards.
 replay() {
