@@ -27,13 +27,14 @@ struct getwork_options {
 	uint32_t count; /* 0: not given */
 	bool fresh;
 	struct cli_gaps poll;
+	uint32_t tries; /* 0: no limit */
 	bool no_wait;
 	bool no_refill;
 	struct getwork_cancel cancel;
 	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
-	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, false, false, { false, NULL }, \
+	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, 0, false, false, { false, NULL }, \
 	GETWORK_EXEC_DEFAULTS }
 
 static bool
@@ -48,7 +49,7 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->no_wait || o->no_refill || completes(o) || o->tasks.n > 0 ||
+	    o->poll.n > 0 || o->tries > 0 || o->no_wait || o->no_refill || completes(o) || o->tasks.n > 0 ||
 	    o->any || getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
@@ -96,6 +97,8 @@ check(void *options, struct cli_error *error)
 		return -1;
 	if (o->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
+	if (o->poll.n == 0 && o->tries > 0)
+		return cli_fail(error, "--tries goes with --poll: --timeout limits other waits");
 	if (o->ask.timeout_ms >= 0 && o->no_wait)
 		return cli_fail(error, "--timeout and --no-wait can't be combined: --timeout 0 "
 		    "does not wait either, and leaves nothing pending");
@@ -106,6 +109,7 @@ check(void *options, struct cli_error *error)
 	o->ask.fresh = o->fresh;
 	o->ask.poll_s = o->poll.seconds;
 	o->ask.n_poll = o->poll.n;
+	o->ask.poll_tries = o->tries;
 	if (completes(o)) {
 		o->done.complete = true;
 		o->done.what.user = o->ask.user;
@@ -145,6 +149,8 @@ static const struct cli_option getwork_table[] = {
 	    OPTION(ask.timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ "poll", 0, "S,S,...", "disconnect, and look again after these seconds;\n"
 	    "the last number repeats", cli_parse_gaps, OPTION(poll), 1, GAP_LONGEST },
+	{ "tries", 0, "N", "with --poll: give up after so many looks", cli_parse_u32,
+	    OPTION(tries), 1, UINT32_MAX },
 	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
 	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	{ .help = "A command for each loan" },
@@ -171,7 +177,7 @@ static const struct cli_tool getwork_tool = {
 	.synopsis = "[--user NAME] --task N | --tasks N,N,... | --any\n"
 	    " [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--complete L[,L...]] [--timeout SECONDS]\n"
-	    " [--poll S,S,... | --no-wait]\n"
+	    " [--poll S,S,... [--tries N] | --no-wait]\n"
 	    " [--exec COMMAND [--retry-after DURATION]\n"
 	    " [--give-up-after N]] [--no-refill] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
@@ -181,7 +187,7 @@ static const struct cli_tool getwork_tool = {
 	    "request.",
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
-	    "  getwork --task 7 --poll 5,10,20 --json\n"
+	    "  getwork --task 7 --poll 5,10,20 --tries 6 --json\n"
 	    "  getwork --tasks 3,7 --count 2\n"
 	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
 	    "  getwork --task 7 --complete 12:7,13:7 --count 2\n"

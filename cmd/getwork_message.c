@@ -8,12 +8,16 @@
 #include "cli_times.h"
 #include "getwork_message.h"
 
-/* "after 30 s", "at once". */
+/* "after 30 s", "at once", "after 3 looks". */
 static char *
-when_given_up(int64_t timeout_ms)
+when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 {
 	char after[CLI_TIME_SIZE];
+	int64_t timeout_ms = ask->timeout_ms;
+	unsigned long long tries = ask->poll_tries;
 
+	if (tries > 0 && (timeout_ms < 0 || answer->waited_ms < (uint64_t)timeout_ms))
+		return cli_text("after %llu %s", tries, tries == 1 ? "look" : "looks");
 	if (timeout_ms <= 0)
 		return cli_text("at once");
 	if (timeout_ms % 1000 == 0)
@@ -24,9 +28,9 @@ when_given_up(int64_t timeout_ms)
 }
 
 static char *
-gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
+gave_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 {
-	char *when = when_given_up(timeout_ms), *text;
+	char *when = when_given_up(ask, answer), *text;
 	unsigned long long id = answer->request_id;
 
 	if (answer->status == LOCKQ_STATUS_CANCELLED)
@@ -40,7 +44,7 @@ gave_up(const struct lockq_answer *answer, int64_t timeout_ms)
 
 /* Says why a request ended without loans. */
 static char *
-try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
+try_again(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc)
 {
 	unsigned long long id = answer->request_id;
 	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
@@ -55,7 +59,7 @@ try_again(const struct lockq_answer *answer, int rc, int64_t timeout_ms)
 	if (answer->status == LOCKQ_EXPIRED)
 		return cli_text("request %llu has expired, since no process waited for it: try "
 		    "again", id);
-	return gave_up(answer, timeout_ms);
+	return gave_up(ask, answer);
 }
 
 char *
@@ -78,7 +82,7 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 	if (rc < 0)
 		return cli_text("%s", library_text);
 	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && !as_asked))
-		return try_again(answer, rc, ask->timeout_ms);
+		return try_again(ask, answer, rc);
 	return NULL;
 }
 

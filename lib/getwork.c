@@ -268,7 +268,7 @@ follow(struct call *c, enum step *step)
 	}
 	task_usual_ms_if_shown(c->q, c->q->db, c->ask->task, &c->waiting.usual_ms);
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
-		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, &c->waiting, &over);
+		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, NULL, &c->waiting, &over);
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting,
 		    &over);
@@ -285,9 +285,9 @@ follow(struct call *c, enum step *step)
 static enum db_rc
 rest(struct call *c, enum step *step)
 {
-	bool paused = c->task.paused[0] != '\0';
+	bool paused = c->task.paused[0] != '\0', pending = false, over = false;
+	const char *obstacle = paused ? c->task.paused : c->obstacle;
 	uint64_t ms = paused ? PAUSED_MS : c->query_ms < REST_MS ? c->query_ms : REST_MS;
-	bool pending = false;
 	enum db_rc rc = request_status(c->q->db, &c->request, false, &pending);
 
 	*step = LOOK;
@@ -297,11 +297,16 @@ rest(struct call *c, enum step *step)
 	/* Another process may have cancelled the request during the query. */
 	if (rc != DB_OK || !pending)
 		return rc;
-	if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
-		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, paused ? c->task.paused :
-		    c->obstacle, c->rounds_in_vain, ms, &c->waiting);
-	*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
-	return DB_OK;
+	if (c->ask->wait == LOCKQ_WAIT_POLL)
+		rc = wait_polling(c->q, c->ask, &c->request, NULL, obstacle, &c->waiting, &over);
+	else if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
+		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, obstacle, c->rounds_in_vain, ms,
+		    &c->waiting);
+	else
+		over = true;
+	if (over)
+		*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
+	return rc;
 }
 
 int

@@ -457,9 +457,10 @@ struct lockq_ask {
 	size_t n_poll;          /**< how many there are in @poll_s */
 	const char *uuid;       /**< of the request; NULL: the library makes one */
 	int fresh;              /**< 1: only loans of a query that begins after the request */
-	uint64_t reserved[2];   /**< for later versions: 0 */
+	uint64_t poll_tries;    /**< LOCKQ_WAIT_POLL: give up after so many looks; 0: no limit */
+	uint64_t reserved[1];   /**< for later versions: 0 */
 };
-#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, 0, { 0 } }
+#define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, 0, 0, { 0 } }
 
 /** A loan that an answer gives. */
 struct lockq_loan {

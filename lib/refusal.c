@@ -24,6 +24,8 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 		return error_usage(q, "%s", fault);
 	if (ask->uuid != NULL && !request_read_uuid(uuid, ask->uuid))
 		return error_usage(q, "\"%.40s\" is no UUID", ask->uuid);
+	if (ask->poll_tries > 0 && ask->wait != LOCKQ_WAIT_POLL)
+		return error_usage(q, "poll_tries is for polling: leave it at 0");
 	if (ask->user != NULL && ask->count >= 1 && ask->count <= LOCKQ_COUNT_MAX && gaps)
 		return LOCKQ_OK;
 	return error_usage(q, "a request needs a user, a count from 1 to %d and, with polling, "

@@ -181,16 +181,21 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 
 enum db_rc
 wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request *request,
-    const struct leader *leader, struct waiting *waiting, bool *over)
+    const struct leader *leader, const char *obstacle, struct waiting *waiting, bool *over)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	bool pending = false;
 	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
 	enum db_rc rc;
 
-	*over = time_left(waiting) == 0;
+	*over = time_left(waiting) == 0 ||
+	    (ask->poll_tries > 0 && waiting->gap >= ask->poll_tries);
 	if (*over)
 		return DB_OK;
+	if (obstacle != NULL) {
+		ticking.phase = LOCKQ_PHASE_RETRY;
+		ticking.detail = obstacle;
+	}
 	waiting->gap++;
 	rc = request_seen(q->db, request, ask->poll_s[gap], &pending);
 	if (rc != DB_OK || !pending)

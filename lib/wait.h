@@ -8,7 +8,7 @@
 struct waiting {
 	uint64_t deadline;   /* db_clock_ms(); UINT64_MAX: none */
 	unsigned int quick;  /* waits in a row that ended at once */
-	size_t gap;          /* the next of --poll */
+	size_t gap;          /* the next of --poll: so many looks are done */
 	uint32_t slice_s;    /* a look touches seen_at once in half of it; no wait is longer */
 	bool joined;         /* another process may cancel the request */
 	unsigned int brief_s; /* one wait of so long, since a list may serve meanwhile; or 0 */
@@ -23,12 +23,14 @@ LOCKQ_MUST_CHECK enum db_rc wait_still_here(struct lockq *q, const struct reques
 /* Both wait for the leader's commit, until it is time to look at the request and to try the lock.
  * *@over is true at the deadline. DB_ECANCELLED when the progress function gives up.
  * wait_blocking() waits for a shared lock on the row of task_wake, and updates @leader;
- * wait_polling() waits for the next gap, without a connection. Neither holds a lock on return. */
+ * wait_polling() waits for the next gap, without a connection; *@over is true after the last try,
+ * too. @obstacle: what holds up a call that does not follow, or NULL. Neither holds a lock on
+ * return. */
 LOCKQ_MUST_CHECK enum db_rc wait_blocking(struct lockq *q, uint32_t task_id,
     const struct request *request, struct leader *leader, struct waiting *waiting, bool *over);
 LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask *ask,
-    const struct request *request, const struct leader *leader, struct waiting *waiting,
-    bool *over);
+    const struct request *request, const struct leader *leader, const char *obstacle,
+    struct waiting *waiting, bool *over);
 /* The longest wait in seconds after which a request of a task with @request_ttl seconds has not
  * expired; 0: not known yet. */
 uint32_t wait_slice_s(uint32_t request_ttl);

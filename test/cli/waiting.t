@@ -41,6 +41,7 @@ start joiner getwork --task "$task" --user race-2 --count 4
 start joiner_json getwork --task "$task" --user race-2 --count 4 --json
 start poller getwork --task "$task" --user race-3 --poll 1,2 --json
 start given_up_poller getwork --task "$task" --user race-4 --poll 1 --timeout 3
+start last_look getwork --task "$task" --user race-10 --poll 1 --tries 2
 start patient checkwork --request "$request" --wait 3000 --json
 
 run ask --user race-5 --no-wait
@@ -76,6 +77,9 @@ is "$(request_is "$request")" 'pending 2 0 0' 'the request does stay pending'
 end given_up_poller
 is "$status:$err" "3:getwork: gave up after 3 s: request $(last_request race-4 "$task") is\
  cancelled: try again" '--poll with --timeout: gives up and cancels'
+end last_look
+is "$status:$err" "3:getwork: gave up after 2 looks: request $(last_request race-10 "$task") is\
+ cancelled: try again" '--poll with --tries: gives up after the last look, and cancels'
 
 run checkwork --request "$request" --wait 1
 is "$status:${out%%$'\n'*}" "3:request $request for race-2, task $task: pending, race-1 leads" \

@@ -87,7 +87,7 @@ reserved_members_are_zero(void **state)
 	(void)state;
 	assert_int_equal(lockq_new(&q), LOCKQ_OK);
 	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
-	ask.reserved[1] = what.reserved[0] = expire.reserved[1] = where.reserved[1] = 1;
+	ask.reserved[0] = what.reserved[0] = expire.reserved[1] = where.reserved[1] = 1;
 	assert_int_equal(lockq_getwork(q, &ask, &answer), LOCKQ_EUSAGE);
 	assert_non_null(strstr(lockq_error(q), "a reserved member of a structure is not 0"));
 	assert_int_equal(lockq_dispose(q, &what, &result), LOCKQ_EUSAGE);

@@ -194,6 +194,35 @@ polling_needs_no_connection(void **state)
 	    proxy_connection(waits->proxy, proxy_total(waits->proxy) - 1));
 }
 
+/* A polling call gives up after its last look, which leads where nobody else does. Its request is
+ * cancelled. */
+static void
+polling_gives_up_after_the_last_look(void **state)
+{
+	static const uint32_t gaps[] = { 1 };
+	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits->proxy = proxy_new();
+	waits->ask.wait = LOCKQ_WAIT_POLL;
+	waits->ask.poll_s = gaps;
+	waits->ask.n_poll = 1;
+	waits->ask.poll_tries = 2;
+	worker_start(waits);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_BUSY);
+	assert_int_equal(waits->answer.status, LOCKQ_STATUS_CANCELLED);
+	assert_in_range(waits->answer.waited_ms, 2000, 20000);
+	/* The first look at the lock, and one after each wait. */
+	assert_int_equal(proxy_count(waits->proxy, "SELECT l.holder"), 3);
+	proxy_release(leader->proxy);
+	worker_join(leader);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE user_id = %u", user_id(1)), 0);
+	waits->ask.wait = LOCKQ_WAIT_BLOCKING;
+	assert_int_equal(lockq_getwork(waits->q, &waits->ask, &waits->answer), LOCKQ_EUSAGE);
+}
+
 /* guard: a polling follower is patient with a full server. It looks later and does not give up. */
 static void
 polling_is_patient_with_a_full_server(void **state)
@@ -580,6 +609,7 @@ main(int argc, char **argv)
 		DB_TEST(a_timeout_cancels),
 		DB_TEST(giving_up_cancels),
 		DB_TEST(polling_needs_no_connection),
+		DB_TEST(polling_gives_up_after_the_last_look),
 		DB_TEST(polling_is_patient_with_a_full_server),
 		DB_TEST(a_woken_follower_takes_over),
 		DB_TEST(a_killed_leader_is_replaced),

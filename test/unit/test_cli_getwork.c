@@ -111,6 +111,9 @@ parses_ways_to_wait(void **state)
 	assert_ptr_equal(o.ask.poll_s, o.poll.seconds);
 	assert_int_equal(o.ask.poll_s[0], 5);
 	assert_int_equal(o.ask.poll_s[2], 3600);
+	assert_int_equal(o.ask.poll_tries, 0);
+	assert_int_equal(parse(&o, "--task 7 --poll 5 --tries 4294967295", &error), 0);
+	assert_int_equal(o.ask.poll_tries, UINT32_MAX);
 	assert_int_equal(parse(&o, "--task 7 --no-wait", &error), 0);
 	assert_int_equal(o.ask.wait, LOCKQ_WAIT_NONE);
 }
@@ -239,6 +242,9 @@ refuses_bad_arguments(void **state)
 		{ "", "--task is missing: give it, or set LOCKQ_TASK, or "
 		    "lockq-task in an option file" },
 		{ "--task 7 --poll 5 --no-wait", "--poll and --no-wait can't be combined" },
+		{ "--task 7 --tries 5", "--tries goes with --poll: --timeout limits other waits" },
+		{ "--task 7 --poll 5 --tries 0", "--tries \"0\" must be a number from 1 to "
+		    "4294967295" },
 		{ "--cancel 118 --task 7", "--cancel 118 can't be combined with --task" },
 		{ "--cancel 0", "--cancel \"0\" must be a request's number or its UUID" },
 		{ "--cancel=", "--cancel \"\" must be a request's number or its UUID" },
@@ -313,7 +319,7 @@ static void
 helps_with_every_option(void **state)
 {
 	static const char *const words[] = { "--user", "--task", "--count", "--uuid", "--fresh",
-		"--timeout", "--cancel", "--poll", "--no-wait", "--defaults-file",
+		"--timeout", "--cancel", "--poll", "--tries", "--no-wait", "--defaults-file",
 		"--defaults-group-suffix", "--login-path", "--host", "--port", "--socket",
 		"--db-user", "--database",
 		"--ssl-mode", "--json", "--verbose", "--help", "--version", "Usage: getwork ",
