@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* getwork: asks for the next loans of a task. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli.h"
@@ -12,6 +13,7 @@
 #include "getwork_cancel.h"
 #include "getwork_exec.h"
 #include "getwork_message.h"
+#include "getwork_pipeline.h"
 #include "getwork_refill.h"
 #include "getwork_tasks.h"
 #include "output.h"
@@ -29,12 +31,13 @@ struct getwork_options {
 	struct cli_gaps poll;
 	uint32_t tries; /* 0: no limit */
 	bool no_wait;
+	bool pipeline;
 	bool no_refill;
 	struct getwork_cancel cancel;
 	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
-	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, 0, false, false, { false, NULL }, \
+	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, 0, false, false, false, { false, NULL }, \
 	GETWORK_EXEC_DEFAULTS }
 
 static bool
@@ -49,8 +52,8 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 	const struct lockq_ask *ask = &o->ask;
 
 	if (o->count != 0 || ask->uuid != NULL || o->fresh || ask->timeout_ms >= 0 ||
-	    o->poll.n > 0 || o->tries > 0 || o->no_wait || o->no_refill || completes(o) || o->tasks.n > 0 ||
-	    o->any || getwork_exec_wanted(&o->exec))
+	    o->poll.n > 0 || o->tries > 0 || o->no_wait || o->pipeline || o->no_refill ||
+	    completes(o) || o->tasks.n > 0 || o->any || getwork_exec_wanted(&o->exec))
 		return cli_fail(error, "--cancel can only be combined with --user, --task and the "
 		    "options for connection and output");
 	if (o->cancel.request != NULL && ask->task != 0)
@@ -164,6 +167,9 @@ static const struct cli_option getwork_table[] = {
 	    "other loans (default: 3)", cli_parse_u32, OPTION(exec.give_up_after), 1,
 	    LOCKQ_COUNT_MAX },
 	{ .help = "Afterwards" },
+	{ "pipeline", 0, NULL, "show all that is yours by then, as checkwork does;\n"
+	    "without it a line on a terminal tells how much", cli_parse_flag, OPTION(pipeline),
+	    0, 0 },
 	{ "no-refill", 0, NULL, "start nothing that fills a list which is due (also:\n"
 	    "lockq-no-refill in an option file)", cli_parse_flag, OPTION(no_refill), 0, 0 },
 	{ .help = "Instead of asking" },
@@ -179,7 +185,7 @@ static const struct cli_tool getwork_tool = {
 	    " [--complete L[,L...]] [--timeout SECONDS]\n"
 	    " [--poll S,S,... [--tries N] | --no-wait]\n"
 	    " [--exec COMMAND [--retry-after DURATION]\n"
-	    " [--give-up-after N]] [--no-refill] [--json]\n"
+	    " [--give-up-after N]] [--pipeline] [--no-refill] [--json]\n"
 	    "[--user NAME] --cancel [ID|UUID] [--task N] [--json]",
 	.purpose = "Asks for the next loans of a task. One process at a time runs the task's\n"
 	    "query. All users that ask meanwhile are served from its result. A task may keep\n"
@@ -257,7 +263,8 @@ show_before(void *data, struct lockq_answer *answer, int rc)
 	(void)show(shown->o, shown->q, answer, rc);
 }
 
-/* Works on the loans of the answer, or ends. A list that is due is filled meanwhile. */
+/* Works on the loans of the answer, and shows what is the user's then. A list that is due is filled
+ * meanwhile. */
 static int
 answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
 {
@@ -273,7 +280,10 @@ answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer
 		getwork_refill(&o->common, q, o->ask.task);
 	if (works)
 		status = cli_finish(getwork_exec_run(&o->exec, &o->common, q, answer), NULL);
-	return status;
+	if (rc < 0 || cli_caught() != 0 || ferror(stdout))
+		return status;
+	getwork_pipeline(&o->common, q, o->ask.user, o->pipeline);
+	return cli_finish(status, NULL);
 }
 
 /* Prints what came of --complete, of a call that ended with @rc. Returns false where nothing was

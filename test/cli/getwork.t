@@ -4,14 +4,15 @@ set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../support/steered.sh"
 
-task=221 slow=222
+task=221 slow=222 other=230
 make_task "$task" 12 0
 make_steered "$slow" 6000
 open_gatekeeper
-make_users 6
+make_users 7
 sql "INSERT IGNORE INTO app_user (name) VALUES ('zoë \"the\" o''neil')"
 # shellcheck disable=SC2154 # status, out and err are set by run and end, scratch by steered.sh
-trap 'end_all; forget_task "$task"; forget_steered "$slow"; forget_users; rm -rf "$scratch"
+trap 'end_all; forget_task "$task"; forget_task "$other"; forget_steered "$slow"; forget_users
+	rm -rf "$scratch"
 	sql "DROP VIEW IF EXISTS test_dear_$task;
 	     DELETE FROM app_user WHERE name LIKE '\''zoë%'\''"' EXIT
 
@@ -272,6 +273,36 @@ ok $? 'its query has ended on the server'
 open_gate "$slow"
 run getwork --user race-2 --task "$slow" --json
 is "$status" 0 'the lock is free'
+
+# --- the pipeline afterwards ----------------------------------------------------------------------
+
+make_task "$other" 8 0
+run getwork --user race-6 --task "$other" --pipeline --json
+is "$status:$(jq -s -c '[(.[0] | has("loans")),
+	(.[1:] | map([.user, .task, has("assigned_at")]))]' <<<"$out")" \
+	"0:[true,[[\"race-6\",$other,true]]]" \
+	'--pipeline in JSON: an object for each loan follows the answer'
+run getwork --user race-6 --task "$other" --pipeline
+is "$status:$(grep -c '^Pipeline - race-6$' <<<"$out"):$(tail -n 1 <<<"$out")" '0:1:2 loans' \
+	'--pipeline: as checkwork shows it, with the loan of this call'
+run getwork --user race-6 --task "$other"
+is "$(grep -ci pipeline <<<"$out")" 0 'no line about it where output is no terminal'
+# in_terminal COMMAND: what the command shows on a terminal, in $out.
+in_terminal() {
+	out=$(TERM=xterm timeout 100 script -qefc "stty cols 100; $1" /dev/null </dev/null |
+		sed 's/\x1b\[[0-9;]*[A-Za-z]//g' | tr -d '\r')
+}
+in_terminal "getwork --user race-6 --task $other"
+is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 4 loans" 'on a terminal a line tells it'
+sql "INSERT INTO test_loan_$task VALUES (9001, 1)"
+in_terminal "getwork --user race-6 --task $task"
+is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 5 loans, 1 of task $task and 4 of task $other" \
+	'of which task each is'
+in_terminal "getwork --user race-6 --task $other --json"
+is "$(grep -ci pipeline <<<"$out")" 0 'but not in JSON'
+sql "DELETE FROM test_loan_$other"
+in_terminal "getwork --user race-7 --task $other"
+is "$(tail -n 1 <<<"$out")" "race-7's pipeline is empty" 'also where there was nothing'
 
 # The query fails.
 sql "CREATE OR REPLACE VIEW test_candidates_$task AS
