@@ -287,8 +287,8 @@ _lockq() {
 		--from | --to | --on-undo | \
 		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
 		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
-		--refresh-after | --check-view | --tries | --give-up-after | --any-place | --runs | \
-		--warning | \
+		--refresh-after | --check-view | --tries | --give-up-after | --any-place | \
+		--runs | --warning | \
 		--critical)
 		return
 		;;
