@@ -95,7 +95,7 @@ judge_race() {
 
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
-	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half seen
+	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half seen opened=0
 	case $1 in *:*) variant=${1#*:} ;; esac
 	nodes=$(nodes "$1")
 	# Not once the processes run: a Ctrl-C in the middle of a $(…) may confuse bash 5.2.
@@ -127,10 +127,11 @@ race() {
 		say "$1: nobody led long enough to be harmed: give a longer --query-seconds"
 }
 
-# follow READY: opens the gate when so many processes are ready, and writes down what they tell. It
-# kills or stops one where that is asked for, and returns when every user's process has ended.
+# follow READY: opens the gate when so many processes are ready, which sets $opened, and writes down
+# what they tell. It kills or stops one where that is asked for, and returns when every user's
+# process has ended.
 follow() {
-	local ready=$1 left=$shells opened=0 deadline harm_at=0 victim='' resume_at=0
+	local ready=$1 left=$shells deadline harm_at=0 victim='' resume_at=0
 	local ms user what detail now
 	local -A ended=()
 	read_clock
