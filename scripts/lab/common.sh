@@ -4,6 +4,7 @@
 # A pattern is a script with these functions, and with `lab "$@"` at its end:
 #   tables      makes its tables, empty
 #   ask         gets $count loans for one user, in that user's process
+#   arrive      returns when this user comes, where somebody has to come at a certain moment
 #   background  runs beside the users: a cleaner or a producer, where the pattern has one
 #   judge       reads the events of the race, in lines of MS USER EVENT DETAIL with tabs between,
 #               and prints how often the pattern broke its promise, and what is counted:
@@ -109,6 +110,7 @@ read_clock() {
 }
 
 # event WHAT [DETAIL [MS]]: tells scripts/race what has happened, and when, if it was not just now.
+# WHAT is "notes" for a step that only a reader needs to know of.
 event() {
 	read_clock
 	printf '%s\t%s\t%s\t%s\n' "${3-$now}" "$user" "$1" "${2-}" >&"$events"
@@ -130,11 +132,37 @@ look_for_jobs() {
 	[ "$rows" = $'1\t1' ]
 }
 
-# later: waits before the next look of a pattern that looks again and again. It ends the process
-# when scripts/race is gone.
+# later [SECONDS]: waits before the next look of a pattern that looks again and again. It ends the
+# process when scripts/race is gone.
 later() {
-	nap 0.2
+	nap "${1-0.2}"
 	kill -0 "$LAB_RACE" 2>/dev/null || exit
+}
+
+# moment NAME: tells the other processes of this race that this process has come so far.
+moment() {
+	echo $$ >>"$LAB_DIR/moment-$1"
+}
+
+# has_come NAME [N]: returns whether one process, or N, have come so far. $came has their ids.
+has_come() {
+	came=()
+	[ ! -e "$LAB_DIR/moment-$1" ] || mapfile -t came <"$LAB_DIR/moment-$1"
+	[ "${#came[@]}" -ge "${2-1}" ]
+}
+
+# await NAME [N]: waits for that.
+await() {
+	until has_come "$@"; do
+		later 0.02
+	done
+}
+
+# nap_queries PERCENT: waits for this part of the time that the heavy query takes.
+nap_queries() {
+	local ms=$((LAB_QUERY_MS * $1 / 100)) wait_s
+	printf -v wait_s '%d.%03d' $((ms / 1000)) $((ms % 1000))
+	nap "$wait_s"
 }
 
 # heavy QUERY: runs it as the heavy query. $rows has its rows.
@@ -148,6 +176,14 @@ heavy() {
 find_loans() {
 	heavy "$next_loans $1"
 	loans=$rows
+}
+
+# find_loans_elsewhere N: does so on a connection of its own.
+find_loans_elsewhere() {
+	event leads
+	loans=$(mysql --defaults-file="$LAB_OPTIONS" --database=lockq_lab --batch \
+		--skip-column-names --execute="$next_loans $1")
+	event queried
 }
 
 # values LOAN…: prints the rows for INSERT INTO given VALUES.
@@ -231,6 +267,7 @@ lab() {
 	fi
 	if [ "$1" = ask ]; then
 		[ "$LAB_DELAY" = 0 ] || nap "$LAB_DELAY"
+		[ "$(type -t arrive)" != function ] || arrive
 		event asked "$count"
 	fi
 	"$1"

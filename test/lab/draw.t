@@ -75,6 +75,10 @@ is "$(segments '0 ann asked 1' '10 ann leads ' '40 ann retry deadlock' '60 ann l
 	'segment 1 10 40 query' 'mark 1 40 retry' 'segment 1 40 60 waited' 'segment 1 60 80 query' \
 	'mark 1 80 error')" \
 	'retry ends a query and begins a wait; error ends the lane, with its text'
+is "$(segments '0 ann asked 1' '5 ann isolation SERIALIZABLE' '10 ann notes reads 2 rows' \
+	'20 ann served 1' '30 (race) judged 0 things')" "$(lines \
+	'race 20 ms 1' 'lane 1 ann 0 20 20 ms 1 loan plain' 'segment 1 0 20 waited' \
+	'mark 1 20 served')" 'what is only told or judged is not drawn'
 is "$(segments '0 ann asked 1' '10 ann leads ' '20 ann paused ' '25 ann queried ' \
 	'50 ann resumed ' '60 ann served 1' '0 bob asked 1' '30 bob paused ' '40 bob resumed ' \
 	'70 bob late ')" "$(lines \

@@ -8,7 +8,8 @@
 run_pattern() {
 	LAB_OPTIONS=$scratch/options LAB_EVENTS=$scratch/pipe LAB_GATE=$scratch/gate \
 		LAB_DIR=$scratch LAB_VARIANT=$variant LAB_COUNT=$count LAB_LEASE=$lease \
-		LAB_DATABASE=$database LAB_TASK=${task:-7} LAB_SHELLS=$shells LAB_RACE=$$ \
+		LAB_QUERY_MS=$((2 * half)) LAB_DATABASE=$database LAB_TASK=${task:-7} \
+		LAB_SHELLS=$shells LAB_RACE=$$ \
 		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
 }
 
@@ -62,7 +63,7 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='flag given job lease owner turn'
+lab_tables='flag given job lease owner request turn'
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
@@ -105,7 +106,7 @@ race() {
 	while read -r -t 0 -u "$pipe"; do
 		read -r _ <&"$pipe"
 	done
-	rm -rf "$scratch"/node-* "$scratch"/answer-*
+	rm -rf "$scratch"/node-* "$scratch"/answer-* "$scratch"/moment-*
 	for ((number = 1; number <= nodes; number++)); do
 		mkdir "$scratch/node-$number"
 	done
