@@ -221,19 +221,19 @@ for option in --shells --count; do
 done
 refused "--nodes is a number of machines, not '0': $help" naive --nodes 0
 refused "--rounds is a number of rounds, not '0': $help" naive --rounds 0
-for option in --query-seconds --gap --timeout --pause; do
+for option in --query-seconds --gap --ttl --timeout --pause; do
 	for value in -1 x .5 1e3 1.2345 99999 1,5; do
 		refused "$option is a number of seconds, not '$value': $help" \
 			naive "$option=$value"
 	done
 done
-for option in --query-seconds --gap; do
+for option in --query-seconds --gap --ttl; do
 	refused "$option is a number of seconds, not '': $help" naive "$option="
 done
 refused "--pause is a number of seconds, not 'none': $help" naive --pause=
 refused "--task is a task's number, not 'x': $help" lockq --task x
 refused "--task is a task's number, not '0': $help" lockq --task 0
-for option in shells count query-seconds gap nodes rounds timeout task svg; do
+for option in shells count query-seconds gap nodes ttl rounds timeout task svg; do
 	refused "--$option needs a value: $help" naive "--$option"
 done
 for option in help list kill fresh json; do

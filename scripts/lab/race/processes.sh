@@ -8,8 +8,8 @@
 run_pattern() {
 	LAB_OPTIONS=$scratch/options LAB_EVENTS=$scratch/pipe LAB_GATE=$scratch/gate \
 		LAB_DIR=$scratch LAB_VARIANT=$variant LAB_COUNT=$count LAB_LEASE=$lease \
-		LAB_QUERY_MS=$((2 * half)) LAB_DATABASE=$database LAB_TASK=${task:-7} \
-		LAB_SHELLS=$shells LAB_RACE=$$ \
+		LAB_TTL=$ttl LAB_QUERY_MS=$((2 * half)) LAB_DATABASE=$database \
+		LAB_TASK=${task:-7} LAB_SHELLS=$shells LAB_RACE=$$ \
 		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
 }
 
