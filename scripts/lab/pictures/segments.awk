@@ -42,7 +42,7 @@ function fault(text) {
 NF == 2 && $2 == "" { next }
 NF < 4 { fault("an event is MS, USER, EVENT and DETAIL with tabs between") }
 $2 !~ /^-?[0-9]+$/ || length($2) > 12 { fault("'" cut($2, 20) "' is no number of milliseconds") }
-$4 == "judged" || $4 == "isolation" || $4 == "notes" { next }
+$4 == "judged" || $4 == "isolation" || $4 == "notes" || $4 == "sees" { next }
 !($4 in known) { fault("'" cut($4, 20) "' is no event") }
 
 {

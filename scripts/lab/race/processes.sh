@@ -63,7 +63,7 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='at_work branch duty flag given job lease owner request turn'
+lab_tables='at_work branch duty entry flag given job lease owner request turn'
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
