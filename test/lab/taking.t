@@ -8,10 +8,10 @@ trap 'rm -rf "$scratch"' EXIT
 
 # --- a key over both columns --------------------------------------------------------------------
 
-race_figures unique:both --shells 4 --query-seconds 0.1
+race_figures unique:both --shells 3 --query-seconds 0.1
 is "$(of unique:both . | jq '.given_twice > 0 and .violations == .given_twice')" true \
 	"unique:both: loans are given twice: $(of unique:both given_twice)"
-is "$(of unique:both heavy_queries given served errors retries)" '4 12 4 0 0' \
+is "$(of unique:both heavy_queries given served errors retries)" '3 9 3 0 0' \
 	'unique:both: no INSERT fails, and everybody is served'
 
 # --- a list until a timer -----------------------------------------------------------------------
