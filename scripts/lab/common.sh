@@ -6,6 +6,7 @@
 #   ask         gets $count loans for one user, in that user's process
 #   arrive      returns when this user comes, where somebody has to come at a certain moment
 #   background  runs beside the users: a cleaner or a producer, where the pattern has one
+#   afterwards  runs when all users are done, and finishes what they have left behind
 #   judge       reads the events of the race, in lines of MS USER EVENT DETAIL with tabs between,
 #               and prints how often the pattern broke its promise, and what is counted:
 #               "2 places above the limit". A pattern that promises only that no loan goes to
@@ -232,20 +233,26 @@ got() {
 	exit 0
 }
 
+# dies: kills this user's process, as kill -9 would. Some patterns show what is left behind then.
+dies() {
+	event killed
+	kill -KILL -- "-$$"
+}
+
 # refused TEXT: tells the user TEXT, and ends the process without a loan.
 refused() {
 	event error "$1"
 	exit 1
 }
 
-# lab [tables | ask | background | judge]: runs that function. Without one of these words it prints
-# the comment at the top of the script.
+# lab [tables | ask | background | afterwards | judge]: runs that function. Without one of these
+# words it prints the comment at the top of the script.
 lab() {
 	case ${1-} in
 	judge)
 		judge
 		return ;;
-	tables | ask | background) ;;
+	tables | ask | background | afterwards) ;;
 	*)
 		awk 'NR > 1 { if (!/^#/ || /^# shellcheck/) exit; sub(/^# ?/, ""); print }' "$0"
 		printf '\nTo see it: scripts/race %s\n' "$name"

@@ -87,10 +87,11 @@ make_lab() {
 }
 
 # Sets $users. A name with a control character would break the lines that processes tell, and
-# "background" and "(refill)" are the names of processes beside the users, so such users don't race.
+# the other names here are those of processes beside the users, so such users don't race.
 read_users() {
 	mapfile -t users < <(administer --raw --execute="SELECT name FROM $database.app_user
-		WHERE name NOT REGEXP '[[:cntrl:]]' AND name NOT IN ('', 'background', '(refill)')
+		WHERE name NOT REGEXP '[[:cntrl:]]'
+		  AND name NOT IN ('', 'background', '(later)', '(refill)')
 		ORDER BY name NOT IN ('oliver', 'tracy'), user_id LIMIT $shells")
 	[ "${#users[@]}" -eq "$shells" ] ||
 		die 2 "only ${#users[@]} users for $shells shells: 'seedloans --database" \

@@ -13,11 +13,12 @@ run_pattern() {
 		exec setsid "$lab/$pattern" "$@" 2>>"$scratch/errors"
 }
 
-# start NUMBER USER ask|background: runs the pattern in a process group of its own, which can be
-# killed or stopped as a whole. The subshell around it stays and tells that the pattern has ended.
-# It closes the gate, the lab's lock and the pipe's end for reading: if this script is killed, they
-# must not stay open. It is in a process group of its own (set -m), out of the reach of Ctrl-C: a
-# SIGINT in the moment in which its `wait` begins would make bash 5.2 send itself SIGINT for ever.
+# start NUMBER USER ask|background|afterwards: runs the pattern in a process group of its own, which
+# can be killed or stopped as a whole. The subshell around it stays and tells that the pattern has
+# ended. It closes the gate, the lab's lock and the pipe's end for reading: if this script is
+# killed, they must not stay open. It is in a process group of its own (set -m), out of the reach of
+# Ctrl-C: a SIGINT in the moment in which its `wait` begins would make bash 5.2 send itself SIGINT
+# for ever.
 start() {
 	local delay=0
 	[ "$gap" = 0 ] || delay=$(reckon "$1 * $gap")
@@ -63,7 +64,7 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='at_work branch duty entry flag given job lease owner request turn'
+lab_tables='at_work branch duty entry flag given job lease owner request seat turn'
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
@@ -137,6 +138,19 @@ follow() {
 	local -A ended=()
 	read_clock
 	deadline=$((now + 60000))
+	hear_all
+	[ "$pattern" != lockq ] || follow_refill
+	if has afterwards; then
+		# The background process dies in the middle of its work, and somebody comes later.
+		end_all
+		left=1
+		start "$shells" '(later)' afterwards
+		hear_all
+	fi
+}
+
+# hear_all: handles events until no process is left. It uses the variables of follow.
+hear_all() {
 	while [ "$left" -gt 0 ]; do
 		# Processes write whole lines. A read with a time limit could lose the end of a
 		# line.
@@ -149,7 +163,6 @@ follow() {
 		read_clock
 		do_harm "$now"
 	done
-	[ "$pattern" != lockq ] || follow_refill
 }
 
 # hear: handles one event, in the variables of follow.
@@ -170,7 +183,7 @@ hear() {
 	holds)
 		choose_victim "$ms"
 		return ;;
-	served | nothing | error)
+	served | nothing | error | killed)
 		# The process wrote it before do_harm ended that process.
 		case ${ended[$user]-} in killed | late) return 0 ;; esac
 		ended[$user]=$what ;;
@@ -181,6 +194,10 @@ hear() {
 		}
 		left=$((left - 1))
 		[ -z "${ended[$user]-}" ] || return 0
+		[ "$user $detail" != '(later) 0' ] || {
+			take_down "$ms" "$user" 'done' ''
+			return
+		}
 		ended[$user]=error
 		take_down "$ms" "$user" error "its process ended with status $detail: $(
 			tail -n 1 "$scratch/errors")"
