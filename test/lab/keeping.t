@@ -20,4 +20,21 @@ race_figures reserve --kill --shells 4 --query-seconds 0.1
 is "$(of reserve violations served errors killed)" '0 2 1 1' \
 	'reserve: one is killed with a reservation, and the loan goes to somebody else'
 
+# --- longwork -----------------------------------------------------------------------------------
+
+race_figures longwork:locked longwork --shells 4 --count 1 --query-seconds 0.1
+is "$(of longwork:locked violations violation given given_twice errors)" \
+	'1 changes held up, or loans done twice 4 0 0' \
+	'longwork:locked: no loan is done twice, but the manager is held up'
+is "$(of longwork violations given errors)" '0 4 0' \
+	'longwork: no loan is done twice, and the manager is not held up'
+race_figures longwork:locked longwork --kill --shells 3 --count 1 --query-seconds 0.1
+for pattern in longwork:locked longwork; do
+	is "$(of "$pattern" given given_twice killed)" '3 0 1' \
+		"$pattern: one is killed, and somebody else does that loan"
+done
+# The claim of the dead process has to run out.
+is "$(of longwork . | jq '.last_ms >= 1200')" true \
+	"longwork: that loan is free after 1.2 s: the end came after $(of longwork last_ms) ms"
+
 finish
