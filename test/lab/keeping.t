@@ -37,4 +37,14 @@ done
 is "$(of longwork . | jq '.last_ms >= 1200')" true \
 	"longwork: that loan is free after 1.2 s: the end came after $(of longwork last_ms) ms"
 
+# --- idempotent ---------------------------------------------------------------------------------
+
+race_figures idempotent:no-key idempotent --shells 4 --query-seconds 0.1 \
+	--events "$scratch/events"
+is "$(of idempotent:no-key violations violation served errors)" \
+	'4 requests carried out twice 4 0' \
+	'idempotent:no-key: the request of everybody is carried out twice'
+is "$(of idempotent violations given given_twice errors)" '0 12 0 0' \
+	'idempotent: the second request gets the answer of the first'
+
 finish
