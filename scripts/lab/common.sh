@@ -187,6 +187,13 @@ find_loans_elsewhere() {
 	event queried
 }
 
+# own_loans: sets $loans to as many loans as this user asks for, where each user has their own ones
+# and nobody has to look for them.
+own_loans() {
+	sql "SELECT loan_id FROM loan ORDER BY loan_id LIMIT $((number * count)), $count"
+	loans=$rows
+}
+
 # values LOAN…: prints the rows for INSERT INTO given VALUES.
 values() {
 	local rows

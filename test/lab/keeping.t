@@ -47,4 +47,21 @@ is "$(of idempotent:no-key violations violation served errors)" \
 is "$(of idempotent violations given given_twice errors)" '0 12 0 0' \
 	'idempotent: the second request gets the answer of the first'
 
+# --- outbox -------------------------------------------------------------------------------------
+
+race_figures outbox:before outbox:after outbox --shells 4 --query-seconds 0.1 \
+	--events "$scratch/events"
+for pattern in outbox:before outbox:after; do
+	is "$(of "$pattern" violations violation served killed)" '1 events lost or untrue 3 1' \
+		"$pattern: one process dies, and one event is lost or untrue"
+done
+is "$(of outbox violations served killed)" '0 3 1' \
+	'outbox: one process dies, and no event is lost or untrue'
+published=$(sed -nE 's/.* is completed, event ([0-9]+)$/\1/p' "$scratch/events" | sort)
+is "$(uniq <<<"$published" | wc -l) $(uniq -d <<<"$published" | wc -l)" '3 3' \
+	'outbox: a publisher dies, and its 3 events are published twice, with the same keys'
+race_figures outbox --kill --shells 4 --query-seconds 0.1
+is "$(of outbox violations) $(of outbox . | jq '.served + .killed == 4 and .killed > 0')" '0 true' \
+	'outbox: a second process is killed, and no event is lost or untrue'
+
 finish

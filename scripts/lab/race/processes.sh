@@ -64,7 +64,7 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='answer at_work branch duty entry flag given job lease owner request seat turn'
+lab_tables='answer at_work branch completed duty entry flag given job lease outbox owner request seat turn'
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
@@ -194,10 +194,7 @@ hear() {
 		}
 		left=$((left - 1))
 		[ -z "${ended[$user]-}" ] || return 0
-		[ "$user $detail" != '(later) 0' ] || {
-			take_down "$ms" "$user" 'done' ''
-			return
-		}
+		[ "$user $detail" != '(later) 0' ] || return 0
 		ended[$user]=error
 		take_down "$ms" "$user" error "its process ended with status $detail: $(
 			tail -n 1 "$scratch/errors")"
