@@ -240,6 +240,11 @@ got() {
 	exit 0
 }
 
+# in_one_only LIST LIST: prints how many lines stand in one of the two lists only, for a judge.
+in_one_only() {
+	comm -3 <(sort -u <<<"$1") <(sort -u <<<"$2") | awk 'NF > 0 { n++ } END { print n + 0 }'
+}
+
 # dies: kills this user's process, as kill -9 would. Some patterns show what is left behind then.
 dies() {
 	event killed

@@ -27,7 +27,8 @@ lock_lab() {
 		die 3 "another race is at work in this sandbox: wait for its end"
 }
 
-# The account of the patterns gets a new password for each race.
+# The account of the patterns gets a new password for each race. lockq_lab_two stands for a second
+# server, and a race finds nothing in it that it has not made.
 make_account() {
 	local password
 	password=$(od -An -v -N24 -tx1 /dev/urandom | tr -d ' \n')
@@ -35,6 +36,8 @@ make_account() {
 		CREATE USER IF NOT EXISTS lockq_lab@localhost;
 		ALTER USER lockq_lab@localhost IDENTIFIED BY '$password';
 		GRANT ALL ON \`lockq\_lab\`.* TO lockq_lab@localhost;
+		CREATE DATABASE IF NOT EXISTS lockq_lab_two;
+		GRANT ALL ON \`lockq\_lab\_two\`.* TO lockq_lab@localhost;
 	END
 	(umask 077; cat >"$scratch/options") <<-END
 		[client]
@@ -68,6 +71,7 @@ make_lab() {
 	else
 		say 'making the database lockq_lab, with 20,000 loans'
 		"$top/scripts/sandbox" database lockq_lab
+		administer --execute='DROP DATABASE IF EXISTS lockq_lab_two'
 		seedloans --database lockq_lab --loans 20000 --seed 7 --users 99 >/dev/null
 		administer lockq_lab <<-END
 			CREATE SQL SECURITY DEFINER VIEW candidates AS
