@@ -64,7 +64,8 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='answer at_work branch completed duty entry flag given job lease outbox owner request saga seat turn'
+lab_tables='answer at_work branch completed duty entry flag given job lease outbox owner request saga seat
+	turn'
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {

@@ -120,6 +120,32 @@ def lockq_kill:
 	given_twice,
 	"\(queries) ran, and \(.figures.served) of \(people) were served.";
 
+# --- the second part ----------------------------------------------------------------------------
+
+def capital: (.[:1] | ascii_upcase) + .[1:];
+
+# promise: what the pattern counts, with the isolation level where that matters.
+def promise:
+	"\(.figures.violation | capital): \(.figures.violations)." +
+		if .figures.isolation then
+			" Isolation level: \(.figures.isolation)."
+		else "" end,
+	if .figures.heavy_queries > 0 then
+		"\(queries) ran, and \(.figures.served) of \(people) got loans."
+	elif .figures.errors > 0 then
+		"\(.figures.served) of \(people) were served, \(.figures.errors) got an error:",
+		(of("error")[:1][] | "    \(.detail)")
+	else "\(.figures.served) of \(people) were served." end;
+
+# also: the same of another race, in one line.
+def also:
+	"  \(.figures.name): \(.figures.violation): \(.figures.violations)" +
+	(.figures | [if .errors > 0 then (.errors | number("error"; "errors")) else empty end,
+		if .deadlocks > 0 then (.deadlocks | number("deadlock"; "deadlocks"))
+		elif .retries > 0 then (.retries | number("retry"; "retries")) else empty end,
+		if .isolation then .isolation else empty end] |
+		if . == [] then "" else ", " + join(", ") end);
+
 # --- all patterns side by side: input is an array of figures ------------------------------------
 
 def names(condition): map(select(condition) | .name) | if . == [] then "none" else join(", ") end;

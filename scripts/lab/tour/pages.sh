@@ -119,7 +119,7 @@ code() {
 		awk -v name="$function" '
 			$0 == name "() {" { inside = 1; next }
 			/^}/ { inside = 0 }
-			inside && !/^\t*(event|local|# shellcheck) /
+			inside && !/^\t*(event|local|moment|await|# shellcheck) /
 			' "$lab/$pattern" | put "$colour" 6
 	done
 }

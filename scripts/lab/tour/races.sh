@@ -113,6 +113,19 @@ run() {
 	figure
 }
 
+# quietly ARGUMENTS OF RACE…: runs races unseen, and sets $figures, an object a line for each pattern.
+quietly() {
+	local from line
+	figures=''
+	exec {from}< <(exec setsid env --default-signal=INT "$top/scripts/race" "$@" --json \
+		--query-seconds "$seconds")
+	race=$!
+	while IFS= read -r -u "$from" line; do
+		figures+=${figures:+$'\n'}$line
+	done
+	finish_race
+}
+
 finish_race() {
 	local status=0
 	exec {from}<&-
