@@ -110,10 +110,23 @@ check_names() {
 		done
 }
 
+# check_races TREE: scripts/race has the patterns that the page lets race.
+check_races() {
+	{
+		printf '%s\n' loans others all
+		"$1/scripts/race" --list | cut -d ' ' -f 1
+	} >"$scratch/patterns"
+	sed -n 's/^\.Ql scripts\/race \([a-z].*\)/\1/p' "$1/man/lockq-patterns.7" | tr ' ' '\n' |
+		grep '^[a-z]' | sort -u >"$scratch/races"
+	[ "$(wc -l <"$scratch/races")" -ge 20 ] || echo 'the page names too few races'
+	grep -vx -F -f "$scratch/patterns" "$scratch/races" | sed 's/$/: there is no such pattern/'
+}
+
 none 'each lock that the code takes has a card, with its places' check_cards "$top"
 none 'each card has its six parts' check_fields "$top"
 none 'eleven kinds of invariant, nine questions' check_choices "$top"
 none 'the functions, figures and tests that the page names are there' check_names "$top"
+none 'scripts/race has the patterns that the page names' check_races "$top"
 
 cp -R "$top/man" "$top/lib" "$top/schema" "$top/cmd" "$top/scripts" "$scratch"
 # noticed CHECK FILE EDIT: the check finds a fault where the file is edited.
@@ -147,4 +160,5 @@ noticed check_choices $page '/^\.It 4\. For how long/,/^\.It 5/{/^lockq:/d}'
 noticed check_names lib/round.c 's/round_hand_over/round_gives_more/g'
 noticed check_names $page 's/lockq_lock_waits/lockq_lock_wait/'
 noticed check_names $page 's/test_explain/test_explains/'
+noticed check_races $page 's/^\.Ql scripts\/race forupdate seeds lockq/.Ql scripts\/race forupd/'
 finish

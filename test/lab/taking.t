@@ -33,13 +33,13 @@ is "$(of onemachine heavy_queries given_twice given served)" '1 0 6 2' \
 # 2 of 3 people flag records at once, and one of them is stopped until its flags are too old. A busy
 # machine may need longer until the third person has them.
 for pause in 1.6 4 12; do
-	race_figures record record:checked --pause="$pause" --shells 3 --query-seconds 0.1
-	[ "$(of record given_twice):$(of record:checked retries)" != 3:1 ] || break
+	race_figures flag:record flag:record:checked --pause="$pause" --shells 3 --query-seconds 0.1
+	[ "$(of flag:record given_twice):$(of flag:record:checked retries)" != 3:1 ] || break
 done
-is "$(of record given_twice given served errors paused)" '3 9 3 0 1' \
-	'record: the records of a stopped user are flagged anew, and given twice'
-is "$(of record:checked given_twice retries given served empty paused)" '0 1 6 2 1 1' \
-	'record:checked: that user sees it, begins again, and finds nothing left'
+is "$(of flag:record given_twice given served errors paused)" '3 9 3 0 1' \
+	'flag:record: the records of a stopped user are flagged anew, and given twice'
+is "$(of flag:record:checked given_twice retries given served empty paused)" '0 1 6 2 1 1' \
+	'flag:record:checked: that user sees it, begins again, and finds nothing left'
 
 # locks CONDITION: how many records the UPDATE locks that flags 3 of 40.
 locks() {
@@ -59,7 +59,7 @@ sql "USE lockq_lab; DROP TABLE IF EXISTS record_test;
      INSERT INTO record_test (loan_id, priority)
        SELECT loan_id, NOW() - INTERVAL loan_id HOUR FROM loan LIMIT 40"
 is "$(locks "lock_status = 0 OR lock_status = 1 AND lock_time < NOW(6) - INTERVAL 1 SECOND")" \
-	$'3\t40' 'record: an UPDATE that also takes old flags locks all records'
+	$'3\t40' 'flag:record: an UPDATE that also takes old flags locks all records'
 is "$(locks 'lock_status = 0')" $'3\t3' 'with an index, and free records alone, it locks those'
 sql 'DROP TABLE lockq_lab.record_test'
 finish

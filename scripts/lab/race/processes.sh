@@ -64,15 +64,18 @@ read_clock() {
 # --- the race -----------------------------------------------------------------------------------
 
 # The tables of all patterns.
-lab_tables='answer at_work branch completed duty entry flag given job lease outbox owner request saga seat
-	turn'
+lab_tables=(
+	answer at_work branch completed duty entry flag given job lease outbox owner request saga
+	seat turn
+)
 
 # Makes the pattern's tables, empty. The tables of lockq stay.
 make_tables() {
-	local detail=''
+	local detail='' list
+	printf -v list '%s, ' "${lab_tables[@]}"
 	if administer lockq_lab 2>>"$scratch/errors" \
 		--execute="SET foreign_key_checks = 0;
-			DROP TABLE IF EXISTS ${lab_tables// /, }"; then
+			DROP TABLE IF EXISTS ${list%, }"; then
 		(LAB_USER='' run_pattern tables) && return
 		IFS= read -r -t 1 -u "$pipe" detail || true
 	fi
@@ -98,8 +101,8 @@ judge_race() {
 
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
-	local pattern=${1%%:*} variant='' number ready=$shells nodes=$nodes half seen opened=0
-	case $1 in *:*) variant=${1#*:} ;; esac
+	local pattern variant number ready=$shells nodes=$nodes half seen opened=0
+	split "$1"
 	nodes=$(nodes "$1")
 	# Not once the processes run: a Ctrl-C in the middle of a $(…) may confuse bash 5.2.
 	half=$(milliseconds "$seconds / 2")

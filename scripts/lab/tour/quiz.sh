@@ -61,7 +61,8 @@ ask_question() {
 		else "  But this race did not show it: give a longer --query-seconds." end' \
 		<<<"$seen" | put
 	put <<<''
-	of_quiz "questions[$n - 1] | \"  \\\"\\(.says)\\\"\", \"  lockq-patterns(7), \\(.of)\"" | put
+	of_quiz "questions[$n - 1] | \"  \\\"\\(.says)\\\"\",
+		\"  lockq-patterns(7), \\(.of)\"" | put
 	pause
 }
 

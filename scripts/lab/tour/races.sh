@@ -113,7 +113,7 @@ run() {
 	figure
 }
 
-# quietly ARGUMENTS OF RACE…: runs races unseen, and sets $figures, an object a line for each pattern.
+# quietly ARGUMENTS OF RACE…: runs races unseen, and sets $figures, a line for each pattern.
 quietly() {
 	local from line
 	figures=''

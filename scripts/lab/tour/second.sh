@@ -9,8 +9,8 @@ also() {
 	also=$(jq -r -L "$lab/tour" 'include "outcomes"; {figures: .} | also' <<<"$figures")
 }
 
-# pair BROKEN RIGHT [OPTION…]: shows the race of a pattern that breaks its promise, and sets $also to
-# what comes of the one that keeps it.
+# pair BROKEN RIGHT [OPTION…]: shows the race of a pattern that breaks its promise, and sets $also
+# to what comes of the one that keeps it.
 pair() {
 	local broken=$1 right=$2
 	shift 2
