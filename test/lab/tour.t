@@ -98,7 +98,7 @@ is "$(outcomes | sort -u)" '  Loans given twice: 0.' 'no loan is given twice'
 like "$out" '^  [a-z]+ led, and was killed .*\. [a-z]+ led .* later' \
 	'another user takes over'
 patterns=$("$top/scripts/race" loans --list | awk '{ print $1 }')
-is "$(awk 'NF == 10 && $3 ~ /^[0-9]+$/ { print $1 }' <<<"$out")" "$patterns" \
+is "$(awk 'NF == 10 && $2 ~ /^(un)?safe/ { print $1 }' <<<"$out")" "$patterns" \
 	'all patterns are compared'
 like "$out" '^  Gave a loan to two people: naive' \
 	'the comparison names the patterns that gave loans twice'
@@ -107,13 +107,51 @@ like "$(tr '\n' ' ' <<<"$out")" 'all served: [^.]* lockq  ' \
 is "$(awk 'length($0) > 80' <<<"$out")" '' 'no line is wider than 80 columns'
 nothing_left 'act 3'
 
+# The second part whole is in test/long/tour.t.
+act --act=5
+is "$status" 0 'act 5'
+holds "sql 'SELECT COUNT(*) FROM at_work WHERE branch_id = 1'" 'it shows its SQL'
+like "$out" '^  Above the limit of 3: 3\. Isolation level: REPEATABLE READ' \
+	'the count breaks the limit, and the level is told'
+like "$out" '^  cap:serializable: above the limit of 3: 0, [0-9]+ deadlocks?, SERIALIZABLE' \
+	'another level keeps it'
+like "$out" '^  Shifts with nobody on duty: 2' 'write skew'
+like "$out" '^  Phantoms: 1' 'a phantom'
+is "$(awk 'length($0) > 80' <<<"$out")" '' 'no line is wider than 80 columns'
+
+act --quiz=7
+is "$status" 0 'a question of the quiz'
+like "$out" '^Quiz, question 7 of 11$' 'the question'
+like "$out" '^The answer is a\.$' 'its answer'
+like "$out" '^  range:read-committed: phantoms: 1; range: phantoms: 0\.$' 'what shows it'
+is "$(grep -c 'Quiz, question' <<<"$out"):$(grep -c 'did not show it' <<<"$out")" 1:0 \
+	'only that one'
+
+# Each answer is a sentence of the page, in the section that the quiz names.
+section() {
+	awk -v name="$1" '/^[A-Z]/ { inside = $0 == name } inside' <<<"$page" | tr -s '\n\t ' ' '
+}
+page=$(man --no-hyphenation --no-justification -Tascii -l "$top/man/lockq-patterns.7" | col -b)
+of_quiz() {
+	jq -n -r -L "$top/scripts/lab/tour" "include \"quiz\"; $1"
+}
+is "$(of_quiz 'questions | length')" 11 'the quiz has eleven questions'
+for ((n = 0; n < 11; n++)); do
+	says=$(of_quiz "questions[$n].says") of=$(of_quiz "questions[$n].of")
+	section "$of" | tr -d '"' | grep -Fq -e " $says"
+	ok $? "question $((n + 1)): $of has its answer"
+done
+is "$(of_quiz 'questions[] | .race' | tr ' ' '\n' | grep '^[a-z]' | sort -u |
+	grep -vxFf <("$top/scripts/race" --list | cut -d ' ' -f 1))" '' \
+	'the quiz races patterns that there are'
+
 # --- usage --------------------------------------------------------------------------------------
 
 run "$tour" --help
 is "$status" 0 '--help'
 like "$out" '^usage: scripts/tour ' 'prints the usage'
-for bad in '--act 4' '--act' '--act=' '--query-seconds x' '--query-seconds' --unknown naive \
-	'--yes=no'; do
+for bad in '--act 7' '--act 0' '--act' '--act=' '--part 3' '--part' '--quiz 12' '--quiz x' \
+	'--query-seconds x' '--query-seconds' --unknown naive '--yes=no'; do
 	# shellcheck disable=SC2086 # words
 	run "$tour" $bad
 	is "$status $(wc -l <<<"$err") $out" '2 1 ' "$bad is refused in one line"

@@ -90,7 +90,11 @@ function finish(user, now, kind, text) {
 		hold(user, text)
 }
 
+# What is no loan, such as a row, can be given to several users.
 function hold(user, text,    list, i) {
+	got[user] = text
+	if (text !~ /^[0-9 ]*$/)
+		return
 	loans[user] = split(text, list, " ")
 	held[user] = text
 	for (i = 1; i <= loans[user]; i++)
@@ -157,7 +161,11 @@ function counted(n, one, many) {
 
 function note(user,    kind, text) {
 	kind = outcome[user]
-	text = kind in said ? said[kind] : counted(loans[user], "loan", "loans")
+	text = "got " got[user]
+	if (kind in said)
+		text = said[kind]
+	else if (user in loans)
+		text = counted(loans[user], "loan", "loans")
 	if (given_twice(user) > 0)
 		text = text ", " given_twice(user) " given twice"
 	if (retries[user] > 0)

@@ -84,7 +84,7 @@ def questions: [
 			"By the user and the time",
 			"By a key that the client made before its first try"],
 		right: 2,
-		says: "an idempotency key: a UUID that the client makes before its first try.",
+		says: "The client makes it before its first try, so the second try has the same one.",
 		of: "WHICH PATTERN WHEN",
 		race: "idempotent:no-key idempotent --shells 3"
 	}, {
@@ -93,7 +93,7 @@ def questions: [
 			"Just after the COMMIT",
 			"Later, from a row that the same transaction wrote"],
 		right: 2,
-		says: "a transactional outbox: the event is a row that is written in the transaction of the change.",
+		says: "The event is a row that is written in the transaction of the change.",
 		of: "WHICH PATTERN WHEN",
 		race: "outbox:before outbox:after outbox --shells 3"
 	}, {
@@ -101,7 +101,7 @@ def questions: [
 		choices: ["Within milliseconds", "When the query has ended",
 			"When its lease has run out"],
 		right: 0,
-		says: "The lock is free in milliseconds, and the next leader ends the query that was left behind",
+		says: "The lock is free in milliseconds, and the next leader ends the query that was left behind (end_orphan() in lib/orphan.c).",
 		of: "A REVIEW CHECKLIST",
 		race: "seeds lockq --shells 4 --kill"
 	}

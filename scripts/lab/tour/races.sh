@@ -117,8 +117,8 @@ run() {
 quietly() {
 	local from line
 	figures=''
-	exec {from}< <(exec setsid env --default-signal=INT "$top/scripts/race" "$@" --json \
-		--query-seconds "$seconds")
+	exec {from}< <(exec setsid env --default-signal=INT "$top/scripts/race" --json \
+		--query-seconds "$seconds" "$@")
 	race=$!
 	while IFS= read -r -u "$from" line; do
 		figures+=${figures:+$'\n'}$line
