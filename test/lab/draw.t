@@ -64,6 +64,10 @@ is "$(segments '0 ann asked 3' '4 ann waits for bob' '2000 ann served 7 8')" "$(
 	'race 2000 s 1000' 'lane 1 ann 0 2000 2.00 s 2 loans plain' \
 	'segment 1 0 2000 waited' 'mark 1 2000 served')" \
 	'asked, waits, served: one wait from asking to the end, and the loans'
+is "$(segments '0 ann asked 3' '4 ann waits for bob' '5 ann isolation SERIALIZABLE' '9 ann sees 7' \
+	'2000 ann served 7 8' '2001 (race) judged 1 phantoms')" \
+	"$(segments '0 ann asked 3' '4 ann waits for bob' '2000 ann served 7 8')" \
+	'isolation, sees, judged: no part of the picture'
 is "$(segments '5 ann asked 3' '10 ann leads ' '900 ann queried ' '950 ann nothing ')" "$(lines \
 	'race 950 ms 1' 'lane 1 ann 5 950 945 ms no work plain' 'segment 1 5 10 waited' \
 	'segment 1 10 900 query' 'segment 1 900 950 waited' 'mark 1 950 nothing')" \
