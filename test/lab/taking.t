@@ -18,7 +18,7 @@ is "$(of unique:both heavy_queries given served errors retries)" '3 9 3 0 0' \
 
 # A busy machine may need the whole gap for the first query. Then the list is new when the second
 # user asks, and the race runs again with a longer gap.
-for gap in 0.3 1.5 6; do
+for gap in 0.2 1.5 6; do
 	race_figures onemachine --ttl 0.01 --gap "$gap" --shells 2 --query-seconds 0.1
 	[ "$(of onemachine heavy_queries)" != 2 ] || break
 done
@@ -32,7 +32,7 @@ is "$(of onemachine heavy_queries given_twice given served)" '1 0 6 2' \
 
 # There are records for one of 2 people. That person is stopped until the flags are too old. A busy
 # machine may need longer until the other one has the records.
-for pause in 1.6 4 12; do
+for pause in 1.5 4 12; do
 	race_figures flag:record flag:record:checked --pause="$pause" --shells 2 --query-seconds 0.1
 	[ "$(of flag:record given_twice):$(of flag:record:checked retries)" != 3:1 ] || break
 done
