@@ -174,11 +174,28 @@ run \"GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk\"" \
 like "$(as_clerk "UPDATE $old.work SET note = NULL; SELECT 'it may'")" 'it may' \
 	'and may still do what it could'
 admin "GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk"
+# More requests than one batch has, as programs of before ended them.
+admin "USE $old; INSERT INTO app_user (name) VALUES ('zoe');
+	INSERT INTO task (task_id, name, candidates_view) VALUES (1, 'one', 'candidates');
+	SET SESSION cte_max_recursion_depth = 3000;
+	INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
+		outcome)
+	WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+	SELECT UUID(), u.user_id, 'x', 1, 3, 3, IF(i % 5 = 0, 3, 0),
+		IF(i = 2500, 'pending', ELT(i % 5 + 1, 'served', 'failed', 'expired', 'cancelled',
+			'refused'))
+	FROM n JOIN app_user AS u; UPDATE work_requested SET assigned = 0 WHERE outcome = 'pending'"
 migrate "$old" --finish
 is "$status:$out:$err" "0:lockq-migrate: $old: finishing 006-old-roles.sql
 lockq-migrate: $old: finishing 008-list-gives.sql
 lockq-migrate: $old: finishing 009-log-delete.sql
 lockq-migrate: $old: finishing 010-requests.sql:" 'then it is finished'
+is "$(admin "SELECT outcome, COUNT(*), MIN(requested), MAX(requested)
+	FROM $old.work_requested GROUP BY outcome ORDER BY CONCAT(outcome)")" \
+	$'cancelled\t500\t0\t0\nexpired\t500\t0\t0\nfailed\t500\t0\t0\npending\t1\t3\t3'$(
+		)$'\nrefused\t500\t0\t0\nserved\t499\t3\t3' \
+	'requests of before that ended without a loan have requested = 0'
+admin "USE $old; DELETE FROM work_requested; DELETE FROM task; DELETE FROM app_user"
 like "$(as_clerk "UPDATE $old.work SET note = NULL")" 'denied to user' \
 	'who has both roles can do what the new one can'
 is "$(as_clerk "UPDATE $old.lead_in SET holder = NULL; SELECT 'it may'")" 'it may' 'and that whole'
