@@ -31,7 +31,7 @@ done
 
 # --- reserve ------------------------------------------------------------------------------------
 
-is "$(of reserve:unchecked violation served errors)" 'loans confirmed for two people 4 0' \
+is "$(of reserve:unchecked violation served errors)" 'loans confirmed for somebody else 4 0' \
 	'reserve:unchecked: everybody is told that a loan is theirs'
 # On a busy machine the others may be too late, too.
 is "$(of reserve . | jq '.errors >= 2 and .served + .errors == 4 and .served == .given')" true \
