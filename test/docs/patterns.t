@@ -83,7 +83,7 @@ noticed check_verdicts $page 's/^Safe if no process is slower than the cleaner/S
 noticed check_verdicts $page '/^\.It Cm saga$/,/^\.It/{/^Safe\.$/d}'
 noticed check_verdicts $page '/^\.It Cm nowait$/d'
 noticed check_verdicts $page 's/^\.It Cm cap:counter$/.It Cm cap:number/'
-noticed check_verdicts scripts/lab/seeds 's/^# seeds:foreign-key is unsafe/# seeds:foreign-key is safe/'
+noticed check_verdicts scripts/lab/seeds 's/^\(# seeds:foreign-key is\) unsafe/\1 safe/'
 noticed check_verdicts scripts/lab/lease 's/than its lease lasts/than its lease/'
 noticed check_verdicts scripts/lab/duty '/^# duty:forupdate is safe/d'
 noticed check_verdicts scripts/race 's/^\tnowait$/&\n\tlockq:again/'
