@@ -263,6 +263,16 @@ show_before(void *data, struct lockq_answer *answer, int rc)
 	(void)show(shown->o, shown->q, answer, rc);
 }
 
+/* Whether the pipeline is shown after a call that ended with @rc: a line after an answer, all of it
+ * wherever the database can tell. */
+static bool
+has_pipeline(const struct getwork_options *o, int rc)
+{
+	if (!o->pipeline)
+		return rc >= 0 && cli_caught() == 0;
+	return rc >= 0 || rc == LOCKQ_EREFUSED || rc == LOCKQ_EQUERY;
+}
+
 /* Works on the loans of the answer, and shows what is the user's then. A list that is due is filled
  * meanwhile. */
 static int
@@ -280,7 +290,7 @@ answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer
 		getwork_refill(&o->common, q, o->ask.task);
 	if (works)
 		status = cli_finish(getwork_exec_run(&o->exec, &o->common, q, answer), NULL);
-	if (rc < 0 || cli_caught() != 0 || ferror(stdout))
+	if (ferror(stdout) || !has_pipeline(o, rc))
 		return status;
 	getwork_pipeline(&o->common, q, o->ask.user, o->pipeline);
 	return cli_finish(status, NULL);

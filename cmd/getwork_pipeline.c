@@ -15,17 +15,22 @@ enum {
 	TASKS_NAMED = 4 /* a line names no more of them */
 };
 
-/* "oliver's pipeline: 7 loans, 3 of task 7 and 4 of task 9". */
+/* "oliver's pipeline: 7 loans, 3 of task 7 and 4 of task 9", or "7 loans of task 7". */
 static void
-print_line(const char *user, const struct lockq_tasks *tasks)
+print_line(const struct cli_common *common, struct lockq *q, const char *user,
+    const struct lockq_tasks *tasks)
 {
 	uint64_t loans = 0;
 	size_t n = 0, named = 0;
+	uint32_t only = 0;
 	char *text = cli_text("%s", "");
 
 	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		if (tasks->tasks[i].held == 0)
+			continue;
 		loans += tasks->tasks[i].held;
-		n += tasks->tasks[i].held > 0;
+		only = tasks->tasks[i].task;
+		n++;
 	}
 	for (size_t i = 0; n > 1 && n <= TASKS_NAMED && i < tasks->n_tasks; i++) {
 		char *more;
@@ -41,8 +46,13 @@ print_line(const char *user, const struct lockq_tasks *tasks)
 	}
 	if (n > 1)
 		cli_noun_set("loan");
+	else
+		cli_noun_read(common, q, only);
 	if (loans == 0)
 		cli_line("%s's pipeline is empty", user);
+	else if (n == 1)
+		cli_line("%s's pipeline: %llu %s of task %u", user, (unsigned long long)loans,
+		    cli_loans(loans), only);
 	else if (n > TASKS_NAMED)
 		cli_line("%s's pipeline: %llu %s of %zu tasks", user, (unsigned long long)loans,
 		    cli_loans(loans), n);
@@ -54,13 +64,13 @@ print_line(const char *user, const struct lockq_tasks *tasks)
 
 /* Of the numbers alone: the tasks' own columns of the loans may take seconds. */
 static int
-show_line(struct lockq *q, const char *user)
+show_line(const struct cli_common *common, struct lockq *q, const char *user)
 {
 	struct lockq_tasks tasks = LOCKQ_TASKS_INIT;
 	int rc = lockq_tasks(q, user, &tasks);
 
 	if (rc == LOCKQ_OK)
-		print_line(user, &tasks);
+		print_line(common, q, user, &tasks);
 	lockq_tasks_clear(&tasks);
 	return rc;
 }
@@ -77,7 +87,11 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 		rc = lockq_pipeline(q, user, 0, &pipeline);
 	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING) {
 		cli_noun_of_pipeline(common, q, 0, &pipeline);
-		common->out->pipeline(user, 0, &pipeline, &requests);
+		/* checkwork would say how to ask for work, which has just been done. */
+		if (rc == LOCKQ_NOTHING && requests.n_requests == 0 && common->out->ticks)
+			cli_line("%s's pipeline is empty", user);
+		else
+			common->out->pipeline(user, 0, &pipeline, &requests);
 	}
 	lockq_pipeline_clear(&pipeline);
 	lockq_requests_clear(&requests);
@@ -92,8 +106,9 @@ getwork_pipeline(const struct cli_common *common, struct lockq *q, const char *u
 	if (!whole && (!common->out->ticks || !isatty(STDOUT_FILENO)))
 		return;
 	lockq_look_timeout(q, LOOK_MS);
-	rc = whole ? show_whole(common, q, user) : show_line(q, user);
-	if (rc < 0 || rc == LOCKQ_BUSY)
+	rc = whole ? show_whole(common, q, user) : show_line(common, q, user);
+	/* A user who is not known has been told so. */
+	if (rc == LOCKQ_BUSY || (rc < 0 && rc != LOCKQ_EREFUSED))
 		cli_message("the pipeline could not be read, see checkwork: %s",
 		    cli_library_text(q, rc));
 }

@@ -105,6 +105,7 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 	int rc = LOCKQ_NOTHING;
 
 	one.wait = LOCKQ_WAIT_LIST;
+	one.poll_tries = 0;
 	for (size_t i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
 		one.task = ask->task = tasks->tasks[i];
 		rc = lockq_getwork(q, &one, answer);
@@ -112,6 +113,7 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 		n_paused += paused[i];
 	}
 	one.wait = ask->wait;
+	one.poll_tries = ask->poll_tries;
 	for (size_t i = 0, asked = 0; i < tasks->n && goes_on(rc); i++) {
 		/* To wait for its manager would keep the user from the other tasks. */
 		if (paused[i] && n_paused < tasks->n)

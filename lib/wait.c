@@ -179,34 +179,47 @@ wait_blocking(struct lockq *q, uint32_t task_id, const struct request *request,
 	}
 }
 
+/* The next gap in seconds; 0 where there is none: at the deadline, and after the last try. */
+static uint32_t
+next_gap_s(const struct lockq_ask *ask, const struct waiting *waiting)
+{
+	if (time_left(waiting) == 0 ||
+	    (ask->poll_tries > 0 && waiting->gap >= ask->poll_tries))
+		return 0;
+	return ask->poll_s[waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1];
+}
+
 enum db_rc
 wait_polling(struct lockq *q, const struct lockq_ask *ask, const struct request *request,
     const struct leader *leader, const char *obstacle, struct waiting *waiting, bool *over)
 {
 	struct ticking ticking = start_ticking(q, leader, waiting);
 	bool pending = false;
-	size_t gap = waiting->gap < ask->n_poll ? waiting->gap : ask->n_poll - 1;
+	uint32_t gap_s = next_gap_s(ask, waiting);
 	enum db_rc rc;
 
-	*over = time_left(waiting) == 0 ||
-	    (ask->poll_tries > 0 && waiting->gap >= ask->poll_tries);
+	*over = gap_s == 0;
 	if (*over)
 		return DB_OK;
 	if (obstacle != NULL) {
 		ticking.phase = LOCKQ_PHASE_RETRY;
 		ticking.detail = obstacle;
 	}
-	waiting->gap++;
-	rc = request_seen(q->db, request, ask->poll_s[gap], &pending);
+	rc = request_seen(q->db, request, gap_s, &pending);
 	if (rc != DB_OK || !pending)
 		return rc;
 	session_disconnect(q);
-	/* Where the server has no free session, the call looks later. */
 	do {
-		rc = nap(&ticking, (uint64_t)ask->poll_s[gap] * 1000, waiting);
+		waiting->gap++;
+		rc = nap(&ticking, (uint64_t)gap_s * 1000, waiting);
 		if (rc == DB_OK)
 			rc = session_connect(q);
-	} while (rc == DB_ECROWDED && time_left(waiting) > 0);
+		/* Where the server has no free session, the call looks later. */
+		gap_s = next_gap_s(ask, waiting);
+	} while (rc == DB_ECROWDED && gap_s > 0);
+	/* The last look is over, so the call must not wait longer for a session. */
+	if (rc == DB_ECROWDED)
+		waiting->deadline = db_clock_ms();
 	return rc;
 }
 

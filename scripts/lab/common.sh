@@ -261,10 +261,7 @@ refused() {
 # words it prints the comment at the top of the script.
 lab() {
 	case ${1-} in
-	judge)
-		judge
-		return ;;
-	tables | ask | background | afterwards) ;;
+	tables | ask | background | afterwards | judge) ;;
 	*)
 		awk 'NR > 1 { if (!/^#/ || /^# shellcheck/) exit; sub(/^# ?/, ""); print }' "$0"
 		printf '\nTo see it: scripts/race %s\n' "$name"
@@ -274,6 +271,7 @@ lab() {
 		echo "$name: only scripts/race can run a pattern: try 'scripts/race $name'" >&2
 		exit 2
 	}
+	[ "$1" != judge ] || { judge; return; }
 	exec {events}>"$LAB_EVENTS"
 	# lockq's ask runs the real programs, which have connections of their own.
 	[ "$name $1" = 'lockq ask' ] || open_session

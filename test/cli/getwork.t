@@ -293,7 +293,15 @@ in_terminal() {
 		sed 's/\x1b\[[0-9;]*[A-Za-z]//g' | tr -d '\r')
 }
 in_terminal "getwork --user race-6 --task $other"
-is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 4 loans" 'on a terminal a line tells it'
+is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 4 loans of task $other" \
+	'on a terminal a line tells it'
+in_terminal "getwork --user race-6 --task $task"
+like "$out" "^race-6's pipeline: 4 loans of task $other" 'also where the answer is of another task'
+run getwork --user race-6 --task "$other" --count 6 --pipeline --json
+is "$status:$(jq -s -c '[.[0].exit, length]' <<<"$out")" '4:[4,5]' \
+	'--pipeline shows it also where the request is refused'
+run getwork --user nobody --task "$other" --pipeline
+is "$status:$(wc -l <<<"$err")" 4:1 'but not of a user who is unknown'
 sql "INSERT INTO test_loan_$task VALUES (9001, 1)"
 in_terminal "getwork --user race-6 --task $task"
 is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 5 loans, 1 of task $task and 4 of task $other" \

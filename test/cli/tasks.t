@@ -119,6 +119,8 @@ sql "UPDATE task SET any_place = 10 WHERE task_id = $first;
      UPDATE task SET cache_ttl = 0 WHERE task_id = $second"
 run getwork --user race-1 --any --json
 is "$(tasks_of)" "[$first,1,0]" 'then by their numbers'
+run getwork --user race-2 --tasks "$first,$second" --poll 1 --tries 2 --json
+is "$status:$(tasks_of)" "0:[$first,1,0]" '--tasks with --poll and --tries'
 run getwork --user nobody-1 --any
 is "$status" 4 'an unknown user'
 finish

@@ -223,6 +223,30 @@ polling_gives_up_after_the_last_look(void **state)
 	assert_int_equal(lockq_getwork(waits->q, &waits->ask, &waits->answer), LOCKQ_EUSAGE);
 }
 
+/* On a full server, too: a look that finds no free session is one. */
+static void
+polling_gives_up_on_a_full_server(void **state)
+{
+	static const uint32_t gaps[] = { 1 };
+	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, -1);
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits->proxy = proxy_new();
+	waits->ask.wait = LOCKQ_WAIT_POLL;
+	waits->ask.poll_s = gaps;
+	waits->ask.n_poll = 1;
+	waits->ask.poll_tries = 2;
+	worker_start(waits);
+	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
+	proxy_crowd(waits->proxy, true);
+	worker_join(waits);
+	assert_int_equal(waits->rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(waits->error, "may still be pending"));
+	proxy_release(leader->proxy);
+	worker_join(leader);
+}
+
 /* guard: a polling follower is patient with a full server. It looks later and does not give up. */
 static void
 polling_is_patient_with_a_full_server(void **state)
@@ -610,6 +634,7 @@ main(int argc, char **argv)
 		DB_TEST(giving_up_cancels),
 		DB_TEST(polling_needs_no_connection),
 		DB_TEST(polling_gives_up_after_the_last_look),
+		DB_TEST(polling_gives_up_on_a_full_server),
 		DB_TEST(polling_is_patient_with_a_full_server),
 		DB_TEST(a_woken_follower_takes_over),
 		DB_TEST(a_killed_leader_is_replaced),

@@ -71,7 +71,7 @@ pause() {
 	local key
 	[ "$pauses" = yes ] || return 0
 	while IFS= read -rsn 1 -t 0.01 -u "$keys" key; do
-		[ "$key" != q ] || exit 0
+		case $key in q | Q) exit 0 ;; esac
 	done
 	printf '\n%s[Enter: %s, q: leave]%s ' "$faint" "${1-go on}" "$plain"
 	while IFS= read -rsn 1 -u "$keys" key; do
@@ -113,15 +113,18 @@ step() {
 code() {
 	local pattern=$1 function
 	shift
-	put <<<''
-	put "$faint" <<<"From scripts/lab/$pattern:"
-	for function in "$@"; do
+	local text
+	text=$(for function in "$@"; do
 		awk -v name="$function" '
 			$0 == name "() {" { inside = 1; next }
 			/^}/ { inside = 0 }
 			inside && !/^\t*(event|local|moment|await|# shellcheck) /
-			' "$lab/$pattern" | put "$colour" 6
-	done
+			' "$lab/$pattern"
+	done)
+	room $(($(expand -t 4 <<<"$text" | wrap 6 | wc -l) + 2))
+	put <<<''
+	put "$faint" <<<"From scripts/lab/$pattern:"
+	put "$colour" 6 <<<"$text"
 }
 
 # statement FILE NAME: prints the SQL of that query in lib/FILE.

@@ -29,10 +29,10 @@ choose() {
 # ask_question N: asks, runs the races that show the answer, and quotes the page. A choice that was
 # right raises $points.
 ask_question() {
-	local n=$1 right race seen choice letters=abc line
+	local n=$1 right arguments seen choice letters=abc line
 	local -a words
 	right=$(of_quiz "questions[$n - 1].right")
-	race=$(of_quiz "questions[$n - 1].race")
+	arguments=$(of_quiz "questions[$n - 1].race")
 	page
 	put "$faint" <<<"Quiz, question $n of $(of_quiz 'questions | length')"
 	put "$bold" <<<"$(of_quiz "questions[$n - 1].ask")"
@@ -41,8 +41,8 @@ ask_question() {
 		\"    \\([\"a\", \"b\", \"c\"][.key])  \\(.value)\"" | put
 	choose
 	put <<<''
-	put "$bold" <<<"\$ scripts/race $race"
-	read -r -a words <<<"$race"
+	put "$bold" <<<"\$ scripts/race $arguments"
+	read -r -a words <<<"$arguments"
 	quietly "${words[@]}"
 	table_head | put "$faint"
 	while IFS= read -r line; do
@@ -75,4 +75,5 @@ quiz() {
 	[ "$pauses" = yes ] && [ -z "$question" ] || return 0
 	page
 	put "$bold" <<<"You had $points of $all."
+	pause
 }

@@ -118,7 +118,7 @@ quietly() {
 	local from line
 	figures=''
 	exec {from}< <(exec setsid env --default-signal=INT "$top/scripts/race" --json \
-		--query-seconds "$seconds" "$@")
+		--query-seconds "$seconds" "$@" 2>"$scratch/unseen")
 	race=$!
 	while IFS= read -r -u "$from" line; do
 		figures+=${figures:+$'\n'}$line
@@ -135,7 +135,10 @@ finish_race() {
 	look=''
 	[ "$status" -ne 1 ] ||
 		say 'a safe pattern broke its promise, or a user of lockq got an error or no answer'
-	[ "$status" -eq 0 ] || exit "$status"
+	[ "$status" -eq 0 ] || {
+		[ ! -e "$scratch/unseen" ] || cat "$scratch/unseen" >&2
+		exit "$status"
+	}
 }
 
 # All users ask at once, and most wait at once, so a line for each would tell nothing. A wait for
