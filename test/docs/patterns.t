@@ -17,17 +17,22 @@ script_of() {
 	echo "$script"
 }
 
+# names TREE: prints the patterns of scripts/race, in their order. `scripts/race --list` would start
+# hundreds of processes each time.
+names() {
+	sed -n '/^\(loans\|others\)=($/,/^)$/s/^\t\([a-z]\)/\1/p' "$1/scripts/race"
+}
+
 # verdicts TREE: prints the patterns of scripts/race, each with its verdict and a tab before that.
-# Without a server a script prints its comment, whose last paragraph has the verdicts.
+# The last paragraph of a script's comment has the verdicts.
 verdicts() {
-	local name
-	"$1/scripts/race" --list | cut -d ' ' -f 1 | while read -r name; do
-		"$1/scripts/lab/$(script_of "$1" "$name")" | awk -v name="$name" '
-			index($0, name " is ") == 1 { more = 1; text = ""; sub(/^[^ ]+ is /, "") }
-			more { text = text (text == "" ? "" : " ") $0 }
-			/\.$/ { more = 0 }
-			END { print name "\t" toupper(substr(text, 1, 1)) substr(text, 2) }'
-	done
+	find "$1/scripts/lab" -maxdepth 1 -type f -perm -u+x -exec awk 'FNR == 1 { more = 0 }
+		/^# [a-z:-]+ is (safe|unsafe)/ { name = $2; more = 1; sub(/^# [^ ]+ is /, "# ") }
+		more { sub(/^# /, ""); text[name] = text[name] (text[name] == "" ? "" : " ") $0 }
+		/\.$/ { more = 0 }
+		END { for (name in text) print name "\t" toupper(substr(text[name], 1, 1)) \
+			substr(text[name], 2) }' {} + | sort >"$scratch/claims"
+	names "$1" | sort | join -t "$(printf '\t')" -a 1 - "$scratch/claims"
 }
 
 # entries TREE: prints the entries of the page, each with the first line of its text.
@@ -51,7 +56,7 @@ check_verdicts() {
 # behind the pattern that its script is for.
 check_order() {
 	local of name
-	"$1/scripts/race" --list | cut -d ' ' -f 1 >"$scratch/list"
+	names "$1" >"$scratch/list"
 	entries "$1" | cut -f 1 >"$scratch/page"
 	for of in list page; do
 		while read -r name; do
@@ -65,6 +70,7 @@ check_order() {
 		"$scratch/page.scripts" "$scratch/page"
 }
 
+is "$(names "$top")" "$("$top/scripts/race" --list | cut -d ' ' -f 1)" 'the patterns are read'
 none 'each entry begins with the verdict of its script' check_verdicts "$top"
 none 'the entries are in the order of the scripts' check_order "$top"
 
