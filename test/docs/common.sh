@@ -44,6 +44,16 @@ none() {
 	show "$scratch/said"
 }
 
+# noticed CHECK FILE EDIT: the check finds a fault where the file is edited. The test has copied
+# what the check reads to $scratch, once for all edits.
+noticed() {
+	sed -i "$3" "$scratch/$2"
+	"$1" "$scratch" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ] && ! cmp -s "$top/$2" "$scratch/$2"; echo $?)" \
+		"$1 notices: $2: $3"
+	cp "$top/$2" "$scratch/$2"
+}
+
 # some FILE SED-SCRIPT CHECK [ARG…]: the script changes FILE in a copy of the tree, and the check
 # finds a fault there.
 some() {
