@@ -167,20 +167,31 @@ giving_up_cancels(void **state)
 		    " AND object_name = 'task_wake' AND lock_status = 'WAITING'"), 0);
 }
 
-/* A polling follower has no connection between its looks. */
-static void
-polling_needs_no_connection(void **state)
+/* User 1 starts to ask, and looks every second, @tries times at most; 0: without end. */
+static struct worker *
+poller(int64_t timeout_ms, uint64_t tries)
 {
 	static const uint32_t gaps[] = { 1 };
-	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, 15000);
+	struct worker *waits = worker_new(1, TASK, 1, timeout_ms);
 
-	(void)state;
-	add_loans(TASK, 3);
 	waits->proxy = proxy_new();
 	waits->ask.wait = LOCKQ_WAIT_POLL;
 	waits->ask.poll_s = gaps;
 	waits->ask.n_poll = 1;
+	waits->ask.poll_tries = tries;
 	worker_start(waits);
+	return waits;
+}
+
+/* A polling follower has no connection between its looks. */
+static void
+polling_needs_no_connection(void **state)
+{
+	struct worker *leader = held_leader(0), *waits;
+
+	(void)state;
+	add_loans(TASK, 3);
+	waits = poller(15000, 0);
 	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
 	proxy_until_left(waits->proxy);
 	proxy_release(leader->proxy);
@@ -199,17 +210,11 @@ polling_needs_no_connection(void **state)
 static void
 polling_gives_up_after_the_last_look(void **state)
 {
-	static const uint32_t gaps[] = { 1 };
-	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, -1);
+	struct worker *leader = held_leader(0), *waits;
 
 	(void)state;
 	add_loans(TASK, 3);
-	waits->proxy = proxy_new();
-	waits->ask.wait = LOCKQ_WAIT_POLL;
-	waits->ask.poll_s = gaps;
-	waits->ask.n_poll = 1;
-	waits->ask.poll_tries = 2;
-	worker_start(waits);
+	waits = poller(-1, 2);
 	worker_join(waits);
 	assert_int_equal(waits->rc, LOCKQ_BUSY);
 	assert_int_equal(waits->answer.status, LOCKQ_STATUS_CANCELLED);
@@ -227,17 +232,11 @@ polling_gives_up_after_the_last_look(void **state)
 static void
 polling_gives_up_on_a_full_server(void **state)
 {
-	static const uint32_t gaps[] = { 1 };
-	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, -1);
+	struct worker *leader = held_leader(0), *waits;
 
 	(void)state;
 	add_loans(TASK, 3);
-	waits->proxy = proxy_new();
-	waits->ask.wait = LOCKQ_WAIT_POLL;
-	waits->ask.poll_s = gaps;
-	waits->ask.n_poll = 1;
-	waits->ask.poll_tries = 2;
-	worker_start(waits);
+	waits = poller(-1, 2);
 	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
 	proxy_crowd(waits->proxy, true);
 	worker_join(waits);
@@ -251,16 +250,11 @@ polling_gives_up_on_a_full_server(void **state)
 static void
 polling_is_patient_with_a_full_server(void **state)
 {
-	static const uint32_t gaps[] = { 1 };
-	struct worker *leader = held_leader(0), *waits = worker_new(1, TASK, 1, 15000);
+	struct worker *leader = held_leader(0), *waits;
 
 	(void)state;
 	add_loans(TASK, 3);
-	waits->proxy = proxy_new();
-	waits->ask.wait = LOCKQ_WAIT_POLL;
-	waits->ask.poll_s = gaps;
-	waits->ask.n_poll = 1;
-	worker_start(waits);
+	waits = poller(15000, 0);
 	until("SELECT COUNT(*) = 2 FROM work_requested WHERE task_id = %d", TASK);
 	proxy_crowd(waits->proxy, true);
 	db_sleep_ms(2300);
