@@ -65,6 +65,10 @@ struct proxy {
 	char folder[64];
 	struct link links[LINKS];
 	struct rule rules[RULES];
+	proxy_wish *wish;  /* which statements are held, beside those of the rules */
+	void *wish_data;
+	size_t held;       /* position of the statement that was held last, */
+	unsigned int n_held; /* and how many were held */
 	struct entry *log;
 	size_t n_log;
 	size_t asked;      /* commands that the server answers */
@@ -359,8 +363,15 @@ pass_packets(struct proxy *p, struct link *link)
 			close_link(link);
 			return;
 		}
+		if (!ruled && statement != NULL && p->wish != NULL &&
+		    p->wish(statement, p->wish_data)) {
+			rule.action = HOLD;
+			ruled = true;
+		}
 		if (ruled && (rule.action == HOLD || rule.action == HOLD_CUT)) {
 			link->held = p->holding = true;
+			p->held = p->n_log - 1;
+			p->n_held++;
 			if (rule.action == HOLD_CUT) {
 				link->zombie = true;
 				close(link->client);
@@ -628,6 +639,29 @@ proxy_hold(struct proxy *p, const char *text, unsigned int nth)
 }
 
 void
+proxy_hold_each(struct proxy *p, proxy_wish *wish, void *data)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->wish = wish;
+	p->wish_data = data;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+unsigned int
+proxy_held(struct proxy *p, char *text, size_t size)
+{
+	unsigned int n_held;
+
+	pthread_mutex_lock(&p->mutex);
+	n_held = p->n_held;
+	text[0] = '\0';
+	if (n_held > 0)
+		snprintf(text, size, "%s", p->log[p->held].text);
+	pthread_mutex_unlock(&p->mutex);
+	return n_held;
+}
+
+void
 proxy_cut(struct proxy *p, const char *text, unsigned int nth, enum proxy_cut when)
 {
 	add_rule(p, (struct rule){ .text = text, .nth = nth,
@@ -738,6 +772,14 @@ proxy_refuse(struct proxy *p)
 {
 	pthread_mutex_lock(&p->mutex);
 	p->refuse = true;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_accept(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->refuse = false;
 	pthread_mutex_unlock(&p->mutex);
 }
 
@@ -861,6 +903,7 @@ proxies_relent(void)
 			continue;
 		pthread_mutex_lock(&p->mutex);
 		memset(p->rules, 0, sizeof(p->rules));
+		p->wish = NULL;
 		p->refuse = p->crowded = p->holding = false;
 		p->release = true;
 		pthread_mutex_unlock(&p->mutex);

@@ -176,6 +176,13 @@ struct proxy *proxy_new(void);
 struct lockq_connection proxy_where(struct proxy *proxy);
 /* The @nth statement that matches @text is held before the server sees it. */
 void proxy_hold(struct proxy *proxy, const char *text, unsigned int nth);
+/* From now on each statement is held for which @wish returns true. The proxy's thread calls it,
+ * once for each statement. NULL: no more statements are held. */
+typedef bool proxy_wish(const char *statement, void *data);
+void proxy_hold_each(struct proxy *proxy, proxy_wish *wish, void *data);
+/* Copies to @text the statement that was held last, or "" if there was none. Returns how many were
+ * held since the proxy was made. */
+unsigned int proxy_held(struct proxy *proxy, char *text, size_t size);
 /* Waits until a statement is held, PATIENCE_MS at most. */
 void proxy_until_held(struct proxy *proxy);
 bool proxy_is_holding(struct proxy *proxy);
@@ -203,8 +210,9 @@ void proxy_fail(struct proxy *proxy, const char *text, unsigned int nth, unsigne
 void proxy_silence(struct proxy *proxy);
 /* Cuts the connections that are open now. */
 void proxy_drop(struct proxy *proxy);
-/* From now on no new connection gets through. */
+/* From now on no new connection gets through, until proxy_accept(). */
 void proxy_refuse(struct proxy *proxy);
+void proxy_accept(struct proxy *proxy);
 /* While @crowded is true, a new connection gets the error 1040, too many connections. */
 void proxy_crowd(struct proxy *proxy, bool crowded);
 /* Waits until @n connections or more got that error since the proxy was made, PATIENCE_MS at
