@@ -11,7 +11,8 @@
  * INSERT that it finds there.
  *
  * test/model/protocol.t runs the model. A configuration sets the number of each fault with -D. A
- * mutant takes a guard out, and names a property that must fail without it.
+ * mutant takes a guard out, and names a property that must fail without it. The counterexample is
+ * a schedule for test/db/test_schedule.c, which knows the texts that it prints.
  */
 
 #ifndef REQUESTERS
@@ -115,6 +116,16 @@ byte last_run;                                     /* leader_run: the newest epo
 bool paused;                                       /* task.paused */
 byte arrived;                                      /* requests come in the order of their ids */
 
+/* SCHEDULE: the counterexample becomes a schedule for the real library, in test/model/schedules.
+ * An INSERT into work locks the row of task by its foreign key, so a statement that changes the
+ * task waits there. The search for all orders does without that. */
+#ifdef SCHEDULE
+byte task_by;                                      /* task: shared row lock of a leader */
+#define task_is_free (task_by == NOBODY)
+#else
+#define task_is_free true
+#endif
+
 /* --- what is left of each fault --------------------------------------------------------------- */
 
 byte crashes = CRASHES, stops = STOPS, cancels = CANCELS, expiries = EXPIRIES;
@@ -131,9 +142,15 @@ byte pause_epoch;     /* the committed epoch as the pause began */
 byte put_off;         /* those that were told that the task is paused, and did not wait, a set */
 
 /* Each of these is set and asserted in one step, so it is no part of a state. A mutant may break
- * several properties: ONLY=name leaves the others out, so that the checker shows this one. */
-hidden byte two_leaders, led_for_nothing, loan_given_twice, answered_twice, answer_untrue;
-hidden byte no_work_not_known, left_out, left_over, led_while_paused;
+ * several properties: ONLY=name leaves the others out, so that the checker shows this one. The
+ * search for a schedule can't have hidden variables. */
+#ifdef SCHEDULE
+#define passing byte
+#else
+#define passing hidden byte
+#endif
+passing two_leaders, led_for_nothing, loan_given_twice, answered_twice, answer_untrue;
+passing no_work_not_known, left_out, left_over, led_while_paused;
 #define two_leaders_n       1
 #define led_for_nothing_n   2
 #define loan_given_twice_n  3
@@ -152,7 +169,7 @@ hidden byte no_work_not_known, left_out, left_over, led_while_paused;
 #endif
 #define never_is(name, wrong) name = (wrong) && wanted(name##_n); assert(!name)
 
-hidden byte i, l, n;
+passing i, l, n;
 
 #define not_given(l) (give[l] == 0)
 #define is_free(l) (work_lock[l] == NOBODY)
@@ -185,6 +202,13 @@ inline free_locks()
 	:: wake_by == ME -> wake_by = NOBODY
 	:: else
 	fi
+#ifdef SCHEDULE
+	;
+	if
+	:: task_by == ME -> task_by = NOBODY
+	:: else
+	fi
+#endif
 }
 
 inline forget_plan()
@@ -452,7 +476,11 @@ inline lock_work()
 {
 	for (l : 0 .. LOANS - 1) {
 		if
-		:: give[l] != 0 -> work_lock[l] = ME
+		:: give[l] != 0 ->
+			work_lock[l] = ME;
+#ifdef SCHEDULE
+			task_by = ME
+#endif
 		:: else
 		fi
 	}
@@ -561,6 +589,7 @@ byte sharing;                   /* followers with a shared lock on the row of ta
 
 /* A replayed counterexample prints these texts. */
 #define say(text) printf("requester %d: ", me); printf(text); printf("\n")
+#define happens(text) printf(text); printf("\n")
 
 #define CRASH        :: atomic { crashes > 0 -> crashes--; goto killed }
 #define STOP(label)  :: atomic { stops > 0 -> stops--; goto label }
@@ -577,8 +606,8 @@ inline dispose(loan)
 {
 	d_step { version[loan] = version[loan] + 1; lapsed[loan] = false }
 	if
-	:: state[loan] = RETURNED
-	:: state[loan] = COMPLETED
+	:: state[loan] = RETURNED; printf("loan %d: is returned\n", loan)
+	:: state[loan] = COMPLETED; printf("loan %d: is completed\n", loan)
 	fi
 }
 
@@ -932,6 +961,7 @@ taken:
 	:: atomic {
 		!again && outcome[me] == PENDING && !is_paused_by_now ->
 		saw_epoch = epoch;
+		say("step 3: sees that it is still pending");
 		goto TRY
 	}
 	:: atomic {
@@ -971,7 +1001,11 @@ busy:
 FOLLOW:
 	if
 #ifdef SHARED_TRY_ROW
-	:: atomic { waits == BLOCKING && lock_by == NOBODY -> sharing = sharing | BIT(me) }
+	:: atomic {
+		waits == BLOCKING && lock_by == NOBODY ->
+		sharing = sharing | BIT(me);
+		say("step 7: wakes, and shares the lock")
+	}
 #else
 	:: atomic { waits == BLOCKING && wake_by == NOBODY -> say("step 7: wakes") }
 #endif
@@ -1019,7 +1053,7 @@ woken:
 		goto LOOK
 	}
 	:: atomic {
-		expiries > 0 && outcome[me] == PENDING ->
+		expiries > 0 && outcome[me] == PENDING && task_is_free ->
 		expiries--;
 		stale[me] = true;
 		say("was away for longer than request_ttl")
@@ -1113,7 +1147,8 @@ proctype user()
 	if
 	:: atomic {
 		is_free(1) && state[1] == ASSIGNED && version[1] == 1 && !lapsed[1] ->
-		work_lock[1] = A_USER
+		work_lock[1] = A_USER;
+		happens("loan 1: its user locks it")
 	}
 	:: atomic { version[1] > 1 || lapsed[1] -> goto refused }
 	fi;
@@ -1126,13 +1161,18 @@ refused:
 proctype clock()
 {
 	if
-	:: atomic { state[1] == ASSIGNED && version[1] == 1 -> lapsed[1] = true }
+	:: atomic {
+		state[1] == ASSIGNED && version[1] == 1 ->
+		lapsed[1] = true;
+		happens("loan 1: its lease runs out")
+	}
 	:: goto end_of_time
 	fi;
 	if
 	:: atomic {                     /* the loan stays available, but its version changes */
 		lapsed[1] && work_lock[1] == NOBODY ->
-		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false }
+		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false };
+		happens("loan 1: cron ends its lease")
 	}
 	:: goto end_of_time
 	fi;
@@ -1141,16 +1181,17 @@ end_of_time:
 }
 
 #define left(r) (has(ended, r) && outcome[r] == PENDING && !stale[r])
+#define neglected(r) printf("requester %d: its request gets older than request_ttl\n", r)
 
 /* The request of a process that has ended, by a crash or without waiting, may get older than
  * request_ttl. */
 proctype neglect()
 {
 	do
-	:: atomic { expiries > 0 && left(0) -> expiries--; stale[0] = true }
-	:: atomic { expiries > 0 && left(1) -> expiries--; stale[1] = true }
+	:: atomic { expiries > 0 && left(0) -> expiries--; stale[0] = true; neglected(0) }
+	:: atomic { expiries > 0 && left(1) -> expiries--; stale[1] = true; neglected(1) }
 #if REQUESTERS == 3
-	:: atomic { expiries > 0 && left(2) -> expiries--; stale[2] = true }
+	:: atomic { expiries > 0 && left(2) -> expiries--; stale[2] = true; neglected(2) }
 #endif
 	:: break
 	od
@@ -1161,12 +1202,18 @@ proctype manager()
 {
 	do
 	:: atomic {
-		pauses > 0 && !paused ->
+		pauses > 0 && !paused && task_is_free ->
 		pauses--;
 		paused = true;
-		pause_epoch = epoch
+		pause_epoch = epoch;
+		happens("manager: pauses the task")
 	}
-	:: atomic { paused -> paused = false; pause_epoch = 0 }
+	:: atomic {
+		paused && task_is_free ->
+		paused = false;
+		pause_epoch = 0;
+		happens("manager: lets the task go on")
+	}
 	:: atomic { !paused -> break }
 	od
 }

@@ -2,7 +2,9 @@
 # Searches all states of the model, test/model/lockq.pml. No property may fail, in whatever order
 # the statements come, and with each kind of fault. Then each guard is taken out, and the property
 # that it protects must fail. If another guard masks the first, nothing may fail until both are out.
-# With an argument, only the rows of the table run that have it in their name.
+# The counterexample is a schedule in test/model/schedules.
+# With an argument, only the rows of the table run that have it in their name. With --record before
+# it, the schedules of these rows are written.
 #   LOCKQ_MODEL=all  the searches of the mode long, too, which take most of the time
 set -u
 
@@ -10,6 +12,8 @@ set -u
 . "$(dirname "$0")/search.sh"
 
 model=$top/test/model/lockq.pml
+# shellcheck disable=SC2034 # search.sh uses it
+schedules=$top/test/model/schedules
 
 # These searches are so long that -Og saves more time than the compiler needs for it.
 optimise()
@@ -136,12 +140,12 @@ breaks | led_for_nothing | no own look before leading
 breaks | led_while_paused | nobody sees that the task is paused
 	-DPAUSE_UNSEEN -DPAUSES=1 -DREQUESTERS=2
 breaks | led_while_paused | a process that tries the lock again does not see that the task is paused
-	-DPAUSE_SEEN_ONCE -DPAUSES=1 -DREQUESTERS=2
+	-DPAUSE_SEEN_ONCE -DPAUSES=1 -DLIMIT=1 -DREQUESTERS=2
 breaks | led_while_paused | no own look before leading a task that is paused meanwhile
 	-DNO_OWN_LOOK -DPAUSES=1 -DREQUESTERS=2
 breaks | left_over | a leader hands nothing over while the task is paused
 	-DPAUSE_ENDS_HANDOVER -DPAUSES=1 -DNO_WAITS=1 -DLOANS=3 -DREQUESTERS=2
-breaks | answered | who finds the task paused waits for a leader
+breaks | answered | a process that finds the task paused waits for a leader
 	-DPAUSE_WAITS_FOR_LEADER -DPAUSES=1 -DREQUESTERS=2
 breaks | no_work_not_known | "no work" from a list that was cut short
 	-DEMPTY_WHEN_CUT -DLIMIT=1

@@ -11,6 +11,12 @@
 # Mode safety checks the assertions, and that no process waits for ever with nothing left to happen.
 # Mode live checks the property `answered`. The modes long-safety and long are safety and live, but
 # only LOCKQ_MODEL=all has them.
+#
+# A test that sets `schedules` has the counterexamples of its rows `breaks` in the files of that
+# folder, as schedules for the real library. Then these rows have the mode shortest, a search in
+# breadth, which finds a shortest counterexample, and each must be the one in the file. With the
+# option --record the files are written.
+schedules=
 
 # shellcheck source=test/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -32,13 +38,19 @@ search_job()
 	cd "$1" || exit 1
 	read -r mode options <wanted
 	read -ra level < <(optimise "$2" "$mode" "$options")
-	if [ "$mode" = safety ]; then
-		compile=(-DSAFETY -DNOCLAIM) search=()
-	fi
+	case $mode in
+	safety) compile=(-DSAFETY -DNOCLAIM) search=() ;;
+	shortest) compile=(-DSAFETY -DNOCLAIM -DBFS) search=() ;;
+	esac
 	# shellcheck disable=SC2086 # options are words
 	timeout 1000 spin -a $options "$model" >log 2>&1 &&
 		timeout 1000 gcc "${level[@]}" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
 		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
+	if [ "$2" = breaks ] && [ -n "$schedules" ]; then
+		# shellcheck disable=SC2086 # options are words
+		timeout 100 spin -T -k "${model##*/}.trail" $options "$model" 2>&1 |
+			grep -E '^(requester|loan|manager|<<<<<)' >events
+	fi
 	rm -f pan pan.*
 }
 
@@ -77,9 +89,12 @@ read_table()
 		kind=${kind%% *} property=${property# } property=${property% } name=${name# }
 		[[ $name == *"$only"* ]] || continue
 		kinds[rows]=$kind names[rows]=$name properties[rows]=$property
-		case $kind,$property in
-		breaks,answered) search_of "$rows" live "$options" ;;
-		breaks,*) search_of "$rows" safety "-DONLY=$property $options" ;;
+		guards[rows]=$options
+		case $kind,$property,$schedules in
+		breaks,answered,) search_of "$rows" live "$options" ;;
+		breaks,answered,*) search_of "$rows" live "-DSCHEDULE $options" ;;
+		breaks,*,) search_of "$rows" safety "-DONLY=$property $options" ;;
+		breaks,*) search_of "$rows" shortest "-DSCHEDULE -DONLY=$property $options" ;;
 		*)
 			for mode in $property; do
 				case $mode in
@@ -96,13 +111,37 @@ read_table()
 	done < <(table)
 }
 
+# file_of NAME: the file of a row's schedule, and the name of its test in test/db/test_schedule.c.
+file_of()
+{
+	tr -cs 'A-Za-z0-9\n' _ <<<"$1" | sed 's/^_//; s/_$//'
+}
+
+# The counterexample of row $n must be the schedule that test/db/test_schedule.c knows.
+report_schedule()
+{
+	local file found=$scratch/$n.$mode/schedule
+
+	file=$schedules/$(file_of "${names[n]}")
+	{
+		echo "# test/model/protocol.t: ${names[n]}"
+		echo "property: $property"
+		echo "model: ${guards[n]}"
+		cat "$scratch/$n.$mode/events"
+	} >"$found"
+	[ "$record" = no ] || cp "$found" "$file"
+	diff -u "$file" "$found" >"$scratch/differ" 2>&1
+	ok $? "schedule: ${names[n]}"
+	sed 's/^/#   /' "$scratch/differ"
+}
+
 report()
 {
 	local n property mode log
 
 	for ((n = 0; n < rows; n++)); do
 		property=${properties[n]}
-		for mode in safety live; do
+		for mode in safety live shortest; do
 			log=$scratch/$n.$mode/log
 			[ -e "$log" ] || continue
 			case ${kinds[n]},$property in
@@ -122,6 +161,7 @@ report()
 			printf '#   %s: %s\n' "$mode" \
 				"$(states "$log" | paste -sd, | sed 's/,/, /g')"
 			grep -E '^pan:1:|[Ee]rror:|max search depth' "$log" | sed 's/^/#   /'
+			[ -z "$schedules" ] || [ "${kinds[n]}" != breaks ] || report_schedule
 		done
 	done
 }
@@ -181,11 +221,13 @@ report_guards()
 	sed 's/^/#   no guard: /' "$scratch/names"
 }
 
-# search_rows MODEL [NAME]
+# search_rows MODEL [--record] [NAME]
 search_rows()
 {
-	model=$1 only=${2-}
-	if [ "$only" = --job ]; then
+	model=$1 only=${2-} record=no
+	if [ "$only" = --record ]; then
+		record=yes only=${3-}
+	elif [ "$only" = --job ]; then
 		search_job "$3" "$4"
 		exit 0
 	fi
@@ -196,7 +238,7 @@ search_rows()
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1
 	trap 'rm -rf "$scratch"' EXIT
 	end_on_signals
-	kinds=() names=() properties=() rows=0
+	kinds=() names=() properties=() guards=() rows=0
 	: >"$scratch/jobs"
 	read_table
 	xargs -r -0 -n 2 -P "$(nproc 2>/dev/null || echo 2)" "$0" --job <"$scratch/jobs"
