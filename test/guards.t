@@ -143,17 +143,24 @@ passes()
 	[ "$enough" != no ]
 }
 
-# mutate EDIT FILE PROGRAM: builds PROGRAM with the mutant of the library, as $scratch/test.
+# mutate EDITS FILE PROGRAM: builds PROGRAM with the mutant of the library, as $scratch/test.
 mutate()
 {
-	local file
+	local edit file objects=''
 
-	file=$("$top/test/guards/mutate" "$top" "$1" "$scratch/mutant.c" "$2" \
-		2>"$scratch/make.log") || return 1
+	while IFS= read -r edit; do
+		file=$("$top/test/guards/mutate" "$top" "$edit" "$scratch/mutant.c" "$2" \
+			2>"$scratch/make.log") || return 1
+		if [[ " $objects " == *" ${file%.c} "* ]]; then
+			echo "two lines edit $file: make one of them" >"$scratch/make.log"
+			return 1
+		fi
+		mv "$scratch/mutant.c" "$scratch/${file##*/}"
+		objects+=" ${file%.c}"
+	done <<<"${1%$'\n'}"
 	rm -f "$scratch/test"
 	make -s --no-print-directory -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$build" \
-		OUT="$scratch" OBJECT="${file%.c}" SOURCE="$scratch/mutant.c" TEST="$3" mutant \
-		>"$scratch/make.log" 2>&1
+		OUT="$scratch" OBJECTS="$objects" TEST="$3" mutant >"$scratch/make.log" 2>&1
 }
 
 # mutate_schema EDIT FILE PROGRAM: changes a file of the schema in a copy. A script gets the copy,
@@ -221,7 +228,7 @@ check()
 	if [ "$status" -ne 0 ] || [ -z "$edit" ]; then
 		:
 	elif [[ $file = schema/* ]]; then
-		mutate_schema "$edit" "$file" "$program" || status=1
+		mutate_schema "${edit%$'\n'}" "$file" "$program" || status=1
 	else
 		binary=$scratch/test
 		mutate "$edit" "$file" "$program" || status=1
@@ -272,7 +279,7 @@ for table in "$top"/test/guards/*.guards; do
 		'#'*) ;;
 		'guard: '*) guard=${line#*: } ;;
 		'file: '*) file=${line#*: } ;;
-		'edit: '*) edit=${line#*: } ;;
+		'edit: '*) edit+=${line#*: }$'\n' ;;
 		'door: '*) door=${line#*: } ;;
 		'schema: '*) schema=${line#*: } ;;
 		'undo: '*) undo_schema=${line#*: } ;;
