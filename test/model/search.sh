@@ -221,6 +221,32 @@ report_guards()
 	sed 's/^/#   no guard: /' "$scratch/names"
 }
 
+# The three lists of a model with schedules are the same: the rows `breaks`, the files of the
+# schedules, and the guards whose test is one of these schedules. That test fails without its guard
+# by the property of the row.
+report_schedules()
+{
+	[ -z "$only" ] || return 0
+	table | sed -n 's/^breaks *| *\([a-z_]*\) *| *\(.*\)/\1 \2/p' |
+		while read -r property name; do
+			echo "$(file_of "$name") $property"
+		done | sort >"$scratch/rows"
+	(cd "$schedules" && sed -sn 's/^property: //p; 1F' ./*) | paste -d ' ' - - |
+		sed 's,^\./,,' | sort >"$scratch/files"
+	awk '$1 == "test:" { name = $2 == "db/test_schedule" ? $3 : "" }
+		$1 == "dies:" && name != "" {
+			sub(/.*never_is\(/, "")
+			sub(/,.*/, "")
+			print name, $0
+		}' "$top/test/guards/algorithm.guards" | sort >"$scratch/guards"
+	diff "$scratch/rows" "$scratch/files" >"$scratch/differ"
+	ok $? 'each row has its schedule, and each schedule its row'
+	sed 's/^/#   /' "$scratch/differ"
+	diff "$scratch/rows" "$scratch/guards" >"$scratch/differ"
+	ok $? 'each row has its guard, whose test is the schedule and fails by the property'
+	sed 's/^/#   /' "$scratch/differ"
+}
+
 # search_rows MODEL [--record] [NAME]
 search_rows()
 {
