@@ -27,6 +27,7 @@ enum {
 enum {
 	LIGHT_MS = 100,         /* hardly anybody else asks while such a query runs */
 	LIST_SPARE = 64,        /* loans of a short list beyond twice what is asked for */
+	SAME_SERVER_TRIES = 6,  /* twice through the three members of a usual cluster */
 	CONNECT_MS = 2000,      /* at the start of a program: a server that is started again */
 	CROWDED_MS = 10000,     /* on a full one: programs that run for a moment end meanwhile */
 	ORPHAN_WAIT_S = 2,      /* a query that was killed has given its name back by then */
@@ -94,7 +95,10 @@ enum {
 /* After a failure, at the end of a call: recover.c, cancel.c, refusal.c */
 enum {
 	TRIES_FORGOTTEN_MS = 1000, /* a failure after so long is not in a row with the last one */
-	PATIENCE_MS = 30000,    /* a server that is started again is back in less */
+	PATIENCE_MS = 30000,    /* a server that is started again is back in less, and a group has
+	                         * another primary */
+	READ_ONLY_MS = 3000,    /* for a server that was never seen as the primary: a new primary
+	                         * takes changes by then, and a replica's user is told */
 	CANCEL_MS = 500,        /* after a timeout: then the last try begins, of a second */
 	CANCEL_AT_ONCE_MS = 5000, /* after Ctrl-C: nobody waits for longer at a terminal */
 	CANCEL_WAIT_S = 1,      /* of one try: a leader that serves the request commits in less */

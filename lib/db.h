@@ -13,7 +13,7 @@
  * other numbers, so none of these can be mistaken for one. */
 enum db_rc {
 	DB_OK = 0,
-	DB_EFAIL = -101,      /* refused: syntax, privilege, no such table, read only … */
+	DB_EFAIL = -101,      /* refused: syntax, privilege, no such table … */
 	DB_ERETRY = -102,     /* 1213, 3101, 1180: roll back, try the transaction again */
 	DB_ELOCKWAIT = -103,  /* 1205: only the statement is undone; roll back all the same */
 	DB_EDUPLICATE = -104, /* 1062 */
@@ -25,7 +25,10 @@ enum db_rc {
 	DB_ECANCELLED = -110, /* the tick function gave up; the statement still runs */
 	DB_ENOMEM = -111,
 	DB_EINDOUBT = -112,   /* lost during COMMIT: committed or not, nobody knows */
-	DB_EHELD = -113       /* 3572: NOWAIT met a lock; the transaction goes on */
+	DB_EHELD = -113,      /* 3572: NOWAIT met a lock; the transaction goes on */
+	DB_EMOVED = -114      /* 1290, 3100 …: the server is read only or has lost its cluster, so
+	                       * another one is the primary. The transaction was rolled back, and
+	                       * the connection counts as lost */
 };
 
 /* The shape of a statement's answer. Any other shape is DB_ESHAPE. */
@@ -308,6 +311,9 @@ LOCKQ_MUST_CHECK enum db_rc db_fetch(struct db *db, unsigned int integer_columns
 /* How often the same thing is tried, the first time included. */
 enum { DB_TRIES = 6 };
 
+/* Whether no encrypted connection could be made: the server went away meanwhile, or its certificate
+ * is not what it should be. */
+bool db_tls_failed(const struct db *db);
 /* Whether the last error was a cluster's, 3101 or 1180. The server lacks a change that another
  * member has made, and goes on failing until it has it. */
 bool db_is_behind(const struct db *db);

@@ -11,6 +11,8 @@ enum {
 	SERVER_TRANSACTION_ROLLED_BACK = 3101,
 	SERVER_QUERY_TIMEOUT = 3024,
 	SERVER_LOCK_NOWAIT = 3572,
+	SERVER_HOOK_FAILED = 3100,
+	SERVER_NOT_IN_GROUP = 3796,
 	SERVER_OFFLINE_MODE = 3032,
 	SERVER_TOO_MANY_PREPARED = 1461,
 	SERVER_IDLE_DISCONNECT = 4031
@@ -168,8 +170,13 @@ static const struct known_error {
 	{ ER_COLUMNACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_PROCACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_SIGNAL_EXCEPTION, DB_EFAIL, "the database refuses that", "" },
-	{ ER_OPTION_PREVENTS_STATEMENT, DB_EFAIL, READ_ONLY },
-	{ ER_READ_ONLY_MODE, DB_EFAIL, READ_ONLY },
+	{ ER_OPTION_PREVENTS_STATEMENT, DB_EMOVED, READ_ONLY },
+	{ ER_READ_ONLY_MODE, DB_EMOVED, READ_ONLY },
+	/* Of a member of a group that can't commit: it has lost the majority, or leaves. */
+	{ SERVER_HOOK_FAILED, DB_EMOVED, "the server has lost its cluster",
+	  ": connect to another server" },
+	{ SERVER_NOT_IN_GROUP, DB_EMOVED, "the server has lost its cluster",
+	  ": connect to another server" },
 	{ ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, DB_EFAIL, READ_ONLY },
 	{ SERVER_OFFLINE_MODE, DB_EFAIL, "the server is closed, or has lost its cluster",
 	  ": connect to another server" },
@@ -185,6 +192,12 @@ known_error(unsigned int number)
 			return &known_errors[i];
 	}
 	return &other;
+}
+
+bool
+db_tls_failed(const struct db *db)
+{
+	return db_errno(db) == CR_SSL_CONNECTION_ERROR;
 }
 
 /* The right may be lockq's, or one on a manager's view: the server's text names the table. */
@@ -208,7 +221,7 @@ db_set_error(struct db *db, const char *what, unsigned int number, const char *s
 	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s%s", known->words, text,
 	    advice_of(db, known, advice));
 
-	if (rc == DB_ELOST)
+	if (rc == DB_ELOST || rc == DB_EMOVED)
 		db->lost = true;
 	db->error.number = number;
 	snprintf(db->error.state, sizeof(db->error.state), "%s", state);

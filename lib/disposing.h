@@ -37,6 +37,7 @@ struct disposing {
 	size_t n;
 	struct last_part *last;               /* or NULL */
 	char uuid[UUID_BYTES];   /* written to the log, where a lost commit is found by it */
+	bool fails_over;         /* a connection was lost, perhaps that to a primary of before */
 	bool in_doubt;           /* a lost COMMIT may have been done */
 	unsigned int attempt;    /* for db_count_attempt() */
 	uint64_t deadline;       /* db_clock_ms() until which it waits for other sessions */

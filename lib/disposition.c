@@ -161,28 +161,35 @@ wait_for_holder(struct disposing *d, uint64_t since)
 	return DB_OK;
 }
 
-/* On a new connection after a lost one. A server that refuses it may be on its way up again. */
+/* On a new connection after a lost one. */
 static enum db_rc
 dispose_again(struct disposing *d)
 {
 	enum db_rc rc = session_connect(d->q);
 
-	if (rc == DB_OK)
-		rc = dispose_once(d);
-	else if (rc == DB_EFAIL)
-		rc = DB_ELOST;
-	return rc;
+	return rc == DB_OK ? dispose_once(d) : rc;
 }
 
-/* Tries until it is done, until its time is over where other sessions hold what it needs, and a few
- * times after other failures. After a lost connection the whole transaction is run again on a new
- * one. Its locks wait for the old transaction to end, and if that was committed, the log has this
- * call's UUID, as it has that of an earlier call of the user's with the same one. */
+/* How long it tries again after @failure. A server that is read only, and was never seen otherwise,
+ * is a replica. */
+static uint64_t
+patience_after(const struct disposing *d, enum db_rc failure, uint64_t since)
+{
+	uint64_t ms = d->deadline - since;
+
+	return failure == DB_EMOVED && !d->fails_over && ms > READ_ONLY_MS ? READ_ONLY_MS : ms;
+}
+
+/* @ready tells whether there is a connection. Tries until it is done, until its time is over where
+ * other sessions hold what it needs or the server is away, and a few times after other failures.
+ * After a lost connection the whole transaction is run again on a new one. Its locks wait for the
+ * old transaction to end, and if that was committed, the log has this call's UUID, as it has that
+ * of an earlier call of the user's with the same one. */
 static enum db_rc
-dispose_surely(struct disposing *d)
+dispose_surely(struct disposing *d, enum db_rc ready)
 {
 	uint64_t since = db_clock_ms();
-	enum db_rc rc = dispose_once(d);
+	enum db_rc rc = ready == DB_OK ? dispose_once(d) : ready;
 
 	for (unsigned int try = 0;;) {
 		enum verdict verdict;
@@ -195,7 +202,9 @@ dispose_surely(struct disposing *d)
 			rc = dispose_once(d);
 			continue;
 		}
-		verdict = retry_verdict(rc, false, try, 0, 0);
+		d->fails_over = d->fails_over || rc == DB_ELOST || rc == DB_EINDOUBT;
+		verdict = retry_verdict(rc, db_is_behind(d->q->db), try, db_clock_ms() - since,
+		    patience_after(d, rc, since));
 		if (verdict == GIVE_UP)
 			break;
 		db_backoff(try++);
@@ -302,7 +311,7 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 		.last = last };
 	const char *fault = fault_of(disposition);
 	bool twice = false;
-	enum db_rc rc = DB_OK;
+	enum db_rc rc = DB_OK, ready = DB_OK;
 
 	lockq_disposed_clear(result);
 	error_clear(q);
@@ -317,7 +326,7 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	    (uint64_t)disposition->timeout_ms);
 	/* A fresh connection is not pinged, since dispose_surely() goes on after a lost one. */
 	if (rc == DB_OK && (q->db == NULL || !db_is_fresh(q->db)))
-		rc = session_ready(q);
+		ready = session_ready(q);
 	if (rc == DB_OK) {
 		result->loans = calloc(d.n, sizeof(*result->loans));
 		result->n_loans = result->loans != NULL ? d.n : 0;
@@ -327,7 +336,7 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	if (disposition->uuid == NULL || !request_read_uuid(d.uuid, disposition->uuid))
 		request_make_uuid(d.uuid);
 	if (rc == DB_OK)
-		rc = dispose_surely(&d);
+		rc = dispose_surely(&d, ready);
 	/* What was given up is ended on the server, or it keeps the loans locked. A procedure that
 	 * runs with its definer's rights can't be killed by this account. It goes on until its end,
 	 * and is rolled back then. */

@@ -47,6 +47,7 @@ error_code(enum db_rc rc)
 		return LOCKQ_EUNKNOWN;
 	case DB_EFAIL: case DB_ERETRY: case DB_ELOCKWAIT: case DB_EDUPLICATE: case DB_ELOST:
 	case DB_ECROWDED: case DB_ETIME: case DB_EINTERRUPTED: case DB_ESHAPE: case DB_EHELD:
+	case DB_EMOVED:
 		break;
 	}
 	return LOCKQ_EDATABASE;

@@ -71,7 +71,8 @@ extern "C" {
 /** The most loans of one disposition. */
 #define LOCKQ_DISPOSE_MAX 10000
 
-/** For how long a disposition waits for sessions that hold its loans: 30 seconds. */
+/** For how long a disposition waits for sessions that hold its loans, and for a server that is
+ * away: 30 seconds. */
 #define LOCKQ_DISPOSE_TIMEOUT_MS 30000
 
 /** For how long a call that only looks waits for sessions that have locked a table: 30 seconds. */
@@ -1441,7 +1442,8 @@ struct lockq_disposition {
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
 	int64_t timeout_ms;                 /**< longest wait in milliseconds for sessions that
-	                                     * hold the loans, -1: LOCKQ_DISPOSE_TIMEOUT_MS */
+	                                     * hold the loans, or for a server that is away;
+	                                     * -1: LOCKQ_DISPOSE_TIMEOUT_MS */
 	const char *uuid;                   /**< names the call, so that a repetition of it is
 	                                     * known, or NULL */
 	uint64_t reserved[3];               /**< for later versions: 0 */

@@ -14,6 +14,7 @@ static const struct {
 	{ DB_ELOCKWAIT, AGAIN, false },
 	{ DB_ECROWDED, RECONNECT, true },
 	{ DB_ELOST, RECONNECT, true },
+	{ DB_EMOVED, RECONNECT, true },
 	{ DB_EINDOUBT, FIND_OUT, true },
 };
 

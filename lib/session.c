@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bounds.h"
+
 static const struct db_query uptime = {
 	"uptime",
 	"SELECT variable_value FROM performance_schema.global_status"
@@ -37,15 +39,22 @@ session_close_query(struct lockq *q, struct db *db)
 enum db_rc
 session_ready_query(struct lockq *q)
 {
-	enum db_rc rc;
+	enum db_rc rc = DB_OK;
 
 	if (q->query != NULL && db_ping(q->query) == DB_OK)
 		return DB_OK;
-	session_close_query(q, q->query);
-	rc = db_connect_read_only(&q->query, &q->where);
-	db_watch_connected(q->query, &q->operating.watch);
-	if (rc == DB_OK || rc == DB_ENOMEM)
-		return rc;
+	/* A router may lead the second connection to another member of a cluster, which is behind
+	 * and has locks of its own. It takes the members in turn. */
+	for (unsigned int try = 0; try < SAME_SERVER_TRIES && rc == DB_OK; try++) {
+		session_close_query(q, q->query);
+		rc = db_connect_read_only(&q->query, &q->where);
+		db_watch_connected(q->query, &q->operating.watch);
+		if (rc == DB_ENOMEM || (rc == DB_OK && db_same_server(q->query, q->db)))
+			return rc;
+	}
+	if (rc == DB_OK)
+		rc = db_fail_with(q->query, DB_ECROWDED, "a second connection leads to another "
+		    "server each time");
 	/* The first connection works, so a refusal of the second one is treated as a loss, which is
 	 * tried again. */
 	if (rc != DB_ECROWDED)
@@ -103,6 +112,10 @@ session_connect(struct lockq *q)
 	session_disconnect(q);
 	rc = db_connect(&q->db, &q->where);
 	db_watch_connected(q->db, &q->operating.watch);
+	/* A server that refuses now what it took before goes down, or is on its way up again. */
+	if (rc == DB_EFAIL && q->was_connected)
+		rc = DB_ELOST;
+	q->was_connected = q->was_connected || rc == DB_OK;
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {
 		if (q->given_up[i].id != 0)
 			rc = session_end_given_up(q->db, &q->given_up[i]);

@@ -38,6 +38,7 @@ struct lockq {
 	char cursor[65];      /* lockq_expired.kept_for */
 	char error[1024];     /* lockq_error() */
 	char detail[160];     /* lockq_error_detail() */
+	bool was_connected;   /* with these options */
 	bool has_read;        /* the option files were read, and @where is complete */
 	struct where_report report; /* what they said beside @where */
 };

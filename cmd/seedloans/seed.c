@@ -59,7 +59,7 @@ seed_from_db(const struct seed *seed, const struct db *db, enum db_rc rc)
 		return seed_fail(seed, LOCKQ_ENOMEM, "%s", text);
 	case DB_EFAIL: case DB_ERETRY: case DB_ELOCKWAIT: case DB_EDUPLICATE: case DB_ELOST:
 	case DB_ECROWDED: case DB_ETIME: case DB_EINTERRUPTED: case DB_ESHAPE: case DB_ECANCELLED:
-	case DB_EHELD:
+	case DB_EHELD: case DB_EMOVED:
 		break;
 	}
 	if (db != NULL && db_errno(db) == NO_SUCH_TABLE)

@@ -524,6 +524,26 @@ without_a_second_connection(void **state)
 	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
+/* guard: a router leads the second connection to another member of a cluster. What it sees there may
+ * be old, so the query runs on the lock connection, as where there is no second one. */
+static void
+a_second_connection_to_another_server(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_replace(w->proxy, "@@server_uuid", "'another one'");
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
+	    " AND how = 'crowded' AND query_ms IS NOT NULL", TASK), 1);
+}
+
 /* If the query fails on the lock connection, the request fails and the call goes on. */
 static void
 a_failure_without_a_second_connection(void **state)
@@ -727,6 +747,7 @@ main(int argc, char **argv)
 		DB_TEST(another_accounts_orphan_is_left),
 		DB_TEST(the_name_is_free_before_the_commit),
 		DB_TEST(without_a_second_connection),
+		DB_TEST(a_second_connection_to_another_server),
 		DB_TEST(a_failure_without_a_second_connection),
 		DB_TEST(lost_behind_a_good_list),
 		DB_TEST(after_a_hint_that_left_some),

@@ -425,6 +425,7 @@ a_commit_that_nobody_can_tell_of(void **state)
 	by->proxy = proxy_new();
 	worker_connect(by);
 	d = dispose_of(by, LOCKQ_COMPLETE, 1, 0);
+	d.what.timeout_ms = 0;
 	proxy_hold(by->proxy, "=COMMIT", 1);
 	start(&d);
 	proxy_until_held(by->proxy);

@@ -375,6 +375,7 @@ a_follower_cut_off_at_any_statement(void **state)
 struct disposing {
 	struct worker *by;
 	enum lockq_disposition_kind kind;
+	bool impatient;
 	struct lockq_disposed_result result;
 	int rc;
 	pthread_t thread;
@@ -392,6 +393,7 @@ dispose(void *data)
 	what.kind = d->kind;
 	what.loans = &loan;
 	what.n_loans = 1;
+	what.timeout_ms = d->impatient ? 0 : what.timeout_ms;
 	d->rc = lockq_dispose(d->by->q, &what, &d->result);
 	return NULL;
 }
@@ -477,6 +479,7 @@ a_disposition_of_unknown_outcome(void **state)
 	struct disposing d = disposing_of(LOCKQ_COMPLETE);
 
 	(void)state;
+	d.impatient = true;
 	cut(d.by->proxy, "=COMMIT", 1, LATE);
 	assert_int_equal(pthread_create(&d.thread, NULL, dispose, &d), 0);
 	proxy_until_held(d.by->proxy);

@@ -404,6 +404,7 @@ an_unknown_outcome_is_found_later(void **state)
 	by->proxy = proxy_new();
 	worker_connect(by);
 	c = call_of(by, LOCKQ_COMPLETE, 1);
+	c.what.timeout_ms = 0;
 	proxy_hold_and_cut(by->proxy, "=COMMIT", 1);
 	start(&c);
 	proxy_until_held(by->proxy);

@@ -8,7 +8,8 @@
 
 #include "support.h"
 
-enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180 };
+enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180,
+	READ_ONLY = 1290, NO_MAJORITY = 3100 };
 enum { FOR_EVER = 1000000, STATEMENTS = 256, MOST_TRIES = 14, MOST_QUERIES = 2,
 	CLUSTER_TRIES = 30 /* a server that is behind its cluster is tried for ten seconds */ };
 
@@ -434,16 +435,17 @@ enum { DISPOSING = sizeof(disposing) / sizeof(disposing[0]) };
 static void
 a_disposition_is_tried_again(void **state)
 {
-	static const unsigned int errors[] = { DEADLOCK, LOCK_WAIT, CERTIFICATION, AT_COMMIT };
+	static const unsigned int errors[] = { DEADLOCK, LOCK_WAIT, CERTIFICATION, AT_COMMIT,
+		READ_ONLY, NO_MAJORITY };
 
 	(void)state;
-	for (size_t i = 0; i < DISPOSING * 4; i++) {
+	for (size_t i = 0; i < DISPOSING * 6; i++) {
 		struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
-		unsigned int error = errors[i % 4];
-		const char *statement = disposing[i / 4];
+		unsigned int error = errors[i % 6];
+		const char *statement = disposing[i / 6];
 		struct worker *by;
 
-		if (error == AT_COMMIT && strcmp(statement, "=COMMIT") != 0)
+		if ((error == AT_COMMIT || error == NO_MAJORITY) && strcmp(statement, "=COMMIT") != 0)
 			continue;
 		by = with_two_loans();
 		proxy_fail(by->proxy, statement, 1, 2, error);
@@ -524,6 +526,81 @@ a_real_deadlock_of_a_disposition(void **state)
 	    " AND event = 'completed'", TASK), 2);
 }
 
+/* guard: the primary becomes a secondary, or loses the majority, under a call. The call goes on at
+ * the new primary: on a new connection, and with the same request. */
+static void
+a_primary_that_is_one_no_more(void **state)
+{
+	static const struct {
+		const char *statement;
+		unsigned int error;
+	} cases[] = {
+		{ "INSERT INTO request_in", READ_ONLY }, { "CALL work_opens", READ_ONLY },
+		{ "=COMMIT", NO_MAJORITY }, { "=COMMIT", READ_ONLY },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct worker *w = worker_new(0, TASK, 2, -1);
+
+		add_loans(TASK, 4);
+		w->proxy = proxy_new();
+		proxy_fail(w->proxy, cases[i].statement, 1, 2, cases[i].error);
+		worker_start(w);
+		worker_join(w);
+		if (w->rc != LOCKQ_OK)
+			print_error("%u at %s: %s\n", cases[i].error, cases[i].statement,
+			    w->error);
+		assert_int_equal(w->rc, LOCKQ_OK);
+		assert_int_equal(w->answer.n_loans, 2);
+		assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d",
+		    TASK), 1);
+		assert_consistent(TASK);
+		start_again();
+	}
+}
+
+/* A program that is set to a replica is told so after a few seconds, and not at once: in a failover
+ * a router may still lead to the primary of before. */
+static void
+a_replica_is_told(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 2);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "INSERT INTO request_in", 1, FOR_EVER, READ_ONLY);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(w->error, "connect to the primary"));
+	assert_in_range(w->ms, 2500, PATIENCE_MS);
+}
+
+/* guard: a disposition waits for a new primary as long as a getwork does. */
+static void
+a_disposition_waits_for_the_server(void **state)
+{
+	struct worker *by = with_two_loans();
+	struct call call = { .by = by };
+	pthread_t thread;
+
+	(void)state;
+	proxy_hold(by->proxy, "=COMMIT", 1);
+	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
+	proxy_until_held(by->proxy);
+	proxy_crowd(by->proxy, true);
+	proxy_drop(by->proxy);
+	proxy_until_crowded(by->proxy, DB_TRIES + 3);
+	proxy_crowd(by->proxy, false);
+	pthread_join(thread, NULL);
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed'", TASK), 2);
+	assert_consistent(TASK);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -543,6 +620,9 @@ main(int argc, char **argv)
 		DB_TEST(a_disposition_is_tried_again),
 		DB_TEST(a_disposition_that_never_gets_through),
 		DB_TEST(a_real_deadlock_of_a_disposition),
+		DB_TEST(a_primary_that_is_one_no_more),
+		DB_TEST(a_replica_is_told),
+		DB_TEST(a_disposition_waits_for_the_server),
 	};
 
 	test_begin(argc, argv);

@@ -216,6 +216,8 @@ only_some_errors_are_tried_again(void **state)
 	assert_int_equal(retry_verdict(DB_ERETRY, true, DB_TRIES, 1, 1000), AGAIN);
 	assert_int_equal(retry_verdict(DB_ELOST, false, DB_TRIES, 1, 1000), RECONNECT);
 	assert_int_equal(retry_verdict(DB_ELOST, false, DB_TRIES, 1000, 1000), GIVE_UP);
+	assert_int_equal(retry_verdict(DB_EMOVED, false, DB_TRIES, 1, 1000), RECONNECT);
+	assert_int_equal(retry_verdict(DB_EMOVED, false, DB_TRIES, 1000, 1000), GIVE_UP);
 }
 
 static void
