@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# Failovers of a cluster, while people ask for work and dispose of it through MySQL Router: the
+# primary is switched, killed, stopped, and cut off from the others. The moments are those at which a
+# query runs, and others by chance, so people are in a COMMIT, a take or a refill. Afterwards nothing
+# was given out twice, what was told is what is stored, and programs have found each new primary soon.
+#
+#   LOCKQ_CLUSTER_MINUTES    for how long (3)
+#   LOCKQ_CLUSTER_FAILOVERS  how many failovers in that time (two a minute)
+#   LOCKQ_CLUSTER_MODE       single or multi: how many members are primaries (single)
+#   LOCKQ_CLUSTER_TOLD       a file to which all is added that the programs told
+set -u
+# shellcheck source=test/support/cluster.sh
+. "$(dirname "$0")/../support/cluster.sh"
+# shellcheck source=test/support/told.sh
+. "$(dirname "$0")/../support/told.sh"
+
+minutes=${LOCKQ_CLUSTER_MINUTES:-3}
+failovers=${LOCKQ_CLUSTER_FAILOVERS:-$((minutes * 2))}
+mode=${LOCKQ_CLUSTER_MODE:-single}
+# From the new primary to the first loan that is given there.
+soon=10
+people=10 plain=281 listed=282 heavy=283
+told=$scratch/told
+
+trap '[ -z "${jobs-}" ] || kill $jobs; end_cluster' EXIT
+if [ "$mode" = multi ]; then
+	start_cluster --multi-primary
+else
+	start_cluster
+fi
+# From here on sql goes through the router, too.
+export LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR
+make_task "$plain" 2000 10
+make_task "$listed" 2000 10
+make_task "$heavy" 3000 3000
+make_users "$people"
+sql "UPDATE task SET cache_ttl = 3600 WHERE task_id = $listed;
+     UPDATE task SET max_pipeline = 20 WHERE task_id IN ($plain, $listed, $heavy)"
+
+# --- people --------------------------------------------------------------------------------------
+
+# work I: race-I asks and disposes until $scratch/end is there. Loans that were given and not told
+# are in the pipeline, and are returned from there at the end.
+work() {
+	local i=$1 n=0 task loans how
+	while [ ! -e "$scratch/end" ]; do
+		n=$((n + 1))
+		case $(((n + i) % 4)) in
+		0) task=$heavy ;;
+		1) task=$plain ;;
+		*) task=$listed ;;
+		esac
+		told "$told-$i" getwork "race-$i" "$task" through_router getwork \
+			--user "race-$i" --task "$task" --count $((1 + n % 3)) --timeout 30 \
+			--connect-timeout 30 --json
+		nap 0.1
+		loans=$(jq -r '[.loans[]? | "\(.loan_id):\(.token)"] | join(",")' <<<"$answer")
+		[ -n "$loans" ] || continue
+		how=(--return-after 0h)
+		[ $((n % 3)) -gt 0 ] || how=(--complete)
+		told "$told-$i" disposition "race-$i" "$task" through_router disposition \
+			--user "race-$i" --task "$task" --loan "$loans" "${how[@]}" \
+			--connect-timeout 30 --json
+		nap 0.1
+	done
+}
+
+# refills: fills the list again and again, so that a failover meets refills.
+refills() {
+	while [ ! -e "$scratch/end" ]; do
+		through_router refill --task "$listed" >>"$scratch/refill" 2>&1
+		nap 0.5
+	done
+}
+
+# --- failovers -----------------------------------------------------------------------------------
+
+# primary: the member to which the router leads.
+primary() {
+	local port
+	port=$(sql 'SELECT @@port' 2>/dev/null) && cluster status | awk -v p="$port" '$4 == p { print $2 }'
+}
+
+# Sets $new to a member besides $1 that is a primary, takes changes, and is in a group without $1, or
+# in which $1 is a secondary.
+another_leads() {
+	for ((new = 1; new <= members; new++)); do
+		[ "$new" -ne "$1" ] || continue
+		[ "$(at "$new" "SELECT @@global.super_read_only = 0 AND
+		                       SUM(member_id = @@server_uuid AND member_state = 'ONLINE') = 1 AND
+		                       SUM(member_port = $2 AND
+		                           (member_role = 'PRIMARY' OR member_state <> 'ONLINE')) = 0
+		                  FROM performance_schema.replication_group_members" 2>/dev/null)" != 1 ] ||
+			return 0
+	done
+	return 1
+}
+
+# served_after TIME: a getwork has told of loans after that.
+served_after() {
+	cat "$told"-*[0-9] | jq -e -n --argjson t "$1" \
+		'first(inputs | select(.call == "getwork" and .exit == 0 and .to > $t))' >/dev/null 2>&1
+}
+
+heavy_is_led() {
+	[ "$(sql "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+		SELECT COUNT(holder) FROM task_lock WHERE task_id = $heavy" 2>/dev/null)" = 1 ]
+}
+
+# fail HOW: the primary goes away in that way; $waited is set to how long people waited then, in
+# milliseconds from the moment at which another one took changes.
+fail() {
+	local old port since
+	wait_for primary >/dev/null
+	old=$(primary)
+	port=$(at "$old" 'SELECT @@port')
+	wait_for heavy_is_led
+	case $1 in
+	switch) cluster failover ;;
+	kill) cluster kill "$old" ;;
+	stop) kill -STOP "$(cat "$LOCKQ_CLUSTER_DIR/$old/mysqld.pid")" ;;
+	partition) cluster partition "$old" ;;
+	esac || return 1
+	if [ "$1" = partition ]; then
+		told "$told-minority" getwork race-1 "$plain" \
+			as "$old" getwork --user race-1 --task "$plain" --timeout 15 --json &
+		minority=$!
+	fi
+	wait_for another_leads "$old" "$port"
+	since=$EPOCHREALTIME
+	wait_for served_after "$since"
+	waited=$(cat "$told"-*[0-9] | jq -s --argjson t "$since" \
+		'[.[] | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] | min - $t |
+		 . * 1000 | floor')
+	case $1 in
+	partition)
+		wait "$minority"
+		cluster heal
+		;;
+	esac
+	[ "$1" = switch ] || cluster join "$old"
+}
+
+jobs=
+for ((i = 1; i <= people; i++)); do
+	work "$i" &
+	jobs="$jobs $!"
+done
+refills &
+jobs="$jobs $!"
+
+kinds=(switch kill stop partition)
+[ "$mode" = single ] || kinds=(kill stop partition)
+slowest=0 bad=0 began=$SECONDS
+for ((n = 0; n < failovers; n++)); do
+	kind=${kinds[n % ${#kinds[@]}]}
+	if fail "$kind"; then
+		printf '# %s: the first loan after %s ms\n' "$kind" "$waited"
+		[ "$waited" -le "$slowest" ] || slowest=$waited
+	else
+		bad=$((bad + 1))
+		tail -n 1 "$scratch/cluster.log" | sed 's/^/# /'
+	fi
+	# The rest of this failover's time. Nobody waits for anything meanwhile.
+	while [ $((SECONDS - began)) -lt $(((n + 1) * minutes * 60 / failovers)) ]; do
+		nap 0.5
+	done
+done
+is "$bad" 0 "$failovers failovers: another member led, and the old one joined again"
+ok $((slowest > soon * 1000)) "the first loan came within $soon s: the slowest after $slowest ms"
+
+# --- what was told -------------------------------------------------------------------------------
+
+: >"$scratch/end"
+for i in $jobs; do
+	wait "$i"
+done
+jobs=
+everywhere 1 2 3
+cat "$told"-*[0-9] "$told"-minority >"$told" 2>/dev/null
+[ -z "${LOCKQ_CLUSTER_TOLD-}" ] || cat "$told" >>"$LOCKQ_CLUSTER_TOLD"
+printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
+	"$(jq -r '"\(.call) \(.exit)"' "$told" | sort | uniq -c | awk '{ print $2, $3 ": " $1 }' |
+		paste -sd,)"
+cat "$told"-*.errors | sed 's/ (request.*//; s/[0-9a-f]\{8\}-[-0-9a-f]*/UUID/g; s/[0-9][0-9]*/N/g' |
+	sort | uniq -c | sort -rn | head -20 | sed 's/^/# /'
+is "$(jq -r 'select(.exit == 0) | .call' "$told-minority" 2>/dev/null | wc -l)" 0 \
+	'nobody was served by a primary that the others could not hear'
+logged "$plain, $listed, $heavy" >"$scratch/logged"
+is "$(judge_told "$told" "$scratch/logged")" '' 'what was told is what is stored'
+ok $(($(grep -c . "$told.changes") < failovers * 20)) \
+	"the users have had $(wc -l <"$told.changes") changes"
+for task in $plain $listed $heavy; do
+	is "$(replay "$task")" '' "the log of task $task replays"
+	is "$(given_twice "$task")" 0 'no loan was given out while somebody had it'
+done
+is "$(untrue_requests)" '' 'each request tells how it has ended'
+tables='CHECKSUM TABLE task_lock, work_requested, work, work_log, leader_run'
+is "$(at 2 "$tables") $(at 3 "$tables")" "$(at 1 "$tables") $(at 1 "$tables")" \
+	'all members have the same rows'
+
+# --- forged answers ------------------------------------------------------------------------------
+
+# forged NAME JQ FAULT: the judge finds the fault in what was told, changed like that.
+forged() {
+	jq -c "$2" "$told" >"$scratch/forged"
+	like "$(judge_told "$scratch/forged" "$scratch/logged")" "$3" "the judge finds $1"
+}
+answered='.call == "getwork" and .exit == 0 and (.answer[0].loans | length) > 0'
+forged 'a loan with another token' \
+	"if $answered then .answer[0].loans[0].token += 1000000 else . end" '^told, and not logged'
+forged 'a loan that two were told of' \
+	"if $answered then ., (.user = \"race-x\") else . end" '^told twice'
+forged 'a loan told to another user' "if $answered then .user = \"race-x\" else . end" \
+	'^told to another user'
+forged 'an answer that is lost' "select(($answered) | not)" '^logged, and told to nobody'
+forged 'a disposition that was not made' \
+	'if .call == "disposition" then .answer |= map(.state = "never") else . end' \
+	'^told, and not logged: never'
+finish
