@@ -214,15 +214,15 @@ connect_to(struct db **out, const struct where *where, bool read_only)
 	    where->text[WHERE_DATABASE] : "lockq");
 	db->role = "lockq_worker";
 	db->mysql = mysql_init(NULL);
-	if (db->mysql == NULL)
-		return db_fail_memory(db);
-	rc = set_options(db, where);
+	rc = db->mysql != NULL ? set_options(db, where) : db_fail_memory(db);
 	if (rc == DB_OK)
 		rc = db_connect_at(db, where);
 	if (rc == DB_OK)
 		rc = check_server(db);
 	if (rc == DB_OK)
 		rc = db_pin(db);
+	/* Without its settings, or without a session at all, it must not be used by a later call. */
+	db->lost = rc != DB_OK;
 	return rc;
 }
 
