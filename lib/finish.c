@@ -114,13 +114,14 @@ finish_unknown(struct call *c, enum db_rc failure)
 	return error_from_db(c->q, c->q->db, DB_EINDOUBT);
 }
 
-/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. */
-static enum db_rc
+/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. By now the
+ * request has ended, or stays: so a name that can't be had is left out, as one that is not known. */
+static void
 add_names(struct call *c)
 {
 	struct lockq_answer *answer = c->answer;
-	bool known = false;
 	enum db_rc rc = DB_OK;
+	bool known;
 
 	if (answer->task != 0 && answer->user == NULL)
 		rc = copy_text(&answer->user, c->request.user);
@@ -132,7 +133,7 @@ add_names(struct call *c)
 		    c->leader.task_name);
 	if (rc == DB_OK && answer->status == LOCKQ_PENDING && c->leader.name[0] != '\0')
 		rc = copy_text(&answer->leader, c->leader.name);
-	return rc;
+	(void)rc;
 }
 
 /* Whether the answer is of a round that this call led, also of one whose COMMIT was lost and
@@ -170,10 +171,9 @@ finish_paused(struct call *c)
 static int
 finish_behind(struct call *c, bool gave_up)
 {
-	enum db_rc rc = add_names(c);
-	int code = rc == DB_OK ? error_from_answer(c->q, c->answer, gave_up) :
-	    error_from_db(c->q, NULL, rc);
+	int code = error_from_answer(c->q, c->answer, gave_up);
 
+	add_names(c);
 	if (code == LOCKQ_BUSY)
 		error_set(c->q, "nothing was asked for with this UUID: request %llu of the same "
 		    "user and task was pending: try again",
@@ -213,9 +213,7 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		return finish_unread(c);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
-	rc = add_names(c);
-	if (rc != DB_OK)
-		return error_from_db(c->q, NULL, rc);
+	add_names(c);
 	answer->led = has_led(c);
 	if ((step == PENDING || step == TIMED_OUT) && answer->assigned == 0 &&
 	    c->task.paused[0] != '\0')
