@@ -65,6 +65,19 @@ no_memory(struct option_files *files)
 	return DB_ENOMEM;
 }
 
+/* Tells errno. Without memory there is no fault in the file. */
+static enum db_rc
+unreadable(struct option_files *files, struct reading *included_by, const char *what,
+    const char *path)
+{
+	if (errno == ENOMEM)
+		return no_memory(files);
+	if (included_by != NULL)
+		return refuse(included_by, "the %s \"%s\" can't be read: %s", what, path,
+		    strerror(errno));
+	return refuse_file(files, "the %s \"%s\" can't be read: %s", what, path, strerror(errno));
+}
+
 /* Cuts the blanks after @text off, and returns where the blanks before it end. */
 static char *
 trim(char *text)
@@ -204,8 +217,7 @@ read_folder(struct reading *reading, const char *folder)
 	enum db_rc rc = DB_OK;
 
 	if (n < 0)
-		return refuse(reading, "the directory \"%s\" can't be read: %s", folder,
-		    strerror(errno));
+		return unreadable(reading->files, reading, "directory", folder);
 	for (int i = 0; i < n; i++) {
 		char path[4096];
 
@@ -274,8 +286,7 @@ read_lines(struct reading *reading, FILE *file)
 		rc = read_line(reading, line, (size_t)n);
 	}
 	if (rc == DB_OK && !feof(file))
-		rc = refuse_file(reading->files, "the option file \"%s\" can't be read: %s",
-		    reading->path, strerror(errno));
+		rc = unreadable(reading->files, NULL, "option file", reading->path);
 	free(line);
 	return rc;
 }
@@ -306,14 +317,8 @@ read_file(struct option_files *files, const char *path, struct reading *included
 	enum db_rc rc;
 
 	if (file == NULL || fstat(fileno(file), &status) != 0) {
-		if (may_fail && is_missing(errno))
-			rc = DB_OK;
-		else if (included_by != NULL)
-			rc = refuse(included_by, "the option file \"%s\" can't be read: %s", path,
-			    strerror(errno));
-		else
-			rc = refuse_file(files, "the option file \"%s\" can't be read: %s", path,
-			    strerror(errno));
+		rc = may_fail && is_missing(errno) ? DB_OK :
+		    unreadable(files, included_by, "option file", path);
 	} else if (S_ISDIR(status.st_mode)) {
 		rc = refuse_file(files, "\"%s\" is a directory, not an option file", path);
 	} else if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) != 0) {
