@@ -98,7 +98,8 @@ db_commit(struct db *db)
 	if (db->lost)
 		return DB_ELOST;
 	rc = db_command(db, "COMMIT");
-	return rc == DB_ELOST || rc == DB_EINTERRUPTED ? DB_EINDOUBT : rc;
+	/* Where the client library had no memory, that may have been for the answer. */
+	return rc == DB_ELOST || rc == DB_EINTERRUPTED || rc == DB_ENOMEM ? DB_EINDOUBT : rc;
 }
 
 void
