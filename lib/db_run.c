@@ -232,6 +232,15 @@ read_answer(struct db *db, const struct db_query *query, struct answer *answer,
 	return rc;
 }
 
+/* What was not read stands before the answer to the next statement, so there must be no next one on
+ * this connection. */
+static void
+lose_if_unread(struct db *db)
+{
+	if (mysql_more_results(db->mysql))
+		db->lost = true;
+}
+
 /* For a statement without parameters: one round trip, where preparing would be a second one. */
 static enum db_rc
 run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
@@ -251,10 +260,13 @@ run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 	rc = read_answer(db, query, &answer, rows);
 	/* A procedure's rows are followed by its own end. */
 	while (mysql_more_results(db->mysql)) {
-		if (mysql_next_result(db->mysql) > 0 && rc == DB_OK)
-			rc = db_fail(db, query->name);
+		if (mysql_next_result(db->mysql) > 0) {
+			rc = rc == DB_OK ? db_fail(db, query->name) : rc;
+			break;
+		}
 		mysql_free_result(mysql_use_result(db->mysql));
 	}
+	lose_if_unread(db);
 	return rc;
 }
 
@@ -278,10 +290,13 @@ run_prepared(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	mysql_stmt_free_result(statement);
 	/* A procedure's rows are followed by its own end. */
 	while (mysql_more_results(db->mysql)) {
-		if (mysql_stmt_next_result(statement) > 0 && rc == DB_OK)
-			rc = db_fail_statement(db, query->name, statement);
+		if (mysql_stmt_next_result(statement) > 0) {
+			rc = rc == DB_OK ? db_fail_statement(db, query->name, statement) : rc;
+			break;
+		}
 		mysql_stmt_free_result(statement);
 	}
+	lose_if_unread(db);
 	return rc;
 }
 
