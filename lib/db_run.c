@@ -133,7 +133,7 @@ bind_row(struct db *db, const char *name, struct answer *answer)
 	    db_fail_statement(db, name, answer->statement);
 }
 
-/* False: the row does not fit into the buffer. */
+/* False: the row does not fit into the buffer, or can't be had. */
 static bool
 next_row(struct answer *answer)
 {
@@ -141,6 +141,15 @@ next_row(struct answer *answer)
 		return mysql_stmt_fetch(answer->statement) == 0;
 	answer->row = mysql_fetch_row(answer->result);
 	return answer->row != NULL;
+}
+
+/* Why next_row() has failed. */
+static enum db_rc
+fail_row(struct db *db, const char *name, const struct answer *answer)
+{
+	if (answer->statement != NULL && mysql_stmt_errno(answer->statement) != 0)
+		return db_fail_statement(db, name, answer->statement);
+	return db_fail_at(db, DB_ESHAPE, name, "the database sent a row that is wider than it said");
 }
 
 static char *
@@ -174,8 +183,7 @@ copy_rows(struct db *db, const struct db_query *query, struct answer *answer, st
 	for (size_t row = 0; row < rows->n_rows; row++) {
 		if (!next_row(answer)) {
 			text_clear(&text);
-			return db_fail_at(db, DB_ESHAPE, query->name, "the database sent a row "
-			    "that is wider than it said");
+			return fail_row(db, query->name, answer);
 		}
 		for (size_t i = 0; i < n; i++)
 			add_cell(&text, &rows->cells[row * n + i], cell_of(answer, i));
@@ -286,7 +294,8 @@ run_prepared(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 	rows->n_rows = (size_t)mysql_stmt_num_rows(statement);
 	db->affected = mysql_stmt_affected_rows(statement);
 	db->insert_id = mysql_stmt_insert_id(statement);
-	rc = read_answer(db, query, &answer, rows);
+	rc = answer.result == NULL && mysql_stmt_field_count(statement) > 0 ?
+	    db_fail_statement(db, query->name, statement) : read_answer(db, query, &answer, rows);
 	mysql_stmt_free_result(statement);
 	/* A procedure's rows are followed by its own end. */
 	while (mysql_more_results(db->mysql)) {
