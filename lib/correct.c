@@ -236,7 +236,7 @@ correct_alone(struct correcting *c)
 	if (code == LOCKQ_OK && !refused_whole(q, c->what, &rows, &code)) {
 		enum db_rc rc = read_rows(q->db, &c->d, &rows, true);
 
-		code = rc == DB_OK ? LOCKQ_OK : error_from_db(q, q->db, rc);
+		code = rc == DB_OK ? LOCKQ_OK : managing_untold(q, rc);
 	}
 	text_clear(&json);
 	db_rows_clear(&rows);
@@ -357,9 +357,9 @@ undo(struct correcting *c)
 		error_set(q, "%s: nothing was changed: try again", c->d.held);
 		return LOCKQ_BUSY;
 	}
-	/* Before its COMMIT a transaction that is lost with its connection has done nothing. */
-	return rc == DB_ELOST ? error_from_db(q, q->db, rc) : managing_failed(q, rc,
-	    "these loans");
+	/* Before its COMMIT a transaction has done nothing. */
+	return rc == DB_ELOST || rc == DB_ENOMEM ? error_from_db(q, q->db, rc) :
+	    managing_failed(q, rc, "these loans");
 }
 
 /* Returns the code of the worst result. */
@@ -468,7 +468,9 @@ cancel_for(struct lockq *q, const char *manager, const char *request, const char
 	if (code != LOCKQ_OK)
 		return code;
 	rc = answer_read(q->db, named.request_id, answer);
-	return rc == DB_OK ? judge_cancel(q, word, answer) : error_from_db(q, q->db, rc);
+	if (rc != DB_OK)
+		return managing_untold(q, rc);
+	return judge_cancel(q, word, answer);
 }
 
 int

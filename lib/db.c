@@ -425,6 +425,12 @@ db_ping(struct db *db)
 }
 
 bool
+db_was_sent(const struct db *db)
+{
+	return db->sent;
+}
+
+bool
 db_is_fresh(const struct db *db)
 {
 	return !db_lost(db) && !db->called &&

@@ -222,6 +222,9 @@ bool db_schema_held(const struct db *db);         /* not known: another had lock
 const char *db_server(const struct db *db);       /* the server's server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);
+/* Whether the server has heard of the last db_run(). Where that has failed without an error of the
+ * server, it may be done: DB_ENOMEM may mean that there was no memory for the answer. */
+bool db_was_sent(const struct db *db);
 
 /* Runs one statement and reads its whole answer. A statement with parameters is prepared and kept,
  * another one is sent as text. @rows may be NULL for DB_NO_ROWS. */

@@ -74,6 +74,7 @@ struct db {
 	bool schema_held;     /* another session had locked its table then */
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;       /* prepared statements so far */
+	bool sent;            /* the server has heard of the last db_run() */
 	bool begun_set;       /* db_begin_set() has cleared autocommit */
 	const char *undo_next; /* SQL to run if the next statement fails, or NULL */
 	bool called;          /* db_call(): the procedure may have changed any setting */

@@ -256,6 +256,7 @@ run_text(struct db *db, const struct db_query *query, struct db_rows *rows)
 	struct answer answer = { .statement = NULL };
 	enum db_rc rc;
 
+	db->sent = true;
 	if (mysql_real_query(db->mysql, query->sql, (unsigned long)strlen(query->sql)) != 0)
 		return db_fail(db, query->name);
 	answer.result = mysql_store_result(db->mysql);
@@ -287,6 +288,7 @@ run_prepared(struct db *db, const struct db_query *query, MYSQL_STMT *statement,
 
 	if (rc != DB_OK)
 		return rc;
+	db->sent = true;
 	if (mysql_stmt_execute(statement) != 0 || (mysql_stmt_field_count(statement) > 0 &&
 	    mysql_stmt_store_result(statement) != 0))
 		return db_fail_statement(db, query->name, statement);
@@ -387,6 +389,7 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
+	db->sent = false;
 	rc = n_args == 0 ? run_text(db, query, rows) :
 	    run_kept(db, query, args, n_args, rows);
 	if (rc != DB_OK && db->undo_next != NULL)

@@ -20,8 +20,8 @@ managing_check(struct lockq *q, const char *manager, const char *reason)
 	return LOCKQ_OK;
 }
 
-/* What the procedure refuses by a SIGNAL is said in its own words. After a lost connection nobody
- * knows whether it was done. */
+/* What the procedure refuses by a SIGNAL is said in its own words. After a lost connection, or
+ * without memory for its answer, nobody knows whether it was done. */
 int
 managing_failed(struct lockq *q, enum db_rc rc, const char *held)
 {
@@ -35,10 +35,22 @@ managing_failed(struct lockq *q, enum db_rc rc, const char *held)
 		    "again", held);
 		return LOCKQ_BUSY;
 	}
-	if (rc != DB_ELOST && rc != DB_EINTERRUPTED && rc != DB_EINDOUBT)
+	if (rc != DB_ELOST && rc != DB_EINTERRUPTED && rc != DB_EINDOUBT &&
+	    !(rc == DB_ENOMEM && db_was_sent(q->db)))
 		return error_from_db(q, q->db, rc);
 	snprintf(text, sizeof(text), "%s", db_error(q->db));
 	return error_unknown(q, "outcome unknown: %.900s: look whether it was done", text);
+}
+
+int
+managing_untold(struct lockq *q, enum db_rc rc)
+{
+	char text[sizeof(q->error)];
+
+	snprintf(text, sizeof(text), "%s", rc == DB_ENOMEM ? "out of memory" : db_error(q->db));
+	error_set_detail(q, q->db);
+	return error_unknown(q, "it is done, or had been before, but the answer can't be told: %.900s: "
+	    "make the same call again", text);
 }
 
 bool

@@ -17,6 +17,8 @@ LOCKQ_MUST_CHECK int managing_run(struct lockq *q, const struct db_query *query,
     const struct db_arg *args, size_t n_args, const char *held, struct db_rows *rows);
 /* The public code for a failure of such a call, with the handle's text. */
 LOCKQ_MUST_CHECK int managing_failed(struct lockq *q, enum db_rc rc, const char *held);
+/* The same where the procedure has succeeded, and what it has done can't be told. */
+LOCKQ_MUST_CHECK int managing_untold(struct lockq *q, enum db_rc rc);
 /* Whether a call is made again after @try tries. Then it has paused. */
 LOCKQ_MUST_CHECK bool managing_again(const struct db *db, enum db_rc rc, unsigned int try);
 
