@@ -23,7 +23,8 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result)
 	    rc != DB_ETIME && rc != DB_ELOCKWAIT && rc != DB_EINTERRUPTED;
 
 	*result = lost ? LIST_LOST : LIST_FAILED;
-	if (reading->no_memory)
+	/* That is this process's fault, not the query's: another one may lead. */
+	if (reading->no_memory || (rc == DB_ENOMEM && !lost))
 		return DB_ENOMEM;
 	/* A replica may not have the view yet, or the other account no privilege for it. */
 	if (lost)
