@@ -221,7 +221,7 @@ connect_to(struct db **out, const struct where *where, bool read_only)
 		rc = check_server(db);
 	if (rc == DB_OK)
 		rc = db_pin(db);
-	/* Without its settings, or without a session at all, it must not be used by a later call. */
+	/* Without its settings, or without a session, no later call may use it. */
 	db->lost = rc != DB_OK;
 	return rc;
 }

@@ -149,7 +149,8 @@ fail_row(struct db *db, const char *name, const struct answer *answer)
 {
 	if (answer->statement != NULL && mysql_stmt_errno(answer->statement) != 0)
 		return db_fail_statement(db, name, answer->statement);
-	return db_fail_at(db, DB_ESHAPE, name, "the database sent a row that is wider than it said");
+	return db_fail_at(db, DB_ESHAPE, name, "the database sent a row that is wider than it "
+	    "said");
 }
 
 static char *

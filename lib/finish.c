@@ -114,8 +114,9 @@ finish_unknown(struct call *c, enum db_rc failure)
 	return error_from_db(c->q, c->q->db, DB_EINDOUBT);
 }
 
-/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. By now the
- * request has ended, or stays: so a name that can't be had is left out, as one that is not known. */
+/* Adds the names that answer_read_own() leaves out, and the leader of a pending request. The
+ * request has ended by now, or it stays: so a name that can't be had is left out, as if it were
+ * not known. */
 static void
 add_names(struct call *c)
 {

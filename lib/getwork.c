@@ -135,8 +135,8 @@ ask(struct call *c, enum step *step)
 	}
 	rc = record(c, before, &refused);
 	if (rc != DB_OK) {
-		/* Where the server has answered with an error, the INSERT was not done, and there is
-		 * nothing to cancel. There may have been no memory for the answer. */
+		/* Where the server has answered with an error, the INSERT was not done, and there
+		 * is nothing to cancel. There may have been no memory for the answer. */
 		if (rc != DB_ELOST && rc != DB_ENOMEM)
 			c->sent = before;
 		return rc;

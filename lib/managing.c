@@ -49,8 +49,8 @@ managing_untold(struct lockq *q, enum db_rc rc)
 
 	snprintf(text, sizeof(text), "%s", rc == DB_ENOMEM ? "out of memory" : db_error(q->db));
 	error_set_detail(q, q->db);
-	return error_unknown(q, "it is done, or had been before, but the answer can't be told: %.900s: "
-	    "make the same call again", text);
+	return error_unknown(q, "it is done, or had been before, but the answer can't be told: "
+	    "%.900s: make the same call again", text);
 }
 
 bool

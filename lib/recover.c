@@ -34,8 +34,8 @@ verdict_of(struct call *c, enum db_rc failure)
 }
 
 /* Where the call goes on. In TAKE and ASK the request may not be recorded, so there is no row to
- * look at: its INSERT waits for one that may still be on its way. A call that only takes, and has not,
- * tries to take again: that it has asked nobody does not mean that the list has nothing. */
+ * look at: its INSERT waits for one that may still be on its way. A call that only takes, and has
+ * not, tries to take again: that it has not looked does not mean that the list has nothing. */
 static enum step
 after_failure(const struct call *c, enum step step)
 {
