@@ -3,7 +3,8 @@
 #   BUILD=DIR        where everything is built
 #   CLIENT=mariadb   against libmariadb instead of MySQL's own client, in build/mariadb;
 #                    CLIENT=installed is what `make install` uses itself
-#   SANITIZE=LIST    with these sanitizers (address,undefined), against libmariadb, in build/asan
+#   SANITIZE=LIST    with these sanitizers, against libmariadb: address,undefined in build/asan,
+#                    thread in build/tsan
 #   WERROR=1         warnings are errors
 
 .DELETE_ON_ERROR:
@@ -22,7 +23,7 @@ mandir ?= $(datadir)/man
 SANITIZE ?=
 CLIENT ?= $(if $(SANITIZE),mariadb,mysql)
 ifneq ($(SANITIZE),)
-BUILD ?= build/asan
+BUILD ?= $(if $(findstring thread,$(SANITIZE)),build/tsan,build/asan)
 else ifeq ($(CLIENT),mariadb)
 BUILD ?= build/mariadb
 else
@@ -72,7 +73,10 @@ UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
 RACE_SRC := $(sort $(wildcard test/race/*.c))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
-TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC)
+FAULT_SRC := $(sort $(filter-out %/lost_commit.c,$(wildcard test/fault/*.c)))
+MEMORY_SRC := test/memory/test_threads.c
+TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC) $(FAULT_SRC) \
+	$(MEMORY_SRC)
 ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -90,22 +94,30 @@ UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
-FAULT_SO := $(patsubst %.c,$(BUILD)/%.so,$(wildcard test/fault/*.c test/bench/preload/*.c))
-TEST_BIN := $(FAULT_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN)
+FAULT_BIN := $(BUILD)/test/fault/test_faults
+MEMORY_BIN := $(patsubst %.c,$(BUILD)/%,$(MEMORY_SRC))
+PRELOAD_SO := $(patsubst %.c,$(BUILD)/%.so,test/fault/lost_commit.c \
+	$(wildcard test/bench/preload/*.c))
+TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN)
 
 all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
 
 test-programs: $(TEST_BIN) build/tap
 
-# What the tests use of the build with sanitizers.
-memory-programs: $(UNIT_BIN) $(DB_BIN)
+# What the tests use of the builds with sanitizers.
+memory-programs: $(if $(findstring thread,$(SANITIZE)),$(MEMORY_BIN),\
+	$(UNIT_BIN) $(DB_BIN) $(FAULT_BIN))
+
+# What valgrind runs: see test/memory/valgrind.t.
+valgrind-programs: $(DB_BIN) $(MEMORY_BIN)
 
 # --- the MySQL client ---------------------------------------------------------------------------
 
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
-	check-model lint demo bench bench-compare bench-peers pictures install uninstall print-flags
+	check-model lint demo bench bench-compare bench-peers pictures install uninstall \
+	print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -134,8 +146,9 @@ told = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$@)')
 
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 
-# The only files that see mysql.h, with the benchmark's floors.
-$(BUILD)/obj/lib/db% $(BUILD)/obj/test/bench/floor_%: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
+# The only files that see mysql.h, with the benchmark's floors and a test's client library.
+$(BUILD)/obj/lib/db% $(BUILD)/obj/test/bench/floor_% \
+	$(BUILD)/obj/test/fault/client.o: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden
 $(BUILD)/obj/%.o: %.c $(FLAGS) $(CLIENT_MK)
@@ -227,8 +240,23 @@ $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(BUILD)/obj/test/support/i
 	$(call told,LINK)
 	$(Q)$(link_test)
 
+# The library, with other names for the calls that fail in this test. A function of the client
+# library that the test does not know yet is missing when it is linked.
+FAULTY := $(BUILD)/lib/liblockq-faulty.a
+$(FAULTY): $(STATIC) test/fault/names.awk
+	$(call told,AR)
+	$(Q)nm -u $(STATIC) | awk -f test/fault/names.awk >$@.names
+	$(Q)objcopy --redefine-syms=$@.names $(STATIC) $@
+
+$(FAULT_BIN): $(call object,$(FAULT_SRC)) $(SUPPORT_OBJ) $(FAULTY)
+$(MEMORY_BIN): $(BUILD)/%: $(BUILD)/obj/%.o $(SUPPORT_OBJ) $(STATIC)
+$(FAULT_BIN) $(MEMORY_BIN):
+	@mkdir -p $(@D)
+	$(call told,LINK)
+	$(Q)$(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $^ -lcmocka $(LIB_LIBS)
+
 # These are preloaded into a program, and find the client library's functions at run time.
-$(FAULT_SO): $(BUILD)/%.so: %.c $(FLAGS)
+$(PRELOAD_SO): $(BUILD)/%.so: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(LINK) $(LANGUAGE) $(INCLUDES) $(CLIENT_CFLAGS) $(WARNINGS) $(WERROR_FLAG) -fPIC \
@@ -251,7 +279,7 @@ build/tap: Makefile
 
 scripts_of = $(sort $(wildcard test/$(1)/*.t))
 ASAN := build/asan
-ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(UNIT_SRC) $(DB_SRC))
+ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(UNIT_SRC) $(DB_SRC)) $(ASAN)/test/fault/test_faults
 prove = $(if $(strip $(1)),$(2) $(PROVE) $(strip $(1)),@echo 'no tests of this kind')
 
 UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit)
@@ -262,7 +290,8 @@ LAB_TESTS := $(call scripts_of,lab)
 DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(call scripts_of,guards)
 MODEL_TESTS := $(call scripts_of,model)
-MEMORY_TESTS := $(ASAN_BIN) $(call scripts_of,memory)
+# valgrind.t takes minutes, so it is left to check-long.
+MEMORY_TESTS := $(ASAN_BIN) $(filter-out %/valgrind.t,$(call scripts_of,memory))
 
 check: ## install what is missing, build, lint, run every test
 	@mkdir -p build
@@ -280,6 +309,8 @@ check-locked:
 	@echo 'check: build with the address and undefined behaviour sanitizers'
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
 		all memory-programs
+	@echo 'check: build with the thread sanitizer'
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread WERROR=1 memory-programs
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
@@ -319,12 +350,14 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	scripts/lint
 	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
+	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
 		LOCKQ_MYSQLD_ARGS='$(NATIVE_KEYS)' scripts/sandbox run env)
-	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all
+	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all valgrind-programs
+	$(call prove,test/memory/valgrind.t,$(IN_SANDBOX) env)
 	$(call prove,$(CLI_TESTS),$(IN_SANDBOX) env \
 		PATH="$(CURDIR)/build/mariadb/bin:$(CURDIR)/build/mysql/bin:$$PATH")
 
@@ -349,9 +382,13 @@ check-docs: all test-programs ## what the documentation promises
 check-guards: all test-programs ## each guard of the algorithm has a test that fails without it
 	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env)
 
-check-memory: ## unit and db tests under the sanitizers
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all test-programs
+check-memory: ## unit and db tests, faults and threads under the sanitizers
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread memory-programs
 	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env)
+
+check-faults: all test-programs ## every allocation and call of the client library fails in turn
+	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 
 check-model: build/tap ## every order of steps of the protocol, with faults, in a model
 	$(call prove,$(MODEL_TESTS))
@@ -533,8 +570,9 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
+.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs check-faults \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
-	check-race check-unit clean deb demo dist distclean help install install-built lint \
-	memory-programs pictures print-client-flags print-flags test-programs uninstall
+	check-race check-unit clean deb demo dist distclean help install install-built \
+	lint memory-programs pictures print-client-flags print-flags test-programs uninstall \
+	valgrind-programs
 .SECONDARY:

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation of the library, and every call that it makes of the client library, fails once,
+ * and from then on, in every public function. Whatever has failed, the function must say so, or
+ * have done what it says; it must keep no memory and no lock; the handle must work again; and the
+ * tables must agree.
+ *
+ *   test_faults [PATTERN]   a pattern of names of scenarios
+ *   LOCKQ_FAULTS_STEP=N     tries about one of N calls; 1: every call
+ *   LOCKQ_FAULTS_NTH=KIND:N only this one, see try_one() */
+#include "scenario.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { SCENARIOS_MOST = 128, SHOWN = 12, SAMPLE = 11, REPLAY_BYTES = 32768 };
+
+/* A call and how it fails, as people read it. */
+static const char *const kinds[FAULTS] = {
+	[FAULT_ALLOCATION] = "no memory", [FAULT_LOST] = "lost before",
+	[FAULT_ANSWER_LOST] = "lost after", [FAULT_NO_MEMORY] = "client without memory",
+	[FAULT_DONE_NO_MEMORY] = "client without memory after"
+};
+
+static const struct scenario *const tables[] = {
+	handle_scenarios, ask_scenarios, dispose_scenarios, look_scenarios,
+	manage_scenarios
+};
+enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static struct {
+	const struct scenario *scenario;
+	enum fault fault;
+	unsigned int nth;
+	bool ever;
+	unsigned int calls;  /* that could have failed in the last call */
+	unsigned int faults; /* of the library, in this scenario */
+	char usual[SAID_BYTES]; /* what the function says where nothing fails */
+	bool forged;         /* these faults are the test's own, which must be noticed */
+	char text[512];      /* for the handler of signals */
+} at;
+
+void
+say(struct run *run, const char *format, ...)
+{
+	size_t length = strlen(run->said);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(run->said + length, sizeof(run->said) - length, format, args);
+	va_end(args);
+}
+
+static uint64_t
+real_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void
+on_crash(int number)
+{
+	ssize_t written = write(STDERR_FILENO, at.text, strlen(at.text));
+
+	(void)written;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* --- what must hold after each call --- */
+
+/* Notes a fault of the library. The scenario goes on, so that one run shows them all. */
+__attribute__((format(printf, 1, 2))) static void
+wrong(const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+
+	if (at.faults++ >= SHOWN || at.forged)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_error("%s at %s: %s\n", at.text, fault_where(), text);
+}
+
+static bool
+is_one_line(const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ')
+			return false;
+	}
+	return text[0] != '\0';
+}
+
+/* Whether the call has said that it does not know what became of it. */
+static bool
+is_unknown(int code, const char *error)
+{
+	return code == LOCKQ_EUNKNOWN || strstr(error, "may still be pending") != NULL;
+}
+
+/* How the answer of a call that may have failed is wrong, or NULL. @done: what it was to do is
+ * done. @left: what a failed call must take back is still there. */
+static const char *
+fault_of_answer(const struct scenario *s, int code, const char *said, const char *error,
+    bool done, bool left)
+{
+	bool writes = s->done != NULL;
+
+	if (code == s->code) {
+		if (strcmp(said, at.usual) != 0)
+			return "another answer than usual";
+		return writes && !done ? "it says that it has done what it has not" : NULL;
+	}
+	/* A query that has lost its connection may have been ended on the server. */
+	if (code != LOCKQ_EDATABASE && code != LOCKQ_ENOMEM && code != LOCKQ_EUNKNOWN &&
+	    code != LOCKQ_BUSY && !(code == LOCKQ_EQUERY && (at.fault == FAULT_LOST ||
+	    at.fault == FAULT_ANSWER_LOST)))
+		return "a code that is not true";
+	if (!is_one_line(error))
+		return "no error text, or not one line";
+	if (is_unknown(code, error))
+		return writes || s->left != NULL ? NULL :
+		    "an unknown outcome, although it changes nothing";
+	if (writes && done)
+		return "it says that it has failed, but it is done";
+	return left ? "it has failed, and has left something behind" : NULL;
+}
+
+/* Counts locks and open transactions of the accounts that the library has used. */
+#define OPEN \
+	"SELECT (SELECT COUNT(*) FROM performance_schema.data_locks AS l" \
+	"  JOIN performance_schema.threads AS t USING (thread_id)" \
+	"  WHERE t.processlist_user LIKE 'lockq\\_%%') +" \
+	" (SELECT COUNT(*) FROM performance_schema.events_transactions_current AS e" \
+	"  JOIN performance_schema.threads AS t USING (thread_id)" \
+	"  WHERE t.processlist_user LIKE 'lockq\\_%%' AND e.state = 'ACTIVE'" \
+	"    AND e.autocommit = 'NO')"
+
+/* The server needs a moment to notice that a connection has ended. */
+static void
+nothing_is_open(uint64_t patience_ms)
+{
+	uint64_t start = db_clock_ms();
+
+	if (administrator() == NULL)
+		return;
+	while (u64_on(administrator(), OPEN) != 0) {
+		if (db_clock_ms() - start > patience_ms) {
+			wrong("a lock or a transaction is left");
+			return;
+		}
+		db_sleep_ms(1);
+	}
+}
+
+/* Opens a file of the project. */
+static FILE *
+open_file(const char *name)
+{
+	const char *top = getenv("LOCKQ_TOP");
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", top != NULL ? top : ".", name);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	return file;
+}
+
+/* The tables agree with the log, see test/support/replay.sql. */
+static void
+the_log_replays(void)
+{
+	static char replay[REPLAY_BYTES];
+	static const struct db_query query = { "replay", replay, DB_MANY };
+	struct db_rows rows = { 0, 0, NULL, NULL };
+
+	if (replay[0] == '\0') {
+		FILE *file = open_file("test/support/replay.sql");
+
+		assert_true(fread(replay, 1, sizeof(replay) - 1, file) > 0);
+		assert_true(feof(file));
+		fclose(file);
+		*strrchr(replay, ';') = '\0';
+	}
+	sql("SET @replay_task = %d, @replay_rules = 0", TASK);
+	assert_int_equal(db_run(owner(), &query, DB_NO_ARGS, &rows), DB_OK);
+	for (size_t i = 0; i < rows.n_rows; i++)
+		wrong("loan %s: %s", db_cell(&rows, i, 1), db_cell(&rows, i, 3));
+	db_rows_clear(&rows);
+}
+
+static void
+nothing_is_kept(void)
+{
+	const char *what;
+	size_t kept = fault_kept(&what);
+
+	if (kept > 0)
+		wrong("%zu things were not released, the first is of %s", kept, what);
+	fault_forget();
+}
+
+/* --- one call --- */
+
+static void
+connect_handle(struct run *run, const struct scenario *s)
+{
+	struct lockq_connection where = s->group != NULL && administrator() != NULL ?
+	    where_is(s->group) : s->group != NULL ? where_is(OWNER_GROUP) : worker_where();
+
+	assert_int_equal(lockq_new(&run->q), LOCKQ_OK);
+	assert_int_equal(lockq_connect(run->q, &where), LOCKQ_OK);
+}
+
+static bool
+is_done(const struct scenario *s)
+{
+	return s->done != NULL && u64("%s", s->done) == 1;
+}
+
+/* Once nothing fails any more, the same call succeeds, unless it has before. */
+static void
+works_again(struct run *run, const struct scenario *s)
+{
+	int code;
+
+	fault_track(true);
+	run->said[0] = '\0';
+	code = s->call(run);
+	fault_track(false);
+	if (code == s->code || code == LOCKQ_NOTHING || (s->once && code == LOCKQ_EREFUSED))
+		return;
+	wrong("the next call with the handle returns %d: %s", code,
+	    run->q != NULL ? lockq_error(run->q) : "");
+}
+
+/* Makes the call with the fault that @at says. False: there was no such call any more. */
+static bool
+call_with_fault(void)
+{
+	const struct scenario *s = at.scenario;
+	static struct run prepared;
+	struct run run = { .q = NULL };
+	const char *fault;
+	char error[1024];
+	bool hit;
+	int code;
+
+	snprintf(at.text, sizeof(at.text), "%s%s%s, %s %u%s", s->function, s->how[0] != '\0' ?
+	    ", " : "", s->how, kinds[at.fault], at.nth, at.ever ? " and later" : "");
+	if (getenv("LOCKQ_FAULTS_SHOWN") != NULL)
+		fprintf(stderr, "%llu %s\n", (unsigned long long)real_ms(), at.text);
+	if (at.nth == 0 || s->done != NULL || s->left != NULL || s->changes) {
+		start_again();
+		if (s->prepare != NULL)
+			s->prepare(&run);
+		prepared = run;
+	} else {
+		run = prepared;
+	}
+	fault_track(true);
+	if (!s->unconnected)
+		connect_handle(&run, s);
+	fault_arm(at.fault, at.nth, at.ever);
+	code = s->call(&run);
+	at.calls = fault_disarm();
+	fault_track(false);
+	hit = fault_hit();
+	snprintf(error, sizeof(error), "%s", run.q != NULL ? lockq_error(run.q) : "no handle");
+	if (at.nth == 0) {
+		memcpy(at.usual, run.said, sizeof(at.usual));
+		if (code != s->code || (s->done != NULL && !is_done(s)))
+			wrong("nothing fails, and it returns %d: %s", code, error);
+	} else {
+		nothing_is_open(PATIENCE_MS);
+		fault = fault_of_answer(s, code, run.said, error, is_done(s),
+		    s->left != NULL && u64("%s", s->left) != 0);
+		if (fault != NULL)
+			wrong("%s: code %d, \"%s\", answer \"%s\"", fault, code, error, run.said);
+		works_again(&run, s);
+	}
+	fault_track(true);
+	lockq_free(run.q);
+	fault_track(false);
+	nothing_is_open(PATIENCE_MS);
+	nothing_is_kept();
+	if (s->done != NULL || s->left != NULL || s->changes)
+		the_log_replays();
+	return hit;
+}
+
+/* --- all calls of a scenario --- */
+
+/* Lets each @step-th of the calls fail that have this kind. Where the seed begins differs with the
+ * kind, so that a sample has many of the calls in one way or another. */
+static void
+exhaust(enum fault fault, bool ever, unsigned int step)
+{
+	static unsigned int random = 1;
+
+	random = random * 1103515245 + 12345;
+	at.fault = fault;
+	at.ever = ever;
+	at.nth = 1 + random / 65536 % step;
+	while (call_with_fault())
+		at.nth += step;
+}
+
+/* How many calls there are that can fail like this. */
+static unsigned int
+count(enum fault fault)
+{
+	at.fault = fault;
+	at.nth = 0;
+	at.ever = false;
+	(void)call_with_fault();
+	return at.calls;
+}
+
+/* @which is KIND:N, where KIND is the number of an enum fault, and 10 more for all later calls. */
+static void
+try_one(const char *which)
+{
+	char *end;
+	unsigned int kind = (unsigned int)strtoul(which, &end, 10);
+
+	assert_int_equal(*end, ':');
+	at.fault = (enum fault)(kind % 10);
+	at.ever = kind >= 10;
+	at.nth = (unsigned int)strtoul(end + 1, NULL, 10);
+	(void)call_with_fault();
+	assert_int_equal(at.faults, 0);
+}
+
+static void
+try_faults(void **state)
+{
+	const char *given = getenv("LOCKQ_FAULTS_STEP"), *only = getenv("LOCKQ_FAULTS_NTH");
+	unsigned int step = given != NULL ? (unsigned int)strtoul(given, NULL, 10) : SAMPLE;
+	unsigned int allocations, calls;
+
+	/* cmocka has set its own, which do not know which call it was. */
+	signal(SIGSEGV, on_crash);
+	signal(SIGABRT, on_crash);
+	assert_true(step > 0);
+	at.scenario = *state;
+	at.faults = 0;
+	allocations = count(FAULT_ALLOCATION);
+	calls = count(FAULT_NO_MEMORY);
+	assert_int_equal(at.faults, 0);
+	if (only != NULL) {
+		try_one(only);
+		return;
+	}
+	exhaust(FAULT_ALLOCATION, false, at.scenario->whole ? 1 : step);
+	for (unsigned int i = 0; i < FAULTS; i++) {
+		if (i != FAULT_ALLOCATION)
+			exhaust(i, false, step);
+		exhaust(i, true, step);
+	}
+	print_message("# %s%s%s: %u allocations, %u calls\n", at.scenario->function,
+	    at.scenario->how[0] != '\0' ? ", " : "", at.scenario->how, allocations, calls);
+	assert_int_equal(at.faults, 0);
+}
+
+/* --- does it notice? --- */
+
+static void
+answers_that_are_refused(void **state)
+{
+	static const struct scenario writes = { .done = "SELECT 1" }, reads = { .done = NULL };
+	static const char error[] = "out of memory",
+	    maybe[] = "lost: the request may still be pending";
+
+	(void)state;
+	snprintf(at.usual, sizeof(at.usual), "two loans");
+	assert_null(fault_of_answer(&writes, LOCKQ_OK, "two loans", "", true, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_OK, "two loans", "", false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_OK, "one loan", "", true, false));
+	assert_non_null(fault_of_answer(&reads, LOCKQ_OK, "", "", false, false));
+	assert_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", "", false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", "two\nlines", false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, true, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, true));
+	assert_null(fault_of_answer(&writes, LOCKQ_EDATABASE, "", maybe, false, true));
+	assert_null(fault_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
+	assert_non_null(fault_of_answer(&reads, LOCKQ_EUNKNOWN, "", error, false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_NOTHING, "", "", false, false));
+	assert_non_null(fault_of_answer(&writes, LOCKQ_EREFUSED, "", error, false, false));
+}
+
+/* Functions that can't fail: they allocate nothing and ask no server. handle.c calls them. */
+static const char *const silent[] = {
+	"lockq_error", "lockq_error_detail", "lockq_free", "lockq_look_timeout", "lockq_on_log",
+	"lockq_option_no_refill", "lockq_option_task", "lockq_option_user", "lockq_status_name",
+	"lockq_version", "lockq_warning"
+};
+
+static bool
+is_tried(const char *function)
+{
+	size_t length = strlen(function);
+
+	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
+		if (strcmp(function, silent[i]) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (const struct scenario *s = tables[i]; s->function != NULL; s++) {
+			if (strcmp(function, s->function) == 0)
+				return true;
+		}
+	}
+	/* The scenarios clear what they have got. */
+	return length > 6 && strcmp(function + length - 6, "_clear") == 0;
+}
+
+static void
+every_function_is_tried(void **state)
+{
+	FILE *map = open_file("lib/lockq.map");
+	char line[256], name[128];
+	size_t n = 0;
+
+	(void)state;
+	while (fgets(line, sizeof(line), map) != NULL) {
+		if (strncmp(line, "\tlockq_", 7) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(line + 1, ";"), line + 1);
+		if (!is_tried(name))
+			print_error("%s has no scenario\n", name);
+		assert_true(is_tried(name));
+		n++;
+	}
+	fclose(map);
+	assert_true(n > 60);
+	assert_false(is_tried("lockq_forged"));
+}
+
+/* What has been forged must be noticed, @n times. */
+static void
+assert_noticed(unsigned int n)
+{
+	assert_int_equal(at.faults, n);
+	at.faults = 0;
+}
+
+static void
+what_is_left_is_noticed(void **state)
+{
+	struct lockq *q = NULL;
+	struct db *db;
+
+	(void)state;
+	at.forged = true;
+	at.faults = 0;
+	nothing_is_open(0);
+	nothing_is_kept();
+	the_log_replays();
+	assert_noticed(0);
+	fault_track(true);
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	fault_track(false);
+	nothing_is_kept();
+	assert_noticed(1);
+	lockq_free(q);
+	db = connect_as(APP_GROUP);
+	assert_int_equal(db_begin(db), DB_OK);
+	(void)u64_on(db, "SELECT COUNT(*) FROM task");
+	nothing_is_open(0);
+	assert_noticed(administrator() != NULL);
+	db_rollback(db);
+	add_work(TASK, 1, 0, "assigned", 1);
+	the_log_replays();
+	assert_noticed(1);
+	at.forged = false;
+}
+
+static int
+scenario_setup(void **state)
+{
+	void *scenario = *state;
+	int rc = test_setup(state);
+
+	*state = scenario;
+	return rc;
+}
+
+int
+main(int argc, char **argv)
+{
+	static char names[SCENARIOS_MOST][96];
+	static struct CMUnitTest tests[SCENARIOS_MOST];
+	size_t n = 0;
+
+	test_begin(argc, argv);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_function_is_tried);
+	tests[n++] = (struct CMUnitTest)DB_TEST(answers_that_are_refused);
+	tests[n++] = (struct CMUnitTest)DB_TEST(what_is_left_is_noticed);
+	for (size_t i = 0; i < N_TABLES; i++) {
+		for (const struct scenario *s = tables[i]; s->function != NULL; s++, n++) {
+			assert_true(n < SCENARIOS_MOST);
+			snprintf(names[n], sizeof(names[n]), "%s%s%s", s->function,
+			    s->how[0] != '\0' ? ", " : "", s->how);
+			tests[n] = (struct CMUnitTest){ names[n], try_faults, scenario_setup,
+				test_teardown, (void *)(uintptr_t)s };
+		}
+	}
+	return cmocka_run_group_tests_name("faults", tests, suite_setup, suite_teardown);
+}
