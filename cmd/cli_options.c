@@ -312,14 +312,17 @@ nearest(const struct grammar *g, const char *name, size_t length)
 static int
 explain(const struct grammar *g, const char *argument, struct cli_error *error)
 {
-	const char *name = argument + 2;
-	size_t length = strcspn(name, "="), i, matches = 0;
-	const char *meant;
+	size_t length, i, matches = 0;
+	const char *name, *meant;
 
+	/* Within letters such as "-xy", getopt_long() has not gone on to the next argument, and
+	 * @argument is the one before. */
 	if (optopt != 0 && optopt < PASSWORD)
 		return cli_fail(error, "option \"-%c\" is unknown", optopt);
 	if (optopt >= FIRST_LONG)
 		return cli_fail(error, "--%s takes no value", grammar_row(g, optopt)->name);
+	name = argument + 2;
+	length = strcspn(name, "=");
 	for (i = 0; i < g->n; i++)
 		matches += strncmp(g->longs[i].name, name, length) == 0;
 	if (matches > 1)

@@ -285,6 +285,23 @@ refuses_bad_arguments(void **state)
 	refuse_lines(parse_only, bad, sizeof(bad) / sizeof(bad[0]));
 }
 
+/* The unknown letter is not the last one of its argument, and the argument before is short, in
+ * memory of its own: the sanitizer sees a read beyond its end. */
+static void
+names_a_letter_among_others(void **state)
+{
+	struct getwork_options o = GETWORK_DEFAULTS;
+	char name[] = "getwork", letters[] = "-xy", *short_one = strdup("7");
+	char *argv[] = { name, short_one, letters, NULL };
+	struct cli_error error;
+
+	(void)state;
+	assert_non_null(short_one);
+	assert_int_equal(cli_parse(&getwork_tool, &o, 3, argv, &error), CLI_PARSED_ERROR);
+	assert_string_equal(error.text, "option \"-x\" is unknown");
+	free(short_one);
+}
+
 static void
 refuses_passwords(void **state)
 {
@@ -417,6 +434,7 @@ main(void)
 		cmocka_unit_test(refuses_bad_gaps),
 		cmocka_unit_test(bounds_the_number_of_gaps),
 		cmocka_unit_test(refuses_bad_arguments),
+		cmocka_unit_test(names_a_letter_among_others),
 		cmocka_unit_test(refuses_passwords),
 		cmocka_unit_test(knows_help_and_version),
 		cmocka_unit_test(helps_with_every_option),
