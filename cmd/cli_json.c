@@ -138,16 +138,40 @@ cli_json_event(json_t *object, const struct lockq_event *e)
 	cli_json_set(object, "manager", cli_json_text(e->manager));
 }
 
+/* jansson writes the control character DEL as it is, which JSON allows. It is in strings only. */
+static char *
+escape_del(char *line)
+{
+	static const char escape[] = "\\u007f";
+	size_t n = 0;
+	char *escaped, *to;
+
+	for (const char *c = line; *c != '\0'; c++)
+		n += *c == 0x7f;
+	if (n == 0)
+		return line;
+	escaped = to = cli_alloc(strlen(line) + n * (sizeof(escape) - 1) + 1);
+	for (const char *c = line; *c != '\0'; c++) {
+		size_t length = *c == 0x7f ? sizeof(escape) - 1 : 1;
+
+		memcpy(to, *c == 0x7f ? escape : c, length);
+		to += length;
+	}
+	*to = '\0';
+	free(line);
+	return escaped;
+}
+
 char *
 cli_json_line(json_t *object)
 {
 	/* ASCII: control characters in text from the database must not reach a terminal */
 	char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 
-	if (line == NULL)
-		cli_out_of_memory();
 	json_decref(object);
-	return line;
+	if (line != NULL)
+		return escape_del(line);
+	cli_out_of_memory();
 }
 
 void

@@ -267,11 +267,11 @@ static void
 prints_an_error_as_json(void **state)
 {
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
-	char *line = cli_json_line(cli_json_answer(&answer, 6, "lost\x1b\xc2\x9b"));
+	char *line = cli_json_line(cli_json_answer(&answer, 6, "lost\x1b\x7f\xc2\x9b"));
 
 	(void)state;
 	assert_non_null(strstr(line, "\"query_ms\":null,\"as_of\":null,\"how\":null"));
-	assert_non_null(strstr(line, "\"error\":\"lost\\u001B\\u009B\",\"exit\":6}"));
+	assert_non_null(strstr(line, "\"error\":\"lost\\u001B\\u007f\\u009B\",\"exit\":6}"));
 	free(line);
 }
 
