@@ -11,7 +11,7 @@ enum {
 	DAY = 24 * HOUR
 };
 
-/* Whether @utc begins with "2026-11-20 13:50:01". */
+/* Whether @utc is a time such as "2026-11-20 13:50:01", with a fraction or without. */
 static bool
 is_time(const char *utc)
 {
@@ -24,7 +24,9 @@ is_time(const char *utc)
 		if (form[i] == '0' ? utc[i] < '0' || utc[i] > '9' : utc[i] != form[i])
 			return false;
 	}
-	return true;
+	utc += sizeof(form) - 1;
+	return utc[0] == '\0' ||
+	    (utc[0] == '.' && utc[1 + strspn(utc + 1, "0123456789")] == '\0');
 }
 
 uint64_t

@@ -255,6 +255,10 @@ shows_iso_times(void **state)
 	assert_string_equal(text, "2026-11-20T13:50:01Z");
 	cli_time_iso(text, "");
 	assert_string_equal(text, "");
+	cli_time_iso(text, "2026-11-20 13:50:01.12\x1b" "6");
+	assert_string_equal(text, "");
+	cli_time_iso(text, "2026-11-20 13:50:01Z");
+	assert_string_equal(text, "");
 }
 
 static void
