@@ -70,6 +70,41 @@ text_add_json(struct text *text, const char *string)
 	text_add(text, "\"");
 }
 
+/* Writes the escape of the control character at @c in its place, and moves the rest of the text,
+ * which is cut where @room bytes from @c on are too few. Returns the bytes of the escape. */
+static size_t
+escape_control(char *c, size_t room)
+{
+	static const char known[] = "\n\t\r", letters[] = "ntr";
+	char escape[sizeof("\\x1b")];
+	const char *at = strchr(known, *c);
+	size_t rest = strlen(c + 1), n;
+
+	if (at != NULL)
+		snprintf(escape, sizeof(escape), "\\%c", letters[at - known]);
+	else
+		snprintf(escape, sizeof(escape), "\\x%02x", (unsigned int)(unsigned char)*c);
+	n = strlen(escape);
+	if (n >= room)
+		n = rest = 0;
+	else if (rest >= room - n)
+		rest = room - n - 1;
+	memmove(c + n, c + 1, rest);
+	memcpy(c, escape, n);
+	c[n + rest] = '\0';
+	return n;
+}
+
+void
+text_make_one_line(char *text, size_t size)
+{
+	for (char *c = text; *c != '\0';) {
+		bool control = (unsigned char)*c < ' ' || *c == 0x7f;
+
+		c += control ? escape_control(c, size - (size_t)(c - text)) : 1;
+	}
+}
+
 size_t
 text_characters(const char *string)
 {

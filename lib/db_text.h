@@ -24,6 +24,9 @@ void text_append(struct text *text, const char *bytes, size_t n);
 /* Adds a string of UTF-8 as JSON has it, in quotes. */
 void text_add_json(struct text *text, const char *string);
 void text_clear(struct text *text);
+/* Writes the ASCII control characters of a text in a buffer of @size bytes as \n, \t, \r and \x1b.
+ * What has no room any more is cut off. */
+void text_make_one_line(char *text, size_t size);
 /* How many characters a string of UTF-8 has. */
 size_t text_characters(const char *string);
 

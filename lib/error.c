@@ -19,6 +19,8 @@ error_set(struct lockq *q, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(q->error, sizeof(q->error), format, args);
 	va_end(args);
+	/* It names what callers and managers have written, in which anything may stand. */
+	text_make_one_line(q->error, sizeof(q->error));
 }
 
 void
@@ -31,6 +33,7 @@ void
 error_set_detail(struct lockq *q, const struct db *db)
 {
 	snprintf(q->detail, sizeof(q->detail), "%s", db_error_detail(db));
+	text_make_one_line(q->detail, sizeof(q->detail));
 }
 
 int

@@ -22,7 +22,7 @@ struct option_files {
 	const char *const *groups;  /* NULL ends them */
 	option_fn *take;
 	void *data;                 /* of @take */
-	char error[1024];           /* one line; after DB_EFAIL it names the file and the line */
+	char error[1024];           /* after DB_EFAIL; it names the file and the line */
 	char warning[1024];         /* a file with a password that everybody may read; or "" */
 	char read[512];             /* the files that were read, as "A", "B"; or "" */
 };

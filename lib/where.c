@@ -354,6 +354,7 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
 	where_clear(query);
 	*query = taken.query;
 	snprintf(report->error, sizeof(report->error), "%s", files.error);
+	text_make_one_line(report->error, sizeof(report->error));
 	if (rc == DB_OK)
 		rc = take_given(where, given);
 	if (rc == DB_OK && where->text[WHERE_SSL_MODE] == NULL)
@@ -366,6 +367,7 @@ where_read(struct where *where, struct where *query, const struct lockq_connecti
 	if (rc == DB_ENOMEM)
 		snprintf(report->error, sizeof(report->error), "out of memory");
 	snprintf(report->warning, sizeof(report->warning), "%s", files.warning);
+	text_make_one_line(report->warning, sizeof(report->warning));
 	snprintf(report->read, sizeof(report->read), "%s%s",
 	    files.read[0] != '\0' ? "option files: " : "no option file was read", files.read);
 	return rc;

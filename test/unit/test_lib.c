@@ -35,6 +35,40 @@ identifiers_are_quoted(void **state)
 	}
 }
 
+static void
+errors_are_one_line(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *line;
+	} cases[] = {
+		{ "", 1, "" }, { "a b", 4, "a b" }, { "a\nb\tc\r\x1b[31m\x7f", 64,
+		    "a\\nb\\tc\\r\\x1b[31m\\x7f" },
+		{ "a\nbcd", 6, "a\\nbc" }, { "a\n", 4, "a\\n" }, { "a\n", 3, "a" },
+		{ "ab\x1b", 6, "ab" }, { "\n\n\n", 6, "\\n\\n" }, { "\xc3\xa9", 3, "\xc3\xa9" },
+	};
+	struct lockq_connection connection = LOCKQ_CONNECTION_INIT;
+	struct lockq *q = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = malloc(cases[i].size);
+
+		assert_non_null(text);
+		snprintf(text, cases[i].size, "%s", cases[i].text);
+		text_make_one_line(text, cases[i].size);
+		assert_string_equal(text, cases[i].line);
+		free(text);
+	}
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	connection.defaults_file = "/no\nsuch\x1b" "file";
+	assert_int_equal(lockq_read_options(q, &connection), LOCKQ_EUSAGE);
+	assert_string_equal(lockq_error(q), "the option file \"/no\\nsuch\\x1bfile\" can't be "
+	    "read: No such file or directory");
+	lockq_free(q);
+}
+
 /* guard: an identifier is letters, digits, _ and $. There may be one dot. */
 static void
 what_is_no_identifier_is_refused(void **state)
@@ -283,6 +317,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(identifiers_are_quoted),
+		cmocka_unit_test(errors_are_one_line),
 		cmocka_unit_test(what_is_no_identifier_is_refused),
 		cmocka_unit_test(an_identifier_has_64_characters_at_most),
 		cmocka_unit_test(a_text_grows),
