@@ -72,11 +72,12 @@ SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
 RACE_SRC := $(sort $(wildcard test/race/*.c))
+FUZZ_SRC := $(sort $(wildcard test/fuzz/*.c))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 FAULT_SRC := $(sort $(filter-out %/lost_commit.c,$(wildcard test/fault/*.c)))
 MEMORY_SRC := test/memory/test_threads.c
 TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC) $(FAULT_SRC) \
-	$(MEMORY_SRC)
+	$(MEMORY_SRC) $(FUZZ_SRC)
 ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -116,8 +117,8 @@ valgrind-programs: $(DB_BIN) $(MEMORY_BIN)
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
-	check-model lint demo bench bench-compare bench-peers pictures install uninstall \
-	print-flags
+	check-model fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare bench-peers \
+	pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -255,6 +256,55 @@ $(FAULT_BIN) $(MEMORY_BIN):
 	$(call told,LINK)
 	$(Q)$(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $^ -lcmocka $(LIB_LIBS)
 
+# --- the fuzzers ---------------------------------------------------------------------------------
+
+# libFuzzer is clang's. So the fuzzers have a build of their own, with its coverage and with the
+# sanitizers, by a make of their own that has these variables.
+FUZZ := build/fuzz
+FUZZ_MAKE = $(MAKE) --no-print-directory $(PARALLEL) BUILD=$(FUZZ) CC=clang CFLAGS='-O1 -g' \
+	SANITIZE=address,undefined,fuzzer-no-link
+FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
+
+fuzz-programs:
+	@$(FUZZ_MAKE) fuzzers
+
+fuzzers: $(FUZZ_BIN)
+
+# For the fuzzer of command lines, main() of each program has a name of its own.
+$(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%.o
+	@mkdir -p $(@D)
+	$(Q)objcopy --redefine-sym main=$*_main $< $@
+
+# From these archives a fuzzer takes only what it does not define itself, nor a mutant before them.
+TOOLS := $(BUILD)/lib/tools.a
+$(TOOLS): $(CMD_OBJ) $(SEED_OBJ) $(call object,$(SCREEN_SRC)) $(PROGRAMS:%=$(BUILD)/obj/main/%.o)
+	@rm -f $@
+	$(call told,AR)
+	$(Q)$(AR) rcsD $@ $^
+
+link_fuzzer = $(LINK) -fsanitize=fuzzer -Wl,--wrap=cli_start $(CLIENT_LDFLAGS) -o $@ $(1) \
+	$(TOOLS) $(STATIC) $(CMD_LIBS) $(SCREEN_LIBS) $(SEED_LIBS) $(LIB_LIBS)
+
+$(FUZZ_BIN): $(BUILD)/test/fuzz/%: $(BUILD)/obj/test/fuzz/%.o $(TOOLS) $(STATIC)
+	@mkdir -p $(@D)
+	$(call told,LINK)
+	$(Q)$(call link_fuzzer,$<)
+
+# FUZZER=csv MUTANT=DIR: this fuzzer as DIR/fuzzer, with DIR/mutant.c in place of a source. For
+# test/fuzz/mutants.
+fuzz-mutant:
+	@$(FUZZ_MAKE) '$(MUTANT)/fuzzer'
+$(MUTANT)/mutant.o: $(MUTANT)/mutant.c
+	@$(COMPILE) -w -fPIE $(CLIENT_CFLAGS) -c -o $@ $<
+$(MUTANT)/fuzzer: $(BUILD)/obj/test/fuzz/$(FUZZER).o $(MUTANT)/mutant.o
+	@$(call link_fuzzer,$^)
+
+# SECONDS=n: each fuzzer runs for so long; FUZZ_ONLY="csv json": only these run.
+SECONDS ?= 60
+FUZZ_ONLY ?=
+fuzz: fuzz-programs ## random input for parsers and printers, SECONDS=n each
+	@test/fuzz/run --seconds '$(SECONDS)' $(FUZZ_ONLY)
+
 # These are preloaded into a program, and find the client library's functions at run time.
 $(PRELOAD_SO): $(BUILD)/%.so: %.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -290,6 +340,7 @@ LAB_TESTS := $(call scripts_of,lab)
 DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(call scripts_of,guards)
 MODEL_TESTS := $(call scripts_of,model)
+FUZZ_TESTS := $(call scripts_of,fuzz)
 # valgrind.t takes minutes, so it is left to check-long.
 MEMORY_TESTS := $(ASAN_BIN) $(filter-out %/valgrind.t,$(call scripts_of,memory))
 
@@ -311,6 +362,8 @@ check-locked:
 		all memory-programs
 	@echo 'check: build with the thread sanitizer'
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread WERROR=1 memory-programs
+	@echo 'check: build the fuzzers'
+	@$(MAKE) --no-print-directory WERROR=1 fuzz-programs
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
@@ -328,7 +381,7 @@ LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour 
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
 	kept check dies)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
-	$(CLI_TESTS) $(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS))
+	$(CLI_TESTS) $(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS) $(FUZZ_TESTS))
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1
@@ -348,6 +401,8 @@ NATIVE_RACES := $(filter-out $(patsubst %,test/race/%.t,cluster cut native repli
 	$(call scripts_of,race))
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races, the model
 	scripts/lint
+	@$(MAKE) --no-print-directory fuzz
+	test/fuzz/mutants
 	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
@@ -572,7 +627,7 @@ help: ## this list
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs check-faults \
 	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
-	check-race check-unit clean deb demo dist distclean help install install-built \
-	lint memory-programs pictures print-client-flags print-flags test-programs uninstall \
-	valgrind-programs
+	check-race check-unit clean deb demo dist distclean fuzz fuzz-mutant fuzz-programs fuzzers \
+	help install install-built lint memory-programs pictures print-client-flags print-flags \
+	test-programs uninstall valgrind-programs
 .SECONDARY:
