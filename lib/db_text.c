@@ -105,6 +105,41 @@ text_make_one_line(char *text, size_t size)
 	}
 }
 
+/* The bytes of the character at @b, of which the second one is from *@low to *@high; 0: no character
+ * begins so. */
+static size_t
+bytes_of_character(const unsigned char *b, unsigned char *low, unsigned char *high)
+{
+	/* The shortest form only, no surrogate, and nothing beyond U+10FFFF. */
+	*low = b[0] == 0xe0 ? 0xa0 : b[0] == 0xf0 ? 0x90 : 0x80;
+	*high = b[0] == 0xed ? 0x9f : b[0] == 0xf4 ? 0x8f : 0xbf;
+	if (b[0] < 0x80)
+		return 1;
+	if (b[0] < 0xc2 || b[0] > 0xf4)
+		return 0;
+	return b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
+}
+
+bool
+text_is_utf8(const char *string)
+{
+	const unsigned char *b = (const unsigned char *)string;
+
+	while (*b != '\0') {
+		unsigned char low, high;
+		size_t n = bytes_of_character(b, &low, &high);
+
+		if (n == 0 || (n > 1 && (b[1] < low || b[1] > high)))
+			return false;
+		for (size_t i = 2; i < n; i++) {
+			if ((b[i] & 0xc0) != 0x80)
+				return false;
+		}
+		b += n;
+	}
+	return true;
+}
+
 size_t
 text_characters(const char *string)
 {

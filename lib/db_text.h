@@ -27,6 +27,7 @@ void text_clear(struct text *text);
 /* Writes the ASCII control characters of a text in a buffer of @size bytes as \n, \t, \r and \x1b.
  * What has no room any more is cut off. */
 void text_make_one_line(char *text, size_t size);
+bool text_is_utf8(const char *string);
 /* How many characters a string of UTF-8 has. */
 size_t text_characters(const char *string);
 

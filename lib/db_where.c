@@ -3,6 +3,7 @@
  * library knows the ssl modes. MariaDB's library knows only "use TLS where the server has it" and
  * "check the certificate"; here the modes are built from these two. */
 #include "db_private.h"
+#include "db_text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -194,12 +195,28 @@ set_where(struct db *db, const struct where *where)
 	return rc == DB_OK ? set_protocol(db, where) : rc;
 }
 
+/* The server cuts a name at the first byte that is not UTF-8, and takes the rest for the name: of
+ * another database, or of none, for which lockq would take its usual one. */
+static enum db_rc
+check_names(struct db *db, const struct where *where)
+{
+	const char *database = where->text[WHERE_DATABASE], *user = where->text[WHERE_USER];
+
+	if (database != NULL && !text_is_utf8(database))
+		return db_refuse(db, "database \"%s\" is no name: it must be valid UTF-8", database);
+	if (user != NULL && !text_is_utf8(user))
+		return db_refuse(db, "account \"%s\" is no name: it must be valid UTF-8", user);
+	return DB_OK;
+}
+
 enum db_rc
 db_connect_at(struct db *db, const struct where *where)
 {
 	const char *const *text = (const char *const *)where->text;
-	enum db_rc rc = set_where(db, where);
+	enum db_rc rc = check_names(db, where);
 
+	if (rc == DB_OK)
+		rc = set_where(db, where);
 	if (rc != DB_OK)
 		return rc;
 	if (mysql_real_connect(db->mysql, text[WHERE_HOST], text[WHERE_USER], text[WHERE_PASSWORD],

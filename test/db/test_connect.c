@@ -166,6 +166,24 @@ a_database_without_the_schema_is_refused(void **state)
 }
 
 /* The library decides by the server's version. */
+/* The server takes what stands before the first byte that is not UTF-8 for the name. Here that is a
+ * database that is there, and an account that may log in. */
+static void
+a_name_that_is_no_utf8_is_refused(void **state)
+{
+	struct lockq_connection where = where_is(APP_GROUP);
+	char error[1024];
+
+	(void)state;
+	where.database = "lockq\xff";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "\" is no name: it must be valid UTF-8"));
+	where.database = NULL;
+	where.user = "lockq_app\xed\xa0\x80";
+	assert_int_equal(try_connect(where, error), LOCKQ_EDATABASE);
+	assert_non_null(strstr(error, "account \"lockq_app"));
+}
+
 static void
 other_servers_are_refused(void **state)
 {
@@ -410,6 +428,7 @@ main(int argc, char **argv)
 		DB_TEST(a_schema_of_before_is_refused),
 		DB_TEST(an_older_schema_is_refused),
 		DB_TEST(a_database_without_the_schema_is_refused),
+		DB_TEST(a_name_that_is_no_utf8_is_refused),
 		DB_TEST(other_servers_are_refused),
 		DB_TEST(a_session_that_does_not_hold_is_refused),
 		DB_TEST(an_error_never_has_the_password),

@@ -128,6 +128,7 @@ check_batch(const char *a, const char *b)
 	struct text text = { NULL, 0, 0, false };
 	json_t *read;
 
+	MUST(text_is_utf8(a) == model_is_utf8(a));
 	if (!model_is_utf8(a) || !model_is_utf8(b))
 		return;
 	text_add(&text, "[");
