@@ -341,6 +341,7 @@ DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(call scripts_of,guards)
 MODEL_TESTS := $(call scripts_of,model)
 FUZZ_TESTS := $(call scripts_of,fuzz)
+HISTORY_TESTS := $(call scripts_of,history)
 # valgrind.t takes minutes, so it is left to check-long.
 MEMORY_TESTS := $(ASAN_BIN) $(filter-out %/valgrind.t,$(call scripts_of,memory))
 
@@ -381,7 +382,8 @@ LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour 
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
 	kept check dies)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
-	$(CLI_TESTS) $(RACE_TESTS) $(LAB_TESTS) $(DOCS_TESTS) $(MEMORY_TESTS) $(FUZZ_TESTS))
+	$(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS) $(LAB_TESTS) $(DOCS_TESTS) \
+	$(MEMORY_TESTS) $(FUZZ_TESTS))
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1
@@ -427,6 +429,9 @@ check-cli: all build/tap ## the programs as a user runs them
 
 check-race: all test-programs ## many at once, and processes that die
 	$(call prove,$(RACE_TESTS),$(IN_SANDBOX) env)
+
+check-history: all build/tap ## what was committed and told, judged by what lockq promises
+	$(call prove,$(HISTORY_TESTS),$(IN_SANDBOX) env)
 
 check-lab: all build/tap ## the patterns of locking, their pictures, the tour
 	$(call prove,$(LAB_TESTS),$(IN_SANDBOX) env)
@@ -625,9 +630,9 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs check-faults \
-	check-guards check-lab check-loaded check-locked check-long check-memory check-model \
-	check-race check-unit clean deb demo dist distclean fuzz fuzz-mutant fuzz-programs fuzzers \
-	help install install-built lint memory-programs pictures print-client-flags print-flags \
-	test-programs uninstall valgrind-programs
+.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
+	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
+	check-memory check-model check-race check-unit clean deb demo dist distclean fuzz \
+	fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs pictures \
+	print-client-flags print-flags test-programs uninstall valgrind-programs
 .SECONDARY:
