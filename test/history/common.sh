@@ -25,3 +25,22 @@ logs_from() {
 columns_now() {
 	sql "$("$top/test/history/commits" --query)" >"$1"
 }
+
+# people_now FILE: who was there before the history begins.
+people_now() {
+	sql 'SELECT user_id, name FROM app_user' >"$1"
+}
+
+# told FILE CALL USER TASK EXTRA COMMAND…: runs the command, which prints JSON, and adds to the file
+# what it told. EXTRA is more of the line, as in '"no_wait":true,'.
+told() {
+	local file=$1 call=$2 user=$3 of=$4 extra=$5 from=$EPOCHREALTIME answer status=0 end
+	shift 5
+	answer=$("$@" 2>/dev/null) || status=$?
+	end='"exit":'$status
+	[ "$status" -ne 137 ] || end='"signal":9'
+	printf '{"call":"%s","user":"%s","task":%s,%s"from":%s,"to":%s,%s,"answer":[%s]}\n' \
+		"$call" "$user" "$of" "$extra" "$from" "$EPOCHREALTIME" "$end" \
+		"${answer//$'\n'/,}" >>"$file"
+	printf '%s\n' "$answer"
+}

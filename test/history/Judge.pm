@@ -1,0 +1,643 @@
+# Judges a history: what was committed, in the order of the commits (Binlog.pm), and what the programs
+# told those who called them. Promise.pm says what is promised of one loan. Here stands what is
+# promised of a commit, a request, a leader, and an answer.
+#
+# A history comes in pieces: commits() takes what was committed, told() what calls told, and a call is
+# told after everything that it committed. finish() judges what only the end shows. The history
+# begins with the first request of each task that is judged.
+package Judge;
+use strict;
+use warnings;
+use Time::Local qw(timegm);
+use Promise;
+
+# What it reads of the history.
+our @TABLES = qw(task task_lock app_user work_requested work work_log leader_run manage_log);
+
+# A client that is killed may have sent what the server executes later, and a reader may begin just
+# before a commit is seen. Microseconds.
+my ($LATE, $SEEN) = (30_000_000, 2_000_000);
+# How long a statement of its owner may hold a request, so that a leader passes it over.
+my $HELD = 1_000_000;
+# So many of a user's last requests for a task are remembered for the calls that are told later.
+my $KEPT = 100;
+my %ENDS = map { $_ => 1 } qw(completed returned never renewed);
+
+# promises: what can be broken. Those that are not of one loan stand in this file alone.
+sub promises
+{
+	my $text = do { local $/; open my $in, '<', __FILE__ or die __FILE__ . ": $!\n"; <$in> };
+	my %seen;
+
+	return sort grep { !$seen{$_}++ } (map { $_->[1] } @Promise::PROMISES),
+	    $text =~ /->broken\('([^']+)'/g;
+}
+
+# new: bound is how many microseconds a request may be pending while nobody leads and its owner
+# waits; tasks are those that are judged, all where it is left out; say is called for each violation.
+sub new
+{
+	my ($class, %o) = @_;
+	return bless { bound => $o{bound}, say => $o{say},
+	    tasks => $o{tasks} && { map { $_ => 1 } @{$o{tasks}} },
+	    count => { commits => 0, calls => 0, violations => 0 }, now => 0,
+	    users => {}, task => {}, loans => {}, requests => {}, line => {}, runs => {}, epoch => {},
+	    rounds => {}, removed => {}, passed => {}, dispositions => {}, uuid => {}, held => {},
+	    silent => {}, away => [] }, $class;
+}
+
+# broken: WHAT is the promise. The others say where: task, loan, request, commits, calls, detail.
+sub broken
+{
+	my ($self, $what, %where) = @_;
+	my @line;
+
+	for my $word (qw(task loan request user)) {
+		push @line, "$word $where{$word}" if defined $where{$word};
+	}
+	for my $commit (grep { defined } @{$where{commits} // []}) {
+		push @line, 'commit ' . (ref $commit ? $commit->{gtid} : $commit);
+	}
+	push @line, map { told_as($_) } grep { defined } @{$where{calls} // []};
+	push @line, $where{detail} if defined $where{detail};
+	$self->{count}{violations}++;
+	$self->{say}->(join ', ', $what, @line);
+}
+
+sub told_as
+{
+	my ($call) = @_;
+	return sprintf '%s of %s from %s to %s', $call->{call}, $call->{user} // '?', $call->{from},
+	    $call->{to} // 'unknown';
+}
+
+sub micro { my ($seconds) = @_; return defined $seconds ? int($seconds * 1e6 + 0.5) : undef }
+
+# micro_of: the microseconds since 1970 of a DATETIME(6).
+my %day;
+sub micro_of
+{
+	my ($text) = @_;
+	my $date = substr $text, 0, 10;
+	$day{$date} //= timegm(0, 0, 0, (split /-/, $date)[2], (split /-/, $date)[1] - 1,
+	    (split /-/, $date)[0]);
+	my ($h, $m, $s) = split /:/, substr($text, 11);
+	return int(($day{$date} + $h * 3600 + $m * 60 + $s) * 1e6 + 0.5);
+}
+
+sub judges { my ($self, $task) = @_; return !$self->{tasks} || $self->{tasks}{$task} }
+
+sub person { my ($self, $id, $name) = @_; $self->{users}{$name} = $id }
+
+# --- one commit ----------------------------------------------------------------------------------
+
+sub commit
+{
+	my ($self, $t) = @_;
+	my (%by, %log);
+
+	$self->{count}{commits}++;
+	$self->{now} = $t->{at};
+	for my $change (@{$t->{changes}}) {
+		my $row = $change->{row} // $change->{was};
+		next if defined $row->{task_id} && !$self->judges($row->{task_id});
+		push @{$by{$change->{table}}}, $change;
+	}
+	for my $change (@{$by{app_user} // []}) {
+		$self->person($change->{row}{user_id}, $change->{row}{name}) if $change->{row};
+	}
+	$self->see_task($t, $_) for @{$by{task} // []};
+	for my $m (map { $_->{row} // () } @{$by{manage_log} // []}) {
+		$self->{removed}{$m->{task_id}} = 1 if $m->{action} eq 'task removal begun';
+	}
+	my @ended = map { $self->request($t, $_) } @{$by{work_requested} // []};
+	$self->leaders($t, \%by, \@ended);
+	$self->loans($t, \%by);
+	$self->given($t, \%by, \@ended);
+	$self->in_order($t, \%by, \@ended);
+}
+
+# see_task: while a task is paused nobody leads it.
+sub see_task
+{
+	my ($self, $t, $change) = @_;
+	my $id = ($change->{row} // $change->{was})->{task_id};
+	my $paused = ($self->{task}{$id} // {})->{paused};
+
+	if (defined $change->{row}{paused} && !defined $paused) {
+		$self->{task}{$id}{since} = $t->{at};
+	} elsif (defined $paused && !defined $change->{row}{paused}) {
+		push @{$self->{rounds}{$id}}, [ $self->{task}{$id}{since}, $t->{at} ];
+	}
+	$self->{task}{$id} = { %{$change->{row} // {}}, since => ($self->{task}{$id} // {})->{since} };
+	delete $self->{removed}{$id} if $change->{do} eq 'insert';
+}
+
+# --- requests ------------------------------------------------------------------------------------
+
+# request: returns the request if this commit ends it.
+sub request
+{
+	my ($self, $t, $change) = @_;
+	my ($was, $row) = @$change{qw(was row)};
+	my $id = ($row // $was)->{request_id};
+	my $r = $self->{requests}{$id};
+	my %where = (task => ($row // $was)->{task_id}, request => $id);
+
+	if (!$row) {
+		$self->broken('a request is gone before it has ended', %where, commits => [ $t ])
+		    if $was->{outcome} eq 'pending';
+		return;
+	}
+	if ($change->{do} eq 'insert') {
+		my $line = $self->{line}{"$row->{user_id} $row->{task_id}"} //= [];
+		my ($other) = grep { !defined $_->{ended} } @$line;
+
+		$self->broken('two requests of one user are pending', %where,
+		    commits => [ $other->{made}, $t ]) if $other && $row->{outcome} eq 'pending';
+		$r = $self->{requests}{$id} = { id => $id, made => { gtid => $t->{gtid}, at => $t->{at} },
+		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch}, loans => {} };
+		push @$line, $r;
+		shift @$line if @$line > $KEPT;
+		$self->{uuid}{$row->{uuid}} = $r;
+	} elsif (!$r) {
+		$self->broken('a request was changed that nobody has made', %where, commits => [ $t ]);
+		return;
+	} elsif (defined $r->{ended}) {
+		$self->broken('a request ended twice', %where, commits => [ $r->{ended}, $t ])
+		    if grep { ($row->{$_} // '') ne ($was->{$_} // '') }
+		    qw(outcome assigned requested epoch served_at source);
+		return;
+	}
+	@$r{qw(task user asked outcome assigned epoch source checked)} =
+	    @$row{qw(task_id user_id asked outcome assigned epoch source checked)};
+	# Where it got less because of the user, and not because there was no more.
+	$r->{special} = $row->{excluded} || defined $row->{fresh_after} || defined $row->{reason};
+	$r->{touched} = $t->{at};
+	delete $self->{passed}{$id} if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until};
+	my $right = $row->{outcome} eq 'pending' ? !$row->{assigned} && $row->{requested} == $row->{asked}
+	    : $row->{outcome} eq 'served'
+		? $row->{assigned} == $row->{asked} && $row->{requested} == $row->{asked}
+	    : $row->{outcome} eq 'partial' ? $row->{assigned} > 0 && $row->{assigned} < $row->{asked}
+		&& $row->{requested} == $row->{assigned}
+	    : !$row->{assigned} && !$row->{requested};
+	$self->broken('the numbers of a request do not tell how it stands', %where, commits => [ $t ],
+	    detail => "$row->{outcome}, asked $row->{asked}, requested $row->{requested}, "
+	    . "assigned $row->{assigned}") unless $right;
+	return if $row->{outcome} eq 'pending';
+	$r->{ended} = { gtid => $t->{gtid}, at => $t->{at} };
+	return $r;
+}
+
+# given: a request and its loans are one commit.
+sub given
+{
+	my ($self, $t, $by, $ended) = @_;
+	my %loans;
+
+	for my $e (map { $_->{row} // () } grep { $_->{do} eq 'insert' } @{$by->{work_log} // []}) {
+		next if $e->{event} ne 'assigned';
+		my $r = $self->{requests}{$e->{request_id}};
+		$loans{$e->{request_id}}++;
+		$self->broken('a loan was given to nobody who asked for it', task => $e->{task_id},
+		    loan => $e->{loan_id}, request => $e->{request_id}, commits => [ $t ])
+		    unless $r && $r->{ended} && $r->{ended}{gtid} eq $t->{gtid}
+		    && $r->{user} == $e->{user_id} && $r->{task} == $e->{task_id};
+		$r->{loans}{$e->{loan_id}} = { token => $e->{token}, lease => $e->{lease_expires_at} } if $r;
+	}
+	for my $r (@$ended) {
+		my $n = $loans{$r->{id}} // 0;
+		$self->broken('a request says another number of loans than it was given', task => $r->{task},
+		    request => $r->{id}, commits => [ $t ], detail => "it says $r->{assigned}, of $n")
+		    if $n != $r->{assigned};
+	}
+}
+
+# --- leaders -------------------------------------------------------------------------------------
+
+sub leaders
+{
+	my ($self, $t, $by, $ended) = @_;
+	my %raised;
+
+	for my $change (grep { $_->{row} } @{$by->{task_lock} // []}) {
+		my ($was, $row) = @$change{qw(was row)};
+		my $task = $row->{task_id};
+		my $known = $self->{epoch}{$task};
+
+		$raised{$task} = $row->{epoch} if $was && $was->{epoch} != $row->{epoch};
+		$self->broken('an epoch is not the one after the last', task => $task,
+		    commits => [ $self->{raised_by}{$task}, $t ],
+		    detail => 'after ' . ($known // $was->{epoch}) . " comes $row->{epoch}")
+		    if $was && $was->{epoch} != $row->{epoch}
+		    && $row->{epoch} != ($known // $was->{epoch}) + 1;
+		$self->{epoch}{$task} = $row->{epoch};
+		$self->{holder}{$task} = $row->{holder};
+	}
+	for my $task (keys %raised) {
+		$self->{raised_by}{$task} = $t->{gtid};
+		my @runs = grep { $_->{do} eq 'insert' && $_->{row}{task_id} == $task }
+		    @{$by->{leader_run} // []};
+		$self->broken('an epoch has not the one leader who raised it', task => $task,
+		    commits => [ $t ], detail => "epoch $raised{$task}")
+		    unless @runs == 1 && $runs[0]{row}{epoch} == $raised{$task};
+		$self->broken('somebody leads after the commit', task => $task, commits => [ $t ],
+		    detail => $self->{holder}{$task}) if defined $self->{holder}{$task};
+	}
+	for my $run (map { $_->{row} } grep { $_->{do} eq 'insert' } @{$by->{leader_run} // []}) {
+		my $task = $run->{task_id};
+		my %mine = (task => $task, commits => [ $t ], detail => "epoch $run->{epoch}");
+		my @mine = grep { $_->{task} == $task } @$ended;
+		my $loans = grep { $_->{do} eq 'insert' && $_->{row}{event} eq 'assigned'
+			&& $_->{row}{task_id} == $task } @{$by->{work_log} // []};
+
+		$self->broken('an epoch has not the one leader who raised it', %mine)
+		    if !defined $raised{$task};
+		$self->broken('a leader says other numbers than it gave', %mine,
+		    detail => "epoch $run->{epoch}: $run->{requests} requests, $run->{loans} loans; it "
+		    . 'ended ' . @mine . " and gave $loans")
+		    if $run->{requests} != @mine || $run->{loans} != $loans;
+		for my $r (grep { $_->{outcome} =~ /^(?:served|partial|empty)$/ } @mine) {
+			$self->broken('a request does not name its leader', %mine, request => $r->{id})
+			    if ($r->{epoch} // 0) != $run->{epoch};
+			$self->broken('no work was said by a leader who has not looked', %mine,
+			    request => $r->{id})
+			    if $r->{outcome} eq 'empty' && $run->{how} !~ /^(?:query|crowded|elsewhere)$/;
+		}
+		$self->{runs}{$task}{$run->{epoch}} = $run->{as_of};
+		push @{$self->{rounds}{$task}},
+		    [ micro_of($run->{started_at}), $t->{at} ];
+	}
+}
+
+# in_order: those whose request a leader could see before it began get their loans first.
+sub in_order
+{
+	my ($self, $t, $by, $ended) = @_;
+
+	for my $run (map { $_->{row} } grep { $_->{do} eq 'insert' } @{$by->{leader_run} // []}) {
+		my $task = $self->{task}{$run->{task_id}} // {};
+		my ($last) = sort { $b <=> $a } map { $_->{id} } grep { $_->{task} == $run->{task_id}
+			&& $_->{assigned} } @$ended;
+		my $began = micro_of($run->{started_at});
+
+		next if !$last || ($task->{share} // 'order') ne 'order' || defined $task->{max_pipeline}
+		    || defined $task->{not_same_user_as} || defined $task->{not_again};
+		for my $r ($self->pending_of($run->{task_id}), @$ended) {
+			next if $r->{id} >= $last || $r->{task} != $run->{task_id} || $r->{special}
+			    || $r->{made}{at} >= $began;
+			if (!defined $r->{ended}) {
+				$self->{passed}{$r->{id}} //= { by => $last, commit => $t->{gtid},
+				    until => $t->{at} + $HELD } if $r->{touched} < $began;
+			} elsif ($r->{outcome} =~ /^(?:partial|empty)$/) {
+				$self->broken('a request was served before an older one', task => $r->{task},
+				    request => $last, commits => [ $t ],
+				    detail => "request $r->{id} asked before, and got less");
+			}
+		}
+	}
+}
+
+sub pending_of
+{
+	my ($self, $task) = @_;
+	my @pending;
+
+	for my $key (grep { / \Q$task\E\z/ } keys %{$self->{line}}) {
+		push @pending, grep { !defined $_->{ended} } $self->{line}{$key}[-1];
+	}
+	return @pending;
+}
+
+# --- loans ---------------------------------------------------------------------------------------
+
+sub loans
+{
+	my ($self, $t, $by) = @_;
+	my (%events, %rows);
+
+	for my $change (@{$by->{work_log} // []}) {
+		my ($was, $row) = @$change{qw(was row)};
+		if ($change->{do} eq 'insert') {
+			push @{$events{"$row->{task_id} $row->{loan_id}"}}, $row;
+			next;
+		}
+		my $is = $self->{loans}{"$was->{task_id} $was->{loan_id}"};
+		my %where = (task => $was->{task_id}, loan => $was->{loan_id}, commits => [ $t ]);
+		if ($row) {
+			# A person who is forgotten is taken out of the log.
+			$self->broken('a row of the log was changed', %where)
+			    if grep { !/^(?:account|manager)$/ && ($was->{$_} // '') ne ($row->{$_} // '') }
+			    keys %$row;
+		} elsif ($is && $was->{version} >= ($is->{version} // 0) && $is->{state} ne 'none') {
+			$self->broken('the last row of the log of a loan is gone', %where);
+		}
+	}
+	for my $change (@{$by->{work} // []}) {
+		my $row = $change->{row} // $change->{was};
+		push @{$rows{"$row->{task_id} $row->{loan_id}"}}, $change;
+	}
+	for my $key (sort keys %{{ %events, %rows }}) {
+		$self->loan($t, $key, $events{$key} // [], $rows{$key} // []);
+	}
+}
+
+# loan: one loan in one commit. The log says what happened, and the row of work must follow it.
+sub loan
+{
+	my ($self, $t, $key, $events, $changes) = @_;
+	my ($task, $loan) = split / /, $key;
+	my $is = $self->{loans}{$key} // { state => 'none' };
+	my %where = (task => $task, loan => $loan, commits => [ $is->{commit}, $t ]);
+	my $was = $is;
+
+	for my $e (sort { $a->{version} <=> $b->{version} || $a->{log_id} <=> $b->{log_id} } @$events) {
+		my $r = $self->{requests}{$e->{request_id}};
+		if ($e->{event} eq 'assigned' && $r && ($r->{source} // '') eq 'list') {
+			my $as_of = $self->{runs}{$task}{$r->{epoch}};
+			$self->broken('a list was used that no leader has made', %where,
+			    request => $r->{id}) unless defined $as_of;
+			$e->{from} = { as_of => $as_of // '', checked => $r->{checked} };
+		}
+		$self->broken($_, %where, user => $self->name_of($e->{user_id}), detail => $e->{event})
+		    for Promise::broken($is, $e);
+		$is = { %{Promise::after($is, $e)}, commit => $t->{gtid} };
+		$self->holds($t, $task, $loan, $e) if $e->{event} ne 'available';
+		$self->disposed($t, $e) if $ENDS{$e->{event}};
+	}
+	$self->{loans}{$key} = $is;
+	$self->follows(\%where, $was, $is, $events, $changes);
+	$self->{loans}{$key} = { state => 'none' } if @$changes && !$changes->[-1]{row};
+}
+
+my @ROW = qw(state user_id token version request_id assigned_at available_at lease_expires_at note
+    changed_at due_at);
+
+# follows: the row of work was what the log said before, and is what the log says now.
+sub follows
+{
+	my ($self, $where, $was, $is, $events, $changes) = @_;
+
+	if (!@$changes) {
+		$self->broken('the log has a change that the row of work has not', %$where) if @$events;
+		return;
+	}
+	my ($before, $after) = ($changes->[0]{was}, $changes->[-1]{row});
+	$self->broken('the row of work was another one before', %$where,
+	    detail => join(' ', differs($was, $before)))
+	    if $before ? differs($was, $before) : $was->{state} ne 'none';
+	if (!$after) {
+		$self->broken('the row of work is gone', %$where)
+		    unless $self->{removed}{$where->{task}};
+	} elsif (!@$events && $before && differs($before, $after)) {
+		$self->broken('the row of work was changed without a row of the log', %$where,
+		    detail => join(' ', differs($before, $after)));
+	} elsif (@$events && differs($is, $after)) {
+		$self->broken('the row of work is not what the log says', %$where,
+		    detail => join(' ', differs($is, $after)));
+	} elsif (!@$events && !$before) {
+		$self->broken('the row of work was made without a row of the log', %$where);
+	}
+}
+
+sub differs
+{
+	my ($one, $other) = @_;
+	return grep { ($one->{$_} // '') ne ($other->{$_} // '') } @ROW;
+}
+
+# holds: who has the loan from when to when, for those who look.
+sub holds
+{
+	my ($self, $t, $task, $loan, $e) = @_;
+
+	$_->{until} //= $t->{at} for values %{$self->{held}{"$task $loan"} // {}};
+	return unless $e->{event} =~ /^(?:assigned|renewed)$/;
+	my $h = $self->{held}{"$task $loan"}{$e->{token}} //= { user => $e->{user_id},
+	    task => $task, loan => $loan, token => $e->{token}, since => $t->{at} };
+	$h->{until} = undef;
+	$self->{pipeline}{$e->{user_id}}{"$task $loan $e->{token}"} = $h;
+}
+
+# disposed: a call is whole, so all that it has done to loans is one commit.
+sub disposed
+{
+	my ($self, $t, $e) = @_;
+
+	if (defined $e->{uuid}) {
+		my $first = $self->{call_of}{$e->{uuid}} //= { gtid => $t->{gtid}, at => $t->{at} };
+		$self->broken('a disposition was done in two halves', task => $e->{task_id},
+		    loan => $e->{loan_id}, commits => [ $first, $t ]) if $first->{gtid} ne $t->{gtid};
+	}
+	push @{$self->{dispositions}{"$e->{task_id} $e->{loan_id} $e->{token} $e->{event}"}},
+	    { at => $t->{at}, gtid => $t->{gtid}, user => $e->{user_id}, manager => $e->{manager},
+	      task => $e->{task_id}, loan => $e->{loan_id} };
+}
+
+sub name_of
+{
+	my ($self, $id) = @_;
+	my ($name) = grep { $self->{users}{$_} == $id } keys %{$self->{users}};
+	return $name // "number $id";
+}
+
+# --- what was told -------------------------------------------------------------------------------
+
+# told: one call of a program. Its answer is a list of objects, or one.
+sub told
+{
+	my ($self, $call) = @_;
+	my ($from, $to) = (micro($call->{from}), micro($call->{to}));
+	my @answer = ref $call->{answer} eq 'ARRAY' ? @{$call->{answer}} : ($call->{answer} // ());
+	my $user = defined $call->{user} ? $self->{users}{$call->{user}} : undef;
+
+	if ($call->{call} eq 'fault') {
+		push @{$self->{away}}, [ $from, $to // $from ];
+		return;
+	}
+	$self->{count}{calls}++;
+	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/ || $call->{call} eq 'any') {
+		# It may have been done or not, and if it was, the commit tells that it is whole.
+		push @{$self->{silent}{$user // '?'}}, [ $from, ($to // 9e18) + $LATE, $call ];
+	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/ && !@answer) {
+		$self->broken('a call ended without an answer', task => $call->{task}, calls => [ $call ]);
+	}
+	for my $o (grep { ref $_ eq 'HASH' } @answer) {
+		if (defined $o->{result}) {
+			$self->told_disposed($call, $o, $from, $to // 9e18);
+		} elsif (exists $o->{status}) {
+			$self->told_request($call, $o, $from, $to // 9e18);
+		}
+	}
+	return if !defined $call->{exit} || !defined $user;
+	$self->told_pipeline($call, $user, \@answer, $from, $to)
+	    if $call->{call} eq 'checkwork' && $call->{exit} =~ /^[01]$/ && !defined $call->{of};
+	$self->waited($call, $user, $from, $to) if $call->{call} eq 'getwork'
+	    && $call->{exit} =~ /^[0-4]$/ && !$call->{struck};
+}
+
+sub told_request
+{
+	my ($self, $call, $o, $from, $to) = @_;
+	my %where = (task => $o->{task}, request => $o->{request_id}, calls => [ $call ]);
+	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
+
+	return if !defined $o->{uuid} || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
+	if (!$r || $r->{id} != $o->{request_id}) {
+		$self->broken('a request was told that is not there', %where) if $o->{status} ne 'refused';
+		return;
+	}
+	$r->{told} = 1;
+	delete $self->{passed}{$r->{id}} if $o->{retries};
+	# A request that is pending at the end of the call may end later.
+	my $is = $o->{status} eq 'pending' && (!$r->{ended} || $r->{ended}{at} + $SEEN > $from)
+	    ? 'pending' : $r->{outcome};
+	$self->broken('a request was told to stand otherwise than it does', %where,
+	    detail => "told $o->{status}, and it is $r->{outcome}") if $o->{status} ne $is;
+	my %told = map { $_->{loan_id} => $_ } @{$o->{loans} // []};
+	$self->broken('a request was told with one loan twice', %where)
+	    if keys %told != @{$o->{loans} // []};
+	for my $loan (sort keys %told) {
+		my $given = $r->{loans}{$loan};
+		my $lease = told_time($told{$loan}{lease_expires_at});
+		$self->broken('a loan was told that was not given', %where, loan => $loan)
+		    unless $given && $given->{token} == $told{$loan}{token}
+		    && ($given->{lease} // '') eq ($lease // '');
+	}
+	return if $o->{status} !~ /^(?:served|partial)$/ || !$r->{ended};
+	for my $loan (sort grep { !$told{$_} } keys %{$r->{loans}}) {
+		$self->broken('a loan was given that was not told', %where, loan => $loan,
+		    commits => [ $r->{ended} ]);
+	}
+	$self->broken('a request was told before its commit', %where, commits => [ $r->{ended} ])
+	    if $r->{ended}{at} > $to;
+	$self->broken('a request was told that had ended before the call', %where,
+	    commits => [ $r->{ended} ]) if $r->{ended}{at} < $from && !$o->{repeated};
+}
+
+# told_time: "2026-11-26T06:59:10.568758Z" as the tables have it.
+sub told_time
+{
+	my ($text) = @_;
+	return undef unless defined $text;
+	$text =~ tr/T/ /;
+	$text =~ s/Z\z//;
+	return $text;
+}
+
+my %EVENT = (assigned => 'renewed');
+
+sub told_disposed
+{
+	my ($self, $call, $o, $from, $to) = @_;
+	my $manager = $call->{call} eq 'managetask';
+	my %where = (task => $o->{task}, loan => $o->{loan_id}, calls => [ $call ],
+	    detail => "told $o->{result}, $o->{state}");
+
+	return if $o->{result} ne 'done' || !$self->judges($o->{task});
+	if ($manager) {
+		my ($given) = grep { $_->{token} == $o->{token} }
+		    values %{$self->{held}{"$o->{task} $o->{loan_id}"} // {}};
+		my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} returned"} // [];
+		$self->broken('a correction was told that was not made', %where)
+		    unless $o->{state} eq 'assigned' ? $given && $given->{since} <= $to
+		    : grep { defined $_->{manager} && $_->{at} >= $from && $_->{at} <= $to } @$rows;
+		return;
+	}
+	my $event = $EVENT{$o->{state}} // $o->{state};
+	my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} $event"} // [];
+	my $user = $self->{users}{$o->{user}} // 0;
+	my ($mine) = grep { $_->{user} == $user && !defined $_->{manager} && $_->{at} <= $to
+		&& ($o->{repeated} || $_->{at} >= $from && !$_->{told}) } @$rows;
+	$self->broken('a disposition was told that was not made', %where) unless $mine;
+	$mine->{told} = 1 if $mine;
+}
+
+# told_pipeline: each loan that it shows was the user's at some moment of the call, and each loan that
+# was the user's all the time is shown. A commit is seen a little later than it is logged.
+sub told_pipeline
+{
+	my ($self, $call, $user, $answer, $from, $to) = @_;
+	my $mine = $self->{pipeline}{$user} // {};
+	my %shown;
+
+	for my $o (grep { ref $_ eq 'HASH' && defined $_->{loan_id} && $self->judges($_->{task}) }
+	    @$answer) {
+		my $h = $mine->{"$o->{task} $o->{loan_id} $o->{token}"};
+		$shown{"$o->{task} $o->{loan_id} $o->{token}"} = 1;
+		$self->broken('a loan was shown to somebody who did not have it', task => $o->{task},
+		    loan => $o->{loan_id}, calls => [ $call ])
+		    unless $h && $h->{since} <= $to && ($h->{until} // 9e18) + $SEEN >= $from;
+	}
+	for my $key (sort keys %$mine) {
+		my $h = $mine->{$key};
+		if (defined $h->{until} && $h->{until} < $self->{now} - 600e6) {
+			delete $mine->{$key};
+			next;
+		}
+		$self->broken('a loan was not shown to its user', task => $h->{task}, loan => $h->{loan},
+		    calls => [ $call ])
+		    if !$shown{$key} && $h->{since} + $SEEN < $from && ($h->{until} // 9e18) > $to
+		    && (!defined $call->{task} || $call->{task} == $h->{task});
+	}
+}
+
+# waited: nobody waits for an answer on which no process works. It looks for the longest time of the
+# call in which its request was pending and no round was on the way.
+sub waited
+{
+	my ($self, $call, $user, $from, $to) = @_;
+
+	return if !defined $call->{task} || $call->{no_wait} || !$self->judges($call->{task});
+	for my $r (@{$self->{line}{"$user $call->{task}"} // []}) {
+		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
+		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
+		next if $until - $since <= $self->{bound};
+		for my $busy (sort { $a->[0] <=> $b->[0] } @{$self->{away}},
+		    @{$self->{rounds}{$call->{task}} // []}, [ $until, $until ]) {
+			next if $busy->[1] < $since;
+			last if $busy->[0] - $since > $self->{bound};
+			$since = $busy->[1] if $busy->[1] > $since;
+		}
+		$self->broken('somebody waited while nobody led', task => $call->{task},
+		    request => $r->{id}, calls => [ $call ], commits => [ $r->{made} ],
+		    detail => sprintf 'for %.1f s', ($until - $since) / 1e6)
+		    if $until - $since > $self->{bound};
+	}
+}
+
+# --- the end -------------------------------------------------------------------------------------
+
+# finish: what was done must have been asked for, by a call that told so or could not tell.
+sub finish
+{
+	my ($self) = @_;
+
+	for my $id (sort { $a <=> $b } keys %{$self->{passed}}) {
+		my $p = $self->{passed}{$id};
+		$self->broken('a request was served before an older one', request => $p->{by},
+		    task => $self->{requests}{$id}{task}, commits => [ $p->{commit} ],
+		    detail => "request $id asked before, and was left");
+	}
+	return unless $self->{count}{calls};
+	for my $r (sort { $a->{id} <=> $b->{id} } values %{$self->{requests}}) {
+		$self->broken('a request was made that nobody asked for', task => $r->{task},
+		    request => $r->{id}, user => $self->name_of($r->{user}), commits => [ $r->{made} ])
+		    unless $r->{told} || $r->{by_manager} || $self->may_be($r->{user}, $r->{made}{at});
+	}
+	for my $e (map { @{$self->{dispositions}{$_}} } sort keys %{$self->{dispositions}}) {
+		$self->broken('a loan was disposed of though nobody said so', task => $e->{task},
+		    loan => $e->{loan}, user => $self->name_of($e->{user}), commits => [ $e ])
+		    unless $e->{told} || defined $e->{manager} || $self->may_be($e->{user}, $e->{at});
+	}
+}
+
+# may_be: whether a call of the user that told nothing may have done this then.
+sub may_be
+{
+	my ($self, $user, $at) = @_;
+	return grep { $_->[0] <= $at && $at <= $_->[1] } @{$self->{silent}{$user} // []},
+	    @{$self->{silent}{'?'} // []};
+}
+
+1;

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# check: it accepts the history of a real server on which many processes worked, some of which were
+# killed; and of each promise that it judges, it finds a history in which that one is broken. forge
+# has these: edits of the real one.
+set -u
+
+scratch=$(mktemp -d)
+# shellcheck source=test/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+# shellcheck source=test/history/common.sh
+. "$(dirname "$0")/common.sh"
+# shellcheck source=scripts/signals.sh
+. "$top/scripts/signals.sh"
+
+plain=9302 leased=9303 listed=9304
+
+tidy_up() {
+	local jobs
+	jobs=$(jobs -p)
+	[ -z "$jobs" ] || kill $jobs 2>/dev/null
+	wait
+	for task in $plain $leased $listed; do
+		forget_task "$task"
+	done
+	forget_all
+}
+trap tidy_up EXIT
+end_on_signals
+
+# work_on TASK USER ROUNDS: asks, looks, and says what became of the loans.
+work_on() {
+	local user=race-$2 file=$scratch/told-$1-$2 answer loan i
+	for ((i = 1; i <= $3; i++)); do
+		answer=$(told "$file" getwork "$user" "$1" '' getwork --user "$user" --task "$1" \
+			--count $((i % 3 + 1)) --timeout 60 --json)
+		told "$file" checkwork "$user" "$1" '' checkwork --user "$user" --task "$1" --json \
+			>/dev/null
+		for loan in $(jq -r '.loans[]? | "\(.loan_id):\(.token)"' <<<"$answer"); do
+			case $(((i + ${loan%:*}) % 6)) in
+			0) set -- "$1" "$2" "$3" --return-after 0 --note "it's for later" ;;
+			1) set -- "$1" "$2" "$3" --return-after 0 --not-me ;;
+			2) set -- "$1" "$2" "$3" --never ;;
+			3) continue ;;
+			*) set -- "$1" "$2" "$3" --complete ;;
+			esac
+			told "$file" disposition "$user" "$1" '' disposition --user "$user" --task "$1" \
+				--loan "$loan" "${@:4}" --json >/dev/null
+		done
+	done
+}
+
+# killed TASK USER: a call that is killed at some moment.
+killed() {
+	told "$scratch/told-$1-$2" getwork "race-$2" "$1" '' timeout -s KILL "0.0$((RANDOM % 6))" \
+		getwork --user "race-$2" --task "$1" --json >/dev/null
+}
+
+say() {
+	told "$scratch/told-$1" "$2" "$3" "$1" '' "${@:4}" --json
+}
+
+# --- a real history ------------------------------------------------------------------------------
+
+binlog_begins
+for task in $plain $leased $listed; do
+	forget_task "$task"
+	sql "DELETE FROM task_lock WHERE task_id = $task; DELETE FROM manage_log WHERE task_id = $task"
+done
+binlog_begins
+make_users 12
+for task in $plain $leased $listed; do
+	make_task "$task" 40 50
+done
+sql "UPDATE task SET lease_minutes = 1 WHERE task_id = $leased;
+     UPDATE task SET cache_ttl = 600 WHERE task_id = $listed"
+people_now "$scratch/people"
+
+# These leases end while the others work.
+answer=$(say $leased getwork race-9 getwork --user race-9 --task $leased --count 5)
+read -r -d '' gone late again later _ < <(jq -r '.loans[] | "\(.loan_id):\(.token)"' <<<"$answer")
+say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$gone" --renew \
+	>/dev/null
+
+for user in 1 2 3; do
+	work_on $plain $user 9 &
+	work_on $leased $((user + 3)) 4 &
+	work_on $listed $((user + 5)) 7 &
+done
+for user in 10 10 11 11 10 11; do
+	killed $plain $user
+	killed $listed $user
+done
+say $plain getwork race-12 getwork --user race-12 --task $plain --count 4 --timeout 60 >"$scratch/12"
+wait $(jobs -p)
+read -r -d '' one two three _ < <(jq -r '.loans[].loan_id' "$scratch/12")
+say $plain managetask boss managetask release --task $plain --loan "$one" --manager boss \
+	--reason 'not today' >/dev/null
+say $plain managetask boss managetask reassign --task $plain --loan "$two" --from race-12 --to race-1 \
+	--manager boss --reason 'he knows it' >/dev/null
+say $plain disposition race-12 disposition --user race-12 --task $plain --loan "$three" --complete \
+	--uuid 11111111-2222-4333-8444-555555555555 >/dev/null
+say $plain disposition race-12 disposition --user race-12 --task $plain --loan "$three" --complete \
+	--uuid 11111111-2222-4333-8444-555555555555 >/dev/null
+say $plain managetask boss managetask undo --task $plain --loan "$three" --manager boss \
+	--reason 'it was not' >/dev/null
+say $plain getwork race-12 getwork --user race-12 --task $plain --count 99 >/dev/null
+say $plain getwork race-12 getwork --user race-12 --task $plain --uuid "$(jq -r .uuid "$scratch/12")" \
+	--count 4 >/dev/null
+# Loans that are returned for a moment: cron notes that they are available.
+say $plain disposition race-12 disposition --user race-12 --task $plain \
+	--loan "$(checkwork --user race-12 --task $plain --json | jq -r .loan_id | head -n 1)" \
+	--return-after 1s >/dev/null
+# Nobody has a loan left, and somebody waits.
+sql "DELETE FROM test_loan_$leased WHERE loan_id NOT IN (${late%:*}, ${again%:*}, ${gone%:*})"
+say $leased getwork race-1 getwork --user race-1 --task $leased >/dev/null
+
+await "SELECT COUNT(*) FROM work WHERE task_id = $leased AND state = 'assigned'
+          AND lease_expires_at > NOW(6)" 0
+say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$late" --complete \
+	>/dev/null
+say $leased getwork race-2 getwork --user race-2 --task $leased --count 1 >/dev/null
+say $leased disposition nobody disposition --expire >/dev/null
+say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$later" --complete \
+	>/dev/null
+columns_now "$scratch/columns"
+
+"$top/test/history/commits" --columns "$scratch/columns" $(logs_from "$first_log") \
+	>"$scratch/commits" || ok 1 'the log is read'
+cat "$scratch"/told-* >"$scratch/told"
+judge() {
+	run "$top/test/history/check" --people "$scratch/people" --tasks $plain,$leased,$listed "$@"
+}
+judge --commits "$scratch/commits" --told "$scratch/told"
+is "$status" 0 'the history is accepted'
+[ "$status" -eq 0 ] || printf '# %s\n' "$out" "$err" >&2
+like "$out" '^in all: [0-9]+ commits, [0-9]{3} calls, [0-9]+ requests, [0-9]+ loans: 0 violations$' \
+	'it says how much it has judged'
+all=$out
+cp "$scratch"/{commits,told,people} "${KEEP:-/dev/null}" 2>/dev/null
+mapfile -t logs < <(logs_from "$first_log" | sed 's/^/--log=/')
+judge --columns "$scratch/columns" "${logs[@]}" --told "$scratch/told"
+is "$out" "$all" 'and so it is as files of the binary log'
+finish
