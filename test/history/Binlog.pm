@@ -3,7 +3,7 @@
 # did nothing to them.
 #
 #	my $columns = Binlog::read_columns('columns');	# the answer to Binlog::columns_query()
-#	my $log = Binlog->open(columns => $columns, database => 'lockq', files => ['binlog.000007']);
+#	my $log = Binlog->open(columns => $columns, database => 'lockq', files => [ 'binlog.7' ]);
 #	while (my $transaction = $log->next) { ... }
 #
 # A transaction is
@@ -83,7 +83,8 @@ sub open
 		$table{"`$o{database}`.`$name`"} = $name if $o{columns}{$name};
 	}
 	# --verify-binlog-checksum: a log that has rotted is no history.
-	open my $in, '-|', $o{program} // 'mysqlbinlog', '--no-defaults', '--verify-binlog-checksum',
+	open my $in, '-|', $o{program} // 'mysqlbinlog', '--no-defaults',
+	    '--verify-binlog-checksum',
 	    '--base64-output=decode-rows', '--verbose', @{$o{files}}
 	    or die "mysqlbinlog can't be started: $!\n";
 	return bless { in => $in, columns => $o{columns}, table => \%table, number => 0 }, $class;
@@ -197,8 +198,8 @@ sub clock_text
 	my ($seconds, $fraction) = split /\./, $_[0];
 	my ($s, $m, $h, $day, $month, $year) = gmtime $seconds;
 
-	return sprintf '%04d-%02d-%02d %02d:%02d:%02d%s', $year + 1900, $month + 1, $day, $h, $m, $s,
-	    defined $fraction ? ".$fraction" : '';
+	return sprintf '%04d-%02d-%02d %02d:%02d:%02d%s', $year + 1900, $month + 1, $day,
+	    $h, $m, $s, defined $fraction ? ".$fraction" : '';
 }
 
 1;

@@ -22,7 +22,8 @@ sub text
 		    sort keys %$value) . '}';
 	}
 	return '[' . join(',', map { text($_) } @$value) . ']' if ref $value;
-	return B::svref_2object(\$value)->FLAGS & (B::SVf_IOK | B::SVf_NOK) ? $value : quoted($value);
+	return B::svref_2object(\$value)->FLAGS & (B::SVf_IOK | B::SVf_NOK) ? $value
+	    : quoted($value);
 }
 
 sub quoted

@@ -1,9 +1,9 @@
-# Judges a history: what was committed, in the order of the commits (Binlog.pm), and what the programs
-# told those who called them. Promise.pm says what is promised of one loan. Here stands what is
-# promised of a commit, a request, a leader, and an answer.
+# Judges a history: what was committed, in the order of the commits (Binlog.pm), and what the
+# programs told those who called them. Promise.pm says what is promised of one loan. Here stands
+# what is promised of a commit, a request, a leader, and an answer.
 #
-# A history comes in pieces: commits() takes what was committed, told() what calls told, and a call is
-# told after everything that it committed. finish() judges what only the end shows. The history
+# A history comes in pieces: commits() takes what was committed, told() what calls told, and a call
+# is told after everything that it committed. finish() judges what only the end shows. The history
 # begins with the first request of each task that is judged.
 package Judge;
 use strict;
@@ -13,6 +13,7 @@ use Promise;
 
 # What it reads of the history.
 our @TABLES = qw(task task_lock app_user work_requested work work_log leader_run manage_log);
+my %TABLES = map { $_ => 1 } @TABLES;
 
 # A client that is killed may have sent what the server executes later, and a reader may begin just
 # before a commit is seen. Microseconds.
@@ -34,14 +35,16 @@ sub promises
 }
 
 # new: bound is how many microseconds a request may be pending while nobody leads and its owner
-# waits; tasks are those that are judged, all where it is left out; say is called for each violation.
+# waits; tasks are those that are judged, all where it is left out; say is called for each
+# violation.
 sub new
 {
 	my ($class, %o) = @_;
 	return bless { bound => $o{bound}, say => $o{say},
 	    tasks => $o{tasks} && { map { $_ => 1 } @{$o{tasks}} },
 	    count => { commits => 0, calls => 0, violations => 0 }, now => 0,
-	    users => {}, task => {}, loans => {}, requests => {}, line => {}, runs => {}, epoch => {},
+	    users => {}, task => {}, loans => {}, requests => {}, line => {}, runs => {},
+	    epoch => {},
 	    rounds => {}, removed => {}, passed => {}, dispositions => {}, uuid => {}, held => {},
 	    silent => {}, away => [] }, $class;
 }
@@ -96,13 +99,15 @@ sub commit
 	my ($self, $t) = @_;
 	my (%by, %log);
 
-	$self->{count}{commits}++;
 	$self->{now} = $t->{at};
 	for my $change (@{$t->{changes}}) {
 		my $row = $change->{row} // $change->{was};
-		next if defined $row->{task_id} && !$self->judges($row->{task_id});
+		next if defined $row->{task_id} && !$self->judges($row->{task_id})
+		    || !$TABLES{$change->{table}};
 		push @{$by{$change->{table}}}, $change;
 	}
+	return unless %by;
+	$self->{count}{commits}++;
 	for my $change (@{$by{app_user} // []}) {
 		$self->person($change->{row}{user_id}, $change->{row}{name}) if $change->{row};
 	}
@@ -129,7 +134,8 @@ sub see_task
 	} elsif (defined $paused && !defined $change->{row}{paused}) {
 		push @{$self->{rounds}{$id}}, [ $self->{task}{$id}{since}, $t->{at} ];
 	}
-	$self->{task}{$id} = { %{$change->{row} // {}}, since => ($self->{task}{$id} // {})->{since} };
+	$self->{task}{$id} = { %{$change->{row} // {}},
+	    since => ($self->{task}{$id} // {})->{since} };
 	delete $self->{removed}{$id} if $change->{do} eq 'insert';
 }
 
@@ -155,13 +161,15 @@ sub request
 
 		$self->broken('two requests of one user are pending', %where,
 		    commits => [ $other->{made}, $t ]) if $other && $row->{outcome} eq 'pending';
-		$r = $self->{requests}{$id} = { id => $id, made => { gtid => $t->{gtid}, at => $t->{at} },
-		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch}, loans => {} };
+		$r = $self->{requests}{$id} = { id => $id, loans => {},
+		    made => { gtid => $t->{gtid}, at => $t->{at} },
+		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch} };
 		push @$line, $r;
 		shift @$line if @$line > $KEPT;
 		$self->{uuid}{$row->{uuid}} = $r;
 	} elsif (!$r) {
-		$self->broken('a request was changed that nobody has made', %where, commits => [ $t ]);
+		$self->broken('a request was changed that nobody has made', %where,
+		    commits => [ $t ]);
 		return;
 	} elsif (defined $r->{ended}) {
 		$self->broken('a request ended twice', %where, commits => [ $r->{ended}, $t ])
@@ -174,16 +182,18 @@ sub request
 	# Where it got less because of the user, and not because there was no more.
 	$r->{special} = $row->{excluded} || defined $row->{fresh_after} || defined $row->{reason};
 	$r->{touched} = $t->{at};
-	delete $self->{passed}{$id} if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until};
-	my $right = $row->{outcome} eq 'pending' ? !$row->{assigned} && $row->{requested} == $row->{asked}
-	    : $row->{outcome} eq 'served'
-		? $row->{assigned} == $row->{asked} && $row->{requested} == $row->{asked}
-	    : $row->{outcome} eq 'partial' ? $row->{assigned} > 0 && $row->{assigned} < $row->{asked}
-		&& $row->{requested} == $row->{assigned}
-	    : !$row->{assigned} && !$row->{requested};
-	$self->broken('the numbers of a request do not tell how it stands', %where, commits => [ $t ],
-	    detail => "$row->{outcome}, asked $row->{asked}, requested $row->{requested}, "
-	    . "assigned $row->{assigned}") unless $right;
+	delete $self->{passed}{$id}
+	    if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until};
+	my ($asked, $requested, $assigned) = @$row{qw(asked requested assigned)};
+	my $right = {
+		pending => !$assigned && $requested == $asked,
+		served => $assigned == $asked && $requested == $asked,
+		partial => $assigned > 0 && $assigned < $asked && $requested == $assigned,
+	}->{$row->{outcome}} // (!$assigned && !$requested);
+	$self->broken('the numbers of a request do not tell how it stands', %where,
+	    commits => [ $t ], detail =>
+	    "$row->{outcome}, asked $asked, requested $requested, assigned $assigned")
+	    unless $right;
 	return if $row->{outcome} eq 'pending';
 	$r->{ended} = { gtid => $t->{gtid}, at => $t->{at} };
 	return $r;
@@ -203,12 +213,14 @@ sub given
 		    loan => $e->{loan_id}, request => $e->{request_id}, commits => [ $t ])
 		    unless $r && $r->{ended} && $r->{ended}{gtid} eq $t->{gtid}
 		    && $r->{user} == $e->{user_id} && $r->{task} == $e->{task_id};
-		$r->{loans}{$e->{loan_id}} = { token => $e->{token}, lease => $e->{lease_expires_at} } if $r;
+		$r->{loans}{$e->{loan_id}} = { token => $e->{token},
+		    lease => $e->{lease_expires_at} } if $r;
 	}
 	for my $r (@$ended) {
 		my $n = $loans{$r->{id}} // 0;
-		$self->broken('a request says another number of loans than it was given', task => $r->{task},
-		    request => $r->{id}, commits => [ $t ], detail => "it says $r->{assigned}, of $n")
+		$self->broken('a request says another number of loans than it was given',
+		    task => $r->{task}, request => $r->{id}, commits => [ $t ],
+		    detail => "it says $r->{assigned}, of $n")
 		    if $n != $r->{assigned};
 	}
 }
@@ -229,8 +241,9 @@ sub leaders
 		$self->broken('an epoch is not the one after the last', task => $task,
 		    commits => [ $self->{raised_by}{$task}, $t ],
 		    detail => 'after ' . ($known // $was->{epoch}) . " comes $row->{epoch}")
-		    if $was && $was->{epoch} != $row->{epoch}
-		    && $row->{epoch} != ($known // $was->{epoch}) + 1;
+		    if $was && ($was->{epoch} != ($known // $was->{epoch})
+			|| $row->{epoch} - $was->{epoch} != 0
+			    && $row->{epoch} - $was->{epoch} != 1);
 		$self->{epoch}{$task} = $row->{epoch};
 		$self->{holder}{$task} = $row->{holder};
 	}
@@ -254,15 +267,17 @@ sub leaders
 		$self->broken('an epoch has not the one leader who raised it', %mine)
 		    if !defined $raised{$task};
 		$self->broken('a leader says other numbers than it gave', %mine,
-		    detail => "epoch $run->{epoch}: $run->{requests} requests, $run->{loans} loans; it "
-		    . 'ended ' . @mine . " and gave $loans")
+		    detail => "epoch $run->{epoch}: it says $run->{requests} requests, "
+		    . "$run->{loans} loans, and ended " . @mine . " and gave $loans")
 		    if $run->{requests} != @mine || $run->{loans} != $loans;
 		for my $r (grep { $_->{outcome} =~ /^(?:served|partial|empty)$/ } @mine) {
-			$self->broken('a request does not name its leader', %mine, request => $r->{id})
+			$self->broken('a request does not name its leader', %mine,
+			    request => $r->{id})
 			    if ($r->{epoch} // 0) != $run->{epoch};
 			$self->broken('no work was said by a leader who has not looked', %mine,
 			    request => $r->{id})
-			    if $r->{outcome} eq 'empty' && $run->{how} !~ /^(?:query|crowded|elsewhere)$/;
+			    if $r->{outcome} eq 'empty'
+			    && $run->{how} !~ /^(?:query|crowded|elsewhere)$/;
 		}
 		$self->{runs}{$task}{$run->{epoch}} = $run->{as_of};
 		push @{$self->{rounds}{$task}},
@@ -277,11 +292,12 @@ sub in_order
 
 	for my $run (map { $_->{row} } grep { $_->{do} eq 'insert' } @{$by->{leader_run} // []}) {
 		my $task = $self->{task}{$run->{task_id}} // {};
-		my ($last) = sort { $b <=> $a } map { $_->{id} } grep { $_->{task} == $run->{task_id}
-			&& $_->{assigned} } @$ended;
+		my ($last) = sort { $b <=> $a } map { $_->{id} }
+		    grep { $_->{task} == $run->{task_id} && $_->{assigned} } @$ended;
 		my $began = micro_of($run->{started_at});
 
-		next if !$last || ($task->{share} // 'order') ne 'order' || defined $task->{max_pipeline}
+		next if !$last || ($task->{share} // 'order') ne 'order'
+		    || defined $task->{max_pipeline}
 		    || defined $task->{not_same_user_as} || defined $task->{not_again};
 		for my $r ($self->pending_of($run->{task_id}), @$ended) {
 			next if $r->{id} >= $last || $r->{task} != $run->{task_id} || $r->{special}
@@ -290,7 +306,8 @@ sub in_order
 				$self->{passed}{$r->{id}} //= { by => $last, commit => $t->{gtid},
 				    until => $t->{at} + $HELD } if $r->{touched} < $began;
 			} elsif ($r->{outcome} =~ /^(?:partial|empty)$/) {
-				$self->broken('a request was served before an older one', task => $r->{task},
+				$self->broken('a request was served before an older one',
+				    task => $r->{task},
 				    request => $last, commits => [ $t ],
 				    detail => "request $r->{id} asked before, and got less");
 			}
@@ -327,9 +344,11 @@ sub loans
 		if ($row) {
 			# A person who is forgotten is taken out of the log.
 			$self->broken('a row of the log was changed', %where)
-			    if grep { !/^(?:account|manager)$/ && ($was->{$_} // '') ne ($row->{$_} // '') }
+			    if grep { !/^(?:account|manager)$/
+			    && ($was->{$_} // '') ne ($row->{$_} // '') }
 			    keys %$row;
-		} elsif ($is && $was->{version} >= ($is->{version} // 0) && $is->{state} ne 'none') {
+		} elsif ($is && $was->{version} >= ($is->{version} // 0)
+		    && $is->{state} ne 'none') {
 			$self->broken('the last row of the log of a loan is gone', %where);
 		}
 	}
@@ -351,7 +370,8 @@ sub loan
 	my %where = (task => $task, loan => $loan, commits => [ $is->{commit}, $t ]);
 	my $was = $is;
 
-	for my $e (sort { $a->{version} <=> $b->{version} || $a->{log_id} <=> $b->{log_id} } @$events) {
+	for my $e (sort { $a->{version} <=> $b->{version}
+	    || $a->{log_id} <=> $b->{log_id} } @$events) {
 		my $r = $self->{requests}{$e->{request_id}};
 		if ($e->{event} eq 'assigned' && $r && ($r->{source} // '') eq 'list') {
 			my $as_of = $self->{runs}{$task}{$r->{epoch}};
@@ -359,7 +379,8 @@ sub loan
 			    request => $r->{id}) unless defined $as_of;
 			$e->{from} = { as_of => $as_of // '', checked => $r->{checked} };
 		}
-		$self->broken($_, %where, user => $self->name_of($e->{user_id}), detail => $e->{event})
+		$self->broken($_, %where, user => $self->name_of($e->{user_id}),
+		    detail => $e->{event})
 		    for Promise::broken($is, $e);
 		$is = { %{Promise::after($is, $e)}, commit => $t->{gtid} };
 		$self->holds($t, $task, $loan, $e) if $e->{event} ne 'available';
@@ -379,7 +400,8 @@ sub follows
 	my ($self, $where, $was, $is, $events, $changes) = @_;
 
 	if (!@$changes) {
-		$self->broken('the log has a change that the row of work has not', %$where) if @$events;
+		$self->broken('the log has a change that the row of work has not', %$where)
+		    if @$events;
 		return;
 	}
 	my ($before, $after) = ($changes->[0]{was}, $changes->[-1]{row});
@@ -427,7 +449,8 @@ sub disposed
 	if (defined $e->{uuid}) {
 		my $first = $self->{call_of}{$e->{uuid}} //= { gtid => $t->{gtid}, at => $t->{at} };
 		$self->broken('a disposition was done in two halves', task => $e->{task_id},
-		    loan => $e->{loan_id}, commits => [ $first, $t ]) if $first->{gtid} ne $t->{gtid};
+		    loan => $e->{loan_id}, commits => [ $first, $t ])
+		    if $first->{gtid} ne $t->{gtid};
 	}
 	push @{$self->{dispositions}{"$e->{task_id} $e->{loan_id} $e->{token} $e->{event}"}},
 	    { at => $t->{at}, gtid => $t->{gtid}, user => $e->{user_id}, manager => $e->{manager},
@@ -456,11 +479,14 @@ sub told
 		return;
 	}
 	$self->{count}{calls}++;
-	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/ || $call->{call} eq 'any') {
+	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
+	    || $call->{call} eq 'any') {
 		# It may have been done or not, and if it was, the commit tells that it is whole.
 		push @{$self->{silent}{$user // '?'}}, [ $from, ($to // 9e18) + $LATE, $call ];
-	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/ && !@answer) {
-		$self->broken('a call ended without an answer', task => $call->{task}, calls => [ $call ]);
+	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
+	    && !@answer) {
+		$self->broken('a call ended without an answer', task => $call->{task},
+		    calls => [ $call ]);
 	}
 	for my $o (grep { ref $_ eq 'HASH' } @answer) {
 		if (defined $o->{result}) {
@@ -484,7 +510,8 @@ sub told_request
 
 	return if !defined $o->{uuid} || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
 	if (!$r || $r->{id} != $o->{request_id}) {
-		$self->broken('a request was told that is not there', %where) if $o->{status} ne 'refused';
+		$self->broken('a request was told that is not there', %where)
+		    if $o->{status} ne 'refused';
 		return;
 	}
 	$r->{told} = 1;
@@ -538,7 +565,8 @@ sub told_disposed
 	if ($manager) {
 		my ($given) = grep { $_->{token} == $o->{token} }
 		    values %{$self->{held}{"$o->{task} $o->{loan_id}"} // {}};
-		my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} returned"} // [];
+		my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} returned"}
+		    // [];
 		$self->broken('a correction was told that was not made', %where)
 		    unless $o->{state} eq 'assigned' ? $given && $given->{since} <= $to
 		    : grep { defined $_->{manager} && $_->{at} >= $from && $_->{at} <= $to } @$rows;
@@ -553,8 +581,8 @@ sub told_disposed
 	$mine->{told} = 1 if $mine;
 }
 
-# told_pipeline: each loan that it shows was the user's at some moment of the call, and each loan that
-# was the user's all the time is shown. A commit is seen a little later than it is logged.
+# told_pipeline: each loan that it shows was the user's at some moment of the call, and each loan
+# that was the user's all the time is shown. A commit is seen a little later than it is logged.
 sub told_pipeline
 {
 	my ($self, $call, $user, $answer, $from, $to) = @_;
@@ -565,8 +593,8 @@ sub told_pipeline
 	    @$answer) {
 		my $h = $mine->{"$o->{task} $o->{loan_id} $o->{token}"};
 		$shown{"$o->{task} $o->{loan_id} $o->{token}"} = 1;
-		$self->broken('a loan was shown to somebody who did not have it', task => $o->{task},
-		    loan => $o->{loan_id}, calls => [ $call ])
+		$self->broken('a loan was shown to somebody who did not have it',
+		    task => $o->{task}, loan => $o->{loan_id}, calls => [ $call ])
 		    unless $h && $h->{since} <= $to && ($h->{until} // 9e18) + $SEEN >= $from;
 	}
 	for my $key (sort keys %$mine) {
@@ -575,8 +603,8 @@ sub told_pipeline
 			delete $mine->{$key};
 			next;
 		}
-		$self->broken('a loan was not shown to its user', task => $h->{task}, loan => $h->{loan},
-		    calls => [ $call ])
+		$self->broken('a loan was not shown to its user', task => $h->{task},
+		    loan => $h->{loan}, calls => [ $call ])
 		    if !$shown{$key} && $h->{since} + $SEEN < $from && ($h->{until} // 9e18) > $to
 		    && (!defined $call->{task} || $call->{task} == $h->{task});
 	}
@@ -622,13 +650,16 @@ sub finish
 	return unless $self->{count}{calls};
 	for my $r (sort { $a->{id} <=> $b->{id} } values %{$self->{requests}}) {
 		$self->broken('a request was made that nobody asked for', task => $r->{task},
-		    request => $r->{id}, user => $self->name_of($r->{user}), commits => [ $r->{made} ])
-		    unless $r->{told} || $r->{by_manager} || $self->may_be($r->{user}, $r->{made}{at});
+		    request => $r->{id}, user => $self->name_of($r->{user}),
+		    commits => [ $r->{made} ])
+		    unless $r->{told} || $r->{by_manager}
+		    || $self->may_be($r->{user}, $r->{made}{at});
 	}
 	for my $e (map { @{$self->{dispositions}{$_}} } sort keys %{$self->{dispositions}}) {
 		$self->broken('a loan was disposed of though nobody said so', task => $e->{task},
 		    loan => $e->{loan}, user => $self->name_of($e->{user}), commits => [ $e ])
-		    unless $e->{told} || defined $e->{manager} || $self->may_be($e->{user}, $e->{at});
+		    unless $e->{told} || defined $e->{manager}
+		    || $self->may_be($e->{user}, $e->{at});
 	}
 }
 

@@ -3,8 +3,8 @@
 #
 # $is is how the loan stands, as a row of the table work would tell it: state is "none" where it has
 # no row, and "assigned" while somebody has it. $e is what happens to it, as a row of work_log. Of a
-# loan that was taken from a kept list, $e->{from} has two times: as_of, when the list's query began,
-# and checked, when the view was asked about the loan (or undef). Times are texts that sort.
+# loan that was taken from a kept list, $e->{from} has two times: as_of, when the list's query
+# began, and checked, when the view was asked about the loan (or undef). Times are texts that sort.
 package Promise;
 use strict;
 use warnings;
@@ -57,7 +57,8 @@ our @PROMISES = (
 	    sub { my ($is, $e) = @_; $is->{state} ne 'assigned'
 		&& !($e->{event} eq 'completed' && $is->{state} eq 'returned'
 		    && defined $is->{lease_expires_at}) } ],
-	[ "$DISPOSED expired available", 'a loan was changed in the name of somebody who does not have it',
+	[ "$DISPOSED expired available",
+	    'a loan was changed in the name of somebody who does not have it',
 	    sub { my ($is, $e) = @_; grep { $e->{$_} != ($is->{$_} // 0) }
 		qw(user_id token request_id) } ],
 	[ $DISPOSED, 'a loan was disposed of after the end of its lease',
@@ -90,7 +91,8 @@ our @PROMISES = (
 	[ "assigned $DISPOSED expired available", 'a loan has a version that is not the next one',
 	    sub { my ($is, $e) = @_;
 		$e->{version} != ($is->{version} // 0) + ($e->{event} ne 'available') } ],
-	[ "assigned $DISPOSED expired available", 'a loan was changed at a time before its last change',
+	[ "assigned $DISPOSED expired available",
+	    'a loan was changed at a time before its last change',
 	    sub { my ($is, $e) = @_; $e->{at} lt ($is->{changed_at} // '') } ],
 );
 
@@ -98,7 +100,9 @@ our @PROMISES = (
 sub broken
 {
 	my ($is, $e) = @_;
-	return map { $_->[1] } grep { " $_->[0] " =~ / $e->{event} / && $_->[2]->($is, $e) } @PROMISES;
+	my @apply = grep { " $_->[0] " =~ / $e->{event} / } @PROMISES;
+
+	return map { $_->[1] } grep { $_->[2]->($is, $e) } @apply;
 }
 
 # after: how the loan stands after $e. ended is when its last assignment or its time ended, which a
@@ -111,7 +115,8 @@ sub after
 	return { %now, due_at => undef } if $e->{event} eq 'available';
 	@now{qw(version user_id token request_id available_at lease_expires_at manager)} =
 	    @$e{qw(version user_id token request_id available_at lease_expires_at manager)};
-	$now{state} = { renewed => 'assigned', expired => 'returned' }->{$e->{event}} // $e->{event};
+	$now{state} = $e->{event} eq 'renewed' ? 'assigned'
+	    : $e->{event} eq 'expired' ? 'returned' : $e->{event};
 	$now{changed_at} = $e->{at};
 	$now{assigned_at} = $e->{at} if $e->{event} eq 'assigned';
 	$now{note} = $e->{note} if $e->{event} ne 'expired';

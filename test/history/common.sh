@@ -31,8 +31,8 @@ people_now() {
 	sql 'SELECT user_id, name FROM app_user' >"$1"
 }
 
-# told FILE CALL USER TASK EXTRA COMMAND…: runs the command, which prints JSON, and adds to the file
-# what it told. EXTRA is more of the line, as in '"no_wait":true,'.
+# told FILE CALL USER TASK EXTRA COMMAND…: runs the command, which prints JSON, and adds to the
+# file what it told. EXTRA is more of the line, as in '"no_wait":true,'.
 told() {
 	local file=$1 call=$2 user=$3 of=$4 extra=$5 from=$EPOCHREALTIME answer status=0 end
 	shift 5
