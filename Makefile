@@ -76,8 +76,9 @@ FUZZ_SRC := $(sort $(wildcard test/fuzz/*.c))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 FAULT_SRC := $(sort $(filter-out %/lost_commit.c,$(wildcard test/fault/*.c)))
 MEMORY_SRC := test/memory/test_threads.c
+SOAK_SRC := $(sort $(wildcard test/soak/*.c))
 TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC) $(FAULT_SRC) \
-	$(MEMORY_SRC) $(FUZZ_SRC)
+	$(MEMORY_SRC) $(FUZZ_SRC) $(SOAK_SRC)
 ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -95,11 +96,13 @@ UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
+SOAK_BIN := $(patsubst %.c,$(BUILD)/%,$(SOAK_SRC))
 FAULT_BIN := $(BUILD)/test/fault/test_faults
 MEMORY_BIN := $(patsubst %.c,$(BUILD)/%,$(MEMORY_SRC))
 PRELOAD_SO := $(patsubst %.c,$(BUILD)/%.so,test/fault/lost_commit.c \
 	$(wildcard test/bench/preload/*.c))
-TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN)
+TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN) \
+	$(SOAK_BIN)
 
 all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
 
@@ -237,6 +240,11 @@ $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(C
 	$(Q)$(link_test)
 
 $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(BUILD)/obj/test/support/inside.o $(STATIC)
+	@mkdir -p $(@D)
+	$(call told,LINK)
+	$(Q)$(link_test)
+
+$(SOAK_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(CMD_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
