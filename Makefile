@@ -458,6 +458,13 @@ check-memory: ## unit and db tests, faults and threads under the sanitizers
 check-faults: all test-programs ## every allocation and call of the client library fails in turn
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 
+# MINUTES=N SEED=N, and OPTIONS: see test/soak/soak --help.
+MINUTES ?= 30
+SEED ?= $(shell date +%s)
+OPTIONS ?=
+soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
+	@test/soak/run --minutes '$(MINUTES)' --seed '$(SEED)' $(OPTIONS)
+
 check-model: build/tap ## every order of steps of the protocol, with faults, in a model
 	$(call prove,$(MODEL_TESTS))
 
@@ -641,6 +648,6 @@ FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
 	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
 	check-memory check-model check-race check-unit clean deb demo dist distclean fuzz \
-	fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs pictures \
-	print-client-flags print-flags test-programs uninstall valgrind-programs
+	fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs \
+	pictures print-client-flags print-flags soak test-programs uninstall valgrind-programs
 .SECONDARY:
