@@ -508,7 +508,7 @@ sub told_request
 	my %where = (task => $o->{task}, request => $o->{request_id}, calls => [ $call ]);
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
-	return if !defined $o->{uuid} || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
+	return if ($o->{uuid} // '') eq '' || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
 	if (!$r || $r->{id} != $o->{request_id}) {
 		$self->broken('a request was told that is not there', %where)
 		    if $o->{status} ne 'refused';
