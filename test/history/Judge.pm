@@ -509,6 +509,11 @@ sub told_request
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
 	return if ($o->{uuid} // '') eq '' || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
+	if (!$o->{request_id}) {
+		$self->broken('a request is there that was told not to be', %where)
+		    if $r && ($call->{exit} // 5) =~ /^[0-4]$/;
+		return;
+	}
 	if (!$r || $r->{id} != $o->{request_id}) {
 		$self->broken('a request was told that is not there', %where)
 		    if $o->{status} ne 'refused';
