@@ -269,7 +269,7 @@ one_that_does_not_wait(void **state)
 	(void)state;
 	on_complete("BEGIN DECLARE found INT; SELECT COUNT(*) INTO found FROM test_completed"
 	    " WHERE loan_id = 100 + p_loan_id FOR UPDATE NOWAIT; " NOTE_IT "; END");
-	sql("ALTER TABLE test_completed ADD PRIMARY KEY (loan_id)");
+	sql("ALTER TABLE test_completed ADD UNIQUE KEY (loan_id)");
 	sql("INSERT INTO test_completed VALUES (101, 'x'), (102, 'x'), (103, 'x')");
 	assert_int_equal(db_begin(other), DB_OK);
 	sql_on(other, "UPDATE test_completed SET user = 'y' WHERE loan_id = 102");
@@ -413,7 +413,7 @@ in_a_deadlock(const char *handler)
 
 	on_complete("BEGIN %s DELETE FROM test_completed WHERE loan_id = 100;"
 	    " DELETE FROM test_completed WHERE loan_id = 200; " NOTE_IT "; END", handler);
-	sql("ALTER TABLE test_completed ADD PRIMARY KEY (loan_id)");
+	sql("ALTER TABLE test_completed ADD UNIQUE KEY (loan_id)");
 	sql("INSERT INTO test_completed VALUES (100, 'x'), (200, 'y')");
 	assert_int_equal(db_begin(other), DB_OK);
 	sql_on(other, "UPDATE test_number SET n = n + 1000000 ORDER BY n DESC");

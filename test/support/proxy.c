@@ -571,6 +571,19 @@ run(void *data)
 	return NULL;
 }
 
+/* The socket beside the option file is the server's, or that of a router before a cluster. */
+static void
+find_server(void)
+{
+	const char *file = getenv("LOCKQ_DEFAULTS_FILE"), *slash = strrchr(file, '/');
+
+	if (slash != NULL)
+		snprintf(server_path, sizeof(server_path), "%.*s/mysql.sock", (int)(slash - file),
+		    file);
+	if (slash == NULL || access(server_path, R_OK) != 0)
+		snprintf(server_path, sizeof(server_path), "%s", text_of("SELECT @@socket"));
+}
+
 struct proxy *
 proxy_new(void)
 {
@@ -580,7 +593,7 @@ proxy_new(void)
 
 	while (proxies[n] != NULL)
 		assert_true(++n < PROXIES);
-	snprintf(server_path, sizeof(server_path), "%s", text_of("SELECT @@socket"));
+	find_server();
 	assert_true(strlen(server_path) < sizeof(address.sun_path));
 	assert_non_null(p);
 	p->log = calloc(LOGGED, sizeof(*p->log));
