@@ -323,6 +323,7 @@ $(PRELOAD_SO): $(BUILD)/%.so: %.c $(FLAGS)
 # The tests have a server of their own, so the sandbox keeps its data.
 CHECK_SANDBOX ?= $(if $(LOCKQ_SANDBOX_DIR),$(LOCKQ_SANDBOX_DIR)-check,$(CURDIR)/build/check-sandbox)
 IN_SANDBOX = LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' scripts/sandbox run
+IN_CLUSTER = LOCKQ_CLUSTER_DIR='$(CHECK_SANDBOX)-cluster' scripts/sandbox cluster run
 # Under nohup or in a script's background signals are ignored, and the programs would ignore those
 # that the tests send. So all have their default action.
 PROVE = env --default-signal=HUP,INT,QUIT,TERM CMOCKA_MESSAGE_OUTPUT=TAP \
@@ -441,6 +442,19 @@ check-race: all test-programs ## many at once, and processes that die
 check-history: all build/tap ## what was committed and told, judged by what lockq promises
 	$(call prove,$(HISTORY_TESTS),$(IN_SANDBOX) env)
 
+# These make servers of their own, or look at a server's files, so a router can't lead there.
+OWN_SERVER_TESTS := $(patsubst %,test/%.t,cli/migrate cli/options)
+check-cluster: all test-programs ## db and cli tests through MySQL Router, and failovers
+	$(call prove,$(DB_TESTS) $(filter-out $(OWN_SERVER_TESTS),$(CLI_TESTS)),$(IN_CLUSTER) env)
+	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env)
+
+# MINUTES=N: for so long, with two failovers a minute; MODE=multi: all members are primaries.
+soak-cluster: MINUTES ?= 10
+MODE ?= single
+soak-cluster: all ## failovers of a cluster under load, for MINUTES
+	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MINUTES='$(MINUTES)' \
+		LOCKQ_CLUSTER_MODE='$(MODE)')
+
 check-lab: all build/tap ## the patterns of locking, their pictures, the tour
 	$(call prove,$(LAB_TESTS),$(IN_SANDBOX) env)
 
@@ -459,7 +473,7 @@ check-faults: all test-programs ## every allocation and call of the client libra
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 
 # MINUTES=N SEED=N, and OPTIONS: see test/soak/soak --help.
-MINUTES ?= 30
+soak: MINUTES ?= 30
 SEED ?= $(shell date +%s)
 OPTIONS ?=
 soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
@@ -628,7 +642,9 @@ deb: ## Debian packages, in build/deb
 # --- the rest -----------------------------------------------------------------------------------
 
 stop_sandboxes = for d in build/sandbox build/check-sandbox build/check-sandbox-*; do \
-	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; done
+	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; done; \
+	for d in build/cluster build/check-sandbox-cluster; do \
+	LOCKQ_CLUSTER_DIR=$(CURDIR)/$$d scripts/sandbox cluster destroy; done
 
 clean: ## remove what was built, and the sandbox; the downloaded MySQL stays
 	@$(stop_sandboxes)
@@ -646,8 +662,9 @@ help: ## this list
 
 FORCE:
 .PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
-	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
-	check-memory check-model check-race check-unit clean deb demo dist distclean fuzz \
-	fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs \
-	pictures print-client-flags print-flags soak test-programs uninstall valgrind-programs
+	check-cluster check-faults check-guards check-history check-lab check-loaded \
+	check-locked check-long check-memory check-model check-race check-unit clean deb demo \
+	dist distclean fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint \
+	memory-programs pictures print-client-flags print-flags soak soak-cluster test-programs \
+	uninstall valgrind-programs
 .SECONDARY:
