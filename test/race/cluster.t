@@ -210,6 +210,22 @@ is "$status" 5 'disposition at a secondary'
 like "$err" "^disposition: .*$refused" 'the line tells to connect to the primary'
 run as 2 checkwork --user race-1
 is "$status $err" '0 ' 'checkwork works at a secondary, since it only reads'
+
+# --- another primary, through the router ----------------------------------------------------------
+
+through_router getwork --user race-4 --task "$heavy" >"$scratch/moved" 2>&1 &
+moved=$!
+until_led 1
+at 1 "SELECT group_replication_set_as_primary('$(at 2 'SELECT @@server_uuid')')" >/dev/null
+status=0
+wait "$moved" || status=$?
+is "$status" 0 'the primary is switched under a leader: its user is served'
+[ "$status" -eq 0 ] || sed 's/^/# /' "$scratch/moved"
+run through_router getwork --user race-5 --task "$race" --json
+is "$status" 0 'the router leads to the new primary'
+is "$(at 2 "SELECT COUNT(*) FROM work WHERE request_id = $(jq .request_id <<<"$out")")" 1 \
+	'the loan was given there'
+everywhere 1 2 3
 sql 'SELECT group_replication_switch_to_multi_primary_mode()' >/dev/null
 
 # --- a member that has left the group ------------------------------------------------------------
