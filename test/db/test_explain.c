@@ -107,7 +107,7 @@ assert_plans(struct proxy *p)
 	static const char task[] = "100", json[] = "'[[1,2],[2,1],[3,0]]'";
 	static const char at_once[] = "Rows fetched before execution";
 	static const char by_key[] = "index lookup on w using PRIMARY"
-	    " (task_id = 100, loan_id = j.loan_id)";
+	    " (task_id=100, loan_id=j.loan_id)";
 
 	assert_plan(plan_of(p, "AS r FORCE INDEX (work_requested_line)",
 	    VALUES("600", task, "NULL")),
@@ -116,9 +116,9 @@ assert_plans(struct proxy *p)
 	assert_plan(plan_of(p, "WHERE j.version = 0", VALUES(json, task)), by_key);
 	assert_plan(plan_of(p, "'assigned', j.user_id, r.account",
 	    VALUES("1", "NULL", "'[[1,2,1,1]]'")), "lookup on w using PRIMARY"
-	    " (task_id = r.task_id, loan_id = j.loan_id)");
+	    " (task_id=r.task_id, loan_id=j.loan_id)");
 	assert_plan_of_procedure(plan_of_procedure("work_moves", "UPDATE", "[[1,2],[2,1],[3,0]]"),
-	    "lookup on w using PRIMARY (task_id = l.task_id, loan_id = l.loan_id)");
+	    "lookup on w using PRIMARY (task_id=l.task_id, loan_id=l.loan_id)");
 	assert_plan_of_procedure(plan_of_procedure("work_opens", "INSERT", "[[1,2],[2,1],[3,0]]"),
 	    "index lookup on l using PRIMARY");
 	assert_plan(plan_of(p, "outcome VARCHAR(16) PATH",
@@ -134,8 +134,8 @@ assert_plans(struct proxy *p)
 static void
 assert_plans_of_disposition(struct proxy *p)
 {
-	static const char by_key[] = "lookup on w using PRIMARY (task_id = (@lockq_task), "
-	    "loan_id = ";
+	static const char by_key[] = "lookup on w using PRIMARY (task_id=(@lockq_task), "
+	    "loan_id=";
 	static const char *const texts[] = {
 		"SELECT j.loan_id, me.user_id", "excluded_until, note"
 	};

@@ -223,8 +223,19 @@ text_of(const char *format, ...)
 const char *
 plan_of_statement(const char *statement)
 {
+	static char plan[STATEMENT_BYTES];
 	const char *rows = strncmp(statement, "INSERT", 6) == 0 ? strstr(statement, "SELECT") :
 	    statement;
+	const char *from = text_of("EXPLAIN FORMAT=TREE %s", rows);
+	char *to = plan;
 
-	return text_of("EXPLAIN FORMAT=TREE %s", rows);
+	for (; *from != '\0'; from++) {
+		bool around = (from[0] == ' ' && from[1] == '=') ||
+		    (from[0] == ' ' && to > plan && to[-1] == '=');
+
+		if (!around)
+			*to++ = *from;
+	}
+	*to = '\0';
+	return plan;
 }

@@ -73,7 +73,8 @@ __attribute__((format(printf, 1, 2))) uint64_t u64(const char *format, ...);
 /* Returns the first cell of the result, "NULL" for NULL. The text is valid until the next call. */
 __attribute__((format(printf, 1, 2))) const char *text_of(const char *format, ...);
 /* Returns the plan of a statement without parameters; of an INSERT … SELECT that of its SELECT,
- * since MySQL 9.7 can't print the plan of one into a view. */
+ * since MySQL 9.7 can't print the plan of one into a view. There are no blanks around "=", which
+ * older servers don't write. */
 const char *plan_of_statement(const char *statement);
 
 /* fixture.c */
