@@ -350,7 +350,7 @@ DOCS_TESTS := $(call scripts_of,docs)
 GUARD_TESTS := $(call scripts_of,guards)
 MODEL_TESTS := $(call scripts_of,model)
 FUZZ_TESTS := $(call scripts_of,fuzz)
-HISTORY_TESTS := $(call scripts_of,history)
+HISTORY_TESTS := $(call scripts_of,history) $(call scripts_of,soak)
 # valgrind.t takes minutes, so it is left to check-long.
 MEMORY_TESTS := $(ASAN_BIN) $(filter-out %/valgrind.t,$(call scripts_of,memory))
 
@@ -383,9 +383,9 @@ LANES ?= $(shell echo $$(($(JOBS) * 3)))
 
 # These tests take longest, so they begin first.
 LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
-	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench race/hundreds race/cut \
-	race/cluster race/tls race/patience race/leases race/taken cli/signals docs/docs \
-	race/replica lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
+	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench soak/soak history/check \
+	race/hundreds race/cut race/cluster race/tls race/patience race/leases race/taken \
+	cli/signals docs/docs race/replica lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
 	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
@@ -420,6 +420,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
+	test/soak/run --minutes 10
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
 		LOCKQ_MYSQLD_ARGS='$(NATIVE_KEYS)' scripts/sandbox run env)
 	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all valgrind-programs
@@ -439,7 +440,7 @@ check-cli: all build/tap ## the programs as a user runs them
 check-race: all test-programs ## many at once, and processes that die
 	$(call prove,$(RACE_TESTS),$(IN_SANDBOX) env)
 
-check-history: all build/tap ## what was committed and told, judged by what lockq promises
+check-history: all test-programs ## what was committed and told, judged by what lockq promises
 	$(call prove,$(HISTORY_TESTS),$(IN_SANDBOX) env)
 
 # These make servers of their own, or look at a server's files, so a router can't lead there.

@@ -98,10 +98,11 @@ sub next
 	my $in = $self->{in};
 
 	while (my $line = <$in>) {
-		if (substr($line, 0, 4) eq '### ') {
-			if ($line =~ /^###   \@(\d+)=(.*)$/) {
-				$image->[$1 - 1] = $2 if $image;
-			} elsif ($line =~ /^### (INSERT INTO|UPDATE|DELETE FROM) (`.*`)$/) {
+		# Nine of ten lines are such, with a value: so they come first, and without a pattern.
+		if (substr($line, 0, 5) eq '###  ') {
+			push @$image, substr($line, index($line, '=') + 1) if $image;
+		} elsif (substr($line, 0, 4) eq '### ') {
+			if ($line =~ /^### (INSERT INTO|UPDATE|DELETE FROM) (`.*`)$/) {
 				($change, $image) = ($self->change_of($1, $2), undef);
 				push @changes, $change if $change;
 			} elsif ($change && $line =~ /^### (SET|WHERE)$/) {
@@ -168,10 +169,13 @@ sub row_of
 	my %row;
 
 	die "$table has other columns now, or the log has no whole rows: it needs "
-	    . "binlog_row_image=FULL, and the columns as they were\n"
-	    if @$values != @$columns || grep { !defined } @$values;
-	@row{map { $_->{name} } @$columns} =
-	    map { value_of($columns->[$_]{kind}, $values->[$_]) } 0 .. $#$columns;
+	    . "binlog_row_image=FULL, and the columns as they were\n" if @$values != @$columns;
+	chomp @$values;
+	for my $i (0 .. $#$columns) {
+		my $text = $values->[$i];
+		$row{$columns->[$i]{name}} =
+		    $text eq 'NULL' ? undef : value_of($columns->[$i]{kind}, $text);
+	}
 	return \%row;
 }
 
@@ -179,11 +183,11 @@ sub value_of
 {
 	my ($kind, $text) = @_;
 
-	return undef if $text eq 'NULL';
-	return $kind->[$text] if ref $kind;
 	return $text + 0 if $kind eq 'number';
 	# Above half of its range an unsigned number stands behind the signed one.
-	return ($text =~ /\((\d+)\)$/ ? $1 : $text) + 0 if $kind eq 'unsigned';
+	return (substr($text, 0, 1) eq '-' && $text =~ /\((\d+)\)$/ ? $1 : $text) + 0
+	    if $kind eq 'unsigned';
+	return $kind->[$text] if ref $kind;
 	return clock_text($text) if $kind eq 'time';
 	return $text unless substr($text, 0, 1) eq "'";
 	$text = substr($text, 1, -1);

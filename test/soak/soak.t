@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# A minute of the soak, with the faults that strike often: nothing is broken. And a soak in which an
+# administrator breaks something says so.
+set -u
+
+# shellcheck source=test/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+
+run "$top/test/soak/run" --minutes "${LOCKQ_SOAK_MINUTES:-1}" --seed 1 --workers 5 --people 3 \
+	--kinds kill,stop,cut,mysqld
+is "$status" 0 'a minute of work while faults strike: no promise is broken'
+[ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }" >&2
+like "$out" '^in all: [0-9]{3,} commits, [0-9]{2,} calls, .*: 0 violations$' 'all of it was judged'
+like "$out" '^kill -9 of a program +[0-9]+ ' 'programs were killed'
+like "$out" '^kill -9 of mysqld, and a restart +[0-9]+ ' 'and so was the server'
+like "$out" '^0 violations, 0 without an answer, 0 locks left, 0 other faults' 'nothing was left'
+
+broken='UPDATE work SET note = "x" WHERE state = "completed" LIMIT 1'
+run "$top/test/soak/run" --minutes 0.2 --seed 1 --workers 2 --people 1 --kinds kill --sql "$broken"
+is "$status" 1 'a change that lockq has not made is not overlooked'
+like "$out" 'VIOLATION: the row of work was changed without a row of the log, ' 'it is found'
+
+is "$("$top/test/soak/run" --plan --seed 7 | cksum)" "$("$top/test/soak/run" --plan --seed 7 | cksum)" \
+	'a seed makes the same plan again'
+[ "$("$top/test/soak/run" --plan --seed 7 | tail -n +2)" != \
+	"$("$top/test/soak/run" --plan --seed 8 | tail -n +2)" ]
+ok $? 'and another seed makes another one'
+run "$top/test/soak/soak" --kinds kill,rain
+is "$status $err" "2 soak: there is no fault 'rain': see soak --help" 'a usage error is one line'
+run "$top/test/soak/run" --help
+is "$status $err" '0 ' '--help'
+finish
