@@ -111,6 +111,23 @@ hang_up other
 wait "$later"
 is "$?:$(jq -s length "$scratch/later")" 0:2 'when the table is free again, it is read'
 
+# looks_again TABLE OPTIONS...: a look that meets a locked table, so that it has to try again, and
+# then finds the table free.
+looks_again() {
+	local table=$1 look
+	shift
+	say other "LOCK TABLES $table WRITE"
+	said other
+	checkwork "$@" --json --verbose >"$scratch/again" 2>"$scratch/tries" &
+	look=$!
+	wait_for grep -qs 'trying again' "$scratch/tries"
+	hang_up other
+	wait "$look"
+	is "$?:$(jq -s length "$scratch/again")" "$shows" "$table is free at a later try: it is read"
+}
+shows=0:2
+looks_again work --user race-1 --task "$task"
+
 # A look at a request also notes that somebody looks after it. Where its row is held, it goes on.
 sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
      SELECT UUID(), user_id, 'test', $task, 1, 1 FROM app_user WHERE name = 'race-2'"
@@ -122,6 +139,8 @@ is "$status:$in_time" 3:yes 'the row of a request is held, checkwork --request: 
 like "$out" "^request $request for race-2, task $task: pending, nobody leads" \
 	'the request is shown all the same'
 hang_up other
+shows=0:1
+looks_again work_requested --user race-2 --pending
 
 # An ALTER TABLE that waits for a reader keeps others waiting, too.
 say reader "BEGIN; SELECT COUNT(*) FROM work"
