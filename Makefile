@@ -643,7 +643,8 @@ deb: ## Debian packages, in build/deb
 # --- the rest -----------------------------------------------------------------------------------
 
 stop_sandboxes = for d in build/sandbox build/check-sandbox build/check-sandbox-*; do \
-	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; done; \
+	if [ -d $$d/data ]; then LOCKQ_SANDBOX_DIR=$(CURDIR)/$$d scripts/sandbox destroy; fi; \
+	done; \
 	for d in build/cluster build/check-sandbox-cluster; do \
 	LOCKQ_CLUSTER_DIR=$(CURDIR)/$$d scripts/sandbox cluster destroy; done
 

@@ -524,8 +524,8 @@ without_a_second_connection(void **state)
 	assert_int_equal(u64_on(inside_lock_connection(w->q), "SELECT @@max_execution_time"), 0);
 }
 
-/* guard: a router leads the second connection to another member of a cluster. What it sees there may
- * be old, so the query runs on the lock connection, as where there is no second one. */
+/* guard: a router leads the second connection to another member of a cluster. What it sees there
+ * may be old, so the query runs on the lock connection, as where there is no second one. */
 static void
 a_second_connection_to_another_server(void **state)
 {

@@ -445,7 +445,8 @@ a_disposition_is_tried_again(void **state)
 		const char *statement = disposing[i / 6];
 		struct worker *by;
 
-		if ((error == AT_COMMIT || error == NO_MAJORITY) && strcmp(statement, "=COMMIT") != 0)
+		if ((error == AT_COMMIT || error == NO_MAJORITY) &&
+		    strcmp(statement, "=COMMIT") != 0)
 			continue;
 		by = with_two_loans();
 		proxy_fail(by->proxy, statement, 1, 2, error);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Failovers of a cluster, while people ask for work and dispose of it through MySQL Router: the
-# primary is switched, killed, stopped, and cut off from the others. The moments are those at which a
-# query runs, and others by chance, so people are in a COMMIT, a take or a refill. Afterwards nothing
-# was given out twice, what was told is what is stored, and programs have found each new primary soon.
+# primary is switched, killed, stopped, and cut off from the others. A heavy query runs each time,
+# and by chance others are in a COMMIT, a take or a refill. Afterwards nothing was given out twice,
+# what was told is what is stored, and programs have found each new primary soon.
 #
 #   LOCKQ_CLUSTER_MINUTES    for how long (3)
 #   LOCKQ_CLUSTER_FAILOVERS  how many failovers in that time (two a minute)
@@ -78,19 +78,21 @@ refills() {
 # primary: the member to which the router leads.
 primary() {
 	local port
-	port=$(sql 'SELECT @@port' 2>/dev/null) && cluster status | awk -v p="$port" '$4 == p { print $2 }'
+	port=$(sql 'SELECT @@port' 2>/dev/null) &&
+		cluster status | awk -v p="$port" '$4 == p { print $2 }'
 }
 
-# Sets $new to a member besides $1 that is a primary, takes changes, and is in a group without $1, or
-# in which $1 is a secondary.
+# another_leads MEMBER PORT: sets $new to another member that takes changes, and is in a group
+# without that member, or in which that one is a secondary.
 another_leads() {
 	for ((new = 1; new <= members; new++)); do
 		[ "$new" -ne "$1" ] || continue
-		[ "$(at "$new" "SELECT @@global.super_read_only = 0 AND
-		                       SUM(member_id = @@server_uuid AND member_state = 'ONLINE') = 1 AND
-		                       SUM(member_port = $2 AND
-		                           (member_role = 'PRIMARY' OR member_state <> 'ONLINE')) = 0
-		                  FROM performance_schema.replication_group_members" 2>/dev/null)" != 1 ] ||
+		[ "$(at "$new" "
+			SELECT @@global.super_read_only = 0 AND
+			       SUM(member_id = @@server_uuid AND member_state = 'ONLINE') = 1 AND
+			       SUM(member_port = $2 AND
+			           (member_role = 'PRIMARY' OR member_state <> 'ONLINE')) = 0
+			  FROM performance_schema.replication_group_members" 2>/dev/null)" != 1 ] ||
 			return 0
 	done
 	return 1
@@ -98,8 +100,9 @@ another_leads() {
 
 # served_after TIME: a getwork has told of loans after that.
 served_after() {
-	cat "$told"-*[0-9] | jq -e -n --argjson t "$1" \
-		'first(inputs | select(.call == "getwork" and .exit == 0 and .to > $t))' >/dev/null 2>&1
+	cat "$told"-*[0-9] | jq -e -n --argjson t "$1" '
+		first(inputs | select(.call == "getwork" and .exit == 0 and .to > $t))
+		' >/dev/null 2>&1
 }
 
 heavy_is_led() {

@@ -2,9 +2,9 @@
 # shell.sh, by tests in which servers die.
 # shellcheck shell=bash
 
-# told FILE CALL USER TASK COMMAND…: runs the command, which prints JSON, and adds a line to the file:
-# the call, its user and task, from when to when it ran, its exit status and what it told. Leaves the
-# answer in $answer and the exit status in $status.
+# told FILE CALL USER TASK COMMAND…: runs the command, which prints JSON, and adds a line to the
+# file: the call, its user and task, from when to when it ran, its exit status and what it told.
+# Leaves the answer in $answer and the exit status in $status.
 told() {
 	local file=$1 call=$2 user=$3 task=$4 from=$EPOCHREALTIME
 	shift 4
@@ -35,10 +35,16 @@ judge_told() {
 		' "$1" >"$1.changes"
 	jq -r 'select(.exit > 3) | "silent\t\(.user)\t\(.task)\t\(.from)\t\(.to)"' "$1" >"$1.silent"
 	awk -F '\t' '
-		$1 == "silent" { n = ++silent[$2, $3]; from[$2, $3, n] = $4; to[$2, $3, n] = $5; next }
+		$1 == "silent" {
+			n = ++silent[$2, $3]
+			from[$2, $3, n] = $4
+			to[$2, $3, n] = $5
+			next
+		}
 		$1 == "told" {
 			change = $2 " " $3 " " $4 " " $5
-			if (change in teller) print "told twice: " change ": " teller[change] ", " $6
+			if (change in teller)
+				print "told twice: " change ": " teller[change] ", " $6
 			teller[change] = $6
 			next
 		}
