@@ -337,7 +337,7 @@ a_served_request(struct run *run)
 	" AND outcome = 'cancelled'"
 
 const struct scenario ask_scenarios[] = {
-	{ "lockq_getwork", "leads", .prepare = loans, .call = ask, .whole = true, .done = HAS_TWO,
+	{ "lockq_getwork", "leads", .prepare = loans, .call = ask, .done = HAS_TWO,
 	  .left = PENDING },
 	{ "lockq_getwork", "without waiting", .prepare = loans, .call = ask_without_waiting,
 	  .done = HAS_TWO },

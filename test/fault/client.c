@@ -8,6 +8,7 @@
 #include <mysql.h>
 
 #include <errmsg.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -26,6 +27,9 @@ void fault_mysql_close(MYSQL *mysql);
 int fault_mysql_options(MYSQL *mysql, enum mysql_option option, const void *value);
 int fault_mysql_options4(MYSQL *mysql, enum mysql_option option, const void *name,
     const void *value);
+#ifdef MARIADB_BASE_VERSION
+int fault_mysql_optionsv(MYSQL *mysql, enum mysql_option option, ...);
+#endif
 MYSQL *fault_mysql_real_connect(CONNECT_PARAMETERS);
 int fault_mysql_query(MYSQL *mysql, const char *text);
 int fault_mysql_real_query(MYSQL *mysql, const char *text, unsigned long length);
@@ -162,6 +166,22 @@ fault_mysql_options4(MYSQL *mysql, enum mysql_option option, const void *name,
 	return before(mysql, fault_next("mysql_options4", false)) ? 1 :
 	    mysql_options4(mysql, option, name, value);
 }
+
+#ifdef MARIADB_BASE_VERSION
+/* lockq gives it one value. */
+int
+fault_mysql_optionsv(MYSQL *mysql, enum mysql_option option, ...)
+{
+	const void *value;
+	va_list args;
+
+	va_start(args, option);
+	value = va_arg(args, const void *);
+	va_end(args);
+	return before(mysql, fault_next("mysql_optionsv", false)) ? 1 :
+	    mysql_optionsv(mysql, option, value);
+}
+#endif
 
 MYSQL *
 fault_mysql_real_connect(CONNECT_PARAMETERS)

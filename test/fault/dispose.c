@@ -195,15 +195,25 @@ much_is_over(struct run *run)
 	    " - INTERVAL 2 HOUR WHERE task_id = %d AND pending = 1", TASK);
 }
 
+/* It works in batches, so a part may be done when it fails. What it tells must be done, whatever
+ * happens. */
+enum { CLAIMS_TOO_MUCH = 99 };
 static int
 expire(struct run *run)
 {
 	struct lockq_expire what = LOCKQ_EXPIRE_INIT;
 	struct lockq_expired expired = LOCKQ_EXPIRED_INIT;
+	uint64_t true_leases;
+	int code;
 
 	what.purge_after_s = LOCKQ_PURGE_AFTER_MIN;
-	(void)run;
-	return lockq_expire(run->q, &what, &expired);
+	code = lockq_expire(run->q, &what, &expired);
+	say(run, "%" PRIu64 " leases, %" PRIu64 " requests", expired.leases, expired.requests);
+	fault_pause(true);
+	true_leases = u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d AND event = 'expired'",
+	    TASK);
+	fault_pause(false);
+	return expired.leases > true_leases ? CLAIMS_TOO_MUCH : code;
 }
 
 /* --- managers --- */
@@ -286,7 +296,7 @@ const struct scenario dispose_scenarios[] = {
 	  .call = complete_and_ask, .done = BOTH_AND_TWO },
 	{ "lockq_dispose_and_ask", "in two", NULL, has_two, .call = complete_and_ask,
 	  .done = BOTH_AND_TWO, .once = true },
-	{ "lockq_expire", "", OWNER_GROUP, much_is_over, .call = expire, .done = BOTH("expired") },
+	{ "lockq_expire", "", OWNER_GROUP, much_is_over, .call = expire, .changes = true },
 	{ "lockq_correct", "releases", MANAGER_GROUP, has_two, .call = release,
 	  .done = BOTH("returned"), .once = true },
 	{ "lockq_correct", "reassigns", MANAGER_GROUP, has_two, .call = reassign,

@@ -43,7 +43,7 @@ struct scenario {
 	int code;               /* what the call returns where nothing fails */
 	bool unconnected;       /* the call itself makes or connects the handle */
 	bool changes;           /* it changes rows, although @done is NULL */
-	bool whole;             /* each allocation fails, also where only a sample is tried */
+	bool gives_up;          /* its progress function gives up in the end: it would wait for ever */
 	bool once;              /* what it has done can't be done again: a repetition is refused */
 };
 

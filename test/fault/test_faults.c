@@ -19,7 +19,7 @@
 
 #include "support.h"
 
-enum { SCENARIOS_MOST = 128, SHOWN = 12, SAMPLE = 11, REPLAY_BYTES = 32768 };
+enum { SCENARIOS_MOST = 128, SHOWN = 12, SAMPLE = 97, REPLAY_BYTES = 32768 };
 
 /* A call and how it fails, as people read it. */
 static const char *const kinds[FAULTS] = {
@@ -123,6 +123,8 @@ fault_of_answer(const struct scenario *s, int code, const char *said, const char
 			return "another answer than usual";
 		return writes && !done ? "it says that it has done what it has not" : NULL;
 	}
+	if (code == LOCKQ_CANCELLED && s->gives_up)
+		return NULL;
 	/* A query that has lost its connection may have been ended on the server. */
 	if (code != LOCKQ_EDATABASE && code != LOCKQ_ENOMEM && code != LOCKQ_EUNKNOWN &&
 	    code != LOCKQ_BUSY && !(code == LOCKQ_EQUERY && (at.fault == FAULT_LOST ||
@@ -304,18 +306,20 @@ call_with_fault(void)
 
 /* --- all calls of a scenario --- */
 
-/* Lets each @step-th of the calls fail that have this kind. Where the seed begins differs with the
- * kind, so that a sample has many of the calls in one way or another. */
+/* Lets each @step-th of about @calls calls fail like this. Which is the first differs, so that a sample
+ * has many of the calls in one way or another. */
 static void
-exhaust(enum fault fault, bool ever, unsigned int step)
+exhaust(enum fault fault, bool ever, unsigned int step, unsigned int calls)
 {
 	static unsigned int random = 1;
 
 	random = random * 1103515245 + 12345;
 	at.fault = fault;
 	at.ever = ever;
-	at.nth = 1 + random / 65536 % step;
-	while (call_with_fault())
+	if (calls == 0)
+		return;
+	at.nth = 1 + random / 65536 % (calls < step ? calls : step);
+	while (at.nth <= calls && call_with_fault())
 		at.nth += step;
 }
 
@@ -350,7 +354,7 @@ try_faults(void **state)
 {
 	const char *given = getenv("LOCKQ_FAULTS_STEP"), *only = getenv("LOCKQ_FAULTS_NTH");
 	unsigned int step = given != NULL ? (unsigned int)strtoul(given, NULL, 10) : SAMPLE;
-	unsigned int allocations, calls;
+	unsigned int allocations, calls, on_server;
 
 	/* cmocka has set its own, which do not know which call it was. */
 	signal(SIGSEGV, on_crash);
@@ -360,16 +364,21 @@ try_faults(void **state)
 	at.faults = 0;
 	allocations = count(FAULT_ALLOCATION);
 	calls = count(FAULT_NO_MEMORY);
+	on_server = count(FAULT_LOST);
 	assert_int_equal(at.faults, 0);
 	if (only != NULL) {
 		try_one(only);
 		return;
 	}
-	exhaust(FAULT_ALLOCATION, false, at.scenario->whole ? 1 : step);
-	for (unsigned int i = 0; i < FAULTS; i++) {
-		if (i != FAULT_ALLOCATION)
-			exhaust(i, false, step);
-		exhaust(i, true, step);
+	exhaust(FAULT_ALLOCATION, false, step, allocations);
+	exhaust(FAULT_ALLOCATION, true, step, allocations);
+	for (unsigned int i = FAULT_LOST; i < FAULTS; i++) {
+		unsigned int most = i == FAULT_NO_MEMORY ? calls : on_server;
+
+		exhaust(i, false, step, most);
+		/* The first call makes the difference to the others, which a sample leaves out. */
+		if (step < SAMPLE || i == FAULT_LOST || i == FAULT_NO_MEMORY)
+			exhaust(i, true, step, most);
 	}
 	print_message("# %s%s%s: %u allocations, %u calls\n", at.scenario->function,
 	    at.scenario->how[0] != '\0' ? ", " : "", at.scenario->how, allocations, calls);

@@ -5,12 +5,17 @@ include $(BUILD)/client.mk
 
 CC := gcc
 REPLACED := $(patsubst lib/%,$(OUT)/%.o,$(OBJECTS))
+# Tests of test/fault/ consist of several files, and give names of the library another meaning.
+FAULT := $(filter fault/%,$(TEST))
+TEST_OBJ := $(if $(FAULT),$(wildcard $(BUILD)/obj/test/fault/*.o),$(BUILD)/obj/test/$(TEST).o)
 
 mutant: $(REPLACED)
 	@cp '$(BUILD)/lib/liblockq.a' '$(OUT)/liblockq.a'
 	@ar rD '$(OUT)/liblockq.a' $(REPLACED) 2>/dev/null
+	@$(if $(FAULT),nm -u '$(OUT)/liblockq.a' | awk -f '$(TOP)/test/fault/names.awk' \
+		>'$(OUT)/names' && objcopy --redefine-syms='$(OUT)/names' '$(OUT)/liblockq.a')
 	@$(CC) $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o '$(OUT)/test' \
-		'$(BUILD)/obj/test/$(TEST).o' $(wildcard $(BUILD)/obj/test/support/*.o) \
+		$(TEST_OBJ) $(wildcard $(BUILD)/obj/test/support/*.o) \
 		'$(OUT)/liblockq.a' -lcmocka $(CLIENT_LIBS) -luuid -pthread
 
 $(REPLACED): FORCE
