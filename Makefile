@@ -99,7 +99,7 @@ BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
 SOAK_BIN := $(patsubst %.c,$(BUILD)/%,$(SOAK_SRC))
 FAULT_BIN := $(BUILD)/test/fault/test_faults
 MEMORY_BIN := $(patsubst %.c,$(BUILD)/%,$(MEMORY_SRC))
-PRELOAD_SO := $(patsubst %.c,$(BUILD)/%.so,test/fault/lost_commit.c \
+PRELOAD_SO := $(patsubst %.c,$(BUILD)/%.so,test/fault/lost_commit.c test/coverage/exit.c \
 	$(wildcard test/bench/preload/*.c))
 TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN) \
 	$(SOAK_BIN)
@@ -120,8 +120,8 @@ valgrind-programs: $(DB_BIN) $(MEMORY_BIN)
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
-	check-model fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare bench-peers \
-	pictures install uninstall print-flags
+	check-model coverage fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare \
+	bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -480,6 +480,22 @@ OPTIONS ?=
 soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
 	@test/soak/run --minutes '$(MINUTES)' --seed '$(SEED)' $(OPTIONS)
 
+# The programs of cli tests are found by PATH. Those tests have what no other test runs.
+COVERAGE := build/coverage
+COVERAGE_CLI := $(patsubst %,test/cli/%.t,managecheck managetask options lockqstat checkwork)
+coverage: ## which lines of the library the tests run, in build/coverage
+	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(COVERAGE) CFLAGS='-O0 -g --coverage' \
+		all test-programs
+	@find $(COVERAGE) -name '*.gcda' -delete
+	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
+		LOCKQ_FAULTS_STEP=11 CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) \
+		$(patsubst %.c,$(COVERAGE)/%,$(UNIT_SRC) $(DB_SRC)) \
+		$(COVERAGE)/test/fault/test_faults
+	$(call prove,$(COVERAGE_CLI),$(IN_SANDBOX) env \
+		LD_PRELOAD="$(CURDIR)/$(COVERAGE)/test/coverage/exit.so" \
+		PATH="$(CURDIR)/$(COVERAGE)/bin:$(CURDIR)/build/mysql/bin:$$PATH")
+	@test/coverage/report $(COVERAGE)
+
 check-model: build/tap ## every order of steps of the protocol, with faults, in a model
 	$(call prove,$(MODEL_TESTS))
 
@@ -663,10 +679,11 @@ help: ## this list
 		awk -F'|' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: FORCE all bench bench-compare bench-peers check check-cli check-db check-docs \
-	check-cluster check-faults check-guards check-history check-lab check-loaded \
-	check-locked check-long check-memory check-model check-race check-unit clean deb demo \
-	dist distclean fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint \
-	memory-programs pictures print-client-flags print-flags soak soak-cluster test-programs \
-	uninstall valgrind-programs
+.PHONY: FORCE \
+	all bench bench-compare bench-peers check check-cli check-cluster check-db check-docs \
+	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
+	check-memory check-model check-race check-unit clean coverage deb demo dist distclean \
+	fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs \
+	pictures print-client-flags print-flags soak soak-cluster test-programs uninstall \
+	valgrind-programs
 .SECONDARY:

@@ -3,7 +3,7 @@
 # with it, so only what lockq's own code does is seen.
 set -u
 
-# shellcheck source=../support/tap.sh
+# shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 
 program=$top/build/tsan/test/memory/test_threads

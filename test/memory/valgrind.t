@@ -5,7 +5,7 @@
 # `make CLIENT=mariadb`.
 set -u
 
-# shellcheck source=../support/tap.sh
+# shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 
 build=$top/build/mariadb
