@@ -65,9 +65,9 @@ first_loans() {
 
 # running sql|rsql TASK: the connections that run the task's query, on the primary or the replica.
 running() {
-	"$1" "SELECT processlist_id FROM performance_schema.threads
+	"$1" "SELECT processlist_id FROM performance_schema.threads AS t
 	       WHERE processlist_id <> CONNECTION_ID()
-	         AND processlist_info LIKE '%test_candidates_$2%c.priority%'"
+	         AND $(runs_text "%test_candidates_$2%c.priority%")"
 }
 runs() { [ -n "$(running "$@")" ]; }
 runs_other() { running "$1" "$2" | grep -qvx "$3"; }

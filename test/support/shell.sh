@@ -83,6 +83,17 @@ forget_all() {
 	rm -rf "$scratch"
 }
 
+# runs_text PATTERN: a condition on performance_schema.threads AS t, that the thread runs a
+# statement with this text. Of one that lockq has prepared, new servers show the text itself, and
+# old ones the EXECUTE.
+runs_text() {
+	printf "(t.processlist_info LIKE '%s' OR (t.processlist_info LIKE 'EXECUTE lockq_started%%'
+	          AND EXISTS (SELECT 1 FROM performance_schema.prepared_statements_instances AS p
+	                       WHERE p.owner_thread_id = t.thread_id
+	                         AND p.statement_name = 'lockq_started'
+	                         AND p.sql_text LIKE '%s')))" "$1" "$1"
+}
+
 # waits_for_metadata TEXT: an expression, how many statements with TEXT wait for a metadata lock.
 waits_for_metadata() {
 	printf "(SELECT COUNT(*) FROM performance_schema.threads

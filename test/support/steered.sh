@@ -124,10 +124,10 @@ follows() {
 
 # queries TASK: an expression, how many of its queries the server runs.
 queries() {
-	printf "(SELECT COUNT(*) FROM performance_schema.threads
-	          WHERE processlist_info LIKE '%%test_candidates_%d%%'
+	printf "(SELECT COUNT(*) FROM performance_schema.threads AS t
+	          WHERE %s
 	            AND processlist_command IN ('Query', 'Execute')
-	            AND processlist_id <> CONNECTION_ID())" "$1"
+	            AND processlist_id <> CONNECTION_ID())" "$(runs_text "%test_candidates_$1%")"
 }
 
 # connections NAME: an expression, how many the program has.
