@@ -385,7 +385,8 @@ LANES ?= $(shell echo $$(($(JOBS) * 3)))
 LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
 	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench soak/soak history/check \
 	race/hundreds race/cut race/cluster race/tls race/patience race/leases race/taken \
-	cli/signals docs/docs race/replica lab/ended cli/waiting cli/migrate cli/expire memory/programs) \
+	cli/signals docs/docs race/replica lab/ended cli/waiting cli/migrate cli/expire \
+	memory/programs) \
 	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \

@@ -105,8 +105,8 @@ text_make_one_line(char *text, size_t size)
 	}
 }
 
-/* The bytes of the character at @b, of which the second one is from *@low to *@high; 0: no character
- * begins so. */
+/* The bytes of the character at @b, of which the second one is from *@low to *@high; 0: no
+ * character begins so. */
 static size_t
 bytes_of_character(const unsigned char *b, unsigned char *low, unsigned char *high)
 {

@@ -203,7 +203,8 @@ check_names(struct db *db, const struct where *where)
 	const char *database = where->text[WHERE_DATABASE], *user = where->text[WHERE_USER];
 
 	if (database != NULL && !text_is_utf8(database))
-		return db_refuse(db, "database \"%s\" is no name: it must be valid UTF-8", database);
+		return db_refuse(db, "database \"%s\" is no name: it must be valid UTF-8",
+		    database);
 	if (user != NULL && !text_is_utf8(user))
 		return db_refuse(db, "account \"%s\" is no name: it must be valid UTF-8", user);
 	return DB_OK;

@@ -83,7 +83,8 @@ look_patiently(struct lockq *q, look_fn *look, void *data)
 		return error_from_db(q, q->db, rc);
 	patience_renew(&patience);
 	do {
-		/* What an earlier try has found, which a lock has cut short, says nothing of this one. */
+		/* What an earlier try has found, which a lock has cut short, says nothing of this
+		 * one. */
 		code = LOCKQ_OK;
 		rc = patience_ready(&patience);
 		if (rc == DB_OK)

@@ -43,7 +43,8 @@ struct scenario {
 	int code;               /* what the call returns where nothing fails */
 	bool unconnected;       /* the call itself makes or connects the handle */
 	bool changes;           /* it changes rows, although @done is NULL */
-	bool gives_up;          /* its progress function gives up in the end: it would wait for ever */
+	bool gives_up;          /* its progress function gives up in the end, or it would wait
+	                         * for ever */
 	bool once;              /* what it has done can't be done again: a repetition is refused */
 };
 

@@ -306,8 +306,8 @@ call_with_fault(void)
 
 /* --- all calls of a scenario --- */
 
-/* Lets each @step-th of about @calls calls fail like this. Which is the first differs, so that a sample
- * has many of the calls in one way or another. */
+/* Lets each @step-th of about @calls calls fail like this. Which is the first differs, so that a
+ * sample has many of the calls in one way or another. */
 static void
 exhaust(enum fault fault, bool ever, unsigned int step, unsigned int calls)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several handles in several threads: people ask, dispose of loans and look, all at once, while
- * handles are made and closed, a list is filled, and leases end. It is built
- * with the thread sanitizer for threads.t, and for valgrind.t, which needs its forged faults only. */
+ * handles are made and closed, a list is filled, and leases end. It is built with the thread
+ * sanitizer for threads.t, and for valgrind.t, which needs its forged faults only. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -100,7 +100,8 @@ shut() {
 	local i fd
 	for i in "$@"; do
 		exec {fd}> >(LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR/$i \
-			exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered >"$scratch/gate-$i" 2>&1)
+			exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered \
+			>"$scratch/gate-$i" 2>&1)
 		gate[i]=$fd
 		echo "LOCK TABLES test_loan_$heavy WRITE; SELECT 'shut';" >&"$fd"
 		wait_for grep -qsx shut "$scratch/gate-$i"

@@ -123,7 +123,8 @@ looks_again() {
 	wait_for grep -qs 'trying again' "$scratch/tries"
 	hang_up other
 	wait "$look"
-	is "$?:$(jq -s length "$scratch/again")" "$shows" "$table is free at a later try: it is read"
+	is "$?:$(jq -s length "$scratch/again")" "$shows" \
+		"$table is free at a later try: it is read"
 }
 shows=0:2
 looks_again work --user race-1 --task "$task"
