@@ -286,6 +286,7 @@ $(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%.o
 # From these archives a fuzzer takes only what it does not define itself, nor a mutant before them.
 TOOLS := $(BUILD)/lib/tools.a
 $(TOOLS): $(CMD_OBJ) $(SEED_OBJ) $(call object,$(SCREEN_SRC)) $(PROGRAMS:%=$(BUILD)/obj/main/%.o)
+	@mkdir -p $(@D)
 	@rm -f $@
 	$(call told,AR)
 	$(Q)$(AR) rcsD $@ $^
