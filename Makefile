@@ -430,6 +430,10 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(CLI_TESTS),$(IN_SANDBOX) env \
 		PATH="$(CURDIR)/build/mariadb/bin:$(CURDIR)/build/mysql/bin:$$PATH")
 
+# LOCKQ_MYSQLDS="/path/of/mysqld /another": these; else the one that is there.
+check-versions: all test-programs ## db, cli and race tests on each server of LOCKQ_MYSQLDS
+	test/support/versions $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS)
+
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
 
@@ -684,8 +688,8 @@ FORCE:
 .PHONY: FORCE \
 	all bench bench-compare bench-peers check check-cli check-cluster check-db check-docs \
 	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
-	check-memory check-model check-race check-unit clean coverage deb demo dist distclean \
-	fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint memory-programs \
-	pictures print-client-flags print-flags soak soak-cluster test-programs uninstall \
-	valgrind-programs
+	check-memory check-model check-race check-unit check-versions clean coverage deb demo \
+	dist distclean fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint \
+	memory-programs pictures print-client-flags print-flags soak soak-cluster test-programs \
+	uninstall valgrind-programs
 .SECONDARY:

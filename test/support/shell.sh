@@ -84,8 +84,8 @@ forget_all() {
 }
 
 # runs_text PATTERN: a condition on performance_schema.threads AS t, that the thread runs a
-# statement with this text. Of one that lockq has prepared, new servers show the text itself, and
-# old ones the EXECUTE.
+# statement with this text. Of one that lockq has prepared, MySQL 9.7 shows the text itself, and
+# other versions show the EXECUTE.
 runs_text() {
 	printf "(t.processlist_info LIKE '%s' OR (t.processlist_info LIKE 'EXECUTE lockq_started%%'
 	          AND EXISTS (SELECT 1 FROM performance_schema.prepared_statements_instances AS p
