@@ -98,7 +98,7 @@ sub next
 	my $in = $self->{in};
 
 	while (my $line = <$in>) {
-		# Nine of ten lines are such, with a value: so they come first, and without a pattern.
+		# Nine of ten lines have a value: so they come first, and without a pattern.
 		if (substr($line, 0, 5) eq '###  ') {
 			push @$image, substr($line, index($line, '=') + 1) if $image;
 		} elsif (substr($line, 0, 4) eq '### ') {

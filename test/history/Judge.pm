@@ -508,7 +508,8 @@ sub told_request
 	my %where = (task => $o->{task}, request => $o->{request_id}, calls => [ $call ]);
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
-	return if ($o->{uuid} // '') eq '' || !$self->judges($o->{task}) || $o->{status} eq 'unknown';
+	return if ($o->{uuid} // '') eq '' || $o->{status} eq 'unknown'
+	    || !$self->judges($o->{task} || $call->{task} || 0);
 	if (!$o->{request_id}) {
 		$self->broken('a request is there that was told not to be', %where)
 		    if $r && ($call->{exit} // 5) =~ /^[0-4]$/;

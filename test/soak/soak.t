@@ -20,8 +20,8 @@ run "$top/test/soak/run" --minutes 0.2 --seed 1 --workers 2 --people 1 --kinds k
 is "$status" 1 'a change that lockq has not made is not overlooked'
 like "$out" 'VIOLATION: the row of work was changed without a row of the log, ' 'it is found'
 
-is "$("$top/test/soak/run" --plan --seed 7 | cksum)" "$("$top/test/soak/run" --plan --seed 7 | cksum)" \
-	'a seed makes the same plan again'
+is "$("$top/test/soak/run" --plan --seed 7 | cksum)" \
+	"$("$top/test/soak/run" --plan --seed 7 | cksum)" 'a seed makes the same plan again'
 [ "$("$top/test/soak/run" --plan --seed 7 | tail -n +2)" != \
 	"$("$top/test/soak/run" --plan --seed 8 | tail -n +2)" ]
 ok $? 'and another seed makes another one'
