@@ -126,6 +126,12 @@ static const struct db_query any_pending = {
 	DB_ONE
 };
 
+static const struct db_query newest_pending = {
+	"newest_pending",
+	"SELECT COALESCE(MAX(request_id), 0) FROM work_requested WHERE task_id = ? AND pending = 1",
+	DB_ONE
+};
+
 void
 request_make_uuid(char uuid[UUID_BYTES])
 {
@@ -331,4 +337,10 @@ request_any_pending(struct db *db, uint32_t task_id, bool *any)
 
 	*any = number != 0;
 	return rc;
+}
+
+enum db_rc
+request_newest_pending(struct db *db, uint32_t task_id, uint64_t *request_id)
+{
+	return db_number(db, &newest_pending, DB_ARGS(db_u64(task_id)), request_id);
 }

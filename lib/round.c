@@ -221,6 +221,27 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 	return rc;
 }
 
+/* The tries of a hand-over that ended no request, in a row. */
+struct tries {
+	unsigned int in_vain;
+	uint64_t newest;      /* request that was pending before the last one */
+};
+
+/* A request that came during the last try has found the lock taken, so somebody has to look at it.
+ * It has tries of its own. */
+static bool
+has_tries_left(struct call *c, struct tries *tries)
+{
+	uint64_t before = tries->newest;
+
+	if (tries->in_vain == 0)
+		return true;
+	if (request_newest_pending(c->q->db, c->task.task_id, &tries->newest) == DB_OK &&
+	    before != 0 && tries->newest > before)
+		tries->in_vain = 0;
+	return tries->in_vain < HAND_OVER_TRIES;
+}
+
 /* The same where what is left is a kept list. Those of before are deleted. */
 static void
 hand_over_kept(struct call *c)
@@ -247,7 +268,7 @@ round_hand_over(struct call *c, enum step *step)
 		.user = c->request.user, .own_request = c->request.request_id,
 		.source = LIST_HAND_OVER
 	};
-	unsigned int in_vain = 0;
+	struct tries tries = { 0, 0 };
 	bool again = true;
 
 	/* Others take from it by now, so this call gives as they do, and not from memory. */
@@ -255,7 +276,7 @@ round_hand_over(struct call *c, enum step *step)
 		hand_over_kept(c);
 		again = false;
 	}
-	while (again && c->list.n > 0 && in_vain < HAND_OVER_TRIES) {
+	while (again && c->list.n > 0 && has_tries_left(c, &tries)) {
 		enum db_rc rc = hand_over_once(c, &run, &again);
 
 		/* The call's own request may be among those that were ended. */
@@ -271,7 +292,7 @@ round_hand_over(struct call *c, enum step *step)
 		    (run.left == run.left_out || c->list.cut))
 			break;
 		/* Nothing was given: another session may have the request locked for a moment. */
-		db_backoff(in_vain++);
+		db_backoff(tries.in_vain++);
 		again = true;
 		if (rc != DB_OK)
 			call_again(c);

@@ -4,6 +4,8 @@
 
 #include "support.h"
 
+enum { LAST_TRY = 4 }; /* HAND_OVER_TRIES of bounds.h */
+
 /* Returns a leader that has looked for the last time and is held before its commit. */
 static struct worker *
 leader_about_to_commit(unsigned int user_no, uint32_t count)
@@ -170,6 +172,30 @@ its_own_request_may_be_served_by_it(void **state)
 	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 }
 
+/* guard: a request that comes during the last try of a hand-over has tries of its own. The tries
+ * before are in vain, since another session holds the request that is pending. */
+static void
+who_comes_during_the_last_try_is_served(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *leader;
+
+	(void)state;
+	add_loans(TASK, 5);
+	leader = leader_about_to_commit(0, 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT request_id FROM work_requested WHERE request_id = %" PRIu64
+	    " FOR UPDATE", request_of(TASK, 1));
+	proxy_hold(leader->proxy, "SET holder = NULL", LAST_TRY);
+	proxy_release(leader->proxy);
+	proxy_until_held(leader->proxy);
+	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_BUSY);
+	go_on(leader);
+	assert_string_equal(outcome_of(TASK, 2), "served");
+	db_rollback(other);
+}
+
 /* guard: a hand-over that fails is tried again. The leader's own answer is committed already. */
 static void
 a_lost_hand_over_goes_on(void **state)
@@ -199,6 +225,7 @@ main(int argc, char **argv)
 		DB_TEST(it_stops_when_someone_else_has_led),
 		DB_TEST(what_changed_since_is_not_handed_over),
 		DB_TEST(its_own_request_may_be_served_by_it),
+		DB_TEST(who_comes_during_the_last_try_is_served),
 		DB_TEST(a_lost_hand_over_goes_on),
 	};
 
