@@ -13,6 +13,7 @@
  * test/model/protocol.t runs the model. A configuration sets the number of each fault with -D. A
  * mutant takes a guard out, and names a property that must fail without it. The counterexample is
  * a schedule for test/db/test_schedule.c, which knows the texts that it prints.
+ * With -DTRACE the model must go the way of a recorded run, see trace.pml.
  */
 
 #ifndef REQUESTERS
@@ -90,7 +91,9 @@
 #define ME       (me + 1)
 #define A_USER   (REQUESTERS + 1)
 
+#ifndef HAND_OVER_TRIES
 #define HAND_OVER_TRIES 3
+#endif
 
 #define BIT(n)   (1 << (n))
 #define ALL      (BIT(REQUESTERS) - 1)
@@ -99,8 +102,31 @@
 #else
 #define of_all_loans(p) (p(0) && p(1))
 #endif
-#define wants(r) (r == BIG -> 2 : 1)
+#if REQUESTERS == 4
+#define of_all_requests(p) (p(0) && p(1) && p(2) && p(3))
+#elif REQUESTERS == 3
+#define of_all_requests(p) (p(0) && p(1) && p(2))
+#else
+#define of_all_requests(p) (p(0) && p(1))
+#endif
 #define has(set, n) (((set) >> (n)) & 1)
+
+/* What happens next, and to whom, is free, unless a recorded run tells it. */
+#ifndef TRACE
+#define run_begins skip
+#define takes_part(r) true
+#define wants(r) (r == BIG -> 2 : 1)
+#define may_ask (arrived == me)
+#define asks_with(way) true
+#define may_meet(set) true              /* the requester may meet the fault: the set of those */
+#define may_try true                    /* the lock is worth a try */
+#define comes(event, r) true            /* the next event is this one */
+#define can_age(r) true                 /* nobody looks after the request */
+#define ends_loan(l) true               /* it is the end of an assignment of the loan … */
+#define ends_as(new) true               /* … which becomes this */
+#define commit_comes true               /* it is the COMMIT of what the process has written */
+#define goes_by skip                    /* the next event has happened */
+#endif
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
@@ -173,9 +199,14 @@ passing i, l, n;
 
 #define not_given(l) (give[l] == 0)
 #define is_free(l) (work_lock[l] == NOBODY)
+#define can_be_ended(r) (ends[r] == 0 || request_lock[r] == NOBODY || request_lock[r] == ME)
 #define can_be_written(l) (give[l] == 0 || work_lock[l] == NOBODY || work_lock[l] == ME)
 #define available(l) (state[l] == ABSENT || state[l] == RETURNED || \
 	(state[l] == ASSIGNED && lapsed[l]))
+
+#ifdef TRACE
+#include "trace.pml"
+#endif
 
 /* --- transactions ----------------------------------------------------------------------------- */
 
@@ -249,6 +280,7 @@ inline forget_list()
 	no_wake = false;
 	tried = false;
 	futile = 0;
+	newest = 0;
 	my_epoch = 0;
 	at_start = 0;
 	asked = 0
@@ -546,7 +578,12 @@ inline count_pending()
 #ifdef NO_HANDOVER
 #define nothing_to_hand_over true
 #else
-#define nothing_to_hand_over (list == 0 || futile == HAND_OVER_TRIES || stops_giving)
+#define nothing_to_hand_over (list == 0 || stops_giving)
+#endif
+#ifdef LAST_TRY_IS_LAST
+#define came_during_last_try false
+#else
+#define came_during_last_try (before != 0 && newest > before)
 #endif
 #ifdef PAUSE_UNSEEN
 #define is_paused false
@@ -561,7 +598,7 @@ inline count_pending()
 #ifdef PAUSE_WAITS_FOR_LEADER
 #define rest_is_over (holder != NOBODY)
 #else
-#define rest_is_over (!paused)
+#define rest_is_over (!paused || outcome[me] != PENDING)
 #endif
 #ifdef PAUSE_ENDS_HANDOVER
 #define stops_giving paused
@@ -585,15 +622,36 @@ byte sharing;                   /* followers with a shared lock on the row of ta
 #define can_lock (lock_by == NOBODY)
 #endif
 
+/* has_tries_left(): a request that came during the last try has tries of its own. */
+inline note_newest()
+{
+	if
+	:: futile > 0 ->
+		before = newest;
+		for (i : 0 .. REQUESTERS - 1) {
+			if
+			:: outcome[i] == PENDING -> newest = i + 1
+			:: else
+			fi
+		}
+		if
+		:: came_during_last_try -> futile = 0
+		:: else
+		fi;
+		before = 0
+	:: else
+	fi
+}
+
 /* --- what can happen to a process at any moment ----------------------------------------------- */
 
 /* A replayed counterexample prints these texts. */
 #define say(text) printf("requester %d: ", me); printf(text); printf("\n")
 #define happens(text) printf(text); printf("\n")
 
-#define CRASH        :: atomic { crashes > 0 -> crashes--; goto killed }
-#define STOP(label)  :: atomic { stops > 0 -> stops--; goto label }
-#define CANCEL       :: atomic { cancels > 0 -> cancels--; goto given_up }
+#define CRASH        :: atomic { crashes > 0 && may_meet(kills) -> crashes--; goto killed }
+#define STOP(label)  :: atomic { stops > 0 && may_meet(losses) -> stops--; goto label }
+#define CANCEL       :: atomic { cancels > 0 && may_meet(signals) -> cancels--; goto given_up }
 
 #ifdef WRITE_AFTER_LOSS
 #define STOP_LEADER STOP(stopped_leader)
@@ -606,9 +664,10 @@ inline dispose(loan)
 {
 	d_step { version[loan] = version[loan] + 1; lapsed[loan] = false }
 	if
-	:: state[loan] = RETURNED; printf("loan %d: is returned\n", loan)
-	:: state[loan] = COMPLETED; printf("loan %d: is completed\n", loan)
-	fi
+	:: ends_as(RETURNED) -> state[loan] = RETURNED; printf("loan %d: is returned\n", loan)
+	:: ends_as(COMPLETED) -> state[loan] = COMPLETED; printf("loan %d: is completed\n", loan)
+	fi;
+	goes_by
 }
 
 /* --- getwork ---------------------------------------------------------------------------------- */
@@ -627,6 +686,7 @@ proctype requester(byte me)
 	bool handing;                   /* round_hand_over() */
 	bool no_wake, tried, conflict, fruitless, in_doubt;
 	byte futile;                    /* rounds of round_hand_over() that ended no request */
+	byte newest, before;            /* pending requests, before these rounds */
 	byte at_start, asked;           /* for the properties */
 #ifdef EARLY_REQUESTS
 	bool early;
@@ -635,15 +695,18 @@ proctype requester(byte me)
 	/* Step 1: request_record(). All requesters are alike, so the first is requester 0. */
 ASK:
 	atomic {
-		arrived == me;
+		may_ask;
 		arrived++;
 		outcome[me] = PENDING;
 		say("step 1: records its request");
 		if
-		:: true
-		:: no_waits > 0 -> no_waits--; waits = NO_WAIT; say("… with --no-wait")
-		:: polls > 0 -> polls--; waits = POLLING; say("… with --poll")
-		fi
+		:: asks_with(BLOCKING)
+		:: no_waits > 0 && asks_with(NO_WAIT) ->
+			no_waits--; waits = NO_WAIT; say("… with --no-wait")
+		:: polls > 0 && asks_with(POLLING) ->
+			polls--; waits = POLLING; say("… with --poll")
+		fi;
+		goes_by
 	}
 
 	/* Step 7: look() reads only its own row. An outcome never changes again. look_if_free(),
@@ -677,7 +740,7 @@ LOOK:
 	/* Step 2: lock_once(), take_lock. */
 TRY:
 	if
-	:: atomic { can_lock -> lock_by = ME; say("step 2: gets the lock") }
+	:: atomic { can_lock && may_try -> lock_by = ME; say("step 2: gets the lock") }
 	:: atomic { !can_lock -> say("step 2: the lock is taken"); goto taken }
 	CRASH
 	STOP(stopped)
@@ -826,7 +889,12 @@ plan:
 		:: else
 		fi
 	}
-	:: atomic { deadlocks > 0 -> deadlocks--; say("step 5: a deadlock"); goto retry }
+	:: atomic {
+		deadlocks > 0 && may_meet(deadlocked) ->
+		deadlocks--;
+		say("step 5: a deadlock");
+		goto retry
+	}
 	CRASH
 	STOP_LEADER
 	fi;
@@ -834,6 +902,7 @@ plan:
 write_requests:
 	if
 	:: atomic {
+		of_all_requests(can_be_ended) ->
 		d_step { check_requests(); lock_requests(); say("step 5: writes work_requested") }
 		if
 		:: conflict -> goto retry
@@ -876,12 +945,13 @@ record:
 	}
 	:: atomic { my_epoch > last_run -> say("step 5: COMMIT"); d_step { commit() } }
 #else
-	:: atomic { true -> say("step 5: COMMIT"); d_step { commit() } }
+	:: atomic { commit_comes -> say("step 5: COMMIT"); d_step { commit() } goes_by }
 #endif
 	:: atomic {
-		stops > 0;
+		stops > 0 && may_meet(losses) && commit_comes;
 		say("step 5: COMMIT, but the connection is lost before the answer");
 		d_step { stops--; troubled = true; commit(); forget_list(); in_doubt = true }
+		goes_by;
 		goto woken
 	}
 	CRASH
@@ -894,9 +964,13 @@ HAND_OVER:
 	:: atomic { nothing_to_hand_over -> goto REST }
 	:: atomic {
 		!nothing_to_hand_over ->
-		d_step { count_pending(); say("step 6: looks for pending requests") }
+		d_step {
+			count_pending();
+			note_newest();
+			say("step 6: looks for pending requests")
+		}
 		if
-		:: n > 0 -> handing = true; again = true; no_wake = false; tried = false; goto TRY
+		:: n > 0 && futile < HAND_OVER_TRIES -> handing = true; again = true; no_wake = false; tried = false; goto TRY
 		:: else -> goto REST
 		fi
 	}
@@ -908,8 +982,8 @@ REST:
 	atomic {
 		d_step { forget_list() }
 		if
-		:: fruitless && waits == NO_WAIT -> goto busy
-		:: fruitless && waits != NO_WAIT -> skip
+		:: fruitless && waits != BLOCKING -> goto busy
+		:: fruitless && waits == BLOCKING -> skip
 		:: !fruitless -> goto LOOK
 		fi
 	}
@@ -978,7 +1052,8 @@ paused_task:
 	atomic {
 		if
 		:: waits == NO_WAIT -> put_off = put_off | BIT(me); say("does not wait"); goto done
-		:: else
+		:: waits == POLLING -> goto touch
+		:: waits == BLOCKING -> skip
 		fi
 	}
 	if
@@ -992,9 +1067,20 @@ busy:
 	atomic {
 		if
 		:: waits == NO_WAIT -> say("does not wait"); goto done
-		:: else
+		:: waits == POLLING -> skip
+		:: waits == BLOCKING -> goto FOLLOW
 		fi
 	}
+
+	/* wait_polling() writes seen_at, and a leader passes over the request meanwhile. */
+touch:
+	if
+	:: atomic { request_lock[me] == NOBODY -> request_lock[me] = ME }
+	CRASH
+	STOP(stopped)
+	CANCEL
+	fi;
+	atomic { true -> request_lock[me] = NOBODY }
 
 	/* Step 7: follow(), with wait_blocking() or wait_polling(). The statement is a transaction
 	 * of its own, so the shared lock is gone as soon as it is granted. */
@@ -1042,7 +1128,11 @@ stopped_leader:
 stopped:
 	atomic {
 		true ->
-		d_step { rollback(); forget_list(); troubled = true; say("its session is ended") }
+		d_step { rollback(); troubled = true; say("its session is ended") }
+		if
+		:: handing && futile <= HAND_OVER_TRIES -> goto handing_again
+		:: else -> d_step { forget_list() }
+		fi
 	}
 woken:
 	if
@@ -1053,9 +1143,10 @@ woken:
 		goto LOOK
 	}
 	:: atomic {
-		expiries > 0 && outcome[me] == PENDING && task_is_free ->
+		expiries > 0 && outcome[me] == PENDING && task_is_free && can_age(me) ->
 		expiries--;
 		stale[me] = true;
+		goes_by;
 		say("was away for longer than request_ttl")
 	}
 #ifdef CLOCK_EXPIRY
@@ -1067,8 +1158,24 @@ woken:
 	}
 #endif
 	CRASH
+	CANCEL
 	fi;
 	goto woken;
+
+	/* round_hand_over() goes on with its list, if nobody has led since. */
+handing_again:
+	atomic {
+		true ->
+		d_step {
+			futile++;
+			if
+			:: my_epoch > epoch -> my_epoch = epoch
+			:: else
+			fi;
+			say("connects again")
+		}
+		goto HAND_OVER
+	}
 
 	/* session_abandon() closes the connection. */
 given_up:
@@ -1085,16 +1192,22 @@ given_up:
 	/* cancel() waits for a leader that has locked the request. */
 cancel:
 	if
+	:: atomic { request_lock[me] == NOBODY && may_cancel -> request_lock[me] = ME }
 	:: atomic {
-		request_lock[me] == NOBODY ->
-		if
-		:: may_cancel -> outcome[me] = CANCELLED; say("cancels its request")
-		:: else -> say("was ended before it could cancel")
-		fi
+		request_lock[me] == NOBODY && !may_cancel ->
+		say("was ended before it could cancel");
+		goto answer
 	}
 	CRASH
 	STOP(cancel)
 	fi;
+	/* The server ends the statement, whatever becomes of the process. */
+	atomic {
+		comes(GIVEN_UP, me) ->
+		d_step { outcome[me] = CANCELLED; request_lock[me] = NOBODY }
+		say("cancels its request");
+		goes_by
+	}
 
 	/* finish(), read_answer() */
 answer:
@@ -1107,7 +1220,8 @@ answer:
 		}
 		if
 		:: true
-		:: disposals > 0 && got[me] != 0 -> disposals--; goto dispose_of
+		:: disposals > 0 && may_meet(disposers) && got[me] != 0 ->
+			disposals--; goto dispose_of
 		fi
 	}
 	goto done;
@@ -1115,8 +1229,11 @@ answer:
 	/* lockq_dispose() locks its rows at its start, so it is one step. */
 dispose_of:
 	if
-	:: atomic { has(got[me], 0) && is_free(0) -> dispose(0) }
-	:: atomic { has(got[me], 1) && is_free(1) -> dispose(1) }
+	:: atomic { has(got[me], 0) && is_free(0) && ends_loan(0) -> dispose(0) }
+	:: atomic { has(got[me], 1) && is_free(1) && ends_loan(1) -> dispose(1) }
+#if LOANS == 3
+	:: atomic { has(got[me], 2) && is_free(2) && ends_loan(2) -> dispose(2) }
+#endif
 	fi;
 	goto done;
 
@@ -1162,38 +1279,44 @@ proctype clock()
 {
 	if
 	:: atomic {
-		state[1] == ASSIGNED && version[1] == 1 ->
+		state[1] == ASSIGNED && version[1] == 1 && comes(LAPSED, 1) ->
 		lapsed[1] = true;
-		happens("loan 1: its lease runs out")
+		happens("loan 1: its lease runs out");
+		goes_by
 	}
-	:: goto end_of_time
+	:: comes(NOTHING, 0) -> goto end_of_time
 	fi;
 	if
 	:: atomic {                     /* the loan stays available, but its version changes */
-		lapsed[1] && work_lock[1] == NOBODY ->
+		lapsed[1] && work_lock[1] == NOBODY && comes(CRON, 1) ->
 		d_step { state[1] = RETURNED; version[1] = version[1] + 1; lapsed[1] = false };
 		happens("loan 1: cron ends its lease")
 	}
-	:: goto end_of_time
+	:: comes(NOTHING, 0) -> goto end_of_time
 	fi;
 end_of_time:
 	skip
 }
 
-#define left(r) (has(ended, r) && outcome[r] == PENDING && !stale[r])
-#define neglected(r) printf("requester %d: its request gets older than request_ttl\n", r)
+#define left(r) (expiries > 0 && has(ended, r) && outcome[r] == PENDING && !stale[r] && \
+	can_age(r))
+#define neglect(r) expiries--; stale[r] = true; \
+	printf("requester %d: its request gets older than request_ttl\n", r); goes_by
 
 /* The request of a process that has ended, by a crash or without waiting, may get older than
  * request_ttl. */
-proctype neglect()
+proctype neglecter()
 {
 	do
-	:: atomic { expiries > 0 && left(0) -> expiries--; stale[0] = true; neglected(0) }
-	:: atomic { expiries > 0 && left(1) -> expiries--; stale[1] = true; neglected(1) }
-#if REQUESTERS == 3
-	:: atomic { expiries > 0 && left(2) -> expiries--; stale[2] = true; neglected(2) }
+	:: atomic { left(0) -> neglect(0) }
+	:: atomic { left(1) -> neglect(1) }
+#if REQUESTERS > 2
+	:: atomic { left(2) -> neglect(2) }
 #endif
-	:: break
+#if REQUESTERS > 3
+	:: atomic { left(3) -> neglect(3) }
+#endif
+	:: comes(NOTHING, 0) -> break
 	od
 }
 
@@ -1202,26 +1325,28 @@ proctype manager()
 {
 	do
 	:: atomic {
-		pauses > 0 && !paused && task_is_free ->
+		pauses > 0 && !paused && task_is_free && comes(PAUSED, 0) ->
 		pauses--;
 		paused = true;
 		pause_epoch = epoch;
-		happens("manager: pauses the task")
+		happens("manager: pauses the task");
+		goes_by
 	}
 	:: atomic {
-		paused && task_is_free ->
+		paused && task_is_free && comes(RESUMED, 0) ->
 		paused = false;
 		pause_epoch = 0;
-		happens("manager: lets the task go on")
+		happens("manager: lets the task go on");
+		goes_by
 	}
-	:: atomic { !paused -> break }
+	:: atomic { !paused && comes(NOTHING, 0) -> break }
 	od
 }
 
 active proctype nobody_is_left_over()
 {
 	atomic {
-		ended == ALL;
+		ended == ALL && comes(NOTHING, 0);
 		d_step {
 			n = false;
 			for (i : 0 .. REQUESTERS - 1) {
@@ -1229,24 +1354,31 @@ active proctype nobody_is_left_over()
 			}
 			never_is(left_over, n && list_left != 0 && !troubled)
 		}
+		goes_by
 	}
 }
 
 init {
 	atomic {
+		run_begins;
 		for (i : 0 .. REQUESTERS - 1) {
-			run requester(i)
+			if
+			:: takes_part(i) -> run requester(i)
+			:: else -> ended = ended | BIT(i)
+			fi
 		}
 		if
 		:: LEASES > 0 ->
 			state[1] = ASSIGNED;
 			version[1] = 1;
+#ifndef TRACE
 			run user();
+#endif
 			run clock()
 		:: else
 		fi;
 		if
-		:: EXPIRIES > 0 -> run neglect()
+		:: EXPIRIES > 0 -> run neglecter()
 		:: else
 		fi;
 		if
