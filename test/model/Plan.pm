@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+# What is to happen in one run, by chance from a seed: some requesters on a fresh task, and faults.
+# A plan is
+#
+#	{ loans => 2, lease => 0, stuck => 0, broken => 0,
+#	  requesters => [ { after => 'begin', ms => 12, count => 1, waits => 'blocking',
+#	                    args => [...], leaves => 'completed' }, ... ],
+#	  acts => [ { after => 'asked 0', ms => 40, do => 'kill', who => 0 }, ... ] }
+#
+# Each requester and each act comes some milliseconds after something else: after the begin of the
+# run, after the requester's request was seen in the table ("asked 0"), after its process has ended
+# ("ended 0"), or after the pause. So faults meet the programs on a loaded machine, too. If a
+# requester gets loans, it leaves the first one completed or returned, or as it is.
+package Plan;
+use strict;
+use warnings;
+
+sub one_of { return $_[ int rand @_ ] }
+sub chance { return rand() < $_[0] }
+
+sub requester
+{
+	my ($after, $ms) = @_;
+	my $waits = one_of(('blocking') x 6, ('no-wait') x 4, 'polling');
+	my %r = (after => $after, ms => $ms, count => chance(0.25) ? 2 : 1, waits => $waits,
+	    leaves => chance(0.25) ? one_of('completed', 'returned') : undef);
+
+	$r{args} = $waits eq 'no-wait' ? ['--no-wait'] : $waits eq 'polling' ? ['--poll', 1] : [];
+	if ($waits eq 'blocking' && chance(0.15)) {
+		$r{args} = ['--timeout', one_of(0, 1)];
+		$r{signalled} = 1;
+	}
+	return \%r;
+}
+
+sub act
+{
+	my ($plan, $do, $after, $ms, $who) = @_;
+	push @{$plan->{acts}}, { do => $do, after => $after, ms => $ms, who => $who };
+}
+
+# Each fault adds to the plan what it needs.
+my %FAULT = (
+	kill => sub {
+		my ($plan, $who) = @_;
+		act($plan, 'kill', "asked $who", rand 40, $who);
+		# A later leader finds the request out of date.
+		if (chance(0.5)) {
+			act($plan, 'neglect', "ended $who", 0, $who);
+			push @{$plan->{requesters}}, requester("ended $who", 10);
+		}
+	},
+	lose => sub { act($_[0], 'lose', "asked $_[1]", rand(40), $_[1]) },
+	stop => sub {
+		my ($plan, $who) = @_;
+		my $ms = rand 30;
+		act($plan, 'stop', "asked $who", $ms, $who);
+		act($plan, 'lose', "asked $who", $ms + rand 20, $who);
+		act($plan, 'continue', "asked $who", $ms + 20 + rand 100, $who);
+	},
+	signal => sub { act($_[0], 'signal', "asked $_[1]", rand(40), $_[1]) },
+	pause => sub {
+		act($_[0], 'pause', one_of('begin', 'asked 0'), rand 20);
+		act($_[0], 'resume', 'paused', rand 150);
+	},
+	break => sub {
+		$_[0]{broken} = 1;
+		act($_[0], 'mend', "asked $_[1]", rand 60);
+	},
+	stick => sub { $_[0]{stuck} = 1 },
+	lapse => sub {
+		my ($plan) = @_;
+		$plan->{lease} = 1;
+		$plan->{loans} = 2 if $plan->{loans} < 2;
+		act($plan, 'lapse', one_of('begin', 'asked 0'), rand 30);
+	},
+);
+our @FAULTS = sort keys %FAULT;
+
+# Most ask at nearly the same time, others while a leader is at work.
+sub begins
+{
+	return chance(0.6) ? ('begin', rand 15) : (one_of('asked 0', 'ended 0'), rand 25);
+}
+
+# new SEED, FAULT: the plan. If no fault is named, those of seeds in a row differ.
+sub new
+{
+	my ($class, $seed, $fault) = @_;
+	srand $seed;
+	rand for 1 .. 3;
+	my $n = one_of(2, 3, 3, 4, 4);
+	my $plan = bless { seed => $seed, loans => one_of(1, 2, 2, 3, 3), lease => 0, stuck => 0,
+	    broken => 0, acts => [],
+	    requesters => [ requester('begin', rand 10), map { requester(begins()) } 2 .. $n ] },
+	    $class;
+	my @faults = ($fault // $FAULTS[$seed % @FAULTS]);
+	my %met;
+
+	@faults = () if chance(0.1) && !defined $fault;
+	push @faults, one_of(@FAULTS) if chance(0.3);
+	$FAULT{$_}($plan, int rand $n) for grep { !$met{$_}++ } @faults;
+	$#{$plan->{requesters}} = 3 if @{$plan->{requesters}} > 4;
+	return $plan;
+}
+
+1;
