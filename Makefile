@@ -416,7 +416,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	scripts/lint
 	@$(MAKE) --no-print-directory fuzz
 	test/fuzz/mutants
-	$(call prove,$(MODEL_TESTS),env LOCKQ_MODEL=all)
+	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
@@ -502,8 +502,8 @@ coverage: ## which lines of the library the tests run, in build/coverage
 		PATH="$(CURDIR)/$(COVERAGE)/bin:$(CURDIR)/build/mysql/bin:$$PATH")
 	@test/coverage/report $(COVERAGE)
 
-check-model: build/tap ## every order of steps of the protocol, with faults, in a model
-	$(call prove,$(MODEL_TESTS))
+check-model: all build/tap ## every order of steps of the protocol, with faults, in a model
+	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env)
 
 lint: ## compilers' warnings, static analysis, house rules
 	@scripts/lint
