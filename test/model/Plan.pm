@@ -58,6 +58,15 @@ my %FAULT = (
 		act($plan, 'lose', "asked $who", $ms + rand 20, $who);
 		act($plan, 'continue', "asked $who", $ms + 20 + rand 100, $who);
 	},
+	# A foreign session keeps the first leader from its COMMIT for so long that others come.
+	hold => sub {
+		my ($plan) = @_;
+		act($plan, 'hold', 'begin', 0);
+		push @{$plan->{requesters}}, { %{requester('asked 0', 20 + rand 20)},
+		    waits => 'no-wait', args => ['--no-wait'], signalled => 0 };
+		act($plan, 'let go', 'asked ' . $#{$plan->{requesters}}, 10 + rand 20);
+		$plan->{loans} = 3;
+	},
 	signal => sub { act($_[0], 'signal', "asked $_[1]", rand(40), $_[1]) },
 	pause => sub {
 		act($_[0], 'pause', one_of('begin', 'asked 0'), rand 20);
@@ -89,7 +98,7 @@ sub new
 	my ($class, $seed, $fault) = @_;
 	srand $seed;
 	rand for 1 .. 3;
-	my $n = one_of(2, 3, 3, 4, 4);
+	my $n = one_of(2, 3, 3, 3, 4);
 	my $plan = bless { seed => $seed, loans => one_of(1, 2, 2, 3, 3), lease => 0, stuck => 0,
 	    broken => 0, acts => [],
 	    requesters => [ requester('begin', rand 10), map { requester(begins()) } 2 .. $n ] },
@@ -99,6 +108,7 @@ sub new
 
 	@faults = () if chance(0.1) && !defined $fault;
 	push @faults, one_of(@FAULTS) if chance(0.3);
+	$n = $#{$plan->{requesters}} = 2 if $n > 3 && grep { $_ eq 'hold' || $_ eq 'kill' } @faults;
 	$FAULT{$_}($plan, int rand $n) for grep { !$met{$_}++ } @faults;
 	$#{$plan->{requesters}} = 3 if @{$plan->{requesters}} > 4;
 	return $plan;

@@ -8,7 +8,7 @@ use JSON::PP;
 use POSIX qw(:sys_wait_h _exit);
 use Time::HiRes qw(time sleep);
 
-my $TICK = 0.004;
+my $TICK = 0.006;
 # For all runs together.
 my $PATIENCE_S = 120;
 
@@ -99,6 +99,8 @@ my %ACT_OF_ALL = (
 		my ($self, $run) = @_;
 		$self->start($run, {}, 'managetask', 'enable', $run->{task});
 	},
+	hold => sub { my ($self, $run) = @_; $self->{server}->hold($run->{task}) },
+	'let go' => sub { my ($self, $run) = @_; $self->{server}->let_go($run->{task}) },
 	mend => sub { my ($self, $run) = @_; $self->{server}->mend($run->{task}) },
 	lapse => sub { my ($self, $run) = @_; $self->{server}->lapse($run->{task}) },
 );
@@ -188,7 +190,8 @@ sub play
 			my $call = delete $self->{running}{$pid};
 			$self->ended($call, $?) if defined $call;
 		}
-		$self->look_for_requests(@open) if @open;
+		my @curious = grep { grep { $_->{after} =~ /^asked/ } @{$_->{todo}} } @open;
+		$self->look_for_requests(@curious) if @curious;
 		$self->go_on($_) for @open;
 		push @over, grep { !@{$_->{todo}} && $_->{running} == 0 } @open;
 		@open = grep { @{$_->{todo}} || $_->{running} > 0 } @open;

@@ -30,6 +30,8 @@ sub committed
 	    or return strange('not in the model', $leads);
 	my (@ends, %loan, @logged);
 
+	$run->{retried}{$leads->{row}{user}} = 1 if $leads->{row}{retries} > 0;
+
 	for my $change (@changes) {
 		my ($table, $row) = @$change{qw(table row)};
 		if ($table eq 'work_requested') {
@@ -129,7 +131,7 @@ sub head
 		    "count=$call->{count}", "waits=$call->{waits}",
 		    $call->{signal} != 0 ? 'killed' : (), $call->{lost} ? 'lost' : (),
 		    $call->{signalled} ? 'signalled' : (), $call->{disposal} ? 'disposes' : (),
-		    ($call->{answer}{retries} // 0) > 0 && !$call->{lost} ? 'retried' : ();
+		    $run->{retried}{$call->{user}} && !$call->{lost} ? 'retried' : ();
 	}
 	return @lines;
 }
@@ -170,7 +172,8 @@ sub trace
 		push @lines, (shift @ends)->[1] while @ends && $ends[0][0] < $transaction->{at};
 		push @lines, lines_of($run, @{$transaction->{changes}});
 	}
-	return (head($run), @lines, map { $_->[1] } @ends);
+	@lines = (@lines, map { $_->[1] } @ends);
+	return (head($run), @lines);
 }
 
 # by_task LOG: the transactions by task. One that changed several tasks is several.

@@ -164,6 +164,30 @@ sub mend
 	    WHERE task_id = $task");
 }
 
+# hold TASK: its first leader can't record its round, and so not commit, until let_go().
+sub hold
+{
+	my ($self, $task) = @_;
+	$self->{holds}{$task} = session();
+	$self->ask("START TRANSACTION; INSERT IGNORE INTO leader_run (task_id, epoch, user, how, started_at,
+	    ended_at) VALUES ($task, 1, 'trace', 'query', NOW(6), NOW(6))", $self->{holds}{$task});
+}
+
+sub let_go
+{
+	my ($self, $task) = @_;
+	hang_up(delete $self->{holds}{$task});
+}
+
+# Its transaction is rolled back.
+sub hang_up
+{
+	my ($session) = @_;
+	close $session->{in};
+	close $session->{out};
+	waitpid $session->{pid}, 0;
+}
+
 # commits: an iterator of the transactions since make(). Those of killed programs have to end first.
 sub commits
 {
@@ -189,15 +213,12 @@ sub commits
 	return $log;
 }
 
-# release: the foreign session gives task_wake back.
+# release: the foreign sessions give back what they hold.
 sub release
 {
 	my ($self) = @_;
-	my $foreign = delete $self->{foreign} or return;
-
-	close $foreign->{in};
-	close $foreign->{out};
-	waitpid $foreign->{pid}, 0;
+	$self->let_go($_) for keys %{$self->{holds}};
+	hang_up(delete $self->{foreign}) if $self->{foreign};
 }
 
 sub forget

@@ -1198,6 +1198,11 @@ cancel:
 		say("was ended before it could cancel");
 		goto answer
 	}
+	:: atomic {                     /* finish_pending(), after a time */
+		request_lock[me] != NOBODY ->
+		say("a leader holds its request for too long, it stays pending");
+		goto done
+	}
 	CRASH
 	STOP(cancel)
 	fi;
