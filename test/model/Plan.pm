@@ -14,6 +14,9 @@
 package Plan;
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Trace;
 
 sub one_of { return $_[ int rand @_ ] }
 sub chance { return rand() < $_[0] }
@@ -39,6 +42,13 @@ sub act
 	push @{$plan->{acts}}, { do => $do, after => $after, ms => $ms, who => $who };
 }
 
+# One more requester, as far as the model has room for it.
+sub add
+{
+	my ($plan, $requester) = @_;
+	push @{$plan->{requesters}}, $requester if @{$plan->{requesters}} < $Trace::REQUESTERS;
+}
+
 # Each fault adds to the plan what it needs.
 my %FAULT = (
 	kill => sub {
@@ -47,7 +57,7 @@ my %FAULT = (
 		# A later leader finds the request out of date.
 		if (chance(0.5)) {
 			act($plan, 'neglect', "ended $who", 0, $who);
-			push @{$plan->{requesters}}, requester("ended $who", 10);
+			add($plan, requester("ended $who", 10));
 		}
 	},
 	lose => sub { act($_[0], 'lose', "asked $_[1]", rand(40), $_[1]) },
@@ -62,8 +72,8 @@ my %FAULT = (
 	hold => sub {
 		my ($plan) = @_;
 		act($plan, 'hold', 'begin', 0);
-		push @{$plan->{requesters}}, { %{requester('asked 0', 20 + rand 20)},
-		    waits => 'no-wait', args => ['--no-wait'], signalled => 0 };
+		add($plan, { %{requester('asked 0', 20 + rand 20)}, waits => 'no-wait',
+		    args => ['--no-wait'], signalled => 0 });
 		act($plan, 'let go', 'asked ' . $#{$plan->{requesters}}, 10 + rand 20);
 		$plan->{loans} = 3;
 	},
@@ -108,9 +118,12 @@ sub new
 
 	@faults = () if chance(0.1) && !defined $fault;
 	push @faults, one_of(@FAULTS) if chance(0.3);
-	$n = $#{$plan->{requesters}} = 2 if $n > 3 && grep { $_ eq 'hold' || $_ eq 'kill' } @faults;
+	# These two add one.
+	if ($n > 3 && grep { $_ eq 'hold' || $_ eq 'kill' } @faults) {
+		$n = 3;
+		pop @{$plan->{requesters}};
+	}
 	$FAULT{$_}($plan, int rand $n) for grep { !$met{$_}++ } @faults;
-	$#{$plan->{requesters}} = 3 if @{$plan->{requesters}} > 4;
 	return $plan;
 }
 

@@ -184,7 +184,8 @@ sub play
 
 	while (@waiting || @open) {
 		die 'record: runs do not end: seeds '
-		    . join(', ', map { $_->{plan}{seed} } @open) . "\n" if time > $since + $PATIENCE_S;
+		    . join(', ', map { $_->{plan}{seed} } @open) . "\n"
+		    if time > $since + $PATIENCE_S;
 		push @open, $self->begin(@{shift @waiting}) while @waiting && @open < $jobs;
 		while ((my $pid = waitpid -1, WNOHANG) > 0) {
 			my $call = delete $self->{running}{$pid};

@@ -21,6 +21,13 @@ sub is_changed
 	return ($change->{was}{$column} // '') ne ($change->{row}{$column} // '');
 }
 
+# Of a row of work or work_log.
+sub given
+{
+	my ($run, $row) = @_;
+	return ($run->{number}{$row->{request_id}} // 'nobody') . "/$row->{version}";
+}
+
 # What a leader's transaction did.
 sub committed
 {
@@ -37,9 +44,9 @@ sub committed
 		if ($table eq 'work_requested') {
 			push @ends, [ $run->{number}{$row->{request_id}}, $row->{outcome} ];
 		} elsif ($table eq 'work') {
-			$loan{$row->{loan_id}} = "$run->{number}{$row->{request_id}}/$row->{version}";
+			$loan{$row->{loan_id}} = given($run, $row);
 		} elsif ($table eq 'work_log' && $row->{event} eq 'assigned') {
-			push @logged, "$row->{loan_id} $run->{number}{$row->{request_id}}/$row->{version}";
+			push @logged, "$row->{loan_id} " . given($run, $row);
 		} elsif ($table eq 'task_lock') {
 			return strange('an epoch of its own', $change)
 			    if $row->{epoch} != $leads->{row}{epoch};

@@ -169,8 +169,9 @@ sub hold
 {
 	my ($self, $task) = @_;
 	$self->{holds}{$task} = session();
-	$self->ask("START TRANSACTION; INSERT IGNORE INTO leader_run (task_id, epoch, user, how, started_at,
-	    ended_at) VALUES ($task, 1, 'trace', 'query', NOW(6), NOW(6))", $self->{holds}{$task});
+	$self->ask("START TRANSACTION;
+	    INSERT IGNORE INTO leader_run (task_id, epoch, user, how, started_at, ended_at)
+	    VALUES ($task, 1, 'trace', 'query', NOW(6), NOW(6))", $self->{holds}{$task});
 }
 
 sub let_go
@@ -193,7 +194,7 @@ sub commits
 {
 	my ($self) = @_;
 	my $folder = ($self->ask('SELECT @@log_bin_basename'))[0] =~ s{/[^/]*$}{}r;
-	my $columns = "$folder/trace-columns";
+	my $columns = "/tmp/lockq-columns.$$";
 
 	$self->release;
 	while (($self->ask('SELECT COUNT(*) FROM performance_schema.threads
@@ -202,7 +203,6 @@ sub commits
 	}
 	my @logs = map { /^(\S+)/ && $1 ge $self->{log} ? "$folder/$1" : () }
 	    $self->ask('SHOW BINARY LOGS');
-	$columns = "/tmp/lockq-columns.$$";
 	open my $out, '>', $columns or die "record: $columns: $!\n";
 	print $out "$_\n" for $self->ask(Binlog::columns_query());
 	close $out;
@@ -228,7 +228,8 @@ sub forget
 
 	$self->ask("DELETE FROM $_ WHERE $which") for qw(work_log work work_requested leader_run
 	    task_refill manage_log task task_lock task_wake);
-	$self->ask("DELETE FROM app_user WHERE name LIKE 'trace-%'; DROP TABLE IF EXISTS trace_loan");
+	$self->ask("DELETE FROM app_user WHERE name LIKE 'trace-%';
+	    DROP TABLE IF EXISTS trace_loan");
 	$self->ask("DROP VIEW IF EXISTS trace_$_, trace_broken_$_") for 1 .. 3;
 	$self->{tasks} = [];
 }

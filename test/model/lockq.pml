@@ -970,7 +970,9 @@ HAND_OVER:
 			say("step 6: looks for pending requests")
 		}
 		if
-		:: n > 0 && futile < HAND_OVER_TRIES -> handing = true; again = true; no_wake = false; tried = false; goto TRY
+		:: n > 0 && futile < HAND_OVER_TRIES ->
+			handing = true; again = true; no_wake = false; tried = false;
+			goto TRY
 		:: else -> goto REST
 		fi
 	}
@@ -1369,7 +1371,7 @@ init {
 		for (i : 0 .. REQUESTERS - 1) {
 			if
 			:: takes_part(i) -> run requester(i)
-			:: else -> ended = ended | BIT(i)
+			:: else
 			fi
 		}
 		if

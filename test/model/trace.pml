@@ -145,6 +145,7 @@ inline read_trace()
 		:: else -> state[l] = COMPLETED
 		fi
 	}
+	ended = ALL & ~members;
 	show_line();
 	run reader()
 }
@@ -166,8 +167,8 @@ inline read_trace()
 #define comes(event, r) (line == event && line_who == r)
 /* The administrator who makes it old takes the task's lock for that, and the request's. */
 #define can_age(r) (comes(NEGLECTED, r) && lock_by == NOBODY && request_lock[r] == NOBODY)
-/* Whoever has the lock and is the first to lead since its look commits, unless a fault keeps it from
- * that. So nobody else needs to try, which saves most of the states. */
+/* A process that has the lock, and is the first to lead since its look, commits, unless a fault
+ * keeps it from that. So no other one needs to try, which saves most of the states. */
 #define leads_next (next_leader == ME || stuck > 0 || \
 	has(kills | losses | signals | deadlocked, me))
 #define may_try (leads_next || (again -> my_epoch : saw_epoch) != epoch)

@@ -46,8 +46,8 @@ done
 
 # --- forged traces ---
 
-# A row is: what is wrong | a run that was recorded, of the folder runs | how the line begins that is
-# impossible. The line below it edits the run, by sed.
+# A row is: what is wrong | a run that was recorded, of the folder runs | how the line begins that
+# is impossible. The line below it edits the run, by sed.
 forged()
 {
 	cat <<'END'
@@ -122,8 +122,8 @@ ok $? 'the runs that were forged are paths themselves'
 mkdir "$scratch/mutant"
 "$top/test/guards/mutate" "$top" "s/task->paused\[0\] != '.0' \? LOCK_PAUSED/false ? LOCK_PAUSED/" \
 	"$scratch/mutant/lock.c" lib/lock.c >/dev/null &&
-	make -s -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$top/build" OUT="$scratch/mutant" \
-		OBJECTS=lib/lock getwork
+	make -s -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$top/build" \
+		OUT="$scratch/mutant" OBJECTS=lib/lock getwork
 ok $? 'a getwork that does not see a pause'
 PATH=$scratch/mutant:$PATH "$top/test/model/record" --seed "$seed" --runs 8 --fault pause \
 	--out "$scratch/paused"
