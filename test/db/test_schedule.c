@@ -35,6 +35,7 @@ struct actor {
 	bool locked;            /* and notes whether it has the task's lock */
 	unsigned int n_held;    /* of its proxy, when a statement was last released */
 	bool away;              /* its proxy lets no connection through */
+	struct db *canceller;   /* has locked its request; NULL: none */
 };
 
 static struct schedule schedule;
@@ -135,6 +136,28 @@ cut_off(struct actor *a, bool away)
 	    " WHERE id = %" PRIu64 ")", id);
 }
 
+/* In the library a cancel is one statement, which has the row for a moment only. Another session
+ * has it for longer here, as where the COMMIT is slow. */
+static void
+lock_request(int r)
+{
+	actors[r].canceller = connect_as(OWNER_GROUP);
+	sql_on(actors[r].canceller, "START TRANSACTION");
+	/* A leader may have it: that is a guard, and then the cancel waits for the leader. */
+	scene.held_request[r] = u64_on(actors[r].canceller, "SELECT COUNT(*) FROM (SELECT request_id"
+	    " FROM work_requested WHERE task_id = %d AND user_id = %u FOR UPDATE SKIP LOCKED) AS r",
+	    TASK, user_id((unsigned int)r)) == 1;
+}
+
+static void
+unlock_request(int r)
+{
+	if (actors[r].canceller != NULL)
+		sql_on(actors[r].canceller, "ROLLBACK");
+	actors[r].canceller = NULL;
+	scene.held_request[r] = false;
+}
+
 static void
 suffer(int r, const char *fault)
 {
@@ -150,10 +173,12 @@ suffer(int r, const char *fault)
 		cut_off(a, false);
 		settle(a);
 	} else if (strcmp(fault, "gives up") == 0) {
-		scene.troubled = true;
+		scene.troubled = scene.troubled || a->locked;
 		note_held(a);
 		a->w->give_up = true;
 		settle(a);
+	} else if (strcmp(fault, "locks its request, to cancel it") == 0) {
+		lock_request(r);
 	} else {
 		/* Another process may have locked the request, so seen_at can't be changed. */
 		set_task(TASK, "request_ttl = 1");
@@ -237,6 +262,7 @@ make_step(const struct line *line)
 	if (strcmp(line->step->says, "step 4: the heavy query") == 0)
 		judge_query(line->who);
 	a->due = next_line(line);
+	unlock_request(line->who);
 	release(a);
 	return DONE;
 }
@@ -382,6 +408,7 @@ let_go(void)
 		sql_on(loan_user, "ROLLBACK");
 	scene.held_loan = -1;
 	for (int r = 0; r < schedule.n_requesters; r++) {
+		unlock_request(r);
 		proxy_hold_each(actors[r].w->proxy, NULL, NULL);
 		if (!scene.dead[r])
 			proxy_accept(actors[r].w->proxy);

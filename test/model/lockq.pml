@@ -92,7 +92,7 @@
 #define A_USER   (REQUESTERS + 1)
 
 #ifndef HAND_OVER_TRIES
-#define HAND_OVER_TRIES 3
+#define HAND_OVER_TRIES 3 /* lib/bounds.h has 4: with fewer there are fewer states */
 #endif
 
 #define BIT(n)   (1 << (n))
@@ -1194,7 +1194,11 @@ given_up:
 	/* cancel() waits for a leader that has locked the request. */
 cancel:
 	if
-	:: atomic { request_lock[me] == NOBODY && may_cancel -> request_lock[me] = ME }
+	:: atomic {
+		request_lock[me] == NOBODY && may_cancel ->
+		request_lock[me] = ME;
+		say("locks its request, to cancel it")
+	}
 	:: atomic {
 		request_lock[me] == NOBODY && !may_cancel ->
 		say("was ended before it could cancel");

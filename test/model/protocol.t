@@ -93,7 +93,7 @@ breaks | answered | no take-over, one is stopped
 breaks | left_over | no look after the commit
 	-DNO_HANDOVER -DNO_WAITS=1 -DLOANS=3
 breaks | left_over | no tries for a request that came during the last one
-	-DLAST_TRY_IS_LAST -DCANCELS=2 -DNO_WAITS=1
+	-DHAND_OVER_TRIES=4 -DLAST_TRY_IS_LAST -DCANCELS=2 -DNO_WAITS=1
 masked | safety live | requests read before the query, but once more before the commit
 	-DEARLY_REQUESTS
 masked | safety live | one look at the line only, after the query

@@ -19,6 +19,7 @@ struct scene {
 	bool paused;
 	uint64_t pause_epoch; /* the committed epoch as the pause began */
 	int held_loan;        /* from 0 on, by a transaction of its user; -1: none */
+	bool held_request[SCHEDULE_REQUESTERS]; /* by a cancel, so that leaders pass over it */
 };
 
 /* Begins, before the calls do. The scene stays the caller's, who changes it. */

@@ -56,6 +56,7 @@ static const struct step steps[] = {
 	{ "its session is ended", NULL, FAULT },
 	{ "is cut off, connects and writes", NULL, FAULT },
 	{ "gives up", NULL, FAULT },
+	{ "locks its request, to cancel it", NULL, FAULT },
 	{ "was away for longer than request_ttl", NULL, FAULT },
 	{ "its request gets older than request_ttl", NULL, FAULT }
 };
