@@ -144,9 +144,9 @@ lock_request(int r)
 	actors[r].canceller = connect_as(OWNER_GROUP);
 	sql_on(actors[r].canceller, "START TRANSACTION");
 	/* A leader may have it: that is a guard, and then the cancel waits for the leader. */
-	scene.held_request[r] = u64_on(actors[r].canceller, "SELECT COUNT(*) FROM (SELECT request_id"
-	    " FROM work_requested WHERE task_id = %d AND user_id = %u FOR UPDATE SKIP LOCKED) AS r",
-	    TASK, user_id((unsigned int)r)) == 1;
+	scene.held_request[r] = u64_on(actors[r].canceller, "SELECT COUNT(*) FROM"
+	    " (SELECT request_id FROM work_requested WHERE task_id = %d AND user_id = %u"
+	    " FOR UPDATE SKIP LOCKED) AS r", TASK, user_id((unsigned int)r)) == 1;
 }
 
 static void
