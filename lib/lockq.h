@@ -1442,7 +1442,7 @@ struct lockq_disposition {
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
 	int64_t timeout_ms;                 /**< longest wait in milliseconds for sessions that
-	                                     * hold the loans, or for a server that is away;
+	                                     * hold the loans, or for a server that is away,
 	                                     * -1: LOCKQ_DISPOSE_TIMEOUT_MS */
 	const char *uuid;                   /**< names the call, so that a repetition of it is
 	                                     * known, or NULL */

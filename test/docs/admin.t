@@ -37,11 +37,20 @@ done
 (umask 077 && cp "$sandbox/admin.cnf" "$scratch")
 unset LOCKQ_DEFAULTS_FILE
 
-awk -v to="$scratch/block-" '/^\.Bd/ { file = sprintf("%s%02d", to, ++n); next }
-	/^\.Ed/ { file = ""; next } file != "" { sub(/\\e$/, "\\"); print >file }' "$page"
+# A cluster has tests of its own.
+awk -v to="$scratch/block-" -v cluster="$scratch/cluster" '
+	/^\.Bd/ { file = sprintf("%s%02d", to, ++n); next }
+	/^\.Ed/ { file = ""; next }
+	file != cluster && /^scripts\/sandbox cluster/ { file = cluster; n-- }
+	file != "" { sub(/\\e$/, "\\"); print >file }' "$page"
 sed -i -e 's/bank/docs_admin/g' -e "s/\\bclerk\\b/docs_clerk/g; s/docs_clerk\\.cnf/clerk.cnf/g" \
 	-e "s/ manager\\b/ docs_manager/g; s/\\bfeed\\b/docs_feed/g" \
 	-e "s|/root/|$scratch/|g" "$scratch"/block-*
+
+usage=$("$top/scripts/sandbox" cluster --help)
+for command in $(grep -o 'sandbox cluster [a-z]*' "$scratch/cluster" | cut -d ' ' -f 3 | sort -u); do
+	like "$usage" "(^|[ |])$command( |$)" "scripts/sandbox cluster $command is there"
+done
 
 # do_block: runs the next one: SQL as the administrator, else a shell's commands.
 number=0

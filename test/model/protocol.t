@@ -42,13 +42,13 @@ holds | safety live | one is killed, its request expires
 	-DCRASHES=1 -DEXPIRIES=1
 holds | safety | one is killed, one does not wait, requests expire
 	-DCRASHES=1 -DNO_WAITS=1 -DEXPIRIES=1
-holds | safety live | two are stopped, or lose their connection
+holds | safety long | two are stopped, or lose their connection
 	-DSTOPS=2
 holds | safety long | one is stopped for longer than request_ttl
 	-DSTOPS=1 -DEXPIRIES=1
 holds | safety long | one is killed, one is stopped
 	-DCRASHES=1 -DSTOPS=1
-holds | safety live | two cancel, one does not wait
+holds | safety long | two cancel, one does not wait
 	-DCANCELS=2 -DNO_WAITS=1
 holds | safety live | the list is cut short, one is killed
 	-DLIMIT=1 -DCRASHES=1
@@ -60,7 +60,7 @@ holds | safety long | two deadlocks
 	-DDEADLOCKS=2
 holds | safety long | a query fails, another one has a deadlock
 	-DFAILURES=1 -DDEADLOCKS=1
-holds | safety long | one polls, task_wake is held
+holds | long-safety long | one polls, task_wake is held
 	-DPOLLS=1 -DSTUCK=1
 holds | live | two requesters who do not wait
 	-DNO_WAITS=2 -DREQUESTERS=2
@@ -68,7 +68,11 @@ holds | live | two requesters, two deadlocks
 	-DDEADLOCKS=2 -DREQUESTERS=2
 holds | live | two requesters, a query fails, another one has a deadlock
 	-DFAILURES=1 -DDEADLOCKS=1 -DREQUESTERS=2
-holds | live | two requesters, one polls, task_wake is held
+holds | live | two requesters are stopped, or lose their connection
+	-DSTOPS=2 -DREQUESTERS=2
+holds | live | two requesters, two cancel, one does not wait
+	-DCANCELS=2 -DNO_WAITS=1 -DREQUESTERS=2
+holds | safety live | two requesters, one polls, task_wake is held
 	-DPOLLS=1 -DSTUCK=1 -DREQUESTERS=2
 holds | live | two requesters, one is killed, one is stopped
 	-DCRASHES=1 -DSTOPS=1 -DREQUESTERS=2

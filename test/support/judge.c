@@ -171,8 +171,9 @@ judge_commit(void)
 	/* A process that looked before the pause may lead. */
 	never_is(led_while_paused, scene->paused && leads && epoch > scene->pause_epoch + 1);
 	for (int r = 0; r < schedule->n_requesters; r++) {
-		never_is(left_out, asked[r] && !scene->held_request[r] && is_pending(&now, r) &&
-		    some_are_left(listed));
+		bool stays = asked[r] && !scene->held_request[r] && is_pending(&now, r);
+
+		never_is(left_out, stays && some_are_left(listed));
 		asked[r] = false;
 	}
 }
