@@ -383,15 +383,15 @@ check-locked:
 LANES ?= $(shell echo $$(($(JOBS) * 3)))
 
 # These tests take longest, so they begin first.
-LONG_TESTS := test/lab/patterns.t $(GUARD_TESTS) $(patsubst %,test/%.t,lab/tour docs/lint) \
-	$(MODEL_TESTS) $(patsubst %,test/%.t,docs/readme docs/bench soak/soak history/check \
-	race/hundreds race/cut race/cluster race/tls race/patience race/leases race/taken \
-	cli/signals docs/docs race/replica lab/ended cli/waiting cli/migrate cli/expire \
-	memory/programs) \
+LONG_TESTS := $(GUARD_TESTS) $(patsubst %,test/%.t,lab/patterns model/protocol docs/lint) \
+	$(filter-out %/protocol.t,$(MODEL_TESTS)) $(patsubst %,test/%.t,docs/readme docs/bench \
+	soak/soak history/check race/hundreds race/cut race/cluster race/tls race/patience \
+	race/leases race/taken cli/signals docs/docs race/replica lab/tour lab/ended cli/waiting \
+	cli/migrate cli/expire memory/programs) \
 	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
-	kept check dies)
+	kept check dies stopped refill touched rules pipeline correct urgent)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
 	$(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS) $(LAB_TESTS) $(DOCS_TESTS) \
 	$(MEMORY_TESTS) $(FUZZ_TESTS))

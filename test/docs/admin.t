@@ -48,9 +48,9 @@ sed -i -e 's/bank/docs_admin/g' -e "s/\\bclerk\\b/docs_clerk/g; s/docs_clerk\\.c
 	-e "s|/root/|$scratch/|g" "$scratch"/block-*
 
 usage=$("$top/scripts/sandbox" cluster --help)
-for command in $(grep -o 'sandbox cluster [a-z]*' "$scratch/cluster" | cut -d ' ' -f 3 | sort -u); do
+while read -r command; do
 	like "$usage" "(^|[ |])$command( |$)" "scripts/sandbox cluster $command is there"
-done
+done < <(grep -o 'sandbox cluster [a-z]*' "$scratch/cluster" | cut -d ' ' -f 3 | sort -u)
 
 # do_block: runs the next one: SQL as the administrator, else a shell's commands.
 number=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Each claim of the lab's patterns, in real races; and scripts/race itself.
-#   LOCKQ_LAB=all  a user of every pattern is killed
+#   LOCKQ_LAB=all  a user of every pattern is killed or stopped
 set -u
 # shellcheck source=test/lab/common.sh
 . "$(dirname "$0")/common.sh"
@@ -143,9 +143,11 @@ all_but_one() {
 }
 
 # In make check some stand for all.
-patterns=(naive unique skiplocked)
-[ "${LOCKQ_LAB-}" != all ] ||
+patterns=(naive unique skiplocked) claims=(lease)
+if [ "${LOCKQ_LAB-}" = all ]; then
 	patterns=(naive optimistic unique forupdate nowait advisory skiplocked deadlock)
+	claims=(flag lease)
+fi
 race_figures "${patterns[@]}" --kill --shells 3 --query-seconds 0.2
 for pattern in "${patterns[@]}"; do
 	all_but_one "$pattern"
@@ -156,7 +158,7 @@ all_but_one onemachine
 is "$(of onemachine heavy_queries)" 2 'onemachine: the next user runs the query again'
 # A flag or a lease is old after twice the query and a second. Nobody asks before time 0.
 old='.first_ms >= 1000 * (2 * .query_seconds + 1)'
-for pattern in flag lease; do
+for pattern in "${claims[@]}"; do
 	enough '0.2 1.5 6' "$old and .given_twice == 0" "$pattern" --kill --shells 3
 	all_but_one "$pattern"
 	is "$(jq "$old" <"$figures")" true \
@@ -165,7 +167,7 @@ done
 
 # --- a process that is stopped ------------------------------------------------------------------
 
-for pattern in lease:no-token flag lease; do
+for pattern in lease:no-token "${claims[@]}"; do
 	[ "$pattern" = lease ] && check=out_of_date || check=given_twice
 	watch_pause '0.2 1.5 6' "$check" "$pattern" --pause --shells 3
 	is "$(happens 'is stopped') $(happens 'goes on') $(happens gets)" '1 1 3' \
