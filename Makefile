@@ -388,7 +388,7 @@ LONG_TESTS := $(GUARD_TESTS) $(patsubst %,test/%.t,lab/patterns model/protocol d
 	soak/soak history/check race/hundreds race/cut race/cluster race/tls race/patience \
 	race/leases race/taken cli/signals docs/docs race/replica lab/tour lab/ended cli/waiting \
 	cli/migrate cli/expire memory/programs) \
-	$(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
+	$(ASAN)/test/fault/test_faults $(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
 	kept check dies stopped refill touched rules pipeline correct urgent)
