@@ -170,16 +170,6 @@ dispose_again(struct disposing *d)
 	return rc == DB_OK ? dispose_once(d) : rc;
 }
 
-/* How long it tries again after @failure. A server that is read only, and was never seen otherwise,
- * is a replica. */
-static uint64_t
-patience_after(const struct disposing *d, enum db_rc failure, uint64_t since)
-{
-	uint64_t ms = d->deadline - since;
-
-	return failure == DB_EMOVED && !d->fails_over && ms > READ_ONLY_MS ? READ_ONLY_MS : ms;
-}
-
 /* @ready tells whether there is a connection. Tries until it is done, until its time is over where
  * other sessions hold what it needs or the server is away, and a few times after other failures.
  * After a lost connection the whole transaction is run again on a new one. Its locks wait for the
@@ -189,6 +179,8 @@ static enum db_rc
 dispose_surely(struct disposing *d, enum db_rc ready)
 {
 	uint64_t since = db_clock_ms();
+	/* To connect may have taken all of its time. */
+	uint64_t patience = d->deadline > since ? d->deadline - since : 0;
 	enum db_rc rc = ready == DB_OK ? dispose_once(d) : ready;
 
 	for (unsigned int try = 0;;) {
@@ -204,7 +196,7 @@ dispose_surely(struct disposing *d, enum db_rc ready)
 		}
 		d->fails_over = d->fails_over || rc == DB_ELOST || rc == DB_EINDOUBT;
 		verdict = retry_verdict(rc, db_is_behind(d->q->db), try, db_clock_ms() - since,
-		    patience_after(d, rc, since));
+		    retry_patience(rc, d->fails_over, patience));
 		if (verdict == GIVE_UP)
 			break;
 		db_backoff(try++);

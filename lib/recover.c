@@ -9,28 +9,21 @@
 #include "error.h"
 #include "retry.h"
 
-/* A server that has recorded the request was the primary, and after a lost connection there may be
- * none for a while. Else the user's program is set to a replica. */
-static uint64_t
-patience_after(const struct call *c, enum db_rc failure, uint64_t now)
-{
-	if (now >= c->waiting.deadline)
-		return 0;
-	return failure == DB_EMOVED && !c->fails_over && c->request.request_id == 0 ?
-	    READ_ONLY_MS : PATIENCE_MS;
-}
-
 static enum verdict
 verdict_of(struct call *c, enum db_rc failure)
 {
 	uint64_t now = db_clock_ms();
 	unsigned int tries = c->tries++;
+	bool knew_primary;
 
 	if (tries == 0)
 		c->trouble_since = now;
 	c->fails_over = c->fails_over || failure == DB_ELOST || failure == DB_EINDOUBT;
+	/* A server that has recorded the request was the primary, and after a lost connection there
+	 * may be none for a while. */
+	knew_primary = c->fails_over || c->request.request_id != 0;
 	return retry_verdict(failure, db_is_behind(c->q->db), tries, now - c->trouble_since,
-	    patience_after(c, failure, now));
+	    retry_patience(failure, knew_primary, now < c->waiting.deadline ? PATIENCE_MS : 0));
 }
 
 /* Where the call goes on. In TAKE and ASK the request may not be recorded, so there is no row to

@@ -32,6 +32,13 @@ retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spen
 	return GIVE_UP;
 }
 
+uint64_t
+retry_patience(enum db_rc failure, bool knew_primary, uint64_t patience_ms)
+{
+	return failure == DB_EMOVED && !knew_primary && patience_ms > READ_ONLY_MS ?
+	    READ_ONLY_MS : patience_ms;
+}
+
 bool
 retry_cures(enum db_rc failure)
 {

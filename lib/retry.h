@@ -22,6 +22,9 @@ enum verdict {
  * @behind its cluster, is waited for up to @patience_ms. */
 enum verdict retry_verdict(enum db_rc failure, bool behind, unsigned int tries, uint64_t spent_ms,
     uint64_t patience_ms);
+/* How much of @patience_ms a caller has after @failure. A server that is read only, and that it has
+ * not known as the primary, is a replica: its user is told soon. */
+uint64_t retry_patience(enum db_rc failure, bool knew_primary, uint64_t patience_ms);
 /* Whether the first verdict after @failure is AGAIN or RECONNECT. */
 bool retry_cures(enum db_rc failure);
 

@@ -9,7 +9,7 @@
 #include "support.h"
 
 enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180,
-	READ_ONLY = 1290, NO_MAJORITY = 3100 };
+	READ_ONLY = 1290, NO_MAJORITY = 3100, SHUT_DOWN = 1053 };
 enum { FOR_EVER = 1000000, STATEMENTS = 256, MOST_TRIES = 14, MOST_QUERIES = 2,
 	CLUSTER_TRIES = 30 /* a server that is behind its cluster is tried for ten seconds */ };
 
@@ -402,7 +402,7 @@ lost_and_crowded_for_a_time(void **state)
 
 /* Completes the loans 1 and 2 of user 0 through the proxy. */
 static int
-complete_through(struct worker *by, struct lockq_disposed_result *result)
+complete_within(struct worker *by, int64_t timeout_ms, struct lockq_disposed_result *result)
 {
 	const struct lockq_loan_ref loans[] = { { 2, 0 }, { 1, 0 } };
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
@@ -412,7 +412,14 @@ complete_through(struct worker *by, struct lockq_disposed_result *result)
 	what.kind = LOCKQ_COMPLETE;
 	what.loans = loans;
 	what.n_loans = 2;
+	what.timeout_ms = timeout_ms;
 	return lockq_dispose(by->q, &what, result);
+}
+
+static int
+complete_through(struct worker *by, struct lockq_disposed_result *result)
+{
+	return complete_within(by, -1, result);
 }
 
 static struct worker *
@@ -483,6 +490,34 @@ a_disposition_that_never_gets_through(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
 	assert_in_range(proxy_count(by->proxy, "CALL work_moves"), 2, MOST_TRIES);
 	lockq_disposed_clear(&result);
+}
+
+/* The proxy takes a while for each statement, and lets it pass. */
+static bool
+is_slow(const char *statement, void *data)
+{
+	(void)statement;
+	(void)data;
+	db_sleep_ms(5);
+	return false;
+}
+
+/* The second call has to connect first, and then its time is over. So each call is tried as often as
+ * after other failures, and no more. */
+static void
+a_disposition_without_time_ends(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *by = with_two_loans();
+
+	(void)state;
+	proxy_hold_each(by->proxy, is_slow, NULL);
+	proxy_fail(by->proxy, disposing[0], 1, FOR_EVER, SHUT_DOWN);
+	for (unsigned int calls = 1; calls <= 2; calls++) {
+		assert_int_equal(complete_within(by, 0, &result), LOCKQ_EDATABASE);
+		assert_in_range(proxy_count(by->proxy, disposing[0]), 2, calls * MOST_TRIES);
+		lockq_disposed_clear(&result);
+	}
 }
 
 struct call {
@@ -620,6 +655,7 @@ main(int argc, char **argv)
 		DB_TEST(lost_and_crowded_for_a_time),
 		DB_TEST(a_disposition_is_tried_again),
 		DB_TEST(a_disposition_that_never_gets_through),
+		DB_TEST(a_disposition_without_time_ends),
 		DB_TEST(a_real_deadlock_of_a_disposition),
 		DB_TEST(a_primary_that_is_one_no_more),
 		DB_TEST(a_replica_is_told),
