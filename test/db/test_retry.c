@@ -502,8 +502,8 @@ is_slow(const char *statement, void *data)
 	return false;
 }
 
-/* The second call has to connect first, and then its time is over. So each call is tried as often as
- * after other failures, and no more. */
+/* The second call has to connect first, and then its time is over. So each call is tried as often
+ * as after other failures, and no more. */
 static void
 a_disposition_without_time_ends(void **state)
 {
