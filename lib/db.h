@@ -314,9 +314,6 @@ LOCKQ_MUST_CHECK enum db_rc db_fetch(struct db *db, unsigned int integer_columns
 /* How often the same thing is tried, the first time included. */
 enum { DB_TRIES = 6 };
 
-/* Whether no encrypted connection could be made: the server went away meanwhile, or its certificate
- * is not what it should be. */
-bool db_tls_failed(const struct db *db);
 /* Whether the last error was a cluster's, 3101 or 1180. The server lacks a change that another
  * member has made, and goes on failing until it has it. */
 bool db_is_behind(const struct db *db);

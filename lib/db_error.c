@@ -153,6 +153,8 @@ static const struct known_error {
 	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, LOST, "" },
 	{ CR_CONNECTION_ERROR, DB_ELOST, UNREACHABLE, "" },
 	{ CR_CONN_HOST_ERROR, DB_ELOST, UNREACHABLE, "" },
+	/* So a router breaks off that has no primary yet. A wrong certificate is told the same way. */
+	{ CR_SSL_CONNECTION_ERROR, DB_ELOST, UNREACHABLE, "" },
 	{ CR_UNKNOWN_HOST, DB_EFAIL, UNREACHABLE, "" },
 	{ ER_SERVER_SHUTDOWN, DB_ELOST, LOST, "" },
 	{ SERVER_IDLE_DISCONNECT, DB_ELOST, LOST, "" },
@@ -192,12 +194,6 @@ known_error(unsigned int number)
 			return &known_errors[i];
 	}
 	return &other;
-}
-
-bool
-db_tls_failed(const struct db *db)
-{
-	return db_errno(db) == CR_SSL_CONNECTION_ERROR;
 }
 
 /* The right may be lockq's, or one on a manager's view: the server's text names the table. */

@@ -117,10 +117,6 @@ connect_for(struct lockq *q, int64_t timeout_ms)
 		enum db_rc rc = timeout_ms <= 0 ? session_connect(q) :
 		    session_connect_in(q, spent < most ? most - spent : 0);
 
-		/* A router that has no primary breaks off like that. A user who gave a time waits
-		 * for it also where a certificate is wrong. */
-		if (rc == DB_EFAIL && timeout_ms > 0 && db_tls_failed(q->db))
-			rc = DB_ELOST;
 		spent = db_clock_ms() - start;
 		if (!retry_connect(rc, timeout_ms, spent))
 			return rc;

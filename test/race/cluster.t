@@ -222,8 +222,9 @@ status=0
 wait "$moved" || status=$?
 is "$status" 0 'the primary is switched under a leader: its user is served'
 [ "$status" -eq 0 ] || sed 's/^/# /' "$scratch/moved"
-run through_router getwork --user race-5 --task "$race" --json
+run through_router getwork --connect-timeout "$patience" --user race-5 --task "$race" --json
 is "$status" 0 'the router leads to the new primary'
+[ "$status" -eq 0 ] || printf '# %s\n' "$err"
 is "$(at 2 "SELECT COUNT(*) FROM work WHERE request_id = $(jq .request_id <<<"$out")")" 1 \
 	'the loan was given there'
 everywhere 1 2 3

@@ -13,7 +13,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq.XXXXXX")
 export LOCKQ_SANDBOX_DIR=$scratch/s
 # shellcheck disable=SC2154 # status and err are set by run
 trap '"$top/scripts/sandbox" destroy 2>/dev/null; rm -rf "$scratch"' EXIT
-port=$(free_port)
+port=$(free_port) door_port=$(free_port)
 modes=(DISABLED PREFERRED REQUIRED VERIFY_CA VERIFY_IDENTITY)
 builds=(build build/asan)
 [ -x "$top/build/asan/bin/checkwork" ] || {
@@ -121,6 +121,7 @@ options known test_any host=127.0.0.2 "ssl-ca=$scratch/server.pem"
 options known_sealed test_sealed host=127.0.0.2 "ssl-ca=$scratch/server.pem"
 options misnamed test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem"
 options unknown test_any host=127.0.0.2 "ssl-ca=$scratch/other.pem"
+options behind test_any host=127.0.0.2 "port=$door_port"
 options required test_any host=127.0.0.2 ssl-mode=REQUIRED
 options verify test_any host=127.0.0.3 "ssl-ca=$scratch/server.pem" ssl-verify-server-cert=1 \
 	ssl-mode=REQUIRED
@@ -195,6 +196,35 @@ for build in "${builds[@]}"; do
 			known --ssl-mode VERIFY_CA
 	fi
 done
+
+# --- a connection that breaks off in the middle of TLS ----------------------------------------------
+
+# A door before the server. At the first connection it closes when the client asks for TLS, as a
+# router does that has no primary yet.
+perl -MIO::Socket::INET -MIO::Select -e '
+	my ($port, $behind) = @ARGV;
+	$| = 1;
+	my $door = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.2", LocalPort => $port,
+	    ReuseAddr => 1) or die "$port: $!";
+	for (my $n = 0; my $client = $door->accept; $n++) {
+		my $server = IO::Socket::INET->new("127.0.0.2:$behind") or die "$behind: $!";
+		my %other = ($client => $server, $server => $client);
+		my $both = IO::Select->new($client, $server);
+		PASS: for (;;) {
+			for my $side ($both->can_read) {
+				last PASS unless sysread $side, my $said, 65536;
+				last PASS if $n == 0 && $side == $client;
+				syswrite $other{$side}, $said;
+			}
+		}
+		print "closed\n";
+	}' "$door_port" "$port" >"$scratch/door" &
+door=$!
+build=build
+wait_for grep -q "^ *[0-9]*: 0200007F:$(printf %04X "$door_port") " /proc/net/tcp
+comes_by SSL/TLS 'it is tried again' behind
+is "$(head -n 1 "$scratch/door")" closed 'it had been closed'
+kill "$door"
 
 outcomes with known
 outcomes sealed_with known_sealed
