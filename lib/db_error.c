@@ -153,7 +153,7 @@ static const struct known_error {
 	{ CR_SERVER_LOST_EXTENDED, DB_ELOST, LOST, "" },
 	{ CR_CONNECTION_ERROR, DB_ELOST, UNREACHABLE, "" },
 	{ CR_CONN_HOST_ERROR, DB_ELOST, UNREACHABLE, "" },
-	/* So a router breaks off that has no primary yet. A wrong certificate is told the same way. */
+	/* By a router that has no primary yet, or for a wrong certificate. */
 	{ CR_SSL_CONNECTION_ERROR, DB_ELOST, UNREACHABLE, "" },
 	{ CR_UNKNOWN_HOST, DB_EFAIL, UNREACHABLE, "" },
 	{ ER_SERVER_SHUTDOWN, DB_ELOST, LOST, "" },

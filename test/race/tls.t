@@ -197,7 +197,7 @@ for build in "${builds[@]}"; do
 	fi
 done
 
-# --- a connection that breaks off in the middle of TLS ----------------------------------------------
+# --- a connection that breaks off in the middle of TLS --------------------------------------------
 
 # A door before the server. At the first connection it closes when the client asks for TLS, as a
 # router does that has no primary yet.
