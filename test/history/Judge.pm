@@ -482,7 +482,8 @@ sub told
 	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
 	    || $call->{call} eq 'any') {
 		# It may have been done or not, and if it was, the commit tells that it is whole.
-		push @{$self->{silent}{$user // '?'}}, [ $from, ($to // 9e18) + $LATE, $call ];
+		push @{$self->{silent}{$user // '?'}},
+		    [ $from, $self->settled($to // 9e18) + $LATE, $call ];
 	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
 	    && !@answer) {
 		$self->broken('a call ended without an answer', task => $call->{task},
@@ -611,9 +612,22 @@ sub told_pipeline
 		}
 		$self->broken('a loan was not shown to its user', task => $h->{task},
 		    loan => $h->{loan}, calls => [ $call ])
-		    if !$shown{$key} && $h->{since} + $SEEN < $from && ($h->{until} // 9e18) > $to
+		    if !$shown{$key} && $self->settled($h->{since}) + $SEEN < $from
+		    && ($h->{until} // 9e18) > $to
 		    && (!defined $call->{task} || $call->{task} == $h->{task});
 	}
+}
+
+# settled: when all that was to happen by then has happened. In a fault of the server a COMMIT may
+# hang, and what it has made shows when that is over.
+sub settled
+{
+	my ($self, $at) = @_;
+
+	for my $away (sort { $a->[0] <=> $b->[0] } @{$self->{away}}) {
+		$at = $away->[1] if $away->[0] <= $at && $at < $away->[1];
+	}
+	return $at;
 }
 
 # waited: nobody waits for an answer on which no process works. It looks for the longest time of the
