@@ -374,7 +374,7 @@ check-locked:
 	@echo 'check: build with the thread sanitizer'
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread WERROR=1 memory-programs
 	@echo 'check: build the fuzzers'
-	@$(MAKE) --no-print-directory WERROR=1 fuzz-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
 		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
