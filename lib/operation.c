@@ -114,6 +114,10 @@ operation_end(struct lockq *q, uint64_t request_id, int code)
 	/* A failure of the counting itself is no part of the call. */
 	o->watch.failed = NULL;
 	count(q, code);
+	/* A transaction that could not be rolled back keeps its locks as long as the connection is
+	 * there. */
+	if (db_lost(q->db))
+		session_disconnect(q);
 	o->operation = OPERATION_NONE;
 	return code;
 }

@@ -85,8 +85,8 @@ run_test()
 		run_script "$@"
 		return
 	fi
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=5 "$3" "$1" "$2" >"$scratch/test.log" 2>&1 ||
-		status=$?
+	env CMOCKA_MESSAGE_OUTPUT=TAP ${fault:+LOCKQ_FAULTS_NTH="$fault"} \
+		timeout --kill-after=5 "$3" "$1" "$2" >"$scratch/test.log" 2>&1 || status=$?
 	# Without "# " where it failed in what runs after each test.
 	place=$(sed -nE 's/^(# )?(.*\.c:[0-9]*): error.*/\2/p' "$scratch/test.log" | head -n 1)
 	how=${place:-status $status}
@@ -130,7 +130,7 @@ test_file()
 declare -A passed=()
 passes()
 {
-	local key="$1 $2" start=$SECONDS
+	local key="$1 $2 $fault" start=$SECONDS
 
 	[ "${LOCKQ_TESTED-}" != yes ] || passed[$key]=30
 	if [ -z "${passed[$key]-}" ]; then
@@ -205,7 +205,7 @@ record_death()
 }
 
 # check: tests the guard whose entry is in $guard, $file, $edit, $door, $schema, $undo_schema,
-# $program, $name, $dies and $seconds.
+# $program, $name, $dies, $fault and $seconds.
 check()
 {
 	local status=0 binary
@@ -257,7 +257,7 @@ check()
 forget()
 {
 	guard='' file='' edit='' door='' schema='' undo_schema='' program='' name='' seconds=''
-	dies=''
+	dies='' fault=''
 }
 
 complete()
@@ -290,6 +290,7 @@ for table in "$top"/test/guards/*.guards; do
 			;;
 		'dies: '*) dies+=${line#*: }$'\n' ;;
 		'timeout: '*) seconds=${line#*: } ;;
+		'fault: '*) fault=${line#*: } ;;
 		*)
 			ok 1 "$table: a line that is none: $line"
 			;;

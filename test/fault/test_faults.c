@@ -7,7 +7,7 @@
  *   test_faults [PATTERN]   a pattern of names of scenarios
  *   LOCKQ_FAULTS_STEP=N     tries about one of N calls; 1: every call
  *   LOCKQ_FAULTS_NTH=KIND:N only this one, see try_one() */
-#include "scenario.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -19,7 +19,8 @@
 
 #include "support.h"
 
-enum { SCENARIOS_MOST = 128, SHOWN = 12, SAMPLE = 97, REPLAY_BYTES = 32768 };
+/* OPEN_MS is less than wait_timeout, after which the server itself ends what a handle has left. */
+enum { SCENARIOS_MOST = 128, SAMPLE = 97, OPEN_MS = 5000 };
 
 /* A call and how it fails, as people read it. */
 static const char *const kinds[FAULTS] = {
@@ -34,17 +35,7 @@ static const struct scenario *const tables[] = {
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
-static struct {
-	const struct scenario *scenario;
-	enum fault fault;
-	unsigned int nth;
-	bool ever;
-	unsigned int calls;  /* that could have failed in the last call */
-	unsigned int faults; /* of the library, in this scenario */
-	char usual[SAID_BYTES]; /* what the function says where nothing fails */
-	bool forged;         /* these faults are the test's own, which must be noticed */
-	char text[512];      /* for the handler of signals */
-} at;
+struct trial trial;
 
 void
 say(struct run *run, const char *format, ...)
@@ -69,150 +60,11 @@ real_ms(void)
 static void
 on_crash(int number)
 {
-	ssize_t written = write(STDERR_FILENO, at.text, strlen(at.text));
+	ssize_t written = write(STDERR_FILENO, trial.text, strlen(trial.text));
 
 	(void)written;
 	signal(number, SIG_DFL);
 	raise(number);
-}
-
-/* --- what must hold after each call --- */
-
-/* Notes a fault of the library. The scenario goes on, so that one run shows them all. */
-__attribute__((format(printf, 1, 2))) static void
-wrong(const char *format, ...)
-{
-	char text[2048];
-	va_list args;
-
-	if (at.faults++ >= SHOWN || at.forged)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	print_error("%s at %s: %s\n", at.text, fault_where(), text);
-}
-
-static bool
-is_one_line(const char *text)
-{
-	for (const char *c = text; *c != '\0'; c++) {
-		if ((unsigned char)*c < ' ')
-			return false;
-	}
-	return text[0] != '\0';
-}
-
-/* Whether the call has said that it does not know what became of it. */
-static bool
-is_unknown(int code, const char *error)
-{
-	return code == LOCKQ_EUNKNOWN || strstr(error, "may still be pending") != NULL;
-}
-
-/* How the answer of a call that may have failed is wrong, or NULL. @done: what it was to do is
- * done. @left: what a failed call must take back is still there. */
-static const char *
-fault_of_answer(const struct scenario *s, int code, const char *said, const char *error,
-    bool done, bool left)
-{
-	bool writes = s->done != NULL;
-
-	if (code == s->code) {
-		if (strcmp(said, at.usual) != 0)
-			return "another answer than usual";
-		return writes && !done ? "it says that it has done what it has not" : NULL;
-	}
-	if (code == LOCKQ_CANCELLED && s->gives_up)
-		return NULL;
-	/* A query that has lost its connection may have been ended on the server. */
-	if (code != LOCKQ_EDATABASE && code != LOCKQ_ENOMEM && code != LOCKQ_EUNKNOWN &&
-	    code != LOCKQ_BUSY && !(code == LOCKQ_EQUERY && (at.fault == FAULT_LOST ||
-	    at.fault == FAULT_ANSWER_LOST)))
-		return "a code that is not true";
-	if (!is_one_line(error))
-		return "no error text, or not one line";
-	if (is_unknown(code, error))
-		return writes || s->left != NULL ? NULL :
-		    "an unknown outcome, although it changes nothing";
-	if (writes && done)
-		return "it says that it has failed, but it is done";
-	return left ? "it has failed, and has left something behind" : NULL;
-}
-
-/* Counts locks and open transactions of the accounts that the library has used. */
-#define OPEN \
-	"SELECT (SELECT COUNT(*) FROM performance_schema.data_locks AS l" \
-	"  JOIN performance_schema.threads AS t USING (thread_id)" \
-	"  WHERE t.processlist_user LIKE 'lockq\\_%%') +" \
-	" (SELECT COUNT(*) FROM performance_schema.events_transactions_current AS e" \
-	"  JOIN performance_schema.threads AS t USING (thread_id)" \
-	"  WHERE t.processlist_user LIKE 'lockq\\_%%' AND e.state = 'ACTIVE'" \
-	"    AND e.autocommit = 'NO')"
-
-/* The server needs a moment to notice that a connection has ended. */
-static void
-nothing_is_open(uint64_t patience_ms)
-{
-	uint64_t start = db_clock_ms();
-
-	if (administrator() == NULL)
-		return;
-	while (u64_on(administrator(), OPEN) != 0) {
-		if (db_clock_ms() - start > patience_ms) {
-			wrong("a lock or a transaction is left");
-			return;
-		}
-		db_sleep_ms(1);
-	}
-}
-
-/* Opens a file of the project. */
-static FILE *
-open_file(const char *name)
-{
-	const char *top = getenv("LOCKQ_TOP");
-	char path[4096];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", top != NULL ? top : ".", name);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	return file;
-}
-
-/* The tables agree with the log, see test/support/replay.sql. */
-static void
-the_log_replays(void)
-{
-	static char replay[REPLAY_BYTES];
-	static const struct db_query query = { "replay", replay, DB_MANY };
-	struct db_rows rows = { 0, 0, NULL, NULL };
-
-	if (replay[0] == '\0') {
-		FILE *file = open_file("test/support/replay.sql");
-
-		assert_true(fread(replay, 1, sizeof(replay) - 1, file) > 0);
-		assert_true(feof(file));
-		fclose(file);
-		*strrchr(replay, ';') = '\0';
-	}
-	sql("SET @replay_task = %d, @replay_rules = 0", TASK);
-	assert_int_equal(db_run(owner(), &query, DB_NO_ARGS, &rows), DB_OK);
-	for (size_t i = 0; i < rows.n_rows; i++)
-		wrong("loan %s: %s", db_cell(&rows, i, 1), db_cell(&rows, i, 3));
-	db_rows_clear(&rows);
-}
-
-static void
-nothing_is_kept(void)
-{
-	const char *what;
-	size_t kept = fault_kept(&what);
-
-	if (kept > 0)
-		wrong("%zu things were not released, the first is of %s", kept, what);
-	fault_forget();
 }
 
 /* --- one call --- */
@@ -245,15 +97,15 @@ works_again(struct run *run, const struct scenario *s)
 	fault_track(false);
 	if (code == s->code || code == LOCKQ_NOTHING || (s->once && code == LOCKQ_EREFUSED))
 		return;
-	wrong("the next call with the handle returns %d: %s", code,
+	verdict_wrong("the next call with the handle returns %d: %s", code,
 	    run->q != NULL ? lockq_error(run->q) : "");
 }
 
-/* Makes the call with the fault that @at says. False: there was no such call any more. */
+/* Makes the call with the fault that @trial says. False: there was no such call any more. */
 static bool
 call_with_fault(void)
 {
-	const struct scenario *s = at.scenario;
+	const struct scenario *s = trial.scenario;
 	static struct run prepared;
 	struct run run = { .q = NULL };
 	const char *fault;
@@ -261,11 +113,11 @@ call_with_fault(void)
 	bool hit;
 	int code;
 
-	snprintf(at.text, sizeof(at.text), "%s%s%s, %s %u%s", s->function, s->how[0] != '\0' ?
-	    ", " : "", s->how, kinds[at.fault], at.nth, at.ever ? " and later" : "");
+	snprintf(trial.text, sizeof(trial.text), "%s%s%s, %s %u%s", s->function, s->how[0] != '\0' ?
+	    ", " : "", s->how, kinds[trial.fault], trial.nth, trial.ever ? " and later" : "");
 	if (getenv("LOCKQ_FAULTS_SHOWN") != NULL)
-		fprintf(stderr, "%llu %s\n", (unsigned long long)real_ms(), at.text);
-	if (at.nth == 0 || s->done != NULL || s->left != NULL || s->changes) {
+		fprintf(stderr, "%llu %s\n", (unsigned long long)real_ms(), trial.text);
+	if (trial.nth == 0 || s->done != NULL || s->left != NULL || s->changes) {
 		start_again();
 		if (s->prepare != NULL)
 			s->prepare(&run);
@@ -276,31 +128,32 @@ call_with_fault(void)
 	fault_track(true);
 	if (!s->unconnected)
 		connect_handle(&run, s);
-	fault_arm(at.fault, at.nth, at.ever);
+	fault_arm(trial.fault, trial.nth, trial.ever);
 	code = s->call(&run);
-	at.calls = fault_disarm();
+	trial.calls = fault_disarm();
 	fault_track(false);
 	hit = fault_hit();
 	snprintf(error, sizeof(error), "%s", run.q != NULL ? lockq_error(run.q) : "no handle");
-	if (at.nth == 0) {
-		memcpy(at.usual, run.said, sizeof(at.usual));
+	if (trial.nth == 0) {
+		memcpy(trial.usual, run.said, sizeof(trial.usual));
 		if (code != s->code || (s->done != NULL && !is_done(s)))
-			wrong("nothing fails, and it returns %d: %s", code, error);
+			verdict_wrong("nothing fails, and it returns %d: %s", code, error);
 	} else {
-		nothing_is_open(PATIENCE_MS);
-		fault = fault_of_answer(s, code, run.said, error, is_done(s),
+		verdict_open(OPEN_MS);
+		fault = verdict_of_answer(s, code, run.said, error, is_done(s),
 		    s->left != NULL && u64("%s", s->left) != 0);
 		if (fault != NULL)
-			wrong("%s: code %d, \"%s\", answer \"%s\"", fault, code, error, run.said);
+			verdict_wrong("%s: code %d, \"%s\", answer \"%s\"", fault, code, error,
+			    run.said);
 		works_again(&run, s);
 	}
 	fault_track(true);
 	lockq_free(run.q);
 	fault_track(false);
-	nothing_is_open(PATIENCE_MS);
-	nothing_is_kept();
+	verdict_open(OPEN_MS);
+	verdict_kept();
 	if (s->done != NULL || s->left != NULL || s->changes)
-		the_log_replays();
+		verdict_log();
 	return hit;
 }
 
@@ -314,24 +167,24 @@ exhaust(enum fault fault, bool ever, unsigned int step, unsigned int calls)
 	static unsigned int random = 1;
 
 	random = random * 1103515245 + 12345;
-	at.fault = fault;
-	at.ever = ever;
+	trial.fault = fault;
+	trial.ever = ever;
 	if (calls == 0)
 		return;
-	at.nth = 1 + random / 65536 % (calls < step ? calls : step);
-	while (at.nth <= calls && call_with_fault())
-		at.nth += step;
+	trial.nth = 1 + random / 65536 % (calls < step ? calls : step);
+	while (trial.nth <= calls && call_with_fault())
+		trial.nth += step;
 }
 
 /* How many calls there are that can fail like this. */
 static unsigned int
 count(enum fault fault)
 {
-	at.fault = fault;
-	at.nth = 0;
-	at.ever = false;
+	trial.fault = fault;
+	trial.nth = 0;
+	trial.ever = false;
 	(void)call_with_fault();
-	return at.calls;
+	return trial.calls;
 }
 
 /* @which is KIND:N, where KIND is the number of an enum fault, and 10 more for all later calls. */
@@ -342,11 +195,11 @@ try_one(const char *which)
 	unsigned int kind = (unsigned int)strtoul(which, &end, 10);
 
 	assert_int_equal(*end, ':');
-	at.fault = (enum fault)(kind % 10);
-	at.ever = kind >= 10;
-	at.nth = (unsigned int)strtoul(end + 1, NULL, 10);
+	trial.fault = (enum fault)(kind % 10);
+	trial.ever = kind >= 10;
+	trial.nth = (unsigned int)strtoul(end + 1, NULL, 10);
 	(void)call_with_fault();
-	assert_int_equal(at.faults, 0);
+	assert_int_equal(trial.faults, 0);
 }
 
 static void
@@ -360,12 +213,12 @@ try_faults(void **state)
 	signal(SIGSEGV, on_crash);
 	signal(SIGABRT, on_crash);
 	assert_true(step > 0);
-	at.scenario = *state;
-	at.faults = 0;
+	trial.scenario = *state;
+	trial.faults = 0;
 	allocations = count(FAULT_ALLOCATION);
 	calls = count(FAULT_NO_MEMORY);
 	on_server = count(FAULT_LOST);
-	assert_int_equal(at.faults, 0);
+	assert_int_equal(trial.faults, 0);
 	if (only != NULL) {
 		try_one(only);
 		return;
@@ -380,9 +233,9 @@ try_faults(void **state)
 		if (step < SAMPLE || i == FAULT_LOST || i == FAULT_NO_MEMORY)
 			exhaust(i, true, step, most);
 	}
-	print_message("# %s%s%s: %u allocations, %u calls\n", at.scenario->function,
-	    at.scenario->how[0] != '\0' ? ", " : "", at.scenario->how, allocations, calls);
-	assert_int_equal(at.faults, 0);
+	print_message("# %s%s%s: %u allocations, %u calls\n", trial.scenario->function,
+	    trial.scenario->how[0] != '\0' ? ", " : "", trial.scenario->how, allocations, calls);
+	assert_int_equal(trial.faults, 0);
 }
 
 /* --- does it notice? --- */
@@ -395,21 +248,21 @@ answers_that_are_refused(void **state)
 	    maybe[] = "lost: the request may still be pending";
 
 	(void)state;
-	snprintf(at.usual, sizeof(at.usual), "two loans");
-	assert_null(fault_of_answer(&writes, LOCKQ_OK, "two loans", "", true, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_OK, "two loans", "", false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_OK, "one loan", "", true, false));
-	assert_non_null(fault_of_answer(&reads, LOCKQ_OK, "", "", false, false));
-	assert_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", "", false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", "two\nlines", false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, true, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, true));
-	assert_null(fault_of_answer(&writes, LOCKQ_EDATABASE, "", maybe, false, true));
-	assert_null(fault_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
-	assert_non_null(fault_of_answer(&reads, LOCKQ_EUNKNOWN, "", error, false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_NOTHING, "", "", false, false));
-	assert_non_null(fault_of_answer(&writes, LOCKQ_EREFUSED, "", error, false, false));
+	snprintf(trial.usual, sizeof(trial.usual), "two loans");
+	assert_null(verdict_of_answer(&writes, LOCKQ_OK, "two loans", "", true, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_OK, "two loans", "", false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_OK, "one loan", "", true, false));
+	assert_non_null(verdict_of_answer(&reads, LOCKQ_OK, "", "", false, false));
+	assert_null(verdict_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_ENOMEM, "", "", false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_ENOMEM, "", "two\nlines", false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_ENOMEM, "", error, true, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_ENOMEM, "", error, false, true));
+	assert_null(verdict_of_answer(&writes, LOCKQ_EDATABASE, "", maybe, false, true));
+	assert_null(verdict_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
+	assert_non_null(verdict_of_answer(&reads, LOCKQ_EUNKNOWN, "", error, false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_NOTHING, "", "", false, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_EREFUSED, "", error, false, false));
 }
 
 /* Functions that can't fail: they allocate nothing and ask no server. handle.c calls them. */
@@ -464,8 +317,8 @@ every_function_is_tried(void **state)
 static void
 assert_noticed(unsigned int n)
 {
-	assert_int_equal(at.faults, n);
-	at.faults = 0;
+	assert_int_equal(trial.faults, n);
+	trial.faults = 0;
 }
 
 static void
@@ -475,28 +328,28 @@ what_is_left_is_noticed(void **state)
 	struct db *db;
 
 	(void)state;
-	at.forged = true;
-	at.faults = 0;
-	nothing_is_open(0);
-	nothing_is_kept();
-	the_log_replays();
+	trial.forged = true;
+	trial.faults = 0;
+	verdict_open(0);
+	verdict_kept();
+	verdict_log();
 	assert_noticed(0);
 	fault_track(true);
 	assert_int_equal(lockq_new(&q), LOCKQ_OK);
 	fault_track(false);
-	nothing_is_kept();
+	verdict_kept();
 	assert_noticed(1);
 	lockq_free(q);
 	db = connect_as(APP_GROUP);
 	assert_int_equal(db_begin(db), DB_OK);
 	(void)u64_on(db, "SELECT COUNT(*) FROM task");
-	nothing_is_open(0);
+	verdict_open(0);
 	assert_noticed(administrator() != NULL);
 	db_rollback(db);
 	add_work(TASK, 1, 0, "assigned", 1);
-	the_log_replays();
+	verdict_log();
 	assert_noticed(1);
-	at.forged = false;
+	trial.forged = false;
 }
 
 static int

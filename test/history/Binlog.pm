@@ -111,7 +111,10 @@ sub next
 		} elsif ($line =~ /\tGTID\t|\tAnonymous_GTID\t|\tAnonymous_Gtid\t/i) {
 			@changes = ();
 			$transaction = { gtid => ++$self->{number} };
-			$transaction->{at} = $1 + 0 if $line =~ /immediate_commit_timestamp=(\d+)/;
+			# Another server may have committed it, some time before this one.
+			$transaction->{at} = $1 + 0
+			    if $line =~ /original_committed_timestamp=([1-9]\d*)/
+			    || $line =~ /immediate_commit_timestamp=(\d+)/;
 		} elsif ($line =~ /^SET \@\@SESSION.GTID_NEXT= '(\S+:\d+)'/) {
 			$transaction->{gtid} = $1;
 		} elsif ($line =~ /\tQuery\tthread_id=(\d+)/) {

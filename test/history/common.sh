@@ -32,11 +32,12 @@ people_now() {
 }
 
 # told FILE CALL USER TASK EXTRA COMMAND…: runs the command, which prints JSON, and adds to the
-# file what it told. EXTRA is more of the line, as in '"no_wait":true,'.
+# file what it told. EXTRA is more of the line, as in '"no_wait":true,'. What it complains of goes
+# into $told_errors.
 told() {
 	local file=$1 call=$2 user=$3 of=$4 extra=$5 from=$EPOCHREALTIME answer status=0 end
 	shift 5
-	answer=$("$@" 2>/dev/null) || status=$?
+	answer=$("$@" 2>>"${told_errors:-/dev/null}") || status=$?
 	end='"exit":'$status
 	[ "$status" -ne 137 ] || end='"signal":9'
 	printf '{"call":"%s","user":"%s","task":%s,%s"from":%s,"to":%s,%s,"answer":[%s]}\n' \

@@ -94,28 +94,6 @@ printf '# %s people had to go again, %s times in all; rolled back %s times, dead
 
 # --- two leaders at the same time ---------------------------------------------------------------
 
-# shut MEMBER…: nobody can read the loans of $heavy at these members, so a leader's query waits
-# there, until open_again MEMBER….
-shut() {
-	local i fd
-	for i in "$@"; do
-		exec {fd}> >(LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR/$i \
-			exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered \
-			>"$scratch/gate-$i" 2>&1)
-		gate[i]=$fd
-		echo "LOCK TABLES test_loan_$heavy WRITE; SELECT 'shut';" >&"$fd"
-		wait_for grep -qsx shut "$scratch/gate-$i"
-	done
-}
-open_again() {
-	local i fd
-	for i in "$@"; do
-		fd=${gate[i]}
-		printf '\\q\n' >&"$fd"
-		exec {fd}>&-
-	done
-}
-
 # lead_at MEMBER ARG…: race-MEMBER asks for a loan of $heavy at that member, in the background.
 lead_at() {
 	as "$1" getwork --user "race-$1" --task "$heavy" "${@:2}" >"$scratch/lead-$1" 2>&1 &
@@ -131,14 +109,18 @@ is_led() {
 		SELECT COUNT(holder) FROM task_lock WHERE task_id = $heavy")" = 1 ]
 }
 
-leader=() gate=()
+leader=()
 before=$(($(uncommitted) + $(raised 1213)))
-shut 1 2
+# Nobody can read the loans there, so a leader's query waits.
+for i in 1 2; do
+	hold "loans-$i" "$i" "LOCK TABLES test_loan_$heavy WRITE"
+done
 lead_at 1
 lead_at 2
 until_led 1 && until_led 2
 ok $? 'a leader at each of two members, at the same time'
-open_again 1 2
+let_go loans-1
+let_go loans-2
 status=0
 wait "${leader[1]}" || status=$?
 wait "${leader[2]}" || status=$?
@@ -254,10 +236,7 @@ late_is_rolled_back() {
 
 sql 'CREATE TABLE test_behind (i INT PRIMARY KEY)'
 catch_up 2 3
-exec {behind}> >(LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR/3 exec "$top/scripts/sandbox" mysql --batch \
-	--skip-column-names --unbuffered >"$scratch/behind" 2>&1)
-echo "LOCK TABLES test_behind READ; SELECT 'locked';" >&"$behind"
-wait_for grep -qsx locked "$scratch/behind"
+hold applier 3 'LOCK TABLES test_behind READ'
 sql 'INSERT INTO test_behind VALUES (1)'
 run as 1 getwork --user race-1 --task "$race"
 is "$status" 0 'a member is behind: a user at another member is served'
@@ -265,8 +244,7 @@ before=$(raised 3101,1180)
 as 3 getwork --user race-3 --task "$race" >"$scratch/late" 2>&1 &
 late=$!
 wait_for late_is_rolled_back
-printf '\\q\n' >&"$behind"
-exec {behind}>&-
+let_go applier
 wait "$late"
 status=$?
 is "$status" 0 'a user at that member is served when it has caught up'

@@ -37,6 +37,24 @@ end_cluster() {
 	rm -rf "$scratch"
 }
 
+# hold NAME MEMBER SQL: executes it in a session of its own there, which keeps the locks that it has
+# taken until let_go NAME.
+declare -A held=()
+hold() {
+	local fd
+	exec {fd}> >(LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR/$2 exec "$top/scripts/sandbox" mysql \
+		--batch --skip-column-names --unbuffered >"$scratch/held-$1" 2>&1)
+	held[$1]=$fd
+	printf "%s; SELECT 'held';\n" "$3" >&"$fd"
+	wait_for grep -qsx held "$scratch/held-$1"
+}
+let_go() {
+	local fd=${held[$1]}
+	printf '\\q\n' >&"$fd"
+	exec {fd}>&-
+	unset "held[$1]"
+}
+
 # start_cluster [--multi-primary]
 start_cluster() {
 	cluster start "$@" && return 0
