@@ -200,6 +200,39 @@ field 'managetask --by' '0 2' 'app_user manage_log task_trouble' "SELECT HEX(man
 	FROM manage_log WHERE $new ORDER BY manage_id" 18 managetask user add --user by-N --by TEXT
 sql "DELETE FROM app_user WHERE name LIKE 'by-%'"
 
+# corrects FROM-N COMMAND…: with the N-th loan from this one on, for each text another one.
+corrects() {
+	"${@:2}" --task $task --loan "${loans[${1%-*} + ${1#*-}]}"
+}
+corrected="$work work_exclusion task_wake task_lock"
+logged='SELECT HEX(MAX(note)) FROM work_log WHERE manager IS NOT NULL AND'
+by_loan='GROUP BY loan_id ORDER BY MIN(log_id)'
+new=$(since work_log log_id)
+some 'managetask release --reason' '0 2' "$corrected" "$logged $new $by_loan" 5 \
+	corrects 10-N managetask release --reason TEXT
+sql "INSERT INTO app_user (name) VALUES ('race-2')"
+new=$(since work_log log_id)
+some 'managetask reassign --reason' '0 2' "$corrected" "$logged $new $by_loan" 5 \
+	corrects 20-N managetask reassign --from race-1 --to race-2 --reason TEXT
+some 'managetask reassign --to' '2 4' '' '' 0 \
+	corrects 30-N managetask reassign --from race-1 --to TEXT --reason x
+disposition --user race-1 --task $task --complete \
+	--loan "$(IFS=,; echo "${loans[*]:40:10}")" >"$scratch/output"
+new=$(since work_log log_id)
+some 'managetask undo --reason' '0 2' "$corrected" "$logged $new $by_loan" 5 \
+	corrects 40-N managetask undo --reason TEXT
+# A request of race-2 is pending each time.
+cancels() {
+	sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested)
+	     SELECT UUID(), user_id, 'test', $task, 1, 1 FROM app_user
+	      WHERE name = 'race-2' AND NOT EXISTS (SELECT 1 FROM work_requested WHERE pending = 1)"
+	"$@" --request "$(sql 'SELECT request_id FROM work_requested WHERE pending = 1')"
+}
+new=$(since manage_log manage_id)
+some 'managetask cancel --reason' '0 2' "$corrected" "SELECT HEX(reason)
+	FROM manage_log WHERE $new ORDER BY manage_id" 5 cancels managetask cancel --reason TEXT
+sql 'DELETE FROM work_requested WHERE pending = 1'
+
 # --- tasks and people -----------------------------------------------------------------------------
 
 tables='task task_lock task_wake manage_log task_trouble task_refill'
@@ -227,6 +260,15 @@ new=$(since app_user user_id)
 field 'managetask user add --account' '0 2 4' 'app_user manage_log task_trouble' "SELECT
 	HEX(account) FROM app_user WHERE $new AND account IS NOT NULL ORDER BY user_id" 16 \
 	managetask user add --user bound-N --account TEXT
+
+sql "UPDATE app_user SET account = NULL"
+some 'managetask user bind --user' '0 2 4' 'app_user manage_log task_trouble' "SELECT HEX(name)
+	FROM app_user WHERE account = 'x' ORDER BY user_id" 5 \
+	managetask user bind --user TEXT --account x
+sql "UPDATE app_user SET account = NULL"
+some 'managetask user bind --account' '0 2 4' 'app_user manage_log task_trouble' "SELECT
+	HEX(account) FROM app_user WHERE account IS NOT NULL ORDER BY user_id" 4 \
+	managetask user bind --user bound-N --account TEXT
 
 # --- loans from a file ----------------------------------------------------------------------------
 
@@ -266,7 +308,7 @@ is "$(shown '.user | select(. != "race-1" and (startswith("bound-") | not))' \
 	"$(sql "SELECT HEX(name) FROM app_user WHERE name <> 'race-1' AND name NOT LIKE 'bound-%'" |
 	sort)" 'managetask user list shows each name as it came'
 is "$(shown '.note // empty' checkwork --task $task --loan "${loans[0]}")" \
-	"$(sql "SELECT HEX(note) FROM work_log WHERE note IS NOT NULL ORDER BY log_id")" \
+	"$(sql "SELECT HEX(note) FROM work_log WHERE event = 'renewed' ORDER BY log_id")" \
 	'checkwork shows each note as it came'
 run checkwork --task $task --loan "${loans[0]}"
 is_clean "$out$err"
