@@ -91,7 +91,8 @@ enum lockq_rc {
 	LOCKQ_EREFUSED = -2,   /**< unknown user or task, task disabled, not your loan … */
 	LOCKQ_EDATABASE = -3,  /**< the database can't be reached or refused a statement */
 	LOCKQ_EQUERY = -4,     /**< the task's heavy query or its on_complete failed */
-	LOCKQ_EUNKNOWN = -5,   /**< a COMMIT was lost, and its outcome could not be found out */
+	LOCKQ_EUNKNOWN = -5,   /**< whether a change was made could not be found out: its COMMIT
+	                            was lost, or no memory was left for its answer */
 	LOCKQ_ENOMEM = -6      /**< out of memory */
 };
 
