@@ -433,12 +433,28 @@ sub holds
 {
 	my ($self, $t, $task, $loan, $e) = @_;
 
-	$_->{until} //= $t->{at} for values %{$self->{held}{"$task $loan"} // {}};
+	my $key = "$task $loan $e->{token}";
+	my $has = $self->{has}{"$task $loan"};
+
+	return if $has && $e->{event} eq 'renewed' && $has->{key} eq $key;
+	if ($has) {
+		my $of = $self->{pipeline}{$has->{user}};
+		$has->{until} = $t->{at};
+		delete $of->{open}{$has->{key}};
+		push @{$of->{ended}}, $has;
+		delete $self->{has}{"$task $loan"};
+	}
 	return unless $e->{event} =~ /^(?:assigned|renewed)$/;
-	my $h = $self->{held}{"$task $loan"}{$e->{token}} //= { user => $e->{user_id},
-	    task => $task, loan => $loan, token => $e->{token}, since => $t->{at} };
-	$h->{until} = undef;
-	$self->{pipeline}{$e->{user_id}}{"$task $loan $e->{token}"} = $h;
+	my $h = $self->{has}{"$task $loan"} = { user => $e->{user_id}, key => $key, task => $task,
+	    loan => $loan, since => $t->{at} };
+	$self->{since}{$key} //= $t->{at};
+	my $of = $self->{pipeline}{$e->{user_id}} //= { all => {}, open => {}, ended => [] };
+	$of->{all}{$key} = $of->{open}{$key} = $h;
+	# A call is judged minutes after its commits, at most.
+	while (@{$of->{ended}} && $of->{ended}[0]{until} < $t->{at} - 600e6) {
+		my $old = shift @{$of->{ended}};
+		delete $of->{all}{$old->{key}} if $of->{all}{$old->{key}} == $old;
+	}
 }
 
 # disposed: a call is whole, so all that it has done to loans is one commit.
@@ -570,12 +586,11 @@ sub told_disposed
 
 	return if $o->{result} ne 'done' || !$self->judges($o->{task});
 	if ($manager) {
-		my ($given) = grep { $_->{token} == $o->{token} }
-		    values %{$self->{held}{"$o->{task} $o->{loan_id}"} // {}};
+		my $since = $self->{since}{"$o->{task} $o->{loan_id} $o->{token}"};
 		my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} returned"}
 		    // [];
 		$self->broken('a correction was told that was not made', %where)
-		    unless $o->{state} eq 'assigned' ? $given && $given->{since} <= $to
+		    unless $o->{state} eq 'assigned' ? defined $since && $since <= $to
 		    : grep { defined $_->{manager} && $_->{at} >= $from && $_->{at} <= $to } @$rows;
 		return;
 	}
@@ -593,27 +608,25 @@ sub told_disposed
 sub told_pipeline
 {
 	my ($self, $call, $user, $answer, $from, $to) = @_;
-	my $mine = $self->{pipeline}{$user} // {};
-	my %shown;
+	my $mine = $self->{pipeline}{$user} // { all => {}, open => {}, ended => [] };
+	my (%shown, @longer);
 
 	for my $o (grep { ref $_ eq 'HASH' && defined $_->{loan_id} && $self->judges($_->{task}) }
 	    @$answer) {
-		my $h = $mine->{"$o->{task} $o->{loan_id} $o->{token}"};
+		my $h = $mine->{all}{"$o->{task} $o->{loan_id} $o->{token}"};
 		$shown{"$o->{task} $o->{loan_id} $o->{token}"} = 1;
 		$self->broken('a loan was shown to somebody who did not have it',
 		    task => $o->{task}, loan => $o->{loan_id}, calls => [ $call ])
 		    unless $h && $h->{since} <= $to && ($h->{until} // 9e18) + $SEEN >= $from;
 	}
-	for my $key (sort keys %$mine) {
-		my $h = $mine->{$key};
-		if (defined $h->{until} && $h->{until} < $self->{now} - 600e6) {
-			delete $mine->{$key};
-			next;
-		}
+	for my $h (reverse @{$mine->{ended}}) {
+		last if $h->{until} <= $to;
+		push @longer, $h;
+	}
+	for my $h (sort { $a->{key} cmp $b->{key} } values %{$mine->{open}}, @longer) {
 		$self->broken('a loan was not shown to its user', task => $h->{task},
 		    loan => $h->{loan}, calls => [ $call ])
-		    if !$shown{$key} && $self->settled($h->{since}) + $SEEN < $from
-		    && ($h->{until} // 9e18) > $to
+		    if !$shown{$h->{key}} && $self->settled($h->{since}) + $SEEN < $from
 		    && (!defined $call->{task} || $call->{task} == $h->{task});
 	}
 }
@@ -637,7 +650,9 @@ sub waited
 	my ($self, $call, $user, $from, $to) = @_;
 
 	return if !defined $call->{task} || $call->{no_wait} || !$self->judges($call->{task});
-	for my $r (@{$self->{line}{"$user $call->{task}"} // []}) {
+	# A user has one pending request of a task, so they have ended in their order.
+	for my $r (reverse @{$self->{line}{"$user $call->{task}"} // []}) {
+		last if $r->{ended} && $r->{ended}{at} < $from;
 		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
 		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
 		next if $until - $since <= $self->{bound};
