@@ -405,7 +405,7 @@ check-loaded: ## check, RUNS times in a row, beside busy loops
 # These tests meet their moments by chance. In check they have enough rounds to meet each of them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20 \
-	LOCKQ_HUNDREDS=300 LOCKQ_ENDED_ROUNDS=300 LOCKQ_LAB=all \
+	LOCKQ_HUNDREDS=300 LOCKQ_ENDED_ROUNDS=300 LOCKQ_LAB=all LOCKQ_BENCH=all \
 	LOCKQ_TAKEN_ROUNDS=8 LOCKQ_TAKEN_CHANCES=400 LOCKQ_FOLLOW_KILLS=1000 LOCKQ_FOLLOW_ROWS=5000
 # MySQL 9.7 checks foreign keys above InnoDB. With this option it locks as 8.0 and 8.4 do. Races
 # that make servers of their own are left out.
@@ -421,7 +421,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
-		cli/signals) \
+		docs/bench cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	test/soak/run --minutes 10
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
