@@ -460,8 +460,9 @@ check-cluster: all test-programs ## db and cli tests through MySQL Router, and f
 soak-cluster: MINUTES ?= 10
 MODE ?= single
 soak-cluster: all ## failovers of a cluster under load, for MINUTES
-	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MINUTES='$(MINUTES)' \
-		LOCKQ_CLUSTER_MODE='$(MODE)')
+	@$(IN_SANDBOX) env --default-signal=HUP,INT,QUIT,TERM LOCKQ_TOP='$(CURDIR)' \
+		LOCKQ_CLUSTER_MINUTES='$(MINUTES)' LOCKQ_CLUSTER_MODE='$(MODE)' \
+		test/long/failovers.t
 
 check-lab: all build/tap ## the patterns of locking, their pictures, the tour
 	$(call prove,$(LAB_TESTS),$(IN_SANDBOX) env)
