@@ -2,7 +2,7 @@
 # Failovers of a cluster, while people ask for work and dispose of it through MySQL Router: the
 # primary is switched, killed, stopped, and cut off from the others. It goes away while a leader's
 # query runs, in a take from a list, in a refill, or with COMMITs that the others do not hear of.
-# Programs find each new primary soon, and test/history/check judges all that was committed and told.
+# Programs find each new primary soon. test/history/check judges all that was committed and told.
 #
 #   LOCKQ_CLUSTER_MINUTES    for how long (3)
 #   LOCKQ_CLUSTER_FAILOVERS  how many failovers in that time (two a minute)
@@ -224,10 +224,9 @@ everywhere 1 2 3
 cat "$told"-*[0-9] "$told"-minority "$told"-faults >"$told" 2>/dev/null
 [ -z "${LOCKQ_CLUSTER_TOLD-}" ] || cat "$told" >>"$LOCKQ_CLUSTER_TOLD"
 printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
-	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c | awk '{ print $2, $3 ": " $1 }' |
-		paste -sd,)"
-sed 's/ (request.*//; s/[0-9a-f]\{8\}-[-0-9a-f]*/UUID/g; s/[0-9][0-9]*/N/g' \
-	"$told_errors" |
+	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c |
+		awk '{ print $2, $3 ": " $1 }' | paste -sd,)"
+sed 's/ (request.*//; s/[0-9a-f]\{8\}-[-0-9a-f]*/UUID/g; s/[0-9][0-9]*/N/g' "$told_errors" |
 	sort | uniq -c | sort -rn | head -20 | sed 's/^/# /'
 is "$(jq -r 'select(.exit == 0) | .call' "$told-minority" 2>/dev/null | wc -l)" 0 \
 	'nobody was served by a primary that the others could not hear'
