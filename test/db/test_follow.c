@@ -31,6 +31,8 @@ struct reader {
 	volatile bool ends;     /* the progress function gives up */
 	size_t waits;           /* calls of the progress function with a detail */
 	char told[1024];        /* the last detail */
+	struct reader *other;   /* the first delivery waits until this one has met the cursor */
+	volatile bool met;      /* it has delivered something, or waits for the cursor */
 };
 
 static struct reader readers[READERS];
@@ -54,6 +56,10 @@ deliver(const struct lockq_change *change, void *data)
 	assert_int_equal(change->task, TASK);
 	r->ids[r->n] = change->log_id;
 	r->loans[r->n++] = change->loan_id;
+	r->met = true;
+	for (uint64_t start = db_clock_ms(); r->other != NULL && !r->other->met &&
+	    db_clock_ms() - start < PATIENCE_MS;)
+		db_sleep_ms(1);
 	return r->n == r->fails_at;
 }
 
@@ -63,6 +69,7 @@ progress(const struct lockq_progress *now, void *data)
 	struct reader *r = data;
 
 	if (now->detail != NULL) {
+		r->met = true;
 		r->waits++;
 		snprintf(r->told, sizeof(r->told), "%s", now->detail);
 	}
@@ -423,6 +430,7 @@ two_readers_share_a_cursor(void **state)
 		log_loan(owner(), loan);
 	for (size_t i = 0; i < 2; i++) {
 		r[i]->what.batch = 7;
+		r[i]->other = r[1 - i];
 		assert_int_equal(pthread_create(&r[i]->thread, NULL, follow, r[i]), 0);
 	}
 	for (size_t i = 0; i < 2; i++)

@@ -74,8 +74,8 @@ is "$status" 2 'a JSON file that is no result is refused'
 # --- each figure ---------------------------------------------------------------------------------
 
 before=$(left_behind)
-figures=(burst peers record take throughput waiting wake warm)
-[ "${LOCKQ_BENCH-}" != all ] || figures+=(assign cron killed stat)
+figures=(assign burst peers record take throughput waiting wake warm)
+[ "${LOCKQ_BENCH-}" != all ] || figures+=(cron killed stat)
 for figure in "${figures[@]}"; do
 	short "$figure"
 	is "$status" 0 "$figure: measured"
