@@ -50,7 +50,8 @@ hold() {
 }
 let_go() {
 	local fd=${held[$1]}
-	printf '\\q\n' >&"$fd"
+	# Others may have the pipe open, so that to close it does not end the session.
+	printf 'KILL CONNECTION_ID();\n' >&"$fd"
 	exec {fd}>&-
 	unset "held[$1]"
 }
