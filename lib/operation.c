@@ -90,10 +90,9 @@ count(struct lockq *q, int code)
 	/* A disposition leaves the session without autocommit. */
 	if (db_restore(q->db) != DB_OK)
 		return;
-	if (db_run(q->db, &add_trouble, DB_ARGS(db_u64(o->task), db_text(words[o->operation]),
+	(void)!db_run(q->db, &add_trouble, DB_ARGS(db_u64(o->task), db_text(words[o->operation]),
 	    db_bool(busy), db_u64(watch.lock_waits), db_u64(watch.deadlocks),
-	    db_u64(watch.retries)), NULL) != DB_OK && db_lost(q->db))
-		session_disconnect(q);
+	    db_u64(watch.retries)), NULL);
 }
 
 int
