@@ -438,7 +438,7 @@ sub holds
 
 	return if $has && $e->{event} eq 'renewed' && $has->{key} eq $key;
 	if ($has) {
-		my $of = $self->{pipeline}{$has->{user}};
+		my $of = $self->pipeline_of($has->{user});
 		$has->{until} = $t->{at};
 		delete $of->{open}{$has->{key}};
 		push @{$of->{ended}}, $has;
@@ -448,13 +448,21 @@ sub holds
 	my $h = $self->{has}{"$task $loan"} = { user => $e->{user_id}, key => $key, task => $task,
 	    loan => $loan, since => $t->{at} };
 	$self->{since}{$key} //= $t->{at};
-	my $of = $self->{pipeline}{$e->{user_id}} //= { all => {}, open => {}, ended => [] };
+	my $of = $self->pipeline_of($e->{user_id});
 	$of->{all}{$key} = $of->{open}{$key} = $h;
 	# A call is judged minutes after its commits, at most.
 	while (@{$of->{ended}} && $of->{ended}[0]{until} < $t->{at} - 600e6) {
 		my $old = shift @{$of->{ended}};
 		delete $of->{all}{$old->{key}} if $of->{all}{$old->{key}} == $old;
 	}
+}
+
+# pipeline_of: what the user has had in the last minutes, by task, loan and token: all of it, what
+# has not ended, and what has, in the order of the commits.
+sub pipeline_of
+{
+	my ($self, $user) = @_;
+	return $self->{pipeline}{$user} //= { all => {}, open => {}, ended => [] };
 }
 
 # disposed: a call is whole, so all that it has done to loans is one commit.
@@ -608,7 +616,7 @@ sub told_disposed
 sub told_pipeline
 {
 	my ($self, $call, $user, $answer, $from, $to) = @_;
-	my $mine = $self->{pipeline}{$user} // { all => {}, open => {}, ended => [] };
+	my $mine = $self->pipeline_of($user);
 	my (%shown, @longer);
 
 	for my $o (grep { ref $_ eq 'HASH' && defined $_->{loan_id} && $self->judges($_->{task}) }
@@ -619,9 +627,10 @@ sub told_pipeline
 		    task => $o->{task}, loan => $o->{loan_id}, calls => [ $call ])
 		    unless $h && $h->{since} <= $to && ($h->{until} // 9e18) + $SEEN >= $from;
 	}
+	# The times of commits are in their order but for those that have hung.
 	for my $h (reverse @{$mine->{ended}}) {
-		last if $h->{until} <= $to;
-		push @longer, $h;
+		last if $h->{until} + $LATE <= $to;
+		push @longer, $h if $h->{until} > $to;
 	}
 	for my $h (sort { $a->{key} cmp $b->{key} } values %{$mine->{open}}, @longer) {
 		$self->broken('a loan was not shown to its user', task => $h->{task},
@@ -652,7 +661,7 @@ sub waited
 	return if !defined $call->{task} || $call->{no_wait} || !$self->judges($call->{task});
 	# A user has one pending request of a task, so they have ended in their order.
 	for my $r (reverse @{$self->{line}{"$user $call->{task}"} // []}) {
-		last if $r->{ended} && $r->{ended}{at} < $from;
+		last if $r->{ended} && $r->{ended}{at} + $LATE < $from;
 		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
 		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
 		next if $until - $since <= $self->{bound};
