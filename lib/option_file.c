@@ -11,8 +11,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* So many files may include one another. A file that includes itself ends here. */
-enum { DEEPEST = 10 };
+/* So many files may include one another, so many are read in all, and so many bytes of each. A file
+ * that includes itself ends here, and so does a device that never ends. */
+enum { DEEPEST = 10, MOST_FILES = 1000, LARGEST = 256 * 1024 };
 
 static const char blank[] = " \t\r\n\f\v";
 
@@ -47,14 +48,19 @@ refuse(struct reading *reading, const char *format, ...)
 	return DB_EFAIL;
 }
 
-__attribute__((format(printf, 2, 3))) static enum db_rc
-refuse_file(struct option_files *files, const char *format, ...)
+/* Refuses a whole file; where another file includes it, the error names that line first. */
+__attribute__((format(printf, 3, 4))) static enum db_rc
+refuse_file(struct option_files *files, struct reading *included_by, const char *format, ...)
 {
+	char why[sizeof(files->error)];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(files->error, sizeof(files->error), format, args);
+	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
+	if (included_by != NULL)
+		return refuse(included_by, "%s", why);
+	memcpy(files->error, why, sizeof(why));
 	return DB_EFAIL;
 }
 
@@ -72,10 +78,8 @@ unreadable(struct option_files *files, struct reading *included_by, const char *
 {
 	if (errno == ENOMEM)
 		return no_memory(files);
-	if (included_by != NULL)
-		return refuse(included_by, "the %s \"%s\" can't be read: %s", what, path,
-		    strerror(errno));
-	return refuse_file(files, "the %s \"%s\" can't be read: %s", what, path, strerror(errno));
+	return refuse_file(files, included_by, "the %s \"%s\" can't be read: %s", what, path,
+	    strerror(errno));
 }
 
 /* Cuts the blanks after @text off, and returns where the blanks before it end. */
@@ -274,20 +278,43 @@ read_line(struct reading *reading, char *line, size_t n)
 }
 
 static enum db_rc
-read_lines(struct reading *reading, FILE *file)
+read_lines(struct reading *reading, char *text, size_t n)
 {
 	enum db_rc rc = DB_OK;
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t n;
+	char *line = text, *end = text + n;
 
-	while (rc == DB_OK && (n = getline(&line, &size, file)) >= 0) {
+	*end = '\0';
+	while (rc == DB_OK && line < end) {
+		char *line_end = memchr(line, '\n', (size_t)(end - line));
+
+		if (line_end == NULL)
+			line_end = end;
+		*line_end = '\0';
 		reading->line++;
-		rc = read_line(reading, line, (size_t)n);
+		rc = read_line(reading, line, (size_t)(line_end - line));
+		line = line_end + 1;
 	}
-	if (rc == DB_OK && !feof(file))
-		rc = unreadable(reading->files, NULL, "option file", reading->path);
-	free(line);
+	return rc;
+}
+
+static enum db_rc
+read_text(struct reading *reading, FILE *file, struct reading *included_by)
+{
+	char *text = malloc(LARGEST + 1);
+	enum db_rc rc;
+	size_t n;
+
+	if (text == NULL)
+		return no_memory(reading->files);
+	n = fread(text, 1, LARGEST + 1, file);
+	if (ferror(file))
+		rc = unreadable(reading->files, included_by, "option file", reading->path);
+	else if (n > LARGEST)
+		rc = refuse_file(reading->files, included_by, "\"%s\" is no option file: it has "
+		    "more than %d bytes", reading->path, LARGEST);
+	else
+		rc = read_lines(reading, text, n);
+	free(text);
 	return rc;
 }
 
@@ -320,13 +347,17 @@ read_file(struct option_files *files, const char *path, struct reading *included
 		rc = may_fail && is_missing(errno) ? DB_OK :
 		    unreadable(files, included_by, "option file", path);
 	} else if (S_ISDIR(status.st_mode)) {
-		rc = refuse_file(files, "\"%s\" is a directory, not an option file", path);
+		rc = refuse_file(files, included_by, "\"%s\" is a directory, not an option file",
+		    path);
 	} else if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) != 0) {
-		rc = refuse_file(files, "the option file \"%s\" can be written by every user: run "
-		    "chmod o-w on it", path);
+		rc = refuse_file(files, included_by, "the option file \"%s\" can be written by "
+		    "every user: run chmod o-w on it", path);
+	} else if (++files->n_read > MOST_FILES) {
+		rc = refuse_file(files, included_by, "more than %d option files are included: one "
+		    "of them may include itself", MOST_FILES);
 	} else {
 		note_read(files, path);
-		rc = read_lines(&reading, file);
+		rc = read_text(&reading, file, included_by);
 		if (reading.has_password && (status.st_mode & S_IROTH) != 0)
 			snprintf(files->warning, sizeof(files->warning), "the option file \"%s\" "
 			    "has a password and can be read by every user: run chmod o-r on it",

@@ -25,6 +25,7 @@ struct option_files {
 	char error[1024];           /* after DB_EFAIL; it names the file and the line */
 	char warning[1024];         /* a file with a password that everybody may read; or "" */
 	char read[512];             /* the files that were read, as "A", "B"; or "" */
+	unsigned int n_read;        /* so many are in @read, or would be */
 };
 
 /* Gives the options to @files->take in the order in which they stand, so that a later one counts.

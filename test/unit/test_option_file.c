@@ -219,6 +219,31 @@ refuses_includes_that_can_not_be_read(void **state)
 	    "DIRECTORY");
 	refuses("!include @/a.cnf\n", "1: this is the 10th file that includes another: one of "
 	    "them may include itself");
+	refuses("!include /dev\n", "1: \"/dev\" is a directory, not an option file");
+	refuses("!include /dev/zero\n", "1: \"/dev/zero\" is no option file: it has more than "
+	    "262144 bytes");
+}
+
+/* A hundred included files are read; when each includes ten others, they are too many. */
+static void
+refuses_too_many_files(void **state)
+{
+	char text[2048] = "[client]\n";
+	size_t n = strlen(text);
+
+	(void)state;
+	write_file("b.cnf", 0600, "[client]\nuser=b\n");
+	for (int i = 0; i < 100; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "!include @/b.cnf\n");
+	reads(text);
+	assert_string_equal(where.text[WHERE_USER], "b");
+	write_file("b.cnf", 0600, "!include @/my.cnf\n!include @/my.cnf\n!include @/my.cnf\n"
+	    "!include @/my.cnf\n!include @/my.cnf\n!include @/my.cnf\n!include @/my.cnf\n"
+	    "!include @/my.cnf\n!include @/my.cnf\n!include @/my.cnf\n");
+	write_file("my.cnf", 0600, "");
+	assert_int_equal(read_with(NULL, NULL), DB_EFAIL);
+	assert_non_null(strstr(report.error, "/b.cnf\", line 9: more than 1000 option files are "
+	    "included: one of them may include itself"));
 }
 
 static void
@@ -520,6 +545,7 @@ main(void)
 		cmocka_unit_test(reads_groups_with_a_suffix),
 		cmocka_unit_test(reads_included_files),
 		cmocka_unit_test(refuses_includes_that_can_not_be_read),
+		cmocka_unit_test(refuses_too_many_files),
 		cmocka_unit_test(refuses_lines_and_values),
 		cmocka_unit_test(passes_over_options_of_other_programs),
 		cmocka_unit_test(takes_each_option),
