@@ -391,7 +391,8 @@ LONG_TESTS := $(GUARD_TESTS) $(patsubst %,test/%.t,lab/patterns model/protocol d
 	$(ASAN)/test/fault/test_faults $(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
 # These run with the sanitizers only, and in the usual build in check-long.
 ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
-	kept check dies stopped refill touched rules pipeline correct urgent)
+	kept check dies stopped refill touched rules pipeline correct urgent schedule assign \
+	paused history uuid lease dispose_ask)
 ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
 	$(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS) $(LAB_TESTS) $(DOCS_TESTS) \
 	$(MEMORY_TESTS) $(FUZZ_TESTS))

@@ -203,6 +203,39 @@ an_idle_handle_connects_again(void **state)
 	lockq_pipeline_clear(&pipeline);
 }
 
+static uint64_t
+refusals(void)
+{
+	return u64_on(administrator(), "SELECT variable_value FROM"
+	    " performance_schema.global_status WHERE variable_name = 'Locked_connects'");
+}
+
+/* guard: a server that refuses a handle which it took before goes down, or is on its way up again,
+ * so the call looks for it as if it were away. */
+static void
+a_server_that_refuses_for_a_moment(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+	uint64_t before;
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_hold(w->proxy, "SELECT epoch, NOW(6)", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	before = refusals();
+	sql_on(administrator(), "ALTER USER lockq_app@localhost ACCOUNT LOCK");
+	proxy_drop(w->proxy);
+	while (refusals() == before && !w->done)
+		db_sleep_ms(2);
+	sql_on(administrator(), "ALTER USER lockq_app@localhost ACCOUNT UNLOCK");
+	worker_join(w);
+	assert_served_once(w);
+}
+
 /* guard: a connection of another server is never ended, and neither is a connection of a server
  * that was restarted. Connection numbers begin anew there, so the number may belong to another
  * client. */
@@ -353,6 +386,7 @@ main(int argc, char **argv)
 		DB_TEST(a_connection_lost_at_any_statement),
 		DB_TEST(its_own_lost_round_is_no_leader),
 		DB_TEST(an_idle_handle_connects_again),
+		DB_TEST(a_server_that_refuses_for_a_moment),
 		DB_TEST(only_its_own_given_up_connection_is_ended),
 		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
 		DB_TEST(a_killed_leader_frees_the_lock_at_once),

@@ -5,22 +5,17 @@
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
+# shellcheck source=test/support/network.sh
+. "$(dirname "$0")/../support/network.sh"
 
 scratch=$(mktemp -d)
 gone=lockq-gone-$$ back=lockq-back-$$
 export LOCKQ_SANDBOX_DIR=$scratch/sb
 unset LOCKQ_DEFAULTS_FILE
 net=198.18.$((RANDOM % 256))
-declare -A card=([$gone]=lqg$$ [$back]=lqb$$) here=([$gone]=$net.1 [$back]=$net.5)
-declare -A there=([$gone]=$net.2 [$back]=$net.6)
-
-remove_spaces() {
-	local space
-	for space in "$gone" "$back"; do
-		ip link del "${card[$space]}"
-		ip netns del "$space"
-	done 2>/dev/null
-}
+card=([$gone]=lqg$$ [$back]=lqb$$)
+here=([$gone]=$net.1 [$back]=$net.5)
+there=([$gone]=$net.2 [$back]=$net.6)
 
 clean_up() {
 	local file
@@ -29,24 +24,17 @@ clean_up() {
 	done
 	# shellcheck disable=SC2154 # top is set by what is sourced
 	"$top/scripts/sandbox" destroy >"$scratch/destroy" 2>&1
-	remove_spaces
+	remove_space "$gone"
+	remove_space "$back"
 	rm -rf "$scratch"
-}
-
-make_space() {
-	ip netns add "$1" &&
-		ip link add "${card[$1]}" type veth peer name lockq netns "$1" &&
-		ip addr add "${here[$1]}/30" dev "${card[$1]}" &&
-		ip link set "${card[$1]}" up &&
-		ip -n "$1" addr add "${there[$1]}/30" dev lockq &&
-		ip -n "$1" link set lockq up
 }
 
 # Only root can make network namespaces, and not everywhere.
 if ! { make_space "$gone" && make_space "$back"; } 2>"$scratch/why"; then
 	printf '1..0 # SKIP no network namespace can be made here: %s\n' \
 		"$(head -n 1 "$scratch/why")"
-	remove_spaces
+	remove_space "$gone"
+	remove_space "$back"
 	rm -rf "$scratch"
 	exit 0
 fi
@@ -139,17 +127,6 @@ outcome_of() {
 	      WHERE r.task_id = $1 AND u.name = '$2' ORDER BY r.request_id DESC LIMIT 1"
 }
 
-# cut SPACE: packets of both sides go to nobody, so neither side gets an ICMP error or a reset.
-cut() {
-	ip neigh replace "${there[$1]}" lladdr 02:00:00:00:00:01 nud permanent dev "${card[$1]}"
-	ip -n "$1" neigh replace "${here[$1]}" lladdr 02:00:00:00:00:01 nud permanent dev lockq
-}
-
-mend() {
-	ip neigh del "${there[$1]}" dev "${card[$1]}"
-	ip -n "$1" neigh del "${here[$1]}" dev lockq
-}
-
 # The leaders of the first three tasks will be cut off, and followers of the other three.
 lead=261 lead_int=262 lead_back=263 follow=264 follow_int=265 follow_back=266
 for task in $lead $lead_int $lead_back; do
@@ -187,8 +164,8 @@ until_waiting 6
 say leads 'UNLOCK TABLES'
 await "SELECT COUNT(*) FROM information_schema.processlist
         WHERE user = 'lockq_app' AND state = 'executing' AND info LIKE '%test_candidates%'" 3
-cut "$gone"
-cut "$back"
+cut_cable "$gone"
+cut_cable "$back"
 cut_at=$(now)
 is "$(leader_of $lead) $(leader_of $lead_back)" 'race-1 race-3' 'the network is cut: they lead'
 say follows 'UNLOCK TABLES'
@@ -200,7 +177,7 @@ ok $? "a follower elsewhere leads, $(($(now) - cut_at)) ms after the cut"
 
 # At once, since the one that was cut off looks for the server for half a minute only.
 until_led $lead_back race-11
-mend "$back"
+mend_cable "$back"
 back_at=$(now)
 ended next "$cut_at"
 is "$status" 0 'that follower is served'
