@@ -43,7 +43,7 @@ endif
 ifeq ($(origin AR),default)
 AR := ar
 endif
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(SANITIZE),-O1,-O2) -g
 WARNINGS := -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wundef -Wvla -Wwrite-strings -Wpointer-arith -Wswitch-enum
 LANGUAGE := -std=c11 -D_POSIX_C_SOURCE=200809L
