@@ -472,8 +472,7 @@ look_at_loans(struct audit *a, const struct list *list)
 		rc = ask_about(a, q->query, check);
 	if (rc == DB_OK && a->what->quick == 0 && check->n > 0 && a->views[DETAILS].usable)
 		rc = look_at_details(a, q->query, check);
-	code = rc == DB_ECROWDED ? error_database(q, "the database has no free connection: try "
-	    "again later") : error_from_db(q, q->query != NULL ? q->query : q->db, rc);
+	code = error_from_db(q, q->query != NULL ? q->query : q->db, rc);
 	free(check);
 	return code;
 }
@@ -509,8 +508,7 @@ try_query(struct trial *t)
 	int code;
 
 	if (rc != DB_OK)
-		return rc == DB_ECROWDED ? error_database(a->q, "the database has no free "
-		    "connection: try again later") : error_from_db(a->q, a->q->db, rc);
+		return error_from_db(a->q, a->q->db, rc);
 	t->limit = audit_number(a, "candidate_limit");
 	if (t->limit < count)
 		t->limit = count;

@@ -341,6 +341,9 @@ look_once(struct lockq *q, const struct request *request, struct leader *leader,
 	rc = db_set_lock_wait(q->db, SEEN_WAIT_S);
 	if (rc == DB_OK)
 		rc = request_seen(q->db, request, 0, &pending);
+	/* A replica has the answer, too. */
+	if (rc == DB_EMOVED)
+		rc = session_connect(q);
 	if (rc == DB_OK || rc == DB_EFAIL || rc == DB_ELOCKWAIT)
 		rc = lock_holder(q->db, answer->task, leader, &held);
 	answer->nobody_leads = rc == DB_OK && !held;
@@ -378,14 +381,15 @@ look_at_queue(struct db *db, const struct leader *leader, struct lockq_answer *a
 	return rc;
 }
 
-/* After a wait. An account that may not wait on task_wake looks four times a second, and a
- * connection that is lost is made again: a server that is started again is away for a while. */
+/* After a wait. An account that may not wait on task_wake looks four times a second, and so does
+ * one on a replica. A connection that is lost is made again: a server that is started again is away
+ * for a while. */
 static enum db_rc
 look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 {
 	bool refused = rc == DB_EFAIL;
 
-	if (!refused && rc != DB_ELOST && rc != DB_ECROWDED)
+	if (!refused && rc != DB_ELOST && rc != DB_EMOVED && rc != DB_ECROWDED)
 		return rc;
 	do {
 		*over = db_clock_ms() >= waiting->deadline;
@@ -394,7 +398,7 @@ look_later(struct lockq *q, enum db_rc rc, struct waiting *waiting, bool *over)
 		if (wait_a_moment(q, LOCKQ_PHASE_WAIT, NULL, LOOK_EVERY, 0, waiting) != DB_OK)
 			return DB_ECANCELLED;
 		rc = refused ? DB_OK : session_connect(q);
-	} while (rc == DB_ELOST || rc == DB_ECROWDED);
+	} while (rc == DB_ELOST || rc == DB_EMOVED || rc == DB_ECROWDED);
 	return rc;
 }
 

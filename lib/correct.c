@@ -358,8 +358,8 @@ undo(struct correcting *c)
 		return LOCKQ_BUSY;
 	}
 	/* Before its COMMIT a transaction has done nothing. */
-	return rc == DB_ELOST || rc == DB_ENOMEM ? error_from_db(q, q->db, rc) :
-	    managing_failed(q, rc, "these loans");
+	return rc == DB_ELOST || rc == DB_ENOMEM || rc == DB_EINTERRUPTED ?
+	    error_from_db(q, q->db, rc) : managing_failed(q, rc, "these loans");
 }
 
 /* Returns the code of the worst result. */

@@ -184,11 +184,20 @@ static const struct known_error {
 	  ": connect to another server" },
 };
 
+/* 1290 is said of other options, too. Their names are in it in any language. */
+static bool
+is_read_only(const char *text)
+{
+	return strstr(text, "read-only") != NULL || strstr(text, "read_only") != NULL;
+}
+
 static const struct known_error *
-known_error(unsigned int number)
+known_error(unsigned int number, const char *text)
 {
 	static const struct known_error other = { 0, DB_EFAIL, OTHER, "" };
 
+	if (number == ER_OPTION_PREVENTS_STATEMENT && !is_read_only(text))
+		return &other;
 	for (size_t i = 0; i < sizeof(known_errors) / sizeof(known_errors[0]); i++) {
 		if (known_errors[i].number == number)
 			return &known_errors[i];
@@ -211,7 +220,7 @@ enum db_rc
 db_set_error(struct db *db, const char *what, unsigned int number, const char *state,
     const char *text)
 {
-	const struct known_error *known = known_error(number);
+	const struct known_error *known = known_error(number, text);
 	uint64_t ms = db->used == 0 ? 0 : db_clock_ms() - db->used;
 	char advice[ADVICE_BYTES];
 	enum db_rc rc = db_fail_with(db, known->rc, "%s: %s%s", known->words, text,

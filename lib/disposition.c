@@ -179,6 +179,7 @@ static enum db_rc
 dispose_surely(struct disposing *d, enum db_rc ready)
 {
 	uint64_t since = db_clock_ms();
+	struct ticking ticking = { .q = d->q, .phase = LOCKQ_PHASE_RETRY, .since = since };
 	/* To connect may have taken all of its time. */
 	uint64_t patience = d->deadline > since ? d->deadline - since : 0;
 	enum db_rc rc = ready == DB_OK ? dispose_once(d) : ready;
@@ -199,6 +200,11 @@ dispose_surely(struct disposing *d, enum db_rc ready)
 		    retry_patience(rc, d->fails_over, patience));
 		if (verdict == GIVE_UP)
 			break;
+		ticking.detail = db_error(d->q->db);
+		if (verdict != AGAIN && tick(&ticking) != 0) {
+			rc = DB_ECANCELLED;
+			break;
+		}
 		db_backoff(try++);
 		rc = verdict == AGAIN ? dispose_once(d) : dispose_again(d);
 	}

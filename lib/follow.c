@@ -74,6 +74,9 @@ struct following {
 	uint32_t most;        /* changes of the next batch */
 	size_t unsure;        /* changes that were delivered, and not acknowledged yet */
 	uint64_t gap;         /* the last pause, in milliseconds */
+	unsigned int moved;   /* so often in a row the server was read only */
+	uint64_t moved_since;
+	bool fails_over;      /* its connection was lost since the last step */
 	enum outcome last;    /* what that pause was for */
 	char text[1024];      /* what the progress function is told */
 };
@@ -369,10 +372,12 @@ follow(struct following *f, enum outcome *outcome)
 
 /* --- the call --- */
 
-/* Makes the connection anew, for as long as it takes. */
+/* Makes the connection anew, for as long as it takes; but a server that goes on to refuse the
+ * account is not on its way up. */
 static enum db_rc
 reconnect(struct following *f)
 {
+	uint64_t refused_since = 0;
 	enum db_rc rc = DB_ELOST;
 
 	/* The cursor's row is to be free soon, also where the server has not noticed the loss. */
@@ -387,9 +392,33 @@ reconnect(struct following *f)
 		rc = session_connect(f->q);
 		if (rc == DB_OK)
 			return DB_OK;
+		if (!f->q->refused)
+			refused_since = 0;
+		else if (refused_since == 0)
+			refused_since = db_clock_ms();
+		else if (db_clock_ms() - refused_since >= PATIENCE_MS)
+			return DB_EFAIL;
 		say_again(f);
 	}
 	return rc;
+}
+
+/* A reader waits for its server as long as that is away. But a server that is there and read only
+ * may be no primary at all. */
+static enum verdict
+verdict_of(struct following *f, enum db_rc rc)
+{
+	uint64_t now = db_clock_ms();
+
+	if (rc != DB_EMOVED) {
+		f->fails_over = f->fails_over || rc == DB_ELOST || rc == DB_EINDOUBT;
+		return retry_verdict(rc, false, 0, 0, 0);
+	}
+	if (f->moved == 0)
+		f->moved_since = now;
+	db_backoff(f->moved);
+	return retry_verdict(rc, false, f->moved++, now - f->moved_since,
+	    retry_patience(rc, f->fails_over, PATIENCE_MS));
 }
 
 /* Decides what becomes of a failure. After a batch that was lost the next ones are small: the
@@ -397,7 +426,7 @@ reconnect(struct following *f)
 static enum db_rc
 recover(struct following *f, enum db_rc rc)
 {
-	enum verdict verdict = retry_verdict(rc, false, 0, 0, 0);
+	enum verdict verdict = verdict_of(f, rc);
 
 	if (verdict == GIVE_UP)
 		return rc;
@@ -455,6 +484,8 @@ run(struct following *f)
 			rc = recover(f, rc);
 			continue;
 		}
+		f->moved = 0;
+		f->fails_over = false;
 		if (outcome == GONE || outcome == STOPPED || outcome == DONE)
 			break;
 		rc = rest(f, outcome);

@@ -76,7 +76,8 @@ from_list_may_have_given(struct call *c, enum db_rc failure)
 {
 	struct request request = c->request;
 
-	if (failure == DB_EDUPLICATE)
+	/* A server that is read only has given nothing. */
+	if (failure == DB_EDUPLICATE || failure == DB_EMOVED)
 		return false;
 	return db_lost(c->q->db) || request_find(c->q->db, &request) != DB_OK ||
 	    request.request_id != 0;

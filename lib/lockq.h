@@ -165,7 +165,8 @@ struct lockq_progress {
  *
  * Runs in the thread of the call. lockq_connect() calls it before it tries again. lockq_getwork()
  * and lockq_request_look() call it about four times a second and after a signal while they wait,
- * lockq_follow() does so, too, and lockq_dispose() while the task's on_complete runs.
+ * lockq_follow() does so, too, and lockq_dispose() while it waits and while the task's on_complete
+ * runs.
  * lockq_expire() and lockq_follow() call it between their transactions. It must not use the same
  * handle.
  *

@@ -57,8 +57,7 @@ session_ready_query(struct lockq *q)
 		    "server each time");
 	/* The first connection works, so a refusal of the second one is treated as a loss, which is
 	 * tried again. */
-	if (rc != DB_ECROWDED)
-		rc = db_fail_with(q->db, DB_ELOST, "%s", db_error(q->query));
+	rc = db_fail_with(q->db, rc == DB_ECROWDED ? rc : DB_ELOST, "%s", db_error(q->query));
 	session_close_query(q, q->query);
 	return rc;
 }
@@ -113,7 +112,8 @@ session_connect(struct lockq *q)
 	rc = db_connect(&q->db, &q->where);
 	db_watch_connected(q->db, &q->operating.watch);
 	/* A server that refuses now what it took before goes down, or is on its way up again. */
-	if (rc == DB_EFAIL && q->was_connected)
+	q->refused = rc == DB_EFAIL;
+	if (q->refused && q->was_connected)
 		rc = DB_ELOST;
 	q->was_connected = q->was_connected || rc == DB_OK;
 	for (size_t i = 0; rc == DB_OK && i < 2; i++) {

@@ -39,6 +39,7 @@ struct lockq {
 	char error[1024];     /* lockq_error() */
 	char detail[160];     /* lockq_error_detail() */
 	bool was_connected;   /* with these options */
+	bool refused;         /* by the server, when the last connection was made */
 	bool has_read;        /* the option files were read, and @where is complete */
 	struct where_report report; /* what they said beside @where */
 };
@@ -53,7 +54,8 @@ const struct db *session_failed(const struct lockq *q);
 /* Makes sure that the lock connection lives and has its settings; the server may have closed it
  * after wait_timeout. */
 LOCKQ_MUST_CHECK enum db_rc session_ready(struct lockq *q);
-/* Makes sure that @q->query lives. DB_ECROWDED, and it is NULL, where the server has no session. */
+/* Makes sure that @q->query lives. DB_ECROWDED, and it is NULL, where the server has no session, or
+ * where a router leads to another server each time; @q->db has the error's text. */
 LOCKQ_MUST_CHECK enum db_rc session_ready_query(struct lockq *q);
 /* The connection for reads beside the lock's transaction: @q->query, or @q->db where there is none.
  * To be asked each time, since a lost connection is closed and made anew. */

@@ -764,6 +764,23 @@ a_purge_minds_a_new_cursor(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log"), 0);
 }
 
+/* guard: a reader that is set to a replica is told so. One whose connection was lost waits longer,
+ * since the new primary may not be there yet. */
+static void
+a_server_that_is_read_only(void **state)
+{
+	struct proxy *proxy = proxy_new();
+	struct reader *r = reader(proxy);
+	uint64_t start = db_clock_ms();
+
+	(void)state;
+	proxy_fail(proxy, "CALL follow_", 1, 1000, 1290);
+	follows(r, LOCKQ_EDATABASE);
+	assert_non_null(strstr(r->error, "connect to the primary"));
+	assert_in_range(db_clock_ms() - start, 2500, PATIENCE_MS);
+	assert_in_range(proxy_count(proxy, "CALL follow_"), 2, 40);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -786,6 +803,7 @@ main(int argc, char **argv)
 		FOLLOW_TEST(without_the_performance_schema_a_gap_takes_its_time),
 		FOLLOW_TEST(a_purge_waits_for_the_last_cursor),
 		FOLLOW_TEST(a_purge_minds_a_new_cursor),
+		FOLLOW_TEST(a_server_that_is_read_only),
 	};
 
 	test_begin(argc, argv);

@@ -1121,6 +1121,25 @@ a_pop_that_fails(void **state)
 	}
 }
 
+/* guard: a server that is read only has given nothing, so no request is recorded to find out. */
+static void
+a_list_on_a_replica(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 2, 5000);
+
+	(void)state;
+	fill(10);
+	w->ask.wait = LOCKQ_WAIT_LIST;
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "CALL list_serves", 1, 1000, 1290);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(w->error, "connect to the primary"));
+	assert_null(strstr(w->error, "pending"));
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
+}
+
 /* A repetition with the same UUID has the same loans. */
 static void
 a_repetition(void **state)
@@ -1220,6 +1239,7 @@ main(int argc, char **argv)
 		DB_TEST(the_head_of_a_short_list),
 		DB_TEST(a_pop_that_was_lost),
 		DB_TEST(a_pop_that_fails),
+		DB_TEST(a_list_on_a_replica),
 		DB_TEST(a_repetition),
 		DB_TEST(a_race_for_what_is_left),
 	};

@@ -637,6 +637,35 @@ a_disposition_waits_for_the_server(void **state)
 	assert_consistent(TASK);
 }
 
+static int
+gives_up(const struct lockq_progress *now, void *data)
+{
+	(void)data;
+	return now->phase == LOCKQ_PHASE_RETRY && now->detail != NULL;
+}
+
+/* guard: a disposition whose server is away says so, and ends when its caller wants. */
+static void
+a_disposition_that_waits_for_the_server_gives_up(void **state)
+{
+	struct worker *by = with_two_loans();
+	struct call call = { .by = by };
+	pthread_t thread;
+
+	(void)state;
+	lockq_on_progress(by->q, gives_up, NULL);
+	proxy_hold(by->proxy, "SET autocommit = 0", 1);
+	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
+	proxy_until_held(by->proxy);
+	proxy_crowd(by->proxy, true);
+	proxy_drop(by->proxy);
+	pthread_join(thread, NULL);
+	proxy_crowd(by->proxy, false);
+	assert_int_equal(call.rc, LOCKQ_CANCELLED);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed'", TASK), 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -660,6 +689,7 @@ main(int argc, char **argv)
 		DB_TEST(a_primary_that_is_one_no_more),
 		DB_TEST(a_replica_is_told),
 		DB_TEST(a_disposition_waits_for_the_server),
+		DB_TEST(a_disposition_that_waits_for_the_server_gives_up),
 	};
 
 	test_begin(argc, argv);

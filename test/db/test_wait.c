@@ -617,6 +617,24 @@ a_look_leads_nobody(void **state)
 	    LOCKQ_EREFUSED);
 }
 
+/* guard: whoever may only read, on a replica, sees the request. */
+static void
+a_look_on_a_replica(void **state)
+{
+	struct worker *asks = ask_now(0, TASK, 1), *looks = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	(void)asks;
+	(void)add_request(TASK, 0, 1);
+	looks->proxy = proxy_new();
+	worker_connect(looks);
+	proxy_fail(looks->proxy, "UPDATE request_mine", 1, 1000, 1290);
+	assert_int_equal(lockq_request_look(looks->q, text_of("SELECT request_id FROM"
+	    " work_requested WHERE task_id = %d AND outcome = 'pending'", TASK), 500,
+	    &looks->answer), LOCKQ_BUSY);
+	assert_int_equal(looks->answer.status, LOCKQ_PENDING);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -643,6 +661,7 @@ main(int argc, char **argv)
 		DB_TEST(a_wait_that_is_not_prepared),
 		DB_TEST(when_many_wake_one_leads),
 		DB_TEST(a_look_leads_nobody),
+		DB_TEST(a_look_on_a_replica),
 	};
 
 	test_begin(argc, argv);

@@ -305,7 +305,8 @@ send_error(int client, unsigned int error)
 {
 	char packet[128];
 	int n = snprintf(packet + HEADER + 3, sizeof(packet) - HEADER - 3,
-	    "#%serror %u, made by the test", state_of(error), error);
+	    "#%serror %u, made by the test%s", state_of(error), error,
+	    error == 1290 ? " (--read-only)" : "");
 
 	packet[0] = (char)(n + 3);
 	packet[1] = packet[2] = 0;
