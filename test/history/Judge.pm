@@ -21,7 +21,7 @@ my ($LATE, $SEEN) = (30_000_000, 2_000_000);
 # How long a statement of its owner may hold a request, so that a leader passes it over.
 my $HELD = 1_000_000;
 # So many of a user's last requests for a task are remembered for the calls that are told later.
-my $KEPT = 100;
+my $KEPT = 1000;
 my %ENDS = map { $_ => 1 } qw(completed returned never renewed);
 
 # promises: what can be broken. Those that are not of one loan stand in this file alone.
@@ -163,7 +163,8 @@ sub request
 		    commits => [ $other->{made}, $t ]) if $other && $row->{outcome} eq 'pending';
 		$r = $self->{requests}{$id} = { id => $id, loans => {},
 		    made => { gtid => $t->{gtid}, at => $t->{at} },
-		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch} };
+		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch},
+		    bars => $row->{outcome} eq 'cancelled' };
 		push @$line, $r;
 		shift @$line if @$line > $KEPT;
 		$self->{uuid}{$row->{uuid}} = $r;
@@ -177,8 +178,8 @@ sub request
 		    qw(outcome assigned requested epoch served_at source);
 		return;
 	}
-	@$r{qw(task user asked outcome assigned epoch source checked)} =
-	    @$row{qw(task_id user_id asked outcome assigned epoch source checked)};
+	@$r{qw(task user asked requested outcome assigned epoch source checked)} =
+	    @$row{qw(task_id user_id asked requested outcome assigned epoch source checked)};
 	# Where it got less because of the user, and not because there was no more.
 	$r->{special} = $row->{excluded} || defined $row->{fresh_after} || defined $row->{reason};
 	$r->{touched} = $t->{at};
@@ -241,9 +242,10 @@ sub leaders
 		$self->broken('an epoch is not the one after the last', task => $task,
 		    commits => [ $self->{raised_by}{$task}, $t ],
 		    detail => 'after ' . ($known // $was->{epoch}) . " comes $row->{epoch}")
-		    if $was && ($was->{epoch} != ($known // $was->{epoch})
+		    if $was ? $was->{epoch} != ($known // $was->{epoch})
 			|| $row->{epoch} - $was->{epoch} != 0
-			    && $row->{epoch} - $was->{epoch} != 1);
+			    && $row->{epoch} - $was->{epoch} != 1
+		    : $row->{epoch} < ($known // 0);
 		$self->{epoch}{$task} = $row->{epoch};
 		$self->{holder}{$task} = $row->{holder};
 	}
@@ -506,8 +508,10 @@ sub told
 	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
 	    || $call->{call} eq 'any') {
 		# It may have been done or not, and if it was, the commit tells that it is whole.
-		push @{$self->{silent}{$user // '?'}},
-		    [ $from, $self->settled($to // 9e18) + $LATE, $call ];
+		# Managers and cron are nobody who asks or disposes of loans.
+		my $whose = defined $call->{user} ? $user : '?';
+		push @{$self->{silent}{$whose}}, { from => $from,
+		    to => $self->settled($to // 9e18) + $LATE } if defined $whose;
 	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
 	    && !@answer) {
 		$self->broken('a call ended without an answer', task => $call->{task},
@@ -547,11 +551,20 @@ sub told_request
 	}
 	$r->{told} = 1;
 	delete $self->{passed}{$r->{id}} if $o->{retries};
-	# A request that is pending at the end of the call may end later.
-	my $is = $o->{status} eq 'pending' && (!$r->{ended} || $r->{ended}{at} + $SEEN > $from)
+	# A request that is pending at the end of the call may end later. A process that was stopped
+	# tells what it knew before.
+	my $then = ($call->{exit} // 5) =~ /^[0-4]$/ && !$call->{struck} ? $to : $from;
+	my $is = $o->{status} eq 'pending'
+	    && (!$r->{ended} || $self->settled($r->{ended}{at}) + $SEEN > $then)
 	    ? 'pending' : $r->{outcome};
 	$self->broken('a request was told to stand otherwise than it does', %where,
 	    detail => "told $o->{status}, and it is $r->{outcome}") if $o->{status} ne $is;
+	for my $number (grep { defined $o->{$_} && $is ne 'pending' }
+	    qw(asked requested assigned)) {
+		$self->broken('a request was told to stand otherwise than it does', %where,
+		    detail => "told $number $o->{$number}, and it is $r->{$number}")
+		    if $o->{$number} != $r->{$number};
+	}
 	my %told = map { $_->{loan_id} => $_ } @{$o->{loans} // []};
 	$self->broken('a request was told with one loan twice', %where)
 	    if keys %told != @{$o->{loans} // []};
@@ -562,7 +575,7 @@ sub told_request
 		    unless $given && $given->{token} == $told{$loan}{token}
 		    && ($given->{lease} // '') eq ($lease // '');
 	}
-	return if $o->{status} !~ /^(?:served|partial)$/ || !$r->{ended};
+	return if $o->{status} !~ /^(?:served|partial|empty)$/ || !$r->{ended};
 	for my $loan (sort grep { !$told{$_} } keys %{$r->{loans}}) {
 		$self->broken('a loan was given that was not told', %where, loan => $loan,
 		    commits => [ $r->{ended} ]);
@@ -570,7 +583,8 @@ sub told_request
 	$self->broken('a request was told before its commit', %where, commits => [ $r->{ended} ])
 	    if $r->{ended}{at} > $to;
 	$self->broken('a request was told that had ended before the call', %where,
-	    commits => [ $r->{ended} ]) if $r->{ended}{at} < $from && !$o->{repeated};
+	    commits => [ $r->{ended} ])
+	    if $r->{ended}{at} < $from && !$o->{repeated} && $call->{call} eq 'getwork';
 }
 
 # told_time: "2026-11-26T06:59:10.568758Z" as the tables have it.
@@ -652,8 +666,9 @@ sub settled
 	return $at;
 }
 
-# waited: nobody waits for an answer on which no process works. It looks for the longest time of the
-# call in which its request was pending and no round was on the way.
+# waited: nobody waits for an answer on which no process works. It looks for a time of the call in
+# which its request was pending and no round was on the way; of that, the time of faults in which
+# nobody can be asked to get on does not count.
 sub waited
 {
 	my ($self, $call, $user, $from, $to) = @_;
@@ -665,22 +680,43 @@ sub waited
 		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
 		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
 		next if $until - $since <= $self->{bound};
-		for my $busy (sort { $a->[0] <=> $b->[0] } @{$self->{away}},
+		my $idle = 0;
+		for my $busy (sort { $a->[0] <=> $b->[0] }
 		    @{$self->{rounds}{$call->{task}} // []}, [ $until, $until ]) {
 			next if $busy->[1] < $since;
-			last if $busy->[0] - $since > $self->{bound};
+			my $end = $busy->[0] < $until ? $busy->[0] : $until;
+			$idle = $end - $since - $self->away_in($since, $end) if $end > $since;
+			last if $idle > $self->{bound} || $busy->[1] >= $until;
 			$since = $busy->[1] if $busy->[1] > $since;
 		}
 		$self->broken('somebody waited while nobody led', task => $call->{task},
 		    request => $r->{id}, calls => [ $call ], commits => [ $r->{made} ],
-		    detail => sprintf 'for %.1f s', ($until - $since) / 1e6)
-		    if $until - $since > $self->{bound};
+		    detail => sprintf 'for %.1f s', $idle / 1e6)
+		    if $idle > $self->{bound};
 	}
+}
+
+# away_in: how much of that time was within faults.
+sub away_in
+{
+	my ($self, $from, $to) = @_;
+	my ($sum, $at) = (0, $from);
+
+	for my $away (sort { $a->[0] <=> $b->[0] } @{$self->{away}}) {
+		my $begin = $away->[0] > $at ? $away->[0] : $at;
+		my $end = $away->[1] < $to ? $away->[1] : $to;
+		next if $end <= $begin;
+		$sum += $end - $begin;
+		$at = $end;
+	}
+	return $sum;
 }
 
 # --- the end -------------------------------------------------------------------------------------
 
-# finish: what was done must have been asked for, by a call that told so or could not tell.
+# finish: what was done must have been asked for, by a call that told so or could not tell. A call
+# makes one request, and disposes of loans in one commit. A row that is cancelled from the beginning
+# only takes a UUID: its call was refused, and an INSERT of it may still have been on its way.
 sub finish
 {
 	my ($self) = @_;
@@ -692,27 +728,35 @@ sub finish
 		    detail => "request $id asked before, and was left");
 	}
 	return unless $self->{count}{calls};
-	for my $r (sort { $a->{id} <=> $b->{id} } values %{$self->{requests}}) {
+	for my $r (sort { $a->{made}{at} <=> $b->{made}{at} } values %{$self->{requests}}) {
 		$self->broken('a request was made that nobody asked for', task => $r->{task},
 		    request => $r->{id}, user => $self->name_of($r->{user}),
 		    commits => [ $r->{made} ])
-		    unless $r->{told} || $r->{by_manager}
-		    || $self->may_be($r->{user}, $r->{made}{at});
+		    unless $r->{told} || $r->{by_manager} || $r->{bars}
+		    || $self->may_be('request', $r->{user}, $r->{made}{at}, $r->{id});
 	}
-	for my $e (map { @{$self->{dispositions}{$_}} } sort keys %{$self->{dispositions}}) {
+	for my $e (sort { $a->{at} <=> $b->{at} || $a->{loan} <=> $b->{loan} }
+	    map { @$_ } values %{$self->{dispositions}}) {
 		$self->broken('a loan was disposed of though nobody said so', task => $e->{task},
 		    loan => $e->{loan}, user => $self->name_of($e->{user}), commits => [ $e ])
 		    unless $e->{told} || defined $e->{manager}
-		    || $self->may_be($e->{user}, $e->{at});
+		    || $self->may_be('disposition', $e->{user}, $e->{at}, $e->{gtid});
 	}
 }
 
-# may_be: whether a call of the user that told nothing may have done this then.
+# may_be: whether a call of the user that told nothing may have done this then: a request, or a
+# disposition. It has done one of each at most, so of those calls the first to end is taken.
 sub may_be
 {
-	my ($self, $user, $at) = @_;
-	return grep { $_->[0] <= $at && $at <= $_->[1] } @{$self->{silent}{$user} // []},
-	    @{$self->{silent}{'?'} // []};
+	my ($self, $kind, $user, $at, $what) = @_;
+	my @may = sort { $a->{to} <=> $b->{to} }
+	    grep { $_->{from} <= $at && $at <= $_->{to} && ($_->{$kind} // $what) eq $what }
+	    @{$self->{silent}{$user} // []}, @{$self->{silent}{'?'} // []};
+
+	return 0 unless @may;
+	my ($known) = grep { defined $_->{$kind} } @may;
+	($known // $may[0])->{$kind} = $what;
+	return 1;
 }
 
 1;

@@ -221,7 +221,7 @@ for i in $jobs; do
 done
 jobs=
 everywhere 1 2 3
-cat "$told"-*[0-9] "$told"-minority "$told"-faults >"$told" 2>/dev/null
+cat "$told"-faults "$told"-*[0-9] "$told"-minority >"$told" 2>/dev/null
 [ -z "${LOCKQ_CLUSTER_TOLD-}" ] || cat "$told" >>"$LOCKQ_CLUSTER_TOLD"
 printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
 	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c |

@@ -16,7 +16,7 @@ make_space()
 
 remove_space()
 {
-	ip link del "${card[$1]}"
+	ip link del "${card[$1]}" || true
 	ip netns del "$1"
 } 2>/dev/null
 
