@@ -75,17 +75,18 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
 
 -- Who leads. An epoch never goes back, also not below that of a list, and can't be pushed up so far
 -- that there is no next one: it stays below the milliseconds since 1970, and no task has a thousand
--- leaders a second.
+-- leaders a second. Ordered by the whole key, the last epoch is the first entry that is read;
+-- ordered by the epoch alone, an UPDATE would read and sort all rounds of the task.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW lead_in AS
   SELECT k.task_id, k.epoch, k.holder, k.since, k.wakes, k.left_pending
     FROM task_lock AS k
    WHERE k.epoch < UNIX_TIMESTAMP(SYSDATE(3)) * 1000
      AND k.epoch >= COALESCE((SELECT l.epoch FROM leader_run AS l
                                WHERE l.task_id = k.task_id
-                               ORDER BY l.epoch DESC LIMIT 1), 0)
+                               ORDER BY l.task_id DESC, l.epoch DESC LIMIT 1), 0)
      AND k.epoch >= COALESCE((SELECT l.epoch FROM kept_list AS l
                                WHERE l.task_id = k.task_id
-                               ORDER BY l.epoch DESC LIMIT 1), 0)
+                               ORDER BY l.task_id DESC, l.epoch DESC LIMIT 1), 0)
   WITH CASCADED CHECK OPTION;
 
 -- The rows of task_wake, to be locked and not to be written. To lock a row, an account needs the

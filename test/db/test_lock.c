@@ -428,6 +428,30 @@ a_follower_shares_nothing_of_the_lock(void **state)
 	db_rollback(leader.lock);
 }
 
+static uint64_t
+rows_read(struct db *db)
+{
+	return u64_on(db, "SELECT SUM(variable_value) FROM performance_schema.session_status"
+	    " WHERE variable_name LIKE 'Handler\\_read%%'");
+}
+
+/* guard: whoever leads reads the last epoch of the task's rounds and lists, and not all of them. */
+static void
+the_rounds_before_cost_nothing(void **state)
+{
+	struct db *db = connect_as(OWNER_GROUP);
+	uint64_t reads;
+
+	(void)state;
+	sql("INSERT INTO leader_run (task_id, epoch, user, how, started_at, ended_at)"
+	    " SELECT %d, n + 1, 'before', 'query', NOW(6), NOW(6) FROM test_number"
+	    " WHERE n < 900", TASK);
+	sql("UPDATE task_lock SET epoch = 900 WHERE task_id = %d", TASK);
+	reads = rows_read(db);
+	sql_on(db, "UPDATE lead_in SET epoch = 901, holder = 'test' WHERE task_id = %d", TASK);
+	assert_in_range(rows_read(db) - reads, 1, 500);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -450,6 +474,7 @@ main(int argc, char **argv)
 		DB_TEST(locks_are_taken_in_order),
 		DB_TEST(an_alter_beside_a_leader_with_one_connection),
 		DB_TEST(a_follower_shares_nothing_of_the_lock),
+		DB_TEST(the_rounds_before_cost_nothing),
 	};
 
 	test_begin(argc, argv);

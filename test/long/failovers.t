@@ -38,7 +38,7 @@ make_task "$listed" 2000 10
 make_task "$heavy" 3000 3000
 make_users "$people"
 sql "UPDATE task SET cache_ttl = 3600 WHERE task_id = $listed;
-     UPDATE task SET max_pipeline = 20 WHERE task_id IN ($plain, $listed, $heavy)"
+     UPDATE task SET max_pipeline = 20 WHERE task_id IN ($listed, $heavy)"
 
 # --- people --------------------------------------------------------------------------------------
 

@@ -15,10 +15,17 @@ like "$out" '^kill -9 of a program +[0-9]+ ' 'programs were killed'
 like "$out" '^kill -9 of mysqld, and a restart +[0-9]+ ' 'and so was the server'
 like "$out" '^0 violations, 0 without an answer, 0 locks left, 0 other faults' 'nothing was left'
 
-broken='UPDATE work SET note = "x" WHERE state = "completed" LIMIT 1'
+broken='UPDATE work SET note = "x" WHERE state = "completed" LIMIT 1;
+	INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome,
+	                            served_at)
+	SELECT UUID(), user_id, "x", 101, 1, 0, "empty", NOW(6) FROM app_user
+	 WHERE name = "soak-other"'
 run "$top/test/soak/run" --minutes 0.2 --seed 1 --workers 2 --people 1 --kinds kill --sql "$broken"
-is "$status" 1 'a change that lockq has not made is not overlooked'
-like "$out" 'VIOLATION: the row of work was changed without a row of the log, ' 'it is found'
+is "$status" 1 'what lockq has not made is not overlooked'
+like "$out" 'VIOLATION: the row of work was changed without a row of the log, ' \
+	'a change is found'
+like "$out" 'VIOLATION: a request was made that nobody asked for, .*user soak-other' \
+	'and so is a request'
 
 is "$("$top/test/soak/run" --plan --seed 7 | cksum)" \
 	"$("$top/test/soak/run" --plan --seed 7 | cksum)" 'a seed makes the same plan again'
