@@ -377,7 +377,7 @@ check-locked:
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
 	@echo 'check: tests, $(LANES) at once'
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
-		CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
+		LOCKQ_GUARDS=half CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
 
 # Most tests wait more than they compute, so more run at once than there are processors.
 LANES ?= $(shell echo $$(($(JOBS) * 3)))
@@ -419,6 +419,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	test/fuzz/mutants
 	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
 	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
+	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env LOCKQ_TESTED=yes)
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
