@@ -614,20 +614,30 @@ a_replica_is_told(void **state)
 	assert_in_range(w->ms, 2500, PATIENCE_MS);
 }
 
+/* Begins a disposition that loses its server at the statement, and finds none. */
+static pthread_t
+complete_without_server(struct call *call, const char *statement)
+{
+	struct proxy *proxy = call->by->proxy;
+	pthread_t thread;
+
+	proxy_hold(proxy, statement, 1);
+	assert_int_equal(pthread_create(&thread, NULL, complete, call), 0);
+	proxy_until_held(proxy);
+	proxy_crowd(proxy, true);
+	proxy_drop(proxy);
+	return thread;
+}
+
 /* guard: a disposition waits for a new primary as long as a getwork does. */
 static void
 a_disposition_waits_for_the_server(void **state)
 {
 	struct worker *by = with_two_loans();
 	struct call call = { .by = by };
-	pthread_t thread;
+	pthread_t thread = complete_without_server(&call, "=COMMIT");
 
 	(void)state;
-	proxy_hold(by->proxy, "=COMMIT", 1);
-	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
-	proxy_until_held(by->proxy);
-	proxy_crowd(by->proxy, true);
-	proxy_drop(by->proxy);
 	proxy_until_crowded(by->proxy, DB_TRIES + 3);
 	proxy_crowd(by->proxy, false);
 	pthread_join(thread, NULL);
@@ -650,16 +660,10 @@ a_disposition_that_waits_for_the_server_gives_up(void **state)
 {
 	struct worker *by = with_two_loans();
 	struct call call = { .by = by };
-	pthread_t thread;
 
 	(void)state;
 	lockq_on_progress(by->q, gives_up, NULL);
-	proxy_hold(by->proxy, "SET autocommit = 0", 1);
-	assert_int_equal(pthread_create(&thread, NULL, complete, &call), 0);
-	proxy_until_held(by->proxy);
-	proxy_crowd(by->proxy, true);
-	proxy_drop(by->proxy);
-	pthread_join(thread, NULL);
+	pthread_join(complete_without_server(&call, "SET autocommit = 0"), NULL);
 	proxy_crowd(by->proxy, false);
 	assert_int_equal(call.rc, LOCKQ_CANCELLED);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"

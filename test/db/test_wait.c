@@ -621,10 +621,9 @@ a_look_leads_nobody(void **state)
 static void
 a_look_on_a_replica(void **state)
 {
-	struct worker *asks = ask_now(0, TASK, 1), *looks = worker_new(1, TASK, 1, 0);
+	struct worker *looks = worker_new(1, TASK, 1, 0);
 
 	(void)state;
-	(void)asks;
 	(void)add_request(TASK, 0, 1);
 	looks->proxy = proxy_new();
 	worker_connect(looks);
