@@ -145,11 +145,12 @@ passes()
 	[ "$enough" != no ]
 }
 
-# mutate EDITS FILE PROGRAM: builds PROGRAM with the mutant of the library, as $scratch/test.
-mutate()
+# edit_library EDITS FILE: sets $objects, the objects of the edited sources, which are in $scratch.
+edit_library()
 {
-	local edit file objects=''
+	local edit file
 
+	objects=''
 	while IFS= read -r edit; do
 		file=$("$top/test/guards/mutate" "$top" "$edit" "$scratch/mutant.c" "$2" \
 			2>"$scratch/make.log") || return 1
@@ -160,6 +161,14 @@ mutate()
 		mv "$scratch/mutant.c" "$scratch/${file##*/}"
 		objects+=" ${file%.c}"
 	done <<<"${1%$'\n'}"
+}
+
+# mutate EDITS FILE PROGRAM: builds PROGRAM with the mutant of the library, as $scratch/test.
+mutate()
+{
+	local objects
+
+	edit_library "$1" "$2" || return 1
 	rm -f "$scratch/test"
 	make -s --no-print-directory -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$build" \
 		OUT="$scratch" OBJECTS="$objects" TEST="$3" mutant >"$scratch/make.log" 2>&1
@@ -259,15 +268,12 @@ check()
 # look: whether the guard could be taken out: its edits fit the code.
 look()
 {
-	local line status=0
+	local objects status=0
 
-	while IFS= read -r line; do
-		[ -z "$line" ] || "$top/test/guards/mutate" "$top" "$line" "$scratch/mutant" \
-			"$file" >/dev/null || status=1
-	done <<<"$edit"
-	[ -z "$door" ] || "$top/test/guards/mutate" "$top" "$door" "$scratch/mutant" \
-		schema/doors.sql >/dev/null || status=1
+	[ -z "$edit" ] || edit_library "$edit" "$file" || status=1
+	[ "$status" -ne 0 ] || [ -z "$door" ] || edit_library "$door" schema/doors.sql || status=1
 	ok "$status" "$guard: it could be taken out"
+	[ "$status" -eq 0 ] || comment "$scratch/make.log" >&2
 }
 
 forget()
