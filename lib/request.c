@@ -126,9 +126,11 @@ static const struct db_query any_pending = {
 	DB_ONE
 };
 
-static const struct db_query newest_pending = {
-	"newest_pending",
-	"SELECT COALESCE(MAX(request_id), 0) FROM work_requested WHERE task_id = ? AND pending = 1",
+/* A number that was given out earlier may be committed later, so the largest tells nothing. */
+static const struct db_query sum_pending = {
+	"sum_pending",
+	"SELECT CAST(COALESCE(SUM(request_id), 0) AS UNSIGNED) FROM work_requested"
+	" WHERE task_id = ? AND pending = 1",
 	DB_ONE
 };
 
@@ -340,7 +342,7 @@ request_any_pending(struct db *db, uint32_t task_id, bool *any)
 }
 
 enum db_rc
-request_newest_pending(struct db *db, uint32_t task_id, uint64_t *request_id)
+request_sum_pending(struct db *db, uint32_t task_id, uint64_t *sum)
 {
-	return db_number(db, &newest_pending, DB_ARGS(db_u64(task_id)), request_id);
+	return db_number(db, &sum_pending, DB_ARGS(db_u64(task_id)), sum);
 }

@@ -70,8 +70,7 @@ LOCKQ_MUST_CHECK enum db_rc request_cancel(struct db *db, uint32_t task_id, uint
     struct request *request);
 /* Whether the task has any pending request. */
 LOCKQ_MUST_CHECK enum db_rc request_any_pending(struct db *db, uint32_t task_id, bool *any);
-/* The newest of them; 0: there is none. */
-LOCKQ_MUST_CHECK enum db_rc request_newest_pending(struct db *db, uint32_t task_id,
-    uint64_t *request_id);
+/* The sum of their request_id, which tells whether some came or ended since; 0: there is none. */
+LOCKQ_MUST_CHECK enum db_rc request_sum_pending(struct db *db, uint32_t task_id, uint64_t *sum);
 
 #endif

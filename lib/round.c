@@ -224,7 +224,7 @@ hand_over_once(struct call *c, struct run *run, bool *again)
 /* The tries of a hand-over that ended no request, in a row. */
 struct tries {
 	unsigned int in_vain;
-	uint64_t newest;      /* request that was pending before the last one */
+	uint64_t pending;     /* before the last one: request_sum_pending() */
 };
 
 /* A request that came during the last try has found the lock taken, so somebody has to look at it.
@@ -232,12 +232,12 @@ struct tries {
 static bool
 has_tries_left(struct call *c, struct tries *tries)
 {
-	uint64_t before = tries->newest;
+	uint64_t before = tries->pending;
 
 	if (tries->in_vain == 0)
 		return true;
-	if (request_newest_pending(c->q->db, c->task.task_id, &tries->newest) == DB_OK &&
-	    before != 0 && tries->newest > before)
+	if (request_sum_pending(c->q->db, c->task.task_id, &tries->pending) == DB_OK &&
+	    before != 0 && tries->pending != before)
 		tries->in_vain = 0;
 	return tries->in_vain < HAND_OVER_TRIES;
 }

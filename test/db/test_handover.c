@@ -172,18 +172,22 @@ its_own_request_may_be_served_by_it(void **state)
 	assert_int_equal(proxy_count(leader->proxy, QUERY), 1);
 }
 
-/* guard: a request that comes during the last try of a hand-over has tries of its own. The tries
- * before are in vain, since another session holds the request that is pending. */
+/* The tries before the last one are in vain, since another session holds the request that is
+ * pending. @older: the one that comes then has an older number. */
 static void
-who_comes_during_the_last_try_is_served(void **state)
+serves_who_comes_during_the_last_try(bool older)
 {
 	struct db *other = connect_as(OWNER_GROUP);
 	struct worker *leader;
+	uint64_t number;
 
-	(void)state;
 	add_loans(TASK, 5);
 	leader = leader_about_to_commit(0, 1);
 	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_BUSY);
+	number = request_of(TASK, 1);
+	if (older)
+		sql("UPDATE work_requested SET request_id = request_id + 1 WHERE request_id = %"
+		    PRIu64, number);
 	assert_int_equal(db_begin(other), DB_OK);
 	(void)u64_on(other, "SELECT request_id FROM work_requested WHERE request_id = %" PRIu64
 	    " FOR UPDATE", request_of(TASK, 1));
@@ -191,9 +195,28 @@ who_comes_during_the_last_try_is_served(void **state)
 	proxy_release(leader->proxy);
 	proxy_until_held(leader->proxy);
 	assert_int_equal(ask_now(2, TASK, 1)->rc, LOCKQ_BUSY);
+	if (older)
+		sql("UPDATE work_requested SET request_id = %" PRIu64 " WHERE request_id = %"
+		    PRIu64, number, request_of(TASK, 2));
 	go_on(leader);
 	assert_string_equal(outcome_of(TASK, 2), "served");
 	db_rollback(other);
+}
+
+/* guard: a request that comes during the last try of a hand-over has tries of its own */
+static void
+who_comes_during_the_last_try_is_served(void **state)
+{
+	(void)state;
+	serves_who_comes_during_the_last_try(false);
+}
+
+/* guard: the numbers of requests are not in the order of their commits */
+static void
+so_is_one_whose_number_is_older(void **state)
+{
+	(void)state;
+	serves_who_comes_during_the_last_try(true);
 }
 
 /* guard: a hand-over that fails is tried again. The leader's own answer is committed already. */
@@ -226,6 +249,7 @@ main(int argc, char **argv)
 		DB_TEST(what_changed_since_is_not_handed_over),
 		DB_TEST(its_own_request_may_be_served_by_it),
 		DB_TEST(who_comes_during_the_last_try_is_served),
+		DB_TEST(so_is_one_whose_number_is_older),
 		DB_TEST(a_lost_hand_over_goes_on),
 	};
 

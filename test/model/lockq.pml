@@ -280,7 +280,7 @@ inline forget_list()
 	no_wake = false;
 	tried = false;
 	futile = 0;
-	newest = 0;
+	pending = 0;
 	my_epoch = 0;
 	at_start = 0;
 	asked = 0
@@ -583,7 +583,7 @@ inline count_pending()
 #ifdef LAST_TRY_IS_LAST
 #define came_during_last_try false
 #else
-#define came_during_last_try (before != 0 && newest > before)
+#define came_during_last_try (before != 0 && pending != before)
 #endif
 #ifdef PAUSE_UNSEEN
 #define is_paused false
@@ -623,14 +623,15 @@ byte sharing;                   /* followers with a shared lock on the row of ta
 #endif
 
 /* has_tries_left(): a request that came during the last try has tries of its own. */
-inline note_newest()
+inline note_pending()
 {
 	if
 	:: futile > 0 ->
-		before = newest;
+		before = pending;
+		pending = 0;
 		for (i : 0 .. REQUESTERS - 1) {
 			if
-			:: outcome[i] == PENDING -> newest = i + 1
+			:: outcome[i] == PENDING -> pending = pending + (1 << i)
 			:: else
 			fi
 		}
@@ -686,7 +687,7 @@ proctype requester(byte me)
 	bool handing;                   /* round_hand_over() */
 	bool no_wake, tried, conflict, fruitless, in_doubt;
 	byte futile;                    /* rounds of round_hand_over() that ended no request */
-	byte newest, before;            /* pending requests, before these rounds */
+	byte pending, before;           /* requests, a set, before these rounds */
 	byte at_start, asked;           /* for the properties */
 #ifdef EARLY_REQUESTS
 	bool early;
@@ -966,7 +967,7 @@ HAND_OVER:
 		!nothing_to_hand_over ->
 		d_step {
 			count_pending();
-			note_newest();
+			note_pending();
 			say("step 6: looks for pending requests")
 		}
 		if
