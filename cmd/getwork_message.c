@@ -68,8 +68,9 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 {
 	char *user, *text;
 	bool as_asked = ask->wait == LOCKQ_WAIT_NONE && answer->status == LOCKQ_PENDING;
+	bool unread = rc == LOCKQ_CANCELLED && answer->status == LOCKQ_STATUS_UNKNOWN;
 
-	if (rc == LOCKQ_BUSY && library_text[0] != '\0')
+	if ((rc == LOCKQ_BUSY || unread) && library_text[0] != '\0')
 		return cli_text("%s", library_text);
 	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
 		return cli_text("task %u's query failed: %s", ask->task, answer->reason);

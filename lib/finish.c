@@ -37,7 +37,12 @@ finish_failed(struct call *c, enum db_rc failure, bool cancelled)
 	int code = error_from_db(c->q, session_failed(c->q), failure);
 
 	memcpy(text, c->q->error, sizeof(text));
-	if (!c->sent || c->request.in_the_way)
+	if (c->request.in_the_way) {
+		/* That request is not this call's to end, but what this call has begun is. */
+		session_disconnect(c->q);
+		return code;
+	}
+	if (!c->sent)
 		return code;
 	if (cancelled || cancel(c, true, 0) != DB_OK) {
 		error_set(c->q, "%s%.900s: the request may still be pending: see checkwork "
@@ -92,15 +97,16 @@ finish_list(struct call *c)
 	return LOCKQ_BUSY;
 }
 
-/* Reports that the request has ended, cancelled or served, and that a locked table keeps the answer
- * from being read. */
+/* Reports that a locked table keeps the answer from being read. The request has ended, cancelled or
+ * served, or a call that does not wait has recorded it. */
 static int
-finish_unread(struct call *c)
+finish_unread(struct call *c, enum step step)
 {
 	c->answer->status = LOCKQ_STATUS_UNKNOWN;
-	error_set(c->q, "gave up, and another session has locked a table that the answer is in: "
-	    "see checkwork --request %s", c->request.uuid);
-	return LOCKQ_BUSY;
+	error_set(c->q, "%s, and another session has locked a table that the answer is in: "
+	    "see checkwork --request %s", step == PENDING ? "the request was recorded" :
+	    step == CANCELLED ? "interrupted" : "gave up", c->request.uuid);
+	return step == CANCELLED ? (int)LOCKQ_CANCELLED : (int)LOCKQ_BUSY;
 }
 
 /* Reports that a COMMIT was lost, and that nobody knows whether it was done. */
@@ -186,6 +192,7 @@ int
 finish(struct call *c, enum step step, enum db_rc failure)
 {
 	struct lockq_answer *answer = c->answer;
+	bool ends = step == TIMED_OUT || step == PENDING || step == CANCELLED;
 	enum db_rc rc = failure;
 
 	if (step == REFUSED)
@@ -208,10 +215,12 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		return finish_failed(c, rc, step == CANCELLED);
 	if (rc == DB_OK && c->request.in_the_way)
 		return finish_behind(c, step == CANCELLED);
+	if (ends)
+		c->waiting.deadline = 0;
 	if (rc == DB_OK)
 		rc = finish_read(c);
-	if (rc == DB_ELOCKWAIT && step == TIMED_OUT)
-		return finish_unread(c);
+	if (rc == DB_ELOCKWAIT && ends)
+		return finish_unread(c, step);
 	if (rc != DB_OK)
 		return finish_unknown(c, rc);
 	add_names(c);

@@ -12,7 +12,7 @@
 #define IN_CAPITALS "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
 #define NEW "9b2e4c1a-0d7f-4c1e-8a55-6f0d3b7c2e10"
 
-enum { SHORT_MS = 300, ROUNDS = 12 };
+enum { SHORT_MS = 300, ROUNDS = 12, INTERRUPTED = 1317 };
 
 static struct worker *
 worker_with(const char *uuid, unsigned int user_no, uint32_t count, int64_t timeout_ms)
@@ -264,6 +264,30 @@ another_request_comes_first(void **state)
 	    1);
 	assert_same_loans(w, ask_with(MINE, 0, 2, 0));
 	assert_int_equal(given(), 3);
+	assert_consistent(TASK);
+}
+
+/* guard: a call that leads while another request of its user comes first, and fails, leaves nothing
+ * open on its handle. */
+static void
+it_fails_as_it_leads_for_another_request(void **state)
+{
+	uint64_t other = add_request(TASK, 0, 1);
+	struct worker *w = worker_with(MINE, 0, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "STRAIGHT_JOIN request_end", 1, 1, INTERRUPTED);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_int_equal(rows_of(MINE), 0);
+	assert_int_equal(u64("SELECT pending FROM work_requested WHERE request_id = %" PRIu64,
+	    other), 1);
+	assert_int_equal(ask_now(1, TASK, 1)->rc, LOCKQ_OK);
+	assert_string_equal(outcome_of(TASK, 0), "served");
+	assert_int_equal(given(), 2);
 	assert_consistent(TASK);
 }
 
@@ -541,6 +565,7 @@ main(int argc, char **argv)
 		DB_TEST(another_call_is_refused),
 		DB_TEST(a_malformed_one_is_a_usage_error),
 		DB_TEST(another_request_comes_first),
+		DB_TEST(it_fails_as_it_leads_for_another_request),
 		DB_TEST(it_gives_up_behind_another_request),
 		DB_TEST(it_is_interrupted_behind_another_request),
 		DB_TEST(the_maker_cancels),

@@ -260,6 +260,26 @@ done
 is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND outcome = 'pending'")" 0 \
 	'no request is left pending'
 
+# The answer can't be read: that is not the lost COMMIT of an unknown outcome.
+unread='another session has locked a table that the answer is in: see checkwork --request '\
+'[-0-9a-f]+$'
+say other "LOCK TABLES leader_run WRITE"
+said other
+bounded 3 "${ask[@]}" --no-wait
+is "$status:$in_time" 3:yes '--no-wait, and the table leader_run is locked: exit 3 in time'
+like "$err" "^getwork: the request was recorded, and $unread" 'the request is named'
+start=$(now_ms)
+"${ask[@]}" 2>"$scratch/later" &
+later=$!
+until_true "SELECT $(waits_for_metadata leader_run) > 0"
+kill -TERM "$later"
+wait "$later"
+status=$? took=$(($(now_ms) - start))
+is "$status:$((took < 6000))" 143:1 'a signal ends a call whose answer is locked, with its status'
+like "$(cat "$scratch/later")" "^getwork: interrupted, and $unread" 'and a message'
+hang_up other
+getwork --user race-2 --cancel --task "$task" >"$scratch/later" 2>&1
+
 say other "BEGIN; SELECT 1 FROM task_lock WHERE task_id = $task FOR UPDATE"
 said other
 for seconds in 0 2; do
