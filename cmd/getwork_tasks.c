@@ -75,12 +75,18 @@ getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const char *use
 	return rc;
 }
 
-/* Whether the next task is asked after this one. A commit in doubt may have given loans. */
+/* Whether the next task is to be asked after this one. A commit in doubt may have given loans. */
+static bool
+wants_next(int rc)
+{
+	return rc == LOCKQ_NOTHING || rc == LOCKQ_EREFUSED || rc == LOCKQ_EQUERY ||
+	    rc == LOCKQ_BUSY;
+}
+
 static bool
 goes_on(int rc)
 {
-	return cli_caught() == 0 && (rc == LOCKQ_NOTHING || rc == LOCKQ_EREFUSED ||
-	    rc == LOCKQ_EQUERY || rc == LOCKQ_BUSY);
+	return cli_caught() == 0 && wants_next(rc);
 }
 
 /* How much is left of @ask->timeout_ms. */
@@ -100,13 +106,13 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 {
 	struct lockq_ask one = *ask;
 	bool paused[GETWORK_TASKS_MOST] = { false };
-	size_t n_paused = 0;
+	size_t n_paused = 0, i, asked = 0;
 	uint64_t began = cli_clock_ms();
 	int rc = LOCKQ_NOTHING;
 
 	one.wait = LOCKQ_WAIT_LIST;
 	one.poll_tries = 0;
-	for (size_t i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
+	for (i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
 		one.task = ask->task = tasks->tasks[i];
 		rc = lockq_getwork(q, &one, answer);
 		paused[i] = rc == LOCKQ_BUSY;
@@ -114,7 +120,7 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 	}
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;
-	for (size_t i = 0, asked = 0; i < tasks->n && goes_on(rc); i++) {
+	for (i = 0; i < tasks->n && goes_on(rc); i++) {
 		/* To wait for its manager would keep the user from the other tasks. */
 		if (paused[i] && n_paused < tasks->n)
 			continue;
@@ -123,6 +129,11 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 		one.task = ask->task = tasks->tasks[i];
 		one.timeout_ms = time_left(ask, began);
 		rc = lockq_getwork(q, &one, answer);
+	}
+	/* A signal has kept the others from being asked, and they may have work. */
+	if (i < tasks->n && wants_next(rc)) {
+		lockq_answer_clear(answer);
+		rc = LOCKQ_CANCELLED;
 	}
 	return rc;
 }

@@ -104,6 +104,22 @@ open_gate "$first"
 end leader
 steer "$first" light
 
+# Ctrl-C while the list of the first one is asked, whose loans somebody keeps from being checked.
+forget_requests
+sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $first"
+refill --task "$first" >"$scratch/refilled"
+asked_before=$(asked)
+gatekeeper_says "LOCK TABLES test_loan_$first WRITE;"
+start waiter getwork --user race-3 --tasks "$first,$second" --json
+await "SELECT $(waits_for_metadata '') > 0" 1
+kill -INT "${process[waiter]}"
+end waiter
+gatekeeper_says 'UNLOCK TABLES;'
+is "$status:$(jq -r .exit <<<"$out"):$(asked)" "130:130:$asked_before" \
+	'Ctrl-C before all were asked does not say that there is no work'
+like "$err$(jq -r .error <<<"$out")" 'interrupted before anything was asked for' 'and says so'
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $first"
+
 # The tasks that have a place.
 run getwork --user race-1 --any
 is "$status" 4 'no task has a place: exit 4'
