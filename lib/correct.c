@@ -341,10 +341,14 @@ undo(struct correcting *c)
 
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
-	db_set_role(q->db, "lockq_manager");
 	do {
 		db_count_attempt(q->db, ++try);
-		rc = undo_once(q->db, c);
+		/* What a procedure has set in an earlier try must not stay. */
+		rc = db_restore(q->db);
+		if (rc == DB_OK) {
+			db_set_role(q->db, "lockq_manager");
+			rc = undo_once(q->db, c);
+		}
 	} while (managing_again(q->db, rc, try));
 	if (rc == DB_EFAIL && c->d.refused)
 		return on_complete_refused(&c->d) == DB_OK ? LOCKQ_OK :

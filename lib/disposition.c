@@ -126,10 +126,12 @@ static enum db_rc
 dispose_once(struct disposing *d)
 {
 	struct db *db = d->q->db;
-	enum db_rc rc;
+	/* What a procedure has set in an earlier try must not stay. */
+	enum db_rc rc = db_restore(db);
 
 	db_count_attempt(db, ++d->attempt);
-	rc = dispose_body(db, d);
+	if (rc == DB_OK)
+		rc = dispose_body(db, d);
 	if (rc == DB_OK)
 		rc = commit(d);
 	if (rc != DB_OK && !db_lost(db))

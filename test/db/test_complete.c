@@ -438,6 +438,31 @@ a_deadlock_is_tried_again(void **state)
 	lockq_disposed_clear(&call.result);
 }
 
+/* guard: what on_complete sets in the session does not stay for the next try. One try ends in the
+ * procedure, another one after it. */
+static void
+the_next_try_has_its_own_settings(void **state)
+{
+	struct call call = in_a_deadlock("SET time_zone = '+05:00';");
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w;
+
+	(void)state;
+	assert_int_equal(call.rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed' AND at BETWEEN NOW(6) - INTERVAL 1 MINUTE AND NOW(6)", TASK),
+	    1);
+	lockq_disposed_clear(&call.result);
+	set_task(TASK, "on_complete = NULL");
+	start_again();
+	w = with_loans(2);
+	on_complete("BEGIN SET SESSION transaction_read_only = 1, sql_select_limit = 1; END");
+	proxy_fail(w->proxy, "CALL work_moves", 1, 1, 1205);
+	assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
+	assert_int_equal(proxy_count(w->proxy, "CALL work_moves"), 2);
+	lockq_disposed_clear(&result);
+}
+
 /* guard: a deadlock that on_complete swallows is an error. The procedure has a CONTINUE HANDLER, so
  * CALL and COMMIT succeed, but the transaction was rolled back. */
 static void
@@ -603,6 +628,7 @@ main(int argc, char **argv)
 		DB_TEST(one_that_ends_the_transaction),
 		DB_TEST(one_that_commits_is_not_called_again),
 		DB_TEST(a_deadlock_is_tried_again),
+		DB_TEST(the_next_try_has_its_own_settings),
 		DB_TEST(a_deadlock_that_is_swallowed),
 		DB_TEST(it_is_tried_again_as_a_whole),
 		DB_TEST(it_is_done_once_when_cut_off),
