@@ -59,6 +59,8 @@ struct call {
 	uint32_t retries;         /* transactions that were tried again */
 	unsigned int tries;       /* failures in a row that were tried again */
 	uint64_t trouble_since;   /* the first of them; db_clock_ms() */
+	uint64_t trouble_last;    /* the last one */
+	unsigned int troubles;    /* that were over when the next one began */
 	char held[HELD_BYTES];    /* what the call waited for before it led, in words, or "" */
 	bool fails_over;          /* a connection was lost, so the primary may be another server */
 	bool in_doubt;            /* a COMMIT was lost, and whether it was done is not known yet */

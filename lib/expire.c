@@ -86,8 +86,8 @@ expire_lists(struct expiring *e)
 	enum db_rc rc = DB_OK;
 
 	while (rc == DB_OK && n == most) {
-		rc = batch_ask(e, &end_lists, DB_ARGS(db_u64(e->task_id), db_u64(most)),
-		    &rows);
+		rc = db_after_call(e->q->db, batch_ask(e, &end_lists,
+		    DB_ARGS(db_u64(e->task_id), db_u64(most)), &rows));
 		n = db_cell_u64(&rows, 0, 0);
 		e->done->candidates += n;
 		e->ticking.rows += n;

@@ -225,6 +225,8 @@ finish(struct call *c, enum step step, enum db_rc failure)
 		return finish_unknown(c, rc);
 	add_names(c);
 	answer->led = has_led(c);
+	if (step == TIMED_OUT && c->ask->wait == LOCKQ_WAIT_LIST && answer->assigned == 0)
+		return LOCKQ_NOTHING;
 	if ((step == PENDING || step == TIMED_OUT) && answer->assigned == 0 &&
 	    c->task.paused[0] != '\0')
 		return finish_paused(c);

@@ -206,8 +206,14 @@ static enum db_rc
 try_lock(struct call *c, enum step *step)
 {
 	enum lock_result result = LOCK_BUSY;
-	enum db_rc rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
+	enum db_rc rc;
 
+	/* Such a call has a request only where it was to find out what became of a take. */
+	if (c->ask->wait == LOCKQ_WAIT_LIST) {
+		*step = TIMED_OUT;
+		return DB_OK;
+	}
+	rc = lock_try(c->q, &c->task, &c->request, &c->lead, &c->leader, &result);
 	if (rc != DB_OK)
 		return rc;
 	switch (result) {
@@ -237,6 +243,14 @@ try_again_without_leader(const struct call *c)
 	bool own = c->tries > 0 && c->leader.epoch == c->lead.epoch;
 
 	return (c->leader.name[0] == '\0' || own) && c->unled_waits < MISSED_TRIES;
+}
+
+/* After a wait since @since, in which nothing was wrong. */
+static void
+forget_troubles(struct call *c, uint64_t since)
+{
+	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
+		c->tries = c->troubles = 0;
 }
 
 static enum db_rc
@@ -272,8 +286,7 @@ follow(struct call *c, enum step *step)
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting,
 		    &over);
-	if (db_clock_ms() - since > TRIES_FORGOTTEN_MS)
-		c->tries = 0;
+	forget_troubles(c, since);
 	if (over)
 		*step = TIMED_OUT;
 	return rc;
@@ -288,6 +301,7 @@ rest(struct call *c, enum step *step)
 	bool paused = c->task.paused[0] != '\0', pending = false, over = false;
 	const char *obstacle = paused ? c->task.paused : c->obstacle;
 	uint64_t ms = paused ? PAUSED_MS : c->query_ms < REST_MS ? c->query_ms : REST_MS;
+	uint64_t since = db_clock_ms();
 	enum db_rc rc = request_status(c->q->db, &c->request, false, &pending);
 
 	*step = LOOK;
@@ -300,10 +314,12 @@ rest(struct call *c, enum step *step)
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
 		rc = wait_polling(c->q, c->ask, &c->request, NULL, obstacle, &c->waiting, &over);
 	else if (c->ask->wait != LOCKQ_WAIT_NONE && db_clock_ms() < c->waiting.deadline)
-		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, obstacle, c->rounds_in_vain, ms,
+		rc = wait_a_moment(c->q, LOCKQ_PHASE_RETRY, obstacle, c->rounds_in_vain, ms,
 		    &c->waiting);
 	else
 		over = true;
+	if (rc == DB_OK)
+		forget_troubles(c, since);
 	if (over)
 		*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
 	return rc;

@@ -13,11 +13,19 @@ static enum verdict
 verdict_of(struct call *c, enum db_rc failure)
 {
 	uint64_t now = db_clock_ms();
-	unsigned int tries = c->tries++;
+	unsigned int tries;
 	bool knew_primary;
 
+	/* What worked for so long, a heavy query perhaps, was the end of a trouble. But what fails
+	 * after each heavy query is given up, too. */
+	if (c->tries > 0 && now - c->trouble_last > PATIENCE_MS && c->troubles < DB_TRIES) {
+		c->troubles++;
+		c->tries = 0;
+	}
+	tries = c->tries++;
 	if (tries == 0)
 		c->trouble_since = now;
+	c->trouble_last = now;
 	c->fails_over = c->fails_over || failure == DB_ELOST || failure == DB_EINDOUBT;
 	/* A server that has recorded the request was the primary, and after a lost connection there
 	 * may be none for a while. */

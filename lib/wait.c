@@ -228,11 +228,17 @@ wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsig
     uint64_t ms, struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, NULL, waiting);
+	enum db_rc rc;
 
 	ticking.phase = phase;
 	ticking.detail = detail;
+	/* A rest after a long query may be longer than the server keeps an idle session. */
+	ticking.keep_alive = q->db;
 	if (tick(&ticking) != 0)
-		return DB_ECANCELLED;
-	db_backoff(try);
-	return nap(&ticking, ms, waiting);
+		rc = DB_ECANCELLED;
+	else {
+		db_backoff(try);
+		rc = nap(&ticking, ms, waiting);
+	}
+	return rc == DB_ECANCELLED && ticking.ping_rc != DB_OK ? ticking.ping_rc : rc;
 }

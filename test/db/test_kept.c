@@ -1140,6 +1140,29 @@ a_list_on_a_replica(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d", TASK), 1);
 }
 
+/* guard: a call that only takes runs no query, also where it had to record a request to find out
+ * what became of its take. */
+static void
+a_take_that_is_lost(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 2, 5000);
+
+	(void)state;
+	fill(10);
+	w->ask.wait = LOCKQ_WAIT_LIST;
+	w->proxy = proxy_new();
+	proxy_hold_and_cut(w->proxy, "CALL list_serves", 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	sql("DELETE FROM kept_loan WHERE task_id = %d", TASK);
+	sql("DELETE FROM kept_list WHERE task_id = %d", TASK);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_NOTHING);
+	assert_string_equal(outcome_of(TASK, 1), "cancelled");
+	assert_int_equal(runs(), 1);
+}
+
 /* A repetition with the same UUID has the same loans. */
 static void
 a_repetition(void **state)
@@ -1240,6 +1263,7 @@ main(int argc, char **argv)
 		DB_TEST(a_pop_that_was_lost),
 		DB_TEST(a_pop_that_fails),
 		DB_TEST(a_list_on_a_replica),
+		DB_TEST(a_take_that_is_lost),
 		DB_TEST(a_repetition),
 		DB_TEST(a_race_for_what_is_left),
 	};

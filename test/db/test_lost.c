@@ -6,7 +6,8 @@
 
 #include "support.h"
 
-enum { HEAVY_MS = 6000 };
+enum { HEAVY_MS = 6000, LONG_S = 31 /* more than PATIENCE_MS of lib/bounds.h */,
+	SHUT_DOWN = 1053 };
 
 static uint64_t
 log_rows(void)
@@ -375,6 +376,57 @@ a_stopped_leader_loses_its_lock(void **state)
 	assert_int_equal(idle->rc, LOCKQ_OK);
 }
 
+/* guard: the session lives through a rest that is longer than the server keeps an idle one. It
+ * rests for as long as the query took, since another session holds the only loan. */
+static void
+a_rest_keeps_its_session(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, -1);
+	struct db *other = connect_as(OWNER_GROUP);
+	size_t pings;
+
+	(void)state;
+	add_loan(TASK, 1, 1);
+	add_work(TASK, 1, 5, "returned", 3);
+	make_slow(TASK, DB_PING_EVERY_S + 1);
+	assert_int_equal(db_begin(other), DB_OK);
+	(void)u64_on(other, "SELECT loan_id FROM work WHERE task_id = %d FOR UPDATE", TASK);
+	w->proxy = proxy_new();
+	worker_start(w);
+	until("SELECT COUNT(*) > 0 FROM leader_run WHERE task_id = %d", TASK);
+	pings = proxy_count(w->proxy, "DO 0");
+	while (proxy_count(w->proxy, "DO 0") == pings && !w->done)
+		db_sleep_ms(2);
+	assert_int_equal(proxy_count(w->proxy, QUERY), 1);
+	db_rollback(other);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.n_loans, 1);
+}
+
+/* guard: failures before a long query do not count as those after it. The second query is short. */
+static void
+a_trouble_that_is_over(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, -1);
+
+	(void)state;
+	add_loans(TASK, 5);
+	make_slow(TASK, LONG_S);
+	w->proxy = proxy_new();
+	proxy_fail(w->proxy, "left_pending  FROM task_lock", 1, DB_TRIES, SHUT_DOWN);
+	proxy_hold_and_cut(w->proxy, "SET holder = NULL", 1);
+	worker_start(w);
+	until_led(TASK);
+	db_sleep_ms(LONG_S * 1000);
+	proxy_until_held(w->proxy);
+	make_slow(TASK, 0);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_served_once(w);
+	assert_int_equal(proxy_count(w->proxy, QUERY), 2);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -391,6 +443,8 @@ main(int argc, char **argv)
 		DB_TEST(a_follower_whose_connection_is_lost_goes_on),
 		DB_TEST(a_killed_leader_frees_the_lock_at_once),
 		DB_TEST(a_stopped_leader_loses_its_lock),
+		DB_TEST(a_rest_keeps_its_session),
+		DB_TEST(a_trouble_that_is_over),
 	};
 
 	test_begin(argc, argv);
