@@ -639,7 +639,8 @@ sub told_pipeline
 		$shown{"$o->{task} $o->{loan_id} $o->{token}"} = 1;
 		$self->broken('a loan was shown to somebody who did not have it',
 		    task => $o->{task}, loan => $o->{loan_id}, calls => [ $call ])
-		    unless $h && $h->{since} <= $to && ($h->{until} // 9e18) + $SEEN >= $from;
+		    unless $h && $h->{since} <= $to
+		    && $self->settled($h->{until} // 9e18) + $SEEN >= $from;
 	}
 	# The times of commits are in their order but for those that have hung.
 	for my $h (reverse @{$mine->{ended}}) {
