@@ -27,6 +27,28 @@ cut_cable()
 	ip -n "$1" neigh replace "${here[$1]}" lladdr 02:00:00:00:00:01 nud permanent dev lockq
 }
 
+# lose_packets SPACE PERCENT: so many of what comes and goes there, by chance.
+lose_packets()
+{
+	ip netns exec "$1" nft -f - <<EOF
+table ip loss {
+	chain comes {
+		type filter hook input priority 0
+		numgen random mod 100 < $2 drop
+	}
+	chain goes {
+		type filter hook output priority 0
+		numgen random mod 100 < $2 drop
+	}
+}
+EOF
+}
+
+lose_none()
+{
+	ip netns exec "$1" nft delete table ip loss
+}
+
 mend_cable()
 {
 	ip neigh del "${there[$1]}" dev "${card[$1]}"
