@@ -22,6 +22,7 @@ typedef bool flag;
 	const char *password, const char *database, unsigned int port, const char *path, \
 	unsigned long flags
 
+int fault_mysql_server_init(int argc, char **argv, char **groups);
 MYSQL *fault_mysql_init(MYSQL *mysql);
 void fault_mysql_close(MYSQL *mysql);
 int fault_mysql_options(MYSQL *mysql, enum mysql_option option, const void *value);
@@ -132,6 +133,14 @@ after_statement(MYSQL_STMT *statement, enum fault fault)
 	if (fault == FAULT_DONE_NO_MEMORY)
 		set_statement_error(statement, CR_OUT_OF_MEMORY, no_memory);
 	return fault == FAULT_ANSWER_LOST || fault == FAULT_DONE_NO_MEMORY;
+}
+
+/* mysql_library_init() is a macro for this. */
+int
+fault_mysql_server_init(int argc, char **argv, char **groups)
+{
+	return fault_next("mysql_server_init", false) == FAULTS ?
+	    mysql_server_init(argc, argv, groups) : 1;
 }
 
 /* --- a connection --- */

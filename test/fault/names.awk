@@ -9,7 +9,7 @@ BEGIN {
 		renamed[names[i]] = 1
 	split("affected_rows errno error fetch_fields fetch_lengths get_server_info " \
 		"get_server_version get_socket get_ssl_cipher insert_id more_results num_fields " \
-		"num_rows server_init sqlstate stmt_affected_rows stmt_attr_set stmt_errno " \
+		"num_rows sqlstate stmt_affected_rows stmt_attr_set stmt_errno " \
 		"stmt_error stmt_field_count stmt_free_result stmt_insert_id stmt_num_rows " \
 		"stmt_param_count stmt_sqlstate", names)
 	for (i in names)
