@@ -80,8 +80,8 @@ end twice
 like "$status" '^1(30|43)$' 'two signals at once: exit 130 or 143'
 is "$err:$(request_is "$request")" "$(interrupted "$request"):cancelled 1 0 0" \
 	'two signals at once are the same as one'
-await "SELECT COUNT(*) FROM performance_schema.threads
-        WHERE processlist_info LIKE '%FOR SHARE%' AND processlist_id <> CONNECTION_ID()" 0
+await "SELECT COUNT(*) FROM performance_schema.threads AS t
+        WHERE $(runs_text '%FOR SHARE%') AND processlist_id <> CONNECTION_ID()" 0
 is "$(sql "$lock_timeouts")" "$timeouts_before" 'its wait on the server ends, before its time limit'
 # SIGALRM tells timeout(1) that the time is over.
 start timed timeout 1000 getwork --task "$task" --user race-2

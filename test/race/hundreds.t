@@ -46,8 +46,9 @@ followers() {
 
 # Waits until the heavy query is computing, and not only prepared, or waiting for a table.
 until_scanning() {
-	until_true "SELECT COUNT(*) > 0 FROM information_schema.processlist
-	             WHERE user = 'lockq_app' AND state = 'executing' AND info LIKE '%test_candi%'"
+	until_true "SELECT COUNT(*) > 0 FROM performance_schema.threads AS t
+	             WHERE processlist_user = 'lockq_app' AND processlist_state = 'executing'
+	               AND $(runs_text '%test_candi%')"
 }
 
 # until_leader OPERATOR: waits until somebody leads for whom `holder OPERATOR 'race-1'` is true.

@@ -11,8 +11,9 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq.XXXXXX")
 # shellcheck disable=SC2154 # set by run: status, out, err; by start_pair: why_no_pair, replica
 trap 'stop_pair; rm -rf "$scratch"' EXIT
 start_pair "$scratch" || {
-	echo "1..0 # SKIP a replica can't be started: $why_no_pair"
-	exit 0
+	ok 1 "a primary and its replica start: $why_no_pair"
+	finish
+	exit 1
 }
 
 # options FILE LINE…: an option file for the primary, over TCP; the lines go into [lockq_query].

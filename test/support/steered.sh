@@ -119,7 +119,7 @@ follows() {
 	printf "(SELECT COUNT(*) FROM performance_schema.session_connect_attrs AS a
 	          JOIN performance_schema.threads AS t ON t.processlist_id = a.processlist_id
 	         WHERE a.attr_name = '_pid' AND a.attr_value = '%d'
-	           AND t.processlist_info LIKE '%%FOR SHARE%%')" "${process[$1]}"
+	           AND %s)" "${process[$1]}" "$(runs_text '%FOR SHARE%')"
 }
 
 # queries TASK: an expression, how many of its queries the server runs.
