@@ -5,7 +5,7 @@
 # Programs find each new primary soon. test/history/check judges all that was committed and told.
 #
 #   LOCKQ_CLUSTER_MINUTES    for how long (3)
-#   LOCKQ_CLUSTER_FAILOVERS  how many failovers in that time (two a minute)
+#   LOCKQ_CLUSTER_FAILOVERS  how many failovers in that time (two a minute, and each kind once)
 #   LOCKQ_CLUSTER_MODE       single or multi: how many members are primaries (single)
 #   LOCKQ_CLUSTER_TOLD       a file to which all is added that the programs told
 set -u
@@ -15,8 +15,12 @@ set -u
 . "$(dirname "$0")/../history/common.sh"
 
 minutes=${LOCKQ_CLUSTER_MINUTES:-3}
-failovers=${LOCKQ_CLUSTER_FAILOVERS:-$((minutes * 2))}
 mode=${LOCKQ_CLUSTER_MODE:-single}
+kinds=(kill:take partition:commit stop:refill kill:query kill:commit stop:take stop:commit
+	kill:refill)
+[ "$mode" = multi ] || kinds+=(switch:query)
+failovers=$((minutes * 2 > ${#kinds[@]} ? minutes * 2 : ${#kinds[@]}))
+failovers=${LOCKQ_CLUSTER_FAILOVERS:-$failovers}
 # From the new primary to the first loan that is given there.
 soon=10
 people=10 plain=281 listed=282 heavy=283
@@ -134,6 +138,13 @@ commits_hang() {
 until_in() {
 	case $1 in
 	query) wait_for heavy_is_led ;;
+	commit)
+		cluster partition "$2" || return 1
+		told "$told-minority" getwork race-1 "$plain" '' as "$2" \
+			getwork --user race-1 --task "$plain" --timeout 15 --json >/dev/null &
+		minority=$!
+		wait_for commits_hang "$2"
+		;;
 	take)
 		hold "$2" "$2" 'LOCK TABLES work_log READ'
 		wait_for in_a 'CALL list_serves%' "$2"
@@ -145,42 +156,38 @@ until_in() {
 	esac
 }
 
-# fail HOW MOMENT: the primary goes away in that way and moment; $waited is set to how long people
+# fail HOW MOMENT: the primary goes away in that way and moment (one that is cut off from the others
+# is away when a COMMIT waits for them); $waited is set to how long people
 # waited then, in milliseconds from the moment at which another one took changes.
 fail() {
-	local old port since from=$EPOCHREALTIME
+	local old port since from to minority=
 	wait_for primary >/dev/null
 	old=$(primary)
 	port=$(at "$old" 'SELECT @@port')
+	from=$EPOCHREALTIME
 	until_in "$2" "$old" || return 1
+	# A leader's query is no reason for anybody to wait.
+	[ "$2" != query ] || from=$EPOCHREALTIME
 	case $1 in
 	switch) cluster failover ;;
 	kill) cluster kill "$old" ;;
 	stop) kill -STOP "$(cat "$LOCKQ_CLUSTER_DIR/$old/mysqld.pid")" ;;
-	partition) cluster partition "$old" ;;
 	esac || return 1
-	if [ "$1" = partition ]; then
-		told "$told-minority" getwork race-1 "$plain" '' as "$old" \
-			getwork --user race-1 --task "$plain" --timeout 15 --json >/dev/null &
-		minority=$!
-		wait_for commits_hang "$old" || return 1
-	fi
 	wait_for another_leads "$old" "$port"
 	since=$EPOCHREALTIME
 	wait_for served_after "$since"
 	waited=$(cat "$told"-*[0-9] | jq -s --argjson t "$since" \
 		'[.[] | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] | min - $t |
 		 . * 1000 | floor')
-	case $1 in
-	partition)
+	to=$EPOCHREALTIME
+	if [ -n "$minority" ]; then
 		wait "$minority"
 		cluster heal
-		;;
-	esac
+	fi
 	[ -z "${held[$old]-}" ] || let_go "$old"
 	[ "$1" = switch ] || cluster join "$old" || return 1
 	# Meanwhile nobody could be asked to get on.
-	printf '{"call":"fault","args":"%s","from":%s,"to":%s}\n' "$1" "$from" "$EPOCHREALTIME" \
+	printf '{"call":"fault","args":"%s","from":%s,"to":%s}\n' "$1" "$from" "$to" \
 		>>"$told-faults"
 }
 
@@ -192,8 +199,6 @@ done
 refills &
 jobs="$jobs $!"
 
-kinds=(kill:take partition:commit stop:refill kill:query stop:take kill:refill)
-[ "$mode" = multi ] || kinds+=(switch:query)
 slowest=0 bad=0 began=$SECONDS
 for ((n = 0; n < failovers; n++)); do
 	kind=${kinds[n % ${#kinds[@]}]}
@@ -228,7 +233,7 @@ printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
 		awk '{ print $2, $3 ": " $1 }' | paste -sd,)"
 sed 's/ (request.*//; s/[0-9a-f]\{8\}-[-0-9a-f]*/UUID/g; s/[0-9][0-9]*/N/g' "$told_errors" |
 	sort | uniq -c | sort -rn | head -20 | sed 's/^/# /'
-is "$(jq -r 'select(.exit == 0) | .call' "$told-minority" 2>/dev/null | wc -l)" 0 \
+is "$(jq -s -c '[length > 0, (map(select(.exit == 0)) | length)]' "$told-minority")" '[true,0]' \
 	'nobody was served by a primary that the others could not hear'
 export LOCKQ_SANDBOX_DIR=$LOCKQ_CLUSTER_DIR/1
 columns_now "$scratch/columns"
