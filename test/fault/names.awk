@@ -1,6 +1,6 @@
 # Reads `nm -u` of the library, and prints which functions get another name in the faulty copy, as
 # objcopy --redefine-syms wants it. All functions of the client library do, but for those that can't
-# fail: they only tell what the client library has in memory.
+# fail: they only tell, or change, what the client library has in memory.
 
 BEGIN {
 	split("malloc calloc realloc strdup getline fopen fclose scandir free poll clock_gettime",

@@ -23,8 +23,8 @@ read_quoted(const char *text, char *name)
 	return text;
 }
 
-/* What lockq(5) allows in the names of views: letters, digits, underscores and dollars of ASCII, up
- * to 64 of them, and a schema of the same kind before a point. */
+/* What lockq-schema(5) allows in the names of views: letters, digits, underscores and dollars of
+ * ASCII, up to 64 of them, and a schema of the same kind before a point. */
 static bool
 model_allows(const char *name)
 {

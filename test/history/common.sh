@@ -1,4 +1,4 @@
-# What the tests and the soak need to read the history of their server. Sourced with shell.sh.
+# What tests need to read the history of their server. Sourced with shell.sh.
 # shellcheck shell=bash
 
 # binlog_begins: the history from here on begins with a file of its own, $first_log.

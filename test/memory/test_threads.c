@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Several handles in several threads: people ask, dispose of loans and look, all at once, while
- * handles are made and closed, a list is filled, and leases end. It is built with the thread
- * sanitizer for threads.t, and for valgrind.t, which needs its forged faults only. */
+ * handles are made and closed, a list is filled, and cron's work is done. It is built with the
+ * thread sanitizer for threads.t, and for valgrind.t, which needs its forged faults only. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@ enum { ROUNDS = 12, LOANS = 400 };
 
 struct thread {
 	unsigned int user_no;
+	struct lockq_connection where;
 	struct lockq *q;
 	int code;               /* of the last call that has failed; or 0 */
 	unsigned int given;     /* loans */
@@ -34,19 +35,17 @@ went(struct thread *t, int code)
 static bool
 connect_handle(struct thread *t)
 {
-	struct lockq_connection where = worker_where();
-
 	t->code = lockq_new(&t->q);
-	return t->code == LOCKQ_OK && went(t, lockq_connect(t->q, &where));
+	return t->code == LOCKQ_OK && went(t, lockq_connect(t->q, &t->where));
 }
 
-static bool
-complete_all(struct thread *t, const struct lockq_answer *answer)
+enum { AT_ONCE = 2 };
+
+static struct lockq_disposition
+complete_all(const struct thread *t, const struct lockq_answer *answer,
+    struct lockq_loan_ref loans[AT_ONCE])
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
-	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
-	struct lockq_loan_ref loans[2] = { { 0, 0 } };
-	bool done;
 
 	what.user = user(t->user_no);
 	what.task = TASK;
@@ -55,29 +54,40 @@ complete_all(struct thread *t, const struct lockq_answer *answer)
 	for (size_t i = 0; i < answer->n_loans; i++)
 		loans[i] = (struct lockq_loan_ref){ answer->loans[i].loan_id,
 			answer->loans[i].token };
-	done = went(t, lockq_dispose(t->q, &what, &result));
-	lockq_disposed_clear(&result);
-	return done;
+	return what;
+}
+
+static struct lockq_ask
+ask_of(const struct thread *t)
+{
+	struct lockq_ask ask = LOCKQ_ASK_INIT;
+
+	ask.user = user(t->user_no);
+	ask.task = TASK;
+	ask.count = AT_ONCE;
+	ask.timeout_ms = PATIENCE_MS;
+	return ask;
 }
 
 /* Asks, looks at the request, completes the loans. */
 static bool
 one_round(struct thread *t)
 {
-	struct lockq_ask ask = LOCKQ_ASK_INIT;
+	struct lockq_ask ask = ask_of(t);
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT, again = LOCKQ_ANSWER_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct lockq_loan_ref loans[AT_ONCE];
+	struct lockq_disposition what;
 	bool goes_on;
 
-	ask.user = user(t->user_no);
-	ask.task = TASK;
-	ask.count = 2;
-	ask.timeout_ms = PATIENCE_MS;
 	goes_on = went(t, lockq_getwork(t->q, &ask, &answer));
 	t->given += (unsigned int)answer.n_loans;
 	if (goes_on)
 		goes_on = went(t, lockq_request_look(t->q, answer.uuid, 0, &again));
+	what = complete_all(t, &answer, loans);
 	if (goes_on && answer.n_loans > 0)
-		goes_on = complete_all(t, &answer);
+		goes_on = went(t, lockq_dispose(t->q, &what, &result));
+	lockq_disposed_clear(&result);
 	lockq_answer_clear(&answer);
 	lockq_answer_clear(&again);
 	return goes_on;
@@ -90,6 +100,46 @@ work(void *data)
 
 	for (int i = 0; i < ROUNDS && (t->q != NULL || connect_handle(t)); i++) {
 		if (!one_round(t))
+			break;
+	}
+	return NULL;
+}
+
+/* The same in one commit each: completes what it has, and asks for the next loans. */
+static void *
+go_on(void *data)
+{
+	struct thread *t = data;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	struct lockq_ask ask = ask_of(t);
+	bool goes_on = connect_handle(t) && went(t, lockq_getwork(t->q, &ask, &answer));
+
+	for (int i = 1; goes_on; i++) {
+		struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+		struct lockq_loan_ref loans[AT_ONCE];
+		struct lockq_disposition what = complete_all(t, &answer, loans);
+		int code = i < ROUNDS ?
+		    lockq_dispose_and_ask(t->q, &what, &result, &ask, &answer) :
+		    lockq_dispose(t->q, &what, &result);
+
+		t->given += (unsigned int)what.n_loans;
+		goes_on = went(t, code) && i < ROUNDS;
+		lockq_disposed_clear(&result);
+	}
+	lockq_answer_clear(&answer);
+	return NULL;
+}
+
+/* What cron does. */
+static void *
+sweep(void *data)
+{
+	struct thread *t = data;
+	const struct lockq_expire what = LOCKQ_EXPIRE_INIT;
+	struct lockq_expired expired;
+
+	for (int i = 0; i < ROUNDS && (t->q != NULL || connect_handle(t)); i++) {
+		if (!went(t, lockq_expire(t->q, &what, &expired)))
 			break;
 	}
 	return NULL;
@@ -136,7 +186,7 @@ refill(void *data)
 static void
 many_handles(void **state)
 {
-	static void *(*const what[])(void *) = { work, work, work, look, look, refill };
+	static void *(*const what[])(void *) = { work, work, go_on, look, look, refill, sweep };
 	enum { THREADS = sizeof(what) / sizeof(what[0]) };
 	static struct thread threads[THREADS];
 	unsigned int given = 0;
@@ -144,10 +194,9 @@ many_handles(void **state)
 	(void)state;
 	add_loans(TASK, LOANS);
 	set_task(TASK, "cache_ttl = 60, complete_hold = 3600");
-	/* It makes its connection on first use. */
-	(void)worker_group();
 	for (unsigned int i = 0; i < THREADS; i++) {
 		threads[i].user_no = i;
+		threads[i].where = what[i] == sweep ? where_is(OWNER_GROUP) : worker_where();
 		assert_int_equal(pthread_create(&threads[i].thread, NULL, what[i], &threads[i]),
 		    0);
 	}
