@@ -320,6 +320,40 @@ run managetask list
 is_clean "$out$err"
 ok $? 'nor has managetask list'
 
+# --- every option that takes a value --------------------------------------------------------------
+
+# By the help of each program, so that a new option is tried, too; each with two of the texts. What is
+# said beside it changes nothing.
+declare -A beside=(
+	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
+	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list
+	[lockqstat]='' [seedloans]='--csv missing.csv'
+)
+before=$(sums follow_cursor task_trouble) faults='' n=0
+for program in "${!beside[@]}"; do
+	while read -r option; do
+		read -ra words <<<"${beside[$program]}"
+		case $option in
+		--follow) words+=(--until-now) ;;
+		--host | --port | --socket) words+=(--connect-timeout 0) ;;
+		esac
+		for i in $((n % ${#texts[@]})) $(((n + 11) % ${#texts[@]})); do
+			run timeout "$patience" "$program" "${words[@]}" "$option" "${texts[i]}"
+			is_clean "$out$err" || faults+=" $program $option ${names[i]}: unclean;"
+			[[ $status = 0 || ($status = [1-5] && -z $err) ]] || is_one_line "$err" ||
+				faults+=" $program $option ${names[i]}: not one line: $err;"
+			[[ $status = [0-5] ]] ||
+				faults+=" $program $option ${names[i]}: status $status: $err;"
+		done
+		n=$((n + 1))
+	done < <("$program" --help | grep -oE '^ +(-., )?--[a-z-]+ \[?[A-Z]' |
+		grep -oE -e '--[a-z-]+')
+done
+[ "$(sums follow_cursor task_trouble)" = "$before" ] || faults+=' tables have changed;'
+[ ! -e pwned ] || faults+=' a shell has run it;'
+is "$faults" '' "each of $n options with a value"
+ok $((n < 100)) 'and these are all'
+
 # --- the checks themselves ------------------------------------------------------------------------
 
 clean=''
