@@ -242,6 +242,8 @@ logs=()
 while read -r log; do
 	logs+=(--log "$log")
 done < <(logs_from "$first_log" | sed '$d')
+# The router leads to several primaries in turn: see lockq-admin(7).
+[ "$mode" = single ] || logs+=(--behind)
 run "$top/test/history/check" --columns "$scratch/columns" --people "$scratch/people" \
 	--tasks "$plain,$listed,$heavy" "${logs[@]}" --told "$told"
 is "$status" 0 'the checker finds no promise broken'
