@@ -362,7 +362,8 @@ say_where(const struct line *line)
 	    "has ended, and was held at" : "is held at", statement);
 }
 
-static void
+/* Returns the line that the library does not follow, or NULL. */
+static const struct line *
 follow_lines(void)
 {
 	for (size_t n = 0; n < schedule.n; n++) {
@@ -379,12 +380,13 @@ follow_lines(void)
 		}
 		if (followed == LEFT) {
 			say_where(line);
-			return;
+			return line;
 		}
 		read_free_holders();
 		judge_step(followed == DONE && line->who >= 0 &&
 		    strcmp(line->step->says, "step 5: COMMIT") == 0);
 	}
+	return NULL;
 }
 
 static bool
@@ -423,6 +425,8 @@ let_go(void)
 static void
 run_schedule(void **state)
 {
+	const struct line *left;
+
 	schedule = *(const struct schedule *)*state;
 	scene = (struct scene){ .schedule = &schedule, .held_loan = -1 };
 	loan_user = NULL;
@@ -437,9 +441,12 @@ run_schedule(void **state)
 	judge_begin(&scene);
 	for (int r = 0; r < schedule.n_requesters; r++)
 		begin(r);
-	follow_lines();
+	left = follow_lines();
 	let_go();
 	judge_end();
+	/* Else it may have been left long before the guard, and has shown nothing. Without the
+	 * guard the property has failed before this. */
+	assert_string_equal(left != NULL ? left->text : "", schedule.left);
 }
 
 /* --- the schedules of the folder -------------------------------------------------------------- */

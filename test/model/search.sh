@@ -15,7 +15,7 @@
 # A test that sets `schedules` has the counterexamples of its rows `breaks` in the files of that
 # folder, as schedules for the real library. Then these rows have the mode shortest, a search in
 # breadth, which finds a shortest counterexample, and each must be the one in the file. With the
-# option --record the files are written.
+# option --record the files are written. A line `left:` is the library's: test/support/schedule.h.
 schedules=
 
 # shellcheck source=test/support/tap.sh
@@ -127,6 +127,8 @@ report_schedule()
 		echo "# test/model/protocol.t: ${names[n]}"
 		echo "property: $property"
 		echo "model: ${guards[n]}"
+		# This is the library's, not the model's.
+		sed -n '/^left: /p' "$file" 2>/dev/null
 		cat "$scratch/$n.$mode/events"
 	} >"$found"
 	[ "$record" = no ] || cp "$found" "$file"

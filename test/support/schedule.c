@@ -230,6 +230,8 @@ schedule_read(struct schedule *s, const char *folder, const char *name)
 		text[strcspn(text, "\n")] = '\0';
 		if (strncmp(text, "property: ", strlen("property: ")) == 0)
 			copy(s, s->property, text + strlen("property: "));
+		else if (strncmp(text, "left: ", strlen("left: ")) == 0)
+			copy(s, s->left, text + strlen("left: "));
 		else if (strncmp(text, "model: ", strlen("model: ")) == 0)
 			read_options(s, text);
 		/* What a cycle repeats for ever is left to the calls, which are let go there. */

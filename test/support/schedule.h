@@ -38,6 +38,8 @@ struct line {
 struct schedule {
 	char name[SCHEDULE_TEXT];     /* of the file, and of the test */
 	char property[SCHEDULE_TEXT]; /* of the model, which is broken without the guard */
+	char left[SCHEDULE_TEXT];     /* the line that the library does not follow any more: it has
+	                               * the guard. Empty: it can follow each */
 	unsigned int loans, limit;    /* LOANS and LIMIT of the model; 0: no limit */
 	bool lease;                   /* a user has loan 1 at the start */
 	int n_requesters;
