@@ -322,8 +322,8 @@ ok $? 'nor has managetask list'
 
 # --- every option that takes a value --------------------------------------------------------------
 
-# By the help of each program, so that a new option is tried, too; each with two of the texts. What is
-# said beside it changes nothing.
+# By the help of each program, so that a new option is tried, too; each with two of the texts. What
+# is said beside it changes nothing.
 declare -A beside=(
 	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
 	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list
