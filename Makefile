@@ -425,6 +425,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
 		docs/bench cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
+	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MODE=multi)
 	test/soak/run --minutes 10
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
 		LOCKQ_MYSQLD_ARGS='$(NATIVE_KEYS)' scripts/sandbox run env)
@@ -434,8 +435,8 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 		PATH="$(CURDIR)/build/mariadb/bin:$(CURDIR)/build/mysql/bin:$$PATH")
 
 # LOCKQ_MYSQLDS="/path/of/mysqld /another": these; else the one that is there.
-check-versions: all test-programs ## db, cli and race tests on each server of LOCKQ_MYSQLDS
-	test/support/versions $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS)
+check-versions: all test-programs ## db, cli, race, history tests on each server of LOCKQ_MYSQLDS
+	test/support/versions $(DB_TESTS) $(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS)
 
 check-unit: all test-programs ## the tests that need no server
 	$(call prove,$(UNIT_TESTS))
