@@ -35,7 +35,8 @@ LOCKQ_MUST_CHECK enum db_rc wait_polling(struct lockq *q, const struct lockq_ask
  * expired; 0: not known yet. */
 uint32_t wait_slice_s(uint32_t request_ttl);
 /* Sleeps before another try: the backoff of try number @try, and then @ms, which end at the
- * deadline. The progress function gets @phase and @detail. */
+ * deadline. The progress function gets @phase and @detail. With @ms the lock connection is kept
+ * alive, and its loss ends the sleep. */
 LOCKQ_MUST_CHECK enum db_rc wait_a_moment(struct lockq *q, enum lockq_phase phase,
     const char *detail, unsigned int try, uint64_t ms, struct waiting *waiting);
 
