@@ -491,20 +491,20 @@ OPTIONS ?=
 soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
 	@test/soak/run --minutes '$(MINUTES)' --seed '$(SEED)' $(OPTIONS)
 
-# The programs of cli tests are found by PATH. Those tests have what no other test runs.
+# Scripts run the programs of LOCKQ_COVERED. These have what no other test runs.
 COVERAGE := build/coverage
-COVERAGE_CLI := $(patsubst %,test/cli/%.t,managecheck managetask options lockqstat checkwork)
+COVERAGE_SCRIPTS := $(CLI_TESTS) $(patsubst %,test/race/%.t,cut patience replica tls)
 coverage: ## which lines of the library the tests run, in build/coverage
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(COVERAGE) CFLAGS='-O0 -g --coverage' \
 		all test-programs
 	@find $(COVERAGE) -name '*.gcda' -delete
 	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
-		LOCKQ_FAULTS_STEP=11 CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) \
+		LOCKQ_FAULTS_STEP=5 CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) \
 		$(patsubst %.c,$(COVERAGE)/%,$(UNIT_SRC) $(DB_SRC)) \
 		$(COVERAGE)/test/fault/test_faults
-	$(call prove,$(COVERAGE_CLI),$(IN_SANDBOX) env \
-		LD_PRELOAD="$(CURDIR)/$(COVERAGE)/test/coverage/exit.so" \
-		PATH="$(CURDIR)/$(COVERAGE)/bin:$(CURDIR)/build/mysql/bin:$$PATH")
+	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
+		LOCKQ_COVERED='$(CURDIR)/$(COVERAGE)' test/support/lanes $(LANES) \
+		$(COVERAGE_SCRIPTS)
 	@test/coverage/report $(COVERAGE)
 
 check-model: all build/tap ## every order of steps of the protocol, with faults, in a model
