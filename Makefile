@@ -389,11 +389,8 @@ LONG_TESTS := $(GUARD_TESTS) $(patsubst %,test/%.t,lab/patterns model/protocol d
 	race/leases race/taken cli/signals docs/docs race/replica lab/tour lab/ended cli/waiting \
 	cli/migrate cli/expire memory/programs) \
 	$(ASAN)/test/fault/test_faults $(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
-# These run with the sanitizers only, and in the usual build in check-long.
-ONCE_TESTS := $(patsubst %,build/test/db/test_%,seed expire wait retry complete candidates doubt \
-	kept check dies stopped refill touched rules pipeline correct urgent schedule assign \
-	paused history uuid lease dispose_ask)
-ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS) $(ONCE_TESTS),$(UNIT_TESTS) $(DB_TESTS) \
+# The programs of db tests run with the sanitizers only, and in the usual build in check-long.
+ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(call scripts_of,db) \
 	$(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS) $(LAB_TESTS) $(DOCS_TESTS) \
 	$(MEMORY_TESTS) $(FUZZ_TESTS))
 
@@ -418,7 +415,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	@$(MAKE) --no-print-directory fuzz
 	test/fuzz/mutants
 	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
-	$(call prove,$(ONCE_TESTS),$(IN_SANDBOX) env)
+	$(call prove,$(DB_BIN),$(IN_SANDBOX) env)
 	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env LOCKQ_TESTED=yes)
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
