@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "judge.h"
+#include "properties.h"
 #include "schedule.h"
 #include "support.h"
 
@@ -260,7 +260,7 @@ make_step(const struct line *line)
 	if (!schedule_is(line->step, statement))
 		return pass_over(a, line, statement);
 	if (strcmp(line->step->says, "step 4: the heavy query") == 0)
-		judge_query(line->who);
+		properties_query(line->who);
 	a->due = next_line(line);
 	unlock_request(line->who);
 	release(a);
@@ -383,7 +383,7 @@ follow_lines(void)
 			return line;
 		}
 		read_free_holders();
-		judge_step(followed == DONE && line->who >= 0 &&
+		properties_step(followed == DONE && line->who >= 0 &&
 		    strcmp(line->step->says, "step 5: COMMIT") == 0);
 	}
 	return NULL;
@@ -405,7 +405,7 @@ let_go(void)
 {
 	uint64_t start = db_clock_ms();
 
-	judge_rest();
+	properties_rest();
 	if (loan_user != NULL)
 		sql_on(loan_user, "ROLLBACK");
 	scene.held_loan = -1;
@@ -438,12 +438,12 @@ run_schedule(void **state)
 		sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 1 SECOND"
 		    " WHERE task_id = %d AND loan_id = %d", TASK, LEASED_LOAN);
 	}
-	judge_begin(&scene);
+	properties_begin(&scene);
 	for (int r = 0; r < schedule.n_requesters; r++)
 		begin(r);
 	left = follow_lines();
 	let_go();
-	judge_end();
+	properties_end();
 	/* Else it may have been left long before the guard, and has shown nothing. Without the
 	 * guard the property has failed before this. */
 	assert_string_equal(left != NULL ? left->text : "", schedule.left);

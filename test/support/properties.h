@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Judges what the library does in a schedule by the properties of test/model/lockq.pml, which have
  * their names here, too. A property that does not hold fails the test. */
-#ifndef LOCKQ_TEST_JUDGE_H
-#define LOCKQ_TEST_JUDGE_H
+#ifndef LOCKQ_TEST_PROPERTIES_H
+#define LOCKQ_TEST_PROPERTIES_H
 
 #include "schedule.h"
 #include "support.h"
@@ -10,7 +10,7 @@
 /* The text of a pause of the task. */
 #define PAUSE "the figures of the month are being closed"
 
-/* What the judge can't read from the database. */
+/* What can't be read from the database. */
 struct scene {
 	const struct schedule *schedule;
 	const struct worker *callers[SCHEDULE_REQUESTERS]; /* who make the calls */
@@ -23,14 +23,14 @@ struct scene {
 };
 
 /* Begins, before the calls do. The scene stays the caller's, who changes it. */
-void judge_begin(const struct scene *scene);
+void properties_begin(const struct scene *scene);
 /* Before a leader's query: the requester that runs it. */
-void judge_query(int requester);
+void properties_query(int requester);
 /* After each step: looks at what is committed now. @committed: the step was a leader's COMMIT. */
-void judge_step(bool committed);
+void properties_step(bool committed);
 /* When the calls are let go: no loan gets available from here on. */
-void judge_rest(void);
+void properties_rest(void);
 /* When all calls have ended, or can't end. */
-void judge_end(void);
+void properties_end(void);
 
 #endif

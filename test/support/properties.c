@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge.h"
+#include "properties.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ judge_commit(void)
 }
 
 void
-judge_begin(const struct scene *given)
+properties_begin(const struct scene *given)
 {
 	scene = given;
 	schedule = scene->schedule;
@@ -191,14 +191,14 @@ judge_begin(const struct scene *given)
 }
 
 void
-judge_query(int r)
+properties_query(int r)
 {
 	never_is(led_for_nothing, !is_pending(&now, r));
 	note_query();
 }
 
 void
-judge_step(bool committed)
+properties_step(bool committed)
 {
 	look();
 	judge_changes();
@@ -207,7 +207,7 @@ judge_step(bool committed)
 }
 
 void
-judge_rest(void)
+properties_rest(void)
 {
 	/* A later query lists no other loans than those that are available now. */
 	if (!queried)
@@ -240,7 +240,7 @@ judge_call(int r)
 }
 
 void
-judge_end(void)
+properties_end(void)
 {
 	look();
 	judge_changes();
