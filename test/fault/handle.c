@@ -117,7 +117,7 @@ set_up(struct run *run)
 }
 
 const struct scenario handle_scenarios[] = {
-	{ "lockq_library_init", "", .call = prepare_library },
+	{ "lockq_library_init", "", .unconnected = true, .call = prepare_library },
 	{ "lockq_new", "", .call = make, .unconnected = true },
 	{ "lockq_read_options", "", .prepare = option_files, .call = read_options,
 	  .unconnected = true },
