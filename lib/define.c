@@ -16,7 +16,7 @@
 #include "urgent.h"
 
 static const struct db_query call_task = {
-	"manage_task", "CALL manage_task(?, ?, ?, ?, ?)", DB_ONE
+	"manage_define", "CALL manage_define(?, ?, ?, ?, ?)", DB_ONE
 };
 static const struct db_query call_removal = {
 	"manage_remove", "CALL manage_remove(?, ?, ?, ?, ?)", DB_ONE
@@ -132,9 +132,10 @@ remove_task(struct lockq *q, const char *manager, uint32_t task, const char *rea
 		begins = false;
 		ticking.rows += n;
 	}
-	if (code == LOCKQ_BUSY && ticking.rows > 0)
-		error_set(q, "another session holds rows of task %u, of which a part is removed: "
-		    "the same command goes on", task);
+	/* The procedure commits that the task is disabled before it deletes. */
+	if (code == LOCKQ_BUSY)
+		error_set(q, "another session holds rows of task %u, of which a part may be "
+		    "removed by now: the same command goes on", task);
 	return code == LOCKQ_OK ? judge_removal(q, word, n, task) : code;
 }
 

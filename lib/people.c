@@ -142,6 +142,9 @@ forget_step(struct forgetting *f, const char *step)
 			f->ticking.rows += f->n;
 		db_rows_clear(&result);
 	}
+	if (code == LOCKQ_BUSY && !f->dry_run)
+		error_set(f->q, "another session holds what belongs to user \"%s\", of whom a part "
+		    "may be forgotten by now: the same command goes on", f->user);
 	if (code == LOCKQ_OK && strcmp(f->word, "holds") == 0)
 		return error_refused(f->q, "user \"%s\" still has loans or pending requests, %llu "
 		    "in all: they have to end first", f->user, (unsigned long long)f->n);

@@ -26,8 +26,8 @@ const struct setting *settings_find(const char *name);
 /* The settings as the columns of a SELECT from the table task AS t, without "paused". */
 extern const char settings_columns[];
 
-/* Adds the settings to @json as one object, for manage_task. Returns LOCKQ_OK, or LOCKQ_EUSAGE with
- * the handle's text where one is unknown, named twice or out of range. */
+/* Adds the settings to @json as one object, for manage_define. Returns LOCKQ_OK, or LOCKQ_EUSAGE
+ * with the handle's text where one is unknown, named twice or out of range. */
 LOCKQ_MUST_CHECK int settings_to_json(struct lockq *q, const struct lockq_setting *given, size_t n,
     struct text *json);
 /* Whether they have what a new task needs, a name and a view: LOCKQ_OK, or LOCKQ_EUSAGE with the

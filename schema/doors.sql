@@ -1138,8 +1138,8 @@ END//
 --   used      the log still has loans of a task of that number
 --   unknown   there is no such task
 -- No process that leads holds the row of a task while its query runs, so this waits for none.
-DROP PROCEDURE IF EXISTS manage_task//
-CREATE PROCEDURE manage_task (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+DROP PROCEDURE IF EXISTS manage_define//
+CREATE PROCEDURE manage_define (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                        COLLATE utf8mb4_0900_as_cs,
                               IN p_task_id INT UNSIGNED, IN p_adds BOOLEAN, IN p_set JSON,
                               IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
@@ -1253,8 +1253,12 @@ manages: BEGIN
     VALUES (p_manager, CONVERT(USER() USING utf8mb4), IF(p_adds, 'task added', 'task changed'),
             p_task_id, IF(p_adds, NULL, v_before), p_set, p_reason);
   COMMIT;
+  -- The task is there now. Where these rows can't be made, the first getwork makes them.
   IF p_adds THEN
-    CALL task_rows(p_task_id);
+    BEGIN
+      DECLARE EXIT HANDLER FOR SQLEXCEPTION ROLLBACK;
+      CALL task_rows(p_task_id);
+    END;
   END IF;
   SELECT 'done', p_task_id;
 END//
@@ -1396,6 +1400,8 @@ manages: BEGIN
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   DECLARE v_user_id, v_history INT UNSIGNED;
   DECLARE v_before JSON;
+  -- Another manager has just added that name.
+  DECLARE EXIT HANDLER FOR 1062 BEGIN ROLLBACK; SELECT 'exists', NULL; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   CALL manage_as(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -92,7 +92,7 @@ GRANT DELETE ON leader_run TO lockq_cron;
 -- The rights of the others: a manager sees by them what is granted to each of these roles.
 GRANT lockq_worker, lockq_viewer, lockq_query TO lockq_manager;
 GRANT SELECT ON manage_log TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_task TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_define TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_remove TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_person TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;

@@ -200,6 +200,12 @@ minute" 'it says so'
 sql "UPDATE work_requested SET served_at = served_at - INTERVAL 2 MINUTE WHERE task_id = $task"
 epoch=$(sql "SELECT epoch FROM task_lock WHERE task_id = $task")
 history=$(sql "SELECT COUNT(*) FROM work_log WHERE task_id = $task")
+# Rows are held when the task is disabled already.
+gatekeeper_says "START TRANSACTION; UPDATE work SET user_id = user_id WHERE task_id = $task;"
+manage remove "$task"
+is "$status:$err" "3:managetask: another session holds rows of task $task, of which a part may be \
+removed by now: the same command goes on" 'remove: others hold rows'
+gatekeeper_says 'ROLLBACK;'
 # Two managers at once: both wait where the last rows are deleted.
 sql "INSERT IGNORE INTO pipeline_lock (task_id, user_id) SELECT $task, MIN(user_id) FROM app_user"
 gatekeeper_says "START TRANSACTION; UPDATE pipeline_lock SET user_id = user_id
@@ -368,4 +374,19 @@ like "$out" "^any account may ask for $any of them" \
 	'it says for how many anybody may ask, without those who may not ask'
 
 is "$(untrue_requests)" '' 'each request has numbers that tell how it stands'
+# --- others hold what is needed -------------------------------------------------------------------
+
+# The rows that a new task gets in other tables are made later, too.
+gatekeeper_says 'LOCK TABLES task_wake READ;'
+manage add --name 'managed locked' --candidates-view "$view" --unchecked
+gatekeeper_says 'UNLOCK TABLES;'
+is "$status:$(sql "SELECT COUNT(*) FROM task WHERE name = 'managed locked'")" 0:1 \
+	'add, with a table locked: the task is there, once'
+sql "DELETE FROM task WHERE name = 'managed locked'"
+gatekeeper_says "START TRANSACTION; INSERT INTO app_user (name) VALUES ('managed twice');"
+start adder managetask user add 'managed twice' --by marcus
+await 'SELECT COUNT(DISTINCT requesting_thread_id) FROM performance_schema.data_lock_waits' 1
+gatekeeper_says 'COMMIT;'
+end adder
+is "$status" 4 'user add: another one has added the same name at the same time'
 finish

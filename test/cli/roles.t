@@ -302,7 +302,7 @@ try worker alice 'cancels a request, as managers do' "CALL manage_cancel('me', 9
 urge="CALL manage_urgent('me', $task, '[[6]]', FALSE, 'why')"
 try worker alice 'has a loan offered next, as managers do' "$urge"
 try worker alice 'changes a task, as managers do' \
-	"CALL manage_task('me', $task, FALSE, '{\"max_count\": 9}', 'why')"
+	"CALL manage_define('me', $task, FALSE, '{\"max_count\": 9}', 'why')"
 try worker alice 'disables a person, as managers do' \
 	"CALL manage_person('me', 'bob', 'disable', NULL, 'why')"
 try worker alice 'names a manager in the log' \
