@@ -65,10 +65,13 @@ fill_due(const struct refill_options *o, struct lockq *q, size_t *tried)
 		return cli_report_library(&o->common, q, rc);
 	take_due(o, &due);
 	for (size_t i = 0; i < due.n_tasks && cli_caught() == 0; i++) {
-		if (lockq_refill_due(q, due.tasks[i]) == 0)
+		bool ours = lockq_refill_due(q, due.tasks[i]) != 0;
+
+		if (!ours && lockq_error(q)[0] == '\0')
 			continue;
 		++*tried;
-		one = fill(o, q, due.tasks[i]);
+		one = ours ? fill(o, q, due.tasks[i]) :
+		    cli_report_library(&o->common, q, LOCKQ_EDATABASE);
 		status = one != CLI_EXIT_DONE ? one : status;
 	}
 	lockq_due_clear(&due);

@@ -616,7 +616,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, i
 
 /**
  * lockq_refill_due:
- * @q:    a connected handle
+ * @q:    a connected handle; its last error is replaced
  * @task: one that lockq_due() has found; 0: the task that lockq_getwork() has just been asked for,
  *        if it took from that task's list, and the list is due
  *
@@ -625,7 +625,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, i
  * pause, which is longer after each failure. The library starts no processes. Changes the task's
  * row of task_refill in a statement of its own.
  *
- * Returns: 1 or 0.
+ * Returns: 1 or 0. Where the database has failed it is 0, too, and lockq_error() says why.
  * Since: 0.3
  */
 LOCKQ_EXPORT int lockq_refill_due(struct lockq *q, uint32_t task);

@@ -206,10 +206,13 @@ lockq_refill_due(struct lockq *q, uint32_t task)
 	uint64_t ours = 0;
 	enum db_rc rc;
 
+	error_clear(q);
 	if (due == 0 || q->db == NULL || db_lost(q->db))
 		return 0;
 	rc = db_after_call(q->db, db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours));
 	q->due_task = 0;
+	if (rc != DB_OK)
+		(void)!error_from_db(q, q->db, rc);
 	return rc == DB_OK && ours == 1;
 }
 

@@ -93,6 +93,11 @@ is "$status:$err" \
 	"3:refill: task $task is led by another process: its list is filled anyway" \
 	'a second refill: exit 3'
 make_due
+gatekeeper_says 'LOCK TABLES task_refill READ;'
+run refill --due
+gatekeeper_says 'UNLOCK TABLES;'
+is "$status:$out" 5: 'refill --due, and a table is locked: exit 5'
+like "$err" '^refill: .*Lock wait timeout' 'and a message'
 run refill --due
 is "$status:$out:$err" \
 	"0:task $task is led by another process: its list is filled anyway:" \
