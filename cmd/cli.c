@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -137,8 +136,6 @@ cli_open(struct lockq **q, struct cli_common *common)
 	return rc;
 }
 
-enum { LAST_IN_LINE = 19 }; /* the nicest value */
-
 int
 cli_finish(int status, const char *consequence)
 {
@@ -149,10 +146,6 @@ cli_finish(int status, const char *consequence)
 	errno = 0;
 	failed = fflush(stdout) != 0 || failed;
 	why = errno;
-	/* A commit wakes hundreds of followers at once, and ending a process costs more than
-	 * printing its line. Without this, followers that are still to read their answer wait for
-	 * processes that end: the median of the figure "wake" doubles. */
-	(void)setpriority(PRIO_PROCESS, 0, LAST_IN_LINE);
 	if (!failed)
 		return status;
 	cli_message("standard output can't be written%s%s%s%s", why != 0 ? ": " : "",

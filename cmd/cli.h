@@ -27,9 +27,9 @@ void cli_start(const struct cli_tool *tool, void *options, int argc, char **argv
 LOCKQ_MUST_CHECK int cli_open(struct lockq **q, struct cli_common *common);
 
 /*
- * Flushes standard output, and lowers the priority of the process for the rest of its life. Returns
- * @status, or CLI_EXIT_DATABASE with a message where the output could not be written. @consequence,
- * or NULL, ends that message: "the loans are assigned to you nevertheless: see checkwork".
+ * Flushes standard output. Returns @status, or CLI_EXIT_DATABASE with a message where the output
+ * could not be written. @consequence, or NULL, ends that message: "the loans are assigned to you
+ * nevertheless: see checkwork".
  */
 LOCKQ_MUST_CHECK int cli_finish(int status, const char *consequence);
 

@@ -2,8 +2,10 @@
 #include "cli_noun.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli_utf8.h"
 #include "output.h"
 
 static char one[LOCKQ_NOUN_SIZE] = "loan", many[LOCKQ_NOUN_SIZE + 1] = "loans";
@@ -11,13 +13,16 @@ static char one[LOCKQ_NOUN_SIZE] = "loan", many[LOCKQ_NOUN_SIZE + 1] = "loans";
 void
 cli_noun_set(const char *noun)
 {
-	size_t length = strcspn(noun, "/");
+	/* It is a heading, too, which is printed as it is. */
+	char *shown = cli_escape(noun);
+	size_t length = strcspn(shown, "/");
 
-	snprintf(one, sizeof(one), "%.*s", (int)length, noun);
-	if (noun[length] == '/')
-		snprintf(many, sizeof(many), "%s", noun + length + 1);
+	snprintf(one, sizeof(one), "%.*s", (int)length, shown);
+	if (shown[length] == '/')
+		snprintf(many, sizeof(many), "%s", shown + length + 1);
 	else
 		snprintf(many, sizeof(many), "%ss", one);
+	free(shown);
 }
 
 void

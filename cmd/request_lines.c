@@ -11,15 +11,22 @@
 static char *
 prospect(const char *user, const struct lockq_request *r)
 {
+	char *word = cli_word(user), *text;
+
 	if (r->unattended)
-		return cli_text(": it will expire, since nobody looks after it: getwork --user %s "
-		    "--task %u takes it up", user, r->task);
-	if (r->paused != NULL)
-		return cli_text(": %s", r->paused);
-	if (r->leader != NULL)
-		return cli_text(": %s leads", r->leader);
-	return r->nobody_leads ? cli_text(": nobody leads: getwork --user %s --task %u joins it "
-	    "and leads", user, r->task) : cli_text("%s", "");
+		text = cli_text(": it will expire, since nobody looks after it: getwork --user %s "
+		    "--task %u takes it up", word, r->task);
+	else if (r->paused != NULL)
+		text = cli_text(": %s", r->paused);
+	else if (r->leader != NULL)
+		text = cli_text(": %s leads", r->leader);
+	else if (r->nobody_leads)
+		text = cli_text(": nobody leads: getwork --user %s --task %u joins it and leads",
+		    word, r->task);
+	else
+		text = cli_text("%s", "");
+	free(word);
+	return text;
 }
 
 char *

@@ -68,6 +68,13 @@ goes_on(int status)
 	    status == CLI_EXIT_DATABASE;
 }
 
+/* In a signal handler, too. */
+static void
+leave_screen(void)
+{
+	(void)!write(STDOUT_FILENO, first_screen, sizeof(first_screen) - 1);
+}
+
 int
 watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 {
@@ -76,8 +83,10 @@ watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 	    strcmp(term, "dumb") != 0;
 	int status = CLI_EXIT_DONE;
 
-	if (on_terminal)
+	if (on_terminal) {
+		cli_before_end(leave_screen);
 		fputs(other_screen, stdout);
+	}
 	for (bool first = true; cli_caught() == 0 && goes_on(status); first = false) {
 		status = headed ? show_picture(every_ms, look, data, on_terminal, first) :
 		    look(data);
@@ -86,8 +95,10 @@ watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 		if (goes_on(status))
 			cli_nap((uint64_t)every_ms);
 	}
-	if (on_terminal)
-		fputs(first_screen, stdout);
+	if (on_terminal) {
+		cli_before_end(NULL);
+		leave_screen();
+	}
 	if (cli_caught() != 0)
 		return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
 	/* The message stood on the other screen. */

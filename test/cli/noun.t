@@ -56,4 +56,9 @@ like "$out" '2 of 2 entries for race-2' 'a plural of its own'
 noun none
 run getwork --user race-2 --task "$task"
 like "$out" '1 of 1 loan for race-2' 'without a noun they are loans'
+
+# Somebody has written it by SQL.
+sql "UPDATE task SET noun = CONCAT(CHAR(27 USING utf8mb4), '[31mred') WHERE task_id = $task"
+run checkwork --user race-1 --task "$task"
+like "$out" '\| \\x1b\[31mred ' 'a heading has no control character'
 finish

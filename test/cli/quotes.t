@@ -114,4 +114,10 @@ must_be_quoted 'an account'
 run checkwork --user "$odd" --task 1
 # shellcheck disable=SC2154 # out is set by run
 like "$out" "getwork --user '$odd' --task 1 asks" 'a command for the shell has the name as a word'
+sql "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, outcome)
+     SELECT UUID(), user_id, 'x', $task, 1, 1, 'pending' FROM app_user WHERE name = '$odd'"
+run checkwork --user "$odd"
+like "$out" "nobody leads: getwork --user '$odd' --task $task joins it" \
+	'so it is beside a pending request'
+sql "DELETE FROM work_requested WHERE task_id = $task AND outcome = 'pending'"
 finish
