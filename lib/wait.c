@@ -232,8 +232,8 @@ wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsig
 
 	ticking.phase = phase;
 	ticking.detail = detail;
-	/* A rest after a long query may be longer than the server keeps an idle session. In a moment
-	 * after a failure there may be none. */
+	/* A rest after a long query may be longer than the server keeps an idle session. After a
+	 * failure there may be none. */
 	ticking.keep_alive = ms > 0 ? q->db : NULL;
 	if (tick(&ticking) != 0)
 		rc = DB_ECANCELLED;
