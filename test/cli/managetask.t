@@ -206,15 +206,17 @@ manage remove "$task"
 is "$status:$err" "3:managetask: another session holds rows of task $task, of which a part may be \
 removed by now: the same command goes on" 'remove: others hold rows'
 gatekeeper_says 'ROLLBACK;'
-# Two managers at once: both wait where the last rows are deleted.
+# Two managers at once: both wait where the last rows are deleted. The second one begins when the
+# first one waits, or it may take the first one for a leader.
 sql "INSERT IGNORE INTO pipeline_lock (task_id, user_id) SELECT $task, MIN(user_id) FROM app_user"
 gatekeeper_says "START TRANSACTION; UPDATE pipeline_lock SET user_id = user_id
 	WHERE task_id = $task;"
 last=$(sql 'SELECT MAX(manage_id) FROM manage_log')
-for by in marcus wanda; do
-	start "$by" "$top/build/bin/managetask" remove "$task" --by "$by" --reason 'not needed'
-done
-await 'SELECT COUNT(DISTINCT requesting_thread_id) FROM performance_schema.data_lock_waits' 2
+wait_here='SELECT COUNT(DISTINCT requesting_thread_id) FROM performance_schema.data_lock_waits'
+start marcus "$top/build/bin/managetask" remove "$task" --by marcus --reason 'not needed'
+await "$wait_here" 1
+start wanda "$top/build/bin/managetask" remove "$task" --by wanda --reason 'not needed'
+await "$wait_here" 2
 gatekeeper_says 'ROLLBACK;'
 for by in wanda marcus; do
 	end "$by"
