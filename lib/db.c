@@ -454,7 +454,7 @@ db_keep_alive(struct db *db)
 	if (now - db->used < (uint64_t)DB_PING_EVERY_S * 1000)
 		return DB_OK;
 	if (mysql_send_query(db->mysql, "DO 0", 4) != 0)
-		return db_fail(db, ping);
+		return db_fail_sent(db, ping);
 	db->used = db->pinged = now;
 	return DB_OK;
 }

@@ -249,6 +249,16 @@ db_fail(struct db *db, const char *what)
 }
 
 enum db_rc
+db_fail_sent(struct db *db, const char *what)
+{
+	enum db_rc rc = db_fail(db, what);
+
+	if (rc == DB_ENOMEM)
+		db->lost = true;
+	return rc;
+}
+
+enum db_rc
 db_fail_at(struct db *db, enum db_rc rc, const char *what, const char *text)
 {
 	enum db_rc same = db_fail_with(db, rc, "%s", text);

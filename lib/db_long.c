@@ -48,7 +48,7 @@ static enum db_rc
 send_text(struct db *db, const char *text)
 {
 	return mysql_send_query(db->mysql, text, (unsigned long)strlen(text)) == 0 ? DB_OK :
-	    db_fail(db, db->started);
+	    db_fail_sent(db, db->started);
 }
 
 enum db_rc
@@ -91,8 +91,6 @@ db_has_answer(const struct db *db, int wait_ms)
 enum db_rc
 db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *tick, void *data)
 {
-	enum db_rc rc;
-
 	while (!db_has_answer(db, TICK_SLICE_MS)) {
 		if (tick != NULL && tick(data) != 0) {
 			/* Its answer is outstanding, so no other statement can be sent. */
@@ -104,13 +102,7 @@ db_wait_answer(struct db *db, const char *what, uint64_t deadline, db_tick_fn *t
 			    "the server does not answer");
 	}
 	db->pinged = 0;
-	if (mysql_read_query_result(db->mysql) == 0)
-		return DB_OK;
-	rc = db_fail(db, what);
-	/* The next statement would read this one's answer. */
-	if (rc == DB_ENOMEM)
-		db->lost = true;
-	return rc;
+	return mysql_read_query_result(db->mysql) == 0 ? DB_OK : db_fail_sent(db, what);
 }
 
 enum db_rc

@@ -87,6 +87,9 @@ struct db {
 enum db_rc db_set_error(struct db *db, const char *what, unsigned int number, const char *state,
     const char *text);
 enum db_rc db_fail(struct db *db, const char *what);
+/* The same for a statement that may have been sent, and whose answer was not read. Without memory
+ * the connection is given up, since the next statement on it would read that answer. */
+enum db_rc db_fail_sent(struct db *db, const char *what);
 /* An error that is not the server's: @text is for people, @what for operators. */
 enum db_rc db_fail_at(struct db *db, enum db_rc rc, const char *what, const char *text);
 enum db_rc db_fail_statement(struct db *db, const char *what, MYSQL_STMT *statement);

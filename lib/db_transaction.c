@@ -36,7 +36,7 @@ db_call(struct db *db, const char *name, const char *sql, db_tick_fn *tick, void
 		return rc;
 	db->called = true;
 	if (mysql_send_query(db->mysql, sql, (unsigned long)strlen(sql)) != 0)
-		return db_fail(db, name);
+		return db_fail_sent(db, name);
 	rc = db_wait_answer(db, name, db_clock_ms() + (uint64_t)DB_READ_TIMEOUT_S * 1000, tick,
 	    data);
 	if (rc != DB_OK)
