@@ -114,8 +114,12 @@ commit(struct disposing *d)
 	struct last_part *last = d->last;
 	enum db_rc rc;
 
-	if (last == NULL || d->n_change == 0 || disposing_worst(&result) != NULL ||
-	    disposing_gives_up(d->q))
+	/* What was found is told, also where the connection is lost here. */
+	if (d->n_change == 0) {
+		db_rollback(db);
+		return DB_OK;
+	}
+	if (last == NULL || disposing_worst(&result) != NULL || disposing_gives_up(d->q))
 		return db_commit(db);
 	d->last = NULL;
 	rc = last->run(db, last->data);
