@@ -488,9 +488,10 @@ OPTIONS ?=
 soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
 	@test/soak/run --minutes '$(MINUTES)' --seed '$(SEED)' $(OPTIONS)
 
-# Scripts run the programs of LOCKQ_COVERED. These have what no other test runs.
+# Scripts run the programs of LOCKQ_COVERED, but for those that preload something of their own.
 COVERAGE := build/coverage
-COVERAGE_SCRIPTS := $(CLI_TESTS) $(patsubst %,test/race/%.t,cut patience replica tls)
+COVERAGE_SCRIPTS := $(filter-out $(patsubst %,test/cli/%.t,disposition doubt),$(CLI_TESTS)) \
+	$(patsubst %,test/race/%.t,cut patience replica)
 coverage: ## which lines of the library the tests run, in build/coverage
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(COVERAGE) CFLAGS='-O0 -g --coverage' \
 		all test-programs
