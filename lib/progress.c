@@ -39,7 +39,7 @@ tick_sleep(struct ticking *ticking, uint64_t ms)
 		uint64_t now = db_clock_ms();
 
 		if (tick(ticking) != 0)
-			return DB_ECANCELLED;
+			return ticking->ping_rc != DB_OK ? ticking->ping_rc : DB_ECANCELLED;
 		if (now >= end)
 			return DB_OK;
 		db_sleep_ms(end - now < TICK_SLICE_MS ? (unsigned int)(end - now) : TICK_SLICE_MS);

@@ -228,18 +228,14 @@ wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsig
     uint64_t ms, struct waiting *waiting)
 {
 	struct ticking ticking = start_ticking(q, NULL, waiting);
-	enum db_rc rc;
 
 	ticking.phase = phase;
 	ticking.detail = detail;
+	if (tick(&ticking) != 0)
+		return DB_ECANCELLED;
 	/* A rest after a long query may be longer than the server keeps an idle session. After a
 	 * failure there may be none. */
 	ticking.keep_alive = ms > 0 ? q->db : NULL;
-	if (tick(&ticking) != 0)
-		rc = DB_ECANCELLED;
-	else {
-		db_backoff(try);
-		rc = nap(&ticking, ms, waiting);
-	}
-	return rc == DB_ECANCELLED && ticking.ping_rc != DB_OK ? ticking.ping_rc : rc;
+	db_backoff(try);
+	return nap(&ticking, ms, waiting);
 }
