@@ -300,10 +300,10 @@ answered(struct getwork_options *o, struct lockq *q, struct lockq_answer *answer
 		(void)fflush(stdout); /* before the process that fills the list is made */
 	if (!o->no_refill && !lockq_option_no_refill(q))
 		getwork_refill(&o->common, q, o->ask.task);
-	if (!works)
-		be_last_in_line();
 	if (works)
 		status = cli_finish(getwork_exec_run(&o->exec, &o->common, q, answer), NULL);
+	else
+		be_last_in_line();
 	if (ferror(stdout) || !has_pipeline(o, rc))
 		return status;
 	getwork_pipeline(&o->common, q, o->ask.user, o->pipeline);

@@ -1140,9 +1140,9 @@ END//
 -- No process that leads holds the row of a task while its query runs, so this waits for none.
 DROP PROCEDURE IF EXISTS manage_define//
 CREATE PROCEDURE manage_define (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                       COLLATE utf8mb4_0900_as_cs,
-                              IN p_task_id INT UNSIGNED, IN p_adds BOOLEAN, IN p_set JSON,
-                              IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+                                                         COLLATE utf8mb4_0900_as_cs,
+                                IN p_task_id INT UNSIGNED, IN p_adds BOOLEAN, IN p_set JSON,
+                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 manages: BEGIN

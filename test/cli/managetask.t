@@ -376,6 +376,7 @@ like "$out" "^any account may ask for $any of them" \
 	'it says for how many anybody may ask, without those who may not ask'
 
 is "$(untrue_requests)" '' 'each request has numbers that tell how it stands'
+
 # --- others hold what is needed -------------------------------------------------------------------
 
 # The rows that a new task gets in other tables are made later, too.
@@ -387,7 +388,7 @@ is "$status:$(sql "SELECT COUNT(*) FROM task WHERE name = 'managed locked'")" 0:
 sql "DELETE FROM task WHERE name = 'managed locked'"
 gatekeeper_says "START TRANSACTION; INSERT INTO app_user (name) VALUES ('managed twice');"
 start adder managetask user add 'managed twice' --by marcus
-await 'SELECT COUNT(DISTINCT requesting_thread_id) FROM performance_schema.data_lock_waits' 1
+await "$wait_here" 1
 gatekeeper_says 'COMMIT;'
 end adder
 is "$status" 4 'user add: another one has added the same name at the same time'

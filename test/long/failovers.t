@@ -157,8 +157,8 @@ until_in() {
 }
 
 # fail HOW MOMENT: the primary goes away in that way and moment (one that is cut off from the others
-# is away when a COMMIT waits for them); $waited is set to how long people
-# waited then, in milliseconds from the moment at which another one took changes.
+# is away when a COMMIT waits for them); $waited is set to how long people waited then, in
+# milliseconds from the moment at which another one took changes.
 fail() {
 	local old port since from to minority=
 	wait_for primary >/dev/null
