@@ -419,7 +419,7 @@ look_at_details(struct audit *a, struct db *db, const struct check *check)
 {
 	const struct audited_name *view = &a->views[DETAILS].is;
 	struct text sql = { NULL, 0, 0, false };
-	struct db_query query = { "details", NULL, DB_ONE };
+	struct db_query query = { "details", NULL, DB_VIEW };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct db_arg args[CHECK_SAMPLE];
 	enum db_rc rc = DB_ENOMEM;

@@ -85,7 +85,7 @@ enum db_rc
 check_loans(struct db *db, const struct task *task, struct check *check)
 {
 	char sql[CHECK_SQL_BYTES];
-	const struct db_query query = { "check_loans", sql, DB_MANY };
+	const struct db_query query = { "check_loans", sql, DB_VIEW };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct db_arg args[CHECK_MOST];
 	size_t n = padded(check->n);

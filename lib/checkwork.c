@@ -156,7 +156,7 @@ static enum db_rc
 query_details(struct db *db, const struct part *part, uint64_t limit_ms, struct db_rows *rows)
 {
 	char sql[DETAIL_SQL_BYTES];
-	const struct db_query query = { "detail_view", sql, DB_NAMED };
+	const struct db_query query = { "detail_view", sql, DB_VIEW };
 	struct text loans = { NULL, 0, 0, false };
 	uint64_t most = part->n * DETAIL_ROWS_A_LOAN;
 	enum db_rc rc = detail_statement(sql, part->view);

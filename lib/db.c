@@ -248,7 +248,7 @@ db_close(struct db *db)
 		mysql_close(db->mysql);
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
 		db_forget(&db->kept[i]);
-	db_forget_started(db);
+	db_forget_all_prepared(db);
 	free(db);
 }
 

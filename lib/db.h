@@ -37,7 +37,8 @@ enum db_expect {
 	DB_ONE,     /* exactly one row */
 	DB_MAYBE,   /* one row or none */
 	DB_MANY,    /* any number of rows */
-	DB_NAMED    /* any number of rows, and the names of their columns: db_column() */
+	DB_VIEW     /* any number of rows that a task's view shows, and the names of their columns:
+	             * db_column(). Its statement may fail between two rows. */
 };
 
 /* Time limits in seconds, in one place because they must line up. A statement of a transaction ends
@@ -126,7 +127,7 @@ const char *db_cell(const struct db_rows *rows, size_t row, size_t column);
 uint64_t db_cell_u64(const struct db_rows *rows, size_t row, size_t column); /* NULL is 0 */
 int64_t db_cell_or_none(const struct db_rows *rows, size_t row, size_t column); /* NULL is -1 */
 bool db_cell_is_null(const struct db_rows *rows, size_t row, size_t column);
-const char *db_column(const struct db_rows *rows, size_t column); /* of DB_NAMED, else NULL */
+const char *db_column(const struct db_rows *rows, size_t column); /* of DB_VIEW, else NULL */
 void db_rows_clear(struct db_rows *rows);
 
 /* Where a server is, and how to connect to it: the texts that the options of the same names have.

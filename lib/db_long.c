@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Long statements. The client library can't wait in slices for a statement that it prepared. So
- * SQL's PREPARE makes the statement from a user variable, and EXECUTE takes its parameters from
- * user variables. The values get into these variables as bound parameters, never as text. */
+/* Statements that SQL's PREPARE makes from a user variable, and whose parameters EXECUTE takes from
+ * user variables. The values get into these variables as bound parameters, never as text. Two kinds
+ * of statements need that: long ones, since the client library can't wait in slices for what it has
+ * prepared itself, and those on views, for which see run_view(). */
 #include "bounds.h"
 #include "db_private.h"
 
@@ -10,38 +11,102 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STARTED_ARGS_MAX = 8 };
+#include "db_text.h"
 
-void
-db_forget_started(struct db *db)
+static const struct {
+	const char *prepare, *execute;
+} texts[SQL_PREPARED] = {
+	[LOCKQ_STARTED] = { "PREPARE lockq_started FROM @statement", "EXECUTE lockq_started" },
+	[LOCKQ_VIEW] = { "PREPARE lockq_view FROM @statement", "EXECUTE lockq_view" }
+};
+
+const char *
+db_prepare_text(enum sql_prepared which)
 {
-	free(db->prepared);
-	db->prepared = NULL;
+	return texts[which].prepare;
 }
 
-/* Sets the user variables: the parameters, and the statement if it must be prepared. Writes the
- * EXECUTE that uses them to @db->execute. */
+void
+db_forget_prepared(struct db *db, enum sql_prepared which)
+{
+	free(db->prepared[which]);
+	db->prepared[which] = NULL;
+}
+
+void
+db_forget_all_prepared(struct db *db)
+{
+	for (unsigned int i = 0; i < SQL_PREPARED; i++)
+		db_forget_prepared(db, i);
+	free(db->execute);
+	db->execute = NULL;
+}
+
+/* Sets the user variables: the parameters, and the statement if it must be prepared. */
 static enum db_rc
-set_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
+send_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
     size_t n_args)
 {
-	char set[STARTED_ARGS_MAX * 24 + 32];
-	struct db_arg all[STARTED_ARGS_MAX + 1];
-	struct db_query assign = { query->name, set, DB_NO_ROWS };
-	size_t set_length, use_length, n = 0;
+	struct text set = { NULL, 0, 0, false };
+	struct db_arg *all = calloc(n_args + 1, sizeof(*all));
+	enum db_rc rc = DB_OK;
+	size_t n = 0;
 
-	if (db->preparing)
+	if (all != NULL && db->preparing)
 		all[n++] = db_text(query->sql);
-	set_length = (size_t)snprintf(set, sizeof(set), "SET %s", n > 0 ? "@statement = ?" : "");
-	use_length = (size_t)snprintf(db->execute, sizeof(db->execute), "EXECUTE lockq_started");
-	for (size_t i = 0; i < n_args; i++) {
-		set_length += (size_t)snprintf(set + set_length, sizeof(set) - set_length,
-		    "%s@lockq_p%zu = ?", n > 0 ? ", " : "", i);
+	text_add(&set, "SET %s", n > 0 ? "@statement = ?" : "");
+	for (size_t i = 0; all != NULL && i < n_args; i++) {
+		text_add(&set, "%s@lockq_p%zu = ?", n > 0 ? ", " : "", i);
 		all[n++] = args[i];
-		use_length += (size_t)snprintf(db->execute + use_length,
-		    sizeof(db->execute) - use_length, "%s @lockq_p%zu", i == 0 ? " USING" : ",", i);
 	}
-	return db_run(db, &assign, all, n, NULL);
+	if (all == NULL || set.failed)
+		rc = db_fail_memory(db);
+	if (rc == DB_OK) {
+		const struct db_query assign = { query->name, set.data, DB_NO_ROWS };
+
+		rc = db_run(db, &assign, all, n, NULL);
+	}
+	text_clear(&set);
+	free(all);
+	return rc;
+}
+
+/* Writes the EXECUTE that uses these variables. */
+static enum db_rc
+write_execute(struct db *db, enum sql_prepared which, size_t n_args)
+{
+	struct text execute = { NULL, 0, 0, false };
+
+	text_add(&execute, "%s", texts[which].execute);
+	for (size_t i = 0; i < n_args; i++)
+		text_add(&execute, "%s @lockq_p%zu", i == 0 ? " USING" : ",", i);
+	if (execute.failed) {
+		text_clear(&execute);
+		return db_fail_memory(db);
+	}
+	free(db->execute);
+	db->execute = execute.data;
+	return DB_OK;
+}
+
+enum db_rc
+db_set_variables(struct db *db, enum sql_prepared which, const struct db_query *query,
+    const struct db_arg *args, size_t n_args)
+{
+	enum db_rc rc = DB_OK;
+
+	db->preparing = db->prepared[which] == NULL ||
+	    strcmp(db->prepared[which], query->sql) != 0;
+	if (db->preparing)
+		db_forget_prepared(db, which);
+	if (n_args > 0 || db->preparing)
+		rc = send_variables(db, query, args, n_args);
+	if (rc == DB_OK)
+		rc = write_execute(db, which, n_args);
+	/* If there is no memory for the copy, the statement is prepared again next time. */
+	if (rc == DB_OK && db->preparing)
+		db->prepared[which] = strdup(query->sql);
+	return rc;
 }
 
 static enum db_rc
@@ -54,26 +119,14 @@ send_text(struct db *db, const char *text)
 enum db_rc
 db_start(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args)
 {
-	enum db_rc rc;
+	enum db_rc rc = db_ready(db, query->name);
 
-	if (n_args > STARTED_ARGS_MAX)
-		return db_fail_at(db, DB_ESHAPE, query->name, "a statement has too many "
-		    "parameters");
-	rc = db_ready(db, query->name);
+	if (rc == DB_OK)
+		rc = db_set_variables(db, LOCKQ_STARTED, query, args, n_args);
 	if (rc != DB_OK)
 		return rc;
-	db->preparing = db->prepared == NULL || strcmp(db->prepared, query->sql) != 0;
-	if (db->preparing)
-		db_forget_started(db);
-	if (n_args > 0 || db->preparing)
-		rc = set_variables(db, query, args, n_args);
-	if (rc != DB_OK)
-		return rc;
-	/* If there is no memory for the copy, the next db_start() prepares the statement again. */
-	if (db->preparing)
-		db->prepared = strdup(query->sql);
 	db->started = query->name;
-	return send_text(db, db->preparing ? "PREPARE lockq_started FROM @statement" : db->execute);
+	return send_text(db, db->preparing ? db_prepare_text(LOCKQ_STARTED) : db->execute);
 }
 
 bool
@@ -115,7 +168,7 @@ db_wait(struct db *db, unsigned int limit_s, db_tick_fn *tick, void *data)
 	if (db->preparing) {
 		rc = db_wait_answer(db, db->started, deadline, tick, data);
 		if (rc != DB_OK) {
-			db_forget_started(db);
+			db_forget_prepared(db, LOCKQ_STARTED);
 			return rc;
 		}
 		rc = send_text(db, db->execute);

@@ -29,6 +29,9 @@ struct kept_statement {
 	uint64_t used;        /* db.n_run at its last run: the least recently used one makes room */
 };
 
+/* The statements that SQL's PREPARE makes, each under a name. A connection keeps one of each. */
+enum sql_prepared { LOCKQ_STARTED, LOCKQ_VIEW, SQL_PREPARED };
+
 /* Numbered as in MySQL's library. */
 enum db_ssl_mode {
 	DB_SSL_DISABLED = 1,
@@ -62,9 +65,9 @@ struct db {
 	uint64_t used;        /* when the last statement began */
 	uint64_t pinged;      /* when the ping was sent whose answer is outstanding, 0: none is */
 	const char *started;  /* name of the statement that db_start() sent */
-	char *prepared;       /* the SQL that lockq_started was prepared from, or NULL */
-	bool preparing;       /* PREPARE was sent, EXECUTE comes next */
-	char execute[256];    /* the text of that EXECUTE */
+	char *prepared[SQL_PREPARED]; /* the SQL that each was prepared from, or NULL */
+	bool preparing;       /* PREPARE comes next, then EXECUTE */
+	char *execute;        /* the text of that EXECUTE */
 	char database[65 * 4];
 	char wanted[65 * 4];  /* the database to be used, for messages */
 	const char *role;     /* which the account needs there */
@@ -125,7 +128,13 @@ bool db_has_answer(const struct db *db, int wait_ms);
  * Past @deadline, of db_clock_ms(), the server counts as gone. @tick as for db_wait(), or NULL. */
 LOCKQ_MUST_CHECK enum db_rc db_wait_answer(struct db *db, const char *what, uint64_t deadline,
     db_tick_fn *tick, void *data);
-/* The next db_start() prepares its statement anew. */
-void db_forget_started(struct db *db);
+/* Sets the variables of @query. Then comes its PREPARE, where @db->preparing says so, and
+ * @db->execute. */
+LOCKQ_MUST_CHECK enum db_rc db_set_variables(struct db *db, enum sql_prepared which,
+    const struct db_query *query, const struct db_arg *args, size_t n_args);
+const char *db_prepare_text(enum sql_prepared which);
+/* To be called when the PREPARE has failed, or the session has lost it. */
+void db_forget_prepared(struct db *db, enum sql_prepared which);
+void db_forget_all_prepared(struct db *db);
 
 #endif

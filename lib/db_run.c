@@ -189,7 +189,7 @@ copy_rows(struct db *db, const struct db_query *query, struct answer *answer, st
 		for (size_t i = 0; i < n; i++)
 			add_cell(&text, &rows->cells[row * n + i], cell_of(answer, i));
 	}
-	for (size_t i = 0; query->expect == DB_NAMED && i < n; i++)
+	for (size_t i = 0; query->expect == DB_VIEW && i < n; i++)
 		add_cell(&text, &rows->cells[rows->n_rows * n + i], fields[i].name);
 	rows->text = text.data;
 	if (text.failed)
@@ -327,6 +327,28 @@ prepare(struct db *db, const struct db_query *query, struct kept_statement *kept
 	return db_fail_statement(db, query->name, kept->statement);
 }
 
+/* An error that the server meets between two rows comes behind the columns of the answer, as when a
+ * view takes too long. MySQL Router 9.7 expects that in the text protocol alone, and ends a session
+ * where the client library has prepared such a statement. */
+static enum db_rc
+run_view(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    struct db_rows *rows)
+{
+	const struct db_query first = { query->name, db_prepare_text(LOCKQ_VIEW), DB_NO_ROWS };
+	struct db_query execute = { query->name, NULL, DB_VIEW };
+	enum db_rc rc = db_set_variables(db, LOCKQ_VIEW, query, args, n_args);
+
+	if (rc == DB_OK && db->preparing)
+		rc = run_text(db, &first, rows);
+	execute.sql = db->execute;
+	if (rc == DB_OK)
+		rc = run_text(db, &execute, rows);
+	/* As run_kept(): what has failed is prepared anew. */
+	if (rc != DB_OK)
+		db_forget_prepared(db, LOCKQ_VIEW);
+	return rc;
+}
+
 /* Finds the kept statement, or prepares it in the place of the least recently used one. */
 static enum db_rc
 keep(struct db *db, const struct db_query *query, struct kept_statement **found)
@@ -382,6 +404,7 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
     struct db_rows *rows)
 {
 	struct db_rows unread = { 0, 0, NULL, NULL };
+	const char *undo = db->undo_next;
 	enum db_rc rc;
 
 	if (rows == NULL)
@@ -391,11 +414,15 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 	if (rc != DB_OK)
 		return rc;
 	db->sent = false;
-	rc = n_args == 0 ? run_text(db, query, rows) :
-	    run_kept(db, query, args, n_args, rows);
-	if (rc != DB_OK && db->undo_next != NULL)
-		db_command_aside(db, db->undo_next);
 	db->undo_next = NULL;
+	if (n_args == 0)
+		rc = run_text(db, query, rows);
+	else if (query->expect == DB_VIEW)
+		rc = run_view(db, query, args, n_args, rows);
+	else
+		rc = run_kept(db, query, args, n_args, rows);
+	if (rc != DB_OK && undo != NULL)
+		db_command_aside(db, undo);
 	if (rc != DB_OK || rows == &unread)
 		db_rows_clear(rows);
 	return rc;

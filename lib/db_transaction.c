@@ -66,7 +66,7 @@ reset(struct db *db)
 		return db_fail(db, "reset");
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
 		db_forget(&db->kept[i]);
-	db_forget_started(db);
+	db_forget_all_prepared(db);
 	db->time_limit_ms = 0;
 	return db_pin(db);
 }

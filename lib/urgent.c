@@ -86,7 +86,7 @@ add_missing(const struct search *search, struct db *db, const struct urgent *urg
 {
 	struct list *list = search->found;
 	char sql[ASK_SQL_BYTES], quoted[NAME_BYTES * 3], more[CHECK_MOST * 3 + 1] = "";
-	const struct db_query query = { "ask_urgent", sql, DB_MANY };
+	const struct db_query query = { "ask_urgent", sql, DB_VIEW };
 	struct db_arg args[2 + CHECK_MOST];
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	size_t n = 0, length = ASK_LEAST;

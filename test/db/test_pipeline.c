@@ -343,7 +343,7 @@ a_lost_connection_leaves_the_pipeline(void **state)
 
 	(void)state;
 	set_details(true, "SELECT n AS loan_id FROM test_number");
-	proxy_cut(w->proxy, "test_detail", 1, CUT_BEFORE);
+	proxy_cut(w->proxy, ASK_VIEW, 1, CUT_BEFORE);
 	assert_fault(w, "test_detail");
 	/* The handle works as before. */
 	p = pipeline_of(w, 3);

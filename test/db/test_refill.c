@@ -296,9 +296,9 @@ nobody_waits_for_it(void **state)
 
 	(void)state;
 	fill(31);
-	hold_at(&p, "test_view");
+	hold_at(&p, ASK_VIEW);
 	w->proxy = proxy_new();
-	proxy_fail(w->proxy, "MAX_EXECUTION_TIME(250)", 1, 1, 3024);
+	proxy_fail(w->proxy, ASK_VIEW, 1, 1, 3024);
 	worker_start(w);
 	worker_join(w);
 	release(&p);

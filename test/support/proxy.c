@@ -18,7 +18,7 @@
 
 enum { PROXIES = 80, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 3072, HEADER = 4,
 	COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17,
-	COM_CLOSE = 0x19, PREPARED = 64 /* more than the library keeps */ };
+	COM_CLOSE = 0x19, ERROR_PACKET = 0xff, PREPARED = 64 /* more than the library keeps */ };
 
 enum action { HOLD, BEFORE, AFTER, HOLD_CUT, FAIL };
 
@@ -47,6 +47,7 @@ struct link {
 	bool held;          /* nothing more is read from this client */
 	unsigned int error; /* not 0: sent to the client once the server has rolled back */
 	bool swallow;       /* cut the connection when the server answers */
+	bool executing;     /* the last command was COM_STMT_EXECUTE */
 	bool greeted;       /* the server's first packet has been passed on */
 	bool zombie;        /* the client is gone, the server still has the connection */
 };
@@ -75,7 +76,7 @@ struct proxy {
 	unsigned int n_links, n_crowded; /* connections passed on, and those refused */
 	const char *version; /* the server's version for clients; NULL: the real one */
 	const char *from, *to; /* replaced in the packets of clients; NULL: nothing */
-	bool holding, release, drop, silence, refuse, crowded, end;
+	bool holding, release, drop, silence, refuse, crowded, routes, end;
 };
 
 static struct proxy *proxies[PROXIES];
@@ -356,6 +357,8 @@ pass_packets(struct proxy *p, struct link *link)
 			change(link->in, size, p->from, p->to);
 		/* The packets of a login continue the server's numbers. A command's number is 0. */
 		p->asked += link->in[3] == 0 && size > HEADER && link->in[HEADER] != COM_CLOSE;
+		if (link->in[3] == 0 && size > HEADER)
+			link->executing = link->in[HEADER] == COM_EXECUTE;
 		if (statement != NULL) {
 			log_statement(p, link, statement);
 			ruled = rule_for(p, statement, &rule);
@@ -448,6 +451,25 @@ send_greeting(const struct link *link, const char *bytes, size_t size, const cha
 	return send_all(link->client, packet, HEADER + length);
 }
 
+/* Whether an error comes behind other packets of an answer. Packets of an answer begin at number 1,
+ * and the server sends the columns together with an error behind them. */
+static bool
+has_late_error(const char *bytes, size_t size)
+{
+	size_t at = 0;
+
+	while (size - at > HEADER) {
+		const unsigned char *packet = (const unsigned char *)bytes + at;
+
+		if (packet[3] > 1 && packet[HEADER] == ERROR_PACKET)
+			return true;
+		if (packet_size(packet) >= size - at)
+			break;
+		at += packet_size(packet);
+	}
+	return false;
+}
+
 static void
 from_server(struct proxy *p, struct link *link)
 {
@@ -472,7 +494,8 @@ from_server(struct proxy *p, struct link *link)
 		return;
 	}
 	/* A zombie is kept until its last statement has been answered. */
-	if (n <= 0 || link->swallow || link->zombie) {
+	if (n <= 0 || link->swallow || link->zombie ||
+	    (p->routes && link->executing && has_late_error(bytes, (size_t)n))) {
 		close_link(link);
 		return;
 	}
@@ -802,6 +825,14 @@ proxy_crowd(struct proxy *p, bool crowded)
 {
 	pthread_mutex_lock(&p->mutex);
 	p->crowded = crowded;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void
+proxy_route(struct proxy *p)
+{
+	pthread_mutex_lock(&p->mutex);
+	p->routes = true;
 	pthread_mutex_unlock(&p->mutex);
 }
 

@@ -170,6 +170,8 @@ const char *query_lock_name(uint32_t task);
 
 /* The statement that starts a leader's query, or a follower's wait. */
 #define QUERY "EXECUTE lockq_started"
+/* The statement that asks a view about some loans, or shows their details. */
+#define ASK_VIEW "EXECUTE lockq_view"
 
 struct proxy;
 struct proxy *proxy_new(void);
@@ -219,6 +221,9 @@ void proxy_crowd(struct proxy *proxy, bool crowded);
 /* Waits until @n connections or more got that error since the proxy was made, PATIENCE_MS at
  * most. */
 void proxy_until_crowded(struct proxy *proxy, unsigned int n);
+/* From now on the proxy ends connections as MySQL Router 9.7 does: when a statement that the client
+ * library has prepared gets an error behind the columns of its answer. */
+void proxy_route(struct proxy *proxy);
 /* Tells new connections that the server has this version. */
 void proxy_pretend(struct proxy *proxy, const char *version);
 /* Replaces @from by @to in each packet of a client; both must have the same length. */
