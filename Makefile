@@ -488,11 +488,13 @@ OPTIONS ?=
 soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike, all judged
 	@test/soak/run --minutes '$(MINUTES)' --seed '$(SEED)' $(OPTIONS)
 
-# Scripts run the programs of LOCKQ_COVERED, but for those that preload something of their own.
+# Scripts run the programs of LOCKQ_COVERED, but for those that preload something of their own, and
+# one that lets no file grow, also not those that count the lines.
 COVERAGE := build/coverage
-COVERAGE_SCRIPTS := $(filter-out $(patsubst %,test/cli/%.t,disposition doubt),$(CLI_TESTS)) \
+COVERAGE_SCRIPTS := $(filter-out $(patsubst %,test/cli/%.t,disposition doubt report),$(CLI_TESTS)) \
 	$(patsubst %,test/race/%.t,cut patience replica)
 coverage: ## which lines of the library the tests run, in build/coverage
+	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(COVERAGE) CFLAGS='-O0 -g --coverage' \
 		all test-programs
 	@find $(COVERAGE) -name '*.gcda' -delete
