@@ -38,7 +38,7 @@ struct getwork_options {
 	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
-	{ { 0 }, 0 }, false, 0, false, { { 0 }, 0 }, 0, false, false, false, { false, NULL }, \
+	{ { 0 }, 0, false }, false, 0, false, { { 0 }, 0 }, 0, false, false, false, { false, NULL }, \
 	GETWORK_EXEC_DEFAULTS }
 
 static bool
@@ -121,7 +121,8 @@ check(void *options, struct cli_error *error)
 		if (disposition_loans_check(&o->done, error) != 0)
 			return -1;
 	}
-	return getwork_exec_check(&o->exec, &o->ask.uuid, error);
+	o->tasks.unshared = o->exec.command != NULL;
+	return getwork_exec_check(&o->exec, o->tasks.n > 0 || o->any ? NULL : &o->ask.uuid, error);
 }
 
 #define OPTION(member) offsetof(struct getwork_options, member)

@@ -22,7 +22,8 @@ cli_parse_fn getwork_exec_parse;
 bool getwork_exec_wanted(const struct getwork_exec *o);
 
 /* Sets what was not given, and *@uuid: a request with a UUID does not join another process's, and
- * so no two processes work on the same loans. Returns 0, or -1 with @error. */
+ * so no two processes work on the same loans. @uuid is NULL where there are several requests.
+ * Returns 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int getwork_exec_check(struct getwork_exec *o, const char **uuid,
     struct cli_error *error);
 

@@ -39,7 +39,7 @@ getwork_exec_check(struct getwork_exec *o, const char **uuid, struct cli_error *
 		o->give_up_after = GIVE_UP_AFTER;
 	uuid_generate(bytes);
 	uuid_unparse_lower(bytes, o->uuid);
-	if (*uuid == NULL)
+	if (uuid != NULL && *uuid == NULL)
 		*uuid = o->uuid;
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uuid/uuid.h>
+
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "cli_values.h"
@@ -100,38 +102,81 @@ time_left(const struct lockq_ask *ask, uint64_t began)
 	return ask->timeout_ms > spent ? ask->timeout_ms - spent : 0;
 }
 
+/* Asks the task with the number @i as @one says. */
+static int
+ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct lockq_ask *one,
+    struct lockq_answer *answer)
+{
+	char uuid[37];
+	uuid_t bytes;
+	int rc;
+
+	one->task = tasks->tasks[i];
+	if (tasks->unshared) {
+		uuid_generate(bytes);
+		uuid_unparse_lower(bytes, uuid);
+		one->uuid = uuid;
+	}
+	rc = lockq_getwork(q, one, answer);
+	one->uuid = NULL;
+	return rc;
+}
+
+/* Notes which of the tasks are paused, and returns whether some are, and not all: to wait for its
+ * manager would keep the user from the other ones. Where nobody can tell, none is. */
+static bool
+find_paused(const struct getwork_tasks *tasks, struct lockq *q, const char *user, bool paused[])
+{
+	struct lockq_tasks all = LOCKQ_TASKS_INIT;
+	size_t n = 0;
+	int rc = lockq_tasks(q, user, &all);
+
+	for (size_t i = 0; i < tasks->n; i++) {
+		paused[i] = false;
+		for (size_t j = 0; rc == LOCKQ_OK && j < all.n_tasks; j++) {
+			if (all.tasks[j].task == tasks->tasks[i])
+				paused[i] = all.tasks[j].paused != NULL;
+		}
+		n += paused[i];
+	}
+	lockq_tasks_clear(&all);
+	return n > 0 && n < tasks->n;
+}
+
 int
 getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct lockq_ask *ask,
     struct lockq_answer *answer, getwork_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool paused[GETWORK_TASKS_MOST] = { false };
-	size_t n_paused = 0, i, asked = 0;
+	bool paused[GETWORK_TASKS_MOST], some_paused = false, look = ask->fresh != 0;
 	uint64_t began = cli_clock_ms();
+	size_t i, asked = 0;
 	int rc = LOCKQ_NOTHING;
 
 	one.wait = LOCKQ_WAIT_LIST;
 	one.poll_tries = 0;
 	for (i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
-		one.task = ask->task = tasks->tasks[i];
-		rc = lockq_getwork(q, &one, answer);
-		paused[i] = rc == LOCKQ_BUSY;
-		n_paused += paused[i];
+		ask->task = tasks->tasks[i];
+		rc = ask_one(tasks, i, q, &one, answer);
+		look = look || rc == LOCKQ_BUSY;
 	}
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;
+	if (look && goes_on(rc))
+		some_paused = find_paused(tasks, q, ask->user, paused);
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
-		/* To wait for its manager would keep the user from the other tasks. */
-		if (paused[i] && n_paused < tasks->n)
+		if (some_paused && paused[i])
 			continue;
 		if (asked++ > 0)
 			show(data, answer, rc);
-		one.task = ask->task = tasks->tasks[i];
+		ask->task = tasks->tasks[i];
 		one.timeout_ms = time_left(ask, began);
-		rc = lockq_getwork(q, &one, answer);
+		rc = ask_one(tasks, i, q, &one, answer);
 	}
 	/* A signal has kept the others from being asked, and they may have work. */
 	if (i < tasks->n && wants_next(rc)) {
+		if (asked > 0)
+			show(data, answer, rc);
 		lockq_answer_clear(answer);
 		rc = LOCKQ_CANCELLED;
 	}

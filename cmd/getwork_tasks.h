@@ -10,6 +10,7 @@ enum { GETWORK_TASKS_MOST = 64 };
 struct getwork_tasks {
 	uint32_t tasks[GETWORK_TASKS_MOST]; /* in the order in which they are asked */
 	size_t n;                           /* 0: not given */
+	bool unshared;                      /* each request has a UUID of its own */
 };
 
 cli_parse_fn getwork_tasks_parse;

@@ -46,6 +46,9 @@ is "$status:$(tasks_of)" "0:[$first,0,1] [$second,2,0]" 'the next one where the 
 run getwork --user race-2 --tasks "$first,$second" --count 2
 like "$out" "^no work for task $first as of .*" 'as text, too'
 like "$out" "^Task $second" 'with the loans of the other one'
+run getwork --user race-2 --tasks "$first,$second" --exec true
+is "$status:$(sql "SELECT COUNT(*) FROM work WHERE task_id = $second AND state = 'completed'")" \
+	0:1 '--exec works on the loans of the next one'
 sql "DELETE FROM test_loan_$second"
 run getwork --user race-3 --tasks "$first,$second" --json
 is "$status:$(tasks_of)" "1:[$first,0,1] [$second,0,1]" 'no work anywhere: exit 1'
@@ -80,6 +83,8 @@ sql "UPDATE task SET enabled = TRUE, paused = 'closed', paused_by = 'x' WHERE ta
      DELETE FROM kept_list WHERE task_id IN ($first, $second)"
 run getwork --user race-3 --tasks "$first,$second" --json
 is "$status:$(tasks_of)" "1:[$second,0,1]" 'a paused task is passed over'
+run getwork --user race-3 --tasks "$first,$second" --fresh --timeout 20 --json
+is "$status:$(tasks_of)" "1:[$second,0,1]" 'with --fresh, too'
 run getwork --user race-3 --tasks "$first" --timeout 0 --json
 is "$status" 3 'unless all of them are paused'
 sql "UPDATE task SET paused = NULL, cache_ttl = 0 WHERE task_id = $first;
