@@ -104,8 +104,10 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 		code = error_from_db(c->q, session_failed(c->q), rc);
 		memcpy(text, c->q->error, sizeof(text));
 		session_disconnect(c->q);
-		/* In doubt, the list may be there. */
-		if (rc != DB_ECANCELLED && rc != DB_EINDOUBT)
+		/* A new connection ends the query. In doubt, the list may be there. */
+		if (rc == DB_ECANCELLED)
+			(void)!session_connect_in(c->q, CONNECT_MS);
+		else if (rc != DB_EINDOUBT)
 			note_anyway(c, text, true);
 		error_set(c->q, "%s", text);
 		return code;
@@ -207,9 +209,13 @@ lockq_refill_due(struct lockq *q, uint32_t task)
 	enum db_rc rc;
 
 	error_clear(q);
-	if (due == 0 || q->db == NULL || db_lost(q->db))
+	/* After a call that has lost its connection nobody waits for a new one. */
+	if (due == 0 || (task == 0 && (q->db == NULL || db_lost(q->db))))
 		return 0;
-	rc = db_after_call(q->db, db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)), &ours));
+	rc = task != 0 ? session_ready(q) : DB_OK;
+	if (rc == DB_OK)
+		rc = db_after_call(q->db, db_number(q->db, &begin_refill, DB_ARGS(db_u64(due)),
+		    &ours));
 	q->due_task = 0;
 	if (rc != DB_OK)
 		(void)!error_from_db(q, q->db, rc);

@@ -118,6 +118,16 @@ for signal in INT:130 TERM:143 HUP:129; do
 		"SIG${signal%:*}: exit ${signal#*:}, and a line"
 	open_gate "$task"
 done
+# A query that waits for the gate ends when its client is gone. This one would go on.
+steer "$task" heavy
+start filler refill --task "$task"
+await_leader "$task" '(refill)'
+await "SELECT $(queries "$task")" 1
+kill -INT "${process[filler]}"
+end filler
+is "$status" 130 'SIGINT while the query works'
+await "SELECT $(queries "$task")" 0
+steer "$task" gated
 is "$(epoch)" "$((first + 3))" 'the old list stays'
 is "$(sql "SELECT $(queries "$task")")" 0 'no query goes on'
 is "$(ask 3 --json --no-refill | jq -c '[.source, .epoch]')" "[\"list\",$((first + 3))]" \
