@@ -125,6 +125,10 @@ forget(const struct manage_options *o, struct lockq *q)
 			    cli_library_text(q, rc));
 		free(done);
 	}
+	/* One that came too late to end the last of them keeps the rest from being begun. */
+	if (cli_caught() != 0 && status == CLI_EXIT_DONE)
+		status = cli_report(&o->common, cli_exit_status(LOCKQ_CANCELLED, cli_caught()),
+		    "%s", "interrupted: the same command goes on");
 	return status;
 }
 

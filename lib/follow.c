@@ -353,9 +353,11 @@ follow(struct following *f, enum outcome *outcome)
 	enum db_rc rc = look(f, &position, &next, &there);
 
 	*outcome = !there ? GONE : f->until == UINT64_MAX ? IDLE : DONE;
-	/* The log was emptied, and its numbers begin anew. */
-	if (rc == DB_OK && position < f->done->position)
+	/* The log was emptied, and its numbers begin anew. Or the cursor was moved back. */
+	if (rc == DB_OK && there && position < f->done->position) {
 		order_clear(order);
+		f->done->position = position;
+	}
 	if (rc != DB_OK || !there || next == 0 || next > f->until)
 		return rc;
 	rc = order_read(order, f->q->db, position, f->most);
