@@ -42,7 +42,7 @@ sub new
 	my ($class, %o) = @_;
 	return bless { bound => $o{bound}, say => $o{say}, behind => $o{behind},
 	    tasks => $o{tasks} && { map { $_ => 1 } @{$o{tasks}} },
-	    count => { commits => 0, calls => 0, violations => 0 }, now => 0,
+	    count => { commits => 0, calls => 0, waits => 0, violations => 0 }, now => 0,
 	    users => {}, task => {}, loans => {}, requests => {}, line => {}, runs => {},
 	    epoch => {},
 	    rounds => {}, removed => {}, passed => {}, dispositions => {}, uuid => {}, held => {},
@@ -183,8 +183,12 @@ sub request
 	# Where it got less because of the user, and not because there was no more.
 	$r->{special} = $row->{excluded} || defined $row->{fresh_after} || defined $row->{reason};
 	$r->{touched} = $t->{at};
+	# Its owner has had it then: it says so, or it is over. In a task with a list, the owner may
+	# also have looked there.
 	delete $self->{passed}{$id}
-	    if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until};
+	    if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until}
+	    && ($row->{outcome} =~ /^(?:pending|cancelled)$/
+		|| ($self->{task}{$row->{task_id}} // {})->{cache_ttl});
 	my ($asked, $requested, $assigned) = @$row{qw(asked requested assigned)};
 	my $right = {
 		pending => !$assigned && $requested == $asked,
@@ -361,6 +365,27 @@ sub loans
 	for my $key (sort keys %{{ %events, %rows }}) {
 		$self->loan($t, $key, $events{$key} // [], $rows{$key} // []);
 	}
+	$self->rules($t, $_) for grep { $_->{event} eq 'assigned' && !defined $_->{manager} }
+	    map { @$_ } values %events;
+}
+
+# rules: what a task says of its users. A manager may give more.
+sub rules
+{
+	my ($self, $t, $e) = @_;
+	my $task = $self->{task}{$e->{task_id}} // {};
+	my %where = (task => $e->{task_id}, loan => $e->{loan_id}, request => $e->{request_id});
+	my $completed = $self->{completed}{"$e->{task_id} $e->{loan_id} $e->{user_id}"};
+	my $has = grep { $_->{task} == $e->{task_id} && ($_->{lease} // '9') gt $e->{at} }
+	    values %{$self->pipeline_of($e->{user_id})->{open}};
+
+	$self->broken('a user was given more loans than the task allows', %where,
+	    commits => [ $t ], detail => "$has of $task->{max_pipeline}")
+	    if defined $task->{max_pipeline} && $has > $task->{max_pipeline};
+	$self->broken('a loan was given again to somebody who has completed it', %where,
+	    commits => [ $completed, $t ])
+	    if defined $task->{not_again} && $completed
+	    && $t->{at} < $completed->{at} + $task->{not_again} * 3600e6;
 }
 
 # loan: one loan in one commit. The log says what happened, and the row of work must follow it.
@@ -387,6 +412,11 @@ sub loan
 		$is = { %{Promise::after($is, $e)}, commit => $t->{gtid} };
 		$self->holds($t, $task, $loan, $e) if $e->{event} ne 'available';
 		$self->disposed($t, $e) if $ENDS{$e->{event}};
+		$self->{completed}{"$key $e->{user_id}"} = { gtid => $t->{gtid}, at => $t->{at} }
+		    if $e->{event} eq 'completed';
+		# What was undone was not completed.
+		delete $self->{completed}{"$key $e->{user_id}"}
+		    if $e->{event} eq 'assigned' && defined $e->{manager};
 	}
 	$self->{loans}{$key} = $is;
 	$self->follows(\%where, $was, $is, $events, $changes);
@@ -438,7 +468,10 @@ sub holds
 	my $key = "$task $loan $e->{token}";
 	my $has = $self->{has}{"$task $loan"};
 
-	return if $has && $e->{event} eq 'renewed' && $has->{key} eq $key;
+	if ($has && $e->{event} eq 'renewed' && $has->{key} eq $key) {
+		$has->{lease} = $e->{lease_expires_at};
+		return;
+	}
 	if ($has) {
 		my $of = $self->pipeline_of($has->{user});
 		$has->{until} = $t->{at};
@@ -448,7 +481,7 @@ sub holds
 	}
 	return unless $e->{event} =~ /^(?:assigned|renewed)$/;
 	my $h = $self->{has}{"$task $loan"} = { user => $e->{user_id}, key => $key, task => $task,
-	    loan => $loan, since => $t->{at} };
+	    loan => $loan, since => $t->{at}, lease => $e->{lease_expires_at} };
 	$self->{since}{$key} //= $t->{at};
 	my $of = $self->pipeline_of($e->{user_id});
 	$of->{all}{$key} = $of->{open}{$key} = $h;
@@ -508,8 +541,9 @@ sub told
 	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
 	    || $call->{call} eq 'any') {
 		# It may have been done or not, and if it was, the commit tells that it is whole.
-		# Managers and cron are nobody who asks or disposes of loans.
-		my $whose = defined $call->{user} ? $user : '?';
+		# Cron is nobody who asks or disposes of loans.
+		my $whose = $call->{call} eq 'managetask' ? 'manager'
+		    : defined $call->{user} ? $user : '?';
 		push @{$self->{silent}{$whose}}, { from => $from,
 		    to => $self->settled($to // 9e18) + $LATE } if defined $whose;
 	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
@@ -537,11 +571,14 @@ sub told_request
 	my %where = (task => $o->{task}, request => $o->{request_id}, calls => [ $call ]);
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
-	return if ($o->{uuid} // '') eq '' || $o->{status} eq 'unknown'
-	    || !$self->judges($o->{task} || $call->{task} || 0);
+	return if $o->{status} eq 'unknown' || !$self->judges($o->{task} || $call->{task} || 0);
 	if (!$o->{request_id}) {
 		$self->broken('a request is there that was told not to be', %where)
 		    if $r && ($call->{exit} // 5) =~ /^[0-4]$/;
+		$self->broken('an answer was told without a request', %where,
+		    detail => "told $o->{status}")
+		    if $call->{call} eq 'getwork' && (@{$o->{loans} // []}
+			|| ($call->{exit} // 5) =~ /^[013]$/ && $o->{status} !~ /^(?:refused|cancelled)$/);
 		return;
 	}
 	if (!$r || $r->{id} != $o->{request_id}) {
@@ -615,6 +652,7 @@ sub told_disposed
 		$self->broken('a correction was told that was not made', %where)
 		    unless $o->{state} eq 'assigned' ? defined $since && $since <= $to
 		    : grep { defined $_->{manager} && $_->{at} >= $from && $_->{at} <= $to } @$rows;
+		push @{$self->{corrected}{"$o->{task} $o->{loan_id}"}}, { from => $from, to => $to };
 		return;
 	}
 	my $event = $EVENT{$o->{state}} // $o->{state};
@@ -681,7 +719,8 @@ sub waited
 		last if $r->{ended} && $r->{ended}{at} + $LATE < $from;
 		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
 		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
-		next if $until - $since <= $self->{bound};
+		next if $until - $since - $self->away_in($since, $until) <= $self->{bound};
+		$self->{count}{waits}++;
 		my $idle = 0;
 		for my $busy (sort { $a->[0] <=> $b->[0] }
 		    @{$self->{rounds}{$call->{task}} // []}, [ $until, $until ]) {
@@ -734,16 +773,32 @@ sub finish
 		$self->broken('a request was made that nobody asked for', task => $r->{task},
 		    request => $r->{id}, user => $self->name_of($r->{user}),
 		    commits => [ $r->{made} ])
-		    unless $r->{told} || $r->{by_manager} || $r->{bars}
-		    || $self->may_be('request', $r->{user}, $r->{made}{at}, $r->{id});
+		    unless $r->{told} || $r->{bars}
+		    || ($r->{by_manager} ? $self->was_corrected($r->{made}, map { "$r->{task} $_" }
+			keys %{$r->{loans}})
+		    : $self->may_be('request', $r->{user}, $r->{made}{at}, $r->{id}));
 	}
 	for my $e (sort { $a->{at} <=> $b->{at} || $a->{loan} <=> $b->{loan} }
 	    map { @$_ } values %{$self->{dispositions}}) {
 		$self->broken('a loan was disposed of though nobody said so', task => $e->{task},
 		    loan => $e->{loan}, user => $self->name_of($e->{user}), commits => [ $e ])
-		    unless $e->{told} || defined $e->{manager}
-		    || $self->may_be('disposition', $e->{user}, $e->{at}, $e->{gtid});
+		    unless $e->{told}
+		    || (defined $e->{manager} ? $self->was_corrected($e, "$e->{task} $e->{loan}")
+		    : $self->may_be('disposition', $e->{user}, $e->{at}, $e->{gtid}));
 	}
+}
+
+# was_corrected: whether a manager has told so of one of these loans, or may have done this commit.
+# What is told of one loan is one commit.
+sub was_corrected
+{
+	my ($self, $commit, @loans) = @_;
+	my ($one) = grep { $_->{from} <= $commit->{at} && $commit->{at} <= $_->{to}
+		&& ($_->{commit} // $commit->{gtid}) eq $commit->{gtid} }
+	    map { @{$self->{corrected}{$_} // []} } @loans;
+
+	$one->{commit} = $commit->{gtid} if $one;
+	return $one || $self->may_be('disposition', 'manager', $commit->{at}, $commit->{gtid});
 }
 
 # may_be: whether a call of the user that told nothing may have done this then: a request, or a
