@@ -266,7 +266,11 @@ check()
 		echo "#   $name fails, but not as the table says: $how: $died" >&2
 	fi
 	if [ -n "$undo" ]; then
-		sql "$undo" || comment "$scratch/sql.log"
+		# Else the next test fails by what this one has left.
+		sql "$undo" || {
+			ok 1 "$guard: it is put back"
+			comment "$scratch/sql.log" >&2
+		}
 		undo=
 	fi
 	unset LOCKQ_SCHEMA_DIR

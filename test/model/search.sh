@@ -62,6 +62,7 @@ search_of()
 	mkdir -p "$directory"
 	printf '%s %s\n' "$2" "$3" >"$directory/wanted"
 	printf '%s\0%s\0' "$directory" "$kind" >>"$scratch/jobs"
+	searches[$1.$2]=yes
 }
 
 # searched LOG: succeeds if the search went through all states and found no error.
@@ -145,7 +146,11 @@ report()
 		property=${properties[n]}
 		for mode in safety live shortest; do
 			log=$scratch/$n.$mode/log
-			[ -e "$log" ] || continue
+			[ -n "${searches[$n.$mode]-}" ] || continue
+			[ -e "$log" ] || {
+				ok 1 "${kinds[n]}: ${names[n]}: $mode: it was searched"
+				continue
+			}
 			case ${kinds[n]},$property in
 			holds,* | masked,*)
 				searched "$log"
@@ -267,6 +272,7 @@ search_rows()
 	trap 'rm -rf "$scratch"' EXIT
 	end_on_signals
 	kinds=() names=() properties=() guards=() rows=0
+	declare -A searches=()
 	: >"$scratch/jobs"
 	read_table
 	xargs -r -0 -n 2 -P "$(nproc 2>/dev/null || echo 2)" "$0" --job <"$scratch/jobs"
