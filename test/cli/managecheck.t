@@ -271,7 +271,10 @@ fault "${procedure/CREATE/CREATE DEFINER = $gone} $parameters DO 0" \
 fault "DELIMITER //
 $procedure $parameters BEGIN DELETE FROM deed WHERE loan_id = p_loan_id; COMMIT; END//
 DELIMITER ;" procedure_commits fault on_complete "$read_it"
-fault "$procedure $parameters  /* a table */ Create
+fault "$procedure $parameters  /* a table */
+	  -- of another kind
+	  # for the test
+	  Create
 	  TABLE IF NOT EXISTS other (n INT)" procedure_commits fault on_complete "$read_it"
 fault "DELIMITER //
 $procedure $parameters BEGIN DECLARE CONTINUE HANDLER FOR SQLEXCEPTION DO 0; DO 0; END//
@@ -381,6 +384,9 @@ fault "$keeps SELECT loan_id AS id FROM deed" \
 	no_loan_id fault check_view "SHOW CREATE VIEW \`$bank\`.\`deed_matches\`"
 fault "UPDATE task SET cache_ttl = 60, refresh_after = 60 WHERE task_id = $task" \
 	refresh_late warning refresh_after "$set_it --refresh-after none" mends
+fault "UPDATE task SET cache_ttl = 60, share = 'evenly' WHERE task_id = $task" \
+	share_without_list warning share "$set_it --cache-ttl 0" mends
+admin "UPDATE task SET share = 'order' WHERE task_id = $task"
 fault "UPDATE task SET max_pipeline = 2, max_count = 5 WHERE task_id = $task" \
 	pipeline_below_count warning max_pipeline "$set_it --max-pipeline 5" mends
 other='not_same_user_as'

@@ -55,6 +55,9 @@ is "$status:$out:$(sql "SELECT CONCAT_WS('|', max_count, lease_minutes, on_compl
 is "$(sql "SELECT CONCAT_WS('|', action, before_it->>'\$.max_count', after_it->>'\$.max_count')
 	FROM manage_log ORDER BY manage_id DESC LIMIT 1")" 'task changed|5|7' \
 	'the log has what it was and what it is'
+manage set $new --share least
+is "$status:$(column share)" 0:least 'set --share'
+manage set $new --share order
 manage set $new --lease-minutes none --on-complete none --cache-ttl 0
 is "$(column lease_minutes):$(column on_complete)" NULL:NULL 'none takes a value back'
 manage show $new --json
@@ -77,6 +80,7 @@ refused() {
 	is "$status:$(sed -n 1p <<<"$err")" "$expected:managetask: $message" "managetask $*"
 }
 refused 2 'max_count "0" must be a number from 1 to 1000' set $new --max-count 0
+refused 2 'share "by chance" must be order, evenly or least' set $new --share 'by chance'
 refused 2 'max_count "7x" must be a number from 1 to 1000' set $new --max-count 7x
 refused 2 'cache_ttl "99999999999999999999" must be a number from 0 to 86400' \
 	set $new --cache-ttl 99999999999999999999
