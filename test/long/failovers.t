@@ -58,7 +58,7 @@ work() {
 		*) task=$listed ;;
 		esac
 		answer=$(told "$told-$i" getwork "race-$i" "$task" '' through_router getwork \
-			--user "race-$i" --task "$task" --count $((1 + n % 3)) --timeout 30 \
+			--user "race-$i" --task "$task" --count $((1 + n % 3)) --timeout 60 \
 			--connect-timeout 30 --json)
 		nap 0.1
 		loans=$(jq -r '[.loans[]? | "\(.loan_id):\(.token)"] | join(",")' <<<"$answer")
@@ -245,7 +245,7 @@ done < <(logs_from "$first_log" | sed '$d')
 # The router leads to several primaries in turn: see lockq-admin(7).
 [ "$mode" = single ] || logs+=(--behind)
 run "$top/test/history/check" --columns "$scratch/columns" --people "$scratch/people" \
-	--tasks "$plain,$listed,$heavy" "${logs[@]}" --told "$told"
+	--tasks "$plain,$listed,$heavy" --bound 20 "${logs[@]}" --told "$told"
 is "$status" 0 'the checker finds no promise broken'
 printf '# %s\n' "${out:-$err}" | head -n 40
 ok $((status != 0 || $(jq -s '[.[] | .answer[]?.loans | length] | add' "$told") < failovers * 20)) \
