@@ -578,7 +578,7 @@ sub told_request
 		$self->broken('an answer was told without a request', %where,
 		    detail => "told $o->{status}")
 		    if $call->{call} eq 'getwork' && (@{$o->{loans} // []}
-			|| ($call->{exit} // 5) =~ /^[013]$/ && $o->{status} !~ /^(?:refused|cancelled)$/);
+			|| ($call->{exit} // 5) =~ /^[01]$/ && $o->{status} !~ /^(?:refused|cancelled)$/);
 		return;
 	}
 	if (!$r || $r->{id} != $o->{request_id}) {
