@@ -122,9 +122,9 @@ ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct loc
 	return rc;
 }
 
-/* Notes which of the tasks are paused, and returns whether some are, and not all: to wait for its
- * manager would keep the user from the other ones. Where nobody can tell, none is. */
-static bool
+/* Notes which of the tasks are paused: to wait for its manager would keep the user from the other
+ * ones. Where all are, or nobody can tell, none counts as paused. */
+static void
 find_paused(const struct getwork_tasks *tasks, struct lockq *q, const char *user, bool paused[])
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
@@ -132,7 +132,6 @@ find_paused(const struct getwork_tasks *tasks, struct lockq *q, const char *user
 	int rc = lockq_tasks(q, user, &all);
 
 	for (size_t i = 0; i < tasks->n; i++) {
-		paused[i] = false;
 		for (size_t j = 0; rc == LOCKQ_OK && j < all.n_tasks; j++) {
 			if (all.tasks[j].task == tasks->tasks[i])
 				paused[i] = all.tasks[j].paused != NULL;
@@ -140,7 +139,8 @@ find_paused(const struct getwork_tasks *tasks, struct lockq *q, const char *user
 		n += paused[i];
 	}
 	lockq_tasks_clear(&all);
-	return n > 0 && n < tasks->n;
+	if (n == tasks->n)
+		memset(paused, 0, n * sizeof(*paused));
 }
 
 int
@@ -148,7 +148,7 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
     struct lockq_answer *answer, getwork_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool paused[GETWORK_TASKS_MOST], some_paused = false, look = ask->fresh != 0;
+	bool paused[GETWORK_TASKS_MOST] = { false }, look = ask->fresh != 0;
 	uint64_t began = cli_clock_ms();
 	size_t i, asked = 0;
 	int rc = LOCKQ_NOTHING;
@@ -163,9 +163,9 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;
 	if (look && goes_on(rc))
-		some_paused = find_paused(tasks, q, ask->user, paused);
+		find_paused(tasks, q, ask->user, paused);
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
-		if (some_paused && paused[i])
+		if (paused[i])
 			continue;
 		if (asked++ > 0)
 			show(data, answer, rc);

@@ -57,7 +57,7 @@ of_a_correction(void **state)
 		{ LOCKQ_RELEASE, NULL, NULL, NULL, 1, 0, "needs a reason" },
 		{ LOCKQ_RELEASE, NULL, NULL, "", 1, 0, "needs a reason" },
 		{ LOCKQ_RELEASE, NULL, NULL, "r", 0, 0, "from 1 to 10000 loans" },
-		{ LOCKQ_RELEASE, NULL, NULL, "r", LOCKQ_DISPOSE_MAX + 1, 0, "from 1 to 10000 loans" },
+		{ LOCKQ_RELEASE, NULL, NULL, "r", LOCKQ_DISPOSE_MAX + 1, 0, "1 to 10000 loans" },
 		{ LOCKQ_REASSIGN, "a", NULL, "r", 1, 0, "name both" },
 		{ LOCKQ_REASSIGN, NULL, "b", "r", 1, 0, "name both" },
 		{ LOCKQ_REASSIGN, "a", "a", "r", 1, 0, "to another user than" },
