@@ -159,10 +159,14 @@ of_those_who_ask(void **state)
 	struct lockq_connection where = LOCKQ_CONNECTION_INIT;
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	struct lockq_ask ask = LOCKQ_ASK_INIT;
+	struct lockq_tasks tasks = LOCKQ_TASKS_INIT;
+	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
 
 	(void)state;
 	ask.task = TASK;
 	assert_usage(lockq_getwork(q, &ask, &answer), "a request needs a user");
+	assert_usage(lockq_tasks(q, NULL, &tasks), "no user was named");
+	assert_usage(lockq_pipeline(q, NULL, 0, &pipeline), "no user was named");
 	where.defaults_file = "/dev/null";
 	assert_usage(lockq_query_at(q, &where), "reads no option files");
 	assert_int_equal(lockq_query_at(q, NULL), LOCKQ_OK);
