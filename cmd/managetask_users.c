@@ -108,9 +108,10 @@ forget(const struct manage_options *o, struct lockq *q)
 {
 	uint64_t rows = 0;
 	int rc, status = CLI_EXIT_DONE;
+	size_t i;
 
 	cli_catch_signals("the same command goes on");
-	for (size_t i = 0; i < o->users.n && cli_caught() == 0; i++) {
+	for (i = 0; i < o->users.n && cli_caught() == 0; i++) {
 		char *done;
 
 		rc = lockq_forget_person(q, o->by, o->users.names[i], o->dry_run, o->reason, &rows);
@@ -125,8 +126,8 @@ forget(const struct manage_options *o, struct lockq *q)
 			    cli_library_text(q, rc));
 		free(done);
 	}
-	/* One that came too late to end the last of them keeps the rest from being begun. */
-	if (cli_caught() != 0 && status == CLI_EXIT_DONE)
+	/* A signal came too late to end one of them, and kept the next one from being begun. */
+	if (i < o->users.n && status == CLI_EXIT_DONE)
 		status = cli_report(&o->common, cli_exit_status(LOCKQ_CANCELLED, cli_caught()),
 		    "%s", "interrupted: the same command goes on");
 	return status;
