@@ -21,9 +21,12 @@ cli_parse_fn getwork_exec_parse;
 /* Whether one of its options was given. */
 bool getwork_exec_wanted(const struct getwork_exec *o);
 
-/* Sets what was not given, and *@uuid: a request with a UUID does not join another process's, and
- * so no two processes work on the same loans. @uuid is NULL where there are several requests.
- * Returns 0, or -1 with @error. */
+/* Makes a UUID: a request with one does not join another process's, and so no two processes work on
+ * the same loans. */
+void getwork_exec_uuid(char uuid[37]);
+
+/* Sets what was not given, and *@uuid. @uuid is NULL where there are several requests, each with a
+ * UUID of its own. Returns 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int getwork_exec_check(struct getwork_exec *o, const char **uuid,
     struct cli_error *error);
 

@@ -23,11 +23,18 @@ getwork_exec_wanted(const struct getwork_exec *o)
 	return o->command != NULL || o->retry_after_s != UINT32_MAX || o->give_up_after != 0;
 }
 
-int
-getwork_exec_check(struct getwork_exec *o, const char **uuid, struct cli_error *error)
+void
+getwork_exec_uuid(char uuid[37])
 {
 	uuid_t bytes;
 
+	uuid_generate(bytes);
+	uuid_unparse_lower(bytes, uuid);
+}
+
+int
+getwork_exec_check(struct getwork_exec *o, const char **uuid, struct cli_error *error)
+{
 	if (o->command == NULL && getwork_exec_wanted(o))
 		return cli_fail(error, "--%s needs --exec", o->give_up_after != 0 ?
 		    "give-up-after" : "retry-after");
@@ -37,9 +44,9 @@ getwork_exec_check(struct getwork_exec *o, const char **uuid, struct cli_error *
 		o->retry_after_s = RETRY_AFTER_S;
 	if (o->give_up_after == 0)
 		o->give_up_after = GIVE_UP_AFTER;
-	uuid_generate(bytes);
-	uuid_unparse_lower(bytes, o->uuid);
-	if (uuid != NULL && *uuid == NULL)
+	if (uuid != NULL && *uuid == NULL) {
+		getwork_exec_uuid(o->uuid);
 		*uuid = o->uuid;
+	}
 	return 0;
 }

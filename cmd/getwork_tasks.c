@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uuid/uuid.h>
-
 #include "cli_signals.h"
 #include "cli_times.h"
 #include "cli_values.h"
+#include "getwork_exec.h"
 
 int
 getwork_tasks_parse(const struct cli_option *option, const char *text, void *target,
@@ -108,13 +107,11 @@ ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct loc
     struct lockq_answer *answer)
 {
 	char uuid[37];
-	uuid_t bytes;
 	int rc;
 
 	one->task = tasks->tasks[i];
 	if (tasks->unshared) {
-		uuid_generate(bytes);
-		uuid_unparse_lower(bytes, uuid);
+		getwork_exec_uuid(uuid);
 		one->uuid = uuid;
 	}
 	rc = lockq_getwork(q, one, answer);

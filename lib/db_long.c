@@ -48,24 +48,22 @@ send_variables(struct db *db, const struct db_query *query, const struct db_arg 
     size_t n_args)
 {
 	struct text set = { NULL, 0, 0, false };
+	struct db_query assign = { query->name, NULL, DB_NO_ROWS };
 	struct db_arg *all = calloc(n_args + 1, sizeof(*all));
-	enum db_rc rc = DB_OK;
+	enum db_rc rc;
 	size_t n = 0;
 
-	if (all != NULL && db->preparing)
+	if (all == NULL)
+		return db_fail_memory(db);
+	if (db->preparing)
 		all[n++] = db_text(query->sql);
 	text_add(&set, "SET %s", n > 0 ? "@statement = ?" : "");
-	for (size_t i = 0; all != NULL && i < n_args; i++) {
+	for (size_t i = 0; i < n_args; i++) {
 		text_add(&set, "%s@lockq_p%zu = ?", n > 0 ? ", " : "", i);
 		all[n++] = args[i];
 	}
-	if (all == NULL || set.failed)
-		rc = db_fail_memory(db);
-	if (rc == DB_OK) {
-		const struct db_query assign = { query->name, set.data, DB_NO_ROWS };
-
-		rc = db_run(db, &assign, all, n, NULL);
-	}
+	assign.sql = set.data;
+	rc = set.failed ? db_fail_memory(db) : db_run(db, &assign, all, n, NULL);
 	text_clear(&set);
 	free(all);
 	return rc;

@@ -51,19 +51,6 @@ completes(unsigned int user_no, uint32_t task, unsigned int n)
 		dispose(w, task, w->answer.loans[i].loan_id, LOCKQ_COMPLETE);
 }
 
-/* Returns a handle of the owner's, who may all that managers and cron may. */
-static struct lockq *
-handle_of_owner(void)
-{
-	struct lockq_connection where = where_is(NULL);
-	struct lockq *q = NULL;
-
-	where.defaults_group = OWNER_GROUP;
-	assert_int_equal(lockq_new(&q), LOCKQ_OK);
-	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
-	return q;
-}
-
 /* What a manager says. */
 static enum lockq_disposed
 correct(enum lockq_correction_kind kind, uint32_t task, uint64_t loan, const char *from,

@@ -39,15 +39,11 @@ static enum lockq_disposed
 correct(enum lockq_correction_kind kind, uint64_t loan)
 {
 	const struct lockq_loan_ref ref = { loan, 0 };
-	struct lockq_connection where = where_is(NULL);
 	struct lockq_correction what = LOCKQ_CORRECTION_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	enum lockq_disposed became;
-	struct lockq *q = NULL;
+	struct lockq *q = handle_of_owner();
 
-	where.defaults_group = OWNER_GROUP;
-	assert_int_equal(lockq_new(&q), LOCKQ_OK);
-	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
 	what.manager = "marcus";
 	what.task = TASK;
 	what.kind = kind;

@@ -9,18 +9,13 @@
 static struct lockq *q;
 static char long_name[66 * 4], long_reason[LOCKQ_NOTE_MAX + 2];
 
-/* The handle of the owner, who may all that managers may. */
 static int
 connect_owner(void **state)
 {
-	struct lockq_connection where = where_is(NULL);
-
 	test_setup(state);
-	where.defaults_group = OWNER_GROUP;
 	memset(long_name, 'n', 65);
 	memset(long_reason, 'r', LOCKQ_NOTE_MAX + 1);
-	assert_int_equal(lockq_new(&q), LOCKQ_OK);
-	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
+	q = handle_of_owner();
 	return 0;
 }
 

@@ -48,6 +48,18 @@ connect_as(const char *group)
 	return connections[n];
 }
 
+struct lockq *
+handle_of_owner(void)
+{
+	struct lockq_connection where = where_is(NULL);
+	struct lockq *q = NULL;
+
+	where.defaults_group = OWNER_GROUP;
+	assert_int_equal(lockq_new(&q), LOCKQ_OK);
+	assert_int_equal(lockq_connect(q, &where), LOCKQ_OK);
+	return q;
+}
+
 void
 end_connections(void)
 {

@@ -58,6 +58,8 @@ struct db *owner(void);
 struct db *administrator(void);
 /* Returns a new connection of this account, which is closed at the end of the test. */
 struct db *connect_as(const char *group);
+/* Returns a connected handle of the owner, who may all that managers and cron may. */
+struct lockq *handle_of_owner(void);
 /* Closes the connections that connect_as() made. */
 void end_connections(void);
 /* Closes the owner's and the administrator's connection. */
