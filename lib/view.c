@@ -11,9 +11,11 @@
 
 /* The manager's view without the loans that are not available, the smallest priority first. One
  * statement is one snapshot, so `version` is of the same moment as the view's rows. Of a view with
- * an index in this order, the server stops reading when it has LIMIT available loans. */
+ * an index in this order, the server stops reading when it has LIMIT available loans.
+ * SQL_BUFFER_RESULT: it would also send each row as it finds it, and while we read rows that come
+ * slowly nobody pings the lock connection. */
 #define WRAPPED_VIEW(also) \
-	"SELECT c.loan_id, w.version" also \
+	"SELECT SQL_BUFFER_RESULT c.loan_id, w.version" also \
 	"  FROM %s AS c" \
 	"  LEFT JOIN work AS w" \
 	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
@@ -25,7 +27,7 @@
  * once, for which the server reads all rows of the view. ROW_NUMBER, not MIN, which would compare
  * an ENUM priority by its words. */
 #define WRAPPED_ONCE(also) \
-	"SELECT c.loan_id, w.version" also \
+	"SELECT SQL_BUFFER_RESULT c.loan_id, w.version" also \
 	"  FROM (SELECT loan_id, priority," \
 	"               ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n" \
 	"          FROM %s) AS c" \

@@ -62,6 +62,30 @@ assert_fails(const char *part)
 	assert_int_equal(u64("SELECT IS_FREE_LOCK(%s)", query_lock_name(TASK)), 1);
 }
 
+/* guard: the server sends the rows when it has all of them. They are found one by one, in the order
+ * of an index, and a small buffer stands for many of them. */
+static void
+rows_that_are_found_slowly(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	sql("CREATE TABLE test_slow (loan_id BIGINT UNSIGNED PRIMARY KEY)");
+	sql("INSERT INTO test_slow WITH RECURSIVE n AS (SELECT 1000000001 AS i UNION ALL"
+	    " SELECT i + 1 FROM n WHERE i < 1000000250) SELECT i FROM n");
+	set_view(TASK, "SELECT loan_id, loan_id AS priority FROM test_slow"
+	    " WHERE SLEEP(0.08) = 0");
+	sql_on(administrator(), "SET GLOBAL net_buffer_length = 1024");
+	w = ask_now(0, TASK, 1);
+	sql_on(administrator(), "SET GLOBAL net_buffer_length = DEFAULT");
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
+	    " AND how = 'query' AND retries = 0", TASK), 1);
+	sql("DROP TABLE test_slow");
+}
+
 /* The query fails at loan 2, where its subquery returns two rows. */
 static const char two_rows_for_one[] =
 	"SELECT loan_id, (SELECT n FROM test_number WHERE n <= c.loan_id) AS priority"
@@ -731,6 +755,7 @@ main(int argc, char **argv)
 		DB_TEST(the_limit_is_not_below_max_count),
 		DB_TEST(a_list_as_long_as_the_limit_is_not_exhaustive),
 		DB_TEST(the_largest_loan_id),
+		DB_TEST(rows_that_are_found_slowly),
 		DB_TEST(a_null_loan_fails),
 		DB_TEST(a_negative_loan_fails),
 		DB_TEST(a_loan_that_is_no_integer_fails),
