@@ -350,6 +350,8 @@ undo(struct correcting *c)
 			rc = undo_once(q->db, c);
 		}
 	} while (managing_again(q->db, rc, try));
+	if (c->d.refused && db_lost(q->db))
+		(void)!session_abandon(q);
 	if (rc == DB_EFAIL && c->d.refused)
 		return on_complete_refused(&c->d) == DB_OK ? LOCKQ_OK :
 		    error_from_db(q, NULL, DB_ENOMEM);

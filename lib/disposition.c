@@ -344,7 +344,7 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	/* What was given up is ended on the server, or it keeps the loans locked. A procedure that
 	 * runs with its definer's rights can't be killed by this account. It goes on until its end,
 	 * and is rolled back then. */
-	if (rc == DB_ECANCELLED && db_lost(q->db))
+	if ((rc == DB_ECANCELLED || d.refused) && db_lost(q->db))
 		(void)!session_abandon(q);
 	/* It had loans to change when the last part was run. */
 	if (last != NULL)

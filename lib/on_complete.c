@@ -101,6 +101,19 @@ is_failure(enum db_rc rc)
 	return rc == DB_EFAIL || rc == DB_EDUPLICATE || rc == DB_EHELD || rc == DB_ETIME;
 }
 
+/* The session of a procedure that does not end is given up, or it would keep the loans locked from
+ * those who try again. */
+static enum db_rc
+give_up(struct db *db, struct disposing *d)
+{
+	d->refused = true;
+	snprintf(d->reason, sizeof(d->reason), "%s: procedure \"%s\" gave no answer within %d "
+	    "seconds: nothing was changed: tell the task's manager", column_of(d), d->on_complete,
+	    DB_READ_TIMEOUT_S);
+	session_give_up(d->q, db);
+	return DB_EFAIL;
+}
+
 /* The procedure's own statements may wait for longer than lockq's, within the call's time. */
 static unsigned int
 own_wait_s(const struct disposing *d)
@@ -128,7 +141,7 @@ on_complete_all(struct db *db, struct disposing *d)
 	struct ticking ticking = {
 		.q = d->q, .phase = LOCKQ_PHASE_DISPOSE, .since = db_clock_ms()
 	};
-	uint64_t n_failed = 0;
+	uint64_t n_failed = 0, began;
 	enum db_rc rc = DB_OK;
 
 	if (!is_called(d))
@@ -146,7 +159,10 @@ on_complete_all(struct db *db, struct disposing *d)
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		if (!d->places[row].calls)
 			continue;
+		began = db_clock_ms();
 		rc = complete_one(db, d, quoted, row, &ticking);
+		if (rc == DB_ELOST && db_clock_ms() - began >= DB_READ_TIMEOUT_S * 1000)
+			return give_up(db, d);
 		if (rc == DB_ELOCKWAIT)
 			note_wait(d, row);
 		if (!is_failure(rc))

@@ -257,6 +257,21 @@ one_that_lacks_something(void **state)
 	lockq_disposed_clear(&result);
 }
 
+/* The procedure takes longer than lockq waits for it. It is not called again. */
+static void
+one_that_does_not_end(void **state)
+{
+	struct worker *w = with_loans(1);
+
+	(void)state;
+	on_complete("BEGIN DECLARE done INT; " NOTE_IT "; SET done = GET_LOCK('test', 0);"
+	    " SET done = SLEEP(22); END");
+	assert_still_assigned(w, LOCKQ_NOT_COMPLETED, "gave no answer within 20 seconds");
+	/* Its own locks end with it. */
+	until("SELECT GET_LOCK('test', 60) = 1");
+	assert_int_equal(called(), 0);
+}
+
 /* The procedure reads with NOWAIT. Another session holds a row for one of the loans; only this loan
  * is not completed. */
 static void
@@ -622,6 +637,7 @@ main(int argc, char **argv)
 		DB_TEST(one_that_fails_while_it_shows_rows),
 		DB_TEST(one_that_overruns_its_stack),
 		DB_TEST(one_that_lacks_something),
+		DB_TEST(one_that_does_not_end),
 		DB_TEST(one_that_does_not_wait),
 		DB_TEST(one_that_sets_the_session),
 		DB_TEST(one_of_several_fails),
