@@ -14,17 +14,20 @@
 
 #include "db_text.h"
 
-enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 8, FINISHED_COLUMN };
+enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 10, FINISHED_COLUMN };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
- * gaps that new requests go into. UTC: a time must not depend on the session that wrote it. MySQL's
- * own collation: MariaDB's library sets another, which a view's literals may not mix with. */
+ * gaps that new requests go into. UTC: a time must not depend on the session that wrote it.
+ * utf8mb4: an init_connect of old has another character set. MySQL's own collation: MariaDB's
+ * library sets another, which a view's literals may not mix with. */
 static const char pin_session[] =
 	"SET SESSION autocommit = 1,"
 	" transaction_isolation = 'READ-COMMITTED',"
 	" sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
 	"ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
 	" time_zone = '+00:00',"
+	" character_set_client = 'utf8mb4',"
+	" character_set_results = 'utf8mb4',"
 	" collation_connection = 'utf8mb4_0900_ai_ci',"
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
@@ -36,7 +39,8 @@ static const char pin_session[] =
 /* The settings are read back: a proxy between lockq and the server may have changed them. */
 #define WHO_AM_I \
 	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation," \
-	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout"
+	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout," \
+	"       @@character_set_client, @@character_set_results"
 
 static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
 
@@ -132,6 +136,8 @@ check_pinned(struct db *db, const struct db_rows *rows)
 		{ "innodb_lock_wait_timeout", NULL, db->pinned_wait_s },
 		{ "wait_timeout", NULL, DB_WAIT_TIMEOUT_S },
 		{ "net_write_timeout", NULL, DB_WAIT_TIMEOUT_S },
+		{ "character_set_client", "utf8mb4", 0 },
+		{ "character_set_results", "utf8mb4", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(pinned) / sizeof(pinned[0]); i++) {
