@@ -342,7 +342,7 @@ show_completed(const struct getwork_options *o, struct lockq *q, int rc,
 static bool
 find_tasks(struct getwork_options *o, struct lockq *q, int *status)
 {
-	int rc = getwork_tasks_find(&o->tasks, q, o->ask.user);
+	int rc = getwork_tasks_find(&o->tasks, q, &o->ask);
 
 	if (rc == LOCKQ_OK && o->tasks.n > 0)
 		return true;

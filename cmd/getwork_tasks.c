@@ -61,12 +61,14 @@ insert(struct getwork_tasks *tasks, uint64_t places[], const struct lockq_task *
 }
 
 int
-getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const char *user)
+getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
 	uint64_t places[GETWORK_TASKS_MOST];
-	int rc = lockq_tasks(q, user, &all);
+	int rc;
 
+	lockq_look_timeout(q, ask->timeout_ms);
+	rc = lockq_tasks(q, ask->user, &all);
 	tasks->n = 0;
 	for (size_t i = 0; i < all.n_tasks; i++) {
 		if (all.tasks[i].enabled && all.tasks[i].any_place > 0)
@@ -122,12 +124,15 @@ ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct loc
 /* Notes which of the tasks are paused: to wait for its manager would keep the user from the other
  * ones. Where all are, or nobody can tell, none counts as paused. */
 static void
-find_paused(const struct getwork_tasks *tasks, struct lockq *q, const char *user, bool paused[])
+find_paused(const struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask,
+    int64_t time_left_ms, bool paused[])
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
 	size_t n = 0;
-	int rc = lockq_tasks(q, user, &all);
+	int rc;
 
+	lockq_look_timeout(q, time_left_ms);
+	rc = lockq_tasks(q, ask->user, &all);
 	for (size_t i = 0; i < tasks->n; i++) {
 		for (size_t j = 0; rc == LOCKQ_OK && j < all.n_tasks; j++) {
 			if (all.tasks[j].task == tasks->tasks[i])
@@ -153,14 +158,18 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 	one.wait = LOCKQ_WAIT_LIST;
 	one.poll_tries = 0;
 	for (i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
+		/* A table may be locked, and each of the tasks is asked once more below. */
+		if (rc == LOCKQ_BUSY && time_left(ask, began) == 0)
+			break;
 		ask->task = tasks->tasks[i];
 		rc = ask_one(tasks, i, q, &one, answer);
 		look = look || rc == LOCKQ_BUSY;
 	}
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;
-	if (look && goes_on(rc))
-		find_paused(tasks, q, ask->user, paused);
+	/* Without time to wait none of the tasks keeps the user from the others. */
+	if (look && goes_on(rc) && time_left(ask, began) != 0)
+		find_paused(tasks, q, ask, time_left(ask, began), paused);
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
 		if (paused[i])
 			continue;

@@ -125,6 +125,15 @@ is "$status:$(jq -r .exit <<<"$out"):$(asked)" "130:130:$asked_before" \
 like "$err$(jq -r .error <<<"$out")" 'interrupted before anything was asked for' 'and says so'
 sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $first"
 
+# While somebody has locked the tasks, no look at them takes longer than the user wants to wait.
+gatekeeper_says 'LOCK TABLES task WRITE;'
+began=$SECONDS
+run getwork --user race-3 --tasks "$first,$second" --fresh --timeout 1
+is "$status:$((SECONDS - began < 15))" 3:1 'a table that is locked holds --tasks up for --timeout'
+run getwork --user race-3 --any --timeout 1
+is "$status:$((SECONDS - began < 20))" 3:1 'and --any, too'
+gatekeeper_says 'UNLOCK TABLES;'
+
 # The tasks that have a place.
 run getwork --user race-1 --any
 is "$status" 4 'no task has a place: exit 4'
