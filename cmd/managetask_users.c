@@ -107,7 +107,7 @@ static int
 forget(const struct manage_options *o, struct lockq *q)
 {
 	uint64_t rows = 0;
-	int rc, status = CLI_EXIT_DONE;
+	int rc = LOCKQ_OK, status = CLI_EXIT_DONE;
 	size_t i;
 
 	cli_catch_signals("the same command goes on");
@@ -127,7 +127,7 @@ forget(const struct manage_options *o, struct lockq *q)
 		free(done);
 	}
 	/* A signal came too late to end one of them, and kept the next one from being begun. */
-	if (i < o->users.n && status == CLI_EXIT_DONE)
+	if (i < o->users.n && rc != LOCKQ_CANCELLED)
 		status = cli_report(&o->common, cli_exit_status(LOCKQ_CANCELLED, cli_caught()),
 		    "%s", "interrupted: the same command goes on");
 	return status;

@@ -71,8 +71,9 @@ over(const struct patience *p)
 	return LOCKQ_BUSY;
 }
 
+/* @role is what an account needs for this look. */
 static int
-look_patiently(struct lockq *q, look_fn *look, void *data)
+look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
 {
 	struct patience patience = { .q = q };
 	int code = LOCKQ_OK;
@@ -81,6 +82,7 @@ look_patiently(struct lockq *q, look_fn *look, void *data)
 	error_clear(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
+	db_set_role(q->db, role);
 	patience_renew(&patience);
 	do {
 		/* What an earlier try has found, which a lock has cut short, says nothing of this
@@ -92,6 +94,7 @@ look_patiently(struct lockq *q, look_fn *look, void *data)
 	} while (rc == DB_ELOCKWAIT && wait_for_table(&patience, &rc));
 	if (rc != DB_OK)
 		code = rc == DB_ELOCKWAIT ? over(&patience) : error_from_db(q, q->db, rc);
+	db_set_role(q->db, "lockq_worker");
 	return code;
 }
 
@@ -99,18 +102,12 @@ int
 patience_look(struct lockq *q, look_fn *look, void *data)
 {
 	operation_begin(q, OPERATION_LOOK, NULL, 0);
-	return operation_end(q, 0, look_patiently(q, look, data));
+	return operation_end(q, 0, look_patiently(q, "lockq_worker", look, data));
 }
 
 int
 patience_look_as_viewer(struct lockq *q, look_fn *look, void *data)
 {
-	int code;
-
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_viewer");
-	code = patience_look(q, look, data);
-	if (q->db != NULL)
-		db_set_role(q->db, "lockq_worker");
-	return code;
+	operation_begin(q, OPERATION_LOOK, NULL, 0);
+	return operation_end(q, 0, look_patiently(q, "lockq_viewer", look, data));
 }
