@@ -263,7 +263,13 @@ sub leaders
 		$self->broken('somebody leads after the commit', task => $task, commits => [ $t ],
 		    detail => $self->{holder}{$task}) if defined $self->{holder}{$task};
 	}
-	for my $run (map { $_->{row} } grep { $_->{do} eq 'insert' } @{$by->{leader_run} // []}) {
+	my @runs = map { $_->{row} } grep { $_->{do} eq 'insert' } @{$by->{leader_run} // []};
+	for my $r (grep { is_led($_) } @$ended) {
+		$self->broken('a request was ended by somebody who did not lead', task => $r->{task},
+		    request => $r->{id}, commits => [ $t ])
+		    unless grep { $_->{task_id} == $r->{task} } @runs;
+	}
+	for my $run (@runs) {
 		my $task = $run->{task_id};
 		my %mine = (task => $task, commits => [ $t ], detail => "epoch $run->{epoch}");
 		my @mine = grep { $_->{task} == $task } @$ended;
@@ -276,7 +282,7 @@ sub leaders
 		    detail => "epoch $run->{epoch}: it says $run->{requests} requests, "
 		    . "$run->{loans} loans, and ended " . @mine . " and gave $loans")
 		    if $run->{requests} != @mine || $run->{loans} != $loans;
-		for my $r (grep { $_->{outcome} =~ /^(?:served|partial|empty)$/ } @mine) {
+		for my $r (grep { is_led($_) } @mine) {
 			$self->broken('a request does not name its leader', %mine,
 			    request => $r->{id})
 			    if ($r->{epoch} // 0) != $run->{epoch};
@@ -285,10 +291,23 @@ sub leaders
 			    if $r->{outcome} eq 'empty'
 			    && $run->{how} !~ /^(?:query|crowded|elsewhere)$/;
 		}
+		my $now = $self->{task}{$task} // {};
+		$self->broken('somebody began to lead while the task was paused', %mine)
+		    if defined $now->{paused} && defined $now->{since}
+		    && micro_of($run->{started_at}) > $now->{since} + $SEEN;
 		$self->{runs}{$task}{$run->{epoch}} = $run->{as_of};
 		push @{$self->{rounds}{$task}},
 		    [ micro_of($run->{started_at}), $t->{at} ];
 	}
+}
+
+# is_led: whether only who leads can end the request so. From a list others take, too, and a manager
+# gives to whom he likes.
+sub is_led
+{
+	my ($r) = @_;
+	return $r->{outcome} =~ /^(?:served|partial|empty)$/ && !defined $r->{source}
+	    && !$r->{by_manager};
 }
 
 # in_order: those whose request a leader could see before it began get their loans first.
@@ -310,7 +329,8 @@ sub in_order
 			    || $r->{made}{at} >= $began;
 			if (!defined $r->{ended}) {
 				$self->{passed}{$r->{id}} //= { by => $last, commit => $t->{gtid},
-				    until => $t->{at} + $HELD } if $r->{touched} < $began;
+				    at => $t->{at}, until => $t->{at} + $HELD }
+				    if $r->{touched} < $began;
 			} elsif ($r->{outcome} =~ /^(?:partial|empty)$/) {
 				$self->broken('a request was served before an older one',
 				    task => $r->{task},
@@ -369,7 +389,8 @@ sub loans
 	    map { @$_ } values %events;
 }
 
-# rules: what a task says of its users. A manager may give more.
+# rules: what a task says of how much a user may have, and how often. A manager may give more. What
+# one task says of another one (not_same_user_as) is not judged.
 sub rules
 {
 	my ($self, $t, $e) = @_;
@@ -537,6 +558,10 @@ sub told
 		push @{$self->{away}}, [ $from, $to // $from ];
 		return;
 	}
+	if ($call->{call} eq 'stop') {
+		push @{$self->{stopped}{$call->{user}}}, [ $from, $to ];
+		return;
+	}
 	$self->{count}{calls}++;
 	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
 	    || $call->{call} eq 'any') {
@@ -544,8 +569,8 @@ sub told
 		# Cron is nobody who asks or disposes of loans.
 		my $whose = $call->{call} eq 'managetask' ? 'manager'
 		    : defined $call->{user} ? $user : '?';
-		push @{$self->{silent}{$whose}}, { from => $from,
-		    to => $self->settled($to // 9e18) + $LATE } if defined $whose;
+		push @{$self->{silent}{$whose}}, { from => $from, call => $call->{call},
+		    to => $to // 9e18 } if defined $whose;
 	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
 	    && !@answer) {
 		$self->broken('a call ended without an answer', task => $call->{task},
@@ -562,7 +587,14 @@ sub told
 	$self->told_pipeline($call, $user, \@answer, $from, $to)
 	    if $call->{call} eq 'checkwork' && $call->{exit} =~ /^[01]$/ && !defined $call->{of};
 	$self->waited($call, $user, $from, $to) if $call->{call} eq 'getwork'
-	    && $call->{exit} =~ /^[0-4]$/ && !$call->{struck};
+	    && $call->{exit} =~ /^[0-4]$/ && !$self->was_stopped($call, $from, $to);
+}
+
+# was_stopped: whether the process of the call may have stood still in it.
+sub was_stopped
+{
+	my ($self, $call, $from, $to) = @_;
+	return grep { $_->[0] <= $to && $from <= $_->[1] } @{$self->{stopped}{$call->{user}} // []};
 }
 
 sub told_request
@@ -587,10 +619,15 @@ sub told_request
 		return;
 	}
 	$r->{told} = 1;
+	$self->broken('a request was told to somebody else', %where, detail => "told $o->{user}")
+	    if $call->{call} eq 'getwork' && ($r->{user} != ($self->{users}{$call->{user}} // 0)
+		|| $r->{user} != ($self->{users}{$o->{user}} // 0)
+		|| $r->{task} != ($call->{task} // $o->{task}) || $r->{task} != $o->{task});
 	delete $self->{passed}{$r->{id}} if $o->{retries};
 	# A request that is pending at the end of the call may end later. A process that was stopped
 	# tells what it knew before.
-	my $then = ($call->{exit} // 5) =~ /^[0-4]$/ && !$call->{struck} ? $to : $from;
+	my $then = ($call->{exit} // 5) =~ /^[0-4]$/ && !$self->was_stopped($call, $from, $to)
+	    ? $to : $from;
 	my $is = $o->{status} eq 'pending'
 	    && (!$r->{ended} || $self->settled($r->{ended}{at}) + $SEEN > $then)
 	    ? 'pending' : $r->{outcome};
@@ -657,7 +694,7 @@ sub told_disposed
 	}
 	my $event = $EVENT{$o->{state}} // $o->{state};
 	my $rows = $self->{dispositions}{"$o->{task} $o->{loan_id} $o->{token} $event"} // [];
-	my $user = $self->{users}{$o->{user}} // 0;
+	my $user = $self->{users}{$call->{user}} // 0;
 	my ($mine) = grep { $_->{user} == $user && !defined $_->{manager} && $_->{at} <= $to
 		&& ($o->{repeated} || $_->{at} >= $from && !$_->{told}) } @$rows;
 	$self->broken('a disposition was told that was not made', %where) unless $mine;
@@ -762,8 +799,12 @@ sub finish
 {
 	my ($self) = @_;
 
+	# What a fault has made of it shows only now, since a fault may be told later than the call.
+	$_->{to} = $self->settled($_->{to}) + $LATE for map { @$_ } values %{$self->{silent}};
 	for my $id (sort { $a <=> $b } keys %{$self->{passed}}) {
 		my $p = $self->{passed}{$id};
+		# In a fault somebody may have held the request.
+		next if $self->settled($p->{at}) > $p->{at};
 		$self->broken('a request was served before an older one', request => $p->{by},
 		    task => $self->{requests}{$id}{task}, commits => [ $p->{commit} ],
 		    detail => "request $id asked before, and was left");
@@ -806,8 +847,10 @@ sub was_corrected
 sub may_be
 {
 	my ($self, $kind, $user, $at, $what) = @_;
+	my %may = (request => 'getwork any', disposition => 'disposition managetask any');
 	my @may = sort { $a->{to} <=> $b->{to} }
-	    grep { $_->{from} <= $at && $at <= $_->{to} && ($_->{$kind} // $what) eq $what }
+	    grep { $_->{from} <= $at && $at <= $_->{to} && ($_->{$kind} // $what) eq $what
+		&& " $may{$kind} " =~ / $_->{call} / }
 	    @{$self->{silent}{$user} // []}, @{$self->{silent}{'?'} // []};
 
 	return 0 unless @may;
