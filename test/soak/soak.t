@@ -8,13 +8,11 @@ set -u
 
 # A full disk is left out, since the server looks after a minute whether there is room again. How
 # much is done after a fault is not judged: other tests run beside this one.
-kinds=kill,stop,clock,cut,slow,silent,mysqld,crowd,forget,alter
-! "$top/test/soak/cable" make $$ 2>/dev/null || {
-	"$top/test/soak/cable" remove $$
-	kinds+=,cable,loss
-}
-run "$top/test/soak/run" --minutes "${LOCKQ_SOAK_MINUTES:-1}" --seed 1 --workers 5 --people 3 --least 0 \
-	--kinds "$kinds"
+kinds=kill,stop,clock,cut,sessions,slow,silent,mysqld,crowd,forget,alter
+! "$top/test/soak/cable" make $$ 2>/dev/null || kinds+=,cable,loss
+"$top/test/soak/cable" remove $$
+run "$top/test/soak/run" --minutes "${LOCKQ_SOAK_MINUTES:-1}" --seed 1 --workers 5 --people 3 \
+	--least 0 --kinds "$kinds"
 is "$status" 0 'a minute of work while faults strike: no promise is broken'
 [ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }" >&2
 like "$out" '^in all: [0-9]{3,} commits, [0-9]{2,} calls, .*: 0 violations$' 'all of it was judged'
