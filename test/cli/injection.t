@@ -100,6 +100,11 @@ is_one_line() {
 	[[ -n $rest && $rest != *$'\n'* ]]
 }
 
+# is_lines_of PROGRAM TEXT: of its messages, such as one for each user.
+is_lines_of() {
+	! grep -qv "^$1: " <<<"$2"
+}
+
 # some NAME …: the same with each fourth text only, for fields that are read as others are.
 some() {
 	local -a all_names=("${names[@]}") all_texts=("${texts[@]}") all_hexes=("${hexes[@]}")
@@ -216,6 +221,19 @@ some 'managetask reassign --reason' '0 2' "$corrected" "$logged $new $by_loan" 5
 	corrects 20-N managetask reassign --from race-1 --to race-2 --reason TEXT
 some 'managetask reassign --to' '2 4' '' '' 0 \
 	corrects 30-N managetask reassign --from race-1 --to TEXT --reason x
+# waits -N COMMAND…: with the N-th of the loans that nobody has.
+mapfile -t waiting < <(sql "SELECT loan_id FROM test_loan_$task
+	WHERE loan_id NOT IN (SELECT loan_id FROM work)")
+waits() {
+	"${@:2}" --task $task --loan "${waiting[${1#-}]}"
+}
+some 'managetask reassign --from' '2 4' '' '' 0 \
+	corrects 30-N managetask reassign --from TEXT --to race-2 --reason x
+some 'managetask release --from' '2 4' '' '' 0 \
+	corrects 30-N managetask release --from TEXT --reason x
+new=$(since manage_log manage_id)
+some 'managetask urgent --reason' '0 2' "$corrected" "SELECT HEX(reason)
+	FROM manage_log WHERE $new ORDER BY manage_id" 5 waits -N managetask urgent --reason TEXT
 disposition --user race-1 --task $task --complete \
 	--loan "$(IFS=,; echo "${loans[*]:40:10}")" >"$scratch/output"
 new=$(since work_log log_id)
@@ -270,6 +288,8 @@ some 'managetask user bind --account' '0 2 4' 'app_user manage_log task_trouble'
 	HEX(account) FROM app_user WHERE account IS NOT NULL ORDER BY user_id" 4 \
 	managetask user bind --user bound-N --account TEXT
 
+field 'lockqstat --follow' 2 '' '' 0 lockqstat --follow TEXT --until-now
+
 # --- loans from a file ----------------------------------------------------------------------------
 
 for i in "${!texts[@]}"; do
@@ -322,34 +342,61 @@ ok $? 'nor has managetask list'
 
 # --- every option that takes a value --------------------------------------------------------------
 
-# By the help of each program, so that a new option is tried, too; each with two of the texts. What
-# is said beside it changes nothing.
+# By the help of each program and command, so that a new option is tried, too; each with two of the
+# texts. What is said beside it changes nothing. Users have been tried above, and have such names.
 declare -A beside=(
 	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
 	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list
 	[lockqstat]='' [seedloans]='--csv missing.csv'
+	[managetask add]='--name x --candidates-view missing' [managetask set]='999999 --name x'
+	[managetask list]='' [managetask show]=999999 [managetask check]=999999
+	[managetask pause]='999999 --reason x' [managetask disable]=999999
+	[managetask enable]=999999 [managetask remove]=999999
+	[managetask urgent]='999999 1 --reason x' [managetask cancel]='999999 --reason x'
+	[managetask release]='--task 999999 --loan 1 --reason x'
+	[managetask reassign]='--task 999999 --loan 1 --from race-1 --to race-2 --reason x'
+	[managetask undo]='--task 999999 --loan 1 --reason x' [managetask user list]=''
+	[managetask user add]=race-1 [managetask user bind]='nobody --account x'
+	[managetask user disable]=nobody [managetask user enable]=nobody
+	[managetask user remove]=nobody [managetask user forget]=nobody
 )
+commands=$(managetask --help |
+	sed -En 's/^  ((user )?[a-z]+)( N| \[N\]| ID)?  .*/managetask \1/p')
+is "$(printf '%s\n' "${!beside[@]}" | grep ' ' | sort)" "$(sort <<<"$commands")" \
+	'each command of managetask is tried'
+
+# options PROGRAM: those that take a value. All commands of managetask have some in common.
+options() {
+	local own=''
+	[[ $1 != *' '* ]] || own="/^Log:/,\$ d"
+	# shellcheck disable=SC2086 # a program and its command
+	$1 --help | sed "$own" |
+		grep -oE '^ +(-., )?--[a-z-]+ \[?[A-Z]' | grep -oE -e '--[a-z-]+'
+}
 before=$(sums follow_cursor task_trouble) faults='' n=0
 for program in "${!beside[@]}"; do
 	while read -r option; do
-		read -ra words <<<"${beside[$program]}"
+		read -ra words <<<"$program ${beside[$program]}"
 		case $option in
+		--user) [[ $program != 'managetask user '* ]] || continue ;;
 		--follow) words+=(--until-now) ;;
 		--host | --port | --socket) words+=(--connect-timeout 0) ;;
 		esac
 		for i in $((n % ${#texts[@]})) $(((n + 11) % ${#texts[@]})); do
-			run timeout "$patience" "$program" "${words[@]}" "$option" "${texts[i]}"
+			run timeout "$patience" "${words[@]}" "$option" "${texts[i]}"
 			is_clean "$out$err" || faults+=" $program $option ${names[i]}: unclean;"
 			[[ $status = 0 || ($status = [1-5] && -z $err) ]] || is_one_line "$err" ||
+				is_lines_of managetask "$err" ||
 				faults+=" $program $option ${names[i]}: not one line: $err;"
 			[[ $status = [0-5] ]] ||
 				faults+=" $program $option ${names[i]}: status $status: $err;"
 		done
 		n=$((n + 1))
-	done < <("$program" --help | grep -oE '^ +(-., )?--[a-z-]+ \[?[A-Z]' |
-		grep -oE -e '--[a-z-]+')
+	done < <(options "$program")
 done
-[ "$(sums follow_cursor task_trouble)" = "$before" ] || faults+=' tables have changed;'
+after=$(sums follow_cursor task_trouble)
+[ "$after" = "$before" ] ||
+	faults+=" tables have changed: $(diff <(echo "$before") <(echo "$after"));"
 [ ! -e pwned ] || faults+=' a shell has run it;'
 is "$faults" '' "each of $n options with a value"
 ok $((n < 100)) 'and these are all'
