@@ -417,13 +417,15 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
 	$(call prove,$(DB_BIN),$(IN_SANDBOX) env)
 	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env LOCKQ_TESTED=yes)
-	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
+	$(call prove,$(ASAN)/test/fault/test_faults,$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
 		docs/bench cli/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MODE=multi)
 	test/soak/run --minutes 10
+	@$(MAKE) --no-print-directory coverage check-cluster
 	$(call prove,$(DB_TESTS) $(NATIVE_RACES),env LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)-native' \
 		LOCKQ_MYSQLD_ARGS='$(NATIVE_KEYS)' scripts/sandbox run env)
 	@$(MAKE) --no-print-directory $(PARALLEL) CLIENT=mariadb all valgrind-programs
