@@ -28,7 +28,7 @@ void fault_arm(enum fault fault, unsigned int nth, bool ever);
 unsigned int fault_disarm(void);
 /* Whether a call has failed since fault_arm(). */
 bool fault_hit(void);
-/* While  is true, calls of this thread neither fail nor count: what the test itself does. */
+/* While @paused is true, calls of this thread neither fail nor count: what the test itself does. */
 void fault_pause(bool paused);
 /* The name of the first function that has failed since fault_arm(), or "". */
 const char *fault_where(void);

@@ -179,8 +179,10 @@ exhaust(enum fault fault, bool ever, unsigned int step, unsigned int calls)
 	if (calls == 0)
 		return;
 	trial.nth = 1 + random / 65536 % (calls < step ? calls : step);
-	while (trial.nth <= calls && call_with_fault())
+	while (trial.nth <= calls && call_with_fault()) {
+		trial.tries++;
 		trial.nth += step;
+	}
 }
 
 /* How many calls there are that can fail like this. */
@@ -222,6 +224,7 @@ try_faults(void **state)
 	assert_true(step > 0);
 	trial.scenario = *state;
 	trial.faults = 0;
+	trial.tries = 0;
 	allocations = count(FAULT_ALLOCATION);
 	calls = count(FAULT_NO_MEMORY);
 	on_server = count(FAULT_LOST);
@@ -240,8 +243,9 @@ try_faults(void **state)
 		if (step < SAMPLE || i == FAULT_LOST || i == FAULT_NO_MEMORY)
 			exhaust(i, true, step, most);
 	}
-	print_message("# %s%s%s: %u allocations, %u calls\n", trial.scenario->function,
-	    trial.scenario->how[0] != '\0' ? ", " : "", trial.scenario->how, allocations, calls);
+	print_message("# %s%s%s: %u allocations, %u calls, %u failures tried\n",
+	    trial.scenario->function, trial.scenario->how[0] != '\0' ? ", " : "",
+	    trial.scenario->how, allocations, calls, trial.tries);
 	assert_int_equal(trial.faults, 0);
 }
 

@@ -13,6 +13,7 @@ struct trial {
 	unsigned int nth;
 	bool ever;
 	unsigned int calls;     /* that could have failed in the last call */
+	unsigned int tries;     /* calls of this scenario in which something failed */
 	unsigned int faults;    /* of the library, in this scenario */
 	char usual[SAID_BYTES]; /* what the function says where nothing fails */
 	bool forged;            /* these faults are the test's own, which must be noticed */

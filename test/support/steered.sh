@@ -46,17 +46,21 @@ open_gatekeeper() {
 		exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered
 	}
 }
-# gatekeeper_says STATEMENTS: runs them in the session of the gatekeeper.
-gatekeeper_says() {
-	local answer
+# gatekeeper_gives STATEMENTS: runs them in the session of the gatekeeper. They give one row: 1.
+gatekeeper_gives() {
+	local answer=''
 	# shellcheck disable=SC2154 # made by coproc
-	echo "$1 SELECT 1;" >&"${gatekeeper[1]}"
-	read -r -t "$patience" answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
+	echo "$1" >&"${gatekeeper[1]}"
+	if ! read -r -t "$patience" answer <&"${gatekeeper[0]}" || [ "$answer" != 1 ]; then
+		ok 1 "the gatekeeper runs $1, which gives '$answer'"
+	fi
+}
+# gatekeeper_says STATEMENTS: which give nothing.
+gatekeeper_says() {
+	gatekeeper_gives "$1 SELECT 1;"
 }
 gatekeeper_does() {
-	local answer
-	echo "SELECT $1;" >&"${gatekeeper[1]}"
-	read -r -t "$patience" answer <&"${gatekeeper[0]}" && [ "$answer" = 1 ]
+	gatekeeper_gives "SELECT $1;"
 }
 shut_gate() {
 	gatekeeper_does "GET_LOCK('test gate $1', $patience)"
