@@ -175,6 +175,7 @@ fail() {
 	esac || return 1
 	wait_for another_leads "$old" "$port"
 	since=$EPOCHREALTIME
+	led_since+=("$since")
 	wait_for served_after "$since"
 	waited=$(cat "$told"-*[0-9] | jq -s --argjson t "$since" \
 		'[.[] | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] | min - $t |
@@ -199,7 +200,7 @@ done
 refills &
 jobs="$jobs $!"
 
-slowest=0 bad=0 began=$SECONDS
+slowest=0 bad=0 began=$SECONDS led_since=()
 for ((n = 0; n < failovers; n++)); do
 	kind=${kinds[n % ${#kinds[@]}]}
 	if fail "${kind%:*}" "${kind#*:}"; then
@@ -216,7 +217,8 @@ for ((n = 0; n < failovers; n++)); do
 	done
 done
 is "$bad" 0 "$failovers failovers: another member led, and the old one joined again"
-ok $((slowest > soon * 1000)) "the first loan came within $soon s: the slowest after $slowest ms"
+ok $((slowest > soon * 1000)) \
+	"somebody had a loan within $soon s of each: the slowest after $slowest ms"
 
 # --- what was told -------------------------------------------------------------------------------
 
@@ -228,6 +230,12 @@ jobs=
 everywhere 1 2 3
 cat "$told"-faults "$told"-*[0-9] "$told"-minority >"$told" 2>/dev/null
 [ -z "${LOCKQ_CLUSTER_TOLD-}" ] || cat "$told" >>"$LOCKQ_CLUSTER_TOLD"
+# Who has just had a loan disposes of it, and may then ask for one of another task.
+printf '# everybody had a loan again within %s ms\n' "$(jq -s --argjson since "[$(
+	IFS=,; echo "${led_since[*]}")]" '
+	[map(select(.call == "getwork" and .exit == 0)) | group_by(.user)[] | map(.to) as $had |
+	 $since[] as $t | [$had[] | select(. > $t)] | select(length > 0) | min - $t] |
+	max * 1000 | floor' "$told")"
 printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
 	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c |
 		awk '{ print $2, $3 ": " $1 }' | paste -sd,)"
