@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Failovers of a cluster, while people ask for work and dispose of it through MySQL Router: the
 # primary is switched, killed, stopped, and cut off from the others. It goes away while a leader's
-# query runs, in a take from a list, in a refill, or with COMMITs that the others do not hear of.
+# query runs, in a take from a list, in a refill, with COMMITs that the others do not hear of, or with
+# COMMITs of which only the programs do not hear: those are in doubt.
 # Programs find each new primary soon. test/history/check judges all that was committed and told.
 #
 #   LOCKQ_CLUSTER_MINUTES    for how long (3)
@@ -16,8 +17,8 @@ set -u
 
 minutes=${LOCKQ_CLUSTER_MINUTES:-3}
 mode=${LOCKQ_CLUSTER_MODE:-single}
-kinds=(kill:take partition:commit stop:refill kill:query kill:commit stop:take stop:commit
-	kill:refill)
+kinds=(kill:take kill:doubt partition:commit stop:refill kill:query kill:commit stop:take
+	stop:commit kill:refill)
 [ "$mode" = multi ] || kinds+=(switch:query)
 failovers=$((minutes * 2 > ${#kinds[@]} ? minutes * 2 : ${#kinds[@]}))
 failovers=${LOCKQ_CLUSTER_FAILOVERS:-$failovers}
@@ -134,10 +135,27 @@ commits_hang() {
 	                  OR processlist_info = 'COMMIT'" 2>/dev/null)" = 1 ]
 }
 
+# router_gets SIGNAL
+router_gets() {
+	kill "-$1" "$(cat "$LOCKQ_CLUSTER_DIR/router/router.pid")"
+}
+
+# is_quiet MEMBER: no program's COMMIT, nor any statement that does not wait, is on its way there.
+is_quiet() {
+	[ "$(at "$1" "SELECT COUNT(*) = 0 FROM performance_schema.threads
+	               WHERE processlist_user = 'lockq_app' AND processlist_command <> 'Sleep'
+	                 AND processlist_time < 1" 2>/dev/null)" = 1 ]
+}
+
 # until_in MOMENT MEMBER: waits until the primary is in the middle of that.
 until_in() {
 	case $1 in
 	query) wait_for heavy_is_led ;;
+	doubt)
+		# What it has been asked for it does, and nobody hears of that.
+		router_gets STOP
+		wait_for is_quiet "$2"
+		;;
 	commit)
 		cluster partition "$2" || return 1
 		told "$told-minority" getwork race-1 "$plain" '' as "$2" \
@@ -173,6 +191,7 @@ fail() {
 	kill) cluster kill "$old" ;;
 	stop) kill -STOP "$(cat "$LOCKQ_CLUSTER_DIR/$old/mysqld.pid")" ;;
 	esac || return 1
+	[ "$2" != doubt ] || router_gets CONT
 	wait_for another_leads "$old" "$port"
 	since=$EPOCHREALTIME
 	led_since+=("$since")
