@@ -310,7 +310,8 @@ is "$(text 'SAVEPOINT s; ROLLBACK WORK TO SAVEPOINT s' 'DROP TEMPORARY TABLE IF 
 	'UPDATE deed SET line = TRUNCATE(line, 0) WHERE loan_id = p_loan_id' \
 	'SET @n = @@autocommit, @m = (SELECT MAX(c.commit) FROM (SELECT 1 AS commit) AS c)' \
 	"$caught NOT FOUND SET @n = 1; DO 0" "$caught SQLSTATE '23000' BEGIN END; DO 0" \
-	"$caught SQLEXCEPTION BEGIN SET @n = 1; RESIGNAL; END; DO 0")" ,,,,,,, \
+	"$caught SQLEXCEPTION BEGIN SET @n = 1; RESIGNAL; END; DO 0" \
+	$'DO 0; -- COMMIT\n# COMMIT\nDO 1')" ,,,,,,,, \
 	'others that look like them'
 admin "$good; $procedure $parameters COMMENT 'x'
 	UPDATE deed SET line = LENGTH('commit; drop table deed') /* commit */"

@@ -598,6 +598,29 @@ cursors_are_shown_and_removed(void **state)
 	assert_string_equal(r->error, "cursor \"" CURSOR "\" was removed");
 }
 
+/* The owner moves the cursor back while somebody follows it: what came since comes again. */
+static void
+a_cursor_that_is_moved_back(void **state)
+{
+	struct reader *r = reader(NULL);
+	uint64_t first;
+
+	(void)state;
+	log_loan(owner(), 1);
+	follows(r, LOCKQ_OK);
+	first = position();
+	r->what.until_now = 0;
+	assert_int_equal(pthread_create(&r->thread, NULL, follow, r), 0);
+	for (uint64_t loan = 2; loan <= 3; loan++)
+		log_loan(owner(), loan);
+	until("SELECT position = (SELECT MAX(log_id) FROM work_log) FROM follow_cursor");
+	sql("UPDATE follow_cursor SET position = %" PRIu64, first);
+	until("SELECT position = (SELECT MAX(log_id) FROM work_log) FROM follow_cursor");
+	assert_int_equal(lockq_drop_cursor(reader(NULL)->q, CURSOR), LOCKQ_OK);
+	pthread_join(r->thread, NULL);
+	assert_got(r, "1 2 3 2 3");
+}
+
 static void
 names_and_numbers_are_checked(void **state)
 {
@@ -798,6 +821,7 @@ main(int argc, char **argv)
 		FOLLOW_TEST(a_session_that_the_server_ends_repeats_the_batch),
 		FOLLOW_TEST(a_new_cursor_begins_where_it_is_told),
 		FOLLOW_TEST(cursors_are_shown_and_removed),
+		FOLLOW_TEST(a_cursor_that_is_moved_back),
 		FOLLOW_TEST(names_and_numbers_are_checked),
 		FOLLOW_TEST(gaps_cost_nothing),
 		FOLLOW_TEST(without_the_performance_schema_a_gap_takes_its_time),
