@@ -208,8 +208,8 @@ as_recorded()
 }
 
 # run_mutant BINARY NAME SECONDS: run_test. On a busy machine it may not come to its assertion in
-# that time, so it gets thrice as much then. That it does not end counts only where the library as it
-# is ends in the same time.
+# that time, so it gets thrice as much then. That it does not end counts only where the library as
+# it is ends in the same time.
 run_mutant()
 {
 	run_test "$@" && return 0

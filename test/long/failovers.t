@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Failovers of a cluster, while people ask for work and dispose of it through MySQL Router: the
 # primary is switched, killed, stopped, and cut off from the others. It goes away while a leader's
-# query runs, in a take from a list, in a refill, with COMMITs that the others do not hear of, or with
-# COMMITs of which only the programs do not hear: those are in doubt.
+# query runs, in a take from a list, in a refill, with COMMITs that the others do not hear of, or
+# with COMMITs of which only the programs do not hear: those are in doubt.
 # Programs find each new primary soon. test/history/check judges all that was committed and told.
 #
 #   LOCKQ_CLUSTER_MINUTES    for how long (3)
