@@ -368,7 +368,8 @@ getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answe
 	if (code != LOCKQ_OK)
 		return code;
 	rc = session_ready(q);
-	return rc == DB_OK ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
+	/* A call that finds its connection lost goes on as one that loses it. */
+	return rc == DB_OK || rc == DB_ELOST ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
 }
 
 int

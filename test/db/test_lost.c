@@ -97,6 +97,26 @@ a_commit_that_comes_late(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
+/* The connection is gone before the call, and for a moment there is no other one. */
+static void
+a_connection_lost_before_the_call(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_refuse(w->proxy);
+	proxy_drop(w->proxy);
+	worker_start(w);
+	db_sleep_ms(500);
+	assert_false(w->done);
+	proxy_accept(w->proxy);
+	worker_join(w);
+	assert_served_once(w);
+}
+
 /* The outcome can't be found out, so the call reports that it is unknown. */
 static void
 a_commit_that_nobody_can_tell_of(void **state)
@@ -434,6 +454,7 @@ main(int argc, char **argv)
 		DB_TEST(a_commit_whose_answer_is_lost),
 		DB_TEST(a_commit_that_never_came),
 		DB_TEST(a_commit_that_comes_late),
+		DB_TEST(a_connection_lost_before_the_call),
 		DB_TEST(a_commit_that_nobody_can_tell_of),
 		DB_TEST(a_connection_lost_at_any_statement),
 		DB_TEST(its_own_lost_round_is_no_leader),
