@@ -41,7 +41,7 @@ static const struct db_query read_kept = {
 	"read_kept",
 	"SELECT " TASK_COLUMNS("u.user_id") ","
 	"       u.user_id, l.epoch, l.length, l.head, l.as_of,"
-	"       t.enabled AND t.paused IS NULL AND l.candidates_view = t.candidates_view"
+	"       t.enabled AND l.candidates_view = t.candidates_view"
 	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
 	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
@@ -113,7 +113,7 @@ static const struct db_query end_lists = {
 enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
 {
-	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, USABLE, HAS_ASKED, DUE, FAILED,
+	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, IS_THERE, HAS_ASKED, DUE, FAILED,
 		TOUCHED, HAS_TOUCHED, TOO_DEAR };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
@@ -128,7 +128,8 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 		kept->length = (uint32_t)db_cell_u64(&rows, 0, LENGTH);
 		kept->head = (uint32_t)db_cell_u64(&rows, 0, HEAD);
 		copy_cell(kept->as_of, sizeof(kept->as_of), &rows, 0, AS_OF);
-		kept->usable = db_cell_u64(&rows, 0, USABLE) != 0;
+		kept->is_there = db_cell_u64(&rows, 0, IS_THERE) != 0;
+		kept->usable = kept->is_there && task->paused[0] == '\0';
 		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
 		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
 		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);

@@ -11,7 +11,8 @@
 /* The newest list, as a plain read saw it. */
 struct kept {
 	uint64_t epoch;       /* 0: there is none */
-	bool usable;          /* of the task's view, not older than cache_ttl */
+	bool is_there;        /* of the task's view, not older than cache_ttl */
+	bool usable;          /* the same, and the task is not paused */
 	uint32_t length;      /* loans that it began with */
 	uint32_t head;        /* so many of its first ones are gone */
 	uint32_t touched;     /* loans of task_touched that were put before the first one, as long

@@ -54,8 +54,9 @@ query(struct search *search, bool hints, enum list_result *result)
 }
 
 /* Whether there is a list that the call has not taken from; or, for a refill, one that is not due
- * any more. Only a process with the task's lock
- * writes one, and this call has it, so the answer stays true. */
+ * any more. Only a process with the task's lock writes one, and this call has it, so the answer
+ * stays true. The list counts also if the task was paused since the lock was taken: else the query
+ * would run in vain, and its loans would be given in the pause. */
 static enum db_rc
 look_for_kept(struct search *search, enum list_result *result)
 {
@@ -66,7 +67,7 @@ look_for_kept(struct search *search, enum list_result *result)
 
 	if (rc == DB_OK && search->refills)
 		*result = search->only_due && !kept.due ? LIST_KEPT : LIST_FOUND;
-	else if (rc == DB_OK && kept.usable && kept.length > kept.head &&
+	else if (rc == DB_OK && kept.is_there && kept.length > kept.head &&
 	    kept.epoch != search->tried)
 		*result = LIST_KEPT;
 	return rc;

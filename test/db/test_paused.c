@@ -159,6 +159,34 @@ the_list_counts_after_a_pause(void **state)
 	assert_int_equal(rounds_of(TASK), 1);
 }
 
+/* A leader that got the lock just before the pause, and that others have left a list, runs no
+ * query: its user takes from the list after the pause. */
+static void
+a_leader_with_a_list_waits(void **state)
+{
+	struct worker *w = through_proxy(1, -1);
+
+	(void)state;
+	proxy_hold(w->proxy, "INSERT INTO request_in", 1);
+	proxy_hold(w->proxy, "SELECT epoch, NOW(6), left_pending", 1);
+	set_task(TASK, "cache_ttl = 60");
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	fill(5);
+	proxy_release(w->proxy);
+	proxy_until_held(w->proxy);
+	pause_task();
+	proxy_release(w->proxy);
+	while (!w->paused && !w->done)
+		db_sleep_ms(5);
+	let_go_on();
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_string_equal(w->answer.how, "list");
+	assert_int_equal(rounds_of(TASK), 1);
+	assert_consistent(TASK);
+}
+
 static void
 disable(unsigned int user_no, bool disabled)
 {
@@ -271,6 +299,7 @@ main(int argc, char **argv)
 		DB_TEST(a_leader_goes_on),
 		DB_TEST(a_task_that_is_paused_at_the_pop),
 		DB_TEST(the_list_counts_after_a_pause),
+		DB_TEST(a_leader_with_a_list_waits),
 		DB_TEST(a_user_who_is_disabled_at_the_pop),
 		DB_TEST(a_user_who_is_disabled_is_refused),
 		DB_TEST(a_late_request_of_a_disabled_user),
