@@ -1,7 +1,7 @@
 # Builds one mutant, for guards.t: the library with some objects replaced, whose sources are in OUT,
 # and one test that is linked with this library.
 #   make -f mutant.mk TOP=… BUILD=… OUT=… OBJECTS='lib/lock …' TEST=db/test_lock mutant
-# `getwork` in place of `mutant` makes the program, for test/model/trace.t.
+# `getwork` in place of `mutant` makes the program, for test/model/traces.sh.
 include $(BUILD)/client.mk
 
 CC := gcc

@@ -5,10 +5,14 @@
 #
 #	loans 1 2 3
 #	lease 2                         its lease may run out
-#	requester 1 count=1 waits=blocking killed lost signalled disposes retried
+#	requester 1 count=1 waits=blocking killed lost signalled disposes retried slow late
 #	stuck                           a foreign session may hold task_wake
+#	list                            all loans are in a kept list, of the epoch 1
+#	returned 1                      it was returned before, and its row of work has version 1
+#	refill killed lost slow late    a refill has run, too
 #
-# and the others what happened:
+# slow: the process lasted for 250 ms or longer, so it may have met a time limit of the library; late:
+# for a second or longer. The others tell what happened:
 #
 #	asked 1
 #	committed 1 epoch=1 how=query 1=served 2=empty loan1=1/1
@@ -21,22 +25,30 @@
 #	neglected 3
 #	paused
 #	resumed
+#	taken 2 list=1 2=served loan2=2/1 gone3
+#	dropped list=1 gone3
+#	unshown 3                       the view does not show it any more
+#	aged                            the newest list is older than cache_ttl now
 #
-# "loan1=2/3": requester 2 has got the loan, and its row has version 3. trace.pml has the same
-# numbers for these words.
+# "loan1=2/3": requester 2 has got the loan, and its row has version 3. Where a round writes a list,
+# "kept3=1" is a row of that: loan 3 with version 1. "gone3" is a row of the newest list that was
+# deleted, although nobody got the loan. rows.pml has the same numbers for these words.
 package Trace;
 use strict;
 use warnings;
 
 my %LINE = (asked => 1, committed => 2, cancelled => 3, answered => 4, 'put-off' => 5, killed => 6,
-    disposed => 7, lapsed => 8, neglected => 9, paused => 10, resumed => 11);
+    disposed => 7, lapsed => 8, neglected => 9, paused => 10, resumed => 11, taken => 13,
+    dropped => 14, unshown => 15, aged => 16);
 my %HOW = (query => 0, 'hand-over' => 1, failed => 2);
 my %WAITS = (blocking => 0, polling => 1, 'no-wait' => 2);
 my %OUTCOME = (served => 2, partial => 3, empty => 4, cancelled => 5, expired => 6, failed => 7);
 my %STATE = (completed => 2, returned => 3);
-my @SET = qw(killed lost signalled disposes retried);
+my @SET = qw(killed lost signalled disposes retried slow late);
 our $REQUESTERS = 4;
 our $LOANS = 3;
+# In a trace of lists the refill has the last place.
+our $REFILL = $REQUESTERS - 1;
 
 # Of what is said in a line that is no line of a trace.
 sub wrong
@@ -54,6 +66,7 @@ sub number_of
 sub requester
 {
 	my ($line, $word) = @_;
+	return $REFILL if defined $word && $word eq 'refill';
 	wrong($line, "\"$word\" is not a requester's number")
 	    unless defined $word && $word =~ /^\d+$/ && $word >= 1 && $word <= $REQUESTERS;
 	return $word - 1;
@@ -71,8 +84,8 @@ sub loan
 sub head
 {
 	my (@lines) = @_;
-	my %run = (members => 0, loans => 0, lease => 0, stuck => 0, failures => 0,
-	    map { $_ => 0 } @SET);
+	my %run = (members => 0, loans => 0, lease => 0, list => 0, returned => 0, stuck => 0,
+	    failures => 0, map { $_ => 0 } @SET);
 	my @count = (0) x $REQUESTERS;
 	my @waits = (0) x $REQUESTERS;
 
@@ -85,8 +98,12 @@ sub head
 			$run{lease} = 1;
 		} elsif ($kind eq 'stuck') {
 			$run{stuck} = 20;
-		} elsif ($kind eq 'requester') {
-			my $r = requester($line, shift @words);
+		} elsif ($kind eq 'list') {
+			$run{list} = 1;
+		} elsif ($kind eq 'returned') {
+			$run{returned} |= 1 << loan($line, $_) for @words;
+		} elsif ($kind =~ /^(?:requester|refill)$/) {
+			my $r = $kind eq 'refill' ? $REFILL : requester($line, shift @words);
 			$run{members} |= 1 << $r;
 			for my $word (@words) {
 				if ($word =~ /^count=([12])$/) {
@@ -103,7 +120,8 @@ sub head
 			$run{failures} += $line =~ / how=failed /;
 		}
 	}
-	return join ' ', @run{qw(members loans lease)}, @run{@SET}, @run{qw(failures stuck)},
+	return join ' ', @run{qw(members loans lease list returned)}, @run{@SET},
+	    @run{qw(failures stuck)},
 	    @count, @waits;
 }
 
@@ -112,16 +130,17 @@ sub row
 {
 	my ($line) = @_;
 	my ($kind, @words) = split ' ', $line;
-	my ($who, $epoch, $how, $of, $state) = (0) x 5;
+	my ($who, $epoch, $how, $of, $state, $list, $gone) = (0) x 7;
 	my @ends = (0) x $REQUESTERS;
 	my @give = (0) x $LOANS;
 	my @version = (0) x $LOANS;
+	my @kept = (0) x $LOANS;
 
-	return undef if $kind =~ /^(?:loans|lease|stuck|requester)$/;
+	return undef if $kind =~ /^(?:loans|lease|list|returned|stuck|requester|refill)$/;
 	my $number = number_of($line, $kind, \%LINE);
-	if ($kind eq 'lapsed') {
+	if ($kind =~ /^(?:lapsed|unshown)$/) {
 		$who = loan($line, shift @words);
-	} elsif ($kind !~ /^(?:paused|resumed)$/) {
+	} elsif ($kind !~ /^(?:paused|resumed|dropped|aged)$/) {
 		$who = requester($line, shift @words);
 	}
 	if ($kind eq 'answered') {
@@ -142,20 +161,27 @@ sub row
 			} else {
 				$give[$of] = requester($line, $2) + 1;
 			}
+		} elsif ($word =~ /^list=(\d+)$/) {
+			$list = $1;
+		} elsif ($word =~ /^kept(\d+)=(\d+)$/) {
+			$kept[loan($line, $1)] = $2 + 1;
+		} elsif ($word =~ /^gone(\d+)$/) {
+			$gone |= 1 << loan($line, $1);
 		} elsif ($word =~ /^(\d+)=(\w+)$/) {
 			$ends[requester($line, $1)] = number_of($line, $2, \%OUTCOME);
 		} else {
 			wrong($line, "\"$word\" is not known here");
 		}
 	}
-	return join ' ', $number, $who, $epoch, $how, $of, $state, @ends, @give, @version;
+	return join ' ', $number, $who, $epoch, $how, $of, $state, $list, $gone, @ends, @give,
+	    @version, @kept;
 }
 
-# numbers LINE...: the rows for trace.pml, and the place in LINE... of each row but the first.
+# numbers FREE, LINE...: the rows for rows.pml, and the place in LINE... of each row but the first.
 sub numbers
 {
-	my (@lines) = @_;
-	my @rows = head(grep { !/^#/ } @lines);
+	my ($free, @lines) = @_;
+	my @rows = join ' ', @$free, head(grep { !/^#/ } @lines);
 	my @places;
 
 	for my $i (0 .. $#lines) {

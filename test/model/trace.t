@@ -2,52 +2,16 @@
 # Each real run is a path of the model: runs are recorded with the real programs and faults, and the
 # model is walked along their traces. Then traces are forged, one edit each, and the model must
 # refuse each of them at the line that has become impossible.
-#   LOCKQ_TRACES=n  so many runs (default: 200)
-#   LOCKQ_SEED=n    the first of their seeds (default: by chance)
+# test/model/traces.sh tells of LOCKQ_TRACES and LOCKQ_SEED.
 set -u
 
-# shellcheck source=test/support/shell.sh
-. "$(dirname "$0")/../support/shell.sh"
-# shellcheck source=scripts/signals.sh
-. "$top/scripts/signals.sh"
+# shellcheck source=test/model/traces.sh
+. "$(dirname "$0")/traces.sh"
 
-if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
-	echo '1..0 # SKIP no spin or no gcc: scripts/setup check'
-	exit 0
-fi
-runs=${LOCKQ_TRACES:-200}
-seed=${LOCKQ_SEED:-$((RANDOM * 1000 + 1))}
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-trace.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
-end_on_signals
+begin_traces lockq 200
+have_met 'how=query' 'how=hand-over' 'how=failed' '=served' '=partial' '=empty' '^cancelled' \
+	'^put-off' '^killed' ' lost' '^disposed' '^lapsed' '^paused' '^resumed' '^stuck'
 
-"$top/test/model/walk" --build "$scratch/pan"
-ok $? 'the model compiles'
-"$top/test/model/record" --seed "$seed" --runs "$runs" --out "$scratch/runs"
-ok $? "$runs runs are recorded, seeds from $seed on"
-walk_along()
-{
-	"$top/test/model/walk" --pan "$scratch/pan" "$@"
-}
-walked=$(walk_along "$scratch"/runs/*.trace)
-ok $? 'each is a path of the model'
-grep -v 'is a path of the model$' <<<"$walked" | sed 's/^/#   /' >&2
-is "$(grep -c 'is a path of the model$' <<<"$walked")" "$runs" 'as many as were recorded'
-
-# What the runs must have met, all together.
-met=$(cat "$scratch"/runs/*.trace)
-for what in 'how=query' 'how=hand-over' 'how=failed' '=served' '=partial' '=empty' '^cancelled' \
-	'^put-off' '^killed' ' lost' '^disposed' '^lapsed' '^paused' '^resumed' '^stuck'; do
-	n=$(grep -c -e "$what" <<<"$met")
-	echo "#   $n lines with \"$what\""
-	[ "$n" -gt 0 ] || [ "$runs" -lt 200 ]
-	ok $? "runs have met \"$what\""
-done
-
-# --- forged traces ---
-
-# A row is: what is wrong | a run that was recorded, of the folder runs | how the line begins that
-# is impossible. The line below it edits the run, by sed.
 forged()
 {
 	cat <<'END'
@@ -102,33 +66,9 @@ requests fail although no query failed | completed | committed 2
 END
 }
 
-while IFS='|' read -r what run line && read -r edit; do
-	what=${what% } run=${run// /} line=${line# }
-	sed "$edit" "$top/test/model/runs/$run.trace" >"$scratch/forged"
-	! cmp -s "$top/test/model/runs/$run.trace" "$scratch/forged"
-	ok $? "forged: $what: the trace is edited"
-	run walk_along "$scratch/forged"
-	# shellcheck disable=SC2154 # of run
-	like "$status ${out##*"$scratch/"}" "^1 forged: line [0-9]+ is impossible: $line" \
-		"forged: $what: refused"
-	echo "#   ${out##*/}"
-done < <(forged)
-walk_along "$top"/test/model/runs/*.trace >/dev/null
-ok $? 'the runs that were forged are paths themselves'
+refuse_forged
 
-# --- a library without a guard ---
-
-# Programs that do not see that a task is paused. The trace of what they really do is refused.
-mkdir "$scratch/mutant"
-"$top/test/guards/mutate" "$top" "s/task->paused\[0\] != '.0' \? LOCK_PAUSED/false ? LOCK_PAUSED/" \
-	"$scratch/mutant/lock.c" lib/lock.c >/dev/null &&
-	make -s -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$top/build" \
-		OUT="$scratch/mutant" OBJECTS=lib/lock getwork
-ok $? 'a getwork that does not see a pause'
-PATH=$scratch/mutant:$PATH "$top/test/model/record" --seed "$seed" --runs 8 --fault pause \
-	--out "$scratch/paused"
-ok $? 'its runs are recorded'
-run walk_along "$scratch"/paused/*.trace
-is "$status" 1 'not all of them are paths of the model'
-like "$out" 'is impossible: committed' 'a leader commits where the model is paused'
+# Programs that do not see that a task is paused.
+refuse_mutant 'that does not see a pause' lib/lock \
+	"s/task->paused\[0\] != '.0' \? LOCK_PAUSED/false ? LOCK_PAUSED/" committed --fault pause
 finish
