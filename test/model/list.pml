@@ -11,7 +11,8 @@
  * commits, and other processes meet them as row locks.
  *
  * test/model/list.t runs the model. A configuration sets the number of each event with -D. A mutant
- * takes a guard out, and names a property that must fail without it.
+ * takes a guard out, and names a property that must fail without it. With -DTRACE the model must go
+ * the way of a recorded run, see list-trace.pml.
  */
 
 #ifndef CALLERS
@@ -103,8 +104,66 @@
 
 #define BIT(n)   (1 << (n))
 #define has(set, n) (((set) >> (n)) & 1)
-#define wants(r) (r == BIG -> 2 : 1)
 #define user_of(r) (CAP > 0 && r == 1 -> 0 : r)
+#if CALLERS == 3
+#define of_any_caller(p) (p(0) || p(1) || p(2))
+#else
+#define of_any_caller(p) (p(0) || p(1))
+#endif
+#if LOANS == 3
+#define of_all_loans(p) (p(0) && p(1) && p(2))
+#else
+#define of_all_loans(p) (p(0) && p(1))
+#endif
+
+/* What happens next, and to whom, is free, unless a recorded run tells it. */
+#ifndef TRACE
+#define run_begins skip
+#define takes_part(p) true
+#define has_old true                    /* the loan OLD was returned before */
+#define may_have_list true              /* at the start */
+#define may_lack_list (LISTED == 0)
+#define first_epoch 1
+#define wants(r) (r == BIG -> 2 : 1)
+#define asks_with(way) true
+#define may_meet(set) true              /* the process may meet the fault: the set of those */
+#define spend(number) number--          /* one of these events is left less */
+#define comes(what, p) true             /* the next event is this one */
+#define ends_loan(l) true               /* it is the end of an assignment of the loan */
+#define give_back(l) state[l] = RETURNED
+#define drops_at_once true              /* the rows that must not be given */
+#define locks_at_once true              /* the other rows of a statement */
+#define n_locked 0                      /* tickets, before that */
+#define drop_with_them skip             /* a pop's COMMIT takes more rows from the list … */
+#define drop_alone skip                 /* … and nothing else */
+#define pop_ends true                   /* the next event is the end of this pop … */
+#define round_comes true                /* … or the COMMIT of this round */
+#define goes_by skip                    /* the next event has happened */
+#define commit_goes_by skip             /* so has this COMMIT */
+#define in_trace(statement) skip
+/* What a trace does not show, and the model does not need. */
+#define NO_TAKE
+#define TAKE_FAILS
+#define LINE_FAILS
+#define LOOKS_AGAIN
+#define TRY_FAILS
+#define ROUND_FAILS
+#define LOCK_TICKETS
+#define LOCK_STALE
+#define HOLD_TICKETS
+#define INSERTS
+#define SECOND_LOOK
+#define serves_now(r) has(to_serve, r)
+#define asks_again true                 /* the leader asks the view again */
+#define may_pop true
+#define NO_POP
+#define may_lead true
+#define may_try_again false
+#define is_due due                      /* the list, for a refill */
+#define may_look false                  /* a process goes on before the others are ready */
+#define line_is_seen (lock_by == NOBODY)
+#define others_wait of_any_caller(any_pending)
+#endif
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
@@ -249,7 +308,7 @@ hidden byte i, l, n, room;
 #ifdef NO_SECOND_CHECK
 #define still_shown(l) true
 #else
-#define still_shown(l) has(shown, l)
+#define still_shown(l) (!asks_again || has(shown, l))
 #endif
 #ifdef NO_LINE
 #define serves_line false
@@ -259,7 +318,7 @@ hidden byte i, l, n, room;
 #ifdef DUE_BEFORE
 #define still_due true
 #else
-#define still_due due
+#define still_due is_due
 #endif
 #ifdef QUERY_FIRST
 #define list_is_there false
@@ -332,6 +391,10 @@ hidden byte i, l, n, room;
 
 #define when(condition, statement) if :: condition -> statement :: else fi
 
+#ifdef TRACE
+#include "list-trace.pml"
+#endif
+
 /* --- transactions ----------------------------------------------------------------------------- */
 
 /* The end of a transaction frees all its locks. */
@@ -349,6 +412,7 @@ inline rollback()
 	when(lock_by == ME, lock_by = NOBODY);
 	to_serve = 0;
 	fits = 0;
+	in_trace(away = 0; looked = 0);
 	in_both(both = false)
 }
 
@@ -491,28 +555,33 @@ inline ask_view()
 	}
 }
 
-/* list_serves(): the tickets with their rows of work. A loan that had no row must
- * still have none. */
+/* list_serves(): a ticket with its row of work, after n others. A loan that had no row must still
+ * have none. */
+inline lock_one()
+{
+	if
+	:: has(list, l) && n < wants(whom) && n < fits && list_counts && check_counts &&
+	    listed(l, seen[l]) && is_free(ticket_lock[l]) &&
+	    version[l] == seen[l] && available(l) && can_lock_work(l) ->
+		lock_ticket(l);
+		when(seen[l] != 0 || !pop_is_last, lock_work(l));
+		give[l] = whom + 1;
+		n++
+	:: else
+	fi
+}
+
 inline lock_tickets()
 {
-	n = 0;
+	n = n_locked;
 	for (l : 0 .. LOANS - 1) {
-		if
-		:: has(list, l) && n < wants(whom) && n < fits && list_counts && check_counts &&
-		    listed(l, seen[l]) && is_free(ticket_lock[l]) &&
-		    version[l] == seen[l] && available(l) && can_lock_work(l) ->
-			lock_ticket(l);
-			when(seen[l] != 0 || !pop_is_last, lock_work(l));
-			give[l] = whom + 1;
-			n++
-		:: else
-		fi
+		when(locks_at_once, lock_one())
 	}
-	never_is(list_not_used, n > 0 && (from != list_epoch || list_over));
-	never_is(check_too_old, n > 0 && old);
+	never_is(list_not_used, n > n_locked && (from != list_epoch || list_over));
+	never_is(check_too_old, n > n_locked && old);
 	for (l : 0 .. LOANS - 1) {
 		if
-		:: has(stale, l) && from == list_epoch && listed(l, seen[l]) &&
+		:: drops_at_once && has(stale, l) && from == list_epoch && listed(l, seen[l]) &&
 		    is_free(ticket_lock[l]) -> ticket[l] = 0
 		:: else
 		fi
@@ -530,6 +599,7 @@ inline commit_pop()
 		:: else
 		fi
 	}
+	drop_with_them;
 	in_both(when(both && completes, complete()));
 	write_given(from);
 	in_pauses(never_is(given_while_paused, in_pause));
@@ -542,7 +612,7 @@ inline commit_pop()
 /* source_find() */
 inline query()
 {
-	never_is(query_for_nothing, (REFILL -> !due : usable && list_epoch != tried));
+	never_is(query_for_nothing, (REFILL -> !is_due : usable && list_epoch != tried));
 	in_pauses(never_is(query_for_nothing, usable && after_pause));
 	queries++;
 	as_of = queries;
@@ -574,24 +644,29 @@ inline pending_read()
 }
 
 /* hold_kept(): a loan of the newest list is given only by whoever holds its ticket. */
+inline hold_one()
+{
+	if
+	:: to_serve != 0 && has(list, l) && ticket[l] != 0 ->
+		if
+		:: is_free(ticket_lock[l]) -> leader_locks_ticket(l)
+		:: else -> drop_held(l)
+		fi
+	:: else
+	fi
+}
+
 inline hold_kept()
 {
 	for (l : 0 .. LOANS - 1) {
-		if
-		:: to_serve != 0 && has(list, l) && ticket[l] != 0 ->
-			if
-			:: is_free(ticket_lock[l]) -> leader_locks_ticket(l)
-			:: else -> drop_held(l)
-			fi
-		:: else
-		fi
+		when(locks_at_once, hold_one())
 	}
 }
 
 /* check_some(): the rows of work, and drop_unshown(). */
 inline check_work()
 {
-	matched = shown;
+	when(asks_again, matched = shown);
 	for (l : 0 .. LOANS - 1) {
 		if
 		:: to_serve != 0 && has(list & ~gone, l) ->
@@ -615,7 +690,7 @@ inline plan_loans()
 {
 	for (i : 0 .. CALLERS - 1) {
 		if
-		:: has(to_serve, i) ->
+		:: serves_now(i) ->
 			count_room(user_of(i));
 			n = 0;
 			for (l : 0 .. LOANS - 1) {
@@ -689,22 +764,15 @@ inline commit_round()
 /* A replayed counterexample prints these texts. */
 #define say(text) printf("process %d: ", me); printf(text); printf("\n")
 
-#define CRASH   :: atomic { crashes > 0 -> crashes--; goto killed }
+#define CRASH   :: atomic { crashes > 0 && may_meet(kills) -> spend(crashes); goto killed }
+#ifndef TRACE
 #define STOP    :: atomic { stops > 0 -> stops--; goto stopped }
-#define SLOW    :: atomic { seconds > 0 && !old -> seconds--; old = true }
+#define STOP_BETWEEN STOP
+#endif
+#define SLOW    :: atomic { seconds > 0 && !old && may_meet(late) -> spend(seconds); old = true }
 
 #define asks_beside(r) (CAP > 0 && r < 2 && outcome[1 - r] == PENDING)
 #define any_pending(r) (outcome[r] == PENDING)
-#if CALLERS == 3
-#define of_any_caller(p) (p(0) || p(1) || p(2))
-#else
-#define of_any_caller(p) (p(0) || p(1))
-#endif
-#if LOANS == 3
-#define of_all_loans(p) (p(0) && p(1) && p(2))
-#else
-#define of_all_loans(p) (p(0) && p(1))
-#endif
 #define can_be_written(l) (give[l] == 0 || work_lock[l] == NOBODY || work_lock[l] == ME)
 #define not_held(l) (state[l] == HELD || (work_lock[l] == NOBODY && ticket_lock[l] == NOBODY))
 #define may_take (usable && !peek_is_paused && list_epoch != tried && \
@@ -732,6 +800,13 @@ proctype process(byte me)
 #if PAUSES
 	bool in_pause, after_pause;     /* for the properties */
 #endif
+#ifdef TRACE
+	byte away;                      /* loans that a pop takes from the list, and gives to nobody */
+	byte looked;                    /* requests of the first look of a round */
+	byte row;                       /* so many rows were locked or passed over */
+	byte fails;                     /* how often a step has failed */
+	bool asked_again;
+#endif
 	byte matched, at_start;         /* for the properties */
 
 	if
@@ -739,8 +814,8 @@ proctype process(byte me)
 	:: atomic { !REFILL && arrived == me -> arrived++ }
 	fi;
 	if
-	:: true
-	:: no_waits > 0 -> no_waits--; waits = false
+	:: asks_with(BLOCKING)
+	:: no_waits > 0 && asks_with(NO_WAIT) -> no_waits--; waits = false
 	fi;
 
 	/* from_list() */
@@ -770,6 +845,7 @@ TAKE:
 		fi
 	}
 	CRASH
+	NO_TAKE
 	fi;
 
 peeked:
@@ -826,7 +902,7 @@ pop:
 	}
 	:: atomic {
 		outcome[whom] <= PENDING && is_free(request_lock[whom]) &&
-		is_free(pipeline_lock[user_of(whom)]) && !pop_is_paused ->
+		is_free(pipeline_lock[user_of(whom)]) && !pop_is_paused && may_pop ->
 		in_pauses(in_pause = paused);
 		d_step {
 			lock_request(whom);
@@ -841,13 +917,15 @@ pop:
 		:: else
 		fi
 	}
+	NO_POP
 	SLOW
 	CRASH
 	fi;
+	LOCK_TICKETS
 	atomic {
 		d_step { lock_tickets() }
 		if
-		:: n == 0 -> is_undone; d_step { rollback() } goto fewer
+		:: n == 0 -> drop_alone; is_undone; d_step { rollback() } goto fewer
 		:: else -> say("pop: locks tickets")
 		fi
 	}
@@ -857,9 +935,11 @@ pop:
 	:: atomic { both && !pop_is_last -> goto stands_still }
 	fi;
 #endif
+	LOCK_STALE
+	INSERTS
 	if
 	:: atomic {
-		of_all_loans(can_be_written) ->
+		of_all_loans(can_be_written) && pop_ends ->
 		d_step {
 			n = 0;
 			for (l : 0 .. LOANS - 1) {
@@ -875,18 +955,20 @@ pop:
 				forget_front()
 			}
 			say("pop: COMMIT");
+			commit_goes_by;
 			if
 			:: for_line -> goto next
-			:: !for_line && serves_line && of_any_caller(any_pending) -> goto LINE
+			:: !for_line && serves_line && others_wait -> goto LINE
 			:: else -> goto done
 			fi
 		fi
 	}
 	:: atomic {
 		deadlocks > 0 ->
-		d_step { deadlocks--; rollback(); troubled = troubled || (second && for_line) }
+		d_step { spend(deadlocks); rollback(); troubled = troubled || (second && for_line) }
 		goto fewer
 	}
+	TAKE_FAILS
 	fi;
 
 	/* take_loans() begins anew. */
@@ -895,7 +977,8 @@ fewer:
 		in_both(when(both, is_undone; d_step { rollback() }));
 		if
 		:: second -> goto none
-		:: !second -> second = true; d_step { peek() } say("peeks again"); goto peeked
+		:: !second || may_try_again ->
+			second = true; d_step { peek() } say("peeks again"); goto peeked
 		fi
 	}
 
@@ -906,6 +989,10 @@ duplicate:
 		in_both(when(both, d_step { rollback() }));
 		if
 		:: !for_line -> goto none
+#ifdef TRACE
+		:: !for_line && outcome[me] == PENDING -> goto fewer
+		:: !for_line && outcome[me] == NO_ROW -> d_step { forget_front() } goto ASK
+#endif
 #ifdef LINE_ENDS
 		:: for_line -> line = 0; goto next
 #else
@@ -957,11 +1044,11 @@ ASK:
 	if
 	:: atomic { asks_beside(me) -> say("joins"); goto done }
 	:: atomic {
-		!asks_beside(me) ->
+		!asks_beside(me) && comes(ASKED, me) ->
 		d_step { count_room(user_of(me)) }
 		if
 		:: room == 0 -> say("is refused"); goto done
-		:: else -> outcome[me] = PENDING; say("records its request")
+		:: else -> outcome[me] = PENDING; say("records its request"); goes_by
 		fi
 	}
 	CRASH
@@ -982,7 +1069,9 @@ TRY:
 		:: again && my_epoch != epoch + 1 ->
 			goto lost
 		:: again && my_epoch == epoch + 1 -> lock_by = ME; goto GIVE
-		:: !again -> d_step { forget(); lock_by = ME; my_epoch = epoch + 1 } say("leads")
+		:: !again && may_lead ->
+			d_step { forget(); lock_by = ME; my_epoch = epoch + 1 }
+			say("leads")
 		fi
 	}
 	:: atomic {
@@ -990,6 +1079,7 @@ TRY:
 		goto FOLLOW
 	}
 	CRASH
+	TRY_FAILS
 	fi;
 
 	/* Step 4: round_find(). Whoever finds a list under the lock leads no more. */
@@ -1032,8 +1122,9 @@ GIVE:
 		fi
 	}
 	CRASH
-	STOP
+	STOP_BETWEEN
 	fi;
+	HOLD_TICKETS
 	if
 	:: atomic { true -> d_step { hold_kept() } say("locks tickets") }
 	CRASH
@@ -1041,9 +1132,16 @@ GIVE:
 	fi;
 	if
 	:: atomic { true -> d_step { check_work(); plan_loans() } say("locks work, plans") }
+#ifdef TRACE
+	:: atomic {
+		(list & ~shown) != 0 ->
+		d_step { asked_again = true; check_work(); plan_loans(); asked_again = false }
+	}
+#endif
 	CRASH
-	STOP
+	STOP_BETWEEN
 	fi;
+writes:
 	if
 	:: atomic {
 		of_all_loans(can_be_written) ->
@@ -1058,9 +1156,11 @@ GIVE:
 		:: else
 		fi
 	}
+	ROUND_FAILS
 	CRASH
-	STOP
+	STOP_BETWEEN
 	fi;
+	SECOND_LOOK
 write:
 #ifdef LIST_AUTOCOMMITTED
 	if
@@ -1070,13 +1170,14 @@ write:
 #endif
 	if
 	:: atomic {
-		may_write_list ->
+		may_write_list && round_comes ->
 #ifndef LIST_AUTOCOMMITTED
 		d_step { write_list(); commit_round() }
 #else
 		d_step { commit_round() }
 #endif
-		say("writes the list, COMMIT")
+		say("writes the list, COMMIT");
+		commit_goes_by
 	}
 #ifdef WRITE_AFTER_LOSS
 	:: atomic {
@@ -1099,7 +1200,7 @@ LINE:
 		goto next
 	}
 	:: atomic {
-		lock_by == NOBODY && usable && !peek_is_paused ->
+		line_is_seen && usable && !peek_is_paused ->
 		d_step {
 			when(from == 0, from = list_epoch);
 			for (i : 0 .. CALLERS - 1) {
@@ -1115,6 +1216,7 @@ next:
 		if
 		:: line == 0 && found -> found = false; goto TAKE
 		:: line == 0 && !found -> goto rest
+		LINE_FAILS
 		:: line != 0 ->
 			d_step {
 				whom = 0;
@@ -1139,8 +1241,8 @@ rest:
 	:: atomic { !REFILL && outcome[me] > PENDING -> goto done }
 	:: atomic { !REFILL && outcome[me] == PENDING && !waits -> goto done }
 	:: atomic {
-		!REFILL && outcome[me] == PENDING && waits && of_all_loans(not_held) &&
-		is_free(request_lock[me]) ->
+		!REFILL && outcome[me] == PENDING && ((waits && of_all_loans(not_held) &&
+		is_free(request_lock[me])) || may_look) ->
 		goto TAKE
 	}
 	CRASH
@@ -1150,7 +1252,12 @@ rest:
 FOLLOW:
 	if
 	:: atomic { REFILL || !waits -> say("does not wait"); goto done }
-	:: atomic { !REFILL && waits && lock_by == NOBODY -> say("wakes"); goto TAKE }
+	:: atomic {
+		!REFILL && ((waits && lock_by == NOBODY) || may_look) ->
+		say("wakes");
+		goto TAKE
+	}
+	LOOKS_AGAIN
 	CRASH
 	fi;
 
@@ -1178,6 +1285,20 @@ stands_still:
 	atomic { true -> standing = standing | BIT(me); say("stands still") }
 end_of_standing:
 	false;
+#endif
+
+#ifdef TRACE
+	/* recover() and take_for_line(): a request that may not be recorded yet is recorded. */
+take_fails:
+	atomic {
+		true ->
+		d_step { rollback(); forget_front(); troubled = true; line = 0 }
+		if
+		:: for_line -> goto next
+		:: !for_line && outcome[me] == NO_ROW -> goto ASK
+		:: !for_line && outcome[me] != NO_ROW -> goto TAKE
+		fi
+	}
 #endif
 
 	/* The server ends the session; later the process goes on, and connects again. */
@@ -1226,6 +1347,8 @@ done:
 	atomic {
 		ended = ended | BIT(me);
 		d_step {
+			in_trace(fails = 0);
+			in_trace(when(!REFILL && outcome[me] > PENDING, told = told | BIT(me)));
 			in_both(never_is(undone, me == 0 && !completes && state[OLD] == HELD);
 			    completes = false);
 			in_pauses(in_pause = false; after_pause = false);
@@ -1249,21 +1372,29 @@ proctype world()
 end_of_world:
 	do
 	:: atomic {
-		disposals > 0 ->
+		disposals > 0 && comes(DISPOSED, line_who) ->
 		select (loan : 0 .. LOANS - 1);
 		if
-		:: state[loan] == HELD && is_free(work_lock[loan]) ->
-			disposals--;
+		:: state[loan] == HELD && is_free(work_lock[loan]) && ends_loan(loan) ->
+			spend(disposals);
 			version[loan]++;
-			state[loan] = RETURNED
+			give_back(loan);
+			goes_by
 		:: else
 		fi
 	}
 	:: atomic {
-		changes > 0 ->
+		changes > 0 && comes(UNSHOWN, line_who) ->
 		select (loan : 0 .. LOANS - 1);
-		changes--;
-		shown = shown & ~BIT(loan)
+		if
+		:: comes(UNSHOWN, loan) ->
+			spend(changes);
+			shown = shown & ~BIT(loan);
+			goes_by
+#ifdef TRACE
+		:: else
+#endif
+		fi
 	}
 	:: atomic {
 		touches > 0 ->
@@ -1277,10 +1408,13 @@ end_of_world:
 		:: else
 		fi
 	}
-	:: atomic { list_ends > 0 && list_epoch != 0 -> list_ends--; list_over = true; due = true }
+	:: atomic {
+		list_ends > 0 && list_epoch != 0 && comes(AGED, 0) ->
+		spend(list_ends); list_over = true; due = true; goes_by
+	}
 #if PAUSES
-	:: atomic { pauses > 0 && !paused -> pauses--; paused = true }
-	:: atomic { paused -> paused = false }
+	:: atomic { pauses > 0 && !paused && comes(PAUSED, 0) -> spend(pauses); paused = true; goes_by }
+	:: atomic { paused && comes(RESUMED, 0) -> paused = false; goes_by }
 #endif
 	:: atomic { ended == ALL -> break }
 	od;
@@ -1303,7 +1437,7 @@ end_of_all:
 	fi;
 #endif
 	atomic {
-		ended == ALL;
+		ended == ALL && comes(NOTHING, 0);
 		d_step {
 			for (i : 0 .. CALLERS - 1) {
 				count_room(user_of(i));
@@ -1313,6 +1447,7 @@ end_of_all:
 				}
 			}
 		}
+		goes_by
 	}
 #if STANDS
 over:
@@ -1322,14 +1457,15 @@ over:
 
 init {
 	atomic {
-		state[OLD] = (COMPLETES -> HELD : RETURNED);
-		version[OLD] = 1;
+		run_begins;
+		when(has_old, state[OLD] = (COMPLETES -> HELD : RETURNED); version[OLD] = 1);
 		due = true;
-		epoch = 1;
+		epoch = first_epoch;
 		queries = 1;
 		if
-		:: LISTED == 0 -> skip
-		:: d_step {
+		:: may_lack_list -> skip
+		:: may_have_list ->
+		d_step {
 			list_epoch = 1;
 			list_as_of = 1;
 			for (l : 0 .. LOANS - 1) {
@@ -1338,7 +1474,7 @@ init {
 		}
 		fi;
 		for (i : 0 .. PROCESSES - 1) {
-			run process(i)
+			when(takes_part(i), run process(i))
 		}
 		run world()
 	}
