@@ -32,13 +32,13 @@ my %DO = (INSERT => 'insert', UPDATE => 'update', DELETE => 'delete');
 # A newer mysqlbinlog writes \n, an older one \x0a.
 my %ESCAPED = (n => "\n", r => "\r", t => "\t", b => "\b", 0 => "\0", Z => "\x1a");
 
-# columns_query: the statement whose answer, a line for each column and a tab between the values,
-# tells how the columns of the database at hand are called.
+# columns_query TABLE...: the statement whose answer, a line for each column and a tab between the
+# values, tells how the columns of the database at hand are called: of @TABLES, and of the named ones.
 sub columns_query
 {
 	return 'SELECT table_name, column_name, data_type, column_type '
 	    . 'FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('
-	    . join(', ', map { "'$_'" } @TABLES) . ') ORDER BY table_name, ordinal_position';
+	    . join(', ', map { "'$_'" } @TABLES, @_) . ') ORDER BY table_name, ordinal_position';
 }
 
 # read_columns FILE: by table the columns in their order, each with its name and how its values are

@@ -14,9 +14,12 @@
 package Plan;
 use strict;
 use warnings;
+use Exporter qw(import);
 use FindBin;
 use lib $FindBin::Bin;
 use Trace;
+
+our @EXPORT_OK = qw(one_of chance act);
 
 sub one_of { return $_[ int rand @_ ] }
 sub chance { return rand() < $_[0] }

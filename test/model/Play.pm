@@ -32,7 +32,7 @@ sub start
 		open STDERR, '>', "$file.err";
 		exec @command or _exit(127);
 	}
-	@$call{qw(pid file run)} = ($pid, $file, $run);
+	@$call{qw(pid file run begun)} = ($pid, $file, $run, time);
 	$self->{running}{$pid} = $call;
 	$run->{running}++;
 }
@@ -81,7 +81,7 @@ my %ACT = (
 		my @ids = $self->{server}->ask('SELECT processlist_id
 		    FROM performance_schema.session_connect_attrs
 		    WHERE attr_name = \'_pid\' AND attr_value = ' . "'$call->{pid}'");
-		$self->{server}->ask(join ';', map { "KILL $_" } @ids) if @ids;
+		$self->{server}->end_sessions(@ids) if @ids;
 	},
 );
 my %ACT_OF_ALL = (
@@ -99,17 +99,33 @@ my %ACT_OF_ALL = (
 		my ($self, $run) = @_;
 		$self->start($run, {}, 'managetask', 'enable', $run->{task});
 	},
-	hold => sub { my ($self, $run) = @_; $self->{server}->hold($run->{task}) },
+	refill => sub {
+		my ($self, $run) = @_;
+		$self->start($run, $run->{refill} = { user => '(refill)' }, 'refill', '--task',
+		    $run->{task});
+	},
+	hide => sub { my ($self, $run, $act) = @_; $self->{server}->hide($run->{task}, $act->{who}) },
+	age => sub { my ($self, $run) = @_; $self->{server}->age($run->{task}) },
+	hold => sub {
+		my ($self, $run) = @_;
+		$self->{server}->hold($run->{task}, 1 + ($run->{plan}{listed} // 0));
+	},
 	'let go' => sub { my ($self, $run) = @_; $self->{server}->let_go($run->{task}) },
 	mend => sub { my ($self, $run) = @_; $self->{server}->mend($run->{task}) },
 	lapse => sub { my ($self, $run) = @_; $self->{server}->lapse($run->{task}) },
 );
 
+sub call_of
+{
+	my ($run, $who) = @_;
+	return $who eq 'refill' ? $run->{refill} // {} : $run->{calls}[$who];
+}
+
 sub act
 {
 	my ($self, $run, $act) = @_;
 	return $ACT_OF_ALL{$act->{do}}($self, $run, $act) if $ACT_OF_ALL{$act->{do}};
-	my $call = $run->{calls}[$act->{who}];
+	my $call = call_of($run, $act->{who});
 	$ACT{$act->{do}}($self, $run, $call) if defined $call->{pid};
 }
 
@@ -139,7 +155,8 @@ sub time_of
 
 	return $run->{since} if $event eq 'begin';
 	return $run->{pausing}{ended} if $event eq 'paused';
-	my $call = $run->{calls}[$who];
+	my $call = call_of($run, $who);
+	return $call->{begun} if $event eq 'begun';
 	return $event eq 'asked' ? $call->{asked} // $call->{ended} : $call->{ended};
 }
 

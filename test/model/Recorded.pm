@@ -28,16 +28,12 @@ sub given
 	return ($run->{number}{$row->{request_id}} // 'nobody') . "/$row->{version}";
 }
 
-# What a leader's transaction did.
-sub committed
+# How requests end in a transaction, and who gets which loans there, as the words of a line; undef
+# if work and work_log differ.
+sub ends_and_loans
 {
-	my ($run, $leads, @changes) = @_;
-	my $how = { 'query' => 'query', 'query on the lock connection' => 'query',
-	    'hand-over' => 'hand-over', 'failed' => 'failed' }->{$leads->{row}{how}}
-	    or return strange('not in the model', $leads);
+	my ($run, @changes) = @_;
 	my (@ends, %loan, @logged);
-
-	$run->{retried}{$leads->{row}{user}} = 1 if $leads->{row}{retries} > 0;
 
 	for my $change (@changes) {
 		my ($table, $row) = @$change{qw(table row)};
@@ -47,19 +43,98 @@ sub committed
 			$loan{$row->{loan_id}} = given($run, $row);
 		} elsif ($table eq 'work_log' && $row->{event} eq 'assigned') {
 			push @logged, "$row->{loan_id} " . given($run, $row);
-		} elsif ($table eq 'task_lock') {
+		}
+	}
+	return undef
+	    if join(',', sort @logged) ne join ',', sort map { "$_ $loan{$_}" } keys %loan;
+	return join ' ', (map { "$_->[0]=$_->[1]" } sort { $a->[0] <=> $b->[0] } @ends),
+	    map { "loan$_=$loan{$_}" } sort keys %loan;
+}
+
+# The list that a round writes, as words of its line. Without one the run can't be compared: a view
+# was too slow to tell whether some loans match.
+sub kept
+{
+	my ($run, $epoch, @changes) = @_;
+	my %kept = map { $_->{table} eq 'kept_loan' ? ($_->{row}{loan_id} => $_->{row}{version}) : () }
+	    @changes;
+
+	if (grep { $_->{table} eq 'kept_list' } @changes) {
+		$run->{list} = $epoch;
+		$run->{over} = 0;
+	} else {
+		$run->{without_list} = 1;
+	}
+	return map { "kept$_=$kept{$_}" } sort keys %kept;
+}
+
+# What a leader's transaction did.
+sub committed
+{
+	my ($run, $leads, @changes) = @_;
+	my $epoch = $leads->{row}{epoch};
+	my $how = { 'query' => 'query', 'query on the lock connection' => 'query',
+	    'hand-over' => 'hand-over', 'failed' => 'failed' }->{$leads->{row}{how}}
+	    or return strange('not in the model', $leads);
+
+	$run->{retried}{$leads->{row}{user}} = 1 if $leads->{row}{retries} > 0;
+	for my $change (@changes) {
+		my ($table, $row) = @$change{qw(table row)};
+		if ($table =~ /^(?:task_lock|kept_list|kept_loan)$/) {
 			return strange('an epoch of its own', $change)
-			    if $row->{epoch} != $leads->{row}{epoch};
-		} elsif ($table ne 'work_log' && $table ne 'leader_run') {
+			    if !defined $row || $row->{epoch} != $epoch;
+		} elsif ($table !~ /^(?:work_requested|work|work_log|leader_run)$/) {
 			return strange('in a round', $change);
 		}
 	}
-	return strange('work and work_log differ', $leads)
-	    if join(',', sort @logged) ne join ',', sort map { "$_ $loan{$_}" } keys %loan;
-	return join ' ', 'committed', $run->{requester}{$leads->{row}{user}},
-	    "epoch=$leads->{row}{epoch}", "how=$how",
-	    (map { "$_->[0]=$_->[1]" } sort { $a->[0] <=> $b->[0] } @ends),
-	    map { "loan$_=$loan{$_}" } sort keys %loan;
+	my $words = ends_and_loans($run, @changes)
+	    // return strange('work and work_log differ', $leads);
+	return join ' ', 'committed', $run->{requester}{$leads->{row}{user}}, "epoch=$epoch",
+	    "how=$how", $words eq '' ? () : $words, kept($run, $epoch, @changes);
+}
+
+# The loans whose rows of a list are deleted, by their numbers.
+sub rows_gone
+{
+	my ($epoch, @changes) = @_;
+	return map { $_->{table} eq 'kept_loan' && $_->{do} eq 'delete'
+	    && $_->{was}{epoch} == $epoch ? ($_->{was}{loan_id} => 1) : () } @changes;
+}
+
+# What has gone from the list without being given, as words. Of lists that are not used any more
+# anybody may delete anything.
+sub gone
+{
+	my ($run, $epoch, %gone) = @_;
+	return $epoch != $run->{list} || $run->{over} ? () : map { "gone$_" } sort keys %gone;
+}
+
+# What a transaction did that has taken loans of a list for a request.
+sub taken
+{
+	my ($run, $request, @changes) = @_;
+	my $epoch = $request->{row}{epoch};
+	my %gone = rows_gone($epoch, @changes);
+	my $words = ends_and_loans($run, @changes)
+	    // return strange('work and work_log differ', $request);
+
+	for my $change (@changes) {
+		my $table = $change->{table};
+		return strange('in a take', $change)
+		    if $table !~ /^(?:work_requested|work|work_log|kept_list|kept_loan)$/;
+		return strange('taken without a row of the list', $change)
+		    if $table eq 'work' && !delete $gone{$change->{row}{loan_id}};
+	}
+	return join ' ', 'taken', $run->{number}{$request->{row}{request_id}}, "list=$epoch",
+	    $words, gone($run, $epoch, %gone);
+}
+
+# Rows of the newest list that go although nobody gets their loans; '' if there are none.
+sub dropped
+{
+	my ($run, @changes) = @_;
+	my @gone = gone($run, $run->{list}, rows_gone($run->{list}, @changes));
+	return @gone > 0 ? join ' ', 'dropped', "list=$run->{list}", @gone : '';
 }
 
 # What a change of one request means, outside a round; '' for seen_at, which waiting moves on.
@@ -96,8 +171,29 @@ sub of_task
 	return defined $change->{row}{paused} ? 'paused' : 'resumed';
 }
 
+# Of kept_list. Takers move its head on, and lists that are not used any more are deleted.
+sub of_list
+{
+	my ($run, $change) = @_;
+	my $epoch = ($change->{row} // $change->{was})->{epoch};
+
+	return strange('a list', $change) if $change->{do} eq 'insert'
+	    || ($change->{do} eq 'delete' && $epoch == $run->{list});
+	return '' unless $change->{do} eq 'update' && is_changed($change, 'as_of');
+	$run->{over} = 1 if $epoch == $run->{list};
+	return $epoch == $run->{list} ? 'aged' : '';
+}
+
+# Of the table that the view is of.
+sub of_shown
+{
+	my ($run, $change) = @_;
+	return $change->{do} eq 'delete' ? "unshown $change->{was}{loan_id}" : '';
+}
+
 my %OF = (work_requested => \&of_request, work => \&of_loan, task => \&of_task,
-    work_log => sub { '' }, task_lock => sub { strange('without a round', $_[1]) });
+    work_log => sub { '' }, task_lock => sub { strange('without a round', $_[1]) },
+    kept_list => \&of_list, kept_loan => sub { '' }, trace_kept => \&of_shown);
 
 # lines_of RUN, CHANGES: of one transaction in the run's task.
 sub lines_of
@@ -106,7 +202,12 @@ sub lines_of
 	my ($leads) = grep { $_->{table} eq 'leader_run' } @changes;
 
 	return committed($run, $leads, @changes) if $leads;
-	return grep { $_ ne '' } map { $OF{$_->{table}}($run, $_) } @changes;
+	my ($request) = grep { $_->{table} eq 'work_requested' && ($_->{row}{source} // '') eq 'list'
+	    && ($_->{was}{outcome} // 'pending') eq 'pending' } @changes;
+
+	return taken($run, $request, @changes) if $request;
+	return grep { $_ ne '' } dropped($run, @changes),
+	    map { $OF{$_->{table}}($run, $_) } @changes;
 }
 
 # The line that a call's end is; undef if it has made no request.
@@ -123,6 +224,22 @@ sub end_of
 	    @{$answer->{loans} // []};
 }
 
+# What happened to a call's process, as words. In 250 ms a view has to tell whether loans match; a
+# lock wait ends after a second, and a check is too old then.
+my ($SLOW_S, $LATE_S) = (0.25, 1);
+
+sub fates
+{
+	my ($run, $call) = @_;
+	my $lasted = $run->{plan}{lists} ? $call->{ended} - $call->{begun} : 0;
+
+	return ($call->{signal} != 0 ? 'killed' : (), $call->{lost} ? 'lost' : (),
+	    $call->{signalled} ? 'signalled' : (), $call->{disposal} ? 'disposes' : (),
+	    $run->{retried}{$call->{user}} && ($run->{plan}{lists} || !$call->{lost}) ?
+	    'retried' : (),
+	    $lasted >= $SLOW_S ? 'slow' : (), $lasted >= $LATE_S ? 'late' : ());
+}
+
 # What the run was like.
 sub head
 {
@@ -130,20 +247,20 @@ sub head
 	my $plan = $run->{plan};
 	my @lines = ("# seed $plan->{seed}, task $run->{task}",
 	    join(' ', 'loans', 1 .. $plan->{loans}),
-	    $plan->{lease} ? 'lease 2' : (), $plan->{stuck} ? 'stuck' : ());
+	    $plan->{lease} ? 'lease 2' : (), $plan->{stuck} ? 'stuck' : (),
+	    $plan->{listed} ? 'list' : (), $plan->{returned} ? 'returned 1' : ());
 
 	for my $call (sort { $run->{requester}{$a->{user}} <=> $run->{requester}{$b->{user}} }
 	    grep { defined $run->{requester}{$_->{user}} } @{$run->{calls}}) {
 		push @lines, join ' ', 'requester', $run->{requester}{$call->{user}},
-		    "count=$call->{count}", "waits=$call->{waits}",
-		    $call->{signal} != 0 ? 'killed' : (), $call->{lost} ? 'lost' : (),
-		    $call->{signalled} ? 'signalled' : (), $call->{disposal} ? 'disposes' : (),
-		    $run->{retried}{$call->{user}} && !$call->{lost} ? 'retried' : ();
+		    "count=$call->{count}", "waits=$call->{waits}", fates($run, $call);
 	}
+	push @lines, join ' ', 'refill', fates($run, $run->{refill}) if $run->{refill};
 	return @lines;
 }
 
-# Requesters are numbered in the order of their requests.
+# Requesters are numbered in the order of their requests. A call that was killed before it had one
+# may have deleted rows of the list, so it comes last.
 sub number_requesters
 {
 	my ($run, $users, @transactions) = @_;
@@ -158,6 +275,11 @@ sub number_requesters
 		$run->{number}{$request} = ++$n;
 		$run->{requester}{$user_of{$request}} = $n;
 	}
+	return unless $run->{plan}{lists};
+	$run->{requester}{'(refill)'} = 'refill';
+	for my $call (@{$run->{calls}}) {
+		$run->{requester}{$call->{user}} //= ++$n if $call->{signal} != 0;
+	}
 }
 
 # trace RUN, USERS, TRANSACTIONS: the lines, of the transactions with their changes to the run's
@@ -167,6 +289,7 @@ sub trace
 	my ($run, $users, @transactions) = @_;
 	my (@lines, @ends);
 
+	@$run{qw(list over)} = ($run->{plan}{listed} // 0, 0);
 	number_requesters($run, $users, @transactions);
 	for my $call (sort { $a->{ended} <=> $b->{ended} } @{$run->{calls}}) {
 		my $line = end_of($run, $call);
