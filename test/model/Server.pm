@@ -187,10 +187,12 @@ sub lapse
 }
 
 # neglect: nobody has looked after the user's request for long. As cron does, this takes the task's
-# lock first: a leader passes over a request that is locked at that moment.
+# lock first: a leader passes over a request that is locked at that moment. While this waits for the
+# lock nobody would let a leader go that is kept from its COMMIT, and the leader would give up.
 sub neglect
 {
 	my ($self, $task, $user) = @_;
+	$self->let_go($task);
 	$self->ask("START TRANSACTION;
 	    SELECT epoch FROM task_lock WHERE task_id = $task FOR UPDATE;
 	    UPDATE work_requested SET seen_at = '2001-01-01'
@@ -256,7 +258,8 @@ sub hold
 sub let_go
 {
 	my ($self, $task) = @_;
-	hang_up(delete $self->{holds}{$task});
+	my $session = delete $self->{holds}{$task};
+	hang_up($session) if $session;
 }
 
 # Its transaction is rolled back.
