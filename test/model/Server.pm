@@ -212,8 +212,8 @@ sub requests
 	return map { tr/\t/ /r } @lines;
 }
 
-# end_sessions ID...: ends sessions. One that has ended by itself meanwhile is no fault, so what the client
-# says of it is not shown.
+# end_sessions ID...: one that has ended by itself meanwhile is no fault, so what the client says of
+# it is not shown.
 sub end_sessions
 {
 	my ($self, @ids) = @_;

@@ -11,8 +11,8 @@
 #	returned 1                      it was returned before, and its row of work has version 1
 #	refill killed lost slow late    a refill has run, too
 #
-# slow: the process lasted for 250 ms or longer, so it may have met a time limit of the library; late:
-# for a second or longer. The others tell what happened:
+# slow: the process lasted for 250 ms or longer, so it may have met a time limit of the library;
+# late: for a second or longer. The others tell what happened:
 #
 #	asked 1
 #	committed 1 epoch=1 how=query 1=served 2=empty loan1=1/1
