@@ -9,7 +9,7 @@ use POSIX qw(:sys_wait_h _exit);
 use Time::HiRes qw(time sleep);
 
 my $TICK = 0.006;
-# For all runs together.
+# For one run.
 my $PATIENCE_S = 120;
 
 # new SERVER, FOLDER: the programs are those of $PATH, and write to files in the folder.
@@ -53,6 +53,8 @@ sub ended
 	$call->{ended} = time;
 	$call->{signal} = $status & 127;
 	$call->{exit} = $status >> 8;
+	die "record: seed $call->{run}{plan}{seed}: a program was ended by signal $call->{signal}\n"
+	    if $call->{signal} && !$call->{killed} && !($call->{signalled} && $call->{signal} == 2);
 	$call->{run}{running}--;
 	$call->{answer} = eval { decode_json(slurp("$call->{file}.out")) };
 	$call->{said} = slurp("$call->{file}.err");
@@ -66,7 +68,11 @@ sub ended
 }
 
 my %ACT = (
-	kill => sub { my ($self, $run, $call) = @_; kill 'KILL', $call->{pid} },
+	kill => sub {
+		my ($self, $run, $call) = @_;
+		$call->{killed} = 1;
+		kill 'KILL', $call->{pid};
+	},
 	stop => sub { my ($self, $run, $call) = @_; kill 'STOP', $call->{pid} },
 	continue => sub { my ($self, $run, $call) = @_; kill 'CONT', $call->{pid} },
 	signal => sub {
@@ -196,13 +202,12 @@ sub play
 {
 	my ($self, $plans, $jobs) = @_;
 	my @waiting = @$plans;
-	my $since = time;
 	my (@open, @over);
 
 	while (@waiting || @open) {
 		die 'record: runs do not end: seeds '
 		    . join(', ', map { $_->{plan}{seed} } @open) . "\n"
-		    if time > $since + $PATIENCE_S;
+		    if grep { time > $_->{since} + $PATIENCE_S } @open;
 		push @open, $self->begin(@{shift @waiting}) while @waiting && @open < $jobs;
 		while ((my $pid = waitpid -1, WNOHANG) > 0) {
 			my $call = delete $self->{running}{$pid};

@@ -274,13 +274,15 @@ sub hang_up
 # commits: an iterator of the transactions since make(). Those of killed programs have to end first.
 sub commits
 {
-	my ($self) = @_;
+	my ($self, $scratch) = @_;
 	my $folder = ($self->ask('SELECT @@log_bin_basename'))[0] =~ s{/[^/]*$}{}r;
-	my $columns = "/tmp/lockq-columns.$$";
+	my $columns = "$scratch/columns";
+	my $looks = 6000;
 
 	$self->release;
 	while (($self->ask('SELECT COUNT(*) FROM performance_schema.threads
 	    WHERE processlist_user = \'lockq_app\''))[0] != 0) {
+		die "record: sessions of programs that have ended do not end\n" if $looks-- == 0;
 		select undef, undef, undef, 0.01;
 	}
 	my @logs = map { /^(\S+)/ && $1 ge $self->{log} ? "$folder/$1" : () }
@@ -291,7 +293,6 @@ sub commits
 	my $log = Binlog->open(columns => Binlog::read_columns($columns), files => \@logs,
 	    database => 'lockq', tables => [qw(task task_lock work_requested work work_log
 	    leader_run kept_list kept_loan trace_kept)]);
-	unlink $columns;
 	return $log;
 }
 
