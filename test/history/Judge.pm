@@ -564,7 +564,7 @@ sub told
 	}
 	$self->{count}{calls}++;
 	if (!defined $call->{exit} || $call->{exit} =~ /^(?:5|6|129|130|143)$/
-	    || $call->{call} eq 'any') {
+	    || $call->{call} eq 'any' || grep { is_doubt($_) } @answer) {
 		# It may have been done or not, and if it was, the commit tells that it is whole.
 		# Cron is nobody who asks or disposes of loans.
 		my $whose = $call->{call} eq 'managetask' ? 'manager'
@@ -597,6 +597,14 @@ sub was_stopped
 	return grep { $_->[0] <= $to && $from <= $_->[1] } @{$self->{stopped}{$call->{user}} // []};
 }
 
+# is_doubt: whether the answer says that there may be a request, of which it knows nothing.
+sub is_doubt
+{
+	my ($o) = @_;
+	return ref $o eq 'HASH' && !$o->{request_id}
+	    && ($o->{error} // '') =~ /request may still be pending/;
+}
+
 sub told_request
 {
 	my ($self, $call, $o, $from, $to) = @_;
@@ -604,9 +612,11 @@ sub told_request
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
 	return if $o->{status} eq 'unknown' || !$self->judges($o->{task} || $call->{task} || 0);
+	return if is_doubt($o);
 	if (!$o->{request_id}) {
+		# One that is cancelled from its INSERT on only keeps a lost INSERT from coming late.
 		$self->broken('a request is there that was told not to be', %where)
-		    if $r && ($call->{exit} // 5) =~ /^[0-4]$/;
+		    if $r && !$r->{bars} && ($call->{exit} // 5) =~ /^[0-4]$/;
 		$self->broken('an answer was told without a request', %where,
 		    detail => "told $o->{status}")
 		    if $call->{call} eq 'getwork' && (@{$o->{loans} // []}

@@ -190,7 +190,8 @@ ask(uint32_t task)
 	what.timeout_ms = WAIT_MS;
 	what.wait = choose(10) == 0 ? LOCKQ_WAIT_NONE : LOCKQ_WAIT_BLOCKING;
 	rc = lockq_getwork(me.q, &what, &answer);
-	told = cli_json_answer(&answer, cli_exit_status(rc, 0), rc < 0 ? lockq_error(me.q) : NULL);
+	told = cli_json_answer(&answer, cli_exit_status(rc, 0), rc < 0 || rc == LOCKQ_BUSY ?
+	    lockq_error(me.q) : NULL);
 	cli_json_set(told, "repeated", json_boolean(answer.repeated));
 	tell("getwork", task, what.wait == LOCKQ_WAIT_NONE, from, rc, json_pack("[o]", told));
 	for (; n < answer.n_loans && n < COUNT_MAX; n++) {
