@@ -13,7 +13,8 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
-use Plan qw(one_of chance act);
+use List::Util qw(uniq);
+use Plan qw(one_of chance act begin_with faults);
 
 sub requester
 {
@@ -114,21 +115,17 @@ sub begins
 sub new
 {
 	my ($class, $seed, $fault) = @_;
-	srand $seed;
-	rand for 1 .. 3;
+	begin_with($seed);
 	my $n = one_of(2, (3) x 4);
 	my $plan = bless { seed => $seed, loans => one_of(1, 2, (3) x 4), lists => 1,
 	    listed => chance(0.5) ? 1 : 0, returned => chance(0.4) ? 1 : 0, acts => [],
 	    requesters => [ requester('begin', rand 10), map { requester(begins()) } 2 .. $n ] },
 	    $class;
-	my @faults = ($fault // $FAULTS[$seed % @FAULTS]);
-	my %met;
+	my @faults = faults($seed, $fault, @FAULTS);
 
-	@faults = () if chance(0.1) && !defined $fault;
-	push @faults, one_of(@FAULTS) if chance(0.3);
 	# The others may meet the refill.
 	unshift @faults, one_of('refill', 'hold') if chance(0.4);
-	$FAULT{$_}($plan, int rand $n) for grep { !$met{$_}++ } @faults;
+	$FAULT{$_}($plan, int rand $n) for uniq(@faults);
 	return $plan;
 }
 

@@ -16,10 +16,11 @@ use strict;
 use warnings;
 use Exporter qw(import);
 use FindBin;
+use List::Util qw(uniq);
 use lib $FindBin::Bin;
 use Trace;
 
-our @EXPORT_OK = qw(one_of chance act);
+our @EXPORT_OK = qw(one_of chance act begin_with faults);
 
 sub one_of { return $_[ int rand @_ ] }
 sub chance { return rand() < $_[0] }
@@ -50,6 +51,25 @@ sub add
 {
 	my ($plan, $requester) = @_;
 	push @{$plan->{requesters}}, $requester if @{$plan->{requesters}} < $Trace::REQUESTERS;
+}
+
+# begin_with SEED: all that follows comes from it.
+sub begin_with
+{
+	srand $_[0];
+	rand for 1 .. 3;
+}
+
+# faults SEED, FAULT, NAME...: which of these strike. If no fault is named, those of seeds in a row
+# differ.
+sub faults
+{
+	my ($seed, $fault, @names) = @_;
+	my @faults = ($fault // $names[$seed % @names]);
+
+	@faults = () if chance(0.1) && !defined $fault;
+	push @faults, one_of(@names) if chance(0.3);
+	return @faults;
 }
 
 # Each fault adds to the plan what it needs.
@@ -105,28 +125,24 @@ sub begins
 	return chance(0.6) ? ('begin', rand 15) : (one_of('asked 0', 'ended 0'), rand 25);
 }
 
-# new SEED, FAULT: the plan. If no fault is named, those of seeds in a row differ.
+# new SEED, FAULT: the plan.
 sub new
 {
 	my ($class, $seed, $fault) = @_;
-	srand $seed;
-	rand for 1 .. 3;
+	begin_with($seed);
 	my $n = one_of(2, 3, 3, 3, 4);
 	my $plan = bless { seed => $seed, loans => one_of(1, 2, 2, 3, 3), lease => 0, stuck => 0,
 	    broken => 0, acts => [],
 	    requesters => [ requester('begin', rand 10), map { requester(begins()) } 2 .. $n ] },
 	    $class;
-	my @faults = ($fault // $FAULTS[$seed % @FAULTS]);
-	my %met;
+	my @faults = faults($seed, $fault, @FAULTS);
 
-	@faults = () if chance(0.1) && !defined $fault;
-	push @faults, one_of(@FAULTS) if chance(0.3);
 	# These two add one.
 	if ($n > 3 && grep { $_ eq 'hold' || $_ eq 'kill' } @faults) {
 		$n = 3;
 		pop @{$plan->{requesters}};
 	}
-	$FAULT{$_}($plan, int rand $n) for grep { !$met{$_}++ } @faults;
+	$FAULT{$_}($plan, int rand $n) for uniq(@faults);
 	return $plan;
 }
 
