@@ -12,7 +12,7 @@ kinds=kill,stop,clock,cut,sessions,slow,silent,mysqld,crowd,forget,alter
 ! "$top/test/soak/cable" make $$ 2>/dev/null || kinds+=,cable,loss
 "$top/test/soak/cable" remove $$
 run "$top/test/soak/run" --minutes "${LOCKQ_SOAK_MINUTES:-1}" --seed 1 --workers 5 --people 3 \
-	--least 0 --kinds "$kinds"
+	--rest 200 --least 0 --kinds "$kinds"
 is "$status" 0 'a minute of work while faults strike: no promise is broken'
 [ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }" >&2
 like "$out" '^in all: [0-9]{3,} commits, [0-9]{2,} calls, .*: 0 violations$' 'all of it was judged'

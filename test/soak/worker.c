@@ -3,8 +3,9 @@
  * One of the many who work during a soak: a process that asks for loans and says what became of
  * them, again and again over one handle, until SIGTERM.
  *
- *   worker USER SEED FILE TASK…
+ *   worker USER SEED FILE REST_MS TASK…
  *
+ * It rests for so long each time before it asks again.
  * What each call told is a line of JSON in FILE, as test/history/check reads it. A line is written
  * when its call has ended, so of the call in which the process is killed there is none.
  */
@@ -30,6 +31,7 @@ static struct {
 	uint32_t tasks[TASKS_MAX];
 	size_t n_tasks;
 	uint64_t seed;
+	long rest_ms;
 	int file;
 	struct lockq *q;
 } me;
@@ -240,14 +242,15 @@ main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = end };
 
-	if (argc < 5 || argc - 4 > TASKS_MAX) {
-		fprintf(stderr, "usage: worker USER SEED FILE TASK...\n");
+	if (argc < 6 || argc - 5 > TASKS_MAX) {
+		fprintf(stderr, "usage: worker USER SEED FILE REST_MS TASK...\n");
 		return 2;
 	}
 	me.user = argv[1];
 	me.seed = strtoull(argv[2], NULL, 10);
 	me.file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND, 0600);
-	for (int i = 4; i < argc; i++)
+	me.rest_ms = strtol(argv[4], NULL, 10);
+	for (int i = 5; i < argc; i++)
 		me.tasks[me.n_tasks++] = (uint32_t)strtoul(argv[i], NULL, 10);
 	if (me.file < 0 || sigaction(SIGTERM, &action, NULL) != 0) {
 		fprintf(stderr, "worker: can't write to %s\n", argv[3]);
@@ -260,6 +263,7 @@ main(int argc, char **argv)
 		ask(me.tasks[choose((uint32_t)me.n_tasks)]);
 		if (choose(20) == 0)
 			look(false);
+		rest(me.rest_ms);
 	}
 	lockq_free(me.q);
 	return 0;
