@@ -9,6 +9,9 @@
 #include "cli_values.h"
 #include "getwork_exec.h"
 
+/* The library waits for what somebody has locked for a second, and then says so. */
+enum { LOCKED_MS = 900 };
+
 int
 getwork_tasks_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
@@ -60,11 +63,22 @@ insert(struct getwork_tasks *tasks, uint64_t places[], const struct lockq_task *
 	}
 }
 
+/* How much is left of @ask->timeout_ms. */
+static int64_t
+time_left(const struct lockq_ask *ask, uint64_t began)
+{
+	int64_t spent = (int64_t)(cli_clock_ms() - began);
+
+	if (ask->timeout_ms < 0)
+		return ask->timeout_ms;
+	return ask->timeout_ms > spent ? ask->timeout_ms - spent : 0;
+}
+
 int
-getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
+getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, struct lockq_ask *ask)
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
-	uint64_t places[GETWORK_TASKS_MOST];
+	uint64_t places[GETWORK_TASKS_MOST], began = cli_clock_ms();
 	int rc;
 
 	lockq_look_timeout(q, ask->timeout_ms);
@@ -75,6 +89,7 @@ getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const struct lo
 			insert(tasks, places, &all.tasks[i]);
 	}
 	lockq_tasks_clear(&all);
+	ask->timeout_ms = time_left(ask, began);
 	return rc;
 }
 
@@ -90,17 +105,6 @@ static bool
 goes_on(int rc)
 {
 	return cli_caught() == 0 && wants_next(rc);
-}
-
-/* How much is left of @ask->timeout_ms. */
-static int64_t
-time_left(const struct lockq_ask *ask, uint64_t began)
-{
-	int64_t spent = (int64_t)(cli_clock_ms() - began);
-
-	if (ask->timeout_ms < 0)
-		return ask->timeout_ms;
-	return ask->timeout_ms > spent ? ask->timeout_ms - spent : 0;
 }
 
 /* Asks the task with the number @i as @one says. */
@@ -150,25 +154,27 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
     struct lockq_answer *answer, getwork_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool paused[GETWORK_TASKS_MOST] = { false }, look = ask->fresh != 0;
-	uint64_t began = cli_clock_ms();
+	bool paused[GETWORK_TASKS_MOST] = { false }, look = ask->fresh != 0, locked = false;
+	uint64_t began = cli_clock_ms(), last;
 	size_t i, asked = 0;
 	int rc = LOCKQ_NOTHING;
 
 	one.wait = LOCKQ_WAIT_LIST;
 	one.poll_tries = 0;
 	for (i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
-		/* A table may be locked, and each of the tasks is asked once more below. */
-		if (rc == LOCKQ_BUSY && time_left(ask, began) == 0)
+		/* Each of the tasks is asked once more below. */
+		if (locked && time_left(ask, began) == 0)
 			break;
 		ask->task = tasks->tasks[i];
+		last = cli_clock_ms();
 		rc = ask_one(tasks, i, q, &one, answer);
 		look = look || rc == LOCKQ_BUSY;
+		/* To find a task paused takes no time, but what is locked was waited for. */
+		locked = rc == LOCKQ_BUSY && cli_clock_ms() - last >= LOCKED_MS;
 	}
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;
-	/* Without time to wait none of the tasks keeps the user from the others. */
-	if (look && goes_on(rc) && time_left(ask, began) != 0)
+	if (look && goes_on(rc) && (!locked || time_left(ask, began) != 0))
 		find_paused(tasks, q, ask, time_left(ask, began), paused);
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
 		if (paused[i])

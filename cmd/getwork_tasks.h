@@ -16,9 +16,10 @@ struct getwork_tasks {
 cli_parse_fn getwork_tasks_parse;
 
 /* For --any: fills @tasks with the enabled tasks that have a place, in their order: the first
- * ones, if there are more than it has room for. Returns what lockq_tasks() returns. */
+ * ones, if there are more than it has room for. The time that this takes is taken off
+ * @ask->timeout_ms. Returns what lockq_tasks() returns. */
 LOCKQ_MUST_CHECK int getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q,
-    const struct lockq_ask *ask);
+    struct lockq_ask *ask);
 
 /* Shows the answer of a task that had no loans, before the next one is asked. */
 typedef void getwork_tasks_fn(void *data, struct lockq_answer *answer, int rc);

@@ -87,7 +87,18 @@ run getwork --user race-3 --tasks "$first,$second" --fresh --timeout 20 --json
 is "$status:$(tasks_of)" "1:[$second,0,1]" 'with --fresh, too'
 run getwork --user race-3 --tasks "$first" --timeout 0 --json
 is "$status" 3 'unless all of them are paused'
+asked_before=$(asked)
+run getwork --user race-3 --tasks "$second,$first" --timeout 0 --json
+is "$status:$(tasks_of):$(asked)" "1:[$second,0,1]:${asked_before% *} $((${asked_before#* } + 1))" \
+	'with --timeout 0, too: it is asked for nothing'
+sql "INSERT INTO test_loan_$second VALUES (91, 1)"
+refill --task "$second" >"$scratch/refilled"
+run getwork --user race-3 --tasks "$first,$second" --timeout 0 --json
+is "$status:$(tasks_of):$(jq -r .source <<<"$out")" "0:[$second,1,0]:list" \
+	'and it keeps nobody from the list of the next one'
 sql "UPDATE task SET paused = NULL, cache_ttl = 0 WHERE task_id = $first;
+     DELETE FROM kept_loan WHERE task_id = $second;
+     DELETE FROM kept_list WHERE task_id = $second;
      INSERT INTO test_loan_$second VALUES (90, 1)"
 steer "$first" gated
 shut_gate "$first"
