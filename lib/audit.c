@@ -386,6 +386,7 @@ lockq_check_task(struct lockq *q, const struct lockq_check *what, struct lockq_f
 		audit_times(&a);
 	if (code == LOCKQ_OK && a.no_memory)
 		code = error_from_db(q, q->db, DB_ENOMEM);
+	db_set_role(q->db, "lockq_worker");
 	sort_findings(findings);
 	forget_views(&a);
 	for (size_t i = 0; i < N_DEFINING; i++)

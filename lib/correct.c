@@ -329,7 +329,7 @@ undo_once(struct db *db, struct correcting *c)
 		db_rollback(db);
 	db_rows_clear(&judged);
 	db_rows_clear(&changed);
-	return rc;
+	return on_complete_silent(&c->d, rc);
 }
 
 static int
@@ -350,8 +350,6 @@ undo(struct correcting *c)
 			rc = undo_once(q->db, c);
 		}
 	} while (managing_again(q->db, rc, try));
-	if (c->d.refused && db_lost(q->db))
-		(void)!session_abandon(q);
 	if (rc == DB_EFAIL && c->d.refused)
 		return on_complete_refused(&c->d) == DB_OK ? LOCKQ_OK :
 		    error_from_db(q, NULL, DB_ENOMEM);

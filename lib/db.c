@@ -267,7 +267,8 @@ db_database(const struct db *db)
 void
 db_set_role(struct db *db, const char *role)
 {
-	db->role = role;
+	if (db != NULL)
+		db->role = role;
 }
 
 uint64_t

@@ -213,7 +213,7 @@ unsigned int db_errno(const struct db *db);
 uint64_t db_failed_at(const struct db *db);       /* of the last error; db_clock_ms(), 0: never */
 const char *db_database(const struct db *db);     /* the one in use */
 /* The role that the account needs for what comes next, for messages; a static string. It is
- * lockq_worker until then. */
+ * lockq_worker until then. @db may be NULL, after DB_ENOMEM. */
 void db_set_role(struct db *db, const char *role);
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */

@@ -410,10 +410,10 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 	if (rows == NULL)
 		rows = &unread;
 	db_rows_clear(rows);
+	db->sent = false;
 	rc = db_ready(db, query->name);
 	if (rc != DB_OK)
 		return rc;
-	db->sent = false;
 	db->undo_next = NULL;
 	if (n_args == 0)
 		rc = run_text(db, query, rows);

@@ -50,6 +50,7 @@ struct disposing {
 	const char *on_complete; /* the task's procedure, or NULL */
 	bool undoes;             /* that is its on_undo, and each loan has a user of its own */
 	bool refused;            /* on_complete can't be called, or has ended the transaction */
+	bool silent;             /* on_complete gave no answer: see on_complete_silent() */
 	char reason[REASON_BYTES]; /* why @refused */
 };
 

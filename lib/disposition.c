@@ -140,7 +140,7 @@ dispose_once(struct disposing *d)
 		rc = commit(d);
 	if (rc != DB_OK && !db_lost(db))
 		db_rollback(db);
-	return rc;
+	return on_complete_silent(d, rc);
 }
 
 /* Another session holds what the disposition needs; the server has said so after a second. DB_OK
@@ -344,7 +344,7 @@ dispose(struct lockq *q, const struct lockq_disposition *disposition,
 	/* What was given up is ended on the server, or it keeps the loans locked. A procedure that
 	 * runs with its definer's rights can't be killed by this account. It goes on until its end,
 	 * and is rolled back then. */
-	if ((rc == DB_ECANCELLED || d.refused) && db_lost(q->db))
+	if (rc == DB_ECANCELLED && db_lost(q->db))
 		(void)!session_abandon(q);
 	/* It had loans to change when the last part was run. */
 	if (last != NULL)

@@ -32,6 +32,7 @@
 #include "bounds.h"
 #include "call.h"
 #include "error.h"
+#include "retry.h"
 
 static enum db_rc ask(struct call *c, enum step *step);
 static enum db_rc look(struct call *c, enum step *step);
@@ -135,9 +136,10 @@ ask(struct call *c, enum step *step)
 	}
 	rc = record(c, before, &refused);
 	if (rc != DB_OK) {
-		/* Where the server has answered with an error, the INSERT was not done, and there
-		 * is nothing to cancel. There may have been no memory for the answer. */
-		if (rc != DB_ELOST && rc != DB_ENOMEM)
+		/* Where nothing was sent, or the server has answered with an error, the INSERT was
+		 * not done, and there is nothing to cancel. There may have been no memory for the
+		 * answer. */
+		if (!db_was_sent(c->q->db) || (rc != DB_ELOST && rc != DB_ENOMEM))
 			c->sent = before;
 		return rc;
 	}
@@ -368,8 +370,9 @@ getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answe
 	if (code != LOCKQ_OK)
 		return code;
 	rc = session_ready(q);
-	/* A call that finds its connection lost goes on as one that loses it. */
-	return rc == DB_OK || rc == DB_ELOST ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
+	/* A call that finds its connection lost, or its server full, goes on as one to which that
+	 * happens later. */
+	return rc == DB_OK || retry_cures(rc) ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
 }
 
 int

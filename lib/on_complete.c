@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "progress.h"
 #include "session.h"
@@ -101,16 +102,29 @@ is_failure(enum db_rc rc)
 	return rc == DB_EFAIL || rc == DB_EDUPLICATE || rc == DB_EHELD || rc == DB_ETIME;
 }
 
-/* The session of a procedure that does not end is given up, or it would keep the loans locked from
- * those who try again. */
-static enum db_rc
-give_up(struct db *db, struct disposing *d)
+static void
+note_silence(struct disposing *d)
 {
-	d->refused = true;
+	d->silent = true;
 	snprintf(d->reason, sizeof(d->reason), "%s: procedure \"%s\" gave no answer within %d "
 	    "seconds: nothing was changed: tell the task's manager", column_of(d), d->on_complete,
 	    DB_READ_TIMEOUT_S);
-	session_give_up(d->q, db);
+}
+
+/* The session of a procedure that does not end is given up, or it would keep the loans locked from
+ * those who try again. */
+enum db_rc
+on_complete_silent(struct disposing *d, enum db_rc rc)
+{
+	char server[64];
+
+	if (!d->silent)
+		return rc;
+	d->silent = false;
+	snprintf(server, sizeof(server), "%s", db_server(d->q->db));
+	if (session_abandon(d->q) != DB_OK || strcmp(server, db_server(d->q->db)) != 0)
+		return rc;
+	d->refused = true;
 	return DB_EFAIL;
 }
 
@@ -162,7 +176,7 @@ on_complete_all(struct db *db, struct disposing *d)
 		began = db_clock_ms();
 		rc = complete_one(db, d, quoted, row, &ticking);
 		if (rc == DB_ELOST && db_clock_ms() - began >= DB_READ_TIMEOUT_S * 1000)
-			return give_up(db, d);
+			note_silence(d);
 		if (rc == DB_ELOCKWAIT)
 			note_wait(d, row);
 		if (!is_failure(rc))

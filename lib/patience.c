@@ -71,7 +71,7 @@ over(const struct patience *p)
 	return LOCKQ_BUSY;
 }
 
-/* @role is what an account needs for this look. */
+/* @role is what an account needs for this look, or NULL: what it is. */
 static int
 look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
 {
@@ -82,7 +82,8 @@ look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
 	error_clear(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
-	db_set_role(q->db, role);
+	if (role != NULL)
+		db_set_role(q->db, role);
 	patience_renew(&patience);
 	do {
 		/* What an earlier try has found, which a lock has cut short, says nothing of this
@@ -94,7 +95,8 @@ look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
 	} while (rc == DB_ELOCKWAIT && wait_for_table(&patience, &rc));
 	if (rc != DB_OK)
 		code = rc == DB_ELOCKWAIT ? over(&patience) : error_from_db(q, q->db, rc);
-	db_set_role(q->db, "lockq_worker");
+	if (role != NULL)
+		db_set_role(q->db, "lockq_worker");
 	return code;
 }
 
@@ -102,7 +104,7 @@ int
 patience_look(struct lockq *q, look_fn *look, void *data)
 {
 	operation_begin(q, OPERATION_LOOK, NULL, 0);
-	return operation_end(q, 0, look_patiently(q, "lockq_worker", look, data));
+	return operation_end(q, 0, look_patiently(q, NULL, look, data));
 }
 
 int

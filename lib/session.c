@@ -141,7 +141,9 @@ session_connect_in(struct lockq *q, uint64_t ms)
 enum db_rc
 session_ready(struct lockq *q)
 {
-	if (q->db != NULL && db_restore(q->db) == DB_OK && db_ping(q->db) == DB_OK)
+	/* An earlier call may have left the lock wait of a leader or of a follower. */
+	if (q->db != NULL && db_restore(q->db) == DB_OK && db_ping(q->db) == DB_OK &&
+	    db_set_lock_wait(q->db, DB_BRIEF_WAIT_S) == DB_OK)
 		return DB_OK;
 	return session_connect(q);
 }

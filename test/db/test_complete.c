@@ -272,6 +272,40 @@ one_that_does_not_end(void **state)
 	assert_int_equal(called(), 0);
 }
 
+static void *
+accept_when_it_retries(void *data)
+{
+	struct worker *w = data;
+
+	while (!w->paused)
+		db_sleep_ms(5);
+	sql("DELETE FROM test_completed");
+	proxy_accept(w->proxy);
+	return NULL;
+}
+
+/* No answer comes, and then nobody is there for a moment, as in a failover. */
+static void
+it_is_called_again_where_the_server_was_away(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(1);
+	pthread_t thread;
+
+	(void)state;
+	on_complete("BEGIN DECLARE done INT; IF EXISTS (SELECT 1 FROM test_completed) THEN"
+	    " SET done = SLEEP(22); END IF; " NOTE_IT "; END");
+	sql("INSERT INTO test_completed VALUES (0, 'it is away')");
+	proxy_refuse(w->proxy);
+	assert_int_equal(pthread_create(&thread, NULL, accept_when_it_retries, w), 0);
+	assert_int_equal(complete(w, 1, &result), LOCKQ_OK);
+	pthread_join(thread, NULL);
+	assert_int_equal(proxy_count(w->proxy, "CALL work_completes"), 2);
+	assert_int_equal(called(), 1);
+	assert_consistent(TASK);
+	lockq_disposed_clear(&result);
+}
+
 /* The procedure reads with NOWAIT. Another session holds a row for one of the loans; only this loan
  * is not completed. */
 static void
@@ -638,6 +672,7 @@ main(int argc, char **argv)
 		DB_TEST(one_that_overruns_its_stack),
 		DB_TEST(one_that_lacks_something),
 		DB_TEST(one_that_does_not_end),
+		DB_TEST(it_is_called_again_where_the_server_was_away),
 		DB_TEST(one_that_does_not_wait),
 		DB_TEST(one_that_sets_the_session),
 		DB_TEST(one_of_several_fails),

@@ -133,6 +133,28 @@ without_a_list(void **state)
 	assert_int_equal(w->answer.led, 1);
 }
 
+/* The connection is lost between the two, and for a moment there is no server. */
+static void
+a_connection_that_is_lost_after_the_disposition(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	begin(10);
+	set_task(TASK, "cache_ttl = 0");
+	w = completes_and_asks(2);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_refuse(w->proxy);
+	proxy_cut(w->proxy, "SET autocommit = 1", 1, CUT_BEFORE);
+	worker_start(w);
+	while (!w->paused && !w->done)
+		db_sleep_ms(5);
+	proxy_accept(w->proxy);
+	worker_join(w);
+	assert_done(w, 2, false);
+}
+
 /* A loan that is refused keeps the call from asking, and the others are completed. */
 static void
 a_loan_that_is_refused(void **state)
@@ -437,6 +459,7 @@ main(int argc, char **argv)
 		DB_TEST(a_procedure_that_changes_the_session),
 		DB_TEST(a_uuid_that_was_used),
 		DB_TEST(a_process_that_is_killed),
+		DB_TEST(a_connection_that_is_lost_after_the_disposition),
 		DB_TEST(by_hand_without_a_transaction),
 		DB_TEST(by_hand_in_an_old_view),
 	};

@@ -808,6 +808,32 @@ a_row_that_is_held(void **state)
 	assert_int_equal(runs(), 1);
 }
 
+static void
+a_request_that_is_being_cancelled(void **state)
+{
+	struct db *other = connect_as(OWNER_GROUP);
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	fill(10);
+	(void)add_request(TASK, 2, 1);
+	assert_int_equal(db_begin(other), DB_OK);
+	sql_on(other, "UPDATE work_requested SET outcome = 'cancelled', requested = 0,"
+	    " served_at = NOW(6) WHERE task_id = %d AND pending = 1", TASK);
+	worker_start(w);
+	/* A taker that did not lock the request first would wait for it here. */
+	while (!w->done && u64_on(administrator(), "SELECT COUNT(*)"
+	    " FROM performance_schema.data_locks WHERE lock_status = 'WAITING'") == 0)
+		db_sleep_ms(2);
+	sql_on(other, "COMMIT");
+	worker_join(w);
+	assert_loans(w, LOANS(2));
+	assert_string_equal(outcome_of(TASK, 2), "cancelled");
+	assert_consistent(TASK);
+}
+
 /* Locks the rows of the list's first @n loans, in a transaction that stays open. */
 static struct db *
 hold_first(unsigned int n)
@@ -1271,6 +1297,7 @@ main(int argc, char **argv)
 		DB_TEST(a_long_list_costs_no_more),
 		DB_TEST(what_others_have_taken_since),
 		DB_TEST(a_row_that_is_held),
+		DB_TEST(a_request_that_is_being_cancelled),
 		DB_TEST(many_rows_that_are_held),
 		DB_TEST(many_are_wanted_beside_rows_that_are_held),
 		DB_TEST(another_task_begins_at_the_front),

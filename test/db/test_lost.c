@@ -117,6 +117,47 @@ a_connection_lost_before_the_call(void **state)
 	assert_served_once(w);
 }
 
+static void
+a_server_that_is_full_before_the_call(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_crowd(w->proxy, true);
+	proxy_drop(w->proxy);
+	worker_start(w);
+	proxy_until_crowded(w->proxy, 2);
+	assert_false(w->done);
+	proxy_crowd(w->proxy, false);
+	worker_join(w);
+	assert_served_once(w);
+}
+
+/* What the call before has set for its waits does not hold for this one. */
+static void
+the_lock_wait_of_an_earlier_call(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 2, 0);
+
+	(void)state;
+	add_loans(TASK, 5);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->answer.led, 1);
+	assert_int_equal(proxy_count(w->proxy, "SET SESSION innodb_lock_wait_timeout = 1,"), 0);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(proxy_count(w->proxy, "SET SESSION innodb_lock_wait_timeout = 1,"), 1);
+	assert_true(proxy_position(w->proxy, "SET SESSION innodb_lock_wait_timeout = 1,", 1) <
+	    proxy_position(w->proxy, "INSERT INTO request_in", 2));
+}
+
 /* The outcome can't be found out, so the call reports that it is unknown. */
 static void
 a_commit_that_nobody_can_tell_of(void **state)
@@ -455,6 +496,8 @@ main(int argc, char **argv)
 		DB_TEST(a_commit_that_never_came),
 		DB_TEST(a_commit_that_comes_late),
 		DB_TEST(a_connection_lost_before_the_call),
+		DB_TEST(a_server_that_is_full_before_the_call),
+		DB_TEST(the_lock_wait_of_an_earlier_call),
 		DB_TEST(a_commit_that_nobody_can_tell_of),
 		DB_TEST(a_connection_lost_at_any_statement),
 		DB_TEST(its_own_lost_round_is_no_leader),
