@@ -78,11 +78,11 @@ breaks | loan_held_twice | without: a taker passes over rows of work that somebo
 	-DWORK_UNLOCKED -DROUNDS=1
 masked | safety | a taker does not lock tickets, but rows of work
 	-DTICKETS_UNLOCKED -DREFILLS=0
-breaks | row_given_twice | a taker locks nothing
+breaks | row_given_twice | without: a taker holds the loans that it gives
 	-DTICKETS_UNLOCKED -DWORK_UNLOCKED -DREFILLS=0
 masked | safety | without: whoever gives a loan of the kept list holds its row there, leaders too
 	-DNO_TICKETS -DREFILLS=0 -DDEADLOCKS=1
-breaks | answered_twice | a taker does not lock the request
+breaks | answered_twice | without: a taker holds the request that it serves
 	-DLINE_UNLOCKED -DNO_WAITS=1 -DLOANS=3 -DROUNDS=1
 breaks | cap_exceeded | without: a taker counts a user's loans under lock
 	-DTAKER_COUNTS_UNLOCKED -DCAP=1 -DREFILLS=0
@@ -94,17 +94,17 @@ breaks | list_aborted | without: a list is written in the lock's transaction
 	-DLIST_AUTOCOMMITTED -DCRASHES=1 -DROUNDS=1
 masked | safety | a woken leader writes, but list_begins() refuses
 	-DWRITE_AFTER_LOSS -DSTOPS=1 -DREFILLS=0
-breaks | list_of_no_leader | a woken leader writes, and nothing refuses
+breaks | list_of_no_leader | without: a list is left by whoever leads
 	-DWRITE_AFTER_LOSS -DUNCHECKED_LEADER -DSTOPS=1 -DREFILLS=0
 breaks | query_for_nothing | without: whether a list is due is looked at again under the lock
 	-DDUE_BEFORE -DROUNDS=2
 breaks | query_for_nothing | without: a leader begins with the list that others have left
 	-DQUERY_FIRST -DREFILLS=0
-breaks | no_work_not_known | "no work" from a list
+breaks | no_work_not_known | without: where the list is used up, a query tells whether there is work
 	-DLIST_SAYS_EMPTY -DREFILLS=0 -DDISPOSALS=1 -DBIG=0
 breaks | left_over | without: whoever takes serves the line
 	-DNO_LINE -DNO_WAITS=1 -DROUNDS=1 -DCRASHES=1
-breaks | left_over | a duplicate key ends the line
+breaks | left_over | without: the request of somebody who does not wait is tried again
 	-DLINE_ENDS -DNO_WAITS=1 -DENDS=1 -DOLD=1 -DLISTED=1 -DROUNDS=1
 breaks | left_over | without: a process that finds a list under the lock serves the line
 	-DLEAVES_LINE -DNO_WAITS=1 -DROUNDS=1
@@ -114,9 +114,9 @@ breaks | given_while_paused | without: a pop gives no loan of a task that was pa
 	-DPAUSE_UNSEEN_BY_POP -DPAUSES=1 -DREFILLS=0
 breaks | query_for_nothing | without: what was refused for a pause is taken from the list after it
 	-DTRIED_STAYS -DPAUSES=1 -DREFILLS=0
-breaks | half_done | who completes and takes commits the completion first
+breaks | half_done | without: where the list serves, a disposition and the loans after it are one
 	-DCOMPLETES_APART -DCOMPLETES=1 -DCRASHES=1 -DREFILLS=0
-breaks | undone | a pop that gives nothing undoes the completion, which is taken for done
+breaks | undone | without: a list that can't serve at the pop leaves the disposition committed
 	-DPOP_ROLLS_BACK -DCOMPLETES=1 -DREFILLS=0
 breaks | waits_for_it | the transaction goes on after the pop
 	-DPOP_IS_NOT_LAST -DCOMPLETES=1 -DSTANDS=1 -DREFILLS=0

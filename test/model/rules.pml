@@ -72,11 +72,12 @@ hidden byte same_user, given_again, done_in_both;
 #define may_be_late(t) (state[t] == EXPIRED)
 #endif
 #ifdef HAS_NOT_SEEN
-#define other_has(t, u) false
+#define has_now(t) false
 #else
-#define other_has(t, u) (has_rule(t) && owner[other(t)] == u && \
-	(state[other(t)] == ASSIGNED || may_be_late(other(t))))
+#define has_now(t) (state[t] == ASSIGNED)
 #endif
+#define other_has(t, u) (has_rule(t) && owner[other(t)] == u && \
+	(has_now(other(t)) || may_be_late(other(t))))
 #ifdef DONE_FROM_WORK
 #define other_done(t, u) (has_rule(t) && owner[other(t)] == u && state[other(t)] == COMPLETED)
 #else

@@ -21,9 +21,9 @@ holds | safety | each names the other, the first gives no loan again
 	-DMUTUAL=1 -DAGAIN=0
 holds | long-safety | the same, a lease runs out
 	-DMUTUAL=1 -DAGAIN=0 -DLEASES=1 -DGIVES=3
-breaks | same_user | who has the loan in the other task is not seen
+breaks | same_user | without: no loan is given to the user who has it in the task not_same_user_as
 	-DHAS_NOT_SEEN
-breaks | same_user | who may still complete the loan late is not seen
+breaks | same_user | without: nor to one whose lease is over there, and who may still complete it
 	-DHAS_NOT_LATE -DLEASES=1
 breaks | same_user | without: whoever has completed a loan in the task not_same_user_as
 	-DDONE_FROM_WORK
@@ -33,7 +33,7 @@ breaks | same_user | without: a loan that the task may not give any more when it
 	-DNO_LAST_LOOK
 breaks | same_user | the last look has two statements, and asks first who has completed the loan
 	-DLAST_LOOK_APART
-masked | long-safety | whoever plans does not look at the rules, but the last look does
+masked | long-safety | without: a leader leaves out the loans that the task may not give to a user
 	-DNO_PLAN_LOOK
 breaks | done_in_both | what the rules do not keep: two tasks give the loan at the same moment
 	-DGAP -DMUTUAL=1

@@ -37,9 +37,9 @@ breaks | passed_over | without: urgent loans come before the others that were to
 	-DURGENT_IN_TURN -DTOUCHES=1 -DLEADS=0
 breaks | passed_over | without: each new list has an urgent loan first, until it was given
 	-DPUT_ONCE
-breaks | urgent_lost | an urgent loan counts until a later query, as one that was touched
+breaks | urgent_lost | without: an urgent loan waits until it was given, and not until a later query
 	-DENDS_LIKE_TOUCHED -DLIMIT=1
-breaks | urgent_again | a loan is taken that somebody has had since it was put
+breaks | urgent_again | without: a loan is taken only while its row of work is as the query saw it
 	-DANY_VERSION -DRETURNS=1
 masked | long-safety | without: a touched loan that somebody is giving is not put into the list once
 	-DHELD_TICKET_PUT -DLEADS=0
