@@ -72,6 +72,7 @@ rows_that_are_found_slowly(void **state)
 	(void)state;
 	if (administrator() == NULL)
 		skip();
+	sql("DROP TABLE IF EXISTS test_slow");
 	sql("CREATE TABLE test_slow (loan_id BIGINT UNSIGNED PRIMARY KEY)");
 	sql("INSERT INTO test_slow WITH RECURSIVE n AS (SELECT 1000000001 AS i UNION ALL"
 	    " SELECT i + 1 FROM n WHERE i < 1000000250) SELECT i FROM n");
@@ -84,6 +85,28 @@ rows_that_are_found_slowly(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM leader_run WHERE task_id = %d"
 	    " AND how = 'query' AND retries = 0", TASK), 1);
 	sql("DROP TABLE test_slow");
+}
+
+/* A view without an index in its order is sorted as a whole, but only the loans that are sent are
+ * looked up in `work`, or copied. */
+static void
+a_view_that_is_sorted(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	sql("DROP TABLE IF EXISTS test_sorted");
+	sql("CREATE TABLE test_sorted (loan_id BIGINT UNSIGNED PRIMARY KEY)");
+	sql("INSERT INTO test_sorted WITH RECURSIVE n AS (SELECT 1000000001 AS i UNION ALL"
+	    " SELECT i + 1 FROM n WHERE i < 1000000900) SELECT i FROM n");
+	set_view(TASK, "SELECT loan_id, loan_id %% 7 AS priority FROM test_sorted");
+	set_task(TASK, "candidate_limit = 100");
+	w = ask_now(0, TASK, 1);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_in_range(u64_on(inside_query_connection(w->q), "SELECT SUM(variable_value)"
+	    "  FROM performance_schema.session_status"
+	    " WHERE variable_name IN ('Handler_read_key', 'Handler_write')"), 100, 400);
+	sql("DROP TABLE test_sorted");
 }
 
 /* The query fails at loan 2, where its subquery returns two rows. */
@@ -756,6 +779,7 @@ main(int argc, char **argv)
 		DB_TEST(a_list_as_long_as_the_limit_is_not_exhaustive),
 		DB_TEST(the_largest_loan_id),
 		DB_TEST(rows_that_are_found_slowly),
+		DB_TEST(a_view_that_is_sorted),
 		DB_TEST(a_null_loan_fails),
 		DB_TEST(a_negative_loan_fails),
 		DB_TEST(a_loan_that_is_no_integer_fails),
