@@ -20,6 +20,8 @@ my %TABLES = map { $_ => 1 } @TABLES;
 my ($LATE, $SEEN) = (30_000_000, 2_000_000);
 # How long a statement of its owner may hold a request, so that a leader passes it over.
 my $HELD = 1_000_000;
+# The time of a commit is that of another clock than the times in rows.
+my $CLOCK = 1_000;
 # So many of a user's last requests for a task are remembered for the calls that are told later.
 my $KEPT = 1000;
 my %ENDS = map { $_ => 1 } qw(completed returned never renewed);
@@ -88,6 +90,15 @@ sub micro_of
 	return int(($day{$date} + $h * 3600 + $m * 60 + $s) * 1e6 + 0.5);
 }
 
+# time_text: the other way round.
+sub time_text
+{
+	my ($micro) = @_;
+	my @t = gmtime($micro / 1e6);
+	return sprintf '%04d-%02d-%02d %02d:%02d:%02d.%06d', $t[5] + 1900, $t[4] + 1, @t[3, 2, 1, 0],
+	    $micro % 1_000_000;
+}
+
 sub judges { my ($self, $task) = @_; return !$self->{tasks} || $self->{tasks}{$task} }
 
 sub person { my ($self, $id, $name) = @_; $self->{users}{$name} = $id }
@@ -132,9 +143,11 @@ sub see_task
 	if (defined $change->{row}{paused} && !defined $paused) {
 		$self->{task}{$id}{since} = $t->{at};
 	} elsif (defined $paused && !defined $change->{row}{paused}) {
-		push @{$self->{rounds}{$id}}, [ $self->{task}{$id}{since}, $t->{at} ];
+		my $pause = [ $self->{task}{$id}{since}, $t->{at} ];
+		push @{$self->{rounds}{$id}}, $pause;
+		push @{$self->{pauses}{$id}}, $pause;
 	}
-	$self->{task}{$id} = { %{$change->{row} // {}},
+	$self->{task}{$id} = { %{$change->{row} // {}}, changed => $t->{at},
 	    since => ($self->{task}{$id} // {})->{since} };
 	delete $self->{removed}{$id} if $change->{do} eq 'insert';
 }
@@ -220,6 +233,9 @@ sub given
 		    && $r->{user} == $e->{user_id} && $r->{task} == $e->{task_id};
 		$r->{loans}{$e->{loan_id}} = { token => $e->{token},
 		    lease => $e->{lease_expires_at} } if $r;
+		$self->broken('a request was ended by somebody who did not lead',
+		    task => $e->{task_id}, request => $e->{request_id}, commits => [ $t ])
+		    if $r && $r->{by_manager} && !defined $e->{manager};
 	}
 	for my $r (@$ended) {
 		my $n = $loans{$r->{id}} // 0;
@@ -237,6 +253,7 @@ sub leaders
 	my ($self, $t, $by, $ended) = @_;
 	my %raised;
 
+	@$self{qw(found began)} = ({}, {});
 	for my $change (grep { $_->{row} } @{$by->{task_lock} // []}) {
 		my ($was, $row) = @$change{qw(was row)};
 		my $task = $row->{task_id};
@@ -290,15 +307,46 @@ sub leaders
 			    request => $r->{id})
 			    if $r->{outcome} eq 'empty'
 			    && $run->{how} !~ /^(?:query|crowded|elsewhere)$/;
+			$self->broken('no work was said while the query had found some', %mine,
+			    request => $r->{id})
+			    if $r->{outcome} eq 'empty' && !$r->{special}
+			    && !$self->limits($task)
+			    && $run->{candidates} > $run->{dropped} + $run->{loans};
 		}
-		my $now = $self->{task}{$task} // {};
+		my $began = $self->{began}{$task} = micro_of($run->{started_at});
 		$self->broken('somebody began to lead while the task was paused', %mine)
-		    if defined $now->{paused} && defined $now->{since}
-		    && micro_of($run->{started_at}) > $now->{since} + $SEEN;
+		    if $self->is_paused($task, $began);
+		$self->broken('two led at the same time', %mine)
+		    if $began < ($self->{led_until}{$task} // 0) - $CLOCK;
+		$self->{led_until}{$task} = $t->{at};
 		$self->{runs}{$task}{$run->{epoch}} = $run->{as_of};
-		push @{$self->{rounds}{$task}},
-		    [ micro_of($run->{started_at}), $t->{at} ];
+		# A hand-over has the list of the query before it.
+		$self->{query_end}{$task} = { as_of => $run->{as_of},
+		    at => time_text(micro_of($run->{as_of}) + $run->{query_ms} * 1000 + $SEEN) }
+		    if defined $run->{as_of} && defined $run->{query_ms};
+		my $query = $self->{query_end}{$task} // {};
+		$self->{found}{$task} = $query->{at}
+		    if defined $run->{as_of} && $run->{as_of} eq ($query->{as_of} // '');
+		push @{$self->{rounds}{$task}}, [ $began, $t->{at} ];
 	}
+}
+
+# limits: whether the task itself keeps loans from users.
+sub limits
+{
+	my ($self, $task) = @_;
+	return grep { defined } @{$self->{task}{$task} // {}}{qw(max_pipeline not_same_user_as
+	    not_again)};
+}
+
+# is_paused: whether the task was paused then, and had been so for a while.
+sub is_paused
+{
+	my ($self, $task, $at) = @_;
+	my $now = $self->{task}{$task} // {};
+
+	return grep { defined $_->[0] && $_->[0] + $SEEN < $at && $at < $_->[1] }
+	    @{$self->{pauses}{$task} // []}, defined $now->{paused} ? [ $now->{since}, 9e18 ] : ();
 }
 
 # is_led: whether only who leads can end the request so. From a list others take, too, and a manager
@@ -322,8 +370,7 @@ sub in_order
 		my $began = micro_of($run->{started_at});
 
 		next if !$last || ($task->{share} // 'order') ne 'order'
-		    || defined $task->{max_pipeline}
-		    || defined $task->{not_same_user_as} || defined $task->{not_again};
+		    || $self->limits($run->{task_id});
 		for my $r ($self->pending_of($run->{task_id}), @$ended) {
 			next if $r->{id} >= $last || $r->{task} != $run->{task_id} || $r->{special}
 			    || $r->{made}{at} >= $began;
@@ -347,7 +394,7 @@ sub pending_of
 	my @pending;
 
 	for my $key (grep { / \Q$task\E\z/ } keys %{$self->{line}}) {
-		push @pending, grep { !defined $_->{ended} } $self->{line}{$key}[-1];
+		push @pending, grep { !defined $_->{ended} } @{$self->{line}{$key}};
 	}
 	return @pending;
 }
@@ -387,10 +434,12 @@ sub loans
 	}
 	$self->rules($t, $_) for grep { $_->{event} eq 'assigned' && !defined $_->{manager} }
 	    map { @$_ } values %events;
+	$self->hold($t, $_) for grep { $_->{event} eq 'completed' } map { @$_ } values %events;
 }
 
-# rules: what a task says of how much a user may have, and how often. A manager may give more. What
-# one task says of another one (not_same_user_as) is not judged.
+# rules: what a task says of how much a user may have, how often, and for how long, and when nobody
+# gets any. A manager may give more. What one task says of another one (not_same_user_as) is not
+# judged.
 sub rules
 {
 	my ($self, $t, $e) = @_;
@@ -407,6 +456,40 @@ sub rules
 	    commits => [ $completed, $t ])
 	    if defined $task->{not_again} && $completed
 	    && $t->{at} < $completed->{at} + $task->{not_again} * 3600e6;
+	my $at = micro_of($e->{at});
+	# Who gives it may have read the task before it was changed.
+	return if ($task->{changed} // 9e18) + $SEEN > ($self->{began}{$e->{task_id}} // $at);
+	my $lease = defined $e->{lease_expires_at}
+	    ? int((micro_of($e->{lease_expires_at}) - $at) / 60e6 + 0.5) : 0;
+	$self->broken('a loan was given for another time than the task says', %where,
+	    commits => [ $t ], detail => "$lease minutes")
+	    if $lease != ($task->{lease_minutes} // 0);
+	my $r = $self->{requests}{$e->{request_id}} // {};
+	return if ($r->{source} // '') ne 'list';
+	$self->broken('a loan was taken while the task was paused', %where, commits => [ $t ])
+	    if $self->is_paused($e->{task_id}, $at);
+	my $as_of = $self->{runs}{$e->{task_id}}{$r->{epoch}};
+	$self->broken('a list was used for longer than the task says', %where, commits => [ $t ])
+	    if defined $as_of && $at > micro_of($as_of) + $task->{cache_ttl} * 1e6 + $SEEN;
+	$self->broken('a list was used without a fresh look at the view', %where,
+	    commits => [ $t ])
+	    if !$task->{use_unchecked} && (!defined $r->{checked}
+		|| $at > micro_of($r->{checked}) + $SEEN);
+}
+
+# hold: for how long a loan that is completed stays away is the task's to say.
+sub hold
+{
+	my ($self, $t, $e) = @_;
+	my $task = $self->{task}{$e->{task_id}} // {};
+	my $at = micro_of($e->{at});
+	my $held = defined $e->{available_at}
+	    ? int((micro_of($e->{available_at}) - $at) / 1e6 + 0.5) : 0;
+
+	return if ($task->{changed} // 9e18) + $SEEN > $at;
+	$self->broken('a completed loan comes back at another time than the task says',
+	    task => $e->{task_id}, loan => $e->{loan_id}, commits => [ $t ],
+	    detail => "after $held s") if $held != ($task->{complete_hold} // 0);
 }
 
 # loan: one loan in one commit. The log says what happened, and the row of work must follow it.
@@ -426,6 +509,9 @@ sub loan
 			$self->broken('a list was used that no leader has made', %where,
 			    request => $r->{id}) unless defined $as_of;
 			$e->{from} = { as_of => $as_of // '', checked => $r->{checked} };
+		} elsif ($e->{event} eq 'assigned' && !defined $e->{manager}
+		    && defined $self->{found}{$task}) {
+			$e->{from} = { as_of => $self->{found}{$task} };
 		}
 		$self->broken($_, %where, user => $self->name_of($e->{user_id}),
 		    detail => $e->{event})
@@ -555,7 +641,7 @@ sub told
 	my $user = defined $call->{user} ? $self->{users}{$call->{user}} : undef;
 
 	if ($call->{call} eq 'fault') {
-		push @{$self->{away}}, [ $from, $to // $from ];
+		push @{$self->{away}}, [ $from, $to // $from, $call->{nobody} // 1 ];
 		return;
 	}
 	if ($call->{call} eq 'stop') {
@@ -570,7 +656,7 @@ sub told
 		my $whose = $call->{call} eq 'managetask' ? 'manager'
 		    : defined $call->{user} ? $user : '?';
 		push @{$self->{silent}{$whose}}, { from => $from, call => $call->{call},
-		    to => $to // 9e18 } if defined $whose;
+		    task => $call->{task}, to => $to // 9e18 } if defined $whose;
 	} elsif ($call->{call} =~ /^(?:getwork|disposition)$/ && $call->{exit} =~ /^[01]$/
 	    && !@answer) {
 		$self->broken('a call ended without an answer', task => $call->{task},
@@ -611,6 +697,8 @@ sub told_request
 	my %where = (task => $o->{task}, request => $o->{request_id}, calls => [ $call ]);
 	my $r = defined $o->{uuid} ? $self->{uuid}{$o->{uuid}} : undef;
 
+	# It asked for it, but could not read what became of it.
+	$r->{told} = 1 if $r && $r->{id} == ($o->{request_id} // 0);
 	return if $o->{status} eq 'unknown' || !$self->judges($o->{task} || $call->{task} || 0);
 	return if is_doubt($o);
 	if (!$o->{request_id}) {
@@ -628,10 +716,11 @@ sub told_request
 		    if $o->{status} ne 'refused';
 		return;
 	}
-	$r->{told} = 1;
-	$self->broken('a request was told to somebody else', %where, detail => "told $o->{user}")
+	# A call that could not read the answer does not name the user in it.
+	$self->broken('a request was told to somebody else', %where,
+	    detail => 'told ' . ($o->{user} // $call->{user}))
 	    if $call->{call} eq 'getwork' && ($r->{user} != ($self->{users}{$call->{user}} // 0)
-		|| $r->{user} != ($self->{users}{$o->{user}} // 0)
+		|| defined $o->{user} && $r->{user} != ($self->{users}{$o->{user}} // 0)
 		|| $r->{task} != ($call->{task} // $o->{task}) || $r->{task} != $o->{task});
 	delete $self->{passed}{$r->{id}} if $o->{retries};
 	# A request that is pending at the end of the call may end later. A process that was stopped
@@ -784,7 +873,8 @@ sub waited
 	}
 }
 
-# away_in: how much of that time was within faults.
+# away_in: how much of that time was within faults in which nobody is served. Others are shorter than
+# the bound.
 sub away_in
 {
 	my ($self, $from, $to) = @_;
@@ -793,7 +883,7 @@ sub away_in
 	for my $away (sort { $a->[0] <=> $b->[0] } @{$self->{away}}) {
 		my $begin = $away->[0] > $at ? $away->[0] : $at;
 		my $end = $away->[1] < $to ? $away->[1] : $to;
-		next if $end <= $begin;
+		next if $end <= $begin || !$away->[2];
 		$sum += $end - $begin;
 		$at = $end;
 	}
@@ -827,7 +917,7 @@ sub finish
 		    unless $r->{told} || $r->{bars}
 		    || ($r->{by_manager} ? $self->was_corrected($r->{made}, map { "$r->{task} $_" }
 			keys %{$r->{loans}})
-		    : $self->may_be('request', $r->{user}, $r->{made}{at}, $r->{id}));
+		    : $self->may_be('request', $r->{user}, $r->{task}, $r->{made}{at}, $r->{id}));
 	}
 	for my $e (sort { $a->{at} <=> $b->{at} || $a->{loan} <=> $b->{loan} }
 	    map { @$_ } values %{$self->{dispositions}}) {
@@ -835,7 +925,7 @@ sub finish
 		    loan => $e->{loan}, user => $self->name_of($e->{user}), commits => [ $e ])
 		    unless $e->{told}
 		    || (defined $e->{manager} ? $self->was_corrected($e, "$e->{task} $e->{loan}")
-		    : $self->may_be('disposition', $e->{user}, $e->{at}, $e->{gtid}));
+		    : $self->may_be('disposition', $e->{user}, $e->{task}, $e->{at}, $e->{gtid}));
 	}
 }
 
@@ -849,18 +939,21 @@ sub was_corrected
 	    map { @{$self->{corrected}{$_} // []} } @loans;
 
 	$one->{commit} = $commit->{gtid} if $one;
-	return $one || $self->may_be('disposition', 'manager', $commit->{at}, $commit->{gtid});
+	return $one || $self->may_be('disposition', 'manager', undef, $commit->{at},
+	    $commit->{gtid});
 }
 
-# may_be: whether a call of the user that told nothing may have done this then: a request, or a
-# disposition. It has done one of each at most, so of those calls the first to end is taken.
+# may_be: whether a call of the user that told nothing may have done this then, in this task: a
+# request, or a disposition. It has done one of each at most, so of those calls the first to end is
+# taken.
 sub may_be
 {
-	my ($self, $kind, $user, $at, $what) = @_;
+	my ($self, $kind, $user, $task, $at, $what) = @_;
 	my %may = (request => 'getwork any', disposition => 'disposition managetask any');
 	my @may = sort { $a->{to} <=> $b->{to} }
 	    grep { $_->{from} <= $at && $at <= $_->{to} && ($_->{$kind} // $what) eq $what
-		&& " $may{$kind} " =~ / $_->{call} / }
+		&& " $may{$kind} " =~ / $_->{call} /
+		&& (!defined $task || !defined $_->{task} || $_->{task} == $task) }
 	    @{$self->{silent}{$user} // []}, @{$self->{silent}{'?'} // []};
 
 	return 0 unless @may;

@@ -127,6 +127,10 @@ await "SELECT COUNT(*) FROM work WHERE task_id = $leased AND state = 'assigned'
 say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$late" --complete \
 	>/dev/null
 say $leased getwork race-2 getwork --user race-2 --task $leased --count 5 >/dev/null
+# A query, which leaves a list, and a take from that.
+sql "INSERT INTO test_loan_$listed (loan_id, line) VALUES (901, 1), (902, 2), (903, 3)"
+say $listed getwork race-9 getwork --user race-9 --task $listed --fresh >/dev/null
+say $listed getwork race-9 getwork --user race-9 --task $listed >/dev/null
 say $leased disposition nobody disposition --expire >/dev/null
 say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$later" --complete \
 	>/dev/null
