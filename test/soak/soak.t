@@ -19,7 +19,7 @@ like "$out" '^in all: [0-9]{3,} commits, [0-9]{2,} calls, .*: 0 violations$' 'al
 is "$(grep -c '^without' <<<"$out")" 0 'no kind of fault was left out'
 like "$out" '^requests: [1-9][0-9]* with loans, ' 'people had loans'
 is "$(grep -c '^Use of\| at .* line [0-9]' <<<"$err")" 0 'nothing is wrong with the soak itself'
-like "$out" '^kill -9 of a program +[0-9]+ ' 'programs were killed'
+like "$out" '^kill -9 of a program +[1-9]' 'programs were killed'
 like "$out" '^kill -9 of mysqld, and a restart +[1-9]' 'and so was the server'
 like "$out" '^0 violations, 0 without an answer, 0 locks left, 0 whose calls .*, 0 other faults' \
 	'nothing was left'
