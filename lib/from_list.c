@@ -91,7 +91,8 @@ from_list(struct call *c, enum step *step)
 	bool may = false;
 	enum db_rc rc = from_list_look(c, &taking, &may);
 
-	*step = c->request.request_id != 0 ? TRY : ASK;
+	if (rc == DB_OK)
+		*step = c->request.request_id != 0 ? TRY : ASK;
 	if (rc != DB_OK || !may)
 		return rc;
 	rc = take_loans(c->q->db, &c->task, &taking.kept, &taking.who, taken);

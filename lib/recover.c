@@ -35,12 +35,14 @@ verdict_of(struct call *c, enum db_rc failure)
 }
 
 /* Where the call goes on. In TAKE and ASK the request may not be recorded, so there is no row to
- * look at: its INSERT waits for one that may still be on its way. A call that only takes, and has
- * not, tries to take again: that it has not looked does not mean that the list has nothing. */
+ * look at: its INSERT waits for one that may still be on its way. A call that has not seen the list
+ * for a lost connection looks again, and so does one that only takes, and has not: that it has not
+ * looked does not mean that the list has nothing. */
 static enum step
-after_failure(const struct call *c, enum step step)
+after_failure(const struct call *c, enum step step, bool connected_anew)
 {
-	if (step <= ASK && c->ask->wait == LOCKQ_WAIT_LIST && !c->sent)
+	if (!c->sent && ((step == TAKE && connected_anew) ||
+	    (step <= ASK && c->ask->wait == LOCKQ_WAIT_LIST)))
 		return TAKE;
 	return step == ASK || (step == TAKE && c->request.request_id == 0) ? ASK : LOOK;
 }
@@ -64,7 +66,7 @@ wait_for_holder(struct call *c, enum step *step)
 		snprintf(c->held, sizeof(c->held), HELD_UNKNOWN);
 	if (rc == DB_OK && patient && db_clock_ms() < c->waiting.deadline) {
 		call_again(c);
-		*step = after_failure(c, *step);
+		*step = after_failure(c, *step, false);
 		return wait_a_moment(c->q, LOCKQ_PHASE_RETRY, c->held, 0, 0, &c->waiting);
 	}
 	if (rc == DB_OK)
@@ -117,7 +119,7 @@ recover(struct call *c, enum db_rc failure, enum step *step)
 			rc = connect_and_find_out(c);
 		if (rc == DB_OK) {
 			error_clear(c->q);
-			*step = after_failure(c, *step);
+			*step = after_failure(c, *step, true);
 			return DB_OK;
 		}
 	}

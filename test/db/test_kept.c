@@ -1210,6 +1210,28 @@ a_take_that_is_lost(void **state)
 	assert_int_equal(runs(), 1);
 }
 
+/* There is no server for a moment, just when the list is to be looked at. */
+static void
+a_connection_that_is_lost_before_the_look(void **state)
+{
+	struct worker *w = worker_new(1, TASK, 1, 0);
+
+	(void)state;
+	fill(10);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_refuse(w->proxy);
+	proxy_drop(w->proxy);
+	worker_start(w);
+	while (!w->paused && !w->done)
+		db_sleep_ms(5);
+	proxy_accept(w->proxy);
+	worker_join(w);
+	assert_loans(w, LOANS(2));
+	assert_int_equal(proxy_count(w->proxy, "INSERT INTO request_in"), 0);
+	assert_int_equal(runs(), 1);
+}
+
 /* A repetition with the same UUID has the same loans. */
 static void
 a_repetition(void **state)
@@ -1313,6 +1335,7 @@ main(int argc, char **argv)
 		DB_TEST(a_pop_that_fails),
 		DB_TEST(a_list_on_a_replica),
 		DB_TEST(a_take_that_is_lost),
+		DB_TEST(a_connection_that_is_lost_before_the_look),
 		DB_TEST(a_repetition),
 		DB_TEST(a_race_for_what_is_left),
 	};
