@@ -196,9 +196,10 @@ fail() {
 	since=$EPOCHREALTIME
 	led_since+=("$since")
 	wait_for served_after "$since"
-	waited=$(cat "$told"-*[0-9] | jq -s --argjson t "$since" \
-		'[.[] | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] | min - $t |
-		 . * 1000 | floor')
+	# A line that is being written is no JSON yet.
+	waited=$(cat "$told"-*[0-9] | jq -nR --argjson t "$since" \
+		'[inputs | fromjson? | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] |
+		 min - $t | . * 1000 | floor') && [[ $waited =~ ^[0-9]+$ ]] || return 1
 	to=$EPOCHREALTIME
 	if [ -n "$minority" ]; then
 		wait "$minority"
@@ -250,11 +251,12 @@ everywhere 1 2 3
 cat "$told"-faults "$told"-*[0-9] "$told"-minority >"$told" 2>/dev/null
 [ -z "${LOCKQ_CLUSTER_TOLD-}" ] || cat "$told" >>"$LOCKQ_CLUSTER_TOLD"
 # Who has just had a loan disposes of it, and may then ask for one of another task.
-printf '# everybody had a loan again within %s ms\n' "$(jq -s --argjson since "[$(
-	IFS=,; echo "${led_since[*]}")]" '
-	[map(select(.call == "getwork" and .exit == 0)) | group_by(.user)[] | map(.to) as $had |
-	 $since[] as $t | [$had[] | select(. > $t)] | select(length > 0) | min - $t] |
-	max * 1000 | floor' "$told")"
+jq -sr --argjson since "[$(IFS=,; echo "${led_since[*]}")]" '
+	map(select(.call == "getwork" and .exit == 0)) | group_by(.user) | length as $people |
+	[.[] | map(.to) as $had | $since[] as $t | [$had[] | select(. > $t)] |
+	 if length > 0 then min - $t else null end] |
+	"# \($people) people had a loan again within \(map(values) | max * 1000 | floor) ms, and "
+	+ "\(map(select(. == null)) | length) times not until the end"' "$told"
 printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
 	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c |
 		awk '{ print $2, $3 ": " $1 }' | paste -sd,)"
