@@ -38,7 +38,7 @@ struct getwork_options {
 	struct getwork_exec exec;
 };
 #define GETWORK_DEFAULTS { CLI_COMMON_INIT, DISPOSITION_LOANS_DEFAULTS, LOCKQ_ASK_INIT, \
-	{ { 0 }, 0, false }, false, 0, false, { { 0 }, 0 }, 0, false, false, false, \
+	{ { 0 }, 0, false, 0 }, false, 0, false, { { 0 }, 0 }, 0, false, false, false, \
 	{ false, NULL }, GETWORK_EXEC_DEFAULTS }
 
 static bool

@@ -9,9 +9,6 @@
 #include "cli_values.h"
 #include "getwork_exec.h"
 
-/* The library waits for what somebody has locked for a second, and then says so. */
-enum { LOCKED_MS = 900 };
-
 int
 getwork_tasks_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
@@ -75,12 +72,13 @@ time_left(const struct lockq_ask *ask, uint64_t began)
 }
 
 int
-getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, struct lockq_ask *ask)
+getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
-	uint64_t places[GETWORK_TASKS_MOST], began = cli_clock_ms();
+	uint64_t places[GETWORK_TASKS_MOST];
 	int rc;
 
+	tasks->began = cli_clock_ms();
 	lockq_look_timeout(q, ask->timeout_ms);
 	rc = lockq_tasks(q, ask->user, &all);
 	tasks->n = 0;
@@ -89,7 +87,6 @@ getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, struct lockq_as
 			insert(tasks, places, &all.tasks[i]);
 	}
 	lockq_tasks_clear(&all);
-	ask->timeout_ms = time_left(ask, began);
 	return rc;
 }
 
@@ -155,7 +152,7 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 {
 	struct lockq_ask one = *ask;
 	bool paused[GETWORK_TASKS_MOST] = { false }, look = ask->fresh != 0, locked = false;
-	uint64_t began = cli_clock_ms(), last;
+	uint64_t began = tasks->began != 0 ? tasks->began : cli_clock_ms();
 	size_t i, asked = 0;
 	int rc = LOCKQ_NOTHING;
 
@@ -166,11 +163,10 @@ getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct loc
 		if (locked && time_left(ask, began) == 0)
 			break;
 		ask->task = tasks->tasks[i];
-		last = cli_clock_ms();
 		rc = ask_one(tasks, i, q, &one, answer);
 		look = look || rc == LOCKQ_BUSY;
-		/* To find a task paused takes no time, but what is locked was waited for. */
-		locked = rc == LOCKQ_BUSY && cli_clock_ms() - last >= LOCKED_MS;
+		/* A paused task has a reason. What is locked was waited for. */
+		locked = rc == LOCKQ_BUSY && answer->reason == NULL;
 	}
 	one.wait = ask->wait;
 	one.poll_tries = ask->poll_tries;

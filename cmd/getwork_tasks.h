@@ -11,15 +11,16 @@ struct getwork_tasks {
 	uint32_t tasks[GETWORK_TASKS_MOST]; /* in the order in which they are asked */
 	size_t n;                           /* 0: not given */
 	bool unshared;                      /* each request has a UUID of its own */
+	uint64_t began;                     /* getwork_tasks_find(); cli_clock_ms(); 0: never */
 };
 
 cli_parse_fn getwork_tasks_parse;
 
 /* For --any: fills @tasks with the enabled tasks that have a place, in their order: the first
- * ones, if there are more than it has room for. The time that this takes is taken off
- * @ask->timeout_ms. Returns what lockq_tasks() returns. */
+ * ones, if there are more than it has room for. @ask->timeout_ms counts from here on. Returns what
+ * lockq_tasks() returns. */
 LOCKQ_MUST_CHECK int getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q,
-    struct lockq_ask *ask);
+    const struct lockq_ask *ask);
 
 /* Shows the answer of a task that had no loans, before the next one is asked. */
 typedef void getwork_tasks_fn(void *data, struct lockq_answer *answer, int rc);

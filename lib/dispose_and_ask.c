@@ -93,7 +93,7 @@ ask_after(struct found *f, bool in_doubt)
 		taken->others_wait = taken->others_wait && rc == DB_OK;
 		rc = from_list_given(c, &f->taking);
 	}
-	code = rc == DB_OK || retry_cures(rc) ? call_run(c, given ? LOOK : TAKE) :
+	code = rc == DB_OK || retry_cures(rc) ? call_run(c, given ? LOOK : TAKE, rc) :
 	    finish(c, rc == DB_ECANCELLED ? CANCELLED : rc == DB_EINDOUBT ? UNKNOWN : FAILED, rc);
 	c->answer->one_commit = given && c->answer->assigned > 0;
 	return code;

@@ -51,6 +51,7 @@ struct disposing {
 	bool undoes;             /* that is its on_undo, and each loan has a user of its own */
 	bool refused;            /* on_complete can't be called, or has ended the transaction */
 	bool silent;             /* on_complete gave no answer: see on_complete_silent() */
+	unsigned int silences;   /* how often it was so */
 	char reason[REASON_BYTES]; /* why @refused */
 };
 

@@ -94,6 +94,8 @@ finish_list(struct call *c)
 		return LOCKQ_NOTHING;
 	error_set(c->q, "%s: nothing was asked for: try again later", c->task.paused[0] != '\0' ?
 	    c->task.paused : c->held);
+	if (c->task.paused[0] != '\0' && copy_text(&c->answer->reason, c->task.paused) != DB_OK)
+		return error_from_db(c->q, NULL, DB_ENOMEM);
 	return LOCKQ_BUSY;
 }
 

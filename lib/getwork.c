@@ -48,10 +48,12 @@ end_of(enum db_rc failure)
 }
 
 static int
-get_served(struct call *c, enum step step)
+get_served(struct call *c, enum step step, enum db_rc rc)
 {
-	enum db_rc rc = DB_OK;
-
+	if (rc != DB_OK)
+		rc = recover(c, rc, &step);
+	if (rc != DB_OK)
+		step = end_of(rc);
 	while (step < ANSWERED) {
 		switch (step) {
 		case TAKE:      rc = from_list(c, &step); break;
@@ -349,13 +351,13 @@ call_begin(struct call *c, struct lockq *q, const struct lockq_ask *ask,
 }
 
 int
-call_run(struct call *c, enum step step)
+call_run(struct call *c, enum step step, enum db_rc ready)
 {
 	struct lockq *q = c->q;
 	int code;
 
 	q->asking = &c->request;
-	code = get_served(c, step);
+	code = get_served(c, step, ready);
 	q->asking = NULL;
 	c->answer->waited_ms = db_clock_ms() - c->since;
 	return code;
@@ -373,7 +375,8 @@ getwork(struct lockq *q, const struct lockq_ask *ask, struct lockq_answer *answe
 	rc = session_ready(q);
 	/* A call that finds its connection lost, or its server full, goes on as one to which that
 	 * happens later. */
-	return rc == DB_OK || retry_cures(rc) ? call_run(&c, TAKE) : error_from_db(q, q->db, rc);
+	return rc == DB_OK || retry_cures(rc) ? call_run(&c, TAKE, rc) :
+	    error_from_db(q, q->db, rc);
 }
 
 int

@@ -105,6 +105,7 @@ is_failure(enum db_rc rc)
 static void
 note_silence(struct disposing *d)
 {
+	d->silences++;
 	d->silent = true;
 	snprintf(d->reason, sizeof(d->reason), "%s: procedure \"%s\" gave no answer within %d "
 	    "seconds: nothing was changed: tell the task's manager", column_of(d), d->on_complete,
@@ -116,14 +117,20 @@ note_silence(struct disposing *d)
 enum db_rc
 on_complete_silent(struct disposing *d, enum db_rc rc)
 {
-	char server[64];
+	char server[64], error[512];
+	enum db_rc connected;
 
 	if (!d->silent)
 		return rc;
 	d->silent = false;
 	snprintf(server, sizeof(server), "%s", db_server(d->q->db));
-	if (session_abandon(d->q) != DB_OK || strcmp(server, db_server(d->q->db)) != 0)
+	snprintf(error, sizeof(error), "%s", db_error(d->q->db));
+	connected = session_abandon(d->q);
+	/* A router may lead to each of several servers in turn. */
+	if (d->silences == 1 && connected != DB_OK)
 		return rc;
+	if (d->silences == 1 && strcmp(server, db_server(d->q->db)) != 0)
+		return db_fail_with(d->q->db, rc, "%s", error);
 	d->refused = true;
 	return DB_EFAIL;
 }

@@ -37,6 +37,12 @@ enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 struct trial trial;
 
+/* Of all scenarios. */
+static struct {
+	size_t scenarios;
+	unsigned int allocations, on_server, tries;
+} total;
+
 void
 say(struct run *run, const char *format, ...)
 {
@@ -207,7 +213,7 @@ try_one(const char *which)
 	trial.fault = (enum fault)(kind % 10);
 	trial.ever = kind >= 10;
 	trial.nth = (unsigned int)strtoul(end + 1, NULL, 10);
-	(void)call_with_fault();
+	assert_true(call_with_fault());
 	assert_int_equal(trial.faults, 0);
 }
 
@@ -246,7 +252,24 @@ try_faults(void **state)
 	print_message("# %s%s%s: %u allocations, %u calls, %u failures tried\n",
 	    trial.scenario->function, trial.scenario->how[0] != '\0' ? ", " : "",
 	    trial.scenario->how, allocations, calls, trial.tries);
+	total.scenarios++;
+	total.allocations += allocations;
+	total.on_server += on_server;
+	total.tries += trial.tries;
 	assert_int_equal(trial.faults, 0);
+}
+
+/* The failures did not pass the library by. */
+static void
+something_failed(void **state)
+{
+	(void)state;
+	/* Not where a pattern has left scenarios out. */
+	if (total.scenarios < 50)
+		skip();
+	assert_true(total.allocations > total.scenarios);
+	assert_true(total.on_server > total.scenarios);
+	assert_true(total.tries > total.scenarios);
 }
 
 /* --- does it notice? --- */
@@ -377,7 +400,7 @@ int
 main(int argc, char **argv)
 {
 	static char names[SCENARIOS_MOST][96];
-	static struct CMUnitTest tests[SCENARIOS_MOST];
+	static struct CMUnitTest tests[SCENARIOS_MOST + 1];
 	size_t n = 0;
 
 	test_begin(argc, argv);
@@ -393,5 +416,6 @@ main(int argc, char **argv)
 				test_teardown, (void *)(uintptr_t)s };
 		}
 	}
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(something_failed);
 	return cmocka_run_group_tests_name("faults", tests, suite_setup, suite_teardown);
 }

@@ -212,7 +212,9 @@ sub request
 	    commits => [ $t ], detail =>
 	    "$row->{outcome}, asked $asked, requested $requested, assigned $assigned")
 	    unless $right;
+	$self->{pending}{$r->{task}}{$id} = $r;
 	return if $row->{outcome} eq 'pending';
+	delete $self->{pending}{$r->{task}}{$id};
 	$r->{ended} = { gtid => $t->{gtid}, at => $t->{at} };
 	return $r;
 }
@@ -327,6 +329,9 @@ sub leaders
 		my $query = $self->{query_end}{$task} // {};
 		$self->{found}{$task} = $query->{at}
 		    if defined $run->{as_of} && $run->{as_of} eq ($query->{as_of} // '');
+		# It has read the task before its query, and a hand-over has not read it again.
+		my $read = defined $run->{as_of} ? micro_of($run->{as_of}) : $began;
+		$self->{began}{$task} = $read if $read < $began;
 		push @{$self->{rounds}{$task}}, [ $began, $t->{at} ];
 	}
 }
@@ -388,16 +393,7 @@ sub in_order
 	}
 }
 
-sub pending_of
-{
-	my ($self, $task) = @_;
-	my @pending;
-
-	for my $key (grep { / \Q$task\E\z/ } keys %{$self->{line}}) {
-		push @pending, grep { !defined $_->{ended} } @{$self->{line}{$key}};
-	}
-	return @pending;
-}
+sub pending_of { my ($self, $task) = @_; return values %{$self->{pending}{$task} // {}} }
 
 # --- loans ---------------------------------------------------------------------------------------
 

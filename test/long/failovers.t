@@ -255,7 +255,8 @@ jq -sr --argjson since "[$(IFS=,; echo "${led_since[*]}")]" '
 	map(select(.call == "getwork" and .exit == 0)) | group_by(.user) | length as $people |
 	[.[] | map(.to) as $had | $since[] as $t | [$had[] | select(. > $t)] |
 	 if length > 0 then min - $t else null end] |
-	"# \($people) people had a loan again within \(map(values) | max * 1000 | floor) ms, and "
+	(map(values) | max // 0 | . * 1000 | floor) as $ms |
+	"# \($people) people had a loan again within \($ms) ms, and "
 	+ "\(map(select(. == null)) | length) times not until the end"' "$told"
 printf '# %s calls, by exit status: %s\n' "$(wc -l <"$told")" \
 	"$(jq -r 'select(.exit) | "\(.call) \(.exit)"' "$told" | sort | uniq -c |
