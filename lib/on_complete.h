@@ -13,9 +13,9 @@ enum { ON_COMPLETE_ID_DIGITS = 20 };
  * no loan may be changed. DB_ELOST with @d->silent after a procedure that gave no answer. */
 LOCKQ_MUST_CHECK enum db_rc on_complete_all(struct db *db, struct disposing *d);
 /* To be called once that transaction is over, with what became of it, @rc. After a silent procedure
- * it connects anew. If the server is still the same, or the procedure was silent before, it does not
- * end: that is DB_EFAIL with @d->refused. If it is another server, or none, the connection was lost.
- * Else returns @rc. */
+ * it connects anew. If the server is still the same, or the procedure was silent before, it does
+ * not end: that is DB_EFAIL with @d->refused. If it is another server, or none, the connection was
+ * lost. Else returns @rc. */
 LOCKQ_MUST_CHECK enum db_rc on_complete_silent(struct disposing *d, enum db_rc rc);
 /* After that transaction was rolled back: sets the results of loans that would have been
  * completed. */

@@ -198,8 +198,9 @@ fail() {
 	wait_for served_after "$since"
 	# A line that is being written is no JSON yet.
 	waited=$(cat "$told"-*[0-9] | jq -nR --argjson t "$since" \
-		'[inputs | fromjson? | select(.call == "getwork" and .exit == 0 and .to > $t) | .to] |
-		 min - $t | . * 1000 | floor') && [[ $waited =~ ^[0-9]+$ ]] || return 1
+		'[inputs | fromjson? | select(.call == "getwork" and .exit == 0) | .to |
+		  select(. > $t)] | min - $t | . * 1000 | floor')
+	[[ $waited =~ ^[0-9]+$ ]] || return 1
 	to=$EPOCHREALTIME
 	if [ -n "$minority" ]; then
 		wait "$minority"
