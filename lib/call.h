@@ -74,10 +74,10 @@ call_again(struct call *c)
 	c->q->operating.watch.retries++;
 }
 
-/* getwork.c: begins a call, without the database, and goes through its steps from @step on. @ready is
- * what has come of the session: after a failure it is looked for as later in the call. Both return a
- * public code, with its text in the handle's error; with
- * another one than LOCKQ_OK the first has begun nothing. */
+/* getwork.c: begins a call, without the database, and goes through its steps from @step on. @ready
+ * is what has come of the session: after a failure it is looked for as later in the call. Both
+ * return a public code, with its text in the handle's error; with another one than LOCKQ_OK the
+ * first has begun nothing. */
 LOCKQ_MUST_CHECK int call_begin(struct call *c, struct lockq *q, const struct lockq_ask *ask,
     struct lockq_answer *answer);
 LOCKQ_MUST_CHECK int call_run(struct call *c, enum step step, enum db_rc ready);

@@ -21,8 +21,7 @@
  *              step 7: wait for the leader's commit
  *   REST       rest             -> LOOK | TIMED_OUT | PENDING (--no-wait)
  *              others hold what was found, or the task is paused: wait before the next try
- *   any        recover          -> LOOK | ASK (not recorded yet) | TAKE (the list was not seen) |
- *              CANCELLED | FAILED | UNKNOWN
+ *   any        recover          -> LOOK | ASK (not recorded) | TAKE | CANCELLED | FAILED | UNKNOWN
  *              a function has failed
  *
  * ANSWERED, PENDING, TIMED_OUT, REFUSED, CANCELLED, FAILED and UNKNOWN are the ends, for finish().

@@ -495,8 +495,7 @@ struct lockq_answer {
 	char as_of[27];          /**< when the query began that the answer rests on */
 	char *how;               /**< "list": from a kept list; else as leader_run.how; or NULL */
 	char *reason;            /**< why it failed, was refused, got less, was cancelled by a
-	                          * manager, or is pending in a paused task, or why that
-	                          * keeps a LOCKQ_WAIT_LIST from its list; else NULL */
+	                          * manager, or is pending in a paused task; else NULL */
 	uint32_t excluded;       /**< loans that were left, but not for this user */
 	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
 	uint64_t loans_ahead;    /**< how many loans the requests before it ask for */
