@@ -302,11 +302,9 @@ static int
 grant_one(struct lockq *q, const struct lockq_finding *f)
 {
 	const struct db_query query = { "grant", f->mend, DB_NO_ROWS };
-	enum db_rc rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
+	enum db_rc rc = db_run(q->db, &query, DB_NO_ARGS, NULL);
 	char why[sizeof(q->error)];
 
-	if (rc == DB_OK)
-		rc = db_run(q->db, &query, DB_NO_ARGS, NULL);
 	if (rc == DB_ELOCKWAIT) {
 		error_set(q, "another session has locked what is to be granted: try again: %s",
 		    f->mend);

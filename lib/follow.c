@@ -476,10 +476,8 @@ run(struct following *f)
 	enum outcome outcome = BEGUN;
 	enum db_rc rc = session_ready(q);
 
-	if (rc == DB_OK) {
+	if (rc == DB_OK)
 		db_set_role(q->db, "lockq_follower");
-		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
-	}
 	while (rc == DB_OK) {
 		rc = f->begun ? follow(f, &outcome) : begin(f, &outcome);
 		if (rc != DB_OK) {

@@ -112,10 +112,8 @@ end(struct lockq *q, const char *cursor, uint64_t *ended)
 	enum db_rc rc;
 
 	do {
-		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
 		db_count_attempt(q->db, ++try);
-		if (rc == DB_OK)
-			rc = db_number(q->db, &end_cursor, DB_ARGS(db_text(cursor)), ended);
+		rc = db_number(q->db, &end_cursor, DB_ARGS(db_text(cursor)), ended);
 	} while (rc != DB_ELOCKWAIT && managing_again(q->db, rc, try));
 	return rc;
 }

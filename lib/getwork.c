@@ -49,11 +49,13 @@ end_of(enum db_rc failure)
 static int
 get_served(struct call *c, enum step step, enum db_rc rc)
 {
-	if (rc != DB_OK)
-		rc = recover(c, rc, &step);
-	if (rc != DB_OK)
-		step = end_of(rc);
-	while (step < ANSWERED) {
+	for (;;) {
+		if (rc != DB_OK)
+			rc = recover(c, rc, &step);
+		if (rc != DB_OK)
+			step = end_of(rc);
+		if (step >= ANSWERED)
+			return finish(c, step, rc);
 		switch (step) {
 		case TAKE:      rc = from_list(c, &step); break;
 		case ASK:       rc = ask(c, &step); break;
@@ -68,12 +70,7 @@ get_served(struct call *c, enum step step, enum db_rc rc)
 		case FAILED: case UNKNOWN:
 			break;
 		}
-		if (rc != DB_OK)
-			rc = recover(c, rc, &step);
-		if (rc != DB_OK)
-			step = end_of(rc);
 	}
-	return finish(c, step, rc);
 }
 
 /* Goes on with the request that has the chosen UUID, if there is one: waits with the call that made

@@ -74,10 +74,8 @@ managing_run(struct lockq *q, const struct db_query *query, const struct db_arg 
 		return error_from_db(q, q->db, rc);
 	db_set_role(q->db, "lockq_manager");
 	do {
-		rc = db_set_lock_wait(q->db, DB_BRIEF_WAIT_S);
 		db_count_attempt(q->db, ++try);
-		if (rc == DB_OK)
-			rc = db_after_call(q->db, db_run(q->db, query, args, n_args, rows));
+		rc = db_after_call(q->db, db_run(q->db, query, args, n_args, rows));
 	} while (managing_again(q->db, rc, try));
 	return rc == DB_OK ? LOCKQ_OK : managing_failed(q, rc, held);
 }

@@ -51,8 +51,8 @@ LOCKQ_MUST_CHECK enum db_rc session_connect_in(struct lockq *q, uint64_t ms);
 void session_disconnect(struct lockq *q);
 /* The connection with the last error, @q->db or @q->query. */
 const struct db *session_failed(const struct lockq *q);
-/* Makes sure that the lock connection lives and has its settings; the server may have closed it
- * after wait_timeout. */
+/* Makes sure that the lock connection lives and has its settings, DB_BRIEF_WAIT_S for each lock
+ * among them; the server may have closed it after wait_timeout. */
 LOCKQ_MUST_CHECK enum db_rc session_ready(struct lockq *q);
 /* Makes sure that @q->query lives. DB_ECROWDED, and it is NULL, where the server has no session, or
  * where a router leads to another server each time; @q->db has the error's text. */

@@ -16,33 +16,25 @@
  * connection. So the outer SELECT sorts them once more, for which it needs all of them. With
  * SQL_BUFFER_RESULT the server joined and copied all loans of a view without such an index, and
  * took 460 ms for 150,000 of them, not 130. */
-#define WRAPPED_VIEW(also) \
+#define WRAPPED(view, only, also) \
 	"SELECT f.loan_id, f.version" also \
 	"  FROM (SELECT c.loan_id, w.version, c.priority" \
-	"          FROM %s AS c" \
+	"          FROM " view " AS c" \
 	"          LEFT JOIN work AS w" \
 	"            ON w.task_id = ? AND w.loan_id = c.loan_id" \
-	"         WHERE w.loan_id IS NULL OR " ROW_IS_AVAILABLE \
+	"         WHERE " only "(w.loan_id IS NULL OR " ROW_IS_AVAILABLE ")" \
 	"         ORDER BY c.priority, c.loan_id" \
 	"         LIMIT ?) AS f" \
 	" ORDER BY f.priority, f.loan_id"
+#define WRAPPED_VIEW(also) WRAPPED("%s", "", also)
 
 /* For a view that repeats its loans so often that LIMIT leaves too few of them: each loan counts
  * once, for which the server reads all rows of the view. ROW_NUMBER, not MIN, which would compare
  * an ENUM priority by its words. */
-#define WRAPPED_ONCE(also) \
-	"SELECT f.loan_id, f.version" also \
-	"  FROM (SELECT c.loan_id, w.version, c.priority" \
-	"          FROM (SELECT loan_id, priority," \
-	"                       ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n" \
-	"                  FROM %s) AS c" \
-	"          LEFT JOIN work AS w" \
-	"            ON w.task_id = ? AND w.loan_id = c.loan_id" \
-	"         WHERE c.n = 1" \
-	"           AND (w.loan_id IS NULL OR " ROW_IS_AVAILABLE ")" \
-	"         ORDER BY c.priority, c.loan_id" \
-	"         LIMIT ?) AS f" \
-	" ORDER BY f.priority, f.loan_id"
+#define WRAPPED_ONCE(also) WRAPPED( \
+	"(SELECT loan_id, priority," \
+	"        ROW_NUMBER() OVER (PARTITION BY loan_id ORDER BY priority) AS n" \
+	"   FROM %s)", "c.n = 1 AND ", also)
 
 static const char wrapped_view[] = WRAPPED_VIEW(""), wrapped_once[] = WRAPPED_ONCE("");
 static const char audited_view[] = WRAPPED_VIEW(", f.priority IS NULL");
