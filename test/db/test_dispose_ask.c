@@ -148,8 +148,7 @@ a_connection_that_is_lost_after_the_disposition(void **state)
 	proxy_refuse(w->proxy);
 	proxy_cut(w->proxy, "SET autocommit = 1", 1, CUT_BEFORE);
 	worker_start(w);
-	while (!w->paused && !w->done)
-		db_sleep_ms(5);
+	worker_until_paused(w);
 	proxy_accept(w->proxy);
 	worker_join(w);
 	assert_done(w, 2, false);

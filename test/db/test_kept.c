@@ -1223,8 +1223,7 @@ a_connection_that_is_lost_before_the_look(void **state)
 	proxy_refuse(w->proxy);
 	proxy_drop(w->proxy);
 	worker_start(w);
-	while (!w->paused && !w->done)
-		db_sleep_ms(5);
+	worker_until_paused(w);
 	proxy_accept(w->proxy);
 	worker_join(w);
 	assert_loans(w, LOANS(2));

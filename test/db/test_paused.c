@@ -70,8 +70,7 @@ whoever_waits_is_served_then(void **state)
 	pause_task();
 	worker_start(w);
 	until("SELECT COUNT(*) = 1 FROM work_requested WHERE task_id = %d AND pending = 1", TASK);
-	while (!w->paused)
-		db_sleep_ms(5);
+	worker_until_paused(w);
 	let_go_on();
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
@@ -151,8 +150,7 @@ the_list_counts_after_a_pause(void **state)
 	(void)state;
 	pause_task();
 	proxy_release(w->proxy);
-	while (!w->paused)
-		db_sleep_ms(5);
+	worker_until_paused(w);
 	let_go_on();
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
@@ -177,8 +175,7 @@ a_leader_with_a_list_waits(void **state)
 	proxy_until_held(w->proxy);
 	pause_task();
 	proxy_release(w->proxy);
-	while (!w->paused && !w->done)
-		db_sleep_ms(5);
+	worker_until_paused(w);
 	let_go_on();
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);

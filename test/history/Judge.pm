@@ -8,6 +8,7 @@
 package Judge;
 use strict;
 use warnings;
+use List::Util qw(min);
 use Time::Local qw(timegm);
 use Promise;
 
@@ -315,7 +316,7 @@ sub leaders
 			    && !$self->limits($task)
 			    && $run->{candidates} > $run->{dropped} + $run->{loans};
 		}
-		my $began = $self->{began}{$task} = micro_of($run->{started_at});
+		my $began = micro_of($run->{started_at});
 		$self->broken('somebody began to lead while the task was paused', %mine)
 		    if $self->is_paused($task, $began);
 		$self->broken('two led at the same time', %mine)
@@ -330,8 +331,8 @@ sub leaders
 		$self->{found}{$task} = $query->{at}
 		    if defined $run->{as_of} && $run->{as_of} eq ($query->{as_of} // '');
 		# It has read the task before its query, and a hand-over has not read it again.
-		my $read = defined $run->{as_of} ? micro_of($run->{as_of}) : $began;
-		$self->{began}{$task} = $read if $read < $began;
+		$self->{began}{$task} = min($began,
+		    defined $run->{as_of} ? micro_of($run->{as_of}) : $began);
 		push @{$self->{rounds}{$task}}, [ $began, $t->{at} ];
 	}
 }

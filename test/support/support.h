@@ -290,6 +290,8 @@ struct worker *leader_after_its_query(unsigned int user_no, uint32_t count);
 /* Make, start and join a worker that does not wait for other leaders. */
 struct worker *ask_now(unsigned int user_no, uint32_t task, uint32_t count);
 struct worker *ask_within(unsigned int user_no, uint32_t task, uint32_t count, uint64_t ms);
+/* Wait until the call waits for a server or for a manager, or has returned. */
+void worker_until_paused(struct worker *worker);
 /* Returns a worker without a thread, whose handle is connected, for the functions of inside.h. */
 struct worker *worker_connected(unsigned int user_no, uint32_t task, uint32_t count);
 /* Connects the worker's handle, unless it is connected. */

@@ -143,6 +143,13 @@ worker_join(struct worker *worker)
 }
 
 void
+worker_until_paused(struct worker *worker)
+{
+	while (!worker->paused && !worker->done)
+		db_sleep_ms(5);
+}
+
+void
 worker_connect(struct worker *worker)
 {
 	int rc = connect_handle(worker);
