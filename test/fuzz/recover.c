@@ -296,7 +296,9 @@ check_recover(struct call *c, enum db_rc failure, enum step from, uint64_t began
 		    rc == DB_ECANCELLED);
 		return false;
 	}
-	MUST(step == ASK || step == LOOK || (waits_for_holder &&
+	/* Only what a lost connection has kept from looking at the list looks there again. */
+	MUST((step == TAKE) == (from == TAKE && !c->sent && connects > before));
+	MUST(step == TAKE || step == ASK || step == LOOK || (waits_for_holder &&
 	    (step == PENDING || step == TIMED_OUT)));
 	/* Without a recorded request there is no row to look at. */
 	MUST(step != LOOK || c->request.request_id != 0 || (from != ASK && from != TAKE));
@@ -306,7 +308,7 @@ check_recover(struct call *c, enum db_rc failure, enum step from, uint64_t began
 	/* 30 s of patience, a wait of a second, and what the tries themselves took. */
 	MUST(waits_for_holder || c->tries < DB_TRIES || behind ||
 	    start - began < PATIENCE_MS + 1000 + CALLS_MOST * 112);
-	return step == ASK || step == LOOK;
+	return step == TAKE || step == ASK || step == LOOK;
 }
 
 static void
@@ -322,6 +324,7 @@ check_call(uint8_t flags, uint16_t seconds)
 	uint64_t began = now;
 
 	c.request.request_id = flags & 4 ? 9 : 0;
+	c.sent = flags & 16;
 	c.waiting.deadline = now + seconds;
 	behind = flags & 8;
 	connected = true;
