@@ -196,7 +196,7 @@ give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 	file->parser_ready = false;
 	start_row(file);
 	add_field(file, file->held + file->row_at, n);
-	while (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\r')
+	if (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\r')
 		n++;
 	if (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\n')
 		n++;

@@ -78,6 +78,7 @@ test_quote_that_is_never_closed(void **state)
 	ROWS("a,b\n1,\"x\n2,y\n3,z\n", "1:a|b;!2:1,\"x;3:2|y;4:3|z;");
 	ROWS("a,b\n1,\"x", "1:a|b;!2:1,\"x;");
 	ROWS("\"a\r\n\"b\r\nc", "!1:\"a;!2:\"b;3:c;");
+	ROWS("\"a\r\rb\n", "!1:\"a;3:b;");
 }
 
 static void
