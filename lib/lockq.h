@@ -1360,7 +1360,7 @@ LOCKQ_EXPORT void lockq_cursors_clear(struct lockq_cursors *cursors);
  *
  * Returns: 0; LOCKQ_EREFUSED where there is no such cursor; LOCKQ_BUSY when a process is delivering
  * from it for longer than a second; LOCKQ_EUSAGE for a name out of range; LOCKQ_EUNKNOWN when the
- * connection was lost meanwhile; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * connection was lost meanwhile: make the same call again; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_drop_cursor(struct lockq *q, const char *cursor);

@@ -277,12 +277,14 @@ something_failed(void **state)
 static void
 answers_that_are_refused(void **state)
 {
-	static const struct scenario writes = { .done = "SELECT 1" }, reads = { .done = NULL };
+	static const struct scenario writes = { .done = "SELECT 1" }, reads = { .done = NULL },
+	    manages = { .done = "SELECT 1", .group = MANAGER_GROUP };
 	static const char error[] = "out of memory",
 	    maybe[] = "lost: the request may still be pending";
 
 	(void)state;
 	snprintf(trial.usual, sizeof(trial.usual), "two loans");
+	trial.ever = true;
 	assert_null(verdict_of_answer(&writes, LOCKQ_OK, "two loans", "", true, false));
 	assert_non_null(verdict_of_answer(&writes, LOCKQ_OK, "two loans", "", false, false));
 	assert_non_null(verdict_of_answer(&writes, LOCKQ_OK, "one loan", "", true, false));
@@ -295,6 +297,12 @@ answers_that_are_refused(void **state)
 	assert_null(verdict_of_answer(&writes, LOCKQ_EDATABASE, "", maybe, false, true));
 	assert_null(verdict_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
 	assert_non_null(verdict_of_answer(&reads, LOCKQ_EUNKNOWN, "", error, false, false));
+	trial.ever = false;
+	trial.fault = FAULT_NO_MEMORY;
+	assert_null(verdict_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
+	trial.fault = FAULT_ANSWER_LOST;
+	assert_null(verdict_of_answer(&manages, LOCKQ_EUNKNOWN, "", error, true, false));
+	assert_non_null(verdict_of_answer(&writes, LOCKQ_EUNKNOWN, "", error, true, false));
 	assert_non_null(verdict_of_answer(&writes, LOCKQ_NOTHING, "", "", false, false));
 	assert_non_null(verdict_of_answer(&writes, LOCKQ_EREFUSED, "", error, false, false));
 }

@@ -41,6 +41,12 @@ is_unknown(int code, const char *error)
 	return code == LOCKQ_EUNKNOWN || strstr(error, "may still be pending") != NULL;
 }
 
+static bool
+is_lost(void)
+{
+	return trial.fault == FAULT_LOST || trial.fault == FAULT_ANSWER_LOST;
+}
+
 const char *
 verdict_of_answer(const struct scenario *s, int code, const char *said, const char *error,
     bool done, bool left)
@@ -56,14 +62,18 @@ verdict_of_answer(const struct scenario *s, int code, const char *said, const ch
 		return NULL;
 	/* A query that has lost its connection may have been ended on the server. */
 	if (code != LOCKQ_EDATABASE && code != LOCKQ_ENOMEM && code != LOCKQ_EUNKNOWN &&
-	    code != LOCKQ_BUSY && !(code == LOCKQ_EQUERY && (trial.fault == FAULT_LOST ||
-	    trial.fault == FAULT_ANSWER_LOST)))
+	    code != LOCKQ_BUSY && !(code == LOCKQ_EQUERY && is_lost()))
 		return "a code that is not true";
 	if (!is_one_line(error))
 		return "no error text, or not one line";
-	if (is_unknown(code, error))
-		return writes || s->left != NULL ? NULL :
-		    "an unknown outcome, although it changes nothing";
+	if (is_unknown(code, error)) {
+		if (!writes && s->left == NULL)
+			return "an unknown outcome, although it changes nothing";
+		/* Of a lost COMMIT those who work find out what became of it. The headers of the
+		 * other functions say to make the same call again. */
+		return trial.ever || s->group != NULL || !is_lost() ? NULL :
+		    "an unknown outcome, although it could have looked";
+	}
 	if (writes && done)
 		return "it says that it has failed, but it is done";
 	return left ? "it has failed, and has left something behind" : NULL;
