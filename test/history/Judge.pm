@@ -434,9 +434,8 @@ sub loans
 	$self->hold($t, $_) for grep { $_->{event} eq 'completed' } map { @$_ } values %events;
 }
 
-# rules: what a task says of how much a user may have, how often, and for how long, and when nobody
-# gets any. A manager may give more. What one task says of another one (not_same_user_as) is not
-# judged.
+# rules: what a task says of how much a user may have, how often, and for how long, who may not have
+# it, and when nobody gets any. A manager may give more.
 sub rules
 {
 	my ($self, $t, $e) = @_;
@@ -456,6 +455,10 @@ sub rules
 	my $at = micro_of($e->{at});
 	# Who gives it may have read the task before it was changed.
 	return if ($task->{changed} // 9e18) + $SEEN > ($self->{began}{$e->{task_id}} // $at);
+	my $other = $self->other_task($task->{not_same_user_as}, $e);
+	$self->broken('a loan was given to somebody who has had it in the other task', %where,
+	    commits => [ $other, $t ])
+	    if defined $other && $other->{at} + $SEEN < $t->{at};
 	my $lease = defined $e->{lease_expires_at}
 	    ? int((micro_of($e->{lease_expires_at}) - $at) / 60e6 + 0.5) : 0;
 	$self->broken('a loan was given for another time than the task says', %where,
@@ -472,6 +475,18 @@ sub rules
 	    commits => [ $t ])
 	    if !$task->{use_unchecked} && (!defined $r->{checked}
 		|| $at > micro_of($r->{checked}) + $SEEN);
+}
+
+# other_task: the commit in which the user got the loan, or has completed it, in the task that
+# not_same_user_as names. Where two tasks give a loan at the same moment, neither sees the other.
+sub other_task
+{
+	my ($self, $other, $e) = @_;
+
+	return undef unless defined $other;
+	my $has = $self->{has}{"$other $e->{loan_id}"};
+	return { gtid => $has->{gtid}, at => $has->{since} } if $has && $has->{user} == $e->{user_id};
+	return $self->{completed}{"$other $e->{loan_id} $e->{user_id}"};
 }
 
 # hold: for how long a loan that is completed stays away is the task's to say.
@@ -585,7 +600,8 @@ sub holds
 	}
 	return unless $e->{event} =~ /^(?:assigned|renewed)$/;
 	my $h = $self->{has}{"$task $loan"} = { user => $e->{user_id}, key => $key, task => $task,
-	    loan => $loan, since => $t->{at}, lease => $e->{lease_expires_at} };
+	    loan => $loan, gtid => $t->{gtid}, since => $t->{at},
+	    lease => $e->{lease_expires_at} };
 	$self->{since}{$key} //= $t->{at};
 	my $of = $self->pipeline_of($e->{user_id});
 	$of->{all}{$key} = $of->{open}{$key} = $h;

@@ -111,6 +111,11 @@ say $plain disposition race-12 disposition --user race-12 --task $plain --loan "
 	--uuid 11111111-2222-4333-8444-555555555555 >/dev/null
 say $plain managetask boss managetask undo --task $plain --loan "$three" --by boss \
 	--reason 'it was not' >/dev/null
+# This loan comes in another task, too, at the end.
+sql "INSERT INTO test_loan_$plain (loan_id, line) VALUES (901, -1)"
+say $plain getwork race-1 getwork --user race-1 --task $plain >/dev/null
+say $plain disposition race-1 disposition --user race-1 --task $plain --loan 901 --complete \
+	>/dev/null
 say $plain getwork race-12 getwork --user race-12 --task $plain --count 99 >/dev/null
 say $plain getwork race-12 getwork --user race-12 --task $plain --count 4 \
 	--uuid "$(jq -r .uuid "$scratch/12")" >/dev/null
