@@ -267,14 +267,15 @@ $(FAULT_BIN) $(MEMORY_BIN):
 # --- the fuzzers ---------------------------------------------------------------------------------
 
 # libFuzzer is clang's. So the fuzzers have a build of their own, with its coverage and with the
-# sanitizers, by a make of their own that has these variables.
+# sanitizers, by a make of their own that has these variables. The + has it share the jobs of this
+# one, which does not see that it is a make.
 FUZZ := build/fuzz
 FUZZ_MAKE = $(MAKE) --no-print-directory $(PARALLEL) BUILD=$(FUZZ) CC=clang CFLAGS='-O1 -g' \
 	SANITIZE=address,undefined,fuzzer-no-link
 FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
 
 fuzz-programs:
-	@$(FUZZ_MAKE) fuzzers
+	+@$(FUZZ_MAKE) fuzzers
 
 fuzzers: $(FUZZ_BIN)
 
@@ -302,7 +303,7 @@ $(FUZZ_BIN): $(BUILD)/test/fuzz/%: $(BUILD)/obj/test/fuzz/%.o $(TOOLS) $(STATIC)
 # FUZZER=csv MUTANT=DIR: this fuzzer as DIR/fuzzer, with DIR/mutant.c in place of a source. For
 # test/fuzz/mutants.
 fuzz-mutant:
-	@$(FUZZ_MAKE) '$(MUTANT)/fuzzer'
+	+@$(FUZZ_MAKE) '$(MUTANT)/fuzzer'
 $(MUTANT)/mutant.o: $(MUTANT)/mutant.c
 	@$(COMPILE) -w -fPIE $(CLIENT_CFLAGS) -c -o $@ $<
 $(MUTANT)/fuzzer: $(BUILD)/obj/test/fuzz/$(FUZZER).o $(MUTANT)/mutant.o
