@@ -382,7 +382,7 @@ sub in_order
 			    || $r->{made}{at} >= $began;
 			if (!defined $r->{ended}) {
 				$self->{passed}{$r->{id}} //= { by => $last, commit => $t->{gtid},
-				    at => $t->{at}, until => $t->{at} + $HELD }
+				    at => $t->{at}, until => $t->{at} + $HELD, began => $began }
 				    if $r->{touched} < $began;
 			} elsif ($r->{outcome} =~ /^(?:partial|empty)$/) {
 				$self->broken('a request was served before an older one',
@@ -920,7 +920,9 @@ sub finish
 		next if $self->settled($p->{at}) > $p->{at};
 		$self->broken('a request was served before an older one', request => $p->{by},
 		    task => $self->{requests}{$id}{task}, commits => [ $p->{commit} ],
-		    detail => "request $id asked before, and was left");
+		    detail => sprintf "request %d asked before, at %s, and was left by who led "
+			. "from %s to %s", $id, time_text($self->{requests}{$id}{made}{at}),
+			time_text($p->{began}), time_text($p->{at}));
 	}
 	return unless $self->{count}{calls};
 	for my $r (sort { $a->{made}{at} <=> $b->{made}{at} } values %{$self->{requests}}) {

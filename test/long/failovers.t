@@ -279,6 +279,15 @@ run "$top/test/history/check" --columns "$scratch/columns" --people "$scratch/pe
 	--tasks "$plain,$listed,$heavy" --bound 20 "${logs[@]}" --told "$told"
 is "$status" 0 'the checker finds no promise broken'
 printf '# %s\n' "${out:-$err}" | head -n 40
+if [ "$status" -ne 0 ]; then
+	rm -rf "$top/build/failovers-kept"
+	mkdir "$top/build/failovers-kept"
+	find "$scratch" -maxdepth 1 -type f -exec cp -t "$top/build/failovers-kept" {} +
+	for log in "${logs[@]}"; do
+		[ ! -f "$log" ] || cp "$log" "$top/build/failovers-kept"
+	done
+	echo '# what was committed and told is in build/failovers-kept'
+fi
 ok $((status != 0 || $(jq -s '[.[] | .answer[]?.loans | length] | add' "$told") < failovers * 20)) \
 	'the users have had loans'
 tables='CHECKSUM TABLE task_lock, work_requested, work, work_log, leader_run'
