@@ -151,22 +151,31 @@ read_line(struct csvfile *file)
 	}
 }
 
+/* Returns where the line at @at in @held ends, without its line end. @next is where the next line
+ * begins. */
+static size_t
+line_end(const struct csvfile *file, size_t at, size_t *next)
+{
+	while (at < file->used && file->held[at] != '\n' && file->held[at] != '\r')
+		at++;
+	*next = at;
+	if (*next < file->used && file->held[*next] == '\r')
+		++*next;
+	if (*next < file->used && file->held[*next] == '\n')
+		++*next;
+	return at;
+}
+
 /* Finds the line at next_at, and reads it where it is not held yet. False at the file's end. */
 static bool
 next_line(struct csvfile *file, size_t *length)
 {
-	size_t end;
+	size_t next;
 
 	if (file->next_at == file->used && !read_line(file))
 		return false;
-	for (end = file->next_at; end < file->used; end++) {
-		if (file->held[end] == '\n')
-			break;
-		if (file->held[end] == '\r' &&
-		    (end + 1 == file->used || file->held[end + 1] != '\n'))
-			break;
-	}
-	*length = end + (end < file->used) - file->next_at;
+	(void)line_end(file, file->next_at, &next);
+	*length = next - file->next_at;
 	return true;
 }
 
@@ -186,22 +195,15 @@ is_blank(const char *line, size_t n)
 static void
 give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 {
-	size_t n = 0;
+	size_t next, end = line_end(file, file->row_at, &next);
 
-	while (file->row_at + n < file->used && file->held[file->row_at + n] != '\n' &&
-	    file->held[file->row_at + n] != '\r')
-		n++;
 	/* A new parser, because the old one is inside the quote. */
 	csv_free(&file->parser);
 	file->parser_ready = false;
 	start_row(file);
-	add_field(file, file->held + file->row_at, n);
-	if (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\r')
-		n++;
-	if (file->row_at + n < file->next_at && file->held[file->row_at + n] == '\n')
-		n++;
+	add_field(file, file->held + file->row_at, end - file->row_at);
 	row->fault = fault;
-	file->next_at = file->row_at + n;
+	file->next_at = next;
 	file->line = row->line + 1;
 }
 
