@@ -20,7 +20,7 @@ begin_traces()
 
 	usual_runs=$2
 	shift 2
-	if ! command -v spin >/dev/null 2>&1 || ! command -v gcc >/dev/null 2>&1; then
+	if ! hash spin gcc 2>/dev/null; then
 		echo '1..0 # SKIP no spin or no gcc: scripts/setup check'
 		exit 0
 	fi
