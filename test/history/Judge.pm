@@ -8,7 +8,7 @@
 package Judge;
 use strict;
 use warnings;
-use List::Util qw(min);
+use List::Util qw(max min);
 use Time::Local qw(timegm);
 use Promise;
 
@@ -176,7 +176,7 @@ sub request
 		$self->broken('two requests of one user are pending', %where,
 		    commits => [ $other->{made}, $t ]) if $other && $row->{outcome} eq 'pending';
 		$r = $self->{requests}{$id} = { id => $id, loans => {},
-		    made => { gtid => $t->{gtid}, at => $t->{at} },
+		    made => { gtid => $t->{gtid}, at => $t->{at}, seen => seen($t) },
 		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch},
 		    bars => $row->{outcome} eq 'cancelled' };
 		push @$line, $r;
@@ -196,7 +196,7 @@ sub request
 	    @$row{qw(task_id user_id asked requested outcome assigned epoch source checked)};
 	# Where it got less because of the user, and not because there was no more.
 	$r->{special} = $row->{excluded} || defined $row->{fresh_after} || defined $row->{reason};
-	$r->{touched} = $t->{at};
+	$r->{seen} = seen($t);
 	# Its owner has had it then: it says so, or it is over. In a task with a list, the owner may
 	# also have looked there.
 	delete $self->{passed}{$id}
@@ -379,11 +379,11 @@ sub in_order
 		    || $self->limits($run->{task_id});
 		for my $r ($self->pending_of($run->{task_id}), @$ended) {
 			next if $r->{id} >= $last || $r->{task} != $run->{task_id} || $r->{special}
-			    || $r->{made}{at} >= $began;
+			    || $r->{made}{seen} >= $began;
 			if (!defined $r->{ended}) {
 				$self->{passed}{$r->{id}} //= { by => $last, commit => $t->{gtid},
 				    at => $t->{at}, until => $t->{at} + $HELD, began => $began }
-				    if $r->{touched} < $began;
+				    if $r->{seen} < $began;
 			} elsif ($r->{outcome} =~ /^(?:partial|empty)$/) {
 				$self->broken('a request was served before an older one',
 				    task => $r->{task},
@@ -392,6 +392,15 @@ sub in_order
 			}
 		}
 	}
+}
+
+# seen: when everybody could see the commit. A COMMIT that waits for a group is seen later than its
+# time, and on each member at another moment.
+sub seen
+{
+	my ($t) = @_;
+	return !defined $t->{here} || $t->{here} == $t->{at} ? $t->{at}
+	    : $SEEN + max($t->{at}, $t->{here});
 }
 
 sub pending_of { my ($self, $task) = @_; return values %{$self->{pending}{$task} // {}} }
