@@ -236,6 +236,17 @@ its_own_lost_round_is_no_leader(void **state)
 	assert_served_once(w);
 }
 
+/* Returns when the session has ended. A statement that comes before that may still be answered. */
+static void
+end_session(struct db *killer, struct db *session)
+{
+	uint64_t id = db_connection_id(session);
+
+	sql_on(killer, "KILL %" PRIu64, id);
+	until_on(administrator(), "SELECT COUNT(*) = 0 FROM information_schema.processlist"
+	    " WHERE id = %" PRIu64, id);
+}
+
 /* guard: a handle's connection is checked before each use, since wait_timeout or a KILL may have
  * ended it. */
 static void
@@ -248,19 +259,19 @@ an_idle_handle_connects_again(void **state)
 	(void)state;
 	add_loans(TASK, 8);
 	for (int i = 0; i < 2; i++) {
-		sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_lock_connection(w->q)));
+		end_session(killer, inside_lock_connection(w->q));
 		worker_start(w);
 		worker_join(w);
 		assert_int_equal(w->rc, LOCKQ_OK);
 	}
 	/* The query connection of an earlier call may have ended, too. */
-	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_query_connection(w->q)));
+	end_session(killer, inside_query_connection(w->q));
 	worker_start(w);
 	worker_join(w);
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT how = 'query' FROM leader_run WHERE task_id = %d"
 	    " AND epoch = 3", TASK), 1);
-	sql_on(killer, "KILL %" PRIu64, db_connection_id(inside_lock_connection(w->q)));
+	end_session(killer, inside_lock_connection(w->q));
 	assert_int_equal(lockq_pipeline(w->q, user(0), TASK, &pipeline), LOCKQ_OK);
 	lockq_pipeline_clear(&pipeline);
 }
