@@ -4,7 +4,7 @@
 #
 # A history comes in pieces: commits() takes what was committed, told() what calls told, and a call
 # is told after everything that it committed. finish() judges what only the end shows. The history
-# begins with the first request of each task that is judged.
+# begins with the row of each task that is judged.
 package Judge;
 use strict;
 use warnings;
@@ -23,8 +23,9 @@ my ($LATE, $SEEN) = (30_000_000, 2_000_000);
 my $HELD = 1_000_000;
 # The time of a commit is that of another clock than the times in rows.
 my $CLOCK = 1_000;
-# So many of a user's last requests for a task are remembered for the calls that are told later.
+# So many of a user's last requests for a task a stream remembers for the calls that are told later.
 my $KEPT = 1000;
+my @TIMES = qw(available_at lease_expires_at excluded_until);
 my %ENDS = map { $_ => 1 } qw(completed returned never renewed);
 
 # promises: what can be broken. Those that are not of one loan stand in this file alone.
@@ -39,11 +40,12 @@ sub promises
 
 # new: bound is how many microseconds a request may be pending while nobody leads and its owner
 # waits; tasks are those that are judged, all where it is left out; say is called for each
-# violation; behind: a server that answers may not know of the last commits yet.
+# violation; behind: a server that answers may not know of the last commits yet; stream: each call
+# is told within ten minutes of its commits.
 sub new
 {
 	my ($class, %o) = @_;
-	return bless { bound => $o{bound}, say => $o{say}, behind => $o{behind},
+	return bless { bound => $o{bound}, say => $o{say}, behind => $o{behind}, stream => $o{stream},
 	    tasks => $o{tasks} && { map { $_ => 1 } @{$o{tasks}} },
 	    count => { commits => 0, calls => 0, waits => 0, violations => 0 }, now => 0,
 	    users => {}, task => {}, loans => {}, requests => {}, line => {}, runs => {},
@@ -134,7 +136,7 @@ sub commit
 	$self->in_order($t, \%by, \@ended);
 }
 
-# see_task: while a task is paused nobody leads it.
+# see_task: the settings of a task, and when it was paused: nobody leads it then.
 sub see_task
 {
 	my ($self, $t, $change) = @_;
@@ -180,7 +182,7 @@ sub request
 		    by_manager => $row->{outcome} eq 'served' && !defined $row->{epoch},
 		    bars => $row->{outcome} eq 'cancelled' };
 		push @$line, $r;
-		shift @$line if @$line > $KEPT;
+		shift @$line if $self->{stream} && @$line > $KEPT;
 		$self->{uuid}{$row->{uuid}} = $r;
 	} elsif (!$r) {
 		$self->broken('a request was changed that nobody has made', %where,
@@ -192,6 +194,16 @@ sub request
 		    qw(outcome assigned requested epoch served_at source);
 		return;
 	}
+	$self->broken('a request asks for something else than it did', %where,
+	    commits => [ $r->{made}, $t ])
+	    if $was && grep { ($row->{$_} // '') ne ($was->{$_} // '') }
+	    qw(uuid user_id task_id asked);
+	my $task = $self->{task}{$row->{task_id}} // {};
+	$self->broken('a request has expired though somebody waited for it', %where,
+	    commits => [ $t ])
+	    if $row->{outcome} eq 'expired' && defined $task->{request_ttl}
+	    && ($task->{changed} // 9e18) + $SEEN <= $t->{at}
+	    && micro_of($was->{seen_at}) + $task->{request_ttl} * 1e6 > $t->{at} + $CLOCK;
 	@$r{qw(task user asked requested outcome assigned epoch source checked)} =
 	    @$row{qw(task_id user_id asked requested outcome assigned epoch source checked)};
 	# Where it got less because of the user, and not because there was no more.
@@ -201,8 +213,7 @@ sub request
 	# also have looked there.
 	delete $self->{passed}{$id}
 	    if $self->{passed}{$id} && $t->{at} < $self->{passed}{$id}{until}
-	    && ($row->{outcome} =~ /^(?:pending|cancelled)$/
-		|| ($self->{task}{$row->{task_id}} // {})->{cache_ttl});
+	    && ($row->{outcome} =~ /^(?:pending|cancelled)$/ || $task->{cache_ttl});
 	my ($asked, $requested, $assigned) = @$row{qw(asked requested assigned)};
 	my $right = {
 		pending => !$assigned && $requested == $asked,
@@ -234,6 +245,10 @@ sub given
 		    loan => $e->{loan_id}, request => $e->{request_id}, commits => [ $t ])
 		    unless $r && $r->{ended} && $r->{ended}{gtid} eq $t->{gtid}
 		    && $r->{user} == $e->{user_id} && $r->{task} == $e->{task_id};
+		$self->broken('a loan has a token below the epoch of who gave it',
+		    task => $e->{task_id}, loan => $e->{loan_id}, request => $e->{request_id},
+		    commits => [ $t ], detail => "token $e->{token}, epoch $r->{epoch}")
+		    if $r && $e->{token} < ($r->{epoch} // 0);
 		$r->{loans}{$e->{loan_id}} = { token => $e->{token},
 		    lease => $e->{lease_expires_at} } if $r;
 		$self->broken('a request was ended by somebody who did not lead',
@@ -288,6 +303,11 @@ sub leaders
 		$self->broken('a request was ended by somebody who did not lead', task => $r->{task},
 		    request => $r->{id}, commits => [ $t ])
 		    unless grep { $_->{task_id} == $r->{task} } @runs;
+	}
+	for my $r (grep { $_->{outcome} eq 'failed' } @$ended) {
+		$self->broken('a request has failed where no query did', task => $r->{task},
+		    request => $r->{id}, commits => [ $t ])
+		    unless grep { $_->{task_id} == $r->{task} && $_->{how} eq 'failed' } @runs;
 	}
 	for my $run (@runs) {
 		my $task = $run->{task_id};
@@ -399,8 +419,8 @@ sub in_order
 sub seen
 {
 	my ($t) = @_;
-	return !defined $t->{here} || $t->{here} == $t->{at} ? $t->{at}
-	    : $SEEN + max($t->{at}, $t->{here});
+	return !defined $t->{here} || $t->{here} == $t->{at} ? $t->{at} + $CLOCK
+	    : max($t->{at}, $t->{here}) + $SEEN;
 }
 
 sub pending_of { my ($self, $task) = @_; return values %{$self->{pending}{$task} // {}} }
@@ -440,16 +460,20 @@ sub loans
 	}
 	$self->rules($t, $_) for grep { $_->{event} eq 'assigned' && !defined $_->{manager} }
 	    map { @$_ } values %events;
-	$self->hold($t, $_) for grep { $_->{event} eq 'completed' } map { @$_ } values %events;
+	$self->times($t, $_) for map { @$_ } values %events;
 }
 
-# rules: what a task says of how much a user may have, how often, and for how long, who may not have
-# it, and when nobody gets any. A manager may give more.
+# rules: what a task says of how much a user may have, how often, and who may not have it, and when
+# nobody gets any. A manager may give more.
 sub rules
 {
 	my ($self, $t, $e) = @_;
 	my $task = $self->{task}{$e->{task_id}} // {};
 	my %where = (task => $e->{task_id}, loan => $e->{loan_id}, request => $e->{request_id});
+	my $at = micro_of($e->{at});
+
+	# Who gives it may have read the task before it was changed.
+	return if ($task->{changed} // 9e18) + $SEEN > ($self->{began}{$e->{task_id}} // $at);
 	my $completed = $self->{completed}{"$e->{task_id} $e->{loan_id} $e->{user_id}"};
 	my $has = grep { $_->{task} == $e->{task_id} && ($_->{lease} // '9') gt $e->{at} }
 	    values %{$self->pipeline_of($e->{user_id})->{open}};
@@ -461,18 +485,10 @@ sub rules
 	    commits => [ $completed, $t ])
 	    if defined $task->{not_again} && $completed
 	    && $t->{at} < $completed->{at} + $task->{not_again} * 3600e6;
-	my $at = micro_of($e->{at});
-	# Who gives it may have read the task before it was changed.
-	return if ($task->{changed} // 9e18) + $SEEN > ($self->{began}{$e->{task_id}} // $at);
 	my $other = $self->other_task($task->{not_same_user_as}, $e);
 	$self->broken('a loan was given to somebody who has had it in the other task', %where,
 	    commits => [ $other, $t ])
 	    if defined $other && $other->{at} + $SEEN < $t->{at};
-	my $lease = defined $e->{lease_expires_at}
-	    ? int((micro_of($e->{lease_expires_at}) - $at) / 60e6 + 0.5) : 0;
-	$self->broken('a loan was given for another time than the task says', %where,
-	    commits => [ $t ], detail => "$lease minutes")
-	    if $lease != ($task->{lease_minutes} // 0);
 	my $r = $self->{requests}{$e->{request_id}} // {};
 	return if ($r->{source} // '') ne 'list';
 	$self->broken('a loan was taken while the task was paused', %where, commits => [ $t ])
@@ -483,7 +499,7 @@ sub rules
 	$self->broken('a list was used without a fresh look at the view', %where,
 	    commits => [ $t ])
 	    if !$task->{use_unchecked} && (!defined $r->{checked}
-		|| $at > micro_of($r->{checked}) + $SEEN);
+		|| abs($at - micro_of($r->{checked})) > $SEEN);
 }
 
 # other_task: the commit in which the user got the loan, or has completed it, in the task that
@@ -498,19 +514,32 @@ sub other_task
 	return $self->{completed}{"$other $e->{loan_id} $e->{user_id}"};
 }
 
-# hold: for how long a loan that is completed stays away is the task's to say.
-sub hold
+# times: a row tells the time of its commit, and from then on a lease, or the time in which nobody gets
+# the loan again, lasts as long as the task says. A return lasts three days at most.
+sub times
 {
 	my ($self, $t, $e) = @_;
 	my $task = $self->{task}{$e->{task_id}} // {};
+	my %where = (task => $e->{task_id}, loan => $e->{loan_id}, commits => [ $t ]);
 	my $at = micro_of($e->{at});
-	my $held = defined $e->{available_at}
-	    ? int((micro_of($e->{available_at}) - $at) / 1e6 + 0.5) : 0;
+	my ($lease, $away) = map { defined $_ ? int((micro_of($_) - $at) / 1e6 + 0.5) : 0 }
+	    @$e{qw(lease_expires_at available_at)};
+	my $read = $e->{event} eq 'assigned' ? $self->{began}{$e->{task_id}} // $at : $at;
 
-	return if ($task->{changed} // 9e18) + $SEEN > $at;
-	$self->broken('a completed loan comes back at another time than the task says',
-	    task => $e->{task_id}, loan => $e->{loan_id}, commits => [ $t ],
-	    detail => "after $held s") if $held != ($task->{complete_hold} // 0);
+	# A transaction may wait for rows that others hold before its COMMIT.
+	$self->broken('a change tells another time than its commit', %where,
+	    detail => "$e->{event} at $e->{at}")
+	    if $at > $t->{at} + $CLOCK || $at + $self->{bound} + $LATE < $t->{at};
+	$self->broken('a loan is returned for more than 72 hours', %where, detail => "$away s")
+	    if $e->{event} eq 'returned' && $away > 72 * 3600;
+	return if ($task->{changed} // 9e18) + $SEEN > $read;
+	$self->broken('a loan was given for another time than the task says', %where,
+	    detail => "$lease s")
+	    if $e->{event} =~ /^(?:assigned|renewed)$/ && !defined $e->{manager}
+	    && $lease != 60 * ($task->{lease_minutes} // 0);
+	$self->broken('a completed loan comes back at another time than the task says', %where,
+	    detail => "after $away s")
+	    if $e->{event} eq 'completed' && $away != ($task->{complete_hold} // 0);
 }
 
 # loan: one loan in one commit. The log says what happened, and the row of work must follow it.
@@ -614,8 +643,8 @@ sub holds
 	$self->{since}{$key} //= $t->{at};
 	my $of = $self->pipeline_of($e->{user_id});
 	$of->{all}{$key} = $of->{open}{$key} = $h;
-	# A call is judged minutes after its commits, at most.
-	while (@{$of->{ended}} && $of->{ended}[0]{until} < $t->{at} - 600e6) {
+	# In a stream a call is judged minutes after its commits, at most.
+	while ($self->{stream} && @{$of->{ended}} && $of->{ended}[0]{until} < $t->{at} - 600e6) {
 		my $old = shift @{$of->{ended}};
 		delete $of->{all}{$old->{key}} if $of->{all}{$old->{key}} == $old;
 	}
@@ -642,7 +671,8 @@ sub disposed
 	}
 	push @{$self->{dispositions}{"$e->{task_id} $e->{loan_id} $e->{token} $e->{event}"}},
 	    { at => $t->{at}, gtid => $t->{gtid}, user => $e->{user_id}, manager => $e->{manager},
-	      task => $e->{task_id}, loan => $e->{loan_id} };
+	      task => $e->{task_id}, loan => $e->{loan_id}, made => micro_of($e->{at}),
+	      map { $_ => $e->{$_} } @TIMES };
 }
 
 sub name_of
@@ -684,6 +714,7 @@ sub told
 		$self->broken('a call ended without an answer', task => $call->{task},
 		    calls => [ $call ]);
 	}
+	$self->told_by_status($call, @answer);
 	for my $o (grep { ref $_ eq 'HASH' } @answer) {
 		if (defined $o->{result}) {
 			$self->told_disposed($call, $o, $from, $to // 9e18);
@@ -696,6 +727,25 @@ sub told
 	    if $call->{call} eq 'checkwork' && $call->{exit} =~ /^[01]$/ && !defined $call->{of};
 	$self->waited($call, $user, $from, $to) if $call->{call} eq 'getwork'
 	    && $call->{exit} =~ /^[0-4]$/ && !$self->was_stopped($call, $from, $to);
+}
+
+# told_by_status: the exit status says whether there are loans, or whether all was done.
+sub told_by_status
+{
+	my ($self, $call, @answer) = @_;
+	my $said;
+
+	return if ($call->{exit} // 5) !~ /^[0-4]$/ || grep { ref $_ ne 'HASH' } @answer;
+	if ($call->{call} eq 'getwork' && @answer == 1 && defined $answer[0]{status}) {
+		$said = { served => 0, partial => 0, empty => 1 }->{$answer[0]{status}} // 3;
+	} elsif ($call->{call} eq 'disposition' && grep { defined $_->{result} } @answer) {
+		$said = (grep { $_->{result} ne 'done' } @answer) ? 3 : 0;
+	} else {
+		return;
+	}
+	$self->broken('a call ended with another status than its answer has', calls => [ $call ],
+	    task => $call->{task}, detail => "exit status $call->{exit}")
+	    if min($call->{exit}, 3) != $said;
 }
 
 # was_stopped: whether the process of the call may have stood still in it.
@@ -755,10 +805,10 @@ sub told_request
 	$self->broken('a request was told to stand otherwise than it does', %where,
 	    detail => "told $o->{status}, and it is $r->{outcome}") if $o->{status} ne $is;
 	for my $number (grep { defined $o->{$_} && $is ne 'pending' }
-	    qw(asked requested assigned)) {
+	    qw(asked requested assigned epoch)) {
 		$self->broken('a request was told to stand otherwise than it does', %where,
-		    detail => "told $number $o->{$number}, and it is $r->{$number}")
-		    if $o->{$number} != $r->{$number};
+		    detail => "told $number $o->{$number}, and it is " . ($r->{$number} // 'none'))
+		    if $o->{$number} != ($r->{$number} // 0);
 	}
 	my %told = map { $_->{loan_id} => $_ } @{$o->{loans} // []};
 	$self->broken('a request was told with one loan twice', %where)
@@ -777,10 +827,24 @@ sub told_request
 	}
 	$self->broken('a request was told before its commit', %where, commits => [ $r->{ended} ])
 	    if $r->{ended}{at} > $to;
+	$self->broken('a request was told long after its commit', %where,
+	    commits => [ $r->{ended} ])
+	    if $call->{call} eq 'getwork' && !$self->was_stopped($call, $from, $to)
+	    && $self->takes_long(max($from, $r->{ended}{at}), $to);
+	$self->broken('a request was made long after its call began', %where,
+	    commits => [ $r->{made} ])
+	    if $call->{call} eq 'getwork' && !$self->was_stopped($call, $from, $to)
+	    && $self->takes_long($from, $r->{made}{at});
 	$self->broken('a request was told that had ended before the call', %where,
 	    commits => [ $r->{ended} ])
 	    if $r->{ended}{at} < $from && !$o->{repeated} && $call->{call} eq 'getwork'
 	    && !$self->{behind};
+}
+
+sub takes_long
+{
+	my ($self, $from, $to) = @_;
+	return $to - $from - $self->away_in($from, $to) > $self->{bound};
 }
 
 # told_time: "2026-11-26T06:59:10.568758Z" as the tables have it.
@@ -818,8 +882,16 @@ sub told_disposed
 	my $user = $self->{users}{$call->{user}} // 0;
 	my ($mine) = grep { $_->{user} == $user && !defined $_->{manager} && $_->{at} <= $to
 		&& ($o->{repeated} || $_->{at} >= $from && !$_->{told}) } @$rows;
-	$self->broken('a disposition was told that was not made', %where) unless $mine;
-	$mine->{told} = 1 if $mine;
+	return $self->broken('a disposition was told that was not made', %where) unless $mine;
+	$mine->{told} = 1;
+	# Who completes a loan late is told when its lease has ended.
+	$self->broken('a disposition was told with other times than it has', %where)
+	    if grep { exists $o->{$_} && (told_time($o->{$_}) // '') ne ($mine->{$_} // '')
+		&& !($o->{late} && $_ eq 'lease_expires_at') } @TIMES;
+	$self->broken('a loan was returned for another time than was said', %where,
+	    detail => "said $call->{return_after} s, and it is available at $mine->{available_at}")
+	    if defined $call->{return_after} && $event eq 'returned' && !$o->{repeated}
+	    && micro_of($mine->{available_at}) != $mine->{made} + $call->{return_after} * 1e6;
 }
 
 # told_pipeline: each loan that it shows was the user's at some moment of the call, and each loan
@@ -881,7 +953,8 @@ sub waited
 		$self->{count}{waits}++;
 		my $idle = 0;
 		for my $busy (sort { $a->[0] <=> $b->[0] }
-		    @{$self->{rounds}{$call->{task}} // []}, [ $until, $until ]) {
+		    @{$self->{rounds}{$call->{task}} // []}, $self->silent_in($call->{task}),
+		    [ $until, $until ]) {
 			next if $busy->[1] < $since;
 			my $end = $busy->[0] < $until ? $busy->[0] : $until;
 			$idle = $end - $since - $self->away_in($since, $end) if $end > $since;
@@ -893,6 +966,16 @@ sub waited
 		    detail => sprintf 'for %.1f s', $idle / 1e6)
 		    if $idle > $self->{bound};
 	}
+}
+
+# silent_in: when calls may have led this task that told nothing. Of a leader who is killed there is no
+# round.
+sub silent_in
+{
+	my ($self, $task) = @_;
+	return map { [ @$_{qw(from to)} ] } grep { $_->{call} =~ /^(?:getwork|any)$/
+		&& (!defined $_->{task} || $_->{task} == $task) }
+	    map { @$_ } values %{$self->{silent}};
 }
 
 # away_in: how much of that time was within faults in which nobody is served. Others are shorter than

@@ -131,7 +131,9 @@ await "SELECT COUNT(*) FROM work WHERE task_id = $leased AND state = 'assigned'
           AND lease_expires_at > NOW(6)" 0
 say $leased disposition race-9 disposition --user race-9 --task $leased --loan "$late" --complete \
 	>/dev/null
-say $leased getwork race-2 getwork --user race-2 --task $leased --count 5 >/dev/null
+answer=$(say $leased getwork race-2 getwork --user race-2 --task $leased --count 5)
+say $leased disposition race-2 disposition --user race-2 --task $leased --renew \
+	--loan "$(jq -r '.loans[0] | "\(.loan_id):\(.token)"' <<<"$answer")" >/dev/null
 # A query, which leaves a list, and a take from that.
 sql "INSERT INTO test_loan_$listed (loan_id, line) VALUES (901, 1), (902, 2), (903, 3)"
 say $listed getwork race-9 getwork --user race-9 --task $listed --fresh >/dev/null

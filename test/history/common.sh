@@ -37,6 +37,11 @@ people_now() {
 told() {
 	local file=$1 call=$2 user=$3 of=$4 extra=$5 from=$EPOCHREALTIME answer status=0 end
 	shift 5
+	if [[ " $* " =~ ' --return-after '([0-9]+)s' ' ]]; then
+		extra+='"return_after":'${BASH_REMATCH[1]},
+	elif [[ " $* " =~ ' --return-after '([0-9]+)h?' ' ]]; then
+		extra+='"return_after":'$((BASH_REMATCH[1] * 3600)),
+	fi
 	answer=$("$@" 2>>"${told_errors:-/dev/null}") || status=$?
 	end='"exit":'$status
 	[ "$status" -ne 137 ] || end='"signal":9'

@@ -69,9 +69,11 @@ rest(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* A line is one write, so that a process that is killed leaves no half of it. */
+/* @how and @value say how @call was asked; @value may be NULL. A line is one write, so that a
+ * process that is killed leaves no half of it. */
 static void
-tell(const char *call, uint32_t task, bool no_wait, double from, int rc, json_t *answer)
+tell(const char *call, uint32_t task, const char *how, json_t *value, double from, int rc,
+    json_t *answer)
 {
 	json_t *object = json_object();
 	size_t length;
@@ -80,7 +82,8 @@ tell(const char *call, uint32_t task, bool no_wait, double from, int rc, json_t 
 	cli_json_set(object, "call", json_string(call));
 	cli_json_set(object, "user", json_string(me.user));
 	cli_json_set(object, "task", task != 0 ? cli_json_number(task) : json_null());
-	cli_json_set(object, "no_wait", json_boolean(no_wait));
+	if (value != NULL)
+		cli_json_set(object, how, value);
 	cli_json_set(object, "from", json_real(from));
 	cli_json_set(object, "to", json_real(now()));
 	cli_json_set(object, "exit", json_integer(cli_exit_status(rc, 0)));
@@ -125,6 +128,10 @@ disposed(const struct lockq_disposition *what, const struct lockq_disposed_resul
 		cli_json_set(object, "result", json_string(disposition_result(loan->what)));
 		cli_json_set(object, "state", cli_json_text(loan->state));
 		cli_json_set(object, "token", cli_json_number(loan->token));
+		cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+		cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+		cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+		cli_json_set(object, "late", json_boolean(loan->late));
 		cli_json_set(object, "repeated", json_boolean(loan->repeated));
 		json_array_append_new(answer, object);
 	}
@@ -149,7 +156,8 @@ dispose(enum lockq_disposition_kind kind, uint32_t task, const struct lockq_loan
 	what.loans = loans;
 	what.n_loans = n;
 	rc = lockq_dispose(me.q, &what, &result);
-	tell("disposition", task, false, from, rc, disposed(&what, &result));
+	tell("disposition", task, "return_after", kind == LOCKQ_RETURN ?
+	    json_integer(what.return_after_s) : NULL, from, rc, disposed(&what, &result));
 	lockq_disposed_clear(&result);
 	if (rc < 0)
 		rest(AWAY_MS);
@@ -195,7 +203,8 @@ ask(uint32_t task)
 	told = cli_json_answer(&answer, cli_exit_status(rc, 0), rc < 0 || rc == LOCKQ_BUSY ?
 	    lockq_error(me.q) : NULL);
 	cli_json_set(told, "repeated", json_boolean(answer.repeated));
-	tell("getwork", task, what.wait == LOCKQ_WAIT_NONE, from, rc, json_pack("[o]", told));
+	tell("getwork", task, "no_wait", json_boolean(what.wait == LOCKQ_WAIT_NONE), from, rc,
+	    json_pack("[o]", told));
 	for (; n < answer.n_loans && n < COUNT_MAX; n++) {
 		loans[n].loan_id = answer.loans[n].loan_id;
 		loans[n].token = answer.loans[n].token;
@@ -227,7 +236,7 @@ look(bool and_complete)
 	}
 	if (rc == LOCKQ_OK && pipeline.n_assignments == 0)
 		rc = LOCKQ_NOTHING;
-	tell("checkwork", 0, false, from, rc, answer);
+	tell("checkwork", 0, "", NULL, from, rc, answer);
 	for (size_t i = 0; and_complete && i < pipeline.n_assignments; i++) {
 		const struct lockq_assignment *a = &pipeline.assignments[i];
 		struct lockq_loan_ref loan = { a->loan_id, a->token };
