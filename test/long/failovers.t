@@ -118,21 +118,31 @@ heavy_is_led() {
 		SELECT COUNT(holder) FROM task_lock WHERE task_id = $heavy" 2>/dev/null)" = 1 ]
 }
 
-# in_a STATEMENTS MEMBER: a program's session there waits for a table in one of these statements.
+# in_a STATEMENTS PROGRAM MEMBER: a session of that program waits there for a table in one of these
+# statements.
 in_a() {
-	[ "$(at "$2" "
+	[ "$(at "$3" "
 		SELECT COUNT(*) > 0
 		  FROM performance_schema.threads AS t
 		  JOIN performance_schema.events_statements_current AS e USING (thread_id)
+		  JOIN performance_schema.session_connect_attrs AS a USING (processlist_id)
 		 WHERE t.processlist_state = 'Waiting for table metadata lock'
-		   AND e.sql_text LIKE '$1'" 2>/dev/null)" = 1 ]
+		   AND e.sql_text LIKE '$1'
+		   AND a.attr_name = 'program_name' AND a.attr_value LIKE '$2'" 2>/dev/null)" = 1 ]
 }
 
-# commits_hang MEMBER: a COMMIT there waits for the others.
+# has_committed MEMBER SINCE: more than what gtid_executed was.
+has_committed() {
+	local now
+	now=$(at "$1" 'SELECT @@gtid_executed' 2>/dev/null) && [ "$now" != "$2" ]
+}
+
+# commits_hang MEMBER: a program's COMMIT is on its way there.
 commits_hang() {
 	[ "$(at "$1" "SELECT COUNT(*) > 0 FROM performance_schema.threads
-	               WHERE processlist_state = 'waiting for handler commit'
-	                  OR processlist_info = 'COMMIT'" 2>/dev/null)" = 1 ]
+	               WHERE processlist_user = 'lockq_app'
+	                 AND (processlist_state = 'waiting for handler commit'
+	                      OR processlist_info = 'COMMIT')" 2>/dev/null)" = 1 ]
 }
 
 # router_gets SIGNAL
@@ -149,11 +159,17 @@ is_quiet() {
 
 # until_in MOMENT MEMBER: waits until the primary is in the middle of that.
 until_in() {
+	local before tries=0
 	case $1 in
 	query) wait_for heavy_is_led ;;
 	doubt)
-		# What it has been asked for it does, and nobody hears of that.
+		# A COMMIT takes a second. Those that are on their way are done, and nobody hears
+		# of that.
+		at "$2" 'SET GLOBAL binlog_group_commit_sync_delay = 1000000'
+		wait_for commits_hang "$2"
 		router_gets STOP
+		before=$(at "$2" 'SELECT @@gtid_executed')
+		wait_for has_committed "$2" "$before"
 		wait_for is_quiet "$2"
 		;;
 	commit)
@@ -165,11 +181,18 @@ until_in() {
 		;;
 	take)
 		hold "$2" "$2" 'LOCK TABLES work_log READ'
-		wait_for in_a 'CALL list_serves%' "$2"
+		wait_for in_a 'CALL list_serves%' getwork "$2"
 		;;
 	refill)
-		hold "$2" "$2" "LOCK TABLES test_loan_$listed WRITE"
-		wait_for in_a "%test_candidates_$listed%" "$2"
+		# Others ask the view, too.
+		while :; do
+			hold "$2" "$2" "LOCK TABLES test_loan_$listed WRITE"
+			wait_for in_a "%test_candidates_$listed%" % "$2"
+			! in_a "%test_candidates_$listed%" refill "$2" || break
+			let_go "$2"
+			tries=$((tries + 1))
+			[ "$tries" -lt 100 ] || return 1
+		done
 		;;
 	esac
 }
@@ -291,6 +314,7 @@ fi
 ok $((status != 0 || $(jq -s '[.[] | .answer[]?.loans | length] | add' "$told") < failovers * 20)) \
 	'the users have had loans'
 tables='CHECKSUM TABLE task_lock, work_requested, work, work_log, leader_run'
-is "$(at 2 "$tables") $(at 3 "$tables")" "$(at 1 "$tables") $(at 1 "$tables")" \
-	'all members have the same rows'
+sums=$(at 1 "$tables")
+is "$(grep -c '	[1-9][0-9]*$' <<<"$sums")" 5 'each table has rows'
+is "$(at 2 "$tables") $(at 3 "$tables")" "$sums $sums" 'all members have the same rows'
 finish
