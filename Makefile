@@ -120,7 +120,7 @@ valgrind-programs: $(DB_BIN) $(MEMORY_BIN)
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
 WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
-	check-model coverage fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare \
+	coverage fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare \
 	bench-peers pictures install uninstall print-flags
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)

@@ -61,7 +61,7 @@ some() {
 	shift 3
 	rm -rf "$scratch/copy"
 	mkdir -p "$scratch/copy/test"
-	(cd "$top" && cp -R man lib schema scripts cmd debian "$scratch/copy" &&
+	(cd "$top" && cp -R Makefile man lib schema scripts cmd debian "$scratch/copy" &&
 		cp -R test/model "$scratch/copy/test")
 	sed -i "$script" "$scratch/copy/$file"
 	if cmp -s "$top/$file" "$scratch/copy/$file"; then

@@ -233,6 +233,16 @@ check_help() {
 	LC_ALL=C.UTF-8 grep -E '.{81}' "$scratch/help" | sed "s|^|$name --help: over 80 columns: |"
 }
 
+# check_goals: what compiles must know the flags of the MySQL client.
+check_goals() {
+	local goal
+	sed -n '/^WITHOUT_CLIENT := /,/[^\\]$/s/.* := \|[\\]//gp' "$1/Makefile" |
+		tr -s '[:space:]' '\n' | while read -r goal; do
+		sed -n "s/^$goal:\( .*\)* \(all\|test-programs\)\( .*\)*$/$goal needs \2/p" \
+			"$1/Makefile"
+	done
+}
+
 # Every script has a --help.
 check_script_help() {
 	local script
@@ -459,6 +469,7 @@ none 'lockq-schema(5) has every role' check_roles "$top"
 none 'lockq-patterns(7) has the options of scripts/race' check_race_options "$top"
 none 'lockq-patterns(7) has every pattern of the lab' check_patterns "$top"
 none 'lockq-patterns(7) has the keys of the JSON of scripts/race' check_figures "$top"
+none 'each goal of make that compiles includes the client' check_goals "$top"
 none 'every script has a --help, which keeps to 80 columns' check_script_help "$top"
 none 'files and functions that the manual names are there' check_places "$top"
 none 'pages that the manual refers to are there' check_links "$top"
@@ -491,6 +502,7 @@ some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
 some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options
 some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
 some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
+some Makefile 's/^WITHOUT_CLIENT := /&check-model /' check_goals
 some scripts/tour 's/^  --yes  /&                     /' check_script_help
 some scripts/lab/common.sh 's/^\t\texit 0 ;;/\t\texit 2 ;;/' check_script_help
 some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
