@@ -62,7 +62,7 @@ sub told_by_status
 	if ($call->{call} eq 'getwork' && @answer == 1 && defined $answer[0]{status}) {
 		$said = { served => 0, partial => 0, empty => 1 }->{$answer[0]{status}} // 3;
 	} elsif ($call->{call} eq 'disposition' && grep { defined $_->{result} } @answer) {
-		$said = (grep { $_->{result} ne 'done' } @answer) ? 3 : 0;
+		$said = (grep { $_->{result} !~ /^(?:done|already)$/ } @answer) ? 3 : 0;
 	} else {
 		return;
 	}
@@ -329,6 +329,11 @@ sub finish
 
 	# What a fault has made of it shows only now, since a fault may be told later than the call.
 	$_->{to} = $self->settled($_->{to}) + $LATE for map { @$_ } values %{$self->{silent}};
+	for my $long (@{$self->{waited_long}}) {
+		my $late = $long->{until} - $long->{at} - $self->away_in($long->{at}, $long->{until});
+		$self->broken('a change tells another time than its commit', %{$long->{where}},
+		    detail => 'at ' . time_text($long->{at})) if $late > $self->{bound} + $LATE;
+	}
 	for my $id (sort { $a <=> $b } keys %{$self->{passed}}) {
 		my $p = $self->{passed}{$id};
 		# In a fault somebody may have held the request.
