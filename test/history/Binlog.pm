@@ -8,14 +8,15 @@
 #
 # A transaction is
 #
-#	{ gtid => 'UUID:N', at => microseconds since 1970, here => the same, session => the
-#	  connection's id, changes => [ { table => 'work', do => 'insert', row => { loan_id => 7, ... } },
+#	{ gtid => 'UUID:N', at => microseconds since 1970, here => the same,
+#	  session => the connection's id,
+#	  changes => [ { table => 'work', do => 'insert', row => { loan_id => 7, ... } },
 #	               { table => 'work', do => 'update', was => { ... }, row => { ... } },
 #	               { table => 'work', do => 'delete', was => { ... } } ] }
 #
 # at is when the server that made the transaction was asked for the COMMIT; here is when the server
 # whose log this is did it. In a group the COMMIT waits in between for the others. On a server by
-# itself both are one time, and where the log has one only, here is left out.
+# itself both are one time.
 #
 # Where the server makes no GTIDs, gtid is the number of the transaction in these files. Values are
 # those that a client in UTC would read: enums are texts, times are "2026-11-26 04:59:10.390593",
@@ -115,10 +116,10 @@ sub next
 		} elsif ($line =~ /\tGTID\t|\tAnonymous_GTID\t|\tAnonymous_Gtid\t/i) {
 			@changes = ();
 			$transaction = { gtid => ++$self->{number} };
-			my ($here) = $line =~ /immediate_commit_timestamp=([1-9]\d*)/;
 			my ($at) = $line =~ /original_committed_timestamp=([1-9]\d*)/;
-			$transaction->{at} = $_ + 0 for grep { defined } $at // $here;
-			$transaction->{here} = $here + 0 if defined $at && defined $here;
+			my ($here) = $line =~ /immediate_commit_timestamp=(\d+)/;
+			@$transaction{qw(at here)} = map { $_ + 0 } $at // $here, $here
+			    if defined $here;
 		} elsif ($line =~ /^SET \@\@SESSION.GTID_NEXT= '(\S+:\d+)'/) {
 			$transaction->{gtid} = $1;
 		} elsif ($line =~ /\tQuery\tthread_id=(\d+)/) {

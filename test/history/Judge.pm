@@ -531,9 +531,10 @@ sub times
 	my $read = $e->{event} eq 'assigned' ? $self->{began}{$e->{task_id}} // $at : $at;
 
 	# A transaction may wait for rows that others hold, and its COMMIT where the disk is full.
-	$self->broken('a change tells another time than its commit', %where,
-	    detail => "$e->{event} at $e->{at}") if $at > $t->{at} + $CLOCK;
-	push @{$self->{waited_long}}, { at => $at, until => $t->{at}, where => \%where }
+	my %told = (%where, detail => "$e->{event} at $e->{at}");
+	$self->broken('a change tells another time than its commit', %told)
+	    if $at > $t->{at} + $CLOCK;
+	push @{$self->{waited_long}}, { at => $at, until => $t->{at}, where => \%told }
 	    if $at + $self->{bound} + $LATE < $t->{at};
 	$self->broken('a loan is returned for more than 72 hours', %where, detail => "$away s")
 	    if $e->{event} eq 'returned' && $away > 72 * 3600;

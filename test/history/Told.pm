@@ -120,8 +120,8 @@ sub told_request
 	delete $self->{passed}{$r->{id}} if $o->{retries};
 	# A request that is pending at the end of the call may end later. A process that was stopped
 	# tells what it knew before.
-	my $then = ($call->{exit} // 5) =~ /^[0-4]$/ && !$self->was_stopped($call, $from, $to)
-	    ? $to : $from;
+	my $stopped = $self->was_stopped($call, $from, $to);
+	my $then = ($call->{exit} // 5) =~ /^[0-4]$/ && !$stopped ? $to : $from;
 	my $is = $o->{status} eq 'pending'
 	    && (!$r->{ended} || $self->settled($r->{ended}{at}) + $SEEN > $then)
 	    ? 'pending' : $r->{outcome};
@@ -150,20 +150,20 @@ sub told_request
 	}
 	$self->broken('a request was told before its commit', %where, commits => [ $r->{ended} ])
 	    if $r->{ended}{at} > $to;
-	$self->broken('a request was told long after its commit', %where,
-	    commits => [ $r->{ended} ])
-	    if $call->{call} eq 'getwork' && !$self->was_stopped($call, $from, $to)
-	    && $self->takes_long(max($from, $r->{ended}{at}), $to);
-	$self->broken('a request was made long after its call began', %where,
-	    commits => [ $r->{made} ])
-	    if $call->{call} eq 'getwork' && !$self->was_stopped($call, $from, $to)
-	    && $self->takes_long($from, $r->{made}{at});
+	if ($call->{call} eq 'getwork' && !$stopped) {
+		$self->broken('a request was told long after its commit', %where,
+		    commits => [ $r->{ended} ])
+		    if $self->takes_long(max($from, $r->{ended}{at}), $to);
+		$self->broken('a request was made long after its call began', %where,
+		    commits => [ $r->{made} ]) if $self->takes_long($from, $r->{made}{at});
+	}
 	$self->broken('a request was told that had ended before the call', %where,
 	    commits => [ $r->{ended} ])
 	    if $r->{ended}{at} < $from && !$o->{repeated} && $call->{call} eq 'getwork'
 	    && !$self->{behind};
 }
 
+# takes_long: whether that is longer than the bound, without the time of faults.
 sub takes_long
 {
 	my ($self, $from, $to) = @_;
@@ -272,7 +272,7 @@ sub waited
 		last if $r->{ended} && $r->{ended}{at} + $LATE < $from;
 		my $since = $r->{made}{at} > $from ? $r->{made}{at} : $from;
 		my $until = $r->{ended} && $r->{ended}{at} < $to ? $r->{ended}{at} : $to;
-		next if $until - $since - $self->away_in($since, $until) <= $self->{bound};
+		next unless $self->takes_long($since, $until);
 		$self->{count}{waits}++;
 		my $idle = 0;
 		for my $busy (sort { $a->[0] <=> $b->[0] }
@@ -330,9 +330,9 @@ sub finish
 	# What a fault has made of it shows only now, since a fault may be told later than the call.
 	$_->{to} = $self->settled($_->{to}) + $LATE for map { @$_ } values %{$self->{silent}};
 	for my $long (@{$self->{waited_long}}) {
-		my $late = $long->{until} - $long->{at} - $self->away_in($long->{at}, $long->{until});
-		$self->broken('a change tells another time than its commit', %{$long->{where}},
-		    detail => 'at ' . time_text($long->{at})) if $late > $self->{bound} + $LATE;
+		my ($from, $to) = @$long{qw(at until)};
+		$self->broken('a change tells another time than its commit', %{$long->{where}})
+		    if $to - $from - $self->away_in($from, $to) > $self->{bound} + $LATE;
 	}
 	for my $id (sort { $a <=> $b } keys %{$self->{passed}}) {
 		my $p = $self->{passed}{$id};
