@@ -75,6 +75,21 @@ for each in HUP:129:20 TERM:143:20 "INT:130:$interrupted"; do
 	is "$(sort "$scratch/ended" | uniq -c | sed 's/^ *//')" "$rounds $expected" \
 		"SIG$signal: each of $rounds scripts tidies up, and ends with $expected"
 done
+
+# The signal comes while bash waits for the first $(…), and bash sees it where it reads the second.
+cat >"$scratch/between" <<'END'
+set -eu
+. "$1/scripts/signals.sh"
+trap 'echo "$(echo tidied up)"' EXIT
+end_on_signals
+: "$(kill -s "$2" $$)$(:)"
+echo 'went on'
+END
+for each in HUP:129 TERM:143 INT:130; do
+	run env --default-signal=HUP,INT,TERM bash "$scratch/between" "$top" "${each%:*}"
+	is "$status $out $err" "${each#*:} tidied up " "SIG${each%:*} between two \$(…)"
+done
+
 [ ! -s "$scratch/spun" ] || sed 's/^/# bash did not end, and was killed: /' "$scratch/spun"
 ok "$(($(wc -l <"$scratch/spun") > 3))" 'at most 3 had to be killed'
 finish
