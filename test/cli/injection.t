@@ -133,7 +133,8 @@ field() {
 			expected+=${hexes[i]}$'\n' n=$((n + 1))
 			[[ ${names[i]} != no-* || -z $stored ]] || faults+=" ${names[i]}: stored;"
 		else
-			is_one_line "$err" || faults+=" ${names[i]}: not one line: $err;"
+			[ "$status:$err" = 1: ] || is_one_line "$err" ||
+				faults+=" ${names[i]}: not one line: $err;"
 		fi
 	done
 	got=''
@@ -155,6 +156,10 @@ some 'LOCKQ_USER' '2 4' '' '' 0 env LOCKQ_USER=TEXT checkwork
 some 'disposition --loan' 2 '' '' 0 disposition --user race-1 --task $task --complete --loan TEXT
 some 'an argument' 2 '' '' 0 getwork TEXT
 some 'an option' 2 '' '' 0 refill --TEXT
+for kind in users loans requests tasks; do
+	some "checkwork --choices $kind --begins" '0 1 2' '' '' '' \
+		checkwork --choices $kind --user race-1 --task $task --begins TEXT
+done
 
 # --- where the database is ------------------------------------------------------------------------
 
@@ -163,6 +168,9 @@ field '--db-user' 5 '' '' 0 checkwork --user race-1 --db-user TEXT
 some '--socket' 5 '' '' 0 checkwork --user race-1 --socket TEXT
 some '--login-path' 2 '' '' 0 checkwork --user race-1 --login-path TEXT
 some '--defaults-file' 2 '' '' 0 checkwork --user race-1 --defaults-file TEXT
+field 'lockq-migrate --database' 2 '' '' 0 "$top/scripts/lockq-migrate" --check --database TEXT
+field 'lockq-migrate --schema-dir' 2 '' '' 0 "$top/scripts/lockq-migrate" --check --schema-dir TEXT
+field 'lockq-migrate, an argument' 2 '' '' 0 "$top/scripts/lockq-migrate" --check TEXT
 some '--defaults-group-suffix' 0 '' '' '' checkwork --user race-1 --defaults-group-suffix TEXT
 
 # in_file KEY TEXT: the text is the value of a key in an option file.
@@ -288,6 +296,19 @@ some 'managetask user bind --account' '0 2 4' 'app_user manage_log task_trouble'
 	HEX(account) FROM app_user WHERE account IS NOT NULL ORDER BY user_id" 4 \
 	managetask user bind --user bound-N --account TEXT
 
+people='app_user manage_log task_trouble'
+for command in disable enable; do
+	new=$(since manage_log manage_id)
+	some "managetask user $command" '0 2 4' "$people" "SELECT HEX(u.name)
+		FROM manage_log AS m JOIN app_user AS u USING (user_id) WHERE $new
+		ORDER BY manage_id" 5 managetask user $command --user TEXT
+done
+some 'managetask user forget' '0 2 4' "$people task work_log work_requested leader_run" '' 5 \
+	managetask user forget --user TEXT
+some 'managetask user add, of names that were forgotten' '0 2' "$people" '' 5 \
+	managetask user add --user TEXT
+some 'managetask user remove' '0 2 4' "$people" '' 5 managetask user remove --user TEXT
+
 field 'lockqstat --follow' 2 '' '' 0 lockqstat --follow TEXT --until-now
 
 # --- loans from a file ----------------------------------------------------------------------------
@@ -343,7 +364,8 @@ ok $? 'nor has managetask list'
 # --- every option that takes a value --------------------------------------------------------------
 
 # By the help of each program and command, so that a new option is tried, too; each with two of the
-# texts. What is said beside it changes nothing. Users have been tried above, and have such names.
+# texts. What is said beside it changes nothing. Users have been tried above, and have such names; so
+# has --begins, which goes with --choices.
 declare -A beside=(
 	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
 	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list
