@@ -1928,6 +1928,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_correct(struct lockq *q,
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *manager,
     const char *request, const char *reason, struct lockq_answer *answer);
+
 /**
  * lockq_forget_person:
  * @q:       a connected handle of an account with the role lockq_manager; its last error is

@@ -352,7 +352,7 @@ const struct scenario ask_scenarios[] = {
 	{ "lockq_getwork", "fresh", .prepare = a_list, .call = ask_fresh, .done = HAS_TWO,
 	  .left = PENDING },
 	{ "lockq_getwork", "by UUID", .prepare = loans, .call = ask_by_uuid, .done = HAS_TWO,
-	  .left = PENDING, .once = true },
+	  .left = PENDING, .ends = true },
 	{ "lockq_getwork", "repeated", .prepare = asked_before, .call = ask_by_uuid,
 	  .left = PENDING },
 	{ "lockq_getwork", "from a list", .prepare = a_list, .call = ask, .done = HAS_TWO,

@@ -3,14 +3,12 @@
 #include "scenario.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support.h"
 
-#define CURSOR "test_faults"
-
-/* User 0 has two loans, and has returned one with a note; user 1 waits; a leader has led. */
-static void
+void
 some_history(struct run *run)
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
@@ -217,13 +215,18 @@ noun(struct run *run)
 
 /* --- the feed --- */
 
+/* What was delivered and not acknowledged comes again, and is said once. */
 static int
 deliver(const struct lockq_change *change, void *data)
 {
 	struct run *run = data;
+	char text[64];
 
-	if (change != NULL && change->task == TASK)
-		say(run, "%s %" PRIu64 ", ", change->event->event, change->loan_id);
+	if (change == NULL || change->task != TASK)
+		return 0;
+	snprintf(text, sizeof(text), "%s %" PRIu64 ", ", change->event->event, change->loan_id);
+	if (strstr(run->said, text) == NULL)
+		say(run, "%s", text);
 	return 0;
 }
 
@@ -244,7 +247,6 @@ gives_up(const struct lockq_progress *progress, void *data)
 	return ++*calls > 20;
 }
 
-/* What was delivered and not acknowledged comes again, so only the figures are compared. */
 static int
 follow(struct run *run)
 {
@@ -262,7 +264,6 @@ follow(struct run *run)
 	lockq_on_progress(run->q, gives_up, &calls);
 	code = lockq_follow(run->q, &what, &did);
 	lockq_on_progress(run->q, NULL, NULL);
-	run->said[0] = '\0';
 	return code;
 }
 
@@ -308,7 +309,7 @@ const struct scenario look_scenarios[] = {
 	{ "lockq_people", "", MANAGER_GROUP, some_history, .call = people },
 	{ "lockq_noun", "", NULL, some_details, .call = noun },
 	{ "lockq_follow", "", FOLLOWER_GROUP, a_new_cursor, .call = follow, .changes = true,
-	  .gives_up = true },
+	  .gives_up = true, .goes_on = true },
 	{ "lockq_cursors", "", FOLLOWER_GROUP, a_cursor, .call = cursors },
 	{ "lockq_drop_cursor", "", FOLLOWER_GROUP, a_cursor, .call = drop_cursor,
 	  .done = "SELECT COUNT(*) = 0 FROM follow_cursor WHERE name = '" CURSOR "'",

@@ -9,13 +9,16 @@
 
 enum { MADE = TASK_LAST };
 #define PERSON "test_person"
+#define LOGIN "test_login"
 
 static void
 no_such_task(struct run *run)
 {
 	(void)run;
-	for (size_t i = 0; i < 3; i++) {
-		static const char *const tables[] = { "task_lock", "task_wake", "task" };
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const tables[] = {
+			"work", "work_requested", "task_lock", "task_wake", "task"
+		};
 
 		sql("DELETE FROM %s WHERE task_id = %d", tables[i], MADE);
 	}
@@ -27,6 +30,18 @@ such_a_task(struct run *run)
 {
 	no_such_task(run);
 	make_task(MADE);
+}
+
+/* Its requests have ended long ago. */
+static void
+a_task_of_the_past(struct run *run)
+{
+	such_a_task(run);
+	add_work(MADE, 1, 0, "completed", 1);
+	add_work(MADE, 2, 1, "never", 1);
+	sql("INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested,"
+	    " outcome, served_at) VALUES (UUID(), %u, CURRENT_USER(), %d, 2, 0, 'empty',"
+	    " NOW(6) - INTERVAL 1 DAY)", user_id(0), MADE);
 }
 
 static int
@@ -87,6 +102,32 @@ such_a_person(struct run *run)
 	no_such_person(run);
 	sql("INSERT INTO app_user (name) VALUES ('" PERSON "')");
 }
+
+/* The name and the account are in each table that has such. */
+static void
+a_person_of_the_past(struct run *run)
+{
+	static const char *const tables[] = { "work_log", "work_requested" };
+
+	such_a_person(run);
+	some_history(run);
+	sql("UPDATE app_user SET account = '" LOGIN "' WHERE name = '" PERSON "'");
+	set_task(TASK, "manager = '" PERSON "', paused_by = '" PERSON "'");
+	sql("UPDATE leader_run SET user = '" PERSON "' WHERE task_id = %d", TASK);
+	for (size_t i = 0; i < 2; i++)
+		sql("UPDATE %s SET account = '" LOGIN "@localhost' WHERE task_id = %d", tables[i],
+		    TASK);
+}
+
+/* No table has the name or the account. */
+#define FORGOTTEN \
+	"SELECT NOT EXISTS (SELECT 1 FROM app_user" \
+	"  WHERE name = '" PERSON "' OR account = '" LOGIN "')" \
+	" AND NOT EXISTS (SELECT 1 FROM task" \
+	"  WHERE manager = '" PERSON "' OR paused_by = '" PERSON "')" \
+	" AND NOT EXISTS (SELECT 1 FROM leader_run WHERE user = '" PERSON "')" \
+	" AND NOT EXISTS (SELECT 1 FROM work_log WHERE account LIKE '" LOGIN "@%')" \
+	" AND NOT EXISTS (SELECT 1 FROM work_requested WHERE account LIKE '" LOGIN "@%')"
 
 static int
 change_person(struct run *run, enum lockq_person_change what, const char *account)
@@ -178,7 +219,7 @@ const struct scenario manage_scenarios[] = {
 	  .done = "SELECT COUNT(*) FROM task WHERE task_id = 109", .once = true },
 	{ "lockq_define", "changes", MANAGER_GROUP, such_a_task, .call = change_task,
 	  .done = "SELECT COUNT(*) FROM task WHERE task_id = 109 AND max_count = 7" },
-	{ "lockq_remove_task", "", MANAGER_GROUP, such_a_task, .call = remove_task,
+	{ "lockq_remove_task", "", MANAGER_GROUP, a_task_of_the_past, .call = remove_task,
 	  .done = "SELECT COUNT(*) = 0 FROM task WHERE task_id = 109", .once = true },
 	{ "lockq_change_person", "adds", MANAGER_GROUP, no_such_person, .call = add_person,
 	  .done = "SELECT COUNT(*) FROM app_user WHERE name = '" PERSON "'", .once = true },
@@ -189,8 +230,8 @@ const struct scenario manage_scenarios[] = {
 	  .done = "SELECT COUNT(*) FROM app_user WHERE name = '" PERSON "' AND enabled = 0" },
 	{ "lockq_change_person", "removes", MANAGER_GROUP, such_a_person, .call = remove_person,
 	  .done = "SELECT COUNT(*) = 0 FROM app_user WHERE name = '" PERSON "'", .once = true },
-	{ "lockq_forget_person", "", MANAGER_GROUP, such_a_person, .call = forget_person,
-	  .done = "SELECT COUNT(*) = 0 FROM app_user WHERE name = '" PERSON "'", .once = true },
+	{ "lockq_forget_person", "", MANAGER_GROUP, a_person_of_the_past, .call = forget_person,
+	  .done = FORGOTTEN, .once = true },
 	{ "lockq_check_task", "", MANAGER_GROUP, a_task_to_check, .call = check_task },
 	{ "lockq_grant", "", OWNER_GROUP, a_task_to_check, .call = grant },
 	{ .function = NULL }

@@ -12,7 +12,6 @@ void *fault_malloc(size_t size);
 void *fault_calloc(size_t n, size_t size);
 void *fault_realloc(void *old, size_t size);
 char *fault_strdup(const char *text);
-ssize_t fault_getline(char **line, size_t *size, FILE *file);
 FILE *fault_fopen(const char *path, const char *mode);
 int fault_fclose(FILE *file);
 int fault_scandir(const char *path, struct dirent ***entries,
@@ -67,20 +66,6 @@ fault_strdup(const char *text)
 
 	fault_took(copy, "strdup");
 	return copy;
-}
-
-/* Each call may have to make the line's memory larger. */
-ssize_t
-fault_getline(char **line, size_t *size, FILE *file)
-{
-	ssize_t n;
-
-	if (fails("getline"))
-		return -1;
-	fault_gave(*line);
-	n = getline(line, size, file);
-	fault_took(*line, "getline");
-	return n;
 }
 
 FILE *

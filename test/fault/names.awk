@@ -3,7 +3,7 @@
 # fail: they only tell, or change, what the client library has in memory.
 
 BEGIN {
-	split("malloc calloc realloc strdup getline fopen fclose scandir free poll clock_gettime",
+	split("malloc calloc realloc strdup fopen fclose scandir free poll clock_gettime",
 		names)
 	for (i in names)
 		renamed[names[i]] = 1

@@ -16,6 +16,8 @@
 
 #define MANAGER_GROUP "lockq_manager"
 #define FOLLOWER_GROUP "lockq_follower"
+/* The cursor of these tests. */
+#define CURSOR "test_faults"
 
 enum { SAID_BYTES = 4096 };
 
@@ -46,10 +48,16 @@ struct scenario {
 	bool gives_up;          /* its progress function gives up in the end, or it would wait
 	                         * for ever */
 	bool once;              /* what it has done can't be done again: a repetition is refused */
+	bool ends;              /* a failed call may have ended its request, so a repetition may be
+	                         * refused although nothing was done */
+	bool goes_on;           /* a repetition says only what the failed call has not said yet */
 };
 
 /* Adds to run->said, formatted like printf(). */
 __attribute__((format(printf, 2, 3))) void say(struct run *run, const char *format, ...);
+
+/* User 0 has two loans, and has returned one with a note; user 1 waits; a leader has led. */
+void some_history(struct run *run);
 
 /* Ends with a scenario whose function is NULL. */
 extern const struct scenario ask_scenarios[], dispose_scenarios[], look_scenarios[],

@@ -101,20 +101,24 @@ works_again(struct run *run, const struct scenario *s)
 	int code;
 
 	fault_track(true);
-	run->said[0] = '\0';
+	if (!s->goes_on)
+		run->said[0] = '\0';
 	code = s->call(run);
 	fault_track(false);
-	if (code == s->code && !changes && strcmp(run->said, trial.usual) != 0)
+	if (code == s->code && s->once && !is_done(s))
+		verdict_wrong("the next call succeeds, and it is not done");
+	if (code == s->code && (!changes || s->goes_on) && strcmp(run->said, trial.usual) != 0)
 		verdict_wrong("the next call with the handle says \"%s\", not \"%s\"", run->said,
 		    trial.usual);
 	if (code == s->code || (code == LOCKQ_NOTHING && was_done) ||
-	    (s->once && code == LOCKQ_EREFUSED))
+	    (code == LOCKQ_EREFUSED && ((s->once && was_done) || s->ends)))
 		return;
 	verdict_wrong("the next call with the handle returns %d: %s", code,
 	    run->q != NULL ? lockq_error(run->q) : "");
 }
 
-/* Makes the call with the fault that @trial says. False: there was no such call any more. */
+/* Makes the call with the fault that @trial says. False: there was no such call, since how many
+ * there are differs a little from time to time. */
 static bool
 call_with_fault(void)
 {
@@ -185,10 +189,8 @@ exhaust(enum fault fault, bool ever, unsigned int step, unsigned int calls)
 	if (calls == 0)
 		return;
 	trial.nth = 1 + random / 65536 % (calls < step ? calls : step);
-	while (trial.nth <= calls && call_with_fault()) {
-		trial.tries++;
-		trial.nth += step;
-	}
+	for (; trial.nth <= calls; trial.nth += step)
+		trial.tries += call_with_fault();
 }
 
 /* How many calls there are that can fail like this. */
@@ -249,6 +251,8 @@ try_faults(void **state)
 		if (step < SAMPLE || i == FAULT_LOST || i == FAULT_NO_MEMORY)
 			exhaust(i, true, step, most);
 	}
+	/* A sample may miss the few calls of a function. */
+	assert_true(trial.tries > 0 || step > 1 || allocations + calls + on_server == 0);
 	print_message("# %s%s%s: %u allocations, %u calls, %u failures tried\n",
 	    trial.scenario->function, trial.scenario->how[0] != '\0' ? ", " : "",
 	    trial.scenario->how, allocations, calls, trial.tries);
@@ -388,6 +392,10 @@ what_is_left_is_noticed(void **state)
 	verdict_open(0);
 	assert_noticed(administrator() != NULL);
 	db_rollback(db);
+	(void)u64_on(db, "SELECT GET_LOCK('test_faults', 0)");
+	verdict_open(0);
+	assert_noticed(administrator() != NULL);
+	(void)u64_on(db, "SELECT RELEASE_ALL_LOCKS()");
 	add_work(TASK, 1, 0, "assigned", 1);
 	verdict_log();
 	assert_noticed(1);
@@ -402,6 +410,14 @@ scenario_setup(void **state)
 
 	*state = scenario;
 	return rc;
+}
+
+/* Other tests look at all cursors of the server. */
+static int
+end(void **state)
+{
+	sql("DELETE FROM follow_cursor WHERE name = '" CURSOR "'");
+	return suite_teardown(state);
 }
 
 int
@@ -425,5 +441,5 @@ main(int argc, char **argv)
 		}
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(something_failed);
-	return cmocka_run_group_tests_name("faults", tests, suite_setup, suite_teardown);
+	return cmocka_run_group_tests_name("faults", tests, suite_setup, end);
 }

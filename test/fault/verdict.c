@@ -79,7 +79,7 @@ verdict_of_answer(const struct scenario *s, int code, const char *said, const ch
 	return left ? "it has failed, and has left something behind" : NULL;
 }
 
-/* Counts locks and open transactions of the accounts that the library has used. */
+/* Counts locks, open transactions and GET_LOCK()s of the accounts that the library has used. */
 #define OPEN \
 	"SELECT (SELECT COUNT(*) FROM performance_schema.data_locks AS l" \
 	"  JOIN performance_schema.threads AS t USING (thread_id)" \
@@ -87,7 +87,11 @@ verdict_of_answer(const struct scenario *s, int code, const char *said, const ch
 	" (SELECT COUNT(*) FROM performance_schema.events_transactions_current AS e" \
 	"  JOIN performance_schema.threads AS t USING (thread_id)" \
 	"  WHERE t.processlist_user LIKE 'lockq\\_%%' AND e.state = 'ACTIVE'" \
-	"    AND e.autocommit = 'NO')"
+	"    AND e.autocommit = 'NO') +" \
+	" (SELECT COUNT(*) FROM performance_schema.metadata_locks AS m" \
+	"  JOIN performance_schema.threads AS t ON t.thread_id = m.owner_thread_id" \
+	"  WHERE t.processlist_user LIKE 'lockq\\_%%'" \
+	"    AND m.object_type = 'USER LEVEL LOCK')"
 
 /* The server needs a moment to notice that a connection has ended. */
 void
@@ -99,7 +103,7 @@ verdict_open(uint64_t patience_ms)
 		return;
 	while (u64_on(administrator(), OPEN) != 0) {
 		if (db_clock_ms() - start > patience_ms) {
-			verdict_wrong("a lock or a transaction is left");
+			verdict_wrong("a lock, a transaction or a GET_LOCK() is left");
 			return;
 		}
 		db_sleep_ms(1);
