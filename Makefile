@@ -343,7 +343,7 @@ ASAN := build/asan
 ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(UNIT_SRC) $(DB_SRC)) $(ASAN)/test/fault/test_faults
 prove = $(if $(strip $(1)),$(2) $(PROVE) $(strip $(1)),@echo 'no tests of this kind')
 
-UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit)
+UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit) $(call scripts_of,coverage)
 DB_TESTS := $(DB_BIN) $(call scripts_of,db)
 CLI_TESTS := $(call scripts_of,cli)
 RACE_TESTS := $(call scripts_of,race)
@@ -420,6 +420,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env LOCKQ_TESTED=yes)
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
 	$(call prove,$(ASAN)/test/fault/test_faults,$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
+	$(call prove,test/memory/programs.t,$(IN_SANDBOX) env LOCKQ_PROGRAMS=all)
 	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
 		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
 		docs/bench cli/signals) \
@@ -479,7 +480,7 @@ check-guards: all test-programs ## each guard of the algorithm has a test that f
 check-memory: ## unit and db tests, faults and threads under the sanitizers
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread memory-programs
-	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env)
+	$(call prove,$(MEMORY_TESTS),$(IN_SANDBOX) env LOCKQ_PROGRAMS=all)
 
 check-faults: all test-programs ## every allocation and call of the client library fails in turn
 	$(call prove,$(FAULT_BIN),$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
