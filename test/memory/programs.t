@@ -1,22 +1,30 @@
 #!/usr/bin/env bash
 # Runs tests of the programs with programs that were built with the address sanitizer and the
 # undefined behaviour sanitizer. An error or a leak changes an exit status, so the test fails.
+#
+#   LOCKQ_PROGRAMS=all   those of managers and operators, too; make check-long has them
 set -u
 
 top=${LOCKQ_TOP:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
 PATH=$top/build/asan/bin:$PATH
 export PATH ASAN_OPTIONS=detect_leaks=1
+scripts=(cli/getwork cli/checkwork cli/disposition race/burst)
+[ "${LOCKQ_PROGRAMS-}" != all ] ||
+	scripts+=(cli/managetask cli/lockqstat cli/refill cli/seedloans cli/injection)
+for program in getwork checkwork disposition managetask lockqstat refill seedloans; do
+	nm -D "$top/build/asan/bin/$program" 2>/dev/null | grep -q ' __asan_init' ||
+		{ echo "Bail out! build/asan/bin/$program has no sanitizer: make test-programs"; exit 1; }
+done
 number=0 failed=0
-for script in "$top"/test/cli/getwork.t "$top"/test/cli/checkwork.t "$top"/test/cli/disposition.t \
-	"$top"/test/race/burst.t; do
+for script in "${scripts[@]}"; do
 	number=$((number + 1)) status=0
-	output=$("$script" 2>&1) || status=$?
+	output=$("$top/test/$script.t" 2>&1) || status=$?
 	if [ "$status" -eq 0 ] && ! grep -q Sanitizer <<<"$output"; then
-		printf 'ok %d - %s\n' "$number" "${script#"$top"/}"
+		printf 'ok %d - %s\n' "$number" "test/$script.t"
 	else
 		failed=1
-		printf 'not ok %d - %s\n' "$number" "${script#"$top"/}"
+		printf 'not ok %d - %s\n' "$number" "test/$script.t"
 		grep -Ev '^ok ' <<<"$output" | sed 's/^/# /'
 	fi
 done

@@ -74,13 +74,15 @@ start_cluster() {
 	exit 1
 }
 
-# catch_up MEMBER…: waits until these members have all that member 1 has.
+# catch_up MEMBER…: waits until these members have all that member 1 has. If one never has, this is a
+# failed test.
 catch_up() {
 	local i gtids
 	gtids=$(sql 'SELECT @@global.gtid_executed')
 	gtids="WAIT_FOR_EXECUTED_GTID_SET('${gtids//\\n/}', $patience)"
 	for i in "$@"; do
-		[ "$(at "$i" "SELECT $gtids")" = 0 ] || return 1
+		[ "$(at "$i" "SELECT $gtids")" = 0 ] ||
+			{ ok 1 "member $i has what member 1 has"; return 1; }
 	done
 }
 
