@@ -400,8 +400,8 @@ expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expired *e
 	code = explain(&e, rc);
 	if (q->db != NULL)
 		db_set_role(q->db, "lockq_worker");
-	/* After a failure the server may have given the name, and its answer could not be read. On a
-	 * lost connection it has released the name. */
+	/* After a failure the server may have given the name, and its answer could not be read. On
+	 * a lost connection it has released the name. */
 	if ((rc != DB_OK || e.began[0] != '\0') && q->db != NULL && !db_lost(q->db) &&
 	    db_run(q->db, &give_cron_name_back, DB_NO_ARGS, NULL) != DB_OK)
 		session_disconnect(q);

@@ -303,8 +303,8 @@ for command in disable enable; do
 		FROM manage_log AS m JOIN app_user AS u USING (user_id) WHERE $new
 		ORDER BY manage_id" 5 managetask user $command --user TEXT
 done
-some 'managetask user forget' '0 2 4' "$people task work_log work_requested leader_run" '' 5 \
-	managetask user forget --user TEXT
+forgotten="$people task work_log work_requested leader_run"
+some 'managetask user forget' '0 2 4' "$forgotten" '' 5 managetask user forget --user TEXT
 some 'managetask user add, of names that were forgotten' '0 2' "$people" '' 5 \
 	managetask user add --user TEXT
 some 'managetask user remove' '0 2 4' "$people" '' 5 managetask user remove --user TEXT
@@ -364,8 +364,8 @@ ok $? 'nor has managetask list'
 # --- every option that takes a value --------------------------------------------------------------
 
 # By the help of each program and command, so that a new option is tried, too; each with two of the
-# texts. What is said beside it changes nothing. Users have been tried above, and have such names; so
-# has --begins, which goes with --choices.
+# texts. What is said beside it changes nothing. Users have been tried above, and have such names;
+# so has --begins, which goes with --choices.
 declare -A beside=(
 	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
 	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list

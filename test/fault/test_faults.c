@@ -414,7 +414,7 @@ scenario_setup(void **state)
 
 /* Other tests look at all cursors of the server. */
 static int
-end(void **state)
+forget_cursor(void **state)
 {
 	sql("DELETE FROM follow_cursor WHERE name = '" CURSOR "'");
 	return suite_teardown(state);
@@ -441,5 +441,6 @@ main(int argc, char **argv)
 		}
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(something_failed);
-	return cmocka_run_group_tests_name("faults", tests, suite_setup, end);
+	return cmocka_run_group_tests_name("faults", tests, suite_setup,
+	    forget_cursor);
 }

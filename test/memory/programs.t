@@ -14,7 +14,7 @@ scripts=(cli/getwork cli/checkwork cli/disposition race/burst)
 	scripts+=(cli/managetask cli/lockqstat cli/refill cli/seedloans cli/injection)
 for program in getwork checkwork disposition managetask lockqstat refill seedloans; do
 	nm -D "$top/build/asan/bin/$program" 2>/dev/null | grep -q ' __asan_init' ||
-		{ echo "Bail out! build/asan/bin/$program has no sanitizer: make test-programs"; exit 1; }
+		{ echo "Bail out! build/asan/bin/$program has no sanitizer"; exit 1; }
 done
 number=0 failed=0
 for script in "${scripts[@]}"; do

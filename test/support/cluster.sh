@@ -74,8 +74,8 @@ start_cluster() {
 	exit 1
 }
 
-# catch_up MEMBER…: waits until these members have all that member 1 has. If one never has, this is a
-# failed test.
+# catch_up MEMBER…: waits until these members have all that member 1 has. If one never has, this is
+# a failed test.
 catch_up() {
 	local i gtids
 	gtids=$(sql 'SELECT @@global.gtid_executed')
