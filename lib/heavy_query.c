@@ -112,8 +112,7 @@ tidy_up(struct reading *reading, bool ours, enum list_result result, enum db_rc 
 		session_close_query(q, db);
 		return rc;
 	}
-	/* After a failure the server may have given the name, and its answer could not be read. */
-	if ((ours || rc != DB_OK) && !db_lost(db))
+	if (ours && !db_lost(db))
 		tidied = orphan_give_name_back(db);
 	/* The next statement on this connection is not the heavy query. */
 	if (tidied == DB_OK && !db_lost(db))

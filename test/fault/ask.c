@@ -56,6 +56,23 @@ loans(struct run *run)
 	add_loans(TASK, 20);
 }
 
+/* --- the query runs on the lock connection --- */
+
+static void
+a_proxy(struct run *run)
+{
+	loans(run);
+	run->proxy = proxy_new();
+}
+
+/* A second connection would lead to another server. */
+static int
+ask_with_one_connection(struct run *run)
+{
+	proxy_replace(run->proxy, "@@server_uuid", "'another one'");
+	return ask(run);
+}
+
 /* --- others lead --- */
 
 static void
@@ -340,6 +357,8 @@ a_served_request(struct run *run)
 const struct scenario ask_scenarios[] = {
 	{ "lockq_getwork", "leads", .prepare = loans, .call = ask, .done = HAS_TWO,
 	  .left = PENDING },
+	{ "lockq_getwork", "leads with one connection", .prepare = a_proxy,
+	  .call = ask_with_one_connection, .done = HAS_TWO, .left = PENDING },
 	{ "lockq_getwork", "without waiting", .prepare = loans, .call = ask_without_waiting,
 	  .done = HAS_TWO },
 	{ "lockq_getwork", "follows", .prepare = somebody_leads, .call = follow, .done = HAS_TWO,

@@ -24,6 +24,7 @@ enum { SAID_BYTES = 4096 };
 struct run {
 	struct lockq *q;        /* connected, unless the scenario says otherwise */
 	char said[SAID_BYTES];  /* what the function has answered, as text; without times */
+	struct proxy *proxy;    /* which prepare() has made: the way to the server; or NULL */
 	char request[40];       /* a request that prepare() has made */
 	struct lockq_loan_ref loans[2];
 };

@@ -78,8 +78,9 @@ on_crash(int number)
 static void
 connect_handle(struct run *run, const struct scenario *s)
 {
-	struct lockq_connection where = s->group != NULL && administrator() != NULL ?
-	    where_is(s->group) : s->group != NULL ? where_is(OWNER_GROUP) : worker_where();
+	struct lockq_connection where = run->proxy != NULL ? proxy_where(run->proxy) :
+	    s->group != NULL && administrator() != NULL ? where_is(s->group) :
+	    s->group != NULL ? where_is(OWNER_GROUP) : worker_where();
 
 	assert_int_equal(lockq_new(&run->q), LOCKQ_OK);
 	assert_int_equal(lockq_connect(run->q, &where), LOCKQ_OK);
