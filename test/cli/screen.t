@@ -121,10 +121,15 @@ wait_for marks "${loans[0]}"
 
 # --- what keys do ---------------------------------------------------------------------------------
 
+# The line that tells what a key did may be drawn before the rows.
+red() {
+	[ "$(screen | grep -c '^│ .*Red:')" -eq "$1" ]
+}
 press c
 await_line "^loan ${loans[0]}: completed$"
 is "$(state "${loans[0]}")" 'completed -' 'c completes the loan'
-ok "$(marks "${loans[1]}"; echo $?)" 'its row has gone; the next one is marked'
+wait_for marks "${loans[1]}"
+ok $? 'its row has gone; the next one is marked'
 press r
 await_line "^return loan ${loans[1]}, and offer it again after \[4h\]: _$"
 press Escape
@@ -155,7 +160,8 @@ sql "UPDATE task SET lease_minutes = 60 WHERE task_id = $task;
       WHERE task_id = $task AND loan_id = ${loans[4]}"
 press e
 await_line "^loan ${loans[4]}: renewed, yours until "
-ok "$(screen | grep -q '│ 59 min'; echo $?)" 'e renews the lease'
+wait_for shows '│ 59 min'
+ok $? 'e renews the lease'
 sql "UPDATE task SET lease_minutes = NULL WHERE task_id = $task;
      UPDATE work SET token = token + 1 WHERE task_id = $task AND loan_id = ${loans[4]}"
 press c
@@ -163,12 +169,14 @@ await_line "^loan ${loans[4]}: token [0-9]+ is stale: the loan was assigned to y
 is "$(state "${loans[4]}")" 'assigned -' 'a stale token: refused, and the line says why'
 press m
 await_line '^1 of 1 loan for race-1 · you led'
-is "$(screen | grep -c '^│ .*Red:')" 6 'm asks for one more'
+wait_for red 6
+ok $? 'm asks for one more'
 press 3
 await_line '^m asks for 3$'
 press m
 await_line '^3 of 3 loans for race-1 · you led'
-is "$(screen | grep -c '^│ .*Red:')" 9 '3m asks for three'
+wait_for red 9
+ok $? '3m asks for three'
 press 9 9 m
 await_line "20 at most"
 ok $? 'what is refused is said'
