@@ -203,13 +203,14 @@ field 'disposition --note' '0 2' "$work" "SELECT HEX(note) FROM work_log
 since() {
 	printf '%s > %s' "$2" "$(sql "SELECT COALESCE(MAX($2), 0) FROM $1")"
 }
+people='app_user manage_log task_trouble'
 new=$(since manage_log manage_id)
 field 'managetask pause --reason' '0 2' 'task manage_log task_trouble' "SELECT HEX(reason)
 	FROM manage_log WHERE $new ORDER BY manage_id" 18 managetask pause $task --reason TEXT
 is "$(sql "SELECT HEX(paused) FROM task WHERE task_id = $task")" "${hexes[17]}" \
 	'and the task has the reason that was given last'
 new=$(since manage_log manage_id)
-field 'managetask --by' '0 2' 'app_user manage_log task_trouble' "SELECT HEX(manager)
+field 'managetask --by' '0 2' "$people" "SELECT HEX(manager)
 	FROM manage_log WHERE $new ORDER BY manage_id" 18 managetask user add --user by-N --by TEXT
 sql "DELETE FROM app_user WHERE name LIKE 'by-%'"
 
@@ -280,23 +281,22 @@ for key in on-complete on-undo detail-view check-view; do
 		"--$key" TEXT
 done
 new=$(since app_user user_id)
-field 'managetask user add' '0 2' 'app_user manage_log task_trouble' "SELECT HEX(name)
+field 'managetask user add' '0 2' "$people" "SELECT HEX(name)
 	FROM app_user WHERE $new ORDER BY user_id" 18 managetask user add --user TEXT
 new=$(since app_user user_id)
-field 'managetask user add --account' '0 2 4' 'app_user manage_log task_trouble' "SELECT
+field 'managetask user add --account' '0 2 4' "$people" "SELECT
 	HEX(account) FROM app_user WHERE $new AND account IS NOT NULL ORDER BY user_id" 16 \
 	managetask user add --user bound-N --account TEXT
 
 sql "UPDATE app_user SET account = NULL"
-some 'managetask user bind --user' '0 2 4' 'app_user manage_log task_trouble' "SELECT HEX(name)
+some 'managetask user bind --user' '0 2 4' "$people" "SELECT HEX(name)
 	FROM app_user WHERE account = 'x' ORDER BY user_id" 5 \
 	managetask user bind --user TEXT --account x
 sql "UPDATE app_user SET account = NULL"
-some 'managetask user bind --account' '0 2 4' 'app_user manage_log task_trouble' "SELECT
+some 'managetask user bind --account' '0 2 4' "$people" "SELECT
 	HEX(account) FROM app_user WHERE account IS NOT NULL ORDER BY user_id" 4 \
 	managetask user bind --user bound-N --account TEXT
 
-people='app_user manage_log task_trouble'
 for command in disable enable; do
 	new=$(since manage_log manage_id)
 	some "managetask user $command" '0 2 4' "$people" "SELECT HEX(u.name)

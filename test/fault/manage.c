@@ -14,14 +14,13 @@ enum { MADE = TASK_LAST };
 static void
 no_such_task(struct run *run)
 {
-	(void)run;
-	for (size_t i = 0; i < 5; i++) {
-		static const char *const tables[] = {
-			"work", "work_requested", "task_lock", "task_wake", "task"
-		};
+	static const char *const tables[] = {
+		"work", "work_requested", "task_lock", "task_wake", "task"
+	};
 
+	(void)run;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		sql("DELETE FROM %s WHERE task_id = %d", tables[i], MADE);
-	}
 	sql("DELETE FROM manage_log WHERE task_id = %d", MADE);
 }
 

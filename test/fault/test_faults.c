@@ -442,6 +442,5 @@ main(int argc, char **argv)
 		}
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(something_failed);
-	return cmocka_run_group_tests_name("faults", tests, suite_setup,
-	    forget_cursor);
+	return cmocka_run_group_tests_name("faults", tests, suite_setup, forget_cursor);
 }
