@@ -144,35 +144,6 @@ awk '$2 == "s" && $4 == "asks" { asked[$3, ++n[$3]] = $1 }
 	}' "$scratch/demo" "$scratch/rows" >"$scratch/wrong"
 is "$(cat "$scratch/wrong")" '' 'the waits are those of the races'
 
-# unlisted PAGE FOLDER: prints the .c and .map files of the folder that "What is where" does not
-# name, the headers likewise that have no .c file of their name, and the names without a file.
-# shellcheck disable=SC2016 # backquotes that grep has to find
-unlisted() {
-	awk -v head="### $2/" '$0 == head { inside = 1; next } /^#|^Not there/ { inside = 0 }
-		inside' "$1" | grep -o '`[a-z_0-9]*\.[a-z]*`' | tr -d '\140' | sort \
-		>"$scratch/named"
-	find "$top/$2" -maxdepth 1 -type f -printf '%f\n' | sort >"$scratch/files"
-	uniq -d "$scratch/named" | sed 's/$/: named twice/'
-	while read -r file; do
-		case $file in
-		*.c | *.map) echo "$file" ;;
-		*.h) [ -e "$top/$2/${file%.h}.c" ] || echo "$file" ;;
-		esac
-	done <"$scratch/files" | comm -13 "$scratch/named" - | sed 's/$/: not named/'
-	comm -23 "$scratch/named" "$scratch/files" | sed 's/$/: there is no such file/'
-}
-for folder in lib cmd; do
-	is "$(unlisted "$readme" "$folder")" '' "What is where names every file of $folder/, once"
-done
-# shellcheck disable=SC2016 # backquotes that sed has to find
-sed '/^| `cancel.c`/d; /^| `call.h`/d; s/^| `lock.c`/| `padlock.c`/' "$readme" \
-	>"$scratch/README.md"
-unlisted "$readme" lib | sort >"$scratch/before"
-unlisted "$scratch/README.md" lib | sort | comm -13 "$scratch/before" - >"$scratch/unlisted"
-is "$(tr '\n' ',' <"$scratch/unlisted")" \
-	"$(printf '%s: not named,' call.h cancel.c lock.c)padlock.c: there is no such file," \
-	'… and notices a file without a line, and a line without a file'
-
 # The commands in running text are not run, but the targets that they name must exist. The files
 # that links name must exist, too.
 for page in "$readme" "$figures"; do
