@@ -119,9 +119,10 @@ valgrind-programs: $(DB_BIN) $(MEMORY_BIN)
 
 # These goals compile nothing, or leave that to a make of their own, which includes client.mk.
 CLIENT_MK := $(BUILD)/client.mk
-WITHOUT_CLIENT := help clean distclean dist deb check check-locked check-loaded check-memory \
+WITHOUT_CLIENT := help clean distclean dist deb check check-all check-locked check-loaded \
+	check-memory check-rest rest-locked \
 	coverage fuzz fuzz-mutant fuzz-programs lint demo bench bench-compare \
-	bench-peers pictures install uninstall print-flags
+	bench-peers pictures install uninstall print-flags print-list
 ifneq ($(filter-out $(WITHOUT_CLIENT),$(or $(MAKECMDGOALS),all)),)
 -include $(CLIENT_MK)
 # The flags may be old: the checkout has moved, or a client library was installed or removed since
@@ -340,7 +341,7 @@ build/tap: Makefile
 
 scripts_of = $(sort $(wildcard test/$(1)/*.t))
 ASAN := build/asan
-ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(UNIT_SRC) $(DB_SRC)) $(ASAN)/test/fault/test_faults
+ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(DB_SRC) $(UNIT_SRC))
 prove = $(if $(strip $(1)),$(2) $(PROVE) $(strip $(1)),@echo 'no tests of this kind')
 
 UNIT_TESTS := $(UNIT_BIN) $(call scripts_of,unit) $(call scripts_of,coverage)
@@ -354,46 +355,61 @@ MODEL_TESTS := $(call scripts_of,model)
 FUZZ_TESTS := $(call scripts_of,fuzz)
 HISTORY_TESTS := $(call scripts_of,history) $(call scripts_of,soak)
 # valgrind.t takes minutes, so it is left to check-long.
-MEMORY_TESTS := $(ASAN_BIN) $(filter-out %/valgrind.t,$(call scripts_of,memory))
-
-check: ## install what is missing, build, lint, run every test
-	@mkdir -p build
-	@flock --nonblock --conflict-exit-code 75 --close build/check.lock \
-		$(MAKE) --no-print-directory check-locked || { status=$$?; \
-		if [ $$status -eq 75 ]; then \
-			echo 'check: another make check is at work here: wait for it' >&2; \
-		fi; exit $$status; }
-
-check-locked:
-	@echo 'check: what the build and the tests need'
-	@scripts/setup all
-	@echo 'check: build, warnings are errors'
-	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
-	@echo 'check: build with the address and undefined behaviour sanitizers'
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
-		all memory-programs
-	@echo 'check: build with the thread sanitizer'
-	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread WERROR=1 memory-programs
-	@echo 'check: build the fuzzers'
-	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
-	@echo 'check: tests, $(LANES) at once'
-	@env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
-		LOCKQ_GUARDS=half CMOCKA_MESSAGE_OUTPUT=TAP test/support/lanes $(LANES) $(ALL_TESTS)
+MEMORY_TESTS := $(ASAN_BIN) $(ASAN)/test/fault/test_faults \
+	$(filter-out %/valgrind.t,$(call scripts_of,memory))
 
 # Most tests wait more than they compute, so more run at once than there are processors.
 LANES ?= $(shell echo $$(($(JOBS) * 3)))
 
-# These tests take longest, so they begin first.
-LONG_TESTS := $(GUARD_TESTS) $(patsubst %,test/%.t,lab/patterns model/protocol docs/lint) \
-	$(filter-out %/protocol.t,$(MODEL_TESTS)) $(patsubst %,test/%.t,docs/readme docs/bench \
-	soak/soak history/check race/hundreds race/cut race/cluster race/tls race/patience \
-	race/leases race/taken cli/signals docs/docs race/replica lab/tour lab/ended cli/waiting \
-	cli/migrate cli/expire memory/programs) \
-	$(ASAN)/test/fault/test_faults $(patsubst %,$(ASAN)/test/db/test_%,seed expire wait doubt)
-# The programs of db tests run with the sanitizers only, and in the usual build in check-long.
-ALL_TESTS = $(LONG_TESTS) $(filter-out $(LONG_TESTS),$(UNIT_TESTS) $(call scripts_of,db) \
-	$(CLI_TESTS) $(RACE_TESTS) $(HISTORY_TESTS) $(LAB_TESTS) $(DOCS_TESTS) \
-	$(MEMORY_TESTS) $(FUZZ_TESTS))
+include test/checks.mk
+# test_files BUILD,NAMES: the scripts, and the programs of this build.
+test_files = $(foreach t,$(2),$(if $(filter %.t,$(t)),,$(1)/)test/$(t))
+
+# one_check GOAL: two at once would use the same servers.
+one_check = @mkdir -p build; \
+	flock --nonblock --conflict-exit-code 75 --close build/check.lock \
+		$(MAKE) --no-print-directory $(1) || { status=$$?; \
+		if [ $$status -eq 75 ]; then \
+			echo 'check: another make check is at work here: wait for it' >&2; \
+		fi; exit $$status; }
+# in_lanes TESTS,VARIABLES
+in_lanes = @env LOCKQ_TOP='$(CURDIR)' LOCKQ_SANDBOX_DIR='$(CHECK_SANDBOX)' LOCKQ_TESTED=yes \
+	CMOCKA_MESSAGE_OUTPUT=TAP $(2) test/support/lanes $(LANES) $(1)
+
+check: ## what a developer runs before each commit: five minutes
+	$(call one_check,check-locked)
+
+check-locked:
+	@echo 'check: what the build and the tests need'
+	@scripts/setup check
+	@echo 'check: build, warnings are errors'
+	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
+	@scripts/lint --quick
+	@echo 'check: tests, $(LANES) at once'
+	$(call in_lanes,$(call test_files,$(BUILD),$(CHECK)),$(SHORT_ROUNDS))
+
+check-all: ## what a merge needs: check, then check-rest
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory check-rest
+
+check-rest: ## what check leaves out: sanitizers, fuzzers, models, guards, clusters, more races
+	$(call one_check,rest-locked)
+
+rest-locked:
+	@echo 'check-rest: what the build and the tests need'
+	@scripts/setup all
+	@echo 'check-rest: build, warnings are errors'
+	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
+	@echo 'check-rest: build with the address and undefined behaviour sanitizers'
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined WERROR=1 \
+		all memory-programs
+	@echo 'check-rest: build with the thread sanitizer'
+	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=thread WERROR=1 memory-programs
+	@echo 'check-rest: build the fuzzers'
+	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
+	@echo 'check-rest: tests, $(LANES) at once'
+	$(call in_lanes,$(call test_files,$(ASAN),$(CHECK_REST) $(AGAIN)) $(ASAN_BIN),\
+		LOCKQ_GUARDS=half)
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1
@@ -516,6 +532,10 @@ check-model: all build/tap ## every order of steps of the protocol, with faults,
 
 lint: ## compilers' warnings, static analysis, house rules
 	@scripts/lint
+
+# LIST=NAME: a list of test/checks.mk, for test/docs/checks.t.
+print-list:
+	@: $(info $($(LIST)))
 
 # scripts/lint compiles with these flags.
 print-flags:
@@ -695,10 +715,10 @@ help: ## this list
 
 FORCE:
 .PHONY: FORCE \
-	all bench bench-compare bench-peers check check-cli check-cluster check-db check-docs \
-	check-faults check-guards check-history check-lab check-loaded check-locked check-long \
-	check-memory check-model check-race check-unit check-versions clean coverage deb demo \
-	dist distclean fuzz fuzz-mutant fuzz-programs fuzzers help install install-built lint \
-	memory-programs pictures print-client-flags print-flags soak soak-cluster test-programs \
-	uninstall valgrind-programs
+	all bench bench-compare bench-peers check check-all check-cli check-cluster check-db \
+	check-docs check-faults check-guards check-history check-lab check-loaded check-locked \
+	check-long check-memory check-model check-race check-rest check-unit check-versions \
+	clean coverage deb demo dist distclean fuzz fuzz-mutant fuzz-programs fuzzers help \
+	install install-built lint memory-programs pictures print-client-flags print-flags \
+	print-list rest-locked soak soak-cluster test-programs uninstall valgrind-programs
 .SECONDARY:

@@ -267,7 +267,7 @@ search_rows()
 		exit 0
 	fi
 	if ! hash spin gcc clang 2>/dev/null; then
-		echo '1..0 # SKIP no spin, gcc or clang: scripts/setup check'
+		echo '1..0 # SKIP no spin, gcc or clang: scripts/setup all'
 		exit 0
 	fi
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1

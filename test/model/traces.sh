@@ -21,7 +21,7 @@ begin_traces()
 	usual_runs=$2
 	shift 2
 	if ! hash spin gcc 2>/dev/null; then
-		echo '1..0 # SKIP no spin or no gcc: scripts/setup check'
+		echo '1..0 # SKIP no spin or no gcc: scripts/setup all'
 		exit 0
 	fi
 	runs=${LOCKQ_TRACES:-$usual_runs}
