@@ -408,8 +408,7 @@ rest-locked:
 	@echo 'check-rest: build the fuzzers'
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
 	@echo 'check-rest: tests, $(LANES) at once'
-	$(call in_lanes,$(call test_files,$(ASAN),$(CHECK_REST) $(AGAIN)) $(ASAN_BIN),\
-		LOCKQ_GUARDS=half)
+	$(call in_lanes,$(call test_files,$(ASAN),$(CHECK_REST) $(AGAIN)) $(ASAN_BIN))
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1
@@ -433,7 +432,6 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	test/fuzz/mutants
 	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
 	$(call prove,$(DB_BIN),$(IN_SANDBOX) env)
-	$(call prove,$(GUARD_TESTS),$(IN_SANDBOX) env LOCKQ_TESTED=yes)
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
 	$(call prove,$(ASAN)/test/fault/test_faults,$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,test/memory/programs.t,$(IN_SANDBOX) env LOCKQ_PROGRAMS=all)

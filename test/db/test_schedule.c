@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each counterexample of test/model/lockq.pml, as a schedule for the library. The model has it
  * where a guard is out: test/guards/algorithm.guards takes the same guard out of the library, and
- * then the test of the schedule's name must fail by the property that fails in the model. With the
- * guard it must pass.
+ * then the test of the schedule's name must fail. With the guard it must pass.
  *
  * A requester is a thread that calls lockq_getwork() through a proxy of its own. The proxy holds
  * each statement that is a step of the model, and the test releases it where the schedule has that

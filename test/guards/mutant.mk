@@ -1,32 +1,32 @@
-# Builds one mutant, for guards.t: the library with some objects replaced, whose sources are in OUT,
-# and one test that is linked with this library.
+# Builds one mutant, for guards.t: the library with some objects replaced, whose sources are in OUT
+# under their own paths, and one test that is linked with this library.
 #   make -f mutant.mk TOP=… BUILD=… OUT=… OBJECTS='lib/lock …' TEST=db/test_lock mutant
-# `getwork` in place of `mutant` makes the program, for test/model/traces.sh.
+# `getwork` in place of `mutant` makes the program, for tests that are scripts. Then objects of cmd/
+# may be replaced, too.
 include $(BUILD)/client.mk
 
 CC := gcc
-REPLACED := $(patsubst lib/%,$(OUT)/%.o,$(OBJECTS))
+REPLACED := $(OBJECTS:%=$(OUT)/%.o)
 LINK := $(CC) $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS)
-# Tests of test/fault/ consist of several files, and give names of the library another meaning.
-FAULT := $(filter fault/%,$(TEST))
-TEST_OBJ := $(if $(FAULT),$(wildcard $(BUILD)/obj/test/fault/*.o),$(BUILD)/obj/test/$(TEST).o)
 # The linker takes from an archive only what it has not met, so the replaced objects come first.
-LIBRARY := $(REPLACED) $(BUILD)/lib/liblockq$(if $(FAULT),-faulty).a
+LIBRARY := $(BUILD)/lib/liblockq.a
 
 mutant: $(REPLACED)
-	@$(LINK) -o '$(OUT)/test' $(TEST_OBJ) $(wildcard $(BUILD)/obj/test/support/*.o) \
-		$(LIBRARY) -lcmocka $(CLIENT_LIBS) -luuid -pthread
+	@$(LINK) -o '$(OUT)/test' $(BUILD)/obj/test/$(TEST).o \
+		$(wildcard $(BUILD)/obj/test/support/*.o) $(REPLACED) $(LIBRARY) \
+		-lcmocka $(CLIENT_LIBS) -luuid -pthread
 
 # What getwork needs of the programs comes from an archive, so that the other ones' main() is left
-# out.
+# out. `q`: files of two folders may have one name.
+CMD := $(shell find $(BUILD)/obj/cmd -name '*.o')
+MAIN := $(filter %/cmd/getwork.o %/cmd/getwork/main.o,$(CMD))
 getwork: $(REPLACED)
-	@ar rcD '$(OUT)/cmd.a' $(filter-out %/getwork.o,$(wildcard $(BUILD)/obj/cmd/*.o)) 2>/dev/null
-	@$(LINK) -o '$(OUT)/getwork' '$(BUILD)/obj/cmd/getwork.o' '$(OUT)/cmd.a' \
-		$(LIBRARY) $(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
+	@ar qcsD '$(OUT)/cmd.a' $(filter-out $(MAIN),$(CMD))
+	@$(LINK) -o '$(OUT)/getwork' $(REPLACED) $(MAIN) '$(OUT)/cmd.a' $(LIBRARY) \
+		$(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
 
 $(REPLACED): FORCE
-	@$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O0 -I '$(TOP)/lib' \
+	@$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O0 -I '$(TOP)/lib' -I '$(TOP)/cmd' \
 		$(if $(filter db%,$(@F)),$(CLIENT_CFLAGS)) -w -c -o '$@' '$(@:.o=.c)'
-	@$(if $(FAULT),objcopy --redefine-syms='$(BUILD)/lib/liblockq-faulty.a.names' '$@')
 FORCE:
 .PHONY: mutant getwork FORCE

@@ -64,6 +64,6 @@ END
 refuse_forged
 
 # Lists that still have the loans that were just given.
-refuse_mutant 'that keeps what it gives' lib/kept 's/if \(list->list\[i\]\.gone\)/if (false)/' \
+refuse_mutant 'that keeps what it gives' kept_begin 'list->list[i].gone => false' \
 	committed --fault refill
 finish

@@ -2,7 +2,7 @@
 # Searches all states of the model of the kept list, test/model/list.pml: in whatever order callers,
 # a refill and what happens beside them come, no property may fail. Then each guard is taken out,
 # and the property that it protects must fail. If another guard masks the first, nothing may fail.
-# A row without: begins as the guard does in test/guards/algorithm.guards.
+# A row without: begins as the guard does in test/guards/*.guards.
 # With an argument, only the rows of the table run that have it in their name.
 #   LOCKQ_MODEL=all  the longest searches, too
 set -u

@@ -2,7 +2,7 @@
 # Searches all states of the model of a task's rules, test/model/rules.pml: in whatever order a loan
 # is given, completed and returned in two tasks, a rule that a giver could see is kept. Then each
 # guard is taken out, and the property that it protects must fail. If another guard masks the first,
-# nothing may fail. A row without: begins as the guard does in test/guards/algorithm.guards.
+# nothing may fail. A row without: begins as the guard does in test/guards/*.guards.
 # With an argument, only the rows of the table run that have it in their name.
 #   LOCKQ_MODEL=all  the longest search, too
 set -u

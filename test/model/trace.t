@@ -69,6 +69,6 @@ END
 refuse_forged
 
 # Programs that do not see that a task is paused.
-refuse_mutant 'that does not see a pause' lib/lock \
-	"s/task->paused\[0\] != '.0' \? LOCK_PAUSED/false ? LOCK_PAUSED/" committed --fault pause
+refuse_mutant 'that does not see a pause' look_if_free "task->paused[0] != '\\0' => false" \
+	committed --fault pause
 finish

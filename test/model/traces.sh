@@ -91,17 +91,17 @@ refuse_forged()
 	ok $? 'the runs that were forged are paths themselves'
 }
 
-# refuse_mutant NAME FILE EDIT LINE OPTIONS…: takes a guard out of a file of the library, records
-# runs of the getwork that this makes, and sees that the model refuses one of them at such a line.
+# refuse_mutant NAME FUNCTION EDIT LINE OPTIONS…: takes a guard out of a function of the library,
+# records runs of the getwork that this makes, and sees that the model refuses one of them at such a
+# line.
 refuse_mutant()
 {
-	local name=$1 file=$2 edit=$3 line=$4 mutant=$scratch/mutant
+	local name=$1 function=$2 edit=$3 line=$4 mutant=$scratch/mutant file
 
 	shift 4
-	mkdir "$mutant"
-	"$top/test/guards/mutate" "$top" "$edit" "$mutant/${file##*/}.c" "$file.c" >/dev/null &&
+	file=$("$top/test/guards/mutate" "$top" "$mutant" "$function" "$edit") &&
 		make -s -f "$top/test/guards/mutant.mk" TOP="$top" BUILD="$top/build" \
-			OUT="$mutant" OBJECTS="$file" getwork
+			OUT="$mutant" OBJECTS="${file%.c}" getwork
 	ok $? "a getwork $name"
 	PATH=$mutant:$PATH "$top/test/model/record" "${record_options[@]}" --runs 8 "$@" \
 		--out "$scratch/wrong"
