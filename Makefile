@@ -60,7 +60,7 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 
 # --- sources ------------------------------------------------------------------------------------
 
-LIB_SRC := $(sort $(wildcard lib/*.c))
+LIB_SRC := $(sort $(wildcard lib/*/*.c))
 PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
 # The programs that have a screen need curses, and no other one does.
 CHECKWORK_SCREEN := cmd/screen.c $(patsubst %,cmd/checkwork_%.c,screen draw keys actions)
@@ -152,7 +152,7 @@ told = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$@)')
 WERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
 
 # The only files that see mysql.h, with the benchmark's floors and a test's client library.
-$(BUILD)/obj/lib/db% $(BUILD)/obj/test/bench/floor_% \
+$(BUILD)/obj/lib/db/% $(BUILD)/obj/test/bench/floor_% \
 	$(BUILD)/obj/test/fault/client.o: PRIVATE_CFLAGS = $(CLIENT_CFLAGS)
 
 $(LIB_OBJ): PIC := -fPIC -fvisibility=hidden

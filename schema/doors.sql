@@ -823,7 +823,7 @@ BEGIN
                  p_stale, p_checked, p_head, v_outcome);
   COMMIT;
   IF v_outcome = 'given' THEN
-    -- The answer has the columns that lib/answer.c reads.
+    -- The answer has the columns that lib/getwork/answer.c reads.
     SELECT 'given', r.request_id,
            EXISTS (SELECT 1 FROM work_requested AS o FORCE INDEX (work_requested_line)
                     WHERE o.task_id = p_task_id AND o.pending = 1),
@@ -1467,7 +1467,7 @@ END//
 -- row for each loan, in the order of their ids: what became of it, and how it stands.
 --   done, calls   it is corrected; on_undo is to be called for it
 --   already       the same manager has made this very correction, and nothing came after it
---   stale_token, lease_over, not_yours, not_assigned    as lib/token.c has it
+--   stale_token, lease_over, not_yours, not_assigned    as lib/disposition/token.c has it
 --   full          the user would have more than max_pipeline
 --   excluded      the user has returned the loan as one for others
 --   four_eyes     the user has the loan in the task not_same_user_as, or has completed it there

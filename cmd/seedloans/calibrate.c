@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "view.h"
+#include "list/view.h"
 #include "rooms.h"
 
 static const char heavy_view[] = "candidates_verify_bank_account";

@@ -4,9 +4,9 @@
 #ifndef SEED_ROOMS_H
 #define SEED_ROOMS_H
 
-#include "db.h"
+#include "db/db.h"
+#include "handle/retry.h"
 #include "loan.h"
-#include "retry.h"
 #include "seed.h"
 
 struct seed {

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "handle/where.h"
 #include "rooms.h"
-#include "where.h"
 
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 

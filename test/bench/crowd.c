@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 
 enum { CROWD_MAX = 1000, SETTLE_MS = 1500, POLL_US = 500, PATIENCE_MS = 60000 };

@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 
 enum { WORDS = 32, SETTLE_MS = 5, COUNT_SETTLE_MS = 100, COMMANDS = 8 };

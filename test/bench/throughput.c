@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 
 enum { THREADS_MAX = 500, WARM_UP_MS = 500 /* for each second that counts */ };

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 
 enum { LIST = 1000, LIMIT_S = 3600, PAUSE_MS = 1000, TRIES = 3600, SQL_BYTES = 256 };

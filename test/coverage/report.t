@@ -7,8 +7,8 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-mkdir -p lib build/obj/lib
-cat >lib/part.c <<'END'
+mkdir -p lib/room build/obj/lib/room
+cat >lib/room/part.c <<'END'
 int
 whole(int n)
 {
@@ -50,8 +50,8 @@ main(void)
 	return sum > 1000;
 }
 END
-gcc -O0 -g --coverage -c -o build/obj/lib/part.o lib/part.c && gcc -c main.c &&
-	gcc --coverage -o main main.o build/obj/lib/part.o && ./main
+gcc -O0 -g --coverage -c -o build/obj/lib/room/part.o lib/room/part.c && gcc -c main.c &&
+	gcc --coverage -o main main.o build/obj/lib/room/part.o && ./main
 ok $? 'a library with counts is built and run'
 
 # report_says TABLE: what it says of a table with this text.
@@ -61,17 +61,17 @@ report_says() {
 }
 total='lib/: 9 of 13 lines were run, 69.2 %'
 report_says '# no reasons'
-is "$status $out" "1 lib/part.c:part: 3 of 6 lines, and no reason
+is "$status $out" "1 lib/room/part.c:part: 3 of 6 lines, and no reason
 $total" 'a function without a reason is named, and not one that lacks one line'
-report_says 'lib/part.c:part it is for a test'
-is "$status $out" "1 lib/part.c:part: 3 of 6 lines: it is for a test
+report_says 'lib/room/part.c:part it is for a test'
+is "$status $out" "1 lib/room/part.c:part: 3 of 6 lines: it is for a test
 $total" 'one with a reason is shown with it, and the library is below the limit'
-report_says $'lib/part.c:part it is for a test\nlib/part.c:whole all of it is run'
-like "$out" '^lib/part.c:whole: the table has a reason, and it needs none$' \
+report_says $'lib/room/part.c:part it is for a test\nlib/room/part.c:whole all of it is run'
+like "$out" '^lib/room/part.c:whole: the table has a reason, and it needs none$' \
 	'a reason that is not needed is named'
-report_says $'lib/part.c:part\nlib/part.c:gone it is gone'
-like "$out" '^lib/part.c:part: 3 of 6 lines, and no reason$' 'a name alone is no reason'
-like "$out" '^lib/part.c:gone: the table has a reason' 'nor may a reason outlive its function'
+report_says $'lib/room/part.c:part\nlib/room/part.c:gone it is gone'
+like "$out" '^lib/room/part.c:part: 3 of 6 lines, and no reason$' 'a name alone is no reason'
+like "$out" '^lib/room/part.c:gone: the table has a reason' 'nor may a reason outlive its function'
 
 run "$top/test/coverage/report" --table table "$scratch"
 is "$status $err" "2 report: $scratch has no counts: see test/coverage/report --help" \

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "list/ask_view.h"
 #include "support.h"
 
 enum { LOANS = 20000, ASKED = 20, PLENTY = 20 * ASKED };

@@ -169,7 +169,7 @@ check_places() {
 	done <"$scratch/places"
 }
 
-# The states of a call: the table at the top of lib/getwork.c, the switch below it, the page and the
+# The states of a call: the table at the top of lib/getwork/getwork.c, the switch below it, the page and the
 # model.
 check_states() {
 	local file code=$1/lib/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
@@ -415,7 +415,7 @@ check_log() {
 # other way round it is enough that the sources have them.
 check_findings() {
 	local code
-	cat "$1"/lib/audit*.c >"$scratch/audit"
+	cat "$1"/lib/check/*.c >"$scratch/audit"
 	section "$1/man/managetask.1" FINDINGS | sed -n 's/^\.It Sy //p' | sort -u \
 		>"$scratch/documented"
 	perl -0ne 'print "$1\n" while /audit_(?:found|lacks)\(a, \w+,\s*"(\w+)"/g' \
@@ -508,7 +508,7 @@ some scripts/lab/common.sh 's/^\t\texit 0 ;;/\t\texit 2 ;;/' check_script_help
 some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
 some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
 some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' check_states
-some lib/getwork.c 's/case REST:  /case GIVE:  /' check_states
+some lib/getwork/getwork.c 's/case REST:  /case GIVE:  /' check_states
 some test/model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
 some cmd/completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
 some cmd/completions/managetask.bash 's/before=.user ./before=/' check_commands bash managetask

@@ -138,10 +138,10 @@ noticed check_cards $page 's/^\.It Fn GET_LOCK "lockq seed 2"/.It Fn GET_LOCK "l
 noticed check_cards $page 's/^\.Pq Fn take_guard No in Pa cmd.*/.Pq Fn take_guard/'
 noticed check_cards $page '/^\.Pq Va manage_forget/d'
 # shellcheck disable=SC2016 # $ is the last line
-noticed check_cards lib/stat.c '$a\static const char q[] = "SELECT 1 FROM task_list FOR UPDATE";'
+noticed check_cards lib/look/stat.c '$a\static const char q[] = "SELECT 1 FROM task_list FOR UPDATE";'
 # shellcheck disable=SC2016 # $ is the last line
-noticed check_cards lib/wait.c '$a\static const char q[] = "SELECT GET_LOCK(" WAIT_NAME ", 1)";'
-noticed check_cards lib/wait.c "\$a\\static const char q[] = \"SELECT GET_LOCK('me', 1)\";"
+noticed check_cards lib/getwork/wait.c '$a\static const char q[] = "SELECT GET_LOCK(" WAIT_NAME ", 1)";'
+noticed check_cards lib/getwork/wait.c "\$a\\static const char q[] = \"SELECT GET_LOCK('me', 1)\";"
 noticed check_cards schema/doors.sql \
 	's/^DROP PROCEDURE IF EXISTS follow_looks/SELECT 1 FROM task FOR SHARE;\n&/'
 noticed check_fields $page '/^\.It Vt kept_list$/,/^\.It Vt/{/^\.It limit/d}'
@@ -149,7 +149,7 @@ noticed check_fields $page '/^\.Ss Metadata/,/^\.Sh/{/^\.It held/d}'
 noticed check_choices $page '/^\.It 7\. A range/,/^\.It 8/{/^\.It not by/d}'
 noticed check_choices $page '/^\.It 11\. /d'
 noticed check_choices $page '/^\.It 4\. For how long/,/^\.It 5/{/^lockq:/d}'
-noticed check_names lib/round.c 's/round_hand_over/round_gives_more/g'
+noticed check_names lib/getwork/round.c 's/round_hand_over/round_gives_more/g'
 noticed check_names $page 's/lockq_lock_waits/lockq_lock_wait/'
 noticed check_names $page 's/test_explain/test_explains/'
 noticed check_races $page 's/^\.Ql scripts\/race forupdate seeds lockq/.Ql scripts\/race forupd/'

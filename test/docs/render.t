@@ -128,7 +128,7 @@ some man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d' check_option_files
 some man/lockq-options.5 '/^\.It Pa \$MYSQL_HOME/d' check_option_files
 some man/lockq-options.5 's/^\.It Cm user , password/.It Cm user/' check_option_files
 some man/lockq-options.5 '/^\.It Cm \[lockq_query\]/d' check_option_files
-some lib/where.c '/"ssl-crlpath"/d' check_option_files
+some lib/handle/where.c '/"ssl-crlpath"/d' check_option_files
 some man/seedloans.1 '/^\.Pa \.rejects/d' check_rejects
 
 # check_words must neither take markup for words nor quoted words for markup.

@@ -8,7 +8,7 @@
 
 #include "cli_json.h"
 #include "cli_text.h"
-#include "db_text.h"
+#include "db/db_text.h"
 
 /* The bytes that are UTF-8 as they are, the others as \xNN. */
 static char *

@@ -5,8 +5,8 @@
  * it was. */
 #include "files.h"
 
-#include "option_file.h"
-#include "where.h"
+#include "handle/option_file.h"
+#include "handle/where.h"
 
 static const char *const groups[] = { "client", "lockq", NULL };
 

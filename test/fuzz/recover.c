@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzzes what a call does after failures: lib/recover.c and lib/retry.c, over connections that fail
- * as the input says, and a clock that goes on as fast as it says. Any row of failures ends within
- * its budget; no call goes on while a commit is in doubt; none gives up a failure that it might
- * find out; and before each wait what was open is given up. test/db/test_retry.c and others do the
- * same with a server, for the failures that a server has. */
+/* Fuzzes what a call does after failures: lib/getwork/recover.c and lib/handle/retry.c, over
+ * connections that fail as the input says, and a clock that goes on as fast as it says. Any row of
+ * failures ends within its budget; no call goes on while a commit is in doubt; none gives up a
+ * failure that it might find out; and before each wait what was open is given up.
+ * test/db/test_retry.c and others do the same with a server, for the failures that a server has. */
 #include "fuzz.h"
 
-#include "bounds.h"
-#include "call.h"
-#include "error.h"
-#include "retry.h"
+#include "getwork/bounds.h"
+#include "getwork/call.h"
+#include "handle/error.h"
+#include "handle/retry.h"
 
 enum { CALLS_MOST = 2000 };
 
@@ -214,7 +214,7 @@ wait_a_moment(struct lockq *q, enum lockq_phase phase, const char *detail, unsig
 
 /* --- the properties -------------------------------------------------------------------------- */
 
-/* The table of lib/retry.h in words. */
+/* The table of lib/handle/retry.h in words. */
 static enum verdict
 model_verdict(enum db_rc failure, bool is_behind, unsigned int tries, bool within)
 {

@@ -7,7 +7,7 @@
 #include "cli_table.h"
 #include "cli_text.h"
 #include "cli_utf8.h"
-#include "db_text.h"
+#include "db/db_text.h"
 
 /* What cli_escape() promises, written byte by byte. */
 static char *

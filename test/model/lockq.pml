@@ -2,7 +2,7 @@
 /*
  * The protocol of lockq(7), for the model checker Spin. The model has every order in which the
  * statements of a few requesters can reach the server, with faults. It reads from top to bottom
- * like lib/getwork.c. "Step 5" is that of lockq(7), and names with () are functions of lib/.
+ * like lib/getwork/getwork.c. "Step 5" is that of lockq(7), and names with () are functions of lib/.
  *
  * One step of the model is one SQL statement or one COMMIT, or it touches nothing that other
  * processes can see. Committed rows are global variables. A transaction keeps its changes in its
@@ -92,7 +92,7 @@
 #define A_USER   (REQUESTERS + 1)
 
 #ifndef HAND_OVER_TRIES
-#define HAND_OVER_TRIES 3 /* lib/bounds.h has 4: with fewer there are fewer states */
+#define HAND_OVER_TRIES 3 /* lib/getwork/bounds.h has 4: with fewer there are fewer states */
 #endif
 
 #define BIT(n)   (1 << (n))

@@ -186,7 +186,7 @@ if [ -z "$only" ]; then
 			done
 		grep ' Ta Fn ' "$scratch/page" | grep -Eo 'Fn [a-z_]+' | cut -d ' ' -f 2 |
 			while read -r name; do
-				grep -q "^$name(" "$top"/lib/*.c || echo "$name"
+				grep -q "^$name(" "$top"/lib/*/*.c || echo "$name"
 			done
 	} >"$scratch/names"
 	[ ! -s "$scratch/names" ]

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 
 /* A user and its call in each round. */

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "db_text.h"
+#include "db/db_text.h"
 #include "inside.h"
 #include "rng.h"
 

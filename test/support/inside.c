@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assign.h"
-#include "db.h"
-#include "list.h"
-#include "lock.h"
-#include "request.h"
-#include "session.h"
-#include "source.h"
-#include "task.h"
-#include "db_text.h"
+#include "getwork/assign.h"
+#include "db/db.h"
+#include "list/list.h"
+#include "getwork/lock.h"
+#include "getwork/request.h"
+#include "handle/session.h"
+#include "list/source.h"
+#include "rules/task.h"
+#include "db/db_text.h"
 
 struct inside_round {
 	struct lockq *q;

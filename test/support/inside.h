@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "db.h"
+#include "db/db.h"
+#include "handle/where.h"
 #include "lockq.h"
-#include "where.h"
 
 /* Reads the option files and connects. The process ends if they can't be used. */
 int where_connect(struct db **db, const struct lockq_connection *given);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "db.h"
+#include "db/db.h"
 #include "inside.h"
 #include "lockq.h"
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "inside.h"
-#include "retry.h"
-#include "db_text.h"
+#include "handle/retry.h"
+#include "db/db_text.h"
 
 static void
 identifiers_are_quoted(void **state)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "folder.h"
-#include "where.h"
+#include "handle/where.h"
 
 static struct where where, query;
 static struct where_report report;

@@ -197,13 +197,13 @@ one_leads() {
 lockq keeps one row per task in task_lock. Everybody first writes a request
 down. Then each process tries to lock the row, and passes over a locked row:
 END_OF_TEXT
-	show_statement lock.c take_lock
+	show_statement getwork/lock.c take_lock
 	put <<<''
 	put <<'END_OF_TEXT'
 The process that gets the row leads: it runs the query once, for all who asked.
 The others read the leader's name by a dirty read, since it is not committed.
 END_OF_TEXT
-	show_statement lock.c read_holder
+	show_statement getwork/lock.c read_holder
 	put <<<''
 	put <<'END_OF_TEXT'
 Then they wait for a second row until the leader commits, and find their loans.
@@ -224,7 +224,7 @@ The leader is killed with kill -9 in the middle of its query. lockq has no
 server of its own and no cleaner, so the others must find out themselves. They
 wait for this row, which the leader has locked:
 END_OF_TEXT
-	show_statement wait.c wait_for_commit
+	show_statement getwork/wait.c wait_for_commit
 	pause 'run it'
 	# getwork says a quarter of a second late that it leads. A shorter query would be over then.
 	long=$(awk "BEGIN { print $seconds < 1 ? 1 : $seconds }")

@@ -101,7 +101,7 @@ def questions: [
 		choices: ["Within milliseconds", "When the query has ended",
 			"When its lease has run out"],
 		right: 0,
-		says: "The lock is free in milliseconds, and the next leader ends the query that was left behind (end_orphan() in lib/orphan.c).",
+		says: "The lock is free in milliseconds, and the next leader ends the query that was left behind (end_orphan() in lib/list/orphan.c).",
 		of: "A REVIEW CHECKLIST",
 		race: "seeds lockq --shells 4 --kill"
 	}

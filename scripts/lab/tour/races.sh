@@ -66,7 +66,7 @@ look_at_leader() {
 	ask 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		SELECT holder FROM task_lock WHERE task_id = 7'
 	committed=$answer
-	row=$(statement lock.c take_lock)
+	row=$(statement getwork/lock.c take_lock)
 	ask "${row//\?/7}"
 	row=$answer
 	ask "$dirty"

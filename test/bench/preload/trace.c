@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db_private.h"
+#include "db/db_private.h"
 
 enum { MOST = 64, NUMBER_BYTES = 24 };
 

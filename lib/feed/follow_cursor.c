@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The cursors of the change feed: lockq_cursors() reads them, lockq_drop_cursor() removes one. */
+#include "feed/follow_cursor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handle/error.h"
+#include "handle/patience.h"
+#include "handle/session.h"
+#include "manage/managing.h"
+
+const struct db_query follow_list = { "follow_list", "CALL follow_list()", DB_MANY };
+
+/* One at a time: the server reads only what comes after a number that it is given. */
+static const struct db_query next_change = {
+	"next_change",
+	"SELECT GREATEST(TIMESTAMPDIFF(SECOND, l.at, NOW(6)), 0)"
+	"  FROM work_log AS l FORCE INDEX (PRIMARY)"
+	" WHERE l.log_id > ?"
+	" ORDER BY l.log_id LIMIT 1",
+	DB_MAYBE
+};
+static const struct db_query newest_change = {
+	"newest_change", "SELECT MAX(log_id) FROM work_log", DB_ONE
+};
+static const struct db_query end_cursor = { "end_cursor", "CALL follow_ends(?)", DB_ONE };
+
+int
+follow_check_name(struct lockq *q, const char *cursor)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz" "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "0123456789" "._-";
+	size_t length = cursor == NULL ? 0 : strspn(cursor, allowed);
+
+	if (length < 1 || length > LOCKQ_CURSOR_MAX || cursor[length] != '\0')
+		return error_usage(q, "the name of a cursor has 1 to %d letters, digits, dots, "
+		    "hyphens and underscores", LOCKQ_CURSOR_MAX);
+	return LOCKQ_OK;
+}
+
+static enum db_rc
+fill(struct lockq_cursor *cursor, struct db *db, const struct db_rows *rows, size_t row,
+    uint64_t newest)
+{
+	struct db_rows next = { 0, 0, NULL, NULL };
+	enum db_rc rc;
+
+	cursor->position = db_cell_u64(rows, row, 1);
+	cursor->lag = newest > cursor->position ? newest - cursor->position : 0;
+	copy_cell(cursor->made_at, sizeof(cursor->made_at), rows, row, 2);
+	copy_cell(cursor->moved_at, sizeof(cursor->moved_at), rows, row, 3);
+	rc = copy_text(&cursor->cursor, db_cell(rows, row, 0));
+	if (rc == DB_OK)
+		rc = copy_text(&cursor->account, db_cell(rows, row, 4));
+	if (rc == DB_OK)
+		rc = db_run(db, &next_change, DB_ARGS(db_u64(cursor->position)), &next);
+	cursor->age_s = next.n_rows > 0 ? (int64_t)db_cell_u64(&next, 0, 0) : -1;
+	db_rows_clear(&next);
+	return rc;
+}
+
+static enum db_rc
+look(struct patience *patience, void *data, int *code)
+{
+	struct lockq_cursors *cursors = data;
+	struct db *db = patience->q->db;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t newest = 0;
+	enum db_rc rc = db_run(db, &follow_list, DB_NO_ARGS, &rows);
+
+	lockq_cursors_clear(cursors);
+	if (rc == DB_OK)
+		rc = db_number(db, &newest_change, DB_NO_ARGS, &newest);
+	if (rc == DB_OK) {
+		cursors->cursors = calloc(rows.n_rows + 1, sizeof(*cursors->cursors));
+		rc = cursors->cursors != NULL ? DB_OK : DB_ENOMEM;
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		rc = fill(&cursors->cursors[cursors->n_cursors++], db, &rows, i, newest);
+	db_rows_clear(&rows);
+	*code = error_if_none(cursors->n_cursors);
+	return rc;
+}
+
+int
+lockq_cursors(struct lockq *q, struct lockq_cursors *cursors)
+{
+	lockq_cursors_clear(cursors);
+	return patience_look_as_viewer(q, look, cursors);
+}
+
+void
+lockq_cursors_clear(struct lockq_cursors *cursors)
+{
+	if (cursors == NULL)
+		return;
+	for (size_t i = 0; i < cursors->n_cursors; i++) {
+		free(cursors->cursors[i].cursor);
+		free(cursors->cursors[i].account);
+	}
+	free(cursors->cursors);
+	*cursors = (struct lockq_cursors)LOCKQ_CURSORS_INIT;
+}
+
+/* By the primary key; a process that delivers from the cursor has it locked. */
+static enum db_rc
+end(struct lockq *q, const char *cursor, uint64_t *ended)
+{
+	unsigned int try = 0;
+	enum db_rc rc;
+
+	do {
+		db_count_attempt(q->db, ++try);
+		rc = db_number(q->db, &end_cursor, DB_ARGS(db_text(cursor)), ended);
+	} while (rc != DB_ELOCKWAIT && managing_again(q->db, rc, try));
+	return rc;
+}
+
+static int
+drop_cursor(struct lockq *q, const char *cursor)
+{
+	char held[LOCKQ_CURSOR_MAX + 16];
+	uint64_t ended = 0;
+	int code = LOCKQ_OK;
+	enum db_rc rc = session_ready(q);
+
+	if (rc != DB_OK)
+		return error_from_db(q, q->db, rc);
+	snprintf(held, sizeof(held), "cursor \"%s\"", cursor);
+	db_set_role(q->db, "lockq_follower");
+	rc = end(q, cursor, &ended);
+	if (rc != DB_OK)
+		code = managing_failed(q, rc, held);
+	else if (ended == 0)
+		code = error_refused(q, "there is no cursor \"%s\"", cursor);
+	db_set_role(q->db, "lockq_worker");
+	return code;
+}
+
+int
+lockq_drop_cursor(struct lockq *q, const char *cursor)
+{
+	int code = follow_check_name(q, cursor);
+
+	if (code != LOCKQ_OK)
+		return code;
+	error_clear(q);
+	operation_begin(q, OPERATION_FOLLOW, NULL, 0);
+	return operation_end(q, 0, drop_cursor(q, cursor));
+}

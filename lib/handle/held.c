@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Which of the loans of a disposition another session has locked; whether somebody has locked the
+ * task or the user of a request; and who that is. */
+#include "handle/held.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "rules/said_loans.h"
+
+#define ROWS_OF_LOANS \
+	SAID_LOANS " AS j" \
+	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
+	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+
+/* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
+static const struct db_query free_loans = {
+	"free_loans",
+	"SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
+	" SKIP LOCKED",
+	DB_MANY
+};
+static const struct db_query all_loans = {
+	"all_loans", "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id", DB_MANY
+};
+
+/* Only an account that may read these tables of the server gets an answer. */
+static const struct db_query holder_of_row = {
+	"holder_of_row",
+	"SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
+	"  FROM performance_schema.data_locks AS d"
+	"  JOIN performance_schema.threads AS t"
+	"    ON t.thread_id = d.thread_id"
+	" WHERE d.object_schema = DATABASE() AND d.object_name = ?"
+	"   AND d.index_name = 'PRIMARY' AND d.lock_status = 'GRANTED'"
+	"   AND d.lock_data = CONCAT_WS(', ', ?, ?)"
+	" LIMIT 1",
+	DB_MAYBE
+};
+
+/* Their INSERT shares the locks of both rows, by its foreign keys. */
+static const struct db_query free_task = {
+	"free_task", "SELECT task_id FROM task WHERE task_id = ? FOR SHARE SKIP LOCKED", DB_MAYBE
+};
+static const struct db_query user_of_name = {
+	"user_of_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
+};
+static const struct db_query free_user = {
+	"free_user", "SELECT user_id FROM app_user WHERE user_id = ? FOR SHARE SKIP LOCKED",
+	DB_MAYBE
+};
+
+/* What calls read before they lead, the largest first, since that takes long to alter. A statement
+ * that opens one of them waits as the call does. */
+#define OPENS(table) { table, "SELECT 1 FROM " table " LIMIT 0", DB_MANY }
+static const struct db_query opens[] = {
+	OPENS("work_log"), OPENS("work_requested"), OPENS("work"), OPENS("leader_run"),
+	OPENS("task"), OPENS("app_user"), OPENS("schema_version"), OPENS("task_lock"),
+	OPENS("task_wake"), OPENS("request_mine"), OPENS("wake_in"), OPENS("kept_list"),
+	OPENS("kept_loan"), OPENS("task_refill"), OPENS("task_touched"),
+};
+
+/* Only an account that may read these tables of the server gets an answer. A session that waits for
+ * its lock keeps others waiting, too. */
+static const struct db_query holder_of_table = {
+	"holder_of_table",
+	"SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
+	"  FROM performance_schema.metadata_locks AS m"
+	"  JOIN performance_schema.threads AS t"
+	"    ON t.thread_id = m.owner_thread_id"
+	" WHERE m.object_type = 'TABLE' AND m.object_schema = DATABASE() AND m.object_name = ?"
+	"   AND m.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
+	" ORDER BY m.lock_status = 'GRANTED' DESC"
+	" LIMIT 1",
+	DB_MAYBE
+};
+
+/* Writes: loan 12 is held by "clerk@host", connection 123. */
+static void
+say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
+    const char *what, char text[HELD_BYTES])
+{
+	struct db_rows holder = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &holder_of_row, DB_ARGS(db_text(table), key1, key2), &holder);
+
+	if (rc == DB_OK && holder.n_rows > 0)
+		snprintf(text, HELD_BYTES, "%s is held by \"%s\", connection %s", what,
+		    db_cell(&holder, 0, 0), db_cell(&holder, 0, 1));
+	else
+		snprintf(text, HELD_BYTES, "%s is held by another session", what);
+	db_rows_clear(&holder);
+}
+
+/* Returns the first loan of @all that is not in @free, or 0. Both are in order. */
+static uint64_t
+first_missing(const struct db_rows *all, const struct db_rows *free)
+{
+	for (size_t i = 0; i < all->n_rows; i++) {
+		if (i >= free->n_rows || db_cell_u64(all, i, 0) != db_cell_u64(free, i, 0))
+			return db_cell_u64(all, i, 0);
+	}
+	return 0;
+}
+
+void
+held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
+{
+	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
+	char what[32];
+	uint64_t loan = 0;
+	struct db_watch *watch = db_set_watch(db, NULL);
+	enum db_rc rc;
+
+	text[0] = '\0';
+	rc = db_begin(db);
+	if (rc == DB_OK)
+		rc = db_run(db, &free_loans, DB_NO_ARGS, &free);
+	if (rc == DB_OK)
+		rc = db_run(db, &all_loans, DB_NO_ARGS, &all);
+	if (rc == DB_OK)
+		loan = first_missing(&all, &free);
+	db_rollback(db);
+	snprintf(what, sizeof(what), "loan %" PRIu64, loan);
+	if (loan != 0)
+		say_holder(db, "work", db_u64(task_id), db_u64(loan), what, text);
+	(void)db_set_watch(db, watch);
+	db_rows_clear(&all);
+	db_rows_clear(&free);
+}
+
+/* Whether the row that @query would lock is one that somebody else has locked. */
+static bool
+is_held(struct db *db, const struct db_query *query, uint64_t id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	bool held = db_run(db, query, DB_ARGS(db_u64(id)), &rows) == DB_OK && rows.n_rows == 0;
+
+	db_rows_clear(&rows);
+	return held;
+}
+
+/* Writes which of the two it is. */
+static void
+say_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint64_t user_id = 0;
+	char what[HELD_BYTES / 2];
+
+	if (is_held(db, &free_task, task_id)) {
+		snprintf(what, sizeof(what), "task %u", task_id);
+		say_holder(db, "task", db_u64(task_id), db_null(), what, text);
+		return;
+	}
+	if (db_run(db, &user_of_name, DB_ARGS(db_text(user)), &rows) == DB_OK && rows.n_rows > 0)
+		user_id = db_cell_u64(&rows, 0, 0);
+	db_rows_clear(&rows);
+	if (user_id != 0 && is_held(db, &free_user, user_id)) {
+		snprintf(what, sizeof(what), "user \"%s\"", user);
+		say_holder(db, "app_user", db_u64(user_id), db_null(), what, text);
+	}
+}
+
+void
+held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES])
+{
+	struct db_watch *watch = db_set_watch(db, NULL);
+
+	text[0] = '\0';
+	say_task_or_user(db, task_id, user, text);
+	(void)db_set_watch(db, watch);
+}
+
+void
+held_table(struct db *db, char text[HELD_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct db_watch *watch = db_set_watch(db, NULL);
+	size_t i = 0, n = sizeof(opens) / sizeof(opens[0]);
+
+	text[0] = '\0';
+	while (i < n && db_run(db, &opens[i], DB_NO_ARGS, &rows) != DB_ELOCKWAIT)
+		i++;
+	if (i < n && db_run(db, &holder_of_table, DB_ARGS(db_text(opens[i].name)),
+	    &rows) == DB_OK && rows.n_rows > 0)
+		snprintf(text, HELD_BYTES, "table \"%s\" is locked by \"%s\", connection %s",
+		    opens[i].name, db_cell(&rows, 0, 0), db_cell(&rows, 0, 1));
+	else if (i < n)
+		snprintf(text, HELD_BYTES, "table \"%s\" is locked by another session",
+		    opens[i].name);
+	(void)db_set_watch(db, watch);
+	db_rows_clear(&rows);
+}

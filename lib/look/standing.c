@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* How a user stands: lockq_requests() reads which requests of the user are pending, lockq_tasks()
+ * which tasks there are, and how much the user has of each. */
+#include <stdlib.h>
+
+#include "getwork/lock.h"
+#include "handle/error.h"
+#include "handle/patience.h"
+#include "handle/session.h"
+#include "list/urgent.h"
+#include "rules/max_pipeline.h"
+#include "rules/task.h"
+
+/* By the unique key of pending requests: of those that have ended there may be millions. */
+static const struct db_query read_requests = {
+	"read_requests",
+	"SELECT r.request_id, r.uuid, r.task_id, t.name, r.asked, r.created_at,"
+	"       GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0),"
+	"       r.seen_at < NOW(6) - INTERVAL t.request_ttl SECOND, " TASK_PAUSED("t")
+	"  FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+	"  JOIN task AS t"
+	"    ON t.task_id = r.task_id"
+	" WHERE r.user_id = ? AND r.pending = 1 AND (? = 0 OR r.task_id = ?)"
+	" ORDER BY r.task_id",
+	DB_MANY
+};
+
+static enum db_rc
+fill_requests(struct lockq_requests *requests, const struct db_rows *rows)
+{
+	requests->requests = calloc(rows->n_rows + 1, sizeof(*requests->requests));
+	if (requests->requests == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct lockq_request *r = &requests->requests[requests->n_requests++];
+
+		r->request_id = db_cell_u64(rows, i, 0);
+		copy_cell(r->uuid, sizeof(r->uuid), rows, i, 1);
+		r->task = (uint32_t)db_cell_u64(rows, i, 2);
+		r->asked = (uint32_t)db_cell_u64(rows, i, 4);
+		copy_cell(r->created_at, sizeof(r->created_at), rows, i, 5);
+		r->age_s = db_cell_u64(rows, i, 6);
+		r->unattended = db_cell_u64(rows, i, 7) != 0;
+		if (copy_text(&r->task_name, db_cell(rows, i, 3)) != DB_OK ||
+		    copy_text(&r->paused, db_cell(rows, i, 8)) != DB_OK)
+			return DB_ENOMEM;
+	}
+	return DB_OK;
+}
+
+/* An account that may not read task_lock is told of the requests all the same. */
+static enum db_rc
+fill_leader(struct db *db, struct lockq_request *r)
+{
+	struct leader leader = { .name = "" };
+	bool held = false;
+	enum db_rc rc = lock_holder(db, r->task, &leader, &held);
+
+	if (rc == DB_EFAIL)
+		return DB_OK;
+	r->nobody_leads = rc == DB_OK && !held;
+	return rc == DB_OK && held ? copy_text(&r->leader, leader.name) : rc;
+}
+
+/* What a call was asked, and where its result goes. */
+struct standing {
+	const char *user;
+	uint32_t task;
+	struct lockq_requests *requests;
+	struct lockq_tasks *tasks;
+};
+
+static enum db_rc
+look_at_requests(struct patience *patience, void *data, int *code)
+{
+	const struct standing *s = data;
+	struct lockq *q = patience->q;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	struct task known;
+	uint32_t user_id = 0;
+	enum db_rc rc = task_and_user(q, s->user, s->task, s->task != 0 ? &known : NULL, &user_id,
+	    code);
+
+	lockq_requests_clear(s->requests);
+	if (rc != DB_OK || *code != LOCKQ_OK)
+		return rc;
+	rc = db_run(q->db, &read_requests, DB_ARGS(db_u64(user_id), db_u64(s->task),
+	    db_u64(s->task)), &rows);
+	if (rc == DB_OK)
+		rc = fill_requests(s->requests, &rows);
+	for (size_t i = 0; rc == DB_OK && i < s->requests->n_requests; i++)
+		rc = fill_leader(q->db, &s->requests->requests[i]);
+	db_rows_clear(&rows);
+	*code = error_if_none(s->requests->n_requests);
+	return rc;
+}
+
+int
+lockq_requests(struct lockq *q, const char *user, uint32_t task, struct lockq_requests *requests)
+{
+	struct standing standing = { user, task, requests, NULL };
+
+	lockq_requests_clear(requests);
+	return patience_look(q, look_at_requests, &standing);
+}
+
+void
+lockq_requests_clear(struct lockq_requests *requests)
+{
+	if (requests == NULL)
+		return;
+	for (size_t i = 0; i < requests->n_requests; i++) {
+		free(requests->requests[i].task_name);
+		free(requests->requests[i].leader);
+		free(requests->requests[i].paused);
+	}
+	free(requests->requests);
+	*requests = (struct lockq_requests)LOCKQ_REQUESTS_INIT;
+}
+
+/* Each count goes by the user's rows of one task. */
+static const struct db_query read_tasks = {
+	"read_tasks",
+	"SELECT t.task_id, t.name, t.enabled, t.manager, t.max_count, t.max_pipeline,"
+	"       " LOANS_HELD("u.user_id", "t.task_id") ","
+	"       (SELECT COUNT(*)"
+	"          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
+	"       " TASK_PAUSED("t") ", " URGENT_COUNT ", t.any_place"
+	"  FROM app_user AS u"
+	"  JOIN task AS t"
+	" WHERE u.user_id = ?"
+	" ORDER BY t.task_id",
+	DB_MANY
+};
+
+static enum db_rc
+fill_tasks(struct lockq_tasks *tasks, const struct db_rows *rows)
+{
+	tasks->tasks = calloc(rows->n_rows + 1, sizeof(*tasks->tasks));
+	if (tasks->tasks == NULL)
+		return DB_ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct lockq_task *t = &tasks->tasks[tasks->n_tasks++];
+
+		t->task = (uint32_t)db_cell_u64(rows, i, 0);
+		t->enabled = db_cell_u64(rows, i, 2) != 0;
+		t->max_count = (uint32_t)db_cell_u64(rows, i, 4);
+		t->max_pipeline = (uint32_t)db_cell_u64(rows, i, 5);
+		t->held = db_cell_u64(rows, i, 6);
+		t->pending = db_cell_u64(rows, i, 7);
+		t->urgent = db_cell_u64(rows, i, 9);
+		t->any_place = db_cell_u64(rows, i, 10);
+		if (copy_text(&t->task_name, db_cell(rows, i, 1)) != DB_OK ||
+		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK ||
+		    copy_text(&t->paused, db_cell(rows, i, 8)) != DB_OK)
+			return DB_ENOMEM;
+	}
+	return DB_OK;
+}
+
+static enum db_rc
+look_at_tasks(struct patience *patience, void *data, int *code)
+{
+	const struct standing *s = data;
+	struct lockq *q = patience->q;
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	uint32_t user_id = 0;
+	enum db_rc rc = task_and_user(q, s->user, 0, NULL, &user_id, code);
+
+	lockq_tasks_clear(s->tasks);
+	if (rc != DB_OK || *code != LOCKQ_OK)
+		return rc;
+	rc = db_run(q->db, &read_tasks, DB_ARGS(db_u64(user_id)), &rows);
+	if (rc == DB_OK)
+		rc = fill_tasks(s->tasks, &rows);
+	db_rows_clear(&rows);
+	*code = error_if_none(s->tasks->n_tasks);
+	return rc;
+}
+
+int
+lockq_tasks(struct lockq *q, const char *user, struct lockq_tasks *tasks)
+{
+	struct standing standing = { user, 0, NULL, tasks };
+
+	lockq_tasks_clear(tasks);
+	return patience_look(q, look_at_tasks, &standing);
+}
+
+void
+lockq_tasks_clear(struct lockq_tasks *tasks)
+{
+	if (tasks == NULL)
+		return;
+	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		free(tasks->tasks[i].task_name);
+		free(tasks->tasks[i].manager);
+		free(tasks->tasks[i].paused);
+	}
+	free(tasks->tasks);
+	*tasks = (struct lockq_tasks)LOCKQ_TASKS_INIT;
+}
