@@ -47,7 +47,7 @@ CFLAGS ?= $(if $(SANITIZE),-O1,-O2) -g
 WARNINGS := -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wundef -Wvla -Wwrite-strings -Wpointer-arith -Wswitch-enum
 LANGUAGE := -std=c11 -D_POSIX_C_SOURCE=200809L
-INCLUDES := -I lib -I cmd/seedloans -I cmd -I test/support
+INCLUDES := -I lib -I cmd -I test/support
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 # It wants an optimizing compiler, and no sanitizer.
 HARDENING := -fstack-protector-strong \
@@ -61,13 +61,13 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 # --- sources ------------------------------------------------------------------------------------
 
 LIB_SRC := $(sort $(wildcard lib/*/*.c))
-PROGRAM_SRC := $(wildcard $(PROGRAMS:%=cmd/%.c))
+PROGRAM_SRC := $(PROGRAMS:%=cmd/%/main.c)
 # The programs that have a screen need curses, and no other one does.
-CHECKWORK_SCREEN := cmd/screen.c $(patsubst %,cmd/checkwork_%.c,screen draw keys actions)
-LOCKQSTAT_SCREEN := cmd/screen.c cmd/lockqstat_screen.c
+CHECKWORK_SCREEN := cmd/cli/screen.c $(patsubst %,cmd/checkwork/%.c,screen draw keys actions)
+LOCKQSTAT_SCREEN := cmd/cli/screen.c cmd/lockqstat/screen.c
 SCREEN_SRC := $(sort $(CHECKWORK_SCREEN) $(LOCKQSTAT_SCREEN))
-CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC),$(wildcard cmd/*.c)))
-SEED_SRC := $(sort $(wildcard cmd/seedloans/*.c))
+SEED_SRC := $(sort $(filter-out $(PROGRAM_SRC),$(wildcard cmd/seedloans/*.c)))
+CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC) $(SEED_SRC),$(wildcard cmd/*/*.c)))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
@@ -91,7 +91,7 @@ STATIC := $(BUILD)/lib/liblockq.a
 SONAME := liblockq.so.$(SOVERSION)
 SHARED := $(BUILD)/lib/liblockq.so.$(VERSION)
 LINKS := $(BUILD)/lib/$(SONAME) $(BUILD)/lib/liblockq.so
-BIN := $(patsubst cmd/%.c,$(BUILD)/bin/%,$(PROGRAM_SRC))
+BIN := $(PROGRAMS:%=$(BUILD)/bin/%)
 UNIT_BIN := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 DB_BIN := $(patsubst %.c,$(BUILD)/%,$(DB_SRC))
 RACE_BIN := $(patsubst %.c,$(BUILD)/%,$(RACE_SRC))
@@ -210,12 +210,12 @@ link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filt
 $(BUILD)/bin/checkwork: $(call object,$(CHECKWORK_SCREEN))
 $(BUILD)/bin/lockqstat: $(call object,$(LOCKQSTAT_SCREEN))
 $(BUILD)/bin/checkwork $(BUILD)/bin/lockqstat: PROGRAM_LIBS = $(SCREEN_LIBS)
-$(BUILD)/bin/%: $(BUILD)/obj/cmd/%.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
+$(BUILD)/bin/%: $(BUILD)/obj/cmd/%/main.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_program)
 
-$(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
+$(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans/main.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_program)
@@ -281,17 +281,18 @@ fuzz-programs:
 fuzzers: $(FUZZ_BIN)
 
 # For the fuzzer of command lines, main() of each program has a name of its own.
-$(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%.o
+$(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%/main.o
 	@mkdir -p $(@D)
 	$(Q)objcopy --redefine-sym main=$*_main $< $@
 
 # From these archives a fuzzer takes only what it does not define itself, nor a mutant before them.
+# Files of two folders may have the same name, so this one is made with q, not r.
 TOOLS := $(BUILD)/lib/tools.a
 $(TOOLS): $(CMD_OBJ) $(SEED_OBJ) $(call object,$(SCREEN_SRC)) $(PROGRAMS:%=$(BUILD)/obj/main/%.o)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call told,AR)
-	$(Q)$(AR) rcsD $@ $^
+	$(Q)$(AR) qcsD $@ $^
 
 link_fuzzer = $(LINK) -fsanitize=fuzzer -Wl,--wrap=cli_start $(CLIENT_LDFLAGS) -o $@ $(1) \
 	$(TOOLS) $(STATIC) $(CMD_LIBS) $(SCREEN_LIBS) $(SEED_LIBS) $(LIB_LIBS)

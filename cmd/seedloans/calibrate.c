@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "list/view.h"
-#include "rooms.h"
+#include "seedloans/rooms.h"
 
 static const char heavy_view[] = "candidates_verify_bank_account";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "csvfile.h"
+#include "seedloans/csvfile.h"
 
 #include <csv.h>
 #include <errno.h>

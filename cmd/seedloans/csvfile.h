@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a CSV file row by row in constant memory. libcsv splits the fields; this file adds on which
  * line a row begins, and goes on with the next line where a quote is never closed. */
-#ifndef SEED_CSVFILE_H
-#define SEED_CSVFILE_H
+#ifndef LOCKQ_CMD_SEEDLOANS_CSVFILE_H
+#define LOCKQ_CMD_SEEDLOANS_CSVFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "field.h"
+#include "seedloans/field.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "cli_utf8.h"
-#include "when.h"
+#include "cli/utf8.h"
+#include "cli/when.h"
 
 static const char *const names[N_FIELDS] = {
 	[FIELD_LOAN_ID] = "loan_id",

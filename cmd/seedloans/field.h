@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of a loan in a CSV file: their names, and how their text is read. */
-#ifndef SEED_FIELD_H
-#define SEED_FIELD_H
+#ifndef LOCKQ_CMD_SEEDLOANS_FIELD_H
+#define LOCKQ_CMD_SEEDLOANS_FIELD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loan.h"
+#include "seedloans/loan.h"
 
 enum field {
 	FIELD_LOAN_ID,

@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-#include "csvfile.h"
-#include "field.h"
-#include "map.h"
-#include "rejects.h"
-#include "rooms.h"
+#include "seedloans/csvfile.h"
+#include "seedloans/field.h"
+#include "seedloans/map.h"
+#include "seedloans/rejects.h"
+#include "seedloans/rooms.h"
 
 /* The ids of the file are in a table on the server: memory here must not grow with the file. */
 static const struct db_query drop_seen = {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rooms.h"
-#include "when.h"
+#include "cli/when.h"
+#include "seedloans/rooms.h"
 
 /* Each value is a parameter. With all of them in one parameter of JSON the server would spend more
  * time on reading it than on inserting the rows. */

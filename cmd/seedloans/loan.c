@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loan.h"
-#include "rng.h"
-#include "when.h"
-#include "words.h"
+#include "cli/when.h"
+#include "seedloans/loan.h"
+#include "seedloans/rng.h"
+#include "seedloans/words.h"
 
 /* Each has its own stream of numbers, so that a change of one leaves the others as they were. */
 enum purpose { FOR_LOAN = 1, FOR_STAGE, FOR_DOCUMENTS };

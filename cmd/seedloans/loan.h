@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A loan and its documents, and how they are made up. */
-#ifndef SEED_LOAN_H
-#define SEED_LOAN_H
+#ifndef LOCKQ_CMD_SEEDLOANS_LOAN_H
+#define LOCKQ_CMD_SEEDLOANS_LOAN_H
 
 #include <stddef.h>
 #include <stdint.h>

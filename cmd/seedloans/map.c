@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "map.h"
+#include "seedloans/map.h"
 
 #include <stdarg.h>
 #include <stdio.h>

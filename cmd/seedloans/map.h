@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which column of a CSV file is which field. */
-#ifndef SEED_MAP_H
-#define SEED_MAP_H
+#ifndef LOCKQ_CMD_SEEDLOANS_MAP_H
+#define LOCKQ_CMD_SEEDLOANS_MAP_H
 
-#include "csvfile.h"
-#include "field.h"
+#include "seedloans/csvfile.h"
+#include "seedloans/field.h"
 
 struct map {
 	size_t columns[N_FIELDS]; /* NO_COLUMN: none */

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "rooms.h"
-#include "words.h"
+#include "seedloans/rooms.h"
+#include "seedloans/words.h"
 
 /* COLLATE, because text from JSON_TABLE has another collation than the column. */
 static const struct db_query insert_users = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rejects.h"
+#include "seedloans/rejects.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The file of rows that were not loaded: line, reason, and the row itself. */
-#ifndef SEED_REJECTS_H
-#define SEED_REJECTS_H
+#ifndef LOCKQ_CMD_SEEDLOANS_REJECTS_H
+#define LOCKQ_CMD_SEEDLOANS_REJECTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "csvfile.h"
+#include "seedloans/csvfile.h"
 
 /* Text that grows. */
 struct rejects_text {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rng.h"
+#include "seedloans/rng.h"
 
 static uint64_t
 mix(uint64_t z)

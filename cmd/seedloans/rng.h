@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* splitmix64: small, and the same on every machine. */
-#ifndef SEED_RNG_H
-#define SEED_RNG_H
+#ifndef LOCKQ_CMD_SEEDLOANS_RNG_H
+#define LOCKQ_CMD_SEEDLOANS_RNG_H
 
 #include <stdint.h>
 

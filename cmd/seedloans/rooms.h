@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of seedloans. Functions return enum lockq_rc, with the reason in the seed's
  * report, unless their comment says otherwise. */
-#ifndef SEED_ROOMS_H
-#define SEED_ROOMS_H
+#ifndef LOCKQ_CMD_SEEDLOANS_ROOMS_H
+#define LOCKQ_CMD_SEEDLOANS_ROOMS_H
 
 #include "db/db.h"
 #include "handle/retry.h"
-#include "loan.h"
-#include "seed.h"
+#include "seedloans/loan.h"
+#include "seedloans/seed.h"
 
 struct seed {
 	const struct where *where;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "seed.h"
+#include "seedloans/seed.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "handle/where.h"
-#include "rooms.h"
+#include "seedloans/rooms.h"
 
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills a database with the example: people, tasks, loans and their documents. */
-#ifndef SEED_SEED_H
-#define SEED_SEED_H
+#ifndef LOCKQ_CMD_SEEDLOANS_SEED_H
+#define LOCKQ_CMD_SEEDLOANS_SEED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words.h"
+#include "seedloans/words.h"
 
 #include <stddef.h>
 

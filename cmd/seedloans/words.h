@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SEED_WORDS_H
-#define SEED_WORDS_H
+#ifndef LOCKQ_CMD_SEEDLOANS_WORDS_H
+#define LOCKQ_CMD_SEEDLOANS_WORDS_H
 
 struct place {
 	const char *city;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "seed.h"
+#include "seedloans/seed.h"
 #include "support.h"
 
 #define DATABASE "lockq_test_seed"

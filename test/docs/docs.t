@@ -392,8 +392,8 @@ check_json() {
 		[ "$program" != managetask ] ||
 			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
-			sed -n "/^$function(/,/^}/p" "$top"/cmd/{output,cli,stat}_json.c \
-				"$top/cmd/lockqstat_follow.c" |
+			sed -n "/^$function(/,/^}/p" "$top"/cmd/cli/{output_json,json}.c \
+				"$top"/cmd/lockqstat/{json,follow}.c |
 				sed -n 's/.*cli_json_set([a-z]*, "\([a-z0-9_]*\)".*/\1/p'
 		done
 		printf 'error\nexit\n'
@@ -405,7 +405,7 @@ check_json() {
 
 # lockq-admin(7) has the keys of the log.
 check_log() {
-	sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$1/cmd/cli_log.c" >"$scratch/is"
+	sed -n 's/.*cli_json_set([a-z]*, "\([a-z_]*\)".*/\1/p' "$1/cmd/cli/log.c" >"$scratch/is"
 	section "$1/man/lockq-admin.7" LOGS | sed -n 's/^\.It Va //p' | sed 's/ , /\n/g' \
 		>"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"

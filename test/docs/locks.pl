@@ -86,7 +86,7 @@ my $doors = slurp("$tree/schema/doors.sql");
 while ($doors =~ /VIEW (\w+) AS\s+SELECT.*?\bFROM (\w+) AS/gs) {
 	$view{$1} = $2;
 }
-for my $file (glob("$tree/lib/*/*.[ch] $tree/cmd/*.[ch] $tree/cmd/*/*.[ch]"),
+for my $file (glob("$tree/lib/*/*.[ch] $tree/cmd/*/*.[ch]"),
     "$tree/schema/doors.sql", "$tree/scripts/lockq-migrate") {
 	read_file(substr($file, length($tree) + 1));
 }

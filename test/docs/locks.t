@@ -102,7 +102,7 @@ check_names() {
 	sed -n 's/^\.Sy \(lockq_[a-z0-9_]*\).*/\1/p' "$page" | sort -u >"$scratch/figures"
 	[ -s "$scratch/figures" ] || echo 'the page names no figures'
 	while read -r name; do
-		grep -q "\"$name\"" "$1/cmd/stat_metrics.c" || echo "there is no figure $name"
+		grep -q "\"$name\"" "$1/cmd/lockqstat/metrics.c" || echo "there is no figure $name"
 	done <"$scratch/figures"
 	grep -Eo '\btest/[A-Za-z0-9./_-]*' "$page" | sed 's/[.,]*$//' | sort -u |
 		while read -r file; do

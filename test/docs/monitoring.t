@@ -21,7 +21,7 @@ names() {
 }
 # check_figures TREE: a figure that is named and not there, or there and not used.
 check_figures() {
-	grep -Eo '"lockq_[a-z0-9_]+"' "$1/cmd/stat_metrics.c" | names >"$scratch/is"
+	grep -Eo '"lockq_[a-z0-9_]+"' "$1/cmd/lockqstat/metrics.c" | names >"$scratch/is"
 	section "$1/man/lockqstat.1" METRICS | sed -n 's/^\.It Sy //p' >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
 	{
@@ -47,7 +47,7 @@ noticed() {
 }
 noticed examples/lockq-alerts.yml s/lockq_leading_seconds/lockq_led_seconds/ 1
 noticed examples/lockq-dashboard.json s/lockq_retries/lockq_tries/ 2
-noticed cmd/stat_metrics.c s/lockq_retries/lockq_tries/ 4
+noticed cmd/lockqstat/metrics.c s/lockq_retries/lockq_tries/ 4
 noticed man/lockqstat.1 /It.Sy.lockq_retries/d 1
 
 # --- the dashboard --------------------------------------------------------------------------------

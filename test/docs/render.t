@@ -45,13 +45,10 @@ check_schema_files() {
 
 # The groups of option files that the program reads.
 check_groups() {
-	local file sources=("$1/cmd/$2.c")
-	for file in "$1/cmd/$2"_*.c; do
-		[ ! -e "$file" ] || sources+=("$file")
-	done
+	local sources=("$1/cmd/$2"/*.c)
 	{
 		echo '[client]'
-		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "${sources[0]}" | grep . || echo '[lockq]'
+		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "${sources[@]}" | grep . || echo '[lockq]'
 		sed -n -e 's/.*\.more_group = "\([a-z_]*\)".*/[\1]/p' \
 			-e 's/^\t\(.*, \)*\.leads = true,.*/[lockq_query]/p' "${sources[@]}"
 	} >"$scratch/is"
@@ -73,7 +70,7 @@ check_option_files() {
 			echo client
 			sed -n 's/.* [a-z]*_group\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
 			sed -n -e 's/^\t\.group = "\(.*\)",/\1/p' \
-				-e 's/.*\.more_group = "\([a-z_]*\)".*/\1/p' "$1"/cmd/*.c
+				-e 's/.*\.more_group = "\([a-z_]*\)".*/\1/p' "$1"/cmd/*/*.c
 		} | sed 's/.*/[&]/'
 	} >"$scratch/is"
 	{

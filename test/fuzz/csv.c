@@ -4,9 +4,9 @@
  * may hold is compared with models. */
 #include "files.h"
 
-#include "csvfile.h"
-#include "field.h"
-#include "when.h"
+#include "seedloans/csvfile.h"
+#include "seedloans/field.h"
+#include "cli/when.h"
 
 enum { LONG_RUN = 33000, MOST_RUNS = 3 };
 

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-#include "cli_json.h"
-#include "cli_text.h"
+#include "cli/json.h"
+#include "cli/text.h"
 #include "db/db_text.h"
 
 /* The bytes that are UTF-8 as they are, the others as \xNN. */

@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-#include "map.h"
+#include "seedloans/map.h"
 
 enum { COLUMNS = 12 };
 

@@ -9,8 +9,8 @@
 #include <setjmp.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "cli_values.h"
+#include "cli/program.h"
+#include "cli/values.h"
 
 /* The programs keep what they have parsed until they end, and here they don't end. */
 int __lsan_is_turned_off(void);

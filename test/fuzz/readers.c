@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 /* The reader of a login path is static in its file. */
-#include "../../cmd/cli_connection.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../cmd/cli/connection.c" /* NOLINT(bugprone-suspicious-include) */
 
-#include "cli_times.h"
-#include "loan_option.h"
+#include "cli/times.h"
+#include "cli/loan_option.h"
 
 /* The text after the last line that begins with @key; NULL: there is none. */
 static char *

@@ -4,9 +4,9 @@
  * for a shell is one word again. */
 #include "fuzz.h"
 
-#include "cli_table.h"
-#include "cli_text.h"
-#include "cli_utf8.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/utf8.h"
 #include "db/db_text.h"
 
 /* What cli_escape() promises, written byte by byte. */

@@ -3,8 +3,8 @@
  * What each accepts is compared with a model, and what is accepted is within its bounds. */
 #include "fuzz.h"
 
-#include "cli_values.h"
-#include "loan_option.h"
+#include "cli/values.h"
+#include "cli/loan_option.h"
 
 /* As many digits as there are at @text, as a number; more than 2^64 are UINT64_MAX. Returns NULL
  * where there is none. */

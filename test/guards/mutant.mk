@@ -19,9 +19,9 @@ mutant: $(REPLACED)
 # What getwork needs of the programs comes from an archive, so that the other ones' main() is left
 # out. `q`: files of two folders may have one name.
 CMD := $(shell find $(BUILD)/obj/cmd -name '*.o')
-MAIN := $(filter %/cmd/getwork.o %/cmd/getwork/main.o,$(CMD))
+MAIN := $(BUILD)/obj/cmd/getwork/main.o
 getwork: $(REPLACED)
-	@ar qcsD '$(OUT)/cmd.a' $(filter-out $(MAIN),$(CMD))
+	@ar qcsD '$(OUT)/cmd.a' $(filter-out %/main.o,$(CMD))
 	@$(LINK) -o '$(OUT)/getwork' $(REPLACED) $(MAIN) '$(OUT)/cmd.a' $(LIBRARY) \
 		$(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
 

@@ -27,7 +27,7 @@
 #include "clock.h"
 #include "db/db_text.h"
 #include "inside.h"
-#include "rng.h"
+#include "seedloans/rng.h"
 
 enum {
 	PROCESSES = 16, USERS = 8, KNOWN = 8, LOANS_AT_ONCE = 3,

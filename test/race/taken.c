@@ -29,7 +29,7 @@
 
 #include <uuid/uuid.h>
 
-#include "rng.h"
+#include "seedloans/rng.h"
 #include "support.h"
 
 enum { TAKE, REFILL, FRESH, DISPOSE, BOTH, EXPIRE, KINDS };

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_json.h"
-#include "disposition_message.h"
-#include "exit_status.h"
+#include "cli/json.h"
+#include "cli/disposed.h"
+#include "cli/exit_status.h"
 #include "lockq.h"
 
 enum { TASKS_MAX = 32, COUNT_MAX = 3, WAIT_MS = 60000, AWAY_MS = 200 };

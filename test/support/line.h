@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_options.h"
+#include "cli/options.h"
 
 struct bad {
 	const char *line, *error;

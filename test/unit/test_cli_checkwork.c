@@ -12,7 +12,7 @@
 /* The options' table is static in the program, so the test includes the file with its main(). */
 int tool_main(int argc, char **argv);
 #define main tool_main
-#include "../../cmd/checkwork.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../cmd/checkwork/main.c" /* NOLINT(bugprone-suspicious-include) */
 #undef main
 
 #include "../support/line.h"

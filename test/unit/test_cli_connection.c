@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli_connection.h"
+#include "cli/connection.h"
 #include "folder.h"
 
 

@@ -12,15 +12,15 @@
 #include <locale.h>
 #include <signal.h>
 
-#include "cli.h"
-#include "cli_answer.h"
-#include "cli_json.h"
-#include "cli_progress.h"
-#include "cli_table.h"
-#include "cli_times.h"
-#include "cli_utf8.h"
-#include "exit_status.h"
-#include "output.h"
+#include "cli/program.h"
+#include "cli/answer.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/times.h"
+#include "cli/utf8.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
 
 static char *
 table_text(enum cli_style style)

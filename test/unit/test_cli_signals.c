@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli_signals.h"
+#include "cli/signals.h"
 
 static void
 sleep_two_seconds(void)

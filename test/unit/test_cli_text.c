@@ -11,9 +11,9 @@
 
 #include <locale.h>
 
-#include "cli_text.h"
-#include "cli_times.h"
-#include "cli_utf8.h"
+#include "cli/text.h"
+#include "cli/times.h"
+#include "cli/utf8.h"
 
 static const char zone[] = "CET-1CEST,M3.5.0,M10.5.0/3";
 static const char new_york[] = "EST5EDT,M3.2.0,M11.1.0";

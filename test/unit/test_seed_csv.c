@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "csvfile.h"
-#include "map.h"
-#include "rejects.h"
+#include "seedloans/csvfile.h"
+#include "seedloans/map.h"
+#include "seedloans/rejects.h"
 
 /* Returns an open file with these bytes. The file's name is gone already. */
 static struct csvfile *

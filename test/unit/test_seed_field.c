@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "field.h"
-#include "when.h"
+#include "seedloans/field.h"
+#include "cli/when.h"
 
 struct sample {
 	const char *text;

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "loan.h"
-#include "rng.h"
-#include "rooms.h"
-#include "when.h"
+#include "seedloans/loan.h"
+#include "seedloans/rng.h"
+#include "seedloans/rooms.h"
+#include "cli/when.h"
 
 /* These numbers were computed once. Each machine and each compiler must give the same ones. */
 static void

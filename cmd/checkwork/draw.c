@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "checkwork/screen.h"
+#include "cli/screen.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/utf8.h"
+
+static const char keys[] =
+	"c complete  r return  n never  e renew  m more  q quit  ? more keys";
+
+/* Scrolls so that the marked row is seen, and with the first or the last row what is around it. */
+static void
+scroll_to_mark(struct checkwork_screen *s, size_t height)
+{
+	size_t n = s->page.pipeline.n_assignments, end = s->page.lines.n - 1;
+	size_t row = n > 0 ? s->page.row_of[s->marked] : 0;
+	size_t first = s->marked > 0 ? row : 0, last = s->marked + 1 < n ? row : end;
+	size_t most = end + 1 > height ? end + 1 - height : 0;
+
+	/* The terminal has become larger, or the page shorter. */
+	if (s->top > most)
+		s->top = most;
+	if (last >= s->top + height)
+		s->top = last - height + 1;
+	if (first < s->top && last < first + height)
+		s->top = first;
+	if (row < s->top)
+		s->top = row;
+}
+
+static void
+draw_page(struct checkwork_screen *s)
+{
+	size_t height = LINES > 3 ? (size_t)LINES - 2 : 1, n = s->page.lines.n;
+	size_t marked = s->has_mark ? s->page.row_of[s->marked] : n;
+
+	if (n == 0)
+		return;
+	scroll_to_mark(s, height);
+	for (size_t i = 0; i < height && s->top + i < n; i++)
+		screen_put((int)i + 1, 0, s->page.lines.text[s->top + i],
+		    s->top + i == marked ? A_REVERSE : A_NORMAL);
+}
+
+void
+checkwork_draw(struct checkwork_screen *s, const char *doing)
+{
+	char *question = checkwork_key_question(s);
+	const char *text = question != NULL ? question : doing != NULL ? doing :
+	    s->message != NULL ? s->message : keys;
+	char *escaped = cli_escape(text);
+	char *title = cli_text("Pipeline %s %s", cli_dot(), s->o->user);
+
+	erase();
+	screen_heading(title, s->o->watch_ms);
+	free(title);
+	draw_page(s);
+	move(LINES - 1, 0);
+	clrtoeol(); /* a terminal of one or two lines has something else there */
+	screen_put(LINES - 1, 0, escaped, text == keys ? A_NORMAL : screen_bold());
+	refresh();
+	free(escaped);
+	free(question);
+}
+
+void
+checkwork_draw_lines(struct checkwork_screen *s)
+{
+	size_t most = COLS > CLI_WIDTH_LEAST ? (size_t)COLS : CLI_WIDTH_LEAST;
+	size_t width = cli_table_width();
+
+	checkwork_page_draw(&s->page, s->o->user, width < most ? width : most, cli_stdout_style());
+}

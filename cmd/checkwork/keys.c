@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "checkwork/screen.h"
+
+#include <curses.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/noun.h"
+#include "cli/text.h"
+#include "cli/values.h"
+
+enum { ESCAPE = 27, USUAL_RETURN_S = 4 * 3600 };
+#define USUAL_RETURN "4h"
+
+static const char more_keys[] =
+	"arrows, j k, g G move  3m asks for 3  Esc cancels  Ctrl-L redraws";
+
+bool
+checkwork_key_moves(struct checkwork_screen *s, int key)
+{
+	size_t n = s->page.pipeline.n_assignments;
+
+	if (key == 'j' || key == KEY_DOWN)
+		s->marked += s->marked + 1 < n;
+	else if (key == 'k' || key == KEY_UP)
+		s->marked -= s->marked > 0;
+	else if (key == KEY_HOME || key == 'g')
+		s->marked = 0;
+	else if (key == KEY_END || key == 'G')
+		s->marked = n > 0 ? n - 1 : 0;
+	else
+		return false;
+	s->has_mark = n > 0;
+	return true;
+}
+
+char *
+checkwork_key_question(const struct checkwork_screen *s)
+{
+	unsigned long long id = s->about.loan_id;
+
+	switch (s->asks) {
+	case CHECKWORK_ASKS_TIME:
+		return cli_text("return %s %llu, and offer it again after [" USUAL_RETURN "]: "
+		    "%s_", cli_loan(), id, s->typed);
+	case CHECKWORK_ASKS_NEVER:
+		return cli_text("never offer %s %llu again for task %u? y/n", cli_loan(), id,
+		    s->about_task);
+	case CHECKWORK_ASKS_NOTHING:
+		break;
+	}
+	return s->typed[0] == '\0' ? NULL : cli_text("m asks for %s", s->typed);
+}
+
+static void
+type(struct checkwork_screen *s, int key)
+{
+	size_t n = strlen(s->typed);
+
+	if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && n > 0)
+		s->typed[n - 1] = '\0';
+	else if (key > ' ' && key < 127 && n + 1 < sizeof(s->typed))
+		s->typed[n] = (char)key;
+}
+
+static void
+time_key(struct checkwork_screen *s, int key)
+{
+	static const struct cli_option option = { .name = "return-after",
+		.max = LOCKQ_RETURN_AFTER_MAX };
+	uint32_t seconds = USUAL_RETURN_S;
+	struct cli_error error;
+	int rc = 0;
+
+	if (key != '\n' && key != '\r' && key != KEY_ENTER) {
+		type(s, key);
+		return;
+	}
+	if (s->typed[0] != '\0')
+		rc = cli_parse_duration(&option, s->typed, &seconds, &error);
+	s->asks = CHECKWORK_ASKS_NOTHING;
+	if (rc == 0)
+		checkwork_dispose(s, LOCKQ_RETURN, seconds);
+	else
+		checkwork_screen_say(s, cli_text("\"%s\" is no time up to 72h, such as 30m, 4h or "
+		    "2d; 0 is at once", s->typed));
+	memset(s->typed, 0, sizeof(s->typed));
+}
+
+/* A key that answers the question on the line. */
+static void
+answer_key(struct checkwork_screen *s, int key)
+{
+	if (key == ESCAPE || (s->asks == CHECKWORK_ASKS_NEVER && key != 'y' && key != 'Y')) {
+		s->asks = CHECKWORK_ASKS_NOTHING;
+		memset(s->typed, 0, sizeof(s->typed));
+	} else if (s->asks == CHECKWORK_ASKS_TIME) {
+		time_key(s, key);
+	} else {
+		s->asks = CHECKWORK_ASKS_NOTHING;
+		checkwork_dispose(s, LOCKQ_NEVER, 0);
+	}
+}
+
+/* A key that is about the marked loan, with the token that is on the screen. */
+static void
+act(struct checkwork_screen *s, int key)
+{
+	const struct lockq_assignment *a;
+
+	if (!s->has_mark) {
+		checkwork_screen_say(s, s->page.pipeline.n_assignments > 0 ?
+		    cli_text("no %s is marked: j or k marks one", cli_loan()) :
+		    cli_text("there is no %s", cli_loan()));
+		return;
+	}
+	a = &s->page.pipeline.assignments[s->marked];
+	s->about_task = a->task;
+	s->about = (struct lockq_loan_ref){ a->loan_id, a->token };
+	if (key == 'c')
+		checkwork_dispose(s, LOCKQ_COMPLETE, 0);
+	else if (key == 'e')
+		checkwork_dispose(s, LOCKQ_RENEW, 0);
+	else
+		s->asks = key == 'r' ? CHECKWORK_ASKS_TIME : CHECKWORK_ASKS_NEVER;
+}
+
+void
+checkwork_key(struct checkwork_screen *s, int key)
+{
+	uint32_t count = (uint32_t)strtoul(s->typed, NULL, 10);
+
+	if (s->asks != CHECKWORK_ASKS_NOTHING) {
+		answer_key(s, key);
+		return;
+	}
+	checkwork_screen_say(s, NULL);
+	if (key >= '0' && key <= '9' && strlen(s->typed) < 4) {
+		type(s, key);
+		return;
+	}
+	memset(s->typed, 0, sizeof(s->typed));
+	if (checkwork_key_moves(s, key))
+		return;
+	if (key == 'q')
+		s->ends = true;
+	else if (key == '?')
+		checkwork_screen_say(s, cli_text("%s", more_keys));
+	else if (key == 'm')
+		checkwork_ask(s, count > 0 ? count : 1);
+	else if (key == 'c' || key == 'r' || key == 'n' || key == 'e')
+		act(s, key);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
+ * is asked and what came of it. screen.c looks and waits, draw.c draws, keys.c knows the
+ * keys, actions.c calls the library for them.
+ */
+#ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
+#define LOCKQ_CMD_CHECKWORK_SCREEN_H
+
+#include "checkwork/look.h"
+#include "checkwork/page.h"
+
+/* What the line asks for. */
+enum checkwork_asks {
+	CHECKWORK_ASKS_NOTHING,
+	CHECKWORK_ASKS_TIME,  /* after which a loan is offered again */
+	CHECKWORK_ASKS_NEVER  /* whether it is never offered again */
+};
+
+struct checkwork_screen {
+	const struct checkwork_options *o;
+	struct lockq *looks;        /* for the looks */
+	struct lockq *acts;         /* for what the keys do, meanwhile; NULL: not needed yet */
+	struct checkwork_page page;
+	uint64_t next_look;         /* cli_clock_ms() */
+	size_t marked;              /* of the page's assignments */
+	bool has_mark;              /* false: the loan that was marked has gone */
+	size_t top;                 /* the first line of the page that is shown */
+	char *message;              /* on the line; NULL: the keys */
+	bool look_failed;           /* the message says why */
+	enum checkwork_asks asks;
+	uint32_t about_task;        /* what it asks about */
+	struct lockq_loan_ref about;
+	char typed[16];             /* the answer so far; or the number before a key */
+	bool gives_up;              /* the user has ended the wait for a call */
+	bool ends;
+	int failure;                /* why it ends, a code of the library; or 0 */
+};
+
+/* Shows it until the user or a signal ends it. Returns the exit status. */
+LOCKQ_MUST_CHECK int checkwork_screen(const struct checkwork_options *o, struct lockq *q);
+
+/* Takes the message, and shows it on the line. */
+void checkwork_screen_say(struct checkwork_screen *s, char *message);
+
+/* While a call of the library works: shows @text on the line, looks when it is time, and takes
+ * keys. Sets @s->gives_up on Esc. */
+void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
+
+/* Draws the screen. The line has a question, else @doing, else the message, else the keys. */
+void checkwork_draw(struct checkwork_screen *s, const char *doing);
+
+/* Makes the lines of the page anew, for the terminal as wide as it is. */
+void checkwork_draw_lines(struct checkwork_screen *s);
+
+/* Does so with the loan that @s is about, and says what came of it. */
+void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
+    uint32_t return_after_s);
+
+/* Asks for @count loans of the marked loan's task, and says what came of it. */
+void checkwork_ask(struct checkwork_screen *s, uint32_t count);
+
+/* Does what the key says; @key is one of curses. */
+void checkwork_key(struct checkwork_screen *s, int key);
+
+/* Moves the mark; false: the key is none of those. */
+bool checkwork_key_moves(struct checkwork_screen *s, int key);
+
+/* The text that @s asks for an answer with; free() it. NULL: it asks nothing. */
+char *checkwork_key_question(const struct checkwork_screen *s);
+
+#endif

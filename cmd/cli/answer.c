@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/answer.h"
+#include "cli/noun.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/times.h"
+
+bool
+cli_answer_is_from_list(const struct lockq_answer *answer)
+{
+	return answer->how != NULL && strcmp(answer->how, "list") == 0;
+}
+
+/* How old the list was, by the server's clock alone. Where nobody has checked it, that clock has
+ * told no later time, so the time of the list stands for its age. */
+static char *
+list_age(const struct lockq_answer *answer, bool waited)
+{
+	char age[CLI_TIME_SIZE];
+	time_t as_of, checked;
+
+	if (cli_time(&as_of, answer->as_of) != 0)
+		return cli_text("%s", answer->checked == NULL ? ", unchecked" : "");
+	if (cli_time(&checked, answer->checked) != 0) {
+		cli_time_local(age, answer->as_of, true, time(NULL));
+		return cli_text(" of %s, unchecked", age);
+	}
+	cli_age(age, checked > as_of ? (uint64_t)(checked - as_of) : 0);
+	return waited ? cli_text(" of %s ago", age) : cli_text(" when it was %s old", age);
+}
+
+static char *
+how_taken(const struct lockq_answer *answer, bool waited)
+{
+	char *age = list_age(answer, waited), wait[CLI_TIME_SIZE], *text;
+	bool known = answer->leader != NULL;
+
+	cli_ms(wait, answer->waited_ms);
+	text = cli_text("served%s%s from %s%s list%s", waited ? " in " : "", waited ? wait : "",
+	    known ? answer->leader : "a kept", known ? "'s" : "", age);
+	free(age);
+	return text;
+}
+
+static char *
+how_served(const struct lockq_answer *answer, bool waited)
+{
+	char wait[CLI_TIME_SIZE], query[CLI_TIME_SIZE];
+	const char *leader = answer->leader != NULL ? answer->leader : "another";
+	bool known = answer->query_ms >= 0;
+
+	cli_ms(wait, answer->waited_ms);
+	cli_ms(query, known ? (uint64_t)answer->query_ms : 0);
+	if (answer->led)
+		return cli_text("you led%s%s", known ? ": the query took " : "",
+		    known ? query : "");
+	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "", waited ? wait : "",
+	    leader, answer->leader != NULL ? "'s" : "", known ? "query" : "list",
+	    known ? " (" : "", known ? query : "", known ? ")" : "");
+}
+
+char *
+cli_answer_summary(const struct lockq_answer *answer, bool waited, const char *dot)
+{
+	char *how = cli_answer_is_from_list(answer) ? how_taken(answer, waited) :
+	    how_served(answer, waited), *text;
+	bool less = answer->status == LOCKQ_PARTIAL && answer->reason == NULL;
+
+	text = cli_text("%u of %u %s for %s%s%s%s %s %s %s request %llu", answer->assigned,
+	    answer->asked, cli_loans(answer->asked),
+	    answer->user != NULL ? answer->user : "",
+	    !less ? "" : answer->excluded > 0 ? ": the other " : ": the list had no more",
+	    less && answer->excluded > 0 ? cli_loans(2) : "",
+	    less && answer->excluded > 0 ? " are for other users" : "",
+	    dot, how, dot,
+	    (unsigned long long)answer->request_id);
+	free(how);
+	return text;
+}
+
+char *
+cli_answer_no_work(const struct lockq_answer *answer, time_t now)
+{
+	const char *user = answer->user != NULL ? answer->user : "";
+	bool one = answer->excluded == 1;
+	char as_of[CLI_TIME_SIZE];
+
+	cli_time_local(as_of, answer->as_of, true, now);
+	if (answer->excluded == 0)
+		return cli_text("no work for task %u%s%s", answer->task,
+		    as_of[0] != '\0' ? " as of " : "", as_of);
+	return cli_text("nothing for %s in task %u%s%s: %u %s %s left, but %s for other users",
+	    user, answer->task, as_of[0] != '\0' ? " as of " : "", as_of, answer->excluded,
+	    cli_loans(answer->excluded), one ? "is" : "are", one ? "it is" : "they are");
+}
+
+static const char *
+ordinal_end(uint32_t number)
+{
+	if (number % 100 / 10 == 1)
+		return "th";
+	switch (number % 10) {
+	case 1:
+		return "st";
+	case 2:
+		return "nd";
+	case 3:
+		return "rd";
+	default:
+		return "th";
+	}
+}
+
+static char *
+expected_text(const struct lockq_answer *answer)
+{
+	uint64_t ms = answer->expected_ms > 0 ? (uint64_t)answer->expected_ms : 0;
+	char wait[CLI_TIME_SIZE];
+
+	cli_age(wait, (ms + 999) / 1000);
+	if (answer->expected_ms < 0)
+		return cli_text("the time to wait is not known");
+	if (answer->nobody_leads)
+		return cli_text("the task's query usually takes about %s", wait);
+	return ms == 0 ? cli_text("expected at any moment") :
+	    cli_text("expected in about %s", wait);
+}
+
+char *
+cli_answer_line(const struct lockq_answer *answer, const char *dot)
+{
+	char *expected = expected_text(answer), *behind, *text;
+
+	if (answer->position <= 1)
+		behind = cli_text("%s", "");
+	else
+		behind = cli_text(", behind %s for %llu %s", answer->position == 2 ? "a request" :
+		    "requests", (unsigned long long)answer->loans_ahead,
+		    cli_loans(answer->loans_ahead));
+	text = cli_text("%u%s in line%s %s %s", answer->position,
+	    ordinal_end(answer->position), behind, dot, expected);
+	free(behind);
+	free(expected);
+	return text;
+}
+
+static void
+print_table(const struct lockq_answer *answer)
+{
+	const struct cli_column columns[] = {
+		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	char lease[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+	size_t i;
+
+	for (i = 0; i < answer->n_loans; i++) {
+		cli_time_local(lease, answer->loans[i].lease_expires_at, false, now);
+		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].loan_id);
+		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].token);
+		cli_table_cell(table, "%s", lease[0] != '\0' ? lease : "no limit");
+	}
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_free(table);
+}
+
+void
+cli_answer_loans(const struct lockq_answer *answer, bool waited)
+{
+	char *summary = cli_answer_summary(answer, waited, cli_dot());
+
+	cli_heading("Task %u %s %s", answer->task, cli_dot(),
+	    answer->task_name != NULL ? answer->task_name : "");
+	print_table(answer);
+	cli_line("%s", summary);
+	if (answer->reason != NULL)
+		cli_line("%s", answer->reason);
+	if (cli_answer_is_from_list(answer) && answer->checked == NULL)
+		cli_line("unchecked: the view could not tell in time whether these %s still match",
+		    cli_loans(2));
+	free(summary);
+}

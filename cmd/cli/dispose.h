@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* disposition --complete, --return-after, --never and --renew: options and run. */
+#ifndef LOCKQ_CMD_CLI_DISPOSE_H
+#define LOCKQ_CMD_CLI_DISPOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/loan_option.h"
+#include "cli/options.h"
+
+struct disposition_loans {
+	struct lockq_disposition what; /* complete after disposition_loans_check() */
+	struct loan_option loans;
+	uint64_t token;                /* 0: not given */
+	bool complete;
+	bool never;
+	bool renew;
+	bool not_me;
+	uint32_t return_after_s;
+	uint32_t not_me_for_s;
+};
+#define DISPOSITION_NOT_GIVEN UINT32_MAX
+#define DISPOSITION_LOANS_DEFAULTS { LOCKQ_DISPOSITION_INIT, LOAN_OPTION_EMPTY, 0, false, false, \
+	false, false, DISPOSITION_NOT_GIVEN, DISPOSITION_NOT_GIVEN }
+
+/* Whether any of these options was given. */
+bool disposition_loans_wanted(const struct disposition_loans *options);
+
+/*
+ * Checks the options together and completes @options->what; reads standard input for --loan -.
+ * Returns 0, or -1 with @error.
+ */
+LOCKQ_MUST_CHECK int disposition_loans_check(struct disposition_loans *options,
+    struct cli_error *error);
+
+/* Prints what came of it: @result, and @rc is the library's code. @uuid, or "", is what the command
+ * has to be repeated with where the outcome is unknown. *@recorded: something was changed. Returns
+ * the exit status. */
+LOCKQ_MUST_CHECK int disposition_loans_show(const struct cli_common *common,
+    const struct disposition_loans *options, struct lockq *q, int rc, const char *uuid,
+    const struct lockq_disposed_result *result, bool *recorded);
+
+/* Connects, disposes, prints, and frees what the options hold. Returns the exit status. */
+LOCKQ_MUST_CHECK int disposition_loans_run(struct cli_common *common,
+    struct disposition_loans *options);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What people call a loan: the noun of the task that a program is about. */
+#ifndef LOCKQ_CMD_CLI_NOUN_H
+#define LOCKQ_CMD_CLI_NOUN_H
+
+#include "cli/program.h"
+
+/* Asks the database for the noun of @task, where the output is for people. Before, and where the
+ * task has none, it is "loan". */
+void cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t task);
+/* The same for a pipeline: where it has loans of several tasks, the noun is "loan". @task is the
+ * one that was asked for; or 0. */
+void cli_noun_of_pipeline(const struct cli_common *common, struct lockq *q, uint32_t task,
+    const struct lockq_pipeline *pipeline);
+/* The same for a noun that is known: "ticket", or "entry/entries". */
+void cli_noun_set(const char *noun);
+
+/* The noun of one of them, and that of @n. */
+const char *cli_loan(void);
+const char *cli_loans(uint64_t n);
+
+#endif

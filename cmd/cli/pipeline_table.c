@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/noun.h"
+#include "cli/pipeline_table.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/times.h"
+#include "cli/utf8.h"
+
+enum {
+	COLUMNS_FIXED = 7,     /* without a task's details */
+	RENEW_SOON_S = 15 * 60 /* the user is told of a lease that has less left */
+};
+
+/* One table: the assignments of one task with its details, or all assignments without details. */
+struct part {
+	const struct lockq_assignment *assignments;
+	size_t n;
+	const struct lockq_assignment *model; /* the first one with details; or NULL */
+	bool of_one_task;
+	bool has_notes;
+};
+
+static struct part
+make_part(const struct lockq_assignment *assignments, size_t n, bool of_one_task)
+{
+	struct part part = { assignments, n, NULL, of_one_task, false };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (part.model == NULL && assignments[i].n_details > 0)
+			part.model = &assignments[i];
+		part.has_notes = part.has_notes || assignments[i].note != NULL;
+	}
+	return part;
+}
+
+static const char *
+detail(const struct lockq_assignment *a, size_t i)
+{
+	return i < a->n_details ? a->details[i].value : NULL;
+}
+
+/* Whether all values of a detail consist of these characters, after a minus sign where that is
+ * allowed. Such values are never cut. */
+static bool
+made_of(const struct part *part, size_t column, bool may_have_sign, const char *characters)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < part->n; i++) {
+		value = detail(&part->assignments[i], column);
+		if (value != NULL && may_have_sign && value[0] == '-')
+			value++;
+		if (value != NULL && strspn(value, characters) != strlen(value))
+			return false;
+	}
+	return true;
+}
+
+/* Numbers stand at the right, dates and times at the left. */
+static unsigned int
+detail_kind(const struct part *part, size_t column)
+{
+	if (made_of(part, column, true, "0123456789."))
+		return CLI_RIGHT;
+	return made_of(part, column, false, "0123456789.-: ") ? 0 : CLI_TEXT;
+}
+
+/* Fills @columns and returns how many; the caller frees their headings. */
+static size_t
+make_columns(struct cli_column *columns, const struct part *part)
+{
+	const struct cli_column fixed[] = {
+		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT | CLI_SPARE(8) },
+		{ "assigned", CLI_SPARE(9) }, { "age", CLI_RIGHT | CLI_SPARE(6) },
+		{ "lease left", 0 },
+	};
+	size_t n = 0, i;
+
+	if (!part->of_one_task)
+		columns[n++] = (struct cli_column){ cli_text("task"), CLI_TEXT };
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++, n++)
+		columns[n] = (struct cli_column){ cli_text("%s", fixed[i].heading), fixed[i].is };
+	for (i = 0; part->model != NULL && i < part->model->n_details; i++, n++)
+		columns[n] = (struct cli_column){ cli_escape(part->model->details[i].name),
+			detail_kind(part, i) | CLI_SPARE(7) };
+	if (part->has_notes)
+		columns[n++] = (struct cli_column){ cli_text("note"), CLI_TEXT | CLI_SPARE(5) };
+	return n;
+}
+
+static void
+add_lease(struct cli_table *table, const struct lockq_assignment *a, time_t now)
+{
+	char left[CLI_TIME_SIZE];
+
+	if (a->lease_expires_at[0] == '\0') {
+		cli_table_cell(table, "no limit");
+	} else if (a->lease_expired) {
+		cli_time_local(left, a->lease_expires_at, false, now);
+		cli_table_cell(table, "ran out %s", left);
+	} else {
+		cli_age(left, a->lease_left_s);
+		cli_table_cell(table, "%s", left);
+	}
+}
+
+static void
+add_row(struct cli_table *table, const struct part *part, const struct lockq_assignment *a,
+    time_t now)
+{
+	char since[CLI_TIME_SIZE], age[CLI_TIME_SIZE];
+	const char *value;
+	size_t i;
+
+	cli_time_local(since, a->assigned_at, false, now);
+	cli_age(age, a->age_s);
+	if (!part->of_one_task)
+		cli_table_cell(table, "%u %s", a->task, a->task_name != NULL ? a->task_name : "");
+	cli_table_cell(table, "%llu", (unsigned long long)a->loan_id);
+	cli_table_cell(table, "%llu", (unsigned long long)a->token);
+	cli_table_cell(table, "%s", since);
+	cli_table_cell(table, "%s", age);
+	add_lease(table, a, now);
+	for (i = 0; part->model != NULL && i < part->model->n_details; i++) {
+		value = detail(a, i);
+		cli_table_cell(table, "%s", value != NULL ? value : "-");
+	}
+	if (part->has_notes)
+		cli_table_cell(table, "%s", a->note != NULL ? a->note : "");
+}
+
+/* @width is 0 for that of standard output. */
+static void
+print_part(FILE *out, const struct part *part, enum cli_style style, size_t width)
+{
+	size_t most = COLUMNS_FIXED + (part->model != NULL ? part->model->n_details : 0), n, i;
+	struct cli_column *columns = cli_alloc(most * sizeof(*columns));
+	struct cli_table *table;
+	time_t now = time(NULL);
+
+	n = make_columns(columns, part);
+	table = cli_table_new(columns, n);
+	for (i = 0; i < part->n; i++)
+		add_row(table, part, &part->assignments[i], now);
+	if (width == 0)
+		cli_table_print(out, table, style);
+	else
+		cli_table_fit(out, table, style, width);
+	cli_table_free(table);
+	for (i = 0; i < n; i++)
+		free((char *)(uintptr_t)columns[i].heading);
+	free(columns);
+}
+
+/* How many of the assignments from @from on are of one task. */
+static size_t
+same_task(const struct lockq_pipeline *pipeline, size_t from)
+{
+	const struct lockq_assignment *a = &pipeline->assignments[from];
+	size_t n = 1;
+
+	while (from + n < pipeline->n_assignments && a[n].task == a->task)
+		n++;
+	return n;
+}
+
+static size_t
+print_by_task(const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a;
+	struct part part;
+	size_t i, n, tasks = 0;
+
+	for (i = 0; i < pipeline->n_assignments; i += n, tasks++) {
+		a = &pipeline->assignments[i];
+		n = same_task(pipeline, i);
+		part = make_part(a, n, true);
+		cli_heading("Task %u %s %s", a->task, cli_dot(),
+		    a->task_name != NULL ? a->task_name : "");
+		print_part(stdout, &part, cli_stdout_style(), 0);
+	}
+	return tasks;
+}
+
+static void
+print_advice(const char *user, const struct lockq_pipeline *pipeline)
+{
+	const struct lockq_assignment *a, *first = NULL;
+	char left[CLI_TIME_SIZE], *word;
+	size_t i, over = 0;
+
+	for (i = 0; i < pipeline->n_assignments; i++) {
+		a = &pipeline->assignments[i];
+		over += a->lease_expired != 0;
+		if (a->lease_expires_at[0] != '\0' && !a->lease_expired &&
+		    (first == NULL || a->lease_left_s < first->lease_left_s))
+			first = a;
+	}
+	if (over > 0)
+		cli_line("%zu %s run out: %s %s may go to another user at any moment", over,
+		    over == 1 ? "lease has" : "leases have", over == 1 ? "that" : "those",
+		    cli_loans(over));
+	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
+		return;
+	cli_age(left, first->lease_left_s);
+	word = cli_word(user);
+	cli_line("the lease of %s %llu ends in %s: disposition --user %s --task %u --loan %llu "
+	    "--renew renews it", cli_loan(), (unsigned long long)first->loan_id, left, word,
+	    first->task, (unsigned long long)first->loan_id);
+	free(word);
+}
+
+void
+checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
+{
+	struct part all = make_part(pipeline->assignments, pipeline->n_assignments, false);
+	size_t n = pipeline->n_assignments, tasks = 1, i;
+
+	cli_heading("Pipeline %s %s", cli_dot(), user);
+	if (all.model != NULL) {
+		tasks = print_by_task(pipeline);
+	} else {
+		print_part(stdout, &all, cli_stdout_style(), 0);
+		for (i = same_task(pipeline, 0); i < n; i += same_task(pipeline, i))
+			tasks++;
+	}
+	if (tasks > 1)
+		cli_line("%zu %s in %zu tasks", n, cli_loans(n), tasks);
+	else
+		cli_line("%zu %s", n, cli_loans(n));
+	print_advice(user, pipeline);
+}
+
+char *
+checkwork_table_part(const struct lockq_pipeline *pipeline, size_t from, size_t width,
+    enum cli_style style, size_t *n, size_t *first_row)
+{
+	struct part part = make_part(pipeline->assignments, pipeline->n_assignments, false);
+	const struct lockq_assignment *a = &pipeline->assignments[from];
+	bool by_task = part.model != NULL;
+	char *text = NULL, *heading;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		cli_out_of_memory();
+	if (by_task) {
+		part = make_part(a, same_task(pipeline, from), true);
+		heading = cli_escape(a->task_name);
+		fprintf(out, "Task %u %s %s\n", a->task, style == CLI_BOXES ? "·" : "-", heading);
+		free(heading);
+	}
+	print_part(out, &part, style, width);
+	if (fclose(out) != 0)
+		cli_out_of_memory();
+	*n = part.n;
+	*first_row = by_task ? 4 : 3; /* below two rules, the columns' names, and the heading */
+	return text;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connection.h"
+#include "cli/exit_status.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/utf8.h"
+
+static const struct cli_tool *tool_running;
+
+static const char *
+program(void)
+{
+	return tool_running != NULL ? tool_running->name : "lockq";
+}
+
+/*
+ * A socket gets the lowest free descriptor: where standard output is closed, the answer would be
+ * written to the database's socket. A closed descriptor is opened here, in the wrong direction, so
+ * that using it still fails and the failure is noticed.
+ */
+static void
+hold_descriptors(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
+/* Whether the command line has --json, also after the option at which parsing failed. */
+static bool
+asks_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the option files of a tool that has a user, before the tool's check: they may name the user
+ * and the task. The handle has what they say for cli_open(). */
+static void
+read_options(struct cli_common *common)
+{
+	int rc = lockq_new(&common->q);
+
+	/* A shell starts a script's background jobs with SIGINT ignored. When Ctrl-C ends the
+	 * script, nobody is left to take the loans: this process has to end, too. It may end at
+	 * once until cli_catch_signals(), since nothing has been asked for. */
+	signal(SIGINT, SIG_DFL);
+	if (rc == LOCKQ_OK)
+		rc = lockq_read_options(common->q, &common->connection);
+	if (common->q != NULL && lockq_warning(common->q)[0] != '\0')
+		cli_message("%s", lockq_warning(common->q));
+	if (rc != LOCKQ_OK) {
+		rc = cli_report_library(common, common->q, rc);
+		lockq_free(common->q);
+		exit(cli_finish(rc, NULL));
+	}
+	cli_set_defaults(lockq_option_user(common->q), lockq_option_task(common->q));
+}
+
+void
+cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
+{
+	struct cli_common *common = options;
+	struct cli_error error = { "" };
+	int rc;
+
+	tool_running = tool;
+	common->connection.program = tool->name;
+	common->connection.more_group = tool->more_group;
+	setlocale(LC_CTYPE, "");
+	hold_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	/* If SIGCHLD was ignored at the start, waitpid() can't tell how my_print_defaults ended. */
+	signal(SIGCHLD, SIG_DFL);
+	rc = cli_parse(tool, options, argc, argv, &error);
+	if (rc == CLI_PARSED_HELP) {
+		cli_help(stdout, tool);
+		exit(cli_finish(CLI_EXIT_DONE, NULL));
+	}
+	if (rc == CLI_PARSED_VERSION) {
+		printf("%s (lockq) %s\n", tool->name, lockq_version());
+		exit(cli_finish(CLI_EXIT_DONE, NULL));
+	}
+	if (rc == CLI_PARSED_RUN)
+		rc = cli_connection(common, tool->group, &error);
+	if (rc == CLI_PARSED_RUN && tool->group == NULL) {
+		read_options(common);
+		rc = cli_log_check(common, &error);
+	}
+	if (rc == CLI_PARSED_RUN && tool->check != NULL)
+		rc = tool->check(options, &error);
+	if (rc != CLI_PARSED_RUN) {
+		if (asks_json(argc, argv))
+			common->out = &output_json;
+		cli_report(common, CLI_EXIT_USAGE, "%s", error.text);
+		fprintf(stderr, "try '%s%s%s --help'\n", tool->name,
+		    tool->command != NULL ? " " : "", tool->command != NULL ? tool->command : "");
+		lockq_free(common->q);
+		exit(CLI_EXIT_USAGE);
+	}
+}
+
+int
+cli_open(struct lockq **q, struct cli_common *common)
+{
+	static const struct lockq_connection by_option_files = LOCKQ_CONNECTION_INIT;
+	int rc;
+
+	cli_log(common, common->q);
+	lockq_on_progress(common->q, cli_on_progress, common);
+	lockq_look_timeout(common->q, common->look_timeout_ms);
+	rc = lockq_connect(common->q, NULL);
+	*q = common->q;
+	if (rc == LOCKQ_OK && tool_running->leads)
+		rc = lockq_query_at(*q, &by_option_files);
+	return rc;
+}
+
+int
+cli_finish(int status, const char *consequence)
+{
+	int failed, why;
+
+	cli_tick_end();
+	failed = ferror(stdout);
+	errno = 0;
+	failed = fflush(stdout) != 0 || failed;
+	why = errno;
+	if (!failed)
+		return status;
+	cli_message("standard output can't be written%s%s%s%s", why != 0 ? ": " : "",
+	    why != 0 ? strerror(why) : "", consequence != NULL ? ": " : "",
+	    consequence != NULL ? consequence : "");
+	return CLI_EXIT_DATABASE;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LOOKS_FOR_LEAKS 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define LOOKS_FOR_LEAKS 1
+#endif
+
+/* _exit() skips the handlers of exit(): the clean-up of libraries takes as long as the answer. */
+void
+cli_end(int status)
+{
+#ifdef LOOKS_FOR_LEAKS
+	exit(status);
+#else
+	_exit(status);
+#endif
+}
+
+static void
+message(const char *text, const char *end)
+{
+	char *escaped = cli_escape(text);
+
+	cli_tick_end();
+	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
+	fprintf(stderr, "%s: %s%s", program(), escaped, end);
+	free(escaped);
+}
+
+CLI_PRINTF(1, 0) static void
+vmessage(const char *format, va_list arguments, const char *end)
+{
+	char *text = cli_vtext(format, arguments);
+
+	message(text, end);
+	free(text);
+}
+
+void
+cli_message(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vmessage(format, arguments, "\n");
+	va_end(arguments);
+}
+
+void
+cli_prompt(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vmessage(format, arguments, "");
+	va_end(arguments);
+}
+
+static void
+report(const struct cli_common *common, int status, const char *text)
+{
+	message(text, "\n");
+	common->out->error(text, status);
+}
+
+int
+cli_report(const struct cli_common *common, int status, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	report(common, status, text);
+	free(text);
+	return status;
+}
+
+const char *
+cli_library_text(struct lockq *q, int rc)
+{
+	const char *text = q != NULL ? lockq_error(q) : "";
+
+	if (text[0] != '\0')
+		return text;
+	return rc == LOCKQ_ENOMEM ? "out of memory" : "the database gave no reason";
+}
+
+void
+cli_report_detail(const struct cli_common *common, struct lockq *q)
+{
+	if (common->verbose && q != NULL && lockq_error_detail(q)[0] != '\0')
+		cli_message("%s", lockq_error_detail(q));
+}
+
+int
+cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
+{
+	int status = cli_exit_status(rc, cli_caught());
+
+	report(common, status, cli_library_text(q, rc));
+	cli_report_detail(common, q);
+	return status;
+}

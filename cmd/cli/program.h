@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frame of a program: its main calls cli_start(), cli_open(), the library, a function of struct
+ * output, cli_finish() and cli_end(). Signals are in signals.h, exit statuses in exit_status.h.
+ *
+ * Everything printed for people passes cli_escape(), so that text from the database or the command
+ * line can't drive a terminal.
+ */
+#ifndef LOCKQ_CMD_CLI_PROGRAM_H
+#define LOCKQ_CMD_CLI_PROGRAM_H
+
+#include "cli/options.h"
+#include "cli/text.h"
+#include "lockq.h"
+
+/*
+ * The first call of a main: sets the locale, parses the options, reads the option files and checks
+ * the options. With --help, --version, a usage error or an option file that can't be used it ends
+ * the process.
+ */
+void cli_start(const struct cli_tool *tool, void *options, int argc, char **argv);
+
+/*
+ * Connects the handle that has read the option files. Returns what lockq_connect() returns. The
+ * caller frees *@q with lockq_free(), also after an error.
+ */
+LOCKQ_MUST_CHECK int cli_open(struct lockq **q, struct cli_common *common);
+
+/*
+ * Flushes standard output. Returns @status, or CLI_EXIT_DATABASE with a message where the output
+ * could not be written. @consequence, or NULL, ends that message: "the loans are assigned to you
+ * nevertheless: see checkwork".
+ */
+LOCKQ_MUST_CHECK int cli_finish(int status, const char *consequence);
+
+/* The last call of a main, after cli_finish(), when all connections are closed. */
+void cli_end(int status) CLI_NORETURN;
+
+/* Prints "getwork: …" on standard error: one line, escaped. */
+void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* The same without the end of the line, before an answer is read. */
+void cli_prompt(const char *format, ...) CLI_PRINTF(1, 2);
+
+/*
+ * Prints the same message, and with --json {"error": …, "exit": …} on standard output. Returns
+ * @status, for return cli_report(…).
+ */
+int cli_report(const struct cli_common *common, int status, const char *format, ...)
+    CLI_PRINTF(3, 4);
+
+/* The library's last error; where it has none, or @q is NULL, a text for @rc. */
+const char *cli_library_text(struct lockq *q, int rc);
+
+/* With --verbose prints what operators want to know of the library's last error. */
+void cli_report_detail(const struct cli_common *common, struct lockq *q);
+
+/* cli_report() with that text and the exit status of @rc. */
+int cli_report_library(const struct cli_common *common, struct lockq *q, int rc);
+
+#endif

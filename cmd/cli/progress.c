@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/noun.h"
+#include "cli/output.h"
+#include "cli/program.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "cli/times.h"
+#include "cli/utf8.h"
+
+enum {
+	BAR_MIN = 8,
+	BAR_MAX = 32
+};
+
+static size_t ticking; /* columns of the line that is on the terminal now */
+
+/* Whether progress is shown: standard error is a terminal, and not --json. */
+static bool
+is_shown(const struct cli_common *common)
+{
+	return common->out->ticks && isatty(STDERR_FILENO);
+}
+
+char *
+cli_bar(size_t width, uint64_t done, uint64_t total)
+{
+	size_t inner = width > 2 ? width - 2 : 0, filled = inner, i;
+	char *bar = cli_alloc(inner + 3);
+
+	if (done < total)
+		filled = (size_t)((double)done / (double)total * (double)inner);
+	bar[0] = '[';
+	for (i = 0; i < inner; i++)
+		bar[i + 1] = i < filled ? '#' : '-';
+	bar[inner + 1] = ']';
+	bar[inner + 2] = '\0';
+	return bar;
+}
+
+/* @text with a bar beside it, where there is room for one. */
+static char *
+with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
+{
+	size_t width = cli_width(text), room = columns > width + 1 ? columns - width - 1 : 0;
+	char *bar, *line;
+
+	if (total == 0 || room < BAR_MIN)
+		return cli_cut(text, columns);
+	bar = cli_bar(room < BAR_MAX ? room : BAR_MAX, done, total);
+	line = cli_text("%s %s", text, bar);
+	free(bar);
+	return line;
+}
+
+static void
+draw(const char *line)
+{
+	size_t width = cli_width(line);
+	int rest = ticking > width ? (int)(ticking - width) : 0;
+
+	/* spaces over the rest of the last line: every terminal can do that */
+	fprintf(stderr, "\r%s%*s", line, rest, "");
+	if (rest > 0)
+		fprintf(stderr, "\r%s", line);
+	fflush(stderr);
+	ticking = width;
+}
+
+void
+cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
+{
+	size_t columns = cli_columns(STDERR_FILENO);
+	va_list arguments;
+	char *text, *escaped, *line;
+
+	if (!is_shown(common))
+		return;
+	/* a line as wide as the terminal would scroll, and so would one with ^C after it */
+	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
+	va_start(arguments, format);
+	text = cli_vtext(format, arguments);
+	va_end(arguments);
+	escaped = cli_escape(text);
+	line = with_bar(escaped, columns, done, total);
+	draw(line);
+	free(line);
+	free(escaped);
+	free(text);
+}
+
+void
+cli_tick_end(void)
+{
+	size_t columns;
+
+	if (ticking == 0)
+		return;
+	ticking += 2; /* the terminal's ^C stands there */
+	columns = cli_columns(STDERR_FILENO);
+	if (columns > 0 && ticking >= columns)
+		ticking = columns - 1;
+	draw("");
+	fputs("\r", stderr);
+	fflush(stderr);
+}
+
+/* How long the query has run: another leader's began before this process waited for it. */
+static uint64_t
+elapsed_ms(const struct lockq_progress *progress)
+{
+	return progress->leader != NULL && progress->phase == LOCKQ_PHASE_WAIT ?
+	    progress->leader_ms : progress->phase_ms;
+}
+
+static char *
+query_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE], usual[CLI_TIME_SIZE];
+	bool own = progress->phase != LOCKQ_PHASE_WAIT;
+	bool known = progress->usual_ms > 0;
+	char *whose, *text;
+
+	cli_age(elapsed, elapsed_ms(progress) / 1000);
+	cli_ms(usual, progress->usual_ms);
+	if (own)
+		return cli_text("your query runs: %s%s%s", elapsed, known ? ", usually " : "",
+		    known ? usual : "");
+	whose = cli_quoted(progress->leader, "another");
+	text = cli_text("waiting for %s%s query: %s%s%s", whose,
+	    progress->leader != NULL ? "'s" : "", elapsed, known ? ", usually " : "",
+	    known ? usual : "");
+	free(whose);
+	return text;
+}
+
+static char *
+dispose_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE];
+
+	cli_age(elapsed, progress->phase_ms / 1000);
+	return cli_text("disposing of the %s: %s", cli_loans(2), elapsed);
+}
+
+static char *
+expire_text(const struct lockq_progress *progress)
+{
+	char elapsed[CLI_TIME_SIZE];
+
+	cli_age(elapsed, progress->phase_ms / 1000);
+	return cli_text("tidying up: %llu %s, %s", (unsigned long long)progress->rows,
+	    progress->rows == 1 ? "row" : "rows", elapsed);
+}
+
+char *
+cli_progress_text(const struct lockq_progress *progress)
+{
+	switch (progress->phase) {
+	case LOCKQ_PHASE_RETRY:
+		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
+		    progress->detail != NULL ? progress->detail : "");
+	case LOCKQ_PHASE_CANCEL:
+		return cli_text("trying again to cancel the request: %s", progress->detail != NULL ?
+		    progress->detail : "");
+	case LOCKQ_PHASE_EXPIRE:
+		return expire_text(progress);
+	case LOCKQ_PHASE_DISPOSE:
+		return dispose_text(progress);
+	case LOCKQ_PHASE_FOLLOW:
+		return cli_text("%s", progress->detail != NULL ? progress->detail :
+		    "nothing to deliver");
+	case LOCKQ_PHASE_QUERY:
+	case LOCKQ_PHASE_WAIT:
+	case LOCKQ_PHASE_CHECK:
+		break;
+	}
+	return query_text(progress);
+}
+
+/* Said at once, since that request may be for another number of loans. */
+static void
+say_joined(const struct lockq_progress *progress)
+{
+	static uint64_t said;
+
+	if (progress->joined_request == 0 || progress->joined_request == said)
+		return;
+	said = progress->joined_request;
+	cli_tick_end();
+	ticking = 0;
+	cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
+	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
+}
+
+void
+cli_say_phase(const struct cli_common *common, int phase, const char *text)
+{
+	static int said = -1;
+
+	if (!common->verbose || said == phase)
+		return;
+	said = phase;
+	cli_message("%s", text);
+}
+
+int
+cli_on_progress(const struct lockq_progress *progress, void *data)
+{
+	const struct cli_common *common = data;
+	uint64_t usual = 0;
+	char *text;
+
+	if (cli_caught() != 0 && progress->phase != LOCKQ_PHASE_CANCEL)
+		return 1;
+	if (!common->verbose && !is_shown(common))
+		return 0;
+	text = cli_progress_text(progress);
+	cli_say_phase(common, (int)progress->phase, text);
+	if (is_shown(common))
+		say_joined(progress);
+	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT ||
+	    progress->phase == LOCKQ_PHASE_CHECK)
+		usual = progress->usual_ms;
+	cli_tick(common, elapsed_ms(progress), usual, "%s", text);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What standard output can show, and single lines on it. */
+#ifndef LOCKQ_CMD_CLI_TERMINAL_H
+#define LOCKQ_CMD_CLI_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/text.h"
+
+enum { CLI_WIDTH_LEAST = 20, CLI_WIDTH_MOST = 10000 };
+
+enum cli_style {
+	CLI_PLAIN = 0,      /* ASCII */
+	CLI_BOXES = 1       /* box drawing */
+};
+
+/* CLI_BOXES where standard output is a terminal of a UTF-8 locale. */
+enum cli_style cli_stdout_style(void);
+
+/* The columns of the terminal on @fd: its own answer, else COLUMNS, else 80. 0 where @fd is no
+ * terminal. */
+size_t cli_columns(int fd);
+
+/* How wide tables on standard output may be: @width of cli_set_width(); else COLUMNS on a terminal;
+ * else the terminal's columns. 0: as wide as they are. */
+size_t cli_table_width(void);
+void cli_set_width(size_t width);
+
+/* The separator of two facts on a line of standard output: "·", or "-" in plain style. */
+const char *cli_dot(void);
+
+/* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
+bool cli_shows_bold(void);
+
+/* Prints a line on standard output, escaped, and bold where that is fine. */
+void cli_heading(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* Prints a line on standard output, escaped. */
+void cli_line(const char *format, ...) CLI_PRINTF(1, 2);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/times.h"
+#include "cli/when.h"
+
+enum {
+	MINUTE = 60,
+	HOUR = 60 * MINUTE,
+	DAY = 24 * HOUR
+};
+
+/* Whether @utc is a time such as "2026-11-20 13:50:01", with a fraction or without. */
+static bool
+is_time(const char *utc)
+{
+	static const char form[] = "0000-00-00 00:00:00";
+	size_t i;
+
+	if (utc == NULL || strlen(utc) < sizeof(form) - 1)
+		return false;
+	for (i = 0; i < sizeof(form) - 1; i++) {
+		if (form[i] == '0' ? utc[i] < '0' || utc[i] > '9' : utc[i] != form[i])
+			return false;
+	}
+	utc += sizeof(form) - 1;
+	return utc[0] == '\0' ||
+	    (utc[0] == '.' && utc[1 + strspn(utc + 1, "0123456789")] == '\0');
+}
+
+uint64_t
+cli_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int
+cli_time(time_t *seconds, const char *utc)
+{
+	char whole[WHEN_BYTES];
+	int64_t when;
+
+	if (!is_time(utc))
+		return -1;
+	snprintf(whole, sizeof(whole), "%s", utc); /* without its fraction */
+	if (!when_parse(&when, whole))
+		return -1;
+	*seconds = (time_t)when;
+	return 0;
+}
+
+/* Whether the clocks show @then, the local time of @seconds, at a second moment as well, because
+ * they were put back between the two. */
+static bool
+comes_twice(time_t seconds, const struct tm *then)
+{
+	static const int apart[] = { -HOUR, -HOUR / 2, HOUR / 2, HOUR };
+	struct tm other;
+	time_t at;
+	size_t i;
+
+	for (i = 0; i < sizeof(apart) / sizeof(apart[0]); i++) {
+		at = seconds + apart[i];
+		if (localtime_r(&at, &other) != NULL && other.tm_yday == then->tm_yday &&
+		    other.tm_hour == then->tm_hour && other.tm_min == then->tm_min)
+			return true;
+	}
+	return false;
+}
+
+void
+cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, time_t now)
+{
+	struct tm then, today;
+	time_t seconds;
+	size_t length;
+	bool same_day;
+
+	text[0] = '\0';
+	if (cli_time(&seconds, utc) != 0 || localtime_r(&seconds, &then) == NULL ||
+	    localtime_r(&now, &today) == NULL)
+		return;
+	same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+	length = strftime(text, CLI_TIME_SIZE, same_day ?
+	    (with_seconds ? "%H:%M:%S" : "%H:%M") :
+	    (with_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M"), &then);
+	if (length > 0 && comes_twice(seconds, &then))
+		strftime(text + length, CLI_TIME_SIZE - length, " %Z", &then);
+}
+
+void
+cli_time_iso(char text[CLI_TIME_SIZE], const char *utc)
+{
+	text[0] = '\0';
+	if (is_time(utc))
+		snprintf(text, CLI_TIME_SIZE, "%.10sT%.15sZ", utc, utc + 11);
+}
+
+void
+cli_age(char text[CLI_TIME_SIZE], uint64_t seconds)
+{
+	unsigned long long s = seconds;
+
+	if (s < MINUTE)
+		snprintf(text, CLI_TIME_SIZE, "%llu s", s);
+	else if (s < HOUR)
+		snprintf(text, CLI_TIME_SIZE, "%llu min %llu s", s / MINUTE, s % MINUTE);
+	else if (s < DAY)
+		snprintf(text, CLI_TIME_SIZE, "%llu h %llu min", s / HOUR, s % HOUR / MINUTE);
+	else
+		snprintf(text, CLI_TIME_SIZE, "%llu d %llu h", s / DAY, s % DAY / HOUR);
+}
+
+void
+cli_ms(char text[CLI_TIME_SIZE], uint64_t ms)
+{
+	uint64_t tenths = ms / 100 + (ms % 100 >= 50);
+
+	if (ms < 1000)
+		snprintf(text, CLI_TIME_SIZE, "%u ms", (unsigned int)ms);
+	else if (tenths < 100)
+		snprintf(text, CLI_TIME_SIZE, "%u.%u s", (unsigned int)(tenths / 10),
+		    (unsigned int)(tenths % 10));
+	else
+		cli_age(text, ms / 1000 + (ms % 1000 >= 500));
+}

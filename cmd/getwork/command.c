@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "getwork/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "cli/times.h"
+
+extern char **environ;
+
+enum {
+	GRACE_MS = 10000, /* from SIGTERM to SIGKILL */
+	LOOK_MS = 250     /* no signal tells that the last process of a group has ended */
+};
+
+static fd_set given;
+
+void
+command_note_files(void)
+{
+	FD_ZERO(&given);
+	for (int fd = 0; fd < FD_SETSIZE; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			FD_SET(fd, &given);
+	}
+}
+
+/* The connection among them: a command that outlives this program would keep it open, and with it
+ * what the server keeps for it. */
+static void
+keep_own_files(void)
+{
+	for (int fd = STDERR_FILENO + 1; fd < FD_SETSIZE; fd++) {
+		if (!FD_ISSET(fd, &given))
+			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+}
+
+static volatile sig_atomic_t suspended;
+
+static void
+on_stop(int signal_number)
+{
+	suspended = signal_number;
+}
+
+static void
+on_child(int signal_number)
+{
+	(void)signal_number;
+}
+
+/* SIGCHLD is let in by command_wait() only, so it disturbs no call of the library. */
+static void
+take_signals(struct command *command)
+{
+	struct sigaction action = { .sa_handler = on_child };
+	sigset_t child;
+
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &command->mask);
+	sigaction(SIGCHLD, &action, &command->child);
+	action.sa_handler = on_stop;
+	sigaction(SIGTSTP, NULL, &command->stop);
+	if (command->stop.sa_handler != SIG_IGN)
+		sigaction(SIGTSTP, &action, NULL);
+	cli_spare(true);
+}
+
+static void
+give_signals_back(struct command *command)
+{
+	cli_spare(false);
+	sigaction(SIGTSTP, &command->stop, NULL);
+	sigaction(SIGCHLD, &command->child, NULL);
+	sigprocmask(SIG_SETMASK, &command->mask, NULL);
+}
+
+/* A handler ends with this program's code, but what is ignored stays so: SIGPIPE, which this
+ * program ignores for itself, and under nohup SIGHUP, which stays as the user wishes. */
+static int
+spawn(struct command *command, const char *text)
+{
+	char name[] = "sh", option[] = "-c";
+	char *const arguments[] = { name, option, (char *)(uintptr_t)text, NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
+	sigset_t pipe_only;
+	int rc = posix_spawn_file_actions_init(&files);
+
+	if (rc != 0)
+		return rc;
+	rc = posix_spawnattr_init(&how);
+	if (rc != 0) {
+		posix_spawn_file_actions_destroy(&files);
+		return rc;
+	}
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	rc = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (rc == 0)
+		rc = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP |
+		    POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	if (rc == 0)
+		rc = posix_spawnattr_setsigdefault(&how, &pipe_only);
+	if (rc == 0)
+		rc = posix_spawnattr_setsigmask(&how, &command->mask);
+	if (rc == 0)
+		rc = posix_spawn(&command->pid, "/bin/sh", &files, &how, arguments, environ);
+	posix_spawnattr_destroy(&how);
+	posix_spawn_file_actions_destroy(&files);
+	return rc;
+}
+
+int
+command_start(struct command *command, const char *text)
+{
+	int rc;
+
+	*command = (struct command){
+		.began = cli_clock_ms(), .kill_at = UINT64_MAX, .end = COMMAND_NOT_BEGUN
+	};
+	keep_own_files();
+	take_signals(command);
+	rc = spawn(command, text);
+	if (rc != 0)
+		give_signals_back(command);
+	command->end.begun = rc == 0;
+	return rc;
+}
+
+/* The terminal belongs to the group of this program, so the kernel stops a command that asks it for
+ * a password, and nothing would ever let the command go on. */
+static void
+end_stopped(struct command *command, int stop_signal)
+{
+	/* Once: one that is deaf would ask again, and be stopped again. */
+	if (command->wants_terminal || (stop_signal != SIGTTIN && stop_signal != SIGTTOU))
+		return;
+	command->wants_terminal = true;
+	command_stop(command);
+	kill(-command->pid, SIGCONT);
+}
+
+static void
+reap(struct command *command)
+{
+	int status;
+
+	if (command->reaped ||
+	    waitpid(command->pid, &status, WNOHANG | WUNTRACED) != command->pid)
+		return;
+	if (WIFSTOPPED(status)) {
+		end_stopped(command, WSTOPSIG(status));
+		return;
+	}
+	command->reaped = true;
+	command->end.ms = cli_clock_ms() - command->began;
+	if (WIFSIGNALED(status))
+		command->end.signal = WTERMSIG(status);
+	else
+		command->end.exit = WEXITSTATUS(status);
+}
+
+/* The shell may have ended before the rest of a pipeline that was told to end. */
+static bool
+has_ended(const struct command *command)
+{
+	bool told = command->kill_at != UINT64_MAX, over = cli_clock_ms() >= command->kill_at;
+
+	if ((!command->reaped || told) && (over || cli_caught_again()))
+		kill(-command->pid, SIGKILL);
+	return command->reaped && (!told || over || kill(-command->pid, 0) != 0);
+}
+
+static void
+pass_on(struct command *command)
+{
+	if (suspended != 0) {
+		suspended = 0;
+		kill(-command->pid, SIGTSTP);
+		kill(getpid(), SIGSTOP);
+		kill(-command->pid, SIGCONT);
+	}
+	if (cli_caught() != 0 && !command->passed_on) {
+		command->passed_on = true;
+		kill(-command->pid, cli_caught());
+		kill(-command->pid, SIGCONT); /* one that is stopped would not see it */
+	}
+}
+
+/* Sleeps until a signal comes, or it is time. The signals are let in for this moment only, so none
+ * can come between the look before and the sleep. */
+static void
+sleep_until(const struct command *command, uint64_t until)
+{
+	uint64_t now = cli_clock_ms(), end = until;
+	struct timespec rest;
+	sigset_t open = command->mask;
+
+	if (command->kill_at < end)
+		end = command->kill_at > now ? command->kill_at : now + LOOK_MS;
+	if (command->reaped && end > now + LOOK_MS)
+		end = now + LOOK_MS;
+	sigdelset(&open, SIGCHLD);
+	rest.tv_sec = end > now ? (time_t)((end - now) / 1000) : 0;
+	rest.tv_nsec = end > now ? (long)((end - now) % 1000) * 1000000 : 0;
+	(void)pselect(0, NULL, NULL, NULL, end == UINT64_MAX ? NULL : &rest, &open);
+}
+
+bool
+command_wait(struct command *command, uint64_t until)
+{
+	sigset_t ours, before;
+	bool ended;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	for (;;) {
+		reap(command);
+		ended = has_ended(command);
+		if (ended || cli_clock_ms() >= until)
+			break;
+		pass_on(command);
+		sleep_until(command, until);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (ended)
+		give_signals_back(command);
+	return ended;
+}
+
+void
+command_stop(struct command *command)
+{
+	if (command->kill_at != UINT64_MAX)
+		return;
+	command->kill_at = cli_clock_ms() + GRACE_MS;
+	kill(-command->pid, SIGTERM);
+}

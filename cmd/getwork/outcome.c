@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "getwork/outcome.h"
+
+#include <stdlib.h>
+
+#include "cli/disposed.h"
+#include "cli/exit_status.h"
+#include "cli/noun.h"
+#include "cli/program.h"
+#include "cli/times.h"
+
+char *
+getwork_outcome_note(const struct command_end *end)
+{
+	if (!end->begun)
+		return cli_text("the command could not be started");
+	if (end->signal != 0)
+		return cli_text("the command was killed by signal %d", end->signal);
+	return cli_text("exit %d of the command", end->exit);
+}
+
+/* "exit 0 after 1.2 s" */
+static char *
+end_text(const struct command_end *end)
+{
+	char took[CLI_TIME_SIZE];
+
+	if (!end->begun)
+		return cli_text("not begun");
+	cli_ms(took, end->ms);
+	if (end->signal != 0)
+		return cli_text("killed by signal %d after %s", end->signal, took);
+	return cli_text("exit %d after %s", end->exit, took);
+}
+
+char *
+getwork_outcome(const struct lockq_disposition *what, size_t i,
+    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+    const char *error)
+{
+	unsigned long long id = what->loans[i].loan_id;
+	char *ended = end_text(end), *said = NULL, *text;
+
+	if (loan == NULL && status == CLI_EXIT_UNKNOWN)
+		said = cli_text("%s %llu: %s: see checkwork --loan %llu --task %u", cli_loan(), id,
+		    error, id, what->task);
+	else if (loan == NULL)
+		said = cli_text("%s %llu stays assigned to you: %s", cli_loan(), id, error);
+	else if (status == CLI_EXIT_DONE)
+		said = disposition_message_done(loan, false);
+	else
+		said = disposition_message_refused(what, loan, what->loans[i].token);
+	text = cli_text("%s (%s)", said, ended);
+	free(said);
+	free(ended);
+	return text;
+}
+
+void
+getwork_outcome_show(const struct cli_common *common, const struct lockq_disposition *what,
+    size_t i, const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+    const char *error)
+{
+	char *text = NULL;
+
+	common->out->executed(what, i, loan, end, status, error);
+	if (status != CLI_EXIT_DONE) {
+		text = getwork_outcome(what, i, loan, end, status, error);
+		cli_message("%s", text);
+	}
+	free(text);
+	/* The next command may run for long, and people look at what is done. */
+	(void)fflush(stdout);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "lockqstat/health.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/text.h"
+#include "cli/times.h"
+
+const struct stat_limits STAT_LIMITS_USUAL = { 300, 900 };
+
+enum {
+	NOBODY_LEADS_S = 30,    /* a follower leads within seconds of its leader's end */
+	OVER_LIMIT_S = 60,      /* beyond max_query_s: to assign the loans, and to end the query */
+	FAILED_IN_A_ROW = 3,
+	UNTIDIED_S = 3600       /* cron's disposition --expire runs each minute */
+};
+
+static const char *const levels[] = {
+	[STAT_FINE] = "ok", [STAT_WARNING] = "warning", [STAT_CRITICAL] = "critical",
+	[STAT_UNKNOWN] = "unknown"
+};
+
+const char *
+stat_level_name(enum stat_level level)
+{
+	return levels[level];
+}
+
+char *
+stat_finding_text(const struct stat_finding *finding)
+{
+	return cli_text("%s: task %u: %s", levels[finding->level], finding->task, finding->text);
+}
+
+/* Takes @text. */
+static void
+found(struct stat_health *h, const struct lockq_stat *s, enum stat_level level, const char *code,
+    char *text)
+{
+	h->findings = cli_realloc(h->findings, (h->n + 1) * sizeof(*h->findings));
+	h->findings[h->n++] = (struct stat_finding){ s->task, level, code, text };
+	if (level > h->level)
+		h->level = level;
+}
+
+static void
+look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
+{
+	char age[CLI_TIME_SIZE];
+	enum stat_level level = s->oldest_s >= limits->critical_s ? STAT_CRITICAL : STAT_WARNING;
+
+	cli_age(age, s->oldest_s);
+	if (s->waiting == 0 || s->paused != NULL || !s->enabled)
+		return;
+	if (s->leader == NULL && s->oldest_s >= NOBODY_LEADS_S)
+		found(h, s, STAT_CRITICAL, "nobody_leads", cli_text("%" PRIu64 " %s, the oldest "
+		    "for %s, and nobody leads: the next getwork of any user serves them",
+		    s->waiting, s->waiting == 1 ? "request waits" : "requests wait", age));
+	else if (s->oldest_s >= limits->warning_s)
+		found(h, s, level, "long_wait", cli_text("the oldest of %" PRIu64 " waiting %s has "
+		    "waited for %s", s->waiting, s->waiting == 1 ? "request" : "requests", age));
+}
+
+static void
+look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
+{
+	char age[CLI_TIME_SIZE];
+	const char *unknown = "the reason is not known";
+	const char *failed = s->failed[0] != '\0' ? s->failed : unknown;
+
+	cli_age(age, s->leading_ms / 1000);
+	if (s->leader != NULL && s->leading_ms / 1000 > s->max_query_s + OVER_LIMIT_S)
+		found(h, s, STAT_CRITICAL, "stuck_leader", cli_text("%s has led for %s, and "
+		    "max_query_s is %" PRIu64 ": look for the process of this user", s->leader, age,
+		    s->max_query_s));
+	if (s->failures_in_a_row >= FAILED_IN_A_ROW)
+		found(h, s, STAT_CRITICAL, "query_fails", cli_text("the last %" PRIu64 " leaders "
+		    "failed: %s", s->failures_in_a_row, failed));
+	else if (s->failures_in_a_row > 0)
+		found(h, s, STAT_WARNING, "query_failed", cli_text("the last leader failed: %s",
+		    failed));
+	if (s->refill_failures > 0)
+		found(h, s, s->refill_failures >= FAILED_IN_A_ROW ? STAT_CRITICAL : STAT_WARNING,
+		    "refill_fails", cli_text("the list could not be filled, %" PRIu64 " %s: %s",
+		    s->refill_failures, s->refill_failures == 1 ? "time" : "times in a row",
+		    s->refill_reason != NULL ? s->refill_reason : unknown));
+}
+
+static int
+worst_first(const void *a, const void *b)
+{
+	const struct stat_finding *one = a, *other = b;
+
+	if (one->level != other->level)
+		return one->level > other->level ? -1 : 1;
+	if (one->task != other->task)
+		return one->task < other->task ? -1 : 1;
+	return strcmp(one->code, other->code);
+}
+
+void
+stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
+    const struct stat_limits *limits)
+{
+	*health = (struct stat_health){ NULL, 0, STAT_FINE };
+	for (size_t i = 0; i < stats->n_tasks; i++) {
+		const struct lockq_stat *s = &stats->tasks[i];
+		char age[CLI_TIME_SIZE];
+
+		look_at_waits(health, s, limits);
+		look_at_leaders(health, s);
+		cli_age(age, s->untidied_s);
+		if (s->untidied_s >= UNTIDIED_S)
+			found(health, s, STAT_WARNING, "no_cron", cli_text("what ended %s ago is "
+			    "not logged yet: let cron run disposition --expire", age));
+	}
+	if (health->n > 0)
+		qsort(health->findings, health->n, sizeof(*health->findings), worst_first);
+}
+
+void
+stat_health_clear(struct stat_health *health)
+{
+	for (size_t i = 0; i < health->n; i++)
+		free(health->findings[i].text);
+	free(health->findings);
+	*health = (struct stat_health){ NULL, 0, STAT_FINE };
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of managetask that correct assignments and requests. */
+#include <stdlib.h>
+
+#include "cli/exit_status.h"
+#include "cli/signals.h"
+#include "managetask/commands.h"
+#include "managetask/correct_message.h"
+
+static int
+check_reason(struct manage_options *o, struct cli_error *error)
+{
+	if (o->reason == NULL || o->reason[0] == '\0')
+		return cli_fail(error, "--reason is missing: the log tells it");
+	return manage_check_by(o, error);
+}
+
+static int
+check_loans(void *options, struct cli_error *error)
+{
+	struct manage_options *o = options;
+
+	if (manage_check_task(o, error) != 0)
+		return -1;
+	if (o->loans.n == 0 && !o->loans.from_stdin)
+		return cli_fail(error, "--loan is missing");
+	/* What is withdrawn needs none. */
+	if ((o->withdraws ? manage_check_by(o, error) : check_reason(o, error)) != 0)
+		return -1;
+	return o->loans.from_stdin ? loan_option_read(&o->loans, stdin, error) : 0;
+}
+
+static int
+check_reassign(void *options, struct cli_error *error)
+{
+	const struct manage_options *o = options;
+
+	if (o->from == NULL || o->to == NULL)
+		return cli_fail(error, "%s is missing", o->from == NULL ? "--from" : "--to");
+	return check_loans(options, error);
+}
+
+static int
+check_cancel(void *options, struct cli_error *error)
+{
+	struct manage_options *o = options;
+
+	if (o->request == NULL)
+		return cli_fail(error, "the request's number or UUID is missing");
+	return check_reason(o, error);
+}
+
+/* Prints a line for each loan. Returns the exit status. */
+static int
+show(const struct manage_options *o, struct lockq *q, const struct lockq_correction *what,
+    const struct lockq_disposed_result *result, int rc)
+{
+	if (result->n_loans == 0)
+		return cli_report_library(&o->common, q, rc);
+	for (size_t i = 0; i < result->n_loans; i++) {
+		const struct lockq_disposed_loan *loan = &result->loans[i];
+		int one = cli_exit_status_of_loan(loan->what);
+
+		o->common.out->corrected(what, loan, one);
+		if (one != CLI_EXIT_DONE)
+			correct_message_refused(what, loan, what->loans[i].token);
+	}
+	return cli_exit_status(rc, cli_caught());
+}
+
+static int
+correct(const struct manage_options *o, struct lockq *q, enum lockq_correction_kind kind)
+{
+	struct lockq_correction what = LOCKQ_CORRECTION_INIT;
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	int rc, status;
+
+	what.manager = o->by;
+	what.task = o->task;
+	what.kind = kind;
+	what.from = o->from;
+	what.to = o->to;
+	what.reason = o->reason;
+	what.loans = o->loans.list;
+	what.n_loans = o->loans.n;
+	rc = lockq_correct(q, &what, &result);
+	status = show(o, q, &what, &result, rc);
+	lockq_disposed_clear(&result);
+	free(o->loans.list);
+	return status;
+}
+
+static int
+release(const struct manage_options *o, struct lockq *q)
+{
+	return correct(o, q, LOCKQ_RELEASE);
+}
+
+static int
+reassign(const struct manage_options *o, struct lockq *q)
+{
+	return correct(o, q, LOCKQ_REASSIGN);
+}
+
+static int
+undo(const struct manage_options *o, struct lockq *q)
+{
+	return correct(o, q, LOCKQ_UNDO);
+}
+
+static int
+urgent(const struct manage_options *o, struct lockq *q)
+{
+	return correct(o, q, o->withdraws ? LOCKQ_NOT_URGENT : LOCKQ_URGENT);
+}
+
+static int
+cancel(const struct manage_options *o, struct lockq *q)
+{
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	int rc = lockq_cancel_for(q, o->by, o->request, o->reason, &answer);
+	int status = cli_exit_status(rc, cli_caught());
+	const char *complaint = rc != LOCKQ_OK ? cli_library_text(q, rc) : NULL;
+
+	if (answer.user == NULL) {
+		status = cli_report_library(&o->common, q, rc);
+	} else {
+		o->common.out->cancelled(&answer, rc, status, complaint);
+		if (complaint != NULL)
+			cli_message("%s", complaint);
+	}
+	lockq_answer_clear(&answer);
+	return status;
+}
+
+/* --- their options --- */
+
+#define LOANS { .help = "Which loans" }, MANAGE_TASK, \
+	{ "loan", 'l', "L[,L...]", "the loans, as in 12 or, with the assignment's token,\n" \
+	    "12:7; - reads standard input", loan_option_parse, MANAGE(loans), 0, 0 }
+#define FROM(help) { "from", 0, "USER", help, cli_parse_utf8, MANAGE(from), 0, 64 }
+
+static const struct cli_option release_options[] = { LOANS,
+	FROM("only loans that this user has (default: whoever)"), MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option reassign_options[] = { LOANS, FROM("who has them"),
+	{ "to", 0, "USER", "who is to have them", cli_parse_utf8, MANAGE(to), 0, 64 }, MANAGE_BY,
+	CLI_OPTIONS_END };
+static const struct cli_option undo_options[] = { LOANS, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option urgent_options[] = { LOANS,
+	{ "withdraw", 0, NULL, "they come in their turn again", cli_parse_flag,
+	    MANAGE(withdraws), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option cancel_options[] = { { .help = "Which request" },
+	{ "request", 'r', "ID|UUID", "the request, of any user", cli_parse_request,
+	    MANAGE(request), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
+
+#define TOOL .name = "managetask", .more_group = "lockq_manager"
+#define EXITS \
+	"  0  done, or done before by the same manager\n" \
+	"  2  usage error\n" \
+	"  3  another session holds what is to be changed: try again\n" \
+	"  4  refused: the reason says why, and how a loan stands now\n" \
+	CLI_EXITS_ERRORS \
+	"  6  outcome unknown (connection lost meanwhile): run the same command again\n"
+
+static const struct cli_tool release_tool = {
+	TOOL, .command = "release", .options = release_options, .check = check_loans,
+	.bare = "task",
+	.synopsis = "--task N --loan L[,L...] [--from USER] --reason TEXT\n"
+	    " [--by NAME] [--json]",
+	.purpose = "Puts loans back into the line: whoever has them has them no longer, and they\n"
+	    "are offered again at once. A loan that is refused stays as it was, and the\n"
+	    "others are done.",
+	.examples = "  managetask release --task 7 --loan 12,13 --reason 'oliver is ill'\n"
+	    "  checkwork --user oliver --task 7 --json | jq -r .loan_id |\n"
+	    "      managetask release --task 7 --loan - --reason 'oliver is ill'\n",
+	.exits = EXITS,
+};
+static const struct cli_tool reassign_tool = {
+	TOOL, .command = "reassign", .options = reassign_options, .check = check_reassign,
+	.bare = "task",
+	.synopsis = "--task N --loan L[,L...] --from USER --to USER\n"
+	    " --reason TEXT [--by NAME] [--json]",
+	.purpose = "Gives loans that somebody has to somebody else, with a lease that begins\n"
+	    "anew, up to the task's max_pipeline.",
+	.examples = "  managetask reassign --task 7 --loan 12 --from oliver --to tracy \\\n"
+	    "      --reason 'tracy knows the customer'\n",
+	.exits = EXITS,
+};
+static const struct cli_tool undo_tool = {
+	TOOL, .command = "undo", .options = undo_options, .check = check_loans, .bare = "task",
+	.synopsis = "--task N --loan L[,L...] --reason TEXT [--by NAME]\n [--json]",
+	.purpose = "Takes back what was said last of loans, as long as nobody has them again: the\n"
+	    "users who disposed of them have them once more, with leases that begin anew.\n"
+	    "Where the task's on_complete has changed other data, its on_undo is called.",
+	.examples = "  managetask undo --task 7 --loan 12 --reason 'it was loan 21'\n",
+	.exits = "  0  done, or done before by the same manager\n"
+	    "  2  usage error\n"
+	    "  3  another session holds what is to be changed: try again\n"
+	    "  4  refused: the reason says why, and how a loan stands now\n"
+	    "  5  no database, a failed query, the task's on_undo failed for a loan, or the\n"
+	    "     output could not be written\n"
+	    "  6  outcome unknown (connection lost meanwhile): run the same command again\n",
+};
+static const struct cli_tool urgent_tool = {
+	TOOL, .command = "urgent", .options = urgent_options, .check = check_loans,
+	.bare = "task", .bare_next = "loan",
+	.synopsis = "N L[,L...] --reason TEXT [--by NAME] [--json]\n"
+	    "N L[,L...] --withdraw [--by NAME] [--json]",
+	.purpose = "Has loans of a task offered before all others, if its view shows them, until\n"
+	    "somebody gets them, for 7 days at most. Those that the view puts first come\n"
+	    "first. A loan that somebody has is refused.",
+	.examples = "  managetask urgent 7 12,13 --reason 'the customer is waiting'\n"
+	    "  managetask urgent 7 12 --withdraw\n",
+	.exits = EXITS,
+};
+static const struct cli_tool cancel_tool = {
+	TOOL, .command = "cancel", .options = cancel_options, .check = check_cancel,
+	.bare = "request",
+	.synopsis = "ID|UUID --reason TEXT [--by NAME] [--json]",
+	.purpose = "Cancels somebody's pending request. Whoever waits for it is told the reason.",
+	.examples = "  managetask cancel 4711 --reason 'asked for the wrong task'\n",
+	.exits = EXITS,
+};
+
+const struct manage_command manage_correct_commands[] = {
+	{ &release_tool, release }, { &reassign_tool, reassign }, { &undo_tool, undo },
+	{ &urgent_tool, urgent }, { &cancel_tool, cancel }, { NULL, NULL }
+};

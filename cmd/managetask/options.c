@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Parsers and checks that several commands of managetask have. */
+#include <string.h>
+
+#include "cli/utf8.h"
+#include "managetask/commands.h"
+
+/* "--max-count 5" sets the column max_count, and "none" makes it NULL. The library knows what a
+ * column may be. */
+int
+manage_parse_setting(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct manage_settings *settings = target;
+	char *column = cli_text("%s", option->name);
+
+	if (cli_utf8_length(text, strlen(text)) < 0)
+		return cli_fail(error, "--%s must be valid UTF-8", option->name);
+	if (settings->n == MANAGE_MOST)
+		return cli_fail(error, "--%s is one option too many", option->name);
+	for (char *c = column; *c != '\0'; c++)
+		*c = *c == '-' ? '_' : *c;
+	settings->list[settings->n++] = (struct lockq_setting){ column,
+		strcmp(text, "none") == 0 ? NULL : text };
+	return 0;
+}
+
+int
+manage_parse_user(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	struct manage_names *users = target;
+	const char *name = NULL;
+
+	if (cli_parse_utf8(option, text, &name, error) != 0)
+		return -1;
+	if (users->n == MANAGE_MOST)
+		return cli_fail(error, "%d users at most can be named at once", MANAGE_MOST);
+	users->names[users->n++] = name;
+	return 0;
+}
+
+int
+manage_check_by(struct manage_options *o, struct cli_error *error)
+{
+	return cli_default_user(&o->by, error);
+}
+
+int
+manage_check_task(const struct manage_options *o, struct cli_error *error)
+{
+	return o->task == 0 ? cli_fail(error, "the task's number is missing") : 0;
+}

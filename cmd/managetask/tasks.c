@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of managetask for tasks. */
+#include "cli/exit_status.h"
+#include "cli/signals.h"
+#include "managetask/commands.h"
+
+static int
+check_nothing(void *options, struct cli_error *error)
+{
+	(void)options;
+	(void)error;
+	return 0;
+}
+
+static int
+check_task(void *options, struct cli_error *error)
+{
+	struct manage_options *o = options;
+
+	if (cli_default_task(&o->task, error) != 0)
+		return -1;
+	return manage_check_task(o, error);
+}
+
+/* What an option file or the environment says of the task is for one's daily work: a change names
+ * it. */
+static int
+check_change(void *options, struct cli_error *error)
+{
+	return manage_check_task(options, error) != 0 ? -1 : manage_check_by(options, error);
+}
+
+static int
+check_set(void *options, struct cli_error *error)
+{
+	const struct manage_options *o = options;
+
+	if (o->settings.n == 0)
+		return cli_fail(error, "there is nothing to set: name what is to change, as in "
+		    "--max-count 5");
+	return check_change(options, error);
+}
+
+static int
+check_add(void *options, struct cli_error *error)
+{
+	return manage_check_by(options, error);
+}
+
+static int
+check_pause(void *options, struct cli_error *error)
+{
+	const struct manage_options *o = options;
+
+	if (o->reason == NULL || o->reason[0] == '\0')
+		return cli_fail(error, "--reason is missing: people who wait are told it");
+	return check_change(options, error);
+}
+
+/* --- what the commands do --- */
+
+static int
+show(const struct manage_options *o, struct lockq *q)
+{
+	struct lockq_definitions tasks = LOCKQ_DEFINITIONS_INIT;
+	int rc = lockq_definitions(q, o->task, &tasks), status = cli_exit_status(rc, cli_caught());
+
+	if (rc < 0 || rc == LOCKQ_BUSY)
+		status = cli_report_library(&o->common, q, rc);
+	else
+		o->common.out->definitions(&tasks, o->task != 0);
+	lockq_definitions_clear(&tasks);
+	return status;
+}
+
+/* Makes or changes the task, and says @done of it. *@task is its number; NULL: not wanted. */
+static int
+define(const struct manage_options *o, struct lockq *q, const struct manage_settings *settings,
+    bool adds, const char *done, uint32_t *task)
+{
+	struct lockq_define what = LOCKQ_DEFINE_INIT;
+	uint32_t number = 0;
+	int rc;
+
+	what.manager = o->by;
+	what.task = o->task;
+	what.adds = adds;
+	what.settings = settings->list;
+	what.n_settings = settings->n;
+	what.reason = o->reason;
+	rc = lockq_define(q, &what, &number);
+	if (rc != LOCKQ_OK)
+		return cli_report_library(&o->common, q, rc);
+	o->common.out->managed("task", number, NULL, done);
+	if (task != NULL)
+		*task = number;
+	return CLI_EXIT_DONE;
+}
+
+/* Checks the task as it is going to be, defines it, and sees to the rights. */
+static int
+define_checked(const struct manage_options *o, struct lockq *q, bool adds, const char *done)
+{
+	struct lockq_findings findings = LOCKQ_FINDINGS_INIT;
+	uint32_t task = o->task;
+	int status = o->unchecked ? CLI_EXIT_DONE : manage_precheck(o, q, adds, &findings);
+
+	if (status == CLI_EXIT_DONE)
+		status = define(o, q, &o->settings, adds, done, &task);
+	if (status == CLI_EXIT_DONE)
+		status = manage_rights(o, q, task, &findings);
+	lockq_findings_clear(&findings);
+	return status;
+}
+
+static int
+add(const struct manage_options *o, struct lockq *q)
+{
+	return define_checked(o, q, true, "added");
+}
+
+static int
+set(const struct manage_options *o, struct lockq *q)
+{
+	return define_checked(o, q, false, "changed");
+}
+
+static int
+pause_task(const struct manage_options *o, struct lockq *q)
+{
+	struct manage_settings settings = { { { "paused", o->reason } }, 1 };
+
+	return define(o, q, &settings, false, "paused", NULL);
+}
+
+static int
+disable(const struct manage_options *o, struct lockq *q)
+{
+	struct manage_settings settings = { { { "enabled", "no" } }, 1 };
+
+	return define(o, q, &settings, false, "disabled", NULL);
+}
+
+static int
+enable(const struct manage_options *o, struct lockq *q)
+{
+	struct manage_settings settings = { { { "enabled", "yes" }, { "paused", NULL } }, 2 };
+
+	return define(o, q, &settings, false, "enabled", NULL);
+}
+
+static int
+remove_task(const struct manage_options *o, struct lockq *q)
+{
+	int rc;
+
+	cli_catch_signals("the rest of the task is removed by the same command");
+	rc = lockq_remove_task(q, o->by, o->task, o->reason);
+	if (rc != LOCKQ_OK)
+		return cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
+		    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
+		    cli_library_text(q, rc));
+	o->common.out->managed("task", o->task, NULL, "removed");
+	return CLI_EXIT_DONE;
+}
+
+/* --- their options --- */
+
+#define SETTING(option, argument, help) \
+	{ option, 0, argument, help, manage_parse_setting, MANAGE(settings), 0, 0 }
+
+#define SETTINGS \
+	{ .help = "The task; none takes a value back" }, \
+	SETTING("name", "TEXT", "what people call it"), \
+	SETTING("manager", "NAME", "who answers for it"), \
+	SETTING("candidates-view", "VIEW", "the view with loan_id and priority, the smallest\n" \
+	    "first"), \
+	SETTING("on-complete", "PROCEDURE", "changes your data when a loan is completed"), \
+	SETTING("on-undo", "PROCEDURE", "takes that back, for managetask undo"), \
+	SETTING("detail-view", "VIEW", "what checkwork shows beside a loan"), \
+	SETTING("noun", "NOUN", "what people call a loan: ticket, or entry/entries\n" \
+	    "(default: none, loan)"), \
+	SETTING("any-place", "N", "its place among the tasks of getwork --any\n" \
+	    "(default: none, not among them)"), \
+	SETTING("enabled", "yes|no", "whether people may ask for it"), \
+	{ .help = "Limits" }, \
+	SETTING("max-count", "N", "loans of one request, up to 1000 (default: 5)"), \
+	SETTING("max-pipeline", "N", "loans that one user may hold (default: none)"), \
+	SETTING("lease-minutes", "N", "time for a loan (default: none, no limit)"), \
+	SETTING("share", "HOW", "order, evenly or least: who gets loans that are not\n" \
+	    "enough for all who ask at once (default: order)"), \
+	SETTING("not-same-user-as", "N", "not to who has a loan in task N, or has\n" \
+	    "completed it there (default: none)"), \
+	SETTING("not-again", "HOURS", "not to who has completed it within so many hours\n" \
+	    "(default: none)"), \
+	SETTING("complete-hold", "SECONDS", "a completed loan is not offered before\n" \
+	    "(default: 0)"), \
+	SETTING("max-query-s", "SECONDS", "longest time for the heavy query (default: 300)"), \
+	SETTING("candidate-limit", "N", "rows that a query fetches (default: 10000)"), \
+	SETTING("request-ttl", "SECONDS", "a request that nobody looks after ends\n" \
+	    "(default: 600)"), \
+	{ .help = "A kept list" }, \
+	SETTING("cache-ttl", "SECONDS", "for so long a list is used (default: 0, no list)"), \
+	SETTING("refresh-after", "SECONDS", "it is filled anew after (default: none,\n" \
+	    "half of cache-ttl)"), \
+	SETTING("check-view", "VIEW", "a light view that tells whether a loan still\n" \
+	    "matches"), \
+	SETTING("use-unchecked", "yes|no", "give loans also where it can't tell in time"), \
+	SETTING("view-repeats", "yes|no", "candidates-view shows a loan in several rows")
+
+#define CHECKING \
+	{ .help = "The check" }, \
+	{ "grant", 0, NULL, "grant the roles the rights that are missing", \
+	    cli_parse_flag, MANAGE(grants), 0, 0 }, \
+	{ "unchecked", 0, NULL, "don't check whether the task can work", cli_parse_flag, \
+	    MANAGE(unchecked), 0, 0 }
+
+static const struct cli_option list_options[] = { CLI_OPTIONS_END };
+static const struct cli_option task_options[] = { { .help = "Which task" }, MANAGE_TASK,
+	CLI_OPTIONS_END };
+static const struct cli_option change_options[] = { { .help = "Which task" }, MANAGE_TASK,
+	MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option settings_options[] = { { .help = "Which task" }, MANAGE_TASK,
+	SETTINGS, CHECKING, MANAGE_BY, CLI_OPTIONS_END };
+
+#define TOOL .name = "managetask", .more_group = "lockq_manager"
+
+static const struct cli_tool list_tool = {
+	TOOL, .command = "list", .options = list_options, .check = check_nothing,
+	.synopsis = "[--json]",
+	.purpose = "Shows all tasks.",
+	.examples = "  managetask list\n",
+	.exits = MANAGE_EXITS_LOOK,
+};
+static const struct cli_tool show_tool = {
+	TOOL, .command = "show", .options = task_options, .check = check_task, .bare = "task",
+	.synopsis = "N [--json]",
+	.purpose = "Shows how a task is defined.",
+	.examples = "  managetask show 7\n",
+	.exits = MANAGE_EXITS_LOOK,
+};
+static const struct cli_tool add_tool = {
+	TOOL, .command = "add", .options = settings_options, .check = check_add, .bare = "task",
+	.synopsis = "[N] --name TEXT --candidates-view VIEW\n"
+	    " [--on-complete PROCEDURE] [OTHER SETTINGS]\n"
+	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT]\n"
+	    " [--json]",
+	.purpose = "Makes a task. Without a number it gets the next one that no task ever had.\n"
+	    "lockq-schema(5) tells what the view and the procedure have to be. The task is\n"
+	    "checked first, without its query, and not made where it can't work. Rights\n"
+	    "that are missing are shown as the lines of SQL that grant them.",
+	.examples = "  managetask add --name 'Check the deed' --candidates-view deeds_to_check \\\n"
+	    "      --on-complete deed_is_checked --max-count 10 --lease-minutes 60\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool set_tool = {
+	TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
+	.synopsis = "N SETTINGS [--grant] [--unchecked]\n"
+	    " [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Changes a task. Whoever leads it just now goes on as it was. What is to be\n"
+	    "set is checked first, as for \"managetask add\".",
+	.examples = "  managetask set 7 --max-count 10 --lease-minutes none\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool pause_tool = {
+	TOOL, .command = "pause", .options = change_options, .check = check_pause, .bare = "task",
+	.synopsis = "N --reason TEXT [--by NAME] [--json]",
+	.purpose = "Gives no loans of a task for now. Requests stay pending, their users are told\n"
+	    "the reason, and nobody runs the query. A query that runs already is the last\n"
+	    "one, and its loans are given. \"managetask enable\" lets the task go on.",
+	.examples = "  managetask pause 7 --reason 'the bank is closed until Monday'\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool disable_tool = {
+	TOOL, .command = "disable", .options = change_options, .check = check_change,
+	.bare = "task",
+	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Ends a task: whoever asks for it is refused, and so are requests that are\n"
+	    "pending. Loans that people have stay theirs.",
+	.examples = "  managetask disable 7\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool enable_tool = {
+	TOOL, .command = "enable", .options = change_options, .check = check_change,
+	.bare = "task",
+	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Lets a task go on that was disabled or paused.",
+	.examples = "  managetask enable 7\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool remove_tool = {
+	TOOL, .command = "remove", .options = change_options, .check = check_change,
+	.bare = "task",
+	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Takes a task away, with its requests and what became of its loans. The log\n"
+	    "stays. It is refused while loans of the task are assigned, and has to be\n"
+	    "repeated where requests have ended within the last minute.",
+	.examples = "  managetask remove 7 --reason 'replaced by task 12'\n",
+	.exits = MANAGE_EXITS_CHANGE
+	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the same command goes on\n",
+};
+
+const struct manage_command manage_task_commands[] = {
+	{ &list_tool, show }, { &show_tool, show }, { &add_tool, add }, { &set_tool, set },
+	{ &pause_tool, pause_task }, { &disable_tool, disable }, { &enable_tool, enable },
+	{ &remove_tool, remove_task }, { NULL, NULL }
+};

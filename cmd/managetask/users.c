@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of managetask for people. */
+#include <stdlib.h>
+
+#include "cli/exit_status.h"
+#include "cli/signals.h"
+#include "managetask/commands.h"
+
+static int
+check_nothing(void *options, struct cli_error *error)
+{
+	(void)options;
+	(void)error;
+	return 0;
+}
+
+static int
+check_users(void *options, struct cli_error *error)
+{
+	struct manage_options *o = options;
+
+	if (o->users.n == 0)
+		return cli_fail(error, "the user's name is missing");
+	return manage_check_by(o, error);
+}
+
+static int
+check_bind(void *options, struct cli_error *error)
+{
+	const struct manage_options *o = options;
+
+	if ((o->account != NULL) == o->any_account)
+		return cli_fail(error, "give --account with the MySQL account's name, or --any");
+	return check_users(options, error);
+}
+
+static int
+list(const struct manage_options *o, struct lockq *q)
+{
+	struct lockq_people people = LOCKQ_PEOPLE_INIT;
+	int rc = lockq_people(q, &people), status = cli_exit_status(rc, cli_caught());
+
+	if (rc < 0 || rc == LOCKQ_BUSY)
+		status = cli_report_library(&o->common, q, rc);
+	else
+		o->common.out->people(&people);
+	lockq_people_clear(&people);
+	return status;
+}
+
+/* Does it to each of those who are named, and goes on after one who can't be changed. */
+static int
+change(const struct manage_options *o, struct lockq *q, enum lockq_person_change what,
+    const char *done)
+{
+	int status = CLI_EXIT_DONE;
+
+	for (size_t i = 0; i < o->users.n; i++) {
+		const char *user = o->users.names[i];
+		int rc = lockq_change_person(q, o->by, user, what, o->account, o->reason);
+
+		if (rc != LOCKQ_OK)
+			status = cli_report_library(&o->common, q, rc);
+		else
+			o->common.out->managed("user", 0, user, done);
+	}
+	return status;
+}
+
+static int
+add(const struct manage_options *o, struct lockq *q)
+{
+	char *done = o->account == NULL ? cli_text("added: any MySQL account may ask") :
+	    cli_text("added: only the MySQL account \"%s\" may ask", o->account);
+
+	return change(o, q, LOCKQ_PERSON_ADD, done);
+}
+
+static int
+bind_user(const struct manage_options *o, struct lockq *q)
+{
+	char *done = o->account == NULL ? cli_text("any MySQL account may ask") :
+	    cli_text("only the MySQL account \"%s\" may ask", o->account);
+
+	return change(o, q, LOCKQ_PERSON_BIND, done);
+}
+
+static int
+disable(const struct manage_options *o, struct lockq *q)
+{
+	return change(o, q, LOCKQ_PERSON_DISABLE, "disabled");
+}
+
+static int
+enable(const struct manage_options *o, struct lockq *q)
+{
+	return change(o, q, LOCKQ_PERSON_ENABLE, "enabled");
+}
+
+static int
+remove_user(const struct manage_options *o, struct lockq *q)
+{
+	return change(o, q, LOCKQ_PERSON_REMOVE, "removed");
+}
+
+static int
+forget(const struct manage_options *o, struct lockq *q)
+{
+	uint64_t rows = 0;
+	int rc = LOCKQ_OK, status = CLI_EXIT_DONE;
+	size_t i;
+
+	cli_catch_signals("the same command goes on");
+	for (i = 0; i < o->users.n && cli_caught() == 0; i++) {
+		char *done;
+
+		rc = lockq_forget_person(q, o->by, o->users.names[i], o->dry_run, o->reason, &rows);
+		done = cli_text("%s in %llu %s of the history", o->dry_run ?
+		    "would be forgotten" : "forgotten", (unsigned long long)rows,
+		    rows == 1 ? "row" : "rows");
+		if (rc == LOCKQ_OK)
+			o->common.out->managed("user", 0, o->users.names[i], done);
+		else
+			status = cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
+			    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
+			    cli_library_text(q, rc));
+		free(done);
+	}
+	/* A signal came too late to end one of them, and kept the next one from being begun. */
+	if (i < o->users.n && rc != LOCKQ_CANCELLED)
+		status = cli_report(&o->common, cli_exit_status(LOCKQ_CANCELLED, cli_caught()),
+		    "%s", "interrupted: the same command goes on");
+	return status;
+}
+
+#define USER { .help = "Who" }, { "user", 'u', "NAME", "the user; may be repeated", \
+	manage_parse_user, MANAGE(users), 0, 64 }
+#define ACCOUNT { "account", 0, "ACCOUNT", "the login name of the only MySQL account that may\n" \
+	"ask for them", cli_parse_utf8, MANAGE(account), 0, 32 }
+
+static const struct cli_option list_options[] = { CLI_OPTIONS_END };
+static const struct cli_option add_options[] = { USER, ACCOUNT, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option bind_options[] = { USER, ACCOUNT,
+	{ "any", 0, NULL, "any account may ask for them", cli_parse_flag, MANAGE(any_account), 0,
+	    0 }, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option change_options[] = { USER, MANAGE_BY, CLI_OPTIONS_END };
+static const struct cli_option forget_options[] = { USER,
+	{ "dry-run", 0, NULL, "only say how much there is", cli_parse_flag, MANAGE(dry_run), 0, 0 },
+	MANAGE_BY, CLI_OPTIONS_END };
+
+#define TOOL .name = "managetask", .more_group = "lockq_manager", .bare = "user", \
+	.bare_again = true
+
+static const struct cli_tool list_tool = {
+	.name = "managetask", .more_group = "lockq_manager", .command = "user list",
+	.options = list_options, .check = check_nothing,
+	.synopsis = "[--json]",
+	.purpose = "Shows the people, and which MySQL account may ask for each of them.",
+	.examples = "  managetask user list\n",
+	.exits = MANAGE_EXITS_LOOK,
+};
+static const struct cli_tool add_tool = {
+	TOOL, .command = "user add", .options = add_options, .check = check_users,
+	.synopsis = "NAME... [--account ACCOUNT]\n [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Makes people known, so that they may ask for work.",
+	.examples = "  managetask user add oliver tracy\n"
+	    "  managetask user add amelia --account amelia\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool bind_tool = {
+	TOOL, .command = "user bind", .options = bind_options, .check = check_bind,
+	.synopsis = "NAME --account ACCOUNT\n"
+	    " [--by NAME] [--reason TEXT] [--json]\n"
+	    "NAME... --any [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Says which MySQL account may ask for somebody and dispose of the loans: one,\n"
+	    "by its login name, or any.",
+	.examples = "  managetask user bind oliver --account oliver\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool disable_tool = {
+	TOOL, .command = "user disable", .options = change_options, .check = check_users,
+	.synopsis = "NAME... [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Lets people ask no more, and cancels their pending requests. The loans that\n"
+	    "they have stay theirs until they dispose of them.",
+	.examples = "  managetask user disable oliver --reason 'on leave'\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool enable_tool = {
+	TOOL, .command = "user enable", .options = change_options, .check = check_users,
+	.synopsis = "NAME... [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Lets people ask again who were disabled.",
+	.examples = "  managetask user enable oliver\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+static const struct cli_tool remove_tool = {
+	TOOL, .command = "user remove", .options = change_options, .check = check_users,
+	.synopsis = "NAME... [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Takes away people who have never asked for work. The history names all\n"
+	    "others: disable them.",
+	.examples = "  managetask user remove olivre --reason 'a slip of the pen'\n",
+	.exits = MANAGE_EXITS_CHANGE,
+};
+
+static const struct cli_tool forget_tool = {
+	TOOL, .command = "user forget", .options = forget_options, .check = check_users,
+	.synopsis = "NAME... [--dry-run]\n [--by NAME] [--reason TEXT] [--json]",
+	.purpose = "Takes people out of the history: the name and the MySQL account become a\n"
+	    "pseudonym. Figures and history stay. It is refused while the user has loans or\n"
+	    "pending requests. Notes, backups and the binary log are not changed.",
+	.examples = "  managetask user forget oliver --dry-run\n",
+	.exits = MANAGE_EXITS_CHANGE
+	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP: the same command goes on\n",
+};
+
+const struct manage_command manage_user_commands[] = {
+	{ &list_tool, list }, { &add_tool, add }, { &bind_tool, bind_user },
+	{ &disable_tool, disable }, { &enable_tool, enable }, { &remove_tool, remove_user },
+	{ &forget_tool, forget },
+	{ NULL, NULL }
+};

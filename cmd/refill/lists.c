@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "refill/lists.h"
+
+#include <stdio.h>
+
+#include "cli/exit_status.h"
+#include "cli/program.h"
+#include "cli/signals.h"
+
+/* Where another process leads the task, it leaves a new list: nothing is left to do for one who
+ * fills what is due. Where a session only has it locked, the next run tries again. */
+static bool
+is_in_order(const struct refill_options *o, int rc)
+{
+	return rc == LOCKQ_OK || (o->due && (rc == LOCKQ_NOTHING || rc == LOCKQ_BUSY));
+}
+
+/* Fills the list of this task. Returns the exit status. */
+static int
+fill(const struct refill_options *o, struct lockq *q, uint32_t task)
+{
+	struct lockq_refilled result = LOCKQ_REFILLED_INIT;
+	int rc = lockq_refill(q, task, o->due, &result);
+	int status = is_in_order(o, rc) ? CLI_EXIT_DONE : cli_exit_status(rc, cli_caught());
+	const char *reason = rc == LOCKQ_BUSY ? lockq_error(q) :
+	    rc < 0 ? cli_library_text(q, rc) : NULL;
+
+	o->common.out->refilled(task, &result, rc, status, reason);
+	/* The texts that tell of the task itself begin with its number. */
+	if (status == CLI_EXIT_DONE || rc == LOCKQ_CANCELLED)
+		;
+	else if (rc == LOCKQ_BUSY || rc == LOCKQ_EREFUSED)
+		cli_message("%s", reason);
+	else
+		cli_message("task %u: %s", task, reason);
+	if (rc < 0)
+		cli_report_detail(&o->common, q);
+	return status;
+}
+
+/* The task that was named, if it is due, else all that are. */
+static void
+take_due(const struct refill_options *o, struct lockq_due *due)
+{
+	size_t n = 0;
+
+	if (o->task == 0)
+		return;
+	for (size_t i = 0; i < due->n_tasks; i++) {
+		if (due->tasks[i] == o->task)
+			due->tasks[n++] = o->task;
+	}
+	due->n_tasks = n;
+}
+
+/* Fills what is due and what nobody has tried so lately that it is too soon. */
+static int
+fill_due(const struct refill_options *o, struct lockq *q, size_t *tried)
+{
+	struct lockq_due due = LOCKQ_DUE_INIT;
+	int status = CLI_EXIT_DONE, rc = lockq_due(q, &due), one;
+
+	*tried = 0;
+	if (rc < 0)
+		return cli_report_library(&o->common, q, rc);
+	take_due(o, &due);
+	for (size_t i = 0; i < due.n_tasks && cli_caught() == 0; i++) {
+		bool ours = lockq_refill_due(q, due.tasks[i]) != 0;
+
+		if (!ours && lockq_error(q)[0] == '\0')
+			continue;
+		++*tried;
+		one = ours ? fill(o, q, due.tasks[i]) :
+		    cli_report_library(&o->common, q, LOCKQ_EDATABASE);
+		status = one != CLI_EXIT_DONE ? one : status;
+	}
+	lockq_due_clear(&due);
+	return cli_caught() != 0 ? cli_exit_status(LOCKQ_CANCELLED, cli_caught()) : status;
+}
+
+int
+refill_lists(const struct refill_options *o, struct lockq *q)
+{
+	size_t tried;
+	int status;
+
+	if (!o->due)
+		return fill(o, q, o->task);
+	status = fill_due(o, q, &tried);
+	if (tried == 0 && status == CLI_EXIT_DONE)
+		o->common.out->none_due(o->task);
+	return status;
+}
+
+int
+refill_watch(const struct refill_options *o, struct lockq *q)
+{
+	size_t tried;
+
+	while (cli_caught() == 0) {
+		(void)fill_due(o, q, &tried);
+		if (fflush(stdout) != 0)
+			return CLI_EXIT_DONE;
+		cli_nap((uint64_t)o->every_ms);
+	}
+	return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
+}
