@@ -61,13 +61,8 @@ LINK = $(CC) $(CFLAGS) $(SANITIZERS) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLA
 # --- sources ------------------------------------------------------------------------------------
 
 LIB_SRC := $(sort $(wildcard lib/*/*.c))
-PROGRAM_SRC := $(PROGRAMS:%=cmd/%/main.c)
-# The programs that have a screen need curses, and no other one does.
-CHECKWORK_SCREEN := cmd/cli/screen.c $(patsubst %,cmd/checkwork/%.c,screen draw keys actions)
-LOCKQSTAT_SCREEN := cmd/cli/screen.c cmd/lockqstat/screen.c
-SCREEN_SRC := $(sort $(CHECKWORK_SCREEN) $(LOCKQSTAT_SCREEN))
-SEED_SRC := $(sort $(filter-out $(PROGRAM_SRC),$(wildcard cmd/seedloans/*.c)))
-CMD_SRC := $(sort $(filter-out $(PROGRAM_SRC) $(SCREEN_SRC) $(SEED_SRC),$(wildcard cmd/*/*.c)))
+CLI_SRC := $(sort $(wildcard cmd/cli/*.c))
+TOOL_SRC := $(sort $(wildcard $(PROGRAMS:%=cmd/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 DB_SRC := $(sort $(wildcard test/db/test_*.c))
@@ -79,15 +74,15 @@ MEMORY_SRC := test/memory/test_threads.c
 SOAK_SRC := $(sort $(wildcard test/soak/*.c))
 TEST_SRC := $(SUPPORT_SRC) $(UNIT_SRC) $(DB_SRC) $(RACE_SRC) $(BENCH_SRC) $(FAULT_SRC) \
 	$(MEMORY_SRC) $(FUZZ_SRC) $(SOAK_SRC)
-ALL_SRC := $(LIB_SRC) $(CMD_SRC) $(SCREEN_SRC) $(PROGRAM_SRC) $(SEED_SRC) $(TEST_SRC)
+ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(TOOL_SRC) $(TEST_SRC)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_OBJ := $(call object,$(LIB_SRC))
-CMD_OBJ := $(call object,$(CMD_SRC))
-SEED_OBJ := $(call object,$(SEED_SRC))
 SUPPORT_OBJ := $(call object,$(SUPPORT_SRC))
 
 STATIC := $(BUILD)/lib/liblockq.a
+CLI := $(BUILD)/lib/libcli.a
+TOOLS := $(BUILD)/lib/tools.a
 SONAME := liblockq.so.$(SOVERSION)
 SHARED := $(BUILD)/lib/liblockq.so.$(VERSION)
 LINKS := $(BUILD)/lib/$(SONAME) $(BUILD)/lib/liblockq.so
@@ -203,39 +198,47 @@ SCREEN_LIBS := -lncursesw -ltinfo
 SEED_LIBS := -lcsv -lm
 
 # seedloans needs functions that the shared library does not export, so it has the static one.
-link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(if $(filter %.a,$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
+link_program = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) $(CLI) \
+	$(if $(filter $(STATIC),$^),$(STATIC) $(SEED_LIBS) $(LIB_LIBS),$(RPATH_FLAGS) $(SHARED)) \
 	$(CMD_LIBS) $(PROGRAM_LIBS)
 
-$(BUILD)/bin/checkwork: $(call object,$(CHECKWORK_SCREEN))
-$(BUILD)/bin/lockqstat: $(call object,$(LOCKQSTAT_SCREEN))
-$(BUILD)/bin/checkwork $(BUILD)/bin/lockqstat: PROGRAM_LIBS = $(SCREEN_LIBS)
-$(BUILD)/bin/%: $(BUILD)/obj/cmd/%/main.o $(CMD_OBJ) $(SHARED) $(BUILD)/rpath | $(LINKS)
+# What the programs share. From this archive each program takes what it needs.
+$(CLI): $(call object,$(CLI_SRC))
 	@mkdir -p $(@D)
-	$(call told,LINK)
-	$(Q)$(link_program)
+	@rm -f $@
+	$(call told,AR)
+	$(Q)$(AR) rcsD $@ $^
 
-$(BUILD)/bin/seedloans: $(BUILD)/obj/cmd/seedloans/main.o $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
+# A program consists of the files of its folder and of what it takes from the archive.
+$(foreach p,$(PROGRAMS),$(eval $(BUILD)/bin/$(p): $(call object,$(wildcard cmd/$(p)/*.c)) $(CLI)))
+$(BUILD)/bin/checkwork $(BUILD)/bin/lockqstat: PROGRAM_LIBS = $(SCREEN_LIBS)
+$(filter-out %/seedloans,$(BIN)): $(SHARED) $(BUILD)/rpath | $(LINKS)
+$(BUILD)/bin/seedloans: $(STATIC)
+$(BIN):
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_program)
 
 # --- the tests ----------------------------------------------------------------------------------
 
-link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
-	$(STATIC) -lcmocka $(CMD_LIBS) $(PROGRAM_LIBS) $(SEED_LIBS) $(LIB_LIBS)
-
-$(UNIT_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) $(SEED_OBJ) $(STATIC)
+# All the programs' files in one archive, for tests and fuzzers, which take what they need. main() of
+# each program has a name of its own. Files of two folders may have the same name, so the archive is
+# made with q, not r.
+$(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%/main.o
 	@mkdir -p $(@D)
-	$(call told,LINK)
-	$(Q)$(link_test)
+	$(Q)objcopy --redefine-sym main=$*_main $< $@
+$(TOOLS): $(filter-out %/main.o,$(call object,$(TOOL_SRC))) $(PROGRAMS:%=$(BUILD)/obj/main/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call told,AR)
+	$(Q)$(AR) qcsD $@ $^
 
-# This test includes the program's file with its main().
-$(BUILD)/test/unit/test_cli_checkwork: $(call object,$(CHECKWORK_SCREEN))
-$(BUILD)/test/unit/test_cli_checkwork: PROGRAM_LIBS = $(SCREEN_LIBS)
+link_test = $(LINK) -pie $(CLIENT_LDFLAGS) $(CLIENT_EXE_LDFLAGS) -o $@ $(filter %.o,$^) \
+	$(filter $(TOOLS),$^) $(filter $(CLI),$^) $(STATIC) -lcmocka $(CMD_LIBS) $(SCREEN_LIBS) \
+	$(SEED_LIBS) $(LIB_LIBS)
 
-$(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(CMD_OBJ) \
-		$(SEED_OBJ) $(STATIC)
+$(UNIT_BIN) $(DB_BIN) $(RACE_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(SUPPORT_OBJ) $(TOOLS) \
+		$(CLI) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
@@ -245,7 +248,7 @@ $(BENCH_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(BUILD)/obj/test/support/i
 	$(call told,LINK)
 	$(Q)$(link_test)
 
-$(SOAK_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(CMD_OBJ) $(STATIC)
+$(SOAK_BIN): $(BUILD)/test/%: $(BUILD)/obj/test/%.o $(CLI) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(link_test)
@@ -280,24 +283,11 @@ fuzz-programs:
 
 fuzzers: $(FUZZ_BIN)
 
-# For the fuzzer of command lines, main() of each program has a name of its own.
-$(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%/main.o
-	@mkdir -p $(@D)
-	$(Q)objcopy --redefine-sym main=$*_main $< $@
-
-# From these archives a fuzzer takes only what it does not define itself, nor a mutant before them.
-# Files of two folders may have the same name, so this one is made with q, not r.
-TOOLS := $(BUILD)/lib/tools.a
-$(TOOLS): $(CMD_OBJ) $(SEED_OBJ) $(call object,$(SCREEN_SRC)) $(PROGRAMS:%=$(BUILD)/obj/main/%.o)
-	@mkdir -p $(@D)
-	@rm -f $@
-	$(call told,AR)
-	$(Q)$(AR) qcsD $@ $^
-
+# From the archives a fuzzer takes only what it does not define itself, nor a mutant before them.
 link_fuzzer = $(LINK) -fsanitize=fuzzer -Wl,--wrap=cli_start $(CLIENT_LDFLAGS) -o $@ $(1) \
-	$(TOOLS) $(STATIC) $(CMD_LIBS) $(SCREEN_LIBS) $(SEED_LIBS) $(LIB_LIBS)
+	$(TOOLS) $(CLI) $(STATIC) $(CMD_LIBS) $(SCREEN_LIBS) $(SEED_LIBS) $(LIB_LIBS)
 
-$(FUZZ_BIN): $(BUILD)/test/fuzz/%: $(BUILD)/obj/test/fuzz/%.o $(TOOLS) $(STATIC)
+$(FUZZ_BIN): $(BUILD)/test/fuzz/%: $(BUILD)/obj/test/fuzz/%.o $(TOOLS) $(CLI) $(STATIC)
 	@mkdir -p $(@D)
 	$(call told,LINK)
 	$(Q)$(call link_fuzzer,$<)

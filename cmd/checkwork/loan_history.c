@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "checkwork/loan_history.h"
+#include "checkwork/output.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/times.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/look.h"
 
+#include "checkwork/output.h"
 #include "cli/exit_status.h"
 #include "cli/noun.h"
-#include "cli/output.h"
+#include "cli/pipeline.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 #include "cli/times.h"
@@ -29,7 +30,7 @@ look_at_request(const struct checkwork_options *o, struct lockq *q)
 	if (answer.user == NULL) {
 		status = cli_report_library(&o->common, q, rc);
 	} else {
-		o->common.out->request(&answer, rc, status, complaint);
+		checkwork_output(o->common.json)->request(&answer, rc, status, complaint);
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}
@@ -60,7 +61,7 @@ look_at_history(const struct checkwork_options *o, struct lockq *q)
 
 	cli_noun_read(&o->common, q, o->task);
 	if (has_answer(rc))
-		o->common.out->history(o->task, o->loan.id, &history);
+		checkwork_output(o->common.json)->history(o->task, o->loan.id, &history);
 	lockq_history_clear(&history);
 	return ended(o, q, rc);
 }
@@ -72,7 +73,7 @@ look_at_requests(const struct checkwork_options *o, struct lockq *q)
 	int rc = lockq_requests(q, o->user, o->task, &requests);
 
 	if (has_answer(rc))
-		o->common.out->requests(o->user, o->task, &requests);
+		checkwork_output(o->common.json)->requests(o->user, o->task, &requests);
 	lockq_requests_clear(&requests);
 	return ended(o, q, rc);
 }
@@ -84,7 +85,7 @@ look_at_tasks(const struct checkwork_options *o, struct lockq *q)
 	int rc = lockq_tasks(q, o->user, &tasks);
 
 	if (has_answer(rc))
-		o->common.out->tasks(o->user, &tasks);
+		checkwork_output(o->common.json)->tasks(o->user, &tasks);
 	lockq_tasks_clear(&tasks);
 	return ended(o, q, rc);
 }
@@ -103,7 +104,7 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 		rc = lockq_pipeline(q, o->user, o->task, &pipeline);
 	if (has_answer(rc)) {
 		cli_noun_of_pipeline(&o->common, q, o->task, &pipeline);
-		o->common.out->pipeline(o->user, o->task, &pipeline, &requests);
+		cli_pipeline_print(o->common.json, o->user, o->task, &pipeline, &requests);
 		if (pipeline.detail_fault != NULL)
 			cli_message("a task's own columns are missing: %s", pipeline.detail_fault);
 	}

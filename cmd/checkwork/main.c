@@ -19,8 +19,8 @@ check(void *options, struct cli_error *error)
 	if (checkwork_choices_wanted(&o->choices))
 		return checkwork_choices_check(&o->choices, &o->user, &o->task, o->loan.given ||
 		    o->request != NULL || o->pending || o->tasks || o->watch_ms != 0 ||
-		    o->common.out == &output_json, error);
-	if (o->watch_ms != 0 && (o->request != NULL || o->common.out == &output_json))
+		    o->common.json, error);
+	if (o->watch_ms != 0 && (o->request != NULL || o->common.json))
 		return cli_fail(error, o->request != NULL ? "--watch can't be combined with "
 		    "--request: --wait waits for its answer" : "--watch can't be combined with "
 		    "--json: call checkwork again and again");

@@ -6,8 +6,7 @@
 #include <time.h>
 
 #include "cli/noun.h"
-#include "cli/pipeline_table.h"
-#include "cli/request_lines.h"
+#include "cli/pipeline.h"
 #include "cli/text.h"
 
 void

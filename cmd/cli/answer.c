@@ -185,3 +185,141 @@ cli_answer_loans(const struct lockq_answer *answer, bool waited)
 		    cli_loans(2));
 	free(summary);
 }
+
+static void
+text_answer(const struct lockq_answer *answer, int rc, const char *complaint)
+{
+	unsigned long long id = answer->request_id;
+	char *text;
+
+	if (complaint != NULL)
+		return;
+	if (answer->joined)
+		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
+		    cli_loans(answer->asked));
+	if (rc == LOCKQ_OK) {
+		cli_answer_loans(answer, !answer->repeated);
+		if (answer->repeated)
+			cli_line("an earlier call had this answer: checkwork shows what is yours "
+			    "now");
+	} else if (rc == LOCKQ_NOTHING) {
+		text = cli_answer_no_work(answer, time(NULL));
+		cli_line("%s", text);
+		free(text);
+	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
+		cli_line("request %llu is pending, %s leads%s: see checkwork --request %llu", id,
+		    answer->leader != NULL ? answer->leader : "nobody",
+		    answer->leader != NULL ? "" : " at the moment", id);
+	}
+}
+
+static json_t *
+json_loans(const struct lockq_answer *answer)
+{
+	json_t *loans = json_array(), *loan;
+	size_t i;
+
+	for (i = 0; i < answer->n_loans; i++) {
+		loan = json_object();
+		cli_json_set(loan, "loan_id", cli_json_number(answer->loans[i].loan_id));
+		cli_json_set(loan, "token", cli_json_number(answer->loans[i].token));
+		cli_json_set(loan, "lease_expires_at",
+		    cli_json_time(answer->loans[i].lease_expires_at));
+		if (json_array_append_new(loans, loan) != 0)
+			cli_out_of_memory();
+	}
+	return loans;
+}
+
+/* Who gave the loans: somebody who led, or the list that a leader has left. */
+static const char *
+source(const struct lockq_answer *answer)
+{
+	if (answer->assigned == 0)
+		return NULL;
+	/* "cache" is the word of older programs. */
+	return cli_answer_is_from_list(answer) || (answer->how != NULL &&
+	    strcmp(answer->how, "cache") == 0) ? "list" : "query";
+}
+
+json_t *
+cli_json_answer(const struct lockq_answer *answer, int status, const char *error)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "request_id", cli_json_number(answer->request_id));
+	cli_json_set(object, "uuid", cli_json_text(answer->uuid));
+	cli_json_set(object, "user", cli_json_text(answer->user));
+	cli_json_set(object, "task", cli_json_number(answer->task));
+	cli_json_set(object, "task_name", cli_json_text(answer->task_name));
+	cli_json_set(object, "asked", cli_json_number(answer->asked));
+	cli_json_set(object, "requested", cli_json_number(answer->requested));
+	cli_json_set(object, "assigned", cli_json_number(answer->assigned));
+	cli_json_set(object, "status", cli_json_text(lockq_status_name(answer->status)));
+	cli_json_set(object, "led", json_boolean(answer->led));
+	cli_json_set(object, "joined", json_boolean(answer->joined));
+	cli_json_set(object, "leader", cli_json_text(answer->leader));
+	cli_json_set(object, "epoch", cli_json_number(answer->epoch));
+	cli_json_set(object, "waited_ms", cli_json_number(answer->waited_ms));
+	cli_json_set(object, "query_ms",
+	    answer->query_ms < 0 ? json_null() : json_integer(answer->query_ms));
+	cli_json_set(object, "as_of", cli_json_time(answer->as_of));
+	cli_json_set(object, "how", cli_json_text(answer->how));
+	cli_json_set(object, "source", cli_json_text(source(answer)));
+	cli_json_set(object, "checked", cli_json_time(answer->checked));
+	cli_json_set(object, "reason", cli_json_text(answer->reason));
+	cli_json_set(object, "excluded", cli_json_number(answer->excluded));
+	cli_json_set(object, "retries", cli_json_number(answer->retries));
+	cli_json_set(object, "loans", json_loans(answer));
+	if (error != NULL)
+		cli_json_set(object, "error", cli_json_text(error));
+	cli_json_set(object, "exit", json_integer(status));
+	return object;
+}
+
+static void
+json_answer(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	json_t *object = cli_json_answer(answer, status, rc < 0 ? complaint : NULL);
+
+	cli_json_set(object, "refill_failed", cli_json_text(answer->refill_failed));
+	cli_json_set(object, "repeated", json_boolean(answer->repeated));
+	cli_json_set(object, "one_commit", json_boolean(answer->one_commit));
+	cli_json_print(object);
+}
+
+void
+cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int status,
+    const char *complaint)
+{
+	if (json)
+		json_answer(answer, rc, status, complaint);
+	else
+		text_answer(answer, rc, complaint);
+}
+
+static void
+text_cancelled(const struct lockq_answer *answer, int rc)
+{
+	unsigned long long id = answer->request_id;
+
+	if (answer->assigned > 0) {
+		cli_answer_loans(answer, false);
+		cli_line("request %llu got these %s before it could be cancelled", id,
+		    cli_loans(2));
+	} else {
+		cli_line("request %llu for %s, task %u: %s%s", id, answer->user, answer->task,
+		    lockq_status_name(answer->status),
+		    rc == LOCKQ_NOTHING ? ", so there is nothing to cancel" : "");
+	}
+}
+
+void
+cli_answer_print_cancelled(bool json, const struct lockq_answer *answer, int rc, int status,
+    const char *complaint)
+{
+	if (json)
+		json_answer(answer, rc, status, complaint);
+	else if (complaint == NULL)
+		text_cancelled(answer, rc);
+}

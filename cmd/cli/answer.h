@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A request's answer as text, for getwork and checkwork. */
+/* A request's answer, for getwork, runwork and checkwork: as text, or as JSON. */
 #ifndef LOCKQ_CMD_CLI_ANSWER_H
 #define LOCKQ_CMD_CLI_ANSWER_H
 
 #include <stdbool.h>
 #include <time.h>
 
+#include "cli/json.h"
 #include "lockq.h"
 
 /* Whether the loans come from the list that a leader has left, and not from one who led. */
@@ -30,5 +31,17 @@ char *cli_answer_no_work(const struct lockq_answer *answer, time_t now);
 /* "3rd in line, behind requests for 8 loans · expected in about 40 s", of a pending request;
  * free() it. */
 char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
+
+/* The object of a request; @error may be NULL. */
+json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
+
+/* Prints the answer to a request that was made, which ended with @rc; @complaint is the tool's
+ * message about it on standard error, or NULL. */
+void cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int status,
+    const char *complaint);
+
+/* The same of a request that was to be cancelled. */
+void cli_answer_print_cancelled(bool json, const struct lockq_answer *answer, int rc, int status,
+    const char *complaint);
 
 #endif

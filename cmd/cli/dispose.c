@@ -5,7 +5,6 @@
 #include "cli/disposed.h"
 #include "cli/exit_status.h"
 #include "cli/noun.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 
@@ -82,7 +81,7 @@ show(const struct cli_common *common, const struct lockq_disposition *what, stru
 		return cli_report_library(common, q, rc);
 	for (i = 0; i < result->n_loans; i++) {
 		one = cli_exit_status_of_loan(result->loans[i].what);
-		common->out->disposed(what, &result->loans[i], one);
+		disposed_print(common->json, what, &result->loans[i], one);
 		if (one == CLI_EXIT_DONE)
 			continue;
 		refused = disposition_message_refused(what, &result->loans[i],

@@ -4,7 +4,9 @@
 #include <time.h>
 
 #include "cli/disposed.h"
+#include "cli/exit_status.h"
 #include "cli/noun.h"
+#include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/times.h"
 
@@ -199,4 +201,46 @@ disposition_message_refused(const struct lockq_disposition *what,
 	}
 	free(stands);
 	return text != NULL ? text : disposition_message_done(loan, what->note != NULL);
+}
+
+json_t *
+disposed_object(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
+    int status)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
+	cli_json_set(object, "user", cli_json_text(what->user));
+	cli_json_set(object, "task", cli_json_number(what->task));
+	cli_json_set(object, "result", cli_json_text(disposition_result(loan->what)));
+	cli_json_set(object, "state", loan->state[0] != '\0' ? cli_json_text(loan->state) :
+	    json_null());
+	cli_json_set(object, "holder", cli_json_text(loan->holder));
+	cli_json_set(object, "token",
+	    loan->state[0] != '\0' ? cli_json_number(loan->token) : json_null());
+	cli_json_set(object, "since", cli_json_time(loan->since));
+	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+	cli_json_set(object, "late", json_boolean(loan->late));
+	cli_json_set(object, "repeated", json_boolean(loan->repeated));
+	cli_json_set(object, "manager", cli_json_text(loan->manager));
+	cli_json_set(object, "reason", cli_json_text(loan->reason));
+	cli_json_set(object, "exit", json_integer(status));
+	return object;
+}
+
+void
+disposed_print(bool json, const struct lockq_disposition *what,
+    const struct lockq_disposed_loan *loan, int status)
+{
+	char *text;
+
+	if (json) {
+		cli_json_print(disposed_object(what, loan, status));
+	} else if (status == CLI_EXIT_DONE) {
+		text = disposition_message_done(loan, what->note != NULL);
+		cli_line("%s", text);
+		free(text);
+	}
 }

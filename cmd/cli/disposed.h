@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What people read about each loan of a disposition. */
+/* What is printed of each loan of a disposition. */
 #ifndef LOCKQ_CMD_CLI_DISPOSED_H
 #define LOCKQ_CMD_CLI_DISPOSED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/json.h"
 #include "lockq.h"
 
 /* The result's name in JSON and with --verbose: "done", "not_yours"; static. */
@@ -21,5 +22,13 @@ char *disposition_message_done(const struct lockq_disposed_loan *loan, bool note
 /* A line about a loan that was refused, free() it; @given is the user's token for it. */
 char *disposition_message_refused(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, uint64_t given);
+
+/* The object of one of the loans that @what names; @status is the exit status for it alone. */
+json_t *disposed_object(const struct lockq_disposition *what,
+    const struct lockq_disposed_loan *loan, int status);
+
+/* Prints that object; or, of a loan that is done, its line. */
+void disposed_print(bool json, const struct lockq_disposition *what,
+    const struct lockq_disposed_loan *loan, int status);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/answer.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/times.h"
@@ -55,70 +54,6 @@ cli_json_set(json_t *object, const char *key, json_t *value)
 	/* it also fails where @value is NULL, because jansson had no memory for it */
 	if (json_object_set_new(object, key, value) != 0)
 		cli_out_of_memory();
-}
-
-static json_t *
-json_loans(const struct lockq_answer *answer)
-{
-	json_t *loans = json_array(), *loan;
-	size_t i;
-
-	for (i = 0; i < answer->n_loans; i++) {
-		loan = json_object();
-		cli_json_set(loan, "loan_id", cli_json_number(answer->loans[i].loan_id));
-		cli_json_set(loan, "token", cli_json_number(answer->loans[i].token));
-		cli_json_set(loan, "lease_expires_at",
-		    cli_json_time(answer->loans[i].lease_expires_at));
-		if (json_array_append_new(loans, loan) != 0)
-			cli_out_of_memory();
-	}
-	return loans;
-}
-
-/* Who gave the loans: somebody who led, or the list that a leader has left. */
-static const char *
-source(const struct lockq_answer *answer)
-{
-	if (answer->assigned == 0)
-		return NULL;
-	/* "cache" is the word of older programs. */
-	return cli_answer_is_from_list(answer) || (answer->how != NULL &&
-	    strcmp(answer->how, "cache") == 0) ? "list" : "query";
-}
-
-json_t *
-cli_json_answer(const struct lockq_answer *answer, int status, const char *error)
-{
-	json_t *object = json_object();
-
-	cli_json_set(object, "request_id", cli_json_number(answer->request_id));
-	cli_json_set(object, "uuid", cli_json_text(answer->uuid));
-	cli_json_set(object, "user", cli_json_text(answer->user));
-	cli_json_set(object, "task", cli_json_number(answer->task));
-	cli_json_set(object, "task_name", cli_json_text(answer->task_name));
-	cli_json_set(object, "asked", cli_json_number(answer->asked));
-	cli_json_set(object, "requested", cli_json_number(answer->requested));
-	cli_json_set(object, "assigned", cli_json_number(answer->assigned));
-	cli_json_set(object, "status", cli_json_text(lockq_status_name(answer->status)));
-	cli_json_set(object, "led", json_boolean(answer->led));
-	cli_json_set(object, "joined", json_boolean(answer->joined));
-	cli_json_set(object, "leader", cli_json_text(answer->leader));
-	cli_json_set(object, "epoch", cli_json_number(answer->epoch));
-	cli_json_set(object, "waited_ms", cli_json_number(answer->waited_ms));
-	cli_json_set(object, "query_ms",
-	    answer->query_ms < 0 ? json_null() : json_integer(answer->query_ms));
-	cli_json_set(object, "as_of", cli_json_time(answer->as_of));
-	cli_json_set(object, "how", cli_json_text(answer->how));
-	cli_json_set(object, "source", cli_json_text(source(answer)));
-	cli_json_set(object, "checked", cli_json_time(answer->checked));
-	cli_json_set(object, "reason", cli_json_text(answer->reason));
-	cli_json_set(object, "excluded", cli_json_number(answer->excluded));
-	cli_json_set(object, "retries", cli_json_number(answer->retries));
-	cli_json_set(object, "loans", json_loans(answer));
-	if (error != NULL)
-		cli_json_set(object, "error", cli_json_text(error));
-	cli_json_set(object, "exit", json_integer(status));
-	return object;
 }
 
 void

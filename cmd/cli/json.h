@@ -21,9 +21,6 @@ json_t *cli_json_time(const char *utc);
 /* Adds @value to @object and gives up the caller's reference to it. */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 
-/* The object of a request, for getwork and checkwork; @error may be NULL. */
-json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
-
 /* Adds what happened to a loan, from the event on. */
 void cli_json_event(json_t *object, const struct lockq_event *event);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output.h"
 #include "cli/utf8.h"
 
 static char one[LOCKQ_NOUN_SIZE] = "loan", many[LOCKQ_NOUN_SIZE + 1] = "loans";
@@ -30,7 +29,7 @@ cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t task)
 {
 	char noun[LOCKQ_NOUN_SIZE];
 
-	if (task == 0 || q == NULL || !common->out->ticks)
+	if (task == 0 || q == NULL || common->json)
 		return;
 	lockq_noun(q, task, noun);
 	cli_noun_set(noun);

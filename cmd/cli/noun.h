@@ -3,7 +3,7 @@
 #ifndef LOCKQ_CMD_CLI_NOUN_H
 #define LOCKQ_CMD_CLI_NOUN_H
 
-#include "cli/program.h"
+#include "cli/options.h"
 
 /* Asks the database for the noun of @task, where the output is for people. Before, and where the
  * task has none, it is "loan". */

@@ -17,7 +17,7 @@ enum {
 	HELP_LEFT_MAX = 26 /* a longer option has a line of its own */
 };
 
-static cli_parse_fn parse_json, parse_ssl_mode;
+static cli_parse_fn parse_ssl_mode;
 
 #define COMMON(member) offsetof(struct cli_common, member)
 
@@ -57,36 +57,14 @@ static const struct cli_option common_options[] = {
 	{ "connect-timeout", 0, "SECONDS", "try for this long to reach the server; 0: once\n"
 	    "(default: 2)", cli_parse_seconds, COMMON(connect_timeout_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "Output" },
-	{ "json", 'j', NULL, "one JSON object per line on standard output", parse_json,
-	    COMMON(out), 0, 0 },
+	{ "json", 'j', NULL, "one JSON object per line on standard output", cli_parse_flag,
+	    COMMON(json), 0, 0 },
 	{ "verbose", 'v', NULL, "print more, on standard error", cli_parse_flag, COMMON(verbose),
 	    0, 0 },
 	{ "help", 'h', NULL, "show this help", NULL, 0, 0, 0 },
 	{ "version", 'V', NULL, "show the version", NULL, 0, 0, 0 },
 	CLI_OPTIONS_END
 };
-
-int
-cli_fail(struct cli_error *error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(error->text, sizeof(error->text), format, arguments);
-	va_end(arguments);
-	return -1;
-}
-
-static int
-parse_json(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
-{
-	(void)option;
-	(void)text;
-	(void)error;
-	*(const struct output **)target = &output_json;
-	return 0;
-}
 
 static int
 parse_ssl_mode(const struct cli_option *option, const char *text, void *target,

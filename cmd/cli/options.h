@@ -8,17 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/error.h"
 #include "lockq.h"
-
-/* Errors of parsing are returned, not printed, so that tests can look at them. */
-struct cli_error {
-	char text[512];
-};
-
-/* Formats @error, which is escaped when it is printed. Returns -1, for return cli_fail(…). */
-int cli_fail(struct cli_error *error, const char *format, ...) CLI_PRINTF(2, 3);
 
 struct cli_option;
 
@@ -46,7 +37,7 @@ struct cli_option {
 
 /* The options that every tool has. The first member of a tool's options. */
 struct cli_common {
-	const struct output *out;            /* text, or --json */
+	bool json;                           /* for scripts, in place of text for people */
 	bool verbose;
 	const char *log;                     /* a file, or "syslog"; NULL: none */
 	const char *defaults_file;
@@ -58,7 +49,7 @@ struct cli_common {
 	struct lockq *q;                     /* not connected; NULL: the tool has no user */
 };
 #define CLI_COMMON_INIT \
-	{ &output_text, false, NULL, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
+	{ false, false, NULL, NULL, NULL, NULL, -1, LOCKQ_CONNECTION_INIT, -1, NULL }
 
 struct cli_tool {
 	const char *name;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/noun.h"
-#include "cli/pipeline_table.h"
+#include "cli/pipeline.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text.h"

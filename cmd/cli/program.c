@@ -10,20 +10,14 @@
 
 #include "cli/connection.h"
 #include "cli/exit_status.h"
+#include "cli/json.h"
 #include "cli/log.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "cli/utf8.h"
+#include "cli/terminal.h"
 
 static const struct cli_tool *tool_running;
-
-static const char *
-program(void)
-{
-	return tool_running != NULL ? tool_running->name : "lockq";
-}
 
 /*
  * A socket gets the lowest free descriptor: where standard output is closed, the answer would be
@@ -85,6 +79,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	int rc;
 
 	tool_running = tool;
+	cli_messages_of(tool->name);
 	common->connection.program = tool->name;
 	common->connection.more_group = tool->more_group;
 	setlocale(LC_CTYPE, "");
@@ -110,8 +105,7 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	if (rc == CLI_PARSED_RUN && tool->check != NULL)
 		rc = tool->check(options, &error);
 	if (rc != CLI_PARSED_RUN) {
-		if (asks_json(argc, argv))
-			common->out = &output_json;
+		common->json = common->json || asks_json(argc, argv);
 		cli_report(common, CLI_EXIT_USAGE, "%s", error.text);
 		fprintf(stderr, "try '%s%s%s --help'\n", tool->name,
 		    tool->command != NULL ? " " : "", tool->command != NULL ? tool->command : "");
@@ -174,50 +168,17 @@ cli_end(int status)
 }
 
 static void
-message(const char *text, const char *end)
-{
-	char *escaped = cli_escape(text);
-
-	cli_tick_end();
-	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
-	fprintf(stderr, "%s: %s%s", program(), escaped, end);
-	free(escaped);
-}
-
-CLI_PRINTF(1, 0) static void
-vmessage(const char *format, va_list arguments, const char *end)
-{
-	char *text = cli_vtext(format, arguments);
-
-	message(text, end);
-	free(text);
-}
-
-void
-cli_message(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vmessage(format, arguments, "\n");
-	va_end(arguments);
-}
-
-void
-cli_prompt(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vmessage(format, arguments, "");
-	va_end(arguments);
-}
-
-static void
 report(const struct cli_common *common, int status, const char *text)
 {
-	message(text, "\n");
-	common->out->error(text, status);
+	json_t *object;
+
+	cli_message("%s", text);
+	if (!common->json)
+		return;
+	object = json_object();
+	cli_json_set(object, "error", cli_json_text(text));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of a program: its main calls cli_start(), cli_open(), the library, a function of struct
- * output, cli_finish() and cli_end(). Signals are in signals.h, exit statuses in exit_status.h.
+ * The frame of a program: its main calls cli_start(), cli_open(), the library, its own
+ * functions that print, cli_finish() and cli_end(). Signals are in signals.h, exit statuses in exit_status.h.
  *
  * Everything printed for people passes cli_escape(), so that text from the database or the command
  * line can't drive a terminal.
@@ -10,7 +10,7 @@
 #define LOCKQ_CMD_CLI_PROGRAM_H
 
 #include "cli/options.h"
-#include "cli/text.h"
+#include "cli/terminal.h"
 #include "lockq.h"
 
 /*
@@ -36,14 +36,8 @@ LOCKQ_MUST_CHECK int cli_finish(int status, const char *consequence);
 /* The last call of a main, after cli_finish(), when all connections are closed. */
 void cli_end(int status) CLI_NORETURN;
 
-/* Prints "getwork: …" on standard error: one line, escaped. */
-void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
-
-/* The same without the end of the line, before an answer is read. */
-void cli_prompt(const char *format, ...) CLI_PRINTF(1, 2);
-
 /*
- * Prints the same message, and with --json {"error": …, "exit": …} on standard output. Returns
+ * Prints the message, and with --json {"error": …, "exit": …} on standard output. Returns
  * @status, for return cli_report(…).
  */
 int cli_report(const struct cli_common *common, int status, const char *format, ...)

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include "cli/noun.h"
-#include "cli/output.h"
-#include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -18,13 +16,11 @@ enum {
 	BAR_MAX = 32
 };
 
-static size_t ticking; /* columns of the line that is on the terminal now */
-
 /* Whether progress is shown: standard error is a terminal, and not --json. */
 static bool
 is_shown(const struct cli_common *common)
 {
-	return common->out->ticks && isatty(STDERR_FILENO);
+	return !common->json && isatty(STDERR_FILENO);
 }
 
 char *
@@ -58,20 +54,6 @@ with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
 	return line;
 }
 
-static void
-draw(const char *line)
-{
-	size_t width = cli_width(line);
-	int rest = ticking > width ? (int)(ticking - width) : 0;
-
-	/* spaces over the rest of the last line: every terminal can do that */
-	fprintf(stderr, "\r%s%*s", line, rest, "");
-	if (rest > 0)
-		fprintf(stderr, "\r%s", line);
-	fflush(stderr);
-	ticking = width;
-}
-
 void
 cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
 {
@@ -88,26 +70,10 @@ cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const c
 	va_end(arguments);
 	escaped = cli_escape(text);
 	line = with_bar(escaped, columns, done, total);
-	draw(line);
+	cli_draw_tick(line);
 	free(line);
 	free(escaped);
 	free(text);
-}
-
-void
-cli_tick_end(void)
-{
-	size_t columns;
-
-	if (ticking == 0)
-		return;
-	ticking += 2; /* the terminal's ^C stands there */
-	columns = cli_columns(STDERR_FILENO);
-	if (columns > 0 && ticking >= columns)
-		ticking = columns - 1;
-	draw("");
-	fputs("\r", stderr);
-	fflush(stderr);
 }
 
 /* How long the query has run: another leader's began before this process waited for it. */
@@ -192,8 +158,6 @@ say_joined(const struct lockq_progress *progress)
 	if (progress->joined_request == 0 || progress->joined_request == said)
 		return;
 	said = progress->joined_request;
-	cli_tick_end();
-	ticking = 0;
 	cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
 	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
 }

@@ -18,9 +18,6 @@ char *cli_bar(size_t width, uint64_t done, uint64_t total);
 void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format,
     ...) CLI_PRINTF(4, 5);
 
-/* Erases the line of cli_tick(). All functions that print a line do so first. */
-void cli_tick_end(void);
-
 /* With --verbose, prints @text as a message if @phase is not the one of the last call. */
 void cli_say_phase(const struct cli_common *common, int phase, const char *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/request_lines.h"
+#include "cli/pipeline.h"
 
 #include <stdlib.h>
 

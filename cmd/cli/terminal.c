@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/utf8.h"
 #include "cli/values.h"
@@ -30,6 +29,63 @@ cli_shows_bold(void)
 
 	return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
 	    term != NULL && strcmp(term, "dumb") != 0;
+}
+
+/* The number in COLUMNS, or 0. */
+static size_t
+columns_wished(void)
+{
+	const char *columns = getenv("COLUMNS");
+	uint64_t number = 0;
+
+	if (columns == NULL || cli_number(&number, columns) != 0)
+		return 0;
+	return number < CLI_WIDTH_MOST ? (size_t)number : CLI_WIDTH_MOST;
+}
+
+size_t
+cli_columns(int fd)
+{
+	struct winsize size;
+	size_t wished = columns_wished();
+
+	if (!isatty(fd))
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return wished > 0 ? wished : COLUMNS_DEFAULT;
+}
+
+static size_t ticking; /* columns of the line that is on the terminal now */
+
+void
+cli_draw_tick(const char *line)
+{
+	size_t width = cli_width(line);
+	int rest = ticking > width ? (int)(ticking - width) : 0;
+
+	/* spaces over the rest of the last line: every terminal can do that */
+	fprintf(stderr, "\r%s%*s", line, rest, "");
+	if (rest > 0)
+		fprintf(stderr, "\r%s", line);
+	fflush(stderr);
+	ticking = width;
+}
+
+void
+cli_tick_end(void)
+{
+	size_t columns;
+
+	if (ticking == 0)
+		return;
+	ticking += 2; /* the terminal's ^C stands there */
+	columns = cli_columns(STDERR_FILENO);
+	if (columns > 0 && ticking >= columns)
+		ticking = columns - 1;
+	cli_draw_tick("");
+	fputs("\r", stderr);
+	fflush(stderr);
 }
 
 const char *
@@ -76,29 +132,52 @@ cli_line(const char *format, ...)
 	free(escaped);
 }
 
-/* The number in COLUMNS, or 0. */
-static size_t
-columns_wished(void)
-{
-	const char *columns = getenv("COLUMNS");
-	uint64_t number = 0;
+static const char *program = "lockq";
 
-	if (columns == NULL || cli_number(&number, columns) != 0)
-		return 0;
-	return number < CLI_WIDTH_MOST ? (size_t)number : CLI_WIDTH_MOST;
+void
+cli_messages_of(const char *name)
+{
+	program = name;
 }
 
-size_t
-cli_columns(int fd)
+static void
+message(const char *text, const char *end)
 {
-	struct winsize size;
-	size_t wished = columns_wished();
+	char *escaped = cli_escape(text);
 
-	if (!isatty(fd))
-		return 0;
-	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return wished > 0 ? wished : COLUMNS_DEFAULT;
+	cli_tick_end();
+	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
+	fprintf(stderr, "%s: %s%s", program, escaped, end);
+	free(escaped);
+}
+
+CLI_PRINTF(1, 0) static void
+vmessage(const char *format, va_list arguments, const char *end)
+{
+	char *text = cli_vtext(format, arguments);
+
+	message(text, end);
+	free(text);
+}
+
+void
+cli_message(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vmessage(format, arguments, "\n");
+	va_end(arguments);
+}
+
+void
+cli_prompt(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vmessage(format, arguments, "");
+	va_end(arguments);
 }
 
 static size_t width_set;

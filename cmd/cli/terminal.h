@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What standard output can show, and single lines on it. */
+/* What standard output can show, and single lines: on it, and on standard error. */
 #ifndef LOCKQ_CMD_CLI_TERMINAL_H
 #define LOCKQ_CMD_CLI_TERMINAL_H
 
@@ -38,5 +38,20 @@ void cli_heading(const char *format, ...) CLI_PRINTF(1, 2);
 
 /* Prints a line on standard output, escaped. */
 void cli_line(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* Prints "getwork: …" on standard error: one line, escaped. */
+void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* The same without the end of the line, before an answer is read. */
+void cli_prompt(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* Sets the name of the program, with which messages begin. @name is kept. */
+void cli_messages_of(const char *name);
+
+/* Draws a line of progress on standard error over the last one. */
+void cli_draw_tick(const char *line);
+
+/* Erases that line. All functions that print a line do so first. */
+void cli_tick_end(void);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
-
 #include "cli/exit_status.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 #include "disposition/expired.h"
+#include "disposition/output.h"
 
 int
 disposition_expire_check(const struct disposition_expire *options, bool about_loans,
@@ -19,50 +17,6 @@ disposition_expire_check(const struct disposition_expire *options, bool about_lo
 	if (!options->wanted && options->purge_after_s != 0)
 		return cli_fail(error, "--purge-after needs --expire");
 	return 0;
-}
-
-/* Adds "VERB N THING", or THINGS, where there are any. */
-static void
-add(char **summary, const char *verb, uint64_t n, const char *one, const char *many)
-{
-	char *longer;
-
-	if (n == 0)
-		return;
-	longer = cli_text("%s%s%s %llu %s", *summary != NULL ? *summary : "",
-	    *summary != NULL ? ", " : "", verb, (unsigned long long)n, n == 1 ? one : many);
-	free(*summary);
-	*summary = longer;
-}
-
-char *
-disposition_expire_summary(const struct lockq_expired *d)
-{
-	char *summary = NULL;
-
-	add(&summary, "returned", d->leases, "loan whose lease had ended",
-	    "loans whose leases had ended");
-	add(&summary, "noted", d->available, "loan that is available again",
-	    "loans that are available again");
-	add(&summary, "expired", d->requests, "request", "requests");
-	add(&summary, "deleted", d->candidates, "loan of an old list", "loans of old lists");
-	add(&summary, "deleted", d->exclusions, "exclusion that had ended",
-	    "exclusions that had ended");
-	add(&summary, "purged", d->old_requests, "old request", "old requests");
-	add(&summary, "purged", d->log_rows, "old row of work_log", "old rows of work_log");
-	add(&summary, "purged", d->runs, "old row of leader_run", "old rows of leader_run");
-	if (d->kept_rows > 0) {
-		/* Its name has no character that a terminal takes for more than itself. */
-		char *many = cli_text("old rows of work_log for the cursor \"%s\"", d->kept_for),
-		    *one = cli_text("old row of work_log for the cursor \"%s\"", d->kept_for);
-
-		add(&summary, "kept", d->kept_rows, one, many);
-		free(many);
-		free(one);
-	}
-	add(&summary, "left", d->skipped, "row that another session holds",
-	    "rows that other sessions hold");
-	return summary;
 }
 
 int
@@ -87,7 +41,7 @@ disposition_expire_run(struct cli_common *common, const struct disposition_expir
 		error = cli_library_text(q, rc);
 		cli_message("%s", error);
 	}
-	common->out->expired(&done, rc, status, error);
+	disposition_print_expired(common->json, &done, rc, status, error);
 	status = cli_finish(status, rc == LOCKQ_OK && !done.busy ?
 	    "what was due is done nevertheless" : NULL);
 	lockq_free(q);

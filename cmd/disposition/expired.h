@@ -26,7 +26,4 @@ LOCKQ_MUST_CHECK int disposition_expire_check(const struct disposition_expire *o
 LOCKQ_MUST_CHECK int disposition_expire_run(struct cli_common *common,
     const struct disposition_expire *options);
 
-/* "returned 12 loans whose leases had ended, expired 1 request"; NULL for nothing. free() it. */
-char *disposition_expire_summary(const struct lockq_expired *expired);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/noun.h"
 #include "cli/program.h"
@@ -41,7 +42,7 @@ getwork_cancel(const struct cli_common *common, struct lockq *q,
 		status = cli_report_library(common, q, rc);
 	} else {
 		cli_noun_read(common, q, answer.task);
-		common->out->cancelled(&answer, rc, status, complaint);
+		cli_answer_print_cancelled(common->json, &answer, rc, status, complaint);
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}

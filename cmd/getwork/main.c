@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "cli/answer.h"
 #include "cli/ask_message.h"
 #include "cli/ask_tasks.h"
 #include "cli/dispose.h"
 #include "cli/exit_status.h"
 #include "cli/fill_due.h"
 #include "cli/noun.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 #include "cli/values.h"
@@ -242,7 +242,7 @@ show(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answ
 			answer->task = o->ask.task;
 			answer->asked = answer->requested = o->ask.count;
 		}
-		o->common.out->answer(answer, rc, status, complaint);
+		cli_answer_print(o->common.json, answer, rc, status, complaint);
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}

@@ -6,6 +6,7 @@
 #include "cli/disposed.h"
 #include "cli/exit_status.h"
 #include "cli/noun.h"
+#include "cli/json.h"
 #include "cli/program.h"
 #include "cli/times.h"
 
@@ -33,8 +34,9 @@ end_text(const struct command_end *end)
 	return cli_text("exit %d after %s", end->exit, took);
 }
 
-char *
-getwork_outcome(const struct lockq_disposition *what, size_t i,
+/* "loan 12: completed (exit 0 after 1.2 s)" */
+static char *
+outcome_text(const struct lockq_disposition *what, size_t i,
     const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
     const char *error)
 {
@@ -56,6 +58,27 @@ getwork_outcome(const struct lockq_disposition *what, size_t i,
 	return text;
 }
 
+static void
+json_executed(const struct lockq_disposition *what, size_t i,
+    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+    const char *error)
+{
+	const struct lockq_disposed_loan not_known = { .loan_id = what->loans[i].loan_id };
+	json_t *object = disposed_object(what, loan != NULL ? loan : &not_known, status);
+
+	cli_json_set(object, "command_exit", end->begun && end->signal == 0 ?
+	    json_integer(end->exit) : json_null());
+	cli_json_set(object, "command_signal", end->signal != 0 ? json_integer(end->signal) :
+	    json_null());
+	cli_json_set(object, "command_ms", end->begun ? cli_json_number(end->ms) : json_null());
+	if (loan == NULL) {
+		cli_json_set(object, "result", json_string(status == CLI_EXIT_UNKNOWN ? "unknown" :
+		    "failed"));
+		cli_json_set(object, "error", cli_json_text(error));
+	}
+	cli_json_print(object);
+}
+
 void
 getwork_outcome_show(const struct cli_common *common, const struct lockq_disposition *what,
     size_t i, const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
@@ -63,10 +86,14 @@ getwork_outcome_show(const struct cli_common *common, const struct lockq_disposi
 {
 	char *text = NULL;
 
-	common->out->executed(what, i, loan, end, status, error);
-	if (status != CLI_EXIT_DONE) {
-		text = getwork_outcome(what, i, loan, end, status, error);
-		cli_message("%s", text);
+	if (common->json)
+		json_executed(what, i, loan, end, status, error);
+	if (status != CLI_EXIT_DONE || !common->json) {
+		text = outcome_text(what, i, loan, end, status, error);
+		if (status != CLI_EXIT_DONE)
+			cli_message("%s", text);
+		else
+			cli_line("%s", text);
 	}
 	free(text);
 	/* The next command may run for long, and people look at what is done. */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/noun.h"
-#include "cli/output.h"
+#include "cli/pipeline.h"
 #include "cli/program.h"
 #include "cli/terminal.h"
 
@@ -88,10 +88,10 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING) {
 		cli_noun_of_pipeline(common, q, 0, &pipeline);
 		/* checkwork would say how to ask for work, which has just been done. */
-		if (rc == LOCKQ_NOTHING && requests.n_requests == 0 && common->out->ticks)
+		if (rc == LOCKQ_NOTHING && requests.n_requests == 0 && !common->json)
 			cli_line("%s's pipeline is empty", user);
 		else
-			common->out->pipeline(user, 0, &pipeline, &requests);
+			cli_pipeline_print(common->json, user, 0, &pipeline, &requests);
 	}
 	lockq_pipeline_clear(&pipeline);
 	lockq_requests_clear(&requests);
@@ -103,7 +103,7 @@ getwork_pipeline(const struct cli_common *common, struct lockq *q, const char *u
 {
 	int rc;
 
-	if (!whole && (!common->out->ticks || !isatty(STDOUT_FILENO)))
+	if (!whole && (common->json || !isatty(STDOUT_FILENO)))
 		return;
 	lockq_look_timeout(q, LOOK_MS);
 	rc = whole ? show_whole(common, q, user) : show_line(common, q, user);

@@ -12,9 +12,9 @@
 
 #include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "lockqstat/output.h"
 
 bool
 lockqstat_follow_wanted(const struct lockqstat_follow *o)
@@ -241,7 +241,7 @@ show(const struct cli_common *common, struct lockq *q)
 	if (rc < 0 || rc == LOCKQ_BUSY)
 		status = cli_report_library(common, q, rc);
 	else
-		common->out->cursors(&cursors);
+		lockqstat_output(common->json)->cursors(&cursors);
 	lockq_cursors_clear(&cursors);
 	return status;
 }
@@ -253,7 +253,7 @@ drop(const struct lockqstat_follow *o, const struct cli_common *common, struct l
 
 	if (rc != LOCKQ_OK)
 		return cli_report_library(common, q, rc);
-	common->out->dropped(o->drop);
+	lockqstat_output(common->json)->dropped(o->drop);
 	return CLI_EXIT_DONE;
 }
 

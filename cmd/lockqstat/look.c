@@ -8,12 +8,11 @@
 #include <sys/stat.h>
 
 #include "cli/exit_status.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/signals.h"
 #include "cli/times.h"
-#include "lockqstat/json.h"
 #include "lockqstat/metrics.h"
+#include "lockqstat/output.h"
 #include "lockqstat/report.h"
 
 int
@@ -93,7 +92,7 @@ say_health(const struct lockqstat_options *o, const struct lockq_stats *stats)
 	if (o->critical_s > 0)
 		limits.critical_s = o->critical_s;
 	stat_health_look(&health, stats, &limits);
-	o->common.out->health(stats, &health);
+	lockqstat_output(o->common.json)->health(stats, &health);
 	level = health.level;
 	stat_health_clear(&health);
 	return (int)level;
@@ -118,7 +117,7 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 	else if (o->report != NULL)
 		status = write_report(o, q, &stats);
 	else {
-		o->common.out->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
+		lockqstat_output(o->common.json)->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
 		status = cli_exit_status(rc, cli_caught());
 	}
 	lockq_stats_clear(&stats);

@@ -61,7 +61,7 @@ static int
 check(void *options, struct cli_error *error)
 {
 	struct lockqstat_options *o = options;
-	bool json = o->common.out == &output_json;
+	bool json = o->common.json;
 
 	if (lockqstat_follow_wanted(&o->follow))
 		return lockqstat_follow_check(&o->follow, shows_tasks(o), error);
@@ -190,10 +190,10 @@ main(int argc, char **argv)
 		rc = lockqstat_failed(&o, q, rc);
 	} else if (lockqstat_follow_wanted(&o.follow)) {
 		rc = lockqstat_follow_run(&o.follow, &o.common, q);
-	} else if (o.watch_ms > 0 && o.common.out == &output_text && screen_can()) {
+	} else if (o.watch_ms > 0 && !o.common.json && screen_can()) {
 		rc = lockqstat_screen(&o, q);
 	} else if (o.watch_ms > 0) {
-		rc = watch(o.watch_ms, o.common.out == &output_text, look_again,
+		rc = watch(o.watch_ms, !o.common.json, look_again,
 		    &(struct again){ &o, q });
 	} else {
 		rc = lockqstat_look(&o, q);

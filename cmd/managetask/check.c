@@ -3,7 +3,7 @@
 #include "cli/exit_status.h"
 #include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/findings.h"
+#include "managetask/output.h"
 
 static int
 check_task(void *options, struct cli_error *error)
@@ -26,7 +26,7 @@ check(const struct manage_options *o, struct lockq *q)
 		    cli_caught()), "interrupted") : cli_report_library(&o->common, q, rc);
 	} else {
 		status = findings.n_faults > 0 ? CLI_EXIT_REFUSED : CLI_EXIT_DONE;
-		o->common.out->findings(o->task, &findings, status);
+		manage_output(o->common.json)->findings(o->task, &findings, status);
 	}
 	lockq_findings_clear(&findings);
 	return status;
@@ -78,7 +78,7 @@ manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
 	size_t granted = 0;
 	int rc = o->grants ? lockq_grant(q, findings, &granted) : LOCKQ_OK;
 
-	o->common.out->rights(task, findings, granted);
+	manage_output(o->common.json)->rights(task, findings, granted);
 	return rc == LOCKQ_OK ? CLI_EXIT_DONE : cli_report_library(&o->common, q, rc);
 }
 

@@ -2,10 +2,11 @@
 /* The commands of managetask that correct assignments and requests. */
 #include <stdlib.h>
 
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/correct_message.h"
+#include "managetask/output.h"
 
 static int
 check_reason(struct manage_options *o, struct cli_error *error)
@@ -61,7 +62,7 @@ show(const struct manage_options *o, struct lockq *q, const struct lockq_correct
 		const struct lockq_disposed_loan *loan = &result->loans[i];
 		int one = cli_exit_status_of_loan(loan->what);
 
-		o->common.out->corrected(what, loan, one);
+		manage_output(o->common.json)->corrected(what, loan, one);
 		if (one != CLI_EXIT_DONE)
 			correct_message_refused(what, loan, what->loans[i].token);
 	}
@@ -125,7 +126,7 @@ cancel(const struct manage_options *o, struct lockq *q)
 	if (answer.user == NULL) {
 		status = cli_report_library(&o->common, q, rc);
 	} else {
-		o->common.out->cancelled(&answer, rc, status, complaint);
+		cli_answer_print_cancelled(o->common.json, &answer, rc, status, complaint);
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/correct_message.h"
+#include "managetask/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/findings.h"
+#include "managetask/output.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

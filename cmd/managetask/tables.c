@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/tables.h"
+#include "managetask/output.h"
 
 #include <string.h>
 #include <time.h>

@@ -3,6 +3,7 @@
 #include "cli/exit_status.h"
 #include "cli/signals.h"
 #include "managetask/commands.h"
+#include "managetask/output.h"
 
 static int
 check_nothing(void *options, struct cli_error *error)
@@ -68,7 +69,7 @@ show(const struct manage_options *o, struct lockq *q)
 	if (rc < 0 || rc == LOCKQ_BUSY)
 		status = cli_report_library(&o->common, q, rc);
 	else
-		o->common.out->definitions(&tasks, o->task != 0);
+		manage_output(o->common.json)->definitions(&tasks, o->task != 0);
 	lockq_definitions_clear(&tasks);
 	return status;
 }
@@ -91,7 +92,7 @@ define(const struct manage_options *o, struct lockq *q, const struct manage_sett
 	rc = lockq_define(q, &what, &number);
 	if (rc != LOCKQ_OK)
 		return cli_report_library(&o->common, q, rc);
-	o->common.out->managed("task", number, NULL, done);
+	manage_output(o->common.json)->managed("task", number, NULL, done);
 	if (task != NULL)
 		*task = number;
 	return CLI_EXIT_DONE;
@@ -160,7 +161,7 @@ remove_task(const struct manage_options *o, struct lockq *q)
 		return cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
 		    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
 		    cli_library_text(q, rc));
-	o->common.out->managed("task", o->task, NULL, "removed");
+	manage_output(o->common.json)->managed("task", o->task, NULL, "removed");
 	return CLI_EXIT_DONE;
 }
 

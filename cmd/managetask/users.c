@@ -5,6 +5,7 @@
 #include "cli/exit_status.h"
 #include "cli/signals.h"
 #include "managetask/commands.h"
+#include "managetask/output.h"
 
 static int
 check_nothing(void *options, struct cli_error *error)
@@ -43,7 +44,7 @@ list(const struct manage_options *o, struct lockq *q)
 	if (rc < 0 || rc == LOCKQ_BUSY)
 		status = cli_report_library(&o->common, q, rc);
 	else
-		o->common.out->people(&people);
+		manage_output(o->common.json)->people(&people);
 	lockq_people_clear(&people);
 	return status;
 }
@@ -62,7 +63,7 @@ change(const struct manage_options *o, struct lockq *q, enum lockq_person_change
 		if (rc != LOCKQ_OK)
 			status = cli_report_library(&o->common, q, rc);
 		else
-			o->common.out->managed("user", 0, user, done);
+			manage_output(o->common.json)->managed("user", 0, user, done);
 	}
 	return status;
 }
@@ -119,7 +120,7 @@ forget(const struct manage_options *o, struct lockq *q)
 		    "would be forgotten" : "forgotten", (unsigned long long)rows,
 		    rows == 1 ? "row" : "rows");
 		if (rc == LOCKQ_OK)
-			o->common.out->managed("user", 0, o->users.names[i], done);
+			manage_output(o->common.json)->managed("user", 0, o->users.names[i], done);
 		else
 			status = cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
 			    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :

@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/program.h"
 #include "cli/signals.h"
+#include "refill/output.h"
 
 /* Where another process leads the task, it leaves a new list: nothing is left to do for one who
  * fills what is due. Where a session only has it locked, the next run tries again. */
@@ -25,7 +26,7 @@ fill(const struct refill_options *o, struct lockq *q, uint32_t task)
 	const char *reason = rc == LOCKQ_BUSY ? lockq_error(q) :
 	    rc < 0 ? cli_library_text(q, rc) : NULL;
 
-	o->common.out->refilled(task, &result, rc, status, reason);
+	refill_output(o->common.json)->refilled(task, &result, rc, status, reason);
 	/* The texts that tell of the task itself begin with its number. */
 	if (status == CLI_EXIT_DONE || rc == LOCKQ_CANCELLED)
 		;
@@ -88,7 +89,7 @@ refill_lists(const struct refill_options *o, struct lockq *q)
 		return fill(o, q, o->task);
 	status = fill_due(o, q, &tried);
 	if (tried == 0 && status == CLI_EXIT_DONE)
-		o->common.out->none_due(o->task);
+		refill_output(o->common.json)->none_due(o->task);
 	return status;
 }
 

@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include "cli/exit_status.h"
-#include "cli/output.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/values.h"
-#include "seedloans/seed.h"
+#include "seedloans/output.h"
 
 struct seedloans_options {
 	struct cli_common common;
@@ -165,7 +164,7 @@ main(int argc, char **argv)
 	if (rc != LOCKQ_OK)
 		status = cli_report(&o.common, status, "%s", report.error);
 	else
-		o.common.out->seeded(&o.seed, &report);
+		seedloans_print(o.common.json, &o.seed, &report);
 	return cli_finish(status, rc == LOCKQ_OK && report.loans > 0 ?
 	    "the loans are loaded nevertheless" : NULL);
 }

@@ -392,8 +392,7 @@ check_json() {
 		[ "$program" != managetask ] ||
 			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
 		for function in "${functions[@]}"; do
-			sed -n "/^$function(/,/^}/p" "$top"/cmd/cli/{output_json,json}.c \
-				"$top"/cmd/lockqstat/{json,follow}.c |
+			sed -n "/^$function(/,/^}/p" "$top"/cmd/{cli,"$program"}/*.c |
 				sed -n 's/.*cli_json_set([a-z]*, "\([a-z0-9_]*\)".*/\1/p'
 		done
 		printf 'error\nexit\n'

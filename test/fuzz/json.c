@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "cli/answer.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "db/db_text.h"

@@ -16,14 +16,10 @@ mutant: $(REPLACED)
 		$(wildcard $(BUILD)/obj/test/support/*.o) $(REPLACED) $(LIBRARY) \
 		-lcmocka $(CLIENT_LIBS) -luuid -pthread
 
-# What getwork needs of the programs comes from an archive, so that the other ones' main() is left
-# out. `q`: files of two folders may have one name.
-CMD := $(shell find $(BUILD)/obj/cmd -name '*.o')
-MAIN := $(BUILD)/obj/cmd/getwork/main.o
+OWN := $(wildcard $(BUILD)/obj/cmd/getwork/*.o)
 getwork: $(REPLACED)
-	@ar qcsD '$(OUT)/cmd.a' $(filter-out %/main.o,$(CMD))
-	@$(LINK) -o '$(OUT)/getwork' $(REPLACED) $(MAIN) '$(OUT)/cmd.a' $(LIBRARY) \
-		$(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
+	@$(LINK) -o '$(OUT)/getwork' $(REPLACED) $(filter-out $(OBJECTS:%=$(BUILD)/obj/%.o),$(OWN)) \
+		$(BUILD)/lib/libcli.a $(LIBRARY) $(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
 
 $(REPLACED): FORCE
 	@$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -O0 -I '$(TOP)/lib' -I '$(TOP)/cmd' \

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/answer.h"
 #include "cli/json.h"
 #include "cli/disposed.h"
 #include "cli/exit_status.h"

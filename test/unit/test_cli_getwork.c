@@ -48,9 +48,9 @@ parses_what_is_asked(void **state)
 	assert_int_equal(parse(&o, "-t7 -n1000 --tim=0 -j", &error), 0);
 	assert_int_equal(o.ask.count, LOCKQ_COUNT_MAX);
 	assert_int_equal(o.ask.timeout_ms, 0);
-	assert_ptr_equal(o.common.out, &output_json);
+	assert_true(o.common.json);
 	assert_int_equal(parse(&o, "--task 7", &error), 0);
-	assert_ptr_equal(o.common.out, &output_text);
+	assert_false(o.common.json);
 	assert_int_equal(o.ask.count, 1);
 	assert_true(o.ask.timeout_ms < 0);
 	assert_string_equal(o.ask.user, cli_login_name());
@@ -133,7 +133,7 @@ parses_what_is_cancelled(void **state)
 	assert_int_equal(parse(&o, "--cancel=118", &error), 0);
 	assert_string_equal(o.cancel.request, "118");
 	assert_int_equal(parse(&o, "--cancel 3f2504e0-4f89-41d3-9a0c-0305e82c3301 -j", &error), 0);
-	assert_ptr_equal(o.common.out, &output_json);
+	assert_true(o.common.json);
 	assert_int_equal(parse(&o, "--cancel --task 7", &error), 0);
 	assert_null(o.cancel.request);
 	assert_int_equal(o.ask.task, 7);

@@ -20,7 +20,6 @@
 #include "cli/times.h"
 #include "cli/utf8.h"
 #include "cli/exit_status.h"
-#include "cli/output.h"
 
 static char *
 table_text(enum cli_style style)
@@ -308,24 +307,6 @@ tells_the_source_in_json(void **state)
 	}
 }
 
-/* A function that is missing in one of the two tables would crash the program when it is called. */
-static void
-has_every_output_twice(void **state)
-{
-	static const struct output *const outputs[] = { &output_text, &output_json };
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
-		assert_true(outputs[i]->error != NULL && outputs[i]->answer != NULL);
-		assert_true(outputs[i]->request != NULL && outputs[i]->pipeline != NULL);
-		assert_true(outputs[i]->requests != NULL && outputs[i]->tasks != NULL);
-		assert_true(outputs[i]->history != NULL && outputs[i]->disposed != NULL);
-		assert_true(outputs[i]->expired != NULL && outputs[i]->seeded != NULL);
-	}
-	assert_true(output_text.ticks && !output_json.ticks);
-}
-
 static void
 sums_up_an_answer(void **state)
 {
@@ -525,7 +506,6 @@ main(void)
 		cmocka_unit_test(prints_an_answer_as_json),
 		cmocka_unit_test(prints_an_error_as_json),
 		cmocka_unit_test(tells_the_source_in_json),
-		cmocka_unit_test(has_every_output_twice),
 		cmocka_unit_test(sums_up_an_answer),
 		cmocka_unit_test(tells_how_old_a_list_was),
 		cmocka_unit_test(says_as_of_when_there_is_no_work),

@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/json.h"
+#include "lockqstat/output.h"
+
+#include <stdlib.h>
+#include <time.h>
 
 #include "cli/json.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/times.h"
+
+static void
+text_stats(const struct lockq_stats *stats, enum stat_order order, const struct lockq_runs *runs)
+{
+	if (runs == NULL) {
+		stat_table(stdout, stats, order, cli_stdout_style(), cli_table_width());
+		return;
+	}
+	cli_heading("Task %u %s %s", stats->tasks[0].task, cli_dot(), stats->tasks[0].task_name);
+	stat_table_of_task(stdout, &stats->tasks[0], runs, cli_stdout_style(), cli_table_width());
+}
 
 static json_t *
 ms_or_null(int64_t ms)
@@ -93,9 +110,10 @@ print_rest(const struct lockq_stats *stats)
 	cli_json_print(object);
 }
 
-void
-stat_json(const struct lockq_stats *stats, const struct lockq_runs *runs)
+static void
+json_stats(const struct lockq_stats *stats, enum stat_order order, const struct lockq_runs *runs)
 {
+	(void)order;
 	for (size_t i = 0; i < stats->n_tasks; i++) {
 		const struct lockq_stat *s = &stats->tasks[i];
 		json_t *object = json_object();
@@ -140,11 +158,12 @@ stat_json(const struct lockq_stats *stats, const struct lockq_runs *runs)
 		print_rest(stats);
 }
 
-void
-stat_json_health(const struct stat_health *health)
+static void
+json_health(const struct lockq_stats *stats, const struct stat_health *health)
 {
 	json_t *all = json_object();
 
+	(void)stats;
 	for (size_t i = 0; i < health->n; i++) {
 		const struct stat_finding *f = &health->findings[i];
 		json_t *object = json_object();
@@ -160,4 +179,114 @@ stat_json_health(const struct stat_health *health)
 	cli_json_set(all, "findings", cli_json_number(health->n));
 	cli_json_set(all, "exit", json_integer((int)health->level));
 	cli_json_print(all);
+}
+
+/* Monitoring programs show the first line. */
+static void
+text_health(const struct lockq_stats *stats, const struct stat_health *health)
+{
+	uint64_t waiting = 0;
+
+	for (size_t i = 0; i < stats->n_tasks; i++)
+		waiting += stats->tasks[i].waiting;
+	for (size_t i = 0; i < health->n; i++) {
+		char *text = stat_finding_text(&health->findings[i]);
+
+		cli_line("%s", text);
+		free(text);
+	}
+	if (health->n == 0)
+		cli_line("ok: %zu %s, %llu %s", stats->n_tasks,
+		    stats->n_tasks == 1 ? "task" : "tasks", (unsigned long long)waiting,
+		    waiting == 1 ? "request waits" : "requests wait");
+}
+
+static void
+print_cursors(const struct lockq_cursors *cursors)
+{
+	static const struct cli_column columns[] = {
+		{ "cursor", 0 }, { "behind", CLI_RIGHT }, { "next change", CLI_RIGHT },
+		{ "position", CLI_RIGHT | CLI_SPARE(1) }, { "moved", CLI_SPARE(2) },
+		{ "made", CLI_SPARE(4) }, { "by", CLI_TEXT | CLI_SPARE(3) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	char age[CLI_TIME_SIZE] = "", moved[CLI_TIME_SIZE], made[CLI_TIME_SIZE];
+	time_t now = time(NULL);
+	size_t i;
+
+	for (i = 0; i < cursors->n_cursors; i++) {
+		const struct lockq_cursor *c = &cursors->cursors[i];
+
+		if (c->age_s >= 0)
+			cli_age(age, (uint64_t)c->age_s);
+		cli_time_local(moved, c->moved_at, false, now);
+		cli_time_local(made, c->made_at, false, now);
+		cli_table_cell(table, "%s", c->cursor);
+		cli_table_cell(table, "%llu", (unsigned long long)c->lag);
+		cli_table_cell(table, "%s", c->age_s >= 0 ? age : "none");
+		cli_table_cell(table, "%llu", (unsigned long long)c->position);
+		cli_table_cell(table, "%s", moved[0] != '\0' ? moved : "never");
+		cli_table_cell(table, "%s", made);
+		cli_table_cell(table, "%s", c->account);
+	}
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_line("%zu %s", cursors->n_cursors, cursors->n_cursors == 1 ? "cursor" : "cursors");
+	cli_table_free(table);
+}
+
+static void
+text_cursors(const struct lockq_cursors *cursors)
+{
+	if (cursors->n_cursors == 0)
+		cli_line("there is no cursor: lockqstat --follow makes one");
+	else
+		print_cursors(cursors);
+}
+
+static void
+json_cursors(const struct lockq_cursors *cursors)
+{
+	for (size_t i = 0; i < cursors->n_cursors; i++) {
+		const struct lockq_cursor *c = &cursors->cursors[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "cursor", cli_json_text(c->cursor));
+		cli_json_set(object, "position", cli_json_number(c->position));
+		cli_json_set(object, "lag", cli_json_number(c->lag));
+		cli_json_set(object, "age_s", c->age_s < 0 ? json_null() :
+		    cli_json_number((uint64_t)c->age_s));
+		cli_json_set(object, "made_at", cli_json_time(c->made_at));
+		cli_json_set(object, "moved_at", cli_json_time(c->moved_at));
+		cli_json_set(object, "account", cli_json_text(c->account));
+		cli_json_print(object);
+	}
+}
+
+static void
+text_dropped(const char *cursor)
+{
+	cli_line("cursor \"%s\" is removed", cursor);
+}
+
+static void
+json_dropped(const char *cursor)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "cursor", cli_json_text(cursor));
+	cli_json_set(object, "done", json_string("removed"));
+	cli_json_print(object);
+}
+
+const struct lockqstat_output *
+lockqstat_output(bool json)
+{
+	static const struct lockqstat_output as_text = {
+		text_stats, text_health, text_cursors, text_dropped
+	};
+	static const struct lockqstat_output as_json = {
+		json_stats, json_health, json_cursors, json_dropped
+	};
+
+	return json ? &as_json : &as_text;
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "checkwork/output.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/answer.h"
+#include "cli/json.h"
+#include "cli/noun.h"
+#include "cli/pipeline.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
+
+static void
+print_pending(const struct lockq_answer *answer)
+{
+	unsigned long long id = answer->request_id;
+	char *line = cli_answer_line(answer, cli_dot()), *user = cli_word(answer->user);
+
+	if (answer->reason != NULL)
+		cli_line("request %llu for %s, task %u: pending: %s", id, answer->user,
+		    answer->task, answer->reason);
+	else if (answer->leader != NULL)
+		cli_line("request %llu for %s, task %u: pending, %s leads", id, answer->user,
+		    answer->task, answer->leader);
+	else if (!answer->nobody_leads)
+		cli_line("request %llu for %s, task %u: pending", id, answer->user, answer->task);
+	else
+		cli_line("request %llu for %s, task %u: pending, nobody leads: run getwork "
+		    "--user %s --task %u to be served", id, answer->user, answer->task,
+		    user, answer->task);
+	if (answer->position > 0)
+		cli_line("%s", line);
+	free(user);
+	free(line);
+}
+
+static void
+text_request(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	unsigned long long id = answer->request_id;
+	char *text;
+
+	(void)status;
+	if (complaint != NULL)
+		return;
+	if (rc == LOCKQ_OK) {
+		cli_answer_loans(answer, false);
+	} else if (rc == LOCKQ_NOTHING) {
+		text = cli_answer_no_work(answer, time(NULL));
+		cli_line("request %llu%s%s: %s", id, answer->excluded == 0 ? " for " : "",
+		    answer->excluded == 0 ? answer->user : "", text);
+		free(text);
+	} else if (answer->status != LOCKQ_PENDING) {
+		cli_line("request %llu for %s, task %u: %s%s%s", id, answer->user, answer->task,
+		    lockq_status_name(answer->status), answer->reason != NULL ? ": " : "",
+		    answer->reason != NULL ? answer->reason : "");
+	} else {
+		print_pending(answer);
+	}
+}
+
+static void
+json_request(const struct lockq_answer *answer, int rc, int status, const char *complaint)
+{
+	json_t *object = cli_json_answer(answer, status, rc < 0 ? complaint : NULL);
+	bool placed = answer->position > 0;
+
+	cli_json_set(object, "nobody_leads", json_boolean(answer->nobody_leads));
+	cli_json_set(object, "position",
+	    placed ? cli_json_number(answer->position) : json_null());
+	cli_json_set(object, "loans_ahead",
+	    placed ? cli_json_number(answer->loans_ahead) : json_null());
+	cli_json_set(object, "expected_ms",
+	    answer->expected_ms < 0 ? json_null() : json_integer(answer->expected_ms));
+	cli_json_print(object);
+}
+
+static void
+text_requests(const char *user, uint32_t task, const struct lockq_requests *requests)
+{
+	request_lines(user, requests);
+	if (requests->n_requests == 0 && task != 0)
+		cli_line("%s has no pending request for task %u", user, task);
+	else if (requests->n_requests == 0)
+		cli_line("%s has no pending request", user);
+}
+
+static void
+json_requests(const char *user, uint32_t task, const struct lockq_requests *requests)
+{
+	size_t i;
+
+	(void)task;
+	for (i = 0; i < requests->n_requests; i++) {
+		const struct lockq_request *r = &requests->requests[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(r->task));
+		cli_json_set(object, "task_name", cli_json_text(r->task_name));
+		cli_json_set(object, "request_id", cli_json_number(r->request_id));
+		cli_json_set(object, "uuid", cli_json_text(r->uuid));
+		cli_json_set(object, "asked", cli_json_number(r->asked));
+		cli_json_set(object, "created_at", cli_json_time(r->created_at));
+		cli_json_set(object, "age_s", cli_json_number(r->age_s));
+		cli_json_set(object, "unattended", json_boolean(r->unattended));
+		cli_json_set(object, "nobody_leads", json_boolean(r->nobody_leads));
+		cli_json_set(object, "leader", cli_json_text(r->leader));
+		cli_json_set(object, "paused", cli_json_text(r->paused));
+		cli_json_print(object);
+	}
+}
+
+static void
+add_row(struct cli_table *table, const struct lockq_task *task)
+{
+	cli_table_cell(table, "%u", task->task);
+	cli_table_cell(table, "%s", task->task_name);
+	cli_table_cell(table, "%s", !task->enabled ? "no" :
+	    task->paused != NULL ? "paused" : "yes");
+	cli_table_cell(table, "%s", task->manager != NULL ? task->manager : "-");
+	cli_table_cell(table, "%u", task->max_count);
+	cli_table_cell(table, "%llu", (unsigned long long)task->held);
+	if (task->max_pipeline > 0)
+		cli_table_cell(table, "%u", task->max_pipeline);
+	else
+		cli_table_cell(table, "no limit");
+	cli_table_cell(table, "%llu", (unsigned long long)task->pending);
+}
+
+static void
+print_tasks(const char *user, const struct lockq_tasks *tasks)
+{
+	static const struct cli_column columns[] = {
+		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "enabled", CLI_SPARE(3) },
+		{ "manager", CLI_TEXT | CLI_SPARE(5) }, { "per request", CLI_RIGHT | CLI_SPARE(7) },
+		{ "you hold", CLI_RIGHT }, { "at most", CLI_RIGHT | CLI_SPARE(6) },
+		{ "pending", CLI_RIGHT | CLI_SPARE(1) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	size_t i;
+
+	for (i = 0; i < tasks->n_tasks; i++)
+		add_row(table, &tasks->tasks[i]);
+	cli_heading("Tasks %s %s", cli_dot(), user);
+	cli_table_print(stdout, table, cli_stdout_style());
+	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
+	cli_table_free(table);
+}
+
+static void
+text_tasks(const char *user, const struct lockq_tasks *tasks)
+{
+	if (tasks->n_tasks > 0)
+		print_tasks(user, tasks);
+	else
+		cli_line("there are no tasks: a manager makes them, see lockq-schema(5)");
+}
+
+static void
+json_tasks(const char *user, const struct lockq_tasks *tasks)
+{
+	size_t i;
+
+	for (i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_task *t = &tasks->tasks[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "task", cli_json_number(t->task));
+		cli_json_set(object, "task_name", cli_json_text(t->task_name));
+		cli_json_set(object, "enabled", json_boolean(t->enabled));
+		cli_json_set(object, "manager", cli_json_text(t->manager));
+		cli_json_set(object, "max_count", cli_json_number(t->max_count));
+		cli_json_set(object, "max_pipeline",
+		    t->max_pipeline > 0 ? cli_json_number(t->max_pipeline) : json_null());
+		cli_json_set(object, "held", cli_json_number(t->held));
+		cli_json_set(object, "pending", cli_json_number(t->pending));
+		cli_json_set(object, "paused", cli_json_text(t->paused));
+		cli_json_set(object, "urgent", cli_json_number(t->urgent));
+		cli_json_print(object);
+	}
+}
+
+static void
+text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	if (history->n_events > 0)
+		loan_history(task, loan_id, history);
+	else
+		cli_line("task %u has no record of %s %llu: it was never assigned, or the records "
+		    "were purged", task, cli_loan(), (unsigned long long)loan_id);
+}
+
+static void
+json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+{
+	json_t *object;
+	size_t i;
+
+	for (i = 0; i < history->n_events; i++) {
+		object = json_object();
+		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "loan_id", cli_json_number(loan_id));
+		cli_json_event(object, &history->events[i]);
+		cli_json_print(object);
+	}
+}
+
+const struct checkwork_output *
+checkwork_output(bool json)
+{
+	static const struct checkwork_output as_text = {
+		text_request, text_requests, text_tasks, text_history
+	};
+	static const struct checkwork_output as_json = {
+		json_request, json_requests, json_tasks, json_history
+	};
+
+	return json ? &as_json : &as_text;
+}

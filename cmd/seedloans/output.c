@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "seedloans/output.h"
+
+#include "cli/json.h"
+#include "cli/terminal.h"
+#include "cli/times.h"
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void
+text_seeded(const struct seed_options *options, const struct seed_report *report)
+{
+	unsigned long long before = report->loans_before, loans = report->loans;
+	unsigned long long documents = report->documents, rejected = report->rejected;
+	char took[CLI_TIME_SIZE], heavy[CLI_TIME_SIZE];
+
+	cli_ms(took, report->ms);
+	if (before > 0)
+		cli_line("before: %llu loan%s", before, plural(before));
+	if (options->loans > 0 || options->csv != NULL)
+		cli_line("added: %llu loan%s with %llu document%s, %llu loans/s", loans,
+		    plural(loans), documents, plural(documents),
+		    (unsigned long long)report->loans_per_second);
+	if (rejected > 0)
+		cli_line("rejected: %llu row%s, see \"%s\"", rejected, plural(rejected),
+		    report->rejects);
+	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
+	    plural(before + loans), (unsigned long long)report->users,
+	    (unsigned long long)report->tasks, took);
+	if (report->heavy_ms < 0)
+		return;
+	cli_ms(heavy, (uint64_t)report->heavy_ms);
+	cli_line("task 7's query takes %s%s", heavy, report->heavy_by_itself ?
+	    " without extra work, since so many loans match it" :
+	    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
+	    ", since the server is busy now" : "");
+}
+
+static void
+json_seeded(const struct seed_report *report)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "loans", cli_json_number(report->loans));
+	cli_json_set(object, "loans_before", cli_json_number(report->loans_before));
+	cli_json_set(object, "documents", cli_json_number(report->documents));
+	cli_json_set(object, "users", cli_json_number(report->users));
+	cli_json_set(object, "tasks", cli_json_number(report->tasks));
+	cli_json_set(object, "rejected", cli_json_number(report->rejected));
+	cli_json_set(object, "rejects_file",
+	    report->rejects[0] != '\0' ? cli_json_text(report->rejects) : json_null());
+	cli_json_set(object, "seconds", json_real((double)report->ms / 1000));
+	cli_json_set(object, "loans_per_second", cli_json_number(report->loans_per_second));
+	cli_json_set(object, "heavy_seconds", report->heavy_ms < 0 ? json_null() :
+	    json_real((double)report->heavy_ms / 1000));
+	cli_json_print(object);
+}
+
+void
+seedloans_print(bool json, const struct seed_options *options, const struct seed_report *report)
+{
+	if (json)
+		json_seeded(report);
+	else
+		text_seeded(options, report);
+}
