@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "checkwork/screen.h"
+#include "cli/noun.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
@@ -44,10 +45,29 @@ draw_page(struct checkwork_screen *s)
 		    s->top + i == marked ? A_REVERSE : A_NORMAL);
 }
 
+/* The text that @s asks for an answer with; NULL: it asks nothing. */
+static char *
+question_text(const struct checkwork_screen *s)
+{
+	unsigned long long id = s->about.loan_id;
+
+	switch (s->asks) {
+	case CHECKWORK_ASKS_TIME:
+		return cli_text("return %s %llu, and offer it again after [" CHECKWORK_RETURN "]: "
+		    "%s_", cli_loan(), id, s->typed);
+	case CHECKWORK_ASKS_NEVER:
+		return cli_text("never offer %s %llu again for task %u? y/n", cli_loan(), id,
+		    s->about_task);
+	case CHECKWORK_ASKS_NOTHING:
+		break;
+	}
+	return s->typed[0] == '\0' ? NULL : cli_text("m asks for %s", s->typed);
+}
+
 void
 checkwork_draw(struct checkwork_screen *s, const char *doing)
 {
-	char *question = checkwork_key_question(s);
+	char *question = question_text(s);
 	const char *text = question != NULL ? question : doing != NULL ? doing :
 	    s->message != NULL ? s->message : keys;
 	char *escaped = cli_escape(text);

@@ -9,48 +9,10 @@
 #include "cli/text.h"
 #include "cli/values.h"
 
-enum { ESCAPE = 27, USUAL_RETURN_S = 4 * 3600 };
-#define USUAL_RETURN "4h"
+enum { ESCAPE = 27 };
 
 static const char more_keys[] =
 	"arrows, j k, g G move  3m asks for 3  Esc cancels  Ctrl-L redraws";
-
-bool
-checkwork_key_moves(struct checkwork_screen *s, int key)
-{
-	size_t n = s->page.pipeline.n_assignments;
-
-	if (key == 'j' || key == KEY_DOWN)
-		s->marked += s->marked + 1 < n;
-	else if (key == 'k' || key == KEY_UP)
-		s->marked -= s->marked > 0;
-	else if (key == KEY_HOME || key == 'g')
-		s->marked = 0;
-	else if (key == KEY_END || key == 'G')
-		s->marked = n > 0 ? n - 1 : 0;
-	else
-		return false;
-	s->has_mark = n > 0;
-	return true;
-}
-
-char *
-checkwork_key_question(const struct checkwork_screen *s)
-{
-	unsigned long long id = s->about.loan_id;
-
-	switch (s->asks) {
-	case CHECKWORK_ASKS_TIME:
-		return cli_text("return %s %llu, and offer it again after [" USUAL_RETURN "]: "
-		    "%s_", cli_loan(), id, s->typed);
-	case CHECKWORK_ASKS_NEVER:
-		return cli_text("never offer %s %llu again for task %u? y/n", cli_loan(), id,
-		    s->about_task);
-	case CHECKWORK_ASKS_NOTHING:
-		break;
-	}
-	return s->typed[0] == '\0' ? NULL : cli_text("m asks for %s", s->typed);
-}
 
 static void
 type(struct checkwork_screen *s, int key)
@@ -68,7 +30,7 @@ time_key(struct checkwork_screen *s, int key)
 {
 	static const struct cli_option option = { .name = "return-after",
 		.max = LOCKQ_RETURN_AFTER_MAX };
-	uint32_t seconds = USUAL_RETURN_S;
+	uint32_t seconds = CHECKWORK_RETURN_S;
 	struct cli_error error;
 	int rc = 0;
 
@@ -140,7 +102,7 @@ checkwork_key(struct checkwork_screen *s, int key)
 		return;
 	}
 	memset(s->typed, 0, sizeof(s->typed));
-	if (checkwork_key_moves(s, key))
+	if (checkwork_screen_moves(s, key))
 		return;
 	if (key == 'q')
 		s->ends = true;

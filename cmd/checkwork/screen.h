@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
- * is asked and what came of it. screen.c looks and waits, draw.c draws, keys.c knows the
- * keys, actions.c calls the library for them.
+ * is asked and what came of it. screen.c runs it, keys.c knows the keys, actions.c calls the library
+ * for them, state.c looks and keeps the mark and the message, draw.c draws. Each of them calls only
+ * those that are named after it.
  */
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H
 
 #include "checkwork/look.h"
 #include "checkwork/page.h"
+
+/* The usual answer to the question for the time. */
+enum { CHECKWORK_RETURN_S = 4 * 3600 };
+#define CHECKWORK_RETURN "4h"
 
 /* What the line asks for. */
 enum checkwork_asks {
@@ -40,18 +45,10 @@ struct checkwork_screen {
 /* Shows it until the user or a signal ends it. Returns the exit status. */
 LOCKQ_MUST_CHECK int checkwork_screen(const struct checkwork_options *o, struct lockq *q);
 
-/* Takes the message, and shows it on the line. */
-void checkwork_screen_say(struct checkwork_screen *s, char *message);
+/* Does what the key says; @key is one of curses. keys.c */
+void checkwork_key(struct checkwork_screen *s, int key);
 
-/* While a call of the library works: shows @text on the line, looks when it is time, and takes
- * keys. Sets @s->gives_up on Esc. */
-void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
-
-/* Draws the screen. The line has a question, else @doing, else the message, else the keys. */
-void checkwork_draw(struct checkwork_screen *s, const char *doing);
-
-/* Makes the lines of the page anew, for the terminal as wide as it is. */
-void checkwork_draw_lines(struct checkwork_screen *s);
+/* --- actions.c --- */
 
 /* Does so with the loan that @s is about, and says what came of it. */
 void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
@@ -60,13 +57,27 @@ void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind k
 /* Asks for @count loans of the marked loan's task, and says what came of it. */
 void checkwork_ask(struct checkwork_screen *s, uint32_t count);
 
-/* Does what the key says; @key is one of curses. */
-void checkwork_key(struct checkwork_screen *s, int key);
+/* --- state.c --- */
+
+/* Takes the message, and shows it on the line. */
+void checkwork_screen_say(struct checkwork_screen *s, char *message);
+
+/* Reads the loans and the requests anew, and keeps the mark on its loan. */
+void checkwork_screen_look(struct checkwork_screen *s);
 
 /* Moves the mark; false: the key is none of those. */
-bool checkwork_key_moves(struct checkwork_screen *s, int key);
+bool checkwork_screen_moves(struct checkwork_screen *s, int key);
 
-/* The text that @s asks for an answer with; free() it. NULL: it asks nothing. */
-char *checkwork_key_question(const struct checkwork_screen *s);
+/* While a call of the library works: shows @text on the line, looks when it is time, and takes
+ * keys. Sets @s->gives_up on Esc. */
+void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
+
+/* --- draw.c --- */
+
+/* Draws the screen. The line has a question, else @doing, else the message, else the keys. */
+void checkwork_draw(struct checkwork_screen *s, const char *doing);
+
+/* Makes the lines of the page anew, for the terminal as wide as it is. */
+void checkwork_draw_lines(struct checkwork_screen *s);
 
 #endif
