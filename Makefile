@@ -11,7 +11,7 @@
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
-PROGRAMS := getwork checkwork disposition refill managetask lockqstat seedloans
+PROGRAMS := getwork checkwork disposition runwork refill managetask lockqstat seedloans
 
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin

@@ -4,15 +4,11 @@
 
 #include "checkwork/screen.h"
 #include "cli/answer.h"
-#include "cli/ask_message.h"
+#include "cli/ask.h"
 #include "cli/disposed.h"
-#include "cli/fill_due.h"
-#include "cli/log.h"
-#include "cli/noun.h"
 #include "cli/program.h"
+#include "cli/noun.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
 
 static int
 on_action(const struct lockq_progress *progress, void *data)
@@ -105,7 +101,7 @@ answer_text(struct checkwork_screen *s, const struct lockq_ask *ask,
 		return cli_answer_summary(answer, true, cli_dot());
 	if (rc == LOCKQ_NOTHING)
 		return cli_answer_no_work(answer, time(NULL));
-	text = getwork_message(ask, answer, rc, rc < 0 ? cli_library_text(s->acts, rc) :
+	text = cli_ask_message(ask, answer, rc, rc < 0 ? cli_library_text(s->acts, rc) :
 	    lockq_error(s->acts));
 	return text != NULL ? text : cli_text("request %llu is pending",
 	    (unsigned long long)answer->request_id);
@@ -143,8 +139,7 @@ checkwork_ask(struct checkwork_screen *s, uint32_t count)
 	checkwork_screen_wait(s, "asking for work");
 	rc = lockq_getwork(s->acts, &ask, &answer);
 	checkwork_screen_say(s, answer_text(s, &ask, &answer, rc));
-	if (!lockq_option_no_refill(s->acts))
-		getwork_refill(&s->o->common, s->acts, ask.task);
+	cli_fill_due(&s->o->common, s->acts, ask.task);
 	lockq_answer_clear(&answer);
 	acted(s);
 }

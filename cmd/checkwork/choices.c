@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "checkwork/choices.h"
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/utf8.h"
 
 int

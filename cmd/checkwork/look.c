@@ -2,11 +2,9 @@
 #include "checkwork/look.h"
 
 #include "checkwork/output.h"
-#include "cli/exit_status.h"
 #include "cli/noun.h"
 #include "cli/pipeline.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/times.h"
 
 /* What the program has left of --timeout, for the next call. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What checkwork looks at: each of its forms is one call here. */
+/* checkwork's options, and what it looks at: each of its forms is one call here. */
 #ifndef LOCKQ_CMD_CHECKWORK_LOOK_H
 #define LOCKQ_CMD_CHECKWORK_LOOK_H
 
@@ -24,6 +24,8 @@ struct checkwork_options {
 };
 #define CHECKWORK_DEFAULTS { CLI_COMMON_INIT, NULL, 0, false, false, { false, 0 }, NULL, -1, 0, \
 	0, 0, CHECKWORK_CHOICES_DEFAULTS }
+
+extern const struct cli_tool checkwork_tool; /* options.c */
 
 /* Looks at what the options name, but for --choices, and prints it. Returns the exit status. */
 int checkwork_look(const struct checkwork_options *o, struct lockq *q);

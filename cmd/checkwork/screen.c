@@ -5,10 +5,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/signals.h"
 
 static void
 take_key(struct checkwork_screen *s, int key)

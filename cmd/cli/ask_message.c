@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/answer.h"
-#include "cli/ask_message.h"
+#include "cli/ask.h"
 #include "cli/noun.h"
 #include "cli/program.h"
 #include "cli/times.h"
@@ -63,7 +63,7 @@ try_again(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc
 }
 
 char *
-getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
     const char *library_text)
 {
 	char *user, *text;
@@ -88,7 +88,7 @@ getwork_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 }
 
 void
-getwork_message_refill(const struct lockq_answer *answer)
+cli_ask_message_refill(const struct lockq_answer *answer)
 {
 	char as_of[CLI_TIME_SIZE];
 
@@ -113,7 +113,7 @@ details_of_check(const struct lockq_answer *answer)
 }
 
 void
-getwork_message_details(const struct lockq_answer *answer)
+cli_ask_message_details(const struct lockq_answer *answer)
 {
 	char waited[CLI_TIME_SIZE];
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/ask_tasks.h"
+#include "cli/ask.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <uuid/uuid.h>
+
 #include "cli/signals.h"
 #include "cli/times.h"
 #include "cli/values.h"
-#include "getwork/exec.h"
 
 int
-getwork_tasks_parse(const struct cli_option *option, const char *text, void *target,
+cli_ask_tasks_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
-	struct getwork_tasks *tasks = target;
+	struct cli_ask_tasks *tasks = target;
 	const char *from = text;
 
 	tasks->n = 0;
@@ -29,9 +30,9 @@ getwork_tasks_parse(const struct cli_option *option, const char *text, void *tar
 				rc = cli_fail(error, "--%s names task %u twice", option->name,
 				    task);
 		}
-		if (rc == 0 && tasks->n == GETWORK_TASKS_MOST)
+		if (rc == 0 && tasks->n == CLI_ASK_TASKS_MOST)
 			rc = cli_fail(error, "--%s has %d tasks at most", option->name,
-			    GETWORK_TASKS_MOST);
+			    CLI_ASK_TASKS_MOST);
 		if (rc != 0)
 			return rc;
 		tasks->tasks[tasks->n++] = task;
@@ -43,18 +44,18 @@ getwork_tasks_parse(const struct cli_option *option, const char *text, void *tar
 
 /* The tasks come by their numbers, and keep that order where they have the same place. */
 static void
-insert(struct getwork_tasks *tasks, uint64_t places[], const struct lockq_task *task)
+insert(struct cli_ask_tasks *tasks, uint64_t places[], const struct lockq_task *task)
 {
-	size_t at = tasks->n < GETWORK_TASKS_MOST ? tasks->n++ : tasks->n;
+	size_t at = tasks->n < CLI_ASK_TASKS_MOST ? tasks->n++ : tasks->n;
 
 	while (at > 0 && places[at - 1] > task->any_place) {
-		if (at < GETWORK_TASKS_MOST) {
+		if (at < CLI_ASK_TASKS_MOST) {
 			places[at] = places[at - 1];
 			tasks->tasks[at] = tasks->tasks[at - 1];
 		}
 		at--;
 	}
-	if (at < GETWORK_TASKS_MOST) {
+	if (at < CLI_ASK_TASKS_MOST) {
 		places[at] = task->any_place;
 		tasks->tasks[at] = task->task;
 	}
@@ -72,10 +73,10 @@ time_left(const struct lockq_ask *ask, uint64_t began)
 }
 
 int
-getwork_tasks_find(struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
+cli_ask_tasks_find(struct cli_ask_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
-	uint64_t places[GETWORK_TASKS_MOST];
+	uint64_t places[CLI_ASK_TASKS_MOST];
 	int rc;
 
 	tasks->began = cli_clock_ms();
@@ -104,9 +105,18 @@ goes_on(int rc)
 	return cli_caught() == 0 && wants_next(rc);
 }
 
+void
+cli_new_uuid(char uuid[37])
+{
+	uuid_t bytes;
+
+	uuid_generate(bytes);
+	uuid_unparse_lower(bytes, uuid);
+}
+
 /* Asks the task with the number @i as @one says. */
 static int
-ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct lockq_ask *one,
+ask_one(const struct cli_ask_tasks *tasks, size_t i, struct lockq *q, struct lockq_ask *one,
     struct lockq_answer *answer)
 {
 	char uuid[37];
@@ -114,7 +124,7 @@ ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct loc
 
 	one->task = tasks->tasks[i];
 	if (tasks->unshared) {
-		getwork_exec_uuid(uuid);
+		cli_new_uuid(uuid);
 		one->uuid = uuid;
 	}
 	rc = lockq_getwork(q, one, answer);
@@ -125,7 +135,7 @@ ask_one(const struct getwork_tasks *tasks, size_t i, struct lockq *q, struct loc
 /* Notes which of the tasks are paused: to wait for its manager would keep the user from the other
  * ones. Where all are, or nobody can tell, none counts as paused. */
 static void
-find_paused(const struct getwork_tasks *tasks, struct lockq *q, const struct lockq_ask *ask,
+find_paused(const struct cli_ask_tasks *tasks, struct lockq *q, const struct lockq_ask *ask,
     int64_t time_left_ms, bool paused[])
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
@@ -147,11 +157,11 @@ find_paused(const struct getwork_tasks *tasks, struct lockq *q, const struct loc
 }
 
 int
-getwork_tasks_ask(const struct getwork_tasks *tasks, struct lockq *q, struct lockq_ask *ask,
-    struct lockq_answer *answer, getwork_tasks_fn *show, void *data)
+cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q, struct lockq_ask *ask,
+    struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool paused[GETWORK_TASKS_MOST] = { false }, look = ask->fresh != 0, locked = false;
+	bool paused[CLI_ASK_TASKS_MOST] = { false }, look = ask->fresh != 0, locked = false;
 	uint64_t began = tasks->began != 0 ? tasks->began : cli_clock_ms();
 	size_t i, asked = 0;
 	int rc = LOCKQ_NOTHING;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/connection.h"
+#include "cli/program.h"
 #include "cli/values.h"
 
 extern char **environ;

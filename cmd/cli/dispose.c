@@ -3,10 +3,8 @@
 
 #include "cli/dispose.h"
 #include "cli/disposed.h"
-#include "cli/exit_status.h"
 #include "cli/noun.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 
 enum { NOT_ME_S = 30 * 24 * 3600 }; /* of --not-me: its reason rarely ends within a week */
 

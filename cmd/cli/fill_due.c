@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/fill_due.h"
+#include "cli/ask.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 
 /* A script may have passed the process a file that is locked, or a pipe that is read to its end. */
 static bool
@@ -54,11 +52,11 @@ fill(struct cli_common *common, uint32_t task)
 }
 
 void
-getwork_refill(const struct cli_common *common, struct lockq *q, uint32_t task)
+cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task)
 {
 	struct cli_common own = *common;
 
-	if (lockq_refill_due(q, 0) == 0 || fork() != 0)
+	if (lockq_option_no_refill(q) || lockq_refill_due(q, 0) == 0 || fork() != 0)
 		return;
 	(void)setsid();
 	/* Without the handlers of exit(), which would say good-bye on the caller's connection. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/log.h"
+#include "cli/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -202,8 +202,9 @@ grammar_make(struct grammar *g, const struct cli_tool *tool)
 
 	g->longs = cli_alloc(most * sizeof(*g->longs));
 	g->rows = cli_alloc(most * sizeof(*g->rows));
-	g->shorts = cli_text(":%*s", (int)(2 * most), "");
-	g->shorts[1] = '\0';
+	/* "+" stops at the first argument that is no option. */
+	g->shorts = cli_text("%s%*s", tool->arguments != 0 ? "+:" : ":", (int)(2 * most), "");
+	g->shorts[strcspn(g->shorts, " ")] = '\0';
 	g->n = 0;
 	for (i = 0; i < N_TABLES; i++) {
 		for (row = tables[i]; row->name != NULL || row->help != NULL; row++) {
@@ -381,6 +382,10 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 		rc = parse_one(&g, value, options, argv[optind - 1], error);
 	}
 	grammar_clear(&g);
+	if (tool->arguments != 0) {
+		*(char ***)(void *)((char *)options + tool->arguments) = &argv[optind];
+		return rc;
+	}
 	for (int i = optind; rc == CLI_PARSED_RUN && i < argc; i++)
 		rc = parse_bare(tool, options, argv[i], i - optind, error);
 	return rc;

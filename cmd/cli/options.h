@@ -64,6 +64,8 @@ struct cli_tool {
 	const char *bare;       /* the option whose value may stand without it; NULL: none */
 	bool bare_again;        /* more than once */
 	const char *bare_next;  /* the same of the second one; NULL: there is none */
+	size_t arguments;       /* the place of a char **, in the tool's options: a command with its
+	                         * arguments follows the options; 0: none does */
 	bool leads;             /* the tool may run a heavy query, at the place that
 	                         * [lockq_query] names */
 	const struct cli_option *options;  /* the tool's own; the common ones are added */

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/connection.h"
+#include "cli/program.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/log.h"
-#include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of a program: its main calls cli_start(), cli_open(), the library, its own
- * functions that print, cli_finish() and cli_end(). Signals are in signals.h, exit statuses in exit_status.h.
+ * The frame of a program: its main calls cli_start(), cli_open(), the library, its own functions that
+ * print, cli_finish() and cli_end(). This header brings those of the options, the exit statuses, the
+ * signals and the terminal.
+ *
+ * The other files of this folder, from those that tools call to those that all of them call:
+ *   ask, ask_tasks, ask_message, fill_due     asking for loans
+ *   dispose, disposed                         saying what became of them
+ *   pipeline, pipeline_table, request_lines   what a user has
+ *   answer                                    a request's answer
+ *   watch, screen, lines                      --watch
+ *   noun, progress, table, json               what people call a loan, progress, tables, JSON
+ *   options, values, loan_option, error       the command line
+ *   terminal, signals, times, when            lines and messages, Ctrl-C, times, dates
+ *   exit_status, utf8, text                   statuses, characters, memory
  *
  * Everything printed for people passes cli_escape(), so that text from the database or the command
  * line can't drive a terminal.
@@ -9,7 +21,9 @@
 #ifndef LOCKQ_CMD_CLI_PROGRAM_H
 #define LOCKQ_CMD_CLI_PROGRAM_H
 
+#include "cli/exit_status.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "lockq.h"
 
@@ -51,5 +65,24 @@ void cli_report_detail(const struct cli_common *common, struct lockq *q);
 
 /* cli_report() with that text and the exit status of @rc. */
 int cli_report_library(const struct cli_common *common, struct lockq *q, int rc);
+
+/* --- connection.c: where the database is, as the command line and the environment say --- */
+
+/*
+ * Completes @common->connection by LOCKQ_DEFAULTS_FILE and by what my_print_defaults prints of the
+ * login path. @group as in struct cli_tool. Returns 0, or -1 with @error. Its texts live as long as
+ * the process.
+ */
+LOCKQ_MUST_CHECK int cli_connection(struct cli_common *common, const char *group,
+    struct cli_error *error);
+
+/* --- log.c: --log, a JSON line for each call of the library and for each failed statement --- */
+
+/* Sets @common->log to LOCKQ_LOG where it is not given, and looks whether the file can be written.
+ * 0, or -1 with @error. */
+LOCKQ_MUST_CHECK int cli_log_check(struct cli_common *common, struct cli_error *error);
+
+/* Logs what @q does from now on, if that is wanted. @common stays as long as @q. */
+void cli_log(const struct cli_common *common, struct lockq *q);
 
 #endif

@@ -7,11 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
 #include "cli/times.h"
 
 enum { USUAL_MS = 2000 };

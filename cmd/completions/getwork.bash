@@ -207,6 +207,26 @@ _lockq_database() {
 	return 0
 }
 
+# Completes the command of runwork, behind "--", as bash-completion does where it is there. Fails
+# where the cursor is before it.
+_lockq_behind_dashes() {
+	local i
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} == -- ]] || continue
+		if declare -F _command_offset >/dev/null; then
+			_command_offset $((i + 1))
+		elif ((i + 1 == COMP_CWORD)); then
+			mapfile -t COMPREPLY < <(compgen -c -- "$current")
+		else
+			compopt -o filenames 2>/dev/null
+			mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		fi
+		return 0
+	done
+	return 1
+}
+
 _lockq() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} quote raw
 	local -a words called=("${COMP_WORDS[0]}")
@@ -219,6 +239,9 @@ _lockq() {
 	fi
 	COMPREPLY=()
 	if [[ ${called[0]##*/} == managetask ]] && _lockq_command; then
+		return
+	fi
+	if [[ ${called[0]##*/} == runwork ]] && _lockq_behind_dashes; then
 		return
 	fi
 	! { _lockq_read && _lockq_database; } || return 0
@@ -248,10 +271,6 @@ _lockq() {
 		;;
 	--return-after | --retry-after | --not-me-for)
 		mapfile -t COMPREPLY < <(compgen -W '30m 1h 4h 1d 2d' -- "$current")
-		return
-		;;
-	--exec)
-		mapfile -t COMPREPLY < <(compgen -c -- "$current")
 		return
 		;;
 	--purge-after)
@@ -296,4 +315,5 @@ _lockq() {
 	mapfile -t COMPREPLY < <(compgen -W "$(_lockq_options "${called[@]}")" -- "$current")
 }
 
-complete -F _lockq getwork checkwork disposition refill managetask lockqstat seedloans lockq-migrate
+complete -F _lockq getwork checkwork disposition runwork refill managetask lockqstat seedloans \
+	lockq-migrate

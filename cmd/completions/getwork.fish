@@ -96,4 +96,12 @@ function __lockq_complete_all
     complete -c $argv[1] -n "__lockq_command_is user" -a "$second"
 end
 
+# The command of runwork, behind "--".
+function __lockq_command
+    set -l words (commandline -opc)
+    set -l command $words[(math (contains -i -- -- $words) + 1)..]
+    complete -C (string join ' ' -- (string escape -- $command) (commandline -ct | string collect --allow-empty))
+end
+complete -c runwork -n 'contains -- -- (commandline -opc)' -x -a '(__lockq_command)'
+
 __lockq_complete_all (string replace -r '\.fish$' '' (path basename (status filename)))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "disposition/expired.h"
 #include "disposition/output.h"
 

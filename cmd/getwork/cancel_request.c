@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/cancel_request.h"
+#include "getwork/tool.h"
 
 #include <stdlib.h>
 
 #include "cli/answer.h"
-#include "cli/exit_status.h"
 #include "cli/noun.h"
 #include "cli/program.h"
-#include "cli/text.h"
-#include "cli/values.h"
 
 int
-getwork_cancel_parse(const struct cli_option *option, const char *text, void *target,
-    struct cli_error *error)
+getwork_cancel(const struct getwork_options *o, struct lockq *q)
 {
-	struct getwork_cancel *cancel = target;
-
-	cancel->given = true;
-	return text == NULL ? 0 : cli_parse_request(option, text, &cancel->request, error);
-}
-
-int
-getwork_cancel(const struct cli_common *common, struct lockq *q,
-    const struct getwork_cancel *cancel, const char *user, uint32_t task)
-{
+	const struct cli_common *common = &o->common;
+	const char *user = o->asking.ask.user;
+	uint32_t task = o->asking.ask.task;
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
-	int rc = lockq_cancel(q, user, task, cancel->request, &answer);
+	int rc = lockq_cancel(q, user, task, o->request, &answer);
 	int status = cli_exit_status(rc, 0);
 	const char *complaint = rc < 0 || rc == LOCKQ_BUSY ? cli_library_text(q, rc) : NULL;
 

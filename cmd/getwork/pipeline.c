@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/pipeline.h"
+#include "getwork/tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "cli/noun.h"
 #include "cli/pipeline.h"
 #include "cli/program.h"
-#include "cli/terminal.h"
 
 enum {
 	LOOK_MS = 2000, /* the answer is out, and nobody should wait for this */
@@ -98,15 +97,24 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 	return rc;
 }
 
-void
-getwork_pipeline(const struct cli_common *common, struct lockq *q, const char *user, bool whole)
+/* Whether the pipeline is shown: a line after an answer, all of it wherever the database can tell. */
+static bool
+is_shown(const struct getwork_options *o, int rc)
 {
-	int rc;
+	if (!o->pipeline)
+		return rc >= 0 && cli_caught() == 0 && !o->common.json && isatty(STDOUT_FILENO);
+	return rc >= 0 || rc == LOCKQ_EREFUSED || rc == LOCKQ_EQUERY;
+}
 
-	if (!whole && (common->json || !isatty(STDOUT_FILENO)))
+void
+getwork_pipeline(const struct getwork_options *o, struct lockq *q, int rc)
+{
+	const char *user = o->asking.ask.user;
+
+	if (!is_shown(o, rc))
 		return;
 	lockq_look_timeout(q, LOOK_MS);
-	rc = whole ? show_whole(common, q, user) : show_line(common, q, user);
+	rc = o->pipeline ? show_whole(&o->common, q, user) : show_line(&o->common, q, user);
 	/* A user who is not known has been told so. */
 	if (rc == LOCKQ_BUSY || (rc < 0 && rc != LOCKQ_EREFUSED))
 		cli_message("the pipeline could not be read, see checkwork: %s",

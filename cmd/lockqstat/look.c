@@ -7,9 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/times.h"
 #include "lockqstat/metrics.h"
 #include "lockqstat/output.h"

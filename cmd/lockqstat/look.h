@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lockqstat looks at: each of its forms is one call here. */
+/* lockqstat's options, and what it looks at: each of its forms is one call here. */
 #ifndef LOCKQ_CMD_LOCKQSTAT_LOOK_H
 #define LOCKQ_CMD_LOCKQSTAT_LOOK_H
 
@@ -30,6 +30,8 @@ struct lockqstat_options {
 #define LOCKQSTAT_DEFAULTS { CLI_COMMON_INIT, 0, LOCKQSTAT_RUNS_NOT_GIVEN, STAT_BY_TASK, 0, 0, \
 	{ false, NULL }, NULL, false, 0, 0, LOCKQSTAT_FOLLOW_DEFAULTS }
 
+extern const struct cli_tool lockqstat_tool; /* options.c */
+
 /* Looks once, and prints it. Returns the exit status. */
 int lockqstat_look(const struct lockqstat_options *o, struct lockq *q);
 
@@ -41,5 +43,8 @@ int lockqstat_failed(const struct lockqstat_options *o, struct lockq *q, int rc)
  * that nobody has led yet is LOCKQ_OK. */
 LOCKQ_MUST_CHECK int lockqstat_read(const struct lockqstat_options *o, struct lockq *q,
     uint32_t task, struct lockq_stats *stats, struct lockq_runs *runs);
+
+/* screen.c: shows it until the user or a signal ends it. Returns the exit status. */
+LOCKQ_MUST_CHECK int lockqstat_screen(const struct lockqstat_options *o, struct lockq *q);
 
 #endif

@@ -6,9 +6,6 @@
 
 #include <inttypes.h>
 
-#include "lockqstat/report_style.h"
-#include "lockqstat/report_task.h"
-#include "lockqstat/report_text.h"
 #include "lockqstat/whole_file.h"
 
 struct page {

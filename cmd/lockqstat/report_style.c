@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/report_style.h"
+#include "lockqstat/report.h"
 
 /* A quarter of an hour is told by lengths and places, a level by its sign: colours only help. */
 const char report_style[] =

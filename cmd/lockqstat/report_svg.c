@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/report_svg.h"
+#include "lockqstat/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/text.h"
 #include "cli/utf8.h"
-#include "lockqstat/report_text.h"
 
 /* Lengths are in tenths of the picture's units: whole numbers, since printf() writes a fraction as
  * the locale does. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/report_task.h"
+#include "lockqstat/report.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "lockqstat/report_text.h"
 
 /* --- what is wrong --- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/report_text.h"
+#include "lockqstat/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

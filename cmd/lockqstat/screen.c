@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/screen.h"
+#include "lockqstat/look.h"
 
 #include <curses.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/exit_status.h"
 #include "cli/lines.h"
 #include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
 #include "cli/times.h"
 #include "cli/utf8.h"
 

@@ -7,7 +7,6 @@
 
 #include "cli/disposed.h"
 #include "cli/program.h"
-#include "cli/terminal.h"
 #include "cli/times.h"
 
 const char *

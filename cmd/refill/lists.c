@@ -3,9 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "refill/output.h"
 
 /* Where another process leads the task, it leaves a new list: nothing is left to do for one who

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* refill: fills the lists that tasks keep, behind the backs of those who take loans from them. */
+/* refill: fills the lists that tasks keep, behind the backs of those who take loans from them.
+ * lists.c fills them, and output.c prints what came of it. */
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/values.h"
 #include "refill/lists.h"
 

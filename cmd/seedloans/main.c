@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* seedloans: fills a database with the example's people, tasks and loans. */
+/* seedloans: fills a database with the example's people, tasks and loans. seed.c goes through the
+ * steps, rooms.h names the file of each; output.c prints what was done. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/values.h"
 #include "seedloans/output.h"
 

@@ -155,6 +155,7 @@ field 'getwork --uuid' 2 '' '' 0 getwork --user race-1 --task $task --uuid TEXT
 some 'LOCKQ_USER' '2 4' '' '' 0 env LOCKQ_USER=TEXT checkwork
 some 'disposition --loan' 2 '' '' 0 disposition --user race-1 --task $task --complete --loan TEXT
 some 'an argument' 2 '' '' 0 getwork TEXT
+some 'a command' '126 127' '' '' 0 runwork --user race-1 --task $task -- TEXT
 some 'an option' 2 '' '' 0 refill --TEXT
 for kind in users loans requests tasks; do
 	some "checkwork --choices $kind --begins" '0 1 2' '' '' '' \
@@ -367,7 +368,8 @@ ok $? 'nor has managetask list'
 # texts. What is said beside it changes nothing. Users have been tried above, and have such names;
 # so has --begins, which goes with --choices.
 declare -A beside=(
-	[getwork]='--user race-1 --task 999999' [checkwork]='--user race-1' [refill]='--task 999999'
+	[getwork]='--user race-1 --task 999999' [runwork]='--user race-1 --task 999999'
+	[checkwork]='--user race-1' [refill]='--task 999999'
 	[disposition]="--user race-1 --task 999999 --loan ${loans[0]} --renew" [managetask]=list
 	[lockqstat]='' [seedloans]='--csv missing.csv'
 	[managetask add]='--name x --candidates-view missing' [managetask set]='999999 --name x'
@@ -382,6 +384,8 @@ declare -A beside=(
 	[managetask user disable]=nobody [managetask user enable]=nobody
 	[managetask user remove]=nobody [managetask user forget]=nobody
 )
+# What follows the options.
+declare -A behind=([runwork]=true)
 commands=$(managetask --help |
 	sed -En 's/^  ((user )?[a-z]+)( N| \[N\]| ID)?  .*/managetask \1/p')
 is "$(printf '%s\n' "${!beside[@]}" | grep ' ' | sort)" "$(sort <<<"$commands")" \
@@ -405,7 +409,8 @@ for program in "${!beside[@]}"; do
 		--host | --port | --socket) words+=(--connect-timeout 0) ;;
 		esac
 		for i in $((n % ${#texts[@]})) $(((n + 11) % ${#texts[@]})); do
-			run timeout "$patience" "${words[@]}" "$option" "${texts[i]}"
+			run timeout "$patience" "${words[@]}" "$option" "${texts[i]}" \
+				${behind[$program]-}
 			is_clean "$out$err" || faults+=" $program $option ${names[i]}: unclean;"
 			[[ $status = 0 || ($status = [1-5] && -z $err) ]] || is_one_line "$err" ||
 				is_lines_of managetask "$err" ||

@@ -43,23 +43,26 @@ must_be_quoted() {
 # base PROGRAM: options with which it ends soon.
 base() {
 	case $1 in
-	getwork) printf '%s\n' --task "$task" --user race-1 --timeout 0 ;;
+	getwork | runwork) printf '%s\n' --task "$task" --user race-1 --timeout 0 ;;
 	disposition) printf '%s\n' --task "$task" --user race-1 --loan 1 --renew ;;
 	refill) printf '%s\n' --task "$task" --due ;;
 	seedloans) printf '%s\n' --users 24 ;;
 	esac
 }
-for program in getwork checkwork disposition refill seedloans; do
+declare -A command=([runwork]=true)
+for program in getwork checkwork disposition runwork refill seedloans; do
 	mapfile -t base < <(base "$program")
 	n=0
 	for option in $("$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' | sort -u); do
-		run "$program" "${base[@]}" "$option" "$odd"
+		run "$program" "${base[@]}" "$option" "$odd" ${command[$program]-}
 		! quoted "$program $option" || n=$((n + 1))
 	done
 	ok $((n >= 11 ? 0 : 1)) "$program: messages have the values of $n options"
 done
 run getwork "$odd"
 must_be_quoted 'an argument'
+run runwork --task "$task" "$odd"
+must_be_quoted 'a command'
 run getwork "--$odd"
 like "$err" "\"--$odd\"" 'an option that is unknown is quoted'
 

@@ -46,9 +46,9 @@ is "$status:$(tasks_of)" "0:[$first,0,1] [$second,2,0]" 'the next one where the 
 run getwork --user race-2 --tasks "$first,$second" --count 2
 like "$out" "^no work for task $first as of .*" 'as text, too'
 like "$out" "^Task $second" 'with the loans of the other one'
-run getwork --user race-2 --tasks "$first,$second" --exec true
+run runwork --user race-2 --tasks "$first,$second" true
 is "$status:$(sql "SELECT COUNT(*) FROM work WHERE task_id = $second AND state = 'completed'")" \
-	0:1 '--exec works on the loans of the next one'
+	0:1 'runwork works on the loans of the next one'
 sql "DELETE FROM test_loan_$second"
 run getwork --user race-3 --tasks "$first,$second" --json
 is "$status:$(tasks_of)" "1:[$first,0,1] [$second,0,1]" 'no work anywhere: exit 1'

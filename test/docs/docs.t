@@ -6,7 +6,7 @@ set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"
 
-programs='getwork checkwork disposition refill managetask lockqstat seedloans'
+programs='getwork checkwork disposition runwork refill managetask lockqstat seedloans'
 statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -371,7 +371,8 @@ check_json() {
 	local program=$2 function
 	local -a functions
 	case $program in
-	getwork) functions=(cli_json_answer json_loans json_answer disposed_object json_executed) ;;
+	getwork) functions=(cli_json_answer json_loans json_answer disposed_object) ;;
+	runwork) functions=(disposed_object json_executed) ;;
 	checkwork)
 		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
 			json_tasks json_history cli_json_event)

@@ -103,7 +103,7 @@ for page in "$top"/man/*.[1-9]; do
 	none "$page: no section stands twice" check_sections "$top" "$page"
 done
 none 'lockq-schema(5) has every file of schema' check_schema_files "$top"
-for program in getwork checkwork disposition refill managetask lockqstat seedloans; do
+for program in getwork checkwork disposition runwork refill managetask lockqstat seedloans; do
 	none "$program(1) has its groups of option files" check_groups "$top" "$program"
 done
 none 'lockq-options(5) has the files, groups and options' check_option_files "$top"

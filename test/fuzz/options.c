@@ -22,9 +22,9 @@ __lsan_is_turned_off(void)
 
 typedef int main_fn(int argc, char **argv);
 main_fn getwork_main, checkwork_main, disposition_main, refill_main, managetask_main,
-    lockqstat_main, seedloans_main;
+    lockqstat_main, seedloans_main, runwork_main;
 static main_fn *const programs[] = { getwork_main, checkwork_main, disposition_main, refill_main,
-	managetask_main, lockqstat_main, seedloans_main };
+	managetask_main, lockqstat_main, seedloans_main, runwork_main };
 enum { N_PROGRAMS = sizeof(programs) / sizeof(programs[0]), MOST = 24, VALUE_BYTES = 256 };
 
 /* What came of the last command line. */
@@ -61,6 +61,14 @@ read_value(const struct cli_option *row, const void *target)
 	}
 }
 
+/* What stands behind the name of a command is no option. */
+static bool
+has_command(const void *options)
+{
+	return tool->arguments != 0 && **(char *const *const *)((const void *)((const char *)options +
+	    tool->arguments)) != NULL;
+}
+
 void __wrap_cli_start(const struct cli_tool *its_tool, void *options, int argc, char **argv);
 void
 __wrap_cli_start(const struct cli_tool *its_tool, void *options, int argc, char **argv)
@@ -74,7 +82,7 @@ __wrap_cli_start(const struct cli_tool *its_tool, void *options, int argc, char 
 	parsed = cli_parse(tool, options, argc, argv, &error);
 	MUST(parsed >= CLI_PARSED_ERROR && parsed <= CLI_PARSED_VERSION);
 	MUST(parsed == CLI_PARSED_ERROR || error.text[0] == '\0');
-	if (parsed == CLI_PARSED_RUN && wanted != NULL)
+	if (parsed == CLI_PARSED_RUN && wanted != NULL && !has_command(options))
 		read_value(wanted, (const char *)options + wanted->offset);
 	if (parsed == CLI_PARSED_RUN && tool->check != NULL)
 		checked = tool->check(options, &error);

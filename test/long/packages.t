@@ -83,7 +83,8 @@ inside() {
 must 'apt-get update' inside apt-get -q update
 must 'the packages are installed with what they depend on' inside sh -c \
 	'apt-get -q -y --no-install-recommends install /packages/*.deb'
-for program in getwork checkwork disposition refill managetask lockqstat seedloans lockq-migrate; do
+for program in getwork checkwork disposition runwork refill managetask lockqstat seedloans \
+	lockq-migrate; do
 	is "$(inside "$program" --version)" "$program (lockq) $version" "$program --version"
 	ok "$([ -e "$root/usr/share/man/man1/$program.1.gz" ]; echo $?)" "$program has its page"
 	ok "$([ -e "$root/usr/share/bash-completion/completions/$program" ]; echo $?)" \

@@ -12,7 +12,7 @@ export PATH ASAN_OPTIONS=detect_leaks=1
 scripts=(cli/getwork cli/checkwork cli/disposition race/burst)
 [ "${LOCKQ_PROGRAMS-}" != all ] ||
 	scripts+=(cli/managetask cli/lockqstat cli/refill cli/seedloans cli/injection)
-for program in getwork checkwork disposition managetask lockqstat refill seedloans; do
+for program in getwork checkwork disposition runwork managetask lockqstat refill seedloans; do
 	nm -D "$top/build/asan/bin/$program" 2>/dev/null | grep -q ' __asan_init' ||
 		{ echo "Bail out! build/asan/bin/$program has no sanitizer"; exit 1; }
 done

@@ -9,13 +9,8 @@
 
 #include <cmocka.h>
 
-/* The options' table is static in the program, so the test includes the file with its main(). */
-int tool_main(int argc, char **argv);
-#define main tool_main
-#include "../../cmd/checkwork/main.c" /* NOLINT(bugprone-suspicious-include) */
-#undef main
-
 #include "../support/line.h"
+#include "checkwork/look.h"
 
 static int
 parse(struct checkwork_options *o, const char *line, struct cli_error *error)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/connection.h"
+#include "cli/program.h"
 #include "folder.h"
 
 

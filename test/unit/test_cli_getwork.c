@@ -9,13 +9,8 @@
 
 #include <cmocka.h>
 
-/* The options' table is static in the program, so the test includes the file with its main(). */
-int tool_main(int argc, char **argv);
-#define main tool_main
-#include "../../cmd/getwork/main.c" /* NOLINT(bugprone-suspicious-include) */
-#undef main
-
 #include "../support/line.h"
+#include "getwork/tool.h"
 
 static int
 parse(struct getwork_options *o, const char *line, struct cli_error *error)
@@ -40,27 +35,27 @@ parses_what_is_asked(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&o, "--user oliver --task 7 --count 3 --timeout 1.5", &error), 0);
-	assert_string_equal(o.ask.user, "oliver");
-	assert_int_equal(o.ask.task, 7);
-	assert_int_equal(o.ask.count, 3);
-	assert_int_equal(o.ask.wait, LOCKQ_WAIT_BLOCKING);
-	assert_int_equal(o.ask.timeout_ms, 1500);
+	assert_string_equal(o.asking.ask.user, "oliver");
+	assert_int_equal(o.asking.ask.task, 7);
+	assert_int_equal(o.asking.ask.count, 3);
+	assert_int_equal(o.asking.ask.wait, LOCKQ_WAIT_BLOCKING);
+	assert_int_equal(o.asking.ask.timeout_ms, 1500);
 	assert_int_equal(parse(&o, "-t7 -n1000 --tim=0 -j", &error), 0);
-	assert_int_equal(o.ask.count, LOCKQ_COUNT_MAX);
-	assert_int_equal(o.ask.timeout_ms, 0);
+	assert_int_equal(o.asking.ask.count, LOCKQ_COUNT_MAX);
+	assert_int_equal(o.asking.ask.timeout_ms, 0);
 	assert_true(o.common.json);
 	assert_int_equal(parse(&o, "--task 7", &error), 0);
 	assert_false(o.common.json);
-	assert_int_equal(o.ask.count, 1);
-	assert_true(o.ask.timeout_ms < 0);
-	assert_string_equal(o.ask.user, cli_login_name());
-	assert_null(o.ask.uuid);
+	assert_int_equal(o.asking.ask.count, 1);
+	assert_true(o.asking.ask.timeout_ms < 0);
+	assert_string_equal(o.asking.ask.user, cli_login_name());
+	assert_null(o.asking.ask.uuid);
 	assert_int_equal(parse(&o, "--task 7 --uuid 3F2504E0-4f89-41d3-9a0c-0305e82c3301", &error),
 	    0);
-	assert_string_equal(o.ask.uuid, "3F2504E0-4f89-41d3-9a0c-0305e82c3301");
-	assert_int_equal(o.ask.fresh, 0);
+	assert_string_equal(o.asking.ask.uuid, "3F2504E0-4f89-41d3-9a0c-0305e82c3301");
+	assert_int_equal(o.asking.ask.fresh, 0);
 	assert_int_equal(parse(&o, "--task 7 --fresh --no-wait", &error), 0);
-	assert_int_equal(o.ask.fresh, 1);
+	assert_int_equal(o.asking.ask.fresh, 1);
 }
 
 /* The command line counts more than the environment, and that more than an option file. */
@@ -76,21 +71,21 @@ takes_the_user_and_the_task_that_count_most(void **state)
 	(void)state;
 	cli_set_defaults("tracy", 8);
 	assert_int_equal(parse(&o, "", &error), 0);
-	assert_string_equal(o.ask.user, "tracy");
-	assert_int_equal(o.ask.task, 8);
+	assert_string_equal(o.asking.ask.user, "tracy");
+	assert_int_equal(o.asking.ask.task, 8);
 	setenv("LOCKQ_USER", "amelia", 1);
 	setenv("LOCKQ_TASK", "9", 1);
 	assert_int_equal(parse(&o, "", &error), 0);
-	assert_string_equal(o.ask.user, "amelia");
-	assert_int_equal(o.ask.task, 9);
+	assert_string_equal(o.asking.ask.user, "amelia");
+	assert_int_equal(o.asking.ask.task, 9);
 	assert_int_equal(parse(&o, "--user oliver --task 7", &error), 0);
-	assert_string_equal(o.ask.user, "oliver");
-	assert_int_equal(o.ask.task, 7);
+	assert_string_equal(o.asking.ask.user, "oliver");
+	assert_int_equal(o.asking.ask.task, 7);
 	setenv("LOCKQ_USER", "", 1);
 	setenv("LOCKQ_TASK", "", 1);
 	assert_int_equal(parse(&o, "", &error), 0);
-	assert_string_equal(o.ask.user, "tracy");
-	assert_int_equal(o.ask.task, 8);
+	assert_string_equal(o.asking.ask.user, "tracy");
+	assert_int_equal(o.asking.ask.task, 8);
 	unsetenv("LOCKQ_USER");
 	unsetenv("LOCKQ_TASK");
 	cli_set_defaults("\xff", 8);
@@ -106,16 +101,16 @@ parses_ways_to_wait(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&o, "--task 7 --poll 5,10,3600", &error), 0);
-	assert_int_equal(o.ask.wait, LOCKQ_WAIT_POLL);
-	assert_int_equal(o.ask.n_poll, 3);
-	assert_ptr_equal(o.ask.poll_s, o.poll.seconds);
-	assert_int_equal(o.ask.poll_s[0], 5);
-	assert_int_equal(o.ask.poll_s[2], 3600);
-	assert_int_equal(o.ask.poll_tries, 0);
+	assert_int_equal(o.asking.ask.wait, LOCKQ_WAIT_POLL);
+	assert_int_equal(o.asking.ask.n_poll, 3);
+	assert_ptr_equal(o.asking.ask.poll_s, o.asking.poll.seconds);
+	assert_int_equal(o.asking.ask.poll_s[0], 5);
+	assert_int_equal(o.asking.ask.poll_s[2], 3600);
+	assert_int_equal(o.asking.ask.poll_tries, 0);
 	assert_int_equal(parse(&o, "--task 7 --poll 5 --tries 4294967295", &error), 0);
-	assert_int_equal(o.ask.poll_tries, UINT32_MAX);
+	assert_int_equal(o.asking.ask.poll_tries, UINT32_MAX);
 	assert_int_equal(parse(&o, "--task 7 --no-wait", &error), 0);
-	assert_int_equal(o.ask.wait, LOCKQ_WAIT_NONE);
+	assert_int_equal(o.asking.ask.wait, LOCKQ_WAIT_NONE);
 }
 
 static void
@@ -126,19 +121,19 @@ parses_what_is_cancelled(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&o, "--cancel 118 --user oliver", &error), 0);
-	assert_true(o.cancel.given);
-	assert_string_equal(o.cancel.request, "118");
-	assert_string_equal(o.ask.user, "oliver");
-	assert_int_equal(o.ask.task, 0);
+	assert_true(o.cancels);
+	assert_string_equal(o.request, "118");
+	assert_string_equal(o.asking.ask.user, "oliver");
+	assert_int_equal(o.asking.ask.task, 0);
 	assert_int_equal(parse(&o, "--cancel=118", &error), 0);
-	assert_string_equal(o.cancel.request, "118");
+	assert_string_equal(o.request, "118");
 	assert_int_equal(parse(&o, "--cancel 3f2504e0-4f89-41d3-9a0c-0305e82c3301 -j", &error), 0);
 	assert_true(o.common.json);
 	assert_int_equal(parse(&o, "--cancel --task 7", &error), 0);
-	assert_null(o.cancel.request);
-	assert_int_equal(o.ask.task, 7);
+	assert_null(o.request);
+	assert_int_equal(o.asking.ask.task, 7);
 	assert_int_equal(parse(&o, "-t 7 --cancel", &error), 0);
-	assert_true(o.cancel.given);
+	assert_true(o.cancels);
 }
 
 static void
@@ -230,7 +225,7 @@ bounds_the_number_of_gaps(void **state)
 	for (i = 1; i < CLI_GAPS_MAX; i++, length += 2)
 		memcpy(line + length, ",1", 3);
 	assert_int_equal(parse(&o, line, &error), 0);
-	assert_int_equal(o.ask.n_poll, CLI_GAPS_MAX);
+	assert_int_equal(o.asking.ask.n_poll, CLI_GAPS_MAX);
 	memcpy(line + length, ",1", 3);
 	assert_int_equal(parse(&o, line, &error), CLI_PARSED_ERROR);
 }
@@ -253,15 +248,6 @@ refuses_bad_arguments(void **state)
 		    "--task and the options for connection and output" },
 		{ "--cancel 118 --no-wait", "--cancel can only be combined with --user, "
 		    "--task and the options for connection and output" },
-		{ "--cancel --exec true", "--cancel can only be combined with --user, "
-		    "--task and the options for connection and output" },
-		{ "--task 7 --exec=", "--exec names no command" },
-		{ "--task 7 --retry-after 1h", "--retry-after needs --exec" },
-		{ "--task 7 --give-up-after 2", "--give-up-after needs --exec" },
-		{ "--task 7 --exec true --retry-after 73h", "--retry-after \"73h\" must be from 0 "
-		    "to 72h" },
-		{ "--task 7 --exec true --give-up-after 0", "--give-up-after \"0\" must be a "
-		    "number from 1 to 1000" },
 		{ "--cancel --fresh", "--cancel can only be combined with --user, "
 		    "--task and the options for connection and output" },
 		{ "--task 7 --fresh=1", "--fresh takes no value" },
@@ -382,12 +368,12 @@ complains_with_the_next_step(void **state)
 	size_t i;
 
 	(void)state;
-	o.ask.timeout_ms = 30000;
+	o.asking.ask.timeout_ms = 30000;
 	answer.request_id = 118;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		answer.status = cases[i].status;
 		answer.joined = cases[i].joined;
-		text = getwork_message(&o.ask, &answer, cases[i].rc, "");
+		text = cli_ask_message(&o.asking.ask, &answer, cases[i].rc, "");
 		assert_non_null(text);
 		assert_string_equal(text, cases[i].text);
 		free(text);
@@ -402,23 +388,23 @@ complains_about_failures(void **state)
 	char *text;
 
 	(void)state;
-	o.ask.user = "oliver";
-	o.ask.task = 7;
+	o.asking.ask.user = "oliver";
+	o.asking.ask.task = 7;
 	answer.reason = (char *)(uintptr_t)"no such view";
-	text = getwork_message(&o.ask, &answer, LOCKQ_EQUERY, "");
+	text = cli_ask_message(&o.asking.ask, &answer, LOCKQ_EQUERY, "");
 	assert_string_equal(text, "task 7's query failed: no such view");
 	free(text);
-	text = getwork_message(&o.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
+	text = cli_ask_message(&o.asking.ask, &answer, LOCKQ_EUNKNOWN, "outcome unknown: lost");
 	assert_string_equal(text, "outcome unknown: lost: checkwork --user oliver shows what is "
 	    "yours");
 	free(text);
-	o.ask.wait = LOCKQ_WAIT_NONE;
-	assert_null(getwork_message(&o.ask, &answer, LOCKQ_BUSY, ""));
-	text = getwork_message(&o.ask, &answer, LOCKQ_BUSY, "nothing was asked for");
+	o.asking.ask.wait = LOCKQ_WAIT_NONE;
+	assert_null(cli_ask_message(&o.asking.ask, &answer, LOCKQ_BUSY, ""));
+	text = cli_ask_message(&o.asking.ask, &answer, LOCKQ_BUSY, "nothing was asked for");
 	assert_string_equal(text, "nothing was asked for");
 	free(text);
-	assert_null(getwork_message(&o.ask, &answer, LOCKQ_OK, ""));
-	assert_null(getwork_message(&o.ask, &answer, LOCKQ_NOTHING, ""));
+	assert_null(cli_ask_message(&o.asking.ask, &answer, LOCKQ_OK, ""));
+	assert_null(cli_ask_message(&o.asking.ask, &answer, LOCKQ_NOTHING, ""));
 }
 
 int

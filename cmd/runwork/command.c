@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/command.h"
+#include "runwork/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/select.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/signals.h"
+#include "cli/text.h"
 #include "cli/times.h"
 
 extern char **environ;
@@ -38,6 +42,41 @@ keep_own_files(void)
 	for (int fd = STDERR_FILENO + 1; fd < FD_SETSIZE; fd++) {
 		if (!FD_ISSET(fd, &given))
 			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+}
+
+static int
+look_at(const char *path)
+{
+	struct stat file;
+
+	if (stat(path, &file) != 0)
+		return errno == ENOTDIR ? ENOENT : errno;
+	if (!S_ISREG(file.st_mode))
+		return EACCES;
+	return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+int
+command_look(const char *name)
+{
+	const char *path = getenv("PATH"), *from = path != NULL ? path : "/bin:/usr/bin";
+	int failure = ENOENT, one;
+
+	if (name[0] == '\0' || strchr(name, '/') != NULL)
+		return look_at(name);
+	for (;;) {
+		size_t length = strcspn(from, ":");
+		char *file = cli_text("%.*s%s%s", (int)length, from, length > 0 ? "/" : "", name);
+
+		one = look_at(file);
+		free(file);
+		if (one == 0)
+			return 0;
+		failure = one != ENOENT ? one : failure;
+		if (from[length] == '\0')
+			return failure;
+		from += length + 1;
 	}
 }
 
@@ -86,10 +125,8 @@ give_signals_back(struct command *command)
 /* A handler ends with this program's code, but what is ignored stays so: SIGPIPE, which this
  * program ignores for itself, and under nohup SIGHUP, which stays as the user wishes. */
 static int
-spawn(struct command *command, const char *text)
+spawn(struct command *command, char *const arguments[])
 {
-	char name[] = "sh", option[] = "-c";
-	char *const arguments[] = { name, option, (char *)(uintptr_t)text, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t how;
 	sigset_t pipe_only;
@@ -113,14 +150,14 @@ spawn(struct command *command, const char *text)
 	if (rc == 0)
 		rc = posix_spawnattr_setsigmask(&how, &command->mask);
 	if (rc == 0)
-		rc = posix_spawn(&command->pid, "/bin/sh", &files, &how, arguments, environ);
+		rc = posix_spawnp(&command->pid, arguments[0], &files, &how, arguments, environ);
 	posix_spawnattr_destroy(&how);
 	posix_spawn_file_actions_destroy(&files);
 	return rc;
 }
 
 int
-command_start(struct command *command, const char *text)
+command_start(struct command *command, char *const arguments[])
 {
 	int rc;
 
@@ -129,7 +166,7 @@ command_start(struct command *command, const char *text)
 	};
 	keep_own_files();
 	take_signals(command);
-	rc = spawn(command, text);
+	rc = spawn(command, arguments);
 	if (rc != 0)
 		give_signals_back(command);
 	command->end.begun = rc == 0;
@@ -169,7 +206,7 @@ reap(struct command *command)
 		command->end.exit = WEXITSTATUS(status);
 }
 
-/* The shell may have ended before the rest of a pipeline that was told to end. */
+/* A shell may have ended before the rest of a pipeline that was told to end. */
 static bool
 has_ended(const struct command *command)
 {

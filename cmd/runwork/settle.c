@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/settle.h"
+#include "runwork/tool.h"
 
 #include <stdlib.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "getwork/outcome.h"
 
 enum { TEMPFAIL = 75 }; /* EX_TEMPFAIL of sysexits.h */
 
 void
-getwork_note_status(struct getwork_work *w, int status)
+runwork_note_status(struct runwork *w, int status)
 {
 	if (status > w->status)
 		w->status = status;
@@ -25,7 +23,7 @@ is_settled(const struct lockq_disposed_loan *loan, uint64_t token)
 }
 
 int
-getwork_dispose(struct getwork_work *w, size_t first, size_t n, struct lockq_disposition *what,
+runwork_dispose(struct runwork *w, size_t first, size_t n, struct lockq_disposition *what,
     const struct command_end *end)
 {
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
@@ -44,18 +42,18 @@ getwork_dispose(struct getwork_work *w, size_t first, size_t n, struct lockq_dis
 			status = is_settled(loan, what->loans[i].token) ? CLI_EXIT_DONE :
 			    cli_exit_status_of_loan(loan->what);
 		}
-		getwork_outcome_show(w->common, what, i, loan, end, status,
+		runwork_print(w->o->common.json, what, i, loan, end, status,
 		    cli_library_text(w->lease.q, rc));
 		worst = status > worst ? status : worst;
 	}
 	w->away = result.n_loans == 0 && rc < 0;
 	lockq_disposed_clear(&result);
-	getwork_note_status(w, worst);
+	runwork_note_status(w, worst);
 	return worst;
 }
 
 bool
-getwork_settle(struct getwork_work *w, size_t i, const struct command_end *end)
+runwork_settle(struct runwork *w, size_t i, const struct command_end *end)
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	char *note;
@@ -63,14 +61,14 @@ getwork_settle(struct getwork_work *w, size_t i, const struct command_end *end)
 
 	if (end->exit == 0) {
 		what.kind = LOCKQ_COMPLETE;
-		return getwork_dispose(w, i, 1, &what, end) > CLI_EXIT_BUSY;
+		return runwork_dispose(w, i, 1, &what, end) > CLI_EXIT_BUSY;
 	}
-	note = getwork_outcome_note(end);
+	note = runwork_note(end);
 	what.kind = LOCKQ_RETURN;
 	what.return_after_s = end->exit == TEMPFAIL ? w->o->retry_after_s : 0;
 	what.note = note;
-	status = getwork_dispose(w, i, 1, &what, end);
+	status = runwork_dispose(w, i, 1, &what, end);
 	free(note);
-	getwork_note_status(w, CLI_EXIT_BUSY);
+	runwork_note_status(w, CLI_EXIT_BUSY);
 	return end->exit != TEMPFAIL || status > CLI_EXIT_BUSY;
 }

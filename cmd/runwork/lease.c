@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/lease.h"
+#include "runwork/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum {
 
 /* The loan's place, or lease->n. */
 static size_t
-find(const struct getwork_lease *lease, const struct lockq_assignment *a)
+find(const struct runwork_lease *lease, const struct lockq_assignment *a)
 {
 	size_t i = 0;
 
@@ -29,7 +29,7 @@ find(const struct getwork_lease *lease, const struct lockq_assignment *a)
  * asked for, since the clock of this machine may be wrong. The loans of an answer that is repeated
  * may have been completed since. */
 static void
-look(struct getwork_lease *lease)
+look(struct runwork_lease *lease)
 {
 	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
 	int rc = lockq_pipeline(lease->q, lease->user, lease->task, &pipeline);
@@ -59,12 +59,12 @@ look(struct getwork_lease *lease)
 }
 
 void
-getwork_lease_begin(struct getwork_lease *lease, struct lockq *q,
+runwork_lease_begin(struct runwork_lease *lease, struct lockq *q,
     const struct lockq_answer *answer)
 {
 	bool limited = false;
 
-	*lease = (struct getwork_lease){ .q = q, .user = answer->user, .task = answer->task,
+	*lease = (struct runwork_lease){ .q = q, .user = answer->user, .task = answer->task,
 		.n = answer->n_loans, .renew_at = UINT64_MAX };
 	lease->refs = cli_alloc(lease->n * sizeof(*lease->refs));
 	lease->loans = cli_alloc(lease->n * sizeof(*lease->loans));
@@ -82,7 +82,7 @@ getwork_lease_begin(struct getwork_lease *lease, struct lockq *q,
 }
 
 void
-getwork_lease_clear(struct getwork_lease *lease)
+runwork_lease_clear(struct runwork_lease *lease)
 {
 	free(lease->refs);
 	free(lease->loans);
@@ -91,7 +91,7 @@ getwork_lease_clear(struct getwork_lease *lease)
 /* The next time after this renewal of a loan: when half of its lease is over. A lease that has run
  * out can't be renewed, but the loan may still be completed, unless somebody else gets it. */
 static uint64_t
-judge(struct getwork_lease_loan *loan, uint64_t token, const struct lockq_disposed_loan *now)
+judge(struct runwork_lease_loan *loan, uint64_t token, const struct lockq_disposed_loan *now)
 {
 	time_t from, until;
 
@@ -107,7 +107,7 @@ judge(struct getwork_lease_loan *loan, uint64_t token, const struct lockq_dispos
 }
 
 void
-getwork_lease_renew(struct getwork_lease *lease, size_t first)
+runwork_lease_renew(struct runwork_lease *lease, size_t first)
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shell command in a process group of its own, and the wait for its end.
+ * A command in a process group of its own, and the wait for its end.
  *
  * Its own group is what can be ended as a whole, a pipeline, too. The price is that the terminal
  * sends Ctrl-C and Ctrl-Z to this program only, so command_wait() passes them on.
  */
-#ifndef LOCKQ_CMD_GETWORK_COMMAND_H
-#define LOCKQ_CMD_GETWORK_COMMAND_H
+#ifndef LOCKQ_CMD_RUNWORK_COMMAND_H
+#define LOCKQ_CMD_RUNWORK_COMMAND_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -41,11 +41,14 @@ struct command {
  * Comes before the first connection. */
 void command_note_files(void);
 
+/* Whether @name can be started, as execvp(3) looks for it. Returns 0, or an errno: ENOENT where there
+ * is none. */
+LOCKQ_MUST_CHECK int command_look(const char *name);
+
 /*
- * Starts @text by /bin/sh, with standard input from /dev/null. Returns 0, or an errno. Until its
- * end, a second signal for this program no longer ends it at once, see cli_spare().
+ * Starts @arguments, with standard input from /dev/null. Returns 0, or an errno. Until its end, a second signal for this program no longer ends it at once, see cli_spare().
  */
-LOCKQ_MUST_CHECK int command_start(struct command *command, const char *text);
+LOCKQ_MUST_CHECK int command_start(struct command *command, char *const arguments[]);
 
 /* Waits until the command has ended, and returns true; or until cli_clock_ms() has reached @until,
  * and returns false. Passes on the signals that this program gets. */

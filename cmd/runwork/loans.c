@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/exec.h"
+#include "runwork/tool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/exit_status.h"
 #include "cli/program.h"
-#include "cli/signals.h"
 #include "cli/times.h"
-#include "getwork/settle.h"
 
 static void
 set_environment(const char *name, char *value)
@@ -20,7 +17,7 @@ set_environment(const char *name, char *value)
 }
 
 static void
-describe(const struct getwork_work *w, size_t i)
+describe(const struct runwork *w, size_t i)
 {
 	const struct lockq_loan_ref *loan = &w->lease.refs[i];
 	char until[CLI_TIME_SIZE];
@@ -35,8 +32,25 @@ describe(const struct getwork_work *w, size_t i)
 	set_environment("LOCKQ_LEASE_EXPIRES_AT", cli_text("%s", until));
 }
 
+int
+runwork_no_command(int failure)
+{
+	return failure == ENOENT ? RUNWORK_NOT_FOUND : RUNWORK_CANT_RUN;
+}
+
+/* It was there before the loans were asked for. The next loan would not fare better. */
 static void
-run(struct getwork_work *w, size_t i, struct command_end *end)
+say_not_started(struct runwork *w, int failure)
+{
+	char *text = runwork_no_command_text(w->o->command[0], failure);
+
+	cli_message("%s: the loans are returned", text);
+	free(text);
+	runwork_note_status(w, runwork_no_command(failure));
+}
+
+static void
+run(struct runwork *w, size_t i, struct command_end *end)
 {
 	struct command command;
 	int rc;
@@ -45,9 +59,9 @@ run(struct getwork_work *w, size_t i, struct command_end *end)
 	fflush(stdout); /* what the command prints comes after it */
 	rc = command_start(&command, w->o->command);
 	if (rc != 0)
-		cli_message("/bin/sh can't be started: %s", strerror(rc));
+		say_not_started(w, rc);
 	while (rc == 0 && !command_wait(&command, w->lease.renew_at)) {
-		getwork_lease_renew(&w->lease, i);
+		runwork_lease_renew(&w->lease, i);
 		if (w->lease.loans[i].taken)
 			command_stop(&command);
 	}
@@ -59,7 +73,7 @@ run(struct getwork_work *w, size_t i, struct command_end *end)
 
 /* Of a loan that is gone nothing is said but why: a renewal is refused for the same reason. */
 static void
-work_on(struct getwork_work *w, size_t i)
+work_on(struct runwork *w, size_t i)
 {
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	struct command_end end = COMMAND_NOT_BEGUN;
@@ -68,54 +82,55 @@ work_on(struct getwork_work *w, size_t i)
 	if (!w->lease.loans[i].gone)
 		run(w, i, &end);
 	if (w->lease.loans[i].gone)
-		(void)getwork_dispose(w, i, 1, &what, &end);
-	else if (getwork_settle(w, i, &end))
+		(void)runwork_dispose(w, i, 1, &what, &end);
+	else if (runwork_settle(w, i, &end))
 		w->failures++;
 	else
 		w->failures = 0;
 }
 
 static bool
-goes_on(const struct getwork_work *w)
+goes_on(const struct runwork *w)
 {
-	return cli_caught() == 0 && w->failures < w->o->give_up_after && !w->away;
+	return cli_caught() == 0 && w->failures < w->o->give_up_after && !w->away &&
+	    w->status < RUNWORK_CANT_RUN;
 }
 
 static void
-return_rest(struct getwork_work *w, size_t first)
+return_rest(struct runwork *w, size_t first)
 {
 	static const struct command_end not_begun = COMMAND_NOT_BEGUN;
 	struct lockq_disposition what = LOCKQ_DISPOSITION_INIT;
 	size_t n = w->lease.n - first;
 
-	if (w->failures >= w->o->give_up_after && cli_caught() == 0) {
+	if (w->failures >= w->o->give_up_after && cli_caught() == 0 &&
+	    w->status < RUNWORK_CANT_RUN) {
 		cli_message("gave up after %u %s%s", w->failures, w->failures == 1 ? "failure" :
 		    "failures in a row", n > 0 ? ": the other loans are returned" : "");
-		getwork_note_status(w, CLI_EXIT_DATABASE);
+		runwork_note_status(w, CLI_EXIT_DATABASE);
 	}
 	if (n == 0)
 		return;
 	what.kind = LOCKQ_RETURN;
 	what.note = "not begun";
-	(void)getwork_dispose(w, first, n, &what, &not_begun);
-	getwork_note_status(w, CLI_EXIT_BUSY);
+	(void)runwork_dispose(w, first, n, &what, &not_begun);
+	runwork_note_status(w, CLI_EXIT_BUSY);
 }
 
 int
-getwork_exec_run(const struct getwork_exec *o, const struct cli_common *common, struct lockq *q,
-    const struct lockq_answer *answer)
+runwork_loans(const struct runwork_options *o, struct lockq *q, const struct lockq_answer *answer)
 {
-	struct getwork_work w = { .o = o, .common = common, .answer = answer };
+	struct runwork w = { .o = o, .answer = answer };
 	size_t i = 0;
 
 	cli_catch_signals("loans that are not done stay assigned to you: see checkwork");
 	/* The tools' progress function ends calls after a signal, but loans are returned then. */
 	lockq_on_progress(q, NULL, NULL);
-	getwork_lease_begin(&w.lease, q, answer);
+	runwork_lease_begin(&w.lease, q, answer);
 	for (; i < w.lease.n && goes_on(&w); i++)
 		work_on(&w, i);
 	return_rest(&w, i);
-	getwork_lease_clear(&w.lease);
+	runwork_lease_clear(&w.lease);
 	return cli_caught() != 0 && w.status < CLI_EXIT_DATABASE ?
 	    cli_exit_status(LOCKQ_CANCELLED, cli_caught()) : w.status;
 }

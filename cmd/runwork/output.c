@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "getwork/outcome.h"
+#include "runwork/tool.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/disposed.h"
-#include "cli/exit_status.h"
 #include "cli/noun.h"
 #include "cli/json.h"
 #include "cli/program.h"
 #include "cli/times.h"
 
 char *
-getwork_outcome_note(const struct command_end *end)
+runwork_no_command_text(const char *name, int failure)
+{
+	return failure == ENOENT ? cli_text("command \"%s\" is not found", name) :
+	    cli_text("command \"%s\" can't be run: %s", name, strerror(failure));
+}
+
+char *
+runwork_note(const struct command_end *end)
 {
 	if (!end->begun)
 		return cli_text("the command could not be started");
@@ -80,15 +88,15 @@ json_executed(const struct lockq_disposition *what, size_t i,
 }
 
 void
-getwork_outcome_show(const struct cli_common *common, const struct lockq_disposition *what,
-    size_t i, const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
+runwork_print(bool json, const struct lockq_disposition *what, size_t i,
+    const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
     const char *error)
 {
 	char *text = NULL;
 
-	if (common->json)
+	if (json)
 		json_executed(what, i, loan, end, status, error);
-	if (status != CLI_EXIT_DONE || !common->json) {
+	if (status != CLI_EXIT_DONE || !json) {
 		text = outcome_text(what, i, loan, end, status, error);
 		if (status != CLI_EXIT_DONE)
 			cli_message("%s", text);

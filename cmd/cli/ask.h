@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking for loans, as getwork and runwork do. ask.c has the options, the call and the answer,
+ * ask_tasks.c asks several tasks, ask_message.c says why there are no loans, and fill_due.c starts
+ * the filling of a list that is due.
+ */
+#ifndef LOCKQ_CMD_CLI_ASK_H
+#define LOCKQ_CMD_CLI_ASK_H
+
+#include "cli/options.h"
+#include "cli/values.h"
+
+enum { CLI_ASK_TASKS_MOST = 64, CLI_ASK_GAP_LONGEST_S = 3600 };
+
+struct cli_ask_tasks {
+	uint32_t tasks[CLI_ASK_TASKS_MOST]; /* in the order in which they are asked */
+	size_t n;                           /* 0: not given */
+	bool unshared;                      /* each request has a UUID of its own */
+	uint64_t began;                     /* cli_ask_tasks_find(); cli_clock_ms(); 0: never */
+};
+
+struct cli_ask {
+	struct lockq_ask ask;       /* complete after cli_ask_check() */
+	struct cli_ask_tasks tasks; /* what --tasks names, or --any has found */
+	bool any;
+	uint32_t count;             /* 0: not given */
+	bool fresh;
+	struct cli_gaps poll;
+	uint32_t tries;             /* 0: no limit */
+	bool no_refill;
+};
+#define CLI_ASK_DEFAULTS { LOCKQ_ASK_INIT, { { 0 }, 0, false, 0 }, false, 0, false, { { 0 }, 0 }, \
+	0, false }
+
+cli_parse_fn cli_ask_tasks_parse;
+
+/* Rows of a tool's table; ASK(member) is the offset of a member of the struct cli_ask. */
+#define CLI_ASK_WHAT(ASK) \
+	{ .help = "What to ask for" }, \
+	{ "user", 'u', "NAME", "the user (default: LOCKQ_USER, else lockq-user\n" \
+	    "in an option file, else your login)", cli_parse_utf8, ASK(ask.user), 0, 0 }, \
+	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n" \
+	    "lockq-task in an option file)", cli_parse_u32, ASK(ask.task), 1, UINT32_MAX }, \
+	{ "tasks", 0, "N,N,...", "ask these tasks in this order, first their lists,\n" \
+	    "and end with the first that has loans", cli_ask_tasks_parse, ASK(tasks), 1, \
+	    UINT32_MAX }, \
+	{ "any", 0, NULL, "the same for tasks that have a place (managetask set\n" \
+	    "N --any-place 1), in their order", cli_parse_flag, ASK(any), 0, 0 }, \
+	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, ASK(count), 1, \
+	    LOCKQ_COUNT_MAX }, \
+	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n" \
+	    "has the same loans", cli_parse_uuid, ASK(ask.uuid), 0, 0 }, \
+	{ "fresh", 0, NULL, "only loans of a query that begins after the request", \
+	    cli_parse_flag, ASK(fresh), 0, 0 }
+#define CLI_ASK_WAIT(ASK) \
+	{ .help = "How to wait while somebody else's query runs" }, \
+	{ "timeout", 0, "SECONDS", "give up after this long; 0: do not wait", cli_parse_seconds, \
+	    ASK(ask.timeout_ms), 0, CLI_WAIT_MAX_S }, \
+	{ "poll", 0, "S,S,...", "disconnect, and look again after these seconds;\n" \
+	    "the last number repeats", cli_parse_gaps, ASK(poll), 1, CLI_ASK_GAP_LONGEST_S }, \
+	{ "tries", 0, "N", "with --poll: give up after so many looks", cli_parse_u32, ASK(tries), \
+	    1, UINT32_MAX }
+#define CLI_ASK_REFILL(ASK) \
+	{ "no-refill", 0, NULL, "start nothing that fills a list which is due (also:\n" \
+	    "lockq-no-refill in an option file)", cli_parse_flag, ASK(no_refill), 0, 0 }
+
+/* Whether --tasks or --any was given. */
+bool cli_ask_several(const struct cli_ask *a);
+
+/* Checks these options together, and completes @a->ask. Returns 0, or -1 with @error. */
+LOCKQ_MUST_CHECK int cli_ask_check(struct cli_ask *a, struct cli_error *error);
+
+/* For --any, finds the tasks. Returns false, with the exit status in *@status, where there is
+ * nothing to ask. */
+LOCKQ_MUST_CHECK bool cli_ask_find(const struct cli_common *common, struct cli_ask *a,
+    struct lockq *q, int *status);
+
+/* Asks, and returns what lockq_getwork() has returned. Of several tasks, prints the answers of those
+ * that had no loans. */
+LOCKQ_MUST_CHECK int cli_ask_for_loans(const struct cli_common *common, struct cli_ask *a,
+    struct lockq *q, struct lockq_answer *answer);
+
+/* Prints the answer of a call that ended with @rc, and the message about it. Returns the exit
+ * status. */
+int cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struct lockq *q,
+    struct lockq_answer *answer, int rc);
+
+/* Fills the task's list behind the caller's back, if it is due and nothing forbids that. */
+void cli_ask_fill_due(const struct cli_common *common, const struct cli_ask *a, struct lockq *q);
+
+/* --- ask_tasks.c --- */
+
+/* Makes a UUID: a request with one does not join another process's. */
+void cli_new_uuid(char uuid[37]);
+
+/* For --any: fills @tasks with the enabled tasks that have a place, in their order: the first
+ * ones, if there are more than it has room for. @ask->timeout_ms counts from here on. Returns what
+ * lockq_tasks() returns. */
+LOCKQ_MUST_CHECK int cli_ask_tasks_find(struct cli_ask_tasks *tasks, struct lockq *q,
+    const struct lockq_ask *ask);
+
+/* Shows the answer of a task that had no loans, before the next one is asked. */
+typedef void cli_ask_tasks_fn(void *data, struct lockq_answer *answer, int rc);
+
+/* Asks as @ask says, but for the tasks of @tasks: first each one's list, in this order, since that
+ * takes a moment; then each task as getwork --task does, but for paused ones, unless all are. Ends
+ * at the first loans, and when the time is over. @ask->task and @answer are then those of the last
+ * task that was asked. Returns what lockq_getwork() has returned for it. */
+LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q,
+    struct lockq_ask *ask, struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data);
+
+/* --- ask_message.c: what stands on standard error --- */
+
+/*
+ * The message for the return code @rc, made with the library's text for it. NULL where standard
+ * output already has the answer. free() it.
+ */
+char *cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+    const char *library_text);
+
+/* Prints why the list is old that the loans come from, if filling it anew has failed. */
+void cli_ask_message_refill(const struct lockq_answer *answer);
+
+/* Prints what --verbose adds: the request, the leader, how many transactions were tried again. */
+void cli_ask_message_details(const struct lockq_answer *answer);
+
+/* --- fill_due.c --- */
+
+/*
+ * If the list of @task is due, and nobody else has begun to fill it, starts a process that does so
+ * behind the caller's back. That one has nothing of the caller's: no terminal, no file, no
+ * connection. So a pipe, a shell and ssh do not wait for it. @q is the handle that asked; where its
+ * option files say lockq-no-refill, nothing is started. Returns in the caller only.
+ */
+void cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task);
+
+#endif

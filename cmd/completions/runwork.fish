@@ -1,0 +1,1 @@
+getwork.fish

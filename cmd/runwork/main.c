@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* runwork: asks for loans, and runs a command for each of them. tool.h says what the other files
+ * here do. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/noun.h"
+#include "cli/program.h"
+#include "runwork/tool.h"
+
+/* A command that can't be run is found out before anything is asked for. Returns the exit status. */
+static int
+look_for_command(const struct runwork_options *o)
+{
+	int failure = command_look(o->command[0]);
+	char *text;
+
+	if (failure == 0)
+		return CLI_EXIT_DONE;
+	text = runwork_no_command_text(o->command[0], failure);
+	cli_report(&o->common, runwork_no_command(failure), "%s: nothing was asked for", text);
+	free(text);
+	return runwork_no_command(failure);
+}
+
+/* Asks, and works on the loans. A list that is due is filled meanwhile. Returns the exit status. */
+static int
+ask(struct runwork_options *o, struct lockq *q)
+{
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	int rc, status;
+
+	if (!cli_ask_find(&o->common, &o->asking, q, &status))
+		return status;
+	cli_catch_signals("a request may stay pending and still get loans: see checkwork");
+	rc = cli_ask_for_loans(&o->common, &o->asking, q, &answer);
+	cli_noun_read(&o->common, q, o->asking.ask.task);
+	status = cli_ask_show(&o->common, &o->asking, q, &answer, rc);
+	(void)fflush(stdout); /* before the process that fills the list is made */
+	cli_ask_fill_due(&o->common, &o->asking, q);
+	if (answer.n_loans > 0)
+		status = runwork_loans(o, q, &answer);
+	lockq_answer_clear(&answer);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct runwork_options o = RUNWORK_DEFAULTS;
+	struct lockq *q = NULL;
+	int rc, status;
+
+	cli_start(&runwork_tool, &o, argc, argv);
+	command_note_files();
+	status = look_for_command(&o);
+	if (status == CLI_EXIT_DONE) {
+		rc = cli_open(&q, &o.common);
+		status = rc == LOCKQ_OK ? ask(&o, q) : cli_report_library(&o.common, q, rc);
+	}
+	status = cli_finish(status, NULL);
+	lockq_free(o.common.q);
+	cli_end(status);
+}
