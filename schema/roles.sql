@@ -9,7 +9,7 @@
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron, lockq_manager;
 CREATE ROLE IF NOT EXISTS lockq_follower;
 
--- A worker reads the tables, writes through the views of doors.sql, and may lock rows: for that
+-- A worker reads the tables, writes through the views of doors/, and may lock rows: for that
 -- MySQL wants the right to change a column, so these are columns with which nothing can be done.
 GRANT SELECT ON app_user TO lockq_worker;
 GRANT SELECT ON task TO lockq_worker;

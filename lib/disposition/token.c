@@ -132,7 +132,7 @@ static const struct db_query log_change = {
 	DB_NO_ROWS
 };
 
-/* The rows of `work` become what the log says, by a procedure of schema/doors.sql. A loan that was
+/* The rows of `work` become what the log says, by a procedure of schema/doors. A loan that was
  * not logged stays as it is. */
 static const struct db_query change_work = {
 	"change_work", "CALL work_moves(@lockq_task, @lockq_loans)", DB_NO_ROWS

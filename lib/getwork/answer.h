@@ -12,7 +12,7 @@ LOCKQ_MUST_CHECK enum db_rc answer_read(struct db *db, uint64_t request_id,
 /* The same for a call that made the request, without the names of user and task. */
 LOCKQ_MUST_CHECK enum db_rc answer_read_own(struct db *db, uint64_t request_id,
     struct lockq_answer *answer);
-/* Fills @answer from what a procedure of schema/doors.sql has returned: the columns of @rows from
+/* Fills @answer from what a procedure of schema/doors has returned: the columns of @rows from
  * @first on are those of answer_read_own(). */
 LOCKQ_MUST_CHECK enum db_rc answer_fill(struct lockq_answer *answer, const struct db_rows *rows,
     size_t first);

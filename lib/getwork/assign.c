@@ -118,7 +118,7 @@ static const struct db_query log_assigned = {
 	DB_NO_ROWS
 };
 
-/* The rows of `work` become what the log says, by procedures of schema/doors.sql: the new ones by
+/* The rows of `work` become what the log says, by procedures of schema/doors: the new ones by
  * an INSERT, which fails where another session has inserted the row. */
 static const struct db_query insert_work = {
 	"insert_work", "CALL work_opens(?, ?)", DB_NO_ROWS

@@ -14,7 +14,7 @@ static const char *const words[] = {
 	[OPERATION_FOLLOW] = "follow"
 };
 
-/* A procedure of schema/doors.sql. Each call that was held up adds to a row of its task, operation
+/* A procedure of schema/doors. Each call that was held up adds to a row of its task, operation
  * and time, which others want, too: the row is locked for this statement only, and no other lock is
  * held meanwhile. */
 static const struct db_query add_trouble = {

@@ -97,7 +97,7 @@ const struct db_query stat_tasks = {
 	DB_MANY
 };
 
-/* A procedure of schema/doors.sql, which lets only the leader write. */
+/* A procedure of schema/doors, which lets only the leader write. */
 static const struct db_query begin_list = {
 	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
 };

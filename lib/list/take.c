@@ -6,7 +6,7 @@
  *   check   ask the view whether those loans still match, in a statement of its own
  *   pop     lock the rows of the loans, and give them: one transaction on the server
  *
- * What the pop locks, it locks in one procedure of schema/doors.sql. So a process that is stopped
+ * What the pop locks, it locks in one procedure of schema/doors. So a process that is stopped
  * or dies at any moment holds no lock, and nobody waits for it. */
 #include "list/take.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the urgent loans of task_touched come first in a leader's list. A kept list has them
- * before its first place besides, by a procedure of schema/doors.sql. */
-#include "list/urgent.h"
+ * before its first place besides, by a procedure of schema/doors. */
+#include "urgent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

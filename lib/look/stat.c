@@ -15,7 +15,7 @@
 /* In each statement the parameter is the task, twice; 0 stands for all of them. */
 #define ASKED_TASK "(? = 0 OR t.task_id = ?)"
 
-/* A procedure of schema/doors.sql: an account that could read task_lock could lock its rows. */
+/* A procedure of schema/doors: an account that could read task_lock could lock its rows. */
 static const struct db_query stat_leaders = { "stat_leaders", "CALL leaders(?)", DB_MANY };
 
 /* By the index of pending requests. A request that nobody looks after is about to expire, so it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Managers' corrections: lockq_correct() releases and reassigns loans, takes dispositions back, and
  * has loans offered first; lockq_cancel_for() cancels somebody's request. Procedures of
- * schema/doors.sql do it, and each is one transaction of the server's own. Only an undo runs in a
+ * schema/doors do it, and each is one transaction of the server's own. Only an undo runs in a
  * transaction of this program, since it may call the task's on_undo, which must have the rights of
  * the manager's account. */
 #include <inttypes.h>

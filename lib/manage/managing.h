@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What managers' calls share: each is one procedure of schema/doors.sql, which has a transaction of
+/* What managers' calls share: each is one procedure of schema/doors, which has a transaction of
  * its own, checks who the manager is, and logs what was done. */
 #ifndef LOCKQ_MANAGING_H
 #define LOCKQ_MANAGING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which MySQL account asks, and for whom it may ask, as expressions for statements. The views of
- * schema/doors.sql demand the same of each row; the library asks before, to say it in words. */
+ * schema/doors demand the same of each row; the library asks before, to say it in words. */
 #ifndef LOCKQ_IDENTITY_H
 #define LOCKQ_IDENTITY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The SQL condition for a loan that a task may not give to a user, by its not_same_user_as and its
- * not_again. The views of schema/doors.sql say what these mean, and the doors keep it; here such
+ * not_again. The views of schema/doors say what these mean, and the doors keep it; here such
  * loans are only left out. */
 #ifndef LOCKQ_NOT_FOR_H
 #define LOCKQ_NOT_FOR_H

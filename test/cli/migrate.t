@@ -102,7 +102,7 @@ as_of 5
 # Up to schema 5 there were no doors, lockq-migrate called no procedure, and roles were the
 # server's.
 sed "s/'CALL task_rows(NULL);'//; s/with_roles \"\$file\"/cat \"\$file\"/; /^\tdoors\$/d;
-	/apply .*doors.sql/d" \
+	/apply .*doors\"/d" \
 	"$top/scripts/lockq-migrate" >"$scratch/lockq-migrate"
 chmod +x "$scratch/lockq-migrate"
 migrate_as_then() {
@@ -263,14 +263,13 @@ a replica" 'a server that is read-only'
 
 # cut_at FILE N: the file up to its Nth CREATE, then something that fails.
 cut_at() {
-	mkdir -p "$scratch/cut/upgrade"
-	cp "$top"/schema/upgrade/*.sql "$scratch/cut/upgrade"
-	cp "$top"/schema/*.sql "$scratch/cut"
+	rm -rf "$scratch/cut"
+	cp -r "$top/schema" "$scratch/cut"
 	awk -v n="$2" '/^(CREATE|DROP PROC)/ && ++made > n { print "SELECT broken;"; exit }
 		{ print }' "$top/schema/$1" >"$scratch/cut/$1"
 }
 faults=''
-for n in 'baseline 0' 'baseline 7' 'doors 0' 'doors 13'; do
+for n in 'baseline 0' 'baseline 7' 'doors/disposition 0' 'doors/manage 3'; do
 	database "$poor"
 	cut_at "${n% *}.sql" "${n#* }"
 	run "$top/scripts/lockq-migrate" --database "$poor" --schema-dir "$scratch/cut" \

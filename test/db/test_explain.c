@@ -34,7 +34,7 @@ plan_of(struct proxy *proxy, const char *text, const char *const *values)
 }
 #define VALUES(...) (const char *const[]){ __VA_ARGS__, NULL }
 
-/* Returns the plan of the one statement of a procedure of schema/doors.sql. It begins with @begin;
+/* Returns the plan of the one statement of a procedure of schema/doors. It begins with @begin;
  * the parameters are TASK and @json. */
 static const char *
 plan_of_procedure(const char *procedure, const char *begin, const char *json)

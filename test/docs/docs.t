@@ -172,7 +172,7 @@ check_places() {
 # The states of a call: the table at the top of lib/getwork/getwork.c, the switch below it, the page and the
 # model.
 check_states() {
-	local file code=$1/lib/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
+	local file code=$1/lib/getwork/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
 
 	sed -n "s/$table/\1 \3/p" "$code" | sed 's/([^)]*)//g; s/|/ /g' >"$scratch/offered"
 	section "$1/man/lockq.7" 'STATES OF A CALL' |
@@ -391,7 +391,7 @@ check_json() {
 	esac
 	{
 		[ "$program" != managetask ] ||
-			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/settings.c"
+			sed -n 's/^\t{ "\([a-z_]*\)", SETTING_.*/\1/p' "$top/lib/manage/settings.c"
 		for function in "${functions[@]}"; do
 			sed -n "/^$function(/,/^}/p" "$top"/cmd/{cli,"$program"}/*.c |
 				sed -n 's/.*cli_json_set([a-z]*, "\([a-z0-9_]*\)".*/\1/p'

@@ -1,6 +1,6 @@
 # Prints the locks that the code in the folder of its argument asks for, one a line:
-#   "TABLE PLACE"  a row lock, by FOR UPDATE or FOR SHARE. PLACE is a procedure of schema/doors.sql,
-#                  or a file of lib/ or cmd/. A view stands for its table.
+#   "TABLE PLACE"  a row lock, by FOR UPDATE or FOR SHARE. PLACE is a procedure of schema/doors, or a
+#                  file of lib/ or cmd/. A view stands for its table.
 #   "NAME"         how a name for GET_LOCK begins
 use strict;
 use warnings;
@@ -82,12 +82,13 @@ sub read_file
 	}
 }
 
-my $doors = slurp("$tree/schema/doors.sql");
-while ($doors =~ /VIEW (\w+) AS\s+SELECT.*?\bFROM (\w+) AS/gs) {
+my @doors = glob "$tree/schema/doors/*.sql";
+my $views = join '', map { slurp($_) } @doors;
+while ($views =~ /VIEW (\w+) AS\s+SELECT.*?\bFROM (\w+) AS/gs) {
 	$view{$1} = $2;
 }
 for my $file (glob("$tree/lib/*/*.[ch] $tree/cmd/*/*.[ch]"),
-    "$tree/schema/doors.sql", "$tree/scripts/lockq-migrate") {
+    @doors, "$tree/scripts/lockq-migrate") {
 	read_file(substr($file, length($tree) + 1));
 }
 print map { "$_\n" } sort keys %found;

@@ -142,7 +142,7 @@ noticed check_cards lib/look/stat.c '$a\static const char q[] = "SELECT 1 FROM t
 # shellcheck disable=SC2016 # $ is the last line
 noticed check_cards lib/getwork/wait.c '$a\static const char q[] = "SELECT GET_LOCK(" WAIT_NAME ", 1)";'
 noticed check_cards lib/getwork/wait.c "\$a\\static const char q[] = \"SELECT GET_LOCK('me', 1)\";"
-noticed check_cards schema/doors.sql \
+noticed check_cards schema/doors/feed.sql \
 	's/^DROP PROCEDURE IF EXISTS follow_looks/SELECT 1 FROM task FOR SHARE;\n&/'
 noticed check_fields $page '/^\.It Vt kept_list$/,/^\.It Vt/{/^\.It limit/d}'
 noticed check_fields $page '/^\.Ss Metadata/,/^\.Sh/{/^\.It held/d}'

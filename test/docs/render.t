@@ -35,9 +35,8 @@ check_sections() {
 
 # The files that `migrate` applies, and the folder that --example adds.
 check_schema_files() {
-	(cd "$1" && printf '%s\n' schema/*.sql schema/upgrade/*.sql schema/finish/*.sql \
-		schema/example) | sort \
-		>"$scratch/is"
+	(cd "$1" && printf '%s\n' schema/*.sql schema/doors/*.sql schema/upgrade/*.sql \
+		schema/finish/*.sql schema/example) | sort >"$scratch/is"
 	section "$1/man/lockq-schema.5" FILES | sed -n 's/^\.It Pa \(.*\)$/\1/p' | sort \
 		>"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
@@ -62,13 +61,13 @@ check_option_files() {
 		sed -n -e 's/.*read_file(files, "\(.*\)", NULL.*/\1/p' \
 			-e 's/.*read_in(files, "HOME", "\(.*\)").*/~\/\1/p' \
 			-e 's/.*read_in(files, "\(MYSQL_.*\)", "\(.*\)").*/$\1\/\2/p' \
-			"$1/lib/option_file.c"
+			"$1/lib/handle/option_file.c"
 		echo \~/.mylogin.cnf
-		sed -n 's/^\t{ "\(.*\)", [A-Z_]*, WHERE_[A-Z_]* },$/\1/p' "$1/lib/where.c"
-		sed -n 's/.* [a-z]*_key\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
+		sed -n 's/^\t{ "\(.*\)", [A-Z_]*, WHERE_[A-Z_]* },$/\1/p' "$1/lib/handle/where.c"
+		sed -n 's/.* [a-z]*_key\[\] = "\(.*\)";/\1/p' "$1/lib/handle/where.c"
 		{
 			echo client
-			sed -n 's/.* [a-z]*_group\[\] = "\(.*\)";/\1/p' "$1/lib/where.c"
+			sed -n 's/.* [a-z]*_group\[\] = "\(.*\)";/\1/p' "$1/lib/handle/where.c"
 			sed -n -e 's/^\t\.group = "\(.*\)",/\1/p' \
 				-e 's/.*\.more_group = "\([a-z_]*\)".*/\1/p' "$1"/cmd/*/*.c
 		} | sed 's/.*/[&]/'
@@ -119,6 +118,7 @@ done
 some man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' check_sections getwork.1
 some man/lockq-schema.5 '/^\.It Pa schema\/upgrade\/001/d' check_schema_files
 some man/lockq-schema.5 '/^\.It Pa schema\/baseline/d' check_schema_files
+some man/lockq-schema.5 '/^\.It Pa schema\/doors\/take/d' check_schema_files
 some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_groups getwork
 some man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d' check_option_files
 # shellcheck disable=SC2016 # the page has this dollar sign

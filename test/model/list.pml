@@ -4,7 +4,7 @@
  * statements of a few callers, and of a refill, can reach the server: callers take loans from the
  * list, give for the line, or lead. How a leader is found, and how others follow it, is in
  * test/model/lockq.pml, so here each of steps 1 to 3 and 7 is one step. Names with () are functions
- * of lib/, or procedures of schema/doors.sql.
+ * of lib/, or procedures of schema/doors.
  *
  * One step of the model is one statement, or several that take no lock or that skip what is locked.
  * Committed rows are global variables. A transaction keeps its changes in its own process until it

@@ -4,7 +4,7 @@
  * loan, two tasks and two users. Task 1 may not give the loan to a user who has it in task 0, or
  * has completed it there; task 0 may do so, too, or not give it again. Loans are given, completed,
  * also late, and returned in any order, and leases run out. How a leader or a taker finds a loan is
- * in the other models. Names with () are functions of lib/, or procedures of schema/doors.sql, and
+ * in the other models. Names with () are functions of lib/, or procedures of schema/doors, and
  * other_has, other_done and own_done are the views there.
  *
  * One step of the model is one statement. Committed rows are global variables. A transaction keeps

@@ -211,7 +211,7 @@ report_names()
 	grep -Eo '[a-z_]+\(\)' "$model" | tr -d '()' | sort -u | while read -r name; do
 		grep -q "^inline $name(\|proctype $name(" "$model" ||
 			grep -q "^$name(" "$top"/lib/*/*.c ||
-			grep -q "^CREATE PROCEDURE $name " "$top/schema/doors.sql" || echo "$name"
+			grep -q "^CREATE PROCEDURE $name " "$top"/schema/doors/*.sql || echo "$name"
 	done >"$scratch/names"
 	[ ! -s "$scratch/names" ]
 	ok $? 'every function that the model names is in lib'

@@ -4,7 +4,7 @@
  * task_touched at any moment. Takers put them before the first row of the kept list, and take from
  * there. Meanwhile a leader runs its query, gives a loan, and leaves a new list. How a leader is
  * found is in test/model/lockq.pml, and the rest of the kept list is in test/model/list.pml. Names
- * with () are functions of lib/, or procedures of schema/doors.sql.
+ * with () are functions of lib/, or procedures of schema/doors.
  *
  * One step of the model is one statement, or several that take no lock or that skip what is locked.
  * A loan's number is its place in the order of the view. test/model/urgent.t runs the model.

@@ -1,0 +1,42 @@
+-- What people see where they may not read a table: who leads; and how calls note what held them up,
+-- for lockqstat. rules.sql says what all doors share.
+
+DELIMITER //
+-- Who leads, for accounts that may not read task_lock, since they could lock its rows. A leader's
+-- name is seen by a dirty read only: the caller sets the isolation level.
+--   p_task_id the task, 0 for all tasks
+DROP PROCEDURE IF EXISTS leaders//
+CREATE PROCEDURE leaders (IN p_task_id INT UNSIGNED) READS SQL DATA
+BEGIN
+  SELECT l.task_id, l.epoch, l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000
+    FROM task_lock AS l
+   WHERE p_task_id = 0 OR l.task_id = p_task_id;
+END//
+
+-- A call that was held up. Each parameter counts the call's own troubles, so no client can add more
+-- than a call could meet. It reads no other table: the one that held up the call may be locked yet.
+DROP PROCEDURE IF EXISTS trouble_adds//
+CREATE PROCEDURE trouble_adds (IN p_task_id INT UNSIGNED,
+                               IN p_operation VARCHAR(16) CHARACTER SET utf8mb4,
+                               IN p_busy BOOLEAN, IN p_lock_waits INT UNSIGNED,
+                               IN p_deadlocks INT UNSIGNED, IN p_retries INT UNSIGNED)
+  MODIFIES SQL DATA
+BEGIN
+  DECLARE v_now DATETIME DEFAULT
+    TIMESTAMP'1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP(SYSDATE()) DIV 600 * 600 SECOND;
+  IF p_operation IN ('getwork', 'cancel', 'disposition', 'expire', 'refill', 'manage') THEN
+    INSERT INTO task_trouble (slot, task_id, operation, busy, lock_waits, deadlocks, retries)
+      VALUES (v_now, p_task_id, p_operation, p_busy <> 0, LEAST(p_lock_waits, 1000),
+              LEAST(p_deadlocks, 1000), LEAST(p_retries, 1000))
+      ON DUPLICATE KEY UPDATE
+        busy = task_trouble.busy + (p_busy <> 0),
+        lock_waits = task_trouble.lock_waits + LEAST(p_lock_waits, 1000),
+        deadlocks = task_trouble.deadlocks + LEAST(p_deadlocks, 1000),
+        retries = task_trouble.retries + LEAST(p_retries, 1000);
+    IF ROW_COUNT() = 1 THEN
+      DELETE FROM task_trouble
+       WHERE slot < v_now - INTERVAL 2 DAY ORDER BY slot, task_id, operation LIMIT 1000;
+    END IF;
+  END IF;
+END//
+DELIMITER ;
