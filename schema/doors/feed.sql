@@ -1,5 +1,7 @@
 -- How other programs read the change feed, each with a cursor of its own; and which rows of the log
--- a purge may delete, since all of them have read these. rules.sql says what all doors share.
+-- a purge may delete, since all of them have read these. Nobody has rights to follow_cursor itself:
+-- with the right to read it, an account could lock its rows, and stop the feed. Times are true
+-- ones. rules.sql says what all doors share.
 
 -- The rows of the log that a purge may delete: those that each reader of the change feed has
 -- acknowledged.
@@ -10,9 +12,6 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_out AS
                               18446744073709551615);
 
 DELIMITER //
--- The next ones are for the change feed. Nobody has rights to follow_cursor itself: with the right
--- to read it, an account could lock its rows, and stop the feed. Times are true ones.
-
 -- Makes a cursor at p_position, or, where that is NULL, before the oldest row of the log: a row
 -- that is not committed yet may come before the oldest one, unless that one is of yesterday. The
 -- result is 1 if the cursor is new.

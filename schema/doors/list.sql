@@ -4,8 +4,8 @@
 -- rules.sql says what all doors share.
 
 DELIMITER //
--- The next ones are for kept lists. A leader writes a list in the lock's transaction, so one that
--- was aborted never was, and a leader that was stopped and has lost the lock can write none.
+-- Writes a list in the transaction of the lock: so a leader that was aborted leaves none, and one
+-- that was stopped and has lost the lock can write none.
 DROP PROCEDURE IF EXISTS list_begins//
 CREATE PROCEDURE list_begins (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED,
                               IN p_view VARCHAR(129) CHARACTER SET utf8mb4,

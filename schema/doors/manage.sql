@@ -1,10 +1,10 @@
 -- What managers change: tasks, people, loans that somebody has or had, urgent loans, and requests.
--- rules.sql says what all doors share.
+-- They may do more than workers: each change is logged with the manager's name, the account, and
+-- the true time. rules.sql says what all doors share.
 
 DELIMITER //
--- The next ones are for managers, who may do more than workers: each change is logged with the
--- manager's name, the account, and the true time. A manager who is a user, too, and bound to an
--- account, acts from that one only.
+-- All others call this first. A manager who is a user, too, and bound to an account, acts from that
+-- one only.
 DROP PROCEDURE IF EXISTS manage_as//
 CREATE PROCEDURE manage_as (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                      COLLATE utf8mb4_0900_as_cs)

@@ -1,8 +1,8 @@
 -- How a request is made, looked after and ended. Its user's program inserts it by request_in, and
 -- looks after it or cancels it by request_mine. The leader that serves it ends it by request_end,
 -- and so may any process once it has expired. A request that takes from a kept list ends in
--- take.sql, and a manager cancels one by manage_cancel, in manage.sql. rules.sql says what all doors
--- share.
+-- take.sql, and a manager cancels one by manage_cancel, in manage.sql. rules.sql says what all
+-- doors share.
 
 -- A request for a person, by an account that may ask for that person. One that ends without a loan
 -- has `requested` = 0. Programs before schema 10 leave it as it was, and may do so here and below.
