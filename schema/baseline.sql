@@ -85,10 +85,10 @@ CREATE TABLE IF NOT EXISTS task_lock (
   since         DATETIME(6) NULL,
   wakes         BOOLEAN NOT NULL DEFAULT FALSE
                 COMMENT 'the leader holds the row of task_wake too: only a dirty read sees it',
-  query_ms      BIGINT UNSIGNED NULL COMMENT 'not used',
   left_pending  INT UNSIGNED NOT NULL DEFAULT 0
                 COMMENT 'requests that the last list had nothing for',
-  each_once     BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'not used',
+  each_once     BOOLEAN NOT NULL DEFAULT FALSE
+                COMMENT 'the right to change it is the right to lock the row, and no more',
   PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
@@ -218,25 +218,6 @@ CREATE TABLE IF NOT EXISTS leader_run (
   check_ms    INT UNSIGNED NULL
               COMMENT 'what asking the view about some loans took; NULL: it was not asked',
   PRIMARY KEY (task_id, epoch)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
-
--- What a query found beyond what was given, in its order. Only who holds the task's lock writes it.
-CREATE TABLE IF NOT EXISTS task_candidate (
-  task_id   INT UNSIGNED NOT NULL,
-  position  INT UNSIGNED NOT NULL COMMENT 'in the list of the query',
-  loan_id   BIGINT UNSIGNED NOT NULL,
-  version   BIGINT UNSIGNED NOT NULL COMMENT 'of its row of work as the query saw it; 0: none',
-  as_of     DATETIME(6) NOT NULL COMMENT 'start of the query',
-  kept_at   DATETIME(6) NOT NULL COMMENT 'used for cache_ttl seconds from then on',
-  PRIMARY KEY (task_id, position),
-  CONSTRAINT task_candidate_task FOREIGN KEY (task_id) REFERENCES task (task_id) ON DELETE CASCADE
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
-
--- One row a task: which view the list in task_candidate is of.
-CREATE TABLE IF NOT EXISTS task_list (
-  task_id          INT UNSIGNED NOT NULL,
-  candidates_view  VARCHAR(129) NOT NULL COMMENT 'that was queried: the list is of no other one',
-  PRIMARY KEY (task_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_as_cs;
 
 -- One row for each list. Of a task's lists the one with the highest epoch is used.

@@ -19,7 +19,7 @@ static const struct db_query call_task = {
 	"manage_define", "CALL manage_define(?, ?, ?, ?, ?)", DB_ONE
 };
 static const struct db_query call_removal = {
-	"manage_remove", "CALL manage_remove(?, ?, ?, ?, ?)", DB_ONE
+	"manage_remove", "CALL manage_remove_2(?, ?, ?, ?, ?)", DB_ONE
 };
 
 static int

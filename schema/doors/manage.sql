@@ -172,12 +172,12 @@ END//
 --             pending are cancelled, and programs may still read how they ended
 --   led       a process leads the task
 --   unknown   there is no such task
-DROP PROCEDURE IF EXISTS manage_remove//
-CREATE PROCEDURE manage_remove (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                         COLLATE utf8mb4_0900_as_cs,
-                                IN p_task_id INT UNSIGNED, IN p_begins BOOLEAN,
-                                IN p_most INT UNSIGNED,
-                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+DROP PROCEDURE IF EXISTS manage_remove_2//
+CREATE PROCEDURE manage_remove_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                           COLLATE utf8mb4_0900_as_cs,
+                                  IN p_task_id INT UNSIGNED, IN p_begins BOOLEAN,
+                                  IN p_most INT UNSIGNED,
+                                  IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 removes: BEGIN
@@ -265,7 +265,6 @@ removes: BEGIN
   DELETE FROM kept_list WHERE task_id = p_task_id;
   DELETE FROM task_touched WHERE task_id = p_task_id;
   DELETE FROM task_refill WHERE task_id = p_task_id;
-  DELETE FROM task_list WHERE task_id = p_task_id;
   DELETE FROM pipeline_lock WHERE task_id = p_task_id;
   DELETE FROM task WHERE task_id = p_task_id;
   -- Another manager may have removed the task just now.

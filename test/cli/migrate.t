@@ -66,7 +66,7 @@ admin "DROP USER IF EXISTS $account; CREATE USER $account IDENTIFIED BY 'owner';
 is "$(admin 'SELECT @@global.log_bin')" 1 'the binary log is on, as on every real server'
 database "$new"
 migrate "$new" --check
-is "$status:$out" "0:lockq-migrate: $new: nothing is missing to bring it to schema 10" \
+is "$status:$out" "0:lockq-migrate: $new: nothing is missing to bring it to schema 11" \
 	'--check says that a new database can be filled'
 is "$(admin "SHOW TABLES FROM $new")" '' 'and changes nothing'
 migrate "$new" --status
@@ -75,9 +75,9 @@ migrate "$new"
 is "$status:$err" 0: 'a new database is filled, without SUPER beside a binary log'
 is "$out" "lockq-migrate: $new: applying baseline.sql" 'from the baseline alone'
 migrate "$new"
-is "$status:$out" "0:lockq-migrate: $new: up to date, schema 10" 'then it is up to date'
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'then it is up to date'
 migrate "$new" --check
-is "$status:$out" "0:lockq-migrate: $new: up to date, schema 10" 'as --check says, too'
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'as --check says, too'
 migrate "$new" --status
 is "$status:$(grep -c '^applied      00[1-8]-' <<<"$out")" 0:8 'the files of upgrades count'
 
@@ -123,7 +123,7 @@ admin 'SET GLOBAL log_bin_trust_function_creators = 0'
 is "$(admin "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '$old'")" 4 \
 	'it has four triggers'
 migrate "$old" --check
-is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to schema 10" \
+is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to schema 11" \
 	'to bring it up to date no SUPER is needed'
 admin "CREATE USER $clerk IDENTIFIED BY 'clerk'; GRANT 'lockq_worker'@'%' TO $clerk;
        SET DEFAULT ROLE ALL TO $clerk"
@@ -133,10 +133,15 @@ lockq-migrate: $old: applying 007-kept-list.sql
 lockq-migrate: $old: applying 008-managers.sql
 lockq-migrate: $old: applying 009-operators.sql
 lockq-migrate: $old: applying 010-requests.sql
+lockq-migrate: $old: applying 011-old-lists.sql
 lockq-migrate: $old: when no older program is left, run lockq-migrate --finish" \
 	'it is brought up to date'
 plain "$new" >"$scratch/new"
-plain "$old" >"$scratch/old"
+# Without what only older programs need.
+plain "$old" | awk -F '\t' '/^task_(candidate|list)\t/ { skip = 1 }
+	NF > 1 { table = $1 }
+	!skip && !(table == "task_lock" && /^  `query_ms`/) { print }
+	/^\)/ { skip = 0 }' >"$scratch/old"
 ok "$([ "$(wc -l <"$scratch/new")" -gt 100 ]; echo $?)" 'there is much to compare'
 is "$(diff "$scratch/new" "$scratch/old")" '' 'both ways make the same, with the same rights'
 is "$(grep -ci trigger "$scratch/new")" 0 'and no triggers'
@@ -148,16 +153,16 @@ as_clerk() {
 		--execute="$1" 2>&1
 }
 mysql=$(command -v mysql)
-is "$(as_clerk "SELECT COUNT(*) FROM $old.task_list; CALL $old.task_rows(1);
+is "$(as_clerk "SELECT COUNT(*) FROM $old.kept_list; CALL $old.task_rows(1);
 	UPDATE $old.lead_in SET holder = NULL; UPDATE $old.work SET note = NULL")" 0 \
 	'who has a role of before works on'
-like "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 'denied to user' \
+like "$(as_clerk "SELECT COUNT(*) FROM $new.kept_list")" 'denied to user' \
 	'in the upgraded database only: a role belongs to one'
 
 # --- its second step ---
 
 migrate "$new" --finish
-is "$status:$out" "0:lockq-migrate: $new: nothing is left to finish, schema 10" \
+is "$status:$out" "0:lockq-migrate: $new: nothing is left to finish, schema 11" \
 	'a new database has nothing to finish'
 migrate "$old" --finish
 is "$status:$err" "4:lockq-migrate: $account can't see who is left: let an administrator run \
@@ -174,6 +179,10 @@ run \"GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk\"" \
 like "$(as_clerk "UPDATE $old.work SET note = NULL; SELECT 'it may'")" 'it may' \
 	'and may still do what it could'
 admin "GRANT 'lockq_worker'@'$old' TO $clerk; SET DEFAULT ROLE ALL TO $clerk"
+# Rights and a row of lockq 0.2.
+admin "GRANT SELECT, INSERT, DELETE ON $old.task_candidate TO 'lockq_worker'@'$old';
+	GRANT SELECT ON $old.task_list TO 'lockq_worker'@'$old', 'lockq_viewer'@'$old';
+	INSERT INTO $old.task_list (task_id, candidates_view) VALUES (1, 'candidates')"
 # More requests than one batch has, as programs of before ended them.
 admin "USE $old; INSERT INTO app_user (name) VALUES ('zoe');
 	INSERT INTO task (task_id, name, candidates_view) VALUES (1, 'one', 'candidates');
@@ -189,7 +198,8 @@ migrate "$old" --finish
 is "$status:$out:$err" "0:lockq-migrate: $old: finishing 006-old-roles.sql
 lockq-migrate: $old: finishing 008-list-gives.sql
 lockq-migrate: $old: finishing 009-log-delete.sql
-lockq-migrate: $old: finishing 010-requests.sql:" 'then it is finished'
+lockq-migrate: $old: finishing 010-requests.sql
+lockq-migrate: $old: finishing 011-old-lists.sql:" 'then it is finished'
 is "$(admin "SELECT outcome, COUNT(*), MIN(requested), MAX(requested)
 	FROM $old.work_requested GROUP BY outcome ORDER BY CONCAT(outcome)")" \
 	$'cancelled\t500\t0\t0\nexpired\t500\t0\t0\nfailed\t500\t0\t0\npending\t1\t3\t3'$(
@@ -204,15 +214,15 @@ is "$(admin "SELECT COUNT(*) FROM mysql.tables_priv WHERE db = '$old' AND host =
              SELECT COUNT(*) FROM mysql.role_edges WHERE from_host = '$old' AND to_host = '%'" |
 	tr '\n' ' ')" '0 0 0 ' 'the roles of before have no right left in this database'
 migrate "$old" --finish
-is "$status:$out" "0:lockq-migrate: $old: nothing is left to finish, schema 10" 'once is enough'
+is "$status:$out" "0:lockq-migrate: $old: nothing is left to finish, schema 11" 'once is enough'
 plain "$old" >"$scratch/old"
 is "$(diff "$scratch/new" "$scratch/old")" '' 'both ways still make the same'
 
 admin "REVOKE 'lockq_worker'@'$old' FROM $clerk;
        REVOKE 'lockq_worker'@'%' FROM $clerk; GRANT lockq_worker@$new TO $clerk;
        SET DEFAULT ROLE ALL TO $clerk"
-is "$(as_clerk "SELECT COUNT(*) FROM $new.task_list")" 0 'the new role works'
-like "$(as_clerk "SELECT COUNT(*) FROM $old.task_list")" 'denied to user' 'in its database only'
+is "$(as_clerk "SELECT COUNT(*) FROM $new.kept_list")" 0 'the new role works'
+like "$(as_clerk "SELECT COUNT(*) FROM $old.kept_list")" 'denied to user' 'in its database only'
 
 # --- what is missing ---
 
@@ -327,6 +337,12 @@ database "$poor"
 remove
 is "$status:$err" "4:lockq-migrate: '$poor' has nothing of lockq" 'nothing to remove'
 migrate "$poor"
+# As in a database of an older version that was not finished.
+{
+	echo "USE $poor;"
+	sed -n '/^CREATE TABLE IF NOT EXISTS task_candidate/,/;$/p' "$upgrade/002-waiting.sql"
+	sed -n '/^CREATE TABLE IF NOT EXISTS task_list/,/;$/p' "$upgrade/006-no-triggers.sql"
+} | "$top/scripts/sandbox" mysql
 admin "CREATE TABLE $poor.mine (n INT); INSERT INTO $poor.mine VALUES (7);
        CREATE PROCEDURE $poor.own () SELECT 1"
 remove
@@ -340,7 +356,7 @@ remove
 is "$status:$err" "4:lockq-migrate: the table $poor.badge uses tables of lockq: drop it first
 lockq-migrate: the view $poor.held uses tables of lockq: drop it first" 'what uses lockq is named'
 migrate "$poor" --check
-is "$status:$out" "0:lockq-migrate: $poor: up to date, schema 10" 'and nothing is removed'
+is "$status:$out" "0:lockq-migrate: $poor: up to date, schema 11" 'and nothing is removed'
 admin "DROP VIEW $poor.held; DROP TABLE $poor.badge"
 run "$top/scripts/lockq-migrate" --database "$poor" --remove -- \
 	--defaults-file="$scratch/owner.cnf" </dev/null

@@ -69,6 +69,12 @@ sql "GRANT lockq_worker@$bank TO $account; SET DEFAULT ROLE ALL TO $account; USE
          FROM work"
 is "$(sql "SELECT COUNT(*) FROM $bank.work_log")" "$rows" "with $rows rows of history"
 
+# As in a database of an older version, whose last file of finish/ was not applied.
+sql "ALTER TABLE $bank.task_lock ADD COLUMN query_ms BIGINT UNSIGNED NULL, ALGORITHM=INSTANT;
+     USE $bank; $(sed -n '/^CREATE TABLE IF NOT EXISTS task_candidate/,/;$/p' \
+	"$top/schema/upgrade/002-waiting.sql")
+     UPDATE schema_version SET finished_at = NULL WHERE version = 11"
+
 # What an upgrade does, each in the way in which it stops nobody.
 cat >"$scratch/schema/upgrade/$test" <<'END'
 SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
@@ -122,6 +128,28 @@ at_work() {
 	[ "$(calls | wc -l)" -ge "$1" ]
 }
 wait_for at_work 12
+
+# --- what leaders use is altered by the second step alone -----------------------------------------
+
+say other "BEGIN; SELECT 1 FROM $bank.task_lock WHERE task_id = 1 FOR UPDATE"
+said other
+"$top/scripts/lockq-migrate" --database "$bank" --finish --yes -- \
+	--defaults-file="$scratch/owner.cnf" >"$scratch/finished" 2>&1 &
+finishing=$!
+wait_for grep -q 'waiting for a session' "$scratch/finished"
+before=$(calls | wc -l)
+wait_for at_work $((before + 6))
+ok $? 'people work on while the end of an upgrade waits for the leader of another task'
+is "$(sql "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '$bank'
+            AND table_name = 'task_lock' AND column_name = 'query_ms'")" 1 'which it waits for'
+hang_up other
+wait "$finishing"
+is $? 0 'it is done when nobody leads'
+is "$(sql "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '$bank'
+            AND (column_name = 'query_ms' AND table_name = 'task_lock'
+                 OR table_name = 'task_candidate')")" 0 'the column and the table are gone'
+
+# --- the first step -------------------------------------------------------------------------------
 
 # Somebody's forgotten transaction has read the tables that are to be altered.
 say other "BEGIN; SELECT COUNT(*) FROM (SELECT 1 FROM $bank.work LIMIT 1) AS w;

@@ -1,0 +1,2 @@
+-- This schema adds nothing to the tables. Its number tells which programs know that finish/ takes
+-- away what lockq 0.2 kept lists in: see 011-old-lists.sql there.
