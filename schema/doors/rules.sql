@@ -12,7 +12,9 @@
 -- lockq-migrate applies all files each time, in the order of their names. Any order would do: a
 -- view reads only tables, and a procedure looks for what it calls when it runs. So all doors belong
 -- to the account that ran lockq-migrate last: an account that is dropped must not own them. A
--- procedure that is there and belongs to that account is left, so one that changes gets a new name.
+-- procedure that is there and belongs to that account is left, so that nobody at work loses the
+-- right to it. So one that changes gets the next number, and not a new word: give_2 comes after
+-- give_1, and manage_remove_2 after manage_remove. schema/finish drops the one before.
 -- Nobody but the owner of the database writes to lockq's tables. Workers have the right to write to
 -- these views, which have rights of their own (SQL SECURITY DEFINER), and a check option: each row
 -- that is written must be one that the view shows, and each row that is changed must have been one.
