@@ -96,10 +96,12 @@ FAULT_BIN := $(BUILD)/test/fault/test_faults
 MEMORY_BIN := $(patsubst %.c,$(BUILD)/%,$(MEMORY_SRC))
 PRELOAD_SO := $(patsubst %.c,$(BUILD)/%.so,test/fault/lost_commit.c test/coverage/exit.c \
 	$(wildcard test/bench/preload/*.c))
+# lockq(3), which the comments of lockq.h make.
+API_PAGE := $(BUILD)/man/lockq.3
 TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN) \
 	$(SOAK_BIN)
 
-all: $(STATIC) $(SHARED) $(LINKS) $(BIN) ## build the library and the programs into build/
+all: $(STATIC) $(SHARED) $(LINKS) $(BIN) $(API_PAGE) ## build the library and the programs into build/
 
 test-programs: $(TEST_BIN) build/tap
 
@@ -176,6 +178,11 @@ $(SHARED): $(LIB_OBJ) lib/lockq.map
 
 $(LINKS): $(SHARED)
 	@ln -sf $(notdir $(SHARED)) $@
+
+$(API_PAGE): scripts/api-page lib/lockq.h lib/lockq.map man/lockq.3.in
+	@mkdir -p $(@D)
+	$(call told,MAN)
+	$(Q)$^ >$@
 
 # --- the programs -------------------------------------------------------------------------------
 
@@ -582,7 +589,7 @@ INSTALL_CLIENT := $(CLIENT:mysql=installed)
 TRIPLET = $(shell $(CC) -print-multiarch 2>/dev/null)
 LINKER_DIRS = /lib /usr/lib /lib64 /usr/lib64 $(TRIPLET:%=/lib/%) $(TRIPLET:%=/usr/lib/%)
 INSTALL_RPATH = $(if $(filter $(LINKER_DIRS),$(libdir)),,$(libdir))
-MAN := $(wildcard man/*.1 man/*.3 man/*.5 man/*.7)
+MAN := $(wildcard man/*.1 man/*.5 man/*.7) $(API_PAGE)
 BASH_COMPLETION := $(wildcard cmd/completions/*.bash)
 ZSH_COMPLETION := $(wildcard cmd/completions/_*)
 FISH_COMPLETION := $(wildcard cmd/completions/*.fish)
@@ -627,7 +634,7 @@ install: ## install under prefix (DESTDIR, libdir, mandir …)
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD='$(BUILD)/install' \
 		CLIENT=$(INSTALL_CLIENT) RPATH='$(INSTALL_RPATH)' install-built
 
-install-built: $(STATIC) $(SHARED) $(BIN) $(BUILD)/lockq.pc $(BUILD)/lockq-migrate
+install-built: $(STATIC) $(SHARED) $(BIN) $(API_PAGE) $(BUILD)/lockq.pc $(BUILD)/lockq-migrate
 	$(call install_files,755,$(bindir),$(BIN) $(BUILD)/lockq-migrate)
 	$(call install_files,755,$(libdir),$(SHARED))
 	ln -sf $(notdir $(SHARED)) '$(DESTDIR)$(libdir)/$(SONAME)'

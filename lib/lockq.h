@@ -5,7 +5,7 @@
  * Many people on many machines ask for loans of a task, and the query that finds them is heavy. One
  * process leads: it runs the query once and serves every request that was made meanwhile.
  * lockq_getwork() is the seven steps of lockq(7), lockq_request_look() the look and the wait of
- * step 7; the other functions are not part of the steps. lockq(3) has this contract as a man page.
+ * step 7; the other functions are not part of the steps.
  *
  * The handle comes first, a result comes last. A function that can fail returns an enum lockq_rc: 0
  * when it is done, a positive code for an answer that a caller expects, a negative code for an
@@ -18,19 +18,23 @@
  * reads HOME, MYSQL_HOME and MYSQL_GROUP_SUFFIX, to find option files; lockq-options(5) has them.
  *
  * Strings and arrays that a caller hands in stay the caller's, and a call keeps no pointer to them
- * unless its comment says so. A result owns its strings and arrays. It is set to its _INIT before
- * its first use and released with its lockq_…_clear(), which may be called twice, and with NULL.
+ * unless its description says so. A result owns its strings and arrays. It is set to its _INIT
+ * before its first use and released with its lockq_…_clear(), which may be called twice, and with
+ * NULL.
  *
  * A program that was compiled with this header works with every later library of the same SONAME. A
- * later version takes the place for new members from the reserved ones; their value 0 always means
- * what this version does. So a structure that a caller fills is set to its _INIT first; another
- * value than 0 is LOCKQ_EUSAGE. Each new member takes 8 bytes, or is padded to them. Only struct
- * lockq_progress, which the library makes, grows at its end. struct lockq_loan_ref and struct
- * lockq_detail stay as they are.
+ * later version takes the place for new members from the members @reserved; their value 0 always
+ * means what this version does. So a structure that a caller fills is set to its _INIT first;
+ * another value than 0 is LOCKQ_EUSAGE. Each new member takes 8 bytes, or is padded to them. Only
+ * struct lockq_progress, which the library makes, grows at its end. struct lockq_loan_ref, struct
+ * lockq_detail and struct lockq_setting stay as they are.
  *
  * Times are the server's, in UTC, as text of the form "2026-11-20 13:50:01.123456", or "" where
  * there is no time to tell.
  */
+
+/* scripts/api-page makes lockq(3) from the comments of this file that begin with two stars and from
+ * the titles of its sections, and fails where something public has no comment. */
 #ifndef LOCKQ_H
 #define LOCKQ_H
 
@@ -83,16 +87,20 @@ extern "C" {
 
 /** What functions return. */
 enum lockq_rc {
-	LOCKQ_OK = 0,
+	LOCKQ_OK = 0,          /**< the call is done */
 	LOCKQ_NOTHING = 1,     /**< the task has no work, the pipeline or the history is empty */
 	LOCKQ_BUSY = 2,        /**< the request is pending, timed out or expired: ask again */
 	LOCKQ_CANCELLED = 3,   /**< the progress function gave up */
 	LOCKQ_EUSAGE = -1,     /**< a parameter is out of the range that any task could allow */
-	LOCKQ_EREFUSED = -2,   /**< unknown user or task, task disabled, not your loan … */
+	LOCKQ_EREFUSED = -2,   /**< the user, the task or the request is unknown, the task is
+	                            disabled, a limit is reached, or a loan is not the user's */
 	LOCKQ_EDATABASE = -3,  /**< the database can't be reached or refused a statement */
-	LOCKQ_EQUERY = -4,     /**< the task's heavy query or its on_complete failed */
+	LOCKQ_EQUERY = -4,     /**< the task's heavy query failed, by its view or its time limit,
+	                            or its on_complete failed */
 	LOCKQ_EUNKNOWN = -5,   /**< whether a change was made could not be found out: its COMMIT
-	                            was lost, or no memory was left for its answer */
+	                            was lost, or no memory was left for its answer. After
+	                            lockq_getwork(), lockq_request_look() with the answer's UUID
+	                            tells it later */
 	LOCKQ_ENOMEM = -6      /**< out of memory */
 };
 
@@ -124,9 +132,13 @@ struct lockq_connection {
 	const char *user;           /**< the database account */
 	const char *password;       /**< its password, which no message contains */
 	const char *database;       /**< NULL: the option file's, else "lockq" */
-	const char *ssl_mode;       /**< DISABLED … VERIFY_IDENTITY; NULL: PREFERRED */
-	int64_t connect_timeout_ms; /**< for lockq_connect(); 0: as it says there; < 0: no retry */
-	const char *more_group;     /**< one more group that is read; or NULL */
+	const char *ssl_mode;       /**< DISABLED, PREFERRED, REQUIRED, VERIFY_CA or
+	                             * VERIFY_IDENTITY, see lockq-options(5); NULL: PREFERRED */
+	int64_t connect_timeout_ms; /**< how long lockq_connect() tries to reach the server, in
+	                             * milliseconds; 0: as it says there; negative: once. Other
+	                             * functions ignore it */
+	const char *more_group;     /**< one more group that is read; or NULL. Of two lines that
+	                             * set the same, the later one in the file counts */
 	uint64_t reserved[2];       /**< for later versions: 0 */
 };
 #define LOCKQ_CONNECTION_INIT { NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, \
@@ -136,7 +148,9 @@ struct lockq_connection {
 enum lockq_phase {
 	LOCKQ_PHASE_QUERY,      /**< this process leads, and its heavy query runs */
 	LOCKQ_PHASE_WAIT,       /**< this process waits for another one that leads */
-	LOCKQ_PHASE_RETRY,      /**< it tries again soon, see lockq_progress.detail */
+	LOCKQ_PHASE_RETRY,      /**< the database refused for the moment, or others hold the loans
+	                         * that were found: it tries again soon, see
+	                         * lockq_progress.detail */
 	LOCKQ_PHASE_CANCEL,     /**< it tries again to cancel the request, and can't be ended */
 	LOCKQ_PHASE_EXPIRE,     /**< lockq_expire() is at work */
 	LOCKQ_PHASE_CHECK,      /**< lockq_check_task() runs the task's query */
@@ -147,9 +161,11 @@ enum lockq_phase {
 /** For the progress function. Its strings are good until that function returns. */
 struct lockq_progress {
 	enum lockq_phase phase; /**< what the call is doing */
-	uint64_t phase_ms;      /**< milliseconds since the query, this wait or this run began */
+	uint64_t phase_ms;      /**< milliseconds since the query, this wait or this run began; a
+	                         * follower's wait begins anew at each look */
 	const char *leader;     /**< the user whose process leads; NULL: not known, or this one */
-	uint64_t leader_ms;     /**< with @leader: milliseconds since it began to lead */
+	uint64_t leader_ms;     /**< with @leader: milliseconds since it began to lead, by the
+	                         * server's clock */
 	uint64_t usual_ms;      /**< median of the task's last queries in milliseconds; 0: none */
 	uint64_t joined_request; /**< the user's earlier request that this call joined; or 0 */
 	uint32_t joined_asked;  /**< how many loans the joined request asks for */
@@ -158,17 +174,18 @@ struct lockq_progress {
 	                         * lockq_follow() has delivered and acknowledged */
 };
 
+/* --- The handle --- */
+
 /**
  * lockq_progress_fn:
  * @progress: what the call is doing
  * @data:     the pointer that lockq_on_progress() was given
  *
- * Runs in the thread of the call. lockq_connect() calls it before it tries again. lockq_getwork()
- * and lockq_request_look() call it about four times a second and after a signal while they wait,
- * lockq_follow() does so, too, and lockq_dispose() while it waits and while the task's on_complete
- * runs.
- * lockq_expire() and lockq_follow() call it between their transactions. It must not use the same
- * handle.
+ * Is told what a call is doing, and can end it. Runs in the thread of the call. lockq_connect()
+ * calls it before it tries again. lockq_getwork() and lockq_request_look() call it about four times
+ * a second and after a signal while they wait, lockq_follow() does so, too, and lockq_dispose()
+ * while it waits and while the task's on_complete runs. lockq_expire() and lockq_follow() call it
+ * between their transactions. It must not use the same handle.
  *
  * Returns: 0 to go on. Anything else makes the call give up and return LOCKQ_CANCELLED.
  * Since: 0.1
@@ -178,7 +195,7 @@ typedef int lockq_progress_fn(const struct lockq_progress *progress, void *data)
 /**
  * lockq_version:
  *
- * Takes no lock, and any thread may call it.
+ * Tells the version of the library. Takes no lock, and any thread may call it.
  *
  * Returns: the version of the library, "0.4.0". The string is static.
  * Since: 0.1
@@ -210,7 +227,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_new(struct lockq **q);
 
 /**
  * lockq_free:
- * @q: a handle or NULL
+ * @q: a handle, or NULL: nothing is done
  *
  * Closes the connections and releases the handle. Takes no lock.
  * Since: 0.1
@@ -376,16 +393,18 @@ struct lockq_log {
 	                         * manage or follow */
 	const char *user;       /**< the user, or the manager; "" where nobody is named */
 	uint32_t task;          /**< task.task_id; 0: none in particular */
-	uint32_t attempt;       /**< which one it was, or how many there were, from 1 */
+	uint32_t attempt;       /**< which attempt it was, or how many there were, from 1 */
 	uint64_t request_id;    /**< at the end: the call's request; or 0 */
 	uint64_t ms;            /**< milliseconds since the call began */
 	uint64_t lock_wait_ms;  /**< at the end: milliseconds in statements that ended with 1205 or
 	                         * 1213 */
 	uint32_t lock_waits;    /**< at the end: statements that ended with 1205 */
 	uint32_t deadlocks;     /**< at the end: statements that ended with 1213 */
-	uint32_t number;        /**< of the failure, or of the call's last one; 0: none */
-	const char *sqlstate;   /**< the same */
-	const char *statement;  /**< the same: the statement's name in the library */
+	uint32_t number;        /**< the server's number of the failure, or of the call's last one;
+	                         * 0: there was none */
+	const char *sqlstate;   /**< the same: its SQLSTATE */
+	const char *statement;  /**< the same: the statement's name in the library; "connect" where
+	                         * no connection could be made */
 	uint64_t statement_ms;  /**< of a failure: milliseconds that the statement took */
 	uint64_t reserved[4];   /**< for later versions: 0 */
 };
@@ -395,7 +414,8 @@ struct lockq_log {
  * @log:  what has happened
  * @data: the pointer that lockq_on_log() was given
  *
- * Runs in the thread of the call. It must not use the same handle.
+ * Is told that a call has ended, or that a statement of it has failed. Runs in the thread of the
+ * call. It must not use the same handle.
  * Since: 0.4
  */
 typedef void lockq_log_fn(const struct lockq_log *log, void *data);
@@ -417,12 +437,13 @@ LOCKQ_EXPORT void lockq_on_log(struct lockq *q, lockq_log_fn *fn, void *data);
  * @q:          a handle
  * @timeout_ms: in milliseconds; negative: LOCKQ_LOOK_TIMEOUT_MS
  *
- * Sets how long each later call of lockq_request_look(), lockq_pipeline(), lockq_requests(),
- * lockq_tasks() and lockq_history() waits where another session has locked a table that the call
- * reads, by LOCK TABLES or in order to alter it. Such a call ends a second later at most. It then
- * returns LOCKQ_BUSY, and lockq_error() names the table. Meanwhile it calls the progress function
- * with LOCKQ_PHASE_RETRY. A value that is not negative holds for lockq_connect(), too, which reads
- * the table schema_version. Takes no lock.
+ * Sets how long each later call that only looks waits where another session has locked a table that
+ * the call reads, by LOCK TABLES or in order to alter it: a call of lockq_request_look(),
+ * lockq_pipeline(), lockq_requests(), lockq_tasks(), lockq_stats(), lockq_runs(), lockq_day(),
+ * lockq_history(), lockq_cursors(), lockq_definitions(), lockq_people() or lockq_check_task(). Such
+ * a call ends a second later at most. It then returns LOCKQ_BUSY, and lockq_error() names the
+ * table. Meanwhile it calls the progress function with LOCKQ_PHASE_RETRY. A value that is not
+ * negative holds for lockq_connect(), too, which reads the table schema_version. Takes no lock.
  * Since: 0.2
  */
 LOCKQ_EXPORT void lockq_look_timeout(struct lockq *q, int64_t timeout_ms);
@@ -431,7 +452,7 @@ LOCKQ_EXPORT void lockq_look_timeout(struct lockq *q, int64_t timeout_ms);
  * lockq_status_name:
  * @status: how a request stands
  *
- * Takes no lock, and any thread may call it.
+ * Names a status. Takes no lock, and any thread may call it.
  *
  * Returns: the word for @status in work_requested.outcome; "unknown" for LOCKQ_STATUS_UNKNOWN and
  * any other number. The string is static.
@@ -441,9 +462,12 @@ LOCKQ_EXPORT const char *lockq_status_name(enum lockq_status status);
 
 /** How a request waits while another process leads. */
 enum lockq_wait {
-	LOCKQ_WAIT_BLOCKING = 0, /**< for a row's lock: it wakes milliseconds after the COMMIT */
-	LOCKQ_WAIT_POLL,         /**< disconnected: for more people than connections */
-	LOCKQ_WAIT_NONE,         /**< not at all: the call leads, or leaves the request pending */
+	LOCKQ_WAIT_BLOCKING = 0, /**< for the lock of the row of task_wake: the call wakes
+	                          * milliseconds after the leader's COMMIT */
+	LOCKQ_WAIT_POLL,         /**< disconnected between its looks: for more people than
+	                          * connections */
+	LOCKQ_WAIT_NONE,         /**< not at all: the call leads where nobody does, or returns and
+	                          * leaves the request pending */
 	LOCKQ_WAIT_LIST          /**< not at all: the call takes from the kept list, or records no
 	                          * request and returns LOCKQ_NOTHING, or LOCKQ_BUSY where the
 	                          * task is paused */
@@ -453,14 +477,18 @@ enum lockq_wait {
 struct lockq_ask {
 	const char *user;       /**< app_user.name */
 	uint32_t task;          /**< task.task_id */
-	uint32_t count;         /**< how many loans, 1 to the task's max_count */
-	enum lockq_wait wait;   /**< how the request waits */
-	int64_t timeout_ms;     /**< longest wait, not lead, in milliseconds; negative: none */
-	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, the last repeats */
+	uint32_t count;         /**< how many loans, 1 to the task's max_count; initially 1 */
+	enum lockq_wait wait;   /**< how the request waits; initially LOCKQ_WAIT_BLOCKING */
+	int64_t timeout_ms;     /**< longest wait in milliseconds; negative, as initially: no limit.
+	                         * It does not bound leading: the task's max_query_s does */
+	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, 1 or more each; the
+	                         * last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */
-	const char *uuid;       /**< of the request; NULL: the library makes one */
+	const char *uuid;       /**< of the request, by which a repeated call is known; NULL: the
+	                         * library makes one */
 	int fresh;              /**< 1: only loans of a query that begins after the request */
-	uint64_t poll_tries;    /**< LOCKQ_WAIT_POLL: give up after so many looks; 0: no limit */
+	uint64_t poll_tries;    /**< LOCKQ_WAIT_POLL: give up after so many looks, or after
+	                         * @timeout_ms if that is earlier; 0: no limit */
 	uint64_t reserved[1];   /**< for later versions: 0 */
 };
 #define LOCKQ_ASK_INIT { NULL, 0, 1, LOCKQ_WAIT_BLOCKING, -1, NULL, 0, NULL, 0, 0, { 0 } }
@@ -473,7 +501,8 @@ struct lockq_loan {
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
-/** How a request ended, or stands. */
+/** How a request ended, or stands. After an error, members that are not known have their initial
+ * values. */
 struct lockq_answer {
 	uint64_t request_id;     /**< 0: no request was recorded */
 	char uuid[37];           /**< of the request; or "" */
@@ -485,27 +514,40 @@ struct lockq_answer {
 	uint32_t assigned;       /**< how many loans were given */
 	enum lockq_status status; /**< how the request stands */
 	int led;                 /**< 1: this call led and served the request itself */
-	int joined;              /**< 1: this call joined an earlier request of the user */
+	int joined;              /**< 1: this call joined an earlier request of the user, whose
+	                          * count holds */
 	int nobody_leads;        /**< 1: lockq_request_look() saw it pending and no leader */
 	uint64_t epoch;          /**< of the leader that ended it or left the list; 0: neither */
 	char *leader;            /**< the user who led, or who leads now; NULL: not known */
 	uint64_t waited_ms;      /**< milliseconds from the start of this call to its end */
 	int64_t query_ms;        /**< milliseconds of the heavy query; negative: not known, or
 	                          * the loans are from a kept list */
-	char as_of[27];          /**< when the query began that the answer rests on */
+	char as_of[27];          /**< when the query began that the answer rests on: "no work" is
+	                          * said as of then */
 	char *how;               /**< "list": from a kept list; else as leader_run.how; or NULL */
 	char *reason;            /**< why it failed, was refused, got less, was cancelled by a
 	                          * manager, or is pending in a paused task; else NULL */
-	uint32_t excluded;       /**< loans that were left, but not for this user */
-	uint32_t position;       /**< of a pending request looked at: place in the line, from 1 */
+	uint32_t excluded;       /**< loans that were left, but not for this user, who returned
+	                          * them with not_me_s, or from whom the task's not_same_user_as or
+	                          * not_again keeps them. With LOCKQ_EMPTY, 0: there was no work at
+	                          * all */
+	uint32_t position;       /**< of a pending request, by lockq_request_look(): its place in
+	                          * the task's line, from 1; else 0 */
 	uint64_t loans_ahead;    /**< how many loans the requests before it ask for */
-	int64_t expected_ms;     /**< milliseconds until it may be served; negative: not known */
+	int64_t expected_ms;     /**< milliseconds until it may be served: the median of the task's
+	                          * last queries, less the time for which a leader has led, and not
+	                          * below 0; negative: not known */
 	uint32_t retries;        /**< how many transactions lockq_getwork() tried again */
-	struct lockq_loan *loans; /**< the loans of this request in order of priority */
+	struct lockq_loan *loans; /**< the loans of this request in order of priority; the user may
+	                          * hold others */
 	size_t n_loans;          /**< how many there are in @loans */
-	int repeated;            /**< 1: an earlier call with the same UUID got this answer */
-	char *checked;           /**< when the view was asked about the loans again; NULL: it was
-	                          * not, so the loans of a kept list are unchecked */
+	int repeated;            /**< 1: an earlier call with the same UUID got this answer, before
+	                          * this call began */
+	char *checked;           /**< when the view was asked whether the loans still match, just
+	                          * before they were given; NULL: it was not. A leader asks only
+	                          * after a query of more than a second. Loans of a kept list are
+	                          * unchecked then: the view could not tell in time, and the task
+	                          * allows that */
 	char *refill_failed;     /**< the list is overdue, since filling it failed; or NULL */
 	int one_commit;          /**< 1: lockq_dispose_and_ask() has disposed of loans and given
 	                          * these in one commit. Since: 0.4 */
@@ -514,6 +556,8 @@ struct lockq_answer {
 #define LOCKQ_ANSWER_INIT { 0, "", NULL, 0, NULL, 0, 0, 0, LOCKQ_PENDING, 0, 0, 0, 0, NULL, 0, -1, \
 	"", NULL, NULL, 0, 0, 0, -1, 0, NULL, 0, 0, NULL, NULL, \
 	0, { 0 } }
+
+/* --- Asking for work --- */
 
 /**
  * lockq_getwork:
@@ -524,7 +568,8 @@ struct lockq_answer {
  * Asks for work and waits for the answer: the seven steps of lockq(7). Where the task keeps a list,
  * the call first takes the loans from it. Else it leads where nobody leads, or follows. A user has
  * at most one pending request per task. A second call joins that request, gets the same loans, and
- * does not cancel it.
+ * does not cancel it. If the call that made the request cancels it, or leaves it until it expires,
+ * the second call makes a request of its own.
  *
  * With @ask->fresh, the call takes nothing from a kept list, and its request is not served from a
  * query that began before it. If it joins an earlier request, that one waits for such a query, too.
@@ -533,11 +578,10 @@ struct lockq_answer {
  * that request has ended with loans, they are told again as they were told then: some of them may
  * have been completed or may belong to others since. If it is pending, the call joins it, and makes
  * none of its own when that one is cancelled or expires. If it ended without loans, the call is
- * refused, and so is another @user, @task or @count. While another request of the user is pending
+ * refused, and so is another user, task or count. While another request of the user is pending
  * for the task, the call waits for its end, and asks then. If the wait runs out before that, then
  * nothing was asked for: @answer shows the other request, with its own uuid, and the call may be
- * repeated.
- * The library knows a UUID until the request is purged.
+ * repeated. The library knows a UUID until the request is purged.
  *
  * A call that takes from a kept list locks the rows that it gives of kept_loan and work, those of
  * kept_loan that it removes, now and then the list's row of kept_list, the pending request where
@@ -554,6 +598,10 @@ struct lockq_answer {
  * without a query. A call that follows holds no lock. A blocking wait asks for a shared lock on the
  * row of task_wake.
  *
+ * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
+ * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may
+ * still be pending. If the request was served just before, the call returns 0 with the loans.
+ *
  * Returns:
  * 0 when at least one loan was assigned;
  * LOCKQ_NOTHING when the task has no work for this user, or its list has none with LOCKQ_WAIT_LIST;
@@ -568,15 +616,12 @@ struct lockq_answer {
  * LOCKQ_EREFUSED for an unknown or disabled user or task, more than its max_count, where the
  * user already holds max_pipeline loans of the task, or for a UUID that can't be used again;
  * LOCKQ_EQUERY when the heavy query failed; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN; LOCKQ_ENOMEM.
- * A request that this call made is cancelled when it returns LOCKQ_CANCELLED, LOCKQ_EDATABASE or
- * LOCKQ_ENOMEM, or when the wait ran out. If that fails, lockq_error() says that the request may
- * still be pending.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_getwork(struct lockq *q, const struct lockq_ask *ask,
     struct lockq_answer *answer);
 
-/** A new list of a task. */
+/** A new list of a task, as lockq_refill() has made it. */
 struct lockq_refilled {
 	uint64_t epoch;       /**< of the round; 0: there was none */
 	uint64_t loans;       /**< how many loans the list has */
@@ -597,12 +642,13 @@ struct lockq_refilled {
  * Fills a task's kept list, while others take loans from the old one: a leader's round without a
  * request, see lockq(7). Requests that are pending get their loans first, the rest is the new list.
  * A list is due when it is older than the task's refresh_after, or what is left lasts for less than
- * two queries, and somebody has asked for the task lately. That is looked at again under the lock,
- * so of many processes that call this at once one runs the query. If the query fails, the old list
- * is used on until its cache_ttl is over, and those who take from it are told.
+ * two queries, and somebody has asked for the task within the last cache_ttl seconds. That is
+ * looked at again under the lock, so of many processes that call this at once one runs the query.
+ * If the query fails, the old list is used on until its cache_ttl is over, and those who take from
+ * it are told, by lockq_answer.refill_failed.
  *
- * Holds the task's row of task_lock, and that of task_wake, as a call of lockq_getwork() that
- * leads.
+ * Holds the task's rows of task_lock and task_wake, and locks those of step 5, as a call of
+ * lockq_getwork() that leads.
  *
  * Returns: 0 when there is a new list; LOCKQ_NOTHING when it is not due; LOCKQ_BUSY when another
  * process leads, or another session has the task locked for some seconds although nobody leads, or
@@ -621,9 +667,10 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_refill(struct lockq *q, uint32_t task, i
  *        if it took from that task's list, and the list is due
  *
  * Tells whether the program is to fill the task's list now, with lockq_refill(), in a process or
- * thread of its own. Of many programs that find a list due, one is told so; the next one after a
- * pause, which is longer after each failure. The library starts no processes. Changes the task's
- * row of task_refill in a statement of its own.
+ * thread of its own. The library starts none. Of many programs that find a list due, one is told
+ * so. The next one is told after ten seconds, or twice the time of the query if that is longer, and
+ * after each failure in a row after twice as long. Changes the task's row of task_refill in a
+ * statement of its own.
  *
  * Returns: 1 or 0. Where the database has failed it is 0, too, and lockq_error() says why.
  * Since: 0.3
@@ -713,10 +760,9 @@ LOCKQ_EXPORT void lockq_answer_clear(struct lockq_answer *answer);
  *
  * Holds no lock. The wait asks for a shared lock on the task's row of task_wake.
  *
- * Returns: as lockq_getwork(), but LOCKQ_BUSY while the request is pending, or with an empty answer
- * as lockq_look_timeout() tells, LOCKQ_EREFUSED also
- * where there is no such request, and never LOCKQ_EUSAGE. LOCKQ_CANCELLED ends the look and leaves
- * the request as it is.
+ * Returns: what lockq_getwork() returns for the request, but LOCKQ_BUSY while it is pending, or
+ * with an empty answer as lockq_look_timeout() tells, LOCKQ_EREFUSED also where there is no such
+ * request, and never LOCKQ_EUSAGE. LOCKQ_CANCELLED ends the look and leaves the request as it is.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_request_look(struct lockq *q, const char *request,
@@ -738,10 +784,13 @@ struct lockq_assignment {
 	char assigned_at[27];      /**< when it was assigned */
 	uint64_t age_s;            /**< seconds since then */
 	char lease_expires_at[27]; /**< when the assignment ends; "": the task has no lease */
-	int lease_expired;         /**< 1: that time has passed, others may get the loan */
+	int lease_expired;         /**< 1: that time has passed, another user may get the loan at
+	                            * any moment */
 	uint64_t lease_left_s;     /**< seconds until then; 0: it has passed, or no lease */
-	char *note;                /**< the loan's last note in this task; or NULL */
-	struct lockq_detail *details; /**< the columns of detail_view, without loan_id */
+	char *note;                /**< the loan's last note in this task, perhaps another user's;
+	                            * or NULL */
+	struct lockq_detail *details; /**< the columns of detail_view, in its order and without
+	                            * loan_id */
 	size_t n_details;          /**< how many there are; 0: the view has no row of this loan */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
@@ -754,6 +803,8 @@ struct lockq_pipeline {
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 #define LOCKQ_PIPELINE_INIT { NULL, 0, NULL, { 0 } }
+
+/* --- Looking at assignments, loans and tasks --- */
 
 /**
  * lockq_pipeline:
@@ -888,11 +939,16 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_tasks(struct lockq *q, const char *user,
  */
 LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 
-/** How many rows lockq_stats() reads at most: assigned loans of all tasks, loans whose time is
- * over, the last requests and the last leaders of each task. */
+/** How many assigned loans of all tasks lockq_stats() reads at most. */
 #define LOCKQ_STAT_ASSIGNED_MOST 50000
+
+/** How many loans of all tasks whose time is over it reads at most. */
 #define LOCKQ_STAT_OVERDUE_MOST 10000
+
+/** How many of the last requests of each task it reads at most. */
 #define LOCKQ_STAT_ANSWERS 500
+
+/** How many of the last leaders of each task it reads at most. */
 #define LOCKQ_STAT_RUNS 200
 
 /** What held up the calls of an operation in the last hour, in steps of ten minutes. */
@@ -1051,12 +1107,16 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_runs(struct lockq *q, uint32_t task, uin
  */
 LOCKQ_EXPORT void lockq_runs_clear(struct lockq_runs *runs);
 
-/** The day of lockq_day(): how long a quarter of an hour is, how many of them a day has, how many
- * queries are read of each task at most, and how long before the day its requests may have been
- * made, in seconds. */
+/** A quarter of an hour, the step of lockq_day(), in seconds. */
 #define LOCKQ_QUARTER_S 900
+
+/** How many quarters of an hour the day of lockq_day() has. */
 #define LOCKQ_QUARTERS 96
+
+/** How many queries of each task lockq_day() reads at most. */
 #define LOCKQ_DAY_QUERIES 1000
+
+/** How long before the day of lockq_day() its requests may have been made, in seconds. */
 #define LOCKQ_DAY_EARLIER_S 3600
 
 /** What went on in a task in a quarter of an hour, or in the whole day. A time is -1 where there is
@@ -1173,10 +1233,13 @@ struct lockq_event {
 	char event[16];            /**< assigned, completed, returned, never, expired, renewed,
 	                            * available */
 	char at[27];               /**< when it happened */
-	char *user;                /**< whose assignment it is or was; "#17": deleted since */
-	char *account;             /**< the MySQL account that asked for it */
+	char *user;                /**< whose assignment it is or was; "#17": the user is no longer
+	                            * in app_user */
+	char *account;             /**< the MySQL account that asked for it; of an expired lease the
+	                            * leader's, cron's or the late user's */
 	uint64_t token;            /**< of the assignment */
-	uint64_t version;          /**< of the loan's row of work after it, from 1 */
+	uint64_t version;          /**< of the loan's row of work after it, from 1; where a history
+	                            * begins later, older rows were purged */
 	uint64_t request_id;       /**< the request that got the loan */
 	char available_at[27];     /**< when the loan is available again */
 	char lease_expires_at[27]; /**< when the assignment ends, or has ended, by its lease */
@@ -1221,6 +1284,8 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_history(struct lockq *q, uint32_t task, 
  */
 LOCKQ_EXPORT void lockq_history_clear(struct lockq_history *history);
 
+/* --- Following the changes --- */
+
 /** The most characters of a cursor's name: letters, digits, dots, hyphens and underscores. */
 #define LOCKQ_CURSOR_MAX 64
 
@@ -1255,13 +1320,16 @@ typedef int lockq_change_fn(const struct lockq_change *change, void *data);
 
 /** What lockq_follow() is to do. */
 struct lockq_follow {
-	const char *cursor;        /**< the name of the place in the log */
+	const char *cursor;        /**< the name of the place in the log: up to LOCKQ_CURSOR_MAX
+	                            * letters, digits, dots, hyphens and underscores */
 	lockq_change_fn *deliver;  /**< takes the changes */
 	void *data;                /**< for @deliver */
-	uint32_t batch;            /**< the most changes of a batch, 1 to LOCKQ_BATCH_MAX */
+	uint32_t batch;            /**< the most changes of a batch, 1 to LOCKQ_BATCH_MAX, initially
+	                            * 500; a batch also ends after a second */
 	int from_now;              /**< not 0: a new cursor begins behind the newest change, else
 	                            * before the oldest one that is kept */
-	int until_now;             /**< not 0: the call ends when what is there now is delivered */
+	int until_now;             /**< not 0: the call ends when the changes are delivered that
+	                            * were there at its start */
 	int64_t gap_ms;            /**< as LOCKQ_FOLLOW_GAP_MS, in milliseconds; negative: that */
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
@@ -1291,9 +1359,10 @@ struct lockq_followed {
  *
  * A batch is delivered, then acknowledged: the cursor is moved behind it and the transaction is
  * committed. A process that ends before that leads to a repetition, never to a loss. Two processes
- * may follow one cursor, and share its changes: each batch goes to one of them, since the cursor's
- * row is locked meanwhile. While there is nothing to deliver, the call holds no lock, and looks
- * again after 50 ms, and then less and less often, after a second at most.
+ * may follow one cursor, and share its changes: each batch goes to one of them, since the call
+ * locks the cursor's row meanwhile, and passes over a row that another process has locked. While
+ * there is nothing to deliver, the call holds no lock, and looks again after 50 ms, and then less
+ * and less often, after a second at most.
  *
  * A lost connection is made again, for as long as it takes; the progress function is told, and ends
  * the call.
@@ -1365,6 +1434,8 @@ LOCKQ_EXPORT void lockq_cursors_clear(struct lockq_cursors *cursors);
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_drop_cursor(struct lockq *q, const char *cursor);
 
+/* --- What a person may type --- */
+
 /** What lockq_choices() reads. */
 enum lockq_choice_kind {
 	LOCKQ_CHOICE_USERS = 0, /**< app_user.name */
@@ -1418,6 +1489,8 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_choices(struct lockq *q, enum lockq_choi
  */
 LOCKQ_EXPORT void lockq_choices_clear(struct lockq_choices *choices);
 
+/* --- Saying what became of loans --- */
+
 /** What a user says of an assignment. */
 enum lockq_disposition_kind {
 	LOCKQ_COMPLETE = 0, /**< the work is done */
@@ -1439,7 +1512,7 @@ struct lockq_disposition {
 	enum lockq_disposition_kind kind;   /**< what the user says of the loans */
 	uint32_t return_after_s;            /**< to return: 0 to LOCKQ_RETURN_AFTER_MAX seconds */
 	uint32_t not_me_s;                  /**< to return: seconds without an offer to this user,
-	                                     * up to LOCKQ_NOT_ME_MAX, else 0 */
+	                                     * up to LOCKQ_NOT_ME_MAX; must be 0 otherwise */
 	const char *note;                   /**< up to LOCKQ_NOTE_MAX characters; or NULL */
 	const struct lockq_loan_ref *loans; /**< each loan once */
 	size_t n_loans;                     /**< how many there are, 1 to LOCKQ_DISPOSE_MAX */
@@ -1447,7 +1520,7 @@ struct lockq_disposition {
 	                                     * hold the loans, or for a server that is away,
 	                                     * -1: LOCKQ_DISPOSE_TIMEOUT_MS */
 	const char *uuid;                   /**< names the call, so that a repetition of it is
-	                                     * known, or NULL */
+	                                     * known, in upper or lower case; or NULL */
 	uint64_t reserved[3];               /**< for later versions: 0 */
 };
 #define LOCKQ_DISPOSITION_INIT { NULL, 0, LOCKQ_COMPLETE, 0, 0, NULL, NULL, 0, -1, NULL, { 0 } }
@@ -1458,7 +1531,8 @@ enum lockq_disposed {
 	LOCKQ_DISPOSED_ALREADY,  /**< this user did so before, or there is no lease to renew */
 	LOCKQ_NOT_ASSIGNED,      /**< nobody holds it in this task */
 	LOCKQ_NOT_YOURS,         /**< it is assigned to another user */
-	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since */
+	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since, to
+	                          * the loan's holder */
 	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again. Not said of
 	                          * LOCKQ_COMPLETE, which may come late */
 	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason; of
@@ -1480,9 +1554,11 @@ struct lockq_disposed_loan {
 	char *reason;              /**< LOCKQ_NOT_COMPLETED, LOCKQ_NOT_ALLOWED: one line why */
 	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
 	int repeated;              /**< 1: an earlier call with this UUID did it, and this is its
-	                            * answer */
+	                            * answer: the members above are as that call left or met the
+	                            * row */
 	char *manager;             /**< refused: the manager who has brought the row into its
-	                            * state; NULL: it was the user, a leader or time */
+	                            * state, see lockq_correct(); NULL: it was the user, a leader
+	                            * or time */
 	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
@@ -1515,15 +1591,17 @@ struct lockq_disposed_result {
  * kept: it is LOCKQ_NOT_COMPLETED.
  *
  * Locks the loans' rows of work by primary key, in key order, from its first statement to its
- * COMMIT: a few short statements and the task's on_complete for each loan.
+ * COMMIT: a few short statements and the task's on_complete for each loan. It takes six round trips
+ * on a connection that is there, however many loans there are, and one for each on_complete; late
+ * work takes two more, and a UUID one.
  *
  * Returns: 0 when all are done; LOCKQ_BUSY when other sessions held what it needs for longer than
- * timeout_ms, and nothing was changed, lockq_error() says what; LOCKQ_EREFUSED when a loan was
- * refused, for an unknown user or task, or for a UUID of a call of another user, or with other
- * parameters; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_CANCELLED when the
- * progress function gave up before the COMMIT, and nothing was changed; LOCKQ_EUSAGE for no user,
- * no loan or too many, a loan named twice, a kind, time or note out of range, or a UUID that is
- * none; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
+ * timeout_ms, and nothing was changed: lockq_error() says which loan is held; LOCKQ_EREFUSED when a
+ * loan was refused, for an unknown user or task, or for a UUID of a call of another user, or with
+ * other parameters; LOCKQ_EQUERY when the task's on_complete failed for a loan; LOCKQ_CANCELLED
+ * when the progress function gave up before the COMMIT, and nothing was changed; LOCKQ_EUSAGE for
+ * no user, no loan or too many, a loan named twice, a kind, time or note out of range, or a UUID
+ * that is none; LOCKQ_EDATABASE; LOCKQ_EUNKNOWN: make the same call again; LOCKQ_ENOMEM.
  * Since: 0.1
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose(struct lockq *q,
@@ -1566,18 +1644,26 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_dispose_and_ask(struct lockq *q,
     const struct lockq_disposition *disposition, struct lockq_disposed_result *result,
     const struct lockq_ask *ask, struct lockq_answer *answer);
 
+/* --- For cron --- */
+
+/** The most rows of one transaction of lockq_expire(), and the most changes of a batch of
+ * lockq_follow(). */
+#define LOCKQ_BATCH_MAX 10000
+
 /** What lockq_expire() is to do. */
 struct lockq_expire {
 	uint32_t batch;          /**< the most rows of one transaction, 1 to LOCKQ_BATCH_MAX */
-	uint64_t purge_after_s;  /**< delete rows that ended more seconds ago; 0: delete none */
+	uint64_t purge_after_s;  /**< delete rows that ended more seconds ago,
+	                          * LOCKQ_PURGE_AFTER_MIN to LOCKQ_PURGE_AFTER_MAX; 0: none */
 	uint64_t reserved[4];    /**< for later versions: 0 */
 };
 #define LOCKQ_EXPIRE_INIT { 500, 0, { 0 } }
-#define LOCKQ_BATCH_MAX 10000
 
-/** The limits of purge_after_s in seconds, 1 to 36500 days. Younger rows are still needed: answers
+/** The least lockq_expire.purge_after_s in seconds: 1 day. Younger rows are still needed: answers
  * and lost commits are looked up in them. */
 #define LOCKQ_PURGE_AFTER_MIN 86400
+
+/** The greatest lockq_expire.purge_after_s in seconds: 36500 days. */
 #define LOCKQ_PURGE_AFTER_MAX 3153600000
 
 /** What lockq_expire() did, as far as the server has confirmed it. If the connection was lost in a
@@ -1587,8 +1673,9 @@ struct lockq_expired {
 	uint64_t leases;         /**< assignments returned because their lease had run out */
 	uint64_t available;      /**< loans noted in work_log as available again */
 	uint64_t requests;       /**< requests expired because no process looked at them */
-	uint64_t candidates;     /**< deleted loans of kept lists that are not used any more */
-	uint64_t exclusions;     /**< exclusions deleted because they were over */
+	uint64_t candidates;     /**< deleted rows of kept_loan, of lists from which nobody takes
+	                          * any more */
+	uint64_t exclusions;     /**< rows of work_exclusion deleted because they were over */
 	uint64_t log_rows;       /**< purged rows of work_log */
 	uint64_t old_requests;   /**< purged rows of work_requested */
 	uint64_t runs;           /**< purged rows of leader_run */
@@ -1610,11 +1697,11 @@ struct lockq_expired {
  *
  * Does what time has made due, for cron: returns assignments whose lease has run out, notes loans
  * that are available again, expires requests, deletes loans of kept lists that are not used any
- * more and exclusions that are over, and purges. Rows of work_log that a cursor of the change feed
- * has not passed are kept, see lockq_follow(). Nothing depends on it having run. The transactions
- * that it has committed stay, so a caller may end it at any point and run it again. A lost
- * connection ends the call, lockq_error() says how many rows were done, and the next run does the
- * rest.
+ * more and exclusions that are over, and purges, see disposition(1). Rows of work_log that a cursor
+ * of the change feed has not passed are kept, see lockq_follow(). Nothing depends on it having run.
+ * The transactions that it has committed stay, so a caller may end it at any point and run it
+ * again. A lost connection ends the call, lockq_error() says how many rows were done, and the next
+ * run does the rest.
  *
  * Holds a name (GET_LOCK) while it runs, so one run at a time works on a database of a server. A
  * run that is to purge waits up to a minute for that name, any other run does not wait. Each
@@ -1629,6 +1716,8 @@ struct lockq_expired {
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_expire(struct lockq *q, const struct lockq_expire *what,
     struct lockq_expired *expired);
 
+/* --- For managers --- */
+
 /** A column of a task's row, by its name in lockq-schema(5), and its value as text. Both stay the
  * caller's, or the result's. */
 struct lockq_setting {
@@ -1636,7 +1725,8 @@ struct lockq_setting {
 	const char *value;         /**< a number, "yes" or "no", a name or a text; NULL: SQL NULL */
 };
 
-enum { LOCKQ_NOUN_SIZE = 32 * 4 + 1 }; /* bytes of a task's noun in UTF-8, with its NUL */
+/** The bytes of a task's noun in UTF-8, with its NUL. */
+#define LOCKQ_NOUN_SIZE 129
 
 /**
  * lockq_noun:
@@ -1697,7 +1787,8 @@ LOCKQ_EXPORT void lockq_definitions_clear(struct lockq_definitions *tasks);
 /** How a manager makes a task, or changes one. */
 struct lockq_define {
 	const char *manager;       /**< the name of the manager who does it; not NULL */
-	uint32_t task;             /**< task.task_id; with @adds 0: the next number */
+	uint32_t task;             /**< task.task_id; with @adds 0: the next number that no task
+	                            * ever had */
 	int adds;                  /**< 1: makes the task, 0: changes it; a new one needs the
 	                            * settings "name" and "candidates_view" */
 	const struct lockq_setting *settings; /**< what is set, each column once; a column that is
@@ -1720,10 +1811,11 @@ struct lockq_define {
  * was, and gives what its query has found. Locks the task's row of the table task for a few short
  * statements, and waits for no query.
  *
- * Returns: 0; LOCKQ_EREFUSED for an unknown task, a number that a task has or had, a manager who is
- * bound to another account; LOCKQ_EUSAGE for no manager, or a setting that is unknown or out of
- * range; LOCKQ_BUSY when another session holds the row; LOCKQ_EUNKNOWN when the connection was lost
- * meanwhile: look with lockq_definitions(); LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_EREFUSED for an unknown task, a number that a task has, or that a removed one
+ * had whose loans are still in the log, or a manager who is bound to another account; LOCKQ_EUSAGE
+ * for no manager, or a setting that is unknown or out of range; LOCKQ_BUSY when another session
+ * holds the row; LOCKQ_EUNKNOWN when the connection was lost meanwhile: look with
+ * lockq_definitions(); LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_define(struct lockq *q, const struct lockq_define *what,
@@ -1745,8 +1837,9 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_define(struct lockq *q, const struct loc
  * Returns: 0; LOCKQ_BUSY when a process leads the task, or requests of it have ended within the
  * last minute, so that programs may still read how: try again; LOCKQ_EREFUSED when loans of it are
  * assigned, for an unknown task, or a manager who is bound to another account; LOCKQ_EUSAGE for no
- * manager; LOCKQ_CANCELLED when the progress function gave up, and LOCKQ_EUNKNOWN when the
- * connection was lost: the same call goes on; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * manager; LOCKQ_CANCELLED when the progress function gave up: the same call goes on;
+ * LOCKQ_EUNKNOWN when the connection was lost: the same call goes on; LOCKQ_EDATABASE;
+ * LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_remove_task(struct lockq *q, const char *manager,
@@ -1949,8 +2042,8 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *
  * Returns: 0; LOCKQ_EREFUSED for an unknown person, one who has loans or pending requests, or for a
  * manager who is bound to another account; LOCKQ_EUSAGE for no manager or no user; LOCKQ_BUSY when
  * another session holds the rows, or a process of the person leads a task; LOCKQ_CANCELLED when
- * the progress function gave up, and LOCKQ_EUNKNOWN when the connection was lost: make the same
- * call again; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * the progress function gave up: the same call goes on; LOCKQ_EUNKNOWN when the connection was
+ * lost: the same call goes on; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_forget_person(struct lockq *q, const char *manager,
@@ -1967,7 +2060,7 @@ enum lockq_severity {
 struct lockq_finding {
 	enum lockq_severity severity; /**< how much it matters */
 	int is_grant;              /**< 1: a right is missing, and @mend is the GRANT */
-	char code[32];             /**< a word for programs: "no_loan_id" */
+	char code[32];             /**< a word for programs, "no_loan_id": managetask(1) has all */
 	char about[32];            /**< the column of the table task that it concerns, "check_view",
 	                            * or "lockq" for lockq's own tables */
 	char *text;                /**< one line that names the thing and says what is wrong */

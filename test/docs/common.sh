@@ -34,6 +34,24 @@ section() {
 	awk -v name="$2" '/^\.Sh / { inside = ($0 == ".Sh " name) } inside' "$1"
 }
 
+# page_of TREE PAGE: prints where that page of the manual is. lockq.3 is made of the tree.
+page_of() {
+	if [ "$2" != lockq.3 ]; then
+		printf '%s\n' "$1/man/$2"
+		return
+	fi
+	mkdir -p "$scratch/man"
+	"$1/scripts/api-page" "$1/lib/lockq.h" "$1/lib/lockq.map" "$1/man/lockq.3.in" \
+		>"$scratch/man/lockq.3" || return
+	printf '%s\n' "$scratch/man/lockq.3"
+}
+
+# pages_of TREE: prints where the pages of the manual are.
+pages_of() {
+	page_of "$1" lockq.3
+	printf '%s\n' "$1"/man/*.[1-9]
+}
+
 # none DESCRIPTION CHECK ARG…: the check finds no fault.
 # shellcheck disable=SC2154 # $scratch is the test's
 none() {

@@ -11,11 +11,6 @@ statuses='0 1 2 3 4 5 6 130 143'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# subsection PAGE NAME: prints the lines of that .Ss.
-subsection() {
-	awk -v name="$2" '/^\.S[hs] / { inside = ($0 == ".Ss " name) } inside' "$1"
-}
-
 # commands_of PROGRAM: prints its commands, "list", "user add", and an empty line for none.
 commands_of() {
 	echo
@@ -65,20 +60,10 @@ check_statuses() {
 	compare "$scratch/is" "$scratch/documented"
 }
 
-check_symbols() {
-	local symbol
-	sed -n 's/^\t\(lockq_[a-z_]*\);$/\1/p' "$1/lib/lockq.map" >"$scratch/is"
-	section "$1/man/lockq.3" FUNCTIONS | sed -n 's/^\.It Fn \([a-z_]*\)$/\1/p' \
-		>"$scratch/documented"
-	compare "$scratch/is" "$scratch/documented"
-	while read -r symbol; do
-		grep -q "^ \* $symbol:\$" "$1/lib/lockq.h" ||
-			echo "$symbol: lockq.h has no comment block for it"
-		section "$1/man/lockq.3" NAME | grep -q "^\.Nm $symbol\( ,\)\?\$" ||
-			echo "$symbol: not in NAME"
-		section "$1/man/lockq.3" SYNOPSIS | grep -q "^\.Fn $symbol " ||
-			echo "$symbol: not in SYNOPSIS"
-	done <"$scratch/is"
+# lib/lockq.h has all that lockq(3) needs: scripts/api-page says what is missing.
+check_contract() {
+	page_of "$1" lockq.3 2>&1 >"$scratch/made" | head -n 20
+	[ -s "$scratch/made" ] || echo 'lockq.3 was not made'
 }
 
 # The package's list of symbols, each with its version.
@@ -88,40 +73,6 @@ check_package() {
 		sort >"$scratch/is"
 	sed -n 's/^ \(lockq_[a-z_]*@[A-Z0-9_.]*\) .*/\1/p' "$1/debian/liblockq0.symbols" | sort \
 		>"$scratch/documented"
-	compare "$scratch/is" "$scratch/documented"
-}
-
-# The enumerators and the macros of lockq.h, without those that only the header itself needs.
-check_constants() {
-	{
-		sed -n 's/^\t\(LOCKQ_[A-Z_]*\)\( =\|,\| *\/\*\).*/\1/p' "$1/lib/lockq.h"
-		sed -n 's/^#define \(LOCKQ_[A-Z_]*\).*/\1/p' "$1/lib/lockq.h" |
-			grep -Evx 'LOCKQ_(H|EXPORT|MUST_CHECK)'
-	} >"$scratch/is"
-	sed -n 's/^\.\(It \)\?Dv \(LOCKQ_[A-Z_]*\).*/\2/p' "$1/man/lockq.3" >"$scratch/documented"
-	compare "$scratch/is" "$scratch/documented"
-}
-
-check_return_codes() {
-	sed -n '/^enum lockq_rc {/,/^}/s/^\t\(LOCKQ_[A-Z]*\) = \(-\{0,1\}[0-9]*\).*/\1 \2/p' \
-		"$1/lib/lockq.h" >"$scratch/is"
-	subsection "$1/man/lockq.3" 'enum lockq_rc' |
-		sed -n -e 's/Pq \\-/Pq -/' -e 's/^\.It Dv \(LOCKQ_[A-Z]*\) Pq \(.*\)$/\1 \2/p' \
-		>"$scratch/documented"
-	compare "$scratch/is" "$scratch/documented"
-}
-
-# The fields of the structures, as "lockq_ask.user". The page tells once what "reserved" is for.
-check_fields() {
-	awk '/^struct [a-z_]* \{$/ { name = $2; next }
-		/^};/ { name = "" }
-		name != "" && /;/ { sub(/;.*/, ""); sub(/\[.*/, ""); sub(/.*[ *]/, "")
-			if ($0 != "reserved") print name "." $0 }' "$1/lib/lockq.h" \
-		>"$scratch/is"
-	awk '/^\.S[hs] / { name = $2 == "struct" ? $3 : "" }
-		name != "" && /^\.It Va / { sub(/^\.It Va /, ""); n = split($0, fields, / , /)
-			for (i = 1; i <= n; i++) print name "." fields[i] }' \
-		"$1/man/lockq.3" >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
 }
 
@@ -154,7 +105,7 @@ check_roles() {
 # The files that the manual names are there, and the functions are in the files that it names.
 check_places() {
 	local page file name
-	for page in "$1"/man/*.[1-9]; do
+	pages_of "$1" | while read -r page; do
 		tr ',' '\n' <"$page" |
 			grep -Eo '\b(lib|schema|examples|scripts)/[A-Za-z0-9./_-]*' |
 			sed 's/[.,]*$//' | sort -u | while read -r file; do
@@ -254,15 +205,16 @@ check_script_help() {
 }
 
 check_links() {
-	sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' "$1"/man/*.[1-9] | sort -u |
+	pages_of "$1" | tr '\n' '\0' | xargs -0 \
+		sed -n 's/^\.Xr \([a-z-]*\) \([0-9]\).*/\1.\2/p' | sort -u |
 		grep -Ev '^(pkg-config|flock|gnuplot|uuidgen)\.' | while read -r page; do
-		[ -e "$1/man/$page" ] || echo "there is no $page"
+		[ -e "$(page_of "$1" "$page")" ] || echo "there is no $page"
 	done
 }
 
 check_lint() {
 	local page
-	for page in "$1"/man/*.[1-9]; do
+	pages_of "$1" | while read -r page; do
 		(cd "${page%/*}" && mandoc -Tlint -W warning "${page##*/}") 2>&1
 	done
 }
@@ -459,11 +411,8 @@ for shell in bash zsh fish; do
 done
 none 'managetask(1) has the code of each finding' check_findings "$top"
 none 'lockq-admin(7) has the keys of the log' check_log "$top"
-none 'lockq(3) and lockq.h describe what the library exports' check_symbols "$top"
+none 'lockq.h describes all that the library exports' check_contract "$top"
 none 'the package has a list of all that' check_package "$top"
-none 'lockq(3) has every constant of lockq.h' check_constants "$top"
-none 'lockq(3) has every return code with its number' check_return_codes "$top"
-none 'lockq(3) has every field of every structure' check_fields "$top"
 none 'lockq-schema(5) has every column of every table' check_columns "$top"
 none 'lockq-schema(5) has every role' check_roles "$top"
 none 'lockq-patterns(7) has the options of scripts/race' check_race_options "$top"
@@ -487,13 +436,30 @@ some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
 some man/managetask.1 '/^\.It Sy procedure_missing/d' check_findings
 some man/lockq-admin.7 '/^\.It Va statement_ms/d' check_log
 some man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/' check_findings
-some man/lockq.3 '/^\.It Fn lockq_dispose$/d' check_symbols
-some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_symbols
+some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_contract
+some lib/lockq.h 's/^ \* lockq_pipeline:$/ * lockq_pipelines:/' check_contract
+some lib/lockq.h '/^ \* @wait_ms:/d' check_contract
+some lib/lockq.h 's/^ \* @wait_ms:/ * @wait_s: /' check_contract
+some lib/lockq.h 's/^ \* @result: /&\n&/' check_contract
+some lib/lockq.h 's/^ \* Frees the strings and loans of @answer.*/ */' check_contract
+some lib/lockq.h 's/^ \* Makes a handle\. /&It is @quick. /' check_contract
+some lib/lockq.h '/^ \* Returns: the version of/d' check_contract
+some lib/lockq.h 's/^ \* Closes the connections/ * Returns: 0.\n *\n&/' check_contract
+some lib/lockq.h '0,/^ \* Since: 0\.1/{//d}' check_contract
+some lib/lockq.h 's/^ \* Since: 0\.3/ * Since: 0.2/' check_contract
+some lib/lockq.h 's/\(int64_t timeout_ms;\) *\/\*\*< longest wait in.*/\1 \/* it/' check_contract
+some lib/lockq.h 's/^\(\tLOCKQ_SERVED,\) .*/\1/' check_contract
+some lib/lockq.h '/^\/\*\* The most loans of one disposition/d' check_contract
+some lib/lockq.h '/^\/\*\* What to ask for\. \*\/$/d' check_contract
+some lib/lockq.h 's/^\/\*\* What to ask for/&, see lockq_get()/' check_contract
+some lib/lockq.h 's/^\/\*\* What to ask for/&, or LOCKQ_NEVERMORE/' check_contract
+some lib/lockq.h 's/^#define LOCKQ_ASK_INIT/#define LOCKQ_ASKS_INIT/' check_contract
+some lib/lockq.h '/^\/\* --- The handle/d' check_contract
+some man/lockq.3.in '/^@structures@$/d' check_contract
+some man/lockq.3.in 's/^@numbers@$/@number@/' check_contract
 some debian/liblockq0.symbols '/^ lockq_on_log@/d' check_package
-some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_symbols
-some man/lockq.3 '/^\.It Dv LOCKQ_LEASE_OVER/d' check_constants
-some man/lockq.3 's/^\.It Dv LOCKQ_EQUERY Pq.*/.It Dv LOCKQ_EQUERY Pq \\-9/' check_return_codes
-some man/lockq.3 '/^\.It Va timeout_ms/d' check_fields
+some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_contract
+some lib/lockq.map '/^\tlockq_version;/d' check_contract
 some man/lockq-schema.5 '/^\.It Va request_ttl/d' check_columns
 some man/lockq-schema.5 '/^\.Ss task_wake/d' check_columns
 some schema/baseline.sql 's/^  since .*/&\n  humour INT NULL,/' check_columns

@@ -77,7 +77,7 @@ blocks() {
 		file != "" { gsub(/\\e/, "\\"); print >file }' "$1"
 }
 
-blocks "$top/man/lockq.3"
+blocks "$(page_of "$top" lockq.3)"
 cp "$scratch/blocks/01" "$scratch/page.c"
 cp "$top/lib/lockq.h" "$scratch"
 compile "$scratch/page.c"

@@ -17,7 +17,8 @@ rendered() {
 # check_words TREE PAGE: every word of the source is rendered, in the same order. The rendered page
 # may have more, such as its header.
 check_words() {
-	local page=$1/man/$2
+	local page
+	page=$(page_of "$1" "$2")
 	LC_ALL=C awk -f "$(dirname "$0")/words.awk" "$page" >"$scratch/source"
 	[ -s "$scratch/source" ] || echo "$2 has no words: this test reads the pages wrongly"
 	cut -d ' ' -f 2 "$scratch/source" >"$scratch/is"
@@ -30,7 +31,7 @@ check_words() {
 }
 
 check_sections() {
-	sed -n 's/^\.Sh //p' "$1/man/$2" | sort | uniq -d | sed "s/^/$2 has it twice: /"
+	sed -n 's/^\.Sh //p' "$(page_of "$1" "$2")" | sort | uniq -d | sed "s/^/$2 has it twice: /"
 }
 
 # The files that `migrate` applies, and the folder that --example adds.
@@ -96,7 +97,7 @@ if ! command -v mandoc >/dev/null 2>&1; then
 	exit 0
 fi
 
-for page in "$top"/man/*.[1-9]; do
+for page in $(pages_of "$top"); do
 	page=${page##*/}
 	none "$page: every word of its source is rendered" check_words "$top" "$page"
 	none "$page: no section stands twice" check_sections "$top" "$page"
