@@ -13,7 +13,7 @@
 enum {
 	FIRST_LONG = 256, /* above every letter */
 	PASSWORD = FIRST_LONG - 1,
-	N_TABLES = 3,
+	N_TABLES = 4,
 	HELP_LEFT_MAX = 26 /* a longer option has a line of its own */
 };
 
@@ -36,7 +36,7 @@ log_options(const struct cli_tool *tool)
 	return tool->group == NULL ? log : none;
 }
 
-static const struct cli_option common_options[] = {
+static const struct cli_option connection_options[] = {
 	{ .help = "Connection" },
 	{ "defaults-file", 0, "FILE", "read this option file, not LOCKQ_DEFAULTS_FILE\n"
 	    "and not MySQL's usual ones", cli_parse_text, COMMON(defaults_file), 0, 0 },
@@ -56,12 +56,16 @@ static const struct cli_option common_options[] = {
 	    parse_ssl_mode, COMMON(connection.ssl_mode), 0, 0 },
 	{ "connect-timeout", 0, "SECONDS", "try for this long to reach the server; 0: once\n"
 	    "(default: 2)", cli_parse_seconds, COMMON(connect_timeout_ms), 0, CLI_WAIT_MAX_S },
+	CLI_OPTIONS_END
+};
+
+static const struct cli_option output_options[] = {
 	{ .help = "Output" },
 	{ "json", 'j', NULL, "one JSON object per line on standard output", cli_parse_flag,
 	    COMMON(json), 0, 0 },
 	{ "verbose", 'v', NULL, "print more, on standard error", cli_parse_flag, COMMON(verbose),
 	    0, 0 },
-	{ "help", 'h', NULL, "show this help", NULL, 0, 0, 0 },
+	{ "help", 'h', "[all]", "show this help; with all: all options", NULL, 0, 0, 0 },
 	{ "version", 'V', NULL, "show the version", NULL, 0, 0, 0 },
 	CLI_OPTIONS_END
 };
@@ -150,7 +154,7 @@ cli_fail_no_task(struct cli_error *error)
 	    "option file");
 }
 
-/* The arguments of getopt_long(), made from a tool's table and the common one. */
+/* The arguments of getopt_long(), made from a tool's table and the common ones. */
 struct grammar {
 	struct option *longs;               /* ends with a row of zeros */
 	const struct cli_option **rows;     /* of longs; NULL for --password */
@@ -158,7 +162,7 @@ struct grammar {
 	char *shorts;
 };
 
-/* Such an option has no letter. */
+/* The letter of such an option, if it has one, takes none. */
 static bool
 takes_one_or_none(const struct cli_option *row)
 {
@@ -177,7 +181,7 @@ grammar_add(struct grammar *g, const struct cli_option *row)
 	if (row->letter == 0)
 		return;
 	g->shorts[letters++] = row->letter;
-	if (row->argument != NULL)
+	if (has_argument == required_argument)
 		g->shorts[letters++] = ':';
 	g->shorts[letters] = '\0';
 }
@@ -196,10 +200,11 @@ static void
 grammar_make(struct grammar *g, const struct cli_tool *tool)
 {
 	const struct cli_option *tables[N_TABLES] = { tool->options, log_options(tool),
-	    common_options }, *row;
-	size_t most = table_length(tables[0]) + table_length(tables[1]) +
-	    table_length(tables[2]) + 2, i;
+	    connection_options, output_options }, *row;
+	size_t most = 2, i;
 
+	for (i = 0; i < N_TABLES; i++)
+		most += table_length(tables[i]);
 	g->longs = cli_alloc(most * sizeof(*g->longs));
 	g->rows = cli_alloc(most * sizeof(*g->rows));
 	/* "+" stops at the first argument that is no option. */
@@ -325,6 +330,16 @@ take_next(const struct grammar *g, int value, int argc, char **argv)
 		optarg = argv[optind++];
 }
 
+static int
+parse_help(const char *text, struct cli_error *error)
+{
+	if (text == NULL)
+		return CLI_PARSED_HELP;
+	if (strcmp(text, "all") == 0)
+		return CLI_PARSED_HELP_ALL;
+	return cli_fail(error, "--help \"%s\" must be all, or nothing", text);
+}
+
 /* Takes one option. Returns a CLI_PARSED_ value. */
 static int
 parse_one(const struct grammar *g, int value, void *options, const char *argument,
@@ -344,7 +359,7 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 	}
 	row = grammar_row(g, value);
 	if (row->parse == NULL)
-		return row->letter == 'h' ? CLI_PARSED_HELP : CLI_PARSED_VERSION;
+		return row->letter == 'h' ? parse_help(optarg, error) : CLI_PARSED_VERSION;
 	return row->parse(row, optarg, (char *)options + row->offset, error);
 }
 
@@ -477,15 +492,22 @@ help_synopsis(FILE *out, const struct cli_tool *tool)
 }
 
 void
-cli_help(FILE *out, const struct cli_tool *tool)
+cli_help(FILE *out, const struct cli_tool *tool, bool all)
 {
-	int width = help_width(common_options, help_width(log_options(tool),
-	    help_width(tool->options, 0)));
+	int width = help_width(output_options, help_width(tool->options, 0));
 
+	if (all)
+		width = help_width(connection_options, help_width(log_options(tool), width));
 	help_synopsis(out, tool);
 	fprintf(out, "\n%s\n", tool->purpose);
 	help_table(out, tool->options, width);
-	help_table(out, log_options(tool), width);
-	help_table(out, common_options, width);
+	if (all) {
+		help_table(out, log_options(tool), width);
+		help_table(out, connection_options, width);
+	}
+	help_table(out, output_options, width);
+	if (!all)
+		fprintf(out, "\nOptions for the connection%s: --help=all, or lockq-options(5)\n",
+		    log_options(tool)->help != NULL ? " and the log" : "");
 	fprintf(out, "\nExamples:\n%s\nExit status:\n%s", tool->examples, tool->exits);
 }

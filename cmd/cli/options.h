@@ -82,6 +82,7 @@ enum cli_parsed {
 	CLI_PARSED_ERROR = -1,
 	CLI_PARSED_RUN = 0,
 	CLI_PARSED_HELP,
+	CLI_PARSED_HELP_ALL,
 	CLI_PARSED_VERSION
 };
 
@@ -90,8 +91,8 @@ enum cli_parsed {
 LOCKQ_MUST_CHECK int cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
     struct cli_error *error);
 
-/* Prints the text of --help. */
-void cli_help(FILE *out, const struct cli_tool *tool);
+/* Prints the text of --help: the tool's own options, or all of them. */
+void cli_help(FILE *out, const struct cli_tool *tool, bool all);
 
 /* The login name (effective user), or NULL. Static. */
 const char *cli_login_name(void);

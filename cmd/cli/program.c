@@ -86,8 +86,8 @@ cli_start(const struct cli_tool *tool, void *options, int argc, char **argv)
 	/* If SIGCHLD was ignored at the start, waitpid() can't tell how my_print_defaults ended. */
 	signal(SIGCHLD, SIG_DFL);
 	rc = cli_parse(tool, options, argc, argv, &error);
-	if (rc == CLI_PARSED_HELP) {
-		cli_help(stdout, tool);
+	if (rc == CLI_PARSED_HELP || rc == CLI_PARSED_HELP_ALL) {
+		cli_help(stdout, tool, rc == CLI_PARSED_HELP_ALL);
 		exit(cli_finish(CLI_EXIT_DONE, NULL));
 	}
 	if (rc == CLI_PARSED_VERSION) {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Bash completion for the programs of lockq. The options come from --help, so that there is one list
-# of them. Users, tasks, loans and requests come from the database, by checkwork --choices. What the
+# Bash completion for the programs of lockq. The options come from --help=all, so that there is one
+# list of them. Users, tasks, loans and requests come from the database, by checkwork --choices. What the
 # database says is quoted before it is offered, and nothing of the command line is executed.
 
 _lockq_options() {
-	command -- "$@" --help 2>/dev/null |
+	command -- "$@" --help=all 2>/dev/null |
 		sed -n -e 's/^  -[A-Za-z], \(--[a-z-]*\).*/\1/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
 }
 

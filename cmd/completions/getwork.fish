@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Fish completion for the programs of lockq: the file's name says for which. The options
-# come from --help, so that there is one list of them.
+# come from --help=all, so that there is one list of them.
 
 # What the argument of an option may be: nothing for any text.
 function __lockq_values
@@ -60,7 +60,7 @@ function __lockq_complete
     set -l option '^(?:  -(?<letter>.), |      )--(?<name>[a-z-]+)'
     set option $option'(?: (?<argument>\S+))?(?:  +(?<text>.*))?$'
     complete -c $program -f
-    for line in (command $program $command --help 2>/dev/null) ''
+    for line in (command $program $command --help=all 2>/dev/null) ''
         set -l letter
         set -l name
         set -l argument

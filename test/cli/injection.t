@@ -391,12 +391,13 @@ commands=$(managetask --help |
 is "$(printf '%s\n' "${!beside[@]}" | grep ' ' | sort)" "$(sort <<<"$commands")" \
 	'each command of managetask is tried'
 
-# options PROGRAM: those that take a value. All commands of managetask have some in common.
+# options PROGRAM: those that take a value. All commands of managetask have some in common, which
+# are left out.
 options() {
-	local own=''
-	[[ $1 != *' '* ]] || own="/^Log:/,\$ d"
+	local help=--help=all
+	[[ $1 != *' '* ]] || help=--help
 	# shellcheck disable=SC2086 # a program and its command
-	$1 --help | sed "$own" |
+	$1 "$help" |
 		grep -oE '^ +(-., )?--[a-z-]+ \[?[A-Z]' | grep -oE -e '--[a-z-]+'
 }
 before=$(sums follow_cursor task_trouble) faults='' n=0

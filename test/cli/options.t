@@ -236,6 +236,14 @@ run checkwork --defaults-file "$scratch/sample" --socket "$scratch/none" --ssl-m
 is "$status" 5 'the sample option file can be used, with all that it comments out'
 file broken '[client]'
 chmod 602 "$scratch/broken"
+run getwork --help
+like "$out" "^Options for the connection and the log: --help=all" '--help tells where the others are'
+is "$(grep -c -e '^      --host ' <<<"$out")" 0 '--help has the own options only'
+run getwork --help=all
+is "$status:$(grep -c -e '^      --host ' <<<"$out")" 0:1 '--help=all has those for the connection'
+run getwork --help some
+is "$status:$(head -n 1 <<<"$err")" '2:getwork: --help "some" must be all, or nothing' \
+	'--help with something else is a usage error'
 run getwork --defaults-file "$scratch/broken" --help
 is "$status:$err" 0: '--help reads no option file'
 check broken

@@ -53,7 +53,8 @@ declare -A command=([runwork]=true)
 for program in getwork checkwork disposition runwork refill seedloans; do
 	mapfile -t base < <(base "$program")
 	n=0
-	for option in $("$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' | sort -u); do
+	for option in $("$program" --help=all | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
+		sort -u); do
 		run "$program" "${base[@]}" "$option" "$odd" ${command[$program]-}
 		! quoted "$program $option" || n=$((n + 1))
 	done

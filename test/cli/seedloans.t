@@ -70,10 +70,10 @@ says() {
 "$top/scripts/sandbox" database "$database" >/dev/null 2>"$work/err" ||
 	{ echo "Bail out! no database: $(cat "$work/err")"; exit 1; }
 
-seed --help
-exits 0 '--help'
+seed --help=all
+exits 0 '--help=all'
 for option in loans seed csv map strict rejects heavy users reset json host; do
-	says out "--$option" "--help names --$option"
+	says out "--$option" "--help=all names --$option"
 done
 says out '^Exit status' '--help tells the exit statuses'
 seed --version

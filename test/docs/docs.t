@@ -26,22 +26,46 @@ help_of() {
 	done
 }
 
-# help_options PROGRAM [COMMAND]: prints the options of its --help, "-u" and "--user", one a line.
+# help_options PROGRAM COMMAND HELP: prints the options of its HELP, --help or --help=all: "-u" and
+# "--user", one a line.
 help_options() {
 	# shellcheck disable=SC2086 # a command may have two words
-	"$1" ${2-} --help | sed -n \
+	"$1" $2 "$3" | sed -n \
 		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
+}
+
+# documented_options PAGE SECTION: prints them in the same way.
+documented_options() {
+	section "$1" "$2" | sed -n -e 's/^\.It Fl \([A-Za-z]\) , -\([a-z-]*\).*/-\1\n--\2/p' \
+		-e 's/^\.It Fl -\([a-z-]*\).*/--\1/p'
 }
 
 check_options() {
 	local program=$2 command
 	commands_of "$program" | while read -r command; do
-		help_options "$program" "$command"
+		help_options "$program" "$command" --help
 	done >"$scratch/is"
-	section "$1/man/$program.1" OPTIONS |
-		sed -n -e 's/^\.It Fl \([A-Za-z]\) , -\([a-z-]*\).*/-\1\n--\2/p' \
-			-e 's/^\.It Fl -\([a-z-]*\).*/--\1/p' >"$scratch/documented"
+	documented_options "$1/man/$program.1" OPTIONS >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
+}
+
+# The options that programs share stand in lockq-options(5). Only --help=all has them, and a program
+# has all or, without a log, all but --log.
+check_shared_options() {
+	local program command
+	documented_options "$1/man/lockq-options.5" 'COMMAND LINE' >"$scratch/documented"
+	for program in $programs; do
+		commands_of "$program" | while read -r command; do
+			help_options "$program" "$command" --help | sort >"$scratch/own"
+			{
+				help_options "$program" "$command" --help=all | sort |
+					comm -23 - "$scratch/own"
+				[ "$program" != seedloans ] || echo --log
+			} >"$scratch/is"
+			compare "$scratch/is" "$scratch/documented" |
+				sed "s/^/$program${command:+ $command} /"
+		done
+	done
 }
 
 check_statuses() {
@@ -253,10 +277,10 @@ offers() {
 check_completion() {
 	local shell=$2 program=$3
 	local -a with_value
-	help_options "$program" | grep '^--' >"$scratch/is"
+	help_options "$program" '' --help=all | grep '^--' >"$scratch/is"
 	offers "$1" "$shell" "$program" >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
-	mapfile -t with_value < <("$program" --help | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
+	mapfile -t with_value < <("$program" --help=all | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
 		sort -u)
 	offers "$1" "$shell" "$program" "${with_value[@]}" >"$scratch/values"
 	if [ "$shell" = fish ] && grep -qx -e --ssl-mode "$scratch/is"; then
@@ -272,7 +296,7 @@ check_commands() {
 	local -a commands
 	mapfile -t commands < <(commands_of "$program")
 	for command in "${commands[@]}"; do
-		help_options "$program" "$command" | grep '^--' | sed "s/^/${command:+$command }/"
+		help_options "$program" "$command" --help=all | grep '^--' | sed "s/^/${command:+$command }/"
 	done >"$scratch/is"
 	if [ "$shell" = fish ]; then
 		# shellcheck disable=SC2016
@@ -399,6 +423,7 @@ for program in $programs; do
 		fi
 	done
 done
+none 'lockq-options(5) has the options that programs share' check_shared_options "$top"
 PATH=$PATH:$top/scripts
 none 'lockq-migrate(1) has the options that --help has' check_options "$top" lockq-migrate
 for shell in bash zsh fish; do
@@ -430,6 +455,7 @@ else
 fi
 
 some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork
+some man/lockq-options.5 '/^\.It Fl -login-path/d' check_shared_options
 some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getwork
 some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
 some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork

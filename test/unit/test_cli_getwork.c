@@ -314,8 +314,26 @@ knows_help_and_version(void **state)
 	(void)state;
 	assert_int_equal(parse(&o, "--help", &error), CLI_PARSED_HELP);
 	assert_int_equal(parse(&o, "-h --task x", &error), CLI_PARSED_HELP);
+	assert_int_equal(parse(&o, "--help=all", &error), CLI_PARSED_HELP_ALL);
+	assert_int_equal(parse(&o, "--help all", &error), CLI_PARSED_HELP_ALL);
+	assert_int_equal(parse(&o, "--help=some", &error), CLI_PARSED_ERROR);
+	assert_string_equal(error.text, "--help \"some\" must be all, or nothing");
 	assert_int_equal(parse(&o, "--version", &error), CLI_PARSED_VERSION);
 	assert_int_equal(parse(&o, "-V", &error), CLI_PARSED_VERSION);
+}
+
+/* The text of --help, or of --help=all. The caller frees it. */
+static char *
+help_text(bool all)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	cli_help(out, &getwork_tool, all);
+	fclose(out);
+	return text;
 }
 
 static void
@@ -327,17 +345,27 @@ helps_with_every_option(void **state)
 		"--db-user", "--database",
 		"--ssl-mode", "--json", "--verbose", "--help", "--version", "Usage: getwork ",
 		"Examples:", "Exit status:", "130" };
-	char *text = NULL;
-	size_t size = 0, i;
-	FILE *out = open_memstream(&text, &size);
+	char *text = help_text(true);
 
 	(void)state;
-	assert_non_null(out);
-	cli_help(out, &getwork_tool);
-	fclose(out);
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		assert_non_null(strstr(text, words[i]));
 	assert_null(strstr(text, "password="));
+	free(text);
+}
+
+static void
+helps_with_its_own_options_first(void **state)
+{
+	static const char *const words[] = { "--user", "--count", "--json", "--help [all]",
+		"\nOptions for the connection and the log: --help=all, or lockq-options(5)\n" };
+	char *text = help_text(false);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_non_null(strstr(text, words[i]));
+	assert_null(strstr(text, "--host"));
+	assert_null(strstr(text, "--log"));
 	free(text);
 }
 
@@ -424,6 +452,7 @@ main(void)
 		cmocka_unit_test(refuses_passwords),
 		cmocka_unit_test(knows_help_and_version),
 		cmocka_unit_test(helps_with_every_option),
+		cmocka_unit_test(helps_with_its_own_options_first),
 		cmocka_unit_test(complains_with_the_next_step),
 		cmocka_unit_test(complains_about_failures),
 	};
