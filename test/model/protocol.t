@@ -168,29 +168,28 @@ END
 search_rows "$model" "$@"
 report_schedules
 
-# lockq(7) names what the model has.
+# README.md names what the model has.
 if [ -z "$only" ]; then
-	awk '/^\.Sh / { inside = ($0 == ".Sh THE MODEL") } inside' "$top/man/lockq.7" \
-		>"$scratch/page"
+	page=$top/test/model/README.md
 	{
 		table | grep -o '\-D[A-Z_]*' | sed 's/^-D//' | sort -u | while read -r name; do
-			grep -q "^#define $name " "$model" || grep -qw "$name" "$scratch/page" ||
+			grep -q "^#define $name " "$model" || grep -q "\`$name\`" "$page" ||
 				echo "$name"
 		done
 		sed -n 's/^#define \([a-z_]*\)_n  *[0-9]*$/\1/p' "$model" | while read -r name; do
-			grep -q "^\.It Va $name\$" "$scratch/page" || echo "$name"
+			grep -q "^- \`$name\`: " "$page" || echo "$name"
 		done
-		sed -n 's/^\.It \([A-Z_ ,]*\)$/\1/p' "$scratch/page" | tr -d ' ' | tr , '\n' |
+		sed -n 's/^- \([A-Z_ ,`]*\): .*/\1/p' "$page" | tr -d ' `' | tr , '\n' |
 			while read -r name; do
 				grep -q "def $name\b\|defined($name)" "$model" || echo "$name"
 			done
-		grep ' Ta Fn ' "$scratch/page" | grep -Eo 'Fn [a-z_]+' | cut -d ' ' -f 2 |
+		grep '^| [0-9]' "$page" | grep -Eo '[a-z_]+\(\)' | tr -d '()' |
 			while read -r name; do
-				grep -q "^$name(" "$top"/lib/*/*.c || echo "$name"
+				grep -rq "^$name(" "$top/lib" || echo "$name"
 			done
 	} >"$scratch/names"
 	[ ! -s "$scratch/names" ]
-	ok $? 'lockq(7) has the guards, the properties and the functions'
+	ok $? 'README.md has the guards, the properties and the functions'
 	sed 's/^/#   /' "$scratch/names"
 fi
 finish
