@@ -35,6 +35,7 @@ section() {
 }
 
 # page_of TREE PAGE: prints where that page of the manual is. lockq.3 is made of the tree.
+# shellcheck disable=SC2154 # $scratch is the test's
 page_of() {
 	if [ "$2" != lockq.3 ]; then
 		printf '%s\n' "$1/man/$2"

@@ -40,32 +40,28 @@ documented_options() {
 		-e 's/^\.It Fl -\([a-z-]*\).*/--\1/p'
 }
 
-check_options() {
-	local program=$2 command
-	commands_of "$program" | while read -r command; do
-		help_options "$program" "$command" --help
-	done >"$scratch/is"
-	documented_options "$1/man/$program.1" OPTIONS >"$scratch/documented"
-	compare "$scratch/is" "$scratch/documented"
+# shared_options TREE PROGRAM: those that stand in lockq-options(5).
+shared_options() {
+	case $2 in
+	lockq-migrate) ;;
+	seedloans) documented_options "$1/man/lockq-options.5" 'COMMAND LINE' | grep -vx -e --log ;;
+	*) documented_options "$1/man/lockq-options.5" 'COMMAND LINE' ;;
+	esac
 }
 
-# The options that programs share stand in lockq-options(5). Only --help=all has them, and a program
-# has all or, without a log, all but --log.
-check_shared_options() {
-	local program command
-	documented_options "$1/man/lockq-options.5" 'COMMAND LINE' >"$scratch/documented"
-	for program in $programs; do
+# --help=all has all options, --help those of the program's own page.
+check_options() {
+	local program=$2 command help
+	for help in --help --help=all; do
 		commands_of "$program" | while read -r command; do
-			help_options "$program" "$command" --help | sort >"$scratch/own"
-			{
-				help_options "$program" "$command" --help=all | sort |
-					comm -23 - "$scratch/own"
-				[ "$program" != seedloans ] || echo --log
-			} >"$scratch/is"
-			compare "$scratch/is" "$scratch/documented" |
-				sed "s/^/$program${command:+ $command} /"
-		done
+			help_options "$program" "$command" "$help"
+		done | sort -u >"$scratch/$help"
 	done
+	mv "$scratch/--help=all" "$scratch/is"
+	documented_options "$1/man/$program.1" OPTIONS | sort -u >"$scratch/own"
+	comm -23 "$scratch/own" "$scratch/--help" | sed 's/$/: --help does not have it/'
+	shared_options "$1" "$program" | cat "$scratch/own" - >"$scratch/documented"
+	compare "$scratch/is" "$scratch/documented"
 }
 
 check_statuses() {
@@ -423,7 +419,6 @@ for program in $programs; do
 		fi
 	done
 done
-none 'lockq-options(5) has the options that programs share' check_shared_options "$top"
 PATH=$PATH:$top/scripts
 none 'lockq-migrate(1) has the options that --help has' check_options "$top" lockq-migrate
 for shell in bash zsh fish; do
@@ -455,7 +450,7 @@ else
 fi
 
 some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork
-some man/lockq-options.5 '/^\.It Fl -login-path/d' check_shared_options
+some man/lockq-options.5 '/^\.It Fl -login-path/d' check_options getwork
 some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getwork
 some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
 some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
