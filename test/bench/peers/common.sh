@@ -1,8 +1,7 @@
 # What the programs about the peers share. Sourced; $top is the project.
 # shellcheck shell=bash disable=SC2034,SC2154
-all_peers=(laravel delayed_job theschwartz sidequest)
+all_peers=(laravel delayed_job theschwartz)
 peers_dir=$top/build/peers
-node=$peers_dir/npm/node_modules/.bin/node
 
 is_peer() {
 	[[ " ${all_peers[*]} " == *" $1 "* ]]
@@ -14,7 +13,6 @@ program_of() {
 	laravel) program=(php "$top/test/bench/peers/laravel.php") ;;
 	delayed_job) program=(ruby "$top/test/bench/peers/delayed_job.rb") ;;
 	theschwartz) program=(perl "$top/test/bench/peers/theschwartz.pl") ;;
-	sidequest) program=("$node" "$top/test/bench/peers/sidequest.mjs") ;;
 	esac
 }
 
@@ -24,7 +22,6 @@ table_of() {
 	laravel) table='jobs' ;;
 	delayed_job) table=delayed_jobs ;;
 	theschwartz) table=job ;;
-	sidequest) table=sidequest_jobs ;;
 	esac
 }
 
@@ -82,6 +79,5 @@ make_tables() {
 	}
 }
 
-# The peers' programs read these.
-export PEERS_MODULES=$peers_dir/npm
+# theschwartz.pl reads this.
 export PEERS_SCHEMA=$peers_dir/theschwartz/schema.sql
