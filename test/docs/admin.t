@@ -22,19 +22,16 @@ printf '#!/bin/sh\nexec "%s" "$@"\n' "$top/scripts/lockq-migrate" >"$scratch/bin
 chmod +x "$scratch/bin/lockq-migrate"
 PATH=$scratch/bin:$PATH
 
-# options FILE USER PASSWORD
-options() {
-	(umask 077 && printf '[client]\nuser=%s\npassword=%s\nsocket="%s"\nprotocol=socket\n' \
-		"$2" "$3" "$sandbox/mysql.sock" >"$scratch/$1")
-}
-options owner.cnf docs_admin_owner Put-1-of-your-own-here
-options clerk.cnf docs_clerk Put-2-of-your-own-here
-options manager.cnf docs_manager Put-3-of-your-own-here
-options feed.cnf docs_feed Put-4-of-your-own-here
-for name in clerk manager feed; do
-	printf '[lockq]\ndatabase=docs_admin\n' >>"$scratch/$name.cnf"
-done
-(umask 077 && cp "$sandbox/admin.cnf" "$scratch")
+# The page makes the files of the clerk and the manager. All of them lead to the sandbox.
+export MYSQL_UNIX_PORT=$sandbox/mysql.sock
+(
+	umask 077
+	printf '[client]\nuser=docs_admin_owner\npassword=Put-1-of-your-own-here\n' \
+		>"$scratch/owner.cnf"
+	printf '[client]\nuser=docs_feed\npassword=Put-4-of-your-own-here\n%s\n' \
+		$'[lockq]\ndatabase=docs_admin' >"$scratch/feed.cnf"
+	cp "$sandbox/admin.cnf" "$scratch"
+)
 unset LOCKQ_DEFAULTS_FILE
 
 # A cluster has tests of its own.
@@ -44,7 +41,7 @@ awk -v to="$scratch/block-" -v cluster="$scratch/cluster" '
 	file != cluster && /^scripts\/sandbox cluster/ { file = cluster; n-- }
 	file != "" { sub(/\\e$/, "\\"); print >file }' "$page"
 sed -i -e 's/bank/docs_admin/g' -e "s/\\bclerk\\b/docs_clerk/g; s/docs_clerk\\.cnf/clerk.cnf/g" \
-	-e "s/ manager\\b/ docs_manager/g; s/\\bfeed\\b/docs_feed/g" \
+	-e "s/\\([ =]\\)manager\\b/\\1docs_manager/g; s/\\bfeed\\b/docs_feed/g" \
 	-e "s|/root/|$scratch/|g" "$scratch"/block-*
 
 usage=$("$top/scripts/sandbox" cluster --help)
@@ -58,7 +55,7 @@ do_block() {
 	local file
 	number=$((number + 1))
 	file=$(printf '%s/block-%02d' "$scratch" "$number")
-	if grep -Eq '^(lockq-migrate|mysql|getwork|managetask)' "$file"; then
+	if grep -Eq '^(\(umask|lockq|mysql|managetask|getwork|disposition)' "$file"; then
 		run bash -e -c "cd '$scratch'; . '$file'"
 	else
 		run "$top/scripts/sandbox" mysql --batch --execute="$(cat "$file")"
@@ -72,13 +69,27 @@ like "$out" 'nothing is missing' '--check says so first'
 like "$out" 'applying baseline.sql' 'the tables are made'
 do_block
 do_block
+is "$(stat -c %a "$scratch/clerk.cnf" "$scratch/manager.cnf" | xargs)" '600 600' \
+	'the option files are readable by one person only'
+do_block
 do_block
 like "$out" '^task 1: added' 'the manager makes a task'
 like "$out" '^user tracy: added' 'and makes the people known'
 do_block
-is "$(grep -Eo '\b100[0-9]\b' <<<"$out" | sort | uniq -c | awk '{ print $2 ":" $1 }' |
-	tr '\n' ' ')" '1001:2 1002:2 1003:1 1004:1 ' \
-	'two people have two loans each, and checkwork shows those of one'
+like "$out" '^loan 1001: completed' 'two people work'
+like "$out" '^loan 1002: returned, available from ' '… and one gives a loan back'
+is "$("$top/scripts/sandbox" mysql docs_admin --batch --skip-column-names --execute='
+	SELECT loan_id FROM deed WHERE checked')" 1001 'the procedure has changed the data'
+do_block
+like "$out" '1003' 'a loan goes to another user'
+do_block
+do_block
+is "$("$top/scripts/sandbox" mysql docs_admin --batch --skip-column-names --execute='
+	SELECT lease_minutes, cache_ttl, (SELECT COUNT(*) FROM kept_list) FROM task' | xargs)" \
+	'60 300 1' 'the task has a lease and a list'
+do_block
+like "$out" 'Check the deed' 'lockqstat shows the task'
+do_block
 do_block
 like "$out" 'nothing is left to finish' 'a new database has no older programs'
 do_block
@@ -87,7 +98,8 @@ do_block
 like "$out" 'up to date' 'lockq-migrate has nothing to make, but the roles'
 do_block
 run checkwork --defaults-file "$scratch/clerk.cnf" --user tracy --json
-is "$(jq -s -c 'map(.loan_id)' <<<"$out")" '[1003,1004]' 'what was assigned is there again'
+is "$(jq -s -c 'map(.loan_id)' <<<"$out")" '[1004]' 'what was assigned is there again'
+"$top/scripts/sandbox" mysql --execute='UPDATE docs_admin.task SET cache_ttl = 0'
 run disposition --defaults-file "$scratch/clerk.cnf" --user tracy --task 1 --loan 1004 \
 	--return-after 0h --json
 run getwork --defaults-file "$scratch/clerk.cnf" --user oliver --task 1 --json
@@ -106,8 +118,8 @@ do_block
 like "$out" '^1	60	[0-9]+	[0-9]+	[0-9]+	' 'a task that keeps a list'
 do_block
 run lockqstat --defaults-file "$scratch/feed.cnf" --follow broker --until-now
-is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" '0:5 assigned 1 returned' \
-	'the changes are handed to others'
+is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" \
+	'0:6 assigned 1 completed 3 returned' 'the changes are handed to others'
 do_block
 "$top/scripts/sandbox" mysql --execute='DROP VIEW docs_admin.deeds_to_check'
 do_block
