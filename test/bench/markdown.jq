@@ -1,4 +1,5 @@
-# What short.jq and tables.jq share: numbers, rows of a table in Markdown, and where was measured.
+# What sentences.jq and tables.jq share: numbers, goals, rows of a table in Markdown, and where was
+# measured.
 
 # Three significant digits.
 def number:
@@ -38,3 +39,5 @@ def hardware:
 		+ "\($m.memory_bytes / 1073741824 | round) GiB, \($m.system), "
 		+ "MySQL \(.versions.mysql)";
 def measured: map(select(.measures | length > 0));
+def has_goal: .at_least != null or .at_most != null;
+def goals: [.[].measures[] | select(has_goal)];

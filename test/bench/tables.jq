@@ -1,14 +1,8 @@
-# The tables of man/figures.md: what has a goal, then some figures in full. Input: all
-# results.
+# The tables of man/figures.md: a section for each figure. Input: all results.
 include "markdown";
 
 def value($key): (.[$key] // null) | number;
-
-def goals:
-	(["figure", "what was measured", "result", "goal"] | head),
-	(.[] | .figure as $figure
-		| .measures[] | select(.at_least != null or .at_most != null)
-		| [$figure, .text, amount, goal] | row);
+def goal_of: [.measures[] | { (.key): goal }] | add;
 
 # Keys are burst.SECONDS.USERS.WAY.WHAT.
 def burst:
@@ -17,8 +11,7 @@ def burst:
 	  claim: "`SKIP LOCKED`, query that groups",
 	  rows: "`SKIP LOCKED`, query row by row" } as $names
 	| (.measures | map({ (.key): .value }) | add) as $of
-	| "", "\(.title):", "",
-	(["query", "people", "way", "queries run", "server CPU", "first has loans", "median",
+	| (["query", "people", "way", "queries run", "server CPU", "first has loans", "median",
 		"last has loans"] | head),
 	([(.measures[].key
 		| capture("^(?<case>burst[.](?<s>[0-9]+)[.](?<n>[0-9]+)[.](?<way>[a-z]+))"
@@ -37,22 +30,21 @@ def burst:
 
 # Keys are wake.WHO.PERCENTILE and wake.WHO.bare.PERCENTILE.
 def wake:
-	(.measures | map({ (.key): .value }) | add) as $of
-	| "", "\(.title):", "",
-	(["followers", "median", "99 of 100 within", "the same for programs that only wait for a "
-		+ "row lock"] | head),
+	(.measures | map({ (.key): .value }) | add) as $of | goal_of as $goals
+	| (["followers", "median", "99 of 100 within", "the same for programs that only wait for a "
+		+ "row lock", "goal for 99 of 100"] | head),
 	(.measures[] | .text as $text | .key | capture("^wake[.](?<who>[0-9]+|poll)[.]p50$")
 		| .who as $who
 		| [($text | sub(": median$"; "")), ($of | value("wake.\($who).p50")) + " ms",
 			($of | value("wake.\($who).p99")) + " ms",
 			if $of["wake.\($who).bare.p99"] then
-				($of | value("wake.\($who).bare.p99")) + " ms" else "" end] | row);
+				($of | value("wake.\($who).bare.p99")) + " ms" else "" end,
+			($goals["wake.\($who).p99"] // "")] | row);
 
 # Keys are warm.PHASE.WHAT.
 def warm:
 	(.measures | map({ (.key): .value }) | add) as $of
-	| "", "\(.title):", "",
-	(["people", "asked", "median", "95 of 100 within", "99 of 100 within", "slowest"] | head),
+	| (["people", "asked", "median", "95 of 100 within", "99 of 100 within", "slowest"] | head),
 	(.measures[] | .text as $text | .key | capture("^warm[.](?<phase>[a-z]+)[.]asks$")
 		| .phase as $phase
 		| [($text | sub(": how often people asked$"; "")),
@@ -60,26 +52,41 @@ def warm:
 			("p50", "p95", "p99", "p100" | . as $what
 				| ($of | value("warm.\($phase).\($what)")) + " ms")] | row);
 
-def take:
-	"", "\(.title):", "",
-	(["what was measured", "result"] | head),
-	(.measures[] | [.text, amount] | row);
-
 # Keys are peers.NAME.WORKERS.WHAT and peers.ratio.COUNT.WORKERS, peers.ratiokept.COUNT.WORKERS.
 def peers:
-	(.measures | map({ (.key): .value }) | add) as $of
-	| "", "\(.title):", "",
-	(["queue", "workers", "loans or jobs per second", "one take: median",
-		"99 of 100 within", "divided by the best other queue"] | head),
+	(.measures | map({ (.key): .value }) | add) as $of | goal_of as $goals
+	| (["queue", "workers", "loans or jobs per second", "one take: median",
+		"99 of 100 within", "divided by the best other queue", "goal"] | head),
 	(.measures[] | .text as $text
 		| .key | capture("^peers[.](?<name>[a-z_0-9]+)[.](?<workers>[0-9]+)[.]rate$")
 		| .name as $name | .workers as $workers
 		| "peers.\($name).\($workers)" as $key
 		| ($name | ltrimstr("lockq") | sub("(?<n>[0-9]+)$"; ".\(.n)")) as $way
-		| $of["peers.ratio\($way).\($workers)"] as $ratio
+		| "peers.ratio\($way).\($workers)" as $ratio
 		| [($text | sub(", [0-9]+ workers$"; "")), $workers, ($of | value("\($key).rate")),
 			($of | value("\($key).p50")) + " ms", ($of | value("\($key).p99")) + " ms",
-			if $ratio == null then "" else ($ratio | number) + " times" end] | row);
+			if $of[$ratio] then ($of | value($ratio)) + " times" else "" end,
+			($goals[$ratio] // "")] | row);
+
+# The cases of the figure beside one another.
+def cases:
+	if .figure == "burst" then burst elif .figure == "wake" then wake
+	elif .figure == "warm" then warm elif .figure == "peers" then peers else empty end;
+
+# The measures that have a goal, but for those of the cases. Of a figure without cases and without
+# goals it is all measures, and of take, which has few.
+def rows_of_measures:
+	[.measures[]
+		| select(has_goal and (.key | test("^wake[.][0-9]+[.]p99$|^peers[.]ratio") | not))]
+		as $goals
+	| if .figure == "take" or ([cases, $goals[]] == []) then .measures else $goals end;
+
+def section:
+	"### \(.figure): \(.title)",
+	([cases] | select(. != []) | "", .[]),
+	([rows_of_measures[] | [.text, amount, goal] | row] | select(. != [])
+		| "", (["what was measured", "result", "goal"] | head), .[]),
+	"";
 
 def on_or_off: if . == 1 or . == "ON" then "on" else "off" end;
 def server:
@@ -94,8 +101,7 @@ def rank: .figure as $f | ["burst", "wake", "warm", "take", "one", "throughput",
 measured
 | min_by(.at) as $first
 | sort_by(rank, .at)
-| goals, (of("burst") | burst), (of("wake") | wake), (of("warm") | warm),
-  (of("take") | take), (of("peers") | peers), "",
+| (.[] | section),
   "Measured on \(days) on \($first | hardware), \($first | server), lockq at commit "
 	+ "\($first.versions.commit).",
   (if (map(.machine | del(.load_before)) | unique | length) > 1

@@ -35,13 +35,7 @@ left_behind() {
 run "$bench" list
 is "$status" 0 'list'
 for figure in "$top"/test/bench/figures/*; do
-	like "$out" "^${figure##*/} +[A-Za-z].*[^ ]" "list says what ${figure##*/} measures"
-	ok "$([ -x "$figure" ]; echo $?)" "${figure##*/} can be run"
-done
-is "$(awk 'length($0) > 80' <<<"$out")" '' 'list: 80 columns are enough'
-read -r -d '' -a usual <<<"$(sed -n '/^usual: /,$p' <<<"$out" | sed 's/^usual://')"
-for figure in "${usual[@]}"; do
-	ok "$([ -x "$top/test/bench/figures/$figure" ]; echo $?)" "a usual figure is there: $figure"
+	like "$out" "^${figure##*/} +[A-Za-z]" "list says what ${figure##*/} measures"
 done
 run "$bench" --help
 is "$status" 0 '--help'
@@ -53,19 +47,11 @@ while IFS='|' read -r arguments says; do
 	like "$err" "$says" "… the line has: $says"
 done <<'END'
 |usage:
-nonsense|usage:
-list more|list takes nothing
 run nonsense|no figure 'nonsense'
-run ../common.sh|no figure
-run --size|--size needs a value
 run --size huge burst|short, not 'huge'
 run --nonsense|unknown option '--nonsense'
-table /nonexistent|no results in '/nonexistent'
-table /tmp /tmp|one folder
-readme /nonexistent|no results in
-readme /tmp /tmp|one folder
+readme /nonexistent|no results in '/nonexistent'
 compare /nonexistent|two results
-compare /nonexistent /nonexistent|no results in '/nonexistent'
 END
 echo '{"some": "thing"}' >"$scratch/other.json"
 run "$bench" table "$scratch/other.json"
@@ -74,17 +60,18 @@ is "$status" 2 'a JSON file that is no result is refused'
 # --- each figure ---------------------------------------------------------------------------------
 
 before=$(left_behind)
-figures=(assign burst peers record take throughput waiting wake warm)
-[ "${LOCKQ_BENCH-}" != all ] || figures+=(cron killed stat)
-# burst_queries: how many the four have run. On a busy machine one may come after the others' query.
-burst_queries() {
-	jq '.measures[] | select(.key == "burst.1.4.lockq.queries") | .value' \
-		"$scratch/out/burst.json"
+figures=(assign burst peers take throughput wake warm)
+[ "${LOCKQ_BENCH-}" != all ] || figures+=(cron killed record stat waiting)
+# in_time FIGURE: on a busy machine one of the four of burst may come after the others' query, and
+# the people of warm may need the whole first phase to get a list.
+in_time() {
+	jq -e 'all(.measures[]; .value != null and (.value == 1 or
+		.key != "burst.1.4.lockq.queries"))' "$scratch/out/$1.json" >/dev/null
 }
 for figure in "${figures[@]}"; do
 	short "$figure"
 	for _ in 1 2; do
-		[ "$figure" != burst ] || [ "$(burst_queries)" = 1 ] || short burst
+		in_time "$figure" || short "$figure"
 	done
 	is "$status" 0 "$figure: measured"
 	[ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }"
@@ -94,14 +81,12 @@ for figure in "${figures[@]}"; do
 	ok "$(jq -e '.at and .title and .machine.cores > 0 and .machine.cpu and .versions.mysql and
 		.versions.commit and (.settings.server | has("innodb_flush_log_at_trx_commit"))' \
 		"$result" >/dev/null; echo $?)" "$figure: where it was measured"
-	is "$(jq -r '.measures[] | select(.value == null) | .key' "$result")" '' \
-		"$figure: every measure has a number"
+	ok "$(in_time "$figure"; echo $?)" \
+		"$figure: every measure has a number, and burst one query for all"
 	ok "$(jq -e '(.measures | length) > 0 and (.measures | map(.key) | unique | length) ==
 		(.measures | length)' "$result" >/dev/null; echo $?)" "$figure: each has a key"
-	is "$(awk 'length($0) > 80' <<<"$out")" '' "$figure: 80 columns are enough"
 	is "$(left_behind)" "$before" "$figure: leaves nothing behind"
 done
-is "$(burst_queries)" 1 'burst: one heavy query for all'
 # With SKIP LOCKED, a user takes what the others' scans leave free in that moment: fewer than 5
 # loans, sometimes.
 is "$(jq -c '[.measures[] | select(.key | test("^burst.1.4.(lockq|own|line).loans$")) | .value]' \
@@ -144,13 +129,12 @@ made a 10
 made b 25
 run "$bench" table "$scratch/a"
 is "$status" 0 'table'
-like "$out" '^\| wake \| a time \| 10 ms \| at most 20 ms \|$' 'table: a goal that is reached'
+like "$out" '^\| a time \| 10 ms \| at most 20 ms \|$' 'table: a goal that is reached'
 like "$out" 'MySQL [0-9.-]+, .innodb_flush_log_at_trx_commit' 'table: versions and settings'
 run "$bench" table "$scratch/b"
-like "$out" '^\| wake \| a time \| 25 ms \| at most 20 ms, \*\*missed\*\* \|$' \
+like "$out" '^\| a time \| 25 ms \| at most 20 ms, \*\*missed\*\* \|$' \
 	'table: a goal that is missed'
 run "$bench" table "$scratch/out"
-is "$status" 0 'table: of all figures'
 like "$out" 'Not of the usual size: .*burst \(short\)' \
 	'table: it names the figures that have not the usual size'
 jq 'del(.complete)' "$scratch/a/wake.json" >"$scratch/broken.json"
@@ -159,16 +143,13 @@ like "$out" 'Broken off: wake' 'table: it names the figures that were broken off
 
 run "$bench" compare "$scratch/a" "$scratch/b"
 is "$status" 0 'compare'
-like "$out" '^wake.x +10 +25 ms +\+150 % worse, now missed$' \
-	'compare: a number that is worse'
+like "$out" '^wake.x +10 +25 ms +\+150 % worse, now missed$' 'compare: a number that is worse'
 like "$out" '^wake.y +5 +5 x +0 %$' 'compare: a number that is the same'
 run "$bench" compare "$scratch/b" "$scratch/a/wake.json"
-like "$out" '^wake.x +25 +10 ms +-60 % better, now reached$' \
-	'compare: a number that is better; with a file'
+like "$out" '^wake.x +25 +10 ms +-60 % better, now reached$' 'compare: a number that is better'
 run "$bench" compare "$scratch/a" "$scratch/out/burst.json"
 like "$out" '^wake.x .*not in B$' 'compare: a number that only A has'
 like "$out" '^burst.* not in A$' '… and one that only B has'
-is "$(awk 'length($0) > 90' <<<"$out")" '' 'compare: 90 columns are enough'
 jq '.machine.cores = 99' "$scratch/b/wake.json" >"$scratch/elsewhere.json"
 run "$bench" compare "$scratch/a" "$scratch/elsewhere.json"
 like "$out" 'another machine: only ratios' 'compare: it says that the machines differ'
@@ -184,87 +165,76 @@ done
 readme "$scratch/all"
 is "$status" 0 'readme'
 for page in README.md man/figures.md; do
-	run cat "$pages/$page"
-	is "$(sed -n '1p;$p' <<<"$out" | tr '\n' ' ')" 'one two ' "$page: the text around stays"
-	ok "$(! grep -q '^old$' <<<"$out"; echo $?)" "$page: the old table is gone"
-	like "$out" 'MySQL [0-9.-]+' "$page: it tells the version of MySQL"
+	is "$(sed -n '1p;$p' "$pages/$page" | xargs)" 'one two' "$page: the text around stays"
+	ok "$(! grep -q '^old$' "$pages/$page"; echo $?)" "$page: the old figures are gone"
+	like "$(cat "$pages/$page")" 'MySQL [0-9.-]+' "$page: it tells the version of MySQL"
 done
-run cat "$pages/README.md"
-while read -r row; do
-	like "$out" "^\\| $row" "README.md has the row: $row"
-done <<'END'
-4 people ask while a query of 1 s runs: how often the query runs . 1 . 4: each person runs it
-… CPU time of the server . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
-… until the last person has loans . [0-9.]+ s . [0-9.]+ s: [0-9.]+ times as much
-4 people wait for the same query: .* . [0-9.]+ ms . [0-9.]+ ms: programs that only wait
-100 people wait for 5 loans each: .* . [0-9.]+ ms
-loans given twice, in all these runs . 0 .
-END
-ok "$(! grep -q 'null\|none' <<<"$out"; echo $?)" 'README.md: every row has its numbers'
+ok "$(! grep -q 'null\|none' "$pages/README.md"; echo $?)" 'README.md: each sentence has numbers'
 run cat "$pages/man/figures.md"
 like "$out" '^\| 1 s \| 4 \| each runs the query \| 4 \|' 'figures.md has the burst'
 like "$out" '^\| 8 followers, 1 times \| [0-9.]+ ms \|' 'figures.md has the wake-up'
+is "$(grep -c '^### ' <<<"$out")" "${#figures[@]}" 'figures.md has a section for each figure'
 cp -R "$pages" "$scratch/before"
 readme "$scratch/all"
 is "$(diff -r "$scratch/before" "$pages")" '' 'readme: a second time changes nothing'
-readme "$scratch/out"
-like "$(cat "$pages/README.md")" '^\| … CPU time of the server \| [0-9.]+ s \| not run \|' \
-	'README.md: a case that was not run has no number'
-readme "$scratch/b"
-like "$(cat "$pages/man/figures.md")" 'a time \| 25 ms \| at most 20 ms, \*\*missed\*\*' \
-	'readme: other results replace them'
 
-# made_up NAME: makes results of the figure NAME; standard input has its measures.
+# made_up NAME SETTINGS: makes results of the figure NAME; standard input has its measures.
 made_up() {
 	mkdir -p "$scratch/made"
-	jq --arg name "$1" --argjson measures "$(jq -s .)" \
-		'.figure = $name | .size = "usual" | .measures = $measures' \
+	jq --arg name "$1" --argjson settings "$2" --argjson measures "$(jq -s .)" \
+		'.figure = $name | .settings.figure = $settings | .measures = $measures' \
 		"$scratch/out/wake.json" >"$scratch/made/$1.json"
 }
-made_up one <<'END'
-{"key": "one.getwork.wall", "value": 19.2, "unit": "ms"}
-{"key": "one.bare.wall", "value": 10, "unit": "ms"}
-{"key": "one.ratio.bare", "value": 1.92, "unit": "x", "at_most": 1.6, "missed": true}
+made_up burst '{}' <<'END'
+{"key": "burst.3.50.lockq.queries", "value": 1, "unit": "", "at_most": 1}
+{"key": "burst.3.50.lockq.cpu", "value": 3.1, "unit": "s"}
+{"key": "burst.3.50.lockq.last", "value": 2.88, "unit": "s"}
+{"key": "burst.3.50.lockq.twice", "value": 0, "unit": "loans"}
+{"key": "burst.3.50.own.queries", "value": 50, "unit": ""}
+{"key": "burst.3.50.own.cpu", "value": 135, "unit": "s"}
+{"key": "burst.3.50.own.last", "value": 68.3, "unit": "s"}
+{"key": "burst.3.50.own.twice", "value": 7, "unit": "loans"}
 END
-made_up scale <<'END'
-{"key": "loans.10000.p50", "value": 1, "unit": "ms"}
-{"key": "loans.10000000.p50", "value": 1.06, "unit": "ms"}
-{"key": "loans.growth", "value": 1.06, "unit": "x", "at_most": 1.5}
-END
-made_up throughput <<'END'
-{"key": "many.to_commits", "text": "16 tasks, 64 threads: x", "value": 0.2, "unit": "x",
-	"at_least": 0.15}
-{"key": "wrong", "value": 1, "unit": "", "at_most": 0, "missed": true}
-END
-made_up peers <<'END'
-{"key": "peers.lockq1.64.twice", "value": 2, "unit": "loans", "at_most": 0, "missed": true}
-{"key": "peers.ratiokept.1.8", "value": 0.9, "unit": "x", "at_least": 1, "missed": true}
-{"key": "peers.ratiokept.1.64", "value": 2.5, "unit": "x", "at_least": 1}
-{"key": "peers.ratiokept.5.8", "value": 4.5, "unit": "x", "at_least": 4}
-END
-made_up warm <<'END'
+made_up warm '{"users": 200, "query": 30}' <<'END'
 {"key": "warm.p50", "value": 20.2, "unit": "ms", "at_most": 50}
 {"key": "warm.p99", "value": 1200, "unit": "ms", "at_most": 1000, "missed": true}
-{"key": "warm.first.p50", "value": 23000, "unit": "ms"}
-{"key": "warm.first.p99", "value": 30500, "unit": "ms"}
 END
-jq '.settings.figure = { users: 200, query: 30 }' "$scratch/made/warm.json" >"$scratch/warm"
-mv "$scratch/warm" "$scratch/made/warm.json"
-readme "$scratch/made"
-run grep '^| [a-z0-9…]' "$pages/README.md"
-while IFS=';' read -r what is beside goal; do
-	like "$out" "^\\| ${what}[^|]*\\| $is \\| [^|]*${beside}[^|]*\\| $goal \\|\$" \
-		"README.md has the row: $what"
+made_up assign '{}' <<'END'
+{"key": "assign.1000.ms", "value": 400, "unit": "ms"}
+{"key": "assign.10000.ms", "value": 4107, "unit": "ms", "at_most": 2000, "missed": true}
+END
+made_up peers '{}' <<'END'
+{"key": "peers.lockqkept1.64.rate", "value": 450, "unit": "/s", "text": "a queue, 64 workers"}
+{"key": "peers.ratiokept.1.8", "value": 1.2, "unit": "x", "at_least": 1}
+{"key": "peers.ratiokept.1.64", "value": 0.9, "unit": "x", "at_least": 1, "missed": true}
+{"key": "peers.ratiokept.5.8", "value": 4.5, "unit": "x", "at_least": 4}
+END
+# sentences: the figures of README.md, as one line.
+sentences() {
+	readme "$scratch/made"
+	sed '/^<!-- bench: /,/^<!-- bench ends/!d;//d' "$pages/README.md" | xargs -d '\n' |
+		tr -s ' '
+}
+said=$(sentences)
+while read -r sentence; do
+	like "$said" "$sentence" "README.md says: $sentence"
 done <<'END'
-one whole `getwork`;19.2 ms, 1.92 times as long;10 ms: a program;at most 1.6 times, \*\*missed\*\*
-one request .* 10,000,000 loans;1.06 times as long;10,000 loans;at most 1.5 times
-loans .* 8, 64 workers .* one;0.9, 2.5 times as many;job queues;at least 1 times, \*\*missed\*\*
-loans .* 8 workers .* five;4.5 times as many;job queues;at least 4 times
-200 people ask .* a query of 30 s;20.2 ms;23000 ms: those who waited;at most 50 ms
-… 99 of 100 within;1200 ms;30500 ms;at most 1000 ms, \*\*missed\*\*
-requests per second, 16 tasks, 64 threads;0.2 times as many;plain `INSERT`;at least 0.15 times
-loans given twice;3;;0, \*\*missed\*\*
+50 people .* query of 3 s .* once, not 50 times. .* after 2.88 s, not 68.3 s. .* 3.1 s, not 135 s\.
+200 people .* takes 30 s: .* within 20.2 ms, 99 of 100 within 1.2 s\.
+10,000 people .* 4.11 s after
+8 to 64 workers .* get 0.9 to 1.2 times .* get 4.5 times as many\.
+no loan was given to two people. 3 of 7 goals were missed
 END
+made_up throughput '{}' <<'END'
+{"key": "wrong", "value": 3, "unit": "", "at_most": 0, "missed": true}
+END
+like "$(sentences)" '3 loans were given twice.* 4 of 8 goals were missed' \
+	'README.md owns up to a fault'
+is "$(grep -c 'missed\*\*' "$pages/man/figures.md")" 4 'figures.md says once what was missed'
+jq 'del(.measures[] | select(.key | test("own")))' "$scratch/made/burst.json" >"$scratch/burst"
+mv "$scratch/burst" "$scratch/made/burst.json"
+like "$(sentences)" 'runs once. .* after 2.88 s. ' \
+	'README.md: a case that was not run has no number'
 
 # Both pages are written, or none.
 for page in README.md man/figures.md; do
@@ -272,11 +242,16 @@ for page in README.md man/figures.md; do
 	echo nothing >"$pages/$page"
 	cp -R "$pages" "$scratch/kept"
 	readme "$scratch/a"
-	is "$status" 5 "readme: $page has no place for the tables"
+	is "$status" 5 "readme: $page has no place for the figures"
 	is "$(diff -r "$scratch/kept" "$pages")" '' '… and both pages stay as they are'
 	rm -rf "$scratch/kept"
-	is "$(grep -cE '^<!-- bench(: | ends -->)' "$top/$page")" 2 "the project's $page has one"
 done
+
+# The project's own pages are of the same results.
+is "$(grep -o '[0-9]* of [0-9]* goals' "$top/README.md")" \
+	"$(grep -c 'missed\*\*' "$top/man/figures.md") of $(
+		grep -cE '^\|.*\| at (least|most) ' "$top/man/figures.md") goals" \
+	'README.md counts the goals of figures.md'
 
 # --- misses, failures, ends ----------------------------------------------------------------------
 
@@ -304,8 +279,6 @@ figure 'Made up'
 measure --at-most 3 missed.a 4 s 'too much'
 measure --at-least 3 missed.b 3 s 'enough'
 measure --at-least 3 missed.c none s 'not to be had'
-measure --at-most 3 missed.d 5 s "what $(printf 'needs %.0s' {1..20})more than one line"
-measure --at-most 3 missed.e 5 s 'much, too'
 END
 fake fails <<'END'
 figure 'Made up'
@@ -331,8 +304,6 @@ like "$joined" 'too much +4 s +MISSED: at most 3' '… it is said that it is mis
 like "$joined" 'not to be had +none s +MISSED: at least 3' '… as is one that could not be measured'
 like "$out" 'enough +3 s +at least 3' '… beside a goal that is reached'
 like "$out" '^  missed: too much' '… and again at the end'
-like "$out" '^  missed: much, too' '… and so is each'
-is "$(awk 'length($0) > 80' <<<"$out")" '' '… in 80 columns'
 fake_run --strict missed
 is "$status" 3 '--strict: status 3'
 rm -f "$scratch/cleaned"
@@ -349,37 +320,34 @@ gone() {
 	! kill -0 "$1" 2>/dev/null || [[ $(ps -o stat= -p "$1") = Z* ]]
 }
 
-# end_by SIGNAL STATUS: only scripts/bench gets the signal. The figure and its processes must end,
-# too. Without the signal the figure would take ten times as long as the test waits.
-end_by() {
-	local driver
-	rm -f "$scratch/cleaned" "$scratch/fakes/sleeper" "$scratch/fakes/waited"
-	env --default-signal=INT,TERM LOCKQ_TOP="$top" "$fake/scripts/bench" run \
-		--out "$scratch/fakes" long >/dev/null 2>&1 &
-	driver=$!
-	wait_for [ -s "$scratch/fakes/waited" ]
-	kill -"$1" "$driver"
-	wait_for gone "$driver"
-	ok $? "SIG$1: it ends"
-	wait_for gone "$(cat "$scratch/fakes/sleeper")"
-	ok $? "SIG$1: the processes of the figure have ended"
-	kill "$(cat "$scratch/fakes/sleeper")" "$(cat "$scratch/fakes/waited")" 2>/dev/null
-	status=0
-	wait "$driver" || status=$?
-	is "$status" "$2" "SIG$1: status $2"
-	ok "$([ -f "$scratch/cleaned" ]; echo $?)" "SIG$1: the figure has cleaned up"
-}
-end_by INT 130
-end_by TERM 143
+# Only scripts/bench gets the signal. The figure and its processes must end, too. Without the signal
+# the figure would take ten times as long as the test waits.
+rm -f "$scratch/cleaned"
+env --default-signal=TERM LOCKQ_TOP="$top" "$fake/scripts/bench" run --out "$scratch/fakes" long \
+	>/dev/null 2>&1 &
+driver=$!
+wait_for [ -s "$scratch/fakes/waited" ]
+kill -TERM "$driver"
+wait_for gone "$driver"
+ok $? 'SIGTERM: it ends'
+wait_for gone "$(cat "$scratch/fakes/sleeper")"
+ok $? 'SIGTERM: the processes of the figure have ended'
+kill "$(cat "$scratch/fakes/sleeper")" "$(cat "$scratch/fakes/waited")" 2>/dev/null
+status=0
+wait "$driver" || status=$?
+is "$status" 143 'SIGTERM: status 143'
+ok "$([ -f "$scratch/cleaned" ]; echo $?)" 'SIGTERM: the figure has cleaned up'
 forget_users
 
 # A real figure is broken off while its followers wait for a query.
-env --default-signal=INT,TERM timeout 1000 "$bench" run --size short --out "$scratch/out" burst \
+env --default-signal=INT "$bench" run --size short --out "$scratch/out" burst \
 	>/dev/null 2>&1 &
 driver=$!
 await "SELECT COUNT(*) >= 2 FROM information_schema.processlist
         WHERE id <> CONNECTION_ID() AND info LIKE '%test\\_candidates\\_213%LIMIT%'" 1
 kill -INT "$driver"
-wait "$driver"
+status=0
+wait "$driver" || status=$?
+is "$status" 130 'SIGINT: status 130'
 is "$(left_behind)" "$before" 'burst, broken off: no user, no task, no query is left'
 finish
