@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "list/view.h"
+#include "list/search.h"
 #include "seedloans/rooms.h"
 
 static const char heavy_view[] = "candidates_verify_bank_account";

@@ -47,6 +47,9 @@ struct audit {
 	bool no_memory;
 };
 
+/* audit_settings.c: reads the settings of the task's row, or of a new one, with those that the
+ * caller names. Returns a public code. */
+LOCKQ_MUST_CHECK int audit_read_settings(struct audit *a);
 /* The value of a setting; NULL is SQL NULL. audit_number() is 0 then. */
 const char *audit_value(const struct audit *a, const char *setting);
 uint64_t audit_number(const struct audit *a, const char *setting);
@@ -55,7 +58,7 @@ bool audit_flag(const struct audit *a, const char *setting);
  * finding. */
 bool audit_name(struct audit *a, const char *setting, struct audited_name *name);
 
-/* Adds a finding. @mend is freed with it; NULL: there is none. */
+/* findings.c: adds a finding. @mend is freed with it; NULL: there is none. */
 __attribute__((format(printf, 6, 7))) void audit_found(struct audit *a,
     enum lockq_severity severity, const char *code, const char *about, char *mend,
     const char *format, ...);
@@ -69,6 +72,13 @@ bool audit_raise(struct audit *a, const char *code);
 __attribute__((format(printf, 2, 3))) char *audit_mend(struct audit *a, const char *format, ...);
 char *audit_mend_set(struct audit *a, const char *option, const char *value);
 char *audit_mend_number(struct audit *a, const char *option, uint64_t value);
+/* The GRANT of @right, "SELECT ON", for a role of this database. */
+char *audit_grant(struct audit *a, const char *right, const char *quoted, const char *role);
+/* The GRANT of such a role to "user@host"; NULL where that name has other characters. */
+char *audit_grant_role(struct audit *a, const char *role, const char *account);
+/* The worst come first. */
+void audit_sort_findings(struct lockq_findings *all);
+void audit_forget_findings(struct lockq_findings *all);
 
 /* The words of a statement, for audit_says(): in lower case, one blank between them, without
  * comments, and "?" for each string and quoted name. NULL where there is no memory. free() it. */
@@ -94,10 +104,6 @@ LOCKQ_MUST_CHECK enum db_rc audit_rights(struct audit *a);
 /* Whether @role, of @people, may call it; @code is that of the finding. */
 LOCKQ_MUST_CHECK enum db_rc audit_execute(struct audit *a, const struct audited_name *procedure,
     const char *role, const char *people, const char *code);
-/* The GRANT of @right, "SELECT ON", for a role of this database. */
-char *audit_grant(struct audit *a, const char *right, const char *quoted, const char *role);
-/* The GRANT of such a role to "user@host"; NULL where that name has other characters. */
-char *audit_grant_role(struct audit *a, const char *role, const char *account);
 /* Whether "user@host" is there. *@known is false where this account can't see that. */
 LOCKQ_MUST_CHECK enum db_rc audit_account(struct audit *a, const char *definer, bool *there,
     bool *known);

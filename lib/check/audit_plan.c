@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check/audit.h"
-#include "disposition/token.h"
+#include "disposition/disposing.h"
 #include "getwork/assign.h"
 #include "getwork/pending.h"
 #include "handle/error.h"

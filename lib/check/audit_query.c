@@ -9,11 +9,11 @@
 #include <strings.h>
 
 #include "check/audit.h"
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/session.h"
 #include "list/ask_view.h"
-#include "list/view.h"
+#include "list/search.h"
 
 /* How many rows the session has read so far; the statement itself reads some, too. */
 static const struct db_query rows_read = {

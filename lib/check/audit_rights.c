@@ -129,44 +129,6 @@ may_select(struct audit *a, const char *role, const char *schema, const char *na
 	    right) : rc;
 }
 
-/* `role`@`database`; false where the database has a name that can't be quoted. */
-static bool
-role_here(const struct audit *a, const char *role, char out[QUOTED_BYTES * 2])
-{
-	char whom[QUOTED_BYTES], where[QUOTED_BYTES];
-
-	if (db_quote_identifier(whom, sizeof(whom), role) != DB_OK ||
-	    db_quote_identifier(where, sizeof(where), db_database(a->q->db)) != DB_OK)
-		return false;
-	snprintf(out, QUOTED_BYTES * 2, "%s@%s", whom, where);
-	return true;
-}
-
-char *
-audit_grant(struct audit *a, const char *right, const char *quoted, const char *role)
-{
-	char whom[QUOTED_BYTES * 2];
-
-	return role_here(a, role, whom) ? audit_mend(a, "GRANT %s %s TO %s", right, quoted, whom) :
-	    NULL;
-}
-
-char *
-audit_grant_role(struct audit *a, const char *role, const char *account)
-{
-	const char *at = strrchr(account, '@');
-	char name[NAME_BYTES], user[QUOTED_BYTES], host[QUOTED_BYTES] = "'%'";
-	char here[QUOTED_BYTES * 2];
-
-	snprintf(name, sizeof(name), "%.*s", at != NULL ? (int)(at - account) : 0, account);
-	if (at == NULL || db_quote_identifier(user, sizeof(user), name) != DB_OK ||
-	    !role_here(a, role, here))
-		return NULL;
-	if (strcmp(at, "@%") != 0 && db_quote_identifier(host, sizeof(host), at + 1) != DB_OK)
-		return NULL;
-	return audit_mend(a, "GRANT %s TO %s@%s", here, user, host);
-}
-
 static void
 note_unknown(struct audit *a)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes connections to MySQL, pins their settings, keeps them alive and ends them. The other files
- * behind db.h: db_where.c connects, db_run.c runs one statement, db_transaction.c begins and ends
- * transactions, db_long.c runs a statement that takes long, db_error.c says what went wrong, and
- * db_text.c has the texts. */
+/* Makes connections to MySQL, keeps them alive and ends them. Begin with db.h, which is all that
+ * other rooms see. Behind it db_where.c connects, db_tls.c refuses a connection that is less safe
+ * than was asked for, db_session_settings.c pins the time zone and the other settings of a session,
+ * db_run.c runs one statement, db_transaction.c begins and ends transactions, db_long.c runs a
+ * statement that takes long, db_error.c says what went wrong, and db_text.c has the texts. */
 #include "db/db_private.h"
 
 #include <poll.h>
@@ -14,48 +15,8 @@
 
 #include "db/db_text.h"
 
-enum { OLDEST_SERVER = 80019, SCHEMA_COLUMN = 10, FINISHED_COLUMN };
+enum { OLDEST_SERVER = 80019 };
 
-/* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
- * gaps that new requests go into. UTC: a time must not depend on the session that wrote it.
- * utf8mb4: an init_connect of old has another character set. MySQL's own collation: MariaDB's
- * library sets another, which a view's literals may not mix with. */
-static const char pin_session[] =
-	"SET SESSION autocommit = 1,"
-	" transaction_isolation = 'READ-COMMITTED',"
-	" sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
-	"ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
-	" time_zone = '+00:00',"
-	" character_set_client = 'utf8mb4',"
-	" character_set_results = 'utf8mb4',"
-	" collation_connection = 'utf8mb4_0900_ai_ci',"
-	" completion_type = 'NO_CHAIN',"
-	" max_execution_time = 0,"
-	" innodb_lock_wait_timeout = %u,"
-	" lock_wait_timeout = %u,"
-	" wait_timeout = %d,"
-	" net_write_timeout = %d%s";
-
-/* The settings are read back: a proxy between lockq and the server may have changed them. */
-#define WHO_AM_I \
-	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation," \
-	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout," \
-	"       @@character_set_client, @@character_set_results"
-
-static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
-
-/* Where another session has locked that table, the caller waits for it and can say so. */
-static const struct db_query who_am_i_and_schema = {
-	"who_am_i",
-	WHO_AM_I ", (SELECT MAX(version) FROM schema_version),"
-	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)",
-	DB_ONE
-};
-static const struct db_query set_time_limit = {
-	"set_time_limit",
-	"SET SESSION max_execution_time = ?, lock_wait_timeout = ?",
-	DB_NO_ROWS
-};
 /* KILL takes no parameter, but it takes a user variable. */
 static const struct db_query set_target = { "set_target", "SET @target = ?", DB_NO_ROWS };
 
@@ -84,6 +45,12 @@ db_backoff(unsigned int try)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	db_sleep_ms(most / 2 + (unsigned int)(((unsigned long)now.tv_nsec / 1000 +
 	    (unsigned long)getpid() * 7919) % (most / 2 + 1)));
+}
+
+void
+nap_with_jitter(const struct db *db, unsigned int try)
+{
+	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);
 }
 
 /* By lockq_schema lockq-migrate --finish finds the programs that are older. */
@@ -120,88 +87,6 @@ check_server(struct db *db)
 		return db_refuse(db, "the server is MySQL %s: lockq needs 8.0.19 or later",
 		    version);
 	return DB_OK;
-}
-
-/* The timeouts line up only if the server keeps to them. */
-static enum db_rc
-check_pinned(struct db *db, const struct db_rows *rows)
-{
-	const struct {
-		const char *name;
-		const char *want;
-		uint64_t seconds;
-	} pinned[] = {
-		{ "transaction_isolation", "READ-COMMITTED", 0 },
-		{ "autocommit", "1", 0 },
-		{ "innodb_lock_wait_timeout", NULL, db->pinned_wait_s },
-		{ "wait_timeout", NULL, DB_WAIT_TIMEOUT_S },
-		{ "net_write_timeout", NULL, DB_WAIT_TIMEOUT_S },
-		{ "character_set_client", "utf8mb4", 0 },
-		{ "character_set_results", "utf8mb4", 0 },
-	};
-
-	for (size_t i = 0; i < sizeof(pinned) / sizeof(pinned[0]); i++) {
-		const char *is = db_cell(rows, 0, 3 + i);
-
-		if (is != NULL && (pinned[i].want != NULL ? strcmp(is, pinned[i].want) == 0 :
-		    strtoull(is, NULL, 10) == pinned[i].seconds))
-			continue;
-		return db_refuse(db, "the session's %s is \"%s\" although it was set otherwise: "
-		    "a proxy may have changed it: connect without one", pinned[i].name,
-		    is != NULL ? is : "NULL");
-	}
-	return DB_OK;
-}
-
-/* On a new connection the same statement reads the versions of the schema, which saves a round
- * trip. It fails where no database is in use, or where the table is missing, is locked or may not
- * be read. Then db_schema() is 0, and its caller reads the version itself. */
-static enum db_rc
-read_who_am_i(struct db *db, struct db_rows *rows)
-{
-	if (db->server_uuid[0] == '\0' && !db->read_only) {
-		enum db_rc rc = db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows);
-
-		if (rc == DB_OK) {
-			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
-			db->finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
-		}
-		db->schema_held = rc == DB_ELOCKWAIT;
-		if (rc != DB_EFAIL && !db->schema_held)
-			return rc;
-		db->error = (struct last_error){ .number = 0 };
-	}
-	return db_run(db, &who_am_i, DB_NO_ARGS, rows);
-}
-
-enum db_rc
-db_pin(struct db *db)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	char text[sizeof(pin_session) + 64];
-	enum db_rc rc;
-
-	snprintf(text, sizeof(text), pin_session, db->pinned_wait_s, db->pinned_wait_s,
-	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S,
-	    db->read_only ? ", transaction_read_only = 1" : "");
-	if (mysql_query(db->mysql, text) != 0)
-		return db_fail(db, "session settings");
-	db->lock_wait_s = db->pinned_wait_s;
-	db->connected_at = db_clock_ms();
-	rc = read_who_am_i(db, &rows);
-	if (rc == DB_OK)
-		rc = check_pinned(db, &rows);
-	if (rc == DB_OK) {
-		copy_cell(db->database, sizeof(db->database), &rows, 0, 0);
-		db->connection_id = db_cell_u64(&rows, 0, 1);
-		copy_cell(db->server_uuid, sizeof(db->server_uuid), &rows, 0, 2);
-	}
-	db_rows_clear(&rows);
-	if (rc != DB_OK || db->database[0] != '\0')
-		return rc;
-	snprintf(db->database, sizeof(db->database), "lockq");
-	return mysql_select_db(db->mysql, db->database) == 0 ? DB_OK :
-	    db_fail(db, "USE lockq");
 }
 
 static enum db_rc
@@ -365,36 +250,6 @@ db_command_aside(struct db *db, const char *text)
 	if (db_command(db, text) != DB_OK)
 		db->lost = true;
 	db->error = error;
-}
-
-enum db_rc
-db_set_lock_wait(struct db *db, unsigned int seconds)
-{
-	char sql[96];
-	struct db_query set_lock_wait = { "set_lock_wait", sql, DB_NO_ROWS };
-	enum db_rc rc = DB_OK;
-
-	/* A text, which is one round trip; with a parameter it would be two. */
-	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %u, lock_wait_timeout = "
-	    "%u", seconds, seconds);
-	if (db->lock_wait_s != seconds)
-		rc = db_run(db, &set_lock_wait, DB_NO_ARGS, NULL);
-	if (rc == DB_OK)
-		db->lock_wait_s = seconds;
-	return rc;
-}
-
-enum db_rc
-db_set_time_limit(struct db *db, uint64_t ms)
-{
-	enum db_rc rc = DB_OK;
-
-	if (db->time_limit_ms != ms)
-		rc = db_run(db, &set_time_limit, DB_ARGS(db_u64(ms),
-		    db_u64(ms == 0 ? db->lock_wait_s : (ms + 999) / 1000)), NULL);
-	if (rc == DB_OK)
-		db->time_limit_ms = ms;
-	return rc;
 }
 
 /* If the next statement fails before it begins a transaction, the server applies @text to the one

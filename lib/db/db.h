@@ -58,6 +58,10 @@ enum {
 	DB_CONNECT_TIMEOUT_S = 5, /* of the client library */
 	DB_GRACE_S = 10          /* an answer that is so much later than its limit never comes */
 };
+enum {
+	TICK_SLICE_MS = 250,     /* a user who gives up is heard after a quarter of a second */
+	MOMENT_MS = 8            /* jitter: hundreds may meet a leader that is writing its name */
+};
 _Static_assert((int)DB_PING_EVERY_S < (int)DB_WAIT_TIMEOUT_S, "a leader that lives keeps its lock");
 _Static_assert((int)DB_CONNECT_TIMEOUT_S < (int)DB_WAIT_TIMEOUT_S,
     "a leader that connects keeps its lock");
@@ -69,6 +73,11 @@ _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client
 /* The value of a macro as text, for an SQL statement. */
 #define NUMBER_TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
+
+/* The columns for the schema's version, and for that up to which it is finished. */
+#define SCHEMA_VERSIONS \
+	"(SELECT MAX(version) FROM schema_version)," \
+	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)"
 
 /* A statement: a name for messages, its text, the shape of its answer. */
 struct db_query {
@@ -321,6 +330,9 @@ bool db_is_behind(const struct db *db);
 /* Sleeps after try number @try, counted from 0: 20 ms, doubling up to 1 s, less a random part of up
  * to a half. */
 void db_backoff(unsigned int try);
+/* Sleeps for some milliseconds before the @try-th new try, with jitter: hundreds of processes may
+ * try while one of them is about to write its name, and must not all come back together. */
+void nap_with_jitter(const struct db *db, unsigned int try);
 
 /* "schema.view" or "view" as a quoted identifier into @out (at least 4 * 64 + 8 bytes): letters,
  * digits, _ and $ only. The only place where an identifier is made. */

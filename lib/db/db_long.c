@@ -4,7 +4,6 @@
  * of statements need that: long ones, since the client library can't wait in slices for what it has
  * prepared itself, and those on views, for which see run_view(). */
 #include "db/db_private.h"
-#include "getwork/bounds.h"
 
 #include <poll.h>
 #include <stdio.h>

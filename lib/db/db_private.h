@@ -111,12 +111,22 @@ LOCKQ_MUST_CHECK enum db_rc db_command(struct db *db, const char *text);
 /* db_command() after an error, which stays the one that db_error() reports. If @text fails, too,
  * the connection counts as lost. */
 void db_command_aside(struct db *db, const char *text);
+
+/* db_session_settings.c */
 /* Sets the session's settings, which all statements count on, and checks that they hold. */
 LOCKQ_MUST_CHECK enum db_rc db_pin(struct db *db);
 
 /* db_where.c */
 /* Connects, and fails if the connection is less safe than the ssl mode demands. */
 LOCKQ_MUST_CHECK enum db_rc db_connect_at(struct db *db, const struct where *where);
+
+/* db_tls.c */
+/* Reads the ssl mode; NULL is PREFERRED. */
+LOCKQ_MUST_CHECK enum db_rc db_tls_read_mode(struct db *db, const char *name);
+/* @plain: without TLS. */
+LOCKQ_MUST_CHECK enum db_rc db_tls_set_mode(struct db *db, bool plain);
+/* Refuses a connection without TLS where the mode wants it: the library may not have kept to it. */
+LOCKQ_MUST_CHECK enum db_rc db_tls_check(struct db *db);
 
 /* db_run.c */
 void db_forget(struct kept_statement *kept);

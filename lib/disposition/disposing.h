@@ -44,6 +44,7 @@ struct disposing {
 	char held[HELD_BYTES];   /* what it waits for, in words, or "" */
 	bool user_known, task_known;
 	bool procedure_waits;    /* on_complete waits for another session, and @held says so */
+	bool repeats;            /* the log has some of the loans with @uuid */
 	bool uuid_taken;         /* another call has used @uuid */
 	char other_account[ACCOUNT_BYTES]; /* the only one that may ask for the user, or "" */
 	uint64_t n_change;       /* loans whose rows are to be changed */
@@ -84,5 +85,67 @@ LOCKQ_MUST_CHECK bool disposing_gives_up(struct lockq *q);
 /* lockq_dispose(), with a last part or NULL. */
 LOCKQ_MUST_CHECK int dispose(struct lockq *q, const struct lockq_disposition *disposition,
     struct last_part *last, struct lockq_disposed_result *result);
+
+/* token.c: whether a user, with this token and lease, may change a loan, and the change. */
+
+/* The columns of lock_loans in token.c, and of loans_then in repeated.c. DONE_BEFORE: the log has
+ * the loan with the call's UUID. */
+enum {
+	LOAN, ME, IN_TASK, ON_COMPLETE, HOLDER, MINE, STATE, TOKEN, IS_CURRENT, SINCE, AVAILABLE,
+	LEASE, TIMELY, LATE_NOW, LATE_SINCE, SAME, NEW_SINCE, NEW_AVAILABLE, NEW_LEASE,
+	NEW_EXCLUDED, DONE_BEFORE, OTHER_ACCOUNT, NO_COLUMN
+};
+
+/* Makes @d->places, which the caller frees. *@twice is true where a loan is named twice. */
+LOCKQ_MUST_CHECK enum db_rc token_sort(struct disposing *d, bool *twice);
+/* Locks the rows of work in key order, and sets each loan's result and whether it changes; or
+ * @d->repeats where the call was made before. @rows are for token_change(); the caller clears them.
+ * */
+LOCKQ_MUST_CHECK enum db_rc token_judge(struct db *db, struct disposing *d, struct db_rows *rows);
+/* Changes those loans: writes the log, then work. */
+LOCKQ_MUST_CHECK enum db_rc token_change(struct db *db, struct disposing *d,
+    const struct db_rows *rows);
+/* Returns why the loan of the row is not to be changed. */
+enum lockq_disposed token_refusal(const struct disposing *d, const struct db_rows *rows,
+    size_t row);
+/* Fills the result from the row, with the new values where it @changes. */
+LOCKQ_MUST_CHECK enum db_rc token_fill(const struct disposing *d, struct lockq_disposed_loan *loan,
+    const struct db_rows *rows, size_t row, bool changes);
+/* The statement that locks them, for check/audit_plan.c. */
+extern const struct db_query lock_loans;
+
+/* repeated.c: answers a disposition that was made before. */
+
+/* Fills the results from the log, which has rows of the call's UUID for some of the loans. Sets
+ * @d->uuid_taken where these are of another call: another user's, or with other parameters. */
+LOCKQ_MUST_CHECK enum db_rc repeated_answer(struct db *db, struct disposing *d);
+
+/* on_complete.c: the calls of the procedure task.on_complete, and of task.on_undo by the same
+ * rules. */
+
+/* The user variable @lockq_ids has all loan_ids, each with so many digits. @lockq_user is the user,
+ * or, with @d->undoes, @lockq_users is a JSON array of them. */
+enum { ON_COMPLETE_ID_DIGITS = 20 };
+/* Calls the procedure for each loan whose place says so, in the transaction that has locked
+ * them. A loan for which it fails is not changed. DB_EFAIL with @d->refused and @d->reason where
+ * no loan may be changed. DB_ELOST with @d->silent after a procedure that gave no answer. */
+LOCKQ_MUST_CHECK enum db_rc on_complete_all(struct db *db, struct disposing *d);
+/* To be called once that transaction is over, with what became of it, @rc. After a silent procedure
+ * it connects anew. If the server is still the same, or the procedure was silent before, it does
+ * not end: that is DB_EFAIL with @d->refused. If it is another server, or none, the connection was
+ * lost. Else returns @rc. */
+LOCKQ_MUST_CHECK enum db_rc on_complete_silent(struct disposing *d, enum db_rc rc);
+/* After that transaction was rolled back: sets the results of loans that would have been
+ * completed. */
+LOCKQ_MUST_CHECK enum db_rc on_complete_refused(struct disposing *d);
+
+/* held_loan.c */
+
+/* Writes to @text which of the loans @lockq_loans of the task @task_id, also @lockq_task, another
+ * session has locked, and by which session, where this account may see that: "loan 12 is held by
+ * clerk@host, connection 123"; or "" where none is. Locks the others for a moment, in a transaction
+ * of its own, so it must not be called in one. What fails here is not told: it is only for a
+ * message. */
+void held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES]);
 
 #endif

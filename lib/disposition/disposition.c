@@ -7,10 +7,8 @@
 #include <stdlib.h>
 
 #include "disposition/disposing.h"
-#include "disposition/on_complete.h"
-#include "disposition/token.h"
-#include "getwork/bounds.h"
 #include "getwork/request.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/progress.h"
 #include "handle/retry.h"
@@ -82,9 +80,12 @@ dispose_body(struct db *db, void *data)
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = say(db, d);
 
-	d->user_known = d->task_known = d->uuid_taken = d->procedure_waits = d->refused = false;
+	d->user_known = d->task_known = d->repeats = d->uuid_taken = d->procedure_waits =
+	    d->refused = false;
 	if (rc == DB_OK)
 		rc = token_judge(db, d, &rows);
+	if (rc == DB_OK && d->repeats)
+		rc = repeated_answer(db, d);
 	if (rc == DB_OK && d->n_change > 0)
 		rc = on_complete_all(db, d);
 	if (rc == DB_OK && d->n_change > 0)

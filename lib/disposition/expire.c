@@ -4,10 +4,10 @@
  * computed from the time, so all of this may come late. The jobs come first, the call is at the
  * end. */
 #include "disposition/expire_batch.h"
-#include "getwork/bounds.h"
+#include "feed/feed.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
-#include "feed/follow_cursor.h"
-#include "rules/identity.h"
+#include "rules/rules.h"
 
 /* --- leases that run out, loans that are available again --- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "disposition/expire_batch.h"
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/retry.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* Calls a task's procedure on_complete for each loan, in the transaction of the disposition, or
  * on_undo in that of the manager who takes it back. The calls come before the change, while the
  * loans are locked: a procedure that commits then commits nothing of lockq's. */
-#include "disposition/on_complete.h"
+#include "disposition/disposing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,9 @@
 /* Answers a disposition that was made before with the same UUID: as the first call did, whatever
  * has become of the loans since. The log has all that is needed: the rows that the call wrote, and
  * for loans that it refused the rows that it met. */
-#include "disposition/repeated.h"
+#include "disposition/disposing.h"
 
-#include "disposition/token.h"
-#include "rules/said_loans.h"
+#include "rules/rules.h"
 
 /* The first row of the log that the call wrote. Rows of its other loans that came before it are
  * those that the call met, since it had locked the loans. */

@@ -2,15 +2,12 @@
 /* Judges and changes the loans of a disposition: whether the user, with this token and lease, may
  * change each of them. That is asked under lock, and again by each statement that changes
  * something. The values are in the user variables that say() in disposition.c sets. */
-#include "disposition/token.h"
+#include "disposition/disposing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "disposition/repeated.h"
-#include "rules/identity.h"
-#include "rules/log_expired.h"
-#include "rules/said_loans.h"
+#include "rules/rules.h"
 
 /* A change that this transaction waited for may be later than @lockq_at, and so may the end of a
  * lease that has just run out. */
@@ -23,7 +20,7 @@
 #define EXCLUDED_UNTIL AT " + INTERVAL @lockq_not_me SECOND"
 #define LEASE_EXPIRES_AT \
 	"IF(@lockq_event = 'renewed' AND w.lease_expires_at IS NOT NULL," \
-	"   " AT " + INTERVAL t.lease_minutes MINUTE, NULL)"
+	"   " LEASE_END(AT, "t.lease_minutes") ", NULL)"
 
 /* Only the user who holds the loan, with its token, and while its lease lasts. A loan without a
  * lease is renewed only for the sake of a note. */
@@ -297,10 +294,10 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	d->on_complete = db_cell(rows, 0, ON_COMPLETE);
 	if (!d->user_known || !d->task_known || d->other_account[0] != '\0')
 		return rc;
-	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
-		if (is_set(rows, row, DONE_BEFORE))
-			return repeated_answer(db, d);
-	}
+	for (size_t row = 0; rc == DB_OK && row < d->n; row++)
+		d->repeats = d->repeats || is_set(rows, row, DONE_BEFORE);
+	if (d->repeats)
+		return rc;
 	for (size_t row = 0; rc == DB_OK && row < d->n; row++) {
 		struct lockq_disposed_loan *loan = disposing_result(d, row);
 		bool change = is_set(rows, row, TIMELY) || is_late(rows, row);

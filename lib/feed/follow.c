@@ -14,9 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "feed/follow_cursor.h"
-#include "feed/follow_order.h"
-#include "getwork/bounds.h"
+#include "feed/feed.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/progress.h"
 #include "handle/retry.h"

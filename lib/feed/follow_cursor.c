@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The cursors of the change feed: lockq_cursors() reads them, lockq_drop_cursor() removes one. */
-#include "feed/follow_cursor.h"
+/* The cursors of the change feed: lockq_cursors() reads them. */
+#include "feed/feed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"
-#include "manage/managing.h"
 
 const struct db_query follow_list = { "follow_list", "CALL follow_list()", DB_MANY };
 
@@ -25,8 +23,6 @@ static const struct db_query next_change = {
 static const struct db_query newest_change = {
 	"newest_change", "SELECT MAX(log_id) FROM work_log", DB_ONE
 };
-static const struct db_query end_cursor = { "end_cursor", "CALL follow_ends(?)", DB_ONE };
-
 int
 follow_check_name(struct lockq *q, const char *cursor)
 {
@@ -102,51 +98,4 @@ lockq_cursors_clear(struct lockq_cursors *cursors)
 	}
 	free(cursors->cursors);
 	*cursors = (struct lockq_cursors)LOCKQ_CURSORS_INIT;
-}
-
-/* By the primary key; a process that delivers from the cursor has it locked. */
-static enum db_rc
-end(struct lockq *q, const char *cursor, uint64_t *ended)
-{
-	unsigned int try = 0;
-	enum db_rc rc;
-
-	do {
-		db_count_attempt(q->db, ++try);
-		rc = db_number(q->db, &end_cursor, DB_ARGS(db_text(cursor)), ended);
-	} while (rc != DB_ELOCKWAIT && managing_again(q->db, rc, try));
-	return rc;
-}
-
-static int
-drop_cursor(struct lockq *q, const char *cursor)
-{
-	char held[LOCKQ_CURSOR_MAX + 16];
-	uint64_t ended = 0;
-	int code = LOCKQ_OK;
-	enum db_rc rc = session_ready(q);
-
-	if (rc != DB_OK)
-		return error_from_db(q, q->db, rc);
-	snprintf(held, sizeof(held), "cursor \"%s\"", cursor);
-	db_set_role(q->db, "lockq_follower");
-	rc = end(q, cursor, &ended);
-	if (rc != DB_OK)
-		code = managing_failed(q, rc, held);
-	else if (ended == 0)
-		code = error_refused(q, "there is no cursor \"%s\"", cursor);
-	db_set_role(q->db, "lockq_worker");
-	return code;
-}
-
-int
-lockq_drop_cursor(struct lockq *q, const char *cursor)
-{
-	int code = follow_check_name(q, cursor);
-
-	if (code != LOCKQ_OK)
-		return code;
-	error_clear(q);
-	operation_begin(q, OPERATION_FOLLOW, NULL, 0);
-	return operation_end(q, 0, drop_cursor(q, cursor));
 }

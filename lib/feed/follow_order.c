@@ -19,7 +19,7 @@
  * holds nothing up. Nor does a transaction that rests between two statements. A transaction is
  * named by the thread and the event that took the lock, so one that begins later is not waited for.
  * information_schema.innodb_trx would not do: it is a copy of up to 100 ms ago. */
-#include "feed/follow_order.h"
+#include "feed/feed.h"
 
 #include <string.h>
 

@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
 #include "getwork/pending.h"
-#include "getwork/share.h"
+#include "handle/bounds.h"
 #include "handle/session.h"
 #include "list/ask_view.h"
-#include "rules/availability.h"
-#include "rules/log_expired.h"
+#include "rules/rules.h"
 
 /* A batch of candidates; n counts the batch from 1. */
 #define BATCH \
@@ -76,7 +74,7 @@ static const struct db_query appeared = {
 static const struct db_query somebody_has = {
 	"somebody_has",
 	"SELECT j.n FROM " CANDIDATES
-	" WHERE w.state = 'assigned' AND COALESCE(w.lease_expires_at > NOW(6), TRUE)",
+	" WHERE w.state = 'assigned' AND " LEASE_LASTS,
 	DB_MANY
 };
 
@@ -108,7 +106,7 @@ static const struct db_query log_assigned = {
 	" SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account,"
 	"        GREATEST(?, COALESCE(w.token + 1, 0)),"
 	"        COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), j.request_id,"
-	"        NOW(6) + INTERVAL ? MINUTE, w.note, NOW(6)"
+	"        " LEASE_END("NOW(6)", "?") ", w.note, NOW(6)"
 	"   FROM " PLAN_TABLE
 	"   STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
 	"     ON r.request_id = j.request_id"

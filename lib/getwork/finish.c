@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "getwork/answer.h"
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
 

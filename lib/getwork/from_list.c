@@ -2,8 +2,8 @@
 /* The step TAKE of a call: takes from the task's kept list, if there is one. list/take.c does it,
  * and disposition/dispose_and_ask.c does it as the last part of a disposition. */
 #include "getwork/answer.h"
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 
 /* Reads the task and its list. *@may is true where the call may take from that. A user who has
  * asked already joins that request. */

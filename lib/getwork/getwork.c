@@ -29,8 +29,8 @@
  * round_hand_over() gives; in the other states it holds none.
  */
 #include "getwork/answer.h"
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
 

@@ -3,7 +3,7 @@
  * that sees by a dirty read that another one leads becomes a follower. */
 #include "getwork/lock.h"
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/session.h"
 #include "rules/outcome_state.h"
 
@@ -290,12 +290,6 @@ lock_once(struct db *db, uint32_t task_id, const char *user, struct lead *lead,
 		db_rollback(db);
 	db_rows_clear(&rows);
 	return rc;
-}
-
-void
-nap_with_jitter(const struct db *db, unsigned int try)
-{
-	db_sleep_ms(1 + try + (unsigned int)(db_connection_id(db) + try) % MOMENT_MS);
 }
 
 /* Without a lock: LOCK_OURS where the row looks free and @request is pending, so that an attempt is

@@ -4,18 +4,7 @@
 #define LOCKQ_LOCK_H
 
 #include "getwork/request.h"
-#include "rules/task.h"
-
-/* The state of a process that leads, or tries to. */
-struct lead {
-	uint64_t epoch;        /* this leader's */
-	uint64_t committed;    /* the last epoch that was committed, by any leader */
-	uint64_t newest_run;   /* the last epoch in leader_run; higher only by a fault or raw SQL */
-	uint64_t wanted;       /* loans that the pending requests asked for as it began */
-	bool light;            /* the last query took less than LIGHT_MS, and nothing is kept */
-	uint64_t left_pending; /* requests that the last leader's list had nothing for */
-	char started_at[TIME_BYTES];
-};
+#include "list/kept.h"
 
 /* The leader, as far as a dirty read shows. A call zero-initialises it and keeps it. */
 struct leader {
@@ -57,13 +46,15 @@ LOCKQ_MUST_CHECK enum db_rc lock_again(struct lockq *q, const struct task *task,
 LOCKQ_MUST_CHECK enum db_rc lock_commit_and_release(struct lockq *q, const struct task *task,
     const struct lead *lead, uint64_t left_pending);
 
-/* Sleeps for some milliseconds before the @try-th new try, with jitter: hundreds of processes may
- * try while one of them is about to write its name, and must not all come back together. */
-void nap_with_jitter(const struct db *db, unsigned int try);
-
 /* Reads who leads into @leader, by a dirty read; *@held tells whether somebody does. DB_EFAIL
  * where the task has no row in task_lock. Takes no lock. */
 LOCKQ_MUST_CHECK enum db_rc lock_holder(struct db *db, uint32_t task_id, struct leader *leader,
     bool *held);
+
+/* line.c: after loans were taken, and others wait: gives from the same list to requests that are
+ * pending while nobody leads, for example those of people who did not wait. After LINE_MS, or where
+ * the view can't tell, it leaves the rest to the next one who asks. A failure is not reported,
+ * since the call's own loans are given. */
+void take_for_line(struct db *db, const struct task *task, const struct kept *kept);
 
 #endif

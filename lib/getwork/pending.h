@@ -60,6 +60,11 @@ LOCKQ_MUST_CHECK enum db_rc pending_write(struct db *db, const struct queue *que
     const struct lead *lead, const char *reason, const char *checked,
     size_t *n_ended);
 void pending_clear(struct queue *queue);
+/* share.c: how the requests that a leader reads at once share loans that are not enough for all.
+ * Sets @share of each request, which is at most its @requested, so that their sum is @loans, or
+ * less where fewer are wanted. Where that does not come out even, those who asked first get one
+ * more. */
+void share_out(enum share share, struct pending *list, size_t n, uint64_t loans);
 /* The statements that lock, for check/audit_plan.c. */
 extern const struct db_query pending_requests, lock_pipelines;
 

@@ -4,8 +4,8 @@
  * work_requested alone tells how it goes on, and nothing is guessed. */
 #include <stdio.h>
 
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
 

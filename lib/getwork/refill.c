@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 
 static const struct db_query begin_refill = {

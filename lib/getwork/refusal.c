@@ -2,12 +2,12 @@
 /* The refusals of lockq_getwork(): parameters that no task could allow, and a request whose INSERT
  * inserted nothing. The INSERT does not say why, so that is asked here. */
 #include "getwork/answer.h"
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
-#include "rules/identity.h"
 #include "rules/max_pipeline.h"
+#include "rules/rules.h"
 
 const char refusal_disabled[] = "the task is disabled: ask its manager";
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <uuid/uuid.h>
 
-#include "getwork/bounds.h"
-#include "rules/identity.h"
+#include "handle/bounds.h"
 #include "rules/max_pipeline.h"
 #include "rules/outcome_state.h"
+#include "rules/rules.h"
 
 /* Inserts a row only if the task allows it. At READ COMMITTED the SELECT takes no locks. */
 #define INSERT_ALLOWED \

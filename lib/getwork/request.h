@@ -4,21 +4,8 @@
 #ifndef LOCKQ_REQUEST_H
 #define LOCKQ_REQUEST_H
 
-#include "db/db_text.h"
-#include "lockq.h"
+#include "handle/session.h"
 
-struct request {
-	uint64_t request_id;  /* 0: not recorded, or not known yet */
-	char uuid[UUID_BYTES];
-	const char *user;     /* the caller's */
-	bool joined;          /* an earlier call of the same user made it */
-	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
-	bool fresh;           /* it wants a query that begins after it */
-	bool chosen;          /* the caller has chosen the UUID */
-	bool in_the_way;      /* joined, but its UUID is not the chosen one: when it has ended, the
-	                       * call asks under its own UUID */
-	bool found;           /* request_record() found a row with its UUID */
-};
 void request_make_uuid(char uuid[UUID_BYTES]);
 /* For a row of work_requested that has ended: how long its user has waited, in milliseconds. One
  * that was served from the list is recorded at that moment: its user has waited since the view was

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/retry.h"
 #include "list/ask_view.h"
-#include "list/source.h"
+#include "list/search.h"
 #include "list/take.h"
 
 /* Whether what this round leaves is to be kept. It is not where nobody could take from it, since

@@ -2,7 +2,7 @@
 /* Shares loans like water that is poured into vessels side by side: it rises to one level in all of
  * them, but not above what a request asks for. Evenly: all vessels are empty before. To whoever
  * holds least: what a user holds is in the vessel already. */
-#include "getwork/share.h"
+#include "getwork/pending.h"
 
 /* What the request gets if the water rises to @level. */
 static uint32_t

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "getwork/answer.h"
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/progress.h"
 #include "handle/session.h"
 

@@ -4,26 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/progress.h"
 #include "handle/retry.h"
 #include "handle/session.h"
-
-static const struct db_query newest_schema = {
-	"newest_schema",
-	"SELECT (SELECT MAX(version) FROM schema_version),"
-	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)",
-	DB_ONE
-};
-/* Up to schema 5 the table has no column finished_at. */
-static const struct db_query old_schema = {
-	"old_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
-};
-
-/* ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR */
-enum { NO_SUCH_TABLE = 1146, NO_SUCH_COLUMN = 1054 };
 
 const char *
 lockq_version(void)
@@ -44,66 +30,6 @@ lockq_new(struct lockq **q)
 	if (*q != NULL)
 		(*q)->look_timeout_ms = -1;
 	return error_code(*q != NULL ? DB_OK : DB_ENOMEM);
-}
-
-struct schema_look {
-	uint64_t version;
-	uint64_t finished;
-	bool held; /* connecting was the first try, and has waited for a second */
-};
-
-/* For a connection that could not read both. */
-static enum db_rc
-read_schema(struct db *db, struct schema_look *look)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &newest_schema, DB_NO_ARGS, &rows);
-
-	if (rc == DB_OK) {
-		look->version = db_cell_u64(&rows, 0, 0);
-		look->finished = db_cell_u64(&rows, 0, 1);
-	}
-	db_rows_clear(&rows);
-	if (rc != DB_OK && db_errno(db) == NO_SUCH_COLUMN)
-		rc = db_number(db, &old_schema, DB_NO_ARGS, &look->version);
-	return rc != DB_OK && db_errno(db) == NO_SUCH_TABLE ? DB_OK : rc;
-}
-
-static enum db_rc
-look_at_schema(struct patience *patience, void *data, int *code)
-{
-	struct schema_look *look = data;
-	bool held = look->held;
-
-	(void)code;
-	look->held = false;
-	return held ? DB_ELOCKWAIT : read_schema(patience->q->db, look);
-}
-
-/* A newer schema has all that this library needs, until it is finished. */
-static int
-check_schema(struct lockq *q)
-{
-	struct schema_look look = { db_schema(q->db), db_finished(q->db), db_schema_held(q->db) };
-	uint64_t version;
-	int code = LOCKQ_OK;
-
-	if (look.version == 0 && q->look_timeout_ms >= 0)
-		code = patience_look(q, look_at_schema, &look);
-	else if (look.version == 0)
-		code = error_from_db(q, q->db, read_schema(q->db, &look));
-	version = look.version;
-	if (code != LOCKQ_OK)
-		return code;
-	if (version == 0)
-		return error_database(q, "database \"%s\" has no lockq schema, this is lockq %s "
-		    "with schema %d: run lockq-migrate", db_database(q->db), LOCKQ_VERSION,
-		    LOCKQ_SCHEMA);
-	if (version >= LOCKQ_SCHEMA_OLDEST && look.finished <= LOCKQ_SCHEMA)
-		return LOCKQ_OK;
-	return error_database(q, "database \"%s\" has schema %llu, this is lockq %s with schema "
-	    "%d: %s", db_database(q->db), (unsigned long long)version, LOCKQ_VERSION, LOCKQ_SCHEMA,
-	    version < LOCKQ_SCHEMA_OLDEST ? "run lockq-migrate" : "update lockq");
 }
 
 /* Tries again as long as retry_connect() says. */
@@ -184,7 +110,7 @@ connect_as_told(struct lockq *q, const struct lockq_connection *connection)
 		error_set_detail(q, q->db);
 		return error_database(q, "%s; %s", db_error(q->db), q->report.read);
 	}
-	return rc == DB_OK ? check_schema(q) : error_from_db(q, NULL, rc);
+	return rc == DB_OK ? schema_version_check(q) : error_from_db(q, NULL, rc);
 }
 
 int

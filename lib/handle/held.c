@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the loans of a disposition another session has locked; whether somebody has locked the
- * task or the user of a request; and who that is. */
+/* Whether somebody has locked the task or the user of a request, or a table; and who that is. */
 #include "handle/held.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-
-#include "rules/said_loans.h"
-
-#define ROWS_OF_LOANS \
-	SAID_LOANS " AS j" \
-	"  STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)" \
-	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-
-/* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
-static const struct db_query free_loans = {
-	"free_loans",
-	"SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
-	" SKIP LOCKED",
-	DB_MANY
-};
-static const struct db_query all_loans = {
-	"all_loans", "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id", DB_MANY
-};
 
 /* Only an account that may read these tables of the server gets an answer. */
 static const struct db_query holder_of_row = {
@@ -75,9 +55,8 @@ static const struct db_query holder_of_table = {
 	DB_MAYBE
 };
 
-/* Writes: loan 12 is held by "clerk@host", connection 123. */
-static void
-say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
+void
+held_row(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
     const char *what, char text[HELD_BYTES])
 {
 	struct db_rows holder = { 0, 0, NULL, NULL };
@@ -89,43 +68,6 @@ say_holder(struct db *db, const char *table, struct db_arg key1, struct db_arg k
 	else
 		snprintf(text, HELD_BYTES, "%s is held by another session", what);
 	db_rows_clear(&holder);
-}
-
-/* Returns the first loan of @all that is not in @free, or 0. Both are in order. */
-static uint64_t
-first_missing(const struct db_rows *all, const struct db_rows *free)
-{
-	for (size_t i = 0; i < all->n_rows; i++) {
-		if (i >= free->n_rows || db_cell_u64(all, i, 0) != db_cell_u64(free, i, 0))
-			return db_cell_u64(all, i, 0);
-	}
-	return 0;
-}
-
-void
-held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
-{
-	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
-	char what[32];
-	uint64_t loan = 0;
-	struct db_watch *watch = db_set_watch(db, NULL);
-	enum db_rc rc;
-
-	text[0] = '\0';
-	rc = db_begin(db);
-	if (rc == DB_OK)
-		rc = db_run(db, &free_loans, DB_NO_ARGS, &free);
-	if (rc == DB_OK)
-		rc = db_run(db, &all_loans, DB_NO_ARGS, &all);
-	if (rc == DB_OK)
-		loan = first_missing(&all, &free);
-	db_rollback(db);
-	snprintf(what, sizeof(what), "loan %" PRIu64, loan);
-	if (loan != 0)
-		say_holder(db, "work", db_u64(task_id), db_u64(loan), what, text);
-	(void)db_set_watch(db, watch);
-	db_rows_clear(&all);
-	db_rows_clear(&free);
 }
 
 /* Whether the row that @query would lock is one that somebody else has locked. */
@@ -149,7 +91,7 @@ say_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HE
 
 	if (is_held(db, &free_task, task_id)) {
 		snprintf(what, sizeof(what), "task %u", task_id);
-		say_holder(db, "task", db_u64(task_id), db_null(), what, text);
+		held_row(db, "task", db_u64(task_id), db_null(), what, text);
 		return;
 	}
 	if (db_run(db, &user_of_name, DB_ARGS(db_text(user)), &rows) == DB_OK && rows.n_rows > 0)
@@ -157,7 +99,7 @@ say_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HE
 	db_rows_clear(&rows);
 	if (user_id != 0 && is_held(db, &free_user, user_id)) {
 		snprintf(what, sizeof(what), "user \"%s\"", user);
-		say_holder(db, "app_user", db_u64(user_id), db_null(), what, text);
+		held_row(db, "app_user", db_u64(user_id), db_null(), what, text);
 	}
 }
 

@@ -10,15 +10,15 @@ enum { HELD_BYTES = 320 };
 /* Where the functions below find nothing. */
 #define HELD_UNKNOWN "another session holds what this needs"
 
-/* Writes to @text which of the loans @lockq_loans of the task @task_id, also @lockq_task, another
- * session has locked, and by which session, where this account may see that: "loan 12 is held by
- * clerk@host, connection 123"; or "" where none is. Locks the others for a moment, in a transaction
- * of its own, so it must not be called in one. What fails here is not told: it is only for a
- * message. */
-void held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES]);
+/* Writes to @text which session holds the row of @table with that key, where this account may see
+ * that: "loan 12 is held by "clerk@host", connection 123". @what is "loan 12", and @key2 NULL where
+ * the key is one column. */
+void held_row(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
+    const char *what, char text[HELD_BYTES]);
 
-/* The same of the task, or of its user, whose rows a new request needs: "task 7 is held by ...".
- * Shares their locks for a moment. */
+/* The same of the task, or of its user, whose rows a new request needs; "" where another session
+ * holds neither. Shares their locks for a moment. What fails here is not told: it is only for a
+ * message. */
 void held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[HELD_BYTES]);
 
 /* The same of a table that another session has locked, or is to alter: "table "work" is locked by

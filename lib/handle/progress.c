@@ -2,8 +2,7 @@
 /* Calls the caller's progress function during waits, and keeps the lock connection alive. */
 #include "handle/progress.h"
 
-#include "getwork/bounds.h"
-#include "getwork/request.h"
+#include "handle/bounds.h"
 #include "handle/session.h"
 
 int

@@ -3,7 +3,7 @@
  * again by it. */
 #include "handle/retry.h"
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 
 static const struct {
 	enum db_rc failure;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What to do after a failure: a table by the failure's class. Calls, transactions, cancelling and
  * batches ask it. Loops that wait for something else than the end of a failure have bounds of
- * their own in getwork/bounds.h: request_record() and request_cancel() wait for the user's other
+ * their own in handle/bounds.h: request_record() and request_cancel() wait for the user's other
  * request to end, lock_try() and lock_again() for a lock that is held for a moment, wait_polling()
  * for a session on a full server, and lockq_request_look() for the next time to look. patience.c
  * tries a look again while a table is locked, for as long as the caller said. */

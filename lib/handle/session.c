@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 
 static const struct db_query uptime = {
 	"uptime",

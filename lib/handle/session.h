@@ -7,7 +7,19 @@
 #include "handle/operation.h"
 #include "handle/where.h"
 
-struct request;
+/* What a call asks for. */
+struct request {
+	uint64_t request_id;  /* 0: not recorded, or not known yet */
+	char uuid[UUID_BYTES];
+	const char *user;     /* the caller's */
+	bool joined;          /* an earlier call of the same user made it */
+	uint32_t asked;       /* of a joined request: the loans that the earlier call asked for */
+	bool fresh;           /* it wants a query that begins after it */
+	bool chosen;          /* the caller has chosen the UUID */
+	bool in_the_way;      /* joined, but its UUID is not the chosen one: when it has ended, the
+	                       * call asks under its own UUID */
+	bool found;           /* request_record() found a row with its UUID */
+};
 
 /* A connection that was given up while a statement or a transaction was open on it. */
 struct given_up {
@@ -72,5 +84,9 @@ LOCKQ_MUST_CHECK enum db_rc session_abandon(struct lockq *q);
 /* The same for another connection: the first function notes it, the second kills it over @db. */
 void session_note_given_up(struct given_up *given_up, const struct db *db);
 LOCKQ_MUST_CHECK enum db_rc session_end_given_up(struct db *db, const struct given_up *given_up);
+
+/* schema_version.c: refuses a database whose schema is too old, or too new. Returns a public code.
+ * */
+LOCKQ_MUST_CHECK int schema_version_check(struct lockq *q);
 
 #endif

@@ -2,13 +2,12 @@
 /* Step 4: runs the heavy query on one connection, and tells what a failure of it means: for the
  * leader, for all requests, or for the connection only. source.c and replica.c choose the
  * connection. */
-#include "list/heavy_query.h"
+#include "list/search.h"
 
 #include <stdio.h>
 
 #include "handle/error.h"
 #include "handle/session.h"
-#include "list/orphan.h"
 
 /* Writes why the query failed to the search's reason. The lock connection still answers, so the
  * server is there. */

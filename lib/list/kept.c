@@ -1,101 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A task's kept list: reading its row, writing it, and deleting those that are not used any more.
- * take.c takes loans from it. */
+/* A task's kept list: writing it, and deleting those that are not used any more. take.c takes loans
+ * from it. */
 #include "list/kept.h"
 
 #include <inttypes.h>
 
-#include "getwork/bounds.h"
-
-/* The newest list l of a task t. */
-#define NEWEST_LIST \
-	"l.task_id = t.task_id" \
-	" AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
-
-/* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
- * time counts from the start of the query. What is left must last for twice as long as a query
- * takes, as fast as loans were taken from the list before, or are from this one. The next query
- * begins no sooner after the last one's end than that one took. A list that has had no loans
- * is due by the clock only. A task that nobody has asked for lately needs no list; whoever reads
- * its row for a user asks. None is filled for a task that is paused, disabled or keeps no list. */
-#define TASK_IS_ASKED_FOR \
-	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
-	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
-	"  ORDER BY n.task_id DESC, n.pending DESC, n.request_id DESC LIMIT 1)" \
-	" > NOW(6) - INTERVAL t.cache_ttl SECOND"
-#define LIST_IS_WANTED \
-	"t.enabled AND t.paused IS NULL AND t.cache_ttl > 0 AND t.share = 'order'"
-#define LIST_IS_DUE \
-	"COALESCE(" LIST_IS_WANTED \
-	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
-	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
-	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
-	"                                                           t.cache_ttl DIV 2)," \
-	"                                                  t.cache_ttl) SECOND" \
-	"               OR ((l.length > 0 OR NOT l.complete)" \
-	"                   AND (CAST(l.length AS SIGNED) - l.head) * 3600000 < 2 * l.query_ms" \
-	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
-	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
-
-static const struct db_query read_kept = {
-	"read_kept",
-	"SELECT " TASK_COLUMNS("u.user_id") ","
-	"       u.user_id, l.epoch, l.length, l.head, l.as_of,"
-	"       t.enabled AND l.candidates_view = t.candidates_view"
-	"       AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND,"
-	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " LIST_IS_DUE " AND (u.user_id IS NOT NULL OR " TASK_IS_ASKED_FOR "),"
-	"       f.reason,"
-	"       IF(l.touched > 0"
-	"          AND EXISTS (SELECT 1 FROM kept_loan AS k FORCE INDEX (PRIMARY)"
-	"                       WHERE k.task_id = t.task_id AND k.epoch = l.epoch"
-	"                         AND k.position < l.touched), l.touched, 0),"
-	"       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
-	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE)),"
-	"       l.check_ms IS NULL"
-	"  FROM task AS t"
-	"  LEFT JOIN app_user AS u"
-	"    ON u.name = ?"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	"  LEFT JOIN task_refill AS f"
-	"    ON f.task_id = t.task_id"
-	" WHERE t.task_id = ?",
-	DB_MAYBE
-};
-
-static const struct db_query read_due = {
-	"read_due",
-	"SELECT t.task_id"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	" WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
-	" ORDER BY t.task_id",
-	DB_MANY
-};
-
-/* The list as takers use it: of the task's view, and not too old. */
-const struct db_query stat_tasks = {
-	"stat_tasks",
-	"SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
-	"       COALESCE(l.candidates_view = t.candidates_view"
-	"                AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND, FALSE),"
-	"       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
-	"       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0),"
-	"       IF(" LIST_IS_WANTED ", f.failures, 0), IF(" LIST_IS_WANTED ", f.reason, NULL),"
-	"       NOW(6), t.max_query_s, t.request_ttl"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	"  LEFT JOIN task_refill AS f"
-	"    ON f.task_id = t.task_id"
-	" WHERE ? = 0 OR t.task_id = ?"
-	" ORDER BY t.task_id",
-	DB_MANY
-};
+#include "handle/bounds.h"
 
 /* A procedure of schema/doors, which lets only the leader write. */
 static const struct db_query begin_list = {
@@ -109,43 +19,6 @@ static const struct db_query touch_list = {
 static const struct db_query end_lists = {
 	"end_lists", "CALL list_sweeps(?, ?)", DB_ONE
 };
-
-enum db_rc
-kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
-{
-	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, IS_THERE, HAS_ASKED, DUE, FAILED,
-		TOUCHED, HAS_TOUCHED, TOO_DEAR };
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
-	    &rows);
-
-	*kept = (struct kept){ .epoch = 0 };
-	*known = rc == DB_OK && rows.n_rows > 0;
-	if (*known) {
-		task_fill(task, task->task_id, &rows);
-		kept->user_id = (uint32_t)db_cell_u64(&rows, 0, USER);
-		kept->epoch = db_cell_u64(&rows, 0, EPOCH);
-		kept->length = (uint32_t)db_cell_u64(&rows, 0, LENGTH);
-		kept->head = (uint32_t)db_cell_u64(&rows, 0, HEAD);
-		copy_cell(kept->as_of, sizeof(kept->as_of), &rows, 0, AS_OF);
-		kept->is_there = db_cell_u64(&rows, 0, IS_THERE) != 0;
-		kept->usable = kept->is_there && task->paused[0] == '\0';
-		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
-		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
-		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);
-		kept->touched = (uint32_t)db_cell_u64(&rows, 0, TOUCHED);
-		kept->too_dear = db_cell_u64(&rows, 0, TOO_DEAR) != 0;
-		kept->has_touched = !kept->too_dear && db_cell_u64(&rows, 0, HAS_TOUCHED) != 0;
-	}
-	db_rows_clear(&rows);
-	return rc;
-}
-
-enum db_rc
-kept_due(struct db *db, struct db_rows *rows)
-{
-	return db_run(db, &read_due, DB_NO_ARGS, rows);
-}
 
 enum db_rc
 kept_begin(struct db *db, const struct task *task, const struct lead *lead,

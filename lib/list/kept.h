@@ -5,7 +5,6 @@
 #ifndef LOCKQ_KEPT_H
 #define LOCKQ_KEPT_H
 
-#include "getwork/lock.h"
 #include "list/list.h"
 
 /* The newest list, as a plain read saw it. */

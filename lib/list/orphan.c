@@ -2,9 +2,9 @@
 /* Step 4: ends the heavy query of a dead leader, the orphan. While a task's query runs, its
  * connection holds a name on the server. The name tells the next leader which connection to
  * kill. */
-#include "list/orphan.h"
+#include "list/search.h"
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 
 /* A leader gives this name back before it releases the task's lock. So a connection that still has
  * the name while this leader holds the lock is an orphan. Hashed, since a name has 64 characters

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4 elsewhere: runs the heavy query over the connection of lockq_query_at(), with another
  * account or on a replica, which may lag behind. */
-#include "list/replica.h"
+#include "list/search.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "handle/session.h"
-#include "list/heavy_query.h"
 
 /* How many loans of the list are still as its server saw them. Without a lock, since step 5 checks
  * each loan that is given. */

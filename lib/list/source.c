@@ -2,13 +2,10 @@
 /* Step 4: decides where the list of loans comes from: a query elsewhere, or the query here. The
  * list of another server is a hint. Step 5 checks it, and it never means "no work". Where another
  * process has left a kept list meanwhile, no query runs. */
-#include "list/source.h"
+#include "list/search.h"
 
 #include "handle/session.h"
-#include "list/heavy_query.h"
 #include "list/kept.h"
-#include "list/replica.h"
-#include "list/urgent.h"
 
 static uint64_t
 longest(const struct task *task)

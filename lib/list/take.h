@@ -68,10 +68,4 @@ LOCKQ_MUST_CHECK enum db_rc take_found(struct db *db, const struct task *task,
     const struct kept *kept, const struct taker *who, const struct front *front,
     struct taken *taken);
 
-/* After loans were taken, and others wait: gives from the same list to requests that are pending
- * while nobody leads, for example those of people who did not wait. After LINE_MS, or where the
- * view can't tell, it leaves the rest to the next one who asks. A failure is not reported, since
- * the call's own loans are given. */
-void take_for_line(struct db *db, const struct task *task, const struct kept *kept);
-
 #endif

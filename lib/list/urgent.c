@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the urgent loans of task_touched come first in a leader's list. A kept list has them
  * before its first place besides, by a procedure of schema/doors. */
-#include "urgent.h"
+#include "list/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "handle/session.h"
 #include "list/ask_view.h"
-#include "rules/availability.h"
+#include "rules/rules.h"
 
 static const struct db_query read_urgent = {
 	"read_urgent",

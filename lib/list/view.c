@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Step 4: the manager's view in a statement of ours, and its rows as a list. */
-#include "list/view.h"
+#include "list/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
-#include "rules/availability.h"
+#include "handle/bounds.h"
+#include "rules/rules.h"
 
 /* The manager's view without the loans that are not available, the smallest priority first. One
  * statement is one snapshot, so `version` is of the same moment as the view's rows. Of a view with

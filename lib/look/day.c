@@ -5,8 +5,8 @@
  * nearly: so the first row of the day is found by halves, and only the rows after it are read. */
 #include <stdlib.h>
 
-#include "getwork/bounds.h"
 #include "getwork/request.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"

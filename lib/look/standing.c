@@ -7,7 +7,7 @@
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"
-#include "list/urgent.h"
+#include "list/search.h"
 #include "rules/max_pipeline.h"
 #include "rules/task.h"
 

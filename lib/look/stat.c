@@ -5,8 +5,8 @@
  * leaders and takers have written, and how many it reads is bounded. */
 #include <stdlib.h>
 
-#include "getwork/bounds.h"
 #include "getwork/request.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "disposition/disposing.h"
-#include "disposition/on_complete.h"
-#include "disposition/token.h"
 #include "getwork/answer.h"
 #include "getwork/request.h"
 #include "handle/error.h"

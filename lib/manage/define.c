@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/progress.h"
 #include "handle/session.h"
-#include "list/urgent.h"
+#include "list/search.h"
 #include "manage/managing.h"
 #include "manage/settings.h"
 #include "rules/task.h"

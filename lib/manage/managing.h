@@ -29,4 +29,10 @@ LOCKQ_MUST_CHECK int managing_call(struct lockq *q, const struct db_query *query
     const struct db_arg *args, size_t n_args, const char *held, char word[WORD_BYTES],
     uint64_t *number);
 
+/* people.c: the public code for the parameters of a change of a person, and for the @word with
+ * which the procedure answered, each with the handle's text. */
+LOCKQ_MUST_CHECK int people_check(struct lockq *q, const char *user,
+    enum lockq_person_change what, const char *account);
+LOCKQ_MUST_CHECK int people_judge(struct lockq *q, const char *word, const char *user);
+
 #endif

@@ -5,22 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
-#include "handle/progress.h"
 #include "handle/session.h"
 #include "manage/managing.h"
+#include "rules/lease.h"
 
 static const struct db_query call_user = {
 	"manage_person", "CALL manage_person(?, ?, ?, ?, ?)", DB_ONE
-};
-
-static const struct db_query call_forget = {
-	"manage_forget", "CALL manage_forget(?, ?, ?, ?, ?, ?, ?)", DB_ONE
-};
-static const struct db_query led_by = {
-	"led_by", "SELECT task_id FROM task_lock WHERE holder = ? LIMIT 1", DB_MAYBE
 };
 
 /* Each count goes by the user's rows. */
@@ -29,7 +21,7 @@ static const struct db_query read_people = {
 	"SELECT u.name, u.account, u.enabled, u.created_at,"
 	"       (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
 	"         WHERE w.user_id = u.user_id AND w.state = 'assigned'"
-	"           AND COALESCE(w.lease_expires_at > NOW(6), TRUE)),"
+	"           AND " LEASE_LASTS "),"
 	"       (SELECT COUNT(*) FROM task AS t"
 	"         STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"            ON r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
@@ -50,8 +42,8 @@ action_of(enum lockq_person_change what)
 	return (size_t)what < sizeof(words) / sizeof(words[0]) ? words[what] : NULL;
 }
 
-static int
-check_person(struct lockq *q, const char *user, enum lockq_person_change what,
+int
+people_check(struct lockq *q, const char *user, enum lockq_person_change what,
     const char *account)
 {
 	if (action_of(what) == NULL)
@@ -65,8 +57,8 @@ check_person(struct lockq *q, const char *user, enum lockq_person_change what,
 	return LOCKQ_OK;
 }
 
-static int
-judge_person(struct lockq *q, const char *word, const char *user)
+int
+people_judge(struct lockq *q, const char *word, const char *user)
 {
 	if (strcmp(word, "done") == 0)
 		return LOCKQ_OK;
@@ -90,13 +82,13 @@ change_person(struct lockq *q, const char *manager, const char *user,
 	error_clear(q);
 	code = managing_check(q, manager, reason);
 	if (code == LOCKQ_OK)
-		code = check_person(q, user, what, account);
+		code = people_check(q, user, what, account);
 	if (code != LOCKQ_OK)
 		return code;
 	snprintf(held, sizeof(held), "user \"%.64s\"", user);
 	code = managing_call(q, &call_user, DB_ARGS(db_text(manager), db_text(user),
 	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
-	return code == LOCKQ_OK ? judge_person(q, word, user) : code;
+	return code == LOCKQ_OK ? people_judge(q, word, user) : code;
 }
 
 int
@@ -105,106 +97,6 @@ lockq_change_person(struct lockq *q, const char *manager, const char *user,
 {
 	operation_begin(q, OPERATION_MANAGE, manager, 0);
 	return operation_end(q, 0, change_person(q, manager, user, what, account, reason));
-}
-
-/* What a call of lockq_forget_person() was asked, and how far it is. */
-struct forgetting {
-	struct lockq *q;
-	const char *manager, *user, *reason;
-	bool dry_run;
-	struct ticking ticking; /* its rows are those that were changed */
-	char word[WORD_BYTES];  /* what the procedure said last, */
-	uint64_t n;             /* and of how many rows */
-};
-
-/* Does one step of the procedure, from the first row to the last. */
-static int
-forget_step(struct forgetting *f, const char *step)
-{
-	struct db_rows result = { 0, 0, NULL, NULL };
-	char held[96];
-	uint64_t from = 0;
-	bool more = true;
-	int code = LOCKQ_OK;
-
-	snprintf(held, sizeof(held), "user \"%.64s\"", f->user);
-	while (code == LOCKQ_OK && more) {
-		if (tick(&f->ticking) != 0)
-			return LOCKQ_CANCELLED;
-		code = managing_run(f->q, &call_forget, DB_ARGS(db_text(f->manager),
-		    db_text(f->user), db_text(step), db_u64(from), db_u64(FORGET_ROWS),
-		    db_bool(f->dry_run), db_text(f->reason)), held, &result);
-		copy_cell(f->word, sizeof(f->word), &result, 0, 0);
-		from = db_cell_u64(&result, 0, 1);
-		f->n = db_cell_u64(&result, 0, 2);
-		more = code == LOCKQ_OK && !db_cell_is_null(&result, 0, 1);
-		if (strcmp(f->word, "done") == 0)
-			f->ticking.rows += f->n;
-		db_rows_clear(&result);
-	}
-	if (code == LOCKQ_BUSY && !f->dry_run)
-		error_set(f->q, "another session holds what belongs to user \"%s\", of whom a part "
-		    "may be forgotten by now: the same command goes on", f->user);
-	if (code == LOCKQ_OK && strcmp(f->word, "holds") == 0)
-		return error_refused(f->q, "user \"%s\" still has loans or pending requests, %llu "
-		    "in all: they have to end first", f->user, (unsigned long long)f->n);
-	return code == LOCKQ_OK ? judge_person(f->q, f->word, f->user) : code;
-}
-
-/* A process of the person that leads would note its round under the name. No other one begins,
- * since the person is disabled by now. */
-static int
-refuse_leader(struct lockq *q, const char *user)
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	int code = LOCKQ_OK;
-	enum db_rc rc = db_next_read_dirty(q->db);
-
-	if (rc == DB_OK)
-		rc = db_run(q->db, &led_by, DB_ARGS(db_text(user)), &rows);
-	if (rc != DB_OK)
-		code = error_from_db(q, q->db, rc);
-	else if (rows.n_rows > 0) {
-		error_set(q, "user \"%s\" leads task %llu: try again when the query has ended",
-		    user, (unsigned long long)db_cell_u64(&rows, 0, 0));
-		code = LOCKQ_BUSY;
-	}
-	db_rows_clear(&rows);
-	return code;
-}
-
-static int
-forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
-    const char *reason, uint64_t *rows)
-{
-	struct forgetting f = {
-		.q = q, .manager = manager, .user = user, .reason = reason, .dry_run = dry_run != 0,
-		.ticking = { .q = q, .phase = LOCKQ_PHASE_EXPIRE, .since = db_clock_ms() }
-	};
-	int code = managing_check(q, manager, reason);
-
-	*rows = 0;
-	if (code == LOCKQ_OK)
-		code = check_person(q, user, LOCKQ_PERSON_DISABLE, NULL);
-	if (code == LOCKQ_OK)
-		code = forget_step(&f, "log");
-	if (code == LOCKQ_OK)
-		code = forget_step(&f, "requests");
-	if (code == LOCKQ_OK && !f.dry_run)
-		code = refuse_leader(q, user);
-	if (code == LOCKQ_OK)
-		code = forget_step(&f, "rest");
-	if (code == LOCKQ_OK)
-		*rows = f.ticking.rows;
-	return code;
-}
-
-int
-lockq_forget_person(struct lockq *q, const char *manager, const char *user, int dry_run,
-    const char *reason, uint64_t *rows)
-{
-	operation_begin(q, OPERATION_MANAGE, manager, 0);
-	return operation_end(q, 0, forget_person(q, manager, user, dry_run, reason, rows));
 }
 
 static enum db_rc

@@ -5,12 +5,6 @@
 
 #include "rules/task.h"
 
-/* How many loans of a task a user holds, as an expression for statements. */
-#define LOANS_HELD(user_id, task_id) \
-	"(SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)" \
-	"  WHERE w.user_id = " user_id " AND w.task_id = " task_id " AND w.state = 'assigned'" \
-	"    AND COALESCE(w.lease_expires_at > NOW(6), TRUE))"
-
 /* The text for a user whose pipeline has no room, or not enough. */
 enum { MAX_PIPELINE_REASON_BYTES = 160 };
 

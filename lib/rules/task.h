@@ -4,7 +4,7 @@
 #define LOCKQ_TASK_H
 
 #include "db/db_text.h"
-#include "rules/not_for.h"
+#include "rules/rules.h"
 
 enum {
 	TASK_NAME_BYTES = 128 * 4 + 1, /* task.name in UTF-8, with its NUL */
@@ -42,6 +42,17 @@ struct task {
 	uint64_t excluded;       /* loans that are not offered to the user who leads: the leader's
 	                          * list is longer by so many, or it might have none for the user */
 };
+/* The state of a process that leads, or tries to. */
+struct lead {
+	uint64_t epoch;        /* this leader's */
+	uint64_t committed;    /* the last epoch that was committed, by any leader */
+	uint64_t newest_run;   /* the last epoch in leader_run; higher only by a fault or raw SQL */
+	uint64_t wanted;       /* loans that the pending requests asked for as it began */
+	bool light;            /* the last query took less than LIGHT_MS, and nothing is kept */
+	uint64_t left_pending; /* requests that the last leader's list had nothing for */
+	char started_at[TIME_BYTES];
+};
+
 /* For a row t of the table task: why it is paused, as people read it; NULL: it is not, or it is
  * disabled, which counts more. */
 #define TASK_PAUSED(t) \

@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-enum { HEAVY_MS = 6000, LONG_S = 31 /* more than PATIENCE_MS of lib/getwork/bounds.h */,
+enum { HEAVY_MS = 6000, LONG_S = 31 /* more than PATIENCE_MS of lib/handle/bounds.h */,
 	SHUT_DOWN = 1053 };
 
 static uint64_t

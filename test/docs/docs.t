@@ -140,8 +140,8 @@ check_places() {
 	done <"$scratch/places"
 }
 
-# The states of a call: the table at the top of lib/getwork/getwork.c, the switch below it, the page and the
-# model.
+# The states of a call: the table at the top of lib/getwork/getwork.c, the switch below it, the page
+# and the model.
 check_states() {
 	local file code=$1/lib/getwork/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
 

@@ -4,7 +4,7 @@
  * is the same for every name. */
 #include "fuzz.h"
 
-#include "list/view.h"
+#include "list/search.h"
 
 /* Reads `…` as MySQL does: a doubled backtick is a backtick. Returns the byte after it, or NULL. */
 static const char *

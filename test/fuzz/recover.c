@@ -6,8 +6,8 @@
  * test/db/test_retry.c and others do the same with a server, for the failures that a server has. */
 #include "fuzz.h"
 
-#include "getwork/bounds.h"
 #include "getwork/call.h"
+#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
 

@@ -92,7 +92,7 @@
 #define A_USER   (REQUESTERS + 1)
 
 #ifndef HAND_OVER_TRIES
-#define HAND_OVER_TRIES 3 /* lib/getwork/bounds.h has 4: with fewer there are fewer states */
+#define HAND_OVER_TRIES 3 /* lib/handle/bounds.h has 4: with fewer there are fewer states */
 #endif
 
 #define BIT(n)   (1 << (n))

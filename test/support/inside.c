@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "getwork/assign.h"
 #include "db/db.h"
-#include "list/list.h"
+#include "db/db_text.h"
+#include "getwork/assign.h"
 #include "getwork/lock.h"
 #include "getwork/request.h"
 #include "handle/session.h"
-#include "list/source.h"
+#include "list/list.h"
+#include "list/search.h"
 #include "rules/task.h"
-#include "db/db_text.h"
 
 struct inside_round {
 	struct lockq *q;

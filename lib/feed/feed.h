@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* In which order rows of work_log may be delivered. */
-#ifndef LOCKQ_FOLLOW_ORDER_H
-#define LOCKQ_FOLLOW_ORDER_H
+/* What the files of the change feed share: in which order rows of work_log may be delivered, and
+ * the cursors. */
+#ifndef LOCKQ_FEED_H
+#define LOCKQ_FEED_H
 
 #include "db/db.h"
+
+/* --- follow_order.c --- */
 
 /* What is known of the numbers of work_log, over one connection. Zero-initialise it. */
 struct order {
@@ -36,5 +39,14 @@ bool order_allows(const struct order *order, uint64_t before, uint64_t id);
 uint64_t order_uncommitted(const struct order *order, uint64_t before, uint64_t id);
 /* Frees and forgets all: the next connection may be one to another server. */
 void order_clear(struct order *order);
+
+/* --- follow_cursor.c --- */
+
+/* Selects the name, the position, when it was made and moved, and the account of each cursor; the
+ * one that is furthest behind comes first. */
+extern const struct db_query follow_list;
+
+/* The public code for a cursor's name: LOCKQ_OK, or LOCKQ_EUSAGE with the handle's text. */
+LOCKQ_MUST_CHECK int follow_check_name(struct lockq *q, const char *cursor);
 
 #endif

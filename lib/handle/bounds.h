@@ -18,7 +18,6 @@ enum {
 	                         * rows, releases the lock sooner */
 	AGAIN_TRIES = 1,        /* after that a forgotten session has the lock, and more tries
 	                         * would only add load */
-	MOMENT_MS = 8,          /* jitter: hundreds may meet a leader that is writing its name */
 	WAKE_MS = 1000,         /* woken followers share task_wake for less */
 	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };
@@ -116,12 +115,10 @@ enum {
 	                         * that is slow must not be idle for DB_WAIT_TIMEOUT_S */
 };
 
-/* handle/progress.c, db/db_long.c, disposition/expire.c, disposition/expire_batch.c,
- * manage/define.c, manage/people.c */
+/* disposition/expire.c, disposition/expire_batch.c, manage/define.c, manage/forget_person.c */
 enum {
 	FORGET_ROWS = 10000,    /* of the log, which are read to find those of a person */
 	REMOVE_ROWS = 1000,     /* of a task that is removed: a page takes some 20 ms */
-	TICK_SLICE_MS = 250,    /* a user who gives up is heard after a quarter of a second */
 	PURGE_WAITS_S = 60,     /* the purge of a night waits for cron's run of a minute */
 	PAUSE_MOST_MS = 100     /* between two pages: cron is in no hurry, but must come to
 	                         * an end */

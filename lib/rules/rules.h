@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* SQL conditions for statements: which loan may be given, to which user, and who may ask for that
+ * one. The views of schema/doors demand the same of each row. */
+#ifndef LOCKQ_RULES_H
+#define LOCKQ_RULES_H
+
+#include "rules/lease.h"
+
+/* For a row w of `work`: whether the loan may be given, by the clock of the server that runs the
+ * statement. A loan without a row may be given, too. */
+#define ROW_IS_AVAILABLE \
+	"((w.state = 'completed' AND COALESCE(w.available_at <= NOW(6), TRUE))" \
+	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
+	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+
+/* How many loans of a task a user holds, as an expression for statements. */
+#define LOANS_HELD(user_id, task_id) \
+	"(SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)" \
+	"  WHERE w.user_id = " user_id " AND w.task_id = " task_id " AND w.state = 'assigned'" \
+	"    AND " LEASE_LASTS ")"
+
+/* --- which loans a task may not give to a user, by its not_same_user_as and its not_again --- */
+
+/* For a row t of the table task: whether it may have such loans at all. */
+#define HAS_RULES(t) "(" t ".not_same_user_as IS NOT NULL OR " t ".not_again IS NOT NULL)"
+
+/* Counts, which find the few rows of each loan by index. Of NOT EXISTS the server may make a join
+ * with all that is assigned in the other task. */
+#define NOT_FOR(task_id, loan_id, user_id) \
+	"((SELECT COUNT(*) FROM other_has AS o WHERE o.task_id = " task_id \
+	"     AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0" \
+	" OR (SELECT COUNT(*) FROM other_done AS o WHERE o.task_id = " task_id \
+	"        AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0" \
+	" OR (SELECT COUNT(*) FROM own_done AS o WHERE o.task_id = " task_id \
+	"        AND o.loan_id = " loan_id " AND o.user_id = " user_id ") > 0)"
+
+/* For the task t: about how many loans it may not give to the user. By index only, since there may
+ * be many. */
+#define NOT_FOR_COUNT(t, user_id) \
+	"IF(" HAS_RULES(t) "," \
+	"   (SELECT COUNT(*) FROM work AS d FORCE INDEX (work_pipeline)" \
+	"     WHERE d.user_id = " user_id " AND d.state IN ('assigned', 'completed')" \
+	"       AND d.task_id IN (" t ".not_same_user_as," \
+	"                         IF(" t ".not_again IS NULL, NULL, " t ".task_id))), 0)"
+
+/* --- which account asks, and for whom it may ask --- */
+
+/* The name that the session has logged in with, and the client's host. Not CURRENT_USER(): that is
+ * the same for all people behind a proxy account. */
+#define ACCOUNT "CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
+#define LOGIN_NAME \
+	"LEFT(USER(), CHAR_LENGTH(USER()) - 1 - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1)))"
+/* For a row u of app_user: whether this account may ask for that person. */
+#define MAY_ASK(u) \
+	"(" u ".account IS NULL OR " u ".account = CONVERT(" LOGIN_NAME " USING utf8mb4)" \
+	" COLLATE utf8mb4_0900_as_cs)"
+
+/* --- the loans that a disposition names --- */
+
+/* As a table for statements: the user variable is set when its transaction begins. */
+#define SAID_LOANS \
+	"JSON_TABLE(@lockq_loans, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]'," \
+	"                                         token BIGINT UNSIGNED PATH '$[1]'))"
+
+#endif
