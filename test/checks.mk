@@ -13,7 +13,7 @@ CHECK := race/cut.t db/test_seed db/test_expire cli/waiting.t db/test_wait race/
 	docs/admin.t docs/doors.t docs/locks.t docs/patterns.t docs/checks.t history/binlog.t \
 	$(patsubst test/%.c,%,$(filter-out %/test_seed.c %/test_expire.c %/test_wait.c,$(DB_SRC)) \
 	$(UNIT_SRC)) \
-	lab/caps.t lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t coverage/report.t
+	lab/caps.t lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t coverage/report.t unit/rooms.t
 
 # In make check the races that meet their moments by chance have these few rounds.
 SHORT_ROUNDS := LOCKQ_LATE_ROUNDS=20 LOCKQ_CHANGED_ROUNDS=20 LOCKQ_HANDOVER_ROUNDS=100 \
