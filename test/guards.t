@@ -175,7 +175,7 @@ check()
 		fi
 		seconds=${seconds:-$((10 + 5 * (SECONDS - start)))}
 	fi
-	seconds=${seconds:-30}
+	seconds=${seconds:-60}
 	if ! take_out; then
 		complain 'it is not taken out'
 	elif fails_without; then
