@@ -221,7 +221,8 @@ $(CLI): $(call object,$(CLI_SRC))
 	$(Q)$(AR) rcsD $@ $^
 
 # A program consists of the files of its folder and of what it takes from the archive.
-$(foreach p,$(PROGRAMS),$(eval $(BUILD)/bin/$(p): $(call object,$(wildcard cmd/$(p)/*.c)) $(CLI)))
+objects_of = $(call object,$(wildcard cmd/$(1)/*.c))
+$(foreach p,$(PROGRAMS),$(eval $(BUILD)/bin/$(p): $(call objects_of,$(p)) $(CLI)))
 $(BUILD)/bin/checkwork $(BUILD)/bin/lockqstat: PROGRAM_LIBS = $(SCREEN_LIBS)
 $(filter-out %/seedloans,$(BIN)): $(SHARED) $(BUILD)/rpath | $(LINKS)
 $(BUILD)/bin/seedloans: $(STATIC)
@@ -232,9 +233,9 @@ $(BIN):
 
 # --- the tests ----------------------------------------------------------------------------------
 
-# All the programs' files in one archive, for tests and fuzzers, which take what they need. main() of
-# each program has a name of its own. Files of two folders may have the same name, so the archive is
-# made with q, not r.
+# All the programs' files in one archive, for tests and fuzzers, which take what they need. main()
+# of each program has a name of its own. Files of two folders may have the same name, so the archive
+# is made with q, not r.
 $(BUILD)/obj/main/%.o: $(BUILD)/obj/cmd/%/main.o
 	@mkdir -p $(@D)
 	$(Q)objcopy --redefine-sym main=$*_main $< $@

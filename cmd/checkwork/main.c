@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
  * request stands. With the keys of --watch it also acts on them. options.c has the options, look.c
- * one call for each form, choices.c --choices, output.c and loan_history.c what is printed; screen.h
- * says what the files of the screen do, and page.c makes its lines. */
+ * one call for each form, choices.c --choices, output.c and loan_history.c what is printed;
+ * screen.h says what the files of the screen do, and page.c makes its lines. */
 #include "checkwork/screen.h"
 #include "cli/program.h"
 #include "cli/screen.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
- * is asked and what came of it. screen.c runs it, keys.c knows the keys, actions.c calls the library
- * for them, state.c looks and keeps the mark and the message, draw.c draws. Each of them calls only
- * those that are named after it.
+ * is asked and what came of it. screen.c runs it, keys.c knows the keys, actions.c calls the
+ * library for them, state.c looks and keeps the mark and the message, draw.c draws. Each of them
+ * calls only those that are named after it.
  */
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H

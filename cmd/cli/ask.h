@@ -75,8 +75,8 @@ LOCKQ_MUST_CHECK int cli_ask_check(struct cli_ask *a, struct cli_error *error);
 LOCKQ_MUST_CHECK bool cli_ask_find(const struct cli_common *common, struct cli_ask *a,
     struct lockq *q, int *status);
 
-/* Asks, and returns what lockq_getwork() has returned. Of several tasks, prints the answers of those
- * that had no loans. */
+/* Asks, and returns what lockq_getwork() has returned. Of several tasks, prints the answers of
+ * those that had no loans. */
 LOCKQ_MUST_CHECK int cli_ask_for_loans(const struct cli_common *common, struct cli_ask *a,
     struct lockq *q, struct lockq_answer *answer);
 

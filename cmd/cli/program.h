@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of a program: its main calls cli_start(), cli_open(), the library, its own functions that
- * print, cli_finish() and cli_end(). This header brings those of the options, the exit statuses, the
- * signals and the terminal.
+ * The frame of a program: its main calls cli_start(), cli_open(), the library, its own functions
+ * that print, cli_finish() and cli_end(). This header brings those of the options, the exit
+ * statuses, the signals and the terminal.
  *
  * The other files of this folder, from those that tools call to those that all of them call:
  *   ask, ask_tasks, ask_message, fill_due     asking for loans

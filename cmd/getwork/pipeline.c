@@ -97,7 +97,7 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 	return rc;
 }
 
-/* Whether the pipeline is shown: a line after an answer, all of it wherever the database can tell. */
+/* Whether the pipeline is shown: a line after an answer, or all wherever the database can tell. */
 static bool
 is_shown(const struct getwork_options *o, int rc)
 {

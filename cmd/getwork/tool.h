@@ -38,9 +38,9 @@ LOCKQ_MUST_CHECK int getwork_cancel(const struct getwork_options *o, struct lock
 
 /*
  * Prints the user's pipeline as it is now, after a call that ended with @rc: with --pipeline as
- * checkwork does, wherever the database can tell; else after an answer a line, where text is printed
- * on a terminal. If it can't be read within two seconds, a message says so. The exit status stays
- * that of the answer.
+ * checkwork does, wherever the database can tell; else after an answer a line, where text is
+ * printed on a terminal. If it can't be read within two seconds, a message says so. The exit status
+ * stays that of the answer.
  */
 void getwork_pipeline(const struct getwork_options *o, struct lockq *q, int rc);
 

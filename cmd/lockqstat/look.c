@@ -115,7 +115,8 @@ lockqstat_look(const struct lockqstat_options *o, struct lockq *q)
 	else if (o->report != NULL)
 		status = write_report(o, q, &stats);
 	else {
-		lockqstat_output(o->common.json)->stats(&stats, o->order, o->task != 0 ? &runs : NULL);
+		lockqstat_output(o->common.json)->stats(&stats, o->order,
+		    o->task != 0 ? &runs : NULL);
 		status = cli_exit_status(rc, cli_caught());
 	}
 	lockq_stats_clear(&stats);

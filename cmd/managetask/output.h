@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What managetask prints, as text for people or as JSON: a table of functions each; and the parts of
- * the text. */
+/* What managetask prints, as text for people or as JSON: a table of functions each; and the parts
+ * of the text. */
 #ifndef LOCKQ_CMD_MANAGETASK_OUTPUT_H
 #define LOCKQ_CMD_MANAGETASK_OUTPUT_H
 

@@ -41,12 +41,13 @@ struct command {
  * Comes before the first connection. */
 void command_note_files(void);
 
-/* Whether @name can be started, as execvp(3) looks for it. Returns 0, or an errno: ENOENT where there
- * is none. */
+/* Whether @name can be started, as execvp(3) looks for it. Returns 0, or an errno: ENOENT where
+ * there is none. */
 LOCKQ_MUST_CHECK int command_look(const char *name);
 
 /*
- * Starts @arguments, with standard input from /dev/null. Returns 0, or an errno. Until its end, a second signal for this program no longer ends it at once, see cli_spare().
+ * Starts @arguments, with standard input from /dev/null. Returns 0, or an errno. Until its end, a
+ * second signal for this program no longer ends it at once, see cli_spare().
  */
 LOCKQ_MUST_CHECK int command_start(struct command *command, char *const arguments[]);
 

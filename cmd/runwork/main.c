@@ -8,7 +8,8 @@
 #include "cli/program.h"
 #include "runwork/tool.h"
 
-/* A command that can't be run is found out before anything is asked for. Returns the exit status. */
+/* Finds out before anything is asked for whether there is a command to run: returns the exit status
+ * for that. */
 static int
 look_for_command(const struct runwork_options *o)
 {

@@ -52,8 +52,8 @@ const struct cli_tool runwork_tool = {
 	    " [--timeout SECONDS] [--poll S,S,... [--tries N]]\n"
 	    " [--retry-after DURATION] [--give-up-after N]\n"
 	    " [--no-refill] [--json] [--] COMMAND [ARGUMENT...]",
-	.purpose = "Asks for the next loans of a task, as getwork does, and runs a command for each\n"
-	    "of them, one after the other. The loan's number is in LOCKQ_LOAN. If the\n"
+	.purpose = "Asks for the next loans of a task, as getwork does, and runs a command for\n"
+	    "each of them, one after the other. The loan's number is in LOCKQ_LOAN. If the\n"
 	    "command exits with 0, the loan is completed; with 75, it is returned for later;\n"
 	    "with anything else, it is returned at once. Leases are renewed meanwhile.",
 	.examples = "  runwork --task 7 -- ./verify\n"

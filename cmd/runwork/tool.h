@@ -65,9 +65,9 @@ char *runwork_no_command_text(const char *name, int failure);
 char *runwork_note(const struct command_end *end);
 
 /*
- * Prints "loan 12: completed (exit 0 after 1.2 s)", of loan @i of @what, after its command has ended
- * as @end says: on standard output if @status is 0, else on standard error; and the JSON object.
- * @loan is NULL where the disposition failed, and @error is why.
+ * Prints "loan 12: completed (exit 0 after 1.2 s)", of loan @i of @what, after its command has
+ * ended as @end says: on standard output if @status is 0, else on standard error; and the JSON
+ * object. @loan is NULL where the disposition failed, and @error is why.
  */
 void runwork_print(bool json, const struct lockq_disposition *what, size_t i,
     const struct lockq_disposed_loan *loan, const struct command_end *end, int status,

@@ -410,6 +410,7 @@ for program in "${!beside[@]}"; do
 		--host | --port | --socket) words+=(--connect-timeout 0) ;;
 		esac
 		for i in $((n % ${#texts[@]})) $(((n + 11) % ${#texts[@]})); do
+			# shellcheck disable=SC2086 # a word, or none
 			run timeout "$patience" "${words[@]}" "$option" "${texts[i]}" \
 				${behind[$program]-}
 			is_clean "$out$err" || faults+=" $program $option ${names[i]}: unclean;"

@@ -55,6 +55,7 @@ for program in getwork checkwork disposition runwork refill seedloans; do
 	n=0
 	for option in $("$program" --help=all | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
 		sort -u); do
+		# shellcheck disable=SC2086 # a word, or none
 		run "$program" "${base[@]}" "$option" "$odd" ${command[$program]-}
 		! quoted "$program $option" || n=$((n + 1))
 	done

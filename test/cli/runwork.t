@@ -124,7 +124,7 @@ try 'runwork --help'" 'no command: a usage error'
 run work --retry-after 73h true
 is "$status" 2 'more than 72 hours, too'
 
-# --- arguments, and a command that can't be run -----------------------------------------------------
+# --- arguments, and a command that can't be run ---------------------------------------------------
 
 next
 run work printf '<%s>' 'a b' --json '$LOCKQ_LOAN'
@@ -139,8 +139,8 @@ is "$(jq -c . <<<"$out")" \
 	'JSON has the same'
 touch "$scratch/plain"
 run work "$scratch/plain"
-is "$status:$err" "126:runwork: command \"$scratch/plain\" can't be run: Permission denied: nothing \
-was asked for" 'one that may not be run: exit 126'
+is "$status:$err" "126:runwork: command \"$scratch/plain\" can't be run: Permission denied: \
+nothing was asked for" 'one that may not be run: exit 126'
 is "$(sql "$requests")" "$before" 'and no request was made'
 # The system finds out at the start that this file is no program.
 printf 'neither\n' >"$scratch/plain"
@@ -173,7 +173,7 @@ is "$status:$(jq -s --argjson other "$second" '.[1].loan_id != $other' <<<"$out"
 with_leases() {
 	uuid=$(cat /proc/sys/kernel/random/uuid)
 	sql "UPDATE task SET lease_minutes = 60 WHERE task_id = $task"
-	answer=$(work --count "$2" --uuid "$uuid" --json)
+	answer=$(getwork --user "race-$user" --task "$task" --count "$2" --uuid "$uuid" --json)
 	sql "UPDATE work SET lease_expires_at = NOW(6) + INTERVAL $1 SECOND
 	      WHERE task_id = $task AND state = 'assigned'"
 	sql "UPDATE task SET lease_minutes = NULL WHERE task_id = $task" >/dev/null

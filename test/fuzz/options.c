@@ -65,8 +65,9 @@ read_value(const struct cli_option *row, const void *target)
 static bool
 has_command(const void *options)
 {
-	return tool->arguments != 0 && **(char *const *const *)((const void *)((const char *)options +
-	    tool->arguments)) != NULL;
+	const void *arguments = (const char *)options + tool->arguments;
+
+	return tool->arguments != 0 && **(char *const *const *)arguments != NULL;
 }
 
 void __wrap_cli_start(const struct cli_tool *its_tool, void *options, int argc, char **argv);

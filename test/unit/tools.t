@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The walls of cmd/, by the symbols of what was built: a tool has no function of another tool, the
-# files of a tool call only its own folder, cmd/cli and the library, cmd/cli calls no tool, and no two
-# files call each other, not even by way of others.
+# files of a tool call only its own folder, cmd/cli and the library, cmd/cli calls no tool, and no
+# two files call each other, not even by way of others.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -45,5 +45,5 @@ is "$beyond" '' 'no tool but seedloans sees more of the library than lockq.h'
 
 # The look itself: a call of another tool, and a circle, would be found.
 printf '%s\n' 'a.o b.o' 'b.o c.o' 'c.o a.o' | tsort >/dev/null 2>"$scratch/circles"
-ok $([ -s "$scratch/circles" ]; echo $?) 'a circle would be found'
+ok "$([ -s "$scratch/circles" ]; echo $?)" 'a circle would be found'
 finish
