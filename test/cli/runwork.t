@@ -129,7 +129,7 @@ is "$status" 2 'more than 72 hours, too'
 next
 run work printf '<%s>' 'a b' --json '$LOCKQ_LOAN'
 like "$out" '<a b><--json><\$LOCKQ_LOAN>' 'the command gets its arguments as they are, by no shell'
-requests="SELECT COUNT(*) FROM work_requested"
+requests="SELECT COUNT(*) FROM work_requested WHERE task_id = $task"
 before=$(sql "$requests")
 run work --json -- nothing-such
 is "$status:$err" '127:runwork: command "nothing-such" is not found: nothing was asked for' \

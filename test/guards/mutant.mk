@@ -16,7 +16,7 @@ mutant: $(REPLACED)
 		$(wildcard $(BUILD)/obj/test/support/*.o) $(REPLACED) $(LIBRARY) \
 		-lcmocka $(CLIENT_LIBS) -luuid -pthread
 
-OWN := $(wildcard $(BUILD)/obj/cmd/getwork/*.o)
+OWN = $(patsubst $(TOP)/%.c,$(BUILD)/obj/%.o,$(wildcard $(TOP)/cmd/getwork/*.c))
 getwork: $(REPLACED)
 	@$(LINK) -o '$(OUT)/getwork' $(REPLACED) $(filter-out $(OBJECTS:%=$(BUILD)/obj/%.o),$(OWN)) \
 		$(BUILD)/lib/libcli.a $(LIBRARY) $(CLIENT_LIBS) -ljansson -lunistring -luuid -pthread
