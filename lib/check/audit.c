@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* lockq_check_task(): whether a task works. The frame: the task's settings, the order of the rooms,
- * and the findings. */
+/* lockq_check_task(): whether a task works. Begin here: look() has the order in which an audit
+ * looks at things, each in a file of its own.
+ *
+ *   audit_view.c       the views: whether they are there, their columns and texts
+ *   audit_rights.c     who may read the views and call the procedures; lockq_grant()
+ *   audit_procedure.c  on_complete and on_undo
+ *   audit_limits.c     settings that don't go together
+ *   audit_plan.c       the server's plans for lockq's own statements
+ *   audit_query.c      the heavy query, which is run once
+ *   audit_settings.c   the settings of the task, from which all of these start
+ *   audit_words.c      the words of a view or a procedure
+ *   findings.c         what was found, and how to mend it */
 #include "check/audit.h"
 
 #include <stdarg.h>

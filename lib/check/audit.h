@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lockq_check_task(): what its rooms share. Each room looks at one thing, and adds what it finds.
+/* lockq_check_task(): what its files share. Each file looks at one thing, and adds what it finds.
  * Inside the library this is an audit: a check is the question whether kept loans still match. */
 #ifndef LOCKQ_AUDIT_H
 #define LOCKQ_AUDIT_H
@@ -89,8 +89,6 @@ bool audit_says(const char *words, const char *phrase);
 bool audit_begins(const char *words, const char *phrase);
 /* Where a statement of the procedure @words begins, at @from or later; or NULL. */
 const char *audit_statement(const char *words, const char *from);
-
-/* --- the rooms --- */
 
 /* audit_view.c: each view: whether it is there, its columns and types, and its text. */
 LOCKQ_MUST_CHECK enum db_rc audit_views(struct audit *a);

@@ -162,28 +162,16 @@ db_connection_id(const struct db *db)
 	return db->connection_id;
 }
 
-uint64_t
+struct db_schema
 db_schema(const struct db *db)
 {
 	return db->schema;
 }
 
 uint64_t
-db_finished(const struct db *db)
-{
-	return db->finished;
-}
-
-uint64_t
 db_connected_at(const struct db *db)
 {
 	return db->connected_at;
-}
-
-bool
-db_schema_held(const struct db *db)
-{
-	return db->schema_held;
 }
 
 const char *

@@ -74,7 +74,12 @@ _Static_assert((int)DB_RESOLVE_WAIT_S < (int)DB_READ_TIMEOUT_S, "server < client
 #define NUMBER_TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
 
-/* The columns for the schema's version, and for that up to which it is finished. */
+struct db_schema {
+	uint64_t version;  /* 0: not known */
+	uint64_t finished; /* the version up to which it is finished */
+	bool held;         /* not known, since another session had locked its table */
+};
+/* The columns for the first two. */
 #define SCHEMA_VERSIONS \
 	"(SELECT MAX(version) FROM schema_version)," \
 	"       (SELECT MAX(version) FROM schema_version WHERE finished_at IS NOT NULL)"
@@ -226,9 +231,7 @@ const char *db_database(const struct db *db);     /* the one in use */
 void db_set_role(struct db *db, const char *role);
 uint64_t db_connection_id(const struct db *db);   /* the server's, also behind a proxy */
 uint64_t db_connected_at(const struct db *db);    /* db_clock_ms() */
-uint64_t db_schema(const struct db *db);          /* its version at connecting, 0: not known */
-uint64_t db_finished(const struct db *db);        /* up to which one it was finished then */
-bool db_schema_held(const struct db *db);         /* not known: another had locked the table */
+struct db_schema db_schema(const struct db *db);      /* as it was at connecting */
 const char *db_server(const struct db *db);       /* the server's server_uuid */
 bool db_same_server(const struct db *a, const struct db *b); /* by server_uuid */
 bool db_lost(const struct db *db);

@@ -72,9 +72,7 @@ struct db {
 	char wanted[65 * 4];  /* the database to be used, for messages */
 	const char *role;     /* which the account needs there */
 	char server_uuid[37];
-	uint64_t schema;      /* its version when the connection was made, 0: not known */
-	uint64_t finished;    /* up to which version it was finished then */
-	bool schema_held;     /* another session had locked its table then */
+	struct db_schema schema; /* as it was when the connection was made */
 	struct kept_statement kept[KEPT_STATEMENTS];
 	uint64_t n_run;       /* prepared statements so far */
 	bool sent;            /* the server has heard of the last db_run() */

@@ -84,7 +84,7 @@ check_pinned(struct db *db, const struct db_rows *rows)
 
 /* On a new connection the same statement reads the versions of the schema, which saves a round
  * trip. It fails where no database is in use, or where the table is missing, is locked or may not
- * be read. Then db_schema() is 0, and its caller reads the version itself. */
+ * be read. Then the version is 0, and the caller of db_schema() reads the version itself. */
 static enum db_rc
 read_who_am_i(struct db *db, struct db_rows *rows)
 {
@@ -92,11 +92,11 @@ read_who_am_i(struct db *db, struct db_rows *rows)
 		enum db_rc rc = db_run(db, &who_am_i_and_schema, DB_NO_ARGS, rows);
 
 		if (rc == DB_OK) {
-			db->schema = db_cell_u64(rows, 0, SCHEMA_COLUMN);
-			db->finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
+			db->schema.version = db_cell_u64(rows, 0, SCHEMA_COLUMN);
+			db->schema.finished = db_cell_u64(rows, 0, FINISHED_COLUMN);
 		}
-		db->schema_held = rc == DB_ELOCKWAIT;
-		if (rc != DB_EFAIL && !db->schema_held)
+		db->schema.held = rc == DB_ELOCKWAIT;
+		if (rc != DB_EFAIL && !db->schema.held)
 			return rc;
 		db->error = (struct last_error){ .number = 0 };
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of one call of lockq_dispose(), and of a manager's undo. Only disposition.c, token.c,
- * repeated.c, manage/correct.c, on_complete.c and dispose_and_ask.c include this. */
+/* The state of one call of lockq_dispose(), and of a manager's undo, and what the files of this
+ * folder do for it. */
 #ifndef LOCKQ_DISPOSING_H
 #define LOCKQ_DISPOSING_H
 
@@ -99,8 +99,8 @@ enum {
 /* Makes @d->places, which the caller frees. *@twice is true where a loan is named twice. */
 LOCKQ_MUST_CHECK enum db_rc token_sort(struct disposing *d, bool *twice);
 /* Locks the rows of work in key order, and sets each loan's result and whether it changes; or
- * @d->repeats where the call was made before. @rows are for token_change(); the caller clears them.
- * */
+ * @d->repeats where the call was made before. @rows are for token_change(), and the caller clears
+ * them. */
 LOCKQ_MUST_CHECK enum db_rc token_judge(struct db *db, struct disposing *d, struct db_rows *rows);
 /* Changes those loans: writes the log, then work. */
 LOCKQ_MUST_CHECK enum db_rc token_change(struct db *db, struct disposing *d,

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* lockq_dispose(): completes or returns loans, or renews their leases, in one transaction. token.c
- * judges and changes the loans, on_complete.c calls the task's procedure, repeated.c answers a call
- * that was made before. */
+/* lockq_dispose(): completes or returns loans, or renews their leases, in one transaction. What
+ * becomes of a loan is in this folder:
+ *
+ *   token.c            judges and changes the loans of a call
+ *   on_complete.c      calls the task's procedure
+ *   repeated.c         answers a call that was made before
+ *   held_loan.c        says which session holds a loan
+ *   dispose_and_ask.c  takes the next loans in the same commit
+ *   expire.c           cron's work: leases that are over, forgotten requests, old rows
+ *   expire_batch.c     the same, a page of rows at a time */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

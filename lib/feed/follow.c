@@ -10,7 +10,8 @@
  *
  * The first two come before the transaction: a dirty read is not possible in it, and nobody must
  * hold the cursor while there is nothing to deliver. Whatever fails, the cursor's committed
- * position tells where to go on. */
+ * position tells where to go on. follow_order.c says which rows may be delivered, follow_cursor.c
+ * lists the cursors. */
 #include <stdio.h>
 #include <string.h>
 

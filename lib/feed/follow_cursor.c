@@ -2,9 +2,9 @@
 /* The cursors of the change feed: lockq_cursors() reads them. */
 #include "feed/feed.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "db/db_record.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"
@@ -36,22 +36,19 @@ follow_check_name(struct lockq *q, const char *cursor)
 	return LOCKQ_OK;
 }
 
+#define CURSOR(member) DB_FIELD(struct lockq_cursor, member)
+static const struct db_field cursor_fields[] = {
+	CURSOR(cursor), CURSOR(position), CURSOR(made_at), CURSOR(moved_at), CURSOR(account)
+};
+static const struct db_record cursor_record = DB_RECORD(struct lockq_cursor, cursor_fields);
+
 static enum db_rc
-fill(struct lockq_cursor *cursor, struct db *db, const struct db_rows *rows, size_t row,
-    uint64_t newest)
+add_lag(struct lockq_cursor *cursor, struct db *db, uint64_t newest)
 {
 	struct db_rows next = { 0, 0, NULL, NULL };
-	enum db_rc rc;
+	enum db_rc rc = db_run(db, &next_change, DB_ARGS(db_u64(cursor->position)), &next);
 
-	cursor->position = db_cell_u64(rows, row, 1);
 	cursor->lag = newest > cursor->position ? newest - cursor->position : 0;
-	copy_cell(cursor->made_at, sizeof(cursor->made_at), rows, row, 2);
-	copy_cell(cursor->moved_at, sizeof(cursor->moved_at), rows, row, 3);
-	rc = copy_text(&cursor->cursor, db_cell(rows, row, 0));
-	if (rc == DB_OK)
-		rc = copy_text(&cursor->account, db_cell(rows, row, 4));
-	if (rc == DB_OK)
-		rc = db_run(db, &next_change, DB_ARGS(db_u64(cursor->position)), &next);
 	cursor->age_s = next.n_rows > 0 ? (int64_t)db_cell_u64(&next, 0, 0) : -1;
 	db_rows_clear(&next);
 	return rc;
@@ -69,12 +66,10 @@ look(struct patience *patience, void *data, int *code)
 	lockq_cursors_clear(cursors);
 	if (rc == DB_OK)
 		rc = db_number(db, &newest_change, DB_NO_ARGS, &newest);
-	if (rc == DB_OK) {
-		cursors->cursors = calloc(rows.n_rows + 1, sizeof(*cursors->cursors));
-		rc = cursors->cursors != NULL ? DB_OK : DB_ENOMEM;
-	}
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		rc = fill(&cursors->cursors[cursors->n_cursors++], db, &rows, i, newest);
+	if (rc == DB_OK)
+		rc = record_list(&cursor_record, &rows, &cursors->cursors, &cursors->n_cursors);
+	for (size_t i = 0; rc == DB_OK && i < cursors->n_cursors; i++)
+		rc = add_lag(&cursors->cursors[i], db, newest);
 	db_rows_clear(&rows);
 	*code = error_if_none(cursors->n_cursors);
 	return rc;
@@ -92,10 +87,6 @@ lockq_cursors_clear(struct lockq_cursors *cursors)
 {
 	if (cursors == NULL)
 		return;
-	for (size_t i = 0; i < cursors->n_cursors; i++) {
-		free(cursors->cursors[i].cursor);
-		free(cursors->cursors[i].account);
-	}
-	free(cursors->cursors);
+	record_list_free(&cursor_record, cursors->cursors, cursors->n_cursors);
 	*cursors = (struct lockq_cursors)LOCKQ_CURSORS_INIT;
 }

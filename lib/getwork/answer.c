@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "db/db_record.h"
 #include "db/db_text.h"
 #include "rules/outcome_state.h"
 
@@ -49,33 +50,24 @@ static const struct db_query read_own_answer = {
 	DB_MANY
 };
 
+#define ANSWER(member) DB_FIELD(struct lockq_answer, member)
+static const struct db_field answer_fields[] = {
+	ANSWER(request_id), ANSWER(uuid), ANSWER(user), ANSWER(task), ANSWER(task_name),
+	ANSWER(asked), ANSWER(requested), ANSWER(assigned), DB_NO_FIELD, ANSWER(epoch),
+	ANSWER(reason), ANSWER(leader), ANSWER(query_ms), ANSWER(as_of), ANSWER(excluded),
+	ANSWER(how), ANSWER(checked)
+};
+static const struct db_record answer_record = DB_RECORD(struct lockq_answer, answer_fields);
+
 static enum db_rc
 fill(struct lockq_answer *a, const struct db_rows *rows, size_t first)
 {
-	a->request_id = db_cell_u64(rows, 0, first);
-	copy_cell(a->uuid, sizeof(a->uuid), rows, 0, first + 1);
-	a->task = (uint32_t)db_cell_u64(rows, 0, first + 3);
-	a->asked = (uint32_t)db_cell_u64(rows, 0, first + 5);
-	a->requested = (uint32_t)db_cell_u64(rows, 0, first + 6);
-	a->assigned = (uint32_t)db_cell_u64(rows, 0, first + 7);
 	a->status = outcome_read(db_cell(rows, 0, first + 8));
 	a->nobody_leads = 0;
 	a->position = 0;
 	a->loans_ahead = 0;
 	a->expected_ms = -1;
-	a->epoch = db_cell_u64(rows, 0, first + 9);
-	a->query_ms = db_cell_is_null(rows, 0, first + 12) ? -1 :
-	    (int64_t)db_cell_u64(rows, 0, first + 12);
-	copy_cell(a->as_of, sizeof(a->as_of), rows, 0, first + 13);
-	a->excluded = (uint32_t)db_cell_u64(rows, 0, first + 14);
-	if (copy_text(&a->user, db_cell(rows, 0, first + 2)) != DB_OK ||
-	    copy_text(&a->task_name, db_cell(rows, 0, first + 4)) != DB_OK ||
-	    copy_text(&a->reason, db_cell(rows, 0, first + 10)) != DB_OK ||
-	    copy_text(&a->leader, db_cell(rows, 0, first + 11)) != DB_OK ||
-	    copy_text(&a->how, db_cell(rows, 0, first + 15)) != DB_OK ||
-	    copy_text(&a->checked, db_cell(rows, 0, first + 16)) != DB_OK)
-		return DB_ENOMEM;
-	return DB_OK;
+	return record_fill(&answer_record, a, rows, 0, first);
 }
 
 static enum db_rc
@@ -144,12 +136,7 @@ lockq_answer_clear(struct lockq_answer *answer)
 {
 	if (answer == NULL)
 		return;
-	free(answer->user);
-	free(answer->task_name);
-	free(answer->leader);
-	free(answer->how);
-	free(answer->reason);
-	free(answer->checked);
+	record_free_texts(&answer_record, answer);
 	free(answer->refill_failed);
 	free(answer->loans);
 	*answer = (struct lockq_answer)LOCKQ_ANSWER_INIT;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of one call of lockq_getwork(), and the functions that the call consists of. Only
- * getwork.c, from_list.c, round.c, recover.c, cancel.c, finish.c, refusal.c, refill.c and
- * disposition/dispose_and_ask.c include this. */
+ * the files of its steps and disposition/dispose_and_ask.c include this. */
 #ifndef LOCKQ_CALL_H
 #define LOCKQ_CALL_H
 

@@ -27,6 +27,9 @@
  * ANSWERED, PENDING, TIMED_OUT, REFUSED, CANCELLED, FAILED and UNKNOWN are the ends, for finish().
  * The call holds the task's lock from LEAD on until round_give() commits, and for as long as
  * round_hand_over() gives; in the other states it holds none.
+ *
+ * call.h says which file has which step. Beside the steps, refill.c fills a kept list before people
+ * ask, cancel_own.c cancels the request of another call, and answer.c reads an answer.
  */
 #include "getwork/answer.h"
 #include "getwork/call.h"

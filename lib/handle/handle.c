@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of lockq.h that make a handle, connect it to a database whose schema this library
- * knows, set it up and free it. */
+/* The functions of lockq.h that make a handle, connect it, set it up and free it. Beside it:
+ *
+ *   session.c         the connections of a handle
+ *   where.c           where they lead; option_file.c reads MySQL's option files for that
+ *   schema_version.c  refuses a schema that is too old, or too new
+ *   operation.c       the log of each call
+ *   error.c           the public code and the text of a failure
+ *   retry.c           what to do after a failure; bounds.h has for how long
+ *   patience.c        tries a look again while a table is locked
+ *   progress.c        tells the caller how a wait goes
+ *   held.c            says which session holds what others wait for */
 #include <stdlib.h>
 #include <string.h>
 

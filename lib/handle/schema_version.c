@@ -16,15 +16,9 @@ static const struct db_query old_schema = {
 /* ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR */
 enum { NO_SUCH_TABLE = 1146, NO_SUCH_COLUMN = 1054 };
 
-struct schema_look {
-	uint64_t version;
-	uint64_t finished;
-	bool held; /* connecting was the first try, and has waited for a second */
-};
-
 /* For a connection that could not read both. */
 static enum db_rc
-read_schema(struct db *db, struct schema_look *look)
+read_schema(struct db *db, struct db_schema *look)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &newest_schema, DB_NO_ARGS, &rows);
@@ -42,8 +36,8 @@ read_schema(struct db *db, struct schema_look *look)
 static enum db_rc
 look_at_schema(struct patience *patience, void *data, int *code)
 {
-	struct schema_look *look = data;
-	bool held = look->held;
+	struct db_schema *look = data;
+	bool held = look->held; /* connecting was the first try, and has waited for a second */
 
 	(void)code;
 	look->held = false;
@@ -53,7 +47,7 @@ look_at_schema(struct patience *patience, void *data, int *code)
 int
 schema_version_check(struct lockq *q)
 {
-	struct schema_look look = { db_schema(q->db), db_finished(q->db), db_schema_held(q->db) };
+	struct db_schema look = db_schema(q->db);
 	uint64_t version;
 	int code = LOCKQ_OK;
 

@@ -85,8 +85,7 @@ LOCKQ_MUST_CHECK enum db_rc session_abandon(struct lockq *q);
 void session_note_given_up(struct given_up *given_up, const struct db *db);
 LOCKQ_MUST_CHECK enum db_rc session_end_given_up(struct db *db, const struct given_up *given_up);
 
-/* schema_version.c: refuses a database whose schema is too old, or too new. Returns a public code.
- * */
+/* schema_version.c: refuses a schema that is too old, or too new. Returns a public code. */
 LOCKQ_MUST_CHECK int schema_version_check(struct lockq *q);
 
 #endif

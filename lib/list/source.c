@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Step 4: decides where the list of loans comes from: a query elsewhere, or the query here. The
+/* Where a task's loans come from. A leader searches a list; search.h names the files for that, and
+ * this one decides. What the leader's round leaves is kept for others:
+ *
+ *   list.c      the list in memory
+ *   kept.c      writes it to the database
+ *   kept_age.c  says whether a kept list is too old, or due to be filled anew
+ *   take.c      takes loans from a kept list
+ *   ask_view.c  asks the view whether loans still match
+ *
+ * Step 4: the list comes from a query elsewhere, or from the query here. The
  * list of another server is a hint. Step 5 checks it, and it never means "no work". Where another
  * process has left a kept list meanwhile, no query runs. */
 #include "list/search.h"

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What checkwork shows: lockq_pipeline() reads a user's current assignments, and beside each loan
- * what the task's detail_view has of it; lockq_request_look() reads how a request stands, and
- * waits. */
+/* What people see, who only look. The other files of this folder read:
+ *
+ *   place_in_line.c  how many requests come before a pending one, and how long that may take
+ *   standing.c       the pending requests of a user, and the tasks
+ *   history.c        what happened to a loan
+ *   choices.c        what a person may type, for a shell that completes it
+ *   stat.c           how each task stands now, and who has led it
+ *   day.c            the last day, by quarters of an hour
+ *
+ * This file has what checkwork shows: lockq_pipeline() reads a user's current assignments, and
+ * beside each loan what the task's detail_view has of it; lockq_request_look() reads how a request
+ * stands, and waits. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "db/db_record.h"
 #include "getwork/answer.h"
 #include "getwork/lock.h"
 #include "getwork/request.h"
@@ -58,30 +68,20 @@ struct part {
 	const char *view; /* task.detail_view */
 };
 
-static enum db_rc
-fill(struct lockq_pipeline *pipeline, const struct db_rows *rows)
-{
-	pipeline->assignments = calloc(rows->n_rows + 1, sizeof(*pipeline->assignments));
-	if (pipeline->assignments == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_assignment *a = &pipeline->assignments[pipeline->n_assignments++];
+#define ASSIGNMENT(member) DB_FIELD(struct lockq_assignment, member)
+static const struct db_field assignment_fields[] = {
+	ASSIGNMENT(task), ASSIGNMENT(task_name), ASSIGNMENT(loan_id), ASSIGNMENT(token),
+	ASSIGNMENT(request_id), ASSIGNMENT(assigned_at), ASSIGNMENT(age_s),
+	ASSIGNMENT(lease_expires_at), ASSIGNMENT(lease_expired), ASSIGNMENT(lease_left_s),
+	ASSIGNMENT(note)
+};
+static const struct db_record assignment_record = DB_RECORD(struct lockq_assignment,
+    assignment_fields);
 
-		a->task = (uint32_t)db_cell_u64(rows, i, 0);
-		a->loan_id = db_cell_u64(rows, i, 2);
-		a->token = db_cell_u64(rows, i, 3);
-		a->request_id = db_cell_u64(rows, i, 4);
-		copy_cell(a->assigned_at, sizeof(a->assigned_at), rows, i, 5);
-		a->age_s = db_cell_u64(rows, i, 6);
-		copy_cell(a->lease_expires_at, sizeof(a->lease_expires_at), rows, i, 7);
-		a->lease_expired = db_cell_u64(rows, i, 8) != 0;
-		a->lease_left_s = db_cell_u64(rows, i, 9);
-		if (copy_text(&a->task_name, db_cell(rows, i, 1)) != DB_OK ||
-		    copy_text(&a->note, db_cell(rows, i, 10)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
+static const struct db_field detail_fields[] = {
+	DB_FIELD(struct lockq_detail, name), DB_FIELD(struct lockq_detail, value)
+};
+static const struct db_record detail_record = DB_RECORD(struct lockq_detail, detail_fields);
 
 /* STRAIGHT_JOIN, or the server might read all rows of the view. The rows come in the loans'
  * order. */
@@ -265,7 +265,8 @@ look_at_pipeline(struct patience *patience, void *data, int *code)
 	rc = db_run(q->db, &read_pipeline, DB_ARGS(db_u64(user_id), db_u64(asked->task),
 	    db_u64(asked->task)), &rows);
 	if (rc == DB_OK)
-		rc = fill(asked->pipeline, &rows);
+		rc = record_list(&assignment_record, &rows, &asked->pipeline->assignments,
+		    &asked->pipeline->n_assignments);
 	if (rc == DB_OK)
 		rc = details(patience, asked->pipeline, &rows);
 	db_rows_clear(&rows);
@@ -287,26 +288,15 @@ lockq_pipeline(struct lockq *q, const char *user, uint32_t task, struct lockq_pi
 	return code;
 }
 
-static void
-free_assignment(struct lockq_assignment *a)
-{
-	for (size_t i = 0; i < a->n_details; i++) {
-		free(a->details[i].name);
-		free(a->details[i].value);
-	}
-	free(a->details);
-	free(a->task_name);
-	free(a->note);
-}
-
 void
 lockq_pipeline_clear(struct lockq_pipeline *pipeline)
 {
 	if (pipeline == NULL)
 		return;
 	for (size_t i = 0; i < pipeline->n_assignments; i++)
-		free_assignment(&pipeline->assignments[i]);
-	free(pipeline->assignments);
+		record_list_free(&detail_record, pipeline->assignments[i].details,
+		    pipeline->assignments[i].n_details);
+	record_list_free(&assignment_record, pipeline->assignments, pipeline->n_assignments);
 	free(pipeline->detail_fault);
 	*pipeline = (struct lockq_pipeline)LOCKQ_PIPELINE_INIT;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lockq_choices(): reads what a person may type as a user, a task, a loan or a request. A shell
  * asks while somebody waits at a key, so each statement is cheap, and its rows are bounded. */
-#include <stdlib.h>
-
+#include "db/db_record.h"
 #include "handle/error.h"
 #include "handle/session.h"
 
@@ -54,21 +53,11 @@ static const struct db_query kinds[] = {
 	},
 };
 
-static enum db_rc
-fill(struct lockq_choices *choices, const struct db_rows *rows)
-{
-	choices->choices = calloc(rows->n_rows + 1, sizeof(*choices->choices));
-	if (choices->choices == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_choice *choice = &choices->choices[choices->n_choices++];
-
-		if (copy_text(&choice->value, db_cell(rows, i, 0)) != DB_OK ||
-		    copy_text(&choice->about, db_cell(rows, i, 1)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
+#define CHOICE(member) DB_FIELD(struct lockq_choice, member)
+static const struct db_field choice_fields[] = {
+	CHOICE(value), CHOICE(about)
+};
+static const struct db_record choice_record = DB_RECORD(struct lockq_choice, choice_fields);
 
 int
 lockq_choices(struct lockq *q, enum lockq_choice_kind kind, const char *user, uint32_t task,
@@ -92,7 +81,7 @@ lockq_choices(struct lockq *q, enum lockq_choice_kind kind, const char *user, ui
 		rc = db_run(q->db, &kinds[kind], args + skip,
 		    sizeof(args) / sizeof(args[0]) - skip, &rows);
 	if (rc == DB_OK)
-		rc = fill(choices, &rows);
+		rc = record_list(&choice_record, &rows, &choices->choices, &choices->n_choices);
 	db_rows_clear(&rows);
 	return rc != DB_OK ? error_from_db(q, q->db, rc) : error_if_none(choices->n_choices);
 }
@@ -102,10 +91,6 @@ lockq_choices_clear(struct lockq_choices *choices)
 {
 	if (choices == NULL)
 		return;
-	for (size_t i = 0; i < choices->n_choices; i++) {
-		free(choices->choices[i].value);
-		free(choices->choices[i].about);
-	}
-	free(choices->choices);
+	record_list_free(&choice_record, choices->choices, choices->n_choices);
 	*choices = (struct lockq_choices)LOCKQ_CHOICES_INIT;
 }

@@ -5,6 +5,7 @@
  * nearly: so the first row of the day is found by halves, and only the rows after it are read. */
 #include <stdlib.h>
 
+#include "db/db_record.h"
 #include "getwork/request.h"
 #include "handle/bounds.h"
 #include "handle/error.h"
@@ -235,46 +236,23 @@ static const struct keys log_keys = { &first_log, &is_log_before, false };
 static const struct keys request_keys = { &first_request, &is_request_before, false };
 static const struct keys run_keys = { &first_run, &is_run_before, true };
 
-static void
-fill_requests(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
-{
-	q->answers = db_cell_u64(rows, row, 2);
-	q->answers_empty = db_cell_u64(rows, row, 3);
-	q->answers_failed = db_cell_u64(rows, row, 4);
-	q->given_up = db_cell_u64(rows, row, 5);
-	q->answers_listed = db_cell_u64(rows, row, 6);
-	q->loans_listed = db_cell_u64(rows, row, 7);
-	q->loans_led = db_cell_u64(rows, row, 8);
-	q->wait_p50_ms = db_cell_or_none(rows, row, 9);
-	q->wait_p95_ms = db_cell_or_none(rows, row, 10);
-	q->wait_max_ms = db_cell_or_none(rows, row, 11);
-	q->list_age_s = db_cell_or_none(rows, row, 12);
-}
-
-static void
-fill_log(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
-{
-	q->completed = db_cell_u64(rows, row, 2);
-	q->returned = db_cell_u64(rows, row, 3);
-	q->never = db_cell_u64(rows, row, 4);
-	q->expired = db_cell_u64(rows, row, 5);
-}
-
-static void
-fill_runs(struct lockq_quarter *q, const struct db_rows *rows, size_t row)
-{
-	q->queries = db_cell_u64(rows, row, 2);
-	q->failures = db_cell_u64(rows, row, 3);
-	q->refills = db_cell_u64(rows, row, 4);
-	q->refill_failures = db_cell_u64(rows, row, 5);
-	q->query_p50_ms = db_cell_or_none(rows, row, 6);
-	q->query_p95_ms = db_cell_or_none(rows, row, 7);
-	q->query_max_ms = db_cell_or_none(rows, row, 8);
-	q->spare = db_cell_u64(rows, row, 9);
-}
-
 /* What rows that begin with a task and a quarter are for. */
-typedef void fill_fn(struct lockq_quarter *q, const struct db_rows *rows, size_t row);
+#define IN(member) DB_FIELD(struct lockq_quarter, member)
+static const struct db_field requests_fields[] = {
+	DB_NO_FIELD, DB_NO_FIELD, IN(answers), IN(answers_empty), IN(answers_failed),
+	IN(given_up), IN(answers_listed), IN(loans_listed), IN(loans_led), IN(wait_p50_ms),
+	IN(wait_p95_ms), IN(wait_max_ms), IN(list_age_s)
+};
+static const struct db_record requests_record = DB_RECORD(struct lockq_quarter, requests_fields);
+static const struct db_field log_fields[] = {
+	DB_NO_FIELD, DB_NO_FIELD, IN(completed), IN(returned), IN(never), IN(expired)
+};
+static const struct db_record log_record = DB_RECORD(struct lockq_quarter, log_fields);
+static const struct db_field run_fields[] = {
+	DB_NO_FIELD, DB_NO_FIELD, IN(queries), IN(failures), IN(refills), IN(refill_failures),
+	IN(query_p50_ms), IN(query_p95_ms), IN(query_max_ms), IN(spare)
+};
+static const struct db_record run_record = DB_RECORD(struct lockq_quarter, run_fields);
 
 static struct lockq_day_task *
 task_of(struct lockq_day *day, uint64_t task)
@@ -308,7 +286,7 @@ need_quarters(struct lockq_day_task *task)
 }
 
 static enum db_rc
-fill_all(struct lockq_day *day, const struct db_rows *rows, fill_fn *fill)
+fill_all(struct lockq_day *day, const struct db_rows *rows, const struct db_record *record)
 {
 	enum db_rc rc = DB_OK;
 
@@ -321,15 +299,15 @@ fill_all(struct lockq_day *day, const struct db_rows *rows, fill_fn *fill)
 			continue;
 		rc = need_quarters(task);
 		if (rc == DB_OK)
-			fill(quarter < LOCKQ_QUARTERS ? &task->quarters[quarter] : &task->whole,
-			    rows, i);
+			rc = record_fill(record, quarter < LOCKQ_QUARTERS ?
+			    &task->quarters[quarter] : &task->whole, rows, i, 0);
 	}
 	return rc;
 }
 
 static enum db_rc
 read_all(struct db *db, const struct look *look, const struct keys *keys,
-    const struct db_query *query, fill_fn *fill)
+    const struct db_query *query, const struct db_record *record)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t key = 0;
@@ -339,33 +317,26 @@ read_all(struct db *db, const struct look *look, const struct keys *keys,
 		rc = db_run(db, query, DB_ARGS(db_text(look->day->since), db_text(look->day->at),
 		    db_u64(key), db_u64(look->task), db_u64(look->task)), &rows);
 	if (rc == DB_OK)
-		rc = fill_all(look->day, &rows, fill);
+		rc = fill_all(look->day, &rows, record);
 	db_rows_clear(&rows);
 	return rc;
 }
 
-static enum db_rc
-fill_leaders(struct lockq_day_task *task, const struct db_rows *rows)
-{
-	enum db_rc rc = DB_OK;
+#define LEADER(member) DB_FIELD(struct lockq_day_leader, member)
+static const struct db_field leader_fields[] = {
+	LEADER(user), LEADER(led), LEADER(queries), LEADER(failures), LEADER(loans),
+	LEADER(retries), LEADER(led_ms)
+};
+static const struct db_record leader_record = DB_RECORD(struct lockq_day_leader, leader_fields);
 
-	task->leaders = calloc(rows->n_rows + 1, sizeof(*task->leaders));
-	if (task->leaders == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
-		struct lockq_day_leader *l = &task->leaders[task->n_leaders++];
+#define QUERY(member) DB_FIELD(struct lockq_day_query, member)
+static const struct db_field query_fields[] = {
+	QUERY(ended_at), QUERY(user), QUERY(ms), QUERY(failed), QUERY(reason), QUERY(candidates),
+	QUERY(since_ms)
+};
+static const struct db_record query_record = DB_RECORD(struct lockq_day_query, query_fields);
 
-		l->led = db_cell_u64(rows, i, 1);
-		l->queries = db_cell_u64(rows, i, 2);
-		l->failures = db_cell_u64(rows, i, 3);
-		l->loans = db_cell_u64(rows, i, 4);
-		l->retries = db_cell_u64(rows, i, 5);
-		l->led_ms = db_cell_u64(rows, i, 6);
-		rc = copy_text(&l->user, db_cell(rows, i, 0));
-	}
-	return rc;
-}
-
+/* The rows begin with the last query. */
 static enum db_rc
 fill_queries(struct lockq_day_task *task, const struct db_rows *rows)
 {
@@ -374,18 +345,8 @@ fill_queries(struct lockq_day_task *task, const struct db_rows *rows)
 	task->queries = calloc(rows->n_rows + 1, sizeof(*task->queries));
 	if (task->queries == NULL)
 		return DB_ENOMEM;
-	for (size_t i = rows->n_rows; rc == DB_OK && i-- > 0;) {
-		struct lockq_day_query *q = &task->queries[task->n_queries++];
-
-		copy_cell(q->ended_at, sizeof(q->ended_at), rows, i, 0);
-		q->ms = db_cell_u64(rows, i, 2);
-		q->failed = db_cell_u64(rows, i, 3) != 0;
-		q->candidates = db_cell_u64(rows, i, 5);
-		q->since_ms = db_cell_u64(rows, i, 6);
-		rc = copy_text(&q->user, db_cell(rows, i, 1));
-		if (rc == DB_OK)
-			rc = copy_text(&q->reason, db_cell(rows, i, 4));
-	}
+	for (size_t i = rows->n_rows; rc == DB_OK && i-- > 0;)
+		rc = record_fill(&query_record, &task->queries[task->n_queries++], rows, i, 0);
 	return rc;
 }
 
@@ -404,13 +365,13 @@ read_runs(struct db *db, const struct look *look, struct lockq_day_task *task)
 	if (rc == DB_OK)
 		rc = db_run(db, &day_runs, args, n_args, &quarters);
 	if (rc == DB_OK)
-		rc = fill_all(look->day, &quarters, fill_runs);
+		rc = fill_all(look->day, &quarters, &run_record);
 	if (rc == DB_OK && quarters.n_rows > 0)
 		rc = db_run(db, &day_leaders, args, n_args, &leaders);
 	if (rc == DB_OK && quarters.n_rows > 0)
 		rc = db_run(db, &day_queries, args, n_args, &queries);
 	if (rc == DB_OK)
-		rc = fill_leaders(task, &leaders);
+		rc = record_list(&leader_record, &leaders, &task->leaders, &task->n_leaders);
 	if (rc == DB_OK)
 		rc = fill_queries(task, &queries);
 	db_rows_clear(&quarters);
@@ -470,9 +431,9 @@ look_at_day(struct patience *patience, void *data, int *code)
 	if (rc == DB_OK)
 		rc = read_tasks(db, look);
 	if (rc == DB_OK)
-		rc = read_all(db, look, &request_keys, &day_requests, fill_requests);
+		rc = read_all(db, look, &request_keys, &day_requests, &requests_record);
 	if (rc == DB_OK)
-		rc = read_all(db, look, &log_keys, &day_log, fill_log);
+		rc = read_all(db, look, &log_keys, &day_log, &log_record);
 	for (size_t i = 0; rc == DB_OK && i < day->n_tasks; i++)
 		rc = read_runs(db, look, &day->tasks[i]);
 	*code = look->task != 0 && day->n_tasks == 0 && rc == DB_OK ?
@@ -492,16 +453,10 @@ lockq_day(struct lockq *q, uint32_t task, struct lockq_day *day)
 static void
 clear_task(struct lockq_day_task *task)
 {
-	for (size_t i = 0; i < task->n_leaders; i++)
-		free(task->leaders[i].user);
-	for (size_t i = 0; i < task->n_queries; i++) {
-		free(task->queries[i].user);
-		free(task->queries[i].reason);
-	}
+	record_list_free(&leader_record, task->leaders, task->n_leaders);
+	record_list_free(&query_record, task->queries, task->n_queries);
 	free(task->task_name);
 	free(task->quarters);
-	free(task->leaders);
-	free(task->queries);
 }
 
 void

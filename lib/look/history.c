@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lockq_history(): reads from work_log what happened to a loan in a task. The change feed reads the
  * same columns, of all loans. */
+#include "db/db_record.h"
 #include "look/history.h"
-
-#include <stdlib.h>
 
 #include "handle/error.h"
 #include "handle/patience.h"
@@ -23,46 +22,25 @@ static const struct db_query read_history = {
 	DB_MANY
 };
 
+#define EVENT(member) DB_FIELD(struct lockq_event, member)
+static const struct db_field event_fields[] = {
+	EVENT(event), EVENT(at), EVENT(user), EVENT(account), EVENT(token), EVENT(version),
+	EVENT(request_id), EVENT(available_at), EVENT(lease_expires_at), EVENT(excluded_until),
+	EVENT(note), EVENT(manager)
+};
+static const struct db_record event_record = DB_RECORD(struct lockq_event, event_fields);
+
 enum db_rc
 history_event(struct lockq_event *e, const struct db_rows *rows, size_t row)
 {
-	copy_cell(e->event, sizeof(e->event), rows, row, 0);
-	copy_cell(e->at, sizeof(e->at), rows, row, 1);
-	e->token = db_cell_u64(rows, row, 4);
-	e->version = db_cell_u64(rows, row, 5);
-	e->request_id = db_cell_u64(rows, row, 6);
-	copy_cell(e->available_at, sizeof(e->available_at), rows, row, 7);
-	copy_cell(e->lease_expires_at, sizeof(e->lease_expires_at), rows, row, 8);
-	copy_cell(e->excluded_until, sizeof(e->excluded_until), rows, row, 9);
-	if (copy_text(&e->user, db_cell(rows, row, 2)) != DB_OK ||
-	    copy_text(&e->account, db_cell(rows, row, 3)) != DB_OK ||
-	    copy_text(&e->note, db_cell(rows, row, 10)) != DB_OK ||
-	    copy_text(&e->manager, db_cell(rows, row, 11)) != DB_OK)
-		return DB_ENOMEM;
-	return DB_OK;
+	return record_fill(&event_record, e, rows, row, 0);
 }
 
 void
 history_event_clear(struct lockq_event *e)
 {
-	free(e->user);
-	free(e->account);
-	free(e->note);
-	free(e->manager);
+	record_free_texts(&event_record, e);
 	*e = (struct lockq_event){ .user = NULL };
-}
-
-static enum db_rc
-fill(struct lockq_history *history, const struct db_rows *rows)
-{
-	enum db_rc rc = DB_OK;
-
-	history->events = calloc(rows->n_rows + 1, sizeof(*history->events));
-	if (history->events == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++)
-		rc = history_event(&history->events[history->n_events++], rows, i);
-	return rc;
 }
 
 /* What the call was asked, and where its result goes. */
@@ -90,7 +68,8 @@ look(struct patience *patience, void *data, int *code)
 	rc = db_run(q->db, &read_history, DB_ARGS(db_u64(asked->task), db_u64(asked->loan_id)),
 	    &rows);
 	if (rc == DB_OK)
-		rc = fill(asked->history, &rows);
+		rc = record_list(&event_record, &rows, &asked->history->events,
+		    &asked->history->n_events);
 	db_rows_clear(&rows);
 	*code = error_if_none(asked->history->n_events);
 	return rc;
@@ -110,8 +89,6 @@ lockq_history_clear(struct lockq_history *history)
 {
 	if (history == NULL)
 		return;
-	for (size_t i = 0; i < history->n_events; i++)
-		history_event_clear(&history->events[i]);
-	free(history->events);
+	record_list_free(&event_record, history->events, history->n_events);
 	*history = (struct lockq_history)LOCKQ_HISTORY_INIT;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a user stands: lockq_requests() reads which requests of the user are pending, lockq_tasks()
  * which tasks there are, and how much the user has of each. */
-#include <stdlib.h>
-
+#include "db/db_record.h"
 #include "getwork/lock.h"
 #include "handle/error.h"
 #include "handle/patience.h"
@@ -25,28 +24,12 @@ static const struct db_query read_requests = {
 	DB_MANY
 };
 
-static enum db_rc
-fill_requests(struct lockq_requests *requests, const struct db_rows *rows)
-{
-	requests->requests = calloc(rows->n_rows + 1, sizeof(*requests->requests));
-	if (requests->requests == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_request *r = &requests->requests[requests->n_requests++];
-
-		r->request_id = db_cell_u64(rows, i, 0);
-		copy_cell(r->uuid, sizeof(r->uuid), rows, i, 1);
-		r->task = (uint32_t)db_cell_u64(rows, i, 2);
-		r->asked = (uint32_t)db_cell_u64(rows, i, 4);
-		copy_cell(r->created_at, sizeof(r->created_at), rows, i, 5);
-		r->age_s = db_cell_u64(rows, i, 6);
-		r->unattended = db_cell_u64(rows, i, 7) != 0;
-		if (copy_text(&r->task_name, db_cell(rows, i, 3)) != DB_OK ||
-		    copy_text(&r->paused, db_cell(rows, i, 8)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
+#define REQUEST(member) DB_FIELD(struct lockq_request, member)
+static const struct db_field pending_fields[] = {
+	REQUEST(request_id), REQUEST(uuid), REQUEST(task), REQUEST(task_name), REQUEST(asked),
+	REQUEST(created_at), REQUEST(age_s), REQUEST(unattended), REQUEST(paused), REQUEST(leader)
+};
+static const struct db_record pending_record = DB_RECORD(struct lockq_request, pending_fields);
 
 /* An account that may not read task_lock is told of the requests all the same. */
 static enum db_rc
@@ -87,7 +70,8 @@ look_at_requests(struct patience *patience, void *data, int *code)
 	rc = db_run(q->db, &read_requests, DB_ARGS(db_u64(user_id), db_u64(s->task),
 	    db_u64(s->task)), &rows);
 	if (rc == DB_OK)
-		rc = fill_requests(s->requests, &rows);
+		rc = record_list(&pending_record, &rows, &s->requests->requests,
+		    &s->requests->n_requests);
 	for (size_t i = 0; rc == DB_OK && i < s->requests->n_requests; i++)
 		rc = fill_leader(q->db, &s->requests->requests[i]);
 	db_rows_clear(&rows);
@@ -109,12 +93,7 @@ lockq_requests_clear(struct lockq_requests *requests)
 {
 	if (requests == NULL)
 		return;
-	for (size_t i = 0; i < requests->n_requests; i++) {
-		free(requests->requests[i].task_name);
-		free(requests->requests[i].leader);
-		free(requests->requests[i].paused);
-	}
-	free(requests->requests);
+	record_list_free(&pending_record, requests->requests, requests->n_requests);
 	*requests = (struct lockq_requests)LOCKQ_REQUESTS_INIT;
 }
 
@@ -134,30 +113,12 @@ static const struct db_query read_tasks = {
 	DB_MANY
 };
 
-static enum db_rc
-fill_tasks(struct lockq_tasks *tasks, const struct db_rows *rows)
-{
-	tasks->tasks = calloc(rows->n_rows + 1, sizeof(*tasks->tasks));
-	if (tasks->tasks == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_task *t = &tasks->tasks[tasks->n_tasks++];
-
-		t->task = (uint32_t)db_cell_u64(rows, i, 0);
-		t->enabled = db_cell_u64(rows, i, 2) != 0;
-		t->max_count = (uint32_t)db_cell_u64(rows, i, 4);
-		t->max_pipeline = (uint32_t)db_cell_u64(rows, i, 5);
-		t->held = db_cell_u64(rows, i, 6);
-		t->pending = db_cell_u64(rows, i, 7);
-		t->urgent = db_cell_u64(rows, i, 9);
-		t->any_place = db_cell_u64(rows, i, 10);
-		if (copy_text(&t->task_name, db_cell(rows, i, 1)) != DB_OK ||
-		    copy_text(&t->manager, db_cell(rows, i, 3)) != DB_OK ||
-		    copy_text(&t->paused, db_cell(rows, i, 8)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
+#define TASK(member) DB_FIELD(struct lockq_task, member)
+static const struct db_field task_fields[] = {
+	TASK(task), TASK(task_name), TASK(enabled), TASK(manager), TASK(max_count),
+	TASK(max_pipeline), TASK(held), TASK(pending), TASK(paused), TASK(urgent), TASK(any_place)
+};
+static const struct db_record task_record = DB_RECORD(struct lockq_task, task_fields);
 
 static enum db_rc
 look_at_tasks(struct patience *patience, void *data, int *code)
@@ -173,7 +134,7 @@ look_at_tasks(struct patience *patience, void *data, int *code)
 		return rc;
 	rc = db_run(q->db, &read_tasks, DB_ARGS(db_u64(user_id)), &rows);
 	if (rc == DB_OK)
-		rc = fill_tasks(s->tasks, &rows);
+		rc = record_list(&task_record, &rows, &s->tasks->tasks, &s->tasks->n_tasks);
 	db_rows_clear(&rows);
 	*code = error_if_none(s->tasks->n_tasks);
 	return rc;
@@ -193,11 +154,6 @@ lockq_tasks_clear(struct lockq_tasks *tasks)
 {
 	if (tasks == NULL)
 		return;
-	for (size_t i = 0; i < tasks->n_tasks; i++) {
-		free(tasks->tasks[i].task_name);
-		free(tasks->tasks[i].manager);
-		free(tasks->tasks[i].paused);
-	}
-	free(tasks->tasks);
+	record_list_free(&task_record, tasks->tasks, tasks->n_tasks);
 	*tasks = (struct lockq_tasks)LOCKQ_TASKS_INIT;
 }

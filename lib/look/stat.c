@@ -5,6 +5,7 @@
  * leaders and takers have written, and how many it reads is bounded. */
 #include <stdlib.h>
 
+#include "db/db_record.h"
 #include "getwork/request.h"
 #include "handle/bounds.h"
 #include "handle/error.h"
@@ -138,92 +139,56 @@ static const struct db_query stat_trouble = {
 	DB_MANY
 };
 
-static void
-fill_waiting(struct lockq_stat *s, const struct db_rows *rows, size_t row)
-{
-	s->waiting = db_cell_u64(rows, row, 1);
-	s->unattended = db_cell_u64(rows, row, 2);
-	s->wanted = db_cell_u64(rows, row, 3);
-	s->oldest_s = db_cell_u64(rows, row, 4);
-}
+#define STAT(member) DB_FIELD(struct lockq_stat, member)
+static const struct db_field task_fields[] = {
+	STAT(task), STAT(task_name), STAT(enabled), STAT(paused), STAT(keeps_list),
+	STAT(has_list), STAT(list_due), STAT(list_length), STAT(list_left), STAT(list_age_s),
+	STAT(refill_failures), STAT(refill_reason), DB_NO_FIELD, STAT(max_query_s),
+	STAT(request_ttl), STAT(leader)
+};
+static const struct db_record task_record = DB_RECORD(struct lockq_stat, task_fields);
 
-static void
-fill_assigned(struct lockq_stat *s, const struct db_rows *rows, size_t row)
-{
-	s->assigned = db_cell_u64(rows, row, 1);
-}
-
-static void
-fill_overdue(struct lockq_stat *s, const struct db_rows *rows, size_t row)
-{
-	s->overdue = db_cell_u64(rows, row, 1);
-	s->untidied_s = db_cell_u64(rows, row, 2);
-}
-
-static void
-fill_answers(struct lockq_stat *s, const struct db_rows *rows, size_t row)
-{
-	s->answers = db_cell_u64(rows, row, 1);
-	s->answers_failed = db_cell_u64(rows, row, 2);
-	s->answers_empty = db_cell_u64(rows, row, 3);
-	s->loans = db_cell_u64(rows, row, 4);
-	s->loans_per_h = s->loans * 3600000 / db_cell_u64(rows, row, 5);
-	s->wait_p50_ms = db_cell_or_none(rows, row, 6);
-	s->wait_p95_ms = db_cell_or_none(rows, row, 7);
-}
-
-static void
-fill_queries(struct lockq_stat *s, const struct db_rows *rows, size_t row)
-{
-	s->queries = db_cell_u64(rows, row, 1);
-	s->failures = db_cell_u64(rows, row, 2);
-	s->query_p50_ms = db_cell_or_none(rows, row, 3);
-	s->query_p95_ms = db_cell_or_none(rows, row, 4);
-	copy_cell(s->failed, sizeof(s->failed), rows, row, 5);
-	s->failures_in_a_row = db_cell_u64(rows, row, 6);
-}
-
-/* What is read of all tasks at once: rows that begin with a task's number. */
+/* What is read of all tasks at once: rows that begin with a task's number. loans_per_h gets the time
+ * in which the loans were given, in milliseconds, and read_part() makes the speed of it. */
+static const struct db_field waiting_fields[] = {
+	DB_NO_FIELD, STAT(waiting), STAT(unattended), STAT(wanted), STAT(oldest_s)
+};
+static const struct db_field assigned_fields[] = {
+	DB_NO_FIELD, STAT(assigned)
+};
+static const struct db_field overdue_fields[] = {
+	DB_NO_FIELD, STAT(overdue), STAT(untidied_s)
+};
+static const struct db_field answer_fields[] = {
+	DB_NO_FIELD, STAT(answers), STAT(answers_failed), STAT(answers_empty), STAT(loans),
+	STAT(loans_per_h), STAT(wait_p50_ms), STAT(wait_p95_ms)
+};
+static const struct db_field query_fields[] = {
+	DB_NO_FIELD, STAT(queries), STAT(failures), STAT(query_p50_ms), STAT(query_p95_ms),
+	STAT(failed), STAT(failures_in_a_row)
+};
 static const struct part {
 	const struct db_query *query;
-	void (*fill)(struct lockq_stat *s, const struct db_rows *rows, size_t row);
+	struct db_record record;
 } parts[] = {
-	{ &stat_waiting, fill_waiting },
-	{ &stat_assigned, fill_assigned },
-	{ &stat_overdue, fill_overdue },
-	{ &stat_answers, fill_answers },
-	{ &stat_queries, fill_queries },
+	{ &stat_waiting, DB_RECORD(struct lockq_stat, waiting_fields) },
+	{ &stat_assigned, DB_RECORD(struct lockq_stat, assigned_fields) },
+	{ &stat_overdue, DB_RECORD(struct lockq_stat, overdue_fields) },
+	{ &stat_answers, DB_RECORD(struct lockq_stat, answer_fields) },
+	{ &stat_queries, DB_RECORD(struct lockq_stat, query_fields) },
 };
 
 static enum db_rc
 fill_tasks(struct lockq_stats *stats, const struct db_rows *rows)
 {
-	enum db_rc rc = DB_OK;
+	enum db_rc rc = record_list(&task_record, rows, &stats->tasks, &stats->n_tasks);
 
-	stats->tasks = calloc(rows->n_rows + 1, sizeof(*stats->tasks));
-	if (stats->tasks == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
-		struct lockq_stat *s = &stats->tasks[stats->n_tasks++];
+	copy_cell(stats->at, sizeof(stats->at), rows, 0, 12);
+	for (size_t i = 0; i < stats->n_tasks; i++) {
+		struct lockq_stat *s = &stats->tasks[i];
 
-		s->task = (uint32_t)db_cell_u64(rows, i, 0);
-		s->enabled = db_cell_u64(rows, i, 2) != 0;
-		s->keeps_list = db_cell_u64(rows, i, 4) != 0;
-		s->has_list = s->keeps_list && db_cell_u64(rows, i, 5) != 0;
-		s->list_due = db_cell_u64(rows, i, 6) != 0;
-		s->list_length = db_cell_u64(rows, i, 7);
-		s->list_left = db_cell_u64(rows, i, 8);
-		s->list_age_s = db_cell_u64(rows, i, 9);
-		s->refill_failures = db_cell_u64(rows, i, 10);
-		copy_cell(stats->at, sizeof(stats->at), rows, i, 12);
-		s->max_query_s = db_cell_u64(rows, i, 13);
-		s->request_ttl = db_cell_u64(rows, i, 14);
+		s->has_list = s->has_list && s->keeps_list;
 		s->wait_p50_ms = s->wait_p95_ms = s->query_p50_ms = s->query_p95_ms = -1;
-		rc = copy_text(&s->task_name, db_cell(rows, i, 1));
-		if (rc == DB_OK)
-			rc = copy_text(&s->paused, db_cell(rows, i, 3));
-		if (rc == DB_OK)
-			rc = copy_text(&s->refill_reason, db_cell(rows, i, 11));
 	}
 	return rc;
 }
@@ -249,7 +214,9 @@ read_part(struct db *db, const struct part *part, uint32_t task, struct lockq_st
 
 		/* A task may be new since the first statement. */
 		if (s != NULL)
-			part->fill(s, &rows, i);
+			rc = record_fill(&part->record, s, &rows, i, 0);
+		if (s != NULL && part->query == &stat_answers)
+			s->loans_per_h = s->loans * 3600000 / s->loans_per_h;
 	}
 	db_rows_clear(&rows);
 	return rc;
@@ -377,14 +344,9 @@ lockq_stats_clear(struct lockq_stats *stats)
 {
 	if (stats == NULL)
 		return;
-	for (size_t i = 0; i < stats->n_tasks; i++) {
-		free(stats->tasks[i].task_name);
-		free(stats->tasks[i].paused);
-		free(stats->tasks[i].leader);
+	for (size_t i = 0; i < stats->n_tasks; i++)
 		free(stats->tasks[i].trouble);
-		free(stats->tasks[i].refill_reason);
-	}
-	free(stats->tasks);
+	record_list_free(&task_record, stats->tasks, stats->n_tasks);
 	free(stats->trouble);
 	*stats = (struct lockq_stats)LOCKQ_STATS_INIT;
 }
@@ -407,35 +369,13 @@ static const struct db_query task_there = {
 	"task_there", "SELECT 1 FROM task WHERE task_id = ?", DB_MAYBE
 };
 
-static enum db_rc
-fill_runs(struct lockq_runs *runs, const struct db_rows *rows)
-{
-	runs->runs = calloc(rows->n_rows + 1, sizeof(*runs->runs));
-	if (runs->runs == NULL)
-		return DB_ENOMEM;
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		struct lockq_run *r = &runs->runs[runs->n_runs++];
-
-		r->epoch = db_cell_u64(rows, i, 0);
-		copy_cell(r->how, sizeof(r->how), rows, i, 2);
-		copy_cell(r->as_of, sizeof(r->as_of), rows, i, 3);
-		r->query_ms = db_cell_or_none(rows, i, 4);
-		r->candidates = db_cell_u64(rows, i, 5);
-		r->dropped = db_cell_u64(rows, i, 6);
-		r->requests = db_cell_u64(rows, i, 7);
-		r->loans = db_cell_u64(rows, i, 8);
-		r->retries = db_cell_u64(rows, i, 9);
-		copy_cell(r->started_at, sizeof(r->started_at), rows, i, 11);
-		copy_cell(r->ended_at, sizeof(r->ended_at), rows, i, 12);
-		r->left_pending = db_cell_u64(rows, i, 13);
-		r->check_ms = db_cell_or_none(rows, i, 14);
-		r->took_ms = db_cell_u64(rows, i, 15);
-		if (copy_text(&r->user, db_cell(rows, i, 1)) != DB_OK ||
-		    copy_text(&r->reason, db_cell(rows, i, 10)) != DB_OK)
-			return DB_ENOMEM;
-	}
-	return DB_OK;
-}
+#define RUN(member) DB_FIELD(struct lockq_run, member)
+static const struct db_field run_fields[] = {
+	RUN(epoch), RUN(user), RUN(how), RUN(as_of), RUN(query_ms), RUN(candidates), RUN(dropped),
+	RUN(requests), RUN(loans), RUN(retries), RUN(reason), RUN(started_at), RUN(ended_at),
+	RUN(left_pending), RUN(check_ms), RUN(took_ms)
+};
+static const struct db_record run_record = DB_RECORD(struct lockq_run, run_fields);
 
 static enum db_rc
 look_at_runs(struct patience *patience, void *data, int *code)
@@ -453,7 +393,7 @@ look_at_runs(struct patience *patience, void *data, int *code)
 		return rc;
 	rc = db_run(q->db, &read_runs, DB_ARGS(db_u64(asked->task), db_u64(asked->most)), &rows);
 	if (rc == DB_OK)
-		rc = fill_runs(asked->runs, &rows);
+		rc = record_list(&run_record, &rows, &asked->runs->runs, &asked->runs->n_runs);
 	db_rows_clear(&rows);
 	*code = error_if_none(asked->runs->n_runs);
 	return rc;
@@ -473,10 +413,6 @@ lockq_runs_clear(struct lockq_runs *runs)
 {
 	if (runs == NULL)
 		return;
-	for (size_t i = 0; i < runs->n_runs; i++) {
-		free(runs->runs[i].user);
-		free(runs->runs[i].reason);
-	}
-	free(runs->runs);
+	record_list_free(&run_record, runs->runs, runs->n_runs);
 	*runs = (struct lockq_runs)LOCKQ_RUNS_INIT;
 }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls the procedures by which managers change tasks, people and assignments. */
+/* How a manager changes things: each call is a procedure of schema/doors.sql, which is called here.
+ *
+ *   define.c         makes, changes and removes tasks
+ *   settings.c       the settings of a task, and which values they may have
+ *   people.c         who may ask for work
+ *   forget_person.c  erases a person from the history
+ *   correct.c        takes loans back, gives them to somebody else, undoes a completion
+ *   drop_cursor.c    removes a cursor of the change feed */
 #include "manage/managing.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* The people who may ask for work: lockq_people() reads them, lockq_change_person() changes them
  * for a manager. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "db/db_record.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"
@@ -99,17 +99,12 @@ lockq_change_person(struct lockq *q, const char *manager, const char *user,
 	return operation_end(q, 0, change_person(q, manager, user, what, account, reason));
 }
 
-static enum db_rc
-fill_person(struct lockq_person *person, const struct db_rows *rows, size_t row)
-{
-	person->enabled = db_cell_u64(rows, row, 2) != 0;
-	copy_cell(person->created_at, sizeof(person->created_at), rows, row, 3);
-	person->held = db_cell_u64(rows, row, 4);
-	person->pending = db_cell_u64(rows, row, 5);
-	if (copy_text(&person->user, db_cell(rows, row, 0)) != DB_OK)
-		return DB_ENOMEM;
-	return copy_text(&person->account, db_cell(rows, row, 1));
-}
+#define PERSON(member) DB_FIELD(struct lockq_person, member)
+static const struct db_field person_fields[] = {
+	PERSON(user), PERSON(account), PERSON(enabled), PERSON(created_at), PERSON(held),
+	PERSON(pending)
+};
+static const struct db_record person_record = DB_RECORD(struct lockq_person, person_fields);
 
 static enum db_rc
 look_at_people(struct patience *patience, void *data, int *code)
@@ -119,12 +114,8 @@ look_at_people(struct patience *patience, void *data, int *code)
 	enum db_rc rc = db_run(patience->q->db, &read_people, DB_NO_ARGS, &rows);
 
 	lockq_people_clear(people);
-	if (rc == DB_OK) {
-		people->people = calloc(rows.n_rows + 1, sizeof(*people->people));
-		rc = people->people != NULL ? DB_OK : DB_ENOMEM;
-	}
-	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
-		rc = fill_person(&people->people[people->n_people++], &rows, i);
+	if (rc == DB_OK)
+		rc = record_list(&person_record, &rows, &people->people, &people->n_people);
 	db_rows_clear(&rows);
 	*code = error_if_none(people->n_people);
 	return rc;
@@ -142,10 +133,6 @@ lockq_people_clear(struct lockq_people *people)
 {
 	if (people == NULL)
 		return;
-	for (size_t i = 0; i < people->n_people; i++) {
-		free(people->people[i].user);
-		free(people->people[i].account);
-	}
-	free(people->people);
+	record_list_free(&person_record, people->people, people->n_people);
 	*people = (struct lockq_people)LOCKQ_PEOPLE_INIT;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "db/db_record.h"
 #include "handle/error.h"
 #include "handle/session.h"
 
@@ -47,30 +48,25 @@ task_share(const char *word)
 	return (enum share)share;
 }
 
+#define TASK(member) DB_FIELD(struct task, member)
+static const struct db_field task_fields[] = {
+	TASK(name), TASK(view), TASK(enabled), TASK(max_count), TASK(max_query_s),
+	TASK(candidate_limit), TASK(request_ttl), TASK(lease_minutes), TASK(cache_ttl),
+	TASK(max_pipeline), TASK(view_repeats), TASK(check_view), TASK(use_unchecked),
+	DB_NO_FIELD, TASK(paused), TASK(excluded), TASK(has_rules)
+};
+static const struct db_record task_record = DB_RECORD(struct task, task_fields);
+
 void
 task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 {
+	/* It has no text that needs memory. */
+	(void)record_fill(&task_record, task, rows, 0, 0);
 	task->task_id = task_id;
-	copy_cell(task->name, sizeof(task->name), rows, 0, 0);
-	copy_cell(task->view, sizeof(task->view), rows, 0, 1);
-	task->enabled = db_cell_u64(rows, 0, 2) != 0;
-	task->max_count = (uint32_t)db_cell_u64(rows, 0, 3);
-	task->max_query_s = (uint32_t)db_cell_u64(rows, 0, 4);
-	task->candidate_limit = (uint32_t)db_cell_u64(rows, 0, 5);
-	task->request_ttl = (uint32_t)db_cell_u64(rows, 0, 6);
-	task->lease_minutes = (uint32_t)db_cell_u64(rows, 0, 7);
-	task->cache_ttl = (uint32_t)db_cell_u64(rows, 0, 8);
-	task->max_pipeline = (uint32_t)db_cell_u64(rows, 0, 9);
-	task->view_repeats = db_cell_u64(rows, 0, 10) != 0;
-	copy_cell(task->check_view, sizeof(task->check_view), rows, 0, 11);
-	task->use_unchecked = db_cell_u64(rows, 0, 12) != 0;
 	task->share = task_share(db_cell(rows, 0, 13));
 	/* What one user takes from a list is no share of anything. */
 	if (task->share != SHARE_ORDER)
 		task->cache_ttl = 0;
-	copy_cell(task->paused, sizeof(task->paused), rows, 0, 14);
-	task->excluded = db_cell_u64(rows, 0, 15);
-	task->has_rules = db_cell_u64(rows, 0, 16) != 0;
 }
 
 enum db_rc

@@ -44,7 +44,8 @@ notices '^lib/list/take\.c includes getwork/pending\.h, which is above it: list 
 	'an include that runs up'
 
 copy
-damage lib/list/take.c 'void pending_clear(void *); void up(void); void up(void) { pending_clear(0); }'
+damage lib/list/take.c 'void pending_clear(void *); void up(void);' \
+	'void up(void) { pending_clear(0); }'
 notices '^lib/list/take\.c calls pending_clear\(\) of lib/getwork/pending\.c, which is above it' \
 	'a call that runs up'
 
