@@ -37,6 +37,15 @@ record_fill(const struct db_record *record, void *of, const struct db_rows *rows
 }
 
 void
+record_fill_plain(const struct db_record *record, void *of, const struct db_rows *rows, size_t row,
+    size_t first)
+{
+	enum db_rc rc = record_fill(record, of, rows, row, first);
+
+	(void)rc;
+}
+
+void
 record_free_texts(const struct db_record *record, void *of)
 {
 	for (size_t i = 0; i < record->n_fields; i++) {

@@ -42,6 +42,9 @@ struct db_record {
 /* Fills the structure @of from a row, from column @first on. DB_OK or DB_ENOMEM. */
 LOCKQ_MUST_CHECK enum db_rc record_fill(const struct db_record *record, void *of,
     const struct db_rows *rows, size_t row, size_t first);
+/* The same for a structure without texts, which needs no memory. */
+void record_fill_plain(const struct db_record *record, void *of, const struct db_rows *rows,
+    size_t row, size_t first);
 /* Frees the structure's texts. */
 void record_free_texts(const struct db_record *record, void *of);
 /* Makes an array with a structure for each row, and sets the pointer at @list, and *@n. DB_OK or

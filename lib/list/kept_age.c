@@ -2,6 +2,8 @@
 /* How old a task's kept list is: whether it may still be used, and when it is to be filled anew. */
 #include "list/kept.h"
 
+#include "db/db_record.h"
+
 /* The newest list l of a task t. */
 #define NEWEST_LIST \
 	"l.task_id = t.task_id" \
@@ -94,11 +96,16 @@ const struct db_query stat_tasks = {
 	DB_MANY
 };
 
+#define KEPT(member) DB_FIELD(struct kept, member)
+static const struct db_field kept_fields[] = {
+	KEPT(user_id), KEPT(epoch), KEPT(length), KEPT(head), KEPT(as_of), KEPT(is_there),
+	KEPT(has_asked), KEPT(due), KEPT(failed), KEPT(touched), KEPT(has_touched), KEPT(too_dear)
+};
+static const struct db_record kept_record = DB_RECORD(struct kept, kept_fields);
+
 enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)
 {
-	enum { USER = TASK_N_COLUMNS, EPOCH, LENGTH, HEAD, AS_OF, IS_THERE, HAS_ASKED, DUE, FAILED,
-		TOUCHED, HAS_TOUCHED, TOO_DEAR };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_kept, DB_ARGS(db_text(user), db_u64(task->task_id)),
 	    &rows);
@@ -107,19 +114,9 @@ kept_look(struct db *db, const char *user, struct task *task, struct kept *kept,
 	*known = rc == DB_OK && rows.n_rows > 0;
 	if (*known) {
 		task_fill(task, task->task_id, &rows);
-		kept->user_id = (uint32_t)db_cell_u64(&rows, 0, USER);
-		kept->epoch = db_cell_u64(&rows, 0, EPOCH);
-		kept->length = (uint32_t)db_cell_u64(&rows, 0, LENGTH);
-		kept->head = (uint32_t)db_cell_u64(&rows, 0, HEAD);
-		copy_cell(kept->as_of, sizeof(kept->as_of), &rows, 0, AS_OF);
-		kept->is_there = db_cell_u64(&rows, 0, IS_THERE) != 0;
+		record_fill_plain(&kept_record, kept, &rows, 0, TASK_N_COLUMNS);
 		kept->usable = kept->is_there && task->paused[0] == '\0';
-		kept->has_asked = db_cell_u64(&rows, 0, HAS_ASKED) != 0;
-		kept->due = db_cell_u64(&rows, 0, DUE) != 0;
-		copy_cell(kept->failed, sizeof(kept->failed), &rows, 0, FAILED);
-		kept->touched = (uint32_t)db_cell_u64(&rows, 0, TOUCHED);
-		kept->too_dear = db_cell_u64(&rows, 0, TOO_DEAR) != 0;
-		kept->has_touched = !kept->too_dear && db_cell_u64(&rows, 0, HAS_TOUCHED) != 0;
+		kept->has_touched = kept->has_touched && !kept->too_dear;
 	}
 	db_rows_clear(&rows);
 	return rc;

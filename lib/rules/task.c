@@ -60,8 +60,7 @@ static const struct db_record task_record = DB_RECORD(struct task, task_fields);
 void
 task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
 {
-	/* It has no text that needs memory. */
-	(void)record_fill(&task_record, task, rows, 0, 0);
+	record_fill_plain(&task_record, task, rows, 0, 0);
 	task->task_id = task_id;
 	task->share = task_share(db_cell(rows, 0, 13));
 	/* What one user takes from a list is no share of anything. */
