@@ -111,20 +111,16 @@ end_query(struct trial *t)
 {
 	struct lockq *q = t->a->q;
 	struct given_up given_up;
-	struct db *other = NULL;
 	enum db_rc rc;
 
-	session_note_given_up(&given_up, t->db);
-	if (t->db != q->elsewhere) {
-		rc = session_end_given_up(q->db, &given_up);
+	if (t->db == q->elsewhere) {
+		session_end_elsewhere(q);
 	} else {
-		rc = db_connect_read_only(&other, &q->query_where);
-		if (rc == DB_OK)
-			rc = session_end_given_up(other, &given_up);
-		db_close(other);
+		session_note_given_up(&given_up, t->db);
+		/* If that fails, the query ends at its max_execution_time. */
+		rc = session_end_given_up(q->db, &given_up);
+		(void)rc;
 	}
-	/* If that failed, the query ends at its max_execution_time. */
-	(void)rc;
 	session_close_query(q, t->db);
 }
 

@@ -15,7 +15,6 @@
 
 #include "disposition/disposing.h"
 #include "getwork/request.h"
-#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/progress.h"
 #include "handle/retry.h"

@@ -2,7 +2,6 @@
 /* lockq_cancel(): cancels a user's own request, which another call has made. */
 #include <stdio.h>
 
-#include "getwork/answer.h"
 #include "getwork/call.h"
 #include "handle/bounds.h"
 #include "handle/error.h"

@@ -10,7 +10,6 @@
 #include <uuid/uuid.h>
 
 #include "handle/bounds.h"
-#include "rules/max_pipeline.h"
 #include "rules/outcome_state.h"
 #include "rules/rules.h"
 

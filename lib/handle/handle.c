@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/progress.h"

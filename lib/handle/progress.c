@@ -2,7 +2,6 @@
 /* Calls the caller's progress function during waits, and keeps the lock connection alive. */
 #include "handle/progress.h"
 
-#include "handle/bounds.h"
 #include "handle/session.h"
 
 int

@@ -103,6 +103,21 @@ session_note_given_up(struct given_up *given_up, const struct db *db)
 	snprintf(given_up->server, sizeof(given_up->server), "%s", db_server(db));
 }
 
+void
+session_end_elsewhere(struct lockq *q)
+{
+	struct db *other = NULL;
+	struct given_up given_up;
+	enum db_rc rc;
+
+	session_note_given_up(&given_up, q->elsewhere);
+	rc = db_connect_read_only(&other, &q->query_where);
+	if (rc == DB_OK)
+		rc = session_end_given_up(other, &given_up);
+	(void)rc;
+	db_close(other);
+}
+
 enum db_rc
 session_connect(struct lockq *q)
 {

@@ -84,6 +84,9 @@ LOCKQ_MUST_CHECK enum db_rc session_abandon(struct lockq *q);
 /* The same for another connection: the first function notes it, the second kills it over @db. */
 void session_note_given_up(struct given_up *given_up, const struct db *db);
 LOCKQ_MUST_CHECK enum db_rc session_end_given_up(struct db *db, const struct given_up *given_up);
+/* Ends on the server, over a new connection, the query that still runs on @q->elsewhere. If that
+ * fails, the query ends at its max_execution_time. */
+void session_end_elsewhere(struct lockq *q);
 
 /* schema_version.c: refuses a schema that is too old, or too new. Returns a public code. */
 LOCKQ_MUST_CHECK int schema_version_check(struct lockq *q);

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "handle/error.h"
 #include "handle/session.h"
 
 /* Writes why the query failed to the search's reason. The lock connection still answers, so the
@@ -52,21 +51,11 @@ static void
 end_query(struct reading *reading)
 {
 	struct lockq *q = reading->search->q;
-	struct db *other = NULL;
-	struct given_up given_up;
-	enum db_rc rc;
 
-	if (reading->db != q->elsewhere) {
+	if (reading->db != q->elsewhere)
 		session_give_up(q, reading->db);
-		return;
-	}
-	/* If that fails, the query ends at its max_execution_time. */
-	session_note_given_up(&given_up, reading->db);
-	rc = db_connect_read_only(&other, &q->query_where);
-	if (rc == DB_OK)
-		rc = session_end_given_up(other, &given_up);
-	(void)rc;
-	db_close(other);
+	else
+		session_end_elsewhere(q);
 }
 
 /* Decides what heavy_query_run() returns after @rc. */

@@ -7,7 +7,6 @@
 #include "handle/patience.h"
 #include "handle/session.h"
 #include "list/search.h"
-#include "rules/max_pipeline.h"
 #include "rules/task.h"
 
 /* By the unique key of pending requests: of those that have ended there may be millions. */

@@ -7,7 +7,6 @@
 
 #include "db/db_record.h"
 #include "getwork/request.h"
-#include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/patience.h"
 #include "handle/session.h"
