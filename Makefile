@@ -105,7 +105,7 @@ API_PAGE := $(BUILD)/man/lockq.3
 TEST_BIN := $(PRELOAD_SO) $(UNIT_BIN) $(DB_BIN) $(RACE_BIN) $(BENCH_BIN) $(FAULT_BIN) \
 	$(SOAK_BIN)
 
-all: $(STATIC) $(SHARED) $(LINKS) $(BIN) $(API_PAGE) ## build the library and the programs into build/
+all: $(STATIC) $(SHARED) $(LINKS) $(BIN) $(API_PAGE) ## the library, programs, a page, in build/
 
 test-programs: $(TEST_BIN) build/tap
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Bash completion for the programs of lockq. The options come from --help=all, so that there is one
-# list of them. Users, tasks, loans and requests come from the database, by checkwork --choices. What the
-# database says is quoted before it is offered, and nothing of the command line is executed.
+# list of them. Users, tasks, loans and requests come from the database, by checkwork --choices.
+# What the database says is quoted before it is offered, and nothing of the command line is run.
 
 _lockq_options() {
 	command -- "$@" --help=all 2>/dev/null |

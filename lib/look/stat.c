@@ -147,8 +147,8 @@ static const struct db_field task_fields[] = {
 };
 static const struct db_record task_record = DB_RECORD(struct lockq_stat, task_fields);
 
-/* What is read of all tasks at once: rows that begin with a task's number. loans_per_h gets the time
- * in which the loans were given, in milliseconds, and read_part() makes the speed of it. */
+/* What is read of all tasks at once: rows that begin with a task's number. loans_per_h gets the
+ * time in which the loans were given, in milliseconds, and read_part() makes the speed of it. */
 static const struct db_field waiting_fields[] = {
 	DB_NO_FIELD, STAT(waiting), STAT(unattended), STAT(wanted), STAT(oldest_s)
 };

@@ -237,7 +237,8 @@ is "$status" 5 'the sample option file can be used, with all that it comments ou
 file broken '[client]'
 chmod 602 "$scratch/broken"
 run getwork --help
-like "$out" "^Options for the connection and the log: --help=all" '--help tells where the others are'
+like "$out" '^Options for the connection and the log: --help=all' \
+	'--help tells where the others are'
 is "$(grep -c -e '^      --host ' <<<"$out")" 0 '--help has the own options only'
 run getwork --help=all
 is "$status:$(grep -c -e '^      --host ' <<<"$out")" 0:1 '--help=all has those for the connection'

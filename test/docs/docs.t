@@ -143,7 +143,8 @@ check_places() {
 # The states of a call: the table at the top of lib/getwork/getwork.c, the switch below it, the page
 # and the model.
 check_states() {
-	local file code=$1/lib/getwork/getwork.c table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
+	local file code=$1/lib/getwork/getwork.c
+	local table='^ \*   \([A-Za-z_]*\) *\([a-z_]*\) *-> \(.*\)'
 
 	sed -n "s/$table/\1 \3/p" "$code" | sed 's/([^)]*)//g; s/|/ /g' >"$scratch/offered"
 	section "$1/man/lockq.7" 'STATES OF A CALL' |
@@ -276,8 +277,8 @@ check_completion() {
 	help_options "$program" '' --help=all | grep '^--' >"$scratch/is"
 	offers "$1" "$shell" "$program" >"$scratch/documented"
 	compare "$scratch/is" "$scratch/documented"
-	mapfile -t with_value < <("$program" --help=all | sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' |
-		sort -u)
+	mapfile -t with_value < <("$program" --help=all |
+		sed -n 's/^ .*\(--[a-z-]*\) [A-Z].*/\1/p' | sort -u)
 	offers "$1" "$shell" "$program" "${with_value[@]}" >"$scratch/values"
 	if [ "$shell" = fish ] && grep -qx -e --ssl-mode "$scratch/is"; then
 		[ "$(sort "$scratch/values" | tr '\n' ' ')" = 'VERIFY_CA VERIFY_IDENTITY ' ] ||
@@ -292,7 +293,8 @@ check_commands() {
 	local -a commands
 	mapfile -t commands < <(commands_of "$program")
 	for command in "${commands[@]}"; do
-		help_options "$program" "$command" --help=all | grep '^--' | sed "s/^/${command:+$command }/"
+		help_options "$program" "$command" --help=all | grep '^--' |
+			sed "s/^/${command:+$command }/"
 	done >"$scratch/is"
 	if [ "$shell" = fish ]; then
 		# shellcheck disable=SC2016

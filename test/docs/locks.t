@@ -138,9 +138,11 @@ noticed check_cards $page 's/^\.It Fn GET_LOCK "lockq seed 2"/.It Fn GET_LOCK "l
 noticed check_cards $page 's/^\.Pq Fn take_guard No in Pa cmd.*/.Pq Fn take_guard/'
 noticed check_cards $page '/^\.Pq Va manage_forget/d'
 # shellcheck disable=SC2016 # $ is the last line
-noticed check_cards lib/look/stat.c '$a\static const char q[] = "SELECT 1 FROM schema_version FOR UPDATE";'
+noticed check_cards lib/look/stat.c \
+	'$a\static const char q[] = "SELECT 1 FROM schema_version FOR UPDATE";'
 # shellcheck disable=SC2016 # $ is the last line
-noticed check_cards lib/getwork/wait.c '$a\static const char q[] = "SELECT GET_LOCK(" WAIT_NAME ", 1)";'
+noticed check_cards lib/getwork/wait.c \
+	'$a\static const char q[] = "SELECT GET_LOCK(" WAIT_NAME ", 1)";'
 noticed check_cards lib/getwork/wait.c "\$a\\static const char q[] = \"SELECT GET_LOCK('me', 1)\";"
 noticed check_cards schema/doors/feed.sql \
 	's/^DROP PROCEDURE IF EXISTS follow_looks/SELECT 1 FROM task FOR SHARE;\n&/'
