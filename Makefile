@@ -411,7 +411,8 @@ rest-locked:
 	@echo 'check-rest: build the fuzzers'
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 fuzz-programs
 	@echo 'check-rest: tests, $(LANES) at once'
-	$(call in_lanes,$(call test_files,$(ASAN),$(CHECK_REST) $(AGAIN)) $(ASAN_BIN))
+	$(call in_lanes,$(call test_files,$(ASAN),$(CHECK_REST) $(AGAIN)) \
+		$(filter-out $(CHECK_REST:%=$(ASAN)/test/%),$(ASAN_BIN)))
 
 # RUNS=N: so many times; LOOPS=N: beside so many busy loops.
 RUNS ?= 1

@@ -110,13 +110,6 @@ is "$status" 5 'a read-only server: exit 5'
 like "$err" 'read.only' 'the message says why'
 "$top/scripts/sandbox" mysql --execute='SET GLOBAL read_only = OFF'
 do_block
-is "$(wc -l <<<"$out")" 2 'a task that was queried'
-"$top/scripts/sandbox" mysql --execute='UPDATE docs_admin.task SET cache_ttl = 60'
-run refill --defaults-file "$scratch/clerk.cnf" --task 1
-is "$status" 0 'a list is filled'
-do_block
-like "$out" '^1	60	[0-9]+	[0-9]+	[0-9]+	' 'a task that keeps a list'
-do_block
 run lockqstat --defaults-file "$scratch/feed.cnf" --follow broker --until-now
 is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" \
 	'0:6 assigned 1 completed 3 returned' 'the changes are handed to others'
