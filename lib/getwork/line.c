@@ -4,6 +4,7 @@
 #include "getwork/lock.h"
 #include "handle/bounds.h"
 #include "list/take.h"
+#include "rules/forgotten_request.h"
 
 /* Without those that nobody looks after any more: a leader or cron lets them expire. */
 static const struct db_query read_line = {
@@ -13,7 +14,7 @@ static const struct db_query read_line = {
 	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6))"
 	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
 	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id > ?"
-	"   AND COALESCE(r.fresh_after <= ?, TRUE) AND r.seen_at > NOW(6) - INTERVAL ? SECOND"
+	"   AND COALESCE(r.fresh_after <= ?, TRUE) AND " IS_LOOKED_AFTER("r", "?")
 	" ORDER BY r.request_id"
 	" LIMIT ?",
 	DB_MANY

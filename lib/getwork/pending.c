@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "rules/forgotten_request.h"
+
 /* READ COMMITTED and after the query, or requests made meanwhile stay invisible. FOR UPDATE, or a
  * request that is being cancelled would be served. The index has the order of ORDER BY, since a
  * sort would lock every row first. The user's loans are counted here, under lock_pipelines: so no
  * other process can add to them before this one has committed. */
 const struct db_query pending_requests = {
 	"pending_requests",
-	"SELECT r.request_id, r.user_id, r.requested, r.seen_at < NOW(6) - INTERVAL ? SECOND,"
+	"SELECT r.request_id, r.user_id, r.requested, " IS_FORGOTTEN("r", "?") ","
 	"       EXISTS (SELECT 1 FROM work_exclusion AS e"
 	"                WHERE e.task_id = r.task_id AND e.user_id = r.user_id"
 	"                  AND e.until > NOW(6)),"

@@ -3,6 +3,8 @@
  * answer_read(), since it would slow down hundreds of followers that wake at once. */
 #include "look/place_in_line.h"
 
+#include "rules/forgotten_request.h"
+
 /* By the index of pending requests: of those that have ended there may be millions. */
 static const struct db_query read_queue = {
 	"read_queue",
@@ -12,7 +14,7 @@ static const struct db_query read_queue = {
 	"  JOIN task AS t"
 	"    ON t.task_id = r.task_id"
 	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id < ?"
-	"   AND r.seen_at >= NOW(6) - INTERVAL t.request_ttl SECOND",
+	"   AND " IS_LOOKED_AFTER("r", "t.request_ttl"),
 	DB_ONE
 };
 

@@ -7,6 +7,7 @@
 #include "handle/patience.h"
 #include "handle/session.h"
 #include "list/search.h"
+#include "rules/forgotten_request.h"
 #include "rules/task.h"
 
 /* By the unique key of pending requests: of those that have ended there may be millions. */
@@ -14,7 +15,7 @@ static const struct db_query read_requests = {
 	"read_requests",
 	"SELECT r.request_id, r.uuid, r.task_id, t.name, r.asked, r.created_at,"
 	"       GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0),"
-	"       r.seen_at < NOW(6) - INTERVAL t.request_ttl SECOND, " TASK_PAUSED("t")
+	"       " IS_FORGOTTEN("r", "t.request_ttl") ", " TASK_PAUSED("t")
 	"  FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
 	"  JOIN task AS t"
 	"    ON t.task_id = r.task_id"

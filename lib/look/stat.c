@@ -11,6 +11,7 @@
 #include "handle/patience.h"
 #include "handle/session.h"
 #include "list/kept.h"
+#include "rules/forgotten_request.h"
 
 /* In each statement the parameter is the task, twice; 0 stands for all of them. */
 #define ASKED_TASK "(? = 0 OR t.task_id = ?)"
@@ -26,7 +27,7 @@ static const struct db_query stat_waiting = {
 	"       COALESCE(SUM(IF(d.attended, d.requested, 0)), 0),"
 	"       COALESCE(MAX(IF(d.attended, d.age, NULL)), 0)"
 	"  FROM (SELECT t.task_id, r.requested,"
-	"               r.seen_at >= NOW(6) - INTERVAL t.request_ttl SECOND AS attended,"
+	"               " IS_LOOKED_AFTER("r", "t.request_ttl") " AS attended,"
 	"               GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0) AS age"
 	"          FROM task AS t"
 	"          STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_line)"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* SQL conditions for statements: which loan may be given, to which user, and who may ask for that
  * one. The views of schema/doors demand the same of each row. lease.h has when a lease ends,
- * task.c reads tasks and users, max_pipeline.c has the cap on a user's loans, outcome_state.c the
- * words for how requests end and loans stand. */
+ * forgotten_request.h when nobody looks after a request any more, task.c reads tasks and users,
+ * max_pipeline.c has the cap on a user's loans, outcome_state.c the words for how requests end and
+ * loans stand. */
 #ifndef LOCKQ_RULES_H
 #define LOCKQ_RULES_H
 
