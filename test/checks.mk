@@ -4,7 +4,7 @@
 
 # make check, five minutes: the tests that find most faults for their time, with few packages.
 CHECK := db/test_lost db/test_complete db/test_kept db/test_doubt db/test_candidates cli/getwork.t \
-	cli/lockqstat.t cli/managetask.t cli/checkwork.t docs/locks.t cli/disposition.t \
+	cli/lockqstat.t cli/managetask.t cli/checkwork.t docs/locks.t docs/docs.t cli/disposition.t \
 	cli/seedloans.t docs/render.t cli/runwork.t cli/refill.t race/burst.t race/late.t \
 	cli/options.t cli/log.t race/held.t race/follow.t docs/patterns.t cli/follow.t \
 	race/share.t race/corrections.t race/handover.t race/eyes.t cli/urgent.t docs/doors.t \
@@ -24,7 +24,7 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	model/protocol.t docs/lint.t model/list.t model/trace.t model/list-trace.t model/rules.t \
 	model/urgent.t docs/readme.t docs/bench.t fault/test_faults soak/soak.t history/check.t \
 	race/hundreds.t race/cut.t race/cluster.t race/tls.t race/patience.t race/leases.t \
-	race/taken.t cli/signals.t docs/docs.t race/replica.t lab/tour.t lab/ended.t cli/waiting.t \
+	race/taken.t cli/signals.t docs/completions.t race/replica.t lab/tour.t lab/ended.t cli/waiting.t \
 	cli/migrate.t cli/expire.t memory/programs.t db/test_seed db/test_expire db/test_dies \
 	cli/managecheck.t cli/corrections.t cli/roles.t cli/complete.t cli/doubt.t cli/quotes.t \
 	cli/rights.t cli/tasks.t race/changed.t race/expire.t race/upgrade.t race/native.t \

@@ -90,3 +90,21 @@ some() {
 	"$check" "$scratch/copy" "$@" >"$scratch/said"
 	ok "$([ -s "$scratch/said" ]; echo $?)" "$check notices: $file without '$script'"
 }
+
+# The programs of lockq, each with a page of its name.
+# shellcheck disable=SC2034 # tests use it
+programs='getwork checkwork disposition runwork refill managetask lockqstat seedloans'
+
+# commands_of PROGRAM: prints its commands, "list", "user add", and an empty line for none.
+commands_of() {
+	echo
+	"$1" --help | sed -En 's/^  ([a-z]+( [a-z]+)?)( \[?[A-Z]+\]?)?  +[a-z].*/\1/p'
+}
+
+# help_options PROGRAM COMMAND HELP: prints the options of its HELP, --help or --help=all: "-u" and
+# "--user", one a line.
+help_options() {
+	# shellcheck disable=SC2086 # a command may have two words
+	"$1" $2 "$3" | sed -n \
+		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
+}
