@@ -124,13 +124,17 @@ steer "$first" light
 forget_requests
 sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $first"
 refill --task "$first" >"$scratch/refilled"
-asked_before=$(asked)
-gatekeeper_says "LOCK TABLES test_loan_$first WRITE;"
-start waiter getwork --user race-3 --tasks "$first,$second" --json
-await "SELECT $(waits_for_metadata '') > 0" 1
-kill -INT "${process[waiter]}"
-end waiter
-gatekeeper_says 'UNLOCK TABLES;'
+# The view is asked for 250 ms only: on a busy machine the signal may come later, and the call asks.
+for ((try = 1; try <= 20; try++)); do
+	asked_before=$(asked)
+	gatekeeper_says "LOCK TABLES test_loan_$first WRITE;"
+	start waiter getwork --user race-3 --tasks "$first,$second" --json
+	await "SELECT $(waits_for_metadata '') > 0" 1
+	kill -INT "${process[waiter]}"
+	end waiter
+	gatekeeper_says 'UNLOCK TABLES;'
+	[ "$(asked)" != "$asked_before" ] || break
+done
 is "$status:$(jq -r .exit <<<"$out"):$(asked)" "130:130:$asked_before" \
 	'Ctrl-C before all were asked does not say that there is no work'
 like "$err$(jq -r .error <<<"$out")" 'interrupted before anything was asked for' 'and says so'
