@@ -153,8 +153,8 @@ is "$(sql "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND pending
 until_waiting "$many"
 ok $? 'all followers wait for a row'
 ran_since before after
-ok $((most * 3000 <= took ? 0 : 1)) \
-	"none sends more than one statement in 3 s: $most in $took ms, $mean on average"
+ok $((most * 2000 <= took ? 0 : 1)) \
+	"none sends more than one statement in 2 s: $most in $took ms, $mean on average"
 open_again
 leave 1 $((many + 1)) 0
 is "$exits" "$((many + 1)) x 0" 'all exit with 0'

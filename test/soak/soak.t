@@ -11,8 +11,12 @@ set -u
 kinds=kill,stop,clock,cut,sessions,slow,silent,mysqld,crowd,forget,alter
 ! "$top/test/soak/cable" make $$ 2>/dev/null || kinds+=,cable,loss
 "$top/test/soak/cable" remove $$
-run "$top/test/soak/run" --minutes "${LOCKQ_SOAK_MINUTES:-1}" --seed 1 --workers 5 --people 3 \
-	--rest 200 --least 0 --kinds "$kinds"
+# On a slow machine a minute may be over before each kind has struck.
+for minutes in "${LOCKQ_SOAK_MINUTES:-1}" 3; do
+	run "$top/test/soak/run" --minutes "$minutes" --seed 1 --workers 5 --people 3 \
+		--rest 200 --least 0 --kinds "$kinds"
+	[[ $out == *'never struck'* ]] || break
+done
 is "$status" 0 'a minute of work while faults strike: no promise is broken'
 [ "$status" -eq 0 ] || printf '# %s\n' "${out//$'\n'/$'\n'# }" "${err//$'\n'/$'\n'# }" >&2
 like "$out" '^in all: [0-9]{3,} commits, [0-9]{2,} calls, .*: 0 violations$' 'all of it was judged'
