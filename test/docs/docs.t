@@ -243,7 +243,7 @@ check_json() {
 			json_rights json_corrected)
 		;;
 	lockqstat)
-		functions=(json_list json_run json_trouble stat_json stat_json_health deliver
+		functions=(json_list json_run json_trouble json_stats json_health print_rest deliver
 			cli_json_event json_cursors json_dropped)
 		;;
 	seedloans) functions=(json_seeded) ;;
