@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The shells bash, zsh and fish complete the options, the commands and the values of each program. The
-# end of this file damages copies of the completions, and each check must notice.
+# The shells bash, zsh and fish complete the options, the commands and the values of each program.
+# The end of this file damages copies of the completions, and each check must notice.
 set -u
 # shellcheck source=test/docs/common.sh
 . "$(dirname "$0")/common.sh"

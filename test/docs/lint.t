@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/lint finds no fault. It computes all the time, so make check-rest runs it beside tests that
-# mostly wait.
+# scripts/lint finds no fault. It computes all the time, so make check-rest runs it beside tests
+# that mostly wait.
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"

@@ -17,10 +17,10 @@ mapfile -t loans < <(jq '.loans[].loan_id' "$scratch/answer")
 both=${loans[0]},${loans[1]}
 
 # bounded SECONDS COMMAND...: runs it, and sets $in_time to yes if it took no longer than that and a
-# second. Three more are for the processes and connections of a slow machine; a call without the
-# bound would wait for at least five. A busy machine may stop a process for longer, so a call that is
-# late is made again, at most seven times: what changes nothing can be repeated, and one that waits
-# too long does so each time.
+# second. Three more are for the processes and connections of a slow machine; a call without this
+# bound would wait for at least five. A busy machine may stop a process for longer. So a call that
+# is late is made again, at most seven times: what changes nothing can be repeated, and one that
+# waits too long does so each time.
 bounded() {
 	local limit=$(($1 * 1000 + 4000)) start took
 	shift
