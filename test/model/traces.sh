@@ -26,7 +26,7 @@ begin_traces()
 	fi
 	runs=${LOCKQ_TRACES:-$usual_runs}
 	seed=${LOCKQ_SEED:-$((RANDOM * 1000 + 1))}
-	# Fewer at once than usual: where all processes are slow, a trace has too many ways to search.
+	# Where all processes are slow, a trace has too many ways to search: so only ten run.
 	record_options=("$@" --seed "$seed" --jobs 10)
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-trace.XXXXXX") || exit 1
 	trap 'rm -rf "$scratch"' EXIT
