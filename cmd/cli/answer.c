@@ -231,7 +231,7 @@ json_loans(const struct lockq_answer *answer)
 	return loans;
 }
 
-/* Who gave the loans: somebody who led, or the list that a leader has left. */
+/* The loans came from a leader's query, or from the list that a leader has left. */
 static const char *
 source(const struct lockq_answer *answer)
 {
