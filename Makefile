@@ -69,8 +69,8 @@ CLI_SRC := $(sort $(wildcard cmd/cli/*.c))
 TOOL_SRC := $(sort $(wildcard $(PROGRAMS:%=cmd/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard test/support/*.c))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
-DB_SRC := $(sort $(wildcard test/db/test_*.c))
-RACE_SRC := $(sort $(wildcard test/race/*.c))
+DB_SRC := $(sort $(wildcard test/db/*/test_*.c))
+RACE_SRC := $(sort $(wildcard test/race/*/*.c))
 FUZZ_SRC := $(sort $(wildcard test/fuzz/*.c))
 BENCH_SRC := $(sort $(wildcard test/bench/*.c))
 FAULT_SRC := $(sort $(filter-out %/lost_commit.c,$(wildcard test/fault/*.c)))
@@ -342,7 +342,7 @@ build/tap: Makefile
 		'"$$@" | sed -u "s/^not ok \([0-9]*\) # SKIP/ok \1 # SKIP/"' >$@
 	@chmod +x $@
 
-scripts_of = $(sort $(wildcard test/$(1)/*.t))
+scripts_of = $(sort $(wildcard test/$(1)/*.t test/$(1)/*/*.t))
 ASAN := build/asan
 ASAN_BIN := $(patsubst %.c,$(ASAN)/%,$(DB_SRC) $(UNIT_SRC))
 prove = $(if $(strip $(1)),$(2) $(PROVE) $(strip $(1)),@echo 'no tests of this kind')
@@ -428,8 +428,8 @@ LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROU
 # MySQL 9.7 checks foreign keys above InnoDB. With this option it locks as 8.0 and 8.4 do. Races
 # that make servers of their own are left out.
 NATIVE_KEYS := --innodb-native-foreign-keys=ON
-NATIVE_RACES := $(filter-out $(patsubst %,test/race/%.t,cluster cut native replica tls upgrade),\
-	$(call scripts_of,race))
+NATIVE_RACES := $(filter-out $(patsubst %,test/race/%.t,getwork/cluster handle/cut list/native \
+	list/replica handle/tls lockq-migrate/upgrade),$(call scripts_of,race))
 check-long: all test-programs ## tests that take long: packages, MariaDB, random races, the model
 	scripts/lint
 	@$(MAKE) --no-print-directory fuzz
@@ -439,9 +439,10 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
 	$(call prove,$(ASAN)/test/fault/test_faults,$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,test/memory/programs.t,$(IN_SANDBOX) env LOCKQ_PROGRAMS=all)
-	$(call prove,$(patsubst %,test/%.t,race/late race/changed race/handover race/leases \
-		race/taken race/cluster race/hundreds race/follow lab/ended lab/tour lab/patterns \
-		docs/bench cli/signals) \
+	$(call prove,$(patsubst %,test/race/%.t,getwork/late getwork/changed getwork/handover \
+		disposition/leases list/taken getwork/cluster getwork/hundreds feed/follow) \
+		$(patsubst %,test/%.t,lab/ended lab/tour lab/patterns docs/bench \
+		cli/getwork/signals) \
 		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
 	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MODE=multi)
 	test/soak/run --minutes 10
@@ -473,7 +474,7 @@ check-history: all test-programs ## what was committed and told, judged by what 
 	$(call prove,$(HISTORY_TESTS),$(IN_SANDBOX) env)
 
 # These make servers of their own, or look at a server's files, so a router can't lead there.
-OWN_SERVER_TESTS := $(patsubst %,test/%.t,cli/migrate cli/options)
+OWN_SERVER_TESTS := $(patsubst %,test/cli/%.t,lockq-migrate/migrate cli/options)
 check-cluster: all test-programs ## db and cli tests through MySQL Router, and failovers
 	$(call prove,$(DB_TESTS) $(filter-out $(OWN_SERVER_TESTS),$(CLI_TESTS)),$(IN_CLUSTER) env)
 	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env)
@@ -513,8 +514,9 @@ soak: all test-programs ## many users for MINUTES=30 while faults of SEED strike
 # Scripts run the programs of LOCKQ_COVERED, but for those that preload something of their own, and
 # one that lets no file grow, also not those that count the lines.
 COVERAGE := build/coverage
-COVERAGE_SCRIPTS := $(filter-out $(patsubst %,test/cli/%.t,disposition doubt report),$(CLI_TESTS)) \
-	$(patsubst %,test/race/%.t,cut patience replica)
+COVERAGE_SCRIPTS := $(filter-out $(patsubst %,test/cli/%.t,disposition/disposition getwork/doubt \
+	lockqstat/report),$(CLI_TESTS)) \
+	$(patsubst %,test/race/%.t,handle/cut getwork/patience list/replica)
 coverage: ## which lines of the library the tests run, in build/coverage
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=$(COVERAGE) CFLAGS='-O0 -g --coverage' \

@@ -37,7 +37,7 @@ found() {
 }
 found cli/new.t ': >cli/new.t'
 found fault/test_new ': >fault/test_new.c'
-found cli/getwork.t 'rm cli/getwork.t'
-found cli/getwork.t "sed -i 's|cli/getwork.t|& &|' checks.mk"
-found race/late.t "sed -i 's| race/late.t | |' checks.mk"
+found cli/getwork/getwork.t 'rm cli/getwork/getwork.t'
+found cli/getwork/getwork.t "sed -i 's|cli/getwork/getwork.t|& &|' checks.mk"
+found race/getwork/late.t "sed -i 's|	race/getwork/late.t||' checks.mk"
 finish

@@ -63,32 +63,21 @@ none() {
 	show "$scratch/said"
 }
 
-# noticed CHECK FILE EDIT: the check finds a fault where the file is edited. The test has copied
-# what the check reads to $scratch, once for all edits.
+# noticed CHECK FILE EDIT [ARG…]: the check finds a fault where the file is edited, in a copy of the
+# tree that all edits of a test share.
 noticed() {
-	sed -i "$3" "$scratch/$2"
-	"$1" "$scratch" >"$scratch/said"
-	ok "$([ -s "$scratch/said" ] && ! cmp -s "$top/$2" "$scratch/$2"; echo $?)" \
-		"$1 notices: $2: $3"
-	cp "$top/$2" "$scratch/$2"
-}
-
-# some FILE SED-SCRIPT CHECK [ARG…]: the script changes FILE in a copy of the tree, and the check
-# finds a fault there.
-some() {
-	local file=$1 script=$2 check=$3
+	local check=$1 file=$2 edit=$3 copy=$scratch/copy
 	shift 3
-	rm -rf "$scratch/copy"
-	mkdir -p "$scratch/copy/test"
-	(cd "$top" && cp -R Makefile man lib schema scripts cmd debian "$scratch/copy" &&
-		cp -R test/model "$scratch/copy/test")
-	sed -i "$script" "$scratch/copy/$file"
-	if cmp -s "$top/$file" "$scratch/copy/$file"; then
-		ok 1 "the test's test: '$script' changes nothing in $file"
-		return
+	if [ ! -d "$copy" ]; then
+		mkdir "$copy"
+		(cd "$top" && cp -R --parents Makefile man lib schema scripts cmd debian \
+			test/model "$copy")
 	fi
-	"$check" "$scratch/copy" "$@" >"$scratch/said"
-	ok "$([ -s "$scratch/said" ]; echo $?)" "$check notices: $file without '$script'"
+	sed -i "$edit" "$copy/$file"
+	"$check" "$copy" "$@" >"$scratch/said"
+	ok "$([ -s "$scratch/said" ] && ! cmp -s "$top/$file" "$copy/$file"; echo $?)" \
+		"$check notices: $file: $edit"
+	cp "$top/$file" "$copy/$file"
 }
 
 # The programs of lockq, each with a page of its name.

@@ -121,16 +121,16 @@ for shell in bash zsh fish; do
 	done
 done
 
-some cmd/completions/seedloans.bash 's/ --heavy |//' check_completion bash seedloans
-some cmd/completions/managetask.bash 's/before=.user ./before=/' check_commands bash managetask
+noticed check_completion cmd/completions/seedloans.bash 's/ --heavy |//' bash seedloans
+noticed check_commands cmd/completions/managetask.bash 's/before=.user ./before=/' bash managetask
 if command -v zsh >/dev/null 2>&1; then
-	some cmd/completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' check_completion zsh getwork
-	some cmd/completions/_lockq 's/ rest=":.*/ rest=/' check_completion zsh getwork
-	some cmd/completions/_lockq '1s/ seedloans//' check_completion zsh seedloans
+	noticed check_completion cmd/completions/_lockq 's/\[A-Za-z\], --/[A-Z], --/' zsh getwork
+	noticed check_completion cmd/completions/_lockq 's/ rest=":.*/ rest=/' zsh getwork
+	noticed check_completion cmd/completions/_lockq '1s/ seedloans//' zsh seedloans
 fi
 if command -v fish >/dev/null 2>&1; then
-	some cmd/completions/getwork.fish 's/  -(?<letter>.), |//' check_completion fish getwork
-	some cmd/completions/disposition.fish 's/set -a spec -x -a.*/set -a spec -x/' \
-		check_completion fish disposition
+	noticed check_completion cmd/completions/getwork.fish 's/  -(?<letter>.), |//' fish getwork
+	noticed check_completion cmd/completions/disposition.fish \
+		's/set -a spec -x -a.*/set -a spec -x/' fish disposition
 fi
 finish

@@ -318,55 +318,55 @@ else
 	skip 'mandoc finds no fault' 'no mandoc'
 fi
 
-some man/getwork.1 '/^\.It Fl -poll/d' check_options getwork
-some man/lockq-options.5 '/^\.It Fl -login-path/d' check_options getwork
-some man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' check_options getwork
-some man/disposition.1 '/^\.It 6$/d' check_statuses disposition
-some man/checkwork.1 '/^\.It Va lease_expired/d' check_json checkwork
-some man/managetask.1 '/^\.It Sy procedure_missing/d' check_findings
-some man/lockq-admin.7 '/^\.It Va statement_ms/d' check_log
-some man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/' check_findings
-some lib/lockq.h '/^ \* lockq_pipeline:$/d' check_contract
-some lib/lockq.h 's/^ \* lockq_pipeline:$/ * lockq_pipelines:/' check_contract
-some lib/lockq.h '/^ \* @wait_ms:/d' check_contract
-some lib/lockq.h 's/^ \* @wait_ms:/ * @wait_s: /' check_contract
-some lib/lockq.h 's/^ \* @result: /&\n&/' check_contract
-some lib/lockq.h 's/^ \* Frees the strings and loans of @answer.*/ */' check_contract
-some lib/lockq.h 's/^ \* Makes a handle\. /&It is @quick. /' check_contract
-some lib/lockq.h '/^ \* Returns: the version of/d' check_contract
-some lib/lockq.h 's/^ \* Closes the connections/ * Returns: 0.\n *\n&/' check_contract
-some lib/lockq.h '0,/^ \* Since: 0\.1/{//d}' check_contract
-some lib/lockq.h 's/^ \* Since: 0\.3/ * Since: 0.2/' check_contract
-some lib/lockq.h 's/\(int64_t timeout_ms;\) *\/\*\*< longest wait in.*/\1 \/* it/' check_contract
-some lib/lockq.h 's/^\(\tLOCKQ_SERVED,\) .*/\1/' check_contract
-some lib/lockq.h '/^\/\*\* The most loans of one disposition/d' check_contract
-some lib/lockq.h '/^\/\*\* What to ask for\. \*\/$/d' check_contract
-some lib/lockq.h 's/^\/\*\* What to ask for/&, see lockq_get()/' check_contract
-some lib/lockq.h 's/^\/\*\* What to ask for/&, or LOCKQ_NEVERMORE/' check_contract
-some lib/lockq.h 's/^#define LOCKQ_ASK_INIT/#define LOCKQ_ASKS_INIT/' check_contract
-some lib/lockq.h '/^\/\* --- The handle/d' check_contract
-some man/lockq.3.in '/^@structures@$/d' check_contract
-some man/lockq.3.in 's/^@numbers@$/@number@/' check_contract
-some debian/liblockq0.symbols '/^ lockq_on_log@/d' check_package
-some lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/' check_contract
-some lib/lockq.map '/^\tlockq_version;/d' check_contract
-some man/lockq-schema.5 '/^\.It Va request_ttl/d' check_columns
-some man/lockq-schema.5 '/^\.Ss task_wake/d' check_columns
-some schema/baseline.sql 's/^  since .*/&\n  humour INT NULL,/' check_columns
-some man/lockq-schema.5 '/^\.It Vt lockq_viewer/d' check_roles
-some man/lockq-patterns.7 '/^\.It Fl -gap/d' check_race_options
-some man/lockq-patterns.7 '/^\.Op Fl -fresh/d' check_race_options
-some man/lockq-patterns.7 '/^\.It Cm nowait/d' check_patterns
-some man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/' check_figures
-some Makefile 's/^WITHOUT_CLIENT := /&check-model /' check_goals
-some scripts/tour 's/^  --yes  /&                     /' check_script_help
-some scripts/lab/common.sh 's/^\t\texit 0 ;;/\t\texit 2 ;;/' check_script_help
-some man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/' check_places
-some man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/' check_links
-some man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/' check_states
-some lib/getwork/getwork.c 's/case REST:  /case GIVE:  /' check_states
-some test/model/lockq.pml 's/^HAND_OVER:/OVER:/' check_states
+noticed check_options man/getwork.1 '/^\.It Fl -poll/d' getwork
+noticed check_options man/lockq-options.5 '/^\.It Fl -login-path/d' getwork
+noticed check_options man/getwork.1 's/^\.It Fl n , -count/.It Fl m , -count/' getwork
+noticed check_statuses man/disposition.1 '/^\.It 6$/d' disposition
+noticed check_json man/checkwork.1 '/^\.It Va lease_expired/d' checkwork
+noticed check_findings man/managetask.1 '/^\.It Sy procedure_missing/d'
+noticed check_log man/lockq-admin.7 '/^\.It Va statement_ms/d'
+noticed check_findings man/managetask.1 's/^\.It Sy view_waits/.It Sy view_sits/'
+noticed check_contract lib/lockq.h '/^ \* lockq_pipeline:$/d'
+noticed check_contract lib/lockq.h 's/^ \* lockq_pipeline:$/ * lockq_pipelines:/'
+noticed check_contract lib/lockq.h '/^ \* @wait_ms:/d'
+noticed check_contract lib/lockq.h 's/^ \* @wait_ms:/ * @wait_s: /'
+noticed check_contract lib/lockq.h 's/^ \* @result: /&\n&/'
+noticed check_contract lib/lockq.h 's/^ \* Frees the strings and loans of @answer.*/ */'
+noticed check_contract lib/lockq.h 's/^ \* Makes a handle\. /&It is @quick. /'
+noticed check_contract lib/lockq.h '/^ \* Returns: the version of/d'
+noticed check_contract lib/lockq.h 's/^ \* Closes the connections/ * Returns: 0.\n *\n&/'
+noticed check_contract lib/lockq.h '0,/^ \* Since: 0\.1/{//d}'
+noticed check_contract lib/lockq.h 's/^ \* Since: 0\.3/ * Since: 0.2/'
+noticed check_contract lib/lockq.h 's/\(int64_t timeout_ms;\) *\/\*\*< longest wait in.*/\1 \/* it/'
+noticed check_contract lib/lockq.h 's/^\(\tLOCKQ_SERVED,\) .*/\1/'
+noticed check_contract lib/lockq.h '/^\/\*\* The most loans of one disposition/d'
+noticed check_contract lib/lockq.h '/^\/\*\* What to ask for\. \*\/$/d'
+noticed check_contract lib/lockq.h 's/^\/\*\* What to ask for/&, see lockq_get()/'
+noticed check_contract lib/lockq.h 's/^\/\*\* What to ask for/&, or LOCKQ_NEVERMORE/'
+noticed check_contract lib/lockq.h 's/^#define LOCKQ_ASK_INIT/#define LOCKQ_ASKS_INIT/'
+noticed check_contract lib/lockq.h '/^\/\* --- The handle/d'
+noticed check_contract man/lockq.3.in '/^@structures@$/d'
+noticed check_contract man/lockq.3.in 's/^@numbers@$/@number@/'
+noticed check_package debian/liblockq0.symbols '/^ lockq_on_log@/d'
+noticed check_contract lib/lockq.map 's/^\tlockq_version;/&\n\tlockq_vanished;/'
+noticed check_contract lib/lockq.map '/^\tlockq_version;/d'
+noticed check_columns man/lockq-schema.5 '/^\.It Va request_ttl/d'
+noticed check_columns man/lockq-schema.5 '/^\.Ss task_wake/d'
+noticed check_columns schema/baseline.sql 's/^  since .*/&\n  humour INT NULL,/'
+noticed check_roles man/lockq-schema.5 '/^\.It Vt lockq_viewer/d'
+noticed check_race_options man/lockq-patterns.7 '/^\.It Fl -gap/d'
+noticed check_race_options man/lockq-patterns.7 '/^\.Op Fl -fresh/d'
+noticed check_patterns man/lockq-patterns.7 '/^\.It Cm nowait/d'
+noticed check_figures man/lockq-patterns.7 's/^\.It Va retries/.It Va tries/'
+noticed check_goals Makefile 's/^WITHOUT_CLIENT := /&check-model /'
+noticed check_script_help scripts/tour 's/^  --yes  /&                     /'
+noticed check_script_help scripts/lab/common.sh 's/^\t\texit 0 ;;/\t\texit 2 ;;/'
+noticed check_places man/lockq.7 's/Fn nap_with_jitter/Fn look_once_more/'
+noticed check_links man/lockq.7 's/^\.Xr checkwork 1/.Xr checkworks 1/'
+noticed check_states man/lockq.7 's/^\.It TRY Ta LEAD, FOLLOW, LOOK/.It TRY Ta LEAD, FOLLOW/'
+noticed check_states lib/getwork/getwork.c 's/case REST:  /case GIVE:  /'
+noticed check_states test/model/lockq.pml 's/^HAND_OVER:/OVER:/'
 if command -v mandoc >/dev/null 2>&1; then
-	some man/getwork.1 '/^\.El/d' check_lint
+	noticed check_lint man/getwork.1 '/^\.El/d'
 fi
 finish

@@ -128,7 +128,6 @@ none 'eleven kinds of invariant, nine questions' check_choices "$top"
 none 'the functions, figures and tests that the page names are there' check_names "$top"
 none 'scripts/race has the patterns that the page names' check_races "$top"
 
-cp -R "$top/man" "$top/lib" "$top/schema" "$top/cmd" "$top/scripts" "$scratch"
 page=man/lockq-patterns.7
 for name in task_wake work task_refill follow_cursor work_exclusion; do
 	noticed check_cards $page "/^\.It Vt $name\$/d"

@@ -74,7 +74,6 @@ is "$(names "$top")" "$("$top/scripts/race" --list | cut -d ' ' -f 1)" 'the patt
 none 'each entry begins with the verdict of its script' check_verdicts "$top"
 none 'the entries are in the order of the scripts' check_order "$top"
 
-cp -R "$top/man" "$top/scripts" "$scratch"
 page=man/lockq-patterns.7
 noticed check_verdicts $page '/^\.It Cm naive$/,/^\.It Cm flag$/s/^Unsafe\.$/Safe./'
 noticed check_verdicts $page 's/^Safe if no process is slower than the cleaner/Safe if none is/'

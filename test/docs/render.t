@@ -114,29 +114,26 @@ none 'seedloans(1) has the file that it makes' check_rejects "$top"
 for line in '.Dq No work' '.Sy So it goes' '.Dq In time' '.Sy At last' '.Pq Do it' \
 	'.Sy An empty list' '.Va reason No and No work' 'say \\" nothing' "'s is not said" \
 	'a \\nb is not said' '.Pp and so on'; do
-	some man/lockq.7 "/^\.Sh LOCK ORDER/a\\$line" check_words lockq.7
+	noticed check_words man/lockq.7 "/^\.Sh LOCK ORDER/a\\$line" lockq.7
 done
-some man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' check_sections getwork.1
-some man/lockq-schema.5 '/^\.It Pa schema\/upgrade\/001/d' check_schema_files
-some man/lockq-schema.5 '/^\.It Pa schema\/baseline/d' check_schema_files
-some man/lockq-schema.5 '/^\.It Pa schema\/doors\/take/d' check_schema_files
-some man/getwork.1 's/\[lockq_query\]/[lockq_here]/' check_groups getwork
-some man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d' check_option_files
+noticed check_sections man/getwork.1 '/^\.Sh SEE ALSO/i.Sh FILES' getwork.1
+noticed check_schema_files man/lockq-schema.5 '/^\.It Pa schema\/upgrade\/001/d'
+noticed check_schema_files man/lockq-schema.5 '/^\.It Pa schema\/baseline/d'
+noticed check_schema_files man/lockq-schema.5 '/^\.It Pa schema\/doors\/take/d'
+noticed check_groups man/getwork.1 's/\[lockq_query\]/[lockq_here]/' getwork
+noticed check_option_files man/lockq-options.5 '/^\.It Pa \/etc\/my.cnf/d'
 # shellcheck disable=SC2016 # the page has this dollar sign
-some man/lockq-options.5 '/^\.It Pa \$MYSQL_HOME/d' check_option_files
-some man/lockq-options.5 's/^\.It Cm user , password/.It Cm user/' check_option_files
-some man/lockq-options.5 '/^\.It Cm \[lockq_query\]/d' check_option_files
-some lib/handle/where.c '/"ssl-crlpath"/d' check_option_files
-some man/seedloans.1 '/^\.Pa \.rejects/d' check_rejects
+noticed check_option_files man/lockq-options.5 '/^\.It Pa \$MYSQL_HOME/d'
+noticed check_option_files man/lockq-options.5 's/^\.It Cm user , password/.It Cm user/'
+noticed check_option_files man/lockq-options.5 '/^\.It Cm \[lockq_query\]/d'
+noticed check_option_files lib/handle/where.c '/"ssl-crlpath"/d'
+noticed check_rejects man/seedloans.1 '/^\.Pa \.rejects/d'
 
 # check_words must neither take markup for words nor quoted words for markup.
 clean() {
 	sed -i "/^\.Sh LOCK ORDER/a\\$1" "$scratch/copy/man/lockq.7"
 	check_words "$scratch/copy" lockq.7
 }
-rm -rf "$scratch/copy"
-mkdir "$scratch/copy"
-cp -R "$top/man" "$scratch/copy"
 for line in '.Pq Va a No and Va b' '.Dq \\\&No work' '.Dq "No work"' '.Op Fl u Ar x Ns = Ns Ar y' \
 	'Do it. So it goes: No.' 'a\\eb and \\(em c'; do
 	none "no word is missed in: $line" clean "$line"

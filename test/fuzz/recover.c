@@ -3,7 +3,8 @@
  * connections that fail as the input says, and a clock that goes on as fast as it says. Any row of
  * failures ends within its budget; no call goes on while a commit is in doubt; none gives up a
  * failure that it might find out; and before each wait what was open is given up.
- * test/db/test_retry.c and others do the same with a server, for the failures that a server has. */
+ * test/db/getwork/test_retry.c and others do the same with a server, for the failures that a server
+ * has. */
 #include "fuzz.h"
 
 #include "getwork/call.h"

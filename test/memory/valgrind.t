@@ -36,8 +36,9 @@ clean()
 	grep '^==' <<<"$output" | head -n 40 | sed 's/^/# /'
 }
 
-for test in lock kept rules follow history pipeline retry; do
-	clean 0 "$build/test/db/test_$test"
+for test in getwork/test_lock getwork/test_retry list/test_kept rules/test_rules feed/test_follow \
+	look/test_history look/test_pipeline; do
+	clean 0 "$build/test/db/$test"
 done
 
 "$top/build/bin/seedloans" --reset --loans 200 --users 24 >/dev/null 2>&1

@@ -12,7 +12,7 @@
  *
  * test/model/protocol.t runs the model. A configuration sets the number of each fault with -D. A
  * mutant takes a guard out, and names a property that must fail without it. The counterexample is
- * a schedule for test/db/test_schedule.c, which knows the texts that it prints.
+ * a schedule for test/db/getwork/test_schedule.c, which knows the texts that it prints.
  * With -DTRACE the model must go the way of a recorded run, see trace.pml.
  */
 

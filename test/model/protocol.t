@@ -2,8 +2,9 @@
 # Searches all states of the model, test/model/lockq.pml. No property may fail, in whatever order
 # the statements come, and with each kind of fault. Then each guard is taken out, and the property
 # that it protects must fail. If another guard masks the first, nothing may fail until both are out.
-# The counterexample is a schedule in test/model/schedules, which test/db/test_schedule.c makes the
-# library follow. A guard of test/guards that has this test is the row's guard in the library.
+# The counterexample is a schedule in test/model/schedules, which test/db/getwork/test_schedule.c
+# makes the library follow. A guard of test/guards that has this test is the row's guard in the
+# library.
 # With an argument, only the rows of the table run that have it in their name. With --record before
 # it, the schedules of these rows are written.
 #   LOCKQ_MODEL=all  the searches of the mode long, too, which take most of the time

@@ -114,13 +114,14 @@ read_table()
 	done < <(table)
 }
 
-# file_of NAME: the file of a row's schedule, and the name of its test in test/db/test_schedule.c.
+# file_of NAME: the file of a row's schedule, and the name of its test in
+# test/db/getwork/test_schedule.c.
 file_of()
 {
 	tr -cs 'A-Za-z0-9\n' _ <<<"$1" | sed 's/^_//; s/_$//'
 }
 
-# The counterexample of row $n must be the schedule that test/db/test_schedule.c knows.
+# The counterexample of row $n must be the schedule that test/db/getwork/test_schedule.c knows.
 report_schedule()
 {
 	local file found=$scratch/$n.$mode/schedule

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a schedule of test/model/schedules: a counterexample of test/model/lockq.pml, one event a
- * line, as the model prints it. test/db/test_schedule.c includes this. */
+ * line, as the model prints it. test/db/getwork/test_schedule.c includes this. */
 #ifndef LOCKQ_TEST_SCHEDULE_H
 #define LOCKQ_TEST_SCHEDULE_H
 

@@ -1,5 +1,6 @@
 # What the tests in shell share: TAP, a task of their own over a small table, waiting for what the
-# tables say instead of for a time. Sourced by test/cli/*.t, test/race/*.t and test/bench/common.sh.
+# tables say instead of for a time. Sourced by test/cli/*/*.t, test/race/*/*.t and
+# test/bench/common.sh.
 # shellcheck shell=bash
 
 # shellcheck source=test/support/tap.sh

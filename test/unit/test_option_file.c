@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Option files: their lines, includes, groups and suffixes, what lockq takes from them, and what it
- * refuses. test/cli/options.t compares the reader with MySQL's. */
+ * refuses. test/cli/cli/options.t compares the reader with MySQL's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -13,9 +13,9 @@ tools=$(sed -n 's/^PROGRAMS := //p' "$top/Makefile")
 
 # The symbols of each file of cmd/: "cli/text.o T cli_text". Of an older source no object counts.
 for source in "$top"/cmd/*/*.c; do
-	object=${source#"$top/cmd/"} object=${object%.c}.o
-	nm "$build/obj/cmd/$object" | sed -n "s|^[0-9a-f ]* \([TDBRCU]\) \(.*\)|$object \1 \2|p"
-done >"$scratch/symbols"
+	printf '%s\n' "${source#"$top/cmd/"}"
+done | sed 's/c$/o/' | (cd "$build/obj/cmd" && xargs nm -A) |
+	sed -n 's|^\([^:]*\):[0-9a-f ]* \([TDBRCU]\) \(.*\)|\1 \2 \3|p' >"$scratch/symbols"
 awk '$2 != "U" { print $3, $1 }' "$scratch/symbols" >"$scratch/defined"
 ok $(($(grep -c . "$scratch/defined") > 300 ? 0 : 1)) 'the files of cmd/ are there'
 

@@ -1,0 +1,403 @@
+#!/usr/bin/env bash
+# lockqstat as an operator runs it: what it shows of a real leader, its followers and its list; its
+# figures; what it finds wrong; that it takes no lock; its screen.
+set -u
+# shellcheck source=test/support/steered.sh
+. "$(dirname "$0")/../../support/steered.sh"
+
+task=291 idle=292
+make_steered "$task" 6000
+make_task "$idle" 10 0
+make_users 4
+open_gatekeeper
+# shellcheck disable=SC2154 # status, out and err are set by run
+trap 'end_all; timeout "$patience" tmux -S "$scratch/tmux" kill-server 2>/dev/null
+	forget_steered "$task"; forget_task "$idle"; forget_users; rm -rf "$scratch"' EXIT
+
+# stat FILTER: what jq makes of the task's object.
+stat() {
+	lockqstat --task "$task" --json | jq -c "$1"
+}
+stat_is() {
+	[ "$(stat "$1")" = "$2" ]
+}
+user_id() {
+	sql "SELECT user_id FROM app_user WHERE name = 'race-$1'"
+}
+
+# --- the command line -----------------------------------------------------------------------------
+
+run lockqstat --help
+is "$status" 0 '--help: exit 0'
+like "$out" '^Usage: lockqstat ' '--help says how to use it'
+run lockqstat --version
+is "$status:$out" "0:lockqstat (lockq) $(lockq_version)" '--version'
+for arguments in '--frob' '--task x' '--sort size' '--metrics --json' '--metrics --health' \
+	'--metrics=' '--watch --health' '--warning 3' '--runs 3' \
+	'--health --warning 9 --critical 8'; do
+	# shellcheck disable=SC2086 # words, on purpose
+	run lockqstat $arguments
+	is "$status" 2 "$arguments: exit 2"
+	like "$err" '^lockqstat: ' "$arguments: one line that names it"
+done
+run lockqstat --task 299
+is "$status:$err" '4:lockqstat: task 299 is unknown: the table task has no row for it' \
+	'an unknown task'
+run lockqstat --task 299 --json
+is "$status:$(jq -c '[.error != null, .exit]' <<<"$out")" '4:[true,4]' 'in JSON, too'
+run lockqstat --task "$idle" --json
+is "$(jq -c '[.leader, .waiting, .list, .assigned, .wait_p50_ms, .query_p50_ms, .runs]' \
+	<<<"$out")" '[null,0,null,0,null,null,[]]' 'a task that nobody has asked for'
+run lockqstat --task "$idle"
+like "$out" 'nobody has led it yet' 'and as text'
+
+# --- a leader, its follower, and what came of it --------------------------------------------------
+
+before=$(stat .epoch)
+steer "$task" gated
+shut_gate "$task"
+start one getwork --user race-1 --task "$task" --count 3
+await_leader "$task" race-1
+start two getwork --user race-2 --task "$task" --count 2
+await "SELECT COUNT(*) FROM work_requested WHERE task_id = $task AND pending = 1" 2
+is "$(stat '[.leader, .leading_ms >= 0, .waiting, .wanted, .unattended, .epoch]')" \
+	"[\"race-1\",true,2,5,0,$before]" 'who leads, and who waits'
+like "$(lockqstat --task "$task")" 'leader +\| race-1, for ' 'one task as text: who leads'
+like "$(lockqstat --task "$task")" 'waiting +\| 2 requests for 5 loans, the oldest for ' \
+	'one task as text: who waits'
+like "$(lockqstat)" "^\| +$task \| Test $task +\| race-1 +\|" 'the table names the leader'
+sql "UPDATE work_requested SET seen_at = NOW(6) - INTERVAL 1 DAY
+      WHERE task_id = $task AND user_id = $(user_id 2)"
+is "$(stat '[.waiting, .wanted, .unattended]')" '[1,3,1]' \
+	'a request that nobody looks after does not wait'
+sql "UPDATE work_requested SET seen_at = NOW(6) WHERE task_id = $task"
+open_gate "$task"
+end one
+end two
+steer "$task" light
+is "$(stat '[.leader, .waiting, .assigned, .answers, .loans, .queries, .failures, .epoch]')" \
+	"[null,0,5,2,5,1,0,$((before + 1))]" 'what came of it'
+is "$(stat '[.runs[] | [.epoch, .user, .how, .requests, .loans, .query_ms > 0]]')" \
+	"[[$((before + 1)),\"race-1\",\"query\",2,5,true]]" 'the leader that did it'
+is "$(stat '.wait_p50_ms <= .wait_p95_ms and .query_p50_ms == .query_p95_ms
+	and .wait_p95_ms >= .query_p50_ms')" true 'the leader waited for its query'
+like "$(lockqstat --task "$task")" "\\| +$((before + 1)) \\| race-1 +\\| .*\\| query " \
+	'its row in the table of leaders'
+is "$(lockqstat --task "$task" --runs 0 --json | jq -c .runs)" '[]' '--runs 0: no leaders'
+
+# --- a list ---------------------------------------------------------------------------------------
+
+sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $task"
+is "$(stat '.list | [.usable, .left]')" '[false,0]' 'a task whose list is not there yet'
+getwork --user race-3 --task "$task" --count 1 >/dev/null
+length=$(sql "SELECT length FROM kept_list WHERE task_id = $task")
+is "$(stat '.list | [.usable, .length, .left, .failures, .reason]')" \
+	"[true,$length,$length,0,null]" 'its list'
+sql "UPDATE kept_list SET head = 70, as_of = as_of - INTERVAL 599 SECOND WHERE task_id = $task"
+is "$(stat '.list | [.left, .age_s >= 599, .due]')" "[$((length - 70)),true,true]" \
+	'what is left of it, and that it is due'
+sql "UPDATE kept_list SET as_of = as_of - INTERVAL 2 SECOND WHERE task_id = $task"
+is "$(stat .list.usable)" false 'a list that is too old is not used'
+like "$(lockqstat)" "^\| +$task \|.*\| none \|" 'and the table says so'
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $task"
+
+# --- figures --------------------------------------------------------------------------------------
+
+# answers N SPACING: so many requests that have ended, the last one now, SPACING seconds apart; they
+# waited for 1 to N seconds, and got a loan each.
+answers() {
+	sql "DELETE FROM work_requested WHERE task_id = $idle;
+	     SET SESSION cte_max_recursion_depth = 10000;
+	     INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested,
+	                                 assigned, outcome, epoch, created_at, served_at)
+	       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+	       SELECT UUID(), $(user_id 1), 'test', $idle, 1, 1, 1, 'served', 1,
+	              NOW(6) - INTERVAL ($1 - i) * $2 * 1000000 + i * 1000000 MICROSECOND,
+	              NOW(6) - INTERVAL ($1 - i) * $2 * 1000000 MICROSECOND
+	         FROM n ORDER BY i"
+}
+figures() {
+	lockqstat --task "$idle" --json | jq -c "$1"
+}
+answers 20 1
+is "$(figures '[.answers, .loans, .loans_per_h, .wait_p50_ms, .wait_p95_ms]')" \
+	'[20,20,20,10000,19000]' 'half of 20 waited for 10 s or less, 95 of 100 for 19 s'
+answers 20 600
+is "$(figures '[.answers, .loans_per_h]')" '[6,6]' 'the last hour counts'
+answers 700 1
+is "$(figures '[.answers, .loans_per_h > 3500, .loans_per_h <= 3610, .wait_p50_ms]')" \
+	'[500,true,true,450000]' 'of more than 500 requests the last 500, and their speed'
+sql "UPDATE work_requested SET outcome = 'cancelled', assigned = 0
+      WHERE task_id = $idle AND request_id % 10 = 0"
+is "$(figures '[.answers, .loans, .loans_per_h > 3100, .loans_per_h <= 3250]')" \
+	'[450,450,true,true]' 'those that were cancelled do not make an hour of these minutes'
+sql "UPDATE work_requested SET outcome = 'served', assigned = 1 WHERE task_id = $idle"
+sql "UPDATE work_requested SET source = 'list', checked = served_at - INTERVAL 7000 MICROSECOND
+      WHERE task_id = $idle"
+is "$(figures '[.wait_p50_ms, .wait_p95_ms]')" '[7,7]' \
+	'who took from the list waited since the view was asked'
+sql "UPDATE work_requested SET outcome = 'empty', assigned = 0 WHERE task_id = $idle LIMIT 699"
+sql "UPDATE work_requested SET outcome = 'failed', assigned = 0 WHERE task_id = $idle
+      AND outcome = 'served'"
+is "$(figures '[.answers, .answers_empty, .answers_failed, .loans]')" '[500,499,1,0]' \
+	'answers without work, and failures'
+
+# --- what is wrong --------------------------------------------------------------------------------
+
+# health STATUS CODE SQL [OPTION…]: that is what is found after SQL.
+health() {
+	local expected=$1 code=$2 statement=$3
+	shift 3
+	sql "DELETE FROM work_requested WHERE task_id = $idle;
+	     DELETE FROM work WHERE task_id = $idle;
+	     DELETE FROM leader_run WHERE task_id = $idle;
+	     DELETE FROM task_refill WHERE task_id = $idle;
+	     $statement"
+	run lockqstat --task "$idle" --health --json "$@"
+	is "$status:$(jq -r 'select(.task != null) | .code' <<<"$out"):$(
+		jq -r 'select(.task == null) | .exit' <<<"$out")" "$expected:$code:$expected" \
+		"--health: ${code:-nothing} is wrong, exit $expected${1:+, with $*}"
+}
+# waits SECONDS: the SQL of a request that has waited so long.
+waits() {
+	echo "INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested,
+	                                  created_at)
+	        VALUES (UUID(), $(user_id 1), 'test', $idle, 1, 1, NOW(6) - INTERVAL $1 SECOND)"
+}
+# ran HOW…: the SQL of leaders that ended so, the last one last.
+ran() {
+	local how n=0
+	for how; do
+		echo "INSERT INTO leader_run (task_id, epoch, user, how, query_ms, reason,
+		                              started_at, ended_at)
+		        VALUES ($idle, $((++n)), 'race-1', '$how', 5, 'no such column',
+		                NOW(6), NOW(6));"
+	done
+}
+due() {
+	echo "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,
+	                        assigned_at, lease_expires_at, changed_at, due_at)
+	        VALUES ($idle, 1, $(user_id 1), 'assigned', 1, 1, 1, NOW(6),
+	                NOW(6) - INTERVAL $1 MINUTE, NOW(6), NOW(6) - INTERVAL $1 MINUTE)"
+}
+health 0 '' 'DO 0'
+health 0 '' "$(waits 20)"
+health 2 nobody_leads "$(waits 40)"
+health 0 '' "$(waits 40); UPDATE task SET paused = 'closed' WHERE task_id = $idle"
+sql "UPDATE task SET paused = NULL WHERE task_id = $idle"
+health 1 query_failed "$(ran query failed)"
+health 2 query_fails "$(ran query failed failed failed)"
+health 0 '' "$(ran failed failed failed query)"
+fails='INSERT INTO task_refill (task_id, failures, reason) VALUES'
+health 0 '' "$fails ($idle, 3, 'x')" # it keeps no list
+sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $idle"
+health 1 refill_fails "$fails ($idle, 1, 'x')"
+health 2 refill_fails "$fails ($idle, 3, 'x')"
+health 0 '' "$fails ($idle, 3, 'x'); UPDATE task SET paused = 'closed' WHERE task_id = $idle"
+sql "UPDATE task SET paused = NULL, cache_ttl = 0 WHERE task_id = $idle"
+health 0 '' "$(due 50)"
+health 1 no_cron "$(due 70)"
+# A leader as another session sees it: its name and its epoch are not committed.
+leads_for() {
+	gatekeeper_says "ROLLBACK; BEGIN; UPDATE lockq.task_lock SET epoch = epoch + 1,
+		holder = 'race-4', since = NOW(6) - INTERVAL $1 SECOND WHERE task_id = $idle;"
+}
+leads_for 340
+health 0 '' "$(waits 290)"
+health 1 long_wait "$(waits 310)"
+health 2 long_wait "$(waits 910)"
+health 1 long_wait "$(waits 20)" --warning 10
+health 2 long_wait "$(waits 20)" --warning 10 --critical 15
+leads_for 370
+health 2 stuck_leader 'DO 0'
+gatekeeper_says 'ROLLBACK;'
+sql "UPDATE task_lock SET holder = 'race-4', since = NOW(6) - INTERVAL 1 DAY WHERE task_id = $idle"
+health 0 '' 'DO 0' # a name that is committed is nobody's
+sql "UPDATE task_lock SET holder = NULL, since = NULL WHERE task_id = $idle"
+sql "$(ran failed)"
+like "$(lockqstat)" "^warning: task $idle: the last leader failed: no such column$" \
+	'the table has what is wrong below it'
+run lockqstat --health --task "$idle"
+is "$status:$out" "1:warning: task $idle: the last leader failed: no such column" \
+	'--health as text'
+sql "UPDATE leader_run SET reason = NULL WHERE task_id = $idle"
+like "$(lockqstat --health --task "$idle")" 'failed: the reason is not known$' 'without a reason'
+sql "UPDATE leader_run SET reason = REPEAT('xü', 256) WHERE task_id = $idle"
+is "$(figures '[.failed[-2:], .runs[0].reason[-2:]]')" '["üx","xü"]' \
+	'a long reason is cut between two characters'
+run lockqstat --health --socket /no/such/socket --connect-timeout 0
+is "$status" 3 '--health where the database can not be asked: exit 3, unknown'
+run lockqstat --health --json --socket /no/such/socket --connect-timeout 0
+is "$status:$(jq .exit <<<"$out")" 3:3 'also in JSON'
+run lockqstat --health --json --task 299
+is "$status:$(jq .exit <<<"$out")" 3:3 'nor is there a task'
+sql "DELETE FROM leader_run WHERE task_id = $idle"
+run lockqstat --health --task "$idle"
+is "$status:$out" '0:ok: 1 task, 0 requests wait' '--health: all is well'
+
+# --- no lock --------------------------------------------------------------------------------------
+
+gatekeeper_says "BEGIN; SELECT COUNT(*) INTO @n FROM lockq.task_lock FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.task FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.work_requested FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.work FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.leader_run FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.kept_list FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.app_user FOR UPDATE;
+	SELECT COUNT(*) INTO @n FROM lockq.task_refill FOR UPDATE;"
+run lockqstat --timeout 0
+is "$status:$err" 0: 'it answers while another session has locked every row'
+gatekeeper_says 'ROLLBACK; LOCK TABLES lockq.leader_run WRITE;'
+run lockqstat --timeout 2
+is "$status" 3 'a table that is locked as a whole: exit 3'
+like "$err" '^lockqstat: .*"leader_run"' 'and it is named'
+gatekeeper_says 'UNLOCK TABLES;'
+
+# --- large tables ---------------------------------------------------------------------------------
+
+sql "SET SESSION cte_max_recursion_depth = 10000;
+     CREATE TEMPORARY TABLE n (i INT PRIMARY KEY)
+       WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+       SELECT i FROM n;
+     INSERT INTO work_requested (uuid, user_id, account, task_id, asked, requested, assigned,
+                                 outcome, epoch, served_at)
+       SELECT UUID(), $(user_id 1), 'test', $idle, 1, 1, 1, 'served', 1, NOW(6) FROM n;
+     INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id, assigned_at,
+                       changed_at)
+       SELECT $idle, 1000 + i, $(user_id 1), 'completed', 1, 2, 1, NOW(6), NOW(6) FROM n;
+     INSERT INTO leader_run (task_id, epoch, user, how, query_ms, started_at, ended_at)
+       SELECT $idle, i, 'race-1', 'query', 5, NOW(6), NOW(6) FROM n;
+     UPDATE task SET cache_ttl = 600 WHERE task_id = $idle"
+read=$(rows_read)
+lockqstat >/dev/null
+read=$(($(rows_read) - read))
+ok "$([ "$read" -gt 500 ] && [ "$read" -lt 4000 ]; echo $?)" \
+	"of 18,000 rows it reads a bounded number: $read"
+sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $idle;
+     DELETE FROM leader_run WHERE task_id = $idle;
+     DELETE FROM work WHERE task_id = $idle;
+     DELETE FROM work_requested WHERE task_id = $idle"
+
+# --- metrics --------------------------------------------------------------------------------------
+
+sql "UPDATE task SET name = CONCAT('a \"b\" ', CHAR(92), ' c', CHAR(10), 'd') WHERE task_id = $idle"
+run lockqstat --metrics
+is "$status:$(grep -cE "^lockq_loans_per_hour\{task=\"$task\",name=\"Test $task\"\} [0-9]+$" \
+	<<<"$out")" 0:1 '--metrics: a figure of a task'
+labels='task="[0-9]+",name="([^"\\]|\\["\\n])*"'
+is "$(grep -vE -e '^# (HELP|TYPE) lockq_[a-z0-9_]+ .+$' \
+	-e "^lockq_[a-z0-9_]+(\{$labels(,operation=\"[a-z]+\")?\})? [0-9]+(\.[0-9]{3})?\$" \
+	<<<"$out")" '' '--metrics: nothing but the text format, whatever a task is called'
+is "$(sed -n 's/^# TYPE \([a-z0-9_]*\) gauge$/\1/p' <<<"$out" | sort)" \
+	"$(sed -n 's/^\(lockq_[a-z0-9_]*\)[ {].*/\1/p' <<<"$out" | sort -u)" \
+	'--metrics: each has its type, once'
+if command -v promtool >/dev/null 2>&1; then
+	is "$(promtool check metrics <<<"$out" 2>&1)" '' 'promtool finds nothing wrong'
+else
+	ok 0 'promtool finds nothing wrong # SKIP it is not installed'
+fi
+lockqstat --follow test-metrics --until-now >"$scratch/lines"
+sql "UPDATE follow_cursor SET position = position - 2 WHERE name = 'test-metrics'"
+is "$(lockqstat --metrics | sed -n 's/^lockq_cursor_behind/behind/p')" \
+	'behind{cursor="test-metrics"} 2' '--metrics: how far cursors are behind'
+ok "$(lockqstat --metrics | grep -qE '^lockq_cursor_age_seconds\{cursor="test-metrics"\} [0-9]+$'
+	echo $?)" 'and for how long'
+is "$(lockqstat --metrics --task "$task" | grep -c cursor)" 0 'but not among the figures of a task'
+sql "DELETE FROM follow_cursor WHERE name = 'test-metrics'"
+run lockqstat --metrics "$scratch/lockq.prom"
+is "$status:$out:$(find "$scratch" -name 'lockq.prom*' -perm 644 | wc -l)" 0::1 \
+	'--metrics FILE: one file, which everybody may read'
+is "$(sed 's/ [0-9.]*$//' "$scratch/lockq.prom" | cksum)" \
+	"$(lockqstat --metrics | sed 's/ [0-9.]*$//' | cksum)" 'with the same figures'
+run lockqstat --metrics /no/such/folder/lockq.prom
+is "$status" 5 'a file that can not be written: exit 5'
+is "$err" "lockqstat: file \"/no/such/folder/lockq.prom\" can't be written: \
+No such file or directory" 'and why'
+
+# --- again and again ------------------------------------------------------------------------------
+
+start watcher lockqstat --watch 1 --task "$task" --json
+lines_of() {
+	[ -s "$scratch/$1.out" ] && [ "$(wc -l <"$scratch/$1.out")" -ge "$2" ]
+}
+wait_for lines_of watcher 3
+kill -TERM "${process[watcher]}"
+end watcher
+is "$status" 143 '--watch without a terminal: again and again, until a signal ends it'
+is "$(jq -c .task "$scratch/watcher.out" | sort -u)" "$task" 'and with --json nothing but objects'
+start watcher lockqstat --watch 1 --width 60
+wait_for lines_of watcher 30
+kill -INT "${process[watcher]}"
+end watcher
+like "$out" '^[0-9:]+ - every 1.0 s - Ctrl-C ends$' 'as text it tells when that was'
+is "$status:$(grep '^[|+]' <<<"$out" | wc -L)" 130:60 'no wider than that'
+
+if ! command -v tmux >/dev/null 2>&1; then
+	ok 0 'the screen # SKIP no tmux'
+	finish
+	exit
+fi
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../../support/terminal.sh"
+# marked: the task whose row is shown in reverse.
+marked() {
+	terminal capture-pane -e -p -t main | awk -F '│' '/^\033\[7m/ { print $2 + 0 }'
+}
+sql "UPDATE task SET name = CONCAT('Red: ', CHAR(27), '[31m é') WHERE task_id = $idle"
+(cd "$scratch" && terminal new-session -d -s main -x 80 -y 24 \
+	"exec env LC_ALL=C.UTF-8 PS1='prompt> ' bash --norc --noprofile -i")
+await_screen '^prompt>'
+press 'stty -a >before; clear; lockqstat --watch 3600' Enter
+await_screen '^arrows move  Enter one task  < > sort  space looks now  q quit$'
+like "$(screen | head -n 1)" '^Tasks · by task .* every 1 h 0 min$' 'the screen has a heading'
+is "$(screen | LC_ALL=C.UTF-8 wc -L):$(screen | wc -l)" 80:24 'and fits 80 x 24'
+like "$(screen)" '│ Red: \\x1b' 'escapes are escaped'
+press G
+wait_for marks "$idle"
+ok $? 'G marks the last task'
+press k
+wait_for marks "$task"
+press '>'
+await_screen '^Tasks · by waiting '
+press '<'
+await_screen '^Tasks · by task '
+ok "$(marks "$task"; echo $?)" '< and > sort, and the mark stays on its task'
+sql "UPDATE task SET paused = 'the bank is closed' WHERE task_id = $task"
+press Space
+await_screen "^│ +$task │.*│ \\(paused\\)"
+ok $? 'space looks again'
+press Enter
+await_screen "^Task $task · Test $task "
+await_screen '^│ paused +│ the bank is closed'
+like "$(screen)" "^│ +$((before + 1)) │ race-1 +│" 'Enter shows one task and its leaders'
+press Escape
+await_screen '^Tasks · by task '
+terminal resize-window -t main -x 50 -y 10
+await_screen '^Tasks · by task +[0-9:]+ · every 1 h 0 min$'
+press g
+press G
+wait_for marks "$idle"
+is "$(screen | LC_ALL=C.UTF-8 wc -L)" 50 'a smaller terminal: it fits, and it scrolls'
+press q
+await_screen '^prompt>$'
+press 'echo status $?; stty -a | sed 1d | cmp - <(sed 1d before) && echo the same' Enter
+await_screen '^the same$'
+is "$(screen | sed -n 's/^status //p')" 0 'q: exit 0, and the terminal is as it was'
+press 'clear; lockqstat --watch 1' Enter
+await_screen '^arrows move '
+gatekeeper_says 'LOCK TABLES lockq.leader_run WRITE;'
+await_screen '^table "leader_run" is locked by another session'
+gatekeeper_says 'UNLOCK TABLES;'
+await_screen '^arrows move '
+ok "$(shows '^arrows move '; echo $?)" \
+	'a look that succeeds takes away what went wrong with the last one'
+press G
+wait_for marks "$idle"
+press Enter
+await_screen "^Task $idle "
+forget_task "$idle"
+await_screen "^task $idle is unknown"
+like "$(screen)" '^Tasks · by task ' 'a task that is removed while it is shown: all tasks are'
+press q
+await_screen '^prompt>$'
+finish
