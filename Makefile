@@ -389,7 +389,7 @@ check-locked:
 	@$(MAKE) --no-print-directory $(PARALLEL) WERROR=1 all test-programs
 	@scripts/lint --quick
 	@echo 'check: tests, $(LANES) at once'
-	$(call in_lanes,$(call test_files,$(BUILD),$(CHECK)),$(SHORT_ROUNDS))
+	$(call in_lanes,$(call test_files,$(BUILD),$(CHECK)),$(IN_SHORT))
 
 check-all: ## what a merge needs: check, then check-rest
 	@$(MAKE) --no-print-directory check

@@ -17,7 +17,7 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
 	cli/cli/injection.t cli/cli/completion.t cli/lockqstat/report.t cli/checkwork/screen.t \
-	unit/loaded.t docs/admin.t docs/examples.t docs/install.t docs/monitoring.t \
+	unit/loaded.t unit/rooms.t docs/admin.t docs/examples.t docs/install.t docs/monitoring.t \
 	history/binlog.t lab/caps.t lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t \
 	lab/draw.t lab/pictures.t memory/threads.t fuzz/fuzz.t coverage/report.t
 
@@ -32,15 +32,16 @@ CHECK := $(FIRST) docs/locks.t cli/disposition/disposition.t cli/seedloans/seedl
 	race/getwork/late.t cli/cli/options.t cli/cli/log.t race/getwork/held.t \
 	race/feed/follow.t docs/patterns.t cli/lockqstat/follow.t race/getwork/share.t \
 	race/manage/corrections.t race/getwork/handover.t race/rules/eyes.t \
-	cli/managetask/urgent.t docs/doors.t docs/checks.t cli/cli/noun.t unit/rooms.t \
-	unit/tools.t \
+	cli/managetask/urgent.t docs/doors.t docs/checks.t cli/cli/noun.t unit/tools.t \
 	$(filter-out $(FIRST) $(CHECK_REST),$(DB_SRC:test/%.c=%) $(UNIT_SRC:test/%.c=%))
 
-# In make check the races that meet their moments by chance have these few rounds.
-SHORT_ROUNDS := LOCKQ_LATE_ROUNDS=20 LOCKQ_HANDOVER_ROUNDS=100 LOCKQ_FOLLOW_KILLS=5 \
-	LOCKQ_CORRECTIONS_ROUNDS=3
-# So make check-all runs them again, with their usual rounds.
-AGAIN := race/getwork/late.t race/getwork/handover.t race/feed/follow.t race/manage/corrections.t
+# In make check the races that meet their moments by chance have these few rounds, and no page is
+# damaged to see whether its test notices.
+IN_SHORT := LOCKQ_LATE_ROUNDS=20 LOCKQ_HANDOVER_ROUNDS=100 LOCKQ_FOLLOW_KILLS=5 \
+	LOCKQ_CORRECTIONS_ROUNDS=3 LOCKQ_DAMAGE=no
+# So make check-all runs these again, as a whole.
+AGAIN := race/getwork/late.t race/getwork/handover.t race/feed/follow.t race/manage/corrections.t \
+	docs/docs.t docs/locks.t docs/render.t docs/patterns.t
 
 # make check-long and make soak-cluster.
 CHECK_LONG := long/failovers.t long/packages.t long/report.t long/rows.t long/tour.t \

@@ -64,10 +64,15 @@ none() {
 }
 
 # noticed CHECK FILE EDIT [ARG…]: the check finds a fault where the file is edited, in a copy of the
-# tree that all edits of a test share.
+# tree that all edits of a test share. LOCKQ_DAMAGE=no, in make check, leaves these tests of the
+# tests to make check-rest.
 noticed() {
 	local check=$1 file=$2 edit=$3 copy=$scratch/copy
 	shift 3
+	if [ "${LOCKQ_DAMAGE-}" = no ]; then
+		skip "$check notices: $file: $edit" 'see LOCKQ_DAMAGE'
+		return
+	fi
 	if [ ! -d "$copy" ]; then
 		mkdir "$copy"
 		(cd "$top" && cp -R --parents Makefile man lib schema scripts cmd debian \

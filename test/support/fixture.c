@@ -326,7 +326,7 @@ until_holder_is(uint32_t task, bool there)
 
 	while (is_led(task) != there) {
 		assert_true(db_clock_ms() - start < PATIENCE_MS);
-		db_sleep_ms(2);
+		db_sleep_ms(10);
 	}
 }
 
@@ -353,7 +353,7 @@ until_one(struct db *db, const char *format, va_list args)
 		if (db_clock_ms() - start > PATIENCE_MS)
 			print_error("still not: %s\n", select);
 		assert_true(db_clock_ms() - start <= PATIENCE_MS);
-		db_sleep_ms(5);
+		db_sleep_ms(20); /* a statement costs more than a sleep */
 	}
 }
 
@@ -396,7 +396,7 @@ until_waiting_for(const char *table, unsigned int n)
 
 	while (waiting_for(table) < n) {
 		assert_true(db_clock_ms() - start < PATIENCE_MS);
-		db_sleep_ms(2);
+		db_sleep_ms(10);
 	}
 }
 

@@ -68,7 +68,7 @@ wait_for() {
 			printf '#   it is: %s\n' "${*//$'\n'/ }" >&2
 			return 1
 		fi
-		nap 0.05
+		nap 0.1
 	done
 }
 
