@@ -12,26 +12,26 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/getwork/signals.t docs/completions.t race/list/replica.t lab/tour.t lab/ended.t \
 	cli/getwork/waiting.t cli/lockq-migrate/migrate.t cli/disposition/expire.t \
 	memory/programs.t db/seedloans/test_seed db/disposition/test_expire db/getwork/test_dies \
-	cli/managetask/managecheck.t cli/managetask/corrections.t cli/lockq-migrate/roles.t \
-	cli/disposition/complete.t cli/getwork/doubt.t cli/cli/quotes.t \
-	cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
+	db/list/test_stopped cli/managetask/managecheck.t cli/managetask/corrections.t \
+	cli/lockq-migrate/roles.t cli/disposition/complete.t cli/getwork/doubt.t \
+	cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
-	cli/cli/injection.t cli/cli/completion.t cli/lockqstat/report.t cli/checkwork/screen.t \
-	unit/loaded.t unit/rooms.t docs/admin.t docs/examples.t docs/install.t docs/monitoring.t \
-	history/binlog.t lab/caps.t lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t \
-	lab/draw.t lab/pictures.t memory/threads.t fuzz/fuzz.t coverage/report.t
+	cli/cli/options.t cli/lockqstat/follow.t cli/cli/injection.t cli/cli/completion.t \
+	cli/lockqstat/report.t cli/checkwork/screen.t unit/loaded.t unit/rooms.t docs/admin.t \
+	docs/examples.t docs/install.t docs/monitoring.t history/binlog.t lab/caps.t \
+	lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t lab/draw.t lab/pictures.t \
+	memory/threads.t fuzz/fuzz.t coverage/report.t
 
 # make check, five minutes: the tests that find most faults for their time, with few packages. All
 # programs of db/ and unit/ are in it but those of CHECK_REST. These tests take longest.
-FIRST := db/getwork/test_wait db/getwork/test_retry db/list/test_stopped db/getwork/test_lost \
+FIRST := db/getwork/test_wait db/getwork/test_retry db/getwork/test_lost \
 	db/disposition/test_complete db/list/test_kept db/getwork/test_doubt \
 	db/list/test_candidates cli/getwork/getwork.t cli/lockqstat/lockqstat.t \
 	cli/managetask/managetask.t cli/checkwork/checkwork.t docs/docs.t
 CHECK := $(FIRST) docs/locks.t cli/disposition/disposition.t cli/seedloans/seedloans.t \
 	docs/render.t cli/runwork/runwork.t cli/refill/refill.t race/getwork/burst.t \
-	race/getwork/late.t cli/cli/options.t cli/cli/log.t race/getwork/held.t \
-	race/feed/follow.t docs/patterns.t cli/lockqstat/follow.t race/getwork/share.t \
-	race/manage/corrections.t race/getwork/handover.t race/rules/eyes.t \
+	race/getwork/late.t cli/cli/log.t race/getwork/held.t race/feed/follow.t docs/patterns.t \
+	race/getwork/share.t race/manage/corrections.t race/getwork/handover.t race/rules/eyes.t \
 	cli/managetask/urgent.t docs/doors.t docs/checks.t cli/cli/noun.t unit/tools.t \
 	$(filter-out $(FIRST) $(CHECK_REST),$(DB_SRC:test/%.c=%) $(UNIT_SRC:test/%.c=%))
 
