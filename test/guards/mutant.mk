@@ -1,6 +1,7 @@
 # Builds one mutant, for guards.t: the library with some objects replaced, whose sources are in OUT
 # under their own paths, and one test that is linked with this library.
-#   make -f mutant.mk TOP=… BUILD=… OUT=… OBJECTS='lib/getwork/lock …' TEST=db/test_lock mutant
+#   make -f mutant.mk TOP=… BUILD=… OUT=… OBJECTS='lib/getwork/lock …' \
+#           TEST=db/getwork/test_lock mutant
 # `getwork` in place of `mutant` makes the program, for tests that are scripts. Then objects of cmd/
 # may be replaced, too.
 include $(BUILD)/client.mk

@@ -242,7 +242,8 @@ report_schedules()
 		done | sort >"$scratch/rows"
 	(cd "$schedules" && sed -sn 's/^property: //p; 1F' ./*) | paste -d ' ' - - |
 		sed 's,^\./,,' | sort >"$scratch/files"
-	sed -n 's,^dies: db/test_schedule ,,p' "$top"/test/guards/*.guards | sort >"$scratch/guards"
+	sed -n 's,^dies: db/getwork/test_schedule ,,p' "$top"/test/guards/*.guards | sort \
+		>"$scratch/guards"
 	diff "$scratch/rows" "$scratch/files" >"$scratch/differ"
 	ok $? 'each row has its schedule, and each schedule its row'
 	sed 's/^/#   /' "$scratch/differ"
