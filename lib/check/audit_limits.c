@@ -8,9 +8,7 @@
 #include "handle/session.h"
 #include "rules/task.h"
 
-static const struct db_query other_task = {
-	"other_task", "SELECT t.enabled FROM task AS t WHERE t.task_id = ?", DB_MAYBE
-};
+static DB_QUERY(other_task, DB_MAYBE, "SELECT t.enabled FROM task AS t WHERE t.task_id = ?");
 
 static void
 look_at_list(struct audit *a)

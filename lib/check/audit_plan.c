@@ -25,17 +25,12 @@ struct locking {
 };
 
 /* For the statements whose parameters are user variables; each disposition sets these anew. */
-static const struct db_query say_loans = {
-	"say_loans", "SET @lockq_task = ?, @lockq_loans = '[[1],[2]]'", DB_NO_ROWS
-};
+static DB_QUERY(say_loans, DB_NO_ROWS, "SET @lockq_task = ?, @lockq_loans = '[[1],[2]]'");
 
-static const struct db_query index_there = {
-	"index_there",
-	"SELECT COUNT(*) > 0"
-	"  FROM information_schema.statistics"
-	" WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?",
-	DB_ONE
-};
+static DB_QUERY(index_there, DB_ONE,
+    "SELECT COUNT(*) > 0"
+    "  FROM information_schema.statistics"
+    " WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?");
 
 static enum db_rc
 mend_index(struct audit *a, const struct locking *l, char **mend)

@@ -11,28 +11,22 @@
 #include "handle/session.h"
 
 /* A procedure and a function may have the same name; the procedure is the one that is called. */
-static const struct db_query read_routine = {
-	"read_routine",
-	"SELECT r.routine_type, r.security_type, r.definer, r.routine_definition,"
-	"       r.definer = CURRENT_USER()"
-	"         OR r.definer IN (SELECT d.definer FROM information_schema.routines AS d"
-	"                           WHERE d.routine_schema = DATABASE()"
-	"                             AND d.routine_name = 'work_completes')"
-	"  FROM information_schema.routines AS r"
-	" WHERE r.routine_schema = ? AND r.routine_name = ?"
-	" ORDER BY r.routine_type = 'PROCEDURE' DESC"
-	" LIMIT 1",
-	DB_MAYBE
-};
-static const struct db_query read_parameters = {
-	"read_parameters",
-	"SELECT p.parameter_mode = 'IN', p.data_type = 'bigint',"
-	"       COALESCE(p.character_maximum_length >= 64, 0)"
-	"  FROM information_schema.parameters AS p"
-	" WHERE p.specific_schema = ? AND p.specific_name = ? AND p.routine_type = 'PROCEDURE'"
-	" ORDER BY p.ordinal_position",
-	DB_MANY
-};
+static DB_QUERY(read_routine, DB_MAYBE,
+    "SELECT r.routine_type, r.security_type, r.definer, r.routine_definition,"
+    "       r.definer = CURRENT_USER()"
+    "         OR r.definer IN (SELECT d.definer FROM information_schema.routines AS d"
+    "                           WHERE d.routine_schema = DATABASE()"
+    "                             AND d.routine_name = 'work_completes')"
+    "  FROM information_schema.routines AS r"
+    " WHERE r.routine_schema = ? AND r.routine_name = ?"
+    " ORDER BY r.routine_type = 'PROCEDURE' DESC"
+    " LIMIT 1");
+static DB_QUERY(read_parameters, DB_MANY,
+    "SELECT p.parameter_mode = 'IN', p.data_type = 'bigint',"
+    "       COALESCE(p.character_maximum_length >= 64, 0)"
+    "  FROM information_schema.parameters AS p"
+    " WHERE p.specific_schema = ? AND p.specific_name = ? AND p.routine_type = 'PROCEDURE'"
+    " ORDER BY p.ordinal_position");
 
 /* The procedures that lockq calls, and by whose account. */
 static const struct called {

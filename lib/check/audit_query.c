@@ -16,13 +16,10 @@
 #include "list/search.h"
 
 /* How many rows the session has read so far; the statement itself reads some, too. */
-static const struct db_query rows_read = {
-	"rows_read",
-	"SELECT SUM(variable_value)"
-	"  FROM performance_schema.session_status"
-	" WHERE variable_name LIKE 'Handler\\_read%'",
-	DB_ONE
-};
+static DB_QUERY(rows_read, DB_ONE,
+    "SELECT SUM(variable_value)"
+    "  FROM performance_schema.session_status"
+    " WHERE variable_name LIKE 'Handler\\_read%'");
 
 enum {
 	FEWEST_ROWS = 1000, /* of the whole view: with fewer, nobody can tell from the numbers
@@ -163,7 +160,7 @@ is_denied(unsigned int number)
 static void
 explain_denial(struct audit *a, struct db *db)
 {
-	static const struct db_query who = { "who", "SELECT CURRENT_USER()", DB_ONE };
+	static DB_QUERY(who, DB_ONE, "SELECT CURRENT_USER()");
 	const struct audited_name *view = &a->views[CANDIDATES].is;
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	const char *account;

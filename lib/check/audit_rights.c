@@ -23,77 +23,58 @@
 	"      ON r.grantee = has.name AND r.grantee_host = has.host)"
 #define OF_ROLES "JOIN has ON has.name = g.grantee AND has.host = g.grantee_host"
 
-static const struct db_query sees_roles = {
-	"sees_roles",
-	"SELECT COUNT(*)"
-	"  FROM information_schema.role_table_grants AS g"
-	" WHERE g.grantee = 'lockq_worker' AND g.grantee_host = LOWER(DATABASE())"
-	"   AND g.table_schema = DATABASE() AND g.table_name = 'task'",
-	DB_ONE
-};
+static DB_QUERY(sees_roles, DB_ONE,
+    "SELECT COUNT(*)"
+    "  FROM information_schema.role_table_grants AS g"
+    " WHERE g.grantee = 'lockq_worker' AND g.grantee_host = LOWER(DATABASE())"
+    "   AND g.table_schema = DATABASE() AND g.table_name = 'task'");
 
 /* On the table, or on so many of these columns; "" stands for any. */
-static const struct db_query role_may_select = {
-	"role_may_select",
-	ROLES
-	" SELECT EXISTS (SELECT 1"
-	"                  FROM information_schema.role_table_grants AS g " OF_ROLES
-	"                 WHERE g.table_schema = ? AND g.table_name = ?"
-	"                   AND FIND_IN_SET('Select', g.privilege_type))"
-	"     OR (SELECT COUNT(DISTINCT g.column_name)"
-	"           FROM information_schema.role_column_grants AS g " OF_ROLES
-	"          WHERE g.table_schema = ? AND g.table_name = ?"
-	"            AND FIND_IN_SET('Select', g.privilege_type)"
-	"            AND (? = '' OR FIND_IN_SET(LOWER(g.column_name), ?))) >= ?",
-	DB_ONE
-};
-static const struct db_query role_may_call = {
-	"role_may_call",
-	ROLES
-	" SELECT EXISTS (SELECT 1"
-	"                  FROM information_schema.role_routine_grants AS g " OF_ROLES
-	"                 WHERE g.routine_schema = ? AND g.routine_name = ?"
-	"                   AND FIND_IN_SET('Execute', g.privilege_type))",
-	DB_ONE
-};
+static DB_QUERY(role_may_select, DB_ONE,
+    ROLES
+    " SELECT EXISTS (SELECT 1"
+    "                  FROM information_schema.role_table_grants AS g " OF_ROLES
+    "                 WHERE g.table_schema = ? AND g.table_name = ?"
+    "                   AND FIND_IN_SET('Select', g.privilege_type))"
+    "     OR (SELECT COUNT(DISTINCT g.column_name)"
+    "           FROM information_schema.role_column_grants AS g " OF_ROLES
+    "          WHERE g.table_schema = ? AND g.table_name = ?"
+    "            AND FIND_IN_SET('Select', g.privilege_type)"
+    "            AND (? = '' OR FIND_IN_SET(LOWER(g.column_name), ?))) >= ?");
+static DB_QUERY(role_may_call, DB_ONE,
+    ROLES
+    " SELECT EXISTS (SELECT 1"
+    "                  FROM information_schema.role_routine_grants AS g " OF_ROLES
+    "                 WHERE g.routine_schema = ? AND g.routine_name = ?"
+    "                   AND FIND_IN_SET('Execute', g.privilege_type))");
 
 /* The same in the server's own tables, and rights on a whole database. */
-static const struct db_query server_says_select = {
-	"server_says_select",
-	"SELECT EXISTS (SELECT 1 FROM mysql.user AS u"
-	"                WHERE u.user = ? AND u.host = LOWER(DATABASE()) AND u.select_priv = 'Y')"
-	"    OR EXISTS (SELECT 1 FROM mysql.db AS d"
-	"                WHERE d.user = ? AND d.host = LOWER(DATABASE()) AND ? LIKE d.db"
-	"                  AND d.select_priv = 'Y')"
-	"    OR EXISTS (SELECT 1 FROM mysql.tables_priv AS t"
-	"                WHERE t.user = ? AND t.host = LOWER(DATABASE()) AND t.db = ?"
-	"                  AND t.table_name = ? AND FIND_IN_SET('Select', t.table_priv))",
-	DB_ONE
-};
-static const struct db_query server_says_call = {
-	"server_says_call",
-	"SELECT EXISTS (SELECT 1 FROM mysql.user AS u"
-	"                WHERE u.user = ? AND u.host = LOWER(DATABASE()) AND u.execute_priv = 'Y')"
-	"    OR EXISTS (SELECT 1 FROM mysql.db AS d"
-	"                WHERE d.user = ? AND d.host = LOWER(DATABASE()) AND ? LIKE d.db"
-	"                  AND d.execute_priv = 'Y')"
-	"    OR EXISTS (SELECT 1 FROM mysql.procs_priv AS p"
-	"                WHERE p.user = ? AND p.host = LOWER(DATABASE()) AND p.db = ?"
-	"                  AND p.routine_name = ? AND FIND_IN_SET('Execute', p.proc_priv))",
-	DB_ONE
-};
-static const struct db_query account_there = {
-	"account_there", "SELECT COUNT(*) FROM mysql.user WHERE CONCAT(user, '@', host) = ?", DB_ONE
-};
+static DB_QUERY(server_says_select, DB_ONE,
+    "SELECT EXISTS (SELECT 1 FROM mysql.user AS u"
+    "                WHERE u.user = ? AND u.host = LOWER(DATABASE()) AND u.select_priv = 'Y')"
+    "    OR EXISTS (SELECT 1 FROM mysql.db AS d"
+    "                WHERE d.user = ? AND d.host = LOWER(DATABASE()) AND ? LIKE d.db"
+    "                  AND d.select_priv = 'Y')"
+    "    OR EXISTS (SELECT 1 FROM mysql.tables_priv AS t"
+    "                WHERE t.user = ? AND t.host = LOWER(DATABASE()) AND t.db = ?"
+    "                  AND t.table_name = ? AND FIND_IN_SET('Select', t.table_priv))");
+static DB_QUERY(server_says_call, DB_ONE,
+    "SELECT EXISTS (SELECT 1 FROM mysql.user AS u"
+    "                WHERE u.user = ? AND u.host = LOWER(DATABASE()) AND u.execute_priv = 'Y')"
+    "    OR EXISTS (SELECT 1 FROM mysql.db AS d"
+    "                WHERE d.user = ? AND d.host = LOWER(DATABASE()) AND ? LIKE d.db"
+    "                  AND d.execute_priv = 'Y')"
+    "    OR EXISTS (SELECT 1 FROM mysql.procs_priv AS p"
+    "                WHERE p.user = ? AND p.host = LOWER(DATABASE()) AND p.db = ?"
+    "                  AND p.routine_name = ? AND FIND_IN_SET('Execute', p.proc_priv))");
+static DB_QUERY(account_there, DB_ONE,
+    "SELECT COUNT(*) FROM mysql.user WHERE CONCAT(user, '@', host) = ?");
 
-static const struct db_query tables_behind = {
-	"tables_behind",
-	"SELECT u.table_schema, u.table_name"
-	"  FROM information_schema.view_table_usage AS u"
-	" WHERE u.view_schema = ? AND u.view_name = ?"
-	" ORDER BY u.table_schema, u.table_name",
-	DB_MANY
-};
+static DB_QUERY(tables_behind, DB_MANY,
+    "SELECT u.table_schema, u.table_name"
+    "  FROM information_schema.view_table_usage AS u"
+    " WHERE u.view_schema = ? AND u.view_name = ?"
+    " ORDER BY u.table_schema, u.table_name");
 
 enum right { RIGHT_NO, RIGHT_YES, RIGHT_UNKNOWN };
 

@@ -9,13 +9,10 @@
 #include "handle/session.h"
 
 /* The values that a new row has. A flag is 0 or 1 there. */
-static const struct db_query read_defaults = {
-	"read_defaults",
-	"SELECT column_name, column_default"
-	"  FROM information_schema.columns"
-	" WHERE table_schema = DATABASE() AND table_name = 'task' AND column_default IS NOT NULL",
-	DB_MANY
-};
+static DB_QUERY(read_defaults, DB_MANY,
+    "SELECT column_name, column_default"
+    "  FROM information_schema.columns"
+    " WHERE table_schema = DATABASE() AND table_name = 'task' AND column_default IS NOT NULL");
 
 /* Where its value is; N_DEFINING or more: none of those that define a task has the name. */
 static size_t

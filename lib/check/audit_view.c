@@ -10,44 +10,35 @@
 #include "handle/error.h"
 #include "handle/session.h"
 
-static const struct db_query read_columns = {
-	"read_columns",
-	"SELECT c.column_name, c.data_type"
-	"  FROM information_schema.columns AS c"
-	" WHERE c.table_schema = ? AND c.table_name = ?"
-	" ORDER BY c.ordinal_position",
-	DB_MANY
-};
-static const struct db_query read_view = {
-	"read_view",
-	"SELECT v.definer, v.security_type, v.view_definition"
-	"  FROM information_schema.views AS v"
-	" WHERE v.table_schema = ? AND v.table_name = ?",
-	DB_MAYBE
-};
+static DB_QUERY(read_columns, DB_MANY,
+    "SELECT c.column_name, c.data_type"
+    "  FROM information_schema.columns AS c"
+    " WHERE c.table_schema = ? AND c.table_name = ?"
+    " ORDER BY c.ordinal_position");
+static DB_QUERY(read_view, DB_MAYBE,
+    "SELECT v.definer, v.security_type, v.view_definition"
+    "  FROM information_schema.views AS v"
+    " WHERE v.table_schema = ? AND v.table_name = ?");
 
 /* The views behind it, however deep, and whether they have loans. */
-static const struct db_query read_behind = {
-	"read_behind",
-	"WITH RECURSIVE behind (at_schema, at_name) AS ("
-	"  SELECT u.table_schema, u.table_name"
-	"    FROM information_schema.view_table_usage AS u"
-	"   WHERE u.view_schema = ? AND u.view_name = ?"
-	"   UNION"
-	"  SELECT u.table_schema, u.table_name"
-	"    FROM behind"
-	"    JOIN information_schema.view_table_usage AS u"
-	"      ON u.view_schema = behind.at_schema AND u.view_name = behind.at_name)"
-	" SELECT v.table_schema, v.table_name, v.view_definition,"
-	"        EXISTS (SELECT 1 FROM information_schema.columns AS c"
-	"                 WHERE c.table_schema = v.table_schema AND c.table_name = v.table_name"
-	"                   AND c.column_name = 'loan_id')"
-	"   FROM behind"
-	"   JOIN information_schema.views AS v"
-	"     ON v.table_schema = behind.at_schema AND v.table_name = behind.at_name"
-	"  ORDER BY v.table_schema, v.table_name",
-	DB_MANY
-};
+static DB_QUERY(read_behind, DB_MANY,
+    "WITH RECURSIVE behind (at_schema, at_name) AS ("
+    "  SELECT u.table_schema, u.table_name"
+    "    FROM information_schema.view_table_usage AS u"
+    "   WHERE u.view_schema = ? AND u.view_name = ?"
+    "   UNION"
+    "  SELECT u.table_schema, u.table_name"
+    "    FROM behind"
+    "    JOIN information_schema.view_table_usage AS u"
+    "      ON u.view_schema = behind.at_schema AND u.view_name = behind.at_name)"
+    " SELECT v.table_schema, v.table_name, v.view_definition,"
+    "        EXISTS (SELECT 1 FROM information_schema.columns AS c"
+    "                 WHERE c.table_schema = v.table_schema AND c.table_name = v.table_name"
+    "                   AND c.column_name = 'loan_id')"
+    "   FROM behind"
+    "   JOIN information_schema.views AS v"
+    "     ON v.table_schema = behind.at_schema AND v.table_name = behind.at_name"
+    "  ORDER BY v.table_schema, v.table_name");
 
 /* --- mends --- */
 

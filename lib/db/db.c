@@ -18,7 +18,7 @@
 enum { OLDEST_SERVER = 80019 };
 
 /* KILL takes no parameter, but it takes a user variable. */
-static const struct db_query set_target = { "set_target", "SET @target = ?", DB_NO_ROWS };
+static DB_QUERY(set_target, DB_NO_ROWS, "SET @target = ?");
 
 uint64_t
 db_clock_ms(void)

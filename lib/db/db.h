@@ -90,6 +90,8 @@ struct db_query {
 	const char *sql;
 	enum db_expect expect;
 };
+/* Defines a statement; its name for messages is that of the object. */
+#define DB_QUERY(name, expect, ...) const struct db_query name = { #name, __VA_ARGS__, expect }
 
 /* A bound parameter. */
 struct db_arg {

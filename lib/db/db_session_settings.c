@@ -37,7 +37,7 @@ static const char pin_session[] =
 	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout," \
 	"       @@character_set_client, @@character_set_results"
 
-static const struct db_query who_am_i = { "who_am_i", WHO_AM_I, DB_ONE };
+static DB_QUERY(who_am_i, DB_ONE, WHO_AM_I);
 
 /* Where another session has locked that table, the caller waits for it and can say so. */
 static const struct db_query who_am_i_and_schema = {
@@ -45,11 +45,8 @@ static const struct db_query who_am_i_and_schema = {
 	WHO_AM_I ", " SCHEMA_VERSIONS, DB_ONE
 };
 
-static const struct db_query set_time_limit = {
-	"set_time_limit",
-	"SET SESSION max_execution_time = ?, lock_wait_timeout = ?",
-	DB_NO_ROWS
-};
+static DB_QUERY(set_time_limit, DB_NO_ROWS,
+    "SET SESSION max_execution_time = ?, lock_wait_timeout = ?");
 
 /* The timeouts line up only if the server keeps to them. */
 static enum db_rc

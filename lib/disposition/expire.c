@@ -74,7 +74,7 @@ static const struct job stale_job = {
 	.under_lock = true
 };
 
-static const struct db_query end_lists = { "end_lists", "CALL list_sweeps(?, ?)", DB_ONE };
+static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps(?, ?)");
 
 /* Loans of lists that nobody can take from any more. So nobody waits for this, and it needs no lock
  * of the task. */
@@ -99,12 +99,9 @@ expire_lists(struct expiring *e)
 }
 
 /* Per task, the time before which its requests are out of date. */
-static const struct db_query all_tasks = {
-	"all_tasks",
-	"SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND"
-	"  FROM task ORDER BY task_id",
-	DB_MANY
-};
+static DB_QUERY(all_tasks, DB_MANY,
+    "SELECT task_id, CAST(? AS DATETIME(6)) - INTERVAL request_ttl SECOND"
+    "  FROM task ORDER BY task_id");
 
 static enum db_rc
 expire_tasks(struct expiring *e)
@@ -226,17 +223,12 @@ static const struct job runs_job = {
 };
 
 /* Not from the table task, where a deleted task is missing. */
-static const struct db_query led_tasks = {
-	"led_tasks", "SELECT DISTINCT task_id FROM leader_run", DB_MANY
-};
+static DB_QUERY(led_tasks, DB_MANY, "SELECT DISTINCT task_id FROM leader_run");
 
 /* Deletes nothing. It shows a missing privilege also when there is nothing to purge. */
-static const struct db_query may_purge = {
-	"may_purge",
-	"DELETE r, l, u FROM work_requested AS r JOIN log_out AS l JOIN leader_run AS u"
-	" WHERE FALSE",
-	DB_NO_ROWS
-};
+static DB_QUERY(may_purge, DB_NO_ROWS,
+    "DELETE r, l, u FROM work_requested AS r JOIN log_out AS l JOIN leader_run AS u"
+    " WHERE FALSE");
 
 /* The readers of the change feed are not waited for: what the one that is furthest behind has not
  * passed is left for the next run. */
@@ -287,15 +279,10 @@ purge(struct expiring *e)
  * at most. */
 #define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
 
-static const struct db_query take_cron_name = {
-	"take_cron_name",
-	"SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND",
-	DB_ONE
-};
+static DB_QUERY(take_cron_name, DB_ONE,
+    "SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND");
 
-static const struct db_query give_cron_name_back = {
-	"give_cron_name_back", "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")", DB_NO_ROWS
-};
+static DB_QUERY(give_cron_name_back, DB_NO_ROWS, "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")");
 
 /* Takes the name, and sets @e->done->busy where another run has it. */
 static enum db_rc

@@ -162,11 +162,8 @@ make_plan(struct db *db, struct batch *b)
 }
 
 /* Takes the task's lock for a moment. A process that meets it sees no holder, and tries again. */
-static const struct db_query hold_lock = {
-	"hold_lock",
-	"SELECT 1 FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED",
-	DB_MAYBE
-};
+static DB_QUERY(hold_lock, DB_MAYBE,
+    "SELECT 1 FROM task_lock WHERE task_id = ? FOR UPDATE SKIP LOCKED");
 
 static enum db_rc
 hold_task(struct db *db, struct batch *b)

@@ -12,15 +12,10 @@
 	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
 
 /* SKIP LOCKED passes over the rows that are held, so a loan that is missing here is held. */
-static const struct db_query free_loans = {
-	"free_loans",
-	"SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
-	" SKIP LOCKED",
-	DB_MANY
-};
-static const struct db_query all_loans = {
-	"all_loans", "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id", DB_MANY
-};
+static DB_QUERY(free_loans, DB_MANY,
+    "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id FOR UPDATE OF w"
+    " SKIP LOCKED");
+static DB_QUERY(all_loans, DB_MANY, "SELECT w.loan_id FROM " ROWS_OF_LOANS " ORDER BY w.loan_id");
 
 /* Returns the first loan of @all that is not in @free, or 0. Both are in order. */
 static uint64_t

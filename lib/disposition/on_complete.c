@@ -43,9 +43,7 @@ complete_one(struct db *db, const struct disposing *d, const char *quoted, size_
 
 /* Whether a procedure has ended the transaction, and for how many loans work_completes() saw an
  * error. */
-static const struct db_query seen_failures = {
-	"seen_failures", "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)", DB_ONE
-};
+static DB_QUERY(seen_failures, DB_ONE, "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)");
 
 /* Refuses the whole disposition: the procedure has ended the transaction, so nobody knows what of
  * its changes stands. */

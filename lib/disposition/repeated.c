@@ -8,14 +8,11 @@
 
 /* The first row of the log that the call wrote. Rows of its other loans that came before it are
  * those that the call met, since it had locked the loans. */
-static const struct db_query first_row = {
-	"first_row",
-	"SELECT MIN(l.log_id)"
-	"  FROM " SAID_LOANS " AS j"
-	"  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
-	"    ON l.task_id = @lockq_task AND l.loan_id = j.loan_id AND l.uuid = @lockq_uuid",
-	DB_ONE
-};
+static DB_QUERY(first_row, DB_ONE,
+    "SELECT MIN(l.log_id)"
+    "  FROM " SAID_LOANS " AS j"
+    "  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
+    "    ON l.task_id = @lockq_task AND l.loan_id = j.loan_id AND l.uuid = @lockq_uuid");
 
 #define OF_THE_LOAN(m) \
 	"FROM work_log AS " m " FORCE INDEX (work_log_loan)" \
@@ -49,43 +46,40 @@ static const struct db_query first_row = {
 	"             @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
 
 /* The loans as the first call left or met them, in the columns of token.c. */
-static const struct db_query loans_then = {
-	"loans_then",
-	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
-	"       l.user_id = me.user_id, " STATE_THEN ", l.token,"
-	"       l.token = COALESCE(j.token, l.token),"
-	"       IF(" IS_WRITTEN " OR l.event NOT IN ('assigned', 'renewed'), l.at,"
-	"          (SELECT MAX(a.at) " OF_THE_LOAN("a")
-	"              AND a.event = 'assigned' AND a.token = l.token)),"
-	"       l.available_at,"
-	"       COALESCE(e.lease, l.lease_expires_at),"
-	"       " COULD_CHANGE ", FALSE, e.lease IS NOT NULL,"
-	"       " SAYS_THE_SAME ", l.at, l.available_at, l.lease_expires_at, l.excluded_until,"
-	"       " IS_WRITTEN ", NULL"
-	"  FROM " SAID_LOANS " AS j"
-	"  LEFT JOIN app_user AS me"
-	"    ON me.name = @lockq_user"
-	"  LEFT JOIN task AS t"
-	"    ON t.task_id = @lockq_task"
-	"  LEFT JOIN work_log AS f FORCE INDEX (PRIMARY)"
-	"    ON f.log_id = ?"
-	"  LEFT JOIN LATERAL"
-	"       (SELECT m.* " OF_THE_LOAN("m")
-	"           AND (m.uuid = @lockq_uuid"
-	"                OR (m.log_id < f.log_id AND m.event <> 'available'))"
-	"         ORDER BY m.uuid <=> @lockq_uuid DESC, m.version DESC, m.log_id DESC"
-	"         LIMIT 1) AS l"
-	"    ON TRUE"
-	"  LEFT JOIN LATERAL"
-	"       (SELECT MAX(m.lease_expires_at) AS lease " OF_THE_LOAN("m")
-	"           AND m.event = 'expired' AND m.version = l.version - 1"
-	"           AND l.event = 'completed' AND " IS_WRITTEN ") AS e"
-	"    ON TRUE"
-	"  LEFT JOIN app_user AS holder"
-	"    ON holder.user_id = l.user_id"
-	" ORDER BY j.loan_id",
-	DB_MANY
-};
+static DB_QUERY(loans_then, DB_MANY,
+    "SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
+    "       l.user_id = me.user_id, " STATE_THEN ", l.token,"
+    "       l.token = COALESCE(j.token, l.token),"
+    "       IF(" IS_WRITTEN " OR l.event NOT IN ('assigned', 'renewed'), l.at,"
+    "          (SELECT MAX(a.at) " OF_THE_LOAN("a")
+    "              AND a.event = 'assigned' AND a.token = l.token)),"
+    "       l.available_at,"
+    "       COALESCE(e.lease, l.lease_expires_at),"
+    "       " COULD_CHANGE ", FALSE, e.lease IS NOT NULL,"
+    "       " SAYS_THE_SAME ", l.at, l.available_at, l.lease_expires_at, l.excluded_until,"
+    "       " IS_WRITTEN ", NULL"
+    "  FROM " SAID_LOANS " AS j"
+    "  LEFT JOIN app_user AS me"
+    "    ON me.name = @lockq_user"
+    "  LEFT JOIN task AS t"
+    "    ON t.task_id = @lockq_task"
+    "  LEFT JOIN work_log AS f FORCE INDEX (PRIMARY)"
+    "    ON f.log_id = ?"
+    "  LEFT JOIN LATERAL"
+    "       (SELECT m.* " OF_THE_LOAN("m")
+    "           AND (m.uuid = @lockq_uuid"
+    "                OR (m.log_id < f.log_id AND m.event <> 'available'))"
+    "         ORDER BY m.uuid <=> @lockq_uuid DESC, m.version DESC, m.log_id DESC"
+    "         LIMIT 1) AS l"
+    "    ON TRUE"
+    "  LEFT JOIN LATERAL"
+    "       (SELECT MAX(m.lease_expires_at) AS lease " OF_THE_LOAN("m")
+    "           AND m.event = 'expired' AND m.version = l.version - 1"
+    "           AND l.event = 'completed' AND " IS_WRITTEN ") AS e"
+    "    ON TRUE"
+    "  LEFT JOIN app_user AS holder"
+    "    ON holder.user_id = l.user_id"
+    " ORDER BY j.loan_id");
 
 /* The loan that the row tells of, which the first call did not change. */
 static enum db_rc

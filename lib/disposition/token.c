@@ -49,91 +49,77 @@
 	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
 
 /* By primary key and in key order, or two dispositions may wait for each other in a ring. */
-const struct db_query lock_loans = {
-	"lock_loans",
-	"SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
-	"       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
-	"       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
-	"       w.lease_expires_at, " IN_TIME ", " IS_LATE_NOW ","
-	"       " IS_LATE_SINCE ", " IS_THE_SAME ","
-	"       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
-	"       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
-	"                  AND l.uuid = @lockq_uuid),"
-	"       IF(" MAY_ASK("me") ", NULL, me.account)"
-	"  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
-	"         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
-	"  LEFT JOIN app_user AS me"
-	"    ON me.name = @lockq_user"
-	"  LEFT JOIN task AS t"
-	"    ON t.task_id = @lockq_task"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  LEFT JOIN app_user AS holder"
-	"    ON holder.user_id = w.user_id"
-	"   FOR UPDATE OF w",
-	DB_MANY
-};
+DB_QUERY(lock_loans, DB_MANY,
+    "SELECT j.loan_id, me.user_id, t.task_id, t.on_complete, holder.name,"
+    "       w.user_id = me.user_id, w.state, w.token, w.token = COALESCE(j.token, w.token),"
+    "       IF(w.state = 'assigned', w.assigned_at, w.changed_at), w.available_at,"
+    "       w.lease_expires_at, " IN_TIME ", " IS_LATE_NOW ","
+    "       " IS_LATE_SINCE ", " IS_THE_SAME ","
+    "       " AT ", " AVAILABLE_AT ", " LEASE_EXPIRES_AT ", " EXCLUDED_UNTIL ","
+    "       EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)"
+    "                WHERE l.task_id = @lockq_task AND l.loan_id = j.loan_id"
+    "                  AND l.uuid = @lockq_uuid),"
+    "       IF(" MAY_ASK("me") ", NULL, me.account)"
+    "  FROM (SELECT loan_id, token FROM " SAID_LOANS " AS ids"
+    "         ORDER BY loan_id LIMIT 18446744073709551615) AS j"
+    "  LEFT JOIN app_user AS me"
+    "    ON me.name = @lockq_user"
+    "  LEFT JOIN task AS t"
+    "    ON t.task_id = @lockq_task"
+    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+    "  LEFT JOIN app_user AS holder"
+    "    ON holder.user_id = w.user_id"
+    "   FOR UPDATE OF w");
 
 /* The managers who have brought the loans into their states. They are asked for only where a loan
  * is refused. */
-static const struct db_query read_managers = {
-	"read_managers",
-	"SELECT (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"         WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
-	"           AND l.version = w.version AND l.event <> 'available'"
-	"         ORDER BY l.log_id DESC LIMIT 1)"
-	"  FROM " SAID_LOANS " AS j"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	" ORDER BY j.loan_id",
-	DB_MANY
-};
+static DB_QUERY(read_managers, DB_MANY,
+    "SELECT (SELECT l.manager FROM work_log AS l FORCE INDEX (work_log_loan)"
+    "         WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
+    "           AND l.version = w.version AND l.event <> 'available'"
+    "         ORDER BY l.log_id DESC LIMIT 1)"
+    "  FROM " SAID_LOANS " AS j"
+    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+    " ORDER BY j.loan_id");
 
 /* A late completion ends the assignment by its lease first, where nobody has done that yet: then
  * the log tells the same story as if cron had come in between. */
-static const struct db_query log_late = {
-	"log_late",
-	LOG_EXPIRED(AT)
-	"   FROM " SAID_LOANS " AS j"
-	"   STRAIGHT_JOIN app_user AS me"
-	"     ON me.name = @lockq_user"
-	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  WHERE " IS_LATE_NOW " AND " NOT_FAILED
-	"  ORDER BY w.loan_id",
-	DB_NO_ROWS
-};
+static DB_QUERY(log_late, DB_NO_ROWS,
+    LOG_EXPIRED(AT)
+    "   FROM " SAID_LOANS " AS j"
+    "   STRAIGHT_JOIN app_user AS me"
+    "     ON me.name = @lockq_user"
+    "   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+    "     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+    "  WHERE " IS_LATE_NOW " AND " NOT_FAILED
+    "  ORDER BY w.loan_id");
 
 /* Written first, since `work` follows the log. The conditions are asked again,
  * since a lease may have run out meanwhile. */
-static const struct db_query log_change = {
-	"log_change",
-	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
-	"                    request_id, available_at, lease_expires_at, excluded_until, note,"
-	"                    uuid, at)"
-	" SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, " ACCOUNT ", w.token,"
-	"        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
-	"        " EXCLUDED_UNTIL ","
-	"        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
-	"        @lockq_uuid, " AT
-	"   FROM " SAID_LOANS " AS j"
-	"   STRAIGHT_JOIN app_user AS me"
-	"     ON me.name = @lockq_user"
-	"   STRAIGHT_JOIN task AS t"
-	"     ON t.task_id = @lockq_task"
-	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
-	"  WHERE (" IN_TIME " OR " IS_LATE_SINCE ") AND " NOT_FAILED
-	"  ORDER BY w.loan_id",
-	DB_NO_ROWS
-};
+static DB_QUERY(log_change, DB_NO_ROWS,
+    "INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+    "                    request_id, available_at, lease_expires_at, excluded_until, note,"
+    "                    uuid, at)"
+    " SELECT w.task_id, w.loan_id, @lockq_event, w.user_id, " ACCOUNT ", w.token,"
+    "        w.version + 1, w.request_id, " AVAILABLE_AT ", " LEASE_EXPIRES_AT ","
+    "        " EXCLUDED_UNTIL ","
+    "        IF(@lockq_event = 'renewed', COALESCE(@lockq_note, w.note), @lockq_note),"
+    "        @lockq_uuid, " AT
+    "   FROM " SAID_LOANS " AS j"
+    "   STRAIGHT_JOIN app_user AS me"
+    "     ON me.name = @lockq_user"
+    "   STRAIGHT_JOIN task AS t"
+    "     ON t.task_id = @lockq_task"
+    "   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+    "     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
+    "  WHERE (" IN_TIME " OR " IS_LATE_SINCE ") AND " NOT_FAILED
+    "  ORDER BY w.loan_id");
 
 /* The rows of `work` become what the log says, by a procedure of schema/doors. A loan that was
  * not logged stays as it is. */
-static const struct db_query change_work = {
-	"change_work", "CALL work_moves(@lockq_task, @lockq_loans)", DB_NO_ROWS
-};
+static DB_QUERY(change_work, DB_NO_ROWS, "CALL work_moves(@lockq_task, @lockq_loans)");
 
 /* The user may have returned the loan before; the later end counts. ON DUPLICATE KEY UPDATE can't
  * do it: an INSERT through a view that has it, once prepared, writes nothing and says nothing
@@ -145,25 +131,19 @@ static const struct db_query change_work = {
 	"   AND l.excluded_until IS NOT NULL"
 #define EXCLUDED_BEFORE \
 	"e.task_id = l.task_id AND e.user_id = l.user_id AND e.loan_id = l.loan_id"
-static const struct db_query end_exclusion = {
-	"end_exclusion",
-	"DELETE e FROM " RETURNED_NOT_ME
-	"  STRAIGHT_JOIN exclusion_out AS e"
-	"    ON " EXCLUDED_BEFORE
-	" WHERE e.until < l.excluded_until",
-	DB_NO_ROWS
-};
+static DB_QUERY(end_exclusion, DB_NO_ROWS,
+    "DELETE e FROM " RETURNED_NOT_ME
+    "  STRAIGHT_JOIN exclusion_out AS e"
+    "    ON " EXCLUDED_BEFORE
+    " WHERE e.until < l.excluded_until");
 
 /* The door lets in what the log says. */
-static const struct db_query exclude = {
-	"exclude",
-	"INSERT INTO exclusion_in (task_id, user_id, loan_id, until)"
-	" SELECT l.task_id, l.user_id, l.loan_id, l.excluded_until"
-	"   FROM " RETURNED_NOT_ME
-	"  WHERE NOT EXISTS (SELECT 1 FROM work_exclusion AS e WHERE " EXCLUDED_BEFORE ")"
-	"  ORDER BY l.loan_id",
-	DB_NO_ROWS
-};
+static DB_QUERY(exclude, DB_NO_ROWS,
+    "INSERT INTO exclusion_in (task_id, user_id, loan_id, until)"
+    " SELECT l.task_id, l.user_id, l.loan_id, l.excluded_until"
+    "   FROM " RETURNED_NOT_ME
+    "  WHERE NOT EXISTS (SELECT 1 FROM work_exclusion AS e WHERE " EXCLUDED_BEFORE ")"
+    "  ORDER BY l.loan_id");
 
 static enum db_rc
 exclude_user(struct db *db)

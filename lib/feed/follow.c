@@ -23,29 +23,20 @@
 #include "handle/session.h"
 #include "look/history.h"
 
-static const struct db_query look_at_cursor = {
-	"look_at_cursor", "CALL follow_looks(?)", DB_MAYBE
-};
-static const struct db_query begin_cursor = {
-	"begin_cursor", "CALL follow_begins(?, ?)", DB_ONE
-};
-static const struct db_query take_cursor = { "take_cursor", "CALL follow_takes(?)", DB_ONE };
-static const struct db_query move_cursor = { "move_cursor", "CALL follow_moves(?, ?, ?)", DB_ONE };
+static DB_QUERY(look_at_cursor, DB_MAYBE, "CALL follow_looks(?)");
+static DB_QUERY(begin_cursor, DB_ONE, "CALL follow_begins(?, ?)");
+static DB_QUERY(take_cursor, DB_ONE, "CALL follow_takes(?)");
+static DB_QUERY(move_cursor, DB_ONE, "CALL follow_moves(?, ?, ?)");
 
-static const struct db_query newest_row = {
-	"newest_row", "SELECT MAX(log_id) FROM work_log", DB_ONE
-};
+static DB_QUERY(newest_row, DB_ONE, "SELECT MAX(log_id) FROM work_log");
 
-static const struct db_query read_changes = {
-	"read_changes",
-	"SELECT " HISTORY_COLUMNS ", l.log_id, l.task_id, l.loan_id"
-	"  FROM work_log AS l FORCE INDEX (PRIMARY)"
-	"  LEFT JOIN app_user AS u"
-	"    ON u.user_id = l.user_id"
-	" WHERE l.log_id > ? AND l.log_id <= ?"
-	" ORDER BY l.log_id LIMIT ?",
-	DB_MANY
-};
+static DB_QUERY(read_changes, DB_MANY,
+    "SELECT " HISTORY_COLUMNS ", l.log_id, l.task_id, l.loan_id"
+    "  FROM work_log AS l FORCE INDEX (PRIMARY)"
+    "  LEFT JOIN app_user AS u"
+    "    ON u.user_id = l.user_id"
+    " WHERE l.log_id > ? AND l.log_id <= ?"
+    " ORDER BY l.log_id LIMIT ?");
 enum { LOG_ID = 12, TASK_ID, LOAN_ID };
 
 /* What came of a step. */

@@ -9,20 +9,15 @@
 #include "handle/patience.h"
 #include "handle/session.h"
 
-const struct db_query follow_list = { "follow_list", "CALL follow_list()", DB_MANY };
+DB_QUERY(follow_list, DB_MANY, "CALL follow_list()");
 
 /* One at a time: the server reads only what comes after a number that it is given. */
-static const struct db_query next_change = {
-	"next_change",
-	"SELECT GREATEST(TIMESTAMPDIFF(SECOND, l.at, NOW(6)), 0)"
-	"  FROM work_log AS l FORCE INDEX (PRIMARY)"
-	" WHERE l.log_id > ?"
-	" ORDER BY l.log_id LIMIT 1",
-	DB_MAYBE
-};
-static const struct db_query newest_change = {
-	"newest_change", "SELECT MAX(log_id) FROM work_log", DB_ONE
-};
+static DB_QUERY(next_change, DB_MAYBE,
+    "SELECT GREATEST(TIMESTAMPDIFF(SECOND, l.at, NOW(6)), 0)"
+    "  FROM work_log AS l FORCE INDEX (PRIMARY)"
+    " WHERE l.log_id > ?"
+    " ORDER BY l.log_id LIMIT 1");
+static DB_QUERY(newest_change, DB_ONE, "SELECT MAX(log_id) FROM work_log");
 int
 follow_check_name(struct lockq *q, const char *cursor)
 {

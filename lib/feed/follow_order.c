@@ -25,17 +25,12 @@
 
 #include "db/db_text.h"
 
-static const struct db_query read_seen = {
-	"read_seen",
-	"SELECT log_id FROM work_log FORCE INDEX (PRIMARY)"
-	" WHERE log_id > ?"
-	" ORDER BY log_id LIMIT ?",
-	DB_MANY
-};
+static DB_QUERY(read_seen, DB_MANY,
+    "SELECT log_id FROM work_log FORCE INDEX (PRIMARY)"
+    " WHERE log_id > ?"
+    " ORDER BY log_id LIMIT ?");
 
-static const struct db_query read_writers = {
-	"read_writers", "CALL follow_writers()", DB_MANY
-};
+static DB_QUERY(read_writers, DB_MANY, "CALL follow_writers()");
 enum { WRITES, THREAD, EVENT, RESTS }; /* its columns */
 
 enum db_rc

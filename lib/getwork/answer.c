@@ -25,30 +25,24 @@
 	"    ON g.request_id = r.request_id AND g.event = 'assigned'"
 enum { ANSWER_LOANS = 17 };
 
-static const struct db_query read_answer = {
-	"read_answer",
-	ANSWER_COLUMNS("u.name", "t.name")
-	"  FROM work_requested AS r"
-	"  JOIN app_user AS u"
-	"    ON u.user_id = r.user_id"
-	"  JOIN task AS t"
-	"    ON t.task_id = r.task_id"
-	ANSWER_TABLES
-	" WHERE r.request_id = ?"
-	" ORDER BY g.log_id",
-	DB_MANY
-};
+static DB_QUERY(read_answer, DB_MANY,
+    ANSWER_COLUMNS("u.name", "t.name")
+    "  FROM work_requested AS r"
+    "  JOIN app_user AS u"
+    "    ON u.user_id = r.user_id"
+    "  JOIN task AS t"
+    "    ON t.task_id = r.task_id"
+    ANSWER_TABLES
+    " WHERE r.request_id = ?"
+    " ORDER BY g.log_id");
 
 /* Hundreds of followers that a commit has woken run this one at once. */
-static const struct db_query read_own_answer = {
-	"read_own_answer",
-	ANSWER_COLUMNS("NULL", "NULL")
-	"  FROM work_requested AS r"
-	ANSWER_TABLES
-	" WHERE r.request_id = ?"
-	" ORDER BY g.log_id",
-	DB_MANY
-};
+static DB_QUERY(read_own_answer, DB_MANY,
+    ANSWER_COLUMNS("NULL", "NULL")
+    "  FROM work_requested AS r"
+    ANSWER_TABLES
+    " WHERE r.request_id = ?"
+    " ORDER BY g.log_id");
 
 #define ANSWER(member) DB_FIELD(struct lockq_answer, member)
 static const struct db_field answer_fields[] = {

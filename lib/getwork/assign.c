@@ -24,25 +24,19 @@
  * gives one of them holds its row there, this leader as well. The rows are locked by the primary
  * key: by another index, the entry there of a row that is passed over would stay locked, and the
  * taker who has the row could not delete it. */
-const struct db_query in_kept_list = {
-	"in_kept_list",
-	"SELECT j.n, k.epoch, k.position FROM " BATCH
-	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)"
-	"    ON k.task_id = ? AND k.loan_id = j.loan_id"
-	"   AND k.epoch = (SELECT l.epoch FROM kept_list AS l FORCE INDEX (PRIMARY)"
-	"                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)",
-	DB_MANY
-};
-const struct db_query lock_kept = {
-	"lock_kept",
-	"SELECT j.n FROM JSON_TABLE(?, '$[*]' COLUMNS (n INT UNSIGNED PATH '$[0]',"
-	"                                              epoch BIGINT UNSIGNED PATH '$[1]',"
-	"                                              position INT UNSIGNED PATH '$[2]')) AS j"
-	"  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)"
-	"    ON k.task_id = ? AND k.epoch = j.epoch AND k.position = j.position"
-	"   FOR UPDATE OF k SKIP LOCKED",
-	DB_MANY
-};
+DB_QUERY(in_kept_list, DB_MANY,
+    "SELECT j.n, k.epoch, k.position FROM " BATCH
+    "  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (kept_loan_loan)"
+    "    ON k.task_id = ? AND k.loan_id = j.loan_id"
+    "   AND k.epoch = (SELECT l.epoch FROM kept_list AS l FORCE INDEX (PRIMARY)"
+    "                   WHERE l.task_id = k.task_id ORDER BY l.epoch DESC LIMIT 1)");
+DB_QUERY(lock_kept, DB_MANY,
+    "SELECT j.n FROM JSON_TABLE(?, '$[*]' COLUMNS (n INT UNSIGNED PATH '$[0]',"
+    "                                              epoch BIGINT UNSIGNED PATH '$[1]',"
+    "                                              position INT UNSIGNED PATH '$[2]')) AS j"
+    "  STRAIGHT_JOIN kept_loan AS k FORCE INDEX (PRIMARY)"
+    "    ON k.task_id = ? AND k.epoch = j.epoch AND k.position = j.position"
+    "   FOR UPDATE OF k SKIP LOCKED");
 
 /* They with their rows of work. */
 #define CANDIDATES \
@@ -52,31 +46,21 @@ const struct db_query lock_kept = {
 
 /* A row that another transaction holds is skipped, so the loan counts as changed. ROW_IS_AVAILABLE
  * is asked again, since a replica whose clock is ahead has seen leases as over that are not. */
-const struct db_query lock_seen = {
-	"lock_seen",
-	"SELECT j.n FROM " CANDIDATES
-	" WHERE j.version > 0 AND w.version = j.version"
-	"   AND " ROW_IS_AVAILABLE
-	"   FOR UPDATE OF w SKIP LOCKED",
-	DB_MANY
-};
+DB_QUERY(lock_seen, DB_MANY,
+    "SELECT j.n FROM " CANDIDATES
+    " WHERE j.version > 0 AND w.version = j.version"
+    "   AND " ROW_IS_AVAILABLE
+    "   FOR UPDATE OF w SKIP LOCKED");
 
 /* The loans that had no row as the query saw them, and have one now. Not a locking read: with SKIP
  * LOCKED it would take a row that another session holds for absent. On the query connection it is a
  * dirty read, which sees an INSERT before its COMMIT, so that insert_work need not wait for it. */
-static const struct db_query appeared = {
-	"appeared",
-	"SELECT j.n FROM " CANDIDATES " WHERE j.version = 0",
-	DB_MANY
-};
+static DB_QUERY(appeared, DB_MANY, "SELECT j.n FROM " CANDIDATES " WHERE j.version = 0");
 
 /* The loans that somebody has. A plain read: a row that is being changed is as it was before. */
-static const struct db_query somebody_has = {
-	"somebody_has",
-	"SELECT j.n FROM " CANDIDATES
-	" WHERE w.state = 'assigned' AND " LEASE_LASTS,
-	DB_MANY
-};
+static DB_QUERY(somebody_has, DB_MANY,
+    "SELECT j.n FROM " CANDIDATES
+    " WHERE w.state = 'assigned' AND " LEASE_LASTS);
 
 #define PLAN_TABLE \
 	"JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY," \
@@ -87,52 +71,39 @@ static const struct db_query somebody_has = {
 
 /* An assignment whose lease ran out ends before the next one begins. So the log gets two rows, and
  * the row of work two versions. */
-static const struct db_query log_expired = {
-	"log_expired",
-	LOG_EXPIRED("NOW(6)")
-	"   FROM " PLAN_TABLE
-	"   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = ? AND w.loan_id = j.loan_id"
-	"  WHERE j.version > 0 AND w.version = j.version AND w.state = 'assigned'"
-	"  ORDER BY w.loan_id",
-	DB_NO_ROWS
-};
+static DB_QUERY(log_expired, DB_NO_ROWS,
+    LOG_EXPIRED("NOW(6)")
+    "   FROM " PLAN_TABLE
+    "   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
+    "     ON w.task_id = ? AND w.loan_id = j.loan_id"
+    "  WHERE j.version > 0 AND w.version = j.version AND w.state = 'assigned'"
+    "  ORDER BY w.loan_id");
 
 /* In the list's order, since answers list their loans by log_id. */
-static const struct db_query log_assigned = {
-	"log_assigned",
-	"INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
-	"                    request_id, lease_expires_at, note, at)"
-	" SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account,"
-	"        GREATEST(?, COALESCE(w.token + 1, 0)),"
-	"        COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), j.request_id,"
-	"        " LEASE_END("NOW(6)", "?") ", w.note, NOW(6)"
-	"   FROM " PLAN_TABLE
-	"   STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
-	"     ON r.request_id = j.request_id"
-	"   LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"     ON w.task_id = r.task_id AND w.loan_id = j.loan_id AND w.version = j.version"
-	"  ORDER BY j.n",
-	DB_NO_ROWS
-};
+static DB_QUERY(log_assigned, DB_NO_ROWS,
+    "INSERT INTO log_in (task_id, loan_id, event, user_id, account, token, version,"
+    "                    request_id, lease_expires_at, note, at)"
+    " SELECT r.task_id, j.loan_id, 'assigned', j.user_id, r.account,"
+    "        GREATEST(?, COALESCE(w.token + 1, 0)),"
+    "        COALESCE(w.version + IF(w.state = 'assigned', 2, 1), 1), j.request_id,"
+    "        " LEASE_END("NOW(6)", "?") ", w.note, NOW(6)"
+    "   FROM " PLAN_TABLE
+    "   STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
+    "     ON r.request_id = j.request_id"
+    "   LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "     ON w.task_id = r.task_id AND w.loan_id = j.loan_id AND w.version = j.version"
+    "  ORDER BY j.n");
 
 /* The rows of `work` become what the log says, by procedures of schema/doors: the new ones by
  * an INSERT, which fails where another session has inserted the row. */
-static const struct db_query insert_work = {
-	"insert_work", "CALL work_opens(?, ?)", DB_NO_ROWS
-};
-static const struct db_query update_work = {
-	"update_work", "CALL work_moves(?, ?)", DB_NO_ROWS
-};
+static DB_QUERY(insert_work, DB_NO_ROWS, "CALL work_opens(?, ?)");
+static DB_QUERY(update_work, DB_NO_ROWS, "CALL work_moves(?, ?)");
 
-static const struct db_query record_run = {
-	"record_run",
-	"INSERT INTO run_in (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
-	"                    requests, left_pending, loans, retries, reason, check_ms, started_at,"
-	"                    ended_at)"
-	" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, ?, NOW(6))",
-	DB_NO_ROWS
-};
+static DB_QUERY(record_run, DB_NO_ROWS,
+    "INSERT INTO run_in (task_id, epoch, user, how, as_of, query_ms, candidates, dropped,"
+    "                    requests, left_pending, loans, retries, reason, check_ms, started_at,"
+    "                    ended_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, LEFT(?, 512), ?, ?, NOW(6))");
 
 /* Checked candidates in the list's order, from which requests take their loans. */
 struct stock {

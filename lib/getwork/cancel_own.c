@@ -14,15 +14,10 @@
 	"    ON u.user_id = r.user_id" \
 	" WHERE u.name = ? AND " MAY_ASK("u")
 
-static const struct db_query own_request = {
-	"own_request", OWN_REQUEST " AND r.request_id = ?", DB_MAYBE
-};
+static DB_QUERY(own_request, DB_MAYBE, OWN_REQUEST " AND r.request_id = ?");
 
-static const struct db_query own_pending_request = {
-	"own_pending_request",
-	OWN_REQUEST " AND r.pending = 1 AND (? = 0 OR r.task_id = ?) ORDER BY r.request_id LIMIT 2",
-	DB_MANY
-};
+static DB_QUERY(own_pending_request, DB_MANY,
+    OWN_REQUEST " AND r.pending = 1 AND (? = 0 OR r.task_id = ?) ORDER BY r.request_id LIMIT 2");
 
 /* Finds what lockq_cancel() is to cancel. *@code is a refusal, or LOCKQ_NOTHING, where there is no
  * such request. Of somebody else's request nothing is told, not even that there is one. */

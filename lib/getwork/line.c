@@ -7,18 +7,15 @@
 #include "rules/forgotten_request.h"
 
 /* Without those that nobody looks after any more: a leader or cron lets them expire. */
-static const struct db_query read_line = {
-	"read_line",
-	"SELECT r.request_id, r.user_id, r.asked,"
-	"       (SELECT COUNT(*) FROM work_exclusion AS e"
-	"         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6))"
-	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id > ?"
-	"   AND COALESCE(r.fresh_after <= ?, TRUE) AND " IS_LOOKED_AFTER("r", "?")
-	" ORDER BY r.request_id"
-	" LIMIT ?",
-	DB_MANY
-};
+static DB_QUERY(read_line, DB_MANY,
+    "SELECT r.request_id, r.user_id, r.asked,"
+    "       (SELECT COUNT(*) FROM work_exclusion AS e"
+    "         WHERE e.task_id = r.task_id AND e.user_id = r.user_id AND e.until > NOW(6))"
+    "  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+    " WHERE r.task_id = ? AND r.pending = 1 AND r.request_id > ?"
+    "   AND COALESCE(r.fresh_after <= ?, TRUE) AND " IS_LOOKED_AFTER("r", "?")
+    " ORDER BY r.request_id"
+    " LIMIT ?");
 
 /* Serves the next LINE_MOST requests after *@last, until @until. *@more is false where there are no
  * more, or nobody can be served. */

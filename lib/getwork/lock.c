@@ -7,90 +7,70 @@
 #include "handle/session.h"
 #include "rules/outcome_state.h"
 
-static const struct db_query take_lock = {
-	"take_lock",
-	"SELECT epoch, NOW(6), left_pending"
-	"  FROM task_lock"
-	" WHERE task_id = ?"
-	"   FOR UPDATE SKIP LOCKED",
-	DB_MAYBE
-};
+static DB_QUERY(take_lock, DB_MAYBE,
+    "SELECT epoch, NOW(6), left_pending"
+    "  FROM task_lock"
+    " WHERE task_id = ?"
+    "   FOR UPDATE SKIP LOCKED");
 
 /* On a cluster that certifies at commit, two members may both lock the row; only because they also
  * write it, one of the two commits fails. Followers wait on task_wake only if wakes is set: without
  * the leader's lock on that row they would come back at once, or wait for another session. */
-static const struct db_query raise_epoch = {
-	"raise_epoch",
-	"UPDATE lead_in"
-	"   SET epoch = ?, holder = ?, since = NOW(6), wakes = ?"
-	" WHERE task_id = ?",
-	DB_NO_ROWS
-};
+static DB_QUERY(raise_epoch, DB_NO_ROWS,
+    "UPDATE lead_in"
+    "   SET epoch = ?, holder = ?, since = NOW(6), wakes = ?"
+    " WHERE task_id = ?");
 
 /* NOWAIT: a leader that waited here for an exclusive lock would make all followers that come later
  * wait behind it, and its lock wait timeout would look like a failure of the transaction. */
-static const struct db_query lock_wake = {
-	"lock_wake", "SELECT task_id FROM wake_in WHERE task_id = ? FOR UPDATE NOWAIT", DB_MAYBE
-};
+static DB_QUERY(lock_wake, DB_MAYBE,
+    "SELECT task_id FROM wake_in WHERE task_id = ? FOR UPDATE NOWAIT");
 
 /* For a leader that got the row of task_wake only after raise_epoch. */
-static const struct db_query say_wakes = {
-	"say_wakes", "UPDATE lead_in SET wakes = TRUE WHERE task_id = ?", DB_NO_ROWS
-};
+static DB_QUERY(say_wakes, DB_NO_ROWS, "UPDATE lead_in SET wakes = TRUE WHERE task_id = ?");
 
-static const struct db_query clear_holder = {
-	"clear_holder",
-	"UPDATE lead_in"
-	"   SET holder = NULL, since = NULL, left_pending = ?"
-	" WHERE task_id = ? AND epoch = ?",
-	DB_NO_ROWS
-};
+static DB_QUERY(clear_holder, DB_NO_ROWS,
+    "UPDATE lead_in"
+    "   SET holder = NULL, since = NULL, left_pending = ?"
+    " WHERE task_id = ? AND epoch = ?");
 
 /* After db_next_read_dirty(): a leader clears its name before it commits. */
-static const struct db_query read_holder = {
-	"read_holder",
-	"SELECT l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000, l.wakes,"
-	"       t.request_ttl, t.name, l.epoch"
-	"  FROM task_lock AS l"
-	"  LEFT JOIN task AS t"
-	"    ON t.task_id = l.task_id"
-	" WHERE l.task_id = ?",
-	DB_MAYBE
-};
+static DB_QUERY(read_holder, DB_MAYBE,
+    "SELECT l.holder, TIMESTAMPDIFF(MICROSECOND, l.since, NOW(6)) DIV 1000, l.wakes,"
+    "       t.request_ttl, t.name, l.epoch"
+    "  FROM task_lock AS l"
+    "  LEFT JOIN task AS t"
+    "    ON t.task_id = l.task_id"
+    " WHERE l.task_id = ?");
 
-static const struct db_query read_committed = {
-	"read_committed", "SELECT epoch FROM task_lock WHERE task_id = ?", DB_ONE
-};
+static DB_QUERY(read_committed, DB_ONE, "SELECT epoch FROM task_lock WHERE task_id = ?");
 
 /* Makes the rows of task_lock and task_wake of a task that is new, and mends the epoch. */
-static const struct db_query make_rows = { "make_rows", "CALL task_rows(?)", DB_NO_ROWS };
+static DB_QUERY(make_rows, DB_NO_ROWS, "CALL task_rows(?)");
 
 /* One statement tells whether to lead, and how: the task as its manager has it now, the outcome of
  * the call's own request, the last epoch that was committed, the last of a round, how many loans
  * are asked for, how long the last query took, if the next list is not to be kept, and how many
  * loans the task may not give to the call's user. */
-static const struct db_query look_first = {
-	"look_first",
-	"SELECT " TASK_COLUMNS("r.user_id") ","
-	"       r.outcome, l.epoch,"
-	"       (SELECT MAX(n.epoch) FROM leader_run AS n WHERE n.task_id = t.task_id),"
-	"       (SELECT COALESCE(SUM(p.requested), 0)"
-	"          FROM work_requested AS p USE INDEX (work_requested_line)"
-	"         WHERE p.task_id = t.task_id AND p.pending = 1),"
-	"       IF(t.cache_ttl > 0, NULL,"
-	"          (SELECT u.query_ms"
-	"             FROM leader_run AS u"
-	"            WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL AND u.how <> 'failed'"
-	"            ORDER BY u.epoch DESC"
-	"            LIMIT 1)), " NOT_FOR_COUNT("t", "r.user_id")
-	"  FROM task AS t"
-	"  LEFT JOIN task_lock AS l"
-	"    ON l.task_id = t.task_id"
-	"  LEFT JOIN work_requested AS r"
-	"    ON r.request_id = ?"
-	" WHERE t.task_id = ?",
-	DB_MAYBE
-};
+static DB_QUERY(look_first, DB_MAYBE,
+    "SELECT " TASK_COLUMNS("r.user_id") ","
+    "       r.outcome, l.epoch,"
+    "       (SELECT MAX(n.epoch) FROM leader_run AS n WHERE n.task_id = t.task_id),"
+    "       (SELECT COALESCE(SUM(p.requested), 0)"
+    "          FROM work_requested AS p USE INDEX (work_requested_line)"
+    "         WHERE p.task_id = t.task_id AND p.pending = 1),"
+    "       IF(t.cache_ttl > 0, NULL,"
+    "          (SELECT u.query_ms"
+    "             FROM leader_run AS u"
+    "            WHERE u.task_id = t.task_id AND u.query_ms IS NOT NULL AND u.how <> 'failed'"
+    "            ORDER BY u.epoch DESC"
+    "            LIMIT 1)), " NOT_FOR_COUNT("t", "r.user_id")
+    "  FROM task AS t"
+    "  LEFT JOIN task_lock AS l"
+    "    ON l.task_id = t.task_id"
+    "  LEFT JOIN work_requested AS r"
+    "    ON r.request_id = ?"
+    " WHERE t.task_id = ?");
 
 static enum db_rc
 make_rows_of(struct db *db, uint32_t task_id)

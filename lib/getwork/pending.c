@@ -13,53 +13,42 @@
  * request that is being cancelled would be served. The index has the order of ORDER BY, since a
  * sort would lock every row first. The user's loans are counted here, under lock_pipelines: so no
  * other process can add to them before this one has committed. */
-const struct db_query pending_requests = {
-	"pending_requests",
-	"SELECT r.request_id, r.user_id, r.requested, " IS_FORGOTTEN("r", "?") ","
-	"       EXISTS (SELECT 1 FROM work_exclusion AS e"
-	"                WHERE e.task_id = r.task_id AND e.user_id = r.user_id"
-	"                  AND e.until > NOW(6)),"
-	"       t.max_pipeline,"
-	"       IF(t.max_pipeline IS NULL AND t.share <> 'least', 0, "
-	LOANS_HELD("r.user_id", "r.task_id") "), u.enabled, " HAS_RULES("t")
-	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	"  STRAIGHT_JOIN task AS t"
-	"    ON t.task_id = r.task_id"
-	"  STRAIGHT_JOIN app_user AS u"
-	"    ON u.user_id = r.user_id"
-	" WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
-	" ORDER BY r.request_id"
-	"   FOR UPDATE OF r SKIP LOCKED",
-	DB_MANY
-};
+DB_QUERY(pending_requests, DB_MANY,
+    "SELECT r.request_id, r.user_id, r.requested, " IS_FORGOTTEN("r", "?") ","
+    "       EXISTS (SELECT 1 FROM work_exclusion AS e"
+    "                WHERE e.task_id = r.task_id AND e.user_id = r.user_id"
+    "                  AND e.until > NOW(6)),"
+    "       t.max_pipeline,"
+    "       IF(t.max_pipeline IS NULL AND t.share <> 'least', 0, "
+    LOANS_HELD("r.user_id", "r.task_id") "), u.enabled, " HAS_RULES("t")
+    "  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+    "  STRAIGHT_JOIN task AS t"
+    "    ON t.task_id = r.task_id"
+    "  STRAIGHT_JOIN app_user AS u"
+    "    ON u.user_id = r.user_id"
+    " WHERE r.task_id = ? AND r.pending = 1 AND COALESCE(r.fresh_after <= ?, TRUE)"
+    " ORDER BY r.request_id"
+    "   FOR UPDATE OF r SKIP LOCKED");
 
 /* Whoever gives loans of a task with max_pipeline holds this row of the user before it counts. A
  * leader does not wait for the rows of others, so their requests stay pending in this round. */
-const struct db_query lock_pipelines = {
-	"lock_pipelines",
-	"SELECT p.user_id"
-	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	"  STRAIGHT_JOIN pipeline_lock AS p"
-	"    ON p.task_id = r.task_id AND p.user_id = r.user_id"
-	" WHERE r.task_id = ? AND r.pending = 1"
-	"   FOR UPDATE OF p SKIP LOCKED",
-	DB_MANY
-};
-static const struct db_query make_pipelines = {
-	"make_pipelines", "CALL pipeline_rows(?)", DB_NO_ROWS
-};
+DB_QUERY(lock_pipelines, DB_MANY,
+    "SELECT p.user_id"
+    "  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+    "  STRAIGHT_JOIN pipeline_lock AS p"
+    "    ON p.task_id = r.task_id AND p.user_id = r.user_id"
+    " WHERE r.task_id = ? AND r.pending = 1"
+    "   FOR UPDATE OF p SKIP LOCKED");
+static DB_QUERY(make_pipelines, DB_NO_ROWS, "CALL pipeline_rows(?)");
 
 /* In key order, for the bsearch() of pending_exclude(). */
-static const struct db_query read_exclusions = {
-	"read_exclusions",
-	"SELECT e.user_id, e.loan_id"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$')) AS j"
-	"  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
-	"    ON e.task_id = ? AND e.user_id = j.user_id"
-	" WHERE e.until > NOW(6)"
-	" ORDER BY e.user_id, e.loan_id",
-	DB_MANY
-};
+static DB_QUERY(read_exclusions, DB_MANY,
+    "SELECT e.user_id, e.loan_id"
+    "  FROM JSON_TABLE(?, '$[*]' COLUMNS (user_id INT UNSIGNED PATH '$')) AS j"
+    "  STRAIGHT_JOIN work_exclusion AS e FORCE INDEX (PRIMARY)"
+    "    ON e.task_id = ? AND e.user_id = j.user_id"
+    " WHERE e.until > NOW(6)"
+    " ORDER BY e.user_id, e.loan_id");
 
 /* The same by the rules of the task, which keep loans from more users than those in the queue: a
  * loan has few of them. One statement each, since the server would build a UNION first. */
@@ -76,21 +65,18 @@ static const struct db_query read_kept_away[] = {
 
 /* Those who look at their own row need no more than its two numbers: assigned > 0 is served,
  * requested = 0 is none, else the request is pending. So `requested` becomes what was given. */
-static const struct db_query end_requests = {
-	"end_requests",
-	"UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     given INT UNSIGNED PATH '$[1]',"
-	"                                     outcome VARCHAR(16) PATH '$[2]',"
-	"                                     excluded INT UNSIGNED PATH '$[3]',"
-	"                                     reason VARCHAR(512) PATH '$[4]')) AS j"
-	"  STRAIGHT_JOIN request_end AS r"
-	"    ON r.request_id = j.request_id"
-	"   SET r.requested = j.given, r.assigned = j.given, r.outcome = j.outcome,"
-	"       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"
-	"       r.checked = IF(j.given > 0, ?, NULL), r.served_at = NOW(6)"
-	" WHERE r.outcome = 'pending'",
-	DB_NO_ROWS
-};
+static DB_QUERY(end_requests, DB_NO_ROWS,
+    "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (request_id BIGINT UNSIGNED PATH '$[0]',"
+    "                                     given INT UNSIGNED PATH '$[1]',"
+    "                                     outcome VARCHAR(16) PATH '$[2]',"
+    "                                     excluded INT UNSIGNED PATH '$[3]',"
+    "                                     reason VARCHAR(512) PATH '$[4]')) AS j"
+    "  STRAIGHT_JOIN request_end AS r"
+    "    ON r.request_id = j.request_id"
+    "   SET r.requested = j.given, r.assigned = j.given, r.outcome = j.outcome,"
+    "       r.excluded = j.excluded, r.epoch = ?, r.reason = COALESCE(j.reason, LEFT(?, 512)),"
+    "       r.checked = IF(j.given > 0, ?, NULL), r.served_at = NOW(6)"
+    " WHERE r.outcome = 'pending'");
 
 static bool
 has_number(const struct db_rows *rows, uint64_t number)

@@ -11,12 +11,8 @@
 #include "handle/bounds.h"
 #include "handle/error.h"
 
-static const struct db_query begin_refill = {
-	"begin_refill", "CALL refill_begins(?)", DB_ONE
-};
-static const struct db_query end_refill = {
-	"end_refill", "CALL refill_notes(?, ?, ?)", DB_NO_ROWS
-};
+static DB_QUERY(begin_refill, DB_ONE, "CALL refill_begins(?)");
+static DB_QUERY(end_refill, DB_NO_ROWS, "CALL refill_notes(?, ?, ?)");
 
 /* What leader_run and checkwork show as the leader. */
 static const char refill_name[] = "(refill)";

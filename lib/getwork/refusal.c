@@ -85,13 +85,10 @@ explain_namesake(const struct call *c)
 }
 
 /* The one account that may ask for a user, where this connection has another one. */
-static const struct db_query other_account = {
-	"other_account",
-	"SELECT u.account FROM app_user AS u WHERE u.user_id = ? AND NOT " MAY_ASK("u"), DB_MAYBE
-};
-static const struct db_query user_is_disabled = {
-	"user_is_disabled", "SELECT NOT u.enabled FROM app_user AS u WHERE u.user_id = ?", DB_MAYBE
-};
+static DB_QUERY(other_account, DB_MAYBE,
+    "SELECT u.account FROM app_user AS u WHERE u.user_id = ? AND NOT " MAY_ASK("u"));
+static DB_QUERY(user_is_disabled, DB_MAYBE,
+    "SELECT NOT u.enabled FROM app_user AS u WHERE u.user_id = ?");
 
 enum db_rc
 refuse_account(struct lockq *q, const char *user, uint32_t user_id, int *refusal)

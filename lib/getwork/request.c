@@ -23,115 +23,78 @@
 	"    AND t.task_id = ? AND t.enabled AND t.max_count >= ?" \
 	"    AND " MAY_ASK("u")
 
-static const struct db_query insert_request = {
-	"insert_request", INSERT_ALLOWED " AND t.max_pipeline IS NULL", DB_NO_ROWS
-};
+static DB_QUERY(insert_request, DB_NO_ROWS, INSERT_ALLOWED " AND t.max_pipeline IS NULL");
 
 /* For a task with max_pipeline: a user without room for one loan is refused here, since a heavy
  * query would be run for nothing. pending.c enforces the cap under the task's lock; this statement
  * can't, because two shells of one user may run it at once. */
-static const struct db_query insert_request_with_room = {
-	"insert_request_with_room",
-	INSERT_ALLOWED
-	"    AND t.max_pipeline > " LOANS_HELD("u.user_id", "t.task_id"),
-	DB_NO_ROWS
-};
+static DB_QUERY(insert_request_with_room, DB_NO_ROWS,
+    INSERT_ALLOWED
+    "    AND t.max_pipeline > " LOANS_HELD("u.user_id", "t.task_id"));
 
-static const struct db_query request_by_uuid = {
-	"request_by_uuid", "SELECT request_id FROM work_requested WHERE uuid = ?", DB_MAYBE
-};
+static DB_QUERY(request_by_uuid, DB_MAYBE, "SELECT request_id FROM work_requested WHERE uuid = ?");
 
-static const struct db_query request_by_id = {
-	"request_by_id", "SELECT request_id FROM work_requested WHERE request_id = ?", DB_MAYBE
-};
+static DB_QUERY(request_by_id, DB_MAYBE,
+    "SELECT request_id FROM work_requested WHERE request_id = ?");
 
 /* Any caller may choose any UUID, so it may be that of somebody else's request. */
-static const struct db_query read_namesake = {
-	"read_namesake",
-	"SELECT r.request_id, r.task_id, r.asked, r.outcome, u.name = ? AND " MAY_ASK("u")
-	"  FROM work_requested AS r"
-	"  JOIN app_user AS u"
-	"    ON u.user_id = r.user_id"
-	" WHERE r.uuid = ?",
-	DB_MAYBE
-};
+static DB_QUERY(read_namesake, DB_MAYBE,
+    "SELECT r.request_id, r.task_id, r.asked, r.outcome, u.name = ? AND " MAY_ASK("u")
+    "  FROM work_requested AS r"
+    "  JOIN app_user AS u"
+    "    ON u.user_id = r.user_id"
+    " WHERE r.uuid = ?");
 
-static const struct db_query pending_of_user = {
-	"pending_of_user",
-	"SELECT request_id, uuid, asked"
-	"  FROM work_requested"
-	" WHERE user_id = (SELECT u.user_id FROM app_user AS u WHERE u.name = ?)"
-	"   AND task_id = ? AND pending = 1",
-	DB_MAYBE
-};
+static DB_QUERY(pending_of_user, DB_MAYBE,
+    "SELECT request_id, uuid, asked"
+    "  FROM work_requested"
+    " WHERE user_id = (SELECT u.user_id FROM app_user AS u WHERE u.name = ?)"
+    "   AND task_id = ? AND pending = 1");
 
 /* Conditional, so that a request which has just ended is not joined. It changes seen_at always,
  * also where a polling call has set it ahead of time: so "no row changed" means that the request
  * has ended. */
-static const struct db_query touch_pending = {
-	"touch_pending",
-	"UPDATE request_mine"
-	"   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND,"
-	"                          NOW(6) + INTERVAL ? SECOND)"
-	" WHERE request_id = ? AND outcome = 'pending'",
-	DB_NO_ROWS
-};
+static DB_QUERY(touch_pending, DB_NO_ROWS,
+    "UPDATE request_mine"
+    "   SET seen_at = GREATEST(seen_at + INTERVAL 1 MICROSECOND,"
+    "                          NOW(6) + INTERVAL ? SECOND)"
+    " WHERE request_id = ? AND outcome = 'pending'");
 
 /* For a call that joins a request and wants a query that begins after this. */
-static const struct db_query make_fresh = {
-	"make_fresh",
-	"UPDATE request_mine"
-	"   SET fresh_after = NOW(6)"
-	" WHERE request_id = ? AND outcome = 'pending'",
-	DB_NO_ROWS
-};
+static DB_QUERY(make_fresh, DB_NO_ROWS,
+    "UPDATE request_mine"
+    "   SET fresh_after = NOW(6)"
+    " WHERE request_id = ? AND outcome = 'pending'");
 
-static const struct db_query read_status = {
-	"read_status", "SELECT outcome FROM work_requested WHERE request_id = ?", DB_ONE
-};
+static DB_QUERY(read_status, DB_ONE, "SELECT outcome FROM work_requested WHERE request_id = ?");
 
 /* A plain read that finds the request pending proves nothing while the COMMIT of the lost
  * connection may still be on its way. This read waits for that transaction's end. */
-static const struct db_query read_status_locked = {
-	"read_status_locked",
-	"SELECT outcome FROM work_requested WHERE request_id = ? FOR SHARE",
-	DB_ONE
-};
+static DB_QUERY(read_status_locked, DB_ONE,
+    "SELECT outcome FROM work_requested WHERE request_id = ? FOR SHARE");
 
-static const struct db_query cancel_pending = {
-	"cancel_pending",
-	"UPDATE request_mine"
-	"   SET outcome = 'cancelled', requested = 0, served_at = NOW(6)"
-	" WHERE uuid = ? AND outcome = 'pending'",
-	DB_NO_ROWS
-};
+static DB_QUERY(cancel_pending, DB_NO_ROWS,
+    "UPDATE request_mine"
+    "   SET outcome = 'cancelled', requested = 0, served_at = NOW(6)"
+    " WHERE uuid = ? AND outcome = 'pending'");
 
 /* Takes the UUID of an INSERT that may still be on its way, which then fails by its unique key. */
-static const struct db_query insert_cancelled = {
-	"insert_cancelled",
-	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, outcome,"
-	"                        served_at)"
-	" SELECT ?, u.user_id, " ACCOUNT ", ?, ?, 0, 'cancelled', NOW(6)"
-	"   FROM app_user AS u"
-	"   JOIN task AS t"
-	"     ON t.task_id = ?"
-	"  WHERE u.name = ? AND " MAY_ASK("u"),
-	DB_NO_ROWS
-};
+static DB_QUERY(insert_cancelled, DB_NO_ROWS,
+    "INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, outcome,"
+    "                        served_at)"
+    " SELECT ?, u.user_id, " ACCOUNT ", ?, ?, 0, 'cancelled', NOW(6)"
+    "   FROM app_user AS u"
+    "   JOIN task AS t"
+    "     ON t.task_id = ?"
+    "  WHERE u.name = ? AND " MAY_ASK("u"));
 
-static const struct db_query any_pending = {
-	"any_pending",
-	"SELECT EXISTS (SELECT 1 FROM work_requested WHERE task_id = ? AND pending = 1)",
-	DB_ONE
-};
+static DB_QUERY(any_pending, DB_ONE,
+    "SELECT EXISTS (SELECT 1 FROM work_requested WHERE task_id = ? AND pending = 1)");
 
 /* A number that was given out earlier may be committed later, so the largest tells nothing. */
-static const struct db_query sum_pending = {
-	"sum_pending",
-	"SELECT CAST(COALESCE(SUM(request_id), 0) AS UNSIGNED) FROM work_requested"
-	" WHERE task_id = ? AND pending = 1",
-	DB_ONE
-};
+static DB_QUERY(sum_pending, DB_ONE,
+    "SELECT CAST(COALESCE(SUM(request_id), 0) AS UNSIGNED) FROM work_requested"
+    " WHERE task_id = ? AND pending = 1");
 
 void
 request_make_uuid(char uuid[UUID_BYTES])

@@ -11,9 +11,8 @@
 #include "handle/progress.h"
 #include "handle/session.h"
 
-static const struct db_query wait_for_commit = {
-	"wait_for_commit", "SELECT task_id FROM wake_in WHERE task_id = ? FOR SHARE", DB_MAYBE
-};
+static DB_QUERY(wait_for_commit, DB_MAYBE,
+    "SELECT task_id FROM wake_in WHERE task_id = ? FOR SHARE");
 
 static int
 ignore_row(char **cells, const unsigned long *lengths, void *data)

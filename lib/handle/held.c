@@ -5,30 +5,22 @@
 #include <stdio.h>
 
 /* Only an account that may read these tables of the server gets an answer. */
-static const struct db_query holder_of_row = {
-	"holder_of_row",
-	"SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
-	"  FROM performance_schema.data_locks AS d"
-	"  JOIN performance_schema.threads AS t"
-	"    ON t.thread_id = d.thread_id"
-	" WHERE d.object_schema = DATABASE() AND d.object_name = ?"
-	"   AND d.index_name = 'PRIMARY' AND d.lock_status = 'GRANTED'"
-	"   AND d.lock_data = CONCAT_WS(', ', ?, ?)"
-	" LIMIT 1",
-	DB_MAYBE
-};
+static DB_QUERY(holder_of_row, DB_MAYBE,
+    "SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
+    "  FROM performance_schema.data_locks AS d"
+    "  JOIN performance_schema.threads AS t"
+    "    ON t.thread_id = d.thread_id"
+    " WHERE d.object_schema = DATABASE() AND d.object_name = ?"
+    "   AND d.index_name = 'PRIMARY' AND d.lock_status = 'GRANTED'"
+    "   AND d.lock_data = CONCAT_WS(', ', ?, ?)"
+    " LIMIT 1");
 
 /* Their INSERT shares the locks of both rows, by its foreign keys. */
-static const struct db_query free_task = {
-	"free_task", "SELECT task_id FROM task WHERE task_id = ? FOR SHARE SKIP LOCKED", DB_MAYBE
-};
-static const struct db_query user_of_name = {
-	"user_of_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
-};
-static const struct db_query free_user = {
-	"free_user", "SELECT user_id FROM app_user WHERE user_id = ? FOR SHARE SKIP LOCKED",
-	DB_MAYBE
-};
+static DB_QUERY(free_task, DB_MAYBE,
+    "SELECT task_id FROM task WHERE task_id = ? FOR SHARE SKIP LOCKED");
+static DB_QUERY(user_of_name, DB_MAYBE, "SELECT user_id FROM app_user WHERE name = ?");
+static DB_QUERY(free_user, DB_MAYBE,
+    "SELECT user_id FROM app_user WHERE user_id = ? FOR SHARE SKIP LOCKED");
 
 /* What calls read before they lead, the largest first, since that takes long to alter. A statement
  * that opens one of them waits as the call does. */
@@ -42,18 +34,15 @@ static const struct db_query opens[] = {
 
 /* Only an account that may read these tables of the server gets an answer. A session that waits for
  * its lock keeps others waiting, too. */
-static const struct db_query holder_of_table = {
-	"holder_of_table",
-	"SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
-	"  FROM performance_schema.metadata_locks AS m"
-	"  JOIN performance_schema.threads AS t"
-	"    ON t.thread_id = m.owner_thread_id"
-	" WHERE m.object_type = 'TABLE' AND m.object_schema = DATABASE() AND m.object_name = ?"
-	"   AND m.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
-	" ORDER BY m.lock_status = 'GRANTED' DESC"
-	" LIMIT 1",
-	DB_MAYBE
-};
+static DB_QUERY(holder_of_table, DB_MAYBE,
+    "SELECT CONCAT(t.processlist_user, '@', t.processlist_host), t.processlist_id"
+    "  FROM performance_schema.metadata_locks AS m"
+    "  JOIN performance_schema.threads AS t"
+    "    ON t.thread_id = m.owner_thread_id"
+    " WHERE m.object_type = 'TABLE' AND m.object_schema = DATABASE() AND m.object_name = ?"
+    "   AND m.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
+    " ORDER BY m.lock_status = 'GRANTED' DESC"
+    " LIMIT 1");
 
 void
 held_row(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,

@@ -17,9 +17,7 @@ static const char *const words[] = {
 /* A procedure of schema/doors. Each call that was held up adds to a row of its task, operation
  * and time, which others want, too: the row is locked for this statement only, and no other lock is
  * held meanwhile. */
-static const struct db_query add_trouble = {
-	"add_trouble", "CALL trouble_adds(?, ?, ?, ?, ?, ?)", DB_NO_ROWS
-};
+static DB_QUERY(add_trouble, DB_NO_ROWS, "CALL trouble_adds(?, ?, ?, ?, ?, ?)");
 
 static void
 tell(const struct lockq *q, struct lockq_log *log)

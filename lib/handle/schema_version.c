@@ -5,13 +5,9 @@
 #include "handle/patience.h"
 #include "handle/session.h"
 
-static const struct db_query newest_schema = {
-	"newest_schema", "SELECT " SCHEMA_VERSIONS, DB_ONE
-};
+static DB_QUERY(newest_schema, DB_ONE, "SELECT " SCHEMA_VERSIONS);
 /* Up to schema 5 the table has no column finished_at. */
-static const struct db_query old_schema = {
-	"old_schema", "SELECT MAX(version) FROM schema_version", DB_ONE
-};
+static DB_QUERY(old_schema, DB_ONE, "SELECT MAX(version) FROM schema_version");
 
 /* ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR */
 enum { NO_SUCH_TABLE = 1146, NO_SUCH_COLUMN = 1054 };

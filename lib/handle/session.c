@@ -8,12 +8,9 @@
 
 #include "handle/bounds.h"
 
-static const struct db_query uptime = {
-	"uptime",
-	"SELECT variable_value FROM performance_schema.global_status"
-	" WHERE variable_name = 'Uptime'",
-	DB_ONE
-};
+static DB_QUERY(uptime, DB_ONE,
+    "SELECT variable_value FROM performance_schema.global_status"
+    " WHERE variable_name = 'Uptime'");
 
 void
 session_disconnect(struct lockq *q)

@@ -72,7 +72,7 @@ read_shown(struct check *check, const struct db_rows *rows)
 enum db_rc
 check_time(struct db *db, char now[TIME_BYTES])
 {
-	static const struct db_query read_time = { "read_time", "SELECT NOW(6)", DB_ONE };
+	static DB_QUERY(read_time, DB_ONE, "SELECT NOW(6)");
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc = db_run(db, &read_time, DB_NO_ARGS, &rows);
 

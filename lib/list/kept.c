@@ -8,17 +8,11 @@
 #include "handle/bounds.h"
 
 /* A procedure of schema/doors, which lets only the leader write. */
-static const struct db_query begin_list = {
-	"begin_list", "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)", DB_ONE
-};
+static DB_QUERY(begin_list, DB_ONE, "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)");
 
-static const struct db_query touch_list = {
-	"touch_list", "CALL list_tops(?, ?)", DB_MAYBE
-};
+static DB_QUERY(touch_list, DB_MAYBE, "CALL list_tops(?, ?)");
 
-static const struct db_query end_lists = {
-	"end_lists", "CALL list_sweeps(?, ?)", DB_ONE
-};
+static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps(?, ?)");
 
 enum db_rc
 kept_begin(struct db *db, const struct task *task, const struct lead *lead,

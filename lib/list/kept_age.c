@@ -39,62 +39,53 @@
 	"                       * GREATEST(l.taken_per_h, l.head * 3600" \
 	"                           DIV (TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)) + 1)))))), FALSE)"
 
-static const struct db_query read_kept = {
-	"read_kept",
-	"SELECT " TASK_COLUMNS("u.user_id") ","
-	"       u.user_id, l.epoch, l.length, l.head, l.as_of,"
-	"       t.enabled AND " LIST_IS_FRESH ","
-	"       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " LIST_IS_DUE " AND (u.user_id IS NOT NULL OR " TASK_IS_ASKED_FOR "),"
-	"       f.reason,"
-	"       IF(l.touched > 0"
-	"          AND EXISTS (SELECT 1 FROM kept_loan AS k FORCE INDEX (PRIMARY)"
-	"                       WHERE k.task_id = t.task_id AND k.epoch = l.epoch"
-	"                         AND k.position < l.touched), l.touched, 0),"
-	"       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
-	"                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE)),"
-	"       l.check_ms IS NULL"
-	"  FROM task AS t"
-	"  LEFT JOIN app_user AS u"
-	"    ON u.name = ?"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	"  LEFT JOIN task_refill AS f"
-	"    ON f.task_id = t.task_id"
-	" WHERE t.task_id = ?",
-	DB_MAYBE
-};
+static DB_QUERY(read_kept, DB_MAYBE,
+    "SELECT " TASK_COLUMNS("u.user_id") ","
+    "       u.user_id, l.epoch, l.length, l.head, l.as_of,"
+    "       t.enabled AND " LIST_IS_FRESH ","
+    "       EXISTS (SELECT 1 FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+    "                WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
+    "       " LIST_IS_DUE " AND (u.user_id IS NOT NULL OR " TASK_IS_ASKED_FOR "),"
+    "       f.reason,"
+    "       IF(l.touched > 0"
+    "          AND EXISTS (SELECT 1 FROM kept_loan AS k FORCE INDEX (PRIMARY)"
+    "                       WHERE k.task_id = t.task_id AND k.epoch = l.epoch"
+    "                         AND k.position < l.touched), l.touched, 0),"
+    "       EXISTS (SELECT 1 FROM task_touched AS x FORCE INDEX (task_touched_line)"
+    "                WHERE x.task_id = t.task_id AND COALESCE(x.epoch <> l.epoch, TRUE)),"
+    "       l.check_ms IS NULL"
+    "  FROM task AS t"
+    "  LEFT JOIN app_user AS u"
+    "    ON u.name = ?"
+    "  LEFT JOIN kept_list AS l"
+    "    ON " NEWEST_LIST
+    "  LEFT JOIN task_refill AS f"
+    "    ON f.task_id = t.task_id"
+    " WHERE t.task_id = ?");
 
-static const struct db_query read_due = {
-	"read_due",
-	"SELECT t.task_id"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	" WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
-	" ORDER BY t.task_id",
-	DB_MANY
-};
+static DB_QUERY(read_due, DB_MANY,
+    "SELECT t.task_id"
+    "  FROM task AS t"
+    "  LEFT JOIN kept_list AS l"
+    "    ON " NEWEST_LIST
+    " WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
+    " ORDER BY t.task_id");
 
-const struct db_query stat_tasks = {
-	"stat_tasks",
-	"SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
-	"       COALESCE(" LIST_IS_FRESH ", FALSE),"
-	"       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
-	"       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0),"
-	"       IF(" LIST_IS_WANTED ", f.failures, 0), IF(" LIST_IS_WANTED ", f.reason, NULL),"
-	"       NOW(6), t.max_query_s, t.request_ttl"
-	"  FROM task AS t"
-	"  LEFT JOIN kept_list AS l"
-	"    ON " NEWEST_LIST
-	"  LEFT JOIN task_refill AS f"
-	"    ON f.task_id = t.task_id"
-	" WHERE ? = 0 OR t.task_id = ?"
-	" ORDER BY t.task_id",
-	DB_MANY
-};
+DB_QUERY(stat_tasks, DB_MANY,
+    "SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
+    "       COALESCE(" LIST_IS_FRESH ", FALSE),"
+    "       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
+    "       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
+    "       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0),"
+    "       IF(" LIST_IS_WANTED ", f.failures, 0), IF(" LIST_IS_WANTED ", f.reason, NULL),"
+    "       NOW(6), t.max_query_s, t.request_ttl"
+    "  FROM task AS t"
+    "  LEFT JOIN kept_list AS l"
+    "    ON " NEWEST_LIST
+    "  LEFT JOIN task_refill AS f"
+    "    ON f.task_id = t.task_id"
+    " WHERE ? = 0 OR t.task_id = ?"
+    " ORDER BY t.task_id");
 
 #define KEPT(member) DB_FIELD(struct kept, member)
 static const struct db_field kept_fields[] = {

@@ -11,21 +11,13 @@
  * at most. */
 #define QUERY_LOCK_NAME "CONCAT('lockq:', LEFT(SHA2(DATABASE(), 256), 40), ':', ?)"
 
-static const struct db_query hold_name = {
-	"hold_name",
-	"SELECT GET_LOCK(" QUERY_LOCK_NAME ", ?), NOW(6)",
-	DB_ONE
-};
+static DB_QUERY(hold_name, DB_ONE, "SELECT GET_LOCK(" QUERY_LOCK_NAME ", ?), NOW(6)");
 
-static const struct db_query name_held_by = {
-	"name_held_by", "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")", DB_ONE
-};
+static DB_QUERY(name_held_by, DB_ONE, "SELECT IS_USED_LOCK(" QUERY_LOCK_NAME ")");
 
 /* Not RELEASE_LOCK(?): without parameters it is one round trip, and the connection has no other
  * name. */
-static const struct db_query give_name_back = {
-	"give_name_back", "DO RELEASE_ALL_LOCKS()", DB_NO_ROWS
-};
+static DB_QUERY(give_name_back, DB_NO_ROWS, "DO RELEASE_ALL_LOCKS()");
 
 static enum db_rc
 hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_of[TIME_BYTES])

@@ -10,16 +10,13 @@
 
 /* How many loans of the list are still as its server saw them. Without a lock, since step 5 checks
  * each loan that is given. */
-static const struct db_query count_unchanged = {
-	"count_unchanged",
-	"SELECT COUNT(*)"
-	"  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
-	"                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = ? AND w.loan_id = j.loan_id"
-	" WHERE COALESCE(w.version, 0) = j.version",
-	DB_ONE
-};
+static DB_QUERY(count_unchanged, DB_ONE,
+    "SELECT COUNT(*)"
+    "  FROM JSON_TABLE(?, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',"
+    "                                     version BIGINT UNSIGNED PATH '$[1]')) AS j"
+    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "    ON w.task_id = ? AND w.loan_id = j.loan_id"
+    " WHERE COALESCE(w.version, 0) = j.version");
 
 enum { SAMPLE = 200 };
 

@@ -35,19 +35,13 @@
 	"    ON e.task_id = k.task_id AND e.user_id = ? AND e.loan_id = k.loan_id" \
 	"   AND e.until > NOW(6)" \
 	" ORDER BY k.position"
-static const struct db_query peek_list = { "peek_list", PEEK("", ""), DB_MANY };
+static DB_QUERY(peek_list, DB_MANY, PEEK("", ""));
 /* The same of a task with rules. */
-static const struct db_query peek_by_rules = {
-	"peek_by_rules", PEEK(" OR " NOT_FOR("k.task_id", "k.loan_id", "?"), ""), DB_MANY
-};
+static DB_QUERY(peek_by_rules, DB_MANY, PEEK(" OR " NOT_FOR("k.task_id", "k.loan_id", "?"), ""));
 /* And only the loans that the rules do not keep from the user, however far down the list. */
-static const struct db_query peek_behind = {
-	"peek_behind", PEEK("", " AND NOT " NOT_FOR("l.task_id", "l.loan_id", "?")), DB_MANY
-};
+static DB_QUERY(peek_behind, DB_MANY, PEEK("", " AND NOT " NOT_FOR("l.task_id", "l.loan_id", "?")));
 
-static const struct db_query pop_list = {
-	"pop_list", "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
-};
+static DB_QUERY(pop_list, DB_MANY, "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 
 /* What a try reads of the list. */
 struct part {

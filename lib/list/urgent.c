@@ -11,17 +11,14 @@
 #include "list/ask_view.h"
 #include "rules/rules.h"
 
-static const struct db_query read_urgent = {
-	"read_urgent",
-	"SELECT o.loan_id"
-	"  FROM task_touched AS o FORCE INDEX (task_touched_urgent)"
-	"  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
-	"    ON w.task_id = o.task_id AND w.loan_id = o.loan_id"
-	" WHERE o.task_id = ? AND o.urgent = 1 AND " URGENT_WAITS
-	" ORDER BY o.touched_id"
-	" LIMIT ?",
-	DB_MANY
-};
+static DB_QUERY(read_urgent, DB_MANY,
+    "SELECT o.loan_id"
+    "  FROM task_touched AS o FORCE INDEX (task_touched_urgent)"
+    "  LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "    ON w.task_id = o.task_id AND w.loan_id = o.loan_id"
+    " WHERE o.task_id = ? AND o.urgent = 1 AND " URGENT_WAITS
+    " ORDER BY o.touched_id"
+    " LIMIT ?");
 
 /* The leader's statement for some loans. MySQL pushes the numbers into most kinds of views; the
  * others are not worth a second heavy query. A loan that has changed since the list's query is not

@@ -34,24 +34,21 @@
 /* The loans of one request have one assigned_at, and the log has them in the order of the answer,
  * see log_assigned. Purging leaves the rows of current assignments. A subquery, since a join would
  * show a loan as often as somebody has written such a row. */
-static const struct db_query read_pipeline = {
-	"read_pipeline",
-	"SELECT w.task_id, t.name, w.loan_id, w.token, w.request_id, w.assigned_at,"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, w.assigned_at, NOW(6)), 0), w.lease_expires_at,"
-	"       COALESCE(w.lease_expires_at <= NOW(6), 0),"
-	"       GREATEST(COALESCE(TIMESTAMPDIFF(SECOND, NOW(6), w.lease_expires_at), 0), 0),"
-	"       w.note, t.detail_view"
-	"  FROM work AS w"
-	"  JOIN task AS t"
-	"    ON t.task_id = w.task_id"
-	" WHERE w.user_id = ? AND w.state = 'assigned' AND (? = 0 OR w.task_id = ?)"
-	" ORDER BY w.task_id, w.assigned_at,"
-	"       (SELECT MAX(l.log_id) FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"         WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
-	"           AND l.event = 'assigned' AND l.token = w.token),"
-	"       w.loan_id",
-	DB_MANY
-};
+static DB_QUERY(read_pipeline, DB_MANY,
+    "SELECT w.task_id, t.name, w.loan_id, w.token, w.request_id, w.assigned_at,"
+    "       GREATEST(TIMESTAMPDIFF(SECOND, w.assigned_at, NOW(6)), 0), w.lease_expires_at,"
+    "       COALESCE(w.lease_expires_at <= NOW(6), 0),"
+    "       GREATEST(COALESCE(TIMESTAMPDIFF(SECOND, NOW(6), w.lease_expires_at), 0), 0),"
+    "       w.note, t.detail_view"
+    "  FROM work AS w"
+    "  JOIN task AS t"
+    "    ON t.task_id = w.task_id"
+    " WHERE w.user_id = ? AND w.state = 'assigned' AND (? = 0 OR w.task_id = ?)"
+    " ORDER BY w.task_id, w.assigned_at,"
+    "       (SELECT MAX(l.log_id) FROM work_log AS l FORCE INDEX (work_log_loan)"
+    "         WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id"
+    "           AND l.event = 'assigned' AND l.token = w.token),"
+    "       w.loan_id");
 
 enum {
 	DETAIL_VIEW = 11,             /* its column above */

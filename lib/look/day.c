@@ -18,59 +18,40 @@
 
 /* The day ends with the quarter of an hour that has begun. Quarters begin at the same moments by
  * nearly all local clocks. A request of the day may have been made before it. */
-static const struct db_query day_bounds = {
-	"day_bounds",
-	"SELECT d.since, d.at, d.since - INTERVAL " NUMBER_TEXT(LOCKQ_DAY_EARLIER_S) " SECOND"
-	"  FROM (SELECT TIMESTAMP'1970-01-01 00:00:00' - INTERVAL 1 DAY + INTERVAL"
-	"               (UNIX_TIMESTAMP(NOW(6)) DIV " NUMBER_TEXT(LOCKQ_QUARTER_S) " + 1)"
-	"               * " NUMBER_TEXT(LOCKQ_QUARTER_S) " SECOND AS since, NOW(6) AS at) AS d",
-	DB_ONE
-};
+static DB_QUERY(day_bounds, DB_ONE,
+    "SELECT d.since, d.at, d.since - INTERVAL " NUMBER_TEXT(LOCKQ_DAY_EARLIER_S) " SECOND"
+    "  FROM (SELECT TIMESTAMP'1970-01-01 00:00:00' - INTERVAL 1 DAY + INTERVAL"
+    "               (UNIX_TIMESTAMP(NOW(6)) DIV " NUMBER_TEXT(LOCKQ_QUARTER_S) " + 1)"
+    "               * " NUMBER_TEXT(LOCKQ_QUARTER_S) " SECOND AS since, NOW(6) AS at) AS d");
 
-static const struct db_query day_tasks = {
-	"day_tasks",
-	"SELECT t.task_id, t.name"
-	"  FROM task AS t"
-	" WHERE ? = 0 OR t.task_id = ?"
-	" ORDER BY t.task_id",
-	DB_MANY
-};
+static DB_QUERY(day_tasks, DB_MANY,
+    "SELECT t.task_id, t.name"
+    "  FROM task AS t"
+    " WHERE ? = 0 OR t.task_id = ?"
+    " ORDER BY t.task_id");
 
 /* --- the first row of the day --- */
 
-static const struct db_query first_log = {
-	"first_log", "SELECT MIN(log_id), MAX(log_id) FROM work_log", DB_ONE
-};
-static const struct db_query is_log_before = {
-	"is_log_before",
-	"SELECT COALESCE(l.logged_at, l.at) < ?"
-	"  FROM work_log AS l FORCE INDEX (PRIMARY)"
-	" WHERE l.log_id >= ?"
-	" ORDER BY l.log_id LIMIT 1",
-	DB_MAYBE
-};
-static const struct db_query first_request = {
-	"first_request", "SELECT MIN(request_id), MAX(request_id) FROM work_requested", DB_ONE
-};
-static const struct db_query is_request_before = {
-	"is_request_before",
-	"SELECT r.created_at < ?"
-	"  FROM work_requested AS r FORCE INDEX (PRIMARY)"
-	" WHERE r.request_id >= ?"
-	" ORDER BY r.request_id LIMIT 1",
-	DB_MAYBE
-};
-static const struct db_query first_run = {
-	"first_run", "SELECT MIN(epoch), MAX(epoch) FROM leader_run WHERE task_id = ?", DB_ONE
-};
-static const struct db_query is_run_before = {
-	"is_run_before",
-	"SELECT u.ended_at < ?"
-	"  FROM leader_run AS u FORCE INDEX (PRIMARY)"
-	" WHERE u.epoch >= ? AND u.task_id = ?"
-	" ORDER BY u.epoch LIMIT 1",
-	DB_MAYBE
-};
+static DB_QUERY(first_log, DB_ONE, "SELECT MIN(log_id), MAX(log_id) FROM work_log");
+static DB_QUERY(is_log_before, DB_MAYBE,
+    "SELECT COALESCE(l.logged_at, l.at) < ?"
+    "  FROM work_log AS l FORCE INDEX (PRIMARY)"
+    " WHERE l.log_id >= ?"
+    " ORDER BY l.log_id LIMIT 1");
+static DB_QUERY(first_request, DB_ONE,
+    "SELECT MIN(request_id), MAX(request_id) FROM work_requested");
+static DB_QUERY(is_request_before, DB_MAYBE,
+    "SELECT r.created_at < ?"
+    "  FROM work_requested AS r FORCE INDEX (PRIMARY)"
+    " WHERE r.request_id >= ?"
+    " ORDER BY r.request_id LIMIT 1");
+static DB_QUERY(first_run, DB_ONE,
+    "SELECT MIN(epoch), MAX(epoch) FROM leader_run WHERE task_id = ?");
+static DB_QUERY(is_run_before, DB_MAYBE,
+    "SELECT u.ended_at < ?"
+    "  FROM leader_run AS u FORCE INDEX (PRIMARY)"
+    " WHERE u.epoch >= ? AND u.task_id = ?"
+    " ORDER BY u.epoch LIMIT 1");
 
 /* --- the figures --- */
 
@@ -82,54 +63,48 @@ static const struct db_query is_run_before = {
 	"TIMESTAMPDIFF(SECOND, day.since, " time ") DIV " NUMBER_TEXT(LOCKQ_QUARTER_S)
 #define QUARTER "IF(w.whole, " QUARTERS ", s.quarter)"
 
-static const struct db_query day_requests = {
-	"day_requests",
-	"SELECT d.task_id, d.quarter, SUM(d.answered), SUM(d.outcome = 'empty'),"
-	"       SUM(d.outcome = 'failed'), SUM(d.outcome IN ('cancelled', 'expired')),"
-	"       SUM(d.listed), SUM(IF(d.listed, d.assigned, 0)),"
-	"       SUM(IF(d.listed, 0, d.assigned)),"
-	"       MAX(IF(d.answered AND d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
-	"       MAX(IF(d.answered AND d.place <= CEIL(d.n * 0.95), d.ms, NULL)),"
-	"       MAX(IF(d.answered, d.ms, NULL)), MAX(IF(d.listed, d.age, NULL))"
-	"  FROM (SELECT s.task_id, s.outcome, s.answered, s.listed, s.assigned, s.ms, s.age,"
-	"               " QUARTER " AS quarter,"
-	"               ROW_NUMBER() OVER (PARTITION BY s.task_id, " QUARTER ", s.answered"
-	"                                  ORDER BY s.ms) AS place,"
-	"               COUNT(*) OVER (PARTITION BY s.task_id, " QUARTER ", s.answered) AS n"
-	"          FROM (SELECT r.task_id, r.outcome, r.assigned,"
-	"                       r.outcome IN ('served', 'partial', 'empty', 'failed') AS answered,"
-	"                       COALESCE(r.source = 'list', FALSE) AS listed,"
-	"                       " REQUEST_WAITED_MS("r") " AS ms,"
-	"                       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, r.served_at), 0) AS age,"
-	"                       " QUARTER_OF("r.served_at") " AS quarter"
-	"                  FROM " THE_DAY
-	"                  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
-	"                  LEFT JOIN leader_run AS l FORCE INDEX (PRIMARY)"
-	"                    ON r.source = 'list' AND l.task_id = r.task_id AND l.epoch = r.epoch"
-	"                 WHERE r.request_id >= ? AND (? = 0 OR r.task_id = ?)"
-	"                   AND r.served_at >= day.since AND r.served_at < day.at"
-	"                   AND r.outcome NOT IN ('pending', 'refused')) AS s"
-	"          STRAIGHT_JOIN " TWICE ") AS d"
-	" GROUP BY d.task_id, d.quarter",
-	DB_MANY
-};
+static DB_QUERY(day_requests, DB_MANY,
+    "SELECT d.task_id, d.quarter, SUM(d.answered), SUM(d.outcome = 'empty'),"
+    "       SUM(d.outcome = 'failed'), SUM(d.outcome IN ('cancelled', 'expired')),"
+    "       SUM(d.listed), SUM(IF(d.listed, d.assigned, 0)),"
+    "       SUM(IF(d.listed, 0, d.assigned)),"
+    "       MAX(IF(d.answered AND d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
+    "       MAX(IF(d.answered AND d.place <= CEIL(d.n * 0.95), d.ms, NULL)),"
+    "       MAX(IF(d.answered, d.ms, NULL)), MAX(IF(d.listed, d.age, NULL))"
+    "  FROM (SELECT s.task_id, s.outcome, s.answered, s.listed, s.assigned, s.ms, s.age,"
+    "               " QUARTER " AS quarter,"
+    "               ROW_NUMBER() OVER (PARTITION BY s.task_id, " QUARTER ", s.answered"
+    "                                  ORDER BY s.ms) AS place,"
+    "               COUNT(*) OVER (PARTITION BY s.task_id, " QUARTER ", s.answered) AS n"
+    "          FROM (SELECT r.task_id, r.outcome, r.assigned,"
+    "                       r.outcome IN ('served', 'partial', 'empty', 'failed') AS answered,"
+    "                       COALESCE(r.source = 'list', FALSE) AS listed,"
+    "                       " REQUEST_WAITED_MS("r") " AS ms,"
+    "                       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, r.served_at), 0) AS age,"
+    "                       " QUARTER_OF("r.served_at") " AS quarter"
+    "                  FROM " THE_DAY
+    "                  STRAIGHT_JOIN work_requested AS r FORCE INDEX (PRIMARY)"
+    "                  LEFT JOIN leader_run AS l FORCE INDEX (PRIMARY)"
+    "                    ON r.source = 'list' AND l.task_id = r.task_id AND l.epoch = r.epoch"
+    "                 WHERE r.request_id >= ? AND (? = 0 OR r.task_id = ?)"
+    "                   AND r.served_at >= day.since AND r.served_at < day.at"
+    "                   AND r.outcome NOT IN ('pending', 'refused')) AS s"
+    "          STRAIGHT_JOIN " TWICE ") AS d"
+    " GROUP BY d.task_id, d.quarter");
 
-static const struct db_query day_log = {
-	"day_log",
-	"SELECT s.task_id, " QUARTER " AS q, SUM(s.event = 'completed'),"
-	"       SUM(s.event = 'returned'), SUM(s.event = 'never'), SUM(s.event = 'expired')"
-	"  FROM (SELECT l.task_id, l.event,"
-	"               " QUARTER_OF("COALESCE(l.logged_at, l.at)") " AS quarter"
-	"          FROM " THE_DAY
-	"          STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)"
-	"         WHERE l.log_id >= ? AND (? = 0 OR l.task_id = ?)"
-	"           AND l.event IN ('completed', 'returned', 'never', 'expired')"
-	"           AND COALESCE(l.logged_at, l.at) >= day.since"
-	"           AND COALESCE(l.logged_at, l.at) < day.at) AS s"
-	"  STRAIGHT_JOIN " TWICE
-	" GROUP BY s.task_id, q",
-	DB_MANY
-};
+static DB_QUERY(day_log, DB_MANY,
+    "SELECT s.task_id, " QUARTER " AS q, SUM(s.event = 'completed'),"
+    "       SUM(s.event = 'returned'), SUM(s.event = 'never'), SUM(s.event = 'expired')"
+    "  FROM (SELECT l.task_id, l.event,"
+    "               " QUARTER_OF("COALESCE(l.logged_at, l.at)") " AS quarter"
+    "          FROM " THE_DAY
+    "          STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)"
+    "         WHERE l.log_id >= ? AND (? = 0 OR l.task_id = ?)"
+    "           AND l.event IN ('completed', 'returned', 'never', 'expired')"
+    "           AND COALESCE(l.logged_at, l.at) >= day.since"
+    "           AND COALESCE(l.logged_at, l.at) < day.at) AS s"
+    "  STRAIGHT_JOIN " TWICE
+    " GROUP BY s.task_id, q");
 
 /* The leaders of one task. */
 #define RUNS_OF_THE_DAY \
@@ -139,50 +114,41 @@ static const struct db_query day_log = {
 #define RAN "u.query_ms IS NOT NULL AND u.how <> 'failed'"
 #define LED_MS "GREATEST(TIMESTAMPDIFF(MICROSECOND, u.started_at, u.ended_at), 0) DIV 1000"
 
-static const struct db_query day_runs = {
-	"day_runs",
-	"SELECT d.task_id, d.quarter, SUM(d.ran), SUM(d.how = 'failed'), SUM(d.refills),"
-	"       SUM(d.refills AND d.how = 'failed'),"
-	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.5), d.query_ms, NULL)),"
-	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.95), d.query_ms, NULL)),"
-	"       MAX(IF(d.ran, d.query_ms, NULL)), MAX(IF(d.ran, d.spare, NULL))"
-	"  FROM (SELECT s.task_id, s.how, s.refills, s.ran, s.query_ms, s.spare,"
-	"               " QUARTER " AS quarter,"
-	"               ROW_NUMBER() OVER (PARTITION BY " QUARTER ", s.ran ORDER BY s.query_ms)"
-	"               AS place,"
-	"               COUNT(*) OVER (PARTITION BY " QUARTER ", s.ran) AS n"
-	"          FROM (SELECT u.task_id, u.how, u.user = " REFILL_NAME " AS refills,"
-	"                       " RAN " AS ran, u.query_ms,"
-	"                       GREATEST(CAST(u.candidates AS SIGNED) - u.dropped - u.loans, 0)"
-	"                       AS spare,"
-	"                       " QUARTER_OF("u.ended_at") " AS quarter"
-	RUNS_OF_THE_DAY ") AS s"
-	"          STRAIGHT_JOIN " TWICE ") AS d"
-	" GROUP BY d.task_id, d.quarter",
-	DB_MANY
-};
+static DB_QUERY(day_runs, DB_MANY,
+    "SELECT d.task_id, d.quarter, SUM(d.ran), SUM(d.how = 'failed'), SUM(d.refills),"
+    "       SUM(d.refills AND d.how = 'failed'),"
+    "       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.5), d.query_ms, NULL)),"
+    "       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.95), d.query_ms, NULL)),"
+    "       MAX(IF(d.ran, d.query_ms, NULL)), MAX(IF(d.ran, d.spare, NULL))"
+    "  FROM (SELECT s.task_id, s.how, s.refills, s.ran, s.query_ms, s.spare,"
+    "               " QUARTER " AS quarter,"
+    "               ROW_NUMBER() OVER (PARTITION BY " QUARTER ", s.ran ORDER BY s.query_ms)"
+    "               AS place,"
+    "               COUNT(*) OVER (PARTITION BY " QUARTER ", s.ran) AS n"
+    "          FROM (SELECT u.task_id, u.how, u.user = " REFILL_NAME " AS refills,"
+    "                       " RAN " AS ran, u.query_ms,"
+    "                       GREATEST(CAST(u.candidates AS SIGNED) - u.dropped - u.loans, 0)"
+    "                       AS spare,"
+    "                       " QUARTER_OF("u.ended_at") " AS quarter"
+    RUNS_OF_THE_DAY ") AS s"
+    "          STRAIGHT_JOIN " TWICE ") AS d"
+    " GROUP BY d.task_id, d.quarter");
 
-static const struct db_query day_leaders = {
-	"day_leaders",
-	"SELECT u.user, COUNT(*), SUM(" RAN "), SUM(u.how = 'failed'), SUM(u.loans),"
-	"       SUM(u.retries), SUM(" LED_MS ") AS led_ms"
-	RUNS_OF_THE_DAY
-	" GROUP BY u.user"
-	" ORDER BY led_ms DESC, u.user",
-	DB_MANY
-};
+static DB_QUERY(day_leaders, DB_MANY,
+    "SELECT u.user, COUNT(*), SUM(" RAN "), SUM(u.how = 'failed'), SUM(u.loans),"
+    "       SUM(u.retries), SUM(" LED_MS ") AS led_ms"
+    RUNS_OF_THE_DAY
+    " GROUP BY u.user"
+    " ORDER BY led_ms DESC, u.user");
 
 /* A leader that failed may have had no query, but it has taken its time. */
-static const struct db_query day_queries = {
-	"day_queries",
-	"SELECT u.ended_at, u.user, COALESCE(u.query_ms, " LED_MS "), u.how = 'failed', u.reason,"
-	"       u.candidates, TIMESTAMPDIFF(MICROSECOND, day.since, u.ended_at) DIV 1000"
-	RUNS_OF_THE_DAY
-	"   AND (u.query_ms IS NOT NULL OR u.how = 'failed')"
-	" ORDER BY u.epoch DESC"
-	" LIMIT " NUMBER_TEXT(LOCKQ_DAY_QUERIES),
-	DB_MANY
-};
+static DB_QUERY(day_queries, DB_MANY,
+    "SELECT u.ended_at, u.user, COALESCE(u.query_ms, " LED_MS "), u.how = 'failed', u.reason,"
+    "       u.candidates, TIMESTAMPDIFF(MICROSECOND, day.since, u.ended_at) DIV 1000"
+    RUNS_OF_THE_DAY
+    "   AND (u.query_ms IS NOT NULL OR u.how = 'failed')"
+    " ORDER BY u.epoch DESC"
+    " LIMIT " NUMBER_TEXT(LOCKQ_DAY_QUERIES));
 
 /* What a call reads: one task, or all of them. */
 struct look {

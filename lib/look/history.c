@@ -11,16 +11,13 @@
 
 /* Each change of a loan locks its row of work before it writes the log, so log_id has their
  * order. */
-static const struct db_query read_history = {
-	"read_history",
-	"SELECT " HISTORY_COLUMNS
-	"  FROM work_log AS l FORCE INDEX (work_log_loan)"
-	"  LEFT JOIN app_user AS u"
-	"    ON u.user_id = l.user_id"
-	" WHERE l.task_id = ? AND l.loan_id = ?"
-	" ORDER BY l.log_id",
-	DB_MANY
-};
+static DB_QUERY(read_history, DB_MANY,
+    "SELECT " HISTORY_COLUMNS
+    "  FROM work_log AS l FORCE INDEX (work_log_loan)"
+    "  LEFT JOIN app_user AS u"
+    "    ON u.user_id = l.user_id"
+    " WHERE l.task_id = ? AND l.loan_id = ?"
+    " ORDER BY l.log_id");
 
 #define EVENT(member) DB_FIELD(struct lockq_event, member)
 static const struct db_field event_fields[] = {

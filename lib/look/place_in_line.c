@@ -6,17 +6,14 @@
 #include "rules/forgotten_request.h"
 
 /* By the index of pending requests: of those that have ended there may be millions. */
-static const struct db_query read_queue = {
-	"read_queue",
-	"SELECT COUNT(*), COALESCE(SUM(r.requested), 0),"
-	"       (SELECT " TASK_PAUSED("p") " FROM task AS p WHERE p.task_id = ?)"
-	"  FROM work_requested AS r FORCE INDEX (work_requested_line)"
-	"  JOIN task AS t"
-	"    ON t.task_id = r.task_id"
-	" WHERE r.task_id = ? AND r.pending = 1 AND r.request_id < ?"
-	"   AND " IS_LOOKED_AFTER("r", "t.request_ttl"),
-	DB_ONE
-};
+static DB_QUERY(read_queue, DB_ONE,
+    "SELECT COUNT(*), COALESCE(SUM(r.requested), 0),"
+    "       (SELECT " TASK_PAUSED("p") " FROM task AS p WHERE p.task_id = ?)"
+    "  FROM work_requested AS r FORCE INDEX (work_requested_line)"
+    "  JOIN task AS t"
+    "    ON t.task_id = r.task_id"
+    " WHERE r.task_id = ? AND r.pending = 1 AND r.request_id < ?"
+    "   AND " IS_LOOKED_AFTER("r", "t.request_ttl"));
 
 enum db_rc
 place_in_line(struct db *db, const struct leader *leader, struct lockq_answer *answer)

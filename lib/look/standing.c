@@ -11,18 +11,15 @@
 #include "rules/task.h"
 
 /* By the unique key of pending requests: of those that have ended there may be millions. */
-static const struct db_query read_requests = {
-	"read_requests",
-	"SELECT r.request_id, r.uuid, r.task_id, t.name, r.asked, r.created_at,"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0),"
-	"       " IS_FORGOTTEN("r", "t.request_ttl") ", " TASK_PAUSED("t")
-	"  FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"  JOIN task AS t"
-	"    ON t.task_id = r.task_id"
-	" WHERE r.user_id = ? AND r.pending = 1 AND (? = 0 OR r.task_id = ?)"
-	" ORDER BY r.task_id",
-	DB_MANY
-};
+static DB_QUERY(read_requests, DB_MANY,
+    "SELECT r.request_id, r.uuid, r.task_id, t.name, r.asked, r.created_at,"
+    "       GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0),"
+    "       " IS_FORGOTTEN("r", "t.request_ttl") ", " TASK_PAUSED("t")
+    "  FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+    "  JOIN task AS t"
+    "    ON t.task_id = r.task_id"
+    " WHERE r.user_id = ? AND r.pending = 1 AND (? = 0 OR r.task_id = ?)"
+    " ORDER BY r.task_id");
 
 #define REQUEST(member) DB_FIELD(struct lockq_request, member)
 static const struct db_field pending_fields[] = {
@@ -98,20 +95,17 @@ lockq_requests_clear(struct lockq_requests *requests)
 }
 
 /* Each count goes by the user's rows of one task. */
-static const struct db_query read_tasks = {
-	"read_tasks",
-	"SELECT t.task_id, t.name, t.enabled, t.manager, t.max_count, t.max_pipeline,"
-	"       " LOANS_HELD("u.user_id", "t.task_id") ","
-	"       (SELECT COUNT(*)"
-	"          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
-	"       " TASK_PAUSED("t") ", " URGENT_COUNT ", t.any_place"
-	"  FROM app_user AS u"
-	"  JOIN task AS t"
-	" WHERE u.user_id = ?"
-	" ORDER BY t.task_id",
-	DB_MANY
-};
+static DB_QUERY(read_tasks, DB_MANY,
+    "SELECT t.task_id, t.name, t.enabled, t.manager, t.max_count, t.max_pipeline,"
+    "       " LOANS_HELD("u.user_id", "t.task_id") ","
+    "       (SELECT COUNT(*)"
+    "          FROM work_requested AS r FORCE INDEX (work_requested_one_pending)"
+    "         WHERE r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1),"
+    "       " TASK_PAUSED("t") ", " URGENT_COUNT ", t.any_place"
+    "  FROM app_user AS u"
+    "  JOIN task AS t"
+    " WHERE u.user_id = ?"
+    " ORDER BY t.task_id");
 
 #define TASK(member) DB_FIELD(struct lockq_task, member)
 static const struct db_field task_fields[] = {

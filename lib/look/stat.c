@@ -17,127 +17,109 @@
 #define ASKED_TASK "(? = 0 OR t.task_id = ?)"
 
 /* A procedure of schema/doors: an account that could read task_lock could lock its rows. */
-static const struct db_query stat_leaders = { "stat_leaders", "CALL leaders(?)", DB_MANY };
+static DB_QUERY(stat_leaders, DB_MANY, "CALL leaders(?)");
 
 /* By the index of pending requests. A request that nobody looks after is about to expire, so it
  * waits for nothing. */
-static const struct db_query stat_waiting = {
-	"stat_waiting",
-	"SELECT d.task_id, COALESCE(SUM(d.attended), 0), COALESCE(SUM(NOT d.attended), 0),"
-	"       COALESCE(SUM(IF(d.attended, d.requested, 0)), 0),"
-	"       COALESCE(MAX(IF(d.attended, d.age, NULL)), 0)"
-	"  FROM (SELECT t.task_id, r.requested,"
-	"               " IS_LOOKED_AFTER("r", "t.request_ttl") " AS attended,"
-	"               GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0) AS age"
-	"          FROM task AS t"
-	"          STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_line)"
-	"            ON r.task_id = t.task_id AND r.pending = 1"
-	"         WHERE " ASKED_TASK ") AS d"
-	" GROUP BY d.task_id",
-	DB_MANY
-};
+static DB_QUERY(stat_waiting, DB_MANY,
+    "SELECT d.task_id, COALESCE(SUM(d.attended), 0), COALESCE(SUM(NOT d.attended), 0),"
+    "       COALESCE(SUM(IF(d.attended, d.requested, 0)), 0),"
+    "       COALESCE(MAX(IF(d.attended, d.age, NULL)), 0)"
+    "  FROM (SELECT t.task_id, r.requested,"
+    "               " IS_LOOKED_AFTER("r", "t.request_ttl") " AS attended,"
+    "               GREATEST(TIMESTAMPDIFF(SECOND, r.created_at, NOW(6)), 0) AS age"
+    "          FROM task AS t"
+    "          STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_line)"
+    "            ON r.task_id = t.task_id AND r.pending = 1"
+    "         WHERE " ASKED_TASK ") AS d"
+    " GROUP BY d.task_id");
 
 /* By the index of each user's assignments, which has no other rows. */
-static const struct db_query stat_assigned = {
-	"stat_assigned",
-	"SELECT d.task_id, COUNT(*)"
-	"  FROM (SELECT w.task_id"
-	"          FROM app_user AS u"
-	"          STRAIGHT_JOIN work AS w FORCE INDEX (work_pipeline)"
-	"            ON w.user_id = u.user_id AND w.state = 'assigned'"
-	"         WHERE ? = 0 OR w.task_id = ?"
-	"         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ASSIGNED_MOST) ") AS d"
-	" GROUP BY d.task_id",
-	DB_MANY
-};
+static DB_QUERY(stat_assigned, DB_MANY,
+    "SELECT d.task_id, COUNT(*)"
+    "  FROM (SELECT w.task_id"
+    "          FROM app_user AS u"
+    "          STRAIGHT_JOIN work AS w FORCE INDEX (work_pipeline)"
+    "            ON w.user_id = u.user_id AND w.state = 'assigned'"
+    "         WHERE ? = 0 OR w.task_id = ?"
+    "         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ASSIGNED_MOST) ") AS d"
+    " GROUP BY d.task_id");
 
 /* Of work_due, whose rows cron takes out: it has many that are over only where cron does not
  * run. */
-static const struct db_query stat_overdue = {
-	"stat_overdue",
-	"SELECT d.task_id, SUM(d.state = 'assigned'),"
-	"       GREATEST(TIMESTAMPDIFF(SECOND, MIN(d.due_at), NOW(6)), 0)"
-	"  FROM (SELECT w.task_id, w.state, w.due_at"
-	"          FROM work AS w FORCE INDEX (work_due)"
-	"         WHERE w.due_at <= NOW(6)"
-	"         ORDER BY w.due_at"
-	"         LIMIT " NUMBER_TEXT(LOCKQ_STAT_OVERDUE_MOST) ") AS d"
-	" WHERE ? = 0 OR d.task_id = ?"
-	" GROUP BY d.task_id",
-	DB_MANY
-};
+static DB_QUERY(stat_overdue, DB_MANY,
+    "SELECT d.task_id, SUM(d.state = 'assigned'),"
+    "       GREATEST(TIMESTAMPDIFF(SECOND, MIN(d.due_at), NOW(6)), 0)"
+    "  FROM (SELECT w.task_id, w.state, w.due_at"
+    "          FROM work AS w FORCE INDEX (work_due)"
+    "         WHERE w.due_at <= NOW(6)"
+    "         ORDER BY w.due_at"
+    "         LIMIT " NUMBER_TEXT(LOCKQ_STAT_OVERDUE_MOST) ") AS d"
+    " WHERE ? = 0 OR d.task_id = ?"
+    " GROUP BY d.task_id");
 
 /* The last requests of each task that have ended. ORDER BY names all columns of the index, or the
  * server would sort all requests of a task. Fewer than the bound are all that there are. Those that
  * were cancelled or have expired are no answers, but they count for the bound: the speed is that of
  * the time over which all of these requests have ended. */
-static const struct db_query stat_answers = {
-	"stat_answers",
-	"SELECT d.task_id, SUM(d.counts), SUM(d.counts AND d.outcome = 'failed'),"
-	"       SUM(d.counts AND d.outcome = 'empty'), SUM(IF(d.counts, d.assigned, 0)),"
-	"       IF(COUNT(*) < " NUMBER_TEXT(LOCKQ_STAT_ANSWERS)
-	"          OR COALESCE(MIN(d.served_at) <= NOW(6) - INTERVAL 1 HOUR, TRUE), 3600000,"
-	"          GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(d.served_at), NOW(6)) DIV 1000, 1)),"
-	"       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
-	"       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.95), d.ms, NULL))"
-	"  FROM (SELECT s.*,"
-	"               ROW_NUMBER() OVER (PARTITION BY s.task_id, s.counts ORDER BY s.ms)"
-	"               AS place,"
-	"               COUNT(*) OVER (PARTITION BY s.task_id, s.counts) AS n"
-	"          FROM (SELECT t.task_id, r.outcome, r.assigned, r.served_at, r.ms,"
-	"                       r.outcome IN ('served', 'partial', 'empty', 'failed')"
-	"                       AND r.served_at > NOW(6) - INTERVAL 1 HOUR AS counts"
-	"                  FROM task AS t"
-	"                  JOIN LATERAL"
-	"                       (SELECT q.outcome, q.assigned, q.served_at,"
-	"                               " REQUEST_WAITED_MS("q") " AS ms"
-	"                          FROM work_requested AS q FORCE INDEX (work_requested_line)"
-	"                         WHERE q.task_id = t.task_id AND q.pending IS NULL"
-	"                         ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
-	"                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ") AS r"
-	"                 WHERE " ASKED_TASK ") AS s) AS d"
-	" GROUP BY d.task_id",
-	DB_MANY
-};
+static DB_QUERY(stat_answers, DB_MANY,
+    "SELECT d.task_id, SUM(d.counts), SUM(d.counts AND d.outcome = 'failed'),"
+    "       SUM(d.counts AND d.outcome = 'empty'), SUM(IF(d.counts, d.assigned, 0)),"
+    "       IF(COUNT(*) < " NUMBER_TEXT(LOCKQ_STAT_ANSWERS)
+    "          OR COALESCE(MIN(d.served_at) <= NOW(6) - INTERVAL 1 HOUR, TRUE), 3600000,"
+    "          GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(d.served_at), NOW(6)) DIV 1000, 1)),"
+    "       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.5), d.ms, NULL)),"
+    "       MAX(IF(d.counts AND d.place <= CEIL(d.n * 0.95), d.ms, NULL))"
+    "  FROM (SELECT s.*,"
+    "               ROW_NUMBER() OVER (PARTITION BY s.task_id, s.counts ORDER BY s.ms)"
+    "               AS place,"
+    "               COUNT(*) OVER (PARTITION BY s.task_id, s.counts) AS n"
+    "          FROM (SELECT t.task_id, r.outcome, r.assigned, r.served_at, r.ms,"
+    "                       r.outcome IN ('served', 'partial', 'empty', 'failed')"
+    "                       AND r.served_at > NOW(6) - INTERVAL 1 HOUR AS counts"
+    "                  FROM task AS t"
+    "                  JOIN LATERAL"
+    "                       (SELECT q.outcome, q.assigned, q.served_at,"
+    "                               " REQUEST_WAITED_MS("q") " AS ms"
+    "                          FROM work_requested AS q FORCE INDEX (work_requested_line)"
+    "                         WHERE q.task_id = t.task_id AND q.pending IS NULL"
+    "                         ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
+    "                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ") AS r"
+    "                 WHERE " ASKED_TASK ") AS s) AS d"
+    " GROUP BY d.task_id");
 
-static const struct db_query stat_queries = {
-	"stat_queries",
-	"SELECT d.task_id, SUM(d.ran), SUM(d.how = 'failed'),"
-	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.5), d.query_ms, NULL)),"
-	"       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.95), d.query_ms, NULL)),"
-	"       MAX(IF(d.latest = 1 AND d.how = 'failed', d.reason, NULL)),"
-	"       COALESCE(MIN(IF(d.how <> 'failed', d.latest, NULL)), COUNT(*) + 1) - 1"
-	"  FROM (SELECT s.*,"
-	"               ROW_NUMBER() OVER (PARTITION BY s.task_id, s.ran ORDER BY s.query_ms)"
-	"               AS place,"
-	"               COUNT(*) OVER (PARTITION BY s.task_id, s.ran) AS n,"
-	"               ROW_NUMBER() OVER (PARTITION BY s.task_id ORDER BY s.epoch DESC) AS latest"
-	"          FROM (SELECT t.task_id, r.epoch, r.how, r.reason, r.query_ms,"
-	"                       r.query_ms IS NOT NULL AND r.how <> 'failed' AS ran"
-	"                  FROM task AS t"
-	"                  JOIN LATERAL"
-	"                       (SELECT p.epoch, p.how, p.reason, p.query_ms, p.ended_at"
-	"                          FROM leader_run AS p FORCE INDEX (PRIMARY)"
-	"                         WHERE p.task_id = t.task_id"
-	"                         ORDER BY p.task_id DESC, p.epoch DESC"
-	"                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_RUNS) ") AS r"
-	"                 WHERE " ASKED_TASK
-	"                   AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
-	" GROUP BY d.task_id",
-	DB_MANY
-};
+static DB_QUERY(stat_queries, DB_MANY,
+    "SELECT d.task_id, SUM(d.ran), SUM(d.how = 'failed'),"
+    "       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.5), d.query_ms, NULL)),"
+    "       MAX(IF(d.ran AND d.place <= CEIL(d.n * 0.95), d.query_ms, NULL)),"
+    "       MAX(IF(d.latest = 1 AND d.how = 'failed', d.reason, NULL)),"
+    "       COALESCE(MIN(IF(d.how <> 'failed', d.latest, NULL)), COUNT(*) + 1) - 1"
+    "  FROM (SELECT s.*,"
+    "               ROW_NUMBER() OVER (PARTITION BY s.task_id, s.ran ORDER BY s.query_ms)"
+    "               AS place,"
+    "               COUNT(*) OVER (PARTITION BY s.task_id, s.ran) AS n,"
+    "               ROW_NUMBER() OVER (PARTITION BY s.task_id ORDER BY s.epoch DESC) AS latest"
+    "          FROM (SELECT t.task_id, r.epoch, r.how, r.reason, r.query_ms,"
+    "                       r.query_ms IS NOT NULL AND r.how <> 'failed' AS ran"
+    "                  FROM task AS t"
+    "                  JOIN LATERAL"
+    "                       (SELECT p.epoch, p.how, p.reason, p.query_ms, p.ended_at"
+    "                          FROM leader_run AS p FORCE INDEX (PRIMARY)"
+    "                         WHERE p.task_id = t.task_id"
+    "                         ORDER BY p.task_id DESC, p.epoch DESC"
+    "                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_RUNS) ") AS r"
+    "                 WHERE " ASKED_TASK
+    "                   AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
+    " GROUP BY d.task_id");
 
 /* Of calls that were held up each adds to a row, see handle/operation.c. */
-static const struct db_query stat_trouble = {
-	"stat_trouble",
-	"SELECT b.task_id, b.operation, SUM(b.busy), SUM(b.lock_waits), SUM(b.deadlocks),"
-	"       SUM(b.retries)"
-	"  FROM task_trouble AS b"
-	" WHERE (? = 0 OR b.task_id = ?) AND b.slot > NOW() - INTERVAL 1 HOUR"
-	" GROUP BY b.task_id, b.operation"
-	" ORDER BY b.task_id, b.operation",
-	DB_MANY
-};
+static DB_QUERY(stat_trouble, DB_MANY,
+    "SELECT b.task_id, b.operation, SUM(b.busy), SUM(b.lock_waits), SUM(b.deadlocks),"
+    "       SUM(b.retries)"
+    "  FROM task_trouble AS b"
+    " WHERE (? = 0 OR b.task_id = ?) AND b.slot > NOW() - INTERVAL 1 HOUR"
+    " GROUP BY b.task_id, b.operation"
+    " ORDER BY b.task_id, b.operation");
 
 #define STAT(member) DB_FIELD(struct lockq_stat, member)
 static const struct db_field task_fields[] = {
@@ -353,21 +335,16 @@ lockq_stats_clear(struct lockq_stats *stats)
 
 /* --- lockq_runs() --- */
 
-static const struct db_query read_runs = {
-	"read_runs",
-	"SELECT r.epoch, r.user, r.how, r.as_of, r.query_ms, r.candidates, r.dropped, r.requests,"
-	"       r.loans, r.retries, r.reason, r.started_at, r.ended_at, r.left_pending, r.check_ms,"
-	"       GREATEST(TIMESTAMPDIFF(MICROSECOND, r.started_at, r.ended_at), 0) DIV 1000"
-	"  FROM leader_run AS r FORCE INDEX (PRIMARY)"
-	" WHERE r.task_id = ?"
-	" ORDER BY r.epoch DESC"
-	" LIMIT ?",
-	DB_MANY
-};
+static DB_QUERY(read_runs, DB_MANY,
+    "SELECT r.epoch, r.user, r.how, r.as_of, r.query_ms, r.candidates, r.dropped, r.requests,"
+    "       r.loans, r.retries, r.reason, r.started_at, r.ended_at, r.left_pending, r.check_ms,"
+    "       GREATEST(TIMESTAMPDIFF(MICROSECOND, r.started_at, r.ended_at), 0) DIV 1000"
+    "  FROM leader_run AS r FORCE INDEX (PRIMARY)"
+    " WHERE r.task_id = ?"
+    " ORDER BY r.epoch DESC"
+    " LIMIT ?");
 
-static const struct db_query task_there = {
-	"task_there", "SELECT 1 FROM task WHERE task_id = ?", DB_MAYBE
-};
+static DB_QUERY(task_there, DB_MAYBE, "SELECT 1 FROM task WHERE task_id = ?");
 
 #define RUN(member) DB_FIELD(struct lockq_run, member)
 static const struct db_field run_fields[] = {

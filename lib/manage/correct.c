@@ -16,18 +16,10 @@
 #include "handle/session.h"
 #include "manage/managing.h"
 
-static const struct db_query call_loans = {
-	"manage_loans", "CALL manage_loans(?, ?, ?, ?, ?, ?, ?, ?)", DB_MANY
-};
-static const struct db_query call_urgent = {
-	"manage_urgent", "CALL manage_urgent(?, ?, ?, ?, ?)", DB_MANY
-};
-static const struct db_query call_request = {
-	"manage_cancel", "CALL manage_cancel(?, ?, ?)", DB_ONE
-};
-static const struct db_query set_users = {
-	"set_users", "SET @lockq_users = ?", DB_NO_ROWS
-};
+static DB_QUERY(manage_loans, DB_MANY, "CALL manage_loans(?, ?, ?, ?, ?, ?, ?, ?)");
+static DB_QUERY(manage_urgent, DB_MANY, "CALL manage_urgent(?, ?, ?, ?, ?)");
+static DB_QUERY(manage_cancel, DB_ONE, "CALL manage_cancel(?, ?, ?)");
+static DB_QUERY(set_users, DB_NO_ROWS, "SET @lockq_users = ?");
 
 /* The columns of the rows of manage_loans. */
 enum {
@@ -213,10 +205,10 @@ run_procedure(struct lockq *q, const struct lockq_correction *what, const char *
     struct db_rows *rows)
 {
 	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
-		return managing_run(q, &call_urgent, DB_ARGS(db_text(what->manager),
+		return managing_run(q, &manage_urgent, DB_ARGS(db_text(what->manager),
 		    db_u64(what->task), db_text(json), db_bool(what->kind == LOCKQ_NOT_URGENT),
 		    db_text(what->reason)), "these loans", rows);
-	return managing_run(q, &call_loans, CORRECTION_ARGS(what, "alone", json), "these loans",
+	return managing_run(q, &manage_loans, CORRECTION_ARGS(what, "alone", json), "these loans",
 	    rows);
 }
 
@@ -284,7 +276,7 @@ static enum db_rc
 step_of_undo(struct db *db, struct correcting *c, bool first, struct db_rows *rows)
 {
 	struct text json = loans_json(c, first);
-	enum db_rc rc = json.failed ? DB_ENOMEM : db_run(db, &call_loans,
+	enum db_rc rc = json.failed ? DB_ENOMEM : db_run(db, &manage_loans,
 	    CORRECTION_ARGS(c->what, first ? "judge" : "change", json.data), rows);
 
 	text_clear(&json);
@@ -465,7 +457,7 @@ cancel_for(struct lockq *q, const char *manager, const char *request, const char
 	if (!found)
 		return error_refused(q, "request \"%s\" is unknown", request);
 	snprintf(held, sizeof(held), "request %" PRIu64, named.request_id);
-	code = managing_call(q, &call_request, DB_ARGS(db_text(manager),
+	code = managing_call(q, &manage_cancel, DB_ARGS(db_text(manager),
 	    db_u64(named.request_id), db_text(reason)), held, word, &id);
 	if (code != LOCKQ_OK)
 		return code;

@@ -15,12 +15,8 @@
 #include "manage/settings.h"
 #include "rules/task.h"
 
-static const struct db_query call_task = {
-	"manage_define", "CALL manage_define(?, ?, ?, ?, ?)", DB_ONE
-};
-static const struct db_query call_removal = {
-	"manage_remove", "CALL manage_remove_2(?, ?, ?, ?, ?)", DB_ONE
-};
+static DB_QUERY(manage_define, DB_ONE, "CALL manage_define(?, ?, ?, ?, ?)");
+static DB_QUERY(manage_remove, DB_ONE, "CALL manage_remove_2(?, ?, ?, ?, ?)");
 
 static int
 check_define(struct lockq *q, const struct lockq_define *what)
@@ -72,7 +68,7 @@ define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 	snprintf(held, sizeof(held), what->task != 0 ? "task %u" : "a new task", what->task);
 	/* Where the number is the next one, another manager may have taken it. */
 	for (unsigned int try = 0; code == LOCKQ_OK && try < DB_TRIES; try++) {
-		code = managing_call(q, &call_task, DB_ARGS(db_text(what->manager),
+		code = managing_call(q, &manage_define, DB_ARGS(db_text(what->manager),
 		    what->task != 0 ? db_u64(what->task) : db_null(), db_bool(what->adds != 0),
 		    db_text(json.data), db_text(what->reason)), held, word, &number);
 		if (what->task != 0 || strcmp(word, "exists") != 0)
@@ -127,7 +123,7 @@ remove_task(struct lockq *q, const char *manager, uint32_t task, const char *rea
 	while (code == LOCKQ_OK && strcmp(word, "more") == 0) {
 		if (tick(&ticking) != 0)
 			return LOCKQ_CANCELLED;
-		code = managing_call(q, &call_removal, DB_ARGS(db_text(manager), db_u64(task),
+		code = managing_call(q, &manage_remove, DB_ARGS(db_text(manager), db_u64(task),
 		    db_bool(begins), db_u64(REMOVE_ROWS), db_text(reason)), held, word, &n);
 		begins = false;
 		ticking.rows += n;
@@ -148,9 +144,7 @@ lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const cha
 
 /* --- lockq_noun() --- */
 
-static const struct db_query read_noun = {
-	"read_noun", "SELECT t.noun FROM task AS t WHERE t.task_id = ?", DB_MAYBE
-};
+static DB_QUERY(read_noun, DB_MAYBE, "SELECT t.noun FROM task AS t WHERE t.task_id = ?");
 
 void
 lockq_noun(struct lockq *q, uint32_t task, char noun[LOCKQ_NOUN_SIZE])

@@ -7,7 +7,7 @@
 #include "handle/session.h"
 #include "manage/managing.h"
 
-static const struct db_query end_cursor = { "end_cursor", "CALL follow_ends(?)", DB_ONE };
+static DB_QUERY(end_cursor, DB_ONE, "CALL follow_ends(?)");
 
 /* By the primary key; a process that delivers from the cursor has it locked. */
 static enum db_rc

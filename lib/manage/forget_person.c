@@ -9,12 +9,8 @@
 #include "handle/session.h"
 #include "manage/managing.h"
 
-static const struct db_query call_forget = {
-	"manage_forget", "CALL manage_forget(?, ?, ?, ?, ?, ?, ?)", DB_ONE
-};
-static const struct db_query led_by = {
-	"led_by", "SELECT task_id FROM task_lock WHERE holder = ? LIMIT 1", DB_MAYBE
-};
+static DB_QUERY(manage_forget, DB_ONE, "CALL manage_forget(?, ?, ?, ?, ?, ?, ?)");
+static DB_QUERY(led_by, DB_MAYBE, "SELECT task_id FROM task_lock WHERE holder = ? LIMIT 1");
 
 /* What a call of lockq_forget_person() was asked, and how far it is. */
 struct forgetting {
@@ -40,7 +36,7 @@ forget_step(struct forgetting *f, const char *step)
 	while (code == LOCKQ_OK && more) {
 		if (tick(&f->ticking) != 0)
 			return LOCKQ_CANCELLED;
-		code = managing_run(f->q, &call_forget, DB_ARGS(db_text(f->manager),
+		code = managing_run(f->q, &manage_forget, DB_ARGS(db_text(f->manager),
 		    db_text(f->user), db_text(step), db_u64(from), db_u64(FORGET_ROWS),
 		    db_bool(f->dry_run), db_text(f->reason)), held, &result);
 		copy_cell(f->word, sizeof(f->word), &result, 0, 0);

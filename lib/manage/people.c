@@ -11,24 +11,19 @@
 #include "manage/managing.h"
 #include "rules/lease.h"
 
-static const struct db_query call_user = {
-	"manage_person", "CALL manage_person(?, ?, ?, ?, ?)", DB_ONE
-};
+static DB_QUERY(manage_person, DB_ONE, "CALL manage_person(?, ?, ?, ?, ?)");
 
 /* Each count goes by the user's rows. */
-static const struct db_query read_people = {
-	"read_people",
-	"SELECT u.name, u.account, u.enabled, u.created_at,"
-	"       (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
-	"         WHERE w.user_id = u.user_id AND w.state = 'assigned'"
-	"           AND " LEASE_LASTS "),"
-	"       (SELECT COUNT(*) FROM task AS t"
-	"         STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_one_pending)"
-	"            ON r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
-	"  FROM app_user AS u"
-	" ORDER BY u.name",
-	DB_MANY
-};
+static DB_QUERY(read_people, DB_MANY,
+    "SELECT u.name, u.account, u.enabled, u.created_at,"
+    "       (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)"
+    "         WHERE w.user_id = u.user_id AND w.state = 'assigned'"
+    "           AND " LEASE_LASTS "),"
+    "       (SELECT COUNT(*) FROM task AS t"
+    "         STRAIGHT_JOIN work_requested AS r FORCE INDEX (work_requested_one_pending)"
+    "            ON r.user_id = u.user_id AND r.task_id = t.task_id AND r.pending = 1)"
+    "  FROM app_user AS u"
+    " ORDER BY u.name");
 
 static const char *
 action_of(enum lockq_person_change what)
@@ -86,7 +81,7 @@ change_person(struct lockq *q, const char *manager, const char *user,
 	if (code != LOCKQ_OK)
 		return code;
 	snprintf(held, sizeof(held), "user \"%.64s\"", user);
-	code = managing_call(q, &call_user, DB_ARGS(db_text(manager), db_text(user),
+	code = managing_call(q, &manage_person, DB_ARGS(db_text(manager), db_text(user),
 	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
 	return code == LOCKQ_OK ? people_judge(q, word, user) : code;
 }

@@ -11,9 +11,7 @@
 #include "handle/error.h"
 #include "handle/session.h"
 
-static const struct db_query held_by_user = {
-	"held_by_user", "SELECT " LOANS_HELD("?", "?"), DB_ONE
-};
+static DB_QUERY(held_by_user, DB_ONE, "SELECT " LOANS_HELD("?", "?"));
 
 uint32_t
 max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,

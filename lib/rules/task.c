@@ -8,32 +8,24 @@
 #include "handle/error.h"
 #include "handle/session.h"
 
-static const struct db_query read_task = {
-	"read_task",
-	"SELECT " TASK_COLUMNS("?")
-	"  FROM task AS t"
-	" WHERE t.task_id = ?",
-	DB_MAYBE
-};
+static DB_QUERY(read_task, DB_MAYBE,
+    "SELECT " TASK_COLUMNS("?")
+    "  FROM task AS t"
+    " WHERE t.task_id = ?");
 
-static const struct db_query user_by_name = {
-	"user_by_name", "SELECT user_id FROM app_user WHERE name = ?", DB_MAYBE
-};
+static DB_QUERY(user_by_name, DB_MAYBE, "SELECT user_id FROM app_user WHERE name = ?");
 
 /* The median of the last nine queries, so that one slow query changes nothing. */
-static const struct db_query usual_query = {
-	"usual_query",
-	"SELECT query_ms"
-	"  FROM (SELECT query_ms, ROW_NUMBER() OVER (ORDER BY query_ms) AS place,"
-	"               COUNT(*) OVER () AS n"
-	"          FROM (SELECT query_ms"
-	"                  FROM leader_run"
-	"                 WHERE task_id = ? AND query_ms IS NOT NULL AND how <> 'failed'"
-	"                 ORDER BY epoch DESC"
-	"                 LIMIT 9) AS last) AS sorted"
-	" WHERE place = n DIV 2 + 1",
-	DB_MAYBE
-};
+static DB_QUERY(usual_query, DB_MAYBE,
+    "SELECT query_ms"
+    "  FROM (SELECT query_ms, ROW_NUMBER() OVER (ORDER BY query_ms) AS place,"
+    "               COUNT(*) OVER () AS n"
+    "          FROM (SELECT query_ms"
+    "                  FROM leader_run"
+    "                 WHERE task_id = ? AND query_ms IS NOT NULL AND how <> 'failed'"
+    "                 ORDER BY epoch DESC"
+    "                 LIMIT 9) AS last) AS sorted"
+    " WHERE place = n DIV 2 + 1");
 
 enum share
 task_share(const char *word)

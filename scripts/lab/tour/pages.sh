@@ -130,11 +130,11 @@ code() {
 # statement FILE NAME: prints the SQL of that query in lib/FILE.
 statement() {
 	awk -v name="$2" '
-		index($0, "struct db_query " name " = {") { inside = 1 }
+		index($0, "DB_QUERY(" name ",") { inside = 1 }
 		inside { text = text $0 }
-		inside && /^};/ { exit }
+		inside && /);$/ { exit }
 		END { for (; match(text, /"[^"]*"/); text = substr(text, RSTART + RLENGTH))
-			if (n++) print substr(text, RSTART + 1, RLENGTH - 2) }' "$top/lib/$1"
+			print substr(text, RSTART + 1, RLENGTH - 2) }' "$top/lib/$1"
 }
 
 show_statement() {
