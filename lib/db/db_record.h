@@ -37,7 +37,8 @@ struct db_record {
 	const struct db_field *fields;
 	size_t n_fields;
 };
-#define DB_RECORD(type, fields) { sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
+#define DB_RECORD(type, ...) { sizeof(type), (const struct db_field[]){ __VA_ARGS__ }, \
+	sizeof((const struct db_field[]){ __VA_ARGS__ }) / sizeof(struct db_field) }
 
 /* Fills the structure @of from a row, from column @first on. DB_OK or DB_ENOMEM. */
 LOCKQ_MUST_CHECK enum db_rc record_fill(const struct db_record *record, void *of,

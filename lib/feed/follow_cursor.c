@@ -18,6 +18,7 @@ static DB_QUERY(next_change, DB_MAYBE,
     " WHERE l.log_id > ?"
     " ORDER BY l.log_id LIMIT 1");
 static DB_QUERY(newest_change, DB_ONE, "SELECT MAX(log_id) FROM work_log");
+
 int
 follow_check_name(struct lockq *q, const char *cursor)
 {
@@ -32,10 +33,8 @@ follow_check_name(struct lockq *q, const char *cursor)
 }
 
 #define CURSOR(member) DB_FIELD(struct lockq_cursor, member)
-static const struct db_field cursor_fields[] = {
-	CURSOR(cursor), CURSOR(position), CURSOR(made_at), CURSOR(moved_at), CURSOR(account)
-};
-static const struct db_record cursor_record = DB_RECORD(struct lockq_cursor, cursor_fields);
+static const struct db_record cursor_record = DB_RECORD(struct lockq_cursor,
+    CURSOR(cursor), CURSOR(position), CURSOR(made_at), CURSOR(moved_at), CURSOR(account));
 
 static enum db_rc
 add_lag(struct lockq_cursor *cursor, struct db *db, uint64_t newest)

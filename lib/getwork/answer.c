@@ -45,13 +45,10 @@ static DB_QUERY(read_own_answer, DB_MANY,
     " ORDER BY g.log_id");
 
 #define ANSWER(member) DB_FIELD(struct lockq_answer, member)
-static const struct db_field answer_fields[] = {
-	ANSWER(request_id), ANSWER(uuid), ANSWER(user), ANSWER(task), ANSWER(task_name),
-	ANSWER(asked), ANSWER(requested), ANSWER(assigned), DB_NO_FIELD, ANSWER(epoch),
-	ANSWER(reason), ANSWER(leader), ANSWER(query_ms), ANSWER(as_of), ANSWER(excluded),
-	ANSWER(how), ANSWER(checked)
-};
-static const struct db_record answer_record = DB_RECORD(struct lockq_answer, answer_fields);
+static const struct db_record answer_record = DB_RECORD(struct lockq_answer,
+    ANSWER(request_id), ANSWER(uuid), ANSWER(user), ANSWER(task), ANSWER(task_name), ANSWER(asked),
+    ANSWER(requested), ANSWER(assigned), DB_NO_FIELD, ANSWER(epoch), ANSWER(reason), ANSWER(leader),
+    ANSWER(query_ms), ANSWER(as_of), ANSWER(excluded), ANSWER(how), ANSWER(checked));
 
 static enum db_rc
 fill(struct lockq_answer *a, const struct db_rows *rows, size_t first)

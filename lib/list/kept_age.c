@@ -88,11 +88,9 @@ DB_QUERY(stat_tasks, DB_MANY,
     " ORDER BY t.task_id");
 
 #define KEPT(member) DB_FIELD(struct kept, member)
-static const struct db_field kept_fields[] = {
-	KEPT(user_id), KEPT(epoch), KEPT(length), KEPT(head), KEPT(as_of), KEPT(is_there),
-	KEPT(has_asked), KEPT(due), KEPT(failed), KEPT(touched), KEPT(has_touched), KEPT(too_dear)
-};
-static const struct db_record kept_record = DB_RECORD(struct kept, kept_fields);
+static const struct db_record kept_record = DB_RECORD(struct kept,
+    KEPT(user_id), KEPT(epoch), KEPT(length), KEPT(head), KEPT(as_of), KEPT(is_there),
+    KEPT(has_asked), KEPT(due), KEPT(failed), KEPT(touched), KEPT(has_touched), KEPT(too_dear));
 
 enum db_rc
 kept_look(struct db *db, const char *user, struct task *task, struct kept *kept, bool *known)

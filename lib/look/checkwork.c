@@ -66,19 +66,14 @@ struct part {
 };
 
 #define ASSIGNMENT(member) DB_FIELD(struct lockq_assignment, member)
-static const struct db_field assignment_fields[] = {
-	ASSIGNMENT(task), ASSIGNMENT(task_name), ASSIGNMENT(loan_id), ASSIGNMENT(token),
-	ASSIGNMENT(request_id), ASSIGNMENT(assigned_at), ASSIGNMENT(age_s),
-	ASSIGNMENT(lease_expires_at), ASSIGNMENT(lease_expired), ASSIGNMENT(lease_left_s),
-	ASSIGNMENT(note)
-};
 static const struct db_record assignment_record = DB_RECORD(struct lockq_assignment,
-    assignment_fields);
+    ASSIGNMENT(task), ASSIGNMENT(task_name), ASSIGNMENT(loan_id), ASSIGNMENT(token),
+    ASSIGNMENT(request_id), ASSIGNMENT(assigned_at), ASSIGNMENT(age_s),
+    ASSIGNMENT(lease_expires_at), ASSIGNMENT(lease_expired), ASSIGNMENT(lease_left_s),
+    ASSIGNMENT(note));
 
-static const struct db_field detail_fields[] = {
-	DB_FIELD(struct lockq_detail, name), DB_FIELD(struct lockq_detail, value)
-};
-static const struct db_record detail_record = DB_RECORD(struct lockq_detail, detail_fields);
+static const struct db_record detail_record = DB_RECORD(struct lockq_detail,
+    DB_FIELD(struct lockq_detail, name), DB_FIELD(struct lockq_detail, value));
 
 /* STRAIGHT_JOIN, or the server might read all rows of the view. The rows come in the loans'
  * order. */

@@ -54,10 +54,8 @@ static const struct db_query kinds[] = {
 };
 
 #define CHOICE(member) DB_FIELD(struct lockq_choice, member)
-static const struct db_field choice_fields[] = {
-	CHOICE(value), CHOICE(about)
-};
-static const struct db_record choice_record = DB_RECORD(struct lockq_choice, choice_fields);
+static const struct db_record choice_record = DB_RECORD(struct lockq_choice,
+    CHOICE(value), CHOICE(about));
 
 int
 lockq_choices(struct lockq *q, enum lockq_choice_kind kind, const char *user, uint32_t task,

@@ -203,21 +203,15 @@ static const struct keys run_keys = { &first_run, &is_run_before, true };
 
 /* What rows that begin with a task and a quarter are for. */
 #define IN(member) DB_FIELD(struct lockq_quarter, member)
-static const struct db_field requests_fields[] = {
-	DB_NO_FIELD, DB_NO_FIELD, IN(answers), IN(answers_empty), IN(answers_failed),
-	IN(given_up), IN(answers_listed), IN(loans_listed), IN(loans_led), IN(wait_p50_ms),
-	IN(wait_p95_ms), IN(wait_max_ms), IN(list_age_s)
-};
-static const struct db_record requests_record = DB_RECORD(struct lockq_quarter, requests_fields);
-static const struct db_field log_fields[] = {
-	DB_NO_FIELD, DB_NO_FIELD, IN(completed), IN(returned), IN(never), IN(expired)
-};
-static const struct db_record log_record = DB_RECORD(struct lockq_quarter, log_fields);
-static const struct db_field run_fields[] = {
-	DB_NO_FIELD, DB_NO_FIELD, IN(queries), IN(failures), IN(refills), IN(refill_failures),
-	IN(query_p50_ms), IN(query_p95_ms), IN(query_max_ms), IN(spare)
-};
-static const struct db_record run_record = DB_RECORD(struct lockq_quarter, run_fields);
+static const struct db_record requests_record = DB_RECORD(struct lockq_quarter,
+    DB_NO_FIELD, DB_NO_FIELD, IN(answers), IN(answers_empty), IN(answers_failed), IN(given_up),
+    IN(answers_listed), IN(loans_listed), IN(loans_led), IN(wait_p50_ms), IN(wait_p95_ms),
+    IN(wait_max_ms), IN(list_age_s));
+static const struct db_record log_record = DB_RECORD(struct lockq_quarter,
+    DB_NO_FIELD, DB_NO_FIELD, IN(completed), IN(returned), IN(never), IN(expired));
+static const struct db_record run_record = DB_RECORD(struct lockq_quarter,
+    DB_NO_FIELD, DB_NO_FIELD, IN(queries), IN(failures), IN(refills), IN(refill_failures),
+    IN(query_p50_ms), IN(query_p95_ms), IN(query_max_ms), IN(spare));
 
 static struct lockq_day_task *
 task_of(struct lockq_day *day, uint64_t task)
@@ -288,18 +282,14 @@ read_all(struct db *db, const struct look *look, const struct keys *keys,
 }
 
 #define LEADER(member) DB_FIELD(struct lockq_day_leader, member)
-static const struct db_field leader_fields[] = {
-	LEADER(user), LEADER(led), LEADER(queries), LEADER(failures), LEADER(loans),
-	LEADER(retries), LEADER(led_ms)
-};
-static const struct db_record leader_record = DB_RECORD(struct lockq_day_leader, leader_fields);
+static const struct db_record leader_record = DB_RECORD(struct lockq_day_leader,
+    LEADER(user), LEADER(led), LEADER(queries), LEADER(failures), LEADER(loans), LEADER(retries),
+    LEADER(led_ms));
 
 #define QUERY(member) DB_FIELD(struct lockq_day_query, member)
-static const struct db_field query_fields[] = {
-	QUERY(ended_at), QUERY(user), QUERY(ms), QUERY(failed), QUERY(reason), QUERY(candidates),
-	QUERY(since_ms)
-};
-static const struct db_record query_record = DB_RECORD(struct lockq_day_query, query_fields);
+static const struct db_record query_record = DB_RECORD(struct lockq_day_query,
+    QUERY(ended_at), QUERY(user), QUERY(ms), QUERY(failed), QUERY(reason), QUERY(candidates),
+    QUERY(since_ms));
 
 /* The rows begin with the last query. */
 static enum db_rc

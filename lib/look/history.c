@@ -20,12 +20,10 @@ static DB_QUERY(read_history, DB_MANY,
     " ORDER BY l.log_id");
 
 #define EVENT(member) DB_FIELD(struct lockq_event, member)
-static const struct db_field event_fields[] = {
-	EVENT(event), EVENT(at), EVENT(user), EVENT(account), EVENT(token), EVENT(version),
-	EVENT(request_id), EVENT(available_at), EVENT(lease_expires_at), EVENT(excluded_until),
-	EVENT(note), EVENT(manager)
-};
-static const struct db_record event_record = DB_RECORD(struct lockq_event, event_fields);
+static const struct db_record event_record = DB_RECORD(struct lockq_event,
+    EVENT(event), EVENT(at), EVENT(user), EVENT(account), EVENT(token), EVENT(version),
+    EVENT(request_id), EVENT(available_at), EVENT(lease_expires_at), EVENT(excluded_until),
+    EVENT(note), EVENT(manager));
 
 enum db_rc
 history_event(struct lockq_event *e, const struct db_rows *rows, size_t row)

@@ -22,11 +22,9 @@ static DB_QUERY(read_requests, DB_MANY,
     " ORDER BY r.task_id");
 
 #define REQUEST(member) DB_FIELD(struct lockq_request, member)
-static const struct db_field pending_fields[] = {
-	REQUEST(request_id), REQUEST(uuid), REQUEST(task), REQUEST(task_name), REQUEST(asked),
-	REQUEST(created_at), REQUEST(age_s), REQUEST(unattended), REQUEST(paused), REQUEST(leader)
-};
-static const struct db_record pending_record = DB_RECORD(struct lockq_request, pending_fields);
+static const struct db_record pending_record = DB_RECORD(struct lockq_request,
+    REQUEST(request_id), REQUEST(uuid), REQUEST(task), REQUEST(task_name), REQUEST(asked),
+    REQUEST(created_at), REQUEST(age_s), REQUEST(unattended), REQUEST(paused), REQUEST(leader));
 
 /* An account that may not read task_lock is told of the requests all the same. */
 static enum db_rc
@@ -108,11 +106,9 @@ static DB_QUERY(read_tasks, DB_MANY,
     " ORDER BY t.task_id");
 
 #define TASK(member) DB_FIELD(struct lockq_task, member)
-static const struct db_field task_fields[] = {
-	TASK(task), TASK(task_name), TASK(enabled), TASK(manager), TASK(max_count),
-	TASK(max_pipeline), TASK(held), TASK(pending), TASK(paused), TASK(urgent), TASK(any_place)
-};
-static const struct db_record task_record = DB_RECORD(struct lockq_task, task_fields);
+static const struct db_record task_record = DB_RECORD(struct lockq_task,
+    TASK(task), TASK(task_name), TASK(enabled), TASK(manager), TASK(max_count), TASK(max_pipeline),
+    TASK(held), TASK(pending), TASK(paused), TASK(urgent), TASK(any_place));
 
 static enum db_rc
 look_at_tasks(struct patience *patience, void *data, int *code)

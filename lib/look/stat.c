@@ -122,42 +122,29 @@ static DB_QUERY(stat_trouble, DB_MANY,
     " ORDER BY b.task_id, b.operation");
 
 #define STAT(member) DB_FIELD(struct lockq_stat, member)
-static const struct db_field task_fields[] = {
-	STAT(task), STAT(task_name), STAT(enabled), STAT(paused), STAT(keeps_list),
-	STAT(has_list), STAT(list_due), STAT(list_length), STAT(list_left), STAT(list_age_s),
-	STAT(refill_failures), STAT(refill_reason), DB_NO_FIELD, STAT(max_query_s),
-	STAT(request_ttl), STAT(leader)
-};
-static const struct db_record task_record = DB_RECORD(struct lockq_stat, task_fields);
+static const struct db_record task_record = DB_RECORD(struct lockq_stat,
+    STAT(task), STAT(task_name), STAT(enabled), STAT(paused), STAT(keeps_list), STAT(has_list),
+    STAT(list_due), STAT(list_length), STAT(list_left), STAT(list_age_s), STAT(refill_failures),
+    STAT(refill_reason), DB_NO_FIELD, STAT(max_query_s), STAT(request_ttl), STAT(leader));
 
 /* What is read of all tasks at once: rows that begin with a task's number. loans_per_h gets the
  * time in which the loans were given, in milliseconds, and read_part() makes the speed of it. */
-static const struct db_field waiting_fields[] = {
-	DB_NO_FIELD, STAT(waiting), STAT(unattended), STAT(wanted), STAT(oldest_s)
-};
-static const struct db_field assigned_fields[] = {
-	DB_NO_FIELD, STAT(assigned)
-};
-static const struct db_field overdue_fields[] = {
-	DB_NO_FIELD, STAT(overdue), STAT(untidied_s)
-};
-static const struct db_field answer_fields[] = {
-	DB_NO_FIELD, STAT(answers), STAT(answers_failed), STAT(answers_empty), STAT(loans),
-	STAT(loans_per_h), STAT(wait_p50_ms), STAT(wait_p95_ms)
-};
-static const struct db_field query_fields[] = {
-	DB_NO_FIELD, STAT(queries), STAT(failures), STAT(query_p50_ms), STAT(query_p95_ms),
-	STAT(failed), STAT(failures_in_a_row)
-};
 static const struct part {
 	const struct db_query *query;
 	struct db_record record;
 } parts[] = {
-	{ &stat_waiting, DB_RECORD(struct lockq_stat, waiting_fields) },
-	{ &stat_assigned, DB_RECORD(struct lockq_stat, assigned_fields) },
-	{ &stat_overdue, DB_RECORD(struct lockq_stat, overdue_fields) },
-	{ &stat_answers, DB_RECORD(struct lockq_stat, answer_fields) },
-	{ &stat_queries, DB_RECORD(struct lockq_stat, query_fields) },
+	{ &stat_waiting, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(waiting), STAT(unattended), STAT(wanted), STAT(oldest_s)) },
+	{ &stat_assigned, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(assigned)) },
+	{ &stat_overdue, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(overdue), STAT(untidied_s)) },
+	{ &stat_answers, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(answers), STAT(answers_failed), STAT(answers_empty), STAT(loans),
+	    STAT(loans_per_h), STAT(wait_p50_ms), STAT(wait_p95_ms)) },
+	{ &stat_queries, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(queries), STAT(failures), STAT(query_p50_ms), STAT(query_p95_ms),
+	    STAT(failed), STAT(failures_in_a_row)) },
 };
 
 static enum db_rc
@@ -347,12 +334,10 @@ static DB_QUERY(read_runs, DB_MANY,
 static DB_QUERY(task_there, DB_MAYBE, "SELECT 1 FROM task WHERE task_id = ?");
 
 #define RUN(member) DB_FIELD(struct lockq_run, member)
-static const struct db_field run_fields[] = {
-	RUN(epoch), RUN(user), RUN(how), RUN(as_of), RUN(query_ms), RUN(candidates), RUN(dropped),
-	RUN(requests), RUN(loans), RUN(retries), RUN(reason), RUN(started_at), RUN(ended_at),
-	RUN(left_pending), RUN(check_ms), RUN(took_ms)
-};
-static const struct db_record run_record = DB_RECORD(struct lockq_run, run_fields);
+static const struct db_record run_record = DB_RECORD(struct lockq_run,
+    RUN(epoch), RUN(user), RUN(how), RUN(as_of), RUN(query_ms), RUN(candidates), RUN(dropped),
+    RUN(requests), RUN(loans), RUN(retries), RUN(reason), RUN(started_at), RUN(ended_at),
+    RUN(left_pending), RUN(check_ms), RUN(took_ms));
 
 static enum db_rc
 look_at_runs(struct patience *patience, void *data, int *code)

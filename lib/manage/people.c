@@ -95,11 +95,9 @@ lockq_change_person(struct lockq *q, const char *manager, const char *user,
 }
 
 #define PERSON(member) DB_FIELD(struct lockq_person, member)
-static const struct db_field person_fields[] = {
-	PERSON(user), PERSON(account), PERSON(enabled), PERSON(created_at), PERSON(held),
-	PERSON(pending)
-};
-static const struct db_record person_record = DB_RECORD(struct lockq_person, person_fields);
+static const struct db_record person_record = DB_RECORD(struct lockq_person,
+    PERSON(user), PERSON(account), PERSON(enabled), PERSON(created_at), PERSON(held),
+    PERSON(pending));
 
 static enum db_rc
 look_at_people(struct patience *patience, void *data, int *code)

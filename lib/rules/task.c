@@ -41,13 +41,11 @@ task_share(const char *word)
 }
 
 #define TASK(member) DB_FIELD(struct task, member)
-static const struct db_field task_fields[] = {
-	TASK(name), TASK(view), TASK(enabled), TASK(max_count), TASK(max_query_s),
-	TASK(candidate_limit), TASK(request_ttl), TASK(lease_minutes), TASK(cache_ttl),
-	TASK(max_pipeline), TASK(view_repeats), TASK(check_view), TASK(use_unchecked),
-	DB_NO_FIELD, TASK(paused), TASK(excluded), TASK(has_rules)
-};
-static const struct db_record task_record = DB_RECORD(struct task, task_fields);
+static const struct db_record task_record = DB_RECORD(struct task,
+    TASK(name), TASK(view), TASK(enabled), TASK(max_count), TASK(max_query_s),
+    TASK(candidate_limit), TASK(request_ttl), TASK(lease_minutes), TASK(cache_ttl),
+    TASK(max_pipeline), TASK(view_repeats), TASK(check_view), TASK(use_unchecked), DB_NO_FIELD,
+    TASK(paused), TASK(excluded), TASK(has_rules));
 
 void
 task_fill(struct task *task, uint32_t task_id, const struct db_rows *rows)
