@@ -248,11 +248,9 @@ grant_one(struct lockq *q, const struct lockq_finding *f)
 	enum db_rc rc = db_run(q->db, &query, DB_NO_ARGS, NULL);
 	char why[sizeof(q->error)];
 
-	if (rc == DB_ELOCKWAIT) {
-		error_set(q, "another session has locked what is to be granted: try again: %s",
-		    f->mend);
-		return LOCKQ_BUSY;
-	}
+	if (rc == DB_ELOCKWAIT)
+		return error_busy(q, "another session has locked what is to be granted: try again: "
+		    "%s", f->mend);
 	if (rc != DB_EFAIL)
 		return error_from_db(q, q->db, rc);
 	error_set_detail(q, q->db);

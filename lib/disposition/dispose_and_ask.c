@@ -115,10 +115,8 @@ lockq_dispose_and_ask(struct lockq *q, const struct lockq_disposition *dispositi
 	text_clear(&f.front.stale);
 	code = operation_end(q, 0, code);
 	if (code == LOCKQ_OK && f.taking.taken.result != TAKE_GIVEN && !last.was_done &&
-	    disposing_gives_up(q)) {
-		error_set(q, "interrupted: nothing was asked for");
-		return LOCKQ_CANCELLED;
-	}
+	    disposing_gives_up(q))
+		return error_cancelled(q, "interrupted: nothing was asked for");
 	if (code == LOCKQ_OK) {
 		result->asked = 1;
 		operation_begin(q, OPERATION_GETWORK, ask->user, ask->task);

@@ -269,22 +269,6 @@ overall(struct lockq *q, const struct lockq_disposed_result *result)
 	    (unsigned long long)worst->loan_id);
 }
 
-/* Nothing was changed, since others hold what the disposition needs. */
-static int
-held(const struct disposing *d)
-{
-	error_set(d->q, "%s: nothing was changed: try again", d->held);
-	return LOCKQ_BUSY;
-}
-
-/* The caller has given up before the COMMIT. */
-static int
-given_up(struct lockq *q)
-{
-	error_set(q, "interrupted: nothing was changed");
-	return LOCKQ_CANCELLED;
-}
-
 static int
 settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *result)
 {
@@ -295,9 +279,10 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 		return overall(q, result);
 	lockq_disposed_clear(result);
 	if (rc == DB_ELOCKWAIT)
-		return held(d);
+		return error_busy(q, "%s: nothing was changed: try again", d->held);
+	/* The caller has given up before the COMMIT. */
 	if (rc == DB_ECANCELLED)
-		return given_up(q);
+		return error_cancelled(q, "interrupted: nothing was changed");
 	if (rc == DB_OK && !d->user_known)
 		return error_unknown_user(q, d->what->user);
 	if (rc == DB_OK && !d->task_known)

@@ -66,11 +66,9 @@ code_of(struct call *c, enum db_rc rc)
 
 	if (rc == DB_ELOCKWAIT && c->answer->assigned > 0)
 		return LOCKQ_OK;
-	if (rc == DB_ELOCKWAIT || (rc == DB_OK && c->answer->status == LOCKQ_PENDING)) {
-		error_set(c->q, "request %llu is held by a process that serves it, and may still "
-		    "be pending: see checkwork --request %llu", id, id);
-		return LOCKQ_BUSY;
-	}
+	if (rc == DB_ELOCKWAIT || (rc == DB_OK && c->answer->status == LOCKQ_PENDING))
+		return error_busy(c->q, "request %llu is held by a process that serves it, and may "
+		    "still be pending: see checkwork --request %llu", id, id);
 	if (rc != DB_OK) {
 		int code = error_from_db(c->q, c->q->db, rc);
 
@@ -105,9 +103,8 @@ cancel_own(struct lockq *q, const char *user, uint32_t task, const char *request
 		rc = find_own(&c, request, &code);
 	if (rc == DB_ELOCKWAIT) {
 		held_table(q->db, c.held);
-		error_set(q, "%s: nothing was cancelled: try again", c.held[0] != '\0' ? c.held :
-		    HELD_UNKNOWN);
-		return LOCKQ_BUSY;
+		return error_busy(q, "%s: nothing was cancelled: try again", c.held[0] != '\0' ?
+		    c.held : HELD_UNKNOWN);
 	}
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);

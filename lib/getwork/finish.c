@@ -71,19 +71,17 @@ finish_pending(struct call *c, enum db_rc failure)
 	if (code == LOCKQ_ENOMEM)
 		return code;
 	memcpy(text, c->q->error, sizeof(text));
-	error_set(c->q, "gave up, but %s%.800s: the request may still be pending: see checkwork "
-	    "--request %s", failure == DB_ELOCKWAIT ? "" : "the request could not be cancelled: ",
-	    failure == DB_ELOCKWAIT ? "another session holds the request" : text,
-	    c->request.uuid);
-	return LOCKQ_BUSY;
+	return error_busy(c->q, "gave up, but %s%.800s: the request may still be pending: see "
+	    "checkwork --request %s", failure == DB_ELOCKWAIT ? "" :
+	    "the request could not be cancelled: ", failure == DB_ELOCKWAIT ?
+	    "another session holds the request" : text, c->request.uuid);
 }
 
 /* Reports what another session held until the time was over, so that no request was recorded. */
 static int
 finish_unasked(struct call *c)
 {
-	error_set(c->q, "%s: nothing was asked for: try again", c->held);
-	return LOCKQ_BUSY;
+	return error_busy(c->q, "%s: nothing was asked for: try again", c->held);
 }
 
 /* Reports that the list had nothing. The task may not be known: nobody has asked for it. */

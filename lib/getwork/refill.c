@@ -113,10 +113,9 @@ finish_refill(struct call *c, enum step step, enum db_rc rc, struct lockq_refill
 	/* The manager may just have set it. */
 	if (c->task.cache_ttl == 0 && c->run.reason == NULL)
 		return refuse_without_list(c->q, &c->task);
-	if (step == TRY) {
-		error_set(c->q, "task %u was led by another process meanwhile", c->task.task_id);
-		return LOCKQ_BUSY;
-	}
+	if (step == TRY)
+		return error_busy(c->q, "task %u was led by another process meanwhile",
+		    c->task.task_id);
 	fill(result, c);
 	rc = note(c, reason, reason != NULL);
 	/* The new list is there, whatever became of that. */
@@ -135,21 +134,16 @@ finish_busy(struct call *c, enum lock_result result)
 {
 	char text[sizeof(c->q->error)];
 
-	if (result == LOCK_PAUSED) {
-		error_set(c->q, "%s", c->task.paused);
-		return LOCKQ_BUSY;
-	}
-	if (c->leader.leads) {
-		error_set(c->q, "task %u is led by another process: its list is filled anyway",
-		    c->task.task_id);
-		return LOCKQ_BUSY;
-	}
+	if (result == LOCK_PAUSED)
+		return error_busy(c->q, "%s", c->task.paused);
+	if (c->leader.leads)
+		return error_busy(c->q, "task %u is led by another process: its list is filled "
+		    "anyway", c->task.task_id);
 	snprintf(text, sizeof(text), "task %u is locked by another session, and nobody leads it: "
 	    "see lockq-admin(7)", c->task.task_id);
 	/* The next try may come soon: the session may end at any time. */
 	note_anyway(c, text, false);
-	error_set(c->q, "%s", text);
-	return LOCKQ_BUSY;
+	return error_busy(c->q, "%s", text);
 }
 
 static int

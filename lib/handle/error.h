@@ -14,6 +14,8 @@ __attribute__((format(printf, 2, 3))) void error_set(struct lockq *q, const char
 #define error_query(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EQUERY)
 #define error_unknown(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EUNKNOWN)
 #define error_database(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_EDATABASE)
+#define error_busy(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_BUSY)
+#define error_cancelled(q, ...) (error_set((q), __VA_ARGS__), (int)LOCKQ_CANCELLED)
 /* At the start of a call there is no error. */
 void error_clear(struct lockq *q);
 /* Keeps what @db says for lockq_error_detail(). */

@@ -7,8 +7,6 @@
 #include "handle/progress.h"
 #include "handle/session.h"
 
-static const char some_table[] = "another session has locked a table that is to be read";
-
 void
 patience_renew(struct patience *p)
 {
@@ -32,13 +30,20 @@ patience_left(const struct patience *p)
 	return p->deadline > now + least ? p->deadline - now : least;
 }
 
+static const char *
+what_is_held(const struct patience *p)
+{
+	return p->held[0] != '\0' ? p->held :
+	    "another session has locked a table that is to be read";
+}
+
 /* False where the caller gives up. */
 static bool
 say_waiting(struct patience *p)
 {
 	struct ticking ticking = {
 		.q = p->q, .phase = LOCKQ_PHASE_RETRY, .since = p->since,
-		.detail = p->held[0] != '\0' ? p->held : some_table
+		.detail = what_is_held(p)
 	};
 
 	return tick(&ticking) == 0;
@@ -64,13 +69,6 @@ wait_for_table(struct patience *p, enum db_rc *rc)
 	return goes_on;
 }
 
-static int
-over(const struct patience *p)
-{
-	error_set(p->q, "%s: try again later", p->held[0] != '\0' ? p->held : some_table);
-	return LOCKQ_BUSY;
-}
-
 /* @role is what an account needs for this look, or NULL: what it is. */
 static int
 look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
@@ -93,8 +91,10 @@ look_patiently(struct lockq *q, const char *role, look_fn *look, void *data)
 		if (rc == DB_OK)
 			rc = look(&patience, data, &code);
 	} while (rc == DB_ELOCKWAIT && wait_for_table(&patience, &rc));
-	if (rc != DB_OK)
-		code = rc == DB_ELOCKWAIT ? over(&patience) : error_from_db(q, q->db, rc);
+	if (rc == DB_ELOCKWAIT)
+		code = error_busy(q, "%s: try again later", what_is_held(&patience));
+	else if (rc != DB_OK)
+		code = error_from_db(q, q->db, rc);
 	if (role != NULL)
 		db_set_role(q->db, "lockq_worker");
 	return code;

@@ -347,10 +347,8 @@ undo(struct correcting *c)
 		return error_unknown_task(q, c->what->task);
 	if (rc == DB_OK)
 		return LOCKQ_OK;
-	if (c->d.procedure_waits && rc == DB_ELOCKWAIT) {
-		error_set(q, "%s: nothing was changed: try again", c->d.held);
-		return LOCKQ_BUSY;
-	}
+	if (c->d.procedure_waits && rc == DB_ELOCKWAIT)
+		return error_busy(q, "%s: nothing was changed: try again", c->d.held);
 	/* Before its COMMIT a transaction has done nothing. */
 	return rc == DB_ELOST || rc == DB_ENOMEM || rc == DB_EINTERRUPTED ?
 	    error_from_db(q, q->db, rc) : managing_failed(q, rc, "these loans");

@@ -102,12 +102,10 @@ judge_removal(struct lockq *q, const char *word, uint64_t n, uint32_t task)
 		    "them, or release them", (unsigned long long)n, n == 1 ? "loan" : "loans", task,
 		    n == 1 ? "is" : "are");
 	if (strcmp(word, "led") == 0)
-		error_set(q, "a process leads task %u: try again when it has served", task);
-	else
-		error_set(q, "task %u is disabled, but %llu %s ended within the last minute, and "
-		    "programs may still read how: try again in a minute", task,
-		    (unsigned long long)n, n == 1 ? "request has" : "requests have");
-	return LOCKQ_BUSY;
+		return error_busy(q, "a process leads task %u: try again when it has served", task);
+	return error_busy(q, "task %u is disabled, but %llu %s ended within the last minute, and "
+	    "programs may still read how: try again in a minute", task, (unsigned long long)n,
+	    n == 1 ? "request has" : "requests have");
 }
 
 static int

@@ -69,11 +69,9 @@ refuse_leader(struct lockq *q, const char *user)
 		rc = db_run(q->db, &led_by, DB_ARGS(db_text(user)), &rows);
 	if (rc != DB_OK)
 		code = error_from_db(q, q->db, rc);
-	else if (rows.n_rows > 0) {
-		error_set(q, "user \"%s\" leads task %llu: try again when the query has ended",
-		    user, (unsigned long long)db_cell_u64(&rows, 0, 0));
-		code = LOCKQ_BUSY;
-	}
+	else if (rows.n_rows > 0)
+		code = error_busy(q, "user \"%s\" leads task %llu: try again when the query has "
+		    "ended", user, (unsigned long long)db_cell_u64(&rows, 0, 0));
 	db_rows_clear(&rows);
 	return code;
 }

@@ -38,9 +38,8 @@ managing_failed(struct lockq *q, enum db_rc rc, const char *held)
 		return error_refused(q, "%s", db_server_text(q->db));
 	if (rc == DB_ELOCKWAIT || rc == DB_ERETRY) {
 		error_set_detail(q, q->db);
-		error_set(q, "another session holds what belongs to %s: nothing was changed: try "
-		    "again", held);
-		return LOCKQ_BUSY;
+		return error_busy(q, "another session holds what belongs to %s: nothing was "
+		    "changed: try again", held);
 	}
 	if (rc != DB_ELOST && rc != DB_EINTERRUPTED && rc != DB_EINDOUBT &&
 	    !(rc == DB_ENOMEM && db_was_sent(q->db)))
