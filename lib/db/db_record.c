@@ -71,6 +71,19 @@ record_list(const struct db_record *record, const struct db_rows *rows, void *li
 	return rc;
 }
 
+enum db_rc
+record_read(const struct db_record *record, struct db *db, const struct db_query *query,
+    const struct db_arg *args, size_t n_args, void *list, size_t *n)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, query, args, n_args, &rows);
+
+	if (rc == DB_OK)
+		rc = record_list(record, &rows, list, n);
+	db_rows_clear(&rows);
+	return rc;
+}
+
 void
 record_list_free(const struct db_record *record, void *list, size_t n)
 {

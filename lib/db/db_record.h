@@ -52,6 +52,9 @@ void record_free_texts(const struct db_record *record, void *of);
  * DB_ENOMEM; then there is none. */
 LOCKQ_MUST_CHECK enum db_rc record_list(const struct db_record *record, const struct db_rows *rows,
     void *list, size_t *n);
+/* The same of the rows that a statement shows. */
+LOCKQ_MUST_CHECK enum db_rc record_read(const struct db_record *record, struct db *db,
+    const struct db_query *query, const struct db_arg *args, size_t n_args, void *list, size_t *n);
 /* Frees such an array, which may be NULL. */
 void record_list_free(const struct db_record *record, void *list, size_t n);
 

@@ -65,7 +65,6 @@ lockq_choices(struct lockq *q, enum lockq_choice_kind kind, const char *user, ui
 	const struct db_arg args[] = { db_text(user), db_u64(task), db_text(beginning),
 		db_text(beginning), db_u64(LOCKQ_CHOICES_MAX) };
 	size_t skip = kind == LOCKQ_CHOICE_LOANS ? 0 : 2;
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	enum db_rc rc;
 
 	lockq_choices_clear(choices);
@@ -76,11 +75,8 @@ lockq_choices(struct lockq *q, enum lockq_choice_kind kind, const char *user, ui
 		return error_usage(q, "no user was named");
 	rc = session_ready(q);
 	if (rc == DB_OK)
-		rc = db_run(q->db, &kinds[kind], args + skip,
-		    sizeof(args) / sizeof(args[0]) - skip, &rows);
-	if (rc == DB_OK)
-		rc = record_list(&choice_record, &rows, &choices->choices, &choices->n_choices);
-	db_rows_clear(&rows);
+		rc = record_read(&choice_record, q->db, &kinds[kind], args + skip,
+		    sizeof(args) / sizeof(args[0]) - skip, &choices->choices, &choices->n_choices);
 	return rc != DB_OK ? error_from_db(q, q->db, rc) : error_if_none(choices->n_choices);
 }
 

@@ -309,8 +309,7 @@ fill_queries(struct lockq_day_task *task, const struct db_rows *rows)
 static enum db_rc
 read_runs(struct db *db, const struct look *look, struct lockq_day_task *task)
 {
-	struct db_rows quarters = { 0, 0, NULL, NULL }, leaders = { 0, 0, NULL, NULL };
-	struct db_rows queries = { 0, 0, NULL, NULL };
+	struct db_rows quarters = { 0, 0, NULL, NULL }, queries = { 0, 0, NULL, NULL };
 	uint64_t epoch = 0;
 	enum db_rc rc = first_key(db, &run_keys, look, task->task, &epoch);
 	const struct db_arg args[] = { db_text(look->day->since), db_text(look->day->at),
@@ -322,15 +321,13 @@ read_runs(struct db *db, const struct look *look, struct lockq_day_task *task)
 	if (rc == DB_OK)
 		rc = fill_all(look->day, &quarters, &run_record);
 	if (rc == DB_OK && quarters.n_rows > 0)
-		rc = db_run(db, &day_leaders, args, n_args, &leaders);
+		rc = record_read(&leader_record, db, &day_leaders, args, n_args, &task->leaders,
+		    &task->n_leaders);
 	if (rc == DB_OK && quarters.n_rows > 0)
 		rc = db_run(db, &day_queries, args, n_args, &queries);
 	if (rc == DB_OK)
-		rc = record_list(&leader_record, &leaders, &task->leaders, &task->n_leaders);
-	if (rc == DB_OK)
 		rc = fill_queries(task, &queries);
 	db_rows_clear(&quarters);
-	db_rows_clear(&leaders);
 	db_rows_clear(&queries);
 	return rc;
 }

@@ -50,7 +50,6 @@ look(struct patience *patience, void *data, int *code)
 {
 	const struct asked *asked = data;
 	struct lockq *q = patience->q;
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task read;
 	bool known = true;
 	enum db_rc rc = task_read(q->db, asked->task, 0, &read, &known);
@@ -60,12 +59,8 @@ look(struct patience *patience, void *data, int *code)
 		*code = error_unknown_task(q, asked->task);
 	if (rc != DB_OK || !known)
 		return rc;
-	rc = db_run(q->db, &read_history, DB_ARGS(db_u64(asked->task), db_u64(asked->loan_id)),
-	    &rows);
-	if (rc == DB_OK)
-		rc = record_list(&event_record, &rows, &asked->history->events,
-		    &asked->history->n_events);
-	db_rows_clear(&rows);
+	rc = record_read(&event_record, q->db, &read_history, DB_ARGS(db_u64(asked->task),
+	    db_u64(asked->loan_id)), &asked->history->events, &asked->history->n_events);
 	*code = error_if_none(asked->history->n_events);
 	return rc;
 }

@@ -53,7 +53,6 @@ look_at_requests(struct patience *patience, void *data, int *code)
 {
 	const struct standing *s = data;
 	struct lockq *q = patience->q;
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct task known;
 	uint32_t user_id = 0;
 	enum db_rc rc = task_and_user(q, s->user, s->task, s->task != 0 ? &known : NULL, &user_id,
@@ -62,14 +61,10 @@ look_at_requests(struct patience *patience, void *data, int *code)
 	lockq_requests_clear(s->requests);
 	if (rc != DB_OK || *code != LOCKQ_OK)
 		return rc;
-	rc = db_run(q->db, &read_requests, DB_ARGS(db_u64(user_id), db_u64(s->task),
-	    db_u64(s->task)), &rows);
-	if (rc == DB_OK)
-		rc = record_list(&pending_record, &rows, &s->requests->requests,
-		    &s->requests->n_requests);
+	rc = record_read(&pending_record, q->db, &read_requests, DB_ARGS(db_u64(user_id),
+	    db_u64(s->task), db_u64(s->task)), &s->requests->requests, &s->requests->n_requests);
 	for (size_t i = 0; rc == DB_OK && i < s->requests->n_requests; i++)
 		rc = fill_leader(q->db, &s->requests->requests[i]);
-	db_rows_clear(&rows);
 	*code = error_if_none(s->requests->n_requests);
 	return rc;
 }
@@ -115,17 +110,14 @@ look_at_tasks(struct patience *patience, void *data, int *code)
 {
 	const struct standing *s = data;
 	struct lockq *q = patience->q;
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint32_t user_id = 0;
 	enum db_rc rc = task_and_user(q, s->user, 0, NULL, &user_id, code);
 
 	lockq_tasks_clear(s->tasks);
 	if (rc != DB_OK || *code != LOCKQ_OK)
 		return rc;
-	rc = db_run(q->db, &read_tasks, DB_ARGS(db_u64(user_id)), &rows);
-	if (rc == DB_OK)
-		rc = record_list(&task_record, &rows, &s->tasks->tasks, &s->tasks->n_tasks);
-	db_rows_clear(&rows);
+	rc = record_read(&task_record, q->db, &read_tasks, DB_ARGS(db_u64(user_id)),
+	    &s->tasks->tasks, &s->tasks->n_tasks);
 	*code = error_if_none(s->tasks->n_tasks);
 	return rc;
 }

@@ -344,7 +344,6 @@ look_at_runs(struct patience *patience, void *data, int *code)
 {
 	const struct asked *asked = data;
 	struct lockq *q = patience->q;
-	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t there = 0;
 	enum db_rc rc = db_number(q->db, &task_there, DB_ARGS(db_u64(asked->task)), &there);
 
@@ -353,10 +352,8 @@ look_at_runs(struct patience *patience, void *data, int *code)
 		*code = error_unknown_task(q, asked->task);
 	if (rc != DB_OK || there == 0)
 		return rc;
-	rc = db_run(q->db, &read_runs, DB_ARGS(db_u64(asked->task), db_u64(asked->most)), &rows);
-	if (rc == DB_OK)
-		rc = record_list(&run_record, &rows, &asked->runs->runs, &asked->runs->n_runs);
-	db_rows_clear(&rows);
+	rc = record_read(&run_record, q->db, &read_runs, DB_ARGS(db_u64(asked->task),
+	    db_u64(asked->most)), &asked->runs->runs, &asked->runs->n_runs);
 	*code = error_if_none(asked->runs->n_runs);
 	return rc;
 }

@@ -103,13 +103,11 @@ static enum db_rc
 look_at_people(struct patience *patience, void *data, int *code)
 {
 	struct lockq_people *people = data;
-	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_run(patience->q->db, &read_people, DB_NO_ARGS, &rows);
+	enum db_rc rc;
 
 	lockq_people_clear(people);
-	if (rc == DB_OK)
-		rc = record_list(&person_record, &rows, &people->people, &people->n_people);
-	db_rows_clear(&rows);
+	rc = record_read(&person_record, patience->q->db, &read_people, DB_NO_ARGS,
+	    &people->people, &people->n_people);
 	*code = error_if_none(people->n_people);
 	return rc;
 }
