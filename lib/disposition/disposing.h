@@ -98,6 +98,9 @@ enum {
 
 /* Makes @d->places, which the caller frees. *@twice is true where a loan is named twice. */
 LOCKQ_MUST_CHECK enum db_rc token_sort(struct disposing *d, bool *twice);
+/* The loans whose places change, or @all of them, as JSON for a statement, each with its token. The
+ * caller clears it. */
+struct text token_json(const struct disposing *d, bool all);
 /* Locks the rows of work in key order, and sets each loan's result and whether it changes; or
  * @d->repeats where the call was made before. @rows are for token_change(), and the caller clears
  * them. */
@@ -126,6 +129,7 @@ LOCKQ_MUST_CHECK enum db_rc repeated_answer(struct db *db, struct disposing *d);
 /* The user variable @lockq_ids has all loan_ids, each with so many digits. @lockq_user is the user,
  * or, with @d->undoes, @lockq_users is a JSON array of them. */
 enum { ON_COMPLETE_ID_DIGITS = 20 };
+struct text on_complete_ids(const struct disposing *d);
 /* Calls the procedure for each loan whose place says so, in the transaction that has locked
  * them. A loan for which it fails is not changed. DB_EFAIL with @d->refused and @d->reason where
  * no loan may be changed. DB_ELOST with @d->silent after a procedure that gave no answer. */

@@ -9,7 +9,6 @@
  *   dispose_and_ask.c  takes the next loans in the same commit
  *   expire.c           cron's work: leases that are over, forgotten requests, old rows
  *   expire_batch.c     the same, a page of rows at a time */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,21 +50,11 @@ static enum db_rc
 say(struct db *db, const struct disposing *d)
 {
 	const struct lockq_disposition *what = d->what;
-	struct text loans = { NULL, 0, 0, false }, ids = { NULL, 0, 0, false };
+	struct text loans = token_json(d, true), ids = on_complete_ids(d);
 	const char *event = what->kind == LOCKQ_RENEW ? "renewed" : state_name(d->state);
 	bool returns = what->kind == LOCKQ_RETURN;
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t row = 0; row < d->n; row++) {
-		const struct lockq_loan_ref *loan = &what->loans[d->places[row].index];
-
-		text_add(&loans, "%s[%" PRIu64, row == 0 ? "[" : ",", loan->loan_id);
-		if (loan->token != 0)
-			text_add(&loans, ",%" PRIu64, loan->token);
-		text_add(&loans, "]");
-		text_add(&ids, "%0*" PRIu64, ON_COMPLETE_ID_DIGITS, loan->loan_id);
-	}
-	text_add(&loans, "]");
 	if (!loans.failed && !ids.failed)
 		rc = db_begin_set(db, said, DB_ARGS(db_u64(what->task), db_text(what->user),
 		    db_text(event), db_text(loans.data),
@@ -174,15 +163,6 @@ wait_for_holder(struct disposing *d, uint64_t since)
 	return DB_OK;
 }
 
-/* On a new connection after a lost one. */
-static enum db_rc
-dispose_again(struct disposing *d)
-{
-	enum db_rc rc = session_connect(d->q);
-
-	return rc == DB_OK ? dispose_once(d) : rc;
-}
-
 /* @ready tells whether there is a connection. Tries until it is done, until its time is over where
  * other sessions hold what it needs or the server is away, and a few times after other failures.
  * After a lost connection the whole transaction is run again on a new one. Its locks wait for the
@@ -219,7 +199,9 @@ dispose_surely(struct disposing *d, enum db_rc ready)
 			break;
 		}
 		db_backoff(try++);
-		rc = verdict == AGAIN ? dispose_once(d) : dispose_again(d);
+		rc = verdict == AGAIN ? DB_OK : session_connect(d->q);
+		if (rc == DB_OK)
+			rc = dispose_once(d);
 	}
 	/* A lost COMMIT may have been done, and a later failure does not tell that it was not. */
 	return rc < 0 && d->in_doubt && !d->refused ? DB_EINDOUBT : rc;

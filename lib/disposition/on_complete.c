@@ -18,6 +18,16 @@ not_completed(struct lockq_disposed_loan *loan, enum lockq_disposed what, const 
 	return copy_text(&loan->reason, reason);
 }
 
+struct text
+on_complete_ids(const struct disposing *d)
+{
+	struct text ids = { NULL, 0, 0, false };
+
+	for (size_t row = 0; row < d->n; row++)
+		text_add(&ids, "%0*" PRIu64, ON_COMPLETE_ID_DIGITS, d->places[row].loan_id);
+	return ids;
+}
+
 /* The column of the table task that names the procedure. */
 static const char *
 column_of(const struct disposing *d)

@@ -4,6 +4,7 @@
  * something. The values are in the user variables that say() in disposition.c sets. */
 #include "disposition/disposing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -180,6 +181,25 @@ token_sort(struct disposing *d, bool *twice)
 	for (size_t i = 1; i < d->n; i++)
 		*twice = *twice || d->places[i].loan_id == d->places[i - 1].loan_id;
 	return DB_OK;
+}
+
+struct text
+token_json(const struct disposing *d, bool all)
+{
+	struct text json = { NULL, 0, 0, false };
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct lockq_loan_ref *loan = &d->what->loans[d->places[i].index];
+
+		if (!all && !d->places[i].changes)
+			continue;
+		text_add(&json, "%s[%" PRIu64, json.used == 0 ? "[" : ",", loan->loan_id);
+		if (loan->token != 0)
+			text_add(&json, ",%" PRIu64, loan->token);
+		text_add(&json, "]");
+	}
+	text_add(&json, "]");
+	return json;
 }
 
 enum lockq_disposed

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/db_record.h"
 #include "disposition/disposing.h"
 #include "getwork/answer.h"
 #include "getwork/request.h"
@@ -22,10 +23,11 @@ static DB_QUERY(manage_cancel, DB_ONE, "CALL manage_cancel(?, ?, ?)");
 static DB_QUERY(set_users, DB_NO_ROWS, "SET @lockq_users = ?");
 
 /* The columns of the rows of manage_loans. */
-enum {
-	VERDICT, LOAN_ID, ROW_STATE, ROW_TOKEN, ROW_HOLDER, ROW_SINCE, ROW_AVAILABLE, ROW_LEASE,
-	ROW_EXCLUDED, ROW_MANAGER, ON_UNDO
-};
+enum { VERDICT, LOAN_ID, ON_UNDO = 10 };
+#define LOAN(member) DB_FIELD(struct lockq_disposed_loan, member)
+static const struct db_record loan_record = DB_RECORD(struct lockq_disposed_loan,
+    DB_NO_FIELD, LOAN(loan_id), LOAN(state), LOAN(token), LOAN(holder), LOAN(since),
+    LOAN(available_at), LOAN(lease_expires_at), LOAN(excluded_until), LOAN(manager));
 
 /* One call of lockq_correct(). Its loans are those of a disposition, which disposition/token.c
  * sorts and for which disposition/on_complete.c calls the procedure. */
@@ -111,23 +113,6 @@ read_verdict(const char *word)
 	return NULL;
 }
 
-static enum db_rc
-fill(struct lockq_disposed_loan *loan, const struct verdict_of *verdict,
-    const struct db_rows *rows, size_t row)
-{
-	loan->what = verdict->what;
-	loan->token = db_cell_u64(rows, row, ROW_TOKEN);
-	copy_cell(loan->state, sizeof(loan->state), rows, row, ROW_STATE);
-	copy_cell(loan->since, sizeof(loan->since), rows, row, ROW_SINCE);
-	copy_cell(loan->available_at, sizeof(loan->available_at), rows, row, ROW_AVAILABLE);
-	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row, ROW_LEASE);
-	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row, ROW_EXCLUDED);
-	if (copy_text(&loan->reason, verdict->reason) != DB_OK ||
-	    copy_text(&loan->manager, db_cell(rows, row, ROW_MANAGER)) != DB_OK)
-		return DB_ENOMEM;
-	return copy_text(&loan->holder, db_cell(rows, row, ROW_HOLDER));
-}
-
 /* Fills the results of the loans whose places change, or of @all: the rows are theirs, in the order
  * of loan_id. Then a place changes if its loan is to be corrected. */
 static enum db_rc
@@ -145,32 +130,14 @@ read_rows(struct db *db, struct disposing *d, const struct db_rows *rows, bool a
 		if (verdict == NULL || db_cell_u64(rows, row, LOAN_ID) != d->places[i].loan_id)
 			return db_refuse(db, "manage_loans gave no row for loan %" PRIu64,
 			    d->places[i].loan_id);
-		loan->loan_id = d->places[i].loan_id;
+		loan->what = verdict->what;
 		d->places[i].changes = verdict->what == LOCKQ_DISPOSED;
 		d->places[i].calls = strcmp(verdict->word, "calls") == 0;
-		rc = fill(loan, verdict, rows, row++);
+		rc = record_fill(&loan_record, loan, rows, row++, 0);
+		if (rc == DB_OK)
+			rc = copy_text(&loan->reason, verdict->reason);
 	}
 	return rc;
-}
-
-/* The loans whose places change, or @all of them, as JSON for the procedure. */
-static struct text
-loans_json(const struct correcting *c, bool all)
-{
-	struct text json = { NULL, 0, 0, false };
-
-	for (size_t i = 0; i < c->d.n; i++) {
-		const struct lockq_loan_ref *loan = &c->what->loans[c->d.places[i].index];
-
-		if (!all && !c->d.places[i].changes)
-			continue;
-		text_add(&json, "%s[%" PRIu64, json.used == 0 ? "[" : ",", loan->loan_id);
-		if (loan->token != 0)
-			text_add(&json, ",%" PRIu64, loan->token);
-		text_add(&json, "]");
-	}
-	text_add(&json, "]");
-	return json;
 }
 
 #define CORRECTION_ARGS(what, step, json) \
@@ -218,7 +185,7 @@ correct_alone(struct correcting *c)
 {
 	struct lockq *q = c->d.q;
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	struct text json = loans_json(c, true);
+	struct text json = token_json(&c->d, true);
 	int code = json.failed ? error_from_db(q, NULL, DB_ENOMEM) : LOCKQ_OK;
 
 	if (code == LOCKQ_OK)
@@ -237,11 +204,9 @@ correct_alone(struct correcting *c)
 static enum db_rc
 begin_undo(struct db *db, const struct disposing *d)
 {
-	struct text ids = { NULL, 0, 0, false };
+	struct text ids = on_complete_ids(d);
 	enum db_rc rc = DB_ENOMEM;
 
-	for (size_t row = 0; row < d->n; row++)
-		text_add(&ids, "%0*" PRIu64, ON_COMPLETE_ID_DIGITS, d->places[row].loan_id);
 	if (!ids.failed)
 		rc = db_begin_set(db, "@lockq_ids = CONVERT(? USING ascii),"
 		    " @lockq_failed = JSON_ARRAY(), @lockq_ended = 0", DB_ARGS(db_text(ids.data)));
@@ -275,7 +240,7 @@ call_on_undo(struct db *db, struct disposing *d)
 static enum db_rc
 step_of_undo(struct db *db, struct correcting *c, bool first, struct db_rows *rows)
 {
-	struct text json = loans_json(c, first);
+	struct text json = token_json(&c->d, first);
 	enum db_rc rc = json.failed ? DB_ENOMEM : db_run(db, &manage_loans,
 	    CORRECTION_ARGS(c->what, first ? "judge" : "change", json.data), rows);
 
