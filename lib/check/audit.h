@@ -72,6 +72,8 @@ bool audit_raise(struct audit *a, const char *code);
 __attribute__((format(printf, 2, 3))) char *audit_mend(struct audit *a, const char *format, ...);
 char *audit_mend_set(struct audit *a, const char *option, const char *value);
 char *audit_mend_number(struct audit *a, const char *option, uint64_t value);
+/* A mend that only shows the text of a "VIEW" or a "PROCEDURE": a person has to write it anew. */
+char *audit_show(struct audit *a, const char *kind, const struct audited_name *name);
 /* The GRANT of @right, "SELECT ON", for a role of this database. */
 char *audit_grant(struct audit *a, const char *right, const char *quoted, const char *role);
 /* The GRANT of such a role to "user@host"; NULL where that name has other characters. */
@@ -92,6 +94,10 @@ const char *audit_statement(const char *words, const char *from);
 
 /* audit_view.c: each view: whether it is there, its columns and types, and its text. */
 LOCKQ_MUST_CHECK enum db_rc audit_views(struct audit *a);
+/* The type of a column of the view; NULL: there is no such column. */
+const char *audit_type(const struct audited_view *view, const char *column);
+/* Whether @type is one of @types, which NULL ends. */
+bool audit_is_one_of(const char *type, const char *const *types);
 /* The view's own text as a part of a new one, with @expression in place of @column, or with the
  * condition @where; each of them may be NULL. NULL where the account does not see the text. */
 char *audit_mend_view(struct audit *a, const struct audited_view *view, const char *column,

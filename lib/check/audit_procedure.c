@@ -40,12 +40,6 @@ static const struct called {
 	    "undo a completion" },
 };
 
-static char *
-mend_by_hand(struct audit *a, const struct audited_name *name)
-{
-	return audit_mend(a, "SHOW CREATE PROCEDURE %s", name->quoted);
-}
-
 static void
 note_unseen(struct audit *a, const struct audited_name *name)
 {
@@ -100,8 +94,8 @@ look_at_parameters(struct audit *a, const struct audited_name *name)
 	    db_cell_u64(&rows, 1, 2) != 0;
 
 	if (rc == DB_OK && !fit)
-		audit_found(a, LOCKQ_FAULT, "procedure_parameters", name->setting,
-		    mend_by_hand(a, name), "%s \"%s\" has other parameters than (IN loan_id "
+		audit_found(a, LOCKQ_FAULT, "procedure_parameters", name->setting, audit_show(a,
+		    "PROCEDURE", name), "%s \"%s\" has other parameters than (IN loan_id "
 		    "BIGINT UNSIGNED, IN user VARCHAR(64))", name->setting, name->said);
 	db_rows_clear(&rows);
 	return rc;
@@ -236,13 +230,13 @@ look_at_text(struct audit *a, const struct audited_name *name, const char *text)
 	end = find_end(words);
 	if (end != NULL)
 		audit_found(a, LOCKQ_FAULT, "procedure_commits", name->setting,
-		    mend_by_hand(a, name), "%s \"%s\" says \"%.*s\", and so ends the "
+		    audit_show(a, "PROCEDURE", name), "%s \"%s\" says \"%.*s\", and so ends the "
 		    "transaction, which it must leave to lockq", name->setting, name->said,
 		    said_length(end), end);
 	if (swallows_deadlocks(words, text))
 		audit_found(a, LOCKQ_WARNING, "procedure_catches", name->setting,
-		    mend_by_hand(a, name), "%s \"%s\" catches errors, deadlocks too, so lockq may "
-		    "go on though nothing was changed: end the handler with RESIGNAL",
+		    audit_show(a, "PROCEDURE", name), "%s \"%s\" catches errors, deadlocks too, so "
+		    "lockq may go on though nothing was changed: end the handler with RESIGNAL",
 		    name->setting, name->said);
 	free(words);
 }
@@ -260,8 +254,8 @@ look_at_definer(struct audit *a, const struct audited_name *name, const char *de
 
 	if (rc == DB_OK && known && !there)
 		audit_found(a, LOCKQ_FAULT, "procedure_definer_gone", name->setting,
-		    mend_by_hand(a, name), "%s \"%s\" has a definer that does not exist any more, "
-		    "\"%s\"", name->setting, name->said, definer);
+		    audit_show(a, "PROCEDURE", name), "%s \"%s\" has a definer that does not exist "
+		    "any more, \"%s\"", name->setting, name->said, definer);
 	else if (rc == DB_OK && !known)
 		audit_found(a, LOCKQ_NOTE, "definer_unseen", name->setting, NULL, "whether \"%s\", "
 		    "the definer of %s \"%s\", is there can't be seen with this account", definer,

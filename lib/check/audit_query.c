@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "check/audit.h"
 #include "handle/bounds.h"
@@ -190,15 +189,15 @@ explain(struct trial *t, enum db_rc rc)
 		    "--max-query-s", most_s * 2), "the query of candidates_view \"%s\" was ended "
 		    "after max_query_s, %llu s", view->said, (unsigned long long)most_s);
 	else if (number == READ_ONLY_WRITE)
-		audit_found(a, LOCKQ_FAULT, "view_writes", view->setting, audit_mend(a,
-		    "SHOW CREATE VIEW %s", view->quoted), "candidates_view \"%s\" writes, by a "
-		    "function that it calls, but it may only read", view->said);
+		audit_found(a, LOCKQ_FAULT, "view_writes", view->setting, audit_show(a,
+		    "VIEW", view), "candidates_view \"%s\" writes, by a function that it calls, "
+		    "but it may only read", view->said);
 	else if (is_denied(number) && t->db == a->q->elsewhere)
 		explain_denial(a, t->db);
 	else
-		audit_found(a, LOCKQ_FAULT, "query_fails", view->setting, audit_mend(a,
-		    "SHOW CREATE VIEW %s", view->quoted), "the query of candidates_view \"%s\" "
-		    "fails: %s", view->said, db_error(t->db));
+		audit_found(a, LOCKQ_FAULT, "query_fails", view->setting, audit_show(a,
+		    "VIEW", view), "the query of candidates_view \"%s\" fails: %s", view->said,
+		    db_error(t->db));
 }
 
 /* Returns a public code. The query's failure is a finding; a lost connection is not. */
@@ -231,24 +230,16 @@ settle(struct trial *t, enum db_rc rc)
 static const char *
 last_of_type(const struct audited_view *view)
 {
-	static const char *const dates[] = { "date", "datetime", "timestamp" };
+	static const char *const dates[] = { "date", "datetime", "timestamp", NULL };
 	static const char *const texts[] = { "char", "varchar", "text", "tinytext", "mediumtext",
-		"longtext", "enum", "set", "binary", "varbinary", "json" };
-	const char *type = "";
+		"longtext", "enum", "set", "binary", "varbinary", "json", NULL };
+	const char *type = audit_type(view, "priority");
 
-	for (size_t i = 0; i < view->columns.n_rows; i++) {
-		if (strcasecmp(db_cell(&view->columns, i, 0), "priority") == 0)
-			type = db_cell(&view->columns, i, 1);
-	}
-	for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++) {
-		if (strcmp(type, dates[i]) == 0)
-			return "COALESCE(v.priority, DATE'9999-12-31')";
-	}
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (strcmp(type, texts[i]) == 0)
-			return "COALESCE(v.priority, 'zzzz')";
-	}
-	return strcmp(type, "time") == 0 ? "COALESCE(v.priority, TIME'838:59:59')" :
+	if (type != NULL && audit_is_one_of(type, dates))
+		return "COALESCE(v.priority, DATE'9999-12-31')";
+	if (type != NULL && audit_is_one_of(type, texts))
+		return "COALESCE(v.priority, 'zzzz')";
+	return type != NULL && strcmp(type, "time") == 0 ? "COALESCE(v.priority, TIME'838:59:59')" :
 	    "COALESCE(v.priority, 9223372036854775807)";
 }
 
@@ -398,8 +389,8 @@ judge_details(struct audit *a, uint64_t rows, uint64_t loans, size_t n)
 	const struct audited_name *view = &a->views[DETAILS].is;
 
 	if (rows > loans)
-		audit_found(a, LOCKQ_WARNING, "detail_repeats", view->setting, audit_mend(a,
-		    "SHOW CREATE VIEW %s", view->quoted), "detail_view \"%s\" has several rows for "
+		audit_found(a, LOCKQ_WARNING, "detail_repeats", view->setting,
+		    audit_show(a, "VIEW", view), "detail_view \"%s\" has several rows for "
 		    "one loan: only the first is shown", view->said);
 	else if (loans == 0)
 		audit_found(a, LOCKQ_WARNING, "detail_empty", view->setting, audit_mend_set(a,

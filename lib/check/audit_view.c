@@ -87,13 +87,6 @@ audit_mend_view(struct audit *a, const struct audited_view *view, const char *co
 	return mend;
 }
 
-/* A view whose text has to be written anew by a person. */
-static char *
-mend_by_hand(struct audit *a, const struct audited_view *view)
-{
-	return audit_mend(a, "SHOW CREATE VIEW %s", view->is.quoted);
-}
-
 /* --- whether it is there --- */
 
 /* The task can do without the other two. */
@@ -133,13 +126,13 @@ explain(struct audit *a, struct audited_view *view, unsigned int number)
 		    setting, said);
 		break;
 	case BROKEN_VIEW:
-		audit_found(a, LOCKQ_FAULT, "view_broken", setting, mend_by_hand(a, view), "%s "
-		    "\"%s\" names a table, column or function that is not there, or its definer "
-		    "lacks a right to one", setting, said);
+		audit_found(a, LOCKQ_FAULT, "view_broken", setting, audit_show(a, "VIEW",
+		    &view->is), "%s \"%s\" names a table, column or function that is not there, or "
+		    "its definer lacks a right to one", setting, said);
 		break;
 	default:
-		audit_found(a, LOCKQ_FAULT, "view_fails", setting, mend_by_hand(a, view),
-		    "%s \"%s\" can't be read: %s", setting, said, db_error(a->q->db));
+		audit_found(a, LOCKQ_FAULT, "view_fails", setting, audit_show(a, "VIEW",
+		    &view->is), "%s \"%s\" can't be read: %s", setting, said, db_error(a->q->db));
 	}
 }
 
@@ -161,8 +154,8 @@ try_view(struct audit *a, struct audited_view *view)
 
 /* --- its columns --- */
 
-static const char *
-type_of(const struct audited_view *view, const char *column)
+const char *
+audit_type(const struct audited_view *view, const char *column)
 {
 	for (size_t i = 0; i < view->columns.n_rows; i++) {
 		if (strcasecmp(db_cell(&view->columns, i, 0), column) == 0)
@@ -171,8 +164,8 @@ type_of(const struct audited_view *view, const char *column)
 	return NULL;
 }
 
-static bool
-is_one_of(const char *type, const char *const *types)
+bool
+audit_is_one_of(const char *type, const char *const *types)
 {
 	while (*types != NULL && strcasecmp(type, *types) != 0)
 		types++;
@@ -184,12 +177,12 @@ look_at_loan_id(struct audit *a, struct audited_view *view)
 {
 	static const char *const integers[] = { "tinyint", "smallint", "mediumint", "int", "bigint",
 		NULL };
-	const char *type = type_of(view, "loan_id");
+	const char *type = audit_type(view, "loan_id");
 
 	if (type == NULL)
-		audit_found(a, LOCKQ_FAULT, "no_loan_id", view->is.setting, mend_by_hand(a, view),
-		    "%s \"%s\" has no column loan_id", view->is.setting, view->is.said);
-	else if (!is_one_of(type, integers))
+		audit_found(a, LOCKQ_FAULT, "no_loan_id", view->is.setting, audit_show(a, "VIEW",
+		    &view->is), "%s \"%s\" has no column loan_id", view->is.setting, view->is.said);
+	else if (!audit_is_one_of(type, integers))
 		audit_found(a, LOCKQ_FAULT, "loan_id_type", view->is.setting, audit_mend_view(a,
 		    view, "loan_id", "CAST(v.loan_id AS UNSIGNED)", NULL), "%s \"%s\" has a "
 		    "loan_id of type %s: it must be an integer", view->is.setting, view->is.said,
@@ -206,19 +199,19 @@ look_at_priority(struct audit *a, struct audited_view *view)
 		"polygon", "multipoint", "multilinestring", "multipolygon", "geomcollection",
 		"geometrycollection", "tinyblob", "blob", "mediumblob", "longblob", "vector",
 		NULL };
-	const char *type = type_of(view, "priority");
+	const char *type = audit_type(view, "priority");
 
 	if (type == NULL) {
-		audit_found(a, LOCKQ_FAULT, "no_priority", view->is.setting, mend_by_hand(a, view),
-		    "%s \"%s\" has no column priority: the smallest one comes first",
+		audit_found(a, LOCKQ_FAULT, "no_priority", view->is.setting, audit_show(a, "VIEW",
+		    &view->is), "%s \"%s\" has no column priority: the smallest one comes first",
 		    view->is.setting, view->is.said);
 		view->usable = false;
-	} else if (is_one_of(type, unsorted)) {
+	} else if (audit_is_one_of(type, unsorted)) {
 		audit_found(a, LOCKQ_FAULT, "priority_type", view->is.setting,
 		    strcasecmp(type, "json") == 0 ? audit_mend_view(a, view, "priority",
-		    "CAST(v.priority AS CHAR)", NULL) : mend_by_hand(a, view), "%s \"%s\" has a "
-		    "priority of type %s, which does not sort as people expect", view->is.setting,
-		    view->is.said, type);
+		    "CAST(v.priority AS CHAR)", NULL) : audit_show(a, "VIEW", &view->is),
+		    "%s \"%s\" has a priority of type %s, which does not sort as people expect",
+		    view->is.setting, view->is.said, type);
 	}
 }
 
@@ -248,7 +241,7 @@ mend_limit(struct audit *a, const struct audited_view *view)
 		at = next;
 	if (at == NULL || strspn(at + strlen(" limit "), "0123456789,") != strlen(at) -
 	    strlen(" limit "))
-		return mend_by_hand(a, view);
+		return audit_show(a, "VIEW", &view->is);
 	return audit_mend(a, "CREATE OR REPLACE SQL SECURITY DEFINER VIEW %s AS %.*s",
 	    view->is.quoted, (int)(at - text), text);
 }
@@ -265,7 +258,7 @@ mend_text(struct audit *a, const struct said_by *by)
 	char schema[QUOTED_BYTES], name[QUOTED_BYTES];
 
 	if (by->name == NULL)
-		return mend_by_hand(a, by->view);
+		return audit_show(a, "VIEW", &by->view->is);
 	if (db_quote_identifier(schema, sizeof(schema), by->schema) != DB_OK ||
 	    db_quote_identifier(name, sizeof(name), by->name) != DB_OK)
 		return NULL;

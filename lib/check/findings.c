@@ -55,6 +55,12 @@ audit_mend_number(struct audit *a, const char *option, uint64_t value)
 	return audit_mend_set(a, option, digits);
 }
 
+char *
+audit_show(struct audit *a, const char *kind, const struct audited_name *name)
+{
+	return audit_mend(a, "SHOW CREATE %s %s", kind, name->quoted);
+}
+
 /* Whether the caller's settings concern @about. The others were as they are before. */
 static bool
 is_concerned(const struct lockq_check *what, const char *about)
