@@ -9,17 +9,19 @@
 
 /* In 250 ms a view that MySQL can push the list into has told, and nobody minds the wait. */
 #define CHECK_FORMAT \
-	"SELECT /*+ MAX_EXECUTION_TIME(250) */ c.loan_id FROM %s AS c WHERE c.loan_id IN (?"
-enum { CHECK_LEAST = 16, CHECK_SQL_BYTES = 1024 + CHECK_MOST * 3 };
+	"SELECT /*+ MAX_EXECUTION_TIME(250) */ c.loan_id FROM %s AS c WHERE c.loan_id IN (%s)"
+enum { CHECK_LEAST = 16, CHECK_SQL_BYTES = 1024 + CHECK_LIST_BYTES };
 
-/* Few different lengths, so that few statements are prepared. */
-static size_t
-padded(size_t n)
+size_t
+check_list(size_t n, char list[CHECK_LIST_BYTES])
 {
 	size_t length = CHECK_LEAST;
 
 	while (length < n)
 		length *= 2;
+	memcpy(list, "?", 2);
+	for (size_t i = 1; i < length; i++)
+		memcpy(list + i * 3 - 2, ", ?", 4);
 	return length;
 }
 
@@ -29,23 +31,8 @@ asked_view(const struct task *task)
 	return task->check_view[0] != '\0' ? task->check_view : task->view;
 }
 
-static enum db_rc
-compose(char sql[CHECK_SQL_BYTES], const struct task *task, size_t n)
-{
-	char quoted[NAME_BYTES * 3], *end = sql;
-	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), asked_view(task));
-
-	if (rc != DB_OK)
-		return rc;
-	end += snprintf(sql, CHECK_SQL_BYTES, CHECK_FORMAT, quoted);
-	for (size_t i = 1; i < n; i++, end += 3)
-		memcpy(end, ", ?", 3);
-	memcpy(end, ")", 2);
-	return DB_OK;
-}
-
-static int
-compare_number(const void *a, const void *b)
+int
+check_compare(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -61,10 +48,10 @@ read_shown(struct check *check, const struct db_rows *rows)
 		return DB_ENOMEM;
 	for (size_t i = 0; i < rows->n_rows; i++)
 		shown[i] = db_cell_u64(rows, i, 0);
-	qsort(shown, rows->n_rows, sizeof(*shown), compare_number);
+	qsort(shown, rows->n_rows, sizeof(*shown), check_compare);
 	for (size_t i = 0; i < check->n; i++)
 		check->shown[i] = bsearch(&check->loans[i], shown, rows->n_rows, sizeof(*shown),
-		    compare_number) != NULL;
+		    check_compare) != NULL;
 	free(shown);
 	return DB_OK;
 }
@@ -84,20 +71,21 @@ check_time(struct db *db, char now[TIME_BYTES])
 enum db_rc
 check_loans(struct db *db, const struct task *task, struct check *check)
 {
-	char sql[CHECK_SQL_BYTES];
+	char sql[CHECK_SQL_BYTES], quoted[NAME_BYTES * 3], list[CHECK_LIST_BYTES];
 	const struct db_query query = { "check_loans", sql, DB_VIEW };
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	struct db_arg args[CHECK_MOST];
-	size_t n = padded(check->n);
-	enum db_rc rc = compose(sql, task, n);
+	size_t n = check_list(check->n, list);
+	enum db_rc rc = db_quote_identifier(quoted, sizeof(quoted), asked_view(task));
 
-	/* The last loan fills the list up. */
 	for (size_t i = 0; i < n; i++)
 		args[i] = db_u64(check->loans[i < check->n ? i : check->n - 1]);
-	if (rc == DB_OK)
+	if (rc == DB_OK) {
+		snprintf(sql, sizeof(sql), CHECK_FORMAT, quoted, list);
 		rc = db_run(db, &query, args, n, &rows);
-	else
+	} else {
 		rc = db_refuse(db, "it has no name of a view");
+	}
 	check->too_dear = rc == DB_ETIME || rc == DB_ELOCKWAIT || rc == DB_EINTERRUPTED ||
 	    rc == DB_EFAIL;
 	if (check->too_dear)

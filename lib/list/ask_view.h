@@ -15,6 +15,14 @@ struct check {
 	char why[REASON_BYTES / 2]; /* and why */
 };
 
+/* For the IN list of a statement about @n loans: writes a "?" for each parameter to @list, and
+ * returns how many parameters there are. Such lists have few different lengths, so that few
+ * statements are prepared: the caller fills the list up with the last loan. */
+enum { CHECK_LIST_BYTES = CHECK_MOST * 3 };
+size_t check_list(size_t n, char list[CHECK_LIST_BYTES]);
+/* Compares the numbers of two loans, for qsort() and bsearch(). */
+int check_compare(const void *a, const void *b);
+
 /* Reads the server's time, for when a check began. */
 LOCKQ_MUST_CHECK enum db_rc check_time(struct db *db, char now[TIME_BYTES]);
 

@@ -30,9 +30,9 @@ static DB_QUERY(read_urgent, DB_MANY,
 	"    ON w.task_id = ? AND w.loan_id = c.loan_id" \
 	" WHERE (w.loan_id IS NULL" \
 	"        OR (w.changed_at < CAST(? AS DATETIME(6)) AND " ROW_IS_AVAILABLE "))" \
-	"   AND c.loan_id IN (?%s)" \
+	"   AND c.loan_id IN (%s)" \
 	" ORDER BY c.priority, c.loan_id"
-enum { ASK_LEAST = 16, ASK_SQL_BYTES = 2048 + CHECK_MOST * 3 };
+enum { ASK_SQL_BYTES = 2048 + CHECK_LIST_BYTES };
 
 /* The urgent loans of a task. */
 struct urgent {
@@ -40,14 +40,6 @@ struct urgent {
 	bool listed[CHECK_MOST];    /* the list has it */
 	size_t n;
 };
-
-static int
-compare_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static void
 read_loans(struct db *db, uint32_t task_id, struct urgent *urgent)
@@ -60,7 +52,7 @@ read_loans(struct db *db, uint32_t task_id, struct urgent *urgent)
 	for (size_t i = 0; i < n; i++)
 		urgent->loans[i] = db_cell_u64(&rows, i, 0);
 	db_rows_clear(&rows);
-	qsort(urgent->loans, n, sizeof(*urgent->loans), compare_number);
+	qsort(urgent->loans, n, sizeof(*urgent->loans), check_compare);
 	urgent->n = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || urgent->loans[i] != urgent->loans[i - 1])
@@ -72,7 +64,7 @@ static bool *
 find_listed(struct urgent *urgent, uint64_t loan_id)
 {
 	const uint64_t *at = bsearch(&loan_id, urgent->loans, urgent->n, sizeof(loan_id),
-	    compare_number);
+	    check_compare);
 
 	return at != NULL ? &urgent->listed[at - urgent->loans] : NULL;
 }
@@ -82,11 +74,11 @@ static enum db_rc
 add_missing(const struct search *search, struct db *db, const struct urgent *urgent)
 {
 	struct list *list = search->found;
-	char sql[ASK_SQL_BYTES], quoted[NAME_BYTES * 3], more[CHECK_MOST * 3 + 1] = "";
+	char sql[ASK_SQL_BYTES], quoted[NAME_BYTES * 3], in_list[CHECK_LIST_BYTES];
 	const struct db_query query = { "ask_urgent", sql, DB_VIEW };
 	struct db_arg args[2 + CHECK_MOST];
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	size_t n = 0, length = ASK_LEAST;
+	size_t n = 0, length;
 	enum db_rc rc = DB_OK;
 
 	for (size_t i = 0; i < urgent->n; i++) {
@@ -95,14 +87,10 @@ add_missing(const struct search *search, struct db *db, const struct urgent *urg
 	}
 	if (n == 0 || db_quote_identifier(quoted, sizeof(quoted), search->task->view) != DB_OK)
 		return DB_OK;
-	/* Few different lengths, so that few statements are prepared; the last loan fills up. */
-	while (length < n)
-		length *= 2;
+	length = check_list(n, in_list);
 	for (size_t i = n; i < length; i++)
 		args[2 + i] = args[2 + n - 1];
-	for (size_t i = 1; i < length; i++)
-		memcpy(more + (i - 1) * 3, ", ?", 4);
-	snprintf(sql, sizeof(sql), ASK_FORMAT, quoted, more);
+	snprintf(sql, sizeof(sql), ASK_FORMAT, quoted, in_list);
 	args[0] = db_u64(search->task->task_id);
 	args[1] = db_text(list->as_of);
 	if (db_run(db, &query, args, 2 + length, &rows) == DB_OK) {
