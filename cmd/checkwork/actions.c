@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <time.h>
 
 #include "checkwork/screen.h"
 #include "cli/answer.h"

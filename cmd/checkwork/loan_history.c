@@ -58,34 +58,29 @@ make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
 /* The time until which the event holds: the end of the lease, or the time when the loan
  * is offered again. */
 static void
-add_until(struct cli_table *table, const struct lockq_event *e, time_t now)
+add_until(struct cli_table *table, const struct lockq_event *e)
 {
 	bool held = strcmp(e->event, "assigned") == 0 || strcmp(e->event, "renewed") == 0;
 	const char *utc = held ? e->lease_expires_at : e->available_at;
-	char until[CLI_TIME_SIZE];
+	struct cli_time until;
 
 	/* these two only end something */
 	if (strcmp(e->event, "expired") == 0 || strcmp(e->event, "available") == 0)
 		utc = "";
-	cli_time_local(until, utc, false, now);
-	cli_table_cell(table, "%s", held && until[0] == '\0' ? "no limit" : until);
+	until = cli_local(utc);
+	cli_table_cell(table, "%s", held && until.text[0] == '\0' ? "no limit" : until.text);
 }
 
 static void
-add_row(struct cli_table *table, const struct lockq_event *e, const struct shown *shown,
-    time_t now)
+add_row(struct cli_table *table, const struct lockq_event *e, const struct shown *shown)
 {
-	char at[CLI_TIME_SIZE], excluded[CLI_TIME_SIZE];
-
-	cli_time_local(at, e->at, true, now);
-	cli_time_local(excluded, e->excluded_until, false, now);
-	cli_table_cell(table, "%s", at);
+	cli_table_cell(table, "%s", cli_local_s(e->at).text);
 	cli_table_cell(table, "%s", e->event);
 	cli_table_cell(table, "%s", e->user);
-	add_until(table, e, now);
+	add_until(table, e);
 	cli_table_cell(table, "%llu", (unsigned long long)e->token);
 	if (shown->excluded)
-		cli_table_cell(table, "%s", excluded);
+		cli_table_cell(table, "%s", cli_local(e->excluded_until).text);
 	if (shown->accounts)
 		cli_table_cell(table, "%s", e->account);
 	if (shown->managers)
@@ -117,11 +112,10 @@ loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	struct shown shown = what_to_show(history);
 	struct cli_column columns[COLUMNS_MOST];
 	struct cli_table *table = cli_table_new(columns, make_columns(columns, &shown));
-	time_t now = time(NULL);
 	size_t i;
 
 	for (i = 0; i < history->n_events; i++)
-		add_row(table, &history->events[i], &shown, now);
+		add_row(table, &history->events[i], &shown);
 	cli_heading("Loan %llu %s task %u", (unsigned long long)loan_id, cli_dot(), task);
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");

@@ -2,7 +2,6 @@
 #include "checkwork/output.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/answer.h"
 #include "cli/json.h"

@@ -3,7 +3,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/noun.h"
 #include "cli/pipeline.h"
@@ -69,7 +68,6 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
     enum cli_style style)
 {
 	size_t n = page->pipeline.n_assignments, over = 0;
-	time_t now = time(NULL);
 
 	lines_clear(&page->lines);
 	free(page->row_of);
@@ -90,5 +88,5 @@ checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
 		lines_add(&page->lines, cli_text("a task's own columns are missing: %s",
 		    page->pipeline.detail_fault));
 	for (size_t i = 0; i < page->requests.n_requests; i++)
-		lines_add(&page->lines, request_line(user, &page->requests.requests[i], now));
+		lines_add(&page->lines, request_line(user, &page->requests.requests[i]));
 }

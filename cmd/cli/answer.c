@@ -20,28 +20,27 @@ cli_answer_is_from_list(const struct lockq_answer *answer)
 static char *
 list_age(const struct lockq_answer *answer, bool waited)
 {
-	char age[CLI_TIME_SIZE];
+	struct cli_time age;
 	time_t as_of, checked;
 
 	if (cli_time(&as_of, answer->as_of) != 0)
 		return cli_text("%s", answer->checked == NULL ? ", unchecked" : "");
-	if (cli_time(&checked, answer->checked) != 0) {
-		cli_time_local(age, answer->as_of, true, time(NULL));
-		return cli_text(" of %s, unchecked", age);
-	}
-	cli_age(age, checked > as_of ? (uint64_t)(checked - as_of) : 0);
-	return waited ? cli_text(" of %s ago", age) : cli_text(" when it was %s old", age);
+	if (cli_time(&checked, answer->checked) != 0)
+		return cli_text(" of %s, unchecked", cli_local_s(answer->as_of).text);
+	age = cli_age(checked > as_of ? (uint64_t)(checked - as_of) : 0);
+	return waited ? cli_text(" of %s ago", age.text) :
+	    cli_text(" when it was %s old", age.text);
 }
 
 static char *
 how_taken(const struct lockq_answer *answer, bool waited)
 {
-	char *age = list_age(answer, waited), wait[CLI_TIME_SIZE], *text;
+	char *age = list_age(answer, waited), *text;
 	bool known = answer->leader != NULL;
 
-	cli_ms(wait, answer->waited_ms);
-	text = cli_text("served%s%s from %s%s list%s", waited ? " in " : "", waited ? wait : "",
-	    known ? answer->leader : "a kept", known ? "'s" : "", age);
+	text = cli_text("served%s%s from %s%s list%s", waited ? " in " : "",
+	    waited ? cli_ms(answer->waited_ms).text : "", known ? answer->leader : "a kept",
+	    known ? "'s" : "", age);
 	free(age);
 	return text;
 }
@@ -49,18 +48,17 @@ how_taken(const struct lockq_answer *answer, bool waited)
 static char *
 how_served(const struct lockq_answer *answer, bool waited)
 {
-	char wait[CLI_TIME_SIZE], query[CLI_TIME_SIZE];
 	const char *leader = answer->leader != NULL ? answer->leader : "another";
 	bool known = answer->query_ms >= 0;
+	struct cli_time query = cli_ms(known ? (uint64_t)answer->query_ms : 0);
 
-	cli_ms(wait, answer->waited_ms);
-	cli_ms(query, known ? (uint64_t)answer->query_ms : 0);
 	if (answer->led)
 		return cli_text("you led%s%s", known ? ": the query took " : "",
-		    known ? query : "");
-	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "", waited ? wait : "",
-	    leader, answer->leader != NULL ? "'s" : "", known ? "query" : "list",
-	    known ? " (" : "", known ? query : "", known ? ")" : "");
+		    known ? query.text : "");
+	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "",
+	    waited ? cli_ms(answer->waited_ms).text : "", leader,
+	    answer->leader != NULL ? "'s" : "", known ? "query" : "list", known ? " (" : "",
+	    known ? query.text : "", known ? ")" : "");
 }
 
 char *
@@ -87,14 +85,13 @@ cli_answer_no_work(const struct lockq_answer *answer, time_t now)
 {
 	const char *user = answer->user != NULL ? answer->user : "";
 	bool one = answer->excluded == 1;
-	char as_of[CLI_TIME_SIZE];
+	struct cli_time as_of = cli_time_local(answer->as_of, true, now);
+	const char *word = as_of.text[0] != '\0' ? " as of " : "";
 
-	cli_time_local(as_of, answer->as_of, true, now);
 	if (answer->excluded == 0)
-		return cli_text("no work for task %u%s%s", answer->task,
-		    as_of[0] != '\0' ? " as of " : "", as_of);
+		return cli_text("no work for task %u%s%s", answer->task, word, as_of.text);
 	return cli_text("nothing for %s in task %u%s%s: %u %s %s left, but %s for other users",
-	    user, answer->task, as_of[0] != '\0' ? " as of " : "", as_of, answer->excluded,
+	    user, answer->task, word, as_of.text, answer->excluded,
 	    cli_loans(answer->excluded), one ? "is" : "are", one ? "it is" : "they are");
 }
 
@@ -119,15 +116,14 @@ static char *
 expected_text(const struct lockq_answer *answer)
 {
 	uint64_t ms = answer->expected_ms > 0 ? (uint64_t)answer->expected_ms : 0;
-	char wait[CLI_TIME_SIZE];
+	struct cli_time wait = cli_age((ms + 999) / 1000);
 
-	cli_age(wait, (ms + 999) / 1000);
 	if (answer->expected_ms < 0)
 		return cli_text("the time to wait is not known");
 	if (answer->nobody_leads)
-		return cli_text("the task's query usually takes about %s", wait);
+		return cli_text("the task's query usually takes about %s", wait.text);
 	return ms == 0 ? cli_text("expected at any moment") :
-	    cli_text("expected in about %s", wait);
+	    cli_text("expected in about %s", wait.text);
 }
 
 char *
@@ -155,15 +151,14 @@ print_table(const struct lockq_answer *answer)
 		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	char lease[CLI_TIME_SIZE];
-	time_t now = time(NULL);
-	size_t i;
 
-	for (i = 0; i < answer->n_loans; i++) {
-		cli_time_local(lease, answer->loans[i].lease_expires_at, false, now);
-		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].loan_id);
-		cli_table_cell(table, "%llu", (unsigned long long)answer->loans[i].token);
-		cli_table_cell(table, "%s", lease[0] != '\0' ? lease : "no limit");
+	for (size_t i = 0; i < answer->n_loans; i++) {
+		const struct lockq_loan *loan = &answer->loans[i];
+		struct cli_time lease = cli_local(loan->lease_expires_at);
+
+		cli_table_cell(table, "%llu", (unsigned long long)loan->loan_id);
+		cli_table_cell(table, "%llu", (unsigned long long)loan->token);
+		cli_table_cell(table, "%s", lease.text[0] != '\0' ? lease.text : "no limit");
 	}
 	cli_table_print(stdout, table, cli_stdout_style());
 	cli_table_free(table);

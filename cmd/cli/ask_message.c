@@ -12,19 +12,15 @@
 static char *
 when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 {
-	char after[CLI_TIME_SIZE];
-	int64_t timeout_ms = ask->timeout_ms;
+	uint64_t timeout_ms = ask->timeout_ms > 0 ? (uint64_t)ask->timeout_ms : 0;
 	unsigned long long tries = ask->poll_tries;
 
-	if (tries > 0 && (timeout_ms < 0 || answer->waited_ms < (uint64_t)timeout_ms))
+	if (tries > 0 && (ask->timeout_ms < 0 || answer->waited_ms < timeout_ms))
 		return cli_text("after %llu %s", tries, tries == 1 ? "look" : "looks");
-	if (timeout_ms <= 0)
+	if (timeout_ms == 0)
 		return cli_text("at once");
-	if (timeout_ms % 1000 == 0)
-		cli_age(after, (uint64_t)timeout_ms / 1000);
-	else
-		cli_ms(after, (uint64_t)timeout_ms);
-	return cli_text("after %s", after);
+	return cli_text("after %s", timeout_ms % 1000 == 0 ? cli_age(timeout_ms / 1000).text :
+	    cli_ms(timeout_ms).text);
 }
 
 static char *
@@ -90,24 +86,20 @@ cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 void
 cli_ask_message_refill(const struct lockq_answer *answer)
 {
-	char as_of[CLI_TIME_SIZE];
-
-	if (answer->refill_failed == NULL)
-		return;
-	cli_time_local(as_of, answer->as_of, true, time(NULL));
-	cli_message("the list is of %s, since filling it anew failed: %s", as_of,
-	    answer->refill_failed);
+	if (answer->refill_failed != NULL)
+		cli_message("the list is of %s, since filling it anew failed: %s",
+		    cli_local_s(answer->as_of).text, answer->refill_failed);
 }
 
 /* A leader whose query took no longer than a second need not ask again. */
 static void
 details_of_check(const struct lockq_answer *answer)
 {
-	char checked[CLI_TIME_SIZE];
+	struct cli_time checked = cli_local_s(answer->checked);
 
-	cli_time_local(checked, answer->checked, true, time(NULL));
-	if (checked[0] != '\0')
-		cli_message("the view was asked again about the %s at %s", cli_loans(2), checked);
+	if (checked.text[0] != '\0')
+		cli_message("the view was asked again about the %s at %s", cli_loans(2),
+		    checked.text);
 	else
 		cli_message("the view was not asked again about the %s", cli_loans(2));
 }
@@ -115,13 +107,10 @@ details_of_check(const struct lockq_answer *answer)
 void
 cli_ask_message_details(const struct lockq_answer *answer)
 {
-	char waited[CLI_TIME_SIZE];
-
-	cli_ms(waited, answer->waited_ms);
 	if (answer->request_id != 0)
 		cli_message("request %llu (%s): %s after %s",
 		    (unsigned long long)answer->request_id, answer->uuid,
-		    lockq_status_name(answer->status), waited);
+		    lockq_status_name(answer->status), cli_ms(answer->waited_ms).text);
 	if (answer->leader != NULL && cli_answer_is_from_list(answer))
 		cli_message("the list was left by \"%s\", epoch %llu", answer->leader,
 		    (unsigned long long)answer->epoch);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/disposed.h"
 #include "cli/exit_status.h"
@@ -35,125 +34,95 @@ deed(const struct lockq_disposed_loan *loan)
 }
 
 static char *
-renewed_text(const struct lockq_disposed_loan *loan, time_t now)
+renewed_text(const struct lockq_disposed_loan *loan)
 {
 	unsigned long long id = loan->loan_id;
-	char until[CLI_TIME_SIZE];
+	struct cli_time until = cli_local(loan->lease_expires_at);
 
-	cli_time_local(until, loan->lease_expires_at, false, now);
-	if (until[0] == '\0')
+	if (until.text[0] == '\0')
 		return cli_text("%s %llu: yours without a time limit, %s", cli_loan(), id,
 		    loan->what == LOCKQ_DISPOSED ? "the note is recorded" :
 		    "there is nothing to renew");
-	return cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until);
-}
-
-static char *
-excluded_text(const struct lockq_disposed_loan *loan, const char *from, time_t now)
-{
-	char until[CLI_TIME_SIZE];
-
-	cli_time_local(until, loan->excluded_until, false, now);
-	return cli_text("%s %llu: returned, available to others from %s, not to you before %s",
-	    cli_loan(), (unsigned long long)loan->loan_id, from, until);
-}
-
-static char *
-late_text(const struct lockq_disposed_loan *loan, const char *from, time_t now)
-{
-	char lease[CLI_TIME_SIZE];
-
-	cli_time_local(lease, loan->lease_expires_at, false, now);
-	return cli_text("%s %llu: completed late, its lease ran out at %s%s%s",
-	    cli_loan(), (unsigned long long)loan->loan_id, lease, from[0] == '\0' ? "" :
-	    ", not offered before ", from);
+	return cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until.text);
 }
 
 char *
 disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 {
 	unsigned long long id = loan->loan_id;
-	char since[CLI_TIME_SIZE], from[CLI_TIME_SIZE];
-	time_t now = time(NULL);
-	const char *available;
-
-	cli_time_local(since, loan->since, false, now);
-	cli_time_local(from, loan->available_at, false, now);
-	available = from[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
+	struct cli_time from = cli_local(loan->available_at);
+	const char *available = from.text[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
 	    ", available from " : ", not offered before ";
+
 	if (strcmp(loan->state, "assigned") == 0)
-		return renewed_text(loan, now);
+		return renewed_text(loan);
 	if (loan->excluded_until[0] != '\0')
-		return excluded_text(loan, from, now);
+		return cli_text("%s %llu: returned, available to others from %s, not to you before "
+		    "%s", cli_loan(), id, from.text, cli_local(loan->excluded_until).text);
 	if (loan->late)
-		return late_text(loan, from, now);
+		return cli_text("%s %llu: completed late, its lease ran out at %s%s%s", cli_loan(),
+		    id, cli_local(loan->lease_expires_at).text, from.text[0] == '\0' ? "" :
+		    ", not offered before ", from.text);
 	if (loan->what == LOCKQ_DISPOSED)
-		return cli_text("%s %llu: %s%s%s", cli_loan(), id, deed(loan), available, from);
-	return cli_text("%s %llu: already %s at %s%s%s%s", cli_loan(), id, deed(loan), since,
-	    available, from, noted ? ": the new note is not recorded" : "");
+		return cli_text("%s %llu: %s%s%s", cli_loan(), id, deed(loan), available,
+		    from.text);
+	return cli_text("%s %llu: already %s at %s%s%s%s", cli_loan(), id, deed(loan),
+	    cli_local(loan->since).text, available, from.text,
+	    noted ? ": the new note is not recorded" : "");
 }
 
 char *
 disposition_standing(const struct lockq_disposed_loan *loan)
 {
-	bool assigned = strcmp(loan->state, "assigned") == 0;
 	char *holder = cli_quoted(loan->holder, "somebody"), *manager, *text;
-	char since[CLI_TIME_SIZE];
+	struct cli_time since = cli_local(loan->since);
 
 	manager = loan->manager != NULL ? cli_quoted(loan->manager, "") : NULL;
-	cli_time_local(since, loan->since, false, time(NULL));
-	if (assigned)
+	if (strcmp(loan->state, "assigned") == 0)
 		text = cli_text("assigned to %s%s%s since %s", holder,
-		    manager != NULL ? " by " : "", manager != NULL ? manager : "", since);
+		    manager != NULL ? " by " : "", manager != NULL ? manager : "", since.text);
 	else
 		text = cli_text("%s by %s%s%s at %s", deed(loan), manager != NULL ? manager : "",
-		    manager != NULL ? " for " : "", holder, since);
+		    manager != NULL ? " for " : "", holder, since.text);
 	free(manager);
 	free(holder);
 	return text;
 }
 
 static char *
-not_assigned_text(const struct lockq_disposed_loan *loan, uint32_t task)
+not_assigned_text(const struct lockq_disposed_loan *loan, uint32_t task, const char *stands)
 {
 	unsigned long long id = loan->loan_id;
-	char *stands = disposition_standing(loan), *text;
+	bool row = loan->state[0] != '\0';
 
-	if (loan->state[0] == '\0')
-		text = cli_text("%s %llu is not assigned in task %u: see checkwork --loan %llu "
-		    "--task %u", cli_loan(), id, task, id, task);
-	else
-		text = cli_text("%s %llu is not assigned in task %u: %s: see checkwork "
-		    "--loan %llu --task %u", cli_loan(), id, task, stands, id, task);
-	free(stands);
-	return text;
+	return cli_text("%s %llu is not assigned in task %u%s%s: see checkwork --loan %llu "
+	    "--task %u", cli_loan(), id, task, row ? ": " : "", row ? stands : "", id, task);
 }
 
 static char *
-stale_text(const char *user, const struct lockq_disposed_loan *loan,
-    uint64_t given, const char *since)
+stale_text(const char *user, const struct lockq_disposed_loan *loan, uint64_t given,
+    const char *stands)
 {
 	unsigned long long id = loan->loan_id, token = loan->token, old = given;
-	char *holder = cli_quoted(loan->holder, "somebody else");
-	char *stands = disposition_standing(loan), *text;
+	struct cli_time since = cli_local(loan->since);
+	char *holder, *text;
 
 	if (strcmp(loan->state, "assigned") != 0)
-		text = cli_text("%s %llu: token %llu is stale: the %s was %s, with token %llu",
+		return cli_text("%s %llu: token %llu is stale: the %s was %s, with token %llu",
 		    cli_loan(), id, old, cli_loan(), stands, token);
-	else if (loan->holder != NULL && strcmp(loan->holder, user) == 0)
-		text = cli_text("%s %llu: token %llu is stale: the %s was assigned to you "
+	if (loan->holder != NULL && strcmp(loan->holder, user) == 0)
+		return cli_text("%s %llu: token %llu is stale: the %s was assigned to you "
 		    "again at %s, with token %llu: look at it again", cli_loan(), id, old,
-		    cli_loan(), since, token);
-	else
-		text = cli_text("%s %llu: token %llu is stale: the %s was assigned to %s at %s",
-		    cli_loan(), id, old, cli_loan(), holder, since);
+		    cli_loan(), since.text, token);
+	holder = cli_quoted(loan->holder, "somebody else");
+	text = cli_text("%s %llu: token %llu is stale: the %s was assigned to %s at %s",
+	    cli_loan(), id, old, cli_loan(), holder, since.text);
 	free(holder);
-	free(stands);
 	return text;
 }
 
 static char *
-not_completed_text(const struct lockq_disposed_loan *loan, const char *lease)
+not_completed_text(const struct lockq_disposed_loan *loan)
 {
 	unsigned long long id = loan->loan_id;
 
@@ -161,7 +130,7 @@ not_completed_text(const struct lockq_disposed_loan *loan, const char *lease)
 		return cli_text("%s %llu was not completed: %s", cli_loan(), id, loan->reason);
 	if (loan->late)
 		return cli_text("%s %llu was not completed, and its lease ran out at %s: %s",
-		    cli_loan(), id, lease, loan->reason);
+		    cli_loan(), id, cli_local(loan->lease_expires_at).text, loan->reason);
 	return cli_text("%s %llu was not completed and is still yours: %s", cli_loan(), id,
 	    loan->reason);
 }
@@ -172,35 +141,32 @@ disposition_message_refused(const struct lockq_disposition *what,
 {
 	unsigned long long id = loan->loan_id;
 	char *stands = disposition_standing(loan), *text = NULL;
-	char since[CLI_TIME_SIZE], lease[CLI_TIME_SIZE];
-	time_t now = time(NULL);
 
-	cli_time_local(since, loan->since, false, now);
-	cli_time_local(lease, loan->lease_expires_at, false, now);
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
 		text = cli_text("%s %llu is not yours: %s", cli_loan(), id, stands);
 		break;
 	case LOCKQ_STALE_TOKEN:
-		text = stale_text(what->user, loan, given, since);
+		text = stale_text(what->user, loan, given, stands);
 		break;
 	case LOCKQ_LEASE_OVER:
 		text = cli_text("%s %llu is no longer yours: its lease ran out at %s: ask again "
-		    "with getwork", cli_loan(), id, lease);
+		    "with getwork", cli_loan(), id, cli_local(loan->lease_expires_at).text);
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:
-		text = not_completed_text(loan, lease);
+		text = not_completed_text(loan);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
-		text = not_assigned_text(loan, what->task);
+		text = not_assigned_text(loan, what->task, stands);
 		break;
 	case LOCKQ_DISPOSED:
 	case LOCKQ_DISPOSED_ALREADY:
+		text = disposition_message_done(loan, what->note != NULL);
 		break;
 	}
 	free(stands);
-	return text != NULL ? text : disposition_message_done(loan, what->note != NULL);
+	return text;
 }
 
 json_t *

@@ -42,10 +42,9 @@ cli_json_number(uint64_t number)
 json_t *
 cli_json_time(const char *utc)
 {
-	char text[CLI_TIME_SIZE];
+	struct cli_time iso = cli_time_iso(utc);
 
-	cli_time_iso(text, utc);
-	return text[0] == '\0' ? json_null() : json_string(text);
+	return iso.text[0] == '\0' ? json_null() : json_string(iso.text);
 }
 
 void

@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "cli/terminal.h"
 #include "lockq.h"
@@ -35,6 +34,6 @@ void request_lines(const char *user, const struct lockq_requests *requests);
 /*
  * "request 118 for 3 loans of task 7 is pending since 10:42 (3 min 20 s): tracy leads"; free() it.
  */
-char *request_line(const char *user, const struct lockq_request *request, time_t now);
+char *request_line(const char *user, const struct lockq_request *request);
 
 #endif

@@ -95,40 +95,29 @@ make_columns(struct cli_column *columns, const struct part *part)
 }
 
 static void
-add_lease(struct cli_table *table, const struct lockq_assignment *a, time_t now)
+add_lease(struct cli_table *table, const struct lockq_assignment *a)
 {
-	char left[CLI_TIME_SIZE];
-
-	if (a->lease_expires_at[0] == '\0') {
+	if (a->lease_expires_at[0] == '\0')
 		cli_table_cell(table, "no limit");
-	} else if (a->lease_expired) {
-		cli_time_local(left, a->lease_expires_at, false, now);
-		cli_table_cell(table, "ran out %s", left);
-	} else {
-		cli_age(left, a->lease_left_s);
-		cli_table_cell(table, "%s", left);
-	}
+	else if (a->lease_expired)
+		cli_table_cell(table, "ran out %s", cli_local(a->lease_expires_at).text);
+	else
+		cli_table_cell(table, "%s", cli_age(a->lease_left_s).text);
 }
 
 static void
-add_row(struct cli_table *table, const struct part *part, const struct lockq_assignment *a,
-    time_t now)
+add_row(struct cli_table *table, const struct part *part, const struct lockq_assignment *a)
 {
-	char since[CLI_TIME_SIZE], age[CLI_TIME_SIZE];
-	const char *value;
-	size_t i;
-
-	cli_time_local(since, a->assigned_at, false, now);
-	cli_age(age, a->age_s);
 	if (!part->of_one_task)
 		cli_table_cell(table, "%u %s", a->task, a->task_name != NULL ? a->task_name : "");
 	cli_table_cell(table, "%llu", (unsigned long long)a->loan_id);
 	cli_table_cell(table, "%llu", (unsigned long long)a->token);
-	cli_table_cell(table, "%s", since);
-	cli_table_cell(table, "%s", age);
-	add_lease(table, a, now);
-	for (i = 0; part->model != NULL && i < part->model->n_details; i++) {
-		value = detail(a, i);
+	cli_table_cell(table, "%s", cli_local(a->assigned_at).text);
+	cli_table_cell(table, "%s", cli_age(a->age_s).text);
+	add_lease(table, a);
+	for (size_t i = 0; part->model != NULL && i < part->model->n_details; i++) {
+		const char *value = detail(a, i);
+
 		cli_table_cell(table, "%s", value != NULL ? value : "-");
 	}
 	if (part->has_notes)
@@ -142,12 +131,11 @@ print_part(FILE *out, const struct part *part, enum cli_style style, size_t widt
 	size_t most = COLUMNS_FIXED + (part->model != NULL ? part->model->n_details : 0), n, i;
 	struct cli_column *columns = cli_alloc(most * sizeof(*columns));
 	struct cli_table *table;
-	time_t now = time(NULL);
 
 	n = make_columns(columns, part);
 	table = cli_table_new(columns, n);
 	for (i = 0; i < part->n; i++)
-		add_row(table, part, &part->assignments[i], now);
+		add_row(table, part, &part->assignments[i]);
 	if (width == 0)
 		cli_table_print(out, table, style);
 	else
@@ -192,7 +180,7 @@ static void
 print_advice(const char *user, const struct lockq_pipeline *pipeline)
 {
 	const struct lockq_assignment *a, *first = NULL;
-	char left[CLI_TIME_SIZE], *word;
+	char *word;
 	size_t i, over = 0;
 
 	for (i = 0; i < pipeline->n_assignments; i++) {
@@ -208,11 +196,10 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 		    cli_loans(over));
 	if (first == NULL || first->lease_left_s >= RENEW_SOON_S)
 		return;
-	cli_age(left, first->lease_left_s);
 	word = cli_word(user);
 	cli_line("the lease of %s %llu ends in %s: disposition --user %s --task %u --loan %llu "
-	    "--renew renews it", cli_loan(), (unsigned long long)first->loan_id, left, word,
-	    first->task, (unsigned long long)first->loan_id);
+	    "--renew renews it", cli_loan(), (unsigned long long)first->loan_id,
+	    cli_age(first->lease_left_s).text, word, first->task, (unsigned long long)first->loan_id);
 	free(word);
 }
 

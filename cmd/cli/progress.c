@@ -87,41 +87,20 @@ elapsed_ms(const struct lockq_progress *progress)
 static char *
 query_text(const struct lockq_progress *progress)
 {
-	char elapsed[CLI_TIME_SIZE], usual[CLI_TIME_SIZE];
-	bool own = progress->phase != LOCKQ_PHASE_WAIT;
+	struct cli_time elapsed = cli_age(elapsed_ms(progress) / 1000);
+	struct cli_time usual = cli_ms(progress->usual_ms);
 	bool known = progress->usual_ms > 0;
 	char *whose, *text;
 
-	cli_age(elapsed, elapsed_ms(progress) / 1000);
-	cli_ms(usual, progress->usual_ms);
-	if (own)
-		return cli_text("your query runs: %s%s%s", elapsed, known ? ", usually " : "",
-		    known ? usual : "");
+	if (progress->phase != LOCKQ_PHASE_WAIT)
+		return cli_text("your query runs: %s%s%s", elapsed.text, known ? ", usually " : "",
+		    known ? usual.text : "");
 	whose = cli_quoted(progress->leader, "another");
 	text = cli_text("waiting for %s%s query: %s%s%s", whose,
-	    progress->leader != NULL ? "'s" : "", elapsed, known ? ", usually " : "",
-	    known ? usual : "");
+	    progress->leader != NULL ? "'s" : "", elapsed.text, known ? ", usually " : "",
+	    known ? usual.text : "");
 	free(whose);
 	return text;
-}
-
-static char *
-dispose_text(const struct lockq_progress *progress)
-{
-	char elapsed[CLI_TIME_SIZE];
-
-	cli_age(elapsed, progress->phase_ms / 1000);
-	return cli_text("disposing of the %s: %s", cli_loans(2), elapsed);
-}
-
-static char *
-expire_text(const struct lockq_progress *progress)
-{
-	char elapsed[CLI_TIME_SIZE];
-
-	cli_age(elapsed, progress->phase_ms / 1000);
-	return cli_text("tidying up: %llu %s, %s", (unsigned long long)progress->rows,
-	    progress->rows == 1 ? "row" : "rows", elapsed);
 }
 
 char *
@@ -135,9 +114,11 @@ cli_progress_text(const struct lockq_progress *progress)
 		return cli_text("trying again to cancel the request: %s", progress->detail != NULL ?
 		    progress->detail : "");
 	case LOCKQ_PHASE_EXPIRE:
-		return expire_text(progress);
+		return cli_text("tidying up: %llu %s, %s", (unsigned long long)progress->rows,
+		    progress->rows == 1 ? "row" : "rows", cli_age(progress->phase_ms / 1000).text);
 	case LOCKQ_PHASE_DISPOSE:
-		return dispose_text(progress);
+		return cli_text("disposing of the %s: %s", cli_loans(2),
+		    cli_age(progress->phase_ms / 1000).text);
 	case LOCKQ_PHASE_FOLLOW:
 		return cli_text("%s", progress->detail != NULL ? progress->detail :
 		    "nothing to deliver");

@@ -30,16 +30,13 @@ prospect(const char *user, const struct lockq_request *r)
 }
 
 char *
-request_line(const char *user, const struct lockq_request *r, time_t now)
+request_line(const char *user, const struct lockq_request *r)
 {
-	char since[CLI_TIME_SIZE], age[CLI_TIME_SIZE];
 	char *next = prospect(user, r), *line;
 
-	cli_time_local(since, r->created_at, false, now);
-	cli_age(age, r->age_s);
 	line = cli_text("request %llu for %u %s of task %u is pending since %s (%s)%s",
 	    (unsigned long long)r->request_id, r->asked, r->asked == 1 ? "loan" : "loans", r->task,
-	    since, age, next);
+	    cli_local(r->created_at).text, cli_age(r->age_s).text, next);
 	free(next);
 	return line;
 }
@@ -47,11 +44,10 @@ request_line(const char *user, const struct lockq_request *r, time_t now)
 void
 request_lines(const char *user, const struct lockq_requests *requests)
 {
-	time_t now = time(NULL);
 	size_t i;
 
 	for (i = 0; i < requests->n_requests; i++) {
-		char *line = request_line(user, &requests->requests[i], now);
+		char *line = request_line(user, &requests->requests[i]);
 
 		cli_line("%s", line);
 		free(line);

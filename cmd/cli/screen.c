@@ -108,16 +108,15 @@ screen_bold(void)
 void
 screen_heading(const char *title, int64_t every_ms)
 {
-	char now[16] = "", every[CLI_TIME_SIZE], *text = cli_escape(title);
+	char now[16] = "", *text = cli_escape(title);
 	time_t seconds = time(NULL);
 	struct tm local;
 
 	if (localtime_r(&seconds, &local) != NULL)
 		strftime(now, sizeof(now), "%H:%M:%S", &local);
-	cli_ms(every, (uint64_t)every_ms);
 	screen_put(0, 0, text, screen_bold());
 	free(text);
-	text = cli_text("  %s %s every %s", now, cli_dot(), every);
+	text = cli_text("  %s %s every %s", now, cli_dot(), cli_ms((uint64_t)every_ms).text);
 	if (cli_width(text) < (size_t)COLS)
 		screen_put(0, COLS - (int)cli_width(text), text, A_NORMAL);
 	free(text);

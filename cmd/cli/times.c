@@ -72,59 +72,78 @@ comes_twice(time_t seconds, const struct tm *then)
 	return false;
 }
 
-void
-cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, time_t now)
+struct cli_time
+cli_time_local(const char *utc, bool with_seconds, time_t now)
 {
+	struct cli_time local = { "" };
 	struct tm then, today;
 	time_t seconds;
 	size_t length;
 	bool same_day;
 
-	text[0] = '\0';
 	if (cli_time(&seconds, utc) != 0 || localtime_r(&seconds, &then) == NULL ||
 	    localtime_r(&now, &today) == NULL)
-		return;
+		return local;
 	same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
-	length = strftime(text, CLI_TIME_SIZE, same_day ?
+	length = strftime(local.text, CLI_TIME_SIZE, same_day ?
 	    (with_seconds ? "%H:%M:%S" : "%H:%M") :
 	    (with_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M"), &then);
 	if (length > 0 && comes_twice(seconds, &then))
-		strftime(text + length, CLI_TIME_SIZE - length, " %Z", &then);
+		strftime(local.text + length, CLI_TIME_SIZE - length, " %Z", &then);
+	return local;
 }
 
-void
-cli_time_iso(char text[CLI_TIME_SIZE], const char *utc)
+struct cli_time
+cli_local(const char *utc)
 {
-	text[0] = '\0';
-	if (is_time(utc))
-		snprintf(text, CLI_TIME_SIZE, "%.10sT%.15sZ", utc, utc + 11);
+	return cli_time_local(utc, false, time(NULL));
 }
 
-void
-cli_age(char text[CLI_TIME_SIZE], uint64_t seconds)
+struct cli_time
+cli_local_s(const char *utc)
+{
+	return cli_time_local(utc, true, time(NULL));
+}
+
+struct cli_time
+cli_time_iso(const char *utc)
+{
+	struct cli_time iso = { "" };
+
+	if (is_time(utc))
+		snprintf(iso.text, CLI_TIME_SIZE, "%.10sT%.15sZ", utc, utc + 11);
+	return iso;
+}
+
+struct cli_time
+cli_age(uint64_t seconds)
 {
 	unsigned long long s = seconds;
+	struct cli_time age;
 
 	if (s < MINUTE)
-		snprintf(text, CLI_TIME_SIZE, "%llu s", s);
+		snprintf(age.text, CLI_TIME_SIZE, "%llu s", s);
 	else if (s < HOUR)
-		snprintf(text, CLI_TIME_SIZE, "%llu min %llu s", s / MINUTE, s % MINUTE);
+		snprintf(age.text, CLI_TIME_SIZE, "%llu min %llu s", s / MINUTE, s % MINUTE);
 	else if (s < DAY)
-		snprintf(text, CLI_TIME_SIZE, "%llu h %llu min", s / HOUR, s % HOUR / MINUTE);
+		snprintf(age.text, CLI_TIME_SIZE, "%llu h %llu min", s / HOUR, s % HOUR / MINUTE);
 	else
-		snprintf(text, CLI_TIME_SIZE, "%llu d %llu h", s / DAY, s % DAY / HOUR);
+		snprintf(age.text, CLI_TIME_SIZE, "%llu d %llu h", s / DAY, s % DAY / HOUR);
+	return age;
 }
 
-void
-cli_ms(char text[CLI_TIME_SIZE], uint64_t ms)
+struct cli_time
+cli_ms(uint64_t ms)
 {
 	uint64_t tenths = ms / 100 + (ms % 100 >= 50);
+	struct cli_time took;
 
+	if (tenths >= 100)
+		return cli_age(ms / 1000 + (ms % 1000 >= 500));
 	if (ms < 1000)
-		snprintf(text, CLI_TIME_SIZE, "%u ms", (unsigned int)ms);
-	else if (tenths < 100)
-		snprintf(text, CLI_TIME_SIZE, "%u.%u s", (unsigned int)(tenths / 10),
-		    (unsigned int)(tenths % 10));
+		snprintf(took.text, CLI_TIME_SIZE, "%u ms", (unsigned int)ms);
 	else
-		cli_age(text, ms / 1000 + (ms % 1000 >= 500));
+		snprintf(took.text, CLI_TIME_SIZE, "%u.%u s", (unsigned int)(tenths / 10),
+		    (unsigned int)(tenths % 10));
+	return took;
 }

@@ -9,8 +9,12 @@
 
 #include "lockq.h"
 
-/* Room for any of the formats below. */
+/* Any of the formats below. A function's result lives to the end of the statement that calls it, so
+ * its text may be an argument of another call. */
 enum { CLI_TIME_SIZE = 48 };
+struct cli_time {
+	char text[CLI_TIME_SIZE];
+};
 
 /* Milliseconds of a clock that nobody sets. A signal handler may call it. */
 uint64_t cli_clock_ms(void);
@@ -21,17 +25,21 @@ LOCKQ_MUST_CHECK int cli_time(time_t *seconds, const char *utc);
 /*
  * UTC text in local time: "10:42" or, with @with_seconds, "10:42:03" where it is the day of @now,
  * else with the date before it; with the zone's name after it where clocks that were put back show
- * that time twice. @text receives "" where @utc is no time.
+ * that time twice. It is "" where @utc is no time.
  */
-void cli_time_local(char text[CLI_TIME_SIZE], const char *utc, bool with_seconds, time_t now);
+struct cli_time cli_time_local(const char *utc, bool with_seconds, time_t now);
+
+/* The same for the present time, without seconds and with them. */
+struct cli_time cli_local(const char *utc);
+struct cli_time cli_local_s(const char *utc);
 
 /* UTC text as "2026-11-20T13:50:01.123456Z", "" where @utc is no time. */
-void cli_time_iso(char text[CLI_TIME_SIZE], const char *utc);
+struct cli_time cli_time_iso(const char *utc);
 
 /* "47 s", "3 min 20 s", "3 h 12 min", "2 d 5 h". */
-void cli_age(char text[CLI_TIME_SIZE], uint64_t seconds);
+struct cli_time cli_age(uint64_t seconds);
 
 /* "12 ms", "3.1 s", from ten seconds on as cli_age(). */
-void cli_ms(char text[CLI_TIME_SIZE], uint64_t ms);
+struct cli_time cli_ms(uint64_t ms);
 
 #endif

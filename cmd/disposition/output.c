@@ -57,18 +57,18 @@ summarize(const struct lockq_expired *d)
 static void
 text_expired(const struct lockq_expired *d, int rc)
 {
-	char *summary = summarize(d), took[CLI_TIME_SIZE];
+	char *summary = summarize(d);
+	struct cli_time took = cli_ms(d->took_ms);
 	const char *until = rc == LOCKQ_OK ? "" :
 	    rc == LOCKQ_CANCELLED ? ", until it was interrupted" : ", until it failed";
 
-	cli_ms(took, d->took_ms);
 	if (summary != NULL)
-		cli_line("%s%s %s %s", summary, until, cli_dot(), took);
+		cli_line("%s%s %s %s", summary, until, cli_dot(), took.text);
 	else if (d->busy)
 		cli_line("another disposition --expire is running on this database: nothing "
 		    "was done");
 	else if (rc == LOCKQ_OK)
-		cli_line("nothing was due %s %s", cli_dot(), took);
+		cli_line("nothing was due %s %s", cli_dot(), took.text);
 	else if (rc == LOCKQ_CANCELLED)
 		cli_line("interrupted before anything was done");
 	free(summary);

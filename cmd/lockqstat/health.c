@@ -48,33 +48,31 @@ found(struct stat_health *h, const struct lockq_stat *s, enum stat_level level, 
 static void
 look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
 {
-	char age[CLI_TIME_SIZE];
 	enum stat_level level = s->oldest_s >= limits->critical_s ? STAT_CRITICAL : STAT_WARNING;
+	struct cli_time age = cli_age(s->oldest_s);
 
-	cli_age(age, s->oldest_s);
 	if (s->waiting == 0 || s->paused != NULL || !s->enabled)
 		return;
 	if (s->leader == NULL && s->oldest_s >= NOBODY_LEADS_S)
 		found(h, s, STAT_CRITICAL, "nobody_leads", cli_text("%" PRIu64 " %s, the oldest "
 		    "for %s, and nobody leads: the next getwork of any user serves them",
-		    s->waiting, s->waiting == 1 ? "request waits" : "requests wait", age));
+		    s->waiting, s->waiting == 1 ? "request waits" : "requests wait", age.text));
 	else if (s->oldest_s >= limits->warning_s)
 		found(h, s, level, "long_wait", cli_text("the oldest of %" PRIu64 " waiting %s has "
-		    "waited for %s", s->waiting, s->waiting == 1 ? "request" : "requests", age));
+		    "waited for %s", s->waiting, s->waiting == 1 ? "request" : "requests",
+		    age.text));
 }
 
 static void
 look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
 {
-	char age[CLI_TIME_SIZE];
 	const char *unknown = "the reason is not known";
 	const char *failed = s->failed[0] != '\0' ? s->failed : unknown;
 
-	cli_age(age, s->leading_ms / 1000);
 	if (s->leader != NULL && s->leading_ms / 1000 > s->max_query_s + OVER_LIMIT_S)
 		found(h, s, STAT_CRITICAL, "stuck_leader", cli_text("%s has led for %s, and "
-		    "max_query_s is %" PRIu64 ": look for the process of this user", s->leader, age,
-		    s->max_query_s));
+		    "max_query_s is %" PRIu64 ": look for the process of this user", s->leader,
+		    cli_age(s->leading_ms / 1000).text, s->max_query_s));
 	if (s->failures_in_a_row >= FAILED_IN_A_ROW)
 		found(h, s, STAT_CRITICAL, "query_fails", cli_text("the last %" PRIu64 " leaders "
 		    "failed: %s", s->failures_in_a_row, failed));
@@ -107,14 +105,13 @@ stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
 	*health = (struct stat_health){ NULL, 0, STAT_FINE };
 	for (size_t i = 0; i < stats->n_tasks; i++) {
 		const struct lockq_stat *s = &stats->tasks[i];
-		char age[CLI_TIME_SIZE];
 
 		look_at_waits(health, s, limits);
 		look_at_leaders(health, s);
-		cli_age(age, s->untidied_s);
 		if (s->untidied_s >= UNTIDIED_S)
 			found(health, s, STAT_WARNING, "no_cron", cli_text("what ended %s ago is "
-			    "not logged yet: let cron run disposition --expire", age));
+			    "not logged yet: let cron run disposition --expire",
+			    cli_age(s->untidied_s).text));
 	}
 	if (health->n > 0)
 		qsort(health->findings, health->n, sizeof(*health->findings), worst_first);

@@ -2,7 +2,6 @@
 #include "lockqstat/output.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/json.h"
 #include "cli/table.h"
@@ -210,23 +209,19 @@ print_cursors(const struct lockq_cursors *cursors)
 		{ "made", CLI_SPARE(4) }, { "by", CLI_TEXT | CLI_SPARE(3) },
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	char age[CLI_TIME_SIZE] = "", moved[CLI_TIME_SIZE], made[CLI_TIME_SIZE];
-	time_t now = time(NULL);
 	size_t i;
 
 	for (i = 0; i < cursors->n_cursors; i++) {
 		const struct lockq_cursor *c = &cursors->cursors[i];
+		struct cli_time moved = cli_local(c->moved_at);
 
-		if (c->age_s >= 0)
-			cli_age(age, (uint64_t)c->age_s);
-		cli_time_local(moved, c->moved_at, false, now);
-		cli_time_local(made, c->made_at, false, now);
 		cli_table_cell(table, "%s", c->cursor);
 		cli_table_cell(table, "%llu", (unsigned long long)c->lag);
-		cli_table_cell(table, "%s", c->age_s >= 0 ? age : "none");
+		cli_table_cell(table, "%s", c->age_s < 0 ? "none" :
+		    cli_age((uint64_t)c->age_s).text);
 		cli_table_cell(table, "%llu", (unsigned long long)c->position);
-		cli_table_cell(table, "%s", moved[0] != '\0' ? moved : "never");
-		cli_table_cell(table, "%s", made);
+		cli_table_cell(table, "%s", moved.text[0] != '\0' ? moved.text : "never");
+		cli_table_cell(table, "%s", cli_local(c->made_at).text);
 		cli_table_cell(table, "%s", c->account);
 	}
 	cli_table_print(stdout, table, cli_stdout_style());

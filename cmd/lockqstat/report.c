@@ -18,20 +18,17 @@ struct page {
 static void
 write_head(FILE *out, const struct page *page)
 {
-	char since[CLI_TIME_SIZE], at[CLI_TIME_SIZE], zone[CLI_TIME_SIZE];
+	struct cli_time since = report_moment(page->since), at = report_moment(page->at);
 
-	report_moment(since, page->since);
-	report_moment(at, page->at);
-	report_zone(zone, page->at);
 	fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
 	    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\" />\n"
 	    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n"
 	    "<meta name=\"color-scheme\" content=\"light dark\" />\n"
 	    "<title>lockq: 24 hours until %s</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-	    "<header>\n<h1>lockq: the last 24 hours</h1>\n<p>%s to %s, in ", at, report_style,
-	    since, at);
-	report_name(out, zone);
+	    "<header>\n<h1>lockq: the last 24 hours</h1>\n<p>%s to %s, in ", at.text,
+	    report_style, since.text, at.text);
+	report_name(out, report_zone(page->at).text);
 	fputs("</p>\n</header>\n<main>\n", out);
 }
 
@@ -63,19 +60,13 @@ cell(FILE *out, const char *of, bool there, const char *text)
 static void
 cell_of_number(FILE *out, const char *of, uint64_t number)
 {
-	char text[CLI_TIME_SIZE];
-
-	report_number(text, number);
-	cell(out, of, number > 0, text);
+	cell(out, of, number > 0, report_number(number).text);
 }
 
 static void
 cell_of_ms(FILE *out, const char *of, int64_t ms)
 {
-	char text[CLI_TIME_SIZE];
-
-	report_ms(text, ms);
-	cell(out, of, ms >= 0, text);
+	cell(out, of, ms >= 0, report_ms(ms).text);
 }
 
 static void

@@ -86,18 +86,18 @@ enum stat_level report_level_of(const struct stat_health *health, uint32_t task)
 void report_name(FILE *out, const char *text);
 
 /* "12,345" */
-void report_number(char text[CLI_TIME_SIZE], uint64_t number);
+struct cli_time report_number(uint64_t number);
 
 /* "12 ms" as cli_ms(); a dash for none, which is negative. */
-void report_ms(char text[CLI_TIME_SIZE], int64_t ms);
+struct cli_time report_ms(int64_t ms);
 
 /* "10:15", "25 Nov", and both as "25 Nov 10:15", by the machine's clock. */
-void report_clock(char text[CLI_TIME_SIZE], time_t seconds);
-void report_date(char text[CLI_TIME_SIZE], time_t seconds);
-void report_moment(char text[CLI_TIME_SIZE], time_t seconds);
+struct cli_time report_clock(time_t seconds);
+struct cli_time report_date(time_t seconds);
+struct cli_time report_moment(time_t seconds);
 
 /* "UTC", "CET (UTC+01:00)": the zone of the machine's clock at that time. */
-void report_zone(char text[CLI_TIME_SIZE], time_t seconds);
+struct cli_time report_zone(time_t seconds);
 
 /* The beginning of a quarter of the day that begins at @since. */
 time_t report_quarter(time_t since, size_t quarter);

@@ -74,8 +74,6 @@ quarter_x(size_t quarter)
 static void
 times(const struct report_task *t, int64_t top, int64_t bottom)
 {
-	char text[CLI_TIME_SIZE];
-
 	for (size_t i = 0; i <= LOCKQ_QUARTERS; i++) {
 		time_t at = report_quarter(t->since, i);
 		int64_t x = quarter_x(i);
@@ -88,12 +86,8 @@ times(const struct report_task *t, int64_t top, int64_t bottom)
 			continue;
 		}
 		line(t->out, then.tm_hour == 0 ? "midnight" : "grid", x, top, x, bottom + 50);
-		if (then.tm_hour == 0)
-			report_date(text, at);
-		else
-			report_clock(text, at);
 		label(t->out, x < LEFT + 150 ? "first" : x > RIGHT - 150 ? "last" : "time", x,
-		    bottom + 165, text);
+		    bottom + 165, (then.tm_hour == 0 ? report_date(at) : report_clock(at)).text);
 	}
 }
 
@@ -139,10 +133,10 @@ height_of(const struct scale *scale, uint64_t value, int64_t height)
 static void
 scale_label(FILE *out, const struct scale *scale, uint64_t value, int64_t y)
 {
-	char number[CLI_TIME_SIZE], text[2 * CLI_TIME_SIZE];
+	char text[2 * CLI_TIME_SIZE];
 
-	report_number(number, value / scale->unit);
-	snprintf(text, sizeof(text), "%s%s", number, value > 0 ? scale->name : "");
+	snprintf(text, sizeof(text), "%s%s", report_number(value / scale->unit).text,
+	    value > 0 ? scale->name : "");
 	label(out, "value", LEFT - 60, y, text);
 }
 
@@ -233,16 +227,15 @@ static void
 begin_quarter(const struct report_task *t, size_t i, int64_t top, int64_t height,
     const char *format, ...)
 {
-	char from[CLI_TIME_SIZE], to[CLI_TIME_SIZE];
 	va_list arguments;
 	char *text;
 
-	report_clock(from, report_quarter(t->since, i));
-	report_clock(to, report_quarter(t->since, i + 1));
 	va_start(arguments, format);
 	text = cli_vtext(format, arguments);
 	va_end(arguments);
-	fprintf(t->out, "<g><title>%s to %s: %s</title>\n", from, to, text);
+	fprintf(t->out, "<g><title>%s to %s: %s</title>\n",
+	    report_clock(report_quarter(t->since, i)).text,
+	    report_clock(report_quarter(t->since, i + 1)).text, text);
 	bar(t->out, "hit", quarter_x(i), top, QUARTER_WIDTH, height);
 	free(text);
 }
@@ -253,15 +246,12 @@ static void
 wait_of(const struct report_task *t, size_t i, const struct log_scale *scale)
 {
 	const struct lockq_quarter *q = &t->day->quarters[i];
-	char p50[CLI_TIME_SIZE], p95[CLI_TIME_SIZE], most[CLI_TIME_SIZE];
 	int64_t x = quarter_x(i) + QUARTER_WIDTH / 2;
 	int64_t half = log_y(scale, q->wait_p50_ms), nearly = log_y(scale, q->wait_p95_ms);
 
-	report_ms(p50, q->wait_p50_ms);
-	report_ms(p95, q->wait_p95_ms);
-	report_ms(most, q->wait_max_ms);
 	begin_quarter(t, i, TOP, PLOT_HEIGHT, "half waited %s or less, 95 of 100 %s or less, the "
-	    "longest %s (%" PRIu64 " %s)", p50, p95, most, q->answers,
+	    "longest %s (%" PRIu64 " %s)", report_ms(q->wait_p50_ms).text,
+	    report_ms(q->wait_p95_ms).text, report_ms(q->wait_max_ms).text, q->answers,
 	    q->answers == 1 ? "answer" : "answers");
 	line(t->out, "longest", x, nearly, x, log_y(scale, q->wait_max_ms));
 	line(t->out, "most", x, half + 6, x, nearly - 6);
@@ -273,7 +263,6 @@ void
 svg_waits(const struct report_task *t)
 {
 	const struct lockq_quarter *q = t->day->quarters;
-	char p50[CLI_TIME_SIZE], most[CLI_TIME_SIZE];
 	struct log_scale scale;
 	int64_t least = t->day->whole.wait_max_ms;
 	char *text;
@@ -283,10 +272,9 @@ svg_waits(const struct report_task *t)
 			least = q[i].wait_p50_ms;
 	}
 	scale = log_scale_of(least, t->day->whole.wait_max_ms);
-	report_ms(p50, t->day->whole.wait_p50_ms);
-	report_ms(most, t->day->whole.wait_max_ms);
 	text = cli_text("How long requests waited over the day: half of them %s or less, the "
-	    "longest %s. The figures are in the table below.", p50, most);
+	    "longest %s. The figures are in the table below.",
+	    report_ms(t->day->whole.wait_p50_ms).text, report_ms(t->day->whole.wait_max_ms).text);
 	begin(t->out, TOP + PLOT_HEIGHT + FOOT, text);
 	free(text);
 	times(t, TOP, TOP + PLOT_HEIGHT);
@@ -303,13 +291,12 @@ svg_waits(const struct report_task *t)
 static void
 query_of(const struct report_task *t, const struct lockq_day_query *q, const struct scale *scale)
 {
-	char took[CLI_TIME_SIZE], at[CLI_TIME_SIZE];
 	int64_t x = LEFT + (int64_t)(q->since_ms * QUARTER_WIDTH / (LOCKQ_QUARTER_S * 1000));
 	int64_t y = TOP + PLOT_HEIGHT - height_of(scale, q->ms, PLOT_HEIGHT);
 
-	report_ms(took, (int64_t)q->ms);
-	report_clock(at, t->since + (time_t)(q->since_ms / 1000));
-	fprintf(t->out, "<g><title>%s: %s of ", at, took);
+	fprintf(t->out, "<g><title>%s: %s of ",
+	    report_clock(t->since + (time_t)(q->since_ms / 1000)).text,
+	    report_ms((int64_t)q->ms).text);
 	report_name(t->out, q->user);
 	if (q->failed) {
 		fputs(", failed: ", t->out);
@@ -455,19 +442,19 @@ draw_leader(FILE *out, const struct lockq_day_leader *l, const struct scale *sca
 {
 	enum { NAMES = 1080, BARS = 1150 };
 	int64_t y = TOP + (int64_t)row * ROW_HEIGHT, width = height_of(scale, l->led_ms, BARS);
-	char *cut = cli_shorten(l->user, NAME_COLUMNS, "…"), took[CLI_TIME_SIZE], *text;
+	char *cut = cli_shorten(l->user, NAME_COLUMNS, "…"), *text;
+	struct cli_time took = report_ms((int64_t)l->led_ms);
 
-	report_ms(took, (int64_t)l->led_ms);
 	fputs("<g><title>", out);
 	report_name(out, l->user);
 	fprintf(out, ": led %" PRIu64 " %s, %s altogether, %" PRIu64 " failed, gave %" PRIu64
 	    " loans</title>\n<text class=\"who\" x=\"%s\" y=\"%s\">", l->led,
-	    l->led == 1 ? "time" : "times", took, l->failures, l->loans, LENGTH(NAMES - 60),
+	    l->led == 1 ? "time" : "times", took.text, l->failures, l->loans, LENGTH(NAMES - 60),
 	    LENGTH(y + 120));
 	report_name(out, cut);
 	fputs("</text>\n", out);
 	bar(out, "listed", NAMES, y + 20, width < 10 ? 10 : width, ROW_HEIGHT - 80);
-	text = cli_text("%" PRIu64 " × · %s", l->led, took);
+	text = cli_text("%" PRIu64 " × · %s", l->led, took.text);
 	label(out, "first", NAMES + width + 60, y + 120, text);
 	free(text);
 	fputs("</g>\n", out);

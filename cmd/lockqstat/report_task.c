@@ -76,46 +76,42 @@ figure(FILE *out, const char *name, const char *value, const char *more)
 static void
 figure_of_loans(FILE *out, const struct lockq_quarter *q)
 {
-	char all[CLI_TIME_SIZE], more[CLI_TIME_SIZE] = "";
+	char more[CLI_TIME_SIZE] = "";
 	uint64_t loans = q->loans_listed + q->loans_led;
 
-	report_number(all, loans);
 	if (q->loans_listed > 0)
 		snprintf(more, sizeof(more), "%d%% from the list",
 		    (int)(q->loans_listed * 100 / loans));
-	figure(out, "Loans given", all, more);
+	figure(out, "Loans given", report_number(loans).text, more);
 }
 
 static void
 figure_of_times(FILE *out, const char *name, int64_t p50_ms, int64_t p95_ms)
 {
-	char p50[CLI_TIME_SIZE], p95[CLI_TIME_SIZE], more[2 * CLI_TIME_SIZE] = "";
+	char more[2 * CLI_TIME_SIZE] = "";
 
-	report_ms(p50, p50_ms);
-	report_ms(p95, p95_ms);
 	if (p95_ms >= 0)
-		snprintf(more, sizeof(more), "95%%: %s", p95);
-	figure(out, name, p50, more);
+		snprintf(more, sizeof(more), "95%%: %s", report_ms(p95_ms).text);
+	figure(out, name, report_ms(p50_ms).text, more);
 }
 
 static void
 figures(FILE *out, const struct lockq_quarter *q)
 {
-	char all[CLI_TIME_SIZE], more[4 * CLI_TIME_SIZE];
+	char more[4 * CLI_TIME_SIZE];
 
 	fputs("<dl class=\"figures\">\n", out);
 	figure_of_loans(out, q);
-	report_number(all, q->answers);
 	snprintf(more, sizeof(more), "%" PRIu64 " no work, %" PRIu64 " failed, %" PRIu64
 	    " given up", q->answers_empty, q->answers_failed, q->given_up);
-	figure(out, "Answers", all, q->answers_empty + q->answers_failed + q->given_up > 0 ? more :
-	    "");
+	figure(out, "Answers", report_number(q->answers).text,
+	    q->answers_empty + q->answers_failed + q->given_up > 0 ? more : "");
 	figure_of_times(out, "Half waited at most", q->wait_p50_ms, q->wait_p95_ms);
 	figure_of_times(out, "Half of the queries took", q->query_p50_ms, q->query_p95_ms);
-	report_number(all, q->completed);
 	snprintf(more, sizeof(more), "%" PRIu64 " returned, %" PRIu64 " never, %" PRIu64
 	    " expired", q->returned, q->never, q->expired);
-	figure(out, "Completed", all, q->returned + q->never + q->expired > 0 ? more : "");
+	figure(out, "Completed", report_number(q->completed).text,
+	    q->returned + q->never + q->expired > 0 ? more : "");
 	fputs("</dl>\n", out);
 }
 
@@ -141,10 +137,7 @@ cell(FILE *out, uint64_t number)
 static void
 cell_of_ms(FILE *out, int64_t ms)
 {
-	char text[CLI_TIME_SIZE];
-
-	report_ms(text, ms);
-	fprintf(out, "<td>%s</td>", text);
+	fprintf(out, "<td>%s</td>", report_ms(ms).text);
 }
 
 static void
@@ -158,10 +151,8 @@ cell_of_text(FILE *out, const char *text)
 static void
 row(const struct report_task *t, size_t quarter)
 {
-	char text[CLI_TIME_SIZE];
-
-	report_moment(text, report_quarter(t->since, quarter));
-	fprintf(t->out, "<tr><th scope=\"row\">%s</th>", text);
+	fprintf(t->out, "<tr><th scope=\"row\">%s</th>",
+	    report_moment(report_quarter(t->since, quarter)).text);
 }
 
 static void
@@ -290,13 +281,12 @@ table_of_failures(const struct report_task *t)
 	HEAD(t->out, "when", "leader", "after", "why");
 	for (size_t i = t->day->n_queries; i-- > 0 && n < FAILURES_MOST;) {
 		const struct lockq_day_query *q = &t->day->queries[i];
-		char text[CLI_TIME_SIZE];
 
 		if (!q->failed)
 			continue;
 		n++;
-		report_moment(text, t->since + (time_t)(q->since_ms / 1000));
-		fprintf(t->out, "<tr><th scope=\"row\">%s</th>", text);
+		fprintf(t->out, "<tr><th scope=\"row\">%s</th>",
+		    report_moment(t->since + (time_t)(q->since_ms / 1000)).text);
 		cell_of_text(t->out, q->user);
 		cell_of_ms(t->out, (int64_t)q->ms);
 		cell_of_text(t->out, q->reason != NULL ? q->reason : "the reason is not known");

@@ -26,28 +26,27 @@ report_name(FILE *out, const char *text)
 	free(escaped);
 }
 
-void
-report_number(char text[CLI_TIME_SIZE], uint64_t number)
+struct cli_time
+report_number(uint64_t number)
 {
+	struct cli_time grouped;
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, number);
 	size_t used = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (i > 0 && (n - i) % 3 == 0)
-			text[used++] = ',';
-		text[used++] = digits[i];
+			grouped.text[used++] = ',';
+		grouped.text[used++] = digits[i];
 	}
-	text[used] = '\0';
+	grouped.text[used] = '\0';
+	return grouped;
 }
 
-void
-report_ms(char text[CLI_TIME_SIZE], int64_t ms)
+struct cli_time
+report_ms(int64_t ms)
 {
-	if (ms < 0)
-		snprintf(text, CLI_TIME_SIZE, "-");
-	else
-		cli_ms(text, (uint64_t)ms);
+	return ms < 0 ? (struct cli_time){ "-" } : cli_ms((uint64_t)ms);
 }
 
 /* The page is in English whatever the locale is, so strftime() names no month. */
@@ -55,51 +54,55 @@ static const char *const months[] = {
 	"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"
 };
 
-void
-report_clock(char text[CLI_TIME_SIZE], time_t seconds)
+struct cli_time
+report_clock(time_t seconds)
 {
+	struct cli_time clock = { "" };
 	struct tm then;
 
-	text[0] = '\0';
 	if (localtime_r(&seconds, &then) != NULL)
-		strftime(text, CLI_TIME_SIZE, "%H:%M", &then);
+		strftime(clock.text, CLI_TIME_SIZE, "%H:%M", &then);
+	return clock;
 }
 
-void
-report_date(char text[CLI_TIME_SIZE], time_t seconds)
+struct cli_time
+report_date(time_t seconds)
 {
+	struct cli_time date = { "" };
 	struct tm then;
 
-	text[0] = '\0';
 	if (localtime_r(&seconds, &then) != NULL)
-		snprintf(text, CLI_TIME_SIZE, "%d %s", then.tm_mday, months[then.tm_mon % 12]);
+		snprintf(date.text, CLI_TIME_SIZE, "%d %s", then.tm_mday,
+		    months[then.tm_mon % 12]);
+	return date;
 }
 
-void
-report_moment(char text[CLI_TIME_SIZE], time_t seconds)
+struct cli_time
+report_moment(time_t seconds)
 {
-	char clock[CLI_TIME_SIZE], date[CLI_TIME_SIZE];
+	struct cli_time moment;
 
-	report_clock(clock, seconds);
-	report_date(date, seconds);
-	snprintf(text, CLI_TIME_SIZE, "%.20s %.20s", date, clock);
+	snprintf(moment.text, CLI_TIME_SIZE, "%.20s %.20s", report_date(seconds).text,
+	    report_clock(seconds).text);
+	return moment;
 }
 
-void
-report_zone(char text[CLI_TIME_SIZE], time_t seconds)
+struct cli_time
+report_zone(time_t seconds)
 {
+	struct cli_time zone = { "" };
 	struct tm then;
 	char name[16] = "", offset[8] = "";
 
-	text[0] = '\0';
 	if (localtime_r(&seconds, &then) == NULL)
-		return;
+		return zone;
 	strftime(name, sizeof(name), "%Z", &then);
 	strftime(offset, sizeof(offset), "%z", &then);
 	if (strcmp(name, "UTC") == 0 || strlen(offset) != 5)
-		snprintf(text, CLI_TIME_SIZE, "%s", name);
+		snprintf(zone.text, CLI_TIME_SIZE, "%s", name);
 	else
-		snprintf(text, CLI_TIME_SIZE, "%s (UTC%.3s:%s)", name, offset, offset + 3);
+		snprintf(zone.text, CLI_TIME_SIZE, "%s (UTC%.3s:%s)", name, offset, offset + 3);
+	return zone;
 }
 
 time_t

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/table.h"
 #include "cli/times.h"
@@ -78,19 +77,13 @@ cell_of_number(struct cli_table *table, uint64_t number)
 static void
 cell_of_ms(struct cli_table *table, int64_t ms)
 {
-	char text[CLI_TIME_SIZE];
-
-	cli_ms(text, or_zero(ms));
-	cli_table_cell(table, "%s", ms < 0 ? "-" : text);
+	cli_table_cell(table, "%s", ms < 0 ? "-" : cli_ms((uint64_t)ms).text);
 }
 
 static void
 cell_of_age(struct cli_table *table, bool there, uint64_t seconds)
 {
-	char text[CLI_TIME_SIZE];
-
-	cli_age(text, seconds);
-	cli_table_cell(table, "%s", there ? text : "-");
+	cli_table_cell(table, "%s", there ? cli_age(seconds).text : "-");
 }
 
 static void
@@ -195,51 +188,37 @@ add_fact(struct cli_table *table, const char *what, char *value)
 static char *
 ms_pair(int64_t p50, int64_t p95)
 {
-	char half[CLI_TIME_SIZE], most[CLI_TIME_SIZE];
-
-	if (p50 < 0)
-		return cli_text("none");
-	cli_ms(half, or_zero(p50));
-	cli_ms(most, or_zero(p95));
-	return cli_text("half of them %s or less, 95 of 100 %s or less", half, most);
+	return p50 < 0 ? cli_text("none") :
+	    cli_text("half of them %s or less, 95 of 100 %s or less", cli_ms(or_zero(p50)).text,
+		cli_ms(or_zero(p95)).text);
 }
 
 static char *
 list_fact(const struct lockq_stat *s)
 {
-	char age[CLI_TIME_SIZE];
-
 	if (!s->keeps_list)
 		return cli_text("none is kept: each leader runs the query");
 	if (!s->has_list)
 		return cli_text("none at the moment: whoever asks next leads");
-	cli_age(age, s->list_age_s);
 	return cli_text("%" PRIu64 " of %" PRIu64 " loans left, %s old%s", s->list_left,
-	    s->list_length, age, s->list_due ? ", to be filled anew" : "");
+	    s->list_length, cli_age(s->list_age_s).text, s->list_due ? ", to be filled anew" : "");
 }
 
 static char *
 leader_fact(const struct lockq_stat *s)
 {
-	char age[CLI_TIME_SIZE];
-
-	if (s->leader == NULL)
-		return cli_text("nobody");
-	cli_ms(age, s->leading_ms);
-	return cli_text("%s, for %s", s->leader, age);
+	return s->leader == NULL ? cli_text("nobody") :
+	    cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text);
 }
 
 static char *
 waiting_fact(const struct lockq_stat *s)
 {
-	char age[CLI_TIME_SIZE];
-
 	if (s->waiting == 0)
 		return cli_text("nobody");
-	cli_age(age, s->oldest_s);
 	return cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
 	    s->waiting == 1 ? "request" : "requests", s->wanted,
-	    s->wanted == 1 ? "loan" : "loans", age);
+	    s->wanted == 1 ? "loan" : "loans", cli_age(s->oldest_s).text);
 }
 
 static char *
@@ -278,15 +257,11 @@ add_facts(struct cli_table *table, const struct lockq_stat *s)
 static void
 add_run(struct cli_table *table, const struct lockq_run *r)
 {
-	char at[CLI_TIME_SIZE], took[CLI_TIME_SIZE];
-
-	cli_time_local(at, r->started_at, true, time(NULL));
-	cli_ms(took, r->took_ms);
 	cli_table_cell(table, "%" PRIu64, r->epoch);
 	cli_table_cell(table, "%s", r->user);
-	cli_table_cell(table, "%s", at);
+	cli_table_cell(table, "%s", cli_local_s(r->started_at).text);
 	cli_table_cell(table, "%s", r->how);
-	cli_table_cell(table, "%s", took);
+	cli_table_cell(table, "%s", cli_ms(r->took_ms).text);
 	cell_of_ms(table, r->query_ms);
 	cell_of_number(table, r->candidates);
 	cell_of_number(table, r->requests);

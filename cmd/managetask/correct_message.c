@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/disposed.h"
 #include "cli/program.h"
@@ -38,36 +37,32 @@ correct_message_done(const struct lockq_correction *what, const struct lockq_dis
 {
 	unsigned long long id = loan->loan_id, token = loan->token;
 	bool already = loan->what == LOCKQ_DISPOSED_ALREADY;
-	char since[CLI_TIME_SIZE], until[CLI_TIME_SIZE];
-	time_t now = time(NULL);
+	struct cli_time since = cli_local(loan->since), until = cli_local(loan->lease_expires_at);
 
-	cli_time_local(since, loan->since, false, now);
-	cli_time_local(until, loan->lease_expires_at, false, now);
 	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
 		print_urgent(what, loan);
 	else if (what->kind == LOCKQ_RELEASE && already)
-		cli_line("loan %llu: already released at %s", id, since);
+		cli_line("loan %llu: already released at %s", id, since.text);
 	else if (what->kind == LOCKQ_RELEASE)
 		cli_line("loan %llu: released, %s has it no longer", id, loan->holder);
 	else if (already)
 		cli_line("loan %llu: already given to %s at %s, with token %llu", id, loan->holder,
-		    since, token);
+		    since.text, token);
 	else
 		cli_line("loan %llu: %s has it %s, with token %llu%s%s", id, loan->holder,
 		    what->kind == LOCKQ_UNDO ? "again" : "now", token,
-		    until[0] != '\0' ? ", until " : "", until);
+		    until.text[0] != '\0' ? ", until " : "", until.text);
 }
 
 static void
 print_not_allowed(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
 {
-	char until[CLI_TIME_SIZE];
+	struct cli_time until = cli_local(loan->excluded_until);
 
-	cli_time_local(until, loan->excluded_until, false, time(NULL));
 	cli_message("loan %llu was not %s: %s%s%s", (unsigned long long)loan->loan_id,
 	    what->kind == LOCKQ_UNDO ? "given back" :
 	    what->kind == LOCKQ_URGENT ? "put first" : "reassigned", loan->reason,
-	    until[0] != '\0' ? ", until " : "", until);
+	    until.text[0] != '\0' ? ", until " : "", until.text);
 }
 
 void
@@ -75,9 +70,8 @@ correct_message_refused(const struct lockq_correction *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id, token = given;
-	char *stands = disposition_standing(loan), lease[CLI_TIME_SIZE];
+	char *stands = disposition_standing(loan);
 
-	cli_time_local(lease, loan->lease_expires_at, false, time(NULL));
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
 		if (what->kind == LOCKQ_UNDO)
@@ -94,7 +88,7 @@ correct_message_refused(const struct lockq_correction *what,
 		break;
 	case LOCKQ_LEASE_OVER:
 		cli_message("loan %llu is nobody's: the lease of user \"%s\" ran out at %s", id,
-		    loan->holder, lease);
+		    loan->holder, cli_local(loan->lease_expires_at).text);
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:

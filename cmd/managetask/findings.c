@@ -61,18 +61,16 @@ static void
 print_figures(const struct lockq_findings *f)
 {
 	unsigned long long rows = f->rows, loans = f->loans;
-	char took[CLI_TIME_SIZE], check[CLI_TIME_SIZE];
+	bool checked = f->check_ms >= 0;
 
 	if (f->query_ms < 0) {
 		cli_line("the query was not run to its end");
 		return;
 	}
-	cli_ms(took, (uint64_t)f->query_ms);
-	cli_ms(check, f->check_ms >= 0 ? (uint64_t)f->check_ms : 0);
-	cli_line("query %s %s %s%llu row%s, %llu loan%s%s%s%s%s%s", took, cli_dot(),
-	    f->complete != 0 ? "" : "more than ", rows, plural(rows), loans, plural(loans),
-	    f->check_ms >= 0 ? " " : "", f->check_ms >= 0 ? cli_dot() : "",
-	    f->check_ms >= 0 ? " check " : "", f->check_ms >= 0 ? check : "",
+	cli_line("query %s %s %s%llu row%s, %llu loan%s%s%s%s%s%s",
+	    cli_ms((uint64_t)f->query_ms).text, cli_dot(), f->complete != 0 ? "" : "more than ",
+	    rows, plural(rows), loans, plural(loans), checked ? " " : "", checked ? cli_dot() : "",
+	    checked ? " check " : "", checked ? cli_ms((uint64_t)f->check_ms).text : "",
 	    f->pushed_down < 0 ? "" : f->pushed_down != 0 ? ", pushed down" : ", not pushed down");
 }
 

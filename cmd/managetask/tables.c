@@ -2,7 +2,6 @@
 #include "managetask/output.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -64,7 +63,6 @@ manage_table_of_task(const struct lockq_definition *task)
 {
 	static const struct cli_column columns[] = { { "setting", 0 }, { "value", CLI_TEXT } };
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	char since[CLI_TIME_SIZE];
 
 	for (size_t i = 0; i < task->n_settings; i++) {
 		cli_table_cell(table, "%s", task->settings[i].name);
@@ -77,10 +75,9 @@ manage_table_of_task(const struct lockq_definition *task)
 	if (task->urgent > 0)
 		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
 		    task->urgent == 1 ? "loan waits" : "loans wait");
-	if (task->paused == NULL)
-		return;
-	cli_time_local(since, task->paused_at, false, time(NULL));
-	cli_line("paused by %s since %s: %s", or_dash(task->paused_by), since, task->paused);
+	if (task->paused != NULL)
+		cli_line("paused by %s since %s: %s", or_dash(task->paused_by),
+		    cli_local(task->paused_at).text, task->paused);
 }
 
 void
@@ -92,19 +89,17 @@ manage_table_of_people(const struct lockq_people *people)
 		{ "since", CLI_SPARE(3) },
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
-	char since[CLI_TIME_SIZE];
 	size_t any = 0;
 
 	for (size_t i = 0; i < people->n_people; i++) {
 		const struct lockq_person *p = &people->people[i];
 
-		cli_time_local(since, p->created_at, false, time(NULL));
 		cli_table_cell(table, "%s", p->user);
 		cli_table_cell(table, "%s", p->account != NULL ? p->account : "any");
 		cli_table_cell(table, "%s", p->enabled ? "yes" : "no");
 		cli_table_cell(table, "%llu", (unsigned long long)p->held);
 		cli_table_cell(table, "%llu", (unsigned long long)p->pending);
-		cli_table_cell(table, "%s", since);
+		cli_table_cell(table, "%s", cli_local(p->created_at).text);
 		any += p->account == NULL && p->enabled;
 	}
 	cli_table_print(stdout, table, cli_stdout_style());

@@ -27,12 +27,11 @@ text_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int st
     const char *reason)
 {
 	unsigned long long loans = result->loans, requests = result->requests;
-	char took[CLI_TIME_SIZE];
 
 	if (rc == LOCKQ_OK && result->query_ms >= 0) {
-		cli_ms(took, (uint64_t)result->query_ms);
 		cli_line("task %u: a list of %llu loan%s, after %llu pending request%s %s query "
-		    "%s", task, loans, plural(loans), requests, plural(requests), cli_dot(), took);
+		    "%s", task, loans, plural(loans), requests, plural(requests), cli_dot(),
+		    cli_ms((uint64_t)result->query_ms).text);
 	} else if (rc == LOCKQ_NOTHING) {
 		text_none_due(task);
 	} else if (rc == LOCKQ_CANCELLED) {

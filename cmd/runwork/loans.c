@@ -20,16 +20,15 @@ static void
 describe(const struct runwork *w, size_t i)
 {
 	const struct lockq_loan_ref *loan = &w->lease.refs[i];
-	char until[CLI_TIME_SIZE];
 
-	cli_time_iso(until, w->lease.loans[i].until);
 	set_environment("LOCKQ_LOAN", cli_text("%llu", (unsigned long long)loan->loan_id));
 	set_environment("LOCKQ_TOKEN", cli_text("%llu", (unsigned long long)loan->token));
 	set_environment("LOCKQ_TASK", cli_text("%u", w->answer->task));
 	set_environment("LOCKQ_USER", cli_text("%s", w->answer->user));
 	set_environment("LOCKQ_REQUEST", cli_text("%llu",
 	    (unsigned long long)w->answer->request_id));
-	set_environment("LOCKQ_LEASE_EXPIRES_AT", cli_text("%s", until));
+	set_environment("LOCKQ_LEASE_EXPIRES_AT", cli_text("%s",
+	    cli_time_iso(w->lease.loans[i].until).text));
 }
 
 int

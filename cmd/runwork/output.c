@@ -32,14 +32,13 @@ runwork_note(const struct command_end *end)
 static char *
 end_text(const struct command_end *end)
 {
-	char took[CLI_TIME_SIZE];
+	struct cli_time took = cli_ms(end->ms);
 
 	if (!end->begun)
 		return cli_text("not begun");
-	cli_ms(took, end->ms);
 	if (end->signal != 0)
-		return cli_text("killed by signal %d after %s", end->signal, took);
-	return cli_text("exit %d after %s", end->exit, took);
+		return cli_text("killed by signal %d after %s", end->signal, took.text);
+	return cli_text("exit %d after %s", end->exit, took.text);
 }
 
 /* "loan 12: completed (exit 0 after 1.2 s)" */

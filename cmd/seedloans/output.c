@@ -16,9 +16,7 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 {
 	unsigned long long before = report->loans_before, loans = report->loans;
 	unsigned long long documents = report->documents, rejected = report->rejected;
-	char took[CLI_TIME_SIZE], heavy[CLI_TIME_SIZE];
 
-	cli_ms(took, report->ms);
 	if (before > 0)
 		cli_line("before: %llu loan%s", before, plural(before));
 	if (options->loans > 0 || options->csv != NULL)
@@ -30,14 +28,12 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 		    report->rejects);
 	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
 	    plural(before + loans), (unsigned long long)report->users,
-	    (unsigned long long)report->tasks, took);
-	if (report->heavy_ms < 0)
-		return;
-	cli_ms(heavy, (uint64_t)report->heavy_ms);
-	cli_line("task 7's query takes %s%s", heavy, report->heavy_by_itself ?
-	    " without extra work, since so many loans match it" :
-	    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
-	    ", since the server is busy now" : "");
+	    (unsigned long long)report->tasks, cli_ms(report->ms).text);
+	if (report->heavy_ms >= 0)
+		cli_line("task 7's query takes %s%s", cli_ms((uint64_t)report->heavy_ms).text,
+		    report->heavy_by_itself ? " without extra work, since so many loans match it" :
+		    report->heavy_ms > options->heavy_ms + options->heavy_ms / 4 ?
+		    ", since the server is busy now" : "");
 }
 
 static void

@@ -83,7 +83,7 @@ looks_like_time(const char *text)
 static void
 check_time(const char *text)
 {
-	char iso[CLI_TIME_SIZE], local[CLI_TIME_SIZE];
+	struct cli_time iso, local;
 	char copy[27];
 	time_t seconds = 0;
 	int rc;
@@ -91,16 +91,17 @@ check_time(const char *text)
 	/* The library's times have this size. */
 	snprintf(copy, sizeof(copy), "%s", text);
 	rc = cli_time(&seconds, copy);
-	cli_time_iso(iso, copy);
-	cli_time_local(local, copy, true, 0);
-	MUST(memchr(iso, '\0', sizeof(iso)) != NULL && memchr(local, '\0', sizeof(local)) != NULL);
-	MUST(model_is_clean(iso) && model_is_clean(local));
+	iso = cli_time_iso(copy);
+	local = cli_time_local(copy, true, 0);
+	MUST(memchr(iso.text, '\0', sizeof(iso)) != NULL);
+	MUST(memchr(local.text, '\0', sizeof(local)) != NULL);
+	MUST(model_is_clean(iso.text) && model_is_clean(local.text));
 	MUST(rc != 0 || looks_like_time(copy));
 	if (rc != 0)
-		MUST(local[0] == '\0');
-	if (iso[0] != '\0') {
-		MUST(strlen(iso) >= 11 && strncmp(iso, copy, 10) == 0);
-		MUST(iso[10] == 'T' && iso[strlen(iso) - 1] == 'Z');
+		MUST(local.text[0] == '\0');
+	if (iso.text[0] != '\0') {
+		MUST(strlen(iso.text) >= 11 && strncmp(iso.text, copy, 10) == 0);
+		MUST(iso.text[10] == 'T' && iso.text[strlen(iso.text) - 1] == 'Z');
 	}
 }
 

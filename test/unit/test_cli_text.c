@@ -183,24 +183,18 @@ reads_the_servers_times(void **state)
 static void
 shows_local_times(void **state)
 {
-	char text[CLI_TIME_SIZE];
 	time_t now = 0;
 
 	(void)state;
 	setenv("TZ", zone, 1);
 	tzset();
 	assert_int_equal(cli_time(&now, "2026-07-01 10:00:00"), 0);
-	cli_time_local(text, "2026-07-01 08:42:03.999999", false, now);
-	assert_string_equal(text, "10:42");
-	cli_time_local(text, "2026-07-01 08:42:03.999999", true, now);
-	assert_string_equal(text, "10:42:03");
+	assert_string_equal(cli_time_local("2026-07-01 08:42:03.999999", false, now).text, "10:42");
+	assert_string_equal(cli_time_local("2026-07-01 08:42:03.999999", true, now).text, "10:42:03");
 	/* It is the next day in this time zone, though not in UTC. The second time is in winter. */
-	cli_time_local(text, "2026-07-01 22:30:00", false, now);
-	assert_string_equal(text, "2026-07-02 00:30");
-	cli_time_local(text, "2026-12-31 23:30:00", true, now);
-	assert_string_equal(text, "2027-01-01 00:30:00");
-	cli_time_local(text, "", false, now);
-	assert_string_equal(text, "");
+	assert_string_equal(cli_time_local("2026-07-01 22:30:00", false, now).text, "2026-07-02 00:30");
+	assert_string_equal(cli_time_local("2026-12-31 23:30:00", true, now).text, "2027-01-01 00:30:00");
+	assert_string_equal(cli_time_local("", false, now).text, "");
 }
 
 /* Clocks are put forward and back. A time that comes twice on that day is shown with its zone. */
@@ -229,7 +223,6 @@ shows_times_when_clocks_change(void **state)
 		    "2026-04-05 02:00:00", "01:45 LHDT" },
 		{ "UTC0", "2026-10-25 01:00:00", "2026-10-25 12:00:00", "01:00" },
 	};
-	char text[CLI_TIME_SIZE];
 	time_t now = 0;
 	size_t i;
 
@@ -238,27 +231,20 @@ shows_times_when_clocks_change(void **state)
 		setenv("TZ", cases[i].zone, 1);
 		tzset();
 		assert_int_equal(cli_time(&now, cases[i].now), 0);
-		cli_time_local(text, cases[i].utc, false, now);
-		assert_string_equal(text, cases[i].text);
+		assert_string_equal(cli_time_local(cases[i].utc, false, now).text, cases[i].text);
 	}
 }
 
 static void
 shows_iso_times(void **state)
 {
-	char text[CLI_TIME_SIZE];
 
 	(void)state;
-	cli_time_iso(text, "2026-11-20 13:50:01.123456");
-	assert_string_equal(text, "2026-11-20T13:50:01.123456Z");
-	cli_time_iso(text, "2026-11-20 13:50:01");
-	assert_string_equal(text, "2026-11-20T13:50:01Z");
-	cli_time_iso(text, "");
-	assert_string_equal(text, "");
-	cli_time_iso(text, "2026-11-20 13:50:01.12\x1b" "6");
-	assert_string_equal(text, "");
-	cli_time_iso(text, "2026-11-20 13:50:01Z");
-	assert_string_equal(text, "");
+	assert_string_equal(cli_time_iso("2026-11-20 13:50:01.123456").text, "2026-11-20T13:50:01.123456Z");
+	assert_string_equal(cli_time_iso("2026-11-20 13:50:01").text, "2026-11-20T13:50:01Z");
+	assert_string_equal(cli_time_iso("").text, "");
+	assert_string_equal(cli_time_iso("2026-11-20 13:50:01.12\x1b" "6").text, "");
+	assert_string_equal(cli_time_iso("2026-11-20 13:50:01Z").text, "");
 }
 
 static void
@@ -272,13 +258,11 @@ shows_ages(void **state)
 		{ 3600, "1 h 0 min" }, { 11520, "3 h 12 min" }, { 86400, "1 d 0 h" },
 		{ 190800, "2 d 5 h" }, { UINT64_MAX, "213503982334601 d 7 h" },
 	};
-	char text[CLI_TIME_SIZE];
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		cli_age(text, cases[i].seconds);
-		assert_string_equal(text, cases[i].text);
+		assert_string_equal(cli_age(cases[i].seconds).text, cases[i].text);
 	}
 }
 
@@ -293,13 +277,11 @@ shows_milliseconds(void **state)
 		{ 2950, "3.0 s" }, { 9949, "9.9 s" }, { 9950, "10 s" }, { 59499, "59 s" },
 		{ 59500, "1 min 0 s" },
 	};
-	char text[CLI_TIME_SIZE];
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		cli_ms(text, cases[i].ms);
-		assert_string_equal(text, cases[i].text);
+		assert_string_equal(cli_ms(cases[i].ms).text, cases[i].text);
 	}
 }
 
