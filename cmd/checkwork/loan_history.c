@@ -117,9 +117,8 @@ loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *histor
 	for (i = 0; i < history->n_events; i++)
 		add_row(table, &history->events[i], &shown);
 	cli_heading("Loan %llu %s task %u", (unsigned long long)loan_id, cli_dot(), task);
-	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_print(table);
 	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");
 	if (has_gaps(history))
 		cli_line("some events are missing: their rows of the log were purged");
-	cli_table_free(table);
 }

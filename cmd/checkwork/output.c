@@ -15,7 +15,7 @@ static void
 print_pending(const struct lockq_answer *answer)
 {
 	unsigned long long id = answer->request_id;
-	char *line = cli_answer_line(answer, cli_dot()), *user = cli_word(answer->user);
+	char *user = cli_word(answer->user);
 
 	if (answer->reason != NULL)
 		cli_line("request %llu for %s, task %u: pending: %s", id, answer->user,
@@ -30,9 +30,8 @@ print_pending(const struct lockq_answer *answer)
 		    "--user %s --task %u to be served", id, answer->user, answer->task,
 		    user, answer->task);
 	if (answer->position > 0)
-		cli_line("%s", line);
+		cli_put_line(cli_answer_line(answer, cli_dot()));
 	free(user);
-	free(line);
 }
 
 static void
@@ -144,9 +143,8 @@ print_tasks(const char *user, const struct lockq_tasks *tasks)
 	for (i = 0; i < tasks->n_tasks; i++)
 		add_row(table, &tasks->tasks[i]);
 	cli_heading("Tasks %s %s", cli_dot(), user);
-	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_print(table);
 	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
-	cli_table_free(table);
 }
 
 static void

@@ -160,35 +160,28 @@ print_table(const struct lockq_answer *answer)
 		cli_table_cell(table, "%llu", (unsigned long long)loan->token);
 		cli_table_cell(table, "%s", lease.text[0] != '\0' ? lease.text : "no limit");
 	}
-	cli_table_print(stdout, table, cli_stdout_style());
-	cli_table_free(table);
+	cli_table_print(table);
 }
 
 void
 cli_answer_loans(const struct lockq_answer *answer, bool waited)
 {
-	char *summary = cli_answer_summary(answer, waited, cli_dot());
-
 	cli_heading("Task %u %s %s", answer->task, cli_dot(),
 	    answer->task_name != NULL ? answer->task_name : "");
 	print_table(answer);
-	cli_line("%s", summary);
+	cli_put_line(cli_answer_summary(answer, waited, cli_dot()));
 	if (answer->reason != NULL)
 		cli_line("%s", answer->reason);
 	if (cli_answer_is_from_list(answer) && answer->checked == NULL)
 		cli_line("unchecked: the view could not tell in time whether these %s still match",
 		    cli_loans(2));
-	free(summary);
 }
 
 static void
-text_answer(const struct lockq_answer *answer, int rc, const char *complaint)
+text_answer(const struct lockq_answer *answer, int rc)
 {
 	unsigned long long id = answer->request_id;
-	char *text;
 
-	if (complaint != NULL)
-		return;
 	if (answer->joined)
 		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
 		    cli_loans(answer->asked));
@@ -198,9 +191,7 @@ text_answer(const struct lockq_answer *answer, int rc, const char *complaint)
 			cli_line("an earlier call had this answer: checkwork shows what is yours "
 			    "now");
 	} else if (rc == LOCKQ_NOTHING) {
-		text = cli_answer_no_work(answer, time(NULL));
-		cli_line("%s", text);
-		free(text);
+		cli_put_line(cli_answer_no_work(answer, time(NULL)));
 	} else if (rc == LOCKQ_BUSY && answer->status == LOCKQ_PENDING) {
 		cli_line("request %llu is pending, %s leads%s: see checkwork --request %llu", id,
 		    answer->leader != NULL ? answer->leader : "nobody",
@@ -289,8 +280,10 @@ cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int statu
 {
 	if (json)
 		json_answer(answer, rc, status, complaint);
-	else
-		text_answer(answer, rc, complaint);
+	else if (complaint == NULL)
+		text_answer(answer, rc);
+	if (complaint != NULL)
+		cli_message("%s", complaint);
 }
 
 static void
@@ -317,4 +310,6 @@ cli_answer_print_cancelled(bool json, const struct lockq_answer *answer, int rc,
 		json_answer(answer, rc, status, complaint);
 	else if (complaint == NULL)
 		text_cancelled(answer, rc);
+	if (complaint != NULL)
+		cli_message("%s", complaint);
 }

@@ -35,7 +35,7 @@ char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
 /* The object of a request; @error may be NULL. */
 json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
 
-/* Prints the answer to a request that was made, which ended with @rc; @complaint is the tool's
+/* Prints the answer to a request that was made, which ended with @rc, and @complaint, the tool's
  * message about it on standard error, or NULL. */
 void cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int status,
     const char *complaint);

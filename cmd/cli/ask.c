@@ -83,8 +83,6 @@ cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struct lo
 			answer->asked = answer->requested = a->ask.count;
 		}
 		cli_answer_print(common->json, answer, rc, status, complaint);
-		if (complaint != NULL)
-			cli_message("%s", complaint);
 	}
 	cli_ask_message_refill(answer);
 	if (rc < 0)

@@ -69,7 +69,6 @@ show(const struct cli_common *common, const struct lockq_disposition *what, stru
     const struct lockq_disposed_result *result, int rc, const char *uuid)
 {
 	int status = cli_exit_status(rc, cli_caught()), one;
-	char *refused;
 	size_t i;
 
 	if (result->n_loans == 0 && rc == LOCKQ_EUNKNOWN)
@@ -80,12 +79,9 @@ show(const struct cli_common *common, const struct lockq_disposition *what, stru
 	for (i = 0; i < result->n_loans; i++) {
 		one = cli_exit_status_of_loan(result->loans[i].what);
 		disposed_print(common->json, what, &result->loans[i], one);
-		if (one == CLI_EXIT_DONE)
-			continue;
-		refused = disposition_message_refused(what, &result->loans[i],
-		    what->loans[i].token);
-		cli_message("%s", refused);
-		free(refused);
+		if (one != CLI_EXIT_DONE)
+			cli_put_message(disposition_message_refused(what, &result->loans[i],
+			    what->loans[i].token), "\n");
 	}
 	return status;
 }

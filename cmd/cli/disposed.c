@@ -200,13 +200,8 @@ void
 disposed_print(bool json, const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, int status)
 {
-	char *text;
-
-	if (json) {
+	if (json)
 		cli_json_print(disposed_object(what, loan, status));
-	} else if (status == CLI_EXIT_DONE) {
-		text = disposition_message_done(loan, what->note != NULL);
-		cli_line("%s", text);
-		free(text);
-	}
+	else if (status == CLI_EXIT_DONE)
+		cli_put_line(disposition_message_done(loan, what->note != NULL));
 }

@@ -18,8 +18,7 @@ add(struct lines *lines, char *line)
 void
 lines_add(struct lines *lines, char *text)
 {
-	add(lines, cli_escape(text));
-	free(text);
+	add(lines, cli_escaped(text));
 }
 
 void

@@ -124,7 +124,6 @@ add_row(struct cli_table *table, const struct part *part, const struct lockq_ass
 		cli_table_cell(table, "%s", a->note != NULL ? a->note : "");
 }
 
-/* @width is 0 for that of standard output. */
 static void
 print_part(FILE *out, const struct part *part, enum cli_style style, size_t width)
 {
@@ -136,11 +135,7 @@ print_part(FILE *out, const struct part *part, enum cli_style style, size_t widt
 	table = cli_table_new(columns, n);
 	for (i = 0; i < part->n; i++)
 		add_row(table, part, &part->assignments[i]);
-	if (width == 0)
-		cli_table_print(out, table, style);
-	else
-		cli_table_fit(out, table, style, width);
-	cli_table_free(table);
+	cli_table_fit(out, table, style, width);
 	for (i = 0; i < n; i++)
 		free((char *)(uintptr_t)columns[i].heading);
 	free(columns);
@@ -171,7 +166,7 @@ print_by_task(const struct lockq_pipeline *pipeline)
 		part = make_part(a, n, true);
 		cli_heading("Task %u %s %s", a->task, cli_dot(),
 		    a->task_name != NULL ? a->task_name : "");
-		print_part(stdout, &part, cli_stdout_style(), 0);
+		print_part(stdout, &part, cli_stdout_style(), cli_table_width());
 	}
 	return tasks;
 }
@@ -213,7 +208,7 @@ checkwork_table(const char *user, const struct lockq_pipeline *pipeline)
 	if (all.model != NULL) {
 		tasks = print_by_task(pipeline);
 	} else {
-		print_part(stdout, &all, cli_stdout_style(), 0);
+		print_part(stdout, &all, cli_stdout_style(), cli_table_width());
 		for (i = same_task(pipeline, 0); i < n; i += same_task(pipeline, i))
 			tasks++;
 	}

@@ -165,30 +165,18 @@ cli_end(int status)
 #endif
 }
 
-static void
-report(const struct cli_common *common, int status, const char *text)
+int
+cli_report_text(const struct cli_common *common, int status, char *text)
 {
 	json_t *object;
 
 	cli_message("%s", text);
-	if (!common->json)
-		return;
-	object = json_object();
-	cli_json_set(object, "error", cli_json_text(text));
-	cli_json_set(object, "exit", json_integer(status));
-	cli_json_print(object);
-}
-
-int
-cli_report(const struct cli_common *common, int status, const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
-	va_end(arguments);
-	report(common, status, text);
+	if (common->json) {
+		object = json_object();
+		cli_json_set(object, "error", cli_json_text(text));
+		cli_json_set(object, "exit", json_integer(status));
+		cli_json_print(object);
+	}
 	free(text);
 	return status;
 }
@@ -213,9 +201,9 @@ cli_report_detail(const struct cli_common *common, struct lockq *q)
 int
 cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
 {
-	int status = cli_exit_status(rc, cli_caught());
+	int status = cli_report(common, cli_exit_status(rc, cli_caught()), "%s",
+	    cli_library_text(q, rc));
 
-	report(common, status, cli_library_text(q, rc));
 	cli_report_detail(common, q);
 	return status;
 }

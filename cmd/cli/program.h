@@ -51,11 +51,12 @@ LOCKQ_MUST_CHECK int cli_finish(int status, const char *consequence);
 void cli_end(int status) CLI_NORETURN;
 
 /*
- * Prints the message, and with --json {"error": …, "exit": …} on standard output. Returns
- * @status, for return cli_report(…).
+ * Prints the message @text, and with --json {"error": …, "exit": …} on standard output. Takes
+ * @text; returns @status, for return cli_report(…), which makes it of a format and its arguments.
  */
-int cli_report(const struct cli_common *common, int status, const char *format, ...)
-    CLI_PRINTF(3, 4);
+int cli_report_text(const struct cli_common *common, int status, char *text);
+#define cli_report(common, status, ...) \
+	cli_report_text((common), (status), cli_text(__VA_ARGS__))
 
 /* The library's last error; where it has none, or @q is NULL, a text for @rc. */
 const char *cli_library_text(struct lockq *q, int rc);

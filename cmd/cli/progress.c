@@ -55,25 +55,19 @@ with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
 }
 
 void
-cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format, ...)
+cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *text)
 {
 	size_t columns = cli_columns(STDERR_FILENO);
-	va_list arguments;
-	char *text, *escaped, *line;
+	char *escaped = cli_escaped(text), *line;
 
-	if (!is_shown(common))
-		return;
-	/* a line as wide as the terminal would scroll, and so would one with ^C after it */
-	columns = columns > BAR_MIN ? columns - 3 : columns - 1;
-	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
-	va_end(arguments);
-	escaped = cli_escape(text);
-	line = with_bar(escaped, columns, done, total);
-	cli_draw_tick(line);
-	free(line);
+	if (is_shown(common)) {
+		/* A line as wide as the terminal would scroll, and so would one with ^C after it. */
+		columns = columns > BAR_MIN ? columns - 3 : columns - 1;
+		line = with_bar(escaped, columns, done, total);
+		cli_draw_tick(line);
+		free(line);
+	}
 	free(escaped);
-	free(text);
 }
 
 /* How long the query has run: another leader's began before this process waited for it. */
@@ -172,7 +166,6 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT ||
 	    progress->phase == LOCKQ_PHASE_CHECK)
 		usual = progress->usual_ms;
-	cli_tick(common, elapsed_ms(progress), usual, "%s", text);
-	free(text);
+	cli_tick(common, elapsed_ms(progress), usual, text);
 	return 0;
 }

@@ -13,10 +13,9 @@ char *cli_bar(size_t width, uint64_t done, uint64_t total);
 
 /*
  * Draws "@text [#####-----]" as one line over the last one on standard error, cut to the
- * terminal's width; no bar where @total is 0. Does nothing where progress is not shown.
+ * terminal's width; no bar where @total is 0. Does nothing where progress is not shown. Takes @text.
  */
-void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, const char *format,
-    ...) CLI_PRINTF(4, 5);
+void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *text);
 
 /* With --verbose, prints @text as a message if @phase is not the one of the last call. */
 void cli_say_phase(const struct cli_common *common, int phase, const char *text);

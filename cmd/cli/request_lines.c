@@ -44,12 +44,6 @@ request_line(const char *user, const struct lockq_request *r)
 void
 request_lines(const char *user, const struct lockq_requests *requests)
 {
-	size_t i;
-
-	for (i = 0; i < requests->n_requests; i++) {
-		char *line = request_line(user, &requests->requests[i]);
-
-		cli_line("%s", line);
-		free(line);
-	}
+	for (size_t i = 0; i < requests->n_requests; i++)
+		cli_put_line(request_line(user, &requests->requests[i]));
 }

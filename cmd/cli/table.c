@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/table.h"
 #include "cli/utf8.h"
@@ -45,33 +44,13 @@ cli_table_new(const struct cli_column *columns, size_t n_columns)
 }
 
 void
-cli_table_free(struct cli_table *table)
+cli_table_add(struct cli_table *table, char *text)
 {
-	size_t i;
-
-	if (table == NULL)
-		return;
-	for (i = 0; i < table->n_cells; i++)
-		free(table->cells[i]);
-	free(table->cells);
-	free(table);
-}
-
-void
-cli_table_cell(struct cli_table *table, const char *format, ...)
-{
-	va_list arguments;
-	char *raw;
-
 	if (table->n_cells == table->capacity) {
 		table->capacity = table->capacity == 0 ? 64 : table->capacity * 2;
 		table->cells = cli_realloc(table->cells, table->capacity * sizeof(char *));
 	}
-	va_start(arguments, format);
-	raw = cli_vtext(format, arguments);
-	va_end(arguments);
-	table->cells[table->n_cells++] = cli_escape(raw);
-	free(raw);
+	table->cells[table->n_cells++] = cli_escaped(text);
 }
 
 static size_t
@@ -237,7 +216,7 @@ print_left_out(FILE *out, const struct cli_table *table, const size_t *widths)
 }
 
 void
-cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, size_t columns)
+cli_table_fit(FILE *out, struct cli_table *table, enum cli_style style, size_t columns)
 {
 	const struct pen *pen = &pens[style];
 	size_t *widths = cli_alloc(table->n_columns * sizeof(*widths));
@@ -254,10 +233,14 @@ cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, si
 	print_rule(out, pen, pen->bottom, widths, table->n_columns);
 	print_left_out(out, table, widths);
 	free(widths);
+	for (i = 0; i < table->n_cells; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table);
 }
 
 void
-cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style)
+cli_table_print(struct cli_table *table)
 {
-	cli_table_fit(out, table, style, out == stdout ? cli_table_width() : 0);
+	cli_table_fit(stdout, table, cli_stdout_style(), cli_table_width());
 }

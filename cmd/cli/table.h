@@ -21,18 +21,18 @@ struct cli_column {
 
 struct cli_table;
 
-/* @columns stays the caller's; release with cli_table_free(). */
+/* @columns stays the caller's. One of the functions that print the table frees it. */
 struct cli_table *cli_table_new(const struct cli_column *columns, size_t n_columns);
-void cli_table_free(struct cli_table *table);
 
-/* Adds the next cell, row by row; it is escaped here. */
-void cli_table_cell(struct cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
+/* Adds the next cell, row by row; it is escaped here. Takes @text. */
+void cli_table_add(struct cli_table *table, char *text);
+#define cli_table_cell(table, ...) cli_table_add((table), cli_text(__VA_ARGS__))
 
-/* Prints the table. On standard output it fits the terminal. */
-void cli_table_print(FILE *out, const struct cli_table *table, enum cli_style style);
+/* Prints the table on standard output, where it fits the terminal, and frees it. */
+void cli_table_print(struct cli_table *table);
 
 /* Prints it no wider than @columns; 0 stands for any width. Text is cut first, then columns are
- * left out, and a line below the table names them. */
-void cli_table_fit(FILE *out, const struct cli_table *table, enum cli_style style, size_t columns);
+ * left out, and a line below the table names them. Frees it. */
+void cli_table_fit(FILE *out, struct cli_table *table, enum cli_style style, size_t columns);
 
 #endif

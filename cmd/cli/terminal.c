@@ -94,39 +94,22 @@ cli_dot(void)
 	return cli_stdout_style() == CLI_BOXES ? "·" : "-";
 }
 
-CLI_PRINTF(1, 0) static char *
-escaped_text(const char *format, va_list arguments)
-{
-	char *text = cli_vtext(format, arguments), *escaped = cli_escape(text);
-
-	free(text);
-	return escaped;
-}
-
 void
-cli_heading(const char *format, ...)
+cli_put_heading(char *text)
 {
 	bool bold = cli_shows_bold();
-	va_list arguments;
-	char *escaped;
+	char *escaped = cli_escaped(text);
 
-	va_start(arguments, format);
-	escaped = escaped_text(format, arguments);
-	va_end(arguments);
 	cli_tick_end();
 	printf("%s%s%s\n", bold ? "\033[1m" : "", escaped, bold ? "\033[0m" : "");
 	free(escaped);
 }
 
 void
-cli_line(const char *format, ...)
+cli_put_line(char *text)
 {
-	va_list arguments;
-	char *escaped;
+	char *escaped = cli_escaped(text);
 
-	va_start(arguments, format);
-	escaped = escaped_text(format, arguments);
-	va_end(arguments);
 	cli_tick_end();
 	puts(escaped);
 	free(escaped);
@@ -140,44 +123,15 @@ cli_messages_of(const char *name)
 	program = name;
 }
 
-static void
-message(const char *text, const char *end)
+void
+cli_put_message(char *text, const char *end)
 {
-	char *escaped = cli_escape(text);
+	char *escaped = cli_escaped(text);
 
 	cli_tick_end();
 	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
 	fprintf(stderr, "%s: %s%s", program, escaped, end);
 	free(escaped);
-}
-
-CLI_PRINTF(1, 0) static void
-vmessage(const char *format, va_list arguments, const char *end)
-{
-	char *text = cli_vtext(format, arguments);
-
-	message(text, end);
-	free(text);
-}
-
-void
-cli_message(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vmessage(format, arguments, "\n");
-	va_end(arguments);
-}
-
-void
-cli_prompt(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vmessage(format, arguments, "");
-	va_end(arguments);
 }
 
 static size_t width_set;

@@ -33,17 +33,21 @@ const char *cli_dot(void);
 /* Whether bold is fine: standard output is a terminal without NO_COLOR and TERM=dumb. */
 bool cli_shows_bold(void);
 
-/* Prints a line on standard output, escaped, and bold where that is fine. */
-void cli_heading(const char *format, ...) CLI_PRINTF(1, 2);
+/* Each of these prints a text, escaped; the functions take it, and the macros make it of a format
+ * and its arguments. */
 
-/* Prints a line on standard output, escaped. */
-void cli_line(const char *format, ...) CLI_PRINTF(1, 2);
+/* A line on standard output, bold where that is fine. */
+void cli_put_heading(char *text);
+#define cli_heading(...) cli_put_heading(cli_text(__VA_ARGS__))
 
-/* Prints "getwork: …" on standard error: one line, escaped. */
-void cli_message(const char *format, ...) CLI_PRINTF(1, 2);
+/* A line on standard output. */
+void cli_put_line(char *text);
+#define cli_line(...) cli_put_line(cli_text(__VA_ARGS__))
 
-/* The same without the end of the line, before an answer is read. */
-void cli_prompt(const char *format, ...) CLI_PRINTF(1, 2);
+/* "getwork: …" on standard error; @end is "\n", or "" before an answer is read. */
+void cli_put_message(char *text, const char *end);
+#define cli_message(...) cli_put_message(cli_text(__VA_ARGS__), "\n")
+#define cli_prompt(...) cli_put_message(cli_text(__VA_ARGS__), "")
 
 /* Sets the name of the program, with which messages begin. @name is kept. */
 void cli_messages_of(const char *name);

@@ -113,6 +113,15 @@ cli_escape(const char *text)
 }
 
 char *
+cli_escaped(char *text)
+{
+	char *escaped = cli_escape(text);
+
+	free(text);
+	return escaped;
+}
+
+char *
 cli_valid_utf8(const char *text)
 {
 	size_t size = 0, bytes;

@@ -17,6 +17,9 @@ size_t cli_width(const char *text);
  */
 char *cli_escape(const char *text);
 
+/* The same of @text, which it frees. */
+char *cli_escaped(char *text);
+
 /* A copy that is valid UTF-8: only bytes that are not are escaped; free() it. */
 char *cli_valid_utf8(const char *text);
 

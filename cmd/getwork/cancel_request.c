@@ -32,8 +32,6 @@ getwork_cancel(const struct getwork_options *o, struct lockq *q)
 	} else {
 		cli_noun_read(common, q, answer.task);
 		cli_answer_print_cancelled(common->json, &answer, rc, status, complaint);
-		if (complaint != NULL)
-			cli_message("%s", complaint);
 	}
 	lockq_answer_clear(&answer);
 	return status;

@@ -188,12 +188,8 @@ text_health(const struct lockq_stats *stats, const struct stat_health *health)
 
 	for (size_t i = 0; i < stats->n_tasks; i++)
 		waiting += stats->tasks[i].waiting;
-	for (size_t i = 0; i < health->n; i++) {
-		char *text = stat_finding_text(&health->findings[i]);
-
-		cli_line("%s", text);
-		free(text);
-	}
+	for (size_t i = 0; i < health->n; i++)
+		cli_put_line(stat_finding_text(&health->findings[i]));
 	if (health->n == 0)
 		cli_line("ok: %zu %s, %llu %s", stats->n_tasks,
 		    stats->n_tasks == 1 ? "task" : "tasks", (unsigned long long)waiting,
@@ -224,9 +220,8 @@ print_cursors(const struct lockq_cursors *cursors)
 		cli_table_cell(table, "%s", cli_local(c->made_at).text);
 		cli_table_cell(table, "%s", c->account);
 	}
-	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_print(table);
 	cli_line("%zu %s", cursors->n_cursors, cursors->n_cursors == 1 ? "cursor" : "cursors");
-	cli_table_free(table);
 }
 
 static void

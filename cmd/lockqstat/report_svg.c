@@ -91,6 +91,15 @@ times(const struct report_task *t, int64_t top, int64_t bottom)
 	}
 }
 
+/* Begins a picture with a plot of its full height. Takes @label. */
+static void
+begin_plot(const struct report_task *t, char *label)
+{
+	begin(t->out, TOP + PLOT_HEIGHT + FOOT, label);
+	free(label);
+	times(t, TOP, TOP + PLOT_HEIGHT);
+}
+
 /* --- scales --- */
 
 /* From 0 to a round number, in steps of 1, 2 or 5 times a power of ten. */
@@ -218,26 +227,16 @@ log_axis(FILE *out, const struct log_scale *scale)
 
 /* --- what the pointer shows --- */
 
-/* The element of a quarter: a title, and an area as high as the plot that shows it. */
+/* The element of a quarter: a title, and an area as high as the plot that shows it. Takes
+ * @title. */
 static void
-begin_quarter(const struct report_task *t, size_t i, int64_t top, int64_t height,
-    const char *format, ...) CLI_PRINTF(5, 6);
-
-static void
-begin_quarter(const struct report_task *t, size_t i, int64_t top, int64_t height,
-    const char *format, ...)
+begin_quarter(const struct report_task *t, size_t i, int64_t top, int64_t height, char *title)
 {
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
-	va_end(arguments);
 	fprintf(t->out, "<g><title>%s to %s: %s</title>\n",
 	    report_clock(report_quarter(t->since, i)).text,
-	    report_clock(report_quarter(t->since, i + 1)).text, text);
+	    report_clock(report_quarter(t->since, i + 1)).text, title);
 	bar(t->out, "hit", quarter_x(i), top, QUARTER_WIDTH, height);
-	free(text);
+	free(title);
 }
 
 /* --- waits --- */
@@ -249,10 +248,10 @@ wait_of(const struct report_task *t, size_t i, const struct log_scale *scale)
 	int64_t x = quarter_x(i) + QUARTER_WIDTH / 2;
 	int64_t half = log_y(scale, q->wait_p50_ms), nearly = log_y(scale, q->wait_p95_ms);
 
-	begin_quarter(t, i, TOP, PLOT_HEIGHT, "half waited %s or less, 95 of 100 %s or less, the "
-	    "longest %s (%" PRIu64 " %s)", report_ms(q->wait_p50_ms).text,
+	begin_quarter(t, i, TOP, PLOT_HEIGHT, cli_text("half waited %s or less, 95 of 100 %s or "
+	    "less, the longest %s (%" PRIu64 " %s)", report_ms(q->wait_p50_ms).text,
 	    report_ms(q->wait_p95_ms).text, report_ms(q->wait_max_ms).text, q->answers,
-	    q->answers == 1 ? "answer" : "answers");
+	    q->answers == 1 ? "answer" : "answers"));
 	line(t->out, "longest", x, nearly, x, log_y(scale, q->wait_max_ms));
 	line(t->out, "most", x, half + 6, x, nearly - 6);
 	fprintf(t->out, "<circle class=\"half\" cx=\"%s\" cy=\"%s\" r=\"1.7\"/></g>\n", LENGTH(x),
@@ -265,19 +264,15 @@ svg_waits(const struct report_task *t)
 	const struct lockq_quarter *q = t->day->quarters;
 	struct log_scale scale;
 	int64_t least = t->day->whole.wait_max_ms;
-	char *text;
 
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].answers > 0 && q[i].wait_p50_ms < least)
 			least = q[i].wait_p50_ms;
 	}
 	scale = log_scale_of(least, t->day->whole.wait_max_ms);
-	text = cli_text("How long requests waited over the day: half of them %s or less, the "
+	begin_plot(t, cli_text("How long requests waited over the day: half of them %s or less, the "
 	    "longest %s. The figures are in the table below.",
-	    report_ms(t->day->whole.wait_p50_ms).text, report_ms(t->day->whole.wait_max_ms).text);
-	begin(t->out, TOP + PLOT_HEIGHT + FOOT, text);
-	free(text);
-	times(t, TOP, TOP + PLOT_HEIGHT);
+	    report_ms(t->day->whole.wait_p50_ms).text, report_ms(t->day->whole.wait_max_ms).text));
 	log_axis(t->out, &scale);
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].answers > 0)
@@ -316,20 +311,16 @@ svg_queries(const struct report_task *t)
 	const struct lockq_day_task *day = t->day;
 	struct scale scale;
 	uint64_t most = 0;
-	char *text;
 
 	for (size_t i = 0; i < day->n_queries; i++) {
 		if (day->queries[i].ms > most)
 			most = day->queries[i].ms;
 	}
 	scale = scale_of_ms(most, 5);
-	text = cli_text("What each heavy query took over the day: %" PRIu64 " %s, and %" PRIu64
+	begin_plot(t, cli_text("What each heavy query took over the day: %" PRIu64 " %s, and %" PRIu64
 	    " %s that failed. The figures are in the table below.", day->whole.queries,
 	    day->whole.queries == 1 ? "query" : "queries", day->whole.failures,
-	    day->whole.failures == 1 ? "leader" : "leaders");
-	begin(t->out, TOP + PLOT_HEIGHT + FOOT, text);
-	free(text);
-	times(t, TOP, TOP + PLOT_HEIGHT);
+	    day->whole.failures == 1 ? "leader" : "leaders"));
 	axis(t->out, &scale);
 	/* Failures come last, so that no dot hides one. */
 	for (size_t i = 0; i < 2 * day->n_queries; i++) {
@@ -351,8 +342,8 @@ loans_of(const struct report_task *t, size_t i, const struct scale *scale)
 	int64_t listed = height_of(scale, q->loans_listed, PLOT_HEIGHT);
 	int64_t all = height_of(scale, q->loans_listed + q->loans_led, PLOT_HEIGHT);
 
-	begin_quarter(t, i, TOP, PLOT_HEIGHT, "%" PRIu64 " loans from the list, %" PRIu64
-	    " from leaders", q->loans_listed, q->loans_led);
+	begin_quarter(t, i, TOP, PLOT_HEIGHT, cli_text("%" PRIu64 " loans from the list, %" PRIu64
+	    " from leaders", q->loans_listed, q->loans_led));
 	if (listed > 0)
 		bar(t->out, "listed", x, bottom - listed, BAR_WIDTH, listed);
 	if (all > listed)
@@ -366,19 +357,15 @@ svg_loans(const struct report_task *t)
 	const struct lockq_quarter *q = t->day->quarters;
 	struct scale scale;
 	uint64_t most = 0;
-	char *text;
 
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].loans_listed + q[i].loans_led > most)
 			most = q[i].loans_listed + q[i].loans_led;
 	}
 	scale = scale_of(most, 1, "", 5);
-	text = cli_text("Loans that were given in each quarter of an hour: %" PRIu64 " from the "
+	begin_plot(t, cli_text("Loans that were given in each quarter of an hour: %" PRIu64 " from the "
 	    "list and %" PRIu64 " from leaders. The figures are in the table below.",
-	    t->day->whole.loans_listed, t->day->whole.loans_led);
-	begin(t->out, TOP + PLOT_HEIGHT + FOOT, text);
-	free(text);
-	times(t, TOP, TOP + PLOT_HEIGHT);
+	    t->day->whole.loans_listed, t->day->whole.loans_led));
 	axis(t->out, &scale);
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].loans_listed + q[i].loans_led > 0)
@@ -414,8 +401,8 @@ draw_lane(const struct report_task *t, const struct report_lane *lane, int64_t t
 		if (value == 0)
 			continue;
 		height = height < 10 ? 10 : height;
-		begin_quarter(t, i, top, LANE_HEIGHT, "%s: %" PRIu64 "%s", lane->name, value,
-		    lane->unit);
+		begin_quarter(t, i, top, LANE_HEIGHT, cli_text("%s: %" PRIu64 "%s", lane->name,
+		    value, lane->unit));
 		bar(t->out, lane->style, quarter_x(i) + (QUARTER_WIDTH - BAR_WIDTH) / 2,
 		    bottom - height, BAR_WIDTH, height);
 		fputs("</g>\n", t->out);

@@ -125,17 +125,6 @@ stat_table_first_row(enum cli_style style)
 	return style == CLI_BOXES ? 3 : 2;
 }
 
-/* Prints @text, which may come from the database, and frees it. */
-static void
-print_line(FILE *out, char *text)
-{
-	char *escaped = cli_escape(text);
-
-	fprintf(out, "%s\n", escaped);
-	free(escaped);
-	free(text);
-}
-
 /* Its column is shown wherever the table fits. */
 static const unsigned int column_of[] = {
 	[STAT_BY_TASK] = 0, [STAT_BY_WAITING] = 4, [STAT_BY_OLDEST] = 5, [STAT_BY_ASSIGNED] = 8,
@@ -168,10 +157,13 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 	for (size_t i = 0; i < stats->n_tasks; i++)
 		add_row(table, &stats->tasks[i]);
 	cli_table_fit(out, table, style, width);
-	cli_table_free(table);
 	stat_health_look(&health, stats, &STAT_LIMITS_USUAL);
-	for (size_t i = 0; i < health.n; i++)
-		print_line(out, stat_finding_text(&health.findings[i]));
+	for (size_t i = 0; i < health.n; i++) {
+		char *line = cli_escaped(stat_finding_text(&health.findings[i]));
+
+		fprintf(out, "%s\n", line);
+		free(line);
+	}
 	stat_health_clear(&health);
 }
 
@@ -181,8 +173,7 @@ static void
 add_fact(struct cli_table *table, const char *what, char *value)
 {
 	cli_table_cell(table, "%s", what);
-	cli_table_cell(table, "%s", value);
-	free(value);
+	cli_table_add(table, value);
 }
 
 static char *
@@ -288,7 +279,6 @@ print_runs(FILE *out, const struct lockq_runs *runs, enum cli_style style, size_
 	for (size_t i = 0; i < runs->n_runs; i++)
 		add_run(table, &runs->runs[i]);
 	cli_table_fit(out, table, style, width);
-	cli_table_free(table);
 }
 
 void
@@ -306,7 +296,6 @@ stat_table_of_task(FILE *out, const struct lockq_stat *task, const struct lockq_
 		add_fact(table, "paused", cli_text("%s", task->paused));
 	add_facts(table, task);
 	cli_table_fit(out, table, style, width);
-	cli_table_free(table);
 	if (runs->n_runs > 0)
 		print_runs(out, runs, style, width);
 	else

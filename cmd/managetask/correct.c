@@ -123,13 +123,10 @@ cancel(const struct manage_options *o, struct lockq *q)
 	int status = cli_exit_status(rc, cli_caught());
 	const char *complaint = rc != LOCKQ_OK ? cli_library_text(q, rc) : NULL;
 
-	if (answer.user == NULL) {
+	if (answer.user == NULL)
 		status = cli_report_library(&o->common, q, rc);
-	} else {
+	else
 		cli_answer_print_cancelled(o->common.json, &answer, rc, status, complaint);
-		if (complaint != NULL)
-			cli_message("%s", complaint);
-	}
 	lockq_answer_clear(&answer);
 	return status;
 }

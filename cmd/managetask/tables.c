@@ -53,9 +53,8 @@ manage_table(const struct lockq_definitions *tasks)
 		cli_table_cell(table, "%s%s", or_dash(lease), lease != NULL ? " min" : "");
 		cli_table_cell(table, "%s%s", keeps ? ttl : "-", keeps ? " s" : "");
 	}
-	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_print(table);
 	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
-	cli_table_free(table);
 }
 
 void
@@ -70,8 +69,7 @@ manage_table_of_task(const struct lockq_definition *task)
 		    task->settings[i].value : "none");
 	}
 	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(manage_setting(task, "name")));
-	cli_table_print(stdout, table, cli_stdout_style());
-	cli_table_free(table);
+	cli_table_print(table);
 	if (task->urgent > 0)
 		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
 		    task->urgent == 1 ? "loan waits" : "loans wait");
@@ -102,10 +100,9 @@ manage_table_of_people(const struct lockq_people *people)
 		cli_table_cell(table, "%s", cli_local(p->created_at).text);
 		any += p->account == NULL && p->enabled;
 	}
-	cli_table_print(stdout, table, cli_stdout_style());
+	cli_table_print(table);
 	cli_line("%zu %s", people->n_people, people->n_people == 1 ? "user" : "users");
 	if (any > 0)
 		cli_line("any account may ask for %zu of them: managetask user bind NAME "
 		    "--account ACCOUNT names the only one", any);
-	cli_table_free(table);
 }

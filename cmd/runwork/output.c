@@ -91,18 +91,17 @@ runwork_print(bool json, const struct lockq_disposition *what, size_t i,
     const struct lockq_disposed_loan *loan, const struct command_end *end, int status,
     const char *error)
 {
-	char *text = NULL;
+	char *text;
 
 	if (json)
 		json_executed(what, i, loan, end, status, error);
 	if (status != CLI_EXIT_DONE || !json) {
 		text = outcome_text(what, i, loan, end, status, error);
 		if (status != CLI_EXIT_DONE)
-			cli_message("%s", text);
+			cli_put_message(text, "\n");
 		else
-			cli_line("%s", text);
+			cli_put_line(text);
 	}
-	free(text);
 	/* The next command may run for long, and people look at what is done. */
 	(void)fflush(stdout);
 }

@@ -110,15 +110,16 @@ on_progress(const struct seed_progress *progress, void *data)
 	};
 	const struct cli_common *common = data;
 	const char *word = words[progress->phase];
+	char *text;
 
 	if (cli_caught() != 0)
 		return 1;
 	cli_say_phase(common, (int)progress->phase, word);
 	if (progress->phase == SEED_LOAD)
-		cli_tick(common, progress->done, progress->total, "%s: %llu loans", word,
-		    (unsigned long long)progress->loans);
+		text = cli_text("%s: %llu loans", word, (unsigned long long)progress->loans);
 	else
-		cli_tick(common, progress->done, progress->total, "%s", word);
+		text = cli_text("%s", word);
+	cli_tick(common, progress->done, progress->total, text);
 	return 0;
 }
 

@@ -195,7 +195,6 @@ check_table(const char *text, size_t width)
 	MUST(lines == LINES || (lines == LINES + 1 && width != 0));
 	/* Of those that stay, the numbers are never cut, and the text keeps twelve columns. */
 	MUST(width == 0 || columns_of_it <= (width > 23 ? width : 23));
-	cli_table_free(table);
 	free(printed);
 }
 

@@ -35,8 +35,7 @@ table_text(enum cli_style style)
 	cli_table_cell(table, "J\xc3\xb6rg");
 	cli_table_cell(table, "%d", 123456);
 	cli_table_cell(table, "ev\x1b");
-	cli_table_print(out, table, style);
-	cli_table_free(table);
+	cli_table_fit(out, table, style, 0);
 	fclose(out);
 	return text;
 }
@@ -95,7 +94,6 @@ fitted(size_t columns, enum cli_style style)
 	cli_table_cell(table, "3 min 12 s");
 	cli_table_cell(table, "山田太郎さんに電話する、月曜日の朝九時に");
 	cli_table_fit(out, table, style, columns);
-	cli_table_free(table);
 	fclose(out);
 	return text;
 }
