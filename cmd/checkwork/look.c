@@ -36,21 +36,6 @@ look_at_request(const struct checkwork_options *o, struct lockq *q)
 	return status;
 }
 
-/* Whether a look has an answer to print: LOCKQ_BUSY is a table that stays locked. */
-static bool
-has_answer(int rc)
-{
-	return rc == LOCKQ_OK || rc == LOCKQ_NOTHING;
-}
-
-/* The exit status of a look, after its answer was printed. */
-static int
-ended(const struct checkwork_options *o, struct lockq *q, int rc)
-{
-	return rc < 0 || rc == LOCKQ_BUSY ? cli_report_library(&o->common, q, rc) :
-	    cli_exit_status(rc, cli_caught());
-}
-
 static int
 look_at_history(const struct checkwork_options *o, struct lockq *q)
 {
@@ -58,10 +43,10 @@ look_at_history(const struct checkwork_options *o, struct lockq *q)
 	int rc = lockq_history(q, o->task, o->loan.id, &history);
 
 	cli_noun_read(&o->common, q, o->task);
-	if (has_answer(rc))
+	if (cli_has_answer(rc))
 		checkwork_output(o->common.json)->history(o->task, o->loan.id, &history);
 	lockq_history_clear(&history);
-	return ended(o, q, rc);
+	return cli_looked(&o->common, q, rc);
 }
 
 static int
@@ -70,10 +55,10 @@ look_at_requests(const struct checkwork_options *o, struct lockq *q)
 	struct lockq_requests requests = LOCKQ_REQUESTS_INIT;
 	int rc = lockq_requests(q, o->user, o->task, &requests);
 
-	if (has_answer(rc))
+	if (cli_has_answer(rc))
 		checkwork_output(o->common.json)->requests(o->user, o->task, &requests);
 	lockq_requests_clear(&requests);
-	return ended(o, q, rc);
+	return cli_looked(&o->common, q, rc);
 }
 
 static int
@@ -82,10 +67,10 @@ look_at_tasks(const struct checkwork_options *o, struct lockq *q)
 	struct lockq_tasks tasks = LOCKQ_TASKS_INIT;
 	int rc = lockq_tasks(q, o->user, &tasks);
 
-	if (has_answer(rc))
+	if (cli_has_answer(rc))
 		checkwork_output(o->common.json)->tasks(o->user, &tasks);
 	lockq_tasks_clear(&tasks);
-	return ended(o, q, rc);
+	return cli_looked(&o->common, q, rc);
 }
 
 /* The requests first: one that is served meanwhile is shown as pending, and its loans, too. In the
@@ -98,9 +83,9 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	int rc = lockq_requests(q, o->user, o->task, &requests);
 
 	allow_rest(o, q);
-	if (has_answer(rc))
+	if (cli_has_answer(rc))
 		rc = lockq_pipeline(q, o->user, o->task, &pipeline);
-	if (has_answer(rc)) {
+	if (cli_has_answer(rc)) {
 		cli_noun_of_pipeline(&o->common, q, o->task, &pipeline);
 		cli_pipeline_print(o->common.json, o->user, o->task, &pipeline, &requests);
 		if (pipeline.detail_fault != NULL)
@@ -108,7 +93,7 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	}
 	lockq_pipeline_clear(&pipeline);
 	lockq_requests_clear(&requests);
-	return ended(o, q, rc);
+	return cli_looked(&o->common, q, rc);
 }
 
 int

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/page.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "cli/noun.h"
 #include "cli/pipeline.h"
-#include "cli/text.h"
+#include "cli/program.h"
 
 void
 checkwork_page_clear(struct checkwork_page *page)
@@ -18,12 +17,6 @@ checkwork_page_clear(struct checkwork_page *page)
 	lockq_requests_clear(&page->requests);
 }
 
-static bool
-has_answer(int rc)
-{
-	return rc == LOCKQ_OK || rc == LOCKQ_NOTHING;
-}
-
 /* The requests first, as for the page without a screen: one that is served meanwhile is shown as
  * pending, and its loans, too. */
 int
@@ -33,9 +26,9 @@ checkwork_page_look(struct checkwork_page *page, struct lockq *q, const char *us
 	struct lockq_requests requests = LOCKQ_REQUESTS_INIT;
 	int rc = lockq_requests(q, user, task, &requests);
 
-	if (has_answer(rc))
+	if (cli_has_answer(rc))
 		rc = lockq_pipeline(q, user, task, &pipeline);
-	if (has_answer(rc)) {
+	if (cli_has_answer(rc)) {
 		lockq_pipeline_clear(&page->pipeline);
 		lockq_requests_clear(&page->requests);
 		page->pipeline = pipeline;

@@ -53,7 +53,7 @@ checkwork_screen_look(struct checkwork_screen *s)
 		loan_id = s->page.pipeline.assignments[s->marked].loan_id;
 	}
 	rc = checkwork_page_look(&s->page, s->looks, s->o->user, s->o->task);
-	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING)
+	if (cli_has_answer(rc))
 		cli_noun_of_pipeline(&s->o->common, s->looks, s->o->task, &s->page.pipeline);
 	s->next_look = cli_clock_ms() + (uint64_t)s->o->watch_ms;
 	for_now = rc == LOCKQ_BUSY || rc == LOCKQ_EDATABASE;

@@ -207,3 +207,16 @@ cli_report_library(const struct cli_common *common, struct lockq *q, int rc)
 	cli_report_detail(common, q);
 	return status;
 }
+
+bool
+cli_has_answer(int rc)
+{
+	return rc == LOCKQ_OK || rc == LOCKQ_NOTHING;
+}
+
+int
+cli_looked(const struct cli_common *common, struct lockq *q, int rc)
+{
+	return rc < 0 || rc == LOCKQ_BUSY ? cli_report_library(common, q, rc) :
+	    cli_exit_status(rc, cli_caught());
+}

@@ -67,6 +67,13 @@ void cli_report_detail(const struct cli_common *common, struct lockq *q);
 /* cli_report() with that text and the exit status of @rc. */
 int cli_report_library(const struct cli_common *common, struct lockq *q, int rc);
 
+/* Whether a look that ended with @rc has an answer to print: LOCKQ_BUSY is a table that stays
+ * locked. */
+bool cli_has_answer(int rc);
+
+/* The exit status of a look, after its answer was printed; without an answer, says why. */
+int cli_looked(const struct cli_common *common, struct lockq *q, int rc);
+
 /* --- connection.c: where the database is, as the command line and the environment say --- */
 
 /*

@@ -82,9 +82,9 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 	struct lockq_requests requests = LOCKQ_REQUESTS_INIT;
 	int rc = lockq_requests(q, user, 0, &requests);
 
-	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING)
+	if (cli_has_answer(rc))
 		rc = lockq_pipeline(q, user, 0, &pipeline);
-	if (rc == LOCKQ_OK || rc == LOCKQ_NOTHING) {
+	if (cli_has_answer(rc)) {
 		cli_noun_of_pipeline(common, q, 0, &pipeline);
 		/* checkwork would say how to ask for work, which has just been done. */
 		if (rc == LOCKQ_NOTHING && requests.n_requests == 0 && !common->json)

@@ -236,14 +236,12 @@ static int
 show(const struct cli_common *common, struct lockq *q)
 {
 	struct lockq_cursors cursors = LOCKQ_CURSORS_INIT;
-	int rc = lockq_cursors(q, &cursors), status = cli_exit_status(rc, cli_caught());
+	int rc = lockq_cursors(q, &cursors);
 
-	if (rc < 0 || rc == LOCKQ_BUSY)
-		status = cli_report_library(common, q, rc);
-	else
+	if (cli_has_answer(rc))
 		lockqstat_output(common->json)->cursors(&cursors);
 	lockq_cursors_clear(&cursors);
-	return status;
+	return cli_looked(common, q, rc);
 }
 
 static int

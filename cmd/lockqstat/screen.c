@@ -81,7 +81,7 @@ look(struct screen_state *s)
 	struct lockq_stats stats = LOCKQ_STATS_INIT;
 	struct lockq_runs runs = LOCKQ_RUNS_INIT;
 	int rc = lockqstat_read(s->o, s->q, s->task, &stats, &runs);
-	bool has_answer = rc == LOCKQ_OK || rc == LOCKQ_NOTHING;
+	bool has_answer = cli_has_answer(rc);
 
 	if (has_answer) {
 		lockq_stats_clear(&s->stats);

@@ -6,18 +6,13 @@
 #include "managetask/output.h"
 
 static int
-check_task(void *options, struct cli_error *error)
-{
-	return manage_check_task(options, error);
-}
-
-static int
-check(const struct manage_options *o, struct lockq *q)
+check(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	struct lockq_findings findings = LOCKQ_FINDINGS_INIT;
 	struct lockq_check what = LOCKQ_CHECK_INIT;
 	int rc, status;
 
+	(void)command;
 	cli_catch_signals("nothing was changed");
 	what.task = o->task;
 	rc = lockq_check_task(q, &what, &findings);
@@ -30,15 +25,6 @@ check(const struct manage_options *o, struct lockq *q)
 	}
 	lockq_findings_clear(&findings);
 	return status;
-}
-
-/* --- for add and set --- */
-
-static void
-say_finding(const struct lockq_finding *f)
-{
-	cli_message("%s: %s%s%s", manage_severity(f->severity), f->text, f->mend != NULL ? ": " :
-	    "", f->mend != NULL ? f->mend : "");
 }
 
 int
@@ -61,7 +47,8 @@ manage_precheck(const struct manage_options *o, struct lockq *q, bool adds,
 
 		if (f->is_grant != 0 || f->severity == LOCKQ_NOTE)
 			continue;
-		say_finding(f);
+		cli_message("%s: %s%s%s", manage_severity(f->severity), f->text,
+		    f->mend != NULL ? ": " : "", f->mend != NULL ? f->mend : "");
 		refuses += f->severity == LOCKQ_FAULT;
 	}
 	if (refuses == 0)
@@ -86,8 +73,8 @@ static const struct cli_option check_options[] = { { .help = "Which task" }, MAN
 	CLI_OPTIONS_END };
 
 static const struct cli_tool check_tool = {
-	.name = "managetask", .more_group = "lockq_manager", .command = "check",
-	.options = check_options, .check = check_task, .bare = "task", .leads = true,
+	MANAGE_TOOL, .command = "check", .options = check_options, .check = manage_check_task,
+	.bare = "task", .leads = true,
 	.synopsis = "N [--json]",
 	.purpose = "Tells whether a task works: its views, its procedure, the rights of each\n"
 	    "role, its limits, and lockq's own statements. Runs the query once, as a leader\n"
@@ -105,5 +92,5 @@ static const struct cli_tool check_tool = {
 };
 
 const struct manage_command manage_check_commands[] = {
-	{ &check_tool, check }, { NULL, NULL }
+	{ .tool = &check_tool, .run = check }, { .tool = NULL }
 };

@@ -59,11 +59,17 @@ cli_parse_fn manage_parse_user;    /* struct manage_names: adds a name */
 	{ "reason", 0, "TEXT", "why, for the log", cli_parse_utf8, MANAGE(reason), 0, \
 	    LOCKQ_NOTE_MAX }
 
-/* A command: the tool that parses its options, and what does it; the latter returns the exit
- * status. */
+/* What each command's tool has. */
+#define MANAGE_TOOL .name = "managetask", .more_group = "lockq_manager"
+
+/* A command: the tool that parses its options, and what does it and returns the exit status. The
+ * last two tell commands apart that one function does. */
 struct manage_command {
 	const struct cli_tool *tool;
-	int (*run)(const struct manage_options *o, struct lockq *q);
+	int (*run)(const struct manage_options *o, struct lockq *q,
+	    const struct manage_command *command);
+	int kind;
+	const char *done; /* what is said then */
 };
 
 /* Of tasks.c, check.c, users.c and correct.c; each list ends with a row of NULLs. */
@@ -78,9 +84,10 @@ LOCKQ_MUST_CHECK int manage_precheck(const struct manage_options *o, struct lock
 LOCKQ_MUST_CHECK int manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
     const struct lockq_findings *findings);
 
-/* Completes the manager's name; checks that a task is named. 0, or -1 with @error. */
-LOCKQ_MUST_CHECK int manage_check_by(struct manage_options *o, struct cli_error *error);
-LOCKQ_MUST_CHECK int manage_check_task(const struct manage_options *o, struct cli_error *error);
+/* Completes the manager's name; checks that a task is named. Both are given struct manage_options, as
+ * the check of a tool is. 0, or -1 with @error. */
+LOCKQ_MUST_CHECK int manage_check_by(void *options, struct cli_error *error);
+LOCKQ_MUST_CHECK int manage_check_task(void *options, struct cli_error *error);
 
 #define MANAGE_EXITS_CHANGE \
 	"  0  done\n" \

@@ -70,7 +70,7 @@ show(const struct manage_options *o, struct lockq *q, const struct lockq_correct
 }
 
 static int
-correct(const struct manage_options *o, struct lockq *q, enum lockq_correction_kind kind)
+correct(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	struct lockq_correction what = LOCKQ_CORRECTION_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
@@ -78,7 +78,7 @@ correct(const struct manage_options *o, struct lockq *q, enum lockq_correction_k
 
 	what.manager = o->by;
 	what.task = o->task;
-	what.kind = kind;
+	what.kind = o->withdraws ? LOCKQ_NOT_URGENT : (enum lockq_correction_kind)command->kind;
 	what.from = o->from;
 	what.to = o->to;
 	what.reason = o->reason;
@@ -92,37 +92,14 @@ correct(const struct manage_options *o, struct lockq *q, enum lockq_correction_k
 }
 
 static int
-release(const struct manage_options *o, struct lockq *q)
-{
-	return correct(o, q, LOCKQ_RELEASE);
-}
-
-static int
-reassign(const struct manage_options *o, struct lockq *q)
-{
-	return correct(o, q, LOCKQ_REASSIGN);
-}
-
-static int
-undo(const struct manage_options *o, struct lockq *q)
-{
-	return correct(o, q, LOCKQ_UNDO);
-}
-
-static int
-urgent(const struct manage_options *o, struct lockq *q)
-{
-	return correct(o, q, o->withdraws ? LOCKQ_NOT_URGENT : LOCKQ_URGENT);
-}
-
-static int
-cancel(const struct manage_options *o, struct lockq *q)
+cancel(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
 	int rc = lockq_cancel_for(q, o->by, o->request, o->reason, &answer);
 	int status = cli_exit_status(rc, cli_caught());
 	const char *complaint = rc != LOCKQ_OK ? cli_library_text(q, rc) : NULL;
 
+	(void)command;
 	if (answer.user == NULL)
 		status = cli_report_library(&o->common, q, rc);
 	else
@@ -151,7 +128,6 @@ static const struct cli_option cancel_options[] = { { .help = "Which request" },
 	{ "request", 'r', "ID|UUID", "the request, of any user", cli_parse_request,
 	    MANAGE(request), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
 
-#define TOOL .name = "managetask", .more_group = "lockq_manager"
 #define EXITS \
 	"  0  done, or done before by the same manager\n" \
 	"  2  usage error\n" \
@@ -161,7 +137,7 @@ static const struct cli_option cancel_options[] = { { .help = "Which request" },
 	"  6  outcome unknown (connection lost meanwhile): run the same command again\n"
 
 static const struct cli_tool release_tool = {
-	TOOL, .command = "release", .options = release_options, .check = check_loans,
+	MANAGE_TOOL, .command = "release", .options = release_options, .check = check_loans,
 	.bare = "task",
 	.synopsis = "--task N --loan L[,L...] [--from USER] --reason TEXT\n"
 	    " [--by NAME] [--json]",
@@ -174,7 +150,7 @@ static const struct cli_tool release_tool = {
 	.exits = EXITS,
 };
 static const struct cli_tool reassign_tool = {
-	TOOL, .command = "reassign", .options = reassign_options, .check = check_reassign,
+	MANAGE_TOOL, .command = "reassign", .options = reassign_options, .check = check_reassign,
 	.bare = "task",
 	.synopsis = "--task N --loan L[,L...] --from USER --to USER\n"
 	    " --reason TEXT [--by NAME] [--json]",
@@ -185,7 +161,7 @@ static const struct cli_tool reassign_tool = {
 	.exits = EXITS,
 };
 static const struct cli_tool undo_tool = {
-	TOOL, .command = "undo", .options = undo_options, .check = check_loans, .bare = "task",
+	MANAGE_TOOL, .command = "undo", .options = undo_options, .check = check_loans, .bare = "task",
 	.synopsis = "--task N --loan L[,L...] --reason TEXT [--by NAME]\n [--json]",
 	.purpose = "Takes back what was said last of loans, as long as nobody has them again: the\n"
 	    "users who disposed of them have them once more, with leases that begin anew.\n"
@@ -200,7 +176,7 @@ static const struct cli_tool undo_tool = {
 	    "  6  outcome unknown (connection lost meanwhile): run the same command again\n",
 };
 static const struct cli_tool urgent_tool = {
-	TOOL, .command = "urgent", .options = urgent_options, .check = check_loans,
+	MANAGE_TOOL, .command = "urgent", .options = urgent_options, .check = check_loans,
 	.bare = "task", .bare_next = "loan",
 	.synopsis = "N L[,L...] --reason TEXT [--by NAME] [--json]\n"
 	    "N L[,L...] --withdraw [--by NAME] [--json]",
@@ -212,7 +188,7 @@ static const struct cli_tool urgent_tool = {
 	.exits = EXITS,
 };
 static const struct cli_tool cancel_tool = {
-	TOOL, .command = "cancel", .options = cancel_options, .check = check_cancel,
+	MANAGE_TOOL, .command = "cancel", .options = cancel_options, .check = check_cancel,
 	.bare = "request",
 	.synopsis = "ID|UUID --reason TEXT [--by NAME] [--json]",
 	.purpose = "Cancels somebody's pending request. Whoever waits for it is told the reason.",
@@ -221,6 +197,9 @@ static const struct cli_tool cancel_tool = {
 };
 
 const struct manage_command manage_correct_commands[] = {
-	{ &release_tool, release }, { &reassign_tool, reassign }, { &undo_tool, undo },
-	{ &urgent_tool, urgent }, { &cancel_tool, cancel }, { NULL, NULL }
+	{ .tool = &release_tool, .run = correct, .kind = LOCKQ_RELEASE },
+	{ .tool = &reassign_tool, .run = correct, .kind = LOCKQ_REASSIGN },
+	{ .tool = &undo_tool, .run = correct, .kind = LOCKQ_UNDO },
+	{ .tool = &urgent_tool, .run = correct, .kind = LOCKQ_URGENT },
+	{ .tool = &cancel_tool, .run = cancel }, { .tool = NULL }
 };

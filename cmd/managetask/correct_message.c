@@ -2,7 +2,6 @@
 #include "managetask/output.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/disposed.h"
 #include "cli/program.h"

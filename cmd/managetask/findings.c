@@ -2,7 +2,6 @@
 #include "managetask/output.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/terminal.h"

@@ -17,7 +17,7 @@ no_command(void *options, struct cli_error *error)
 }
 
 static const struct cli_tool managetask_tool = {
-	.name = "managetask",
+	MANAGE_TOOL,
 	.synopsis = "COMMAND [OPTIONS]\n"
 	    "COMMAND --help",
 	.purpose = "Defines tasks, and knows the people who work on them. Each change is logged\n"
@@ -55,7 +55,6 @@ static const struct cli_tool managetask_tool = {
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost meanwhile): look whether it was done\n"
 	    "  130, 143, 129  ended by Ctrl-C, SIGTERM, SIGHUP\n",
-	.more_group = "lockq_manager",
 	.options = no_options,
 	.check = no_command,
 };
@@ -145,7 +144,7 @@ main(int argc, char **argv)
 		without_command(&o, argc, argv);
 	cli_start(command->tool, &o, argc - words, argv + words);
 	rc = cli_open(&q, &o.common);
-	rc = rc == LOCKQ_OK ? command->run(&o, q) : cli_report_library(&o.common, q, rc);
+	rc = rc == LOCKQ_OK ? command->run(&o, q, command) : cli_report_library(&o.common, q, rc);
 	rc = cli_finish(rc, "what was changed is changed nevertheless");
 	lockq_free(q);
 	cli_end(rc);

@@ -41,13 +41,17 @@ manage_parse_user(const struct cli_option *option, const char *text, void *targe
 }
 
 int
-manage_check_by(struct manage_options *o, struct cli_error *error)
+manage_check_by(void *options, struct cli_error *error)
 {
+	struct manage_options *o = options;
+
 	return cli_default_user(&o->by, error);
 }
 
 int
-manage_check_task(const struct manage_options *o, struct cli_error *error)
+manage_check_task(void *options, struct cli_error *error)
 {
+	const struct manage_options *o = options;
+
 	return o->task == 0 ? cli_fail(error, "the task's number is missing") : 0;
 }

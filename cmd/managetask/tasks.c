@@ -6,14 +6,6 @@
 #include "managetask/output.h"
 
 static int
-check_nothing(void *options, struct cli_error *error)
-{
-	(void)options;
-	(void)error;
-	return 0;
-}
-
-static int
 check_task(void *options, struct cli_error *error)
 {
 	struct manage_options *o = options;
@@ -43,12 +35,6 @@ check_set(void *options, struct cli_error *error)
 }
 
 static int
-check_add(void *options, struct cli_error *error)
-{
-	return manage_check_by(options, error);
-}
-
-static int
 check_pause(void *options, struct cli_error *error)
 {
 	const struct manage_options *o = options;
@@ -60,18 +46,19 @@ check_pause(void *options, struct cli_error *error)
 
 /* --- what the commands do --- */
 
+enum { PAUSES, DISABLES, ENABLES, ADDS, SETS };
+
 static int
-show(const struct manage_options *o, struct lockq *q)
+show(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	struct lockq_definitions tasks = LOCKQ_DEFINITIONS_INIT;
-	int rc = lockq_definitions(q, o->task, &tasks), status = cli_exit_status(rc, cli_caught());
+	int rc = lockq_definitions(q, o->task, &tasks);
 
-	if (rc < 0 || rc == LOCKQ_BUSY)
-		status = cli_report_library(&o->common, q, rc);
-	else
+	(void)command;
+	if (cli_has_answer(rc))
 		manage_output(o->common.json)->definitions(&tasks, o->task != 0);
 	lockq_definitions_clear(&tasks);
-	return status;
+	return cli_looked(&o->common, q, rc);
 }
 
 /* Makes or changes the task, and says @done of it. *@task is its number; NULL: not wanted. */
@@ -100,14 +87,16 @@ define(const struct manage_options *o, struct lockq *q, const struct manage_sett
 
 /* Checks the task as it is going to be, defines it, and sees to the rights. */
 static int
-define_checked(const struct manage_options *o, struct lockq *q, bool adds, const char *done)
+define_checked(const struct manage_options *o, struct lockq *q,
+    const struct manage_command *command)
 {
 	struct lockq_findings findings = LOCKQ_FINDINGS_INIT;
+	bool adds = command->kind == ADDS;
 	uint32_t task = o->task;
 	int status = o->unchecked ? CLI_EXIT_DONE : manage_precheck(o, q, adds, &findings);
 
 	if (status == CLI_EXIT_DONE)
-		status = define(o, q, &o->settings, adds, done, &task);
+		status = define(o, q, &o->settings, adds, command->done, &task);
 	if (status == CLI_EXIT_DONE)
 		status = manage_rights(o, q, task, &findings);
 	lockq_findings_clear(&findings);
@@ -115,43 +104,19 @@ define_checked(const struct manage_options *o, struct lockq *q, bool adds, const
 }
 
 static int
-add(const struct manage_options *o, struct lockq *q)
+switch_task(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
-	return define_checked(o, q, true, "added");
+	const struct manage_settings settings[] = {
+		[PAUSES] = { { { "paused", o->reason } }, 1 },
+		[DISABLES] = { { { "enabled", "no" } }, 1 },
+		[ENABLES] = { { { "enabled", "yes" }, { "paused", NULL } }, 2 },
+	};
+
+	return define(o, q, &settings[command->kind], false, command->done, NULL);
 }
 
 static int
-set(const struct manage_options *o, struct lockq *q)
-{
-	return define_checked(o, q, false, "changed");
-}
-
-static int
-pause_task(const struct manage_options *o, struct lockq *q)
-{
-	struct manage_settings settings = { { { "paused", o->reason } }, 1 };
-
-	return define(o, q, &settings, false, "paused", NULL);
-}
-
-static int
-disable(const struct manage_options *o, struct lockq *q)
-{
-	struct manage_settings settings = { { { "enabled", "no" } }, 1 };
-
-	return define(o, q, &settings, false, "disabled", NULL);
-}
-
-static int
-enable(const struct manage_options *o, struct lockq *q)
-{
-	struct manage_settings settings = { { { "enabled", "yes" }, { "paused", NULL } }, 2 };
-
-	return define(o, q, &settings, false, "enabled", NULL);
-}
-
-static int
-remove_task(const struct manage_options *o, struct lockq *q)
+remove_task(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	int rc;
 
@@ -161,7 +126,7 @@ remove_task(const struct manage_options *o, struct lockq *q)
 		return cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
 		    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
 		    cli_library_text(q, rc));
-	manage_output(o->common.json)->managed("task", o->task, NULL, "removed");
+	manage_output(o->common.json)->managed("task", o->task, NULL, command->done);
 	return CLI_EXIT_DONE;
 }
 
@@ -224,24 +189,22 @@ static const struct cli_option change_options[] = { { .help = "Which task" }, MA
 static const struct cli_option settings_options[] = { { .help = "Which task" }, MANAGE_TASK,
 	SETTINGS, CHECKING, MANAGE_BY, CLI_OPTIONS_END };
 
-#define TOOL .name = "managetask", .more_group = "lockq_manager"
-
 static const struct cli_tool list_tool = {
-	TOOL, .command = "list", .options = list_options, .check = check_nothing,
+	MANAGE_TOOL, .command = "list", .options = list_options,
 	.synopsis = "[--json]",
 	.purpose = "Shows all tasks.",
 	.examples = "  managetask list\n",
 	.exits = MANAGE_EXITS_LOOK,
 };
 static const struct cli_tool show_tool = {
-	TOOL, .command = "show", .options = task_options, .check = check_task, .bare = "task",
+	MANAGE_TOOL, .command = "show", .options = task_options, .check = check_task, .bare = "task",
 	.synopsis = "N [--json]",
 	.purpose = "Shows how a task is defined.",
 	.examples = "  managetask show 7\n",
 	.exits = MANAGE_EXITS_LOOK,
 };
 static const struct cli_tool add_tool = {
-	TOOL, .command = "add", .options = settings_options, .check = check_add, .bare = "task",
+	MANAGE_TOOL, .command = "add", .options = settings_options, .check = manage_check_by, .bare = "task",
 	.synopsis = "[N] --name TEXT --candidates-view VIEW\n"
 	    " [--on-complete PROCEDURE] [OTHER SETTINGS]\n"
 	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT]\n"
@@ -255,7 +218,7 @@ static const struct cli_tool add_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool set_tool = {
-	TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
+	MANAGE_TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
 	.synopsis = "N SETTINGS [--grant] [--unchecked]\n"
 	    " [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Changes a task. Whoever leads it just now goes on as it was. What is to be\n"
@@ -264,7 +227,7 @@ static const struct cli_tool set_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool pause_tool = {
-	TOOL, .command = "pause", .options = change_options, .check = check_pause, .bare = "task",
+	MANAGE_TOOL, .command = "pause", .options = change_options, .check = check_pause, .bare = "task",
 	.synopsis = "N --reason TEXT [--by NAME] [--json]",
 	.purpose = "Gives no loans of a task for now. Requests stay pending, their users are told\n"
 	    "the reason, and nobody runs the query. A query that runs already is the last\n"
@@ -273,7 +236,7 @@ static const struct cli_tool pause_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool disable_tool = {
-	TOOL, .command = "disable", .options = change_options, .check = check_change,
+	MANAGE_TOOL, .command = "disable", .options = change_options, .check = check_change,
 	.bare = "task",
 	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Ends a task: whoever asks for it is refused, and so are requests that are\n"
@@ -282,7 +245,7 @@ static const struct cli_tool disable_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool enable_tool = {
-	TOOL, .command = "enable", .options = change_options, .check = check_change,
+	MANAGE_TOOL, .command = "enable", .options = change_options, .check = check_change,
 	.bare = "task",
 	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Lets a task go on that was disabled or paused.",
@@ -290,7 +253,7 @@ static const struct cli_tool enable_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool remove_tool = {
-	TOOL, .command = "remove", .options = change_options, .check = check_change,
+	MANAGE_TOOL, .command = "remove", .options = change_options, .check = check_change,
 	.bare = "task",
 	.synopsis = "N [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Takes a task away, with its requests and what became of its loans. The log\n"
@@ -302,7 +265,11 @@ static const struct cli_tool remove_tool = {
 };
 
 const struct manage_command manage_task_commands[] = {
-	{ &list_tool, show }, { &show_tool, show }, { &add_tool, add }, { &set_tool, set },
-	{ &pause_tool, pause_task }, { &disable_tool, disable }, { &enable_tool, enable },
-	{ &remove_tool, remove_task }, { NULL, NULL }
+	{ .tool = &list_tool, .run = show }, { .tool = &show_tool, .run = show },
+	{ &add_tool, define_checked, ADDS, "added" },
+	{ &set_tool, define_checked, SETS, "changed" },
+	{ &pause_tool, switch_task, PAUSES, "paused" },
+	{ &disable_tool, switch_task, DISABLES, "disabled" },
+	{ &enable_tool, switch_task, ENABLES, "enabled" },
+	{ .tool = &remove_tool, .run = remove_task, .done = "removed" }, { .tool = NULL }
 };

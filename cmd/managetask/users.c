@@ -8,14 +8,6 @@
 #include "managetask/output.h"
 
 static int
-check_nothing(void *options, struct cli_error *error)
-{
-	(void)options;
-	(void)error;
-	return 0;
-}
-
-static int
 check_users(void *options, struct cli_error *error)
 {
 	struct manage_options *o = options;
@@ -36,24 +28,23 @@ check_bind(void *options, struct cli_error *error)
 }
 
 static int
-list(const struct manage_options *o, struct lockq *q)
+list(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	struct lockq_people people = LOCKQ_PEOPLE_INIT;
-	int rc = lockq_people(q, &people), status = cli_exit_status(rc, cli_caught());
+	int rc = lockq_people(q, &people);
 
-	if (rc < 0 || rc == LOCKQ_BUSY)
-		status = cli_report_library(&o->common, q, rc);
-	else
+	(void)command;
+	if (cli_has_answer(rc))
 		manage_output(o->common.json)->people(&people);
 	lockq_people_clear(&people);
-	return status;
+	return cli_looked(&o->common, q, rc);
 }
 
 /* Does it to each of those who are named, and goes on after one who can't be changed. */
 static int
-change(const struct manage_options *o, struct lockq *q, enum lockq_person_change what,
-    const char *done)
+change(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
+	enum lockq_person_change what = (enum lockq_person_change)command->kind;
 	int status = CLI_EXIT_DONE;
 
 	for (size_t i = 0; i < o->users.n; i++) {
@@ -63,54 +54,34 @@ change(const struct manage_options *o, struct lockq *q, enum lockq_person_change
 		if (rc != LOCKQ_OK)
 			status = cli_report_library(&o->common, q, rc);
 		else
-			manage_output(o->common.json)->managed("user", 0, user, done);
+			manage_output(o->common.json)->managed("user", 0, user, command->done);
 	}
 	return status;
 }
 
+/* The same, and says which account may ask, after what the command says. */
 static int
-add(const struct manage_options *o, struct lockq *q)
+bind_user(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
-	char *done = o->account == NULL ? cli_text("added: any MySQL account may ask") :
-	    cli_text("added: only the MySQL account \"%s\" may ask", o->account);
+	struct manage_command said = *command;
+	char *done = o->account == NULL ? cli_text("%sany MySQL account may ask", command->done) :
+	    cli_text("%sonly the MySQL account \"%s\" may ask", command->done, o->account);
+	int status;
 
-	return change(o, q, LOCKQ_PERSON_ADD, done);
+	said.done = done;
+	status = change(o, q, &said);
+	free(done);
+	return status;
 }
 
 static int
-bind_user(const struct manage_options *o, struct lockq *q)
-{
-	char *done = o->account == NULL ? cli_text("any MySQL account may ask") :
-	    cli_text("only the MySQL account \"%s\" may ask", o->account);
-
-	return change(o, q, LOCKQ_PERSON_BIND, done);
-}
-
-static int
-disable(const struct manage_options *o, struct lockq *q)
-{
-	return change(o, q, LOCKQ_PERSON_DISABLE, "disabled");
-}
-
-static int
-enable(const struct manage_options *o, struct lockq *q)
-{
-	return change(o, q, LOCKQ_PERSON_ENABLE, "enabled");
-}
-
-static int
-remove_user(const struct manage_options *o, struct lockq *q)
-{
-	return change(o, q, LOCKQ_PERSON_REMOVE, "removed");
-}
-
-static int
-forget(const struct manage_options *o, struct lockq *q)
+forget(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
 	uint64_t rows = 0;
 	int rc = LOCKQ_OK, status = CLI_EXIT_DONE;
 	size_t i;
 
+	(void)command;
 	cli_catch_signals("the same command goes on");
 	for (i = 0; i < o->users.n && cli_caught() == 0; i++) {
 		char *done;
@@ -149,12 +120,10 @@ static const struct cli_option forget_options[] = { USER,
 	{ "dry-run", 0, NULL, "only say how much there is", cli_parse_flag, MANAGE(dry_run), 0, 0 },
 	MANAGE_BY, CLI_OPTIONS_END };
 
-#define TOOL .name = "managetask", .more_group = "lockq_manager", .bare = "user", \
-	.bare_again = true
+#define TOOL MANAGE_TOOL, .bare = "user", .bare_again = true
 
 static const struct cli_tool list_tool = {
-	.name = "managetask", .more_group = "lockq_manager", .command = "user list",
-	.options = list_options, .check = check_nothing,
+	MANAGE_TOOL, .command = "user list", .options = list_options,
 	.synopsis = "[--json]",
 	.purpose = "Shows the people, and which MySQL account may ask for each of them.",
 	.examples = "  managetask user list\n",
@@ -214,8 +183,11 @@ static const struct cli_tool forget_tool = {
 };
 
 const struct manage_command manage_user_commands[] = {
-	{ &list_tool, list }, { &add_tool, add }, { &bind_tool, bind_user },
-	{ &disable_tool, disable }, { &enable_tool, enable }, { &remove_tool, remove_user },
-	{ &forget_tool, forget },
-	{ NULL, NULL }
+	{ .tool = &list_tool, .run = list },
+	{ &add_tool, bind_user, LOCKQ_PERSON_ADD, "added: " },
+	{ &bind_tool, bind_user, LOCKQ_PERSON_BIND, "" },
+	{ &disable_tool, change, LOCKQ_PERSON_DISABLE, "disabled" },
+	{ &enable_tool, change, LOCKQ_PERSON_ENABLE, "enabled" },
+	{ &remove_tool, change, LOCKQ_PERSON_REMOVE, "removed" },
+	{ .tool = &forget_tool, .run = forget }, { .tool = NULL }
 };
