@@ -5,9 +5,6 @@
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "cli/disposed.h"
-#include "cli/program.h"
-#include "cli/noun.h"
-#include "cli/progress.h"
 
 static int
 on_action(const struct lockq_progress *progress, void *data)

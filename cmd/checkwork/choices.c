@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkwork/choices.h"
-#include "cli/program.h"
+#include "checkwork/look.h"
 #include "cli/utf8.h"
 
 int

@@ -2,10 +2,7 @@
 #include <stdlib.h>
 
 #include "checkwork/screen.h"
-#include "cli/noun.h"
 #include "cli/screen.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
 #include "cli/utf8.h"
 
 static const char keys[] =

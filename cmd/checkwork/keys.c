@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/noun.h"
-#include "cli/text.h"
-#include "cli/values.h"
-
 enum { ESCAPE = 27 };
 
 static const char more_keys[] =

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "checkwork/output.h"
+#include "checkwork/look.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/times.h"
 
 enum { COLUMNS_MOST = 9 };
 

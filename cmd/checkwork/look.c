@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/look.h"
 
-#include "checkwork/output.h"
-#include "cli/noun.h"
 #include "cli/pipeline.h"
-#include "cli/program.h"
-#include "cli/times.h"
 
 /* What the program has left of --timeout, for the next call. */
 static void

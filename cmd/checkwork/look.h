@@ -3,10 +3,33 @@
 #ifndef LOCKQ_CMD_CHECKWORK_LOOK_H
 #define LOCKQ_CMD_CHECKWORK_LOOK_H
 
-#include "checkwork/choices.h"
-#include "cli/options.h"
-#include "cli/values.h"
-#include "lockq.h"
+#include "cli/program.h"
+
+/* --- choices.c: --choices, what may be typed as an option's value, for the completion of a shell
+ * --- */
+
+struct checkwork_choices {
+	int kind;           /* an enum lockq_choice_kind; negative: not given */
+	const char *begins; /* NULL: not given */
+};
+#define CHECKWORK_CHOICES_DEFAULTS { -1, NULL }
+
+/* Reads the word after --choices into an int. */
+cli_parse_fn checkwork_choices_parse;
+
+/* Whether one of its options was given. */
+bool checkwork_choices_wanted(const struct checkwork_choices *o);
+
+/* Sets *@user and *@task if loans are to be listed and they were not given. @others: an option was
+ * given that goes with none of them. Returns 0, or -1 with @error. */
+LOCKQ_MUST_CHECK int checkwork_choices_check(const struct checkwork_choices *o, const char **user,
+    uint32_t *task, bool others, struct cli_error *error);
+
+/* Prints the choices. Returns the exit status. */
+LOCKQ_MUST_CHECK int checkwork_choices_run(const struct checkwork_choices *o,
+    const struct cli_common *common, struct lockq *q, const char *user, uint32_t task);
+
+/* --- look.c --- */
 
 struct checkwork_options {
 	struct cli_common common;
@@ -29,5 +52,25 @@ extern const struct cli_tool checkwork_tool; /* options.c */
 
 /* Looks at what the options name, but for --choices, and prints it. Returns the exit status. */
 int checkwork_look(const struct checkwork_options *o, struct lockq *q);
+
+/* --- output.c: what is printed, as text for people or as JSON: a table of functions each. A user's
+ * assignments are printed by cli/pipeline.c --- */
+
+struct checkwork_output {
+	/* A look at a request; @complaint is the tool's message about it on standard error, or
+	 * NULL. */
+	void (*request)(const struct lockq_answer *answer, int rc, int status,
+	    const char *complaint);
+
+	/* @task is 0 for every task. */
+	void (*requests)(const char *user, uint32_t task, const struct lockq_requests *requests);
+	void (*tasks)(const char *user, const struct lockq_tasks *tasks);
+	void (*history)(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
+};
+
+const struct checkwork_output *checkwork_output(bool json);
+
+/* loan_history.c: prints what happened to the loan. @history has at least one event. */
+void loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
 #endif

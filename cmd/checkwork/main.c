@@ -4,9 +4,7 @@
  * one call for each form, choices.c --choices, output.c and loan_history.c what is printed;
  * screen.h says what the files of the screen do, and page.c makes its lines. */
 #include "checkwork/screen.h"
-#include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/times.h"
 #include "cli/watch.h"
 
 /* The pipeline is what keys can act on. */

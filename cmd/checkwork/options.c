@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/look.h"
-#include "cli/terminal.h"
 #include "cli/watch.h"
 
 static int

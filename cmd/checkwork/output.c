@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkwork/output.h"
+#include "checkwork/look.h"
 
 #include <stdlib.h>
 
 #include "cli/answer.h"
 #include "cli/json.h"
-#include "cli/noun.h"
 #include "cli/pipeline.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
 
 static void
 print_pending(const struct lockq_answer *answer)

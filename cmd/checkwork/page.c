@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkwork/page.h"
+#include "checkwork/screen.h"
 
 #include <stdlib.h>
 
-#include "cli/noun.h"
 #include "cli/pipeline.h"
-#include "cli/program.h"
 
 void
 checkwork_page_clear(struct checkwork_page *page)

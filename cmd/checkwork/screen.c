@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "cli/program.h"
 #include "cli/screen.h"
 
 static void

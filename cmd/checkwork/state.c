@@ -4,10 +4,7 @@
 #include <curses.h>
 #include <stdlib.h>
 
-#include "cli/noun.h"
-#include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/times.h"
 
 enum { ESCAPE = 27 };
 

@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/noun.h"
+#include "cli/program.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
 
 bool
 cli_answer_is_from_list(const struct lockq_answer *answer)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/answer.h"
-#include "cli/noun.h"
 #include "cli/program.h"
 
 bool

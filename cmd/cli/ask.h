@@ -7,8 +7,7 @@
 #ifndef LOCKQ_CMD_CLI_ASK_H
 #define LOCKQ_CMD_CLI_ASK_H
 
-#include "cli/options.h"
-#include "cli/values.h"
+#include "cli/program.h"
 
 enum { CLI_ASK_TASKS_MOST = 64, CLI_ASK_GAP_LONGEST_S = 3600 };
 

@@ -4,9 +4,7 @@
 
 #include "cli/answer.h"
 #include "cli/ask.h"
-#include "cli/noun.h"
 #include "cli/program.h"
-#include "cli/times.h"
 
 /* "after 30 s", "at once", "after 3 looks". */
 static char *

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/ask.h"
+#include "cli/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <uuid/uuid.h>
-
-#include "cli/signals.h"
-#include "cli/times.h"
-#include "cli/values.h"
 
 int
 cli_ask_tasks_parse(const struct cli_option *option, const char *text, void *target,

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cli/program.h"
-#include "cli/values.h"
 
 extern char **environ;
 

@@ -3,7 +3,6 @@
 
 #include "cli/dispose.h"
 #include "cli/disposed.h"
-#include "cli/noun.h"
 #include "cli/program.h"
 
 enum { NOT_ME_S = 30 * 24 * 3600 }; /* of --not-me: its reason rarely ends within a week */

@@ -3,11 +3,8 @@
 #ifndef LOCKQ_CMD_CLI_DISPOSE_H
 #define LOCKQ_CMD_CLI_DISPOSE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cli/loan_option.h"
-#include "cli/options.h"
+#include "cli/program.h"
 
 struct disposition_loans {
 	struct lockq_disposition what; /* complete after disposition_loans_check() */

@@ -3,11 +3,7 @@
 #include <string.h>
 
 #include "cli/disposed.h"
-#include "cli/exit_status.h"
-#include "cli/noun.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
+#include "cli/program.h"
 
 const char *
 disposition_result(enum lockq_disposed what)

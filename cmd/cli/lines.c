@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/lines.h"
+#include "cli/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/text.h"
+#include "cli/program.h"
 #include "cli/utf8.h"
 
 /* Takes @line. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/error.h"
+#include "cli/text.h"
 #include "lockq.h"
 
 struct cli_option;

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/json.h"
-#include "cli/noun.h"
-#include "cli/text.h"
+#include "cli/program.h"
 #include "cli/utf8.h"
 
 static void

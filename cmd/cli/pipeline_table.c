@@ -2,12 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/noun.h"
 #include "cli/pipeline.h"
+#include "cli/program.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
 #include "cli/utf8.h"
 
 enum {

@@ -11,7 +11,6 @@
 #include "cli/program.h"
 #include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The frame of a program: its main calls cli_start(), cli_open(), the library, its own functions
- * that print, cli_finish() and cli_end(). This header brings those of the options, the exit
- * statuses, the signals and the terminal.
+ * that print, cli_finish() and cli_end(). This header brings those of the options and their values,
+ * the exit statuses, the noun, the signals, the terminal, texts and times.
  *
  * The other files of this folder, from those that tools call to those that all of them call:
  *   ask, ask_tasks, ask_message, fill_due     asking for loans
@@ -11,7 +11,7 @@
  *   answer                                    a request's answer
  *   watch, screen, lines                      --watch
  *   noun, progress, table, json               what people call a loan, progress, tables, JSON
- *   options, values, loan_option, error       the command line
+ *   options, values, loan_option              the command line
  *   terminal, signals, times, when            lines and messages, Ctrl-C, times, dates
  *   exit_status, utf8, text                   statuses, characters, memory
  *
@@ -21,10 +21,17 @@
 #ifndef LOCKQ_CMD_CLI_PROGRAM_H
 #define LOCKQ_CMD_CLI_PROGRAM_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cli/exit_status.h"
+#include "cli/noun.h"
 #include "cli/options.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
+#include "cli/times.h"
+#include "cli/values.h"
 #include "lockq.h"
 
 /*
@@ -92,5 +99,25 @@ LOCKQ_MUST_CHECK int cli_log_check(struct cli_common *common, struct cli_error *
 
 /* Logs what @q does from now on, if that is wanted. @common stays as long as @q. */
 void cli_log(const struct cli_common *common, struct lockq *q);
+
+/* --- progress.c: the line on standard error that shows progress --- */
+
+/* "[#####-----]", @width columns wide, filled in proportion; free() it. */
+char *cli_bar(size_t width, uint64_t done, uint64_t total);
+
+/*
+ * Draws "@text [#####-----]" as one line over the last one on standard error, cut to the
+ * terminal's width; no bar where @total is 0. Does nothing where progress is not shown. Takes @text.
+ */
+void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *text);
+
+/* With --verbose, prints @text as a message if @phase is not the one of the last call. */
+void cli_say_phase(const struct cli_common *common, int phase, const char *text);
+
+/* The progress function of the tools for lockq_on_progress(); @data is the struct cli_common. */
+int cli_on_progress(const struct lockq_progress *progress, void *data);
+
+/* The text of that line, without the bar; free() it. */
+char *cli_progress_text(const struct lockq_progress *progress);
 
 #endif

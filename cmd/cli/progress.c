@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/noun.h"
-#include "cli/progress.h"
+#include "cli/program.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/times.h"

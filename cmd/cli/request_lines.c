@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/pipeline.h"
+#include "cli/program.h"
 
 #include <stdlib.h>
-
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
 
 /* What happens next, and what the user can do. */
 static char *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/program.h"
 #include "cli/screen.h"
 
 #include <signal.h>
@@ -9,10 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/signals.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
 #include "cli/utf8.h"
 
 enum {

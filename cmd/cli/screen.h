@@ -4,8 +4,8 @@
 #define LOCKQ_CMD_CLI_SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
 #include <curses.h>
 
 #include "lockq.h"
@@ -46,5 +46,21 @@ struct screen_loop {
 
 /* Runs it until *@loop->ends, a signal, or the end of the terminal. */
 void screen_run(const struct screen_loop *loop);
+
+/* --- lines of text that a screen shows a part of --- */
+
+struct lines {
+	char **text;  /* escaped */
+	size_t n;
+};
+#define LINES_INIT { NULL, 0 }
+
+/* Adds a line. Takes @text, which may come from the database. */
+void lines_add(struct lines *lines, char *text);
+
+/* Adds the lines of a table, each with its newline; they are escaped already. Takes @table. */
+void lines_add_table(struct lines *lines, char *table);
+
+void lines_clear(struct lines *lines);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,30 +31,21 @@ cli_realloc(void *old, size_t size)
 }
 
 char *
-cli_vtext(const char *format, va_list arguments)
+cli_text(const char *format, ...)
 {
+	va_list arguments;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	if (out != NULL) {
+		va_start(arguments, format);
 		vfprintf(out, format, arguments);
+		va_end(arguments);
 		fclose(out);
 	}
 	if (text == NULL)
 		cli_out_of_memory();
-	return text;
-}
-
-char *
-cli_text(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	text = cli_vtext(format, arguments);
-	va_end(arguments);
 	return text;
 }
 
@@ -84,4 +76,15 @@ cli_word(const char *text)
 	}
 	memcpy(to, "'", 2);
 	return word;
+}
+
+int
+cli_fail(struct cli_error *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+	return -1;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory, and formatted strings. */
+/* Memory, formatted strings, and what is wrong with an option. */
 #ifndef LOCKQ_CMD_CLI_TEXT_H
 #define LOCKQ_CMD_CLI_TEXT_H
 
-#include <stdarg.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -27,8 +26,17 @@ char *cli_quoted(const char *name, const char *otherwise);
 /* @text as one word of a shell's command line, for a command that somebody may copy; free() it. */
 char *cli_word(const char *text);
 
-/* A formatted string; free() it. cli_vtext() takes a va_list. */
+/* A formatted string; free() it. */
 char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
-char *cli_vtext(const char *format, va_list arguments) CLI_PRINTF(1, 0);
+
+/* What is wrong with an option or its value. It is returned, not printed, so that tests can look at
+ * it. */
+
+struct cli_error {
+	char text[512];
+};
+
+/* Formats @error, which is escaped when it is printed. Returns -1, for return cli_fail(…). */
+int cli_fail(struct cli_error *error, const char *format, ...) CLI_PRINTF(2, 3);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "cli/program.h"
 #include "cli/table.h"
-#include "cli/times.h"
 
 enum { USUAL_MS = 2000 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/program.h"
-#include "disposition/expired.h"
-#include "disposition/output.h"
+#include "disposition/tool.h"
 
 int
 disposition_expire_check(const struct disposition_expire *options, bool about_loans,

@@ -3,9 +3,7 @@
  * expired.c does --expire, and output.c prints what came of it; what getwork --complete does, too,
  * is in cli/dispose.h. */
 #include "cli/dispose.h"
-#include "cli/program.h"
-#include "cli/values.h"
-#include "disposition/expired.h"
+#include "disposition/tool.h"
 
 struct disposition_options {
 	struct cli_common common;

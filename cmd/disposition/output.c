@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What disposition prints of --expire. Of loans cli/disposed.c prints. */
-#include "disposition/output.h"
+#include "disposition/tool.h"
 
 #include <stdlib.h>
 
 #include "cli/json.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/times.h"
 
 /* Adds "VERB N THING", or THINGS, where there are any. */
 static void

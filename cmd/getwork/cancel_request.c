@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "cli/answer.h"
-#include "cli/noun.h"
-#include "cli/program.h"
 
 int
 getwork_cancel(const struct getwork_options *o, struct lockq *q)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/noun.h"
-#include "cli/program.h"
 #include "getwork/tool.h"
 
 bool

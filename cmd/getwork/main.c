@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "cli/noun.h"
-#include "cli/program.h"
 #include "getwork/tool.h"
 
 enum { LAST_IN_LINE = 19 }; /* the nicest value */

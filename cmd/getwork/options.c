@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/values.h"
 #include "getwork/tool.h"
 
 static int

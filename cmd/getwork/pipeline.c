@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/noun.h"
 #include "cli/pipeline.h"
-#include "cli/program.h"
 
 enum {
 	LOOK_MS = 2000, /* the answer is out, and nobody should wait for this */

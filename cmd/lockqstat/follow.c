@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The change feed: writes its lines, and tells what it waits for. */
-#include "lockqstat/follow.h"
+#include "lockqstat/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/progress.h"
-#include "cli/signals.h"
-#include "lockqstat/output.h"
 
 bool
 lockqstat_follow_wanted(const struct lockqstat_follow *o)

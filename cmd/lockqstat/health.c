@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/health.h"
+#include "lockqstat/tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/text.h"
-#include "cli/times.h"
 
 const struct stat_limits STAT_LIMITS_USUAL = { 300, 900 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/look.h"
+#include "lockqstat/tool.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,10 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/program.h"
-#include "cli/times.h"
-#include "lockqstat/metrics.h"
-#include "lockqstat/output.h"
 #include "lockqstat/report.h"
 
 int

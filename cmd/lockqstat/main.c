@@ -3,11 +3,9 @@
  * assigned, how fast it goes, and what is wrong. options.c has the options, look.c one call for
  * each form, follow.c the change feed, screen.c the keys of --watch; table.c, output.c, metrics.c
  * and the files of report.h print, and health.c says what is wrong. */
-#include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/times.h"
 #include "cli/watch.h"
-#include "lockqstat/look.h"
+#include "lockqstat/tool.h"
 
 struct again {
 	const struct lockqstat_options *o;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/metrics.h"
+#include "lockqstat/tool.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "cli/utf8.h"
-#include "lockqstat/whole_file.h"
 
 /* Each returns a task's value, or a negative number where it has none. */
 static int64_t enabled(const struct lockq_stat *s) { return s->enabled; }

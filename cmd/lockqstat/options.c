@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "cli/terminal.h"
-#include "cli/values.h"
 #include "cli/watch.h"
-#include "lockqstat/look.h"
+#include "lockqstat/tool.h"
 
 enum { RUNS_USUAL = 10 };
 

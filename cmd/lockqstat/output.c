@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/output.h"
+#include "lockqstat/tool.h"
 
 #include <stdlib.h>
 
 #include "cli/json.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/times.h"
 
 static void
 text_stats(const struct lockq_stats *stats, enum stat_order order, const struct lockq_runs *runs)

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "lockqstat/whole_file.h"
+#include "lockqstat/tool.h"
 
 struct page {
 	const struct lockq_stats *stats;

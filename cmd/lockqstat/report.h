@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "cli/times.h"
-#include "lockqstat/health.h"
+#include "lockqstat/tool.h"
 
 /* Writes @path: a summary of @stats in their order, then each task of @day in which something has
  * gone on. Returns 0, or an errno. */

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/text.h"
 #include "cli/utf8.h"
 
 /* Lengths are in tenths of the picture's units: whole numbers, since printf() writes a fraction as

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-
 /* --- what is wrong --- */
 
 void

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/look.h"
+#include "lockqstat/tool.h"
 
 #include <curses.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lines.h"
-#include "cli/program.h"
 #include "cli/screen.h"
-#include "cli/times.h"
 #include "cli/utf8.h"
 
 enum { ESCAPE = 27 };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/table.h"
+#include "lockqstat/tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/table.h"
-#include "cli/times.h"
 #include "cli/utf8.h"
-#include "lockqstat/health.h"
 
 static const char *const orders[] = {
 	[STAT_BY_TASK] = "task", [STAT_BY_WAITING] = "waiting", [STAT_BY_OLDEST] = "oldest",

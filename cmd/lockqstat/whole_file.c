@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/whole_file.h"
+#include "lockqstat/tool.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "cli/text.h"
 
 int
 whole_file(const char *path, mode_t mode, whole_file_fn *write, const void *data)

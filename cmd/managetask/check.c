@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command "check", and the check that comes before a task is made or changed. */
-#include "cli/exit_status.h"
-#include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/output.h"
 
 static int
 check(const struct manage_options *o, struct lockq *q, const struct manage_command *command)

@@ -3,10 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/answer.h"
-#include "cli/exit_status.h"
-#include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/output.h"
 
 static int
 check_reason(struct manage_options *o, struct cli_error *error)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/output.h"
+#include "managetask/commands.h"
 
 #include <stdlib.h>
 
 #include "cli/disposed.h"
-#include "cli/program.h"
-#include "cli/times.h"
 
 const char *
 correct_message_result(enum lockq_disposed what)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/output.h"
+#include "managetask/commands.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-#include "cli/terminal.h"
-#include "cli/times.h"
 
 const char *
 manage_severity(enum lockq_severity severity)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/output.h"
+#include "managetask/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/terminal.h"
 
 static void
 text_definitions(const struct lockq_definitions *tasks, bool one)

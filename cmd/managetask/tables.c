@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "managetask/output.h"
+#include "managetask/commands.h"
 
 #include <string.h>
 
 #include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/times.h"
 
 const char *
 manage_setting(const struct lockq_definition *task, const char *name)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of managetask for tasks. */
-#include "cli/exit_status.h"
-#include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/output.h"
 
 static int
 check_task(void *options, struct cli_error *error)
@@ -197,14 +194,16 @@ static const struct cli_tool list_tool = {
 	.exits = MANAGE_EXITS_LOOK,
 };
 static const struct cli_tool show_tool = {
-	MANAGE_TOOL, .command = "show", .options = task_options, .check = check_task, .bare = "task",
+	MANAGE_TOOL, .command = "show", .options = task_options, .check = check_task,
+	.bare = "task",
 	.synopsis = "N [--json]",
 	.purpose = "Shows how a task is defined.",
 	.examples = "  managetask show 7\n",
 	.exits = MANAGE_EXITS_LOOK,
 };
 static const struct cli_tool add_tool = {
-	MANAGE_TOOL, .command = "add", .options = settings_options, .check = manage_check_by, .bare = "task",
+	MANAGE_TOOL, .command = "add", .options = settings_options, .check = manage_check_by,
+	.bare = "task",
 	.synopsis = "[N] --name TEXT --candidates-view VIEW\n"
 	    " [--on-complete PROCEDURE] [OTHER SETTINGS]\n"
 	    " [--grant] [--unchecked] [--by NAME] [--reason TEXT]\n"
@@ -218,7 +217,8 @@ static const struct cli_tool add_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool set_tool = {
-	MANAGE_TOOL, .command = "set", .options = settings_options, .check = check_set, .bare = "task",
+	MANAGE_TOOL, .command = "set", .options = settings_options, .check = check_set,
+	.bare = "task",
 	.synopsis = "N SETTINGS [--grant] [--unchecked]\n"
 	    " [--by NAME] [--reason TEXT] [--json]",
 	.purpose = "Changes a task. Whoever leads it just now goes on as it was. What is to be\n"
@@ -227,7 +227,8 @@ static const struct cli_tool set_tool = {
 	.exits = MANAGE_EXITS_CHANGE,
 };
 static const struct cli_tool pause_tool = {
-	MANAGE_TOOL, .command = "pause", .options = change_options, .check = check_pause, .bare = "task",
+	MANAGE_TOOL, .command = "pause", .options = change_options, .check = check_pause,
+	.bare = "task",
 	.synopsis = "N --reason TEXT [--by NAME] [--json]",
 	.purpose = "Gives no loans of a task for now. Requests stay pending, their users are told\n"
 	    "the reason, and nobody runs the query. A query that runs already is the last\n"

@@ -2,10 +2,7 @@
 /* The commands of managetask for people. */
 #include <stdlib.h>
 
-#include "cli/exit_status.h"
-#include "cli/signals.h"
 #include "managetask/commands.h"
-#include "managetask/output.h"
 
 static int
 check_users(void *options, struct cli_error *error)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "refill/lists.h"
+#include "refill/tool.h"
 
 #include <stdio.h>
-
-#include "cli/program.h"
-#include "refill/output.h"
 
 /* Where another process leads the task, it leaves a new list: nothing is left to do for one who
  * fills what is due. Where a session only has it locked, the next run tries again. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* refill: fills the lists that tasks keep, behind the backs of those who take loans from them.
  * lists.c fills them, and output.c prints what came of it. */
-#include "cli/program.h"
-#include "cli/values.h"
-#include "refill/lists.h"
+#include "refill/tool.h"
 
 enum { GAP_LONGEST_S = 3600 };
 

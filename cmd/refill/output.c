@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "refill/output.h"
+#include "refill/tool.h"
 
-#include "cli/exit_status.h"
 #include "cli/json.h"
-#include "cli/terminal.h"
-#include "cli/times.h"
 
 static const char *
 plural(uint64_t n)

@@ -11,9 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/signals.h"
-#include "cli/text.h"
-#include "cli/times.h"
+#include "cli/program.h"
 
 extern char **environ;
 

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "cli/program.h"
-#include "cli/times.h"
 
 enum {
 	AGAIN_MS = 5000,    /* to the next look, where a lease could not be renewed */

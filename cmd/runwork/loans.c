@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/program.h"
-#include "cli/times.h"
-
 static void
 set_environment(const char *name, char *value)
 {

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/noun.h"
-#include "cli/program.h"
 #include "runwork/tool.h"
 
 /* Finds out before anything is asked for whether there is a command to run: returns the exit status

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/values.h"
 #include "runwork/tool.h"
 
 enum { RETRY_AFTER_S = 3600, GIVE_UP_AFTER = 3 };

@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "cli/disposed.h"
-#include "cli/noun.h"
 #include "cli/json.h"
-#include "cli/program.h"
-#include "cli/times.h"
 
 char *
 runwork_no_command_text(const char *name, int failure)

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "cli/program.h"
-
 enum { TEMPFAIL = 75 }; /* EX_TEMPFAIL of sysexits.h */
 
 void

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include "cli/program.h"
-#include "cli/progress.h"
-#include "cli/values.h"
-#include "seedloans/output.h"
+#include "seedloans/seed.h"
 
 struct seedloans_options {
 	struct cli_common common;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "seedloans/output.h"
+#include "seedloans/seed.h"
 
 #include "cli/json.h"
-#include "cli/terminal.h"
-#include "cli/times.h"
+#include "cli/program.h"
 
 static const char *
 plural(uint64_t n)

@@ -80,4 +80,9 @@ LOCKQ_MUST_CHECK int seed_run(const struct lockq_connection *connection,
     const struct seed_options *options, seed_progress_fn *progress, void *progress_data,
     struct seed_report *report);
 
+/* --- output.c: prints what was done, as text for people or as JSON --- */
+
+void seedloans_print(bool json, const struct seed_options *options,
+    const struct seed_report *report);
+
 #endif

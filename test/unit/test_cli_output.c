@@ -15,7 +15,6 @@
 #include "cli/program.h"
 #include "cli/answer.h"
 #include "cli/json.h"
-#include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/times.h"
 #include "cli/utf8.h"

@@ -190,10 +190,13 @@ shows_local_times(void **state)
 	tzset();
 	assert_int_equal(cli_time(&now, "2026-07-01 10:00:00"), 0);
 	assert_string_equal(cli_time_local("2026-07-01 08:42:03.999999", false, now).text, "10:42");
-	assert_string_equal(cli_time_local("2026-07-01 08:42:03.999999", true, now).text, "10:42:03");
+	assert_string_equal(cli_time_local("2026-07-01 08:42:03.999999", true, now).text,
+	    "10:42:03");
 	/* It is the next day in this time zone, though not in UTC. The second time is in winter. */
-	assert_string_equal(cli_time_local("2026-07-01 22:30:00", false, now).text, "2026-07-02 00:30");
-	assert_string_equal(cli_time_local("2026-12-31 23:30:00", true, now).text, "2027-01-01 00:30:00");
+	assert_string_equal(cli_time_local("2026-07-01 22:30:00", false, now).text,
+	    "2026-07-02 00:30");
+	assert_string_equal(cli_time_local("2026-12-31 23:30:00", true, now).text,
+	    "2027-01-01 00:30:00");
 	assert_string_equal(cli_time_local("", false, now).text, "");
 }
 
@@ -240,7 +243,8 @@ shows_iso_times(void **state)
 {
 
 	(void)state;
-	assert_string_equal(cli_time_iso("2026-11-20 13:50:01.123456").text, "2026-11-20T13:50:01.123456Z");
+	assert_string_equal(cli_time_iso("2026-11-20 13:50:01.123456").text,
+	    "2026-11-20T13:50:01.123456Z");
 	assert_string_equal(cli_time_iso("2026-11-20 13:50:01").text, "2026-11-20T13:50:01Z");
 	assert_string_equal(cli_time_iso("").text, "");
 	assert_string_equal(cli_time_iso("2026-11-20 13:50:01.12\x1b" "6").text, "");
