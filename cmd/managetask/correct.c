@@ -158,7 +158,8 @@ static const struct cli_tool reassign_tool = {
 	.exits = EXITS,
 };
 static const struct cli_tool undo_tool = {
-	MANAGE_TOOL, .command = "undo", .options = undo_options, .check = check_loans, .bare = "task",
+	MANAGE_TOOL, .command = "undo", .options = undo_options, .check = check_loans,
+	.bare = "task",
 	.synopsis = "--task N --loan L[,L...] --reason TEXT [--by NAME]\n [--json]",
 	.purpose = "Takes back what was said last of loans, as long as nobody has them again: the\n"
 	    "users who disposed of them have them once more, with leases that begin anew.\n"

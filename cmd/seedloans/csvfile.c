@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/text.h"
+
 /* The lines of a row are kept: they are read again where a quote in them is never closed. */
 struct csvfile {
 	FILE *stream;
@@ -27,56 +29,29 @@ struct csvfile {
 	size_t *starts, *lengths;
 	const char **fields;
 	size_t n_fields, fields_size;
-	bool ended, no_memory;
+	bool ended;
 };
 
-static bool
-make_room(struct csvfile *file, char **buffer, size_t *size, size_t needed)
+static void
+make_room(char **buffer, size_t *size, size_t needed)
 {
-	char *larger;
-
 	if (needed <= *size)
-		return true;
-	larger = realloc(*buffer, needed * 2);
-	if (larger == NULL) {
-		file->no_memory = true;
-		return false;
-	}
-	*buffer = larger;
+		return;
 	*size = needed * 2;
-	return true;
-}
-
-static bool
-make_field(struct csvfile *file)
-{
-	size_t n = file->fields_size * 2 + 32;
-	size_t *starts, *lengths;
-	const char **fields;
-
-	if (file->n_fields < file->fields_size)
-		return true;
-	starts = realloc(file->starts, n * sizeof(*starts));
-	if (starts != NULL)
-		file->starts = starts;
-	lengths = realloc(file->lengths, n * sizeof(*lengths));
-	if (lengths != NULL)
-		file->lengths = lengths;
-	fields = realloc(file->fields, n * sizeof(*fields));
-	if (fields != NULL)
-		file->fields = fields;
-	file->no_memory = starts == NULL || lengths == NULL || fields == NULL;
-	if (!file->no_memory)
-		file->fields_size = n;
-	return !file->no_memory;
+	*buffer = cli_realloc(*buffer, *size);
 }
 
 static void
 add_field(struct csvfile *file, const char *bytes, size_t n)
 {
-	if (!make_field(file) ||
-	    !make_room(file, &file->text, &file->text_size, file->text_used + n + 1))
-		return;
+	if (file->n_fields == file->fields_size) {
+		size_t most = file->fields_size = file->fields_size * 2 + 32;
+
+		file->starts = cli_realloc(file->starts, most * sizeof(*file->starts));
+		file->lengths = cli_realloc(file->lengths, most * sizeof(*file->lengths));
+		file->fields = cli_realloc(file->fields, most * sizeof(*file->fields));
+	}
+	make_room(&file->text, &file->text_size, file->text_used + n + 1);
 	if (n > 0)
 		memcpy(file->text + file->text_used, bytes, n);
 	file->text[file->text_used + n] = '\0';
@@ -106,7 +81,6 @@ start_row(struct csvfile *file)
 {
 	if (!file->parser_ready)
 		file->parser_ready = csv_init(&file->parser, CSV_APPEND_NULL) == 0;
-	file->no_memory = file->no_memory || !file->parser_ready;
 	file->ended = false;
 	file->n_fields = 0;
 	file->text_used = 0;
@@ -129,8 +103,7 @@ read_line(struct csvfile *file)
 		else
 			c = '\n';
 		if (file->used - start < CSV_ROW_BYTES || c == '\n') {
-			if (!make_room(file, &file->held, &file->size, file->used + 2))
-				return false;
+			make_room(&file->held, &file->size, file->used + 2);
 			file->held[file->used++] = (char)c;
 		} else {
 			file->too_long = true;
@@ -182,13 +155,9 @@ next_line(struct csvfile *file, size_t *length)
 static bool
 is_blank(const char *line, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (strchr(" \t\r\n", line[i]) == NULL || line[i] == '\0')
-			return false;
-	}
-	return true;
+	while (n > 0 && line[n - 1] != '\0' && strchr(" \t\r\n", line[n - 1]) != NULL)
+		n--;
+	return n == 0;
 }
 
 /* Gives out the row's first line as one field; the next row begins after that line. */
@@ -210,11 +179,7 @@ give_up_row(struct csvfile *file, struct csvfile_row *row, const char *fault)
 static enum csvfile_rc
 finish_row(struct csvfile *file, struct csvfile_row *row)
 {
-	size_t i;
-
-	if (file->no_memory)
-		return CSVFILE_ENOMEM;
-	for (i = 0; i < file->n_fields; i++)
+	for (size_t i = 0; i < file->n_fields; i++)
 		file->fields[i] = file->text + file->starts[i];
 	row->n_lines = file->line - row->line;
 	row->n_fields = file->n_fields;
@@ -243,7 +208,7 @@ csvfile_next(struct csvfile *file, struct csvfile_row *row)
 	start_row(file);
 	file->row_at = file->next_at;
 	*row = (struct csvfile_row){ .line = file->line };
-	while (!file->ended && !file->no_memory && next_line(file, &length)) {
+	while (!file->ended && next_line(file, &length)) {
 		const char *line = file->held + file->next_at;
 		bool cut = file->too_long && file->next_at + length == file->used;
 
@@ -260,7 +225,7 @@ csvfile_next(struct csvfile *file, struct csvfile_row *row)
 			return finish_row(file, row);
 		}
 		if (csv_parse(&file->parser, line, length, on_field, on_row, file) != length)
-			return CSVFILE_ENOMEM;
+			cli_out_of_memory();
 		if (!file->ended && file->next_at - file->row_at > CSV_ROW_BYTES) {
 			give_up_row(file, row, "a quote is never closed");
 			return finish_row(file, row);
@@ -268,7 +233,7 @@ csvfile_next(struct csvfile *file, struct csvfile_row *row)
 	}
 	if (ferror(file->stream))
 		return CSVFILE_EREAD;
-	if (file->ended || file->no_memory)
+	if (file->ended)
 		return finish_row(file, row);
 	if (file->row_at == file->next_at)
 		return CSVFILE_END;
@@ -309,14 +274,11 @@ skip_mark(struct csvfile *file)
 enum csvfile_rc
 csvfile_open(struct csvfile **out, const char *path)
 {
-	struct csvfile *file = calloc(1, sizeof(*file));
+	struct csvfile *file = cli_alloc(sizeof(*file));
 
+	*file = (struct csvfile){ .line = 1 };
 	*out = file;
-	if (file == NULL)
-		return CSVFILE_ENOMEM;
-	file->line = 1;
-	if (!make_room(file, &file->held, &file->size, CSV_ROW_BYTES))
-		return CSVFILE_ENOMEM;
+	make_room(&file->held, &file->size, CSV_ROW_BYTES);
 	file->stream = fopen(path, "re");
 	if (file->stream == NULL || fstat(fileno(file->stream), &file->opened) != 0)
 		return CSVFILE_EREAD;

@@ -13,8 +13,7 @@ enum { CSV_ROW_BYTES = 65536 };
 enum csvfile_rc {
 	CSVFILE_ROW = 0,
 	CSVFILE_END = 1,
-	CSVFILE_EREAD = -1,  /* errno says why */
-	CSVFILE_ENOMEM = -2
+	CSVFILE_EREAD = -1   /* errno says why */
 };
 
 struct csvfile;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "cli/text.h"
 #include "seedloans/csvfile.h"
 #include "seedloans/field.h"
 #include "seedloans/map.h"
@@ -109,16 +110,7 @@ next_row(struct seed_import *import, enum next *next)
 		rc = csvfile_take_back(import->file, &import->row,
 		    "the number of columns is wrong, or a quote closes on a later line");
 	*next = rc == CSVFILE_ROW ? NEXT_ROW : NEXT_END;
-	switch (rc) {
-	case CSVFILE_ROW:
-	case CSVFILE_END:
-		return LOCKQ_OK;
-	case CSVFILE_EREAD:
-		return fail_to_read(import);
-	case CSVFILE_ENOMEM:
-		break;
-	}
-	return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
+	return rc == CSVFILE_EREAD ? fail_to_read(import) : LOCKQ_OK;
 }
 
 static int
@@ -146,8 +138,6 @@ read_header(struct seed_import *import)
 		    import->seed->options->csv, error);
 	import->n_columns = row->n_fields;
 	rejects_format(&import->header, row);
-	if (import->header.failed)
-		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
 
 	code = next_row(import, &next);
 	if (code == 0 && next == NEXT_END)
@@ -175,18 +165,13 @@ open_rejects(struct seed_import *import)
 int
 seed_import_open(struct seed_import **out, struct seed *seed)
 {
-	struct seed_import *import = calloc(1, sizeof(*import));
-	enum csvfile_rc rc;
+	struct seed_import *import = cli_alloc(sizeof(*import));
 	int code;
 
+	memset(import, 0, sizeof(*import));
 	*out = import;
-	if (import == NULL)
-		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
 	import->seed = seed;
-	rc = csvfile_open(&import->file, seed->options->csv);
-	if (rc == CSVFILE_ENOMEM)
-		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
-	if (rc != CSVFILE_ROW)
+	if (csvfile_open(&import->file, seed->options->csv) != CSVFILE_ROW)
 		return fail_to_read(import);
 	if (seed->options->strict && !csvfile_is_regular(import->file))
 		return fail_file(import, "must be a regular file, since --strict reads it twice");
@@ -282,29 +267,27 @@ refuse_duplicates(struct seed_import *import)
 
 /* Makes the parameter of the statements above from the batch's good rows. A loan_id is text in it,
  * since jansson has no number above 2^63 - 1; the server reads the text as a number. */
-static int
+static void
 list_ids(struct seed_import *import)
 {
 	json_t *ids = json_array();
 	char id[24];
-	int failed = 0;
-	size_t i;
 
-	for (i = 0; failed == 0 && i < import->n_entries; i++) {
+	for (size_t i = 0; i < import->n_entries; i++) {
 		const struct entry *entry = &import->entries[i];
 
 		if (entry->reason[0] != '\0')
 			continue;
 		snprintf(id, sizeof(id), "%" PRIu64, entry->loan.loan_id);
-		failed = json_array_append_new(ids, json_pack("[I,s,I]", (json_int_t)i, id,
-		    (json_int_t)entry->line));
+		if (json_array_append_new(ids, json_pack("[I,s,I]", (json_int_t)i, id,
+		    (json_int_t)entry->line)) != 0)
+			cli_out_of_memory();
 	}
 	free(import->ids);
-	import->ids = failed == 0 ? json_dumps(ids, JSON_COMPACT) : NULL;
+	import->ids = json_dumps(ids, JSON_COMPACT);
 	json_decref(ids);
-	if (import->ids == NULL || import->raw.failed)
-		return seed_fail(import->seed, LOCKQ_ENOMEM, "out of memory");
-	return 0;
+	if (import->ids == NULL)
+		cli_out_of_memory();
 }
 
 /* Refuses loans that are in the database, or came earlier in the file. */
@@ -316,11 +299,8 @@ refuse_known(struct seed_import *import, enum pass pass)
 	struct db_rows rows = { 0 };
 	enum db_rc rc;
 	size_t i;
-	int code;
 
-	code = list_ids(import);
-	if (code != 0)
-		return code;
+	list_ids(import);
 	rc = db_run(db, &find_known, DB_ARGS(db_text(import->ids), db_u64(will_be_gone)),
 	    &rows);
 	for (i = 0; rc == DB_OK && i < rows.n_rows; i++) {
@@ -334,7 +314,8 @@ refuse_known(struct seed_import *import, enum pass pass)
 			    entry->loan.loan_id);
 	}
 	db_rows_clear(&rows);
-	return rc != DB_OK ? seed_from_db(import->seed, db, rc) : list_ids(import);
+	list_ids(import);
+	return seed_from_db(import->seed, db, rc);
 }
 
 static enum db_rc

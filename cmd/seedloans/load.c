@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/text.h"
 #include "cli/when.h"
 #include "seedloans/rooms.h"
 
@@ -36,10 +37,8 @@ seed_load_begin(struct seed_load *load, struct seed *seed)
 
 	load->seed = seed;
 	load->db = seed->db;
-	load->loans = malloc(SEED_BATCH * sizeof(*load->loans));
-	load->documents = malloc((size_t)SEED_BATCH * LOAN_DOCUMENTS * sizeof(*load->documents));
-	if (load->loans == NULL || load->documents == NULL)
-		return seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
+	load->loans = cli_alloc(SEED_BATCH * sizeof(*load->loans));
+	load->documents = cli_alloc((size_t)SEED_BATCH * LOAN_DOCUMENTS * sizeof(*load->documents));
 	rc = db_number(seed->db, &largest_document, DB_NO_ARGS, &load->next_document);
 	load->next_document++;
 	return seed_from_db(seed, seed->db, rc);

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "cli/text.h"
 #include "seedloans/rooms.h"
 #include "seedloans/words.h"
 
@@ -54,14 +55,14 @@ seed_people(struct seed *seed)
 	json_t *list = json_array();
 	size_t n_users = seed->options->users, n_words = 0, i;
 	char *names;
-	int failed = 0, code;
+	int code;
 
 	if (n_users == 0)
 		n_users = SEED_USERS_MIN;
 	do
 		n_words++;
 	while (words_users[n_words] != NULL);
-	for (i = 0; failed == 0 && i < n_users; i++) {
+	for (i = 0; i < n_users; i++) {
 		char name[64];
 
 		if (i < n_words)
@@ -69,15 +70,15 @@ seed_people(struct seed *seed)
 		else
 			snprintf(name, sizeof(name), "%s-%02zu", words_users[i % n_words],
 			    i / n_words + 1);
-		failed = json_array_append_new(list, json_string(name));
+		if (json_array_append_new(list, json_string(name)) != 0)
+			cli_out_of_memory();
 	}
-	names = failed == 0 ? json_dumps(list, JSON_COMPACT) : NULL;
+	names = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
 	if (names == NULL)
-		code = seed_fail(seed, LOCKQ_ENOMEM, "out of memory");
-	else
-		code = seed_from_db(seed, seed->db,
-		    db_run(seed->db, &insert_users, DB_ARGS(db_text(names)), NULL));
+		cli_out_of_memory();
+	code = seed_from_db(seed, seed->db,
+	    db_run(seed->db, &insert_users, DB_ARGS(db_text(names)), NULL));
 	free(names);
 	return code != 0 ? code : read_count(seed, &count_users, &seed->report->users);
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/text.h"
+
 struct rejects {
 	FILE *stream;
 	char path[4096];
@@ -16,19 +18,10 @@ struct rejects {
 static void
 append(struct rejects_text *text, const char *bytes, size_t n)
 {
-	size_t size = (text->size + n) * 2 + 256;
-	char *data;
-
-	if (text->size - text->used < n && !text->failed) {
-		data = realloc(text->data, size);
-		text->failed = data == NULL;
-		if (data != NULL) {
-			text->data = data;
-			text->size = size;
-		}
+	if (text->size - text->used < n) {
+		text->size = (text->size + n) * 2 + 256;
+		text->data = cli_realloc(text->data, text->size);
 	}
-	if (text->failed)
-		return;
 	memcpy(text->data + text->used, bytes, n);
 	text->used += n;
 }
@@ -37,7 +30,7 @@ void
 rejects_text_clear(struct rejects_text *text)
 {
 	free(text->data);
-	*text = (struct rejects_text){ NULL, 0, 0, false };
+	*text = (struct rejects_text){ NULL, 0, 0 };
 }
 
 static void
@@ -93,12 +86,11 @@ can_be_made(const char *path)
 struct rejects *
 rejects_new(const char *path, const char *csv)
 {
-	struct rejects *rejects = calloc(1, sizeof(*rejects));
+	struct rejects *rejects = cli_alloc(sizeof(*rejects));
 	const char *base = strrchr(csv, '/');
 	int n;
 
-	if (rejects == NULL)
-		return NULL;
+	rejects->stream = NULL;
 	if (path != NULL)
 		n = snprintf(rejects->path, sizeof(rejects->path), "%s", path);
 	else
@@ -118,21 +110,12 @@ rejects_path(const struct rejects *rejects)
 	return rejects->path;
 }
 
-/* The reason may need quotes, since it may repeat text of the file. */
-static void
-write_reason(FILE *stream, const char *reason)
-{
-	struct rejects_text out = { 0 };
-
-	format_field(&out, reason, strlen(reason));
-	fwrite(out.data, 1, out.used, stream);
-	rejects_text_clear(&out);
-}
-
 int
 rejects_add(struct rejects *rejects, const struct rejects_text *header, uint64_t line,
     const char *reason, const char *row, size_t length)
 {
+	struct rejects_text quoted = { NULL, 0, 0 };
+
 	if (rejects->stream == NULL) {
 		rejects->stream = fopen(rejects->path, "we");
 		if (rejects->stream == NULL)
@@ -142,7 +125,10 @@ rejects_add(struct rejects *rejects, const struct rejects_text *header, uint64_t
 		fputc('\n', rejects->stream);
 	}
 	fprintf(rejects->stream, "%" PRIu64 ",", line);
-	write_reason(rejects->stream, reason);
+	/* It may need quotes, since it may repeat text of the file. */
+	format_field(&quoted, reason, strlen(reason));
+	fwrite(quoted.data, 1, quoted.used, rejects->stream);
+	rejects_text_clear(&quoted);
 	fputc(',', rejects->stream);
 	fwrite(row, 1, length, rejects->stream);
 	fputc('\n', rejects->stream);

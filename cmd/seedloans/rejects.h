@@ -3,7 +3,6 @@
 #ifndef LOCKQ_CMD_SEEDLOANS_REJECTS_H
 #define LOCKQ_CMD_SEEDLOANS_REJECTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +12,6 @@
 struct rejects_text {
 	char *data;
 	size_t used, size;
-	bool failed; /* out of memory */
 };
 void rejects_text_clear(struct rejects_text *text);
 

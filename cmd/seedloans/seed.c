@@ -38,8 +38,7 @@ take_turn(struct seed *seed)
 
 	if (rc == DB_OK && ours != 1)
 		return seed_fail(seed, LOCKQ_BUSY, "another seedloans is at work on database "
-		    "\"%s\": try again when it is done",
-		    db_database(seed->db));
+		    "\"%s\": try again when it is done", db_database(seed->db));
 	return seed_from_db(seed, seed->db, rc);
 }
 
