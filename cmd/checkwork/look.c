@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/look.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cli/pipeline.h"
+#include "cli/utf8.h"
 
 /* What the program has left of --timeout, for the next call. */
 static void
@@ -92,9 +96,37 @@ look_at_pipeline(const struct checkwork_options *o, struct lockq *q)
 	return cli_looked(&o->common, q, rc);
 }
 
+bool
+checkwork_choices_wanted(const struct checkwork_choices *o)
+{
+	return o->kind >= 0 || o->begins != NULL;
+}
+
+/* Prints what may be typed as an option's value, for the completion of a shell. */
+static int
+list_choices(const struct checkwork_options *o, struct lockq *q)
+{
+	struct lockq_choices choices = LOCKQ_CHOICES_INIT;
+	int rc = lockq_choices(q, (enum lockq_choice_kind)o->choices.kind, o->user, o->task,
+	    o->choices.begins, &choices);
+
+	for (size_t i = 0; i < choices.n_choices; i++) {
+		char *value = cli_escape(choices.choices[i].value);
+		char *about = cli_escape(choices.choices[i].about);
+
+		printf("%s%s%s\n", value, about[0] != '\0' ? "\t" : "", about);
+		free(value);
+		free(about);
+	}
+	lockq_choices_clear(&choices);
+	return rc < 0 ? cli_report_library(&o->common, q, rc) : cli_exit_status(rc, cli_caught());
+}
+
 int
 checkwork_look(const struct checkwork_options *o, struct lockq *q)
 {
+	if (checkwork_choices_wanted(&o->choices))
+		return list_choices(o, q);
 	allow_rest(o, q);
 	if (o->request != NULL)
 		return look_at_request(o, q);

@@ -5,31 +5,14 @@
 
 #include "cli/program.h"
 
-/* --- choices.c: --choices, what may be typed as an option's value, for the completion of a shell
- * --- */
+/* --- look.c --- */
 
+/* --choices: what may be typed as an option's value, for the completion of a shell. */
 struct checkwork_choices {
 	int kind;           /* an enum lockq_choice_kind; negative: not given */
 	const char *begins; /* NULL: not given */
 };
 #define CHECKWORK_CHOICES_DEFAULTS { -1, NULL }
-
-/* Reads the word after --choices into an int. */
-cli_parse_fn checkwork_choices_parse;
-
-/* Whether one of its options was given. */
-bool checkwork_choices_wanted(const struct checkwork_choices *o);
-
-/* Sets *@user and *@task if loans are to be listed and they were not given. @others: an option was
- * given that goes with none of them. Returns 0, or -1 with @error. */
-LOCKQ_MUST_CHECK int checkwork_choices_check(const struct checkwork_choices *o, const char **user,
-    uint32_t *task, bool others, struct cli_error *error);
-
-/* Prints the choices. Returns the exit status. */
-LOCKQ_MUST_CHECK int checkwork_choices_run(const struct checkwork_choices *o,
-    const struct cli_common *common, struct lockq *q, const char *user, uint32_t task);
-
-/* --- look.c --- */
 
 struct checkwork_options {
 	struct cli_common common;
@@ -50,7 +33,10 @@ struct checkwork_options {
 
 extern const struct cli_tool checkwork_tool; /* options.c */
 
-/* Looks at what the options name, but for --choices, and prints it. Returns the exit status. */
+/* Whether an option of --choices was given. */
+bool checkwork_choices_wanted(const struct checkwork_choices *o);
+
+/* Looks at what the options name, and prints it. Returns the exit status. */
 int checkwork_look(const struct checkwork_options *o, struct lockq *q);
 
 /* --- output.c: what is printed, as text for people or as JSON: a table of functions each. A user's
@@ -69,8 +55,5 @@ struct checkwork_output {
 };
 
 const struct checkwork_output *checkwork_output(bool json);
-
-/* loan_history.c: prints what happened to the loan. @history has at least one event. */
-void loan_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history);
 
 #endif

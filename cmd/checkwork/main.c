@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
  * request stands. With the keys of --watch it also acts on them. options.c has the options, look.c
- * one call for each form, choices.c --choices, output.c and loan_history.c what is printed;
- * screen.h says what the files of the screen do, and page.c makes its lines. */
+ * one call for each form, output.c what is printed; screen.h says what the files of the screen do. */
 #include "checkwork/screen.h"
 #include "cli/screen.h"
 #include "cli/watch.h"
@@ -45,8 +44,6 @@ main(int argc, char **argv)
 		cli_catch_signals(NULL);
 	if (rc != LOCKQ_OK)
 		rc = cli_report_library(&o.common, q, rc);
-	else if (checkwork_choices_wanted(&o.choices))
-		rc = checkwork_choices_run(&o.choices, &o.common, q, o.user, o.task);
 	else if (has_screen(&o))
 		rc = checkwork_screen(&o, q);
 	else if (o.watch_ms > 0)

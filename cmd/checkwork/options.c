@@ -1,6 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "checkwork/look.h"
+
+#include <string.h>
+
 #include "cli/watch.h"
+
+static int
+parse_choices(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	static const char *const words[] = {
+		[LOCKQ_CHOICE_USERS] = "users", [LOCKQ_CHOICE_TASKS] = "tasks",
+		[LOCKQ_CHOICE_LOANS] = "loans", [LOCKQ_CHOICE_REQUESTS] = "requests"
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(text, words[i]) == 0) {
+			*(int *)target = (int)i;
+			return 0;
+		}
+	}
+	return cli_fail(error, "--%s \"%s\" must be users, tasks, loans or requests", option->name,
+	    text);
+}
+
+/* Sets the user and the task if loans are to be listed and they were not given. @others: an option
+ * was given that goes with none of them. */
+static int
+check_choices(struct checkwork_options *o, bool others, struct cli_error *error)
+{
+	bool loans = o->choices.kind == LOCKQ_CHOICE_LOANS;
+
+	if (o->choices.kind < 0)
+		return cli_fail(error, "--begins needs --choices");
+	if (others || (!loans && (o->user != NULL || o->task != 0)))
+		return cli_fail(error, "--choices can be combined with --begins only, and with "
+		    "loans also with --user and --task");
+	if (!loans)
+		return 0;
+	if (cli_default_user(&o->user, error) != 0 || cli_default_task(&o->task, error) != 0)
+		return -1;
+	return o->task == 0 ? cli_fail_no_task(error) : 0;
+}
 
 static int
 check(void *options, struct cli_error *error)
@@ -10,9 +51,8 @@ check(void *options, struct cli_error *error)
 	if (o->common.look_timeout_ms < 0)
 		o->common.look_timeout_ms = LOCKQ_LOOK_TIMEOUT_MS;
 	if (checkwork_choices_wanted(&o->choices))
-		return checkwork_choices_check(&o->choices, &o->user, &o->task, o->loan.given ||
-		    o->request != NULL || o->pending || o->tasks || o->watch_ms != 0 ||
-		    o->common.json, error);
+		return check_choices(o, o->loan.given || o->request != NULL || o->pending ||
+		    o->tasks || o->watch_ms != 0 || o->common.json, error);
 	if (o->watch_ms != 0 && (o->request != NULL || o->common.json))
 		return cli_fail(error, o->request != NULL ? "--watch can't be combined with "
 		    "--request: --wait waits for its answer" : "--watch can't be combined with "
@@ -60,7 +100,7 @@ static const struct cli_option checkwork_table[] = {
 	    cli_parse_seconds, OPTION(wait_ms), 0, CLI_WAIT_MAX_S },
 	{ .help = "What may be typed, a line each" },
 	{ "choices", 0, "WHAT", "users, tasks, loans of a user in a task, or\n"
-	    "requests that are pending", checkwork_choices_parse, OPTION(choices.kind), 0, 0 },
+	    "requests that are pending", parse_choices, OPTION(choices.kind), 0, 0 },
 	{ "begins", 0, "TEXT", "only those that begin with it", cli_parse_utf8,
 	    OPTION(choices.begins), 0, 0 },
 	{ .help = "Patience" },

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
- * is asked and what came of it. screen.c runs it, keys.c knows the keys, actions.c calls the
- * library for them, state.c looks and keeps the mark and the message, draw.c draws. Each of them
- * calls only those that are named after it.
+ * is asked and what came of it. screen.c runs it, looks, and keeps the mark and the message; keys.c
+ * knows the keys, actions.c calls the library for them, draw.c makes the lines and draws.
  */
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H
@@ -11,7 +10,7 @@
 #include "checkwork/look.h"
 #include "cli/screen.h"
 
-/* --- page.c: a user's loans and requests as lines of text --- */
+/* --- draw.c: a user's loans and requests as lines of text --- */
 
 struct checkwork_page {
 	struct lockq_pipeline pipeline;
@@ -26,13 +25,9 @@ struct checkwork_page {
 LOCKQ_MUST_CHECK int checkwork_page_look(struct checkwork_page *page, struct lockq *q,
     const char *user, uint32_t task);
 
-/* Makes the lines, no wider than @width. */
-void checkwork_page_draw(struct checkwork_page *page, const char *user, size_t width,
-    enum cli_style style);
-
 void checkwork_page_clear(struct checkwork_page *page);
 
-/* --- screen.c, keys.c --- */
+/* --- screen.c --- */
 
 /* The usual answer to the question for the time. */
 enum { CHECKWORK_RETURN_S = 4 * 3600 };
@@ -80,7 +75,7 @@ void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind k
 /* Asks for @count loans of the marked loan's task, and says what came of it. */
 void checkwork_ask(struct checkwork_screen *s, uint32_t count);
 
-/* --- state.c --- */
+/* --- screen.c --- */
 
 /* Takes the message, and shows it on the line. */
 void checkwork_screen_say(struct checkwork_screen *s, char *message);

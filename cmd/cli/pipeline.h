@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A user's assignments and pending requests, for checkwork and getwork --pipeline. pipeline.c
- * prints them, pipeline_table.c makes the tables, request_lines.c the lines about requests. */
+ * prints them, pipeline_table.c makes the tables. */
 #ifndef LOCKQ_CMD_CLI_PIPELINE_H
 #define LOCKQ_CMD_CLI_PIPELINE_H
 

@@ -7,7 +7,7 @@
  * The other files of this folder, from those that tools call to those that all of them call:
  *   ask, ask_tasks, ask_message, fill_due     asking for loans
  *   dispose, disposed                         saying what became of them
- *   pipeline, pipeline_table, request_lines   what a user has
+ *   pipeline, pipeline_table                  what a user has
  *   answer                                    a request's answer
  *   watch, screen, lines                      --watch
  *   noun, progress, table, json               what people call a loan, progress, tables, JSON

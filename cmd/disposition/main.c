@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* disposition: says what became of loans: complete, return later, never; or renews their leases.
- * expired.c does --expire, and output.c prints what came of it; what getwork --complete does, too,
- * is in cli/dispose.h. */
+ * expire.c does --expire; what getwork --complete does, too, is in cli/dispose.h. */
 #include "cli/dispose.h"
 #include "disposition/tool.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-/* --- expired.c: --expire, for cron: options, run, summary --- */
+/* --- expire.c: --expire, for cron: options, run, summary --- */
 
 struct disposition_expire {
 	bool wanted;
@@ -24,11 +24,5 @@ LOCKQ_MUST_CHECK int disposition_expire_check(const struct disposition_expire *o
 /* Connects, runs it and prints what was done. Returns the exit status. */
 LOCKQ_MUST_CHECK int disposition_expire_run(struct cli_common *common,
     const struct disposition_expire *options);
-
-/* --- output.c: what is printed, as text for people or as JSON --- */
-
-/* The work of --expire, which ended with @rc; @error is the library's, or NULL. */
-void disposition_print_expired(bool json, const struct lockq_expired *done, int rc, int status,
-    const char *error);
 
 #endif

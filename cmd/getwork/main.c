@@ -1,9 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-/* getwork: asks for the next loans of a task. tool.h says what the other files here do. */
+/* getwork: asks for the next loans of a task, completes others before, or cancels the request.
+ * tool.h says what the other files here do. */
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "cli/answer.h"
 #include "getwork/tool.h"
+
+/* Cancels the request, and prints what came of it. Returns the exit status. */
+static int
+getwork_cancel(const struct getwork_options *o, struct lockq *q)
+{
+	const struct cli_common *common = &o->common;
+	const char *user = o->asking.ask.user;
+	uint32_t task = o->asking.ask.task;
+	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	int rc = lockq_cancel(q, user, task, o->request, &answer);
+	int status = cli_exit_status(rc, 0);
+	const char *complaint = rc < 0 || rc == LOCKQ_BUSY ? cli_library_text(q, rc) : NULL;
+
+	if (rc == LOCKQ_NOTHING && answer.request_id == 0) {
+		char *word = cli_word(user);
+
+		char *where = task != 0 ? cli_text(" for task %u", task) : cli_text("%s", "");
+
+		status = cli_report(common, status, "user \"%s\" has no pending request%s: "
+		    "checkwork --user %s shows the loans", user, where, word);
+		free(where);
+		free(word);
+	} else if (answer.user == NULL) {
+		status = cli_report_library(common, q, rc);
+	} else {
+		cli_noun_read(common, q, answer.task);
+		cli_answer_print_cancelled(common->json, &answer, rc, status, complaint);
+	}
+	lockq_answer_clear(&answer);
+	return status;
+}
+
+bool
+getwork_completes(const struct getwork_options *o)
+{
+	return o->done.loans.n > 0 || o->done.loans.from_stdin;
+}
+
+/* Prints what came of --complete, of a call that ended with @rc. Returns false where nothing was
+ * asked for, and *@status is the exit status. */
+static bool
+show_completed(const struct getwork_options *o, struct lockq *q, int rc,
+    const struct lockq_disposed_result *done, const struct lockq_answer *answer, int *status)
+{
+	bool recorded, asked = done->asked != 0;
+
+	*status = disposition_loans_show(&o->common, &o->done, q, asked ? LOCKQ_OK : rc,
+	    asked ? "" : answer->uuid, done, &recorded);
+	if (asked && o->common.verbose)
+		cli_message(answer->one_commit ? "the next %s were given in the same commit" :
+		    "the next %s were asked for after that commit", cli_loans(2));
+	if (asked)
+		return true;
+	if (answer->uuid[0] != '\0')
+		cli_message("the next %s may have been given, too: that command gives them, or "
+		    "asks for them now", cli_loans(2));
+	else if (rc == LOCKQ_CANCELLED && done->n_loans > 0)
+		cli_message("interrupted: nothing was asked for");
+	else
+		cli_message("nothing was asked for, since --complete comes first");
+	*status = cli_finish(*status, recorded ?
+	    "loans were completed nevertheless: see checkwork" : NULL);
+	return false;
+}
+
+/* Asks with --complete, and prints what came of its loans. Returns false where nothing was asked
+ * for, and *@status is the exit status. */
+static bool
+getwork_complete_and_ask(const struct getwork_options *o, struct lockq *q,
+    struct lockq_answer *answer, int *rc, int *status)
+{
+	struct lockq_disposed_result done = LOCKQ_DISPOSED_RESULT_INIT;
+	bool asked;
+
+	*rc = lockq_dispose_and_ask(q, &o->done.what, &done, &o->asking.ask, answer);
+	asked = show_completed(o, q, *rc, &done, answer, status);
+	lockq_disposed_clear(&done);
+	return asked;
+}
 
 enum { LAST_IN_LINE = 19 }; /* the nicest value */
 

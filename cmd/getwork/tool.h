@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of getwork share. main.c parses, asks, prints and maps; options.c has the options;
- * complete.c asks with --complete; cancel_request.c cancels a request; pipeline.c shows what is the
- * user's afterwards. What runwork does in the same way is in cli/ask.h.
+ * What the files of getwork share. main.c parses, asks, also with --complete, cancels, prints and
+ * maps; options.c has the options; pipeline.c shows what is the user's afterwards. What runwork does in the same way is in cli/ask.h.
  */
 #ifndef LOCKQ_CMD_GETWORK_TOOL_H
 #define LOCKQ_CMD_GETWORK_TOOL_H
@@ -27,14 +26,6 @@ extern const struct cli_tool getwork_tool;
 
 /* Whether --complete was given. */
 bool getwork_completes(const struct getwork_options *o);
-
-/* Asks with --complete, and prints what came of its loans. Returns false where nothing was asked
- * for, and *@status is the exit status. */
-LOCKQ_MUST_CHECK bool getwork_complete_and_ask(const struct getwork_options *o, struct lockq *q,
-    struct lockq_answer *answer, int *rc, int *status);
-
-/* Cancels the request, and prints what came of it. Returns the exit status. */
-LOCKQ_MUST_CHECK int getwork_cancel(const struct getwork_options *o, struct lockq *q);
 
 /*
  * Prints the user's pipeline as it is now, after a call that ended with @rc: with --pipeline as

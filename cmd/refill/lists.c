@@ -3,6 +3,65 @@
 
 #include <stdio.h>
 
+#include "cli/json.h"
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void
+text_none_due(uint32_t task)
+{
+	if (task != 0)
+		cli_line("task %u: its list is not due", task);
+	else
+		cli_line("no list is due");
+}
+
+/* A reason goes to standard error; only where it is none to complain about, it stands here. */
+static void
+text_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int status,
+    const char *reason)
+{
+	unsigned long long loans = result->loans, requests = result->requests;
+
+	if (rc == LOCKQ_OK && result->query_ms >= 0) {
+		cli_line("task %u: a list of %llu loan%s, after %llu pending request%s %s query "
+		    "%s", task, loans, plural(loans), requests, plural(requests), cli_dot(),
+		    cli_ms((uint64_t)result->query_ms).text);
+	} else if (rc == LOCKQ_NOTHING) {
+		text_none_due(task);
+	} else if (rc == LOCKQ_CANCELLED) {
+		cli_line("task %u: interrupted, the old list stays", task);
+	} else if (status == CLI_EXIT_DONE && reason != NULL) {
+		cli_line("%s", reason);
+	}
+}
+
+static void
+json_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int status,
+    const char *reason)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "result", cli_json_text(rc == LOCKQ_OK ? "filled" :
+	    rc == LOCKQ_NOTHING ? "not_due" : rc == LOCKQ_BUSY ? "busy" :
+	    rc == LOCKQ_EREFUSED ? "refused" : rc == LOCKQ_CANCELLED ? "interrupted" : "failed"));
+	cli_json_set(object, "epoch", result->epoch != 0 ? cli_json_number(result->epoch) :
+	    json_null());
+	cli_json_set(object, "loans", cli_json_number(result->loans));
+	cli_json_set(object, "requests", cli_json_number(result->requests));
+	cli_json_set(object, "query_ms", result->query_ms >= 0 ?
+	    cli_json_number((uint64_t)result->query_ms) : json_null());
+	cli_json_set(object, "as_of", cli_json_time(result->as_of));
+	cli_json_set(object, "reason", cli_json_text(reason));
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
 /* Where another process leads the task, it leaves a new list: nothing is left to do for one who
  * fills what is due. Where a session only has it locked, the next run tries again. */
 static bool
@@ -21,7 +80,10 @@ fill(const struct refill_options *o, struct lockq *q, uint32_t task)
 	const char *reason = rc == LOCKQ_BUSY ? lockq_error(q) :
 	    rc < 0 ? cli_library_text(q, rc) : NULL;
 
-	refill_output(o->common.json)->refilled(task, &result, rc, status, reason);
+	if (o->common.json)
+		json_refilled(task, &result, rc, status, reason);
+	else
+		text_refilled(task, &result, rc, status, reason);
 	/* The texts that tell of the task itself begin with its number. */
 	if (status == CLI_EXIT_DONE || rc == LOCKQ_CANCELLED)
 		;
@@ -83,8 +145,8 @@ refill_lists(const struct refill_options *o, struct lockq *q)
 	if (!o->due)
 		return fill(o, q, o->task);
 	status = fill_due(o, q, &tried);
-	if (tried == 0 && status == CLI_EXIT_DONE)
-		refill_output(o->common.json)->none_due(o->task);
+	if (tried == 0 && status == CLI_EXIT_DONE && !o->common.json)
+		text_none_due(o->task);
 	return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* refill: fills the lists that tasks keep, behind the backs of those who take loans from them.
- * lists.c fills them, and output.c prints what came of it. */
+ * lists.c fills them, and prints what came of it. */
 #include "refill/tool.h"
 
 enum { GAP_LONGEST_S = 3600 };

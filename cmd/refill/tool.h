@@ -24,18 +24,4 @@ LOCKQ_MUST_CHECK int refill_lists(const struct refill_options *o, struct lockq *
 /* Fills lists that are due until a signal ends it. Returns the exit status. */
 LOCKQ_MUST_CHECK int refill_watch(const struct refill_options *o, struct lockq *q);
 
-/* --- output.c: what is printed, as text for people or as JSON: a table of functions each --- */
-
-struct refill_output {
-	/* What came of filling the list of @task, which ended with @rc; @reason is why it was not
-	 * filled, or NULL. */
-	void (*refilled)(uint32_t task, const struct lockq_refilled *result, int rc, int status,
-	    const char *reason);
-
-	/* No list is due; @task is 0 for every task. */
-	void (*none_due)(uint32_t task);
-};
-
-const struct refill_output *refill_output(bool json);
-
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of runwork share. main.c parses, asks and maps; options.c has the options; loans.c
- * works on the loans of an answer, one after the other; command.c runs a command; lease.c renews
- * leases meanwhile; settle.c disposes of a loan as its command has ended; output.c tells of that.
+ * works on the loans of an answer, one after the other, and disposes of each as its command has
+ * ended; command.c runs a command; lease.c renews leases meanwhile; output.c tells what came of it.
  * Each of them calls only those that are named after it.
  */
 #ifndef LOCKQ_CMD_RUNWORK_TOOL_H
@@ -43,18 +43,6 @@ LOCKQ_MUST_CHECK int runwork_loans(const struct runwork_options *o, struct lockq
 
 /* The exit status for a command that could not be started: @failure is an errno. */
 int runwork_no_command(int failure);
-
-/* --- settle.c --- */
-
-void runwork_note_status(struct runwork *w, int status);
-
-/* Says of @n loans from @first on what @what has; @end is how the command of the only one ended.
- * Returns the worst of their exit statuses. */
-int runwork_dispose(struct runwork *w, size_t first, size_t n, struct lockq_disposition *what,
-    const struct command_end *end);
-
-/* Disposes of a loan as its command has ended. Returns whether that is a failure. */
-bool runwork_settle(struct runwork *w, size_t i, const struct command_end *end);
 
 /* --- output.c --- */
 

@@ -20,13 +20,12 @@ struct seed {
 	enum seed_phase told_phase; /* its phase */
 };
 
-/* seed.c */
+/* seed.c: also what the caller is told */
 
 /* Names for GET_LOCK: one for the seedloans that is at work, one for its second lane. */
 #define SEED_TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
 #define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
-/* tell.c */
 
 /* Sets the reason and returns @code. */
 __attribute__((format(printf, 3, 4)))
