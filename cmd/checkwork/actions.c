@@ -4,7 +4,7 @@
 #include "checkwork/screen.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
-#include "cli/disposed.h"
+#include "cli/dispose.h"
 
 static int
 on_action(const struct lockq_progress *progress, void *data)

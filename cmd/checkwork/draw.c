@@ -140,10 +140,11 @@ question_text(const struct checkwork_screen *s)
 }
 
 void
-checkwork_draw(struct checkwork_screen *s, const char *doing)
+checkwork_draw(void *data)
 {
+	struct checkwork_screen *s = data;
 	char *question = question_text(s);
-	const char *text = question != NULL ? question : doing != NULL ? doing :
+	const char *text = question != NULL ? question : s->doing != NULL ? s->doing :
 	    s->message != NULL ? s->message : keys;
 	char *escaped = cli_escape(text);
 	char *title = cli_text("Pipeline %s %s", cli_dot(), s->o->user);
@@ -161,8 +162,9 @@ checkwork_draw(struct checkwork_screen *s, const char *doing)
 }
 
 void
-checkwork_draw_lines(struct checkwork_screen *s)
+checkwork_draw_lines(void *data)
 {
+	struct checkwork_screen *s = data;
 	size_t most = COLS > CLI_WIDTH_LEAST ? (size_t)COLS : CLI_WIDTH_LEAST;
 	size_t width = cli_table_width();
 

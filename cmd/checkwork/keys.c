@@ -84,10 +84,18 @@ act(struct checkwork_screen *s, int key)
 }
 
 void
-checkwork_key(struct checkwork_screen *s, int key)
+checkwork_key(void *data, int key)
 {
+	struct checkwork_screen *s = data;
 	uint32_t count = (uint32_t)strtoul(s->typed, NULL, 10);
 
+	if (key == KEY_RESIZE || key == 'L' - '@') {
+		if (key == KEY_RESIZE)
+			checkwork_draw_lines(s);
+		else
+			clearok(curscr, TRUE);
+		return;
+	}
 	if (s->asks != CHECKWORK_ASKS_NOTHING) {
 		answer_key(s, key);
 		return;

@@ -40,8 +40,9 @@ mark_again(struct checkwork_screen *s, bool was_empty, uint32_t task, uint64_t l
 }
 
 void
-checkwork_screen_look(struct checkwork_screen *s)
+checkwork_screen_look(void *data)
 {
+	struct checkwork_screen *s = data;
 	uint32_t task = 0;
 	uint64_t loan_id = 0;
 	bool for_now, was_empty = s->page.pipeline.n_assignments == 0;
@@ -91,8 +92,7 @@ checkwork_screen_moves(struct checkwork_screen *s, int key)
 void
 checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 {
-	char *doing = cli_text("%s  (Esc gives up)", text);
-
+	s->doing = cli_text("%s  (Esc gives up)", text);
 	for (int key = getch(); key != ERR; key = getch()) {
 		if (key == ESCAPE)
 			s->gives_up = true;
@@ -105,51 +105,17 @@ checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 		checkwork_draw_lines(s);
 	if (cli_clock_ms() >= s->next_look)
 		checkwork_screen_look(s);
-	checkwork_draw(s, doing);
-	free(doing);
-}
-
-static void
-take_key(struct checkwork_screen *s, int key)
-{
-	if (key == KEY_RESIZE)
-		checkwork_draw_lines(s);
-	else if (key == 'L' - '@')
-		clearok(curscr, TRUE);
-	else
-		checkwork_key(s, key);
-}
-
-static void
-on_resize(void *data)
-{
-	checkwork_draw_lines(data);
-}
-
-static void
-on_look(void *data)
-{
-	checkwork_screen_look(data);
-}
-
-static void
-on_draw(void *data)
-{
-	checkwork_draw(data, NULL);
-}
-
-static void
-on_key(void *data, int key)
-{
-	take_key(data, key);
+	checkwork_draw(s);
+	free(s->doing);
+	s->doing = NULL;
 }
 
 int
 checkwork_screen(const struct checkwork_options *o, struct lockq *q)
 {
 	struct checkwork_screen s = { .o = o, .looks = q, .page = CHECKWORK_PAGE_INIT };
-	const struct screen_loop loop = { on_resize, on_look, on_draw, on_key, &s, &s.next_look,
-		&s.ends };
+	const struct screen_loop loop = { checkwork_draw_lines, checkwork_screen_look, checkwork_draw,
+		checkwork_key, &s, &s.next_look, &s.ends };
 
 	if (!screen_open())
 		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");

@@ -50,6 +50,7 @@ struct checkwork_screen {
 	bool has_mark;              /* false: the loan that was marked has gone */
 	size_t top;                 /* the first line of the page that is shown */
 	char *message;              /* on the line; NULL: the keys */
+	char *doing;                /* while a call works: it stands in the place of the message */
 	bool look_failed;           /* the message says why */
 	enum checkwork_asks asks;
 	uint32_t about_task;        /* what it asks about */
@@ -64,7 +65,7 @@ struct checkwork_screen {
 LOCKQ_MUST_CHECK int checkwork_screen(const struct checkwork_options *o, struct lockq *q);
 
 /* Does what the key says; @key is one of curses. keys.c */
-void checkwork_key(struct checkwork_screen *s, int key);
+void checkwork_key(void *data, int key);
 
 /* --- actions.c --- */
 
@@ -77,11 +78,12 @@ void checkwork_ask(struct checkwork_screen *s, uint32_t count);
 
 /* --- screen.c --- */
 
-/* Takes the message, and shows it on the line. */
+/* Takes the message, and shows it on the line. The functions that are given @data are those of the
+ * loop, and it is the struct checkwork_screen. */
 void checkwork_screen_say(struct checkwork_screen *s, char *message);
 
 /* Reads the loans and the requests anew, and keeps the mark on its loan. */
-void checkwork_screen_look(struct checkwork_screen *s);
+void checkwork_screen_look(void *data);
 
 /* Moves the mark; false: the key is none of those. */
 bool checkwork_screen_moves(struct checkwork_screen *s, int key);
@@ -92,10 +94,10 @@ void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
 
 /* --- draw.c --- */
 
-/* Draws the screen. The line has a question, else @doing, else the message, else the keys. */
-void checkwork_draw(struct checkwork_screen *s, const char *doing);
+/* Draws the screen. The line has a question, else what it is doing, else the message, else the keys. */
+void checkwork_draw(void *data);
 
 /* Makes the lines of the page anew, for the terminal as wide as it is. */
-void checkwork_draw_lines(struct checkwork_screen *s);
+void checkwork_draw_lines(void *data);
 
 #endif

@@ -1,10 +1,189 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/ask.h"
-
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/answer.h"
+#include "cli/ask.h"
 #include "cli/program.h"
+
+/* "after 30 s", "at once", "after 3 looks". */
+static char *
+when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
+{
+	uint64_t timeout_ms = ask->timeout_ms > 0 ? (uint64_t)ask->timeout_ms : 0;
+	unsigned long long tries = ask->poll_tries;
+
+	if (tries > 0 && (ask->timeout_ms < 0 || answer->waited_ms < timeout_ms))
+		return cli_text("after %llu %s", tries, tries == 1 ? "look" : "looks");
+	if (timeout_ms == 0)
+		return cli_text("at once");
+	return cli_text("after %s", timeout_ms % 1000 == 0 ? cli_age(timeout_ms / 1000).text :
+	    cli_ms(timeout_ms).text);
+}
+
+static char *
+gave_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
+{
+	char *when = when_given_up(ask, answer), *text;
+	unsigned long long id = answer->request_id;
+
+	if (answer->status == LOCKQ_STATUS_CANCELLED)
+		text = cli_text("gave up %s: request %llu is cancelled: try again", when, id);
+	else
+		text = cli_text("gave up %s: request %llu stays pending, since another process "
+		    "made it: see checkwork --request %llu", when, id, id);
+	free(when);
+	return text;
+}
+
+/* Says why a request ended without loans. */
+static char *
+try_again(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc)
+{
+	unsigned long long id = answer->request_id;
+	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
+
+	if (id == 0)
+		return cli_text("interrupted before anything was asked for");
+	if (rc == LOCKQ_CANCELLED && cancelled)
+		return cli_text("interrupted: request %llu is cancelled", id);
+	if (rc == LOCKQ_CANCELLED)
+		return cli_text("interrupted: request %llu stays pending, since another process "
+		    "made it: see checkwork --request %llu", id, id);
+	if (answer->status == LOCKQ_EXPIRED)
+		return cli_text("request %llu has expired, since no process waited for it: try "
+		    "again", id);
+	return gave_up(ask, answer);
+}
+
+char *
+cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+    const char *library_text)
+{
+	char *user, *text;
+	bool as_asked = ask->wait == LOCKQ_WAIT_NONE && answer->status == LOCKQ_PENDING;
+	bool unread = rc == LOCKQ_CANCELLED && answer->status == LOCKQ_STATUS_UNKNOWN;
+
+	if ((rc == LOCKQ_BUSY || unread) && library_text[0] != '\0')
+		return cli_text("%s", library_text);
+	if (rc == LOCKQ_EQUERY && answer->reason != NULL)
+		return cli_text("task %u's query failed: %s", ask->task, answer->reason);
+	if (rc == LOCKQ_EUNKNOWN) {
+		user = cli_word(ask->user);
+		text = cli_text("%s: checkwork --user %s shows what is yours", library_text, user);
+		free(user);
+		return text;
+	}
+	if (rc < 0)
+		return cli_text("%s", library_text);
+	if (rc == LOCKQ_CANCELLED || (rc == LOCKQ_BUSY && !as_asked))
+		return try_again(ask, answer, rc);
+	return NULL;
+}
+
+/* Prints why the list is old that the loans come from, if filling it anew has failed. */
+static void
+say_refill(const struct lockq_answer *answer)
+{
+	if (answer->refill_failed != NULL)
+		cli_message("the list is of %s, since filling it anew failed: %s",
+		    cli_local_s(answer->as_of).text, answer->refill_failed);
+}
+
+/* A leader whose query took no longer than a second need not ask again. */
+static void
+details_of_check(const struct lockq_answer *answer)
+{
+	struct cli_time checked = cli_local_s(answer->checked);
+
+	if (checked.text[0] != '\0')
+		cli_message("the view was asked again about the %s at %s", cli_loans(2),
+		    checked.text);
+	else
+		cli_message("the view was not asked again about the %s", cli_loans(2));
+}
+
+/* Prints what --verbose adds: the request, the leader, how many transactions were tried again. */
+static void
+say_details(const struct lockq_answer *answer)
+{
+	if (answer->request_id != 0)
+		cli_message("request %llu (%s): %s after %s",
+		    (unsigned long long)answer->request_id, answer->uuid,
+		    lockq_status_name(answer->status), cli_ms(answer->waited_ms).text);
+	if (answer->leader != NULL && cli_answer_is_from_list(answer))
+		cli_message("the list was left by \"%s\", epoch %llu", answer->leader,
+		    (unsigned long long)answer->epoch);
+	else if (answer->leader != NULL && answer->epoch != 0)
+		cli_message("the leader was \"%s\", epoch %llu; source of its list: %s",
+		    answer->leader, (unsigned long long)answer->epoch,
+		    answer->how != NULL ? answer->how : "unknown");
+	else if (answer->leader != NULL)
+		cli_message("the leader is \"%s\"", answer->leader);
+	if (answer->n_loans > 0)
+		details_of_check(answer);
+	if (answer->retries > 0)
+		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
+		    "transaction was" : "transactions were");
+}
+
+/* A script may have passed the process a file that is locked, or a pipe that is read to its end. */
+static bool
+close_files(void)
+{
+	DIR *files = opendir("/proc/self/fd");
+	const struct dirent *file;
+	int nowhere = open("/dev/null", O_RDWR), number;
+
+	if (files == NULL || nowhere < 0)
+		return false;
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		(void)dup2(nowhere, i);
+	while ((file = readdir(files)) != NULL) {
+		number = (int)strtol(file->d_name, NULL, 10);
+		if (number > STDERR_FILENO && number != dirfd(files))
+			(void)close(number);
+	}
+	closedir(files);
+	return true;
+}
+
+/* Connects anew, since the connection of the process that asked is not this one's. The directory
+ * stays: the names of a socket and of keys may be relative to it. What becomes of the query stands
+ * in leader_run, and a failure in the answers to those who take from the old list. A process that
+ * was killed, or can't connect, leaves no word: the next one tries again. */
+static int
+fill(struct cli_common *common, uint32_t task)
+{
+	struct lockq_refilled result;
+	struct lockq *q = NULL;
+	int rc = lockq_new(&common->q);
+
+	common->connection.program = "refill";
+	if (rc == LOCKQ_OK)
+		rc = lockq_read_options(common->q, &common->connection);
+	if (rc == LOCKQ_OK)
+		rc = cli_open(&q, common);
+	if (rc == LOCKQ_OK)
+		rc = lockq_refill(q, task, 1, &result);
+	lockq_free(common->q);
+	return cli_exit_status(rc, cli_caught());
+}
+
+void
+cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task)
+{
+	struct cli_common own = *common;
+
+	if (lockq_option_no_refill(q) || lockq_refill_due(q, 0) == 0 || fork() != 0)
+		return;
+	(void)setsid();
+	/* Without the handlers of exit(), which would say good-bye on the caller's connection. */
+	_exit(close_files() ? fill(&own, task) : CLI_EXIT_DATABASE);
+}
 
 bool
 cli_ask_several(const struct cli_ask *a)
@@ -83,11 +262,11 @@ cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struct lo
 		}
 		cli_answer_print(common->json, answer, rc, status, complaint);
 	}
-	cli_ask_message_refill(answer);
+	say_refill(answer);
 	if (rc < 0)
 		cli_report_detail(common, q);
 	if (common->verbose)
-		cli_ask_message_details(answer);
+		say_details(answer);
 	free(complaint);
 	return status;
 }

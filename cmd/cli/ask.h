@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking for loans, as getwork and runwork do. ask.c has the options, the call and the answer,
- * ask_tasks.c asks several tasks, ask_message.c says why there are no loans, and fill_due.c starts
- * the filling of a list that is due.
+ * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, why there
+ * are no loans, and the filling of a list that is due; ask_tasks.c asks several tasks.
  */
 #ifndef LOCKQ_CMD_CLI_ASK_H
 #define LOCKQ_CMD_CLI_ASK_H
@@ -108,7 +107,7 @@ typedef void cli_ask_tasks_fn(void *data, struct lockq_answer *answer, int rc);
 LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q,
     struct lockq_ask *ask, struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data);
 
-/* --- ask_message.c: what stands on standard error --- */
+/* --- ask.c again --- */
 
 /*
  * The message for the return code @rc, made with the library's text for it. NULL where standard
@@ -116,14 +115,6 @@ LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct loc
  */
 char *cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
     const char *library_text);
-
-/* Prints why the list is old that the loans come from, if filling it anew has failed. */
-void cli_ask_message_refill(const struct lockq_answer *answer);
-
-/* Prints what --verbose adds: the request, the leader, how many transactions were tried again. */
-void cli_ask_message_details(const struct lockq_answer *answer);
-
-/* --- fill_due.c --- */
 
 /*
  * If the list of @task is due, and nobody else has begun to fill it, starts a process that does so

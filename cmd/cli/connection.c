@@ -28,16 +28,6 @@ free_kept(void)
 		free(kept[--n_kept]);
 }
 
-static char *
-keep(char *text)
-{
-	if (n_kept == 0 && atexit(free_kept) != 0)
-		return text;
-	if (n_kept < sizeof(kept) / sizeof(kept[0]))
-		kept[n_kept++] = text;
-	return text;
-}
-
 /* The options that my_print_defaults printed; of two lines the later one counts. */
 struct found {
 	struct lockq_connection connection;
@@ -165,7 +155,8 @@ use(const char **to, const char *from)
 {
 	if (from == NULL)
 		return;
-	keep((char *)(uintptr_t)from);
+	if ((n_kept > 0 || atexit(free_kept) == 0) && n_kept < sizeof(kept) / sizeof(kept[0]))
+		kept[n_kept++] = (char *)(uintptr_t)from;
 	if (*to == NULL)
 		*to = from;
 }

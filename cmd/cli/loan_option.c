@@ -13,17 +13,13 @@ static int
 parse_one(struct lockq_loan_ref *ref, const char *text)
 {
 	size_t length = strcspn(text, ":");
-	char *loan = cli_text("%.*s", (int)length, text);
-	int rc = cli_number(&ref->loan_id, loan);
 
-	free(loan);
 	ref->token = 0;
-	if (rc == 0 && text[length] == ':') {
-		rc = cli_number(&ref->token, text + length + 1);
-		if (ref->token == 0)
-			rc = -1;
-	}
-	return rc;
+	if (cli_number_of(&ref->loan_id, text, length) != 0)
+		return -1;
+	if (text[length] == '\0')
+		return 0;
+	return cli_number(&ref->token, text + length + 1) != 0 || ref->token == 0 ? -1 : 0;
 }
 
 static int

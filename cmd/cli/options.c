@@ -223,14 +223,6 @@ grammar_make(struct grammar *g, const struct cli_tool *tool)
 	g->longs[g->n] = (struct option){ NULL, 0, NULL, 0 };
 }
 
-static void
-grammar_clear(struct grammar *g)
-{
-	free(g->longs);
-	free(g->rows);
-	free(g->shorts);
-}
-
 /* The row that getopt_long() means with @value. */
 static const struct cli_option *
 grammar_row(const struct grammar *g, int value)
@@ -318,28 +310,6 @@ explain(const struct grammar *g, const char *argument, struct cli_error *error)
 	    meant != NULL ? "?" : "");
 }
 
-/* getopt_long() takes the value of an option that may have none only after "=". Here the next
- * argument is the value, too, unless it is an option. */
-static void
-take_next(const struct grammar *g, int value, int argc, char **argv)
-{
-	const struct cli_option *row = value >= FIRST_LONG ? grammar_row(g, value) : NULL;
-
-	if (row != NULL && takes_one_or_none(row) && optarg == NULL && optind < argc &&
-	    argv[optind][0] != '-')
-		optarg = argv[optind++];
-}
-
-static int
-parse_help(const char *text, struct cli_error *error)
-{
-	if (text == NULL)
-		return CLI_PARSED_HELP;
-	if (strcmp(text, "all") == 0)
-		return CLI_PARSED_HELP_ALL;
-	return cli_fail(error, "--help \"%s\" must be all, or nothing", text);
-}
-
 /* Takes one option. Returns a CLI_PARSED_ value. */
 static int
 parse_one(const struct grammar *g, int value, void *options, const char *argument,
@@ -358,9 +328,13 @@ parse_one(const struct grammar *g, int value, void *options, const char *argumen
 		    row->argument);
 	}
 	row = grammar_row(g, value);
-	if (row->parse == NULL)
-		return row->letter == 'h' ? parse_help(optarg, error) : CLI_PARSED_VERSION;
-	return row->parse(row, optarg, (char *)options + row->offset, error);
+	if (row->parse != NULL)
+		return row->parse(row, optarg, (char *)options + row->offset, error);
+	if (row->letter != 'h')
+		return CLI_PARSED_VERSION;
+	if (optarg != NULL && strcmp(optarg, "all") != 0)
+		return cli_fail(error, "--help \"%s\" must be all, or nothing", optarg);
+	return optarg != NULL ? CLI_PARSED_HELP_ALL : CLI_PARSED_HELP;
 }
 
 /* Takes an argument that stands without its option. */
@@ -384,6 +358,7 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
     struct cli_error *error)
 {
 	struct grammar g;
+	const struct cli_option *row;
 	int rc = CLI_PARSED_RUN, value;
 
 	grammar_make(&g, tool);
@@ -393,10 +368,17 @@ cli_parse(const struct cli_tool *tool, void *options, int argc, char **argv,
 		value = getopt_long(argc, argv, g.shorts, g.longs, NULL);
 		if (value == -1)
 			break;
-		take_next(&g, value, argc, argv);
+		/* getopt_long() takes the value of an option that may have none only after "=".
+		 * Here the next argument is the value, too, unless it is an option. */
+		row = value >= FIRST_LONG ? grammar_row(&g, value) : NULL;
+		if (row != NULL && takes_one_or_none(row) && optarg == NULL && optind < argc &&
+		    argv[optind][0] != '-')
+			optarg = argv[optind++];
 		rc = parse_one(&g, value, options, argv[optind - 1], error);
 	}
-	grammar_clear(&g);
+	free(g.longs);
+	free(g.rows);
+	free(g.shorts);
 	if (tool->arguments != 0) {
 		*(char ***)(void *)((char *)options + tool->arguments) = &argv[optind];
 		return rc;

@@ -5,8 +5,8 @@
  * the exit statuses, the noun, the signals, the terminal, texts and times.
  *
  * The other files of this folder, from those that tools call to those that all of them call:
- *   ask, ask_tasks, ask_message, fill_due     asking for loans
- *   dispose, disposed                         saying what became of them
+ *   ask, ask_tasks                            asking for loans
+ *   dispose                                   saying what became of them
  *   pipeline, pipeline_table                  what a user has
  *   answer                                    a request's answer
  *   watch, screen, lines                      --watch

@@ -105,15 +105,12 @@ screen_bold(void)
 void
 screen_heading(const char *title, int64_t every_ms)
 {
-	char now[16] = "", *text = cli_escape(title);
-	time_t seconds = time(NULL);
-	struct tm local;
+	char *text = cli_escape(title);
 
-	if (localtime_r(&seconds, &local) != NULL)
-		strftime(now, sizeof(now), "%H:%M:%S", &local);
 	screen_put(0, 0, text, screen_bold());
 	free(text);
-	text = cli_text("  %s %s every %s", now, cli_dot(), cli_ms((uint64_t)every_ms).text);
+	text = cli_text("  %s %s every %s", cli_now().text, cli_dot(),
+	    cli_ms((uint64_t)every_ms).text);
 	if (cli_width(text) < (size_t)COLS)
 		screen_put(0, COLS - (int)cli_width(text), text, A_NORMAL);
 	free(text);
@@ -126,18 +123,13 @@ wait_for_key(uint64_t until)
 {
 	uint64_t now = cli_clock_ms(), rest = until > now ? until - now : 0;
 	struct timespec time_left = { (time_t)(rest / 1000), (long)(rest % 1000) * 1000000 };
-	sigset_t ours, before;
+	sigset_t before;
 	fd_set in;
 	bool key = false;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGWINCH);
 	FD_ZERO(&in);
 	FD_SET(STDIN_FILENO, &in);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	cli_block_signals(SIGWINCH, &before);
 	if (cli_caught() == 0)
 		key = pselect(STDIN_FILENO + 1, &in, NULL, NULL, &time_left, &before) > 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);

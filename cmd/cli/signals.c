@@ -91,6 +91,19 @@ cli_caught_again(void)
 	return caught_again != 0;
 }
 
+void
+cli_block_signals(int more, sigset_t *before)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, more);
+	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
 /* A signal that comes just before a poll() does not end it, and is heard after this. */
 enum { SLICE_MS = 100 };
 

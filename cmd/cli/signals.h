@@ -3,6 +3,7 @@
 #ifndef LOCKQ_CMD_CLI_SIGNALS_H
 #define LOCKQ_CMD_CLI_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ void cli_before_end(void (*restore)(void));
 /* While this is on, a second signal does not end the process: cli_caught_again() is true then. */
 void cli_spare(bool on);
 bool cli_caught_again(void);
+
+/* Blocks SIGINT, SIGTERM, SIGHUP and @more, until sigprocmask() sets *@before again. */
+void cli_block_signals(int more, sigset_t *before);
 
 /* Sleeps for so many milliseconds, or until a signal is caught. */
 void cli_nap(uint64_t ms);

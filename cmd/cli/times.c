@@ -106,6 +106,18 @@ cli_local_s(const char *utc)
 }
 
 struct cli_time
+cli_now(void)
+{
+	struct cli_time now = { "" };
+	time_t seconds = time(NULL);
+	struct tm local;
+
+	if (localtime_r(&seconds, &local) != NULL)
+		strftime(now.text, CLI_TIME_SIZE, "%H:%M:%S", &local);
+	return now;
+}
+
+struct cli_time
 cli_time_iso(const char *utc)
 {
 	struct cli_time iso = { "" };

@@ -33,6 +33,9 @@ struct cli_time cli_time_local(const char *utc, bool with_seconds, time_t now);
 struct cli_time cli_local(const char *utc);
 struct cli_time cli_local_s(const char *utc);
 
+/* The present time, "10:42:03". */
+struct cli_time cli_now(void);
+
 /* UTC text as "2026-11-20T13:50:01.123456Z", "" where @utc is no time. */
 struct cli_time cli_time_iso(const char *utc);
 

@@ -10,12 +10,11 @@
 #include "cli/values.h"
 
 int
-cli_number(uint64_t *number, const char *text)
+cli_number_of(uint64_t *number, const char *text, size_t length)
 {
-	size_t length = strspn(text, "0123456789");
 	unsigned long long parsed;
 
-	if (length == 0 || text[length] != '\0')
+	if (length == 0 || strspn(text, "0123456789") != length)
 		return -1;
 	errno = 0;
 	parsed = strtoull(text, NULL, 10);
@@ -23,6 +22,12 @@ cli_number(uint64_t *number, const char *text)
 		return -1;
 	*number = parsed;
 	return 0;
+}
+
+int
+cli_number(uint64_t *number, const char *text)
+{
+	return cli_number_of(number, text, strlen(text));
 }
 
 int
@@ -114,12 +119,10 @@ cli_parse_seconds(const struct cli_option *option, const char *text, void *targe
     struct cli_error *error)
 {
 	size_t length = strspn(text, "0123456789");
-	char *whole = cli_text("%.*s", (int)length, text);
 	int ms = milliseconds(text + length), rc;
 	uint64_t seconds = 0, total;
 
-	rc = cli_number(&seconds, whole);
-	free(whole);
+	rc = cli_number_of(&seconds, text, length);
 	total = seconds <= option->max && ms >= 0 ? seconds * 1000 + (uint64_t)ms : UINT64_MAX;
 	if (rc != 0 || total < option->min * 1000 || total > option->max * 1000)
 		return cli_fail(error, "--%s \"%s\" must be a number of seconds from %llu to %llu",
@@ -129,22 +132,16 @@ cli_parse_seconds(const struct cli_option *option, const char *text, void *targe
 	return 0;
 }
 
-static const struct {
-	char letter;
-	uint64_t seconds;
-} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
 
 /* Seconds in a unit; 0 where it is none. */
 static uint64_t
 unit_seconds(const char *unit)
 {
-	size_t i;
+	static const char letters[] = "smhd";
+	static const uint64_t seconds[] = { 1, 60, 3600, 86400 };
+	const char *letter = unit[0] != '\0' && unit[1] == '\0' ? strchr(letters, unit[0]) : NULL;
 
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (unit[0] == units[i].letter && unit[1] == '\0')
-			return units[i].seconds;
-	}
-	return 0;
+	return letter != NULL ? seconds[letter - letters] : 0;
 }
 
 /* "0", "1s", "72h", "366d": days only where hours would be hard to read. */
@@ -178,12 +175,9 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
     struct cli_error *error)
 {
 	size_t length = strspn(text, "0123456789");
-	char *whole = cli_text("%.*s", (int)length, text);
 	uint64_t number = 0, unit = unit_seconds(text + length);
-	int rc = cli_number(&number, whole);
-	bool overflow = rc != 0 && length > 0;
+	bool overflow = cli_number_of(&number, text, length) != 0 && length > 0;
 
-	free(whole);
 	if (length == 0 || (unit == 0 && text[length] != '\0'))
 		return cli_fail(error, "--%s \"%s\" must be a duration such as 30s, 90m, 4h or 2d",
 		    option->name, text);
@@ -203,17 +197,12 @@ cli_parse_gaps(const struct cli_option *option, const char *text, void *target,
 	struct cli_gaps *gaps = target;
 	const char *from = text;
 	uint64_t number = 0;
-	size_t length;
-	char *one;
-	int rc;
 
 	gaps->n = 0;
 	for (;;) {
-		length = strcspn(from, ",");
-		one = cli_text("%.*s", (int)length, from);
-		rc = cli_number(&number, one);
-		free(one);
-		if (rc != 0 || number < option->min || number > option->max ||
+		size_t length = strcspn(from, ",");
+
+		if (cli_number_of(&number, from, length) != 0 || number < option->min || number > option->max ||
 		    gaps->n == CLI_GAPS_MAX)
 			return cli_fail(error, "--%s \"%s\" must be up to %d numbers of seconds "
 			    "from %llu to %llu, as in 5,10,20", option->name, text, CLI_GAPS_MAX,

@@ -37,4 +37,7 @@ struct cli_loan {
 /* A decimal number and nothing else: no sign, no space. Returns 0, or -1. */
 LOCKQ_MUST_CHECK int cli_number(uint64_t *number, const char *text);
 
+/* The same of all digits with which @text begins: -1 unless there are @length of them. */
+LOCKQ_MUST_CHECK int cli_number_of(uint64_t *number, const char *text, size_t length);
+
 #endif

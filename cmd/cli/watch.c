@@ -27,14 +27,8 @@ static const char clear[] = "\033[H\033[2J";
 static void
 print_heading(int64_t every_ms)
 {
-	char now[16] = "";
-	time_t seconds = time(NULL);
-	struct tm local;
-
-	if (localtime_r(&seconds, &local) != NULL)
-		strftime(now, sizeof(now), "%H:%M:%S", &local);
-	cli_line("%s %s every %s %s Ctrl-C ends", now, cli_dot(), cli_ms((uint64_t)every_ms).text,
-	    cli_dot());
+	cli_line("%s %s every %s %s Ctrl-C ends", cli_now().text, cli_dot(),
+	    cli_ms((uint64_t)every_ms).text, cli_dot());
 }
 
 /* On a terminal the picture takes the place of the one before, and the heading comes last, where it

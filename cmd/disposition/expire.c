@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* disposition --expire, and what is printed of it. Of loans cli/disposed.c prints. */
+/* disposition --expire, and what is printed of it. Of loans cli/dispose.c prints. */
 #include "disposition/tool.h"
 
 #include <stdlib.h>

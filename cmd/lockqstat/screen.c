@@ -53,8 +53,9 @@ marked_row(const struct screen_state *s)
 }
 
 static void
-make_lines(struct screen_state *s)
+make_lines(void *data)
 {
+	struct screen_state *s = data;
 	size_t width = COLS > CLI_WIDTH_LEAST ? (size_t)COLS : CLI_WIDTH_LEAST, size = 0;
 	enum cli_style style = cli_stdout_style();
 	char *text = NULL;
@@ -73,8 +74,9 @@ make_lines(struct screen_state *s)
 }
 
 static void
-look(struct screen_state *s)
+look(void *data)
 {
+	struct screen_state *s = data;
 	struct lockq_stats stats = LOCKQ_STATS_INIT;
 	struct lockq_runs runs = LOCKQ_RUNS_INIT;
 	int rc = lockqstat_read(s->o, s->q, s->task, &stats, &runs);
@@ -136,8 +138,9 @@ scroll_to_mark(struct screen_state *s)
 }
 
 static void
-draw(struct screen_state *s)
+draw(void *data)
 {
+	struct screen_state *s = data;
 	size_t marked = s->task == 0 && s->stats.n_tasks > 0 ?
 	    stat_table_first_row(cli_stdout_style()) + marked_row(s) : s->lines.n;
 	const char *text = s->message != NULL ? s->message : s->task != 0 ? task_keys : table_keys;
@@ -197,8 +200,9 @@ show(struct screen_state *s, uint32_t task)
 }
 
 static void
-take_key(struct screen_state *s, int key)
+take_key(void *data, int key)
 {
+	struct screen_state *s = data;
 	long page = (long)height_of_page();
 
 	say(s, NULL);
@@ -231,30 +235,6 @@ take_key(struct screen_state *s, int key)
 	}
 }
 
-static void
-on_resize(void *data)
-{
-	make_lines(data);
-}
-
-static void
-on_look(void *data)
-{
-	look(data);
-}
-
-static void
-on_draw(void *data)
-{
-	draw(data);
-}
-
-static void
-on_key(void *data, int key)
-{
-	take_key(data, key);
-}
-
 int
 lockqstat_screen(const struct lockqstat_options *o, struct lockq *q)
 {
@@ -262,7 +242,7 @@ lockqstat_screen(const struct lockqstat_options *o, struct lockq *q)
 		.o = o, .q = q, .stats = LOCKQ_STATS_INIT, .runs = LOCKQ_RUNS_INIT,
 		.lines = LINES_INIT, .task = o->task, .order = o->order
 	};
-	const struct screen_loop loop = { on_resize, on_look, on_draw, on_key, &s, &s.next_look,
+	const struct screen_loop loop = { make_lines, look, draw, take_key, &s, &s.next_look,
 		&s.ends };
 
 	if (!screen_open())

@@ -126,24 +126,8 @@ struct manage_output {
 
 const struct manage_output *manage_output(bool json);
 
-/* --- findings.c --- */
-
 /* "fault", "warning" or "note". */
 const char *manage_severity(enum lockq_severity severity);
-
-void manage_findings(uint32_t task, const struct lockq_findings *findings, int status);
-void manage_missing_rights(uint32_t task, const struct lockq_findings *findings, size_t granted);
-
-/* --- tables.c --- */
-
-/* All tasks, one a row; or, of one task, a row for each setting. */
-void manage_table(const struct lockq_definitions *tasks);
-void manage_table_of_task(const struct lockq_definition *task);
-
-void manage_table_of_people(const struct lockq_people *people);
-
-/* The value of a setting, or NULL. */
-const char *manage_setting(const struct lockq_definition *task, const char *name);
 
 /* --- correct_message.c --- */
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "cli/disposed.h"
+#include "cli/dispose.h"
 
 const char *
 correct_message_result(enum lockq_disposed what)

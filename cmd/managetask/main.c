@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* managetask: for managers, who define tasks, know the people, and correct mistakes. The commands
  * are in tasks.c, check.c, users.c and correct.c; options.c has what their options share; output.c
- * prints, with the tables of tables.c and the sentences of findings.c and correct_message.c. */
+ * prints, with the sentences of correct_message.c. */
 #include "managetask/commands.h"
 
 #include <stdlib.h>

@@ -1,10 +1,217 @@
 /* SPDX-License-Identifier: MIT */
 #include "managetask/commands.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/table.h"
+
+static const char *
+manage_setting(const struct lockq_definition *task, const char *name)
+{
+	for (size_t i = 0; i < task->n_settings; i++) {
+		if (strcmp(task->settings[i].name, name) == 0)
+			return task->settings[i].value;
+	}
+	return NULL;
+}
+
+static const char *
+or_dash(const char *text)
+{
+	return text != NULL ? text : "-";
+}
+
+static void
+manage_table(const struct lockq_definitions *tasks)
+{
+	static const struct cli_column columns[] = {
+		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "enabled", CLI_SPARE(1) },
+		{ "manager", CLI_TEXT | CLI_SPARE(2) },
+		{ "candidates view", CLI_TEXT | CLI_SPARE(3) },
+		{ "per request", CLI_RIGHT | CLI_SPARE(5) },
+		{ "lease", CLI_RIGHT | CLI_SPARE(6) }, { "list", CLI_RIGHT | CLI_SPARE(4) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_definition *t = &tasks->tasks[i];
+		const char *lease = manage_setting(t, "lease_minutes");
+		const char *ttl = manage_setting(t, "cache_ttl");
+		const char *yes = manage_setting(t, "enabled");
+		bool keeps = ttl != NULL && strcmp(ttl, "0") != 0;
+		bool enabled = yes != NULL && strcmp(yes, "yes") == 0;
+
+		cli_table_cell(table, "%u", t->task);
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "name")));
+		cli_table_cell(table, "%s", t->paused != NULL && enabled ? "paused" :
+		    enabled ? "yes" : "no");
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "manager")));
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "candidates_view")));
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "max_count")));
+		cli_table_cell(table, "%s%s", or_dash(lease), lease != NULL ? " min" : "");
+		cli_table_cell(table, "%s%s", keeps ? ttl : "-", keeps ? " s" : "");
+	}
+	cli_table_print(table);
+	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
+}
+
+static void
+manage_table_of_task(const struct lockq_definition *task)
+{
+	static const struct cli_column columns[] = { { "setting", 0 }, { "value", CLI_TEXT } };
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; i < task->n_settings; i++) {
+		cli_table_cell(table, "%s", task->settings[i].name);
+		cli_table_cell(table, "%s", task->settings[i].value != NULL ?
+		    task->settings[i].value : "none");
+	}
+	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(manage_setting(task, "name")));
+	cli_table_print(table);
+	if (task->urgent > 0)
+		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
+		    task->urgent == 1 ? "loan waits" : "loans wait");
+	if (task->paused != NULL)
+		cli_line("paused by %s since %s: %s", or_dash(task->paused_by),
+		    cli_local(task->paused_at).text, task->paused);
+}
+
+static void
+manage_table_of_people(const struct lockq_people *people)
+{
+	static const struct cli_column columns[] = {
+		{ "user", CLI_TEXT }, { "MySQL account", CLI_TEXT }, { "may ask", 0 },
+		{ "holds", CLI_RIGHT | CLI_SPARE(1) }, { "pending", CLI_RIGHT | CLI_SPARE(2) },
+		{ "since", CLI_SPARE(3) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	size_t any = 0;
+
+	for (size_t i = 0; i < people->n_people; i++) {
+		const struct lockq_person *p = &people->people[i];
+
+		cli_table_cell(table, "%s", p->user);
+		cli_table_cell(table, "%s", p->account != NULL ? p->account : "any");
+		cli_table_cell(table, "%s", p->enabled ? "yes" : "no");
+		cli_table_cell(table, "%llu", (unsigned long long)p->held);
+		cli_table_cell(table, "%llu", (unsigned long long)p->pending);
+		cli_table_cell(table, "%s", cli_local(p->created_at).text);
+		any += p->account == NULL && p->enabled;
+	}
+	cli_table_print(table);
+	cli_line("%zu %s", people->n_people, people->n_people == 1 ? "user" : "users");
+	if (any > 0)
+		cli_line("any account may ask for %zu of them: managetask user bind NAME "
+		    "--account ACCOUNT names the only one", any);
+}
+
+const char *
+manage_severity(enum lockq_severity severity)
+{
+	switch (severity) {
+	case LOCKQ_FAULT:
+		return "fault";
+	case LOCKQ_WARNING:
+		return "warning";
+	case LOCKQ_NOTE:
+		break;
+	}
+	return "note";
+}
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Lines of SQL end as the mysql client wants them. */
+static void
+print_mend(const char *mend, const char *indent)
+{
+	bool command = strncmp(mend, "managetask ", strlen("managetask ")) == 0;
+
+	cli_line("%s%s%s", indent, mend, command ? "" : ";");
+}
+
+static void
+print_of(const struct lockq_findings *findings, enum lockq_severity severity, const char *heading)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+
+		if (f->severity != severity)
+			continue;
+		if (!begun)
+			cli_line("%s", heading);
+		begun = true;
+		cli_line("  %s", f->text);
+		if (f->mend != NULL)
+			print_mend(f->mend, "    ");
+	}
+}
+
+/* How long the query took, what it found, and what the check of a kept loan costs. */
+static void
+print_figures(const struct lockq_findings *f)
+{
+	unsigned long long rows = f->rows, loans = f->loans;
+	bool checked = f->check_ms >= 0;
+
+	if (f->query_ms < 0) {
+		cli_line("the query was not run to its end");
+		return;
+	}
+	cli_line("query %s %s %s%llu row%s, %llu loan%s%s%s%s%s%s",
+	    cli_ms((uint64_t)f->query_ms).text, cli_dot(), f->complete != 0 ? "" : "more than ",
+	    rows, plural(rows), loans, plural(loans), checked ? " " : "", checked ? cli_dot() : "",
+	    checked ? " check " : "", checked ? cli_ms((uint64_t)f->check_ms).text : "",
+	    f->pushed_down < 0 ? "" : f->pushed_down != 0 ? ", pushed down" : ", not pushed down");
+}
+
+static void
+manage_findings(uint32_t task, const struct lockq_findings *findings, int status)
+{
+	unsigned long long faults = findings->n_faults, warnings = findings->n_warnings;
+
+	(void)status;
+	cli_heading("Task %u %s %s", task, cli_dot(), findings->name != NULL ? findings->name :
+	    "-");
+	print_figures(findings);
+	print_of(findings, LOCKQ_FAULT, "faults:");
+	print_of(findings, LOCKQ_WARNING, "warnings:");
+	print_of(findings, LOCKQ_NOTE, "notes:");
+	if (faults == 0 && warnings == 0)
+		cli_line("task %u: nothing to mend", task);
+	else
+		cli_line("task %u: %llu fault%s, %llu warning%s", task, faults, plural(faults),
+		    warnings, plural(warnings));
+}
+
+static void
+manage_missing_rights(uint32_t task, const struct lockq_findings *findings, size_t granted)
+{
+	size_t n = 0;
+
+	(void)task;
+	for (size_t i = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+
+		if (f->is_grant == 0 || f->mend == NULL)
+			continue;
+		if (n == 0 && granted > 0)
+			cli_line("these rights were missing, and are granted now:");
+		else if (n == granted)
+			cli_line("these rights are missing: run this, or give --grant:");
+		print_mend(f->mend, "  ");
+		n++;
+	}
+}
 
 static void
 text_definitions(const struct lockq_definitions *tasks, bool one)

@@ -253,15 +253,10 @@ sleep_until(const struct command *command, uint64_t until)
 bool
 command_wait(struct command *command, uint64_t until)
 {
-	sigset_t ours, before;
+	sigset_t before;
 	bool ended;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGINT);
-	sigaddset(&ours, SIGTERM);
-	sigaddset(&ours, SIGHUP);
-	sigaddset(&ours, SIGTSTP);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	cli_block_signals(SIGTSTP, &before);
 	for (;;) {
 		reap(command);
 		ended = has_ended(command);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/disposed.h"
+#include "cli/dispose.h"
 #include "cli/json.h"
 
 char *

@@ -21,7 +21,7 @@
 
 #include "cli/answer.h"
 #include "cli/json.h"
-#include "cli/disposed.h"
+#include "cli/dispose.h"
 #include "cli/exit_status.h"
 #include "lockq.h"
 
