@@ -9,7 +9,7 @@
 #include "cli/ask.h"
 #include "cli/program.h"
 
-/* "after 30 s", "at once", "after 3 looks". */
+/* "gave up after 30 s", "gave up at once", "gave up after 3 looks". */
 static char *
 when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 {
@@ -17,26 +17,11 @@ when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 	unsigned long long tries = ask->poll_tries;
 
 	if (tries > 0 && (ask->timeout_ms < 0 || answer->waited_ms < timeout_ms))
-		return cli_text("after %llu %s", tries, tries == 1 ? "look" : "looks");
+		return cli_text("gave up after %llu %s", tries, tries == 1 ? "look" : "looks");
 	if (timeout_ms == 0)
-		return cli_text("at once");
-	return cli_text("after %s", timeout_ms % 1000 == 0 ? cli_age(timeout_ms / 1000).text :
+		return cli_text("gave up at once");
+	return cli_text("gave up after %s", timeout_ms % 1000 == 0 ? cli_age(timeout_ms / 1000).text :
 	    cli_ms(timeout_ms).text);
-}
-
-static char *
-gave_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
-{
-	char *when = when_given_up(ask, answer), *text;
-	unsigned long long id = answer->request_id;
-
-	if (answer->status == LOCKQ_STATUS_CANCELLED)
-		text = cli_text("gave up %s: request %llu is cancelled: try again", when, id);
-	else
-		text = cli_text("gave up %s: request %llu stays pending, since another process "
-		    "made it: see checkwork --request %llu", when, id, id);
-	free(when);
-	return text;
 }
 
 /* Says why a request ended without loans. */
@@ -45,18 +30,23 @@ try_again(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc
 {
 	unsigned long long id = answer->request_id;
 	bool cancelled = answer->status == LOCKQ_STATUS_CANCELLED;
+	char *when, *text;
 
 	if (id == 0)
 		return cli_text("interrupted before anything was asked for");
-	if (rc == LOCKQ_CANCELLED && cancelled)
-		return cli_text("interrupted: request %llu is cancelled", id);
-	if (rc == LOCKQ_CANCELLED)
-		return cli_text("interrupted: request %llu stays pending, since another process "
-		    "made it: see checkwork --request %llu", id, id);
-	if (answer->status == LOCKQ_EXPIRED)
+	if (rc != LOCKQ_CANCELLED && answer->status == LOCKQ_EXPIRED)
 		return cli_text("request %llu has expired, since no process waited for it: try "
 		    "again", id);
-	return gave_up(ask, answer);
+	if (rc == LOCKQ_CANCELLED && cancelled)
+		return cli_text("interrupted: request %llu is cancelled", id);
+	when = rc == LOCKQ_CANCELLED ? cli_text("interrupted") : when_given_up(ask, answer);
+	if (cancelled)
+		text = cli_text("%s: request %llu is cancelled: try again", when, id);
+	else
+		text = cli_text("%s: request %llu stays pending, since another process made it: "
+		    "see checkwork --request %llu", when, id, id);
+	free(when);
+	return text;
 }
 
 char *
@@ -84,32 +74,12 @@ cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, 
 	return NULL;
 }
 
-/* Prints why the list is old that the loans come from, if filling it anew has failed. */
-static void
-say_refill(const struct lockq_answer *answer)
-{
-	if (answer->refill_failed != NULL)
-		cli_message("the list is of %s, since filling it anew failed: %s",
-		    cli_local_s(answer->as_of).text, answer->refill_failed);
-}
-
-/* A leader whose query took no longer than a second need not ask again. */
-static void
-details_of_check(const struct lockq_answer *answer)
-{
-	struct cli_time checked = cli_local_s(answer->checked);
-
-	if (checked.text[0] != '\0')
-		cli_message("the view was asked again about the %s at %s", cli_loans(2),
-		    checked.text);
-	else
-		cli_message("the view was not asked again about the %s", cli_loans(2));
-}
-
 /* Prints what --verbose adds: the request, the leader, how many transactions were tried again. */
 static void
 say_details(const struct lockq_answer *answer)
 {
+	struct cli_time checked = cli_local_s(answer->checked);
+
 	if (answer->request_id != 0)
 		cli_message("request %llu (%s): %s after %s",
 		    (unsigned long long)answer->request_id, answer->uuid,
@@ -123,8 +93,12 @@ say_details(const struct lockq_answer *answer)
 		    answer->how != NULL ? answer->how : "unknown");
 	else if (answer->leader != NULL)
 		cli_message("the leader is \"%s\"", answer->leader);
-	if (answer->n_loans > 0)
-		details_of_check(answer);
+	/* A leader whose query took no longer than a second need not ask again. */
+	if (answer->n_loans > 0 && checked.text[0] != '\0')
+		cli_message("the view was asked again about the %s at %s", cli_loans(2),
+		    checked.text);
+	else if (answer->n_loans > 0)
+		cli_message("the view was not asked again about the %s", cli_loans(2));
 	if (answer->retries > 0)
 		cli_message("%u %s tried again", answer->retries, answer->retries == 1 ?
 		    "transaction was" : "transactions were");
@@ -262,7 +236,10 @@ cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struct lo
 		}
 		cli_answer_print(common->json, answer, rc, status, complaint);
 	}
-	say_refill(answer);
+	/* Why the list is old that the loans come from. */
+	if (answer->refill_failed != NULL)
+		cli_message("the list is of %s, since filling it anew failed: %s",
+		    cli_local_s(answer->as_of).text, answer->refill_failed);
 	if (rc < 0)
 		cli_report_detail(common, q);
 	if (common->verbose)

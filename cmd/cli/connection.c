@@ -138,18 +138,6 @@ run_reader(struct found *found, const char *login_path, const char *suffix, int 
 	return *number == 0 ? finish_reader(pid, output, found) : -1;
 }
 
-/* Says why it could not be run. */
-static int
-reader_failed(int status, int number, struct cli_error *error)
-{
-	if (status == 127)
-		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL "
-		    "client");
-	return cli_fail(error, "--login-path needs the program \"" READER "\" of the MySQL client: "
-	    "%s", number != 0 ? strerror(number) : "the one that was found failed, MariaDB's "
-	    "can't be used");
-}
-
 static void
 use(const char **to, const char *from)
 {
@@ -186,8 +174,13 @@ use_login_path(struct cli_common *common, struct cli_error *error)
 	int number, status = run_reader(&found, common->login_path, common->group_suffix, &number);
 
 	use_found(&common->connection, &found);
+	if (status == 127)
+		return cli_fail(error, "the program \"" READER "\" can't be run: install the MySQL "
+		    "client");
 	if (status != 0)
-		return reader_failed(status, number, error);
+		return cli_fail(error, "--login-path needs the program \"" READER "\" of the MySQL "
+		    "client: %s", number != 0 ? strerror(number) : "the one that was found failed, "
+		    "MariaDB's can't be used");
 	if (found.n == 0)
 		return cli_fail(error, "--login-path \"%s\" is unknown: mysql_config_editor print "
 		    "--all shows those that are saved", common->login_path);

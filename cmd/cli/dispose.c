@@ -29,35 +29,27 @@ deed(const struct lockq_disposed_loan *loan)
 	return strcmp(loan->state, "never") == 0 ? "set to never" : loan->state;
 }
 
-static char *
-renewed_text(const struct lockq_disposed_loan *loan)
-{
-	unsigned long long id = loan->loan_id;
-	struct cli_time until = cli_local(loan->lease_expires_at);
-
-	if (until.text[0] == '\0')
-		return cli_text("%s %llu: yours without a time limit, %s", cli_loan(), id,
-		    loan->what == LOCKQ_DISPOSED ? "the note is recorded" :
-		    "there is nothing to renew");
-	return cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until.text);
-}
-
 char *
 disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 {
 	unsigned long long id = loan->loan_id;
 	struct cli_time from = cli_local(loan->available_at);
+	struct cli_time until = cli_local(loan->lease_expires_at);
 	const char *available = from.text[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
 	    ", available from " : ", not offered before ";
 
 	if (strcmp(loan->state, "assigned") == 0)
-		return renewed_text(loan);
+		return until.text[0] != '\0' ?
+		    cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until.text) :
+		    cli_text("%s %llu: yours without a time limit, %s", cli_loan(), id,
+			loan->what == LOCKQ_DISPOSED ? "the note is recorded" :
+			"there is nothing to renew");
 	if (loan->excluded_until[0] != '\0')
 		return cli_text("%s %llu: returned, available to others from %s, not to you before "
 		    "%s", cli_loan(), id, from.text, cli_local(loan->excluded_until).text);
 	if (loan->late)
 		return cli_text("%s %llu: completed late, its lease ran out at %s%s%s", cli_loan(),
-		    id, cli_local(loan->lease_expires_at).text, from.text[0] == '\0' ? "" :
+		    id, until.text, from.text[0] == '\0' ? "" :
 		    ", not offered before ", from.text);
 	if (loan->what == LOCKQ_DISPOSED)
 		return cli_text("%s %llu: %s%s%s", cli_loan(), id, deed(loan), available,
@@ -83,16 +75,6 @@ disposition_standing(const struct lockq_disposed_loan *loan)
 	free(manager);
 	free(holder);
 	return text;
-}
-
-static char *
-not_assigned_text(const struct lockq_disposed_loan *loan, uint32_t task, const char *stands)
-{
-	unsigned long long id = loan->loan_id;
-	bool row = loan->state[0] != '\0';
-
-	return cli_text("%s %llu is not assigned in task %u%s%s: see checkwork --loan %llu "
-	    "--task %u", cli_loan(), id, task, row ? ": " : "", row ? stands : "", id, task);
 }
 
 static char *
@@ -137,6 +119,7 @@ disposition_message_refused(const struct lockq_disposition *what,
 {
 	unsigned long long id = loan->loan_id;
 	char *stands = disposition_standing(loan), *text = NULL;
+	bool row = loan->state[0] != '\0';
 
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
@@ -154,7 +137,9 @@ disposition_message_refused(const struct lockq_disposition *what,
 		text = not_completed_text(loan);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
-		text = not_assigned_text(loan, what->task, stands);
+		text = cli_text("%s %llu is not assigned in task %u%s%s: see checkwork --loan %llu "
+		    "--task %u", cli_loan(), id, what->task, row ? ": " : "", row ? stands : "",
+		    id, what->task);
 		break;
 	case LOCKQ_DISPOSED:
 	case LOCKQ_DISPOSED_ALREADY:

@@ -85,18 +85,6 @@ json_detail(const struct lockq_assignment *a)
 	return detail_object;
 }
 
-/* The number of the user's pending request for the task, or null. */
-static json_t *
-json_pending_request(const struct lockq_requests *requests, uint32_t task)
-{
-	size_t i = 0;
-
-	while (i < requests->n_requests && requests->requests[i].task != task)
-		i++;
-	return i < requests->n_requests ? cli_json_number(requests->requests[i].request_id) :
-	    json_null();
-}
-
 /* A request without loans of its task has no object here: scripts take each line for a loan. */
 static void
 json_pipeline(const char *user, const struct lockq_pipeline *pipeline,
@@ -107,7 +95,11 @@ json_pipeline(const char *user, const struct lockq_pipeline *pipeline,
 	size_t i;
 
 	for (i = 0; i < pipeline->n_assignments; i++) {
+		size_t r = 0; /* the user's pending request for the task */
+
 		a = &pipeline->assignments[i];
+		while (r < requests->n_requests && requests->requests[r].task != a->task)
+			r++;
 		object = json_object();
 		cli_json_set(object, "user", cli_json_text(user));
 		cli_json_set(object, "task", cli_json_number(a->task));
@@ -123,7 +115,8 @@ json_pipeline(const char *user, const struct lockq_pipeline *pipeline,
 		cli_json_set(object, "lease_expired", json_boolean(a->lease_expired));
 		cli_json_set(object, "note", cli_json_text(a->note));
 		cli_json_set(object, "detail", json_detail(a));
-		cli_json_set(object, "pending_request", json_pending_request(requests, a->task));
+		cli_json_set(object, "pending_request", r < requests->n_requests ?
+		    cli_json_number(requests->requests[r].request_id) : json_null());
 		cli_json_print(object);
 	}
 }

@@ -92,17 +92,6 @@ make_columns(struct cli_column *columns, const struct part *part)
 }
 
 static void
-add_lease(struct cli_table *table, const struct lockq_assignment *a)
-{
-	if (a->lease_expires_at[0] == '\0')
-		cli_table_cell(table, "no limit");
-	else if (a->lease_expired)
-		cli_table_cell(table, "ran out %s", cli_local(a->lease_expires_at).text);
-	else
-		cli_table_cell(table, "%s", cli_age(a->lease_left_s).text);
-}
-
-static void
 add_row(struct cli_table *table, const struct part *part, const struct lockq_assignment *a)
 {
 	if (!part->of_one_task)
@@ -111,7 +100,12 @@ add_row(struct cli_table *table, const struct part *part, const struct lockq_ass
 	cli_table_cell(table, "%llu", (unsigned long long)a->token);
 	cli_table_cell(table, "%s", cli_local(a->assigned_at).text);
 	cli_table_cell(table, "%s", cli_age(a->age_s).text);
-	add_lease(table, a);
+	if (a->lease_expires_at[0] == '\0')
+		cli_table_cell(table, "no limit");
+	else if (a->lease_expired)
+		cli_table_cell(table, "ran out %s", cli_local(a->lease_expires_at).text);
+	else
+		cli_table_cell(table, "%s", cli_age(a->lease_left_s).text);
 	for (size_t i = 0; part->model != NULL && i < part->model->n_details; i++) {
 		const char *value = detail(a, i);
 

@@ -39,31 +39,23 @@ cli_bar(size_t width, uint64_t done, uint64_t total)
 	return bar;
 }
 
-/* @text with a bar beside it, where there is room for one. */
-static char *
-with_bar(const char *text, size_t columns, uint64_t done, uint64_t total)
-{
-	size_t width = cli_width(text), room = columns > width + 1 ? columns - width - 1 : 0;
-	char *bar, *line;
-
-	if (total == 0 || room < BAR_MIN)
-		return cli_cut(text, columns);
-	bar = cli_bar(room < BAR_MAX ? room : BAR_MAX, done, total);
-	line = cli_text("%s %s", text, bar);
-	free(bar);
-	return line;
-}
-
 void
 cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *text)
 {
-	size_t columns = cli_columns(STDERR_FILENO);
-	char *escaped = cli_escaped(text), *line;
+	size_t columns = cli_columns(STDERR_FILENO), room;
+	char *escaped = cli_escaped(text), *bar, *line;
 
 	if (is_shown(common)) {
 		/* A line as wide as the terminal would scroll, and so would one with ^C after it. */
 		columns = columns > BAR_MIN ? columns - 3 : columns - 1;
-		line = with_bar(escaped, columns, done, total);
+		room = columns > cli_width(escaped) + 1 ? columns - cli_width(escaped) - 1 : 0;
+		if (total == 0 || room < BAR_MIN) {
+			line = cli_cut(escaped, columns);
+		} else {
+			bar = cli_bar(room < BAR_MAX ? room : BAR_MAX, done, total);
+			line = cli_text("%s %s", escaped, bar);
+			free(bar);
+		}
 		cli_draw_tick(line);
 		free(line);
 	}

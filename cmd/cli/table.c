@@ -53,19 +53,6 @@ cli_table_add(struct cli_table *table, char *text)
 	table->cells[table->n_cells++] = cli_escaped(text);
 }
 
-static size_t
-column_width(const struct cli_table *table, size_t column)
-{
-	size_t width = cli_width(table->columns[column].heading), i, cell;
-
-	for (i = column; i < table->n_cells; i += table->n_columns) {
-		cell = cli_width(table->cells[i]);
-		if (cell > width)
-			width = cell;
-	}
-	return width;
-}
-
 /* The width of a line; a column of LEFT_OUT adds nothing to it. */
 static size_t
 line_width(const struct cli_table *table, const size_t *widths)
@@ -223,7 +210,12 @@ cli_table_fit(FILE *out, struct cli_table *table, enum cli_style style, size_t c
 	size_t i;
 
 	for (i = 0; i < table->n_columns; i++)
-		widths[i] = column_width(table, i);
+		widths[i] = cli_width(table->columns[i].heading);
+	for (i = 0; i < table->n_cells; i++) {
+		size_t width = cli_width(table->cells[i]), *widest = &widths[i % table->n_columns];
+
+		*widest = width > *widest ? width : *widest;
+	}
 	fit(table, widths, columns);
 	print_rule(out, pen, pen->top, widths, table->n_columns);
 	print_row(out, pen, table, widths, NULL);

@@ -59,21 +59,16 @@ is_control(ucs4_t character)
 	return character < 0x20 || (character >= 0x7f && character < 0xa0);
 }
 
-/* Characters that change the direction of the text around them, or break the line. */
-static bool
-is_misleading(ucs4_t character)
-{
-	return character == 0x061c || character == 0x200e || character == 0x200f ||
-	    (character >= 0x2028 && character <= 0x202e) ||
-	    (character >= 0x2066 && character <= 0x2069) || character == 0xfeff;
-}
-
 /* Writes the first character of @text to @out, escaped. Returns its bytes in @text. */
 static size_t
 escape_one(char out[ESCAPED_MAX], const char *text)
 {
-	ucs4_t character;
+	ucs4_t character = 0;
 	size_t bytes = decode(&character, text);
+	/* Characters that change the direction of the text around them, or break the line. */
+	bool misleads = character == 0x061c || character == 0x200e || character == 0x200f ||
+	    (character >= 0x2028 && character <= 0x202e) ||
+	    (character >= 0x2066 && character <= 0x2069) || character == 0xfeff;
 
 	if (bytes == 0) {
 		snprintf(out, ESCAPED_MAX, "\\x%02x", (unsigned char)text[0]);
@@ -87,7 +82,7 @@ escape_one(char out[ESCAPED_MAX], const char *text)
 		snprintf(out, ESCAPED_MAX, "\\r");
 	else if (is_control(character) && character < 0x80)
 		snprintf(out, ESCAPED_MAX, "\\x%02x", (unsigned int)character);
-	else if (is_control(character) || is_misleading(character))
+	else if (is_control(character) || misleads)
 		snprintf(out, ESCAPED_MAX, "\\u%04x", (unsigned int)(character & 0xffff));
 	else
 		snprintf(out, ESCAPED_MAX, "%.*s", (int)bytes, text);

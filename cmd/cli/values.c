@@ -159,17 +159,6 @@ duration_text(uint64_t seconds)
 	return cli_text("%llus", (unsigned long long)seconds);
 }
 
-static int
-fail_duration_range(const struct cli_option *option, const char *text, struct cli_error *error)
-{
-	char *least = duration_text(option->min), *most = duration_text(option->max);
-
-	cli_fail(error, "--%s \"%s\" must be from %s to %s", option->name, text, least, most);
-	free(least);
-	free(most);
-	return -1;
-}
-
 int
 cli_parse_duration(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
@@ -177,6 +166,7 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
 	size_t length = strspn(text, "0123456789");
 	uint64_t number = 0, unit = unit_seconds(text + length);
 	bool overflow = cli_number_of(&number, text, length) != 0 && length > 0;
+	char *least, *most;
 
 	if (length == 0 || (unit == 0 && text[length] != '\0'))
 		return cli_fail(error, "--%s \"%s\" must be a duration such as 30s, 90m, 4h or 2d",
@@ -184,8 +174,15 @@ cli_parse_duration(const struct cli_option *option, const char *text, void *targ
 	if (unit == 0 && (number != 0 || overflow))
 		return cli_fail(error, "--%s \"%s\" needs a unit: s, m, h or d, as in %sh",
 		    option->name, text, text);
-	if (overflow || number * unit < option->min || (unit != 0 && number > option->max / unit))
-		return fail_duration_range(option, text, error);
+	if (overflow || number * unit < option->min || (unit != 0 && number > option->max / unit)) {
+		least = duration_text(option->min);
+		most = duration_text(option->max);
+		cli_fail(error, "--%s \"%s\" must be from %s to %s", option->name, text, least,
+		    most);
+		free(least);
+		free(most);
+		return -1;
+	}
 	*(uint32_t *)target = (uint32_t)(number * unit);
 	return 0;
 }

@@ -16,20 +16,14 @@ days_from_date(int year, int month, int day)
 	    day_of_year - 719468;
 }
 
-static int
-days_in_month(int year, int month)
+bool
+when_make(int64_t *when, int year, int month, int day, int hour, int minute, int second)
 {
 	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-	return days[month - 1] + (month == 2 && leap);
-}
-
-bool
-when_make(int64_t *when, int year, int month, int day, int hour, int minute, int second)
-{
 	if (year < WHEN_FIRST_YEAR || year > WHEN_LAST_YEAR || month < 1 || month > 12 || day < 1 ||
-	    day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 ||
+	    day > days[month - 1] + (month == 2 && leap) || hour > 23 || minute > 59 || second > 59 ||
 	    hour < 0 || minute < 0 || second < 0)
 		return false;
 	*when = ((days_from_date(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;

@@ -88,15 +88,6 @@ getwork_complete_and_ask(const struct getwork_options *o, struct lockq *q,
 
 enum { LAST_IN_LINE = 19 }; /* the nicest value */
 
-/* A commit wakes hundreds of followers at once, and ending a process costs more than printing its
- * line. Without this, followers that are still to read their answer wait for processes that end:
- * the median of the figure "wake" doubles. A process that fills the list must not inherit it. */
-static void
-be_last_in_line(void)
-{
-	(void)setpriority(PRIO_PROCESS, 0, LAST_IN_LINE);
-}
-
 /* Prints the answer, and what is the user's then. A list that is due is filled meanwhile. */
 static int
 answered(const struct getwork_options *o, struct lockq *q, struct lockq_answer *answer, int rc)
@@ -106,7 +97,11 @@ answered(const struct getwork_options *o, struct lockq *q, struct lockq_answer *
 	    "the loans are assigned to you nevertheless: see checkwork");
 
 	cli_ask_fill_due(&o->common, &o->asking, q);
-	be_last_in_line();
+	/* A commit wakes hundreds of followers at once, and ending a process costs more than
+	 * printing its line. Without this, followers that are still to read their answer wait for
+	 * processes that end: the median of the figure "wake" doubles. A process that fills the
+	 * list must not inherit it. */
+	(void)setpriority(PRIO_PROCESS, 0, LAST_IN_LINE);
 	if (ferror(stdout))
 		return status;
 	getwork_pipeline(o, q, rc);

@@ -95,21 +95,14 @@ show_whole(const struct cli_common *common, struct lockq *q, const char *user)
 	return rc;
 }
 
-/* Whether the pipeline is shown: a line after an answer, or all wherever the database can tell. */
-static bool
-is_shown(const struct getwork_options *o, int rc)
-{
-	if (!o->pipeline)
-		return rc >= 0 && cli_caught() == 0 && !o->common.json && isatty(STDOUT_FILENO);
-	return rc >= 0 || rc == LOCKQ_EREFUSED || rc == LOCKQ_EQUERY;
-}
-
 void
 getwork_pipeline(const struct getwork_options *o, struct lockq *q, int rc)
 {
 	const char *user = o->asking.ask.user;
 
-	if (!is_shown(o, rc))
+	/* A line after an answer, or all wherever the database can tell. */
+	if (o->pipeline ? rc < 0 && rc != LOCKQ_EREFUSED && rc != LOCKQ_EQUERY :
+	    rc < 0 || cli_caught() != 0 || o->common.json || !isatty(STDOUT_FILENO))
 		return;
 	lockq_look_timeout(q, LOOK_MS);
 	rc = o->pipeline ? show_whole(&o->common, q, user) : show_line(&o->common, q, user);

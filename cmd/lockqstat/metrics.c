@@ -182,18 +182,6 @@ static const struct cursor_metric {
 	    age },
 };
 
-/* The name of a cursor needs no escapes. */
-static void
-print_cursors(FILE *out, const struct cursor_metric *m, const struct lockq_cursors *cursors)
-{
-	if (cursors->n_cursors > 0)
-		print_head(out, &m->metric);
-	for (size_t i = 0; i < cursors->n_cursors; i++) {
-		fprintf(out, "%s{cursor=\"%s\"} ", m->metric.name, cursors->cursors[i].cursor);
-		print_value(out, m->value(&cursors->cursors[i]), false);
-	}
-}
-
 void
 stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_cursors *cursors,
     uint64_t took_ms)
@@ -213,8 +201,17 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_curs
 			    stats->tasks[i].n_trouble, &begun);
 		print_trouble(out, &troubles[m], 0, "", stats->trouble, stats->n_trouble, &begun);
 	}
-	for (size_t m = 0; m < sizeof(cursor_metrics) / sizeof(cursor_metrics[0]); m++)
-		print_cursors(out, &cursor_metrics[m], cursors);
+	for (size_t m = 0; m < sizeof(cursor_metrics) / sizeof(cursor_metrics[0]); m++) {
+		if (cursors->n_cursors > 0)
+			print_head(out, &cursor_metrics[m].metric);
+		for (size_t i = 0; i < cursors->n_cursors; i++) {
+			const struct lockq_cursor *c = &cursors->cursors[i];
+
+			/* The name of a cursor needs no escapes. */
+			fprintf(out, "%s{cursor=\"%s\"} ", cursor_metrics[m].metric.name, c->cursor);
+			print_value(out, cursor_metrics[m].value(c), false);
+		}
+	}
 	print_head(out, &took);
 	fprintf(out, "%s ", took.name);
 	print_value(out, (int64_t)took_ms, took.is_ms);

@@ -67,16 +67,6 @@ json_run(const struct lockq_run *r)
 }
 
 static json_t *
-json_runs(const struct lockq_runs *runs)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < runs->n_runs; i++)
-		json_array_append_new(array, json_run(&runs->runs[i]));
-	return array;
-}
-
-static json_t *
 json_trouble(const struct lockq_trouble *trouble, size_t n)
 {
 	json_t *array = json_array();
@@ -148,7 +138,10 @@ json_stats(const struct lockq_stats *stats, enum stat_order order, const struct 
 		    cli_json_text(s->failed[0] != '\0' ? s->failed : NULL));
 		cli_json_set(object, "trouble", json_trouble(s->trouble, s->n_trouble));
 		if (runs != NULL)
-			cli_json_set(object, "runs", json_runs(runs));
+			cli_json_set(object, "runs", json_array());
+		for (size_t n = 0; runs != NULL && n < runs->n_runs; n++)
+			json_array_append_new(json_object_get(object, "runs"),
+			    json_run(&runs->runs[n]));
 		cli_json_print(object);
 	}
 	if (stats->n_trouble > 0)

@@ -70,16 +70,6 @@ cell_of_ms(FILE *out, const char *of, int64_t ms)
 }
 
 static void
-cell_of_task(FILE *out, const struct lockq_stat *stat, bool is_link)
-{
-	fprintf(out, "<tr><td class=\"task\"><span>%" PRIu32 "</span>", stat->task);
-	if (is_link)
-		fprintf(out, "<a href=\"#task-%" PRIu32 "\">", stat->task);
-	report_name(out, stat->task_name);
-	fprintf(out, "%s</td>", is_link ? "</a>" : "");
-}
-
-static void
 cell_of_state(FILE *out, const struct lockq_stat *stat, const struct stat_health *health)
 {
 	enum stat_level level = report_level_of(health, stat->task);
@@ -102,7 +92,11 @@ write_row(FILE *out, const struct page *page, const struct lockq_stat *stat)
 	const struct lockq_day_task *day = day_of(page->day, stat->task);
 	const struct lockq_quarter *q = day != NULL ? &day->whole : &nothing;
 
-	cell_of_task(out, stat, is_shown(day));
+	fprintf(out, "<tr><td class=\"task\"><span>%" PRIu32 "</span>", stat->task);
+	if (is_shown(day))
+		fprintf(out, "<a href=\"#task-%" PRIu32 "\">", stat->task);
+	report_name(out, stat->task_name);
+	fprintf(out, "%s</td>", is_shown(day) ? "</a>" : "");
 	cell_of_state(out, stat, &page->health);
 	cell_of_number(out, "waiting now", stat->waiting);
 	cell_of_number(out, "assigned now", stat->assigned);

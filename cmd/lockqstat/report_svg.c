@@ -213,17 +213,6 @@ log_scale_of(int64_t least, int64_t most)
 	return scale;
 }
 
-static void
-log_axis(FILE *out, const struct log_scale *scale)
-{
-	for (size_t i = scale->least; i <= scale->most; i++) {
-		int64_t y = log_y(scale, (int64_t)round_times[i].ms);
-
-		line(out, i == scale->least ? "base" : "grid", LEFT, y, RIGHT, y);
-		label(out, "value", LEFT - 60, y + 38, round_times[i].name);
-	}
-}
-
 /* --- what the pointer shows --- */
 
 /* The element of a quarter: a title, and an area as high as the plot that shows it. Takes
@@ -272,7 +261,12 @@ svg_waits(const struct report_task *t)
 	begin_plot(t, cli_text("How long requests waited over the day: half of them %s or less, the "
 	    "longest %s. The figures are in the table below.",
 	    report_ms(t->day->whole.wait_p50_ms).text, report_ms(t->day->whole.wait_max_ms).text));
-	log_axis(t->out, &scale);
+	for (size_t i = scale.least; i <= scale.most; i++) {
+		int64_t y = log_y(&scale, (int64_t)round_times[i].ms);
+
+		line(t->out, i == scale.least ? "base" : "grid", LEFT, y, RIGHT, y);
+		label(t->out, "value", LEFT - 60, y + 38, round_times[i].name);
+	}
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].answers > 0)
 			wait_of(t, i, &scale);
@@ -316,8 +310,8 @@ svg_queries(const struct report_task *t)
 			most = day->queries[i].ms;
 	}
 	scale = scale_of_ms(most, 5);
-	begin_plot(t, cli_text("What each heavy query took over the day: %" PRIu64 " %s, and %" PRIu64
-	    " %s that failed. The figures are in the table below.", day->whole.queries,
+	begin_plot(t, cli_text("What each heavy query took over the day: %" PRIu64 " %s, and %"
+	    PRIu64 " %s that failed. The figures are in the table below.", day->whole.queries,
 	    day->whole.queries == 1 ? "query" : "queries", day->whole.failures,
 	    day->whole.failures == 1 ? "leader" : "leaders"));
 	axis(t->out, &scale);
@@ -362,8 +356,8 @@ svg_loans(const struct report_task *t)
 			most = q[i].loans_listed + q[i].loans_led;
 	}
 	scale = scale_of(most, 1, "", 5);
-	begin_plot(t, cli_text("Loans that were given in each quarter of an hour: %" PRIu64 " from the "
-	    "list and %" PRIu64 " from leaders. The figures are in the table below.",
+	begin_plot(t, cli_text("Loans that were given in each quarter of an hour: %" PRIu64 " from "
+	    "the list and %" PRIu64 " from leaders. The figures are in the table below.",
 	    t->day->whole.loans_listed, t->day->whole.loans_led));
 	axis(t->out, &scale);
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {

@@ -73,18 +73,6 @@ figure(FILE *out, const char *name, const char *value, const char *more)
 }
 
 static void
-figure_of_loans(FILE *out, const struct lockq_quarter *q)
-{
-	char more[CLI_TIME_SIZE] = "";
-	uint64_t loans = q->loans_listed + q->loans_led;
-
-	if (q->loans_listed > 0)
-		snprintf(more, sizeof(more), "%d%% from the list",
-		    (int)(q->loans_listed * 100 / loans));
-	figure(out, "Loans given", report_number(loans).text, more);
-}
-
-static void
 figure_of_times(FILE *out, const char *name, int64_t p50_ms, int64_t p95_ms)
 {
 	char more[2 * CLI_TIME_SIZE] = "";
@@ -97,10 +85,13 @@ figure_of_times(FILE *out, const char *name, int64_t p50_ms, int64_t p95_ms)
 static void
 figures(FILE *out, const struct lockq_quarter *q)
 {
+	uint64_t loans = q->loans_listed + q->loans_led;
 	char more[4 * CLI_TIME_SIZE];
 
 	fputs("<dl class=\"figures\">\n", out);
-	figure_of_loans(out, q);
+	snprintf(more, sizeof(more), "%d%% from the list",
+	    loans > 0 ? (int)(q->loans_listed * 100 / loans) : 0);
+	figure(out, "Loans given", report_number(loans).text, q->loans_listed > 0 ? more : "");
 	snprintf(more, sizeof(more), "%" PRIu64 " no work, %" PRIu64 " failed, %" PRIu64
 	    " given up", q->answers_empty, q->answers_failed, q->given_up);
 	figure(out, "Answers", report_number(q->answers).text,

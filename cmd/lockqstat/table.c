@@ -193,35 +193,15 @@ list_fact(const struct lockq_stat *s)
 	    s->list_length, cli_age(s->list_age_s).text, s->list_due ? ", to be filled anew" : "");
 }
 
-static char *
-leader_fact(const struct lockq_stat *s)
-{
-	return s->leader == NULL ? cli_text("nobody") :
-	    cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text);
-}
-
-static char *
-waiting_fact(const struct lockq_stat *s)
-{
-	if (s->waiting == 0)
-		return cli_text("nobody");
-	return cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
-	    s->waiting == 1 ? "request" : "requests", s->wanted,
-	    s->wanted == 1 ? "loan" : "loans", cli_age(s->oldest_s).text);
-}
-
-static char *
-trouble_fact(const struct lockq_trouble *t)
-{
-	return cli_text("%s: %" PRIu64 " busy, %" PRIu64 " lock waits, %" PRIu64 " deadlocks, %"
-	    PRIu64 " retries", t->operation, t->busy, t->lock_waits, t->deadlocks, t->retries);
-}
-
 static void
 add_facts(struct cli_table *table, const struct lockq_stat *s)
 {
-	add_fact(table, "leader", leader_fact(s));
-	add_fact(table, "waiting", waiting_fact(s));
+	add_fact(table, "leader", s->leader == NULL ? cli_text("nobody") :
+	    cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text));
+	add_fact(table, "waiting", s->waiting == 0 ? cli_text("nobody") :
+	    cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
+		s->waiting == 1 ? "request" : "requests", s->wanted,
+		s->wanted == 1 ? "loan" : "loans", cli_age(s->oldest_s).text));
 	if (s->unattended > 0)
 		add_fact(table, "about to expire", cli_text("%" PRIu64 " that nobody looks after",
 		    s->unattended));
@@ -239,8 +219,13 @@ add_facts(struct cli_table *table, const struct lockq_stat *s)
 	add_fact(table, "queries", ms_pair(s->query_p50_ms, s->query_p95_ms));
 	add_fact(table, "leaders", cli_text("%" PRIu64 " with a query, %" PRIu64 " failed",
 	    s->queries, s->failures));
-	for (size_t i = 0; i < s->n_trouble; i++)
-		add_fact(table, "held up", trouble_fact(&s->trouble[i]));
+	for (size_t i = 0; i < s->n_trouble; i++) {
+		const struct lockq_trouble *t = &s->trouble[i];
+
+		add_fact(table, "held up", cli_text("%s: %" PRIu64 " busy, %" PRIu64 " lock waits, "
+		    "%" PRIu64 " deadlocks, %" PRIu64 " retries", t->operation, t->busy,
+		    t->lock_waits, t->deadlocks, t->retries));
+	}
 }
 
 static void

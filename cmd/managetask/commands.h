@@ -83,8 +83,8 @@ LOCKQ_MUST_CHECK int manage_precheck(const struct manage_options *o, struct lock
 LOCKQ_MUST_CHECK int manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
     const struct lockq_findings *findings);
 
-/* Completes the manager's name; checks that a task is named. @options is a struct manage_options, as
- * for the check of a tool. 0, or -1 with @error. */
+/* Completes the manager's name; checks that a task is named. @options is a struct manage_options,
+ * as for the check of a tool. 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int manage_check_by(void *options, struct cli_error *error);
 LOCKQ_MUST_CHECK int manage_check_task(void *options, struct cli_error *error);
 

@@ -51,23 +51,13 @@ correct_message_done(const struct lockq_correction *what, const struct lockq_dis
 		    until.text[0] != '\0' ? ", until " : "", until.text);
 }
 
-static void
-print_not_allowed(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
-{
-	struct cli_time until = cli_local(loan->excluded_until);
-
-	cli_message("loan %llu was not %s: %s%s%s", (unsigned long long)loan->loan_id,
-	    what->kind == LOCKQ_UNDO ? "given back" :
-	    what->kind == LOCKQ_URGENT ? "put first" : "reassigned", loan->reason,
-	    until.text[0] != '\0' ? ", until " : "", until.text);
-}
-
 void
 correct_message_refused(const struct lockq_correction *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
 	unsigned long long id = loan->loan_id, token = given;
 	char *stands = disposition_standing(loan);
+	struct cli_time until = cli_local(loan->excluded_until);
 
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
@@ -89,7 +79,9 @@ correct_message_refused(const struct lockq_correction *what,
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:
-		print_not_allowed(what, loan);
+		cli_message("loan %llu was not %s: %s%s%s", id, what->kind == LOCKQ_UNDO ?
+		    "given back" : what->kind == LOCKQ_URGENT ? "put first" : "reassigned",
+		    loan->reason, until.text[0] != '\0' ? ", until " : "", until.text);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
 		if (loan->state[0] == '\0')

@@ -62,21 +62,16 @@ json_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int st
 	cli_json_print(object);
 }
 
-/* Where another process leads the task, it leaves a new list: nothing is left to do for one who
- * fills what is due. Where a session only has it locked, the next run tries again. */
-static bool
-is_in_order(const struct refill_options *o, int rc)
-{
-	return rc == LOCKQ_OK || (o->due && (rc == LOCKQ_NOTHING || rc == LOCKQ_BUSY));
-}
-
 /* Fills the list of this task. Returns the exit status. */
 static int
 fill(const struct refill_options *o, struct lockq *q, uint32_t task)
 {
 	struct lockq_refilled result = LOCKQ_REFILLED_INIT;
 	int rc = lockq_refill(q, task, o->due, &result);
-	int status = is_in_order(o, rc) ? CLI_EXIT_DONE : cli_exit_status(rc, cli_caught());
+	/* Where another process leads the task, it leaves a new list: nothing is left to do for one
+	 * who fills what is due. Where a session only has it locked, the next run tries again. */
+	bool in_order = rc == LOCKQ_OK || (o->due && (rc == LOCKQ_NOTHING || rc == LOCKQ_BUSY));
+	int status = in_order ? CLI_EXIT_DONE : cli_exit_status(rc, cli_caught());
 	const char *reason = rc == LOCKQ_BUSY ? lockq_error(q) :
 	    rc < 0 ? cli_library_text(q, rc) : NULL;
 
@@ -96,21 +91,6 @@ fill(const struct refill_options *o, struct lockq *q, uint32_t task)
 	return status;
 }
 
-/* The task that was named, if it is due, else all that are. */
-static void
-take_due(const struct refill_options *o, struct lockq_due *due)
-{
-	size_t n = 0;
-
-	if (o->task == 0)
-		return;
-	for (size_t i = 0; i < due->n_tasks; i++) {
-		if (due->tasks[i] == o->task)
-			due->tasks[n++] = o->task;
-	}
-	due->n_tasks = n;
-}
-
 /* Fills what is due and what nobody has tried so lately that it is too soon. */
 static int
 fill_due(const struct refill_options *o, struct lockq *q, size_t *tried)
@@ -121,10 +101,12 @@ fill_due(const struct refill_options *o, struct lockq *q, size_t *tried)
 	*tried = 0;
 	if (rc < 0)
 		return cli_report_library(&o->common, q, rc);
-	take_due(o, &due);
 	for (size_t i = 0; i < due.n_tasks && cli_caught() == 0; i++) {
-		bool ours = lockq_refill_due(q, due.tasks[i]) != 0;
+		bool ours;
 
+		if (o->task != 0 && due.tasks[i] != o->task)
+			continue;
+		ours = lockq_refill_due(q, due.tasks[i]) != 0;
 		if (!ours && lockq_error(q)[0] == '\0')
 			continue;
 		++*tried;

@@ -14,14 +14,6 @@ runwork_note_status(struct runwork *w, int status)
 		w->status = status;
 }
 
-/* A command may dispose of its loan itself, and so may have an earlier call with the same UUID. As
- * long as the loan's token is the same, nobody else has had it since. */
-static bool
-is_settled(const struct lockq_disposed_loan *loan, uint64_t token)
-{
-	return loan->what == LOCKQ_NOT_ASSIGNED && loan->token == token;
-}
-
 /* Says of @n loans from @first on what @what has; @end is how the command of the only one ended.
  * Returns the worst of their exit statuses. */
 static int
@@ -41,7 +33,11 @@ runwork_dispose(struct runwork *w, size_t first, size_t n, struct lockq_disposit
 		status = cli_exit_status(rc, 0);
 		if (result.n_loans > 0) {
 			loan = &result.loans[i];
-			status = is_settled(loan, what->loans[i].token) ? CLI_EXIT_DONE :
+			/* A command may dispose of its loan itself, and so may have an earlier call
+			 * with the same UUID. As long as the loan's token is the same, nobody else
+			 * has had it since. */
+			status = loan->what == LOCKQ_NOT_ASSIGNED &&
+			    loan->token == what->loans[i].token ? CLI_EXIT_DONE :
 			    cli_exit_status_of_loan(loan->what);
 		}
 		runwork_print(w->o->common.json, what, i, loan, end, status,
@@ -105,28 +101,23 @@ runwork_no_command(int failure)
 	return failure == ENOENT ? RUNWORK_NOT_FOUND : RUNWORK_CANT_RUN;
 }
 
-/* It was there before the loans were asked for. The next loan would not fare better. */
-static void
-say_not_started(struct runwork *w, int failure)
-{
-	char *text = runwork_no_command_text(w->o->command[0], failure);
-
-	cli_message("%s: the loans are returned", text);
-	free(text);
-	runwork_note_status(w, runwork_no_command(failure));
-}
-
 static void
 run(struct runwork *w, size_t i, struct command_end *end)
 {
 	struct command command;
+	char *text;
 	int rc;
 
 	describe(w, i);
 	fflush(stdout); /* what the command prints comes after it */
 	rc = command_start(&command, w->o->command);
-	if (rc != 0)
-		say_not_started(w, rc);
+	/* It was there before the loans were asked for. The next loan would not fare better. */
+	if (rc != 0) {
+		text = runwork_no_command_text(w->o->command[0], rc);
+		cli_message("%s: the loans are returned", text);
+		free(text);
+		runwork_note_status(w, runwork_no_command(rc));
+	}
 	while (rc == 0 && !command_wait(&command, w->lease.renew_at)) {
 		runwork_lease_renew(&w->lease, i);
 		if (w->lease.loans[i].taken)

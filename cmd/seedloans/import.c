@@ -362,18 +362,6 @@ close_rejects(struct seed_import *import)
 }
 
 static int
-load_entries(struct seed_import *import, bool *duplicate)
-{
-	size_t i;
-
-	for (i = 0; i < import->n_entries; i++) {
-		if (import->entries[i].reason[0] == '\0')
-			seed_load_add(&import->load, &import->entries[i].loan);
-	}
-	return seed_load_done(&import->load, seed_load_write(&import->load), duplicate);
-}
-
-static int
 finish_batch(struct seed_import *import, enum pass pass)
 {
 	struct seed *seed = import->seed;
@@ -387,9 +375,15 @@ finish_batch(struct seed_import *import, enum pass pass)
 			refuse_duplicates(import);
 			code = refuse_known(import, pass);
 		}
+		for (size_t i = 0; code == 0 && pass != PASS_CHECK && i < import->n_entries; i++) {
+			if (import->entries[i].reason[0] == '\0')
+				seed_load_add(&import->load, &import->entries[i].loan);
+		}
 		if (code == 0)
-			code = pass != PASS_CHECK ? load_entries(import, &duplicate) :
-			    seed_from_db(seed, seed->db, remember(seed->db, import));
+			code = pass == PASS_CHECK ?
+			    seed_from_db(seed, seed->db, remember(seed->db, import)) :
+			    seed_load_done(&import->load, seed_load_write(&import->load),
+				&duplicate);
 		if (!duplicate || pass == PASS_LOAD_CHECKED)
 			break;
 	}

@@ -34,20 +34,14 @@ static const struct paper papers[LOAN_DOCUMENTS] = {
 	{ "tax_return", 12, 50, 42 }, { "appraisal", 4, 30, 60 }, { "bank_statement", 4, 60, 32 }
 };
 
-static size_t
-count(const char *const words[])
+static const char *
+pick(struct rng *rng, const char *const words[])
 {
 	size_t n = 0;
 
 	while (words[n] != NULL)
 		n++;
-	return n;
-}
-
-static const char *
-pick(struct rng *rng, const char *const words[])
-{
-	return words[rng_below(rng, count(words))];
+	return words[rng_below(rng, n)];
 }
 
 static void

@@ -64,24 +64,12 @@ look_around(struct seed *seed)
 	return code;
 }
 
-static int
-analyze_tables(struct seed *seed)
-{
-	struct db_rows rows = { 0 };
-	int code;
-
-	code = seed_tell(seed, SEED_ANALYZE, 0, 0);
-	if (code == 0)
-		code = seed_from_db(seed, seed->db, db_run(seed->db, &analyze, DB_NO_ARGS, &rows));
-	db_rows_clear(&rows);
-	return code;
-}
-
 /* The file is checked before --reset empties anything. */
 static int
 fill(struct seed *seed, struct seed_import *import)
 {
 	const struct seed_options *options = seed->options;
+	struct db_rows rows = { 0 };
 	uint64_t started;
 	int code;
 
@@ -105,7 +93,10 @@ fill(struct seed *seed, struct seed_import *import)
 	seed->report->loans_per_second = seed->report->loans * 1000 /
 	    (seed->report->load_ms > 0 ? seed->report->load_ms : 1);
 	if (code == 0 && seed->report->loans > 0)
-		code = analyze_tables(seed);
+		code = seed_tell(seed, SEED_ANALYZE, 0, 0);
+	if (code == 0 && seed->report->loans > 0)
+		code = seed_from_db(seed, seed->db, db_run(seed->db, &analyze, DB_NO_ARGS, &rows));
+	db_rows_clear(&rows);
 	if (code == 0 && options->heavy_ms >= 0)
 		code = seed_calibrate(seed);
 	return code;
