@@ -208,7 +208,8 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_curs
 			const struct lockq_cursor *c = &cursors->cursors[i];
 
 			/* The name of a cursor needs no escapes. */
-			fprintf(out, "%s{cursor=\"%s\"} ", cursor_metrics[m].metric.name, c->cursor);
+			fprintf(out, "%s{cursor=\"%s\"} ", cursor_metrics[m].metric.name,
+			    c->cursor);
 			print_value(out, cursor_metrics[m].value(c), false);
 		}
 	}

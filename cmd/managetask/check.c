@@ -1,6 +1,176 @@
 /* SPDX-License-Identifier: MIT */
 /* The command "check", and the check that comes before a task is made or changed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/json.h"
 #include "managetask/commands.h"
+
+static const char *
+severity_name(enum lockq_severity severity)
+{
+	switch (severity) {
+	case LOCKQ_FAULT:
+		return "fault";
+	case LOCKQ_WARNING:
+		return "warning";
+	case LOCKQ_NOTE:
+		break;
+	}
+	return "note";
+}
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* Lines of SQL end as the mysql client wants them. */
+static void
+print_mend(const char *mend, const char *indent)
+{
+	bool command = strncmp(mend, "managetask ", strlen("managetask ")) == 0;
+
+	cli_line("%s%s%s", indent, mend, command ? "" : ";");
+}
+
+static void
+print_of(const struct lockq_findings *findings, enum lockq_severity severity, const char *heading)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+
+		if (f->severity != severity)
+			continue;
+		if (!begun)
+			cli_line("%s", heading);
+		begun = true;
+		cli_line("  %s", f->text);
+		if (f->mend != NULL)
+			print_mend(f->mend, "    ");
+	}
+}
+
+/* How long the query took, what it found, and what the check of a kept loan costs. */
+static void
+print_figures(const struct lockq_findings *f)
+{
+	unsigned long long rows = f->rows, loans = f->loans;
+	bool checked = f->check_ms >= 0;
+
+	if (f->query_ms < 0) {
+		cli_line("the query was not run to its end");
+		return;
+	}
+	cli_line("query %s %s %s%llu row%s, %llu loan%s%s%s%s%s%s",
+	    cli_ms((uint64_t)f->query_ms).text, cli_dot(), f->complete != 0 ? "" : "more than ",
+	    rows, plural(rows), loans, plural(loans), checked ? " " : "", checked ? cli_dot() : "",
+	    checked ? " check " : "", checked ? cli_ms((uint64_t)f->check_ms).text : "",
+	    f->pushed_down < 0 ? "" : f->pushed_down != 0 ? ", pushed down" : ", not pushed down");
+}
+
+static void
+text_findings(uint32_t task, const struct lockq_findings *findings)
+{
+	unsigned long long faults = findings->n_faults, warnings = findings->n_warnings;
+
+	cli_heading("Task %u %s %s", task, cli_dot(), findings->name != NULL ? findings->name :
+	    "-");
+	print_figures(findings);
+	print_of(findings, LOCKQ_FAULT, "faults:");
+	print_of(findings, LOCKQ_WARNING, "warnings:");
+	print_of(findings, LOCKQ_NOTE, "notes:");
+	if (faults == 0 && warnings == 0)
+		cli_line("task %u: nothing to mend", task);
+	else
+		cli_line("task %u: %llu fault%s, %llu warning%s", task, faults, plural(faults),
+		    warnings, plural(warnings));
+}
+
+static void
+text_rights(const struct lockq_findings *findings, size_t granted)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+
+		if (f->is_grant == 0 || f->mend == NULL)
+			continue;
+		if (n == 0 && granted > 0)
+			cli_line("these rights were missing, and are granted now:");
+		else if (n == granted)
+			cli_line("these rights are missing: run this, or give --grant:");
+		print_mend(f->mend, "  ");
+		n++;
+	}
+}
+
+static json_t *
+json_known(int64_t number)
+{
+	return number >= 0 ? cli_json_number((uint64_t)number) : json_null();
+}
+
+static void
+json_finding(uint32_t task, const struct lockq_finding *f)
+{
+	json_t *object = json_object();
+
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "severity", cli_json_text(severity_name(f->severity)));
+	cli_json_set(object, "code", cli_json_text(f->code));
+	cli_json_set(object, "about", cli_json_text(f->about));
+	cli_json_set(object, "text", cli_json_text(f->text));
+	cli_json_set(object, "mend", cli_json_text(f->mend));
+	cli_json_set(object, "is_grant", json_boolean(f->is_grant != 0));
+	cli_json_print(object);
+}
+
+static void
+json_findings(uint32_t task, const struct lockq_findings *findings, int status)
+{
+	json_t *object = json_object();
+	bool ran = findings->query_ms >= 0;
+
+	for (size_t i = 0; i < findings->n_findings; i++)
+		json_finding(task, &findings->findings[i]);
+	cli_json_set(object, "task", cli_json_number(task));
+	cli_json_set(object, "name", cli_json_text(findings->name));
+	cli_json_set(object, "faults", cli_json_number(findings->n_faults));
+	cli_json_set(object, "warnings", cli_json_number(findings->n_warnings));
+	cli_json_set(object, "query_ms", json_known(findings->query_ms));
+	cli_json_set(object, "rows", ran ? cli_json_number(findings->rows) : json_null());
+	cli_json_set(object, "loans", ran ? cli_json_number(findings->loans) : json_null());
+	cli_json_set(object, "complete", ran ? json_boolean(findings->complete != 0) : json_null());
+	cli_json_set(object, "rows_read", json_known(findings->rows_read));
+	cli_json_set(object, "check_ms", json_known(findings->check_ms));
+	cli_json_set(object, "check_rows_read", json_known(findings->check_rows_read));
+	cli_json_set(object, "pushed_down", findings->pushed_down >= 0 ?
+	    json_boolean(findings->pushed_down != 0) : json_null());
+	cli_json_set(object, "exit", json_integer(status));
+	cli_json_print(object);
+}
+
+static void
+json_rights(uint32_t task, const struct lockq_findings *findings, size_t granted)
+{
+	for (size_t i = 0, n = 0; i < findings->n_findings; i++) {
+		const struct lockq_finding *f = &findings->findings[i];
+		json_t *object;
+
+		if (f->is_grant == 0 || f->mend == NULL)
+			continue;
+		object = json_object();
+		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "grant", cli_json_text(f->mend));
+		cli_json_set(object, "granted", json_boolean(n++ < granted));
+		cli_json_print(object);
+	}
+}
 
 static int
 check(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
@@ -18,7 +188,10 @@ check(const struct manage_options *o, struct lockq *q, const struct manage_comma
 		    cli_caught()), "interrupted") : cli_report_library(&o->common, q, rc);
 	} else {
 		status = findings.n_faults > 0 ? CLI_EXIT_REFUSED : CLI_EXIT_DONE;
-		manage_output(o->common.json)->findings(o->task, &findings, status);
+		if (o->common.json)
+			json_findings(o->task, &findings, status);
+		else
+			text_findings(o->task, &findings);
 	}
 	lockq_findings_clear(&findings);
 	return status;
@@ -44,7 +217,7 @@ manage_precheck(const struct manage_options *o, struct lockq *q, bool adds,
 
 		if (f->is_grant != 0 || f->severity == LOCKQ_NOTE)
 			continue;
-		cli_message("%s: %s%s%s", manage_severity(f->severity), f->text,
+		cli_message("%s: %s%s%s", severity_name(f->severity), f->text,
 		    f->mend != NULL ? ": " : "", f->mend != NULL ? f->mend : "");
 		refuses += f->severity == LOCKQ_FAULT;
 	}
@@ -62,7 +235,10 @@ manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
 	size_t granted = 0;
 	int rc = o->grants ? lockq_grant(q, findings, &granted) : LOCKQ_OK;
 
-	manage_output(o->common.json)->rights(task, findings, granted);
+	if (o->common.json)
+		json_rights(task, findings, granted);
+	else
+		text_rights(findings, granted);
 	return rc == LOCKQ_OK ? CLI_EXIT_DONE : cli_report_library(&o->common, q, rc);
 }
 

@@ -103,43 +103,9 @@ LOCKQ_MUST_CHECK int manage_check_task(void *options, struct cli_error *error);
 	"  4  refused: the task is unknown\n" \
 	CLI_EXITS_ERRORS
 
-/* --- output.c: what is printed, as text for people or as JSON: a table of functions each; and the
- * parts of the text --- */
-
-struct manage_output {
-	/* How tasks are defined; one of them with all settings. */
-	void (*definitions)(const struct lockq_definitions *tasks, bool one);
-	void (*people)(const struct lockq_people *people);
-
-	/* What a manager has @done to a "task" or a "user", which @what tells: the number or the
-	 * name. */
-	void (*managed)(const char *what, uint32_t task, const char *user, const char *done);
-
-	/* One of the loans that a manager corrects; @status is the exit status for it alone. */
-	void (*corrected)(const struct lockq_correction *what,
-	    const struct lockq_disposed_loan *loan, int status);
-	/* What a check of the task has found. */
-	void (*findings)(uint32_t task, const struct lockq_findings *findings, int status);
-	/* The rights that were missing; the first @granted of them are granted now. */
-	void (*rights)(uint32_t task, const struct lockq_findings *findings, size_t granted);
-};
-
-const struct manage_output *manage_output(bool json);
-
-/* "fault", "warning" or "note". */
-const char *manage_severity(enum lockq_severity severity);
-
-/* --- correct_message.c --- */
-
-/* The word for JSON. */
-const char *correct_message_result(enum lockq_disposed what);
-
-/* Prints a line for a loan that is corrected, or was before, on standard output. */
-void correct_message_done(const struct lockq_correction *what,
-    const struct lockq_disposed_loan *loan);
-
-/* Says on standard error why a loan was not corrected; @given is the token that was named, or 0. */
-void correct_message_refused(const struct lockq_correction *what,
-    const struct lockq_disposed_loan *loan, uint64_t given);
+/* Prints what a manager has @done to a "task" or a "user", which @what tells: the number or the
+ * name. */
+void manage_say_done(const struct manage_options *o, const char *what, uint32_t task,
+    const char *user, const char *done);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* managetask: for managers, who define tasks, know the people, and correct mistakes. The commands
- * are in tasks.c, check.c, users.c and correct.c; options.c has what their options share; output.c
- * prints, with the sentences of correct_message.c. */
+ * are in tasks.c, check.c, users.c and correct.c; options.c has what they share. */
 #include "managetask/commands.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 /* Parsers and checks that several commands of managetask have. */
 #include <string.h>
 
+#include "cli/json.h"
 #include "cli/utf8.h"
 #include "managetask/commands.h"
 
@@ -54,4 +55,23 @@ manage_check_task(void *options, struct cli_error *error)
 	const struct manage_options *o = options;
 
 	return o->task == 0 ? cli_fail(error, "the task's number is missing") : 0;
+}
+
+void
+manage_say_done(const struct manage_options *o, const char *what, uint32_t task, const char *user,
+    const char *done)
+{
+	json_t *object;
+
+	if (o->common.json) {
+		object = json_object();
+		cli_json_set(object, "task", task != 0 ? cli_json_number(task) : json_null());
+		cli_json_set(object, "user", cli_json_text(user));
+		cli_json_set(object, "done", cli_json_text(done));
+		cli_json_print(object);
+	} else if (user != NULL) {
+		cli_line("%s %s: %s", what, user, done);
+	} else {
+		cli_line("%s %u: %s", what, task, done);
+	}
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of managetask for tasks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/table.h"
 #include "managetask/commands.h"
 
 static int
@@ -45,6 +50,128 @@ check_pause(void *options, struct cli_error *error)
 
 enum { PAUSES, DISABLES, ENABLES, ADDS, SETS };
 
+static const char *
+manage_setting(const struct lockq_definition *task, const char *name)
+{
+	for (size_t i = 0; i < task->n_settings; i++) {
+		if (strcmp(task->settings[i].name, name) == 0)
+			return task->settings[i].value;
+	}
+	return NULL;
+}
+
+static const char *
+or_dash(const char *text)
+{
+	return text != NULL ? text : "-";
+}
+
+static void
+manage_table(const struct lockq_definitions *tasks)
+{
+	static const struct cli_column columns[] = {
+		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "enabled", CLI_SPARE(1) },
+		{ "manager", CLI_TEXT | CLI_SPARE(2) },
+		{ "candidates view", CLI_TEXT | CLI_SPARE(3) },
+		{ "per request", CLI_RIGHT | CLI_SPARE(5) },
+		{ "lease", CLI_RIGHT | CLI_SPARE(6) }, { "list", CLI_RIGHT | CLI_SPARE(4) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_definition *t = &tasks->tasks[i];
+		const char *lease = manage_setting(t, "lease_minutes");
+		const char *ttl = manage_setting(t, "cache_ttl");
+		const char *yes = manage_setting(t, "enabled");
+		bool keeps = ttl != NULL && strcmp(ttl, "0") != 0;
+		bool enabled = yes != NULL && strcmp(yes, "yes") == 0;
+
+		cli_table_cell(table, "%u", t->task);
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "name")));
+		cli_table_cell(table, "%s", t->paused != NULL && enabled ? "paused" :
+		    enabled ? "yes" : "no");
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "manager")));
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "candidates_view")));
+		cli_table_cell(table, "%s", or_dash(manage_setting(t, "max_count")));
+		cli_table_cell(table, "%s%s", or_dash(lease), lease != NULL ? " min" : "");
+		cli_table_cell(table, "%s%s", keeps ? ttl : "-", keeps ? " s" : "");
+	}
+	cli_table_print(table);
+	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
+}
+
+static void
+manage_table_of_task(const struct lockq_definition *task)
+{
+	static const struct cli_column columns[] = { { "setting", 0 }, { "value", CLI_TEXT } };
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; i < task->n_settings; i++) {
+		cli_table_cell(table, "%s", task->settings[i].name);
+		cli_table_cell(table, "%s", task->settings[i].value != NULL ?
+		    task->settings[i].value : "none");
+	}
+	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(manage_setting(task, "name")));
+	cli_table_print(table);
+	if (task->urgent > 0)
+		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
+		    task->urgent == 1 ? "loan waits" : "loans wait");
+	if (task->paused != NULL)
+		cli_line("paused by %s since %s: %s", or_dash(task->paused_by),
+		    cli_local(task->paused_at).text, task->paused);
+}
+
+static void
+text_definitions(const struct lockq_definitions *tasks, bool one)
+{
+	if (tasks->n_tasks == 0)
+		cli_line("there are no tasks: managetask add makes one");
+	else if (one)
+		manage_table_of_task(&tasks->tasks[0]);
+	else
+		manage_table(tasks);
+}
+
+/* A column of the table task as JSON: these are texts, and these are flags; the others are
+ * numbers. */
+static json_t *
+json_setting(const struct lockq_setting *setting)
+{
+	static const char *const texts[] = { "name", "manager", "candidates_view", "on_complete",
+		"on_undo", "detail_view", "check_view", "share", "noun" };
+	static const char *const flags[] = { "enabled", "view_repeats", "use_unchecked" };
+
+	if (setting->value == NULL)
+		return json_null();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(setting->name, texts[i]) == 0)
+			return cli_json_text(setting->value);
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(setting->name, flags[i]) == 0)
+			return json_boolean(strcmp(setting->value, "yes") == 0);
+	}
+	return cli_json_number(strtoull(setting->value, NULL, 10));
+}
+
+static void
+json_definitions(const struct lockq_definitions *tasks)
+{
+	for (size_t i = 0; i < tasks->n_tasks; i++) {
+		const struct lockq_definition *t = &tasks->tasks[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "task", cli_json_number(t->task));
+		for (size_t n = 0; n < t->n_settings; n++)
+			cli_json_set(object, t->settings[n].name, json_setting(&t->settings[n]));
+		cli_json_set(object, "paused", cli_json_text(t->paused));
+		cli_json_set(object, "paused_by", cli_json_text(t->paused_by));
+		cli_json_set(object, "paused_at", cli_json_time(t->paused_at));
+		cli_json_set(object, "urgent", cli_json_number(t->urgent));
+		cli_json_print(object);
+	}
+}
+
 static int
 show(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
@@ -52,8 +179,10 @@ show(const struct manage_options *o, struct lockq *q, const struct manage_comman
 	int rc = lockq_definitions(q, o->task, &tasks);
 
 	(void)command;
-	if (cli_has_answer(rc))
-		manage_output(o->common.json)->definitions(&tasks, o->task != 0);
+	if (cli_has_answer(rc) && o->common.json)
+		json_definitions(&tasks);
+	else if (cli_has_answer(rc))
+		text_definitions(&tasks, o->task != 0);
 	lockq_definitions_clear(&tasks);
 	return cli_looked(&o->common, q, rc);
 }
@@ -76,7 +205,7 @@ define(const struct manage_options *o, struct lockq *q, const struct manage_sett
 	rc = lockq_define(q, &what, &number);
 	if (rc != LOCKQ_OK)
 		return cli_report_library(&o->common, q, rc);
-	manage_output(o->common.json)->managed("task", number, NULL, done);
+	manage_say_done(o, "task", number, NULL, done);
 	if (task != NULL)
 		*task = number;
 	return CLI_EXIT_DONE;
@@ -123,7 +252,7 @@ remove_task(const struct manage_options *o, struct lockq *q, const struct manage
 		return cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
 		    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :
 		    cli_library_text(q, rc));
-	manage_output(o->common.json)->managed("task", o->task, NULL, command->done);
+	manage_say_done(o, "task", o->task, NULL, command->done);
 	return CLI_EXIT_DONE;
 }
 

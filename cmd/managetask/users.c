@@ -2,6 +2,8 @@
 /* The commands of managetask for people. */
 #include <stdlib.h>
 
+#include "cli/json.h"
+#include "cli/table.h"
 #include "managetask/commands.h"
 
 static int
@@ -24,6 +26,52 @@ check_bind(void *options, struct cli_error *error)
 	return check_users(options, error);
 }
 
+static void
+text_people(const struct lockq_people *people)
+{
+	static const struct cli_column columns[] = {
+		{ "user", CLI_TEXT }, { "MySQL account", CLI_TEXT }, { "may ask", 0 },
+		{ "holds", CLI_RIGHT | CLI_SPARE(1) }, { "pending", CLI_RIGHT | CLI_SPARE(2) },
+		{ "since", CLI_SPARE(3) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	size_t any = 0;
+
+	for (size_t i = 0; i < people->n_people; i++) {
+		const struct lockq_person *p = &people->people[i];
+
+		cli_table_cell(table, "%s", p->user);
+		cli_table_cell(table, "%s", p->account != NULL ? p->account : "any");
+		cli_table_cell(table, "%s", p->enabled ? "yes" : "no");
+		cli_table_cell(table, "%llu", (unsigned long long)p->held);
+		cli_table_cell(table, "%llu", (unsigned long long)p->pending);
+		cli_table_cell(table, "%s", cli_local(p->created_at).text);
+		any += p->account == NULL && p->enabled;
+	}
+	cli_table_print(table);
+	cli_line("%zu %s", people->n_people, people->n_people == 1 ? "user" : "users");
+	if (any > 0)
+		cli_line("any account may ask for %zu of them: managetask user bind NAME "
+		    "--account ACCOUNT names the only one", any);
+}
+
+static void
+json_people(const struct lockq_people *people)
+{
+	for (size_t i = 0; i < people->n_people; i++) {
+		const struct lockq_person *p = &people->people[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "user", cli_json_text(p->user));
+		cli_json_set(object, "account", cli_json_text(p->account));
+		cli_json_set(object, "enabled", json_boolean(p->enabled));
+		cli_json_set(object, "held", cli_json_number(p->held));
+		cli_json_set(object, "pending", cli_json_number(p->pending));
+		cli_json_set(object, "created_at", cli_json_time(p->created_at));
+		cli_json_print(object);
+	}
+}
+
 static int
 list(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
@@ -31,8 +79,12 @@ list(const struct manage_options *o, struct lockq *q, const struct manage_comman
 	int rc = lockq_people(q, &people);
 
 	(void)command;
-	if (cli_has_answer(rc))
-		manage_output(o->common.json)->people(&people);
+	if (cli_has_answer(rc) && o->common.json)
+		json_people(&people);
+	else if (cli_has_answer(rc) && people.n_people > 0)
+		text_people(&people);
+	else if (cli_has_answer(rc))
+		cli_line("nobody is known: managetask user add makes people known");
 	lockq_people_clear(&people);
 	return cli_looked(&o->common, q, rc);
 }
@@ -51,7 +103,7 @@ change(const struct manage_options *o, struct lockq *q, const struct manage_comm
 		if (rc != LOCKQ_OK)
 			status = cli_report_library(&o->common, q, rc);
 		else
-			manage_output(o->common.json)->managed("user", 0, user, command->done);
+			manage_say_done(o, "user", 0, user, command->done);
 	}
 	return status;
 }
@@ -88,7 +140,7 @@ forget(const struct manage_options *o, struct lockq *q, const struct manage_comm
 		    "would be forgotten" : "forgotten", (unsigned long long)rows,
 		    rows == 1 ? "row" : "rows");
 		if (rc == LOCKQ_OK)
-			manage_output(o->common.json)->managed("user", 0, o->users.names[i], done);
+			manage_say_done(o, "user", 0, o->users.names[i], done);
 		else
 			status = cli_report(&o->common, cli_exit_status(rc, cli_caught()), "%s",
 			    rc == LOCKQ_CANCELLED ? "interrupted: the same command goes on" :

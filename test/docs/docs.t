@@ -239,7 +239,7 @@ check_json() {
 	disposition) functions=(disposed_object json_expired) ;;
 	refill) functions=(json_refilled) ;;
 	managetask)
-		functions=(json_definitions json_people json_managed json_finding json_findings
+		functions=(json_definitions json_people manage_say_done json_finding json_findings
 			json_rights json_corrected)
 		;;
 	lockqstat)
