@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/json.h"
+#include "cli/table.h"
 
 bool
 lockqstat_follow_wanted(const struct lockqstat_follow *o)
@@ -183,21 +184,6 @@ on_progress(const struct lockq_progress *progress, void *data)
 /* --- what the options ask for --- */
 
 static int
-end(const struct cli_common *common, struct lockq *q, const struct feed *feed, int rc)
-{
-	/* Nobody reads any more: whoever ended the reader knows. */
-	if (feed->failed == EPIPE)
-		return CLI_EXIT_DATABASE;
-	if (feed->failed != 0) {
-		cli_message("standard output can't be written: %s: the last changes come again",
-		    strerror(feed->failed));
-		return CLI_EXIT_DATABASE;
-	}
-	return rc == LOCKQ_OK || rc == LOCKQ_CANCELLED ? cli_exit_status(rc, cli_caught()) :
-	    cli_report_library(common, q, rc);
-}
-
-static int
 follow(const struct lockqstat_follow *o, const struct cli_common *common, struct lockq *q)
 {
 	struct lockq_follow what = LOCKQ_FOLLOW_INIT;
@@ -217,7 +203,12 @@ follow(const struct lockqstat_follow *o, const struct cli_common *common, struct
 	lockq_on_progress(q, on_progress, feed);
 	rc = lockq_follow(q, &what, &done);
 	lockq_on_progress(q, NULL, NULL);
-	rc = end(common, q, feed, rc);
+	if (feed->failed != 0 && feed->failed != EPIPE)
+		cli_message("standard output can't be written: %s: the last changes come again",
+		    strerror(feed->failed));
+	/* After EPIPE nobody reads any more: whoever ended the reader knows. */
+	rc = feed->failed != 0 ? CLI_EXIT_DATABASE :
+	    rc == LOCKQ_CANCELLED ? cli_exit_status(rc, cli_caught()) : cli_looked(common, q, rc);
 	if (common->verbose)
 		cli_message("%llu change%s acknowledged, cursor \"%s\" at %llu",
 		    (unsigned long long)done.changes, done.changes == 1 ? "" : "s", o->cursor,
@@ -228,14 +219,65 @@ follow(const struct lockqstat_follow *o, const struct cli_common *common, struct
 	return rc;
 }
 
+static void
+text_cursors(const struct lockq_cursors *cursors)
+{
+	static const struct cli_column columns[] = {
+		{ "cursor", 0 }, { "behind", CLI_RIGHT }, { "next change", CLI_RIGHT },
+		{ "position", CLI_RIGHT | CLI_SPARE(1) }, { "moved", CLI_SPARE(2) },
+		{ "made", CLI_SPARE(4) }, { "by", CLI_TEXT | CLI_SPARE(3) },
+	};
+	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	size_t i;
+
+	for (i = 0; i < cursors->n_cursors; i++) {
+		const struct lockq_cursor *c = &cursors->cursors[i];
+		struct cli_time moved = cli_local(c->moved_at);
+
+		cli_table_cell(table, "%s", c->cursor);
+		cli_table_cell(table, "%llu", (unsigned long long)c->lag);
+		cli_table_cell(table, "%s", c->age_s < 0 ? "none" :
+		    cli_age((uint64_t)c->age_s).text);
+		cli_table_cell(table, "%llu", (unsigned long long)c->position);
+		cli_table_cell(table, "%s", moved.text[0] != '\0' ? moved.text : "never");
+		cli_table_cell(table, "%s", cli_local(c->made_at).text);
+		cli_table_cell(table, "%s", c->account);
+	}
+	cli_table_print(table);
+	cli_line("%zu %s", cursors->n_cursors, cursors->n_cursors == 1 ? "cursor" : "cursors");
+}
+
+static void
+json_cursors(const struct lockq_cursors *cursors)
+{
+	for (size_t i = 0; i < cursors->n_cursors; i++) {
+		const struct lockq_cursor *c = &cursors->cursors[i];
+		json_t *object = json_object();
+
+		cli_json_set(object, "cursor", cli_json_text(c->cursor));
+		cli_json_set(object, "position", cli_json_number(c->position));
+		cli_json_set(object, "lag", cli_json_number(c->lag));
+		cli_json_set(object, "age_s", c->age_s < 0 ? json_null() :
+		    cli_json_number((uint64_t)c->age_s));
+		cli_json_set(object, "made_at", cli_json_time(c->made_at));
+		cli_json_set(object, "moved_at", cli_json_time(c->moved_at));
+		cli_json_set(object, "account", cli_json_text(c->account));
+		cli_json_print(object);
+	}
+}
+
 static int
 show(const struct cli_common *common, struct lockq *q)
 {
 	struct lockq_cursors cursors = LOCKQ_CURSORS_INIT;
 	int rc = lockq_cursors(q, &cursors);
 
-	if (cli_has_answer(rc))
-		lockqstat_output(common->json)->cursors(&cursors);
+	if (cli_has_answer(rc) && common->json)
+		json_cursors(&cursors);
+	else if (cli_has_answer(rc) && cursors.n_cursors > 0)
+		text_cursors(&cursors);
+	else if (cli_has_answer(rc))
+		cli_line("there is no cursor: lockqstat --follow makes one");
 	lockq_cursors_clear(&cursors);
 	return cli_looked(common, q, rc);
 }
@@ -244,10 +286,18 @@ static int
 drop(const struct lockqstat_follow *o, const struct cli_common *common, struct lockq *q)
 {
 	int rc = lockq_drop_cursor(q, o->drop);
+	json_t *object;
 
 	if (rc != LOCKQ_OK)
 		return cli_report_library(common, q, rc);
-	lockqstat_output(common->json)->dropped(o->drop);
+	if (!common->json) {
+		cli_line("cursor \"%s\" is removed", o->drop);
+		return CLI_EXIT_DONE;
+	}
+	object = json_object();
+	cli_json_set(object, "cursor", cli_json_text(o->drop));
+	cli_json_set(object, "done", json_string("removed"));
+	cli_json_print(object);
 	return CLI_EXIT_DONE;
 }
 

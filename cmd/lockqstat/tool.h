@@ -155,22 +155,6 @@ LOCKQ_MUST_CHECK int lockqstat_read(const struct lockqstat_options *o, struct lo
 /* screen.c: shows it until the user or a signal ends it. Returns the exit status. */
 LOCKQ_MUST_CHECK int lockqstat_screen(const struct lockqstat_options *o, struct lockq *q);
 
-/* --- output.c: what is printed, as text for people or as JSON: a table of functions each --- */
-
-struct lockqstat_output {
-	/* How tasks stand, sorted by @order; @runs are those of the one task that there is, or
-	 * NULL. */
-	void (*stats)(const struct lockq_stats *stats, enum stat_order order,
-	    const struct lockq_runs *runs);
-	/* What is wrong with them. */
-	void (*health)(const struct lockq_stats *stats, const struct stat_health *health);
-	/* The places of the readers of the change feed; and the one that was removed. */
-	void (*cursors)(const struct lockq_cursors *cursors);
-	void (*dropped)(const char *cursor);
-};
-
-const struct lockqstat_output *lockqstat_output(bool json);
-
 /* --- metrics.c: how tasks and cursors stand, in the text format of Prometheus --- */
 
 /* @took_ms is how long it took to read them. */

@@ -244,7 +244,7 @@ check_json() {
 		;;
 	lockqstat)
 		functions=(json_list json_run json_trouble json_stats json_health print_rest deliver
-			cli_json_event json_cursors json_dropped)
+			cli_json_event json_cursors drop)
 		;;
 	seedloans) functions=(json_seeded) ;;
 	esac
