@@ -50,14 +50,6 @@ can_act(struct checkwork_screen *s)
 	return false;
 }
 
-/* Ctrl-C during an action ends the action only. */
-static void
-acted(struct checkwork_screen *s)
-{
-	cli_forget_interrupt();
-	s->next_look = 0;
-}
-
 void
 checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
     uint32_t return_after_s)
@@ -84,7 +76,8 @@ checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
 		    cli_loan(), (unsigned long long)s->about.loan_id, rc == LOCKQ_CANCELLED ?
 		    "given up, nothing was changed" : cli_library_text(s->acts, rc)));
 	lockq_disposed_clear(&result);
-	acted(s);
+	cli_forget_interrupt(); /* Ctrl-C during an action ends the action only */
+	s->next_look = 0;
 }
 
 static char *
@@ -103,29 +96,20 @@ answer_text(struct checkwork_screen *s, const struct lockq_ask *ask,
 	    (unsigned long long)answer->request_id);
 }
 
-/* The task of the marked row; without one, the task that a getwork would ask for. */
-static uint32_t
-task_to_ask(const struct checkwork_screen *s)
-{
-	struct cli_error error;
-	uint32_t task = s->o->task;
-
-	if (s->page.pipeline.n_assignments > 0)
-		return s->page.pipeline.assignments[s->marked].task;
-	return cli_default_task(&task, &error) == 0 ? task : 0;
-}
-
 void
 checkwork_ask(struct checkwork_screen *s, uint32_t count)
 {
 	struct lockq_ask ask = LOCKQ_ASK_INIT;
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	struct cli_error error;
+	bool marked = s->page.pipeline.n_assignments > 0;
 	int rc;
 
 	ask.user = s->o->user;
-	ask.task = task_to_ask(s);
+	/* The task of the marked row; without one, the task that a getwork would ask for. */
+	ask.task = marked ? s->page.pipeline.assignments[s->marked].task : s->o->task;
 	ask.count = count;
-	if (ask.task == 0) {
+	if (cli_default_task(&ask.task, &error) != 0 || ask.task == 0) {
 		checkwork_screen_say(s, cli_text("no %s is marked: with --task N, m asks for "
 		    "%s of that task", cli_loan(), cli_loans(2)));
 		return;
@@ -137,5 +121,6 @@ checkwork_ask(struct checkwork_screen *s, uint32_t count)
 	checkwork_screen_say(s, answer_text(s, &ask, &answer, rc));
 	cli_fill_due(&s->o->common, s->acts, ask.task);
 	lockq_answer_clear(&answer);
-	acted(s);
+	cli_forget_interrupt();
+	s->next_look = 0;
 }

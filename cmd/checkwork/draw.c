@@ -106,20 +106,6 @@ scroll_to_mark(struct checkwork_screen *s, size_t height)
 		s->top = row;
 }
 
-static void
-draw_page(struct checkwork_screen *s)
-{
-	size_t height = LINES > 3 ? (size_t)LINES - 2 : 1, n = s->page.lines.n;
-	size_t marked = s->has_mark ? s->page.row_of[s->marked] : n;
-
-	if (n == 0)
-		return;
-	scroll_to_mark(s, height);
-	for (size_t i = 0; i < height && s->top + i < n; i++)
-		screen_put((int)i + 1, 0, s->page.lines.text[s->top + i],
-		    s->top + i == marked ? A_REVERSE : A_NORMAL);
-}
-
 /* The text that @s asks for an answer with; NULL: it asks nothing. */
 static char *
 question_text(const struct checkwork_screen *s)
@@ -143,6 +129,8 @@ void
 checkwork_draw(void *data)
 {
 	struct checkwork_screen *s = data;
+	size_t height = LINES > 3 ? (size_t)LINES - 2 : 1, n = s->page.lines.n;
+	size_t marked = s->has_mark ? s->page.row_of[s->marked] : n;
 	char *question = question_text(s);
 	const char *text = question != NULL ? question : s->doing != NULL ? s->doing :
 	    s->message != NULL ? s->message : keys;
@@ -152,7 +140,11 @@ checkwork_draw(void *data)
 	erase();
 	screen_heading(title, s->o->watch_ms);
 	free(title);
-	draw_page(s);
+	if (n > 0)
+		scroll_to_mark(s, height);
+	for (size_t i = 0; i < height && s->top + i < n; i++)
+		screen_put((int)i + 1, 0, s->page.lines.text[s->top + i],
+		    s->top + i == marked ? A_REVERSE : A_NORMAL);
 	move(LINES - 1, 0);
 	clrtoeol(); /* a terminal of one or two lines has something else there */
 	screen_put(LINES - 1, 0, escaped, text == keys ? A_NORMAL : screen_bold());

@@ -15,30 +15,23 @@ cli_answer_is_from_list(const struct lockq_answer *answer)
 /* How old the list was, by the server's clock alone. Where nobody has checked it, that clock has
  * told no later time, so the time of the list stands for its age. */
 static char *
-list_age(const struct lockq_answer *answer, bool waited)
-{
-	struct cli_time age;
-	time_t as_of, checked;
-
-	if (cli_time(&as_of, answer->as_of) != 0)
-		return cli_text("%s", answer->checked == NULL ? ", unchecked" : "");
-	if (cli_time(&checked, answer->checked) != 0)
-		return cli_text(" of %s, unchecked", cli_local_s(answer->as_of).text);
-	age = cli_age(checked > as_of ? (uint64_t)(checked - as_of) : 0);
-	return waited ? cli_text(" of %s ago", age.text) :
-	    cli_text(" when it was %s old", age.text);
-}
-
-static char *
 how_taken(const struct lockq_answer *answer, bool waited)
 {
-	char *age = list_age(answer, waited), *text;
 	bool known = answer->leader != NULL;
+	time_t as_of, checked;
+	char *list, *text;
 
-	text = cli_text("served%s%s from %s%s list%s", waited ? " in " : "",
+	list = cli_text("served%s%s from %s%s list", waited ? " in " : "",
 	    waited ? cli_ms(answer->waited_ms).text : "", known ? answer->leader : "a kept",
-	    known ? "'s" : "", age);
-	free(age);
+	    known ? "'s" : "");
+	if (cli_time(&as_of, answer->as_of) != 0)
+		text = cli_text("%s%s", list, answer->checked == NULL ? ", unchecked" : "");
+	else if (cli_time(&checked, answer->checked) != 0)
+		text = cli_text("%s of %s, unchecked", list, cli_local_s(answer->as_of).text);
+	else
+		text = cli_text(waited ? "%s of %s ago" : "%s when it was %s old", list,
+		    cli_age(checked > as_of ? (uint64_t)(checked - as_of) : 0).text);
+	free(list);
 	return text;
 }
 

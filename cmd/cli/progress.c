@@ -116,19 +116,6 @@ cli_progress_text(const struct lockq_progress *progress)
 	return query_text(progress);
 }
 
-/* Said at once, since that request may be for another number of loans. */
-static void
-say_joined(const struct lockq_progress *progress)
-{
-	static uint64_t said;
-
-	if (progress->joined_request == 0 || progress->joined_request == said)
-		return;
-	said = progress->joined_request;
-	cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
-	    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
-}
-
 void
 cli_say_phase(const struct cli_common *common, int phase, const char *text)
 {
@@ -143,6 +130,7 @@ cli_say_phase(const struct cli_common *common, int phase, const char *text)
 int
 cli_on_progress(const struct lockq_progress *progress, void *data)
 {
+	static uint64_t said; /* the request that was joined */
 	const struct cli_common *common = data;
 	uint64_t usual = 0;
 	char *text;
@@ -153,8 +141,12 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 		return 0;
 	text = cli_progress_text(progress);
 	cli_say_phase(common, (int)progress->phase, text);
-	if (is_shown(common))
-		say_joined(progress);
+	/* Said at once, since that request may be for another number of loans. */
+	if (is_shown(common) && progress->joined_request != 0 && progress->joined_request != said) {
+		said = progress->joined_request;
+		cli_message("joined your earlier request %llu, for %u %s", (unsigned long long)said,
+		    progress->joined_asked, progress->joined_asked == 1 ? "loan" : "loans");
+	}
 	if (progress->phase == LOCKQ_PHASE_QUERY || progress->phase == LOCKQ_PHASE_WAIT ||
 	    progress->phase == LOCKQ_PHASE_CHECK)
 		usual = progress->usual_ms;

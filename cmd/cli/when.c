@@ -23,8 +23,8 @@ when_make(int64_t *when, int year, int month, int day, int hour, int minute, int
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
 	if (year < WHEN_FIRST_YEAR || year > WHEN_LAST_YEAR || month < 1 || month > 12 || day < 1 ||
-	    day > days[month - 1] + (month == 2 && leap) || hour > 23 || minute > 59 || second > 59 ||
-	    hour < 0 || minute < 0 || second < 0)
+	    day > days[month - 1] + (month == 2 && leap) || hour > 23 || minute > 59 ||
+	    second > 59 || hour < 0 || minute < 0 || second < 0)
 		return false;
 	*when = ((days_from_date(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
 	return true;

@@ -71,21 +71,6 @@ show_completed(const struct getwork_options *o, struct lockq *q, int rc,
 	return false;
 }
 
-/* Asks with --complete, and prints what came of its loans. Returns false where nothing was asked
- * for, and *@status is the exit status. */
-static bool
-getwork_complete_and_ask(const struct getwork_options *o, struct lockq *q,
-    struct lockq_answer *answer, int *rc, int *status)
-{
-	struct lockq_disposed_result done = LOCKQ_DISPOSED_RESULT_INIT;
-	bool asked;
-
-	*rc = lockq_dispose_and_ask(q, &o->done.what, &done, &o->asking.ask, answer);
-	asked = show_completed(o, q, *rc, &done, answer, status);
-	lockq_disposed_clear(&done);
-	return asked;
-}
-
 enum { LAST_IN_LINE = 19 }; /* the nicest value */
 
 /* Prints the answer, and what is the user's then. A list that is due is filled meanwhile. */
@@ -113,6 +98,7 @@ static int
 ask(struct getwork_options *o, struct lockq *q)
 {
 	struct lockq_answer answer = LOCKQ_ANSWER_INIT;
+	struct lockq_disposed_result done = LOCKQ_DISPOSED_RESULT_INIT;
 	bool completes = getwork_completes(o), asked = true;
 	int rc, status;
 
@@ -121,10 +107,13 @@ ask(struct getwork_options *o, struct lockq *q)
 	cli_catch_signals(completes ? "loans may be completed all the same, and a request may "
 	    "still get others: see checkwork" : "a request may stay pending and still get loans: "
 	    "see checkwork");
-	if (completes)
-		asked = getwork_complete_and_ask(o, q, &answer, &rc, &status);
-	else
+	if (completes) {
+		rc = lockq_dispose_and_ask(q, &o->done.what, &done, &o->asking.ask, &answer);
+		asked = show_completed(o, q, rc, &done, &answer, &status);
+		lockq_disposed_clear(&done);
+	} else {
 		rc = cli_ask_for_loans(&o->common, &o->asking, q, &answer);
+	}
 	if (asked) {
 		cli_noun_read(&o->common, q, o->asking.ask.task);
 		status = answered(o, q, &answer, rc);

@@ -258,8 +258,8 @@ svg_waits(const struct report_task *t)
 			least = q[i].wait_p50_ms;
 	}
 	scale = log_scale_of(least, t->day->whole.wait_max_ms);
-	begin_plot(t, cli_text("How long requests waited over the day: half of them %s or less, the "
-	    "longest %s. The figures are in the table below.",
+	begin_plot(t, cli_text("How long requests waited over the day: half of them %s or less, "
+	    "the longest %s. The figures are in the table below.",
 	    report_ms(t->day->whole.wait_p50_ms).text, report_ms(t->day->whole.wait_max_ms).text));
 	for (size_t i = scale.least; i <= scale.most; i++) {
 		int64_t y = log_y(&scale, (int64_t)round_times[i].ms);

@@ -32,17 +32,6 @@ command_note_files(void)
 	}
 }
 
-/* The connection among them: a command that outlives this program would keep it open, and with it
- * what the server keeps for it. */
-static void
-keep_own_files(void)
-{
-	for (int fd = STDERR_FILENO + 1; fd < FD_SETSIZE; fd++) {
-		if (!FD_ISSET(fd, &given))
-			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	}
-}
-
 static int
 look_at(const char *path)
 {
@@ -162,7 +151,12 @@ command_start(struct command *command, char *const arguments[])
 	*command = (struct command){
 		.began = cli_clock_ms(), .kill_at = UINT64_MAX, .end = COMMAND_NOT_BEGUN
 	};
-	keep_own_files();
+	/* The connection among them: a command that outlives this program would keep it open, and
+	 * with it what the server keeps for it. */
+	for (int fd = STDERR_FILENO + 1; fd < FD_SETSIZE; fd++) {
+		if (!FD_ISSET(fd, &given))
+			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
 	take_signals(command);
 	rc = spawn(command, arguments);
 	if (rc != 0)

@@ -12,18 +12,6 @@ enum {
 	HELD_MOST_MS = 5000 /* a command may end meanwhile */
 };
 
-/* The loan's place, or lease->n. */
-static size_t
-find(const struct runwork_lease *lease, const struct lockq_assignment *a)
-{
-	size_t i = 0;
-
-	while (i < lease->n && (lease->refs[i].loan_id != a->loan_id ||
-	    lease->refs[i].token != a->token))
-		i++;
-	return i;
-}
-
 /* The answer has the time at which a lease ends by the server's clock. How long that is from now is
  * asked for, since the clock of this machine may be wrong. The loans of an answer that is repeated
  * may have been completed since. */
@@ -40,8 +28,11 @@ look(struct runwork_lease *lease)
 		lease->loans[i].gone = true;
 	for (size_t i = 0; i < pipeline.n_assignments; i++) {
 		const struct lockq_assignment *a = &pipeline.assignments[i];
-		size_t place = find(lease, a);
+		size_t place = 0;
 
+		while (place < lease->n && (lease->refs[place].loan_id != a->loan_id ||
+		    lease->refs[place].token != a->token))
+			place++;
 		if (place == lease->n || a->lease_expired)
 			continue;
 		lease->loans[place].gone = false;

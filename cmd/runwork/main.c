@@ -6,22 +6,6 @@
 
 #include "runwork/tool.h"
 
-/* Finds out before anything is asked for whether there is a command to run: returns the exit status
- * for that. */
-static int
-look_for_command(const struct runwork_options *o)
-{
-	int failure = command_look(o->command[0]);
-	char *text;
-
-	if (failure == 0)
-		return CLI_EXIT_DONE;
-	text = runwork_no_command_text(o->command[0], failure);
-	cli_report(&o->common, runwork_no_command(failure), "%s: nothing was asked for", text);
-	free(text);
-	return runwork_no_command(failure);
-}
-
 /* Asks, and works on the loans. A list that is due is filled meanwhile. Returns the exit status. */
 static int
 ask(struct runwork_options *o, struct lockq *q)
@@ -48,12 +32,19 @@ main(int argc, char **argv)
 {
 	struct runwork_options o = RUNWORK_DEFAULTS;
 	struct lockq *q = NULL;
-	int rc, status;
+	char *text;
+	int rc, status, failure;
 
 	cli_start(&runwork_tool, &o, argc, argv);
 	command_note_files();
-	status = look_for_command(&o);
-	if (status == CLI_EXIT_DONE) {
+	/* Before anything is asked for, this finds out whether there is a command to run. */
+	failure = command_look(o.command[0]);
+	if (failure != 0) {
+		text = runwork_no_command_text(o.command[0], failure);
+		status = cli_report(&o.common, runwork_no_command(failure),
+		    "%s: nothing was asked for", text);
+		free(text);
+	} else {
 		rc = cli_open(&q, &o.common);
 		status = rc == LOCKQ_OK ? ask(&o, q) : cli_report_library(&o.common, q, rc);
 	}

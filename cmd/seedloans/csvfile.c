@@ -188,23 +188,17 @@ finish_row(struct csvfile *file, struct csvfile_row *row)
 	return CSVFILE_ROW;
 }
 
-/* Drops the lines that were given out, so that memory does not grow with the file. */
-static void
-forget(struct csvfile *file)
-{
-	if (file->next_at < file->used && file->next_at <= CSV_ROW_BYTES)
-		return;
-	memmove(file->held, file->held + file->next_at, file->used - file->next_at);
-	file->used -= file->next_at;
-	file->next_at = 0;
-}
-
 enum csvfile_rc
 csvfile_next(struct csvfile *file, struct csvfile_row *row)
 {
 	size_t length;
 
-	forget(file);
+	/* Drops the lines that were given out, so that memory does not grow with the file. */
+	if (file->next_at == file->used || file->next_at > CSV_ROW_BYTES) {
+		memmove(file->held, file->held + file->next_at, file->used - file->next_at);
+		file->used -= file->next_at;
+		file->next_at = 0;
+	}
 	start_row(file);
 	file->row_at = file->next_at;
 	*row = (struct csvfile_row){ .line = file->line };

@@ -103,24 +103,10 @@ loan_stage(const struct seed_loan *loan, uint64_t seed)
 }
 
 static void
-make_checksum(char checksum[65], struct rng *rng)
-{
-	static const char hex[] = "0123456789abcdef";
-	size_t i, j;
-
-	for (i = 0; i < 64; i += 16) {
-		uint64_t bits = rng_next(rng);
-
-		for (j = 0; j < 16; j++, bits >>= 4)
-			checksum[i + j] = hex[bits & 15];
-	}
-	checksum[64] = '\0';
-}
-
-static void
 make_document(struct seed_document *document, const struct paper *paper,
     const struct seed_loan *loan, struct rng *rng)
 {
+	static const char hex[] = "0123456789abcdef";
 	uint64_t percent = rng_below(rng, 100);
 	int64_t checked;
 
@@ -135,7 +121,13 @@ make_document(struct seed_document *document, const struct paper *paper,
 		    "verified" : "rejected";
 		document->checked = checked;
 	}
-	make_checksum(document->checksum, rng);
+	for (size_t i = 0; i < sizeof(document->checksum) - 1; i += 16) {
+		uint64_t bits = rng_next(rng);
+
+		for (size_t j = 0; j < 16; j++, bits >>= 4)
+			document->checksum[i + j] = hex[bits & 15];
+	}
+	document->checksum[sizeof(document->checksum) - 1] = '\0';
 }
 
 size_t

@@ -153,20 +153,6 @@ run_second(void *data)
 	return NULL;
 }
 
-/* The new thread takes no signals: they are for the caller's. */
-static bool
-start_second(pthread_t *thread, struct lane *lane)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(thread, NULL, run_second, lane) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 static int
 first_free_loan(struct seed *seed, uint64_t *loan_id)
 {
@@ -186,10 +172,16 @@ static int
 run_lanes(struct made_up *m, struct lane lanes[2])
 {
 	pthread_t second;
+	sigset_t all, before;
 	bool started;
 
 	m->next_document = lanes[0].load.next_document;
-	started = m->total > SEED_BATCH && start_second(&second, &lanes[1]);
+	/* The new thread takes no signals: they are for the caller's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = m->total > SEED_BATCH &&
+	    pthread_create(&second, NULL, run_second, &lanes[1]) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	run_lane(&lanes[0]);
 	/* The steps after this use the first lane's connection, so it is kept alive until the
 	 * second lane is done. */
