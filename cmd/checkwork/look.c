@@ -190,16 +190,6 @@ json_request(const struct lockq_answer *answer, int rc, int status, const char *
 }
 
 static void
-text_requests(const char *user, uint32_t task, const struct lockq_requests *requests)
-{
-	request_lines(user, requests);
-	if (requests->n_requests == 0 && task != 0)
-		cli_line("%s has no pending request for task %u", user, task);
-	else if (requests->n_requests == 0)
-		cli_line("%s has no pending request", user);
-}
-
-static void
 json_requests(const char *user, const struct lockq_requests *requests)
 {
 	for (size_t i = 0; i < requests->n_requests; i++) {
@@ -356,8 +346,12 @@ look_at_requests(const struct checkwork_options *o, struct lockq *q)
 
 	if (cli_has_answer(rc) && o->common.json)
 		json_requests(o->user, &requests);
+	else if (cli_has_answer(rc) && requests.n_requests > 0)
+		request_lines(o->user, &requests);
+	else if (cli_has_answer(rc) && o->task != 0)
+		cli_line("%s has no pending request for task %u", o->user, o->task);
 	else if (cli_has_answer(rc))
-		text_requests(o->user, o->task, &requests);
+		cli_line("%s has no pending request", o->user);
 	lockq_requests_clear(&requests);
 	return cli_looked(&o->common, q, rc);
 }

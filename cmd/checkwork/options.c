@@ -103,17 +103,12 @@ static const struct cli_option checkwork_table[] = {
 	    "requests that are pending", parse_choices, OPTION(choices.kind), 0, 0 },
 	{ "begins", 0, "TEXT", "only those that begin with it", cli_parse_utf8,
 	    OPTION(choices.begins), 0, 0 },
-	{ .help = "Patience" },
-	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
-	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
+	CLI_TIMEOUT_ROWS(OPTION),
 	{ .help = "Again and again" },
 	{ "watch", 0, "[SECONDS]", "show it anew each time, every 2 seconds or as many;\n"
 	    "on a terminal keys act on your loans: ? shows them",
 	    watch_parse, OPTION(watch_ms), WATCH_LEAST_S, CLI_WAIT_MAX_S },
-	{ .help = "Tables" },
-	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
-	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
-	    OPTION(width), CLI_WIDTH_LEAST, CLI_WIDTH_MOST },
+	CLI_WIDTH_ROWS(OPTION),
 	CLI_OPTIONS_END
 };
 

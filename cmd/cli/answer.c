@@ -264,18 +264,6 @@ json_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 	cli_json_print(object);
 }
 
-void
-cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int status,
-    const char *complaint)
-{
-	if (json)
-		json_answer(answer, rc, status, complaint);
-	else if (complaint == NULL)
-		text_answer(answer, rc);
-	if (complaint != NULL)
-		cli_message("%s", complaint);
-}
-
 static void
 text_cancelled(const struct lockq_answer *answer, int rc)
 {
@@ -293,13 +281,15 @@ text_cancelled(const struct lockq_answer *answer, int rc)
 }
 
 void
-cli_answer_print_cancelled(bool json, const struct lockq_answer *answer, int rc, int status,
+cli_answer_print(bool json, const struct lockq_answer *answer, bool cancelled, int rc, int status,
     const char *complaint)
 {
 	if (json)
 		json_answer(answer, rc, status, complaint);
-	else if (complaint == NULL)
+	else if (complaint == NULL && cancelled)
 		text_cancelled(answer, rc);
+	else if (complaint == NULL)
+		text_answer(answer, rc);
 	if (complaint != NULL)
 		cli_message("%s", complaint);
 }

@@ -35,13 +35,9 @@ char *cli_answer_line(const struct lockq_answer *answer, const char *dot);
 /* The object of a request; @error may be NULL. */
 json_t *cli_json_answer(const struct lockq_answer *answer, int status, const char *error);
 
-/* Prints the answer to a request that was made, which ended with @rc, and @complaint, the tool's
- * message about it on standard error, or NULL. */
-void cli_answer_print(bool json, const struct lockq_answer *answer, int rc, int status,
-    const char *complaint);
-
-/* The same of a request that was to be cancelled. */
-void cli_answer_print_cancelled(bool json, const struct lockq_answer *answer, int rc, int status,
-    const char *complaint);
+/* Prints the answer to a request that was made, or that was to be @cancelled, which ended with @rc;
+ * and @complaint, the tool's message about it on standard error, or NULL. */
+void cli_answer_print(bool json, const struct lockq_answer *answer, bool cancelled, int rc,
+    int status, const char *complaint);
 
 #endif

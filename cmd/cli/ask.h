@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, why there
- * are no loans, and the filling of a list that is due; ask_tasks.c asks several tasks.
+ * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, why
+ * there are no loans, and the filling of a list that is due; ask_tasks.c asks several tasks.
  */
 #ifndef LOCKQ_CMD_CLI_ASK_H
 #define LOCKQ_CMD_CLI_ASK_H

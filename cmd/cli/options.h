@@ -74,6 +74,17 @@ struct cli_tool {
 	int (*check)(void *options, struct cli_error *error);
 };
 
+/* Rows of the tools that look; OPTION(member) is the offset of a member of a tool's options. */
+#define CLI_TIMEOUT_ROWS(OPTION) \
+	{ .help = "Patience" }, \
+	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)", \
+	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S }
+#define CLI_WIDTH_ROWS(OPTION) \
+	{ .help = "Tables" }, \
+	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n" \
+	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32, OPTION(width), \
+	    CLI_WIDTH_LEAST, CLI_WIDTH_MOST }
+
 /* The lines of .exits that every tool shares. */
 #define CLI_EXITS_ERRORS \
 	"  5  no database, a failed query, or the output could not be written\n"

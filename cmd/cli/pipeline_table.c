@@ -185,7 +185,8 @@ print_advice(const char *user, const struct lockq_pipeline *pipeline)
 	word = cli_word(user);
 	cli_line("the lease of %s %llu ends in %s: disposition --user %s --task %u --loan %llu "
 	    "--renew renews it", cli_loan(), (unsigned long long)first->loan_id,
-	    cli_age(first->lease_left_s).text, word, first->task, (unsigned long long)first->loan_id);
+	    cli_age(first->lease_left_s).text, word, first->task,
+	    (unsigned long long)first->loan_id);
 	free(word);
 }
 

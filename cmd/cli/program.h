@@ -107,7 +107,8 @@ char *cli_bar(size_t width, uint64_t done, uint64_t total);
 
 /*
  * Draws "@text [#####-----]" as one line over the last one on standard error, cut to the
- * terminal's width; no bar where @total is 0. Does nothing where progress is not shown. Takes @text.
+ * terminal's width; no bar where @total is 0. Does nothing where progress is not shown. Takes
+ * @text.
  */
 void cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *text);
 

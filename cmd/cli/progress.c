@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -46,7 +45,8 @@ cli_tick(const struct cli_common *common, uint64_t done, uint64_t total, char *t
 	char *escaped = cli_escaped(text), *bar, *line;
 
 	if (is_shown(common)) {
-		/* A line as wide as the terminal would scroll, and so would one with ^C after it. */
+		/* A line as wide as the terminal would scroll, and so would one with ^C after
+		 * it. */
 		columns = columns > BAR_MIN ? columns - 3 : columns - 1;
 		room = columns > cli_width(escaped) + 1 ? columns - cli_width(escaped) - 1 : 0;
 		if (total == 0 || room < BAR_MIN) {

@@ -49,6 +49,12 @@ cli_text(const char *format, ...)
 	return text;
 }
 
+const char *
+cli_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 char *
 cli_quoted(const char *name, const char *otherwise)
 {

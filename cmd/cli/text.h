@@ -4,6 +4,7 @@
 #define LOCKQ_CMD_CLI_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -25,6 +26,9 @@ char *cli_quoted(const char *name, const char *otherwise);
 
 /* @text as one word of a shell's command line, for a command that somebody may copy; free() it. */
 char *cli_word(const char *text);
+
+/* The ending of a noun that there are @n of: "" or "s". */
+const char *cli_plural(uint64_t n);
 
 /* A formatted string; free() it. */
 char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);

@@ -199,8 +199,8 @@ cli_parse_gaps(const struct cli_option *option, const char *text, void *target,
 	for (;;) {
 		size_t length = strcspn(from, ",");
 
-		if (cli_number_of(&number, from, length) != 0 || number < option->min || number > option->max ||
-		    gaps->n == CLI_GAPS_MAX)
+		if (cli_number_of(&number, from, length) != 0 || number < option->min ||
+		    number > option->max || gaps->n == CLI_GAPS_MAX)
 			return cli_fail(error, "--%s \"%s\" must be up to %d numbers of seconds "
 			    "from %llu to %llu, as in 5,10,20", option->name, text, CLI_GAPS_MAX,
 			    (unsigned long long)option->min, (unsigned long long)option->max);

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/program.h"
-#include "cli/table.h"
 
 enum { USUAL_MS = 2000 };
 

@@ -32,7 +32,7 @@ getwork_cancel(const struct getwork_options *o, struct lockq *q)
 		status = cli_report_library(common, q, rc);
 	} else {
 		cli_noun_read(common, q, answer.task);
-		cli_answer_print_cancelled(common->json, &answer, rc, status, complaint);
+		cli_answer_print(common->json, &answer, true, rc, status, complaint);
 	}
 	lockq_answer_clear(&answer);
 	return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "getwork/tool.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of getwork share. main.c parses, asks, also with --complete, cancels, prints and
- * maps; options.c has the options; pipeline.c shows what is the user's afterwards. What runwork does
- * in the same way is in cli/ask.h.
+ * maps; options.c has the options; pipeline.c shows what is the user's afterwards. What runwork
+ * does in the same way is in cli/ask.h.
  */
 #ifndef LOCKQ_CMD_GETWORK_TOOL_H
 #define LOCKQ_CMD_GETWORK_TOOL_H

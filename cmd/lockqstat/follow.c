@@ -211,7 +211,7 @@ follow(const struct lockqstat_follow *o, const struct cli_common *common, struct
 	    rc == LOCKQ_CANCELLED ? cli_exit_status(rc, cli_caught()) : cli_looked(common, q, rc);
 	if (common->verbose)
 		cli_message("%llu change%s acknowledged, cursor \"%s\" at %llu",
-		    (unsigned long long)done.changes, done.changes == 1 ? "" : "s", o->cursor,
+		    (unsigned long long)done.changes, cli_plural(done.changes), o->cursor,
 		    (unsigned long long)done.position);
 	free(feed->told);
 	free(feed->again);

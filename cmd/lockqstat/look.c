@@ -2,7 +2,6 @@
 #include "lockqstat/tool.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

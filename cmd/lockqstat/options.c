@@ -104,13 +104,8 @@ static const struct cli_option lockqstat_table[] = {
 	{ "report", 0, "DIR", "the last 24 hours, in pictures: DIR/lockq.html",
 	    parse_report, OPTION(report), 0, 0 },
 	LOCKQSTAT_FOLLOW_OPTIONS(FOLLOW),
-	{ .help = "Patience" },
-	{ "timeout", 0, "SECONDS", "give up where others lock a table for longer\n(default: 30)",
-	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S },
-	{ .help = "Tables" },
-	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n"
-	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32,
-	    OPTION(width), CLI_WIDTH_LEAST, CLI_WIDTH_MOST },
+	CLI_TIMEOUT_ROWS(OPTION),
+	CLI_WIDTH_ROWS(OPTION),
 	CLI_OPTIONS_END
 };
 

@@ -4,7 +4,6 @@
 #include <curses.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/screen.h"
 #include "cli/utf8.h"

@@ -20,12 +20,6 @@ severity_name(enum lockq_severity severity)
 	return "note";
 }
 
-static const char *
-plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* Lines of SQL end as the mysql client wants them. */
 static void
 print_mend(const char *mend, const char *indent)
@@ -67,7 +61,8 @@ print_figures(const struct lockq_findings *f)
 	}
 	cli_line("query %s %s %s%llu row%s, %llu loan%s%s%s%s%s%s",
 	    cli_ms((uint64_t)f->query_ms).text, cli_dot(), f->complete != 0 ? "" : "more than ",
-	    rows, plural(rows), loans, plural(loans), checked ? " " : "", checked ? cli_dot() : "",
+	    rows, cli_plural(rows), loans, cli_plural(loans), checked ? " " : "",
+	    checked ? cli_dot() : "",
 	    checked ? " check " : "", checked ? cli_ms((uint64_t)f->check_ms).text : "",
 	    f->pushed_down < 0 ? "" : f->pushed_down != 0 ? ", pushed down" : ", not pushed down");
 }
@@ -86,8 +81,8 @@ text_findings(uint32_t task, const struct lockq_findings *findings)
 	if (faults == 0 && warnings == 0)
 		cli_line("task %u: nothing to mend", task);
 	else
-		cli_line("task %u: %llu fault%s, %llu warning%s", task, faults, plural(faults),
-		    warnings, plural(warnings));
+		cli_line("task %u: %llu fault%s, %llu warning%s", task, faults, cli_plural(faults),
+		    warnings, cli_plural(warnings));
 }
 
 static void

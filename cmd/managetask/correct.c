@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of managetask that correct assignments and requests. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/answer.h"
 #include "cli/dispose.h"
@@ -49,12 +48,6 @@ check_cancel(void *options, struct cli_error *error)
 	if (o->request == NULL)
 		return cli_fail(error, "the request's number or UUID is missing");
 	return check_reason(o, error);
-}
-
-static const char *
-result_name(enum lockq_disposed what)
-{
-	return what == LOCKQ_NOT_COMPLETED ? "not_undone" : disposition_result(what);
 }
 
 /* A loan that nobody has yet has no row to tell of. */
@@ -153,7 +146,8 @@ json_corrected(const struct lockq_correction *what, const struct lockq_disposed_
 	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
 	cli_json_set(object, "task", cli_json_number(what->task));
 	cli_json_set(object, "manager", cli_json_text(what->manager));
-	cli_json_set(object, "result", cli_json_text(result_name(loan->what)));
+	cli_json_set(object, "result", cli_json_text(
+	    loan->what == LOCKQ_NOT_COMPLETED ? "not_undone" : disposition_result(loan->what)));
 	cli_json_set(object, "state", has_row ? cli_json_text(loan->state) : json_null());
 	cli_json_set(object, "holder", cli_json_text(loan->holder));
 	cli_json_set(object, "token", has_row ? cli_json_number(loan->token) : json_null());
@@ -221,7 +215,7 @@ cancel(const struct manage_options *o, struct lockq *q, const struct manage_comm
 	if (answer.user == NULL)
 		status = cli_report_library(&o->common, q, rc);
 	else
-		cli_answer_print_cancelled(o->common.json, &answer, rc, status, complaint);
+		cli_answer_print(o->common.json, &answer, true, rc, status, complaint);
 	lockq_answer_clear(&answer);
 	return status;
 }

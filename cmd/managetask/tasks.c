@@ -51,7 +51,7 @@ check_pause(void *options, struct cli_error *error)
 enum { PAUSES, DISABLES, ENABLES, ADDS, SETS };
 
 static const char *
-manage_setting(const struct lockq_definition *task, const char *name)
+setting_of(const struct lockq_definition *task, const char *name)
 {
 	for (size_t i = 0; i < task->n_settings; i++) {
 		if (strcmp(task->settings[i].name, name) == 0)
@@ -67,7 +67,7 @@ or_dash(const char *text)
 }
 
 static void
-manage_table(const struct lockq_definitions *tasks)
+text_tasks(const struct lockq_definitions *tasks)
 {
 	static const struct cli_column columns[] = {
 		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "enabled", CLI_SPARE(1) },
@@ -80,19 +80,19 @@ manage_table(const struct lockq_definitions *tasks)
 
 	for (size_t i = 0; i < tasks->n_tasks; i++) {
 		const struct lockq_definition *t = &tasks->tasks[i];
-		const char *lease = manage_setting(t, "lease_minutes");
-		const char *ttl = manage_setting(t, "cache_ttl");
-		const char *yes = manage_setting(t, "enabled");
+		const char *lease = setting_of(t, "lease_minutes");
+		const char *ttl = setting_of(t, "cache_ttl");
+		const char *yes = setting_of(t, "enabled");
 		bool keeps = ttl != NULL && strcmp(ttl, "0") != 0;
 		bool enabled = yes != NULL && strcmp(yes, "yes") == 0;
 
 		cli_table_cell(table, "%u", t->task);
-		cli_table_cell(table, "%s", or_dash(manage_setting(t, "name")));
+		cli_table_cell(table, "%s", or_dash(setting_of(t, "name")));
 		cli_table_cell(table, "%s", t->paused != NULL && enabled ? "paused" :
 		    enabled ? "yes" : "no");
-		cli_table_cell(table, "%s", or_dash(manage_setting(t, "manager")));
-		cli_table_cell(table, "%s", or_dash(manage_setting(t, "candidates_view")));
-		cli_table_cell(table, "%s", or_dash(manage_setting(t, "max_count")));
+		cli_table_cell(table, "%s", or_dash(setting_of(t, "manager")));
+		cli_table_cell(table, "%s", or_dash(setting_of(t, "candidates_view")));
+		cli_table_cell(table, "%s", or_dash(setting_of(t, "max_count")));
 		cli_table_cell(table, "%s%s", or_dash(lease), lease != NULL ? " min" : "");
 		cli_table_cell(table, "%s%s", keeps ? ttl : "-", keeps ? " s" : "");
 	}
@@ -101,7 +101,7 @@ manage_table(const struct lockq_definitions *tasks)
 }
 
 static void
-manage_table_of_task(const struct lockq_definition *task)
+text_task(const struct lockq_definition *task)
 {
 	static const struct cli_column columns[] = { { "setting", 0 }, { "value", CLI_TEXT } };
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
@@ -111,7 +111,7 @@ manage_table_of_task(const struct lockq_definition *task)
 		cli_table_cell(table, "%s", task->settings[i].value != NULL ?
 		    task->settings[i].value : "none");
 	}
-	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(manage_setting(task, "name")));
+	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(setting_of(task, "name")));
 	cli_table_print(table);
 	if (task->urgent > 0)
 		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
@@ -119,17 +119,6 @@ manage_table_of_task(const struct lockq_definition *task)
 	if (task->paused != NULL)
 		cli_line("paused by %s since %s: %s", or_dash(task->paused_by),
 		    cli_local(task->paused_at).text, task->paused);
-}
-
-static void
-text_definitions(const struct lockq_definitions *tasks, bool one)
-{
-	if (tasks->n_tasks == 0)
-		cli_line("there are no tasks: managetask add makes one");
-	else if (one)
-		manage_table_of_task(&tasks->tasks[0]);
-	else
-		manage_table(tasks);
 }
 
 /* A column of the table task as JSON: these are texts, and these are flags; the others are
@@ -181,8 +170,12 @@ show(const struct manage_options *o, struct lockq *q, const struct manage_comman
 	(void)command;
 	if (cli_has_answer(rc) && o->common.json)
 		json_definitions(&tasks);
+	else if (cli_has_answer(rc) && tasks.n_tasks == 0)
+		cli_line("there are no tasks: managetask add makes one");
+	else if (cli_has_answer(rc) && o->task != 0)
+		text_task(&tasks.tasks[0]);
 	else if (cli_has_answer(rc))
-		text_definitions(&tasks, o->task != 0);
+		text_tasks(&tasks);
 	lockq_definitions_clear(&tasks);
 	return cli_looked(&o->common, q, rc);
 }

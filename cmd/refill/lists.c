@@ -5,12 +5,6 @@
 
 #include "cli/json.h"
 
-static const char *
-plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void
 text_none_due(uint32_t task)
 {
@@ -29,7 +23,7 @@ text_refilled(uint32_t task, const struct lockq_refilled *result, int rc, int st
 
 	if (rc == LOCKQ_OK && result->query_ms >= 0) {
 		cli_line("task %u: a list of %llu loan%s, after %llu pending request%s %s query "
-		    "%s", task, loans, plural(loans), requests, plural(requests), cli_dot(),
+		    "%s", task, loans, cli_plural(loans), requests, cli_plural(requests), cli_dot(),
 		    cli_ms((uint64_t)result->query_ms).text);
 	} else if (rc == LOCKQ_NOTHING) {
 		text_none_due(task);

@@ -147,13 +147,6 @@ work_on(struct runwork *w, size_t i)
 		w->failures = 0;
 }
 
-static bool
-goes_on(const struct runwork *w)
-{
-	return cli_caught() == 0 && w->failures < w->o->give_up_after && !w->away &&
-	    w->status < RUNWORK_CANT_RUN;
-}
-
 static void
 return_rest(struct runwork *w, size_t first)
 {
@@ -185,7 +178,8 @@ runwork_loans(const struct runwork_options *o, struct lockq *q, const struct loc
 	/* The tools' progress function ends calls after a signal, but loans are returned then. */
 	lockq_on_progress(q, NULL, NULL);
 	runwork_lease_begin(&w.lease, q, answer);
-	for (; i < w.lease.n && goes_on(&w); i++)
+	for (; i < w.lease.n && cli_caught() == 0 && w.failures < o->give_up_after && !w.away &&
+	    w.status < RUNWORK_CANT_RUN; i++)
 		work_on(&w, i);
 	return_rest(&w, i);
 	runwork_lease_clear(&w.lease);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/when.h"
 #include "seedloans/loan.h"

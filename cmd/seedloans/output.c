@@ -4,12 +4,6 @@
 #include "cli/json.h"
 #include "cli/program.h"
 
-static const char *
-plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void
 text_seeded(const struct seed_options *options, const struct seed_report *report)
 {
@@ -17,16 +11,16 @@ text_seeded(const struct seed_options *options, const struct seed_report *report
 	unsigned long long documents = report->documents, rejected = report->rejected;
 
 	if (before > 0)
-		cli_line("before: %llu loan%s", before, plural(before));
+		cli_line("before: %llu loan%s", before, cli_plural(before));
 	if (options->loans > 0 || options->csv != NULL)
 		cli_line("added: %llu loan%s with %llu document%s, %llu loans/s", loans,
-		    plural(loans), documents, plural(documents),
+		    cli_plural(loans), documents, cli_plural(documents),
 		    (unsigned long long)report->loans_per_second);
 	if (rejected > 0)
-		cli_line("rejected: %llu row%s, see \"%s\"", rejected, plural(rejected),
+		cli_line("rejected: %llu row%s, see \"%s\"", rejected, cli_plural(rejected),
 		    report->rejects);
 	cli_line("in all: %llu loan%s, %llu users, %llu tasks, %s", before + loans,
-	    plural(before + loans), (unsigned long long)report->users,
+	    cli_plural(before + loans), (unsigned long long)report->users,
 	    (unsigned long long)report->tasks, cli_ms(report->ms).text);
 	if (report->heavy_ms >= 0)
 		cli_line("task 7's query takes %s%s", cli_ms((uint64_t)report->heavy_ms).text,
