@@ -114,8 +114,8 @@ int
 checkwork_screen(const struct checkwork_options *o, struct lockq *q)
 {
 	struct checkwork_screen s = { .o = o, .looks = q, .page = CHECKWORK_PAGE_INIT };
-	const struct screen_loop loop = { checkwork_draw_lines, checkwork_screen_look, checkwork_draw,
-		checkwork_key, &s, &s.next_look, &s.ends };
+	const struct screen_loop loop = { checkwork_draw_lines, checkwork_screen_look,
+		checkwork_draw, checkwork_key, &s, &s.next_look, &s.ends };
 
 	if (!screen_open())
 		return cli_report(&o->common, CLI_EXIT_DATABASE, "the terminal can't be used");

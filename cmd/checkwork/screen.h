@@ -94,7 +94,8 @@ void checkwork_screen_wait(struct checkwork_screen *s, const char *text);
 
 /* --- draw.c --- */
 
-/* Draws the screen. The line has a question, else what it is doing, else the message, else the keys. */
+/* Draws the screen. The line has a question, else what it is doing, else the message, else the
+ * keys. */
 void checkwork_draw(void *data);
 
 /* Makes the lines of the page anew, for the terminal as wide as it is. */

@@ -20,8 +20,8 @@ when_given_up(const struct lockq_ask *ask, const struct lockq_answer *answer)
 		return cli_text("gave up after %llu %s", tries, tries == 1 ? "look" : "looks");
 	if (timeout_ms == 0)
 		return cli_text("gave up at once");
-	return cli_text("gave up after %s", timeout_ms % 1000 == 0 ? cli_age(timeout_ms / 1000).text :
-	    cli_ms(timeout_ms).text);
+	return cli_text("gave up after %s", timeout_ms % 1000 == 0 ?
+	    cli_age(timeout_ms / 1000).text : cli_ms(timeout_ms).text);
 }
 
 /* Says why a request ended without loans. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* disposition: says what became of loans: complete, return later, never; or renews their leases.
- * expire.c does --expire; what getwork --complete does, too, is in cli/dispose.h. */
+ * expired.c does --expire; what getwork --complete does, too, is in cli/dispose.h. */
 #include "cli/dispose.h"
 #include "disposition/tool.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-/* --- expire.c: --expire, for cron: options, run, summary --- */
+/* --- expired.c: --expire, for cron: options, run, summary --- */
 
 struct disposition_expire {
 	bool wanted;
