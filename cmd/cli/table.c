@@ -209,12 +209,13 @@ cli_table_fit(FILE *out, struct cli_table *table, enum cli_style style, size_t c
 	size_t *widths = cli_alloc(table->n_columns * sizeof(*widths));
 	size_t i;
 
-	for (i = 0; i < table->n_columns; i++)
+	for (i = 0; i < table->n_columns; i++) {
 		widths[i] = cli_width(table->columns[i].heading);
-	for (i = 0; i < table->n_cells; i++) {
-		size_t width = cli_width(table->cells[i]), *widest = &widths[i % table->n_columns];
+		for (size_t cell = i; cell < table->n_cells; cell += table->n_columns) {
+			size_t width = cli_width(table->cells[cell]);
 
-		*widest = width > *widest ? width : *widest;
+			widths[i] = width > widths[i] ? width : widths[i];
+		}
 	}
 	fit(table, widths, columns);
 	print_rule(out, pen, pen->top, widths, table->n_columns);
