@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * checkwork --watch on a terminal: the user's loans, one of them marked, and a line below for what
- * is asked and what came of it. screen.c runs it, looks, and keeps the mark and the message; keys.c
- * knows the keys, actions.c calls the library for them, draw.c makes the lines and draws.
+ * is asked and what came of it. screen.c runs it, keys.c knows the keys, actions.c calls the
+ * library for them, state.c looks and keeps the mark and the message, draw.c makes the lines and
+ * draws. Each of them calls only those that are named after it.
  */
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H
@@ -76,7 +77,7 @@ void checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind k
 /* Asks for @count loans of the marked loan's task, and says what came of it. */
 void checkwork_ask(struct checkwork_screen *s, uint32_t count);
 
-/* --- screen.c --- */
+/* --- state.c --- */
 
 /* Takes the message, and shows it on the line. The functions that are given @data are those of the
  * loop, and it is the struct checkwork_screen. */

@@ -38,12 +38,6 @@ getwork_cancel(const struct getwork_options *o, struct lockq *q)
 	return status;
 }
 
-bool
-getwork_completes(const struct getwork_options *o)
-{
-	return o->done.loans.n > 0 || o->done.loans.from_stdin;
-}
-
 /* Prints what came of --complete, of a call that ended with @rc. Returns false where nothing was
  * asked for, and *@status is the exit status. */
 static bool

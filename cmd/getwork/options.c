@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "getwork/tool.h"
 
+bool
+getwork_completes(const struct getwork_options *o)
+{
+	return o->done.loans.n > 0 || o->done.loans.from_stdin;
+}
+
 static int
 parse_cancel(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)

@@ -20,13 +20,13 @@ struct seed {
 	enum seed_phase told_phase; /* its phase */
 };
 
-/* seed.c: also what the caller is told */
+/* seed.c */
 
 /* Names for GET_LOCK: one for the seedloans that is at work, one for its second lane. */
 #define SEED_TURN "CONCAT('lockq seed ', LEFT(SHA2(DATABASE(), 256), 40))"
 #define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
-
+/* tell.c */
 /* Sets the reason and returns @code. */
 __attribute__((format(printf, 3, 4)))
 int seed_fail(const struct seed *seed, int code, const char *format, ...);
