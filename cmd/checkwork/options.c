@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "checkwork/look.h"
+#include "checkwork/tool.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef LOCKQ_CMD_CHECKWORK_SCREEN_H
 #define LOCKQ_CMD_CHECKWORK_SCREEN_H
 
-#include "checkwork/look.h"
+#include "checkwork/tool.h"
 #include "cli/screen.h"
 
 /* --- draw.c: a user's loans and requests as lines of text --- */

@@ -114,7 +114,7 @@ LOCKQ_MUST_CHECK int lockqstat_follow_check(const struct lockqstat_follow *optio
 LOCKQ_MUST_CHECK int lockqstat_follow_run(const struct lockqstat_follow *options,
     const struct cli_common *common, struct lockq *q);
 
-/* --- look.c: the options, and what is looked at: each form is one call here --- */
+/* --- output.c: the options, and what is looked at: each form is one call here --- */
 
 struct lockqstat_metrics {
 	bool wanted;

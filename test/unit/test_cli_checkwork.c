@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../support/line.h"
-#include "checkwork/look.h"
+#include "checkwork/tool.h"
 
 static int
 parse(struct checkwork_options *o, const char *line, struct cli_error *error)

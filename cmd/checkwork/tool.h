@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork's options, and what it looks at: each of its forms is one call here. */
-#ifndef LOCKQ_CMD_CHECKWORK_LOOK_H
-#define LOCKQ_CMD_CHECKWORK_LOOK_H
+#ifndef LOCKQ_CMD_CHECKWORK_TOOL_H
+#define LOCKQ_CMD_CHECKWORK_TOOL_H
 
 #include "cli/program.h"
 
-/* --- look.c --- */
+/* --- output.c --- */
 
 /* --choices: what may be typed as an option's value, for the completion of a shell. */
 struct checkwork_choices {
