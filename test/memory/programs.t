@@ -9,9 +9,11 @@ top=${LOCKQ_TOP:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
 PATH=$top/build/asan/bin:$PATH
 export PATH ASAN_OPTIONS=detect_leaks=1
-scripts=(cli/getwork cli/checkwork cli/disposition race/burst)
+scripts=(cli/getwork/getwork cli/checkwork/checkwork cli/disposition/disposition
+	race/getwork/burst)
 [ "${LOCKQ_PROGRAMS-}" != all ] ||
-	scripts+=(cli/managetask cli/lockqstat cli/refill cli/seedloans cli/injection)
+	scripts+=(cli/managetask/managetask cli/lockqstat/lockqstat cli/refill/refill
+		cli/seedloans/seedloans cli/cli/injection)
 for program in getwork checkwork disposition runwork managetask lockqstat refill seedloans; do
 	nm -D "$top/build/asan/bin/$program" 2>/dev/null | grep -q ' __asan_init' ||
 		{ echo "Bail out! build/asan/bin/$program has no sanitizer"; exit 1; }

@@ -529,12 +529,13 @@ assert_woken(const struct pair *p)
 	assert_consistent(p->task);
 }
 
-/* How long after @stopped, a time of the server, the follower led. */
+/* How long after @stopped, a time of the server, somebody else than the stopped leader led. Where
+ * all is slow, this is the one who is stopped later. */
 static uint64_t
 led_after_ms(uint32_t task, const char *stopped)
 {
 	return u64("SELECT TIMESTAMPDIFF(MICROSECOND, '%s', started_at) DIV 1000 FROM leader_run"
-	    " WHERE task_id = %u AND user = '%s' ORDER BY epoch LIMIT 1", stopped, task, user(1));
+	    " WHERE task_id = %u AND user <> '%s' ORDER BY epoch LIMIT 1", stopped, task, user(0));
 }
 
 /* guard: wait_timeout is short, or a stopped leader keeps the lock. net_write_timeout is short,
