@@ -45,7 +45,7 @@ check_schema_files() {
 
 # The groups of option files that the program reads.
 check_groups() {
-	local sources=("$1/cmd/$2"/*.c)
+	local sources=("$1/cmd/$2"/*.[ch])
 	{
 		echo '[client]'
 		sed -n 's/^\t\.group = "\(.*\)",/[\1]/p' "${sources[@]}" | grep . || echo '[lockq]'
@@ -70,7 +70,7 @@ check_option_files() {
 			echo client
 			sed -n 's/.* [a-z]*_group\[\] = "\(.*\)";/\1/p' "$1/lib/handle/where.c"
 			sed -n -e 's/^\t\.group = "\(.*\)",/\1/p' \
-				-e 's/.*\.more_group = "\([a-z_]*\)".*/\1/p' "$1"/cmd/*/*.c
+				-e 's/.*\.more_group = "\([a-z_]*\)".*/\1/p' "$1"/cmd/*/*.[ch]
 		} | sed 's/.*/[&]/'
 	} >"$scratch/is"
 	{
@@ -134,8 +134,9 @@ clean() {
 	sed -i "/^\.Sh LOCK ORDER/a\\$1" "$scratch/copy/man/lockq.7"
 	check_words "$scratch/copy" lockq.7
 }
-for line in '.Pq Va a No and Va b' '.Dq \\\&No work' '.Dq "No work"' '.Op Fl u Ar x Ns = Ns Ar y' \
-	'Do it. So it goes: No.' 'a\\eb and \\(em c'; do
-	none "no word is missed in: $line" clean "$line"
-done
+[ "${LOCKQ_DAMAGE-}" = no ] ||
+	for line in '.Pq Va a No and Va b' '.Dq \\\&No work' '.Dq "No work"' \
+		'.Op Fl u Ar x Ns = Ns Ar y' 'Do it. So it goes: No.' 'a\\eb and \\(em c'; do
+		none "no word is missed in: $line" clean "$line"
+	done
 finish

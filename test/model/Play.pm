@@ -19,12 +19,14 @@ sub new
 	return bless { server => $server, folder => $folder, running => {} }, $class;
 }
 
-# start RUN, CALL, COMMAND...: the call's process gets the command.
+# start RUN, CALL, COMMAND...: the call's process gets the command. It has begun when this returns: a
+# fault that stopped the process before would stop this program's copy, which holds all its pipes.
 sub start
 {
 	my ($self, $run, $call, @command) = @_;
 	my $file = "$self->{folder}/" . ++$self->{files};
 
+	pipe(my $begins, my $until) or die "record: pipe: $!\n"; # the exec closes it
 	defined(my $pid = fork) or die "record: fork: $!\n";
 	if ($pid == 0) {
 		open STDIN, '<', '/dev/null';
@@ -32,6 +34,8 @@ sub start
 		open STDERR, '>', "$file.err";
 		exec @command or _exit(127);
 	}
+	close $until;
+	readline $begins;
 	@$call{qw(pid file run begun)} = ($pid, $file, $run, time);
 	$self->{running}{$pid} = $call;
 	$run->{running}++;
