@@ -334,7 +334,7 @@ shares_and_a_hand_over(void **state)
 	set_task(TASK, "share = 'evenly'");
 	completes(0, FIRST, 2);
 	leader->proxy = proxy_new();
-	proxy_hold(leader->proxy, "COMMIT", 1);
+	proxy_hold(leader->proxy, "SET holder = NULL", 1);
 	worker_start(leader);
 	proxy_until_held(leader->proxy);
 	worker_start(late);
