@@ -150,6 +150,20 @@ disposition_message_refused(const struct lockq_disposition *what,
 	return text;
 }
 
+void
+disposed_loan_set(json_t *object, const struct lockq_disposed_loan *loan)
+{
+	bool has_row = loan->state[0] != '\0';
+
+	cli_json_set(object, "state", has_row ? cli_json_text(loan->state) : json_null());
+	cli_json_set(object, "holder", cli_json_text(loan->holder));
+	cli_json_set(object, "token", has_row ? cli_json_number(loan->token) : json_null());
+	cli_json_set(object, "since", cli_json_time(loan->since));
+	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
+	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
+	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+}
+
 json_t *
 disposed_object(const struct lockq_disposition *what, const struct lockq_disposed_loan *loan,
     int status)
@@ -160,15 +174,7 @@ disposed_object(const struct lockq_disposition *what, const struct lockq_dispose
 	cli_json_set(object, "user", cli_json_text(what->user));
 	cli_json_set(object, "task", cli_json_number(what->task));
 	cli_json_set(object, "result", cli_json_text(disposition_result(loan->what)));
-	cli_json_set(object, "state", loan->state[0] != '\0' ? cli_json_text(loan->state) :
-	    json_null());
-	cli_json_set(object, "holder", cli_json_text(loan->holder));
-	cli_json_set(object, "token",
-	    loan->state[0] != '\0' ? cli_json_number(loan->token) : json_null());
-	cli_json_set(object, "since", cli_json_time(loan->since));
-	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
-	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
-	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+	disposed_loan_set(object, loan);
 	cli_json_set(object, "late", json_boolean(loan->late));
 	cli_json_set(object, "repeated", json_boolean(loan->repeated));
 	cli_json_set(object, "manager", cli_json_text(loan->manager));

@@ -63,6 +63,8 @@ char *disposition_message_done(const struct lockq_disposed_loan *loan, bool note
 char *disposition_message_refused(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, uint64_t given);
 
+/* Sets what is in the database of the loan: its state, holder, token and times. */
+void disposed_loan_set(json_t *object, const struct lockq_disposed_loan *loan);
 /* The object of one of the loans that @what names; @status is the exit status for it alone. */
 json_t *disposed_object(const struct lockq_disposition *what,
     const struct lockq_disposed_loan *loan, int status);

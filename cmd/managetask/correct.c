@@ -140,7 +140,6 @@ static void
 json_corrected(const struct lockq_correction *what, const struct lockq_disposed_loan *loan,
     int status)
 {
-	bool has_row = loan->state[0] != '\0';
 	json_t *object = json_object();
 
 	cli_json_set(object, "loan_id", cli_json_number(loan->loan_id));
@@ -148,13 +147,7 @@ json_corrected(const struct lockq_correction *what, const struct lockq_disposed_
 	cli_json_set(object, "manager", cli_json_text(what->manager));
 	cli_json_set(object, "result", cli_json_text(
 	    loan->what == LOCKQ_NOT_COMPLETED ? "not_undone" : disposition_result(loan->what)));
-	cli_json_set(object, "state", has_row ? cli_json_text(loan->state) : json_null());
-	cli_json_set(object, "holder", cli_json_text(loan->holder));
-	cli_json_set(object, "token", has_row ? cli_json_number(loan->token) : json_null());
-	cli_json_set(object, "since", cli_json_time(loan->since));
-	cli_json_set(object, "available_at", cli_json_time(loan->available_at));
-	cli_json_set(object, "lease_expires_at", cli_json_time(loan->lease_expires_at));
-	cli_json_set(object, "excluded_until", cli_json_time(loan->excluded_until));
+	disposed_loan_set(object, loan);
 	cli_json_set(object, "reason", cli_json_text(loan->reason));
 	cli_json_set(object, "exit", json_integer(status));
 	cli_json_print(object);

@@ -230,17 +230,18 @@ check_json() {
 	local program=$2 function
 	local -a functions
 	case $program in
-	getwork) functions=(cli_json_answer json_loans json_answer disposed_object) ;;
-	runwork) functions=(disposed_object json_executed) ;;
+	getwork) functions=(cli_json_answer json_loans json_answer disposed_object
+			disposed_loan_set) ;;
+	runwork) functions=(disposed_object disposed_loan_set json_executed) ;;
 	checkwork)
 		functions=(cli_json_answer json_loans json_request json_pipeline json_requests
 			json_tasks json_history cli_json_event)
 		;;
-	disposition) functions=(disposed_object json_expired) ;;
+	disposition) functions=(disposed_object disposed_loan_set json_expired) ;;
 	refill) functions=(json_refilled) ;;
 	managetask)
 		functions=(json_definitions json_people manage_say_done json_finding json_findings
-			json_rights json_corrected)
+			json_rights json_corrected disposed_loan_set)
 		;;
 	lockqstat)
 		functions=(json_list json_run json_trouble json_stats json_health print_rest deliver
