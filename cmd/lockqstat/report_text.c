@@ -46,7 +46,9 @@ report_number(uint64_t number)
 struct cli_time
 report_ms(int64_t ms)
 {
-	return ms < 0 ? (struct cli_time){ "-" } : cli_ms((uint64_t)ms);
+	struct cli_time none = { "-" };
+
+	return ms < 0 ? none : cli_ms((uint64_t)ms);
 }
 
 /* The page is in English whatever the locale is, so strftime() names no month. */

@@ -76,6 +76,14 @@ sub faults
 my %FAULT = (
 	kill => sub {
 		my ($plan, $who) = @_;
+
+		# Somebody who waits for a leader that is held, or leads, has no answer when the signal comes.
+		if (chance(0.5) && !grep { $_->{do} eq 'hold' } @{$plan->{acts}}) {
+			$who = 0;
+			@{$plan->{requesters}[0]}{qw(waits args signalled)} = ('blocking', [], 0);
+			act($plan, 'hold', 'begin', 0);
+			act($plan, 'let go', "ended $who", rand 20);
+		}
 		act($plan, 'kill', "asked $who", rand 40, $who);
 		# A later leader finds the request out of date.
 		if (chance(0.5)) {
@@ -94,6 +102,7 @@ my %FAULT = (
 	# A foreign session keeps the first leader from its COMMIT for so long that others come.
 	hold => sub {
 		my ($plan) = @_;
+		return if grep { $_->{do} eq 'hold' } @{$plan->{acts}};
 		act($plan, 'hold', 'begin', 0);
 		add($plan, { %{requester('asked 0', 20 + rand 20)}, waits => 'no-wait',
 		    args => ['--no-wait'], signalled => 0 });

@@ -19,14 +19,13 @@ sub new
 	return bless { server => $server, folder => $folder, running => {} }, $class;
 }
 
-# start RUN, CALL, COMMAND...: the call's process gets the command. It has begun when this returns: a
-# fault that stopped the process before would stop this program's copy, which holds all its pipes.
+# start RUN, CALL, COMMAND...: the call's process gets the command.
 sub start
 {
 	my ($self, $run, $call, @command) = @_;
 	my $file = "$self->{folder}/" . ++$self->{files};
 
-	pipe(my $begins, my $until) or die "record: pipe: $!\n"; # the exec closes it
+	pipe(my $begins, my $until) or die "record: pipe: $!\n"; # the exec closes $until
 	defined(my $pid = fork) or die "record: fork: $!\n";
 	if ($pid == 0) {
 		open STDIN, '<', '/dev/null';
@@ -35,8 +34,7 @@ sub start
 		exec @command or _exit(127);
 	}
 	close $until;
-	readline $begins;
-	@$call{qw(pid file run begun)} = ($pid, $file, $run, time);
+	@$call{qw(pid file run begun begins)} = ($pid, $file, $run, time, $begins);
 	$self->{running}{$pid} = $call;
 	$run->{running}++;
 }
@@ -77,7 +75,12 @@ my %ACT = (
 		$call->{killed} = 1;
 		kill 'KILL', $call->{pid};
 	},
-	stop => sub { my ($self, $run, $call) = @_; kill 'STOP', $call->{pid} },
+	# Before the exec this would stop a copy of this program, which holds all its pipes.
+	stop => sub {
+		my ($self, $run, $call) = @_;
+		readline $call->{begins};
+		kill 'STOP', $call->{pid};
+	},
 	continue => sub { my ($self, $run, $call) = @_; kill 'CONT', $call->{pid} },
 	signal => sub {
 		my ($self, $run, $call) = @_;
@@ -150,7 +153,7 @@ sub begin
 {
 	my ($self, $plan, $task) = @_;
 	my $run = { plan => $plan, task => $task, since => time, running => 0,
-	    calls => $plan->{requesters}, todo => [ @{$plan->{requesters}}, @{$plan->{acts}} ] };
+	    calls => $plan->{requesters}, todo => [ @{$plan->{acts}}, @{$plan->{requesters}} ] };
 	my $n = 0;
 
 	$_->{user} = 'trace-' . ++$n for @{$run->{calls}};

@@ -26,8 +26,9 @@ begin_traces()
 	fi
 	runs=${LOCKQ_TRACES:-$usual_runs}
 	seed=${LOCKQ_SEED:-$((RANDOM * 1000 + 1))}
-	# Where all processes are slow, a trace has too many ways to search: so only ten run.
-	record_options=("$@" --seed "$seed" --jobs 10)
+	# Where all processes are slow, a trace has too many ways to search, and faults strike too
+	# late: so only five run.
+	record_options=("$@" --seed "$seed" --jobs 5)
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-trace.XXXXXX") || exit 1
 	trap 'rm -rf "$scratch"' EXIT
 	end_on_signals
