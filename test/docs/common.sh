@@ -89,16 +89,26 @@ noticed() {
 # shellcheck disable=SC2034 # tests use it
 programs='getwork checkwork disposition runwork refill managetask lockqstat seedloans'
 
+# help_text PROGRAM COMMAND HELP: prints its HELP, --help or --help=all. Each runs once.
+help_text() {
+	local kept=$scratch/help/$1$2$3
+	if [ ! -e "$kept" ]; then
+		mkdir -p "$scratch/help"
+		# shellcheck disable=SC2086 # a command may have two words
+		"$1" $2 "$3" >"$kept"
+	fi
+	cat "$kept"
+}
+
 # commands_of PROGRAM: prints its commands, "list", "user add", and an empty line for none.
 commands_of() {
 	echo
-	"$1" --help | sed -En 's/^  ([a-z]+( [a-z]+)?)( \[?[A-Z]+\]?)?  +[a-z].*/\1/p'
+	help_text "$1" '' --help | sed -En 's/^  ([a-z]+( [a-z]+)?)( \[?[A-Z]+\]?)?  +[a-z].*/\1/p'
 }
 
-# help_options PROGRAM COMMAND HELP: prints the options of its HELP, --help or --help=all: "-u" and
-# "--user", one a line.
+# help_options PROGRAM COMMAND HELP: prints the options that its HELP has: "-u" and "--user", one a
+# line.
 help_options() {
-	# shellcheck disable=SC2086 # a command may have two words
-	"$1" $2 "$3" | sed -n \
+	help_text "$1" "$2" "$3" | sed -n \
 		-e 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p' -e 's/^      \(--[a-z-]*\).*/\1/p'
 }

@@ -6,6 +6,7 @@ set -u
 . "$(dirname "$0")/common.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+export LOCKQ_ZSH_DUMP=$scratch/zsh-dump
 PATH=$PATH:$top/scripts
 
 # offers TREE SHELL PROGRAM [OPTION…]: prints the words that the shell offers after "PROGRAM --".

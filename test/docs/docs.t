@@ -14,8 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 help_of() {
 	local command
 	commands_of "$1" | while read -r command; do
-		# shellcheck disable=SC2086 # a command may have two words
-		"$1" $command --help
+		help_text "$1" "$command" --help
 	done
 }
 

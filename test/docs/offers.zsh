@@ -1,7 +1,8 @@
 #!/usr/bin/env zsh
 # offers.zsh FILE PROGRAM [OPTION…]: prints the words that zsh, in a terminal of its own, offers
 # after "PROGRAM --". With options, these are the words after "PROGRAM OPTION --", each line with
-# its option.
+# its option. LOCKQ_ZSH_DUMP is where zsh keeps what it has found of its own completions, since it
+# looks through a thousand files for that.
 emulate -R zsh
 zmodload zsh/zpty
 
@@ -18,7 +19,9 @@ type_line() {
 }
 
 zpty shell 'PS1= TERM=dumb zsh -f -i'
-type_line "bindkey -e; fpath=(${(q)file:h} \$fpath); autoload -Uz compinit; compinit -D -u
+type_line "bindkey -e; autoload -Uz compinit; compinit -u -d ${(q)LOCKQ_ZSH_DUMP}
+fpath=(${(q)file:h} \$fpath); autoload -Uz _lockq; read -rA head <${(q)file}
+compdef _lockq \${head[2,-1]}
 hits=${(q)hits}
 compadd() {
 	local -a offered
