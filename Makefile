@@ -420,7 +420,8 @@ LOOPS ?= 2
 check-loaded: ## check, RUNS times in a row, beside busy loops
 	@scripts/loaded --runs '$(RUNS)' --loops '$(LOOPS)' --deadline 10800
 
-# These tests meet their moments by chance. In check they have enough rounds to meet each of them.
+# These tests meet their moments by chance. In check-all they have enough rounds to meet each of
+# them.
 LONG_ROUNDS := LOCKQ_LATE_ROUNDS=1000 LOCKQ_CHANGED_ROUNDS=1000 LOCKQ_SIGNAL_ROUNDS=1000 \
 	LOCKQ_HANDOVER_ROUNDS=5000 LOCKQ_LEASES_ROUNDS=1000 LOCKQ_CLUSTER_ROUNDS=20 \
 	LOCKQ_HUNDREDS=300 LOCKQ_ENDED_ROUNDS=300 LOCKQ_LAB=all LOCKQ_BENCH=all \
@@ -443,7 +444,8 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 		disposition/leases list/taken getwork/cluster getwork/hundreds feed/follow) \
 		$(patsubst %,test/%.t,lab/ended lab/tour lab/patterns docs/bench \
 		cli/getwork/signals) \
-		$(call scripts_of,long),$(IN_SANDBOX) env $(LONG_ROUNDS))
+		$(patsubst %,test/%,$(filter long/%,$(CHECK_LONG))),\
+		$(IN_SANDBOX) env $(LONG_ROUNDS))
 	$(call prove,test/long/failovers.t,$(IN_SANDBOX) env LOCKQ_CLUSTER_MODE=multi)
 	test/soak/run --minutes 10
 	@$(MAKE) --no-print-directory coverage check-cluster

@@ -17,7 +17,8 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
 	cli/cli/options.t cli/lockqstat/follow.t cli/cli/injection.t cli/cli/completion.t \
-	cli/lockqstat/report.t cli/checkwork/screen.t unit/loaded.t unit/rooms.t docs/admin.t \
+	cli/lockqstat/report.t cli/lockqstat/screen.t cli/checkwork/screen.t \
+	cli/checkwork/table.t cli/runwork/terminal.t unit/loaded.t unit/rooms.t docs/admin.t \
 	docs/examples.t docs/install.t docs/monitoring.t history/binlog.t lab/caps.t \
 	lab/keeping.t lab/taking.t lab/seeds.t lab/figures.t lab/draw.t lab/pictures.t \
 	memory/threads.t fuzz/fuzz.t coverage/report.t

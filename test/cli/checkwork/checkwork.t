@@ -13,25 +13,6 @@ forget_details() {
 	     DROP TABLE IF EXISTS test_written_$task"
 }
 
-# in_terminal COLUMNS COMMAND: prints what a terminal of that width shows of it, no blank lines.
-in_terminal() {
-	# A tmux of its own each time: the one before may still be ending.
-	socket=$(mktemp -u "$scratch/tmux.XXXXXX")
-	printf '%s\n' "$2" "echo '$shown'" 'exec sleep 1000' >"$scratch/shown.sh"
-	LC_ALL=C.UTF-8 timeout "$patience" tmux -u -S "$socket" -f /dev/null new-session -d \
-		-x "$1" -y 60 "LC_ALL=C.UTF-8 sh '$scratch/shown.sh'"
-	wait_for is_shown
-	screen | sed '/^ *$/d' | grep -vF -- "$shown"
-	timeout "$patience" tmux -S "$socket" kill-server
-}
-shown='-- shown --'
-screen() {
-	timeout "$patience" tmux -u -S "$socket" capture-pane -p
-}
-is_shown() {
-	screen | grep -qF -- "$shown"
-}
-
 make_task "$task" 20 0
 make_steered "$slow" 6000
 open_gatekeeper
@@ -130,32 +111,6 @@ run checkwork --user race-1 --json
 is "$(jq -s -c '[.[] | .detail | if . == null then . else keys_unsorted end] | unique' \
 	<<<"$out")" '[null,["applicant","amount","due"]]' 'JSON: detail, null for a task without'
 
-if command -v tmux >/dev/null 2>&1; then
-	for columns in 40 80 200; do
-		in_terminal "$columns" "checkwork --user race-1 --task $task" >"$scratch/screen"
-		grep '[│┌├└]' "$scratch/screen" >"$scratch/table"
-		ok "$(($(wc -l <"$scratch/table") != 7))" "$columns columns: no line is broken"
-		ok "$(($(LC_ALL=C.UTF-8 wc -L <"$scratch/table") > columns))" \
-			"$columns columns: it fits"
-		is "$(grep -c '…' "$scratch/table")" "$([ "$columns" = 80 ] && echo 3 || echo 0)" \
-			"$columns columns: a value that is cut ends with …"
-		is "$(tr -d '\n' <"$scratch/screen" | grep -c 'no room for .*assigned')" \
-			"$([ "$columns" = 200 ] && echo 0 || echo 1)" \
-			"$columns columns: a line names the columns that are left out"
-	done
-	in_terminal 120 "stty cols 0; COLUMNS=60 checkwork --user race-1 --task $task" \
-		>"$scratch/screen"
-	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
-	is "$((width > 30 && width <= 60))" \
-		1 'a terminal that does not tell its width: COLUMNS does'
-	in_terminal 120 "COLUMNS=60 checkwork --user race-1 --task $task" >"$scratch/screen"
-	width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
-	is "$((width > 30 && width <= 60))" 1 'COLUMNS counts more than what the terminal tells'
-	in_terminal 80 "COLUMNS=30 checkwork --user race-1 | cat" >"$scratch/screen"
-	like "$(tr -d '\n' <"$scratch/screen")" 'assigned.*applicant' 'into a pipe: all of it'
-else
-	ok 0 'tables in a terminal # SKIP no tmux'
-fi
 run checkwork --user race-1 --task "$task" --width 60
 is "$status:$(($(LC_ALL=C.UTF-8 wc -L <<<"$(grep '^|' <<<"$out")") <= 60))" 0:1 \
 	'--width: a table in a pipe is as narrow'
