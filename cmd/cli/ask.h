@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, why
- * there are no loans, and the filling of a list that is due; ask_tasks.c asks several tasks.
+ * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, and why
+ * there are no loans; ask_tasks.c asks several tasks; fill_due.c fills a list that is due.
  */
 #ifndef LOCKQ_CMD_CLI_ASK_H
 #define LOCKQ_CMD_CLI_ASK_H
@@ -86,6 +86,13 @@ int cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struc
 /* Fills the task's list behind the caller's back, if it is due and nothing forbids that. */
 void cli_ask_fill_due(const struct cli_common *common, const struct cli_ask *a, struct lockq *q);
 
+/*
+ * The message for the return code @rc, made with the library's text for it. NULL where standard
+ * output already has the answer. free() it.
+ */
+char *cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
+    const char *library_text);
+
 /* --- ask_tasks.c --- */
 
 /* Makes a UUID: a request with one does not join another process's. */
@@ -107,14 +114,7 @@ typedef void cli_ask_tasks_fn(void *data, struct lockq_answer *answer, int rc);
 LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q,
     struct lockq_ask *ask, struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data);
 
-/* --- ask.c again --- */
-
-/*
- * The message for the return code @rc, made with the library's text for it. NULL where standard
- * output already has the answer. free() it.
- */
-char *cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *answer, int rc,
-    const char *library_text);
+/* --- fill_due.c --- */
 
 /*
  * If the list of @task is due, and nobody else has begun to fill it, starts a process that does so

@@ -5,7 +5,7 @@
  * the exit statuses, the noun, the signals, the terminal, texts and times.
  *
  * The other files of this folder, from those that tools call to those that all of them call:
- *   ask, ask_tasks                            asking for loans
+ *   ask, ask_tasks, fill_due                  asking for loans, filling a list that is due
  *   dispose                                   saying what became of them
  *   pipeline, pipeline_table                  what a user has
  *   answer                                    a request's answer
