@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* checkwork: shows a user's current assignments and pending requests, who had a loan when, or how a
- * request stands. With the keys of --watch it also acts on them. options.c has the options, look.c
- * one call for each form, and what it prints; screen.h says what the files of the screen do. */
+ * request stands. With the keys of --watch it also acts on them. options.c has the options;
+ * output.c looks, by a function for each form, and prints; screen.h says what the files of the
+ * screen do. */
 #include "checkwork/screen.h"
 #include "cli/screen.h"
 #include "cli/watch.h"
