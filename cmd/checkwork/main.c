@@ -16,18 +16,13 @@ has_screen(const struct checkwork_options *o)
 }
 
 /* For --watch without a screen: each look has the patience of --timeout. */
-struct again {
-	struct checkwork_options *o;
-	struct lockq *q;
-};
-
 static int
-look_again(void *data)
+look_again(void *options, struct lockq *q)
 {
-	struct again *a = data;
+	struct checkwork_options *o = options;
 
-	a->o->began = cli_clock_ms();
-	return checkwork_look(a->o, a->q);
+	o->began = cli_clock_ms();
+	return checkwork_look(o, q);
 }
 
 int
@@ -48,7 +43,7 @@ main(int argc, char **argv)
 	else if (has_screen(&o))
 		rc = checkwork_screen(&o, q);
 	else if (o.watch_ms > 0)
-		rc = watch(o.watch_ms, true, look_again, &(struct again){ &o, q });
+		rc = watch(o.watch_ms, true, look_again, &o, q);
 	else
 		rc = checkwork_look(&o, q);
 	rc = cli_finish(rc, NULL);

@@ -32,7 +32,8 @@ print_heading(int64_t every_ms)
 /* On a terminal the picture takes the place of the one before, and the heading comes last, where it
  * is seen. Elsewhere the picture comes after the one before. */
 static int
-show_picture(int64_t every_ms, watch_fn *look, void *data, bool on_terminal, bool first)
+show_picture(int64_t every_ms, watch_fn *look, void *options, struct lockq *q, bool on_terminal,
+    bool first)
 {
 	int status;
 
@@ -42,7 +43,7 @@ show_picture(int64_t every_ms, watch_fn *look, void *data, bool on_terminal, boo
 		fputc('\n', stdout);
 	if (!on_terminal)
 		print_heading(every_ms);
-	status = look(data);
+	status = look(options, q);
 	if (on_terminal)
 		print_heading(every_ms);
 	return status;
@@ -64,7 +65,7 @@ leave_screen(void)
 }
 
 int
-watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
+watch(int64_t every_ms, bool headed, watch_fn *look, void *options, struct lockq *q)
 {
 	const char *term = getenv("TERM");
 	bool on_terminal = headed && isatty(STDOUT_FILENO) != 0 && term != NULL &&
@@ -76,8 +77,8 @@ watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 		fputs(other_screen, stdout);
 	}
 	for (bool first = true; cli_caught() == 0 && goes_on(status); first = false) {
-		status = headed ? show_picture(every_ms, look, data, on_terminal, first) :
-		    look(data);
+		status = headed ? show_picture(every_ms, look, options, q, on_terminal, first) :
+		    look(options, q);
 		if (fflush(stdout) != 0)
 			return status;
 		if (goes_on(status))
@@ -90,5 +91,5 @@ watch(int64_t every_ms, bool headed, watch_fn *look, void *data)
 	if (cli_caught() != 0)
 		return cli_exit_status(LOCKQ_CANCELLED, cli_caught());
 	/* The message stood on the other screen. */
-	return on_terminal ? look(data) : status;
+	return on_terminal ? look(options, q) : status;
 }

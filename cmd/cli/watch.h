@@ -12,10 +12,11 @@ enum { WATCH_LEAST_S = 1 };
 cli_parse_fn watch_parse;
 
 /* Looks, and prints what it has seen. Returns the exit status. */
-typedef int watch_fn(void *data);
+typedef int watch_fn(void *options, struct lockq *q);
 
 /* Looks every @every_ms milliseconds, until a signal ends it or there is nothing to look at. Unless
  * @headed, nothing but what @look prints is printed. Returns the exit status. */
-LOCKQ_MUST_CHECK int watch(int64_t every_ms, bool headed, watch_fn *look, void *data);
+LOCKQ_MUST_CHECK int watch(int64_t every_ms, bool headed, watch_fn *look, void *options,
+    struct lockq *q);
 
 #endif

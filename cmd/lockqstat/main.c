@@ -7,17 +7,10 @@
 #include "cli/watch.h"
 #include "lockqstat/tool.h"
 
-struct again {
-	const struct lockqstat_options *o;
-	struct lockq *q;
-};
-
 static int
-look_again(void *data)
+look_again(void *options, struct lockq *q)
 {
-	struct again *a = data;
-
-	return lockqstat_look(a->o, a->q);
+	return lockqstat_look(options, q);
 }
 
 int
@@ -41,8 +34,7 @@ main(int argc, char **argv)
 	} else if (o.watch_ms > 0 && !o.common.json && screen_can()) {
 		rc = lockqstat_screen(&o, q);
 	} else if (o.watch_ms > 0) {
-		rc = watch(o.watch_ms, !o.common.json, look_again,
-		    &(struct again){ &o, q });
+		rc = watch(o.watch_ms, !o.common.json, look_again, &o, q);
 	} else {
 		rc = lockqstat_look(&o, q);
 	}
