@@ -62,11 +62,6 @@ notices '^lib/check/audit\.c lies in a room that ROOMS of the Makefile has not$'
 	'a folder that is no room'
 
 copy
-sed -i 's/^ROOMS := check manage /ROOMS := check,manage /' "$scratch/top/Makefile"
-notices '^lib/check/[a-z_]*\.c calls [a-z_]*\(\) of lib/manage/[a-z_]*\.c' \
-	'a call between rooms that stand beside each other'
-
-copy
 rm "$scratch/top/build/obj/lib/list/take.o"
 run "$scratch/lint-rooms" "$scratch/top"
 is "$status" 1 'an object that is missing'
