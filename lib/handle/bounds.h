@@ -6,13 +6,13 @@
 #ifndef LOCKQ_BOUNDS_H
 #define LOCKQ_BOUNDS_H
 
-/* Step 1: request.c */
+/* Step 1: getwork/request.c */
 enum {
 	RECORD_TRIES = 20       /* some 300 ms: that the user's other request ends between two
 	                         * statements each time can't be a coincidence any more */
 };
 
-/* Steps 2 and 3: lock.c */
+/* Steps 2 and 3: getwork/lock.c */
 enum {
 	MOMENT_TRIES = 40,      /* a second: a process that does not lead, also cron with a page of
 	                         * rows, releases the lock sooner */
@@ -22,7 +22,8 @@ enum {
 	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };
 
-/* Connecting, and step 4: handle/handle.c, lock.c, list/list.c, list/orphan.c, list/view.c */
+/* Connecting, and step 4: handle/handle.c, getwork/lock.c, list/list.c, list/orphan.c,
+ * list/view.c */
 enum {
 	LIGHT_MS = 100,         /* hardly anybody else asks while such a query runs */
 	LIST_SPARE = 64,        /* loans of a short list beyond twice what is asked for */
@@ -35,7 +36,7 @@ enum {
 	LEAST_MS = 100          /* for a second query, also if the first took all of the time */
 };
 
-/* The kept list: list/take.c, list/kept.c, round.c */
+/* The kept list: list/take.c, list/kept.c, getwork/round.c */
 enum {
 	TAKE_SPARE = 15,        /* more loans are read than asked for: others take some meanwhile */
 	SPARE_MOST = 255,       /* among so many first ones, times what it asks for, each taker
@@ -56,7 +57,7 @@ enum {
 	                         * given */
 };
 
-/* Steps 5 and 6: assign.c, round.c */
+/* Steps 5 and 6: getwork/assign.c, getwork/round.c */
 enum {
 	LOOKS = 2,              /* the second serves requests that came while the first was written;
 	                         * the hand-over serves those that come after that */
@@ -66,7 +67,7 @@ enum {
 	                         * longer are left, and their requests lead themselves */
 };
 
-/* Step 7: wait.c, getwork.c, look/checkwork.c */
+/* Step 7: getwork/wait.c, getwork/getwork.c, look/checkwork.c */
 enum {
 	SLICE_S = 20,           /* then a follower looks again, and touches seen_at: seldom enough
 	                         * for hundreds, and often enough for a usual request_ttl */
@@ -91,7 +92,7 @@ enum {
 	                         * holds its row for less */
 };
 
-/* After a failure, at the end of a call: recover.c, cancel.c, refusal.c */
+/* After a failure, at the end of a call: getwork/recover.c, getwork/cancel.c, getwork/refusal.c */
 enum {
 	TRIES_FORGOTTEN_MS = 1000, /* a failure after so long is not in a row with the last one */
 	PATIENCE_MS = 30000,    /* a server that is started again is back in less, and a group has
