@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a manager changes things: each call is a procedure of schema/doors.sql, which is called here.
+/* How a manager changes things: each call is a procedure of schema/doors, which is called here.
  *
  *   define.c         makes, changes and removes tasks
  *   settings.c       the settings of a task, and which values they may have
