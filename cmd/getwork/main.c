@@ -21,7 +21,6 @@ getwork_cancel(const struct getwork_options *o, struct lockq *q)
 
 	if (rc == LOCKQ_NOTHING && answer.request_id == 0) {
 		char *word = cli_word(user);
-
 		char *where = task != 0 ? cli_text(" for task %u", task) : cli_text("%s", "");
 
 		status = cli_report(common, status, "user \"%s\" has no pending request%s: "

@@ -127,7 +127,6 @@ may_empty(const char *database, const char *host)
 {
 	struct pollfd terminal = { .fd = STDIN_FILENO, .events = POLLIN };
 	char answer[16] = "";
-
 	char *where = cli_quoted(host, "this machine");
 
 	cli_prompt("--reset empties all tables of lockq and of the example in database \"%s\" "
