@@ -18,7 +18,7 @@ modes=(DISABLED PREFERRED REQUIRED VERIFY_CA VERIFY_IDENTITY)
 builds=(build build/asan)
 [ -x "$top/build/asan/bin/checkwork" ] || {
 	builds=(build)
-	ok 0 '# SKIP MariaDB: make check builds build/asan'
+	ok 0 '# SKIP MariaDB: make check-rest builds build/asan'
 }
 
 # start OPTION…: starts the server, with these options besides its own.
