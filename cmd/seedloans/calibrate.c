@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "list/search.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 static const char heavy_view[] = "candidates_verify_bank_account";
 

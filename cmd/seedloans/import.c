@@ -12,7 +12,7 @@
 #include "seedloans/field.h"
 #include "seedloans/map.h"
 #include "seedloans/rejects.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 /* The ids of the file are in a table on the server: memory here must not grow with the file. */
 static const struct db_query drop_seen = {

@@ -5,7 +5,7 @@
 
 #include "cli/text.h"
 #include "cli/when.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 /* Each value is a parameter. With all of them in one parameter of JSON the server would spend more
  * time on reading it than on inserting the rows. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 static const struct db_query largest_loan = {
 	"largest_loan", "SELECT MAX(loan_id) FROM loan", DB_ONE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* seedloans: fills a database with the example's people, tasks and loans. seed.c goes through the
- * steps, rooms.h names the file of each; output.c prints what was done. */
+ * steps, output.c prints what was done, and tool.h says what the other files do. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "cli/text.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 #include "seedloans/words.h"
 
 /* COLLATE, because text from JSON_TABLE has another collation than the column. */

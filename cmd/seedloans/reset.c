@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Empties lockq's and the example's tables, but not task and task_lock: if epochs went back, an old
  * token would be valid again. */
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 enum { GUARD_TRIES = 20, GUARD_PAUSE_MS = 50 };
 

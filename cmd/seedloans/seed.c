@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "handle/where.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 /* Two seedloans at once would give out the same ids. The locks end with their connections: the wait
  * is for the last batches of both lanes of a seedloans that was killed just before. */

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 
 enum { NO_SUCH_TABLE = 1146, TELL_MS = 100 };
 

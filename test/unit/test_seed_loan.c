@@ -10,7 +10,7 @@
 
 #include "seedloans/loan.h"
 #include "seedloans/rng.h"
-#include "seedloans/rooms.h"
+#include "seedloans/tool.h"
 #include "cli/when.h"
 
 /* These numbers were computed once. Each machine and each compiler must give the same ones. */

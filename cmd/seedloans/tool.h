@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of seedloans. Functions return enum lockq_rc, with the reason in the seed's
- * report, unless their comment says otherwise. */
-#ifndef LOCKQ_CMD_SEEDLOANS_ROOMS_H
-#define LOCKQ_CMD_SEEDLOANS_ROOMS_H
+/*
+ * What the files of seedloans share. The steps and their files stand below. loan.c makes up a loan
+ * of the random numbers of rng.c and the names in words.c. For import.c, csvfile.c reads rows,
+ * map.c finds which column is which field, field.c reads the text of a field, and rejects.c writes
+ * the file of bad rows.
+ *
+ * Functions return enum lockq_rc, with the reason in the seed's report, unless their comment says
+ * otherwise.
+ */
+#ifndef LOCKQ_CMD_SEEDLOANS_TOOL_H
+#define LOCKQ_CMD_SEEDLOANS_TOOL_H
 
 #include "db/db.h"
 #include "handle/retry.h"
@@ -27,6 +34,7 @@ struct seed {
 #define SEED_SECOND "CONCAT('lockq seed 2 ', LEFT(SHA2(DATABASE(), 256), 40))"
 
 /* tell.c */
+
 /* Sets the reason and returns @code. */
 __attribute__((format(printf, 3, 4)))
 int seed_fail(const struct seed *seed, int code, const char *format, ...);
