@@ -7,7 +7,7 @@
 #include "feed/feed.h"
 #include "handle/bounds.h"
 #include "handle/error.h"
-#include "rules/rules.h"
+#include "rules/account.h"
 
 /* --- leases that run out, loans that are available again --- */
 

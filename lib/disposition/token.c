@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "rules/account.h"
 #include "rules/rules.h"
 
 /* A change that this transaction waited for may be later than @lockq_at, and so may the end of a

@@ -5,7 +5,7 @@
 #include "getwork/call.h"
 #include "handle/bounds.h"
 #include "handle/error.h"
-#include "rules/rules.h"
+#include "rules/account.h"
 
 #define OWN_REQUEST \
 	"SELECT r.request_id, r.uuid" \

@@ -6,8 +6,8 @@
 #include "handle/bounds.h"
 #include "handle/error.h"
 #include "handle/retry.h"
+#include "rules/account.h"
 #include "rules/max_pipeline.h"
-#include "rules/rules.h"
 
 const char refusal_disabled[] = "the task is disabled: ask its manager";
 

@@ -10,6 +10,7 @@
 #include <uuid/uuid.h>
 
 #include "handle/bounds.h"
+#include "rules/account.h"
 #include "rules/outcome_state.h"
 #include "rules/rules.h"
 

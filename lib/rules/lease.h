@@ -4,6 +4,8 @@
 #ifndef LOCKQ_LEASE_H
 #define LOCKQ_LEASE_H
 
+#include "rules/account.h"
+
 /* The end of a lease that begins at @at. The doors of schema/doors compute it by the same rule
  * where they give or renew loans. */
 #define LEASE_END(at, minutes) at " + INTERVAL " minutes " MINUTE"

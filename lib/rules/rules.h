@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* SQL conditions for statements: which loan may be given, to which user, and who may ask for that
- * one. The views of schema/doors demand the same of each row. lease.h has when a lease ends,
- * forgotten_request.h when nobody looks after a request any more, task.c reads tasks and users,
- * max_pipeline.c has the cap on a user's loans, outcome_state.c the words for how requests end and
- * loans stand. */
+/* SQL conditions for statements: which loan may be given, and to which user. The views of
+ * schema/doors demand the same of each row. account.h has who may ask for a user, lease.h when a
+ * lease ends, forgotten_request.h when nobody looks after a request any more, task.c reads tasks
+ * and users, max_pipeline.c has the cap on a user's loans, outcome_state.c the words for how
+ * requests end and loans stand. */
 #ifndef LOCKQ_RULES_H
 #define LOCKQ_RULES_H
 
@@ -45,18 +45,6 @@
 	"     WHERE d.user_id = " user_id " AND d.state IN ('assigned', 'completed')" \
 	"       AND d.task_id IN (" t ".not_same_user_as," \
 	"                         IF(" t ".not_again IS NULL, NULL, " t ".task_id))), 0)"
-
-/* --- which account asks, and for whom it may ask --- */
-
-/* The name that the session has logged in with, and the client's host. Not CURRENT_USER(): that is
- * the same for all people behind a proxy account. */
-#define ACCOUNT "CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs"
-#define LOGIN_NAME \
-	"LEFT(USER(), CHAR_LENGTH(USER()) - 1 - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1)))"
-/* For a row u of app_user: whether this account may ask for that person. */
-#define MAY_ASK(u) \
-	"(" u ".account IS NULL OR " u ".account = CONVERT(" LOGIN_NAME " USING utf8mb4)" \
-	" COLLATE utf8mb4_0900_as_cs)"
 
 /* --- the loans that a disposition names --- */
 
