@@ -28,8 +28,24 @@
  * The call holds the task's lock from LEAD on until round_give() commits, and for as long as
  * round_hand_over() gives; in the other states it holds none.
  *
- * call.h says which file has which step. Beside the steps, refill.c fills a kept list before people
- * ask, cancel_own.c cancels the request of another call, and answer.c reads an answer.
+ * Each of the other files answers a question. call.h has what they know of a call.
+ *
+ *   from_list.c   can the kept list serve this call?
+ *   line.c        who else in the line gets loans of that list?
+ *   request.c     how is a request recorded, and how does it stand?
+ *   refusal.c     why was it refused?
+ *   lock.c        who has the task's lock?
+ *   round.c       what does a call do with the lock?
+ *   pending.c     which requests are pending, and how does each of them end?
+ *   assign.c      which of them gets which loan?
+ *   share.c       how many loans does each get where there are not enough?
+ *   wait.c        how does a follower wait?
+ *   recover.c     how does a call go on after a failure?
+ *   cancel.c      how does a call that gives up cancel its request?
+ *   finish.c      how does a call end?
+ *   answer.c      what is the answer to a request?
+ *   refill.c      how is a kept list filled before people ask?
+ *   cancel_own.c  how does a user cancel the request of another call?
  */
 #include "getwork/answer.h"
 #include "getwork/call.h"
