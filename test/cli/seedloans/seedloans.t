@@ -21,19 +21,6 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# ok CONDITION-STATUS DESCRIPTION
-ok() {
-	tests=$((tests + 1))
-	if [ "$1" -eq 0 ]; then
-		printf 'ok %d - %s\n' "$tests" "$2"
-	else
-		failed=$((failed + 1))
-		printf 'not ok %d - %s\n' "$tests" "$2"
-		sed 's/^/# out: /' "$work/out"
-		sed 's/^/# err: /' "$work/err"
-	fi
-}
-
 # asked ANSWER ARGS…: runs seedloans on a terminal, where the answer is typed. All that it prints is
 # in "$work/out".
 asked() {
@@ -54,10 +41,8 @@ seed() {
 
 # exits STATUS DESCRIPTION: the status that seed left.
 exits() {
-	local rc=0
-	[ "$status" -eq "$1" ] || rc=1
-	[ "$rc" -eq 0 ] || printf '# exit %d, expected %d\n' "$status" "$1"
-	ok "$rc" "$2"
+	is "$status" "$1" "$2"
+	[ "$status" -eq "$1" ] || sed 's/^/# /' "$work/out" "$work/err" >&2
 }
 
 # says FILE PATTERN DESCRIPTION
@@ -65,6 +50,7 @@ says() {
 	local rc=0
 	grep -q -e "$2" "$work/$1" || rc=1
 	ok "$rc" "$3"
+	[ "$rc" -eq 0 ] || sed 's/^/# got: /' "$work/$1" >&2
 }
 
 "$top/scripts/sandbox" database "$database" >/dev/null 2>"$work/err" ||
@@ -222,5 +208,4 @@ exits 5 'no database to be reached'
 seed --loans 1 --database no_such_database
 exits 5 'no such database'
 
-printf '1..%d\n' "$tests"
-[ "$failed" -eq 0 ]
+finish
