@@ -91,9 +91,9 @@ programs='getwork checkwork disposition runwork refill managetask lockqstat seed
 
 # help_text PROGRAM COMMAND HELP: prints its HELP, --help or --help=all. Each runs once.
 help_text() {
-	local kept=$scratch/help/$1$2$3
+	local kept=$scratch/help_texts/$1$2$3
 	if [ ! -e "$kept" ]; then
-		mkdir -p "$scratch/help"
+		mkdir -p "$scratch/help_texts"
 		# shellcheck disable=SC2086 # a command may have two words
 		"$1" $2 "$3" >"$kept"
 	fi
