@@ -89,13 +89,15 @@ noticed() {
 # shellcheck disable=SC2034 # tests use it
 programs='getwork checkwork disposition runwork refill managetask lockqstat seedloans'
 
-# help_text PROGRAM COMMAND HELP: prints its HELP, --help or --help=all. Each runs once.
+# help_text PROGRAM COMMAND HELP: prints its HELP, --help or --help=all. Each runs once. Both sides
+# of a pipe may ask for the same, so a text is kept when it is whole.
 help_text() {
 	local kept=$scratch/help_texts/$1$2$3
 	if [ ! -e "$kept" ]; then
 		mkdir -p "$scratch/help_texts"
 		# shellcheck disable=SC2086 # a command may have two words
-		"$1" $2 "$3" >"$kept"
+		"$1" $2 "$3" >"$kept.$BASHPID"
+		mv "$kept.$BASHPID" "$kept"
 	fi
 	cat "$kept"
 }
