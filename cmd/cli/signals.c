@@ -11,13 +11,22 @@
 #include "cli/times.h"
 
 static volatile sig_atomic_t caught;
-static volatile sig_atomic_t spared, caught_again;
+static volatile sig_atomic_t group, killed;
 static void (*before_end)(void);
 static uint64_t caught_at; /* cli_clock_ms() */
 
 /* Composed before a signal can come, since a signal handler may not format text. */
 static char wont_wait[256];
 static size_t wont_wait_length;
+
+static void
+pass_on(void)
+{
+	if (group == 0)
+		return;
+	kill(-group, caught);
+	kill(-group, SIGCONT); /* one that is stopped would not see it */
+}
 
 static void
 on_signal(int signal_number)
@@ -28,8 +37,11 @@ on_signal(int signal_number)
 	if (caught == 0) {
 		caught_at = now;
 		caught = signal_number;
-	} else if (now - caught_at >= 2000 && spared) {
-		caught_again = 1;
+		pass_on();
+	} else if (now - caught_at >= 2000 && group != 0 && !killed) {
+		killed = true;
+		caught_at = now;
+		kill(-group, SIGKILL);
 	} else if (now - caught_at >= 2000) {
 		/* timeout(1) and terminals send two signals at once. Only one that comes later
 		 * means that the user does not want to wait any more. */
@@ -80,18 +92,6 @@ cli_before_end(void (*restore)(void))
 }
 
 void
-cli_spare(bool on)
-{
-	spared = on;
-}
-
-bool
-cli_caught_again(void)
-{
-	return caught_again != 0;
-}
-
-void
 cli_block_signals(int more, sigset_t *before)
 {
 	sigset_t ours;
@@ -102,6 +102,18 @@ cli_block_signals(int more, sigset_t *before)
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, more);
 	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
+void
+cli_pass_on(pid_t to)
+{
+	sigset_t before;
+
+	cli_block_signals(SIGINT, &before);
+	group = to;
+	if (caught != 0)
+		pass_on();
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* A signal that comes just before a poll() does not end it, and is heard after this. */

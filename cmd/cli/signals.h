@@ -25,9 +25,10 @@ void cli_forget_interrupt(void);
  * is called. */
 void cli_before_end(void (*restore)(void));
 
-/* While this is on, a second signal does not end the process: cli_caught_again() is true then. */
-void cli_spare(bool on);
-bool cli_caught_again(void);
+/* From now on the process group @to gets what is caught, or has been, whatever this process waits
+ * for. The second signal kills the group in place of this process, and the third counts two seconds
+ * after that. 0: no group. */
+void cli_pass_on(pid_t to);
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and @more, until sigprocmask() sets *@before again. */
 void cli_block_signals(int more, sigset_t *before);

@@ -25,7 +25,6 @@ static fd_set given;
 void
 command_note_files(void)
 {
-	FD_ZERO(&given);
 	for (int fd = 0; fd < FD_SETSIZE; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			FD_SET(fd, &given);
@@ -97,13 +96,11 @@ take_signals(struct command *command)
 	sigaction(SIGTSTP, NULL, &command->stop);
 	if (command->stop.sa_handler != SIG_IGN)
 		sigaction(SIGTSTP, &action, NULL);
-	cli_spare(true);
 }
 
 static void
 give_signals_back(struct command *command)
 {
-	cli_spare(false);
 	sigaction(SIGTSTP, &command->stop, NULL);
 	sigaction(SIGCHLD, &command->child, NULL);
 	sigprocmask(SIG_SETMASK, &command->mask, NULL);
@@ -117,15 +114,12 @@ spawn(struct command *command, char *const arguments[])
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t how;
 	sigset_t pipe_only;
-	int rc = posix_spawn_file_actions_init(&files);
+	int rc = posix_spawnattr_init(&how);
 
+	if (rc == 0)
+		rc = posix_spawn_file_actions_init(&files);
 	if (rc != 0)
 		return rc;
-	rc = posix_spawnattr_init(&how);
-	if (rc != 0) {
-		posix_spawn_file_actions_destroy(&files);
-		return rc;
-	}
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
 	rc = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -161,6 +155,8 @@ command_start(struct command *command, char *const arguments[])
 	rc = spawn(command, arguments);
 	if (rc != 0)
 		give_signals_back(command);
+	else
+		cli_pass_on(command->pid);
 	command->end.begun = rc == 0;
 	return rc;
 }
@@ -178,18 +174,19 @@ end_stopped(struct command *command, int stop_signal)
 	kill(-command->pid, SIGCONT);
 }
 
+/* A process that fills a list may have ended, too. */
 static void
 reap(struct command *command)
 {
+	pid_t pid = 1;
 	int status;
 
-	if (command->reaped ||
-	    waitpid(command->pid, &status, WNOHANG | WUNTRACED) != command->pid)
-		return;
-	if (WIFSTOPPED(status)) {
+	while (!command->reaped && pid > 0 && pid != command->pid)
+		pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+	if (pid == command->pid && WIFSTOPPED(status))
 		end_stopped(command, WSTOPSIG(status));
+	if (pid != command->pid || WIFSTOPPED(status))
 		return;
-	}
 	command->reaped = true;
 	command->end.ms = cli_clock_ms() - command->began;
 	if (WIFSIGNALED(status))
@@ -198,31 +195,37 @@ reap(struct command *command)
 		command->end.exit = WEXITSTATUS(status);
 }
 
-/* A shell may have ended before the rest of a pipeline that was told to end. */
+/* A shell may have ended before the rest of a pipeline that was told to end, and the rest may still
+ * work on the loan. */
 static bool
 has_ended(const struct command *command)
 {
-	bool told = command->kill_at != UINT64_MAX, over = cli_clock_ms() >= command->kill_at;
+	bool told = command->kill_at != UINT64_MAX || cli_caught() != 0;
+	bool over = cli_clock_ms() >= command->kill_at;
 
-	if ((!command->reaped || told) && (over || cli_caught_again()))
+	if (over)
 		kill(-command->pid, SIGKILL);
 	return command->reaped && (!told || over || kill(-command->pid, 0) != 0);
 }
 
+/* This process stops by SIGTSTP, too, which the kernel drops where no shell is left that could let
+ * it go on. */
 static void
-pass_on(struct command *command)
+stop_both(const struct command *command)
 {
-	if (suspended != 0) {
-		suspended = 0;
-		kill(-command->pid, SIGTSTP);
-		kill(getpid(), SIGSTOP);
-		kill(-command->pid, SIGCONT);
-	}
-	if (cli_caught() != 0 && !command->passed_on) {
-		command->passed_on = true;
-		kill(-command->pid, cli_caught());
-		kill(-command->pid, SIGCONT); /* one that is stopped would not see it */
-	}
+	struct sigaction usual = { .sa_handler = SIG_DFL }, own;
+	sigset_t stop, before;
+
+	suspended = 0;
+	kill(-command->pid, SIGTSTP);
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigaction(SIGTSTP, &usual, &own);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigaction(SIGTSTP, &own, NULL);
+	kill(-command->pid, SIGCONT);
 }
 
 /* Sleeps until a signal comes, or it is time. The signals are let in for this moment only, so none
@@ -256,9 +259,12 @@ command_wait(struct command *command, uint64_t until)
 		ended = has_ended(command);
 		if (ended || cli_clock_ms() >= until)
 			break;
-		pass_on(command);
+		if (suspended != 0)
+			stop_both(command);
 		sleep_until(command, until);
 	}
+	if (ended)
+		cli_pass_on(0);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (ended)
 		give_signals_back(command);

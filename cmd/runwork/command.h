@@ -30,7 +30,6 @@ struct command {
 	uint64_t began;   /* cli_clock_ms() */
 	uint64_t kill_at; /* when what is left of it is killed; UINT64_MAX: never */
 	bool reaped;
-	bool passed_on;   /* it was sent the signal that this program has caught */
 	bool wants_terminal; /* it was stopped since it has used the terminal, and is told to end */
 	sigset_t mask;    /* of this program, while no command runs */
 	struct sigaction child, stop; /* the same */
@@ -46,13 +45,13 @@ void command_note_files(void);
 LOCKQ_MUST_CHECK int command_look(const char *name);
 
 /*
- * Starts @arguments, with standard input from /dev/null. Returns 0, or an errno. Until its end, a
- * second signal for this program no longer ends it at once, see cli_spare().
+ * Starts @arguments, with standard input from /dev/null. Returns 0, or an errno. Until its end, its
+ * group gets the signals that this program gets, see cli_pass_on().
  */
 LOCKQ_MUST_CHECK int command_start(struct command *command, char *const arguments[]);
 
 /* Waits until the command has ended, and returns true; or until cli_clock_ms() has reached @until,
- * and returns false. Passes on the signals that this program gets. */
+ * and returns false. Stops with it on Ctrl-Z. */
 LOCKQ_MUST_CHECK bool command_wait(struct command *command, uint64_t until);
 
 /* Tells the command to end: SIGTERM, and SIGKILL to what is left of it some seconds later. It may

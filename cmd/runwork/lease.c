@@ -86,7 +86,8 @@ judge(struct runwork_lease_loan *loan, uint64_t token, const struct lockq_dispos
 	time_t from, until;
 
 	loan->gone = now->what > LOCKQ_DISPOSED_ALREADY && now->what != LOCKQ_LEASE_OVER;
-	loan->taken = loan->gone && (now->what != LOCKQ_NOT_ASSIGNED || now->token != token);
+	loan->taken = loan->gone && (now->what != LOCKQ_NOT_ASSIGNED || now->token != token ||
+	    now->manager != NULL);
 	if (now->what == LOCKQ_LEASE_OVER)
 		return cli_clock_ms() + AGAIN_MS;
 	if (now->what != LOCKQ_DISPOSED || cli_time(&from, now->since) != 0 ||

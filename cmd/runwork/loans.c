@@ -24,6 +24,7 @@ runwork_dispose(struct runwork *w, size_t first, size_t n, struct lockq_disposit
 	const struct lockq_disposed_loan *loan = NULL;
 	int rc, worst = CLI_EXIT_DONE, status;
 
+	w->disposed_before = false;
 	what->user = w->answer->user;
 	what->task = w->answer->task;
 	what->loans = &w->lease.refs[first];
@@ -36,9 +37,12 @@ runwork_dispose(struct runwork *w, size_t first, size_t n, struct lockq_disposit
 			/* A command may dispose of its loan itself, and so may have an earlier call
 			 * with the same UUID. As long as the loan's token is the same, nobody else
 			 * has had it since. */
-			status = loan->what == LOCKQ_NOT_ASSIGNED &&
-			    loan->token == what->loans[i].token ? CLI_EXIT_DONE :
+			w->disposed_before = loan->what == LOCKQ_NOT_ASSIGNED &&
+			    loan->token == what->loans[i].token && loan->manager == NULL;
+			status = w->disposed_before ? CLI_EXIT_DONE :
 			    cli_exit_status_of_loan(loan->what);
+			if (what->kind == LOCKQ_RETURN && !w->disposed_before)
+				runwork_note_status(w, CLI_EXIT_BUSY);
 		}
 		runwork_print(w->o->common.json, what, i, loan, end, status,
 		    cli_library_text(w->lease.q, rc));
@@ -68,8 +72,7 @@ runwork_settle(struct runwork *w, size_t i, const struct command_end *end)
 	what.note = note;
 	status = runwork_dispose(w, i, 1, &what, end);
 	free(note);
-	runwork_note_status(w, CLI_EXIT_BUSY);
-	return end->exit != TEMPFAIL || status > CLI_EXIT_BUSY;
+	return !w->disposed_before && (end->exit != TEMPFAIL || status > CLI_EXIT_BUSY);
 }
 
 static void
@@ -101,6 +104,8 @@ runwork_no_command(int failure)
 	return failure == ENOENT ? RUNWORK_NOT_FOUND : RUNWORK_CANT_RUN;
 }
 
+/* Nothing is run for a loan of a repeated answer where nobody can tell whether it still is the
+ * user's. */
 static void
 run(struct runwork *w, size_t i, struct command_end *end)
 {
@@ -108,6 +113,11 @@ run(struct runwork *w, size_t i, struct command_end *end)
 	char *text;
 	int rc;
 
+	if (w->answer->repeated && cli_clock_ms() >= w->lease.renew_at) {
+		runwork_lease_renew(&w->lease, i);
+		if (w->lease.loans[i].gone || w->lease.away)
+			return;
+	}
 	describe(w, i);
 	fflush(stdout); /* what the command prints comes after it */
 	rc = command_start(&command, w->o->command);
@@ -165,7 +175,6 @@ return_rest(struct runwork *w, size_t first)
 	what.kind = LOCKQ_RETURN;
 	what.note = "not begun";
 	(void)runwork_dispose(w, first, n, &what, &not_begun);
-	runwork_note_status(w, CLI_EXIT_BUSY);
 }
 
 int

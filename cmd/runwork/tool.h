@@ -35,6 +35,7 @@ struct runwork {
 	uint32_t failures; /* in a row */
 	int status;        /* the worst so far: a higher number is worse */
 	bool away;         /* the last disposition failed */
+	bool disposed_before; /* what it found: the loan's command had disposed of it */
 };
 
 /* Works on the loans of @answer, which has some. Returns the exit status. */

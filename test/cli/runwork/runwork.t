@@ -9,7 +9,7 @@ set -u
 task=263
 make_task "$task" 200 0
 sql "UPDATE task SET max_count = 20 WHERE task_id = $task"
-make_users 12
+make_users 16
 export scratch task
 # The sourced files set status, out, err and scratch.
 # shellcheck disable=SC2154,SC2317
@@ -166,6 +166,19 @@ end first
 is "$status:$(jq -s --argjson other "$second" '.[1].loan_id != $other' <<<"$out")" 0:true \
 	'two processes of a user work on different loans'
 
+# A loan that its command, or a manager, has disposed of.
+next
+run work --count 2 --give-up-after 1 -- sh -c 'disposition --loan "$LOCKQ_LOAN:$LOCKQ_TOKEN" \
+	--complete >/dev/null; exit 1'
+is "$status:$(grep -c ': already completed at .*(exit 1 after ' <<<"$out")" 0:2 \
+	'a command that has disposed of its loan itself: no failure, whatever its exit status is'
+next
+export task
+run work -- sh -c 'LOCKQ_DEFAULTS_FILE="$LOCKQ_SANDBOX_DIR/admin.cnf" managetask release "$task" \
+	--loan "$LOCKQ_LOAN" --reason ill >/dev/null'
+is "$status" 4 'a loan that a manager has released meanwhile: exit 4'
+like "$err" '^runwork: loan [0-9]+ is not assigned.*' 'and the line says so'
+
 # --- leases ---------------------------------------------------------------------------------------
 
 # with_leases SECONDS N: the user holds N loans, whose leases end in so many seconds. $uuid repeats
@@ -262,6 +275,40 @@ touch "$scratch/done"
 end stubborn
 is "$status:$(ended)" '143:["done","completed",0,null,0]' \
 	'a command that ends its work after SIGTERM: the loan is completed'
+# The shell ends at once, and the other half of the pipeline later.
+next
+rm "$scratch/began"
+start half "$top/build/bin/runwork" --user "race-$user" --task "$task" --json \
+	-- sh -c '(trap "until [ -e \"$scratch/half\" ]; do sleep 0.1; done; exit" TERM
+		touch "$scratch/began"; while :; do sleep 0.1; done) | cat'
+wait_for test -e "$scratch/began"
+kill -TERM "${process[half]}"
+sleep 1
+is "$(sql "$held")" 1 'as long as a part of the command works, its loan stays assigned'
+touch "$scratch/half"
+end half
+is "$status:$(ended)" '143:["done","returned",null,15,0]' 'then it is returned'
+
+# A renewal that waits for a lock keeps no signal from the command.
+next
+rm "$scratch/began"
+with_leases 3 1
+open_gatekeeper
+start stuck "$top/build/bin/runwork" --user "race-$user" --task "$task" --uuid "$uuid" --json \
+	-- sh -c 'trap "touch \"$scratch/stuck\"; exit" TERM; touch "$scratch/began"
+		while :; do sleep 0.1; done'
+wait_for test -e "$scratch/began"
+gatekeeper_says "BEGIN; UPDATE lockq.work SET note = note
+	WHERE task_id = $task AND state = 'assigned';"
+await "SELECT COUNT(*) > 0 FROM performance_schema.data_lock_waits" 1
+kill -TERM "${process[stuck]}"
+wait_for test -e "$scratch/stuck"
+is "$(sql "SELECT COUNT(*) > 0 FROM performance_schema.data_locks WHERE object_name = 'work'")" 1 \
+	'a renewal that waits for a lock keeps no signal from the command'
+gatekeeper_says 'ROLLBACK;'
+end stuck
+sql "UPDATE work SET state = 'completed' WHERE task_id = $task AND state = 'assigned';
+     UPDATE task SET lease_minutes = NULL WHERE task_id = $task"
 next
 rm "$scratch/began"
 start deaf "$top/build/bin/runwork" --user "race-$user" --task "$task" --json \

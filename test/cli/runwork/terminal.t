@@ -13,7 +13,7 @@ if ! command -v tmux >/dev/null 2>&1; then
 	exit
 fi
 make_task "$task" 20 0
-make_users 3
+make_users 4
 export scratch
 # The sourced files set scratch.
 # shellcheck disable=SC2154,SC2317
@@ -73,5 +73,18 @@ wait_for shows 'killed by signal 2'
 press 'echo status $?' Enter
 wait_for shows '^status 130'
 is "$(sql "$held")" 0 'the first Ctrl-C also reaches a command that is stopped'
+# Without a shell nobody could type fg.
+next
+rm "$scratch/began"
+terminal new-window -n alone "exec runwork --user race-$user --task $task -- sh -c \
+'touch $scratch/began; sleep 1000.263'"
+wait_for test -e "$scratch/began"
+terminal send-keys -t alone C-z
+terminal send-keys -t alone C-c
+idle() {
+	[ "$(sql "$held")" = 0 ]
+}
+wait_for idle
+ok $? 'Ctrl-Z where no shell is left stops nothing: Ctrl-C still ends it'
 terminal kill-server
 finish
