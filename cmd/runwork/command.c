@@ -25,10 +25,9 @@ static fd_set given;
 void
 command_note_files(void)
 {
-	for (int fd = 0; fd < FD_SETSIZE; fd++) {
+	for (int fd = 0; fd < FD_SETSIZE; fd++)
 		if (fcntl(fd, F_GETFD) >= 0)
 			FD_SET(fd, &given);
-	}
 }
 
 static int

@@ -93,11 +93,12 @@ programs='getwork checkwork disposition runwork refill managetask lockqstat seed
 # of a pipe may ask for the same, so a text is kept when it is whole.
 help_text() {
 	local kept=$scratch/help_texts/$1$2$3
+	local own=$kept.$BASHPID
 	if [ ! -e "$kept" ]; then
 		mkdir -p "$scratch/help_texts"
 		# shellcheck disable=SC2086 # a command may have two words
-		"$1" $2 "$3" >"$kept.$BASHPID"
-		mv "$kept.$BASHPID" "$kept"
+		"$1" $2 "$3" >"$own"
+		mv "$own" "$kept"
 	fi
 	cat "$kept"
 }
