@@ -16,6 +16,8 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/lockq-migrate/roles.t cli/disposition/complete.t cli/getwork/doubt.t \
 	cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
+	race/feed/follow.t race/manage/corrections.t race/rules/eyes.t docs/patterns.t \
+	cli/managetask/urgent.t cli/cli/noun.t \
 	cli/cli/options.t cli/lockqstat/follow.t cli/cli/injection.t cli/cli/completion.t \
 	cli/lockqstat/report.t cli/lockqstat/screen.t cli/checkwork/screen.t \
 	cli/checkwork/table.t cli/runwork/terminal.t unit/loaded.t unit/rooms.t docs/admin.t \
@@ -31,18 +33,15 @@ FIRST := db/getwork/test_wait db/getwork/test_retry db/getwork/test_lost \
 	cli/managetask/managetask.t cli/checkwork/checkwork.t docs/docs.t
 CHECK := $(FIRST) docs/locks.t cli/disposition/disposition.t cli/seedloans/seedloans.t \
 	docs/render.t cli/runwork/runwork.t cli/refill/refill.t race/getwork/burst.t \
-	race/getwork/late.t cli/cli/log.t race/getwork/held.t race/feed/follow.t docs/patterns.t \
-	race/getwork/share.t race/manage/corrections.t race/getwork/handover.t race/rules/eyes.t \
-	cli/managetask/urgent.t docs/doors.t docs/checks.t cli/cli/noun.t unit/tools.t \
+	race/getwork/late.t cli/cli/log.t race/getwork/held.t race/getwork/share.t \
+	race/getwork/handover.t docs/doors.t docs/checks.t unit/tools.t \
 	$(filter-out $(FIRST) $(CHECK_REST),$(DB_SRC:test/%.c=%) $(UNIT_SRC:test/%.c=%))
 
 # In make check the races that meet their moments by chance have these few rounds, and no page is
 # damaged to see whether its test notices.
-IN_SHORT := LOCKQ_LATE_ROUNDS=20 LOCKQ_HANDOVER_ROUNDS=100 LOCKQ_FOLLOW_KILLS=5 \
-	LOCKQ_CORRECTIONS_ROUNDS=3 LOCKQ_DAMAGE=no
+IN_SHORT := LOCKQ_LATE_ROUNDS=20 LOCKQ_HANDOVER_ROUNDS=100 LOCKQ_DAMAGE=no
 # So make check-all runs these again, as a whole.
-AGAIN := race/getwork/late.t race/getwork/handover.t race/feed/follow.t race/manage/corrections.t \
-	docs/docs.t docs/locks.t docs/render.t docs/patterns.t
+AGAIN := race/getwork/late.t race/getwork/handover.t docs/docs.t docs/locks.t docs/render.t
 
 # make check-long and make soak-cluster.
 CHECK_LONG := long/failovers.t long/packages.t long/report.t long/rows.t long/tour.t \
