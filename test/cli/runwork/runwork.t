@@ -248,12 +248,13 @@ sql "UPDATE work SET state = 'completed' WHERE task_id = $task AND state = 'assi
 
 # --- signals --------------------------------------------------------------------------------------
 
+# A shell that waits for another command when SIGINT comes would go on.
 signals=(INT TERM HUP) statuses=(130 143 129)
 for i in 0 1 2; do
 	next
 	rm -f "$scratch/began"
 	start signalled "$top/build/bin/runwork" --user "race-$user" --task "$task" --count 3 \
-		--json -- sh -c 'touch "$scratch/began"; sleep 1000'
+		--json -- sh -c ': >"$scratch/began"; exec sleep 1000'
 	wait_for test -e "$scratch/began"
 	kill "-${signals[i]}" "${process[signalled]}"
 	end signalled
