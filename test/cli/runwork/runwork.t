@@ -216,8 +216,9 @@ is "$status:$(grep -c ': already completed at .*(not begun)$' <<<"$out")" 0:3 \
 ok "$([ ! -e "$scratch/twice" ]; echo $?)" 'and no command runs'
 
 # Its process group ends, also where the shell ends first.
+# The loan is taken before half of the lease is over, since the next renewal is half an hour later.
 next
-with_leases 3 2
+with_leases 20 2
 sql "CREATE PROCEDURE test_take_$task(IN loan BIGINT UNSIGNED)
      UPDATE work SET user_id = (SELECT user_id FROM app_user WHERE name = 'race-12'),
             token = token + 1, version = version + 1
