@@ -22,7 +22,7 @@ static size_t wont_wait_length;
 static void
 pass_on(void)
 {
-	if (group == 0)
+	if (group == 0 || caught == 0)
 		return;
 	kill(-group, caught);
 	kill(-group, SIGCONT); /* one that is stopped would not see it */
@@ -111,8 +111,7 @@ cli_pass_on(pid_t to)
 
 	cli_block_signals(SIGINT, &before);
 	group = to;
-	if (caught != 0)
-		pass_on();
+	pass_on();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

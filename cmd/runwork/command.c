@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -151,6 +152,7 @@ command_start(struct command *command, char *const arguments[])
 			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	}
 	take_signals(command);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = spawn(command, arguments);
 	if (rc != 0)
 		give_signals_back(command);
@@ -173,25 +175,26 @@ end_stopped(struct command *command, int stop_signal)
 	kill(-command->pid, SIGCONT);
 }
 
-/* A process that fills a list may have ended, too. */
+/* Also a process that fills a list, and what a command has left behind, which this program adopts:
+ * where nobody waited for those, as in many containers, they would seem to be at work for ever. */
 static void
 reap(struct command *command)
 {
-	pid_t pid = 1;
+	pid_t pid;
 	int status;
 
-	while (!command->reaped && pid > 0 && pid != command->pid)
-		pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
-	if (pid == command->pid && WIFSTOPPED(status))
-		end_stopped(command, WSTOPSIG(status));
-	if (pid != command->pid || WIFSTOPPED(status))
-		return;
-	command->reaped = true;
-	command->end.ms = cli_clock_ms() - command->began;
-	if (WIFSIGNALED(status))
-		command->end.signal = WTERMSIG(status);
-	else
-		command->end.exit = WEXITSTATUS(status);
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid == command->pid && WIFSTOPPED(status))
+			end_stopped(command, WSTOPSIG(status));
+		if (pid != command->pid || WIFSTOPPED(status))
+			continue;
+		command->reaped = true;
+		command->end.ms = cli_clock_ms() - command->began;
+		if (WIFSIGNALED(status))
+			command->end.signal = WTERMSIG(status);
+		else
+			command->end.exit = WEXITSTATUS(status);
+	}
 }
 
 /* A shell may have ended before the rest of a pipeline that was told to end, and the rest may still

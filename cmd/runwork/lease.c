@@ -23,9 +23,8 @@ look(struct runwork_lease *lease)
 	bool limited = false;
 	uint64_t left_s = UINT64_MAX;
 
-	lease->away = rc != LOCKQ_OK && rc != LOCKQ_NOTHING;
-	lease->renew_at = lease->away ? cli_clock_ms() : UINT64_MAX;
-	for (size_t i = 0; !lease->away && i < lease->n; i++)
+	lease->renew_at = rc == LOCKQ_OK || rc == LOCKQ_NOTHING ? UINT64_MAX : 0;
+	for (size_t i = 0; lease->renew_at == UINT64_MAX && i < lease->n; i++)
 		lease->loans[i].gone = true;
 	for (size_t i = 0; i < pipeline.n_assignments; i++) {
 		const struct lockq_assignment *a = &pipeline.assignments[i];

@@ -21,7 +21,8 @@ struct runwork_lease {
 	struct lockq_loan_ref *refs;      /* of all loans, in the order of the answer */
 	struct runwork_lease_loan *loans; /* the same loans */
 	size_t n;
-	uint64_t renew_at;                /* cli_clock_ms(); UINT64_MAX: nothing is to renew */
+	uint64_t renew_at;                /* cli_clock_ms(); 0: the first look failed; UINT64_MAX:
+	                                   * nothing is to renew */
 	bool away;                        /* the last renewal failed */
 };
 

@@ -113,7 +113,7 @@ run(struct runwork *w, size_t i, struct command_end *end)
 	char *text;
 	int rc;
 
-	if (w->answer->repeated && w->lease.away) {
+	if (w->answer->repeated && (w->lease.renew_at == 0 || w->lease.away)) {
 		runwork_lease_renew(&w->lease, i);
 		if (w->lease.loans[i].gone || w->lease.away)
 			return;
