@@ -72,13 +72,15 @@ sub faults
 	return @faults;
 }
 
+sub is_held { return scalar grep { $_->{do} eq 'hold' } @{$_[0]{acts}} }
+
 # Each fault adds to the plan what it needs.
 my %FAULT = (
 	kill => sub {
 		my ($plan, $who) = @_;
 
-		# Somebody who waits for a leader that is held, or leads, has no answer when the signal comes.
-		if (chance(0.5) && !grep { $_->{do} eq 'hold' } @{$plan->{acts}}) {
+		# Where the leader is held, neither it nor who waits for it has an answer yet.
+		if (chance(0.5) && !is_held($plan)) {
 			$who = 0;
 			@{$plan->{requesters}[0]}{qw(waits args signalled)} = ('blocking', [], 0);
 			act($plan, 'hold', 'begin', 0);
@@ -102,7 +104,7 @@ my %FAULT = (
 	# A foreign session keeps the first leader from its COMMIT for so long that others come.
 	hold => sub {
 		my ($plan) = @_;
-		return if grep { $_->{do} eq 'hold' } @{$plan->{acts}};
+		return if is_held($plan);
 		act($plan, 'hold', 'begin', 0);
 		add($plan, { %{requester('asked 0', 20 + rand 20)}, waits => 'no-wait',
 		    args => ['--no-wait'], signalled => 0 });

@@ -2,6 +2,14 @@
 # A test defines marked(), what stands in the row that is shown in reverse.
 # shellcheck shell=bash
 
+# need_tmux WHAT: without tmux the test ends here, and WHAT is skipped.
+need_tmux() {
+	if ! command -v tmux >/dev/null 2>&1; then
+		ok 0 "$1 # SKIP no tmux"
+		finish
+		exit
+	fi
+}
 # shellcheck disable=SC2154 # set by the sourced files
 terminal() {
 	timeout "$patience" tmux -S "$scratch/tmux" -f /dev/null "$@"

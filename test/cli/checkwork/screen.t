@@ -4,13 +4,11 @@
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../../support/steered.sh"
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../../support/terminal.sh"
 
 task=265
-if ! command -v tmux >/dev/null 2>&1; then
-	ok 0 'the screen of checkwork --watch # SKIP no tmux'
-	finish
-	exit
-fi
+need_tmux 'the screen of checkwork --watch'
 make_steered "$task" 6000
 sql "UPDATE task SET name = CONCAT('Red: ', CHAR(27), '[31m é'), max_count = 20
       WHERE task_id = $task"
@@ -27,8 +25,6 @@ tidy_up() {
 }
 trap tidy_up EXIT
 
-# shellcheck source=test/support/terminal.sh
-. "$(dirname "$0")/../../support/terminal.sh"
 # line: what the last line of the screen says.
 line() {
 	screen | tail -n 1

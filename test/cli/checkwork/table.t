@@ -3,14 +3,12 @@
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../../support/shell.sh"
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../../support/terminal.sh"
 
 task=223
 scratch=$(mktemp -d)
-if ! command -v tmux >/dev/null 2>&1; then
-	ok 0 'tables in a terminal # SKIP no tmux'
-	finish
-	exit
-fi
+need_tmux 'tables in a terminal'
 
 # in_terminal COLUMNS COMMAND: prints what a terminal of that width shows of it, no blank lines.
 in_terminal() {

@@ -4,15 +4,11 @@
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../../support/steered.sh"
-
-task=291 idle=292
-if ! command -v tmux >/dev/null 2>&1; then
-	ok 0 'the screen of lockqstat --watch # SKIP no tmux'
-	finish
-	exit
-fi
 # shellcheck source=test/support/terminal.sh
 . "$(dirname "$0")/../../support/terminal.sh"
+
+task=291 idle=292
+need_tmux 'the screen of lockqstat --watch'
 make_task "$task" 10 0
 make_task "$idle" 10 0
 make_users 1

@@ -5,13 +5,11 @@
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../../support/steered.sh"
+# shellcheck source=test/support/terminal.sh
+. "$(dirname "$0")/../../support/terminal.sh"
 
 task=263
-if ! command -v tmux >/dev/null 2>&1; then
-	ok 0 'runwork in a terminal # SKIP no tmux'
-	finish
-	exit
-fi
+need_tmux 'runwork in a terminal'
 make_task "$task" 20 0
 make_users 4
 export scratch
@@ -24,8 +22,6 @@ tidy_up() {
 	forget_all
 }
 trap tidy_up EXIT
-# shellcheck source=test/support/terminal.sh
-. "$(dirname "$0")/../../support/terminal.sh"
 user=0
 # next: the next user asks.
 next() {
