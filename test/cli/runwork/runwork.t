@@ -294,14 +294,14 @@ is "$status:$(ended)" '143:["done","returned",null,15,0]' 'then it is returned'
 # A renewal that waits for a lock keeps no signal from the command.
 next
 rm "$scratch/began"
-with_leases 3 1
+with_leases 10 1
 open_gatekeeper
+gatekeeper_says "BEGIN; UPDATE lockq.work SET note = note
+	WHERE task_id = $task AND state = 'assigned';"
 start stuck "$top/build/bin/runwork" --user "race-$user" --task "$task" --uuid "$uuid" --json \
 	-- sh -c 'trap "touch \"$scratch/stuck\"; exit" TERM; touch "$scratch/began"
 		while :; do sleep 0.1; done'
 wait_for test -e "$scratch/began"
-gatekeeper_says "BEGIN; UPDATE lockq.work SET note = note
-	WHERE task_id = $task AND state = 'assigned';"
 await "SELECT COUNT(*) > 0 FROM performance_schema.data_lock_waits" 1
 kill -TERM "${process[stuck]}"
 wait_for test -e "$scratch/stuck"
