@@ -223,7 +223,7 @@ stop_both(const struct command *command)
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	sigaction(SIGTSTP, &usual, &own);
-	raise(SIGTSTP);
+	kill(getpid(), SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &stop, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	sigaction(SIGTSTP, &own, NULL);
