@@ -361,8 +361,10 @@ HISTORY_TESTS := $(call scripts_of,history) $(call scripts_of,soak)
 MEMORY_TESTS := $(ASAN_BIN) $(ASAN)/test/fault/test_faults \
 	$(filter-out %/valgrind.t,$(call scripts_of,memory))
 
-# Most tests wait more than they compute, so more run at once than there are processors.
-LANES ?= $(shell echo $$(($(JOBS) * 3)))
+# Most tests of make check wait more than they compute, so more run at once than there are
+# processors. Those of check-rest compute, and where they are slow some have more to search.
+check-locked: LANES ?= $(shell echo $$(($(JOBS) * 3)))
+rest-locked: LANES ?= $(shell echo $$(($(JOBS) + 1)))
 
 include test/checks.mk
 # test_files BUILD,NAMES: the scripts, and the programs of this build.

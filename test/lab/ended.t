@@ -2,7 +2,7 @@
 # scripts/signals.sh: a script that gets a signal while it waits for a program tidies up, and is not
 # interrupted in that.
 #
-#   LOCKQ_ENDED_ROUNDS   how many scripts get SIGINT (60; make check-long has 300)
+#   LOCKQ_ENDED_ROUNDS   how many scripts get SIGINT (32; make check-long has 300)
 set -u
 # shellcheck source=test/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
@@ -62,7 +62,7 @@ broken_off() {
 }
 
 # If a second signal could break off the tidying up, it would do so 1 to 3 times in a hundred.
-interrupted=${LOCKQ_ENDED_ROUNDS:-60}
+interrupted=${LOCKQ_ENDED_ROUNDS:-32}
 for each in HUP:129:20 TERM:143:20 "INT:130:$interrupted"; do
 	IFS=: read -r signal expected rounds <<<"$each"
 	: >"$scratch/ended"

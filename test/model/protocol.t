@@ -17,12 +17,11 @@ model=$top/test/model/lockq.pml
 # shellcheck disable=SC2034 # search.sh uses it
 schedules=$top/test/model/schedules
 
-# These searches are so long that -Og saves more time than the compiler needs for it.
+# These searches are so long that -Og saves more time than gcc needs for it.
 optimise()
 {
 	case "$*" in
-	*PAUSES*REQUESTERS=2*) echo -O0 ;;
-	'holds live '* | 'masked live '* | *' safety '*LEASES*) echo -Og ;;
+	*LEASES* | *LAST_TRY_IS_LAST* | *CANCELS=2* | *EXPIRIES*) echo -Og ;;
 	*) echo -O0 ;;
 	esac
 }

@@ -38,8 +38,8 @@ search_job()
 	cd "$1" || exit 1
 	read -r mode options <wanted
 	read -ra level < <(optimise "$2" "$mode" "$options")
-	# The time of most searches is that of the compiler, and clang takes the half of gcc's.
-	[ "${level[0]}" != -O0 ] || compiler=clang
+	# Most searches are shorter than gcc or clang would compile.
+	[ "${level[0]}" != -O0 ] || compiler=tcc
 	case $mode in
 	safety) compile=(-DSAFETY -DNOCLAIM) search=() ;;
 	shortest) compile=(-DSAFETY -DNOCLAIM -DBFS) search=() ;;
@@ -47,7 +47,7 @@ search_job()
 	# shellcheck disable=SC2086 # options are words
 	timeout 1000 spin -a $options "$model" >log 2>&1 &&
 		timeout 1000 "$compiler" "${level[@]}" -w "${compile[@]}" -o pan pan.c >>log 2>&1 &&
-		timeout 3000 ./pan "${search[@]}" -m50000 -w22 >log 2>&1
+		timeout 3000 ./pan "${search[@]}" -m50000 -w19 >log 2>&1
 	if [ "$2" = breaks ] && [ -n "$schedules" ]; then
 		# shellcheck disable=SC2086 # options are words
 		timeout 100 spin -T -k "${model##*/}.trail" $options "$model" 2>&1 |
@@ -262,8 +262,8 @@ search_rows()
 		search_job "$3" "$4"
 		exit 0
 	fi
-	if ! hash spin gcc clang 2>/dev/null; then
-		echo '1..0 # SKIP no spin, gcc or clang: scripts/setup all'
+	if ! hash spin gcc tcc 2>/dev/null; then
+		echo '1..0 # SKIP no spin, gcc or tcc: scripts/setup all'
 		exit 0
 	fi
 	scratch=$(mktemp -d "${TMPDIR:-/tmp}/lockq-model.XXXXXX") || exit 1

@@ -7,7 +7,7 @@ set -u
 
 task=233 small=234
 make_steered "$task" 6000
-make_task "$small" 3000 60
+make_task "$small" 3000 400
 make_users 9
 open_gatekeeper
 socket=$(sql 'SELECT @@socket')
@@ -342,7 +342,7 @@ is_program() {
 # The signal comes after a random time below $latest_ms. Where it comes before getwork has asked, or
 # after both are served, that limit is moved. The rounds go on until signals have come both while a
 # request was pending and after it was served.
-rounds=${LOCKQ_SIGNAL_ROUNDS:-100} latest_ms=40 cancelled=0 served=0
+rounds=${LOCKQ_SIGNAL_ROUNDS:-40} latest_ms=40 cancelled=0 served=0
 for ((round = 1; round <= rounds || (cancelled == 0 || served == 0) && round <= 2000; round++)); do
 	for i in 1 2; do
 		getwork --user "race-$i" --task "$small" --json \

@@ -3,7 +3,7 @@
 # about the moments when their leases end. The log must replay to the table, step by step; the
 # answers must agree with the log; and each refusal must be right.
 #
-#   LOCKQ_LEASES_ROUNDS   how often all sixteen do something at once (100)
+#   LOCKQ_LEASES_ROUNDS   how often all sixteen do something at once (50)
 #   LOCKQ_LEASES_SEED     the seed of the random choices
 #
 # The shortest lease is a minute. A trigger shortens those of this task to 0.2 to 1 s, so that they
@@ -12,7 +12,7 @@ set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../../support/shell.sh"
 
-task=255 few=12 many=60 rounds=${LOCKQ_LEASES_ROUNDS:-100} seed=${LOCKQ_LEASES_SEED:-$RANDOM}
+task=255 few=12 many=60 rounds=${LOCKQ_LEASES_ROUNDS:-50} seed=${LOCKQ_LEASES_SEED:-$RANDOM}
 build=${LOCKQ_BUILD:-$top/build}
 scratch=$(mktemp -d)
 

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/../../support/shell.sh"
 
 # There are more rounds, up to four times as many, until a leader has met such a loan.
-task=203 rounds=${LOCKQ_CHANGED_ROUNDS:-80} people=3
+task=203 rounds=${LOCKQ_CHANGED_ROUNDS:-40} people=3
 make_task "$task" 20000 20
 make_users "$people"
 scratch=$(mktemp -d)

@@ -2,12 +2,12 @@
 # A request that does not wait, and was told that somebody leads, is served while there are loans
 # left, although nobody asks again. Such requests are made about the moment of the leader's commit.
 #
-#   LOCKQ_HANDOVER_ROUNDS   how often (400)
+#   LOCKQ_HANDOVER_ROUNDS   how often (200)
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../../support/shell.sh"
 
-task=252 late=3 rounds=${LOCKQ_HANDOVER_ROUNDS:-400}
+task=252 late=3 rounds=${LOCKQ_HANDOVER_ROUNDS:-200}
 build=${LOCKQ_BUILD:-$top/build}
 people=$(((late + 1) * rounds))
 make_task "$task" 500 20

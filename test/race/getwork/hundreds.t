@@ -2,13 +2,13 @@
 # Many processes wait for one query. All are served from it, even if their leader dies or another
 # session keeps a lock, and they send few statements while they wait.
 #
-#   LOCKQ_HUNDREDS   the number of processes (120; make check-long has 300)
+#   LOCKQ_HUNDREDS   the number of processes (80; make check-long has 300)
 #   LOCKQ_WAIT_S     the seconds in which their statements are counted (30)
 set -u
 # shellcheck source=test/support/crowd.sh
 . "$(dirname "$0")/../../support/crowd.sh"
 
-task=251 many=${LOCKQ_HUNDREDS:-120} wait_s=${LOCKQ_WAIT_S:-30} loans=6000
+task=251 many=${LOCKQ_HUNDREDS:-80} wait_s=${LOCKQ_WAIT_S:-30} loans=6000
 pids=() limits=''
 
 lift_limits() {

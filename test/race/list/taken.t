@@ -7,14 +7,14 @@
 # what the programs told is what is stored, and the log replays.
 #
 #   LOCKQ_TAKEN_ROUNDS   how often at every statement, each time in another way (1)
-#   LOCKQ_TAKEN_CHANCES  how often by chance (20)
+#   LOCKQ_TAKEN_CHANCES  how often by chance (10)
 #   LOCKQ_TAKEN_SEED     the seed of the random choices
 set -u
 # shellcheck source=test/support/shell.sh
 . "$(dirname "$0")/../../support/shell.sh"
 
 task=256 loans=120 cap=6 users=16 rounds=${LOCKQ_TAKEN_ROUNDS:-1}
-chances=${LOCKQ_TAKEN_CHANCES:-20} seed=${LOCKQ_TAKEN_SEED:-$RANDOM}
+chances=${LOCKQ_TAKEN_CHANCES:-10} seed=${LOCKQ_TAKEN_SEED:-$RANDOM}
 build=${LOCKQ_BUILD:-$top/build}
 scratch=$(mktemp -d)
 
