@@ -39,8 +39,8 @@ cli_parse_fn cli_ask_tasks_parse;
 	    "in an option file, else your login)", cli_parse_utf8, ASK(ask.user), 0, 0 }, \
 	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n" \
 	    "lockq-task in an option file)", cli_parse_u32, ASK(ask.task), 1, UINT32_MAX }, \
-	{ "tasks", 0, "N,N,...", "ask these tasks in this order, first their lists,\n" \
-	    "and end with the first that has loans", cli_ask_tasks_parse, ASK(tasks), 1, \
+	{ "tasks", 0, "N,N,...", "the first of these tasks that has loans, in this\n" \
+	    "order: first from their lists, then by a query", cli_ask_tasks_parse, ASK(tasks), 1, \
 	    UINT32_MAX }, \
 	{ "any", 0, NULL, "the same for tasks that have a place (managetask set\n" \
 	    "N --any-place 1), in their order", cli_parse_flag, ASK(any), 0, 0 }, \

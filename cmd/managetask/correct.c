@@ -63,7 +63,7 @@ print_urgent(const struct lockq_correction *what, const struct lockq_disposed_lo
 	else if (what->kind == LOCKQ_NOT_URGENT)
 		cli_line("loan %llu: comes in its turn", id);
 	else
-		cli_line("loan %llu: comes next%s, where the view of task %u shows it%s%s", id,
+		cli_line("loan %llu: is offered next%s, if the view of task %u shows it%s%s", id,
 		    already ? " already" : "", what->task, row ? ": " : "", row ? stands : "");
 	free(stands);
 }
@@ -288,7 +288,7 @@ static const struct cli_tool urgent_tool = {
 	    "N L[,L...] --withdraw [--by NAME] [--json]",
 	.purpose = "Has loans of a task offered before all others, if its view shows them, until\n"
 	    "somebody gets them, for 7 days at most. Those that the view puts first come\n"
-	    "first. A loan that somebody has is refused.",
+	    "first. A loan that somebody holds is refused.",
 	.examples = "  managetask urgent 7 12,13 --reason 'the customer is waiting'\n"
 	    "  managetask urgent 7 12 --withdraw\n",
 	.exits = EXITS,

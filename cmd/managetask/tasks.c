@@ -274,10 +274,10 @@ remove_task(const struct manage_options *o, struct lockq *q, const struct manage
 	SETTING("lease-minutes", "N", "time for a loan (default: none, no limit)"), \
 	SETTING("share", "HOW", "order, evenly or least: who gets loans that are not\n" \
 	    "enough for all who ask at once (default: order)"), \
-	SETTING("not-same-user-as", "N", "not to who has a loan in task N, or has\n" \
+	SETTING("not-same-user-as", "N", "no loan to a user who has it in task N, or\n" \
 	    "completed it there (default: none)"), \
-	SETTING("not-again", "HOURS", "not to who has completed it within so many hours\n" \
-	    "(default: none)"), \
+	SETTING("not-again", "HOURS", "no loan to a user who completed it within so\n" \
+	    "many hours (default: none)"), \
 	SETTING("complete-hold", "SECONDS", "a completed loan is not offered before\n" \
 	    "(default: 0)"), \
 	SETTING("max-query-s", "SECONDS", "longest time for the heavy query (default: 300)"), \
@@ -286,8 +286,8 @@ remove_task(const struct manage_options *o, struct lockq *q, const struct manage
 	    "(default: 600)"), \
 	{ .help = "A kept list" }, \
 	SETTING("cache-ttl", "SECONDS", "for so long a list is used (default: 0, no list)"), \
-	SETTING("refresh-after", "SECONDS", "it is filled anew after (default: none,\n" \
-	    "half of cache-ttl)"), \
+	SETTING("refresh-after", "SECONDS", "age at which it is filled again (default: none,\n" \
+	    "which is half of cache-ttl)"), \
 	SETTING("check-view", "VIEW", "a light view that tells whether a loan still\n" \
 	    "matches"), \
 	SETTING("use-unchecked", "yes|no", "give loans also where it can't tell in time"), \

@@ -283,8 +283,8 @@ follow(struct call *c, enum step *step)
 	*step = LOOK;
 	c->waiting.slice_s = wait_slice_s(c->leader.request_ttl);
 	c->waiting.joined = c->request.joined;
-	/* Where only this try at the list has failed, others take from it while somebody leads. If
-	 * the view is slow since many ask it at once, it must not be asked more and more. */
+	/* If only our own try failed, wait in full slices: others still take from the list. If the
+	 * view was too slow, wait 1, 2, 4 … s, so that we don't add load. */
 	if (!c->may_serve) {
 		c->waiting.brief_s = 0;
 	} else {

@@ -242,7 +242,8 @@ has_tries_left(struct call *c, struct tries *tries)
 	return tries->in_vain < HAND_OVER_TRIES;
 }
 
-/* The same where what is left is a kept list. Those of before are deleted. */
+/* Serves those who came during the query from the list that this round keeps, and deletes the
+ * task's older lists. */
 static void
 hand_over_kept(struct call *c)
 {

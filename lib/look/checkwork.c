@@ -389,7 +389,7 @@ look_and_wait(struct patience *patience, const struct request *found, struct lea
 			rc = wait_for_answer(patience, found, leader, l, &over);
 		rc = look_later(q, rc, &l->waiting, &over);
 	}
-	/* The answer is to be of now, not of before the wait. */
+	/* Read the answer again: the one from before the wait is out of date. */
 	return rc == DB_OK && l->waits ? look_once(q, found, leader, l->answer) : rc;
 }
 

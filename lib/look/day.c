@@ -157,8 +157,8 @@ struct look {
 	struct lockq_day *day;
 };
 
-/* Of a table: the least and the greatest key, and whether the first row from a key on is of before
- * a time. */
+/* A table's least and greatest key, and whether the first row from a key on is older than a
+ * time. */
 struct keys {
 	const struct db_query *edges, *is_before;
 	bool of_task;

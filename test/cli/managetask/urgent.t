@@ -44,12 +44,13 @@ run managetask urgent 4711 12 --by marcus --reason why
 is "$status" 4 'an unknown task is refused'
 
 urge 20,21 --reason 'the customer waits'
-is "$status:$out" "0:loan 20: comes next, where the view of task $task shows it
-loan 21: comes next, where the view of task $task shows it" 'two loans become urgent'
+is "$status:$out" "0:loan 20: is offered next, if the view of task $task shows it
+loan 21: is offered next, if the view of task $task shows it" 'two loans become urgent'
 is "$(log)" "marcus loans urgent $task {\"loans\": [20, 21]} the customer waits" \
 	'the log of managers'
 urge 20 --reason 'again'
-is "$status:$out" "0:loan 20: comes next already, where the view of task $task shows it" 'once more'
+is "$status:$out" "0:loan 20: is offered next already, if the view of task $task shows it" \
+	'once more'
 is "$(sql "SELECT COUNT(*) FROM task_touched WHERE task_id = $task")" 2 'that is noted once'
 run managetask show "$task"
 like "$out" '2 urgent loans wait to be given first' 'managetask show tells how many wait'
@@ -67,7 +68,7 @@ run managetask show "$task" --json
 is "$(jq .urgent <<<"$out")" 0 'what was given does not wait any more'
 disposition --user race-1 --task "$task" --loan 20 --complete >/dev/null
 urge 20 --reason why
-like "$status:$out" "^0:loan 20: comes next, where .* shows it: completed by \"race-1\" at " \
+like "$status:$out" "^0:loan 20: is offered next, if .* shows it: completed by \"race-1\" at " \
 	'of a completed loan it is told'
 urge 20 --withdraw
 is "$status:$out" '0:loan 20: comes in its turn' '--withdraw'
