@@ -23,7 +23,7 @@
 #define TASK_IS_ASKED_FOR \
 	"(SELECT n.created_at FROM work_requested AS n FORCE INDEX (work_requested_line)" \
 	"  WHERE n.task_id = t.task_id AND n.pending IS NULL" \
-	"  ORDER BY n.task_id DESC, n.pending DESC, n.request_id DESC LIMIT 1)" \
+	"  ORDER BY n.task_id DESC, n.request_id DESC LIMIT 1)" \
 	" > NOW(6) - INTERVAL t.cache_ttl SECOND"
 #define LIST_IS_WANTED \
 	"t.enabled AND t.paused IS NULL AND t.cache_ttl > 0 AND t.share = 'order'"

@@ -58,10 +58,11 @@ static DB_QUERY(stat_overdue, DB_MANY,
     " WHERE ? = 0 OR d.task_id = ?"
     " GROUP BY d.task_id");
 
-/* The last requests of each task that have ended. ORDER BY names all columns of the index, or the
- * server would sort all requests of a task. Fewer than the bound are all that there are. Those that
- * were cancelled or have expired are no answers, but they count for the bound: the speed is that of
- * the time over which all of these requests have ended. */
+/* The last requests of each task that have ended. ORDER BY names the task, or 9.7 would sort all of
+ * its requests; and not `pending`, which is NULL in all of them, or 8.0.39 would sort them. Fewer
+ * than the bound are all that there are. Those that were cancelled or have expired are no answers,
+ * but they count for the bound: the speed is that of the time over which all of these requests have
+ * ended. */
 static DB_QUERY(stat_answers, DB_MANY,
     "SELECT d.task_id, SUM(d.counts), SUM(d.counts AND d.outcome = 'failed'),"
     "       SUM(d.counts AND d.outcome = 'empty'), SUM(IF(d.counts, d.assigned, 0)),"
@@ -83,7 +84,7 @@ static DB_QUERY(stat_answers, DB_MANY,
     "                               " REQUEST_WAITED_MS("q") " AS ms"
     "                          FROM work_requested AS q FORCE INDEX (work_requested_line)"
     "                         WHERE q.task_id = t.task_id AND q.pending IS NULL"
-    "                         ORDER BY q.task_id DESC, q.pending DESC, q.request_id DESC"
+    "                         ORDER BY q.task_id DESC, q.request_id DESC"
     "                         LIMIT " NUMBER_TEXT(LOCKQ_STAT_ANSWERS) ") AS r"
     "                 WHERE " ASKED_TASK ") AS s) AS d"
     " GROUP BY d.task_id");

@@ -241,7 +241,7 @@ removes: BEGIN
   IF v_deleted < p_most THEN
     DELETE FROM work_requested
      WHERE task_id = p_task_id AND pending IS NULL
-     ORDER BY task_id, pending, request_id LIMIT p_most;
+     ORDER BY request_id LIMIT p_most;
     SET v_deleted = ROW_COUNT();
   END IF;
   IF v_deleted < p_most THEN
