@@ -17,10 +17,12 @@ model=$top/test/model/lockq.pml
 # shellcheck disable=SC2034 # search.sh uses it
 schedules=$top/test/model/schedules
 
-# These searches are so long that -Og saves more time than gcc needs for it.
+# These searches are so long that -Og saves more time than gcc needs for it, as are most of those
+# that only LOCKQ_MODEL=all has.
 optimise()
 {
-	case "$*" in
+	case "${LOCKQ_MODEL-} $*" in
+	all*) echo -Og ;;
 	*LEASES* | *LAST_TRY_IS_LAST* | *CANCELS=2* | *EXPIRIES*) echo -Og ;;
 	*) echo -O0 ;;
 	esac

@@ -7,6 +7,7 @@ set -u
 
 task=233 small=234
 make_steered "$task" 6000
+# Its query lasts for so long that a signal at a random moment meets it.
 make_task "$small" 3000 400
 make_users 9
 open_gatekeeper
