@@ -22,8 +22,7 @@ schedules=$top/test/model/schedules
 optimise()
 {
 	case "${LOCKQ_MODEL-} $*" in
-	all*) echo -Og ;;
-	*LEASES* | *LAST_TRY_IS_LAST* | *CANCELS=2* | *EXPIRIES*) echo -Og ;;
+	all* | *LEASES* | *LAST_TRY_IS_LAST* | *CANCELS=2* | *EXPIRIES*) echo -Og ;;
 	*) echo -O0 ;;
 	esac
 }
