@@ -172,7 +172,8 @@ LOCKQ_MUST_CHECK int stat_metrics_file(const char *path, const struct lockq_stat
 typedef void whole_file_fn(FILE *out, const void *data);
 
 /* Lets @write fill a file beside @path, gives it @mode, and renames it. Returns 0, or an errno, and
- * then @path is as it was. */
+ * then @path is as it was. Only a regular file is replaced: a device, a FIFO or what a symbolic
+ * link leads to is written into. */
 LOCKQ_MUST_CHECK int whole_file(const char *path, mode_t mode, whole_file_fn *write,
     const void *data);
 

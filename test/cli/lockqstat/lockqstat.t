@@ -312,6 +312,30 @@ run lockqstat --metrics /no/such/folder/lockq.prom
 is "$status" 5 'a file that can not be written: exit 5'
 is "$err" "lockqstat: file \"/no/such/folder/lockq.prom\" can't be written: \
 No such file or directory" 'and why'
+# Links, so that a fault here replaces no device of this machine.
+figures() {
+	sed 's/ [0-9.]*$//' "$1" | cksum
+}
+mkfifo "$scratch/fifo"
+ln -s /dev/full "$scratch/full"
+ln -s "$scratch/linked" "$scratch/link"
+ln -s "$scratch/none" "$scratch/dangling"
+echo old >"$scratch/linked"
+start reader cat "$scratch/fifo"
+lockqstat --metrics "$scratch/fifo"
+end reader
+is "$(figures "$scratch/reader.out")" "$(figures "$scratch/lockq.prom")" \
+	'--metrics FIFO: its reader gets the figures'
+run lockqstat --metrics "$scratch/full"
+is "$status:$err" "5:lockqstat: file \"$scratch/full\" can't be written: \
+No space left on device" '--metrics DEVICE: the figures are written into it'
+run lockqstat --metrics "$scratch/dangling"
+is "$status:$(test -e "$scratch/none"; echo $?)" 5:1 'a link to nothing makes no file'
+lockqstat --metrics "$scratch/link"
+is "$(figures "$scratch/linked")" "$(figures "$scratch/lockq.prom")" \
+	'--metrics LINK: the file that it leads to has the figures'
+is "$(find "$scratch" \( -name fifo -type p -o -name full -type l -o -name dangling -type l \
+	-o -name link -type l \) | wc -l)" 4 'and each of them is what it was'
 
 # --- again and again ------------------------------------------------------------------------------
 
