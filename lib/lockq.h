@@ -58,10 +58,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 11
+#define LOCKQ_SCHEMA 13
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 11
+#define LOCKQ_SCHEMA_OLDEST 13
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000
@@ -296,9 +296,10 @@ LOCKQ_EXPORT int lockq_option_no_refill(const struct lockq *q);
  * Reads the option files unless @connection is NULL, connects to the database, sets the session's
  * settings (READ COMMITTED, SQL mode, UTC, time limits) and checks that the server is MySQL 8.0.19
  * or later, not MariaDB, and that its schema is one that this library works with, see LOCKQ_SCHEMA.
- * It tries again for connect_timeout_ms, in milliseconds, where the server can't be reached or has
- * no free session; with 0 for two seconds, and for ten where no session is free. The progress
- * function is told of it. If the connection is lost later, the next call that needs it makes it
+ * A task's views and procedures see the server's own SQL mode and time zone. It tries again for
+ * connect_timeout_ms, in milliseconds, where the server can't be reached or has no free session;
+ * with 0 for two seconds, and for ten where no session is free. The progress function is told of
+ * it. If the connection is lost later, the next call that needs it makes it
  * again, without reading the files again. Takes no lock.
  *
  * Returns: 0; LOCKQ_BUSY, see lockq_look_timeout(); LOCKQ_EUSAGE for an option file that can't be

@@ -43,7 +43,7 @@ GRANT SELECT, DELETE ON exclusion_out TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE task_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_opens TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_moves TO lockq_worker;
-GRANT EXECUTE ON PROCEDURE work_completes TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE work_completes_2 TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_serves TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_tops TO lockq_worker;

@@ -76,7 +76,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 {
 	struct measuring m = { .seed = seed, .expected_ms = (uint64_t)(expected_s * 1000) };
 	char sql[VIEW_SQL_BYTES];
-	const struct db_query heavy_query = { "heavy_query", sql, DB_MANY };
+	const struct db_query heavy_query = { "heavy_query", sql, DB_VIEW };
 	struct db *db = NULL;
 	enum db_rc rc, kill_rc;
 	int code;

@@ -16,7 +16,7 @@ static DB_QUERY(read_routine, DB_MAYBE,
     "       r.definer = CURRENT_USER()"
     "         OR r.definer IN (SELECT d.definer FROM information_schema.routines AS d"
     "                           WHERE d.routine_schema = DATABASE()"
-    "                             AND d.routine_name = 'work_completes')"
+    "                             AND d.routine_name = 'work_completes_2')"
     "  FROM information_schema.routines AS r"
     " WHERE r.routine_schema = ? AND r.routine_name = ?"
     " ORDER BY r.routine_type = 'PROCEDURE' DESC"

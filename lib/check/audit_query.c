@@ -123,7 +123,7 @@ end_query(struct trial *t)
 static enum db_rc
 run(struct trial *t, const char *sql)
 {
-	const struct db_query query = { "candidates", sql, DB_MANY };
+	const struct db_query query = { "candidates", sql, DB_VIEW };
 	struct lockq_findings *all = t->a->findings;
 	unsigned int most_s = (unsigned int)audit_number(t->a, "max_query_s");
 	struct meter meter = { 0, 0 };

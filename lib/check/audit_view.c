@@ -140,7 +140,7 @@ static enum db_rc
 try_view(struct audit *a, struct audited_view *view)
 {
 	char sql[QUOTED_BYTES + 32];
-	const struct db_query query = { "try_view", sql, DB_MANY };
+	const struct db_query query = { "try_view", sql, DB_VIEW };
 	enum db_rc rc;
 
 	snprintf(sql, sizeof(sql), "SELECT 1 FROM %s AS c", view->is.quoted);

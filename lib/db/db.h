@@ -38,7 +38,9 @@ enum db_expect {
 	DB_MAYBE,   /* one row or none */
 	DB_MANY,    /* any number of rows */
 	DB_VIEW     /* any number of rows that a task's view shows, and the names of their columns:
-	             * db_column(). Its statement may fail between two rows. */
+	             * db_column(). Its statement may fail between two rows. It is a SELECT that
+	             * runs in the server's own time zone and SQL mode, so it compares lockq's
+	             * times with UTC_TIMESTAMP(6). */
 };
 
 /* Time limits in seconds, in one place because they must line up. A statement of a transaction ends

@@ -41,6 +41,29 @@ db_forget_all_prepared(struct db *db)
 	db->execute = NULL;
 }
 
+/* A manager tests a view in a session with the server's own settings, and compares the bank's
+ * columns with CURDATE(). So a view sees those, by hints, which hold for one statement. */
+char *
+db_statement(const struct db *db, const struct db_query *query)
+{
+	static const char select[] = "SELECT ", hints[] = "/*+ ";
+	struct text sql = { NULL, 0, 0, false };
+	const char *rest = query->sql;
+
+	if (query->expect == DB_VIEW && strncmp(rest, select, strlen(select)) == 0) {
+		rest += strlen(select);
+		text_add(&sql, "%s%s%s ", select, hints, db->as_clients);
+		if (strncmp(rest, hints, strlen(hints)) == 0)
+			rest += strlen(hints);
+		else
+			text_add(&sql, "*/ ");
+	}
+	text_add(&sql, "%s", rest);
+	if (sql.failed)
+		text_clear(&sql);
+	return sql.data;
+}
+
 /* Sets the user variables: the parameters, and the statement if it must be prepared. */
 static enum db_rc
 send_variables(struct db *db, const struct db_query *query, const struct db_arg *args,
@@ -49,13 +72,17 @@ send_variables(struct db *db, const struct db_query *query, const struct db_arg 
 	struct text set = { NULL, 0, 0, false };
 	struct db_query assign = { query->name, NULL, DB_NO_ROWS };
 	struct db_arg *all = calloc(n_args + 1, sizeof(*all));
+	char *statement = db->preparing ? db_statement(db, query) : NULL;
 	enum db_rc rc;
 	size_t n = 0;
 
-	if (all == NULL)
+	if (all == NULL || (db->preparing && statement == NULL)) {
+		free(all);
+		free(statement);
 		return db_fail_memory(db);
+	}
 	if (db->preparing)
-		all[n++] = db_text(query->sql);
+		all[n++] = db_text(statement);
 	text_add(&set, "SET %s", n > 0 ? "@statement = ?" : "");
 	for (size_t i = 0; i < n_args; i++) {
 		text_add(&set, "%s@lockq_p%zu = ?", n > 0 ? ", " : "", i);
@@ -64,6 +91,7 @@ send_variables(struct db *db, const struct db_query *query, const struct db_arg 
 	assign.sql = set.data;
 	rc = set.failed ? db_fail_memory(db) : db_run(db, &assign, all, n, NULL);
 	text_clear(&set);
+	free(statement);
 	free(all);
 	return rc;
 }

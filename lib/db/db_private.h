@@ -71,6 +71,7 @@ struct db {
 	char database[65 * 4];
 	char wanted[65 * 4];  /* the database to be used, for messages */
 	const char *role;     /* which the account needs there */
+	char as_clients[640]; /* hints by which a view sees what the bank's own clients see */
 	char server_uuid[37];
 	struct db_schema schema; /* as it was when the connection was made */
 	struct kept_statement kept[KEPT_STATEMENTS];
@@ -136,6 +137,9 @@ bool db_has_answer(const struct db *db, int wait_ms);
  * Past @deadline, of db_clock_ms(), the server counts as gone. @tick as for db_wait(), or NULL. */
 LOCKQ_MUST_CHECK enum db_rc db_wait_answer(struct db *db, const char *what, uint64_t deadline,
     db_tick_fn *tick, void *data);
+/* The text of @query, for PREPARE. Of DB_VIEW it has the hints @db->as_clients. free() it. NULL
+ * where there is no memory. */
+char *db_statement(const struct db *db, const struct db_query *query);
 /* Sets the variables of @query. Then comes its PREPARE, where @db->preparing says so, and
  * @db->execute. */
 LOCKQ_MUST_CHECK enum db_rc db_set_variables(struct db *db, enum sql_prepared which,

@@ -316,15 +316,20 @@ static enum db_rc
 prepare(struct db *db, const struct db_query *query, struct kept_statement *kept)
 {
 	static const db_flag update_max_length = 1;
+	char *sql = db_statement(db, query);
+	enum db_rc rc = DB_OK;
 
 	kept->sql = strdup(query->sql);
 	kept->statement = mysql_stmt_init(db->mysql);
-	if (kept->sql == NULL || kept->statement == NULL)
+	if (sql == NULL || kept->sql == NULL || kept->statement == NULL) {
+		free(sql);
 		return db_fail_memory(db);
+	}
 	mysql_stmt_attr_set(kept->statement, STMT_ATTR_UPDATE_MAX_LENGTH, &update_max_length);
-	if (mysql_stmt_prepare(kept->statement, query->sql, strlen(query->sql)) == 0)
-		return DB_OK;
-	return db_fail_statement(db, query->name, kept->statement);
+	if (mysql_stmt_prepare(kept->statement, sql, strlen(sql)) != 0)
+		rc = db_fail_statement(db, query->name, kept->statement);
+	free(sql);
+	return rc;
 }
 
 /* An error that the server meets between two rows comes behind the columns of the answer, as when a

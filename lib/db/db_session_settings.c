@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a session: its time zone, isolation level, character set and time limits. A new
- * session gets them all, and they are read back. */
+ * session gets them all, and they are read back. A view that a manager has written sees the
+ * server's own time zone and SQL mode instead: see db_statement(). */
 #include "db/db_private.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include "db/db_text.h"
 
-enum { SCHEMA_COLUMN = 10, FINISHED_COLUMN };
+enum { CLIENTS_COLUMN = 10, SCHEMA_COLUMN, FINISHED_COLUMN };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
  * gaps that new requests go into. UTC: a time must not depend on the session that wrote it.
@@ -35,7 +36,10 @@ static const char pin_session[] =
 #define WHO_AM_I \
 	"SELECT DATABASE(), CONNECTION_ID(), @@server_uuid, @@transaction_isolation," \
 	"       @@autocommit, @@innodb_lock_wait_timeout, @@wait_timeout, @@net_write_timeout," \
-	"       @@character_set_client, @@character_set_results"
+	"       @@character_set_client, @@character_set_results," \
+	"       CONCAT('SET_VAR(time_zone = ', QUOTE(@@GLOBAL.time_zone), ')'," \
+	"              ' SET_VAR(sql_mode = '," \
+	"              IF(@@GLOBAL.sql_mode = '', '0', QUOTE(@@GLOBAL.sql_mode)), ')')"
 
 static DB_QUERY(who_am_i, DB_ONE, WHO_AM_I);
 
@@ -121,6 +125,7 @@ db_pin(struct db *db)
 		copy_cell(db->database, sizeof(db->database), &rows, 0, 0);
 		db->connection_id = db_cell_u64(&rows, 0, 1);
 		copy_cell(db->server_uuid, sizeof(db->server_uuid), &rows, 0, 2);
+		copy_cell(db->as_clients, sizeof(db->as_clients), &rows, 0, CLIENTS_COLUMN);
 	}
 	db_rows_clear(&rows);
 	if (rc != DB_OK || db->database[0] != '\0')

@@ -35,7 +35,7 @@ column_of(const struct disposing *d)
 	return d->undoes ? "on_undo" : "on_complete";
 }
 
-/* Calls the procedure for one loan, by work_completes(), which notes whether it fails. The caller
+/* Calls the procedure for one loan, by work_completes_2(), which notes whether it fails. The caller
  * of a disposition may give it up. */
 static enum db_rc
 complete_one(struct db *db, const struct disposing *d, const char *quoted, size_t place,
@@ -46,12 +46,12 @@ complete_one(struct db *db, const struct disposing *d, const char *quoted, size_
 	if (d->undoes)
 		snprintf(user, sizeof(user), "JSON_UNQUOTE(JSON_EXTRACT(@lockq_users, '$[%zu]'))",
 		    place);
-	snprintf(sql, sizeof(sql), "CALL work_completes('%s', SUBSTRING(@lockq_ids, %zu, %d),"
+	snprintf(sql, sizeof(sql), "CALL work_completes_2('%s', SUBSTRING(@lockq_ids, %zu, %d),"
 	    " %s)", quoted, place * ON_COMPLETE_ID_DIGITS + 1, ON_COMPLETE_ID_DIGITS, user);
 	return db_call(db, d->on_complete, sql, d->undoes ? NULL : tick, ticking);
 }
 
-/* Whether a procedure has ended the transaction, and for how many loans work_completes() saw an
+/* Whether a procedure has ended the transaction, and for how many loans work_completes_2() saw an
  * error. */
 static DB_QUERY(seen_failures, DB_ONE, "SELECT @lockq_ended, JSON_LENGTH(@lockq_failed)");
 
@@ -83,7 +83,7 @@ note_failure(struct db *db, struct disposing *d, size_t row, uint64_t *n_failed)
 	if (rc == DB_OK && db_cell_u64(&rows, 0, 0) != 0)
 		rc = explain_end(db, d);
 	else if (rc == DB_OK && db_cell_u64(&rows, 0, 1) != ++*n_failed)
-		/* The handler of work_completes() did not catch the error, so the procedure's
+		/* The handler of work_completes_2() did not catch the error, so the procedure's
 		 * changes were not rolled back. */
 		rc = db_refuse(db, "%s", reason);
 	else if (rc == DB_OK)

@@ -110,7 +110,7 @@ run_statement(struct reading *reading, const char *format)
 	struct list *list = reading->search->found;
 	uint64_t limit = reading->search->limit;
 	char sql[VIEW_SQL_BYTES];
-	const struct db_query query = { "candidates", sql, DB_MANY };
+	const struct db_query query = { "candidates", sql, DB_VIEW };
 	uint64_t used = db_clock_ms() - reading->ticking.since, most = task->max_query_s * 1000ull;
 	enum db_rc rc = wrap(sql, format, task->view);
 

@@ -200,7 +200,7 @@ correct_alone(struct correcting *c)
 	return code;
 }
 
-/* Begins the transaction, with what work_completes() needs. */
+/* Begins the transaction, with what work_completes_2() needs. */
 static enum db_rc
 begin_undo(struct db *db, const struct disposing *d)
 {

@@ -12,9 +12,9 @@
 /* For a row w of `work`: whether the loan may be given, by the clock of the server that runs the
  * statement. A loan without a row may be given, too. */
 #define ROW_IS_AVAILABLE \
-	"((w.state = 'completed' AND COALESCE(w.available_at <= NOW(6), TRUE))" \
-	" OR (w.state = 'returned' AND w.available_at <= NOW(6))" \
-	" OR (w.state = 'assigned' AND w.lease_expires_at <= NOW(6)))"
+	"((w.state = 'completed' AND COALESCE(w.available_at <= UTC_TIMESTAMP(6), TRUE))" \
+	" OR (w.state = 'returned' AND w.available_at <= UTC_TIMESTAMP(6))" \
+	" OR (w.state = 'assigned' AND w.lease_expires_at <= UTC_TIMESTAMP(6)))"
 
 /* How many loans of a task a user holds, as an expression for statements. */
 #define LOANS_HELD(user_id, task_id) \

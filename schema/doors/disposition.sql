@@ -27,10 +27,12 @@ DELIMITER //
 -- Calls a task's on_complete, whose name has been checked: all or nothing for this loan, and in one
 -- round trip. The savepoint tells whether the transaction still is the same one: it is gone with
 -- it, and @lockq_ended says so. A deadlock or a lock wait is for the caller, who tries all again.
--- The time zone is put right at once: what comes next in this transaction asks for the time.
-DROP PROCEDURE IF EXISTS work_completes//
-CREATE PROCEDURE work_completes (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
-                                 IN p_user VARCHAR(64))
+-- on_complete runs in the server's own time zone, which is the bank's: it writes NOW() into the
+-- bank's columns. lockq's is put back at once, since what comes next in this transaction asks for
+-- the time.
+DROP PROCEDURE IF EXISTS work_completes_2//
+CREATE PROCEDURE work_completes_2 (IN p_procedure VARCHAR(264), IN p_loan_id BIGINT UNSIGNED,
+                                   IN p_user VARCHAR(64))
   MODIFIES SQL DATA
   SQL SECURITY INVOKER
 BEGIN
@@ -49,6 +51,7 @@ BEGIN
   SET @lockq_call = CONCAT('CALL ', p_procedure, '(?, ?)'), @lockq_loan = p_loan_id,
       @lockq_for = p_user;
   PREPARE lockq_on_complete FROM @lockq_call;
+  SET time_zone = @@GLOBAL.time_zone;
   EXECUTE lockq_on_complete USING @lockq_loan, @lockq_for;
   DEALLOCATE PREPARE lockq_on_complete;
   RELEASE SAVEPOINT lockq_on_complete;

@@ -306,7 +306,7 @@ it_is_called_again_where_the_server_was_away(void **state)
 	is_over = true;
 	pthread_join(thread, NULL);
 	assert_int_equal(rc, LOCKQ_OK);
-	assert_int_equal(proxy_count(w->proxy, "CALL work_completes"), 2);
+	assert_int_equal(proxy_count(w->proxy, "CALL work_completes_2"), 2);
 	assert_int_equal(called(), 1);
 	assert_consistent(TASK);
 	lockq_disposed_clear(&result);
@@ -366,6 +366,28 @@ one_that_sets_the_session(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
 	    " AND at > NOW(6) + INTERVAL 1 MINUTE", TASK), 0);
+	lockq_disposed_clear(&result);
+}
+
+/* guard: on_complete sees the time that the bank's own clients see. */
+static void
+one_that_asks_for_the_time(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+	struct worker *w = with_loans(2);
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	sql_on(administrator(), "SET GLOBAL time_zone = '+13:00'");
+	on_complete("BEGIN IF TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(6), NOW(6)) = 13 THEN " NOTE_IT
+	    "; END IF; END");
+	assert_int_equal(complete(w, 2, &result), LOCKQ_OK);
+	sql_on(administrator(), "SET GLOBAL time_zone = DEFAULT");
+	assert_int_equal(called(), 2);
+	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d"
+	    " AND event = 'completed' AND at BETWEEN NOW(6) - INTERVAL 1 MINUTE AND NOW(6)", TASK),
+	    2);
 	lockq_disposed_clear(&result);
 }
 
@@ -542,7 +564,7 @@ static void
 it_is_tried_again_as_a_whole(void **state)
 {
 	static const char *const statements[] = {
-		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
+		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes_2",
 		"excluded_until, note", "CALL work_moves", "=COMMIT"
 	};
 	static const unsigned int errors[] = { 1213, 1205 };
@@ -570,7 +592,7 @@ static void
 it_is_done_once_when_cut_off(void **state)
 {
 	static const char *const statements[] = {
-		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes",
+		"SET autocommit = 0", "SELECT j.loan_id, me.user_id", "CALL work_completes_2",
 		"excluded_until, note", "CALL work_moves", "=COMMIT"
 	};
 
@@ -681,6 +703,7 @@ main(int argc, char **argv)
 		DB_TEST(it_is_called_again_where_the_server_was_away),
 		DB_TEST(one_that_does_not_wait),
 		DB_TEST(one_that_sets_the_session),
+		DB_TEST(one_that_asks_for_the_time),
 		DB_TEST(one_of_several_fails),
 		DB_TEST(one_that_ends_the_transaction),
 		DB_TEST(one_that_commits_is_not_called_again),

@@ -2,6 +2,7 @@
 /* The kept list: whoever asks takes from what an earlier query has left. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inside.h"
@@ -86,6 +87,66 @@ what_is_left_is_taken(void **state)
 	ASSERT_GOT(2, 5, 6);
 	assert_int_equal(rounds_of(TASK), 1);
 	assert_consistent(TASK);
+}
+
+/* The server's own settings, with which the managers' clients try their views. */
+static void
+clients_have(const char *time_zone, const char *sql_mode)
+{
+	sql_on(administrator(), "SET GLOBAL time_zone = %s, sql_mode = %s", time_zone, sql_mode);
+}
+
+/* Shows loan 1 in the bank's details, and tells how many hours its clock is ahead of UTC. */
+static uint64_t
+hours_in_the_details(struct worker *w)
+{
+	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
+	uint64_t hours;
+
+	assert_int_equal(lockq_pipeline(w->q, user(0), TASK, &pipeline), LOCKQ_OK);
+	assert_int_equal(pipeline.assignments[0].n_details, 1);
+	hours = strtoull(pipeline.assignments[0].details[0].value, NULL, 10);
+	lockq_pipeline_clear(&pipeline);
+	return hours;
+}
+
+/* guard: a view sees the time and the SQL mode of the bank's own clients, for the query, the check
+ * of a kept loan, the details and lockq_check_task(); lockq's own times are compared in UTC. Loan 9
+ * is assigned for an hour more, and the view needs another SQL mode than lockq's. */
+static void
+views_see_what_clients_see(void **state)
+{
+	static const char hours[] = "TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(6), NOW(6))";
+	struct lockq_check what = LOCKQ_CHECK_INIT;
+	struct lockq_findings found = LOCKQ_FINDINGS_INIT;
+	struct worker *w;
+
+	(void)state;
+	if (administrator() == NULL)
+		skip();
+	set_task(TASK, "cache_ttl = 60");
+	add_loans(TASK, 2);
+	add_loan(TASK, 9, 0);
+	add_work(TASK, 9, 1, "assigned", 1);
+	sql("UPDATE work SET lease_expires_at = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+	set_view(TASK, "SELECT loan_id, priority - CAST(100 AS UNSIGNED) AS priority"
+	    " FROM test_candidate WHERE task_id = %d AND %s = 13", TASK, hours);
+	sql("CREATE OR REPLACE VIEW test_detail AS SELECT 1 AS loan_id, %s AS ahead", hours);
+	sql_on(administrator(), "GRANT SELECT ON test_detail TO lockq_worker@lockq");
+	set_task(TASK, "detail_view = 'test_detail'");
+	clients_have("'+13:00'", "'NO_UNSIGNED_SUBTRACTION'");
+	w = ask_now(0, TASK, 1);
+	assert_loans(w, LOANS(1));
+	assert_int_equal(hours_in_the_details(w), 13);
+	ASSERT_GOT(2, 2);
+	assert_int_equal(runs(), 1);
+	what.task = TASK;
+	assert_int_equal(lockq_check_task(handle_of_owner(), &what, &found), LOCKQ_OK);
+	assert_int_equal(found.n_faults, 0);
+	assert_int_equal(found.rows, 0);
+	lockq_findings_clear(&found);
+	clients_have("DEFAULT", "DEFAULT");
+	sql("DROP VIEW test_detail");
 }
 
 /* With cache_ttl 0, the default, every leader runs the query. */
@@ -1279,6 +1340,7 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		DB_TEST(views_see_what_clients_see),
 		DB_TEST(what_is_left_is_taken),
 		DB_TEST(by_default_nothing_is_kept),
 		DB_TEST(it_runs_out),
