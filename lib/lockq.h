@@ -193,6 +193,24 @@ struct lockq_progress {
 typedef int lockq_progress_fn(const struct lockq_progress *progress, void *data);
 
 /**
+ * lockq_overtime_fn:
+ * @sockets:   the connections of the handle, which the process that leads on must keep open; good
+ *             until the function returns
+ * @n_sockets: how many there are
+ * @data:      the pointer that lockq_on_overtime() was given
+ *
+ * Is called once in a call of lockq_getwork() that leads, when its time has been over for half a
+ * second and the query still runs. All that asked meanwhile count on that query, so it must not end
+ * with the call. The function may call fork(): then the child leads on, and the parent's call ends
+ * in time. It must not use the handle.
+ *
+ * Returns: 0 where the call goes on: in the child, or since there is none. 1 in the parent: the
+ * call leaves the connections to the child, connects anew, and ends as one whose wait ran out.
+ * Since: 0.5
+ */
+typedef int lockq_overtime_fn(const int *sockets, size_t n_sockets, void *data);
+
+/**
  * lockq_version:
  *
  * Tells the version of the library. Takes no lock, and any thread may call it.
@@ -379,6 +397,18 @@ LOCKQ_EXPORT const char *lockq_error_detail(const struct lockq *q);
  */
 LOCKQ_EXPORT void lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data);
 
+/**
+ * lockq_on_overtime:
+ * @q:    a handle
+ * @fn:   the function to call when a call that leads has no time left; NULL, as at first: the call
+ *        leads on, and returns late
+ * @data: passed to @fn; the caller keeps it as long as @fn is set
+ *
+ * Sets what ends a leader's call in time. Takes no lock.
+ * Since: 0.5
+ */
+LOCKQ_EXPORT void lockq_on_overtime(struct lockq *q, lockq_overtime_fn *fn, void *data);
+
 /** What lockq_on_log() tells of. */
 enum lockq_log_kind {
 	LOCKQ_LOG_END,          /**< a call has ended */
@@ -467,8 +497,8 @@ enum lockq_wait {
 	                          * milliseconds after the leader's COMMIT */
 	LOCKQ_WAIT_POLL,         /**< disconnected between its looks: for more people than
 	                          * connections */
-	LOCKQ_WAIT_NONE,         /**< not at all: the call leads where nobody does, or returns and
-	                          * leaves the request pending */
+	LOCKQ_WAIT_NONE,         /**< not at all: as with a timeout_ms of 0, but the request stays
+	                          * pending */
 	LOCKQ_WAIT_LIST          /**< not at all: the call takes from the kept list, or records no
 	                          * request and returns LOCKQ_NOTHING, or LOCKQ_BUSY where the
 	                          * task is paused */
@@ -481,7 +511,7 @@ struct lockq_ask {
 	uint32_t count;         /**< how many loans, 1 to the task's max_count; initially 1 */
 	enum lockq_wait wait;   /**< how the request waits; initially LOCKQ_WAIT_BLOCKING */
 	int64_t timeout_ms;     /**< longest wait in milliseconds; negative, as initially: no limit.
-	                         * It does not bound leading: the task's max_query_s does */
+	                         * It bounds leading only with lockq_on_overtime() */
 	const uint32_t *poll_s; /**< LOCKQ_WAIT_POLL: seconds between looks, 1 or more each; the
 	                         * last repeats */
 	size_t n_poll;          /**< how many there are in @poll_s */

@@ -210,9 +210,15 @@ int
 cli_ask_for_loans(const struct cli_common *common, struct cli_ask *a, struct lockq *q,
     struct lockq_answer *answer)
 {
-	return a->tasks.n == 0 ? lockq_getwork(q, &a->ask, answer) :
-	    cli_ask_tasks(&a->tasks, q, &a->ask, answer, show_before,
-	    &(struct shown){ common, a, q });
+	int rc;
+
+	cli_watch_overtime(q, a->no_refill);
+	if (a->tasks.n > 0)
+		return cli_ask_tasks(&a->tasks, q, &a->ask, answer, show_before,
+		    &(struct shown){ common, a, q });
+	rc = lockq_getwork(q, &a->ask, answer);
+	cli_end_behind(q);
+	return rc;
 }
 
 void

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking for loans, as getwork and runwork do. ask.c has the options, the call, the answer, and why
- * there are no loans; ask_tasks.c asks several tasks; fill_due.c fills a list that is due.
+ * there are no loans; ask_tasks.c asks several tasks; behind.c has the processes that go on when
+ * the program has ended.
  */
 #ifndef LOCKQ_CMD_CLI_ASK_H
 #define LOCKQ_CMD_CLI_ASK_H
@@ -59,8 +60,9 @@ cli_parse_fn cli_ask_tasks_parse;
 	{ "tries", 0, "N", "with --poll: give up after so many looks", cli_parse_u32, ASK(tries), \
 	    1, UINT32_MAX }
 #define CLI_ASK_REFILL(ASK) \
-	{ "no-refill", 0, NULL, "start nothing that fills a list which is due (also:\n" \
-	    "lockq-no-refill in an option file)", cli_parse_flag, ASK(no_refill), 0, 0 }
+	{ "no-refill", 0, NULL, "leave no process that fills a list which is due, or\n" \
+	    "leads on after --timeout (also: lockq-no-refill in\n" \
+	    "an option file)", cli_parse_flag, ASK(no_refill), 0, 0 }
 
 /* Whether --tasks or --any was given. */
 bool cli_ask_several(const struct cli_ask *a);
@@ -114,7 +116,7 @@ typedef void cli_ask_tasks_fn(void *data, struct lockq_answer *answer, int rc);
 LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q,
     struct lockq_ask *ask, struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data);
 
-/* --- fill_due.c --- */
+/* --- behind.c --- */
 
 /*
  * If the list of @task is due, and nobody else has begun to fill it, starts a process that does so
@@ -123,5 +125,13 @@ LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct loc
  * option files say lockq-no-refill, nothing is started. Returns in the caller only.
  */
 void cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task);
+
+/* To be called before a call that may lead: when its time is over, a process leads on in its place,
+ * and has nothing of the caller's but the connections. With @no_process, or lockq-no-refill in an
+ * option file, the call leads on itself, and a message says so. */
+void cli_watch_overtime(struct lockq *q, bool no_process);
+
+/* To be called after it: ends that process, which has led by then. */
+void cli_end_behind(struct lockq *q);
 
 #endif

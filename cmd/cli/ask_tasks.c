@@ -125,6 +125,7 @@ ask_one(const struct cli_ask_tasks *tasks, size_t i, struct lockq *q, struct loc
 		one->uuid = uuid;
 	}
 	rc = lockq_getwork(q, one, answer);
+	cli_end_behind(q);
 	one->uuid = NULL;
 	return rc;
 }

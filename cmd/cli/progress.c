@@ -12,7 +12,8 @@
 
 enum {
 	BAR_MIN = 8,
-	BAR_MAX = 32
+	BAR_MAX = 32,
+	SILENT_MS = 5000 /* what waits for longer says why, also to a script */
 };
 
 /* Whether progress is shown: standard error is a terminal, and not --json. */
@@ -127,6 +128,22 @@ cli_say_phase(const struct cli_common *common, int phase, const char *text)
 	cli_message("%s", text);
 }
 
+/* Whether a program that shows no progress has waited for so long that it has to say why, once. */
+static bool
+is_owed(const struct cli_common *common, const struct lockq_progress *progress)
+{
+	static uint64_t since;
+	static bool said;
+	bool waits = progress->phase == LOCKQ_PHASE_WAIT || progress->phase == LOCKQ_PHASE_RETRY;
+
+	if (!waits || said || common->verbose || is_shown(common))
+		return false;
+	if (since == 0)
+		since = cli_clock_ms();
+	said = cli_clock_ms() - since >= SILENT_MS;
+	return said;
+}
+
 int
 cli_on_progress(const struct lockq_progress *progress, void *data)
 {
@@ -134,12 +151,16 @@ cli_on_progress(const struct lockq_progress *progress, void *data)
 	const struct cli_common *common = data;
 	uint64_t usual = 0;
 	char *text;
+	bool owed;
 
 	if (cli_caught() != 0 && progress->phase != LOCKQ_PHASE_CANCEL)
 		return 1;
-	if (!common->verbose && !is_shown(common))
+	owed = is_owed(common, progress);
+	if (!common->verbose && !owed && !is_shown(common))
 		return 0;
 	text = cli_progress_text(progress);
+	if (owed)
+		cli_message("%s", text);
 	cli_say_phase(common, (int)progress->phase, text);
 	/* Said at once, since that request may be for another number of loans. */
 	if (is_shown(common) && progress->joined_request != 0 && progress->joined_request != said) {

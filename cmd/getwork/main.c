@@ -101,7 +101,9 @@ ask(struct getwork_options *o, struct lockq *q)
 	    "still get others: see checkwork" : "a request may stay pending and still get loans: "
 	    "see checkwork");
 	if (completes) {
+		cli_watch_overtime(q, o->asking.no_refill);
 		rc = lockq_dispose_and_ask(q, &o->done.what, &done, &o->asking.ask, &answer);
+		cli_end_behind(q);
 		asked = show_completed(o, q, rc, &done, &answer, &status);
 		lockq_disposed_clear(&done);
 	} else {

@@ -85,8 +85,8 @@ static const struct cli_option getwork_table[] = {
 	    "if one of them is refused, ask for nothing", loan_option_parse, OPTION(done.loans), 0,
 	    0 },
 	CLI_ASK_WAIT(ASK),
-	{ "no-wait", 0, NULL, "don't wait for others, but run the query if nobody\n"
-	    "leads; a request left pending: see checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
+	{ "no-wait", 0, NULL, "as --timeout 0, but leave the request pending: see\n"
+	    "checkwork", cli_parse_flag, OPTION(no_wait), 0, 0 },
 	{ .help = "Afterwards" },
 	{ "pipeline", 0, NULL, "show all that is yours by then, as checkwork does;\n"
 	    "without it a line on a terminal tells how much", cli_parse_flag, OPTION(pipeline),

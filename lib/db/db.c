@@ -6,6 +6,7 @@
  * statement that takes long, db_error.c says what went wrong, and db_text.c has the texts. */
 #include "db/db_private.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,30 @@ db_close(struct db *db)
 		db_forget(&db->kept[i]);
 	db_forget_all_prepared(db);
 	free(db);
+}
+
+int
+db_socket(const struct db *db)
+{
+#if LOCKQ_MARIADB_CLIENT
+	return (int)mysql_get_socket(db->mysql);
+#else
+	return (int)db->mysql->net.fd;
+#endif
+}
+
+/* The client library says good-bye when it closes, and would end the other process's session. */
+void
+db_leave(struct db *db)
+{
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nowhere < 0 || dup2(nowhere, db_socket(db)) < 0)
+		(void)close(db_socket(db));
+	if (nowhere >= 0)
+		(void)close(nowhere);
+	db->lost = true;
+	db->connection_id = 0;
 }
 
 const char *

@@ -182,6 +182,11 @@ LOCKQ_MUST_CHECK enum db_rc db_connect(struct db **db, const struct where *where
 /* The same, and the connection can't write, whatever the functions of a view try. */
 LOCKQ_MUST_CHECK enum db_rc db_connect_read_only(struct db **db, const struct where *where);
 void db_close(struct db *db);
+/* The socket of the connection. */
+int db_socket(const struct db *db);
+/* Another process goes on with this connection: nothing that this one does reaches the server any
+ * more, and db_close() only frees memory. */
+void db_leave(struct db *db);
 
 const char *db_error(const struct db *db);
 /* What operators want to know of the last error: the server's number, the SQLSTATE, the statement,

@@ -157,11 +157,7 @@ db_start(struct db *db, const struct db_query *query, const struct db_arg *args,
 bool
 db_has_answer(const struct db *db, int wait_ms)
 {
-#if LOCKQ_MARIADB_CLIENT
-	struct pollfd pfd = { .fd = (int)mysql_get_socket(db->mysql), .events = POLLIN };
-#else
-	struct pollfd pfd = { .fd = (int)db->mysql->net.fd, .events = POLLIN };
-#endif
+	struct pollfd pfd = { .fd = db_socket(db), .events = POLLIN };
 
 	return poll(&pfd, 1, wait_ms) > 0;
 }

@@ -11,8 +11,9 @@
  *              step 7: read the request's own row, and no other
  *   TRY        try_lock         -> LEAD | FOLLOW (busy) | LOOK (ended meanwhile) | REST (paused)
  *              steps 2 and 3: the task's lock
- *   LEAD       round_find       -> GIVE | TAKE (others have left a list)
- *              step 4: find a list: by the heavy query, or by what serves in its place
+ *   LEAD       round_find       -> GIVE | TAKE (a newer list) | TIMED_OUT | PENDING (--no-wait)
+ *              step 4: find a list: by the heavy query, or by what serves in its place. When the
+ *              time is over, another process may lead on
  *   GIVE       round_give       -> HAND_OVER | TRY (somebody has led since) | REST (and again)
  *              step 5: give from the list and commit, again with the list in hand if need be
  *   HAND_OVER  round_hand_over  -> LOOK | REST (no request was ended)
@@ -184,14 +185,16 @@ ask_anew(struct call *c, enum step *step)
 /* The answer to a joined request is the call's own, except where that request has expired or was
  * cancelled by its user, not by a manager, who gives a reason; or where the caller has chosen
  * another UUID: a repetition would not find the answer by that UUID, and would get more loans. A
- * chosen UUID can't be used for a second request. */
+ * chosen UUID can't be used for a second request. Nobody waits for a process that leads on when the
+ * call's time is over. */
 static bool
 wants_its_own(const struct call *c)
 {
 	bool left = c->answer->status == LOCKQ_EXPIRED ||
 	    (c->answer->status == LOCKQ_STATUS_CANCELLED && c->answer->reason == NULL);
 
-	return c->request.in_the_way || (c->request.joined && left && !c->request.chosen);
+	return !c->q->overtime_told &&
+	    (c->request.in_the_way || (c->request.joined && left && !c->request.chosen));
 }
 
 /* Reads the whole answer at once, since most looks find one: a second statement would double the
@@ -372,7 +375,11 @@ call_run(struct call *c, enum step step, enum db_rc ready)
 	int code;
 
 	q->asking = &c->request;
+	q->overtime_told = q->led_elsewhere = false;
+	q->overtime_at = c->ask->wait == LOCKQ_WAIT_NONE ? c->since + OVERTIME_MS :
+	    c->ask->timeout_ms < 0 ? 0 : c->waiting.deadline + OVERTIME_MS;
 	code = get_served(c, step, ready);
+	q->overtime_at = 0;
 	q->asking = NULL;
 	c->answer->waited_ms = db_clock_ms() - c->since;
 	return code;

@@ -87,6 +87,11 @@ round_find(struct call *c, enum step *step)
 		snprintf(c->reason, sizeof(c->reason), "%s", refusal_disabled);
 		c->run.refused = true;
 	}
+	if (rc == DB_ECANCELLED && c->q->led_elsewhere) {
+		snprintf(c->leader.name, sizeof(c->leader.name), "%s", c->request.user);
+		*step = c->ask->wait == LOCKQ_WAIT_NONE ? PENDING : TIMED_OUT;
+		return session_connect_in(c->q, CONNECT_MS);
+	}
 	/* Requests that found this leader's lock taken count on it to serve them. */
 	if (rc == DB_OK && result == LIST_KEPT) {
 		db_rollback(c->q->db);

@@ -18,6 +18,8 @@ enum {
 	                         * rows, releases the lock sooner */
 	AGAIN_TRIES = 1,        /* after that a forgotten session has the lock, and more tries
 	                         * would only add load */
+	OVERTIME_MS = 500,      /* a query that ends so soon after the call's time still serves it
+	                         * in the second that a timeout may be late */
 	WAKE_MS = 1000,         /* woken followers share task_wake for less */
 	WAKE_NAP_MS = 2         /* between two tries, one and a half times as long each time */
 };

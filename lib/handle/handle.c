@@ -164,6 +164,13 @@ lockq_warning(const struct lockq *q)
 }
 
 void
+lockq_on_overtime(struct lockq *q, lockq_overtime_fn *fn, void *data)
+{
+	q->overtime = fn;
+	q->overtime_data = data;
+}
+
+void
 lockq_on_progress(struct lockq *q, lockq_progress_fn *fn, void *data)
 {
 	q->progress = fn;

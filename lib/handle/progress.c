@@ -25,6 +25,10 @@ tick(void *data)
 		if (t->ping_rc != DB_OK)
 			return 1;
 	}
+	/* All that asked meanwhile count on the query, so it must not end with the call. */
+	if (t->phase == LOCKQ_PHASE_QUERY && t->q->overtime != NULL && !t->q->overtime_told &&
+	    t->q->overtime_at != 0 && now >= t->q->overtime_at && session_led_elsewhere(t->q))
+		return 1;
 	return t->q->progress != NULL ? t->q->progress(&progress, t->q->progress_data) : 0;
 }
 

@@ -100,6 +100,26 @@ session_note_given_up(struct given_up *given_up, const struct db *db)
 	snprintf(given_up->server, sizeof(given_up->server), "%s", db_server(db));
 }
 
+bool
+session_led_elsewhere(struct lockq *q)
+{
+	struct db *all[] = { q->db, q->query, q->elsewhere };
+	int sockets[sizeof(all) / sizeof(all[0])];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i] != NULL)
+			sockets[n++] = db_socket(all[i]);
+	}
+	q->overtime_told = true;
+	q->led_elsewhere = q->overtime(sockets, n, q->overtime_data) != 0;
+	for (size_t i = 0; q->led_elsewhere && i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i] != NULL)
+			db_leave(all[i]);
+	}
+	return q->led_elsewhere;
+}
+
 void
 session_end_elsewhere(struct lockq *q)
 {

@@ -47,6 +47,12 @@ struct lockq {
 	struct operating operating; /* the call in progress */
 	lockq_progress_fn *progress;
 	void *progress_data;
+	lockq_overtime_fn *overtime;
+	void *overtime_data;
+	uint64_t overtime_at; /* when the call in progress may have led for long enough;
+	                       * db_clock_ms(); 0: never */
+	bool overtime_told;   /* in the call in progress it has, and the caller was asked: */
+	bool led_elsewhere;   /* another process leads on, with the connections */
 	char cursor[65];      /* lockq_expired.kept_for */
 	char error[1024];     /* lockq_error() */
 	char detail[160];     /* lockq_error_detail() */
@@ -76,6 +82,9 @@ struct db *session_beside(const struct lockq *q);
 LOCKQ_MUST_CHECK enum db_rc session_ready_elsewhere(struct lockq *q);
 /* Closes @db, which is @q->query or @q->elsewhere. */
 void session_close_query(struct lockq *q, struct db *db);
+/* To be called while the call leads, and its time is over: asks the caller whether another process
+ * leads on. Where one does, this process has left the connections to it. */
+LOCKQ_MUST_CHECK bool session_led_elsewhere(struct lockq *q);
 /* Notes that what is open on @db, @q->db or @q->query, is to be ended on the server by the next
  * session_connect(). */
 void session_give_up(struct lockq *q, const struct db *db);

@@ -69,7 +69,8 @@ settle(struct reading *reading, enum db_rc rc, enum list_result *result)
 	if (reading->ticking.ping_rc != DB_OK)
 		return reading->ticking.ping_rc;
 	if (rc == DB_ECANCELLED && reading->fault == NULL && !reading->no_memory) {
-		end_query(reading);
+		if (!q->led_elsewhere)
+			end_query(reading);
 		return DB_ECANCELLED;
 	}
 	if (db_lost(q->db) || db_ping(q->db) != DB_OK)

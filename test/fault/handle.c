@@ -109,6 +109,7 @@ set_up(struct run *run)
 {
 	lockq_on_progress(run->q, forgets, NULL);
 	lockq_on_log(run->q, hears, NULL);
+	lockq_on_overtime(run->q, NULL, NULL);
 	lockq_look_timeout(run->q, 1000);
 	say(run, "%s %s %s %s", lockq_version(), lockq_status_name(LOCKQ_SERVED),
 	    lockq_error(run->q), lockq_error_detail(run->q));

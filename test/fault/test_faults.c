@@ -315,8 +315,8 @@ answers_that_are_refused(void **state)
 /* Functions that can't fail: they allocate nothing and ask no server. handle.c calls them. */
 static const char *const silent[] = {
 	"lockq_error", "lockq_error_detail", "lockq_free", "lockq_look_timeout", "lockq_on_log",
-	"lockq_option_no_refill", "lockq_option_task", "lockq_option_user", "lockq_status_name",
-	"lockq_version", "lockq_warning"
+	"lockq_on_overtime", "lockq_option_no_refill", "lockq_option_task", "lockq_option_user",
+	"lockq_status_name", "lockq_version", "lockq_warning"
 };
 
 static bool

@@ -22,7 +22,7 @@ sub requester
 	my $waits = one_of(('blocking') x 6, ('no-wait') x 4);
 
 	return { after => $after, ms => $ms, count => chance(0.2) ? 2 : 1, waits => $waits,
-	    args => $waits eq 'no-wait' ? ['--no-wait'] : [],
+	    args => $waits eq 'no-wait' ? ['--no-wait', '--no-refill'] : [],
 	    leaves => chance(0.35) ? one_of('completed', 'returned', 'returned') : undef };
 }
 

@@ -32,9 +32,10 @@ sub requester
 	my %r = (after => $after, ms => $ms, count => chance(0.25) ? 2 : 1, waits => $waits,
 	    leaves => chance(0.25) ? one_of('completed', 'returned') : undef);
 
-	$r{args} = $waits eq 'no-wait' ? ['--no-wait'] : $waits eq 'polling' ? ['--poll', 1] : [];
+	$r{args} = $waits eq 'no-wait' ? ['--no-wait', '--no-refill'] :
+	    $waits eq 'polling' ? ['--poll', 1] : [];
 	if ($waits eq 'blocking' && chance(0.15)) {
-		$r{args} = ['--timeout', one_of(0, 1)];
+		$r{args} = ['--timeout', one_of(0, 1), '--no-refill'];
 		$r{signalled} = 1;
 	}
 	return \%r;
@@ -107,7 +108,7 @@ my %FAULT = (
 		return if is_held($plan);
 		act($plan, 'hold', 'begin', 0);
 		add($plan, { %{requester('asked 0', 20 + rand 20)}, waits => 'no-wait',
-		    args => ['--no-wait'], signalled => 0 });
+		    args => ['--no-wait', '--no-refill'], signalled => 0 });
 		act($plan, 'let go', 'asked ' . $#{$plan->{requesters}}, 10 + rand 20);
 		$plan->{loans} = 3;
 	},

@@ -27,10 +27,10 @@ is "$status:$(jq -c '[.status, .led]' <<<"$out")" '0:["served",true]' \
 
 # --- one leads, the others wait, each in another way --------------------------------------------
 
-# The leader's own limit is shorter than its query.
+# The leader's own limit is shorter than its query, so another process leads on.
 steer "$task" gated
 shut_gate "$task"
-started=$SECONDS
+runs=$(sql "$leader_runs")
 start leader getwork --task "$task" --user race-1 --timeout 1
 await_leader "$task" race-1
 start maker getwork --task "$task" --user race-2 --count 2 --json
@@ -93,18 +93,19 @@ ok $? 'a getwork that waits blocking has one connection'
 await_request race-3 "$task"
 await "SELECT $(connections poller)" 0
 ok $? 'a getwork that polls has none between its looks'
-is "$(sql "SELECT $(connections leader)")" 2 'the leader has two'
+end leader
+is "$status:$out:$err" "3::getwork: gave up after 1 s: request $(last_request race-1 "$task") is\
+ cancelled: try again" '--timeout ends a leader, too, while its query still runs'
+is "$(sql "SELECT $(connections leader)")" 2 'the process that leads on has its two connections'
 await "SELECT $(follows joiner) + $(follows joiner_json) + $(follows patient)" 3
 ok $? 'those who joined wait, and checkwork --wait does'
-ok $((SECONDS - started >= 2 ? 0 : 1)) 'the leader is over its own time limit'
 open_gate "$task"
 
-end leader
-is "$status" 0 '--timeout does not end the query of a leader'
 end maker
 made=$out
 is "$status:$(jq -c '[.status, .asked, .assigned, .led, .joined]' <<<"$out")" \
 	'0:["served",2,2,false,false]' 'blocking: the leader served it'
+is "$(sql "$leader_runs")" $((runs + 1)) 'by the query that had begun: it ran once'
 end joiner
 is "$status" 0 'joined: exit 0'
 is "$(head -n 1 <<<"$out")" "joined your earlier request $request for 2 loans" \
@@ -131,6 +132,54 @@ is "$status:$(jq -c '[.status, .user, (.loans | length)]' <<<"$out")" '0:["serve
 run checkwork --request "$given_up"
 is "$status:$out" "3:request $given_up for race-8, task $task: cancelled" \
 	'checkwork says that a request was cancelled'
+
+# --- a leader whose time is over ----------------------------------------------------------------
+
+# served_by_it NAME: another user asks, and is served by the query that has begun.
+served_by_it() {
+	start other getwork --task "$task" --user race-11 --json
+	await_request race-11 "$task"
+	open_gate "$task"
+	end other
+	is "$status:$(jq -c '[.led, .leader]' <<<"$out")" '0:[false,"race-1"]' \
+		"$1: the process that is left serves others"
+	await_holder "$task" -
+}
+shut_gate "$task"
+run ask --user race-1 --no-wait
+request=$(last_request race-1 "$task")
+is "$status:$out" "3:request $request is pending, race-1 leads: see checkwork --request $request" \
+	'--no-wait ends although it leads'
+served_by_it --no-wait
+is "$(request_is "$request")" 'served 1 1 1' 'and the request that it has left'
+
+shut_gate "$task"
+run ask --user race-1 --timeout 0 --ssl-mode REQUIRED
+is "$status" 3 '--timeout 0 over TLS ends although it leads'
+served_by_it 'over TLS'
+
+loan=$(sql "SELECT MIN(loan_id) FROM work AS w JOIN app_user AS u ON u.user_id = w.user_id
+	     WHERE u.name = 'race-1' AND w.task_id = $task AND w.state = 'assigned'")
+shut_gate "$task"
+run ask --user race-1 --complete "$loan" --timeout 0
+is "$status:$(sql "SELECT state FROM work WHERE task_id = $task AND loan_id = $loan")" 3:completed \
+	'--complete with --timeout 0: the loan is completed, and the call ends'
+served_by_it --complete
+
+# The process that leads on must not run the command.
+shut_gate "$task"
+run runwork --task "$task" --user race-1 --timeout 0 -- touch "$scratch/ran"
+is "$status" 3 'runwork --timeout 0 ends although it leads'
+served_by_it runwork
+ok "$([ ! -e "$scratch/ran" ]; echo $?)" 'and nothing was run'
+
+shut_gate "$task"
+start leader getwork --task "$task" --user race-1 --timeout 0 --no-refill
+wait_for grep -qs 'no process for it' "$scratch/leader.err"
+open_gate "$task"
+end leader
+is "$status:$err" "0:getwork: the time is over, but your query serves all that asked meanwhile, and\
+ --no-refill leaves no process for it: it goes on" '--no-refill: a leader goes on, and says so'
 
 # --- a leader that dies; polling ----------------------------------------------------------------
 
@@ -172,6 +221,17 @@ ok $? 'the dead leader'\''s query has ended'
 is "$(sql "SELECT COUNT(*) FROM work_requested
             WHERE task_id = $task AND outcome = 'cancelled' AND assigned > 0")" 0 \
 	'no leader served a cancelled request'
+
+# --- a script is told why it waits --------------------------------------------------------------
+
+sql "UPDATE task SET paused = 'stock-taking' WHERE task_id = $task"
+start script getwork --task "$task" --user race-7
+wait_for grep -qs stock-taking "$scratch/script.err"
+ok $? 'a call without a terminal that waits says why: the task is paused'
+kill -INT "${process[script]}"
+end script
+is "$(grep -c stock-taking <<<"$err")" 1 'it says so once'
+sql "UPDATE task SET paused = NULL WHERE task_id = $task"
 
 # --- requests that nobody looks after -----------------------------------------------------------
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The processes that a program leaves behind: they fill a list that is due, or lead on when the
+ * program's time is over. Nobody waits for them. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,21 +8,36 @@
 
 #include "cli/ask.h"
 
-/* A script may have passed the process a file that is locked, or a pipe that is read to its end. */
+static bool leads_on; /* this is such a leader */
+
 static bool
-close_files(void)
+is_kept(int number, const int *sockets, size_t n_sockets)
+{
+	for (size_t i = 0; i < n_sockets; i++) {
+		if (sockets[i] == number)
+			return true;
+	}
+	return false;
+}
+
+/* Leaves the caller's session and files: a script may have passed the process a file that is
+ * locked, or a pipe that is read to its end. */
+static bool
+stay_behind(const int *sockets, size_t n_sockets)
 {
 	DIR *files = opendir("/proc/self/fd");
 	const struct dirent *file;
 	int nowhere = open("/dev/null", O_RDWR), number;
 
+	(void)setsid();
 	if (files == NULL || nowhere < 0)
 		return false;
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		(void)dup2(nowhere, i);
 	while ((file = readdir(files)) != NULL) {
 		number = (int)strtol(file->d_name, NULL, 10);
-		if (number > STDERR_FILENO && number != dirfd(files))
+		if (number > STDERR_FILENO && number != dirfd(files) &&
+		    !is_kept(number, sockets, n_sockets))
 			(void)close(number);
 	}
 	closedir(files);
@@ -56,7 +73,45 @@ cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task)
 
 	if (lockq_option_no_refill(q) || lockq_refill_due(q, 0) == 0 || fork() != 0)
 		return;
-	(void)setsid();
 	/* Without the handlers of exit(), which would say good-bye on the caller's connection. */
-	_exit(close_files() ? fill(&own, task) : CLI_EXIT_DATABASE);
+	_exit(stay_behind(NULL, 0) ? fill(&own, task) : CLI_EXIT_DATABASE);
+}
+
+/* A lockq_overtime_fn. */
+static int
+leave_leader(const int *sockets, size_t n_sockets, void *data)
+{
+	bool no_process = data != NULL;
+	pid_t child = no_process ? -1 : fork();
+
+	if (child < 0) {
+		cli_message("the time is over, but your query serves all that asked meanwhile, and "
+		    "%s: it goes on", no_process ? "--no-refill leaves no process for it" :
+		    "no process can be made for it");
+		return 0;
+	}
+	if (child > 0)
+		return 1;
+	if (!stay_behind(sockets, n_sockets))
+		_exit(CLI_EXIT_DATABASE);
+	leads_on = true;
+	return 0;
+}
+
+void
+cli_watch_overtime(struct lockq *q, bool no_process)
+{
+	static char forbidden;
+
+	lockq_on_overtime(q, leave_leader, no_process || lockq_option_no_refill(q) ?
+	    &forbidden : NULL);
+}
+
+void
+cli_end_behind(struct lockq *q)
+{
+	if (!leads_on)
+		return;
+	lockq_free(q);
+	_exit(CLI_EXIT_DONE);
 }
