@@ -2,6 +2,7 @@
 #include "cli/when.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Days since 1970-01-01, counted from 1 March so that leap days come last in their year. */
 static int64_t
@@ -54,6 +55,23 @@ letter(const char **text, char c)
 	return true;
 }
 
+/* Reads the end of @text, an AM or a PM, in upper or lower case, with a blank before it or without.
+ * It may be missing. */
+static bool
+half_day(const char **text, int *hour)
+{
+	const char *at = *text + (**text == ' ');
+	bool noon = *at == 'P' || *at == 'p';
+
+	if ((*at != 'A' && *at != 'a' && !noon) || (at[1] != 'M' && at[1] != 'm'))
+		return true;
+	if (*hour < 1 || *hour > 12)
+		return false;
+	*hour = *hour % 12 + (noon ? 12 : 0);
+	*text = at + 2;
+	return true;
+}
+
 static bool
 parse_time(const char **text, int *hour, int *minute, int *second)
 {
@@ -61,7 +79,66 @@ parse_time(const char **text, int *hour, int *minute, int *second)
 		return false;
 	if (!digits(text, 1, 2, hour) || !letter(text, ':') || !digits(text, 2, 2, minute))
 		return false;
-	return !letter(text, ':') || digits(text, 2, 2, second);
+	if (letter(text, ':')) {
+		if (!digits(text, 2, 2, second))
+			return false;
+		if (letter(text, '.')) {
+			size_t decimals = strspn(*text, "0123456789");
+
+			if (decimals == 0)
+				return false;
+			*text += decimals;
+		}
+	}
+	return letter(text, 'Z') || half_day(text, hour);
+}
+
+static bool
+month_name(const char **text, int *month)
+{
+	static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+
+	for (*month = 1; *month <= 12; ++*month) {
+		if (strncasecmp(*text, names + (*month - 1) * 3, 3) == 0) {
+			*text += 3;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Reads D-Mon-YYYY, or D-Mon-YY with the years that spreadsheets take two digits for. */
+static bool
+parse_named_month(const char **text, int *year, int *month, int *day)
+{
+	const char *start;
+
+	if (!digits(text, 1, 2, day) || !letter(text, '-') || !month_name(text, month) ||
+	    !letter(text, '-'))
+		return false;
+	start = *text;
+	if (!digits(text, 2, 4, year) || *text - start == 3)
+		return false;
+	if (*text - start == 2)
+		*year += *year < 30 ? 2000 : 1900;
+	return true;
+}
+
+static bool
+parse_date(const char **text, int *year, int *month, int *day)
+{
+	size_t number = strspn(*text, "0123456789");
+
+	if (number == 8)
+		return digits(text, 4, 4, year) && digits(text, 2, 2, month) &&
+		    digits(text, 2, 2, day);
+	if ((*text)[number] == '/')
+		return digits(text, 1, 2, month) && letter(text, '/') && digits(text, 1, 2, day) &&
+		    letter(text, '/') && digits(text, 4, 4, year);
+	if (number <= 2)
+		return parse_named_month(text, year, month, day);
+	return digits(text, 4, 4, year) && letter(text, '-') && digits(text, 1, 2, month) &&
+	    letter(text, '-') && digits(text, 1, 2, day);
 }
 
 bool
@@ -69,17 +146,8 @@ when_parse(int64_t *when, const char *text)
 {
 	int year, month, day, hour = 0, minute = 0, second = 0;
 
-	if (strchr(text, '/') != NULL) {
-		if (!digits(&text, 1, 2, &month) || !letter(&text, '/') ||
-		    !digits(&text, 1, 2, &day) || !letter(&text, '/') ||
-		    !digits(&text, 4, 4, &year))
-			return false;
-	} else {
-		if (!digits(&text, 4, 4, &year) || !letter(&text, '-') ||
-		    !digits(&text, 1, 2, &month) || !letter(&text, '-') ||
-		    !digits(&text, 1, 2, &day))
-			return false;
-	}
+	if (!parse_date(&text, &year, &month, &day))
+		return false;
 	if (*text != '\0' && !parse_time(&text, &hour, &minute, &second))
 		return false;
 	return *text == '\0' && when_make(when, year, month, day, hour, minute, second);

@@ -301,9 +301,9 @@ _lockq() {
 		-l | --tasks | --token | --note | --request | -r | --uuid | --port | --db-user | \
 		--database | --login-path | --batch | --connect-timeout | --every | --loans | \
 		--seed | --follow | --drop-cursor | \
-		--defaults-group-suffix | --heavy | --users | --map | --begins | --by | --reason | \
-		--account | --name | --manager | --candidates-view | --on-complete | \
-		--from | --to | --on-undo | \
+		--defaults-group-suffix | --heavy | --users | --map | --delimiter | --begins | \
+		--by | --reason | --account | --name | --manager | --candidates-view | \
+		--on-complete | --from | --to | --on-undo | \
 		--detail-view | --max-count | --max-pipeline | --lease-minutes | --complete-hold | \
 		--max-query-s | --candidate-limit | --request-ttl | --cache-ttl | \
 		--refresh-after | --check-view | --tries | --give-up-after | --any-place | \

@@ -16,6 +16,7 @@ struct csvfile {
 	struct stat opened;
 	struct csv_parser parser;
 	bool parser_ready;
+	char delimiter;
 
 	char *held;             /* lines that were read and not given out */
 	size_t used, size;
@@ -81,6 +82,7 @@ start_row(struct csvfile *file)
 {
 	if (!file->parser_ready)
 		file->parser_ready = csv_init(&file->parser, CSV_APPEND_NULL) == 0;
+	csv_set_delim(&file->parser, (unsigned char)file->delimiter);
 	file->ended = false;
 	file->n_fields = 0;
 	file->text_used = 0;
@@ -270,7 +272,7 @@ csvfile_open(struct csvfile **out, const char *path)
 {
 	struct csvfile *file = cli_alloc(sizeof(*file));
 
-	*file = (struct csvfile){ .line = 1 };
+	*file = (struct csvfile){ .line = 1, .delimiter = ',' };
 	*out = file;
 	make_room(&file->held, &file->size, CSV_ROW_BYTES);
 	file->stream = fopen(path, "re");
@@ -298,6 +300,54 @@ csvfile_rewind(struct csvfile *file)
 	file->line = 1;
 	file->bytes = 0;
 	return skip_mark(file);
+}
+
+void
+csvfile_set_delimiter(struct csvfile *file, char delimiter)
+{
+	file->delimiter = delimiter;
+}
+
+/* Of the text of a table in UTF-16 most characters are ASCII: one of their two bytes is 0. */
+static bool
+is_utf16(const char *bytes, size_t n)
+{
+	size_t zeros[2] = { 0, 0 };
+
+	if (n >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		zeros[i % 2] += bytes[i] == '\0';
+	return (zeros[0] == 0) != (zeros[1] == 0) && zeros[0] + zeros[1] > n / 4;
+}
+
+const char *
+csvfile_unreadable(struct csvfile *file)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *what;
+	} kinds[] = {
+		{ "PK\3\4", 4, "is a workbook (.xlsx, .ods) or a ZIP archive: save the sheet as "
+		    "CSV in UTF-8" },
+		{ "\xd0\xcf\x11\xe0", 4, "is a workbook (.xls): save the sheet as CSV in UTF-8" },
+		{ "\x1f\x8b", 2, "is compressed: unpack it with gunzip" },
+		{ "BZh", 3, "is compressed: unpack it with bunzip2" },
+		{ "\xfd" "7zXZ", 5, "is compressed: unpack it with unxz" },
+		{ "\x28\xb5\x2f\xfd", 4, "is compressed: unpack it with unzstd" },
+		{ "%PDF", 4, "is a PDF document: save the table as CSV in UTF-8" }
+	};
+	size_t n, i;
+
+	if (file->used == 0 && !read_line(file))
+		return NULL;
+	n = file->used;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (n > kinds[i].n && memcmp(file->held, kinds[i].bytes, kinds[i].n) == 0)
+			return kinds[i].what;
+	}
+	return is_utf16(file->held, n) ? "is in UTF-16: save it in UTF-8" : NULL;
 }
 
 uint64_t

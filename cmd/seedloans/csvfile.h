@@ -37,6 +37,11 @@ enum csvfile_rc csvfile_take_back(struct csvfile *file, struct csvfile_row *row,
     const char *fault);
 /* Goes back to the first row. False where the file can't be read twice, or has changed since. */
 bool csvfile_rewind(struct csvfile *file);
+/* What stands between the fields of the rows that are read from now on; a comma until then. */
+void csvfile_set_delimiter(struct csvfile *file, char delimiter);
+/* Returns what the file is by its first bytes, as in "is in UTF-16: save it in UTF-8", or NULL
+ * where it may be a CSV file: static. Comes before the first row is read. */
+const char *csvfile_unreadable(struct csvfile *file);
 uint64_t csvfile_bytes_read(const struct csvfile *file);
 bool csvfile_is_regular(const struct csvfile *file);
 uint64_t csvfile_size(const struct csvfile *file); /* 0: not known */

@@ -51,7 +51,10 @@ field_read_id(uint64_t *id, const char *text)
 		unsigned int digit = (unsigned int)(unsigned char)*text - '0';
 
 		if (digit > 9)
-			return "is not a number";
+			return text[strspn(text, "0123456789.E+")] == '\0' &&
+			    strchr(text, 'E') != NULL ?
+			    "may have lost digits: a spreadsheet wrote it with an exponent" :
+			    "is not a number";
 		if (number > (UINT64_MAX - digit) / 10)
 			return "is too large";
 		number = number * 10 + digit;
@@ -88,12 +91,49 @@ read_dollars(uint64_t *dollars, const char **text)
 	return group == 0 || (commas && group != 3) ? "is not an amount" : NULL;
 }
 
+/* Reads an exponent, as spreadsheets write it; it may be missing. */
+static bool
+read_exponent(int *exponent, const char **text)
+{
+	bool negative;
+	int n = 0;
+
+	*exponent = 0;
+	if (**text != 'E' && **text != 'e')
+		return true;
+	(*text)++;
+	negative = **text == '-';
+	if (**text == '-' || **text == '+')
+		(*text)++;
+	for (; **text >= '0' && **text <= '9' && n < 3; (*text)++, n++)
+		*exponent = *exponent * 10 + (**text - '0');
+	if (negative)
+		*exponent = -*exponent;
+	return n > 0;
+}
+
+/* Multiplies @cents by ten to the power of @scale. */
+static const char *
+scale_cents(uint64_t *cents, int scale)
+{
+	static const uint64_t most = UINT64_C(99999999999999);
+
+	for (; scale < 0 && *cents % 10 == 0 && *cents > 0; scale++)
+		*cents /= 10;
+	if (scale < 0 && *cents > 0)
+		return "has more than two decimals";
+	for (; scale > 0 && *cents > 0 && *cents <= most; scale--)
+		*cents *= 10;
+	return *cents > most ? "is too large" : NULL;
+}
+
 const char *
 field_read_amount(uint64_t *cents, const char *text)
 {
-	const char *fault;
-	uint64_t dollars;
-	unsigned int fraction = 0, n = 0;
+	static const uint64_t room = UINT64_MAX / 100;
+	const char *fault = NULL, *point;
+	uint64_t number = 0;
+	int decimals = 0, exponent;
 
 	if (*text == '-' || *text == '(')
 		return "is negative";
@@ -101,23 +141,28 @@ field_read_amount(uint64_t *cents, const char *text)
 		text++;
 	while (*text == ' ')
 		text++;
-	fault = read_dollars(&dollars, &text);
+	if (*text != '.')
+		fault = read_dollars(&number, &text);
 	if (fault != NULL)
 		return fault;
 	if (*text == '.') {
-		for (text++; *text >= '0' && *text <= '9' && n < 2; text++, n++)
-			fraction = fraction * 10 + (unsigned int)(*text - '0');
-		if (n == 0)
+		for (point = text++; *text >= '0' && *text <= '9'; text++) {
+			if (number < room) {
+				number = number * 10 + (uint64_t)(*text - '0');
+				decimals++;
+			} else if (*text != '0') {
+				fault = "has more than two decimals";
+			}
+		}
+		if (text - point == 1)
 			return "is not an amount";
-		if (n == 1)
-			fraction *= 10;
 	}
-	if (*text >= '0' && *text <= '9' && n == 2)
-		return "has more than two decimals";
-	if (*text != '\0')
+	if (!read_exponent(&exponent, &text) || *text != '\0')
 		return "is not an amount";
-	*cents = dollars * 100 + fraction;
-	return NULL;
+	if (fault == NULL)
+		fault = scale_cents(&number, 2 - decimals + exponent);
+	*cents = number;
+	return fault;
 }
 
 static const char *
@@ -131,6 +176,19 @@ copy(char *out, size_t size, size_t most, const char *text, long characters)
 	return NULL;
 }
 
+/* Whether each byte is a character of Windows-1252, which has those of ISO 8859-1. */
+static bool
+may_be_windows_1252(const char *text, size_t length)
+{
+	static const char none[] = "\x81\x8d\x8f\x90\x9d";
+
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '\0' || strchr(none, text[i]) != NULL)
+			return false;
+	}
+	return true;
+}
+
 const char *
 field_read(struct seed_loan *loan, enum field field, const char *text, size_t length)
 {
@@ -138,7 +196,9 @@ field_read(struct seed_loan *loan, enum field field, const char *text, size_t le
 	char trimmed[TEXT_BYTES];
 
 	if (characters < 0)
-		return "is not valid UTF-8";
+		return may_be_windows_1252(text, length) ?
+		    "is not in UTF-8 but in an encoding such as Windows-1252" :
+		    "is not valid UTF-8";
 	if (memchr(text, '\0', length) != NULL)
 		return "has a NUL byte in it";
 	while (length > 0 && strchr(" \t\r\n", text[0]) != NULL) {

@@ -29,7 +29,8 @@ const char *field_read(struct seed_loan *loan, enum field field, const char *tex
 
 /* Parts of field_read(). */
 const char *field_read_id(uint64_t *id, const char *text);
-/* Dollars with at most two decimals, with or without $ and commas between thousands. */
+/* Dollars with at most two decimals that are not 0, with or without $, commas between thousands,
+ * and an exponent. */
 const char *field_read_amount(uint64_t *cents, const char *text);
 
 #endif

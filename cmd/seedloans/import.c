@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <jansson.h>
 
@@ -51,13 +52,14 @@ static const struct db_query find_known = {
 	DB_MANY
 };
 
-enum { RAW_BYTES = 1 << 20, DUPLICATE_TRIES = 3, REASON_BYTES = 128 };
+enum { RAW_BYTES = 1 << 20, DUPLICATE_TRIES = 3 };
 
 struct entry {
 	struct seed_loan loan;
 	uint64_t line;
 	size_t raw_at, raw_length; /* the row, in the import's raw text */
-	char reason[REASON_BYTES]; /* "": nothing is wrong with it */
+	char reason[SEED_REASON_BYTES]; /* "": nothing is wrong with it */
+	const char *counted_as;    /* a reason without the row's own numbers; NULL: @reason */
 };
 
 struct seed_import {
@@ -68,6 +70,7 @@ struct seed_import {
 	struct rejects_text header, raw;
 	char *ids;                 /* list_ids() */
 	size_t n_columns;
+	char delimiter;
 	struct csvfile_row row;
 	bool row_waits;            /* @row was read and not used yet */
 	uint64_t rows;
@@ -113,29 +116,107 @@ next_row(struct seed_import *import, enum next *next)
 	return rc == CSVFILE_EREAD ? fail_to_read(import) : LOCKQ_OK;
 }
 
+static void
+set_delimiter(struct seed_import *import, char delimiter)
+{
+	import->delimiter = delimiter;
+	csvfile_set_delimiter(import->file, delimiter);
+}
+
+/* Spreadsheets write a line such as "sep=;" before the header. It is one field, without the tab at
+ * its end; where that very sign is the delimiter already, an empty field follows. */
+static bool
+is_separator_line(const struct csvfile_row *row)
+{
+	if (row->line != 1 || strncasecmp(row->fields[0], "sep=", 4) != 0)
+		return false;
+	return row->n_fields == 1 ? row->lengths[0] <= 5 :
+	    row->n_fields == 2 && row->lengths[0] == 4 && row->lengths[1] == 0;
+}
+
+static int
+next_header(struct seed_import *import, enum next *next)
+{
+	const struct csvfile_row *row = &import->row;
+	int code = next_row(import, next);
+
+	if (code != 0 || *next == NEXT_END || !is_separator_line(row))
+		return code;
+	if (import->seed->options->delimiter == 0 && row->n_fields == 1)
+		set_delimiter(import, row->lengths[0] == 5 ? row->fields[0][4] : '\t');
+	return next_row(import, next);
+}
+
+static size_t
+count_in(const struct csvfile_row *row, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < row->n_fields; i++) {
+		for (const char *at = row->fields[i]; *at != '\0'; at++)
+			n += *at == c;
+	}
+	return n;
+}
+
+/* Returns the sign that stands in the header more often than the one that is taken for the
+ * delimiter; 0: none. */
+static char
+better_delimiter(const struct seed_import *import)
+{
+	static const char delimiters[] = ",;\t|:";
+	const struct csvfile_row *header = &import->row;
+	size_t most = header->n_fields - 1 + count_in(header, import->delimiter);
+	char best = 0;
+
+	for (const char *c = delimiters; *c != '\0'; c++) {
+		size_t n = *c != import->delimiter ? count_in(header, *c) : 0;
+
+		if (n > most) {
+			most = n;
+			best = *c;
+		}
+	}
+	return best;
+}
+
+static int
+fail_header(const struct seed_import *import, const char *error)
+{
+	const char *csv = import->seed->options->csv;
+	char better = better_delimiter(import);
+
+	if (better == '\t')
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" seems to be separated by "
+		    "tabs: give --delimiter tab", csv);
+	if (better != 0)
+		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" seems to be separated by "
+		    "'%c': give --delimiter '%c'", csv, better, better);
+	return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\": %s", csv, error);
+}
+
 static int
 read_header(struct seed_import *import)
 {
+	const char *unreadable = csvfile_unreadable(import->file);
 	struct csvfile_row *row = &import->row;
-	const unsigned char *start;
 	char error[sizeof(import->seed->report->error)] = "";
 	enum next next;
 	int code;
 
-	code = next_row(import, &next);
+	if (unreadable != NULL)
+		return fail_file(import, unreadable);
+	code = next_header(import, &next);
 	if (code != 0)
 		return code;
 	if (next == NEXT_END)
 		return fail_file(import, "is empty");
-	start = (const unsigned char *)row->fields[0];
-	if ((start[0] == 0xff && start[1] == 0xfe) || (start[0] == 0xfe && start[1] == 0xff))
-		return fail_file(import, "is in UTF-16: save it in UTF-8");
-	if (row->fault != NULL)
-		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\", header: %s",
-		    import->seed->options->csv, row->fault);
+	if (row->fault != NULL) {
+		snprintf(error, sizeof(error), "header: %s", row->fault);
+		return fail_header(import, error);
+	}
 	if (map_make(&import->map, import->seed->options->map, row, error, sizeof(error)) != 0)
-		return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\": %s",
-		    import->seed->options->csv, error);
+		return fail_header(import, error);
 	import->n_columns = row->n_fields;
 	rejects_format(&import->header, row);
 
@@ -175,6 +256,7 @@ seed_import_open(struct seed_import **out, struct seed *seed)
 		return fail_to_read(import);
 	if (seed->options->strict && !csvfile_is_regular(import->file))
 		return fail_file(import, "must be a regular file, since --strict reads it twice");
+	set_delimiter(import, seed->options->delimiter != 0 ? seed->options->delimiter : ',');
 	code = read_header(import);
 	return code != 0 ? code : open_rejects(import);
 }
@@ -243,6 +325,7 @@ refuse_twice(struct entry *entry, uint64_t line)
 {
 	snprintf(entry->reason, sizeof(entry->reason), "loan_id %" PRIu64 " is on line %" PRIu64
 	    " already", entry->loan.loan_id, line);
+	entry->counted_as = "loan_id is on an earlier line already";
 }
 
 /* Refuses duplicates within the batch, but not the first of them. */
@@ -306,12 +389,13 @@ refuse_known(struct seed_import *import, enum pass pass)
 	for (i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		struct entry *entry = &import->entries[db_cell_u64(&rows, i, 0) % SEED_BATCH];
 
-		if (!db_cell_is_null(&rows, i, 1))
+		if (!db_cell_is_null(&rows, i, 1)) {
 			refuse_twice(entry, db_cell_u64(&rows, i, 1));
-		else
-			snprintf(entry->reason, sizeof(entry->reason),
-			    "loan_id %" PRIu64 " is in the database already",
-			    entry->loan.loan_id);
+			continue;
+		}
+		snprintf(entry->reason, sizeof(entry->reason),
+		    "loan_id %" PRIu64 " is in the database already", entry->loan.loan_id);
+		entry->counted_as = "loan_id is in the database already";
 	}
 	db_rows_clear(&rows);
 	list_ids(import);
@@ -324,6 +408,24 @@ remember(struct db *db, void *data)
 	struct seed_import *import = data;
 
 	return db_run(db, &add_seen, DB_ARGS(db_text(import->ids)), NULL);
+}
+
+static void
+count_reason(struct seed_report *report, const char *reason)
+{
+	size_t i = 0;
+
+	while (i < report->n_reasons && strcmp(report->reasons[i].text, reason) != 0)
+		i++;
+	if (i >= SEED_REASONS - 1) {
+		i = SEED_REASONS - 1;
+		reason = "other reasons";
+	}
+	if (i >= report->n_reasons) {
+		snprintf(report->reasons[i].text, sizeof(report->reasons[i].text), "%s", reason);
+		report->n_reasons = i + 1;
+	}
+	report->reasons[i].rows++;
 }
 
 static int
@@ -342,6 +444,8 @@ write_rejects(struct seed_import *import)
 			return seed_fail(import->seed, LOCKQ_EUSAGE, "file \"%s\" for bad "
 			    "rows can't be written: %s: stopped at line %" PRIu64,
 			    rejects_path(import->rejects), strerror(errno), entry->line);
+		count_reason(report, entry->counted_as != NULL ? entry->counted_as :
+		    entry->reason);
 		report->rejected++;
 		snprintf(report->rejects, sizeof(report->rejects), "%s",
 		    rejects_path(import->rejects));
@@ -428,6 +532,22 @@ make_seen(struct seed *seed)
 	return seed_from_db(seed, seed->db, rc);
 }
 
+static int
+refuse_rows(const struct seed_import *import)
+{
+	const struct seed_report *report = import->seed->report;
+	char reasons[SEED_REASONS * (SEED_REASON_BYTES + 32)] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < report->n_reasons; i++)
+		used += (size_t)snprintf(reasons + used, sizeof(reasons) - used, "%s%s (%" PRIu64
+		    " row%s)", i > 0 ? ", " : "", report->reasons[i].text,
+		    report->reasons[i].rows, cli_plural(report->reasons[i].rows));
+	return seed_fail(import->seed, LOCKQ_EREFUSED, "%" PRIu64 " of %" PRIu64 " row%s %s bad, "
+	    "nothing was loaded: see \"%s\": %s", report->rejected, import->rows,
+	    cli_plural(import->rows), import->rows == 1 ? "is" : "are", report->rejects, reasons);
+}
+
 int
 seed_import_check(struct seed_import *import)
 {
@@ -443,10 +563,8 @@ seed_import_check(struct seed_import *import)
 	if (report->rejected > 0 && close_rejects(import) != 0)
 		return LOCKQ_EUSAGE;
 	if (report->rejected > 0)
-		return seed_fail(import->seed, LOCKQ_EREFUSED, "%" PRIu64 " of %" PRIu64
-		    " rows are bad, nothing was loaded: see \"%s\"", report->rejected, import->rows,
-		    report->rejects);
-	if (!csvfile_rewind(import->file) || next_row(import, &next) != 0 || next != NEXT_ROW)
+		return refuse_rows(import);
+	if (!csvfile_rewind(import->file) || next_header(import, &next) != 0 || next != NEXT_ROW)
 		return fail_file(import, "changed while it was read: nothing was loaded");
 	return 0;
 }
@@ -491,5 +609,9 @@ seed_import_load(struct seed_import *import)
 		if (code == 0)
 			code = read_all(import, PASS_LOAD);
 	}
-	return code != 0 ? code : close_rejects(import);
+	if (code == 0)
+		code = close_rejects(import);
+	if (code == 0 && seed->report->rejected == import->rows)
+		code = refuse_rows(import);
+	return code;
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/program.h"
@@ -12,20 +13,50 @@
 struct seedloans_options {
 	struct cli_common common;
 	struct seed_options seed;
+	char *map;             /* all --map, one after the other; free() it */
 	bool yes;
 };
-#define SEEDLOANS_DEFAULTS { CLI_COMMON_INIT, SEED_OPTIONS_INIT, false }
+#define SEEDLOANS_DEFAULTS { CLI_COMMON_INIT, SEED_OPTIONS_INIT, NULL, false }
+
+/* Adds this --map to those before it. */
+static int
+parse_map(const struct cli_option *option, const char *text, void *target, struct cli_error *error)
+{
+	char **map = target, *before = *map;
+
+	(void)option;
+	(void)error;
+	*map = before == NULL ? cli_text("%s", text) : cli_text("%s,%s", before, text);
+	free(before);
+	return 0;
+}
+
+static int
+parse_delimiter(const struct cli_option *option, const char *text, void *target,
+    struct cli_error *error)
+{
+	char *delimiter = target;
+
+	*delimiter = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0 ? '\t' : text[0];
+	if ((*delimiter == '\t' || (text[0] != '\0' && text[1] == '\0')) &&
+	    strchr("\t !#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", *delimiter) != NULL)
+		return 0;
+	return cli_fail(error, "--%s \"%s\" must be one sign such as ';', or tab", option->name,
+	    text);
+}
 
 static int
 check(void *options, struct cli_error *error)
 {
-	const struct seed_options *o = &((struct seedloans_options *)options)->seed;
+	struct seed_options *o = &((struct seedloans_options *)options)->seed;
 
+	o->map = ((struct seedloans_options *)options)->map;
 	if (o->csv != NULL && o->loans > 0)
 		return cli_fail(error, "--loans and --csv can't be combined");
-	if (o->csv == NULL && (o->map != NULL || o->strict || o->rejects != NULL))
+	if (o->csv == NULL && (o->map != NULL || o->delimiter != 0 || o->strict ||
+	    o->rejects != NULL))
 		return cli_fail(error, "%s needs --csv", o->map != NULL ? "--map" :
-		    o->strict ? "--strict" : "--rejects");
+		    o->delimiter != 0 ? "--delimiter" : o->strict ? "--strict" : "--rejects");
 	if (o->csv == NULL && o->loans == 0 && o->heavy_ms < 0 && o->users == 0 && !o->reset)
 		return cli_fail(error, "there is nothing to do: give --loans or --csv");
 	return 0;
@@ -46,8 +77,10 @@ static const struct cli_option seedloans_table[] = {
 	    OPTION(seed.csv), 0, 0 },
 	{ "map", 0, "FIELD=COLUMN,...", "which column is loan_id, applicant, amount,\n"
 	    "submitted_at, city or state (default: the column of\n"
-	    "the same name)", cli_parse_text, OPTION(seed.map), 0,
-	    0 },
+	    "the same name); may be given again", parse_map, OPTION(map), 0, 0 },
+	{ "delimiter", 0, "SIGN", "what stands between the columns: ';', '|', tab\n"
+	    "(default: the one that a first line such as sep=;\n"
+	    "names, else a comma)", parse_delimiter, OPTION(seed.delimiter), 0, 0 },
 	{ "strict", 0, NULL, "load nothing if any row is bad", cli_parse_flag,
 	    OPTION(seed.strict), 0, 0 },
 	{ "rejects", 0, "FILE", "write bad rows there, with line and reason\n"
@@ -71,7 +104,7 @@ static const struct cli_tool seedloans_tool = {
 	.name = "seedloans",
 	.synopsis = "--loans N [--seed S] [--heavy SECONDS] [--users N]\n"
 	    " [--reset] [--json]\n"
-	    "--csv FILE [--map FIELD=COLUMN,...] [--strict]\n"
+	    "--csv FILE [--map FIELD=COLUMN,...] [--delimiter SIGN] [--strict]\n"
 	    " [--rejects FILE] [--seed S] [--heavy SECONDS] [--users N]\n"
 	    " [--reset] [--json]\n"
 	    "--heavy SECONDS | --users N | --reset [--json]",
@@ -82,13 +115,14 @@ static const struct cli_tool seedloans_tool = {
 	.examples = "  seedloans --loans 100000 --heavy 5\n"
 	    "  seedloans --reset --csv loans.csv --map loan_id=Number,applicant=Name\n"
 	    "  seedloans --heavy 0\n",
-	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file\n"
+	.exits = "  0  done; bad rows of a CSV file, if any, are in the rejects file, but not all\n"
 	    "  2  usage error, or a file or mapping that can't be used: nothing was changed,\n"
 	    "     unless the load had begun, and then the loans that were added stay\n"
 	    "  3  a process leads a task or uses a table (--reset), or another seedloans\n"
 	    "     runs: try again\n"
-	    "  4  refused: you said no to --reset; a bad row with --strict, nothing was\n"
-	    "     loaded; or --heavy found no loan, or needs a larger max_allowed_packet\n"
+	    "  4  refused: you said no to --reset; a bad row with --strict, or bad rows\n"
+	    "     only: nothing was loaded; or --heavy found no loan, or needs a larger\n"
+	    "     max_allowed_packet\n"
 	    CLI_EXITS_ERRORS
 	    "  6  outcome unknown (connection lost at commit): seedloans --users 24\n"
 	    "     prints how many loans there are\n"
@@ -162,6 +196,7 @@ main(int argc, char **argv)
 		status = cli_report(&o.common, status, "%s", report.error);
 	else
 		seedloans_print(o.common.json, &o.seed, &report);
+	free(o.map);
 	return cli_finish(status, rc == LOCKQ_OK && report.loans > 0 ?
 	    "the loans are loaded nevertheless" : NULL);
 }

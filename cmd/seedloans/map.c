@@ -3,8 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "cli/text.h"
 
 struct mapping {
 	struct map *map;
@@ -59,38 +62,80 @@ find(const struct csvfile_row *header, const char *name, size_t length, bool any
 	return n;
 }
 
-/* Takes one field=Column of --map. */
-static int
-map_one(const struct mapping *m, const char *part, size_t length)
+/* Returns how long the field=Column is with which @spec begins. A column's name may stand in
+ * quotes, with any commas. */
+static size_t
+part_length(const char *spec)
 {
-	const char *equals = memchr(part, '=', length);
-	size_t name_length, column_length, column = 0, n;
-	const char *column_name;
-	enum field field;
+	size_t length = strcspn(spec, ",=");
+	bool quoted = false;
 
-	if (equals == NULL || equals == part || equals + 1 == part + length)
-		return fail(m, "--map: \"%.*s\" is not of the form field=Column", (int)length,
-		    part);
-	name_length = (size_t)(equals - part);
-	column_name = equals + 1;
-	column_length = length - name_length - 1;
-	field = field_by_name(part, name_length);
-	if (field == N_FIELDS)
-		return fail(m, "--map: no field is called \"%.*s\": the fields are loan_id, "
-		    "applicant, amount, submitted_at, city, state", (int)name_length, part);
-	if (m->map->columns[field] != NO_COLUMN)
-		return fail(m, "--map: field \"%s\" is mapped twice", field_name(field));
-	n = find(m->header, column_name, column_length, false, &column);
+	if (spec[length] != '=' || spec[length + 1] != '"')
+		return strcspn(spec, ",");
+	for (length++; spec[length] != '\0' && (quoted || spec[length] != ','); length++)
+		quoted ^= spec[length] == '"';
+	return length;
+}
+
+/* Copies a column's name without the quotes around it, if it has them. Returns NULL where they are
+ * not closed, or something follows them; free() it. */
+static char *
+unquoted(const char *name, size_t length)
+{
+	char *copy = cli_text("%.*s", (int)length, name);
+	size_t used = 0, i = 1;
+
+	if (name[0] != '"')
+		return copy;
+	for (; i + 1 < length && (name[i] != '"' || name[++i] == '"'); i++)
+		copy[used++] = name[i];
+	copy[used] = '\0';
+	if (length >= 2 && i + 1 == length && name[i] == '"')
+		return copy;
+	free(copy);
+	return NULL;
+}
+
+/* Finds the column that --map names. */
+static int
+find_mapped(const struct mapping *m, const char *name, size_t *column)
+{
+	size_t n = find(m->header, name, strlen(name), false, column);
+
 	if (n > 1)
-		return fail(m, "--map: %zu columns are called \"%.*s\"", n, (int)column_length,
-		    column_name);
+		return fail(m, "--map: %zu columns are called \"%s\"", n, name);
 	if (n == 0) {
-		(void)fail(m, "--map: no column is called \"%.*s\": the columns are",
-		    (int)column_length, column_name);
+		(void)fail(m, "--map: no column is called \"%s\": the columns are", name);
 		return fail_listing(m);
 	}
-	m->map->columns[field] = column;
 	return 0;
+}
+
+/* Takes one field=Column of --map. */
+static int
+map_one(const struct mapping *m, const char *part, size_t length, bool first)
+{
+	const char *equals = memchr(part, '=', length);
+	char *name = NULL;
+	enum field field;
+	int rc;
+
+	if (equals != NULL && equals > part && equals + 1 < part + length)
+		name = unquoted(equals + 1, length - (size_t)(equals + 1 - part));
+	if (name == NULL)
+		return fail(m, "--map: \"%.*s\" is not of the form field=Column%s", (int)length,
+		    part, equals == NULL && length > 0 && !first ? ": put a name that has a comma "
+		    "in double quotes: field=\"Column, one\"" : "");
+	field = field_by_name(part, (size_t)(equals - part));
+	if (field == N_FIELDS)
+		rc = fail(m, "--map: no field is called \"%.*s\": the fields are loan_id, "
+		    "applicant, amount, submitted_at, city, state", (int)(equals - part), part);
+	else if (m->map->columns[field] != NO_COLUMN)
+		rc = fail(m, "--map: field \"%s\" is mapped twice", field_name(field));
+	else
+		rc = find_mapped(m, name, &m->map->columns[field]);
+	free(name);
+	return rc;
 }
 
 static int
@@ -123,15 +168,16 @@ map_make(struct map *map, const char *spec, const struct csvfile_row *header, ch
     size_t size)
 {
 	struct mapping m = { map, header, error, size };
+	const char *part = spec;
 	size_t i, length;
 
 	for (i = 0; i < N_FIELDS; i++)
 		map->columns[i] = NO_COLUMN;
-	while (spec != NULL) {
-		length = strcspn(spec, ",");
-		if (map_one(&m, spec, length) != 0)
+	while (part != NULL) {
+		length = part_length(part);
+		if (map_one(&m, part, length, part == spec) != 0)
 			return -1;
-		spec = spec[length] == ',' ? spec + length + 1 : NULL;
+		part = part[length] == ',' ? part + length + 1 : NULL;
 	}
 	return map_rest(&m);
 }

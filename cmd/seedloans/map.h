@@ -11,7 +11,8 @@ struct map {
 };
 #define NO_COLUMN SIZE_MAX
 
-/* @spec is field=Column,… or NULL; a field that it leaves out takes the column of its own name.
+/* @spec is field=Column,… or NULL; a column may stand in double quotes, as in CSV. A field that it
+ * leaves out takes the column of its own name.
  * Returns 0, or -1 with the reason in @error. */
 int map_make(struct map *map, const char *spec, const struct csvfile_row *header, char *error,
     size_t size);

@@ -22,13 +22,14 @@ struct seed_options {
 	int64_t heavy_ms;     /* how long task 7's query is to take; negative: as it is */
 	const char *csv;      /* loans to read from a file; NULL: none */
 	const char *map;      /* field=Column,…; NULL: columns are named like the fields */
+	char delimiter;       /* between the fields; 0: a comma, or what a line sep= says */
 	const char *rejects;  /* where bad rows go; NULL: @csv's name and ".rejects.csv", here */
 	uint32_t users;       /* 0: SEED_USERS_MIN */
 	bool strict;          /* one bad row and nothing is loaded */
 	bool reset;           /* empty lockq's and the example's tables first */
 	seed_confirm_fn *confirm; /* asked before that; or NULL */
 };
-#define SEED_OPTIONS_INIT { 0, 1, -1, NULL, NULL, NULL, 0, false, false, NULL }
+#define SEED_OPTIONS_INIT { 0, 1, -1, NULL, NULL, 0, NULL, 0, false, false, NULL }
 
 enum seed_phase { SEED_CHECK, SEED_RESET, SEED_LOAD, SEED_ANALYZE, SEED_MEASURE };
 struct seed_progress {
@@ -40,10 +41,19 @@ struct seed_progress {
  * committed stay. With strict all are committed at the end of the file. */
 typedef int seed_progress_fn(const struct seed_progress *progress, void *data);
 
+/* Why rows were left out. */
+enum { SEED_REASONS = 8, SEED_REASON_BYTES = 128 };
+struct seed_reason {
+	char text[SEED_REASON_BYTES]; /* as in "amount is not an amount" */
+	uint64_t rows;
+};
+
 /* The changes that were made, and the rows that are there now. */
 struct seed_report {
 	uint64_t loans_before;  /* that were there and stayed */
 	uint64_t loans, documents, rejected;
+	struct seed_reason reasons[SEED_REASONS]; /* the last one is for all others */
+	size_t n_reasons;
 	uint64_t users, tasks;  /* in the database */
 	uint64_t ms;            /* all of it */
 	uint64_t load_ms;
@@ -65,7 +75,7 @@ struct seed_report {
  *                  can't be written; or there is no room for so many loans after the largest
  *                  loan_id
  * LOCKQ_EREFUSED   @options->confirm said no; or a row is bad and strict is set, and nothing was
- *                  changed; or heavy_ms can't be
+ *                  changed; or all rows of the file are bad; or heavy_ms can't be
  *                  set, since no loan matches or max_allowed_packet is too small
  * LOCKQ_BUSY       somebody leads a task or uses a table that is to be reset, or another seedloans
  *                  is at work

@@ -10,22 +10,50 @@
 
 enum { COLUMNS = 12 };
 
-/* The field=Column that @spec has for @name; NULL: none. */
-static const char *
-mapped(const char *spec, const char *name, size_t *length)
+/* The column with which @part begins: in quotes, of which two stand for one, or up to a comma.
+ * @part goes on to what follows. */
+static char *
+next_column(const char **part)
+{
+	char *name = malloc(strlen(*part) + 1);
+	const char *at = *part;
+	size_t n = 0;
+
+	MUST(name != NULL);
+	if (*at == '"') {
+		for (at++; *at != '"' || *++at == '"'; at++) {
+			MUST(*at != '\0');
+			name[n++] = *at;
+		}
+	} else {
+		while (*at != ',' && *at != '\0')
+			name[n++] = *at++;
+	}
+	name[n] = '\0';
+	MUST(*at == ',' || *at == '\0');
+	*part = *at == ',' ? at + 1 : NULL;
+	return name;
+}
+
+/* The column that @spec, which was taken, has for @name; NULL: none. free() it. */
+static char *
+mapped(const char *spec, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (;;) {
-		*length = strcspn(spec, ",");
-		if (*length > n && strncasecmp(spec, name, n) == 0 && spec[n] == '=') {
-			*length -= n + 1;
-			return spec + n + 1;
-		}
-		if (spec[*length] == '\0')
-			return NULL;
-		spec += *length + 1;
+	while (spec != NULL) {
+		bool found = strncasecmp(spec, name, n) == 0 && spec[n] == '=';
+		char *column;
+
+		spec += strcspn(spec, "=");
+		MUST(*spec == '=');
+		spec++;
+		column = next_column(&spec);
+		if (found)
+			return column;
+		free(column);
 	}
+	return NULL;
 }
 
 static void
@@ -34,13 +62,14 @@ check_map(const struct map *map, const char *spec, const struct csvfile_row *hea
 	for (enum field field = FIELD_LOAN_ID; field < N_FIELDS; field++) {
 		size_t column = map->columns[field], length = 0, same = 0;
 		const char *name = field_name(field);
-		const char *named = spec != NULL ? mapped(spec, name, &length) : NULL;
+		char *named = mapped(spec, name);
 
 		if (column == NO_COLUMN) {
 			MUST(!field_is_required(field) && named == NULL);
 			continue;
 		}
 		MUST(column < header->n_fields);
+		length = named != NULL ? strlen(named) : 0;
 		if (named != NULL)
 			MUST(header->lengths[column] == length &&
 			    memcmp(header->fields[column], named, length) == 0);
@@ -52,6 +81,7 @@ check_map(const struct map *map, const char *spec, const struct csvfile_row *hea
 			    memcmp(header->fields[i], named, length) == 0 :
 			    strcasecmp(header->fields[i], name) == 0;
 		MUST(same == 1);
+		free(named);
 	}
 }
 

@@ -115,6 +115,60 @@ test_long_lines_and_rows(void **state)
 	free(bytes);
 }
 
+static const char *
+unreadable(const char *bytes, size_t n)
+{
+	struct csvfile *file = open_bytes(bytes, n);
+	const char *what = csvfile_unreadable(file);
+
+	csvfile_close(file);
+	return what != NULL ? what : "";
+}
+#define UNREADABLE(bytes, expected) \
+	assert_string_equal(unreadable(bytes, sizeof(bytes) - 1), expected)
+
+static void
+test_other_kinds_of_files(void **state)
+{
+	(void)state;
+	UNREADABLE("PK\3\4\24\0\6\0", "is a workbook (.xlsx, .ods) or a ZIP archive: save the "
+	    "sheet as CSV in UTF-8");
+	UNREADABLE("\xd0\xcf\x11\xe0\xa1\xb1", "is a workbook (.xls): save the sheet as CSV in "
+	    "UTF-8");
+	UNREADABLE("\x1f\x8b\x08\n\0", "is compressed: unpack it with gunzip");
+	UNREADABLE("\xff\xfe" "a\0\n\0", "is in UTF-16: save it in UTF-8");
+	UNREADABLE("\xfe\xff" "\0a\0\n", "is in UTF-16: save it in UTF-8");
+	UNREADABLE("l\0o\0a\0n\0,\0\x42\1\n\0", "is in UTF-16: save it in UTF-8");
+	UNREADABLE("\0l\0o\0a\0n\0\n", "is in UTF-16: save it in UTF-8");
+	UNREADABLE("loan_id,x\0\n", "");
+	UNREADABLE("PK,amount\n", "");
+	UNREADABLE("", "");
+}
+
+/* The sign between the fields may change after a row. A row that is given up keeps to it. */
+static void
+test_delimiter(void **state)
+{
+	static const char bytes[] = "a,b\n1;\"x;y\"\n\"2;\n3;,\n";
+	struct csvfile *file = open_bytes(bytes, sizeof(bytes) - 1);
+	struct csvfile_row row;
+
+	(void)state;
+	assert_null(csvfile_unreadable(file));
+	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
+	assert_int_equal(row.n_fields, 2);
+	csvfile_set_delimiter(file, ';');
+	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
+	assert_int_equal(row.n_fields, 2);
+	assert_string_equal(row.fields[1], "x;y");
+	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
+	assert_non_null(row.fault);
+	assert_int_equal(csvfile_next(file, &row), CSVFILE_ROW);
+	assert_int_equal(row.line, 4);
+	assert_string_equal(row.fields[1], ",");
+	csvfile_close(file);
+}
+
 static void
 test_take_back(void **state)
 {
@@ -169,6 +223,10 @@ test_map(void **state)
 	    "Nr,The Name,amount,submitted_at,loan_id"), "");
 	assert_int_equal(map.columns[FIELD_LOAN_ID], 0);
 	assert_int_equal(map.columns[FIELD_APPLICANT], 1);
+	assert_string_equal(make_map(&map, "loan_id=\"Nr, new\",applicant=\"The \"\"Name\"\"\"",
+	    "x,\"Nr, new\",\"The \"\"Name\"\"\",amount,submitted_at"), "");
+	assert_int_equal(map.columns[FIELD_LOAN_ID], 1);
+	assert_int_equal(map.columns[FIELD_APPLICANT], 2);
 }
 
 static void
@@ -196,6 +254,17 @@ test_map_errors(void **state)
 	    "--map: \"loan_id=\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "", header),
 	    "--map: \"\" is not of the form field=Column");
+	assert_string_equal(make_map(&map, "loan_id=Nr, new", header),
+	    "--map: \" new\" is not of the form field=Column: put a name that has a comma in "
+	    "double quotes: field=\"Column, one\"");
+	assert_string_equal(make_map(&map, "loan_id=\"Nr", header),
+	    "--map: \"loan_id=\"Nr\" is not of the form field=Column");
+	assert_string_equal(make_map(&map, "loan_id=\"Nr\"x,applicant=y", header),
+	    "--map: \"loan_id=\"Nr\"x\" is not of the form field=Column");
+	assert_string_equal(make_map(&map, "loan_id=\"Nr\"\"", header),
+	    "--map: \"loan_id=\"Nr\"\"\" is not of the form field=Column");
+	assert_string_equal(make_map(&map, "loan_id=\"", header),
+	    "--map: \"loan_id=\"\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "loan_id=Nr,", header),
 	    "--map: \"\" is not of the form field=Column");
 	assert_string_equal(make_map(&map, "loan_id=Nr", "Nr,applicant,Applicant,amount"),
@@ -228,6 +297,8 @@ main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_quote_that_is_never_closed),
 		cmocka_unit_test(test_long_lines_and_rows),
+		cmocka_unit_test(test_other_kinds_of_files),
+		cmocka_unit_test(test_delimiter),
 		cmocka_unit_test(test_take_back),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_map_errors),

@@ -87,6 +87,9 @@ done <<'EOF'
 --loans 1 --csv x.csv|--loans and --csv can't be combined
 --map loan_id=x --loans 1|--map needs --csv
 --strict --loans 1|--strict needs --csv
+--delimiter ; --loans 1|--delimiter needs --csv
+--delimiter ;; --csv x.csv|--delimiter ";;" must be one sign
+--delimiter a --csv x.csv|--delimiter "a" must be one sign
 --rejects x --loans 1|--rejects needs --csv
 --frobnicate|frobnicate
 --csv /nonexistent.csv|No such file
@@ -152,6 +155,36 @@ says out '^rejected: 1 row, see "file.csv.rejects.csv"' 'the file of the bad row
 is "$(tail -n 1 "$work/file.csv.rejects.csv")" '3,amount is not an amount,9002,Bob,x,2/28/1997' \
 	'it has line, reason and the row itself'
 is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id > 9000')" 1 'the good row was loaded'
+says out '^  1: amount is not an amount$' 'each reason is on the screen with its number of rows'
+seed --csv file.csv --map loan_id=Nr --json
+exits 4 'a file of bad rows only is refused'
+says out '"error": *"2 of 2 rows are bad, nothing was loaded: see .*file.csv.rejects.csv' \
+	'with the file'
+says out ': loan_id is in the database already (1 row), amount is not an amount (1 row)"' \
+	'and the reasons'
+# Columns that are named one by one, in a file with a line for spreadsheets.
+printf 'sep=;\n"Nr, new";Who;amount;submitted_at\n9101;Ann;1,000;28-Feb-97\n' >"$work/semi.csv"
+seed --csv semi.csv --map 'loan_id="Nr, new"' --map applicant=Who --strict
+exits 0 'sep=; is believed, also with --strict, and --map may be given again'
+is "$(sql 'SELECT applicant, amount, submitted_at FROM loan WHERE loan_id = 9101')" \
+	$'Ann\t1000.00\t1997-02-28 00:00:00' 'the row is as it stands in the file'
+tail -n +2 "$work/semi.csv" | tr ';' '|' >"$work/bar.csv"
+sed -i 's/9101/9102/' "$work/bar.csv"
+seed --csv bar.csv --map 'loan_id="Nr, new"' --map applicant=Who
+exits 2 'a file with another sign between its columns'
+says err "\"bar.csv\" seems to be separated by '|': give --delimiter '|'" 'it names the option'
+seed --csv bar.csv --map 'loan_id="Nr, new"' --map applicant=Who --delimiter '|'
+exits 0 '--delimiter'
+sed 's/9102/9103/' "$work/bar.csv" | tr '|' '\t' >"$work/tabs.csv"
+seed --csv tabs.csv
+says err '"tabs.csv" seems to be separated by tabs: give --delimiter tab' 'tabs are named, too'
+seed --csv tabs.csv --map 'loan_id="Nr, new",applicant=Who' --delimiter tab
+exits 0 '--delimiter tab'
+is "$(sql 'SELECT COUNT(*) FROM loan WHERE loan_id BETWEEN 9101 AND 9103')" 3 'they are loaded'
+gzip -c "$work/bar.csv" >"$work/bar.csv.gz"
+seed --csv bar.csv.gz
+exits 2 'a compressed file'
+says err 'file "bar.csv.gz" is compressed: unpack it with gunzip' 'it is named as such'
 seed --csv file.csv --map loan_id=Nope
 exits 2 'a column that is not there'
 says err 'the columns are "Nr", "applicant", "amount", "submitted_at"' 'the columns are listed'

@@ -779,13 +779,19 @@ test_csv_reasons(void **state)
 	    "6,loan_id is 0,0,Bob,12,1997-02-28,x\n"
 	    "7,amount is not an amount,104,Bob,1x,1997-02-28,x\n"
 	    "8,\"the row has 4 columns, the header has 5\",105,Bob,12,1997-02-28\n"
-	    "9,applicant is not valid UTF-8,106,B\xff,12,1997-02-28,x\n"
+	    "9,applicant is not in UTF-8 but in an encoding such as Windows-1252,"
+	    "106,B\xff,12,1997-02-28,x\n"
 	    "10,loan_id 101 is on line 2 already,101,Twice,12,1997-02-28,x\n"
 	    "11,loan_id 7 is in the database already,7,There,12,1997-02-28,x\n"
 	    "12,amount is negative,107,Bob,-1,1997-02-28,x\n"
 	    "15,city is too long,109,Bob,12,1997-02-28,"
 	    "01234567890123456789012345678901234567890123456789012345678901234\n"
 	    "16,a quote is never closed,\"110,\"\"Bob,12,1997-02-28,x\"\n");
+	/* The last one counts all reasons that come after the first seven. */
+	assert_int_equal(report.n_reasons, SEED_REASONS);
+	assert_string_equal(report.reasons[2].text, "loan_id is not a number");
+	assert_string_equal(report.reasons[SEED_REASONS - 1].text, "other reasons");
+	assert_true(report.reasons[2].rows == 1 && report.reasons[SEED_REASONS - 1].rows == 5);
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 101 AND amount = 1234.50"
 	    " AND applicant = 'Ann' AND city = 'Gent' AND submitted_at = '1997-02-28'") == 1);
 	assert_true(u64_on(db, "SELECT COUNT(*) FROM loan WHERE loan_id = 108"
