@@ -281,9 +281,13 @@ static enum db_rc
 read_lines(struct reading *reading, char *text, size_t n)
 {
 	enum db_rc rc = DB_OK;
+	/* Editors write a mark before the first line of a file in UTF-8. */
+	static const char mark[] = "\xef\xbb\xbf";
 	char *line = text, *end = text + n;
 
 	*end = '\0';
+	if (strncmp(text, mark, sizeof(mark) - 1) == 0)
+		line += sizeof(mark) - 1;
 	while (rc == DB_OK && line < end) {
 		char *line_end = memchr(line, '\n', (size_t)(end - line));
 

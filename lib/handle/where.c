@@ -31,6 +31,7 @@ static const struct key {
 	{ "password", ANY_TEXT, WHERE_PASSWORD },
 	{ "database", ANY_TEXT, WHERE_DATABASE },
 	{ "ssl-mode", AN_SSL_MODE, WHERE_SSL_MODE },
+	{ "ssl", A_FLAG, WHERE_SSL },
 	{ "ssl-verify-server-cert", A_FLAG, WHERE_VERIFY },
 	{ "ssl-ca", ANY_TEXT, WHERE_SSL_CA },
 	{ "ssl-capath", ANY_TEXT, WHERE_SSL_CAPATH },
@@ -293,6 +294,42 @@ take_default(struct where_report *report, const struct option *option, char erro
 	return DB_OK;
 }
 
+/* Whether a password stands behind another option on the same line. Then that option has no value
+ * that a message may show. */
+static bool
+has_password(const struct option *option)
+{
+	static const char key[] = "password";
+	const char *at = strcmp(option->key, key) != 0 ? option->value : NULL;
+
+	for (; at != NULL && *at != '\0'; at++) {
+		if (strncasecmp(at, key, sizeof(key) - 1) == 0 &&
+		    at[sizeof(key) - 1 + strspn(at + sizeof(key) - 1, " \t0123456789")] == '=')
+			return true;
+	}
+	return false;
+}
+
+static const struct key *
+find_key(const char *name)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(name, keys[i].name) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
+/* "skip-" or "disable-" before an option that is on or off turns it off. */
+static const struct key *
+find_key_to_skip(const char *name)
+{
+	size_t n = strncmp(name, "skip-", 5) == 0 ? 5 : strncmp(name, "disable-", 8) == 0 ? 8 : 0;
+	const struct key *key = n > 0 ? find_key(name + n) : NULL;
+
+	return key != NULL && key->kind == A_FLAG ? key : NULL;
+}
+
 /* With "loose-" before it an option that a program does not know is no fault. */
 static enum db_rc
 take_option(const struct option *option, void *data, char error[512])
@@ -302,22 +339,29 @@ take_option(const struct option *option, void *data, char error[512])
 	    &taken->where;
 	bool loose = strncmp(option->key, "loose-", 6) == 0;
 	struct option plain = *option;
+	const struct key *key;
 
+	if (has_password(option))
+		return fault(error, "a password stands on the line of another option: put it on a "
+		    "line of its own");
 	if (loose)
 		plain.key += 6;
 	if (strcmp(plain.key, user_key) == 0 || strcmp(plain.key, task_key) == 0 ||
 	    strcmp(plain.key, refill_key) == 0)
 		return take_default(taken->report, &plain, error);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(plain.key, keys[i].name) == 0)
-			return take_value(where, &keys[i], &plain, error);
+	key = find_key(plain.key);
+	if (key == NULL && plain.value == NULL) {
+		key = find_key_to_skip(plain.key);
+		plain.value = "0";
 	}
+	if (key != NULL)
+		return take_value(where, key, &plain, error);
 	return loose ? DB_OK : unknown_key(option, error);
 }
 
-/* Two options ask for checked certificates without naming a mode: ssl-verify-server-cert,
- * MariaDB's name for VERIFY_IDENTITY, which no weaker mode in a file takes back, and, as for
- * MySQL's programs, a CA for the mode VERIFY_CA. */
+/* Options that name no mode: ssl-verify-server-cert is MariaDB's name for VERIFY_IDENTITY, which no
+ * weaker mode in a file takes back; ssl=0, of MariaDB and older programs, is DISABLED; a CA asks
+ * for VERIFY_CA, as for MySQL's programs, and ssl=1 for REQUIRED. */
 static enum db_rc
 complete_mode(struct where *where, struct where_report *report)
 {
@@ -325,8 +369,12 @@ complete_mode(struct where *where, struct where_report *report)
 
 	if (text[WHERE_VERIFY] != NULL && strcmp(text[WHERE_VERIFY], "1") == 0)
 		return copy_text(mode, "VERIFY_IDENTITY");
-	if (*mode != NULL || (text[WHERE_SSL_CA] == NULL && text[WHERE_SSL_CAPATH] == NULL))
+	if (*mode != NULL)
 		return DB_OK;
+	if (text[WHERE_SSL] != NULL && strcmp(text[WHERE_SSL], "0") == 0)
+		return copy_text(mode, "DISABLED");
+	if (text[WHERE_SSL_CA] == NULL && text[WHERE_SSL_CAPATH] == NULL)
+		return copy_text(mode, text[WHERE_SSL] != NULL ? "REQUIRED" : NULL);
 	if (db_fault_of_ssl_mode("VERIFY_CA") == NULL)
 		return copy_text(mode, "VERIFY_CA");
 	snprintf(report->error, sizeof(report->error), "an option file has %s, but no ssl-mode: "

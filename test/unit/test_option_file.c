@@ -31,7 +31,7 @@ write_file(const char *name, mode_t mode, const char *text)
 		if (*text == '@')
 			assert_true(fputs(folder_path(), file) >= 0);
 		else
-			assert_int_equal(fputc(*text, file), *text);
+			assert_int_equal(fputc(*text, file), (unsigned char)*text);
 	}
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(path_of(name), mode), 0);
@@ -110,6 +110,10 @@ reads_lines(void **state)
 	assert_string_equal(where.text[WHERE_SSL_MODE], "required");
 	assert_null(where.text[WHERE_PASSWORD]);
 	assert_int_equal(where.port, 0);
+	/* With a mark before the first line. */
+	reads("\xef\xbb\xbf[client]\nhost=marked\n");
+	assert_string_equal(where.text[WHERE_HOST], "marked");
+	reads("\xef\xbb\xbf");
 }
 
 static void
@@ -249,6 +253,12 @@ refuses_too_many_files(void **state)
 static void
 refuses_lines_and_values(void **state)
 {
+	static const char *const with_password[] = {
+		"ssl-mode=REQUIRED password=x", "host=db password = x", "user=\"app\"\tPassword=x",
+		"port=3306;password=x", "get-server-public-key=1 password2=x",
+		"lockq-user=anna password=x", "loose-colour=red password=x",
+	};
+
 	(void)state;
 	refuses("host=a\n", "1: an option stands before the first group: put a line such as "
 	    "[client] above it");
@@ -272,7 +282,16 @@ refuses_lines_and_values(void **state)
 	    "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY");
 	refuses("[client]\nget-server-public-key=maybe\n", "2: get-server-public-key can't be "
 	    "\"maybe\": use 1 or 0");
-	/* A password is in no message. */
+	/* A password is in no message, nor in a value that another message would show. */
+	for (size_t i = 0; i < sizeof(with_password) / sizeof(with_password[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "[lockq]\n%s\n", with_password[i]);
+		refuses(text, "2: a password stands on the line of another option: put it on a "
+		    "line of its own");
+	}
+	reads("[client]\npassword=a password=b\n");
+	assert_string_equal(where.text[WHERE_PASSWORD], "a password=b");
 	refuses("[lockq]\npassword secret\n", "2: the line in the group [lockq] is no option: "
 	    "write it as key=value");
 	refuses("[lockq_query]\nquick\n", "2: \"quick\" is unknown in the group [lockq_query]: "
@@ -341,6 +360,19 @@ completes_the_ssl_mode(void **state)
 	reads("[client]\nuser=u\n[lockq_query]\nssl-verify-server-cert=1\n");
 	assert_null(where.text[WHERE_SSL_MODE]);
 	assert_string_equal(query.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
+	reads("[client]\nssl=0\n[lockq_query]\nssl\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "DISABLED");
+	assert_string_equal(query.text[WHERE_SSL_MODE], "REQUIRED");
+	reads("[client]\nskip-ssl\nssl-ca=/ca\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "DISABLED");
+	reads("[client]\nssl=0\nssl-mode=REQUIRED\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
+	reads("[client]\nssl=0\nssl-verify-server-cert=1\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "VERIFY_IDENTITY");
+	reads("[client]\nloose-disable-ssl-verify-server-cert\nssl=on\n");
+	assert_string_equal(where.text[WHERE_SSL_MODE], "REQUIRED");
+	refuses("[lockq]\nskip-host\n", "2: \"skip-host\" is unknown in the group [lockq]: "
+	    "lockq-options(5) lists what lockq takes");
 	write_file("a.cnf", 0600, "[client]\nssl-ca=/ca\n");
 	if (db_fault_of_ssl_mode("VERIFY_CA") == NULL) {
 		assert_int_equal(read_with(NULL, NULL), DB_OK);
