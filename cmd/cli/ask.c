@@ -111,21 +111,16 @@ cli_ask_several(const struct cli_ask *a)
 static int
 check_tasks(struct cli_ask *a, struct cli_error *error)
 {
-	const char *name = a->any ? "any" : "tasks";
-
-	if (a->tasks.n > 0 && a->any)
-		return cli_fail(error, "--any and --tasks can't be combined");
-	if (!cli_ask_several(a)) {
-		if (cli_default_task(&a->ask.task, error) != 0)
-			return -1;
-		return a->ask.task != 0 ? 0 : cli_fail_no_task(error);
-	}
-	if (a->ask.task != 0)
-		return cli_fail(error, "--%s can't be combined with --task", name);
-	if (a->ask.uuid != NULL)
-		return cli_fail(error, "--%s can't be combined with --uuid: a UUID is of one "
-		    "task's request", name);
-	return 0;
+	if (a->any && (a->tasks.n > 0 || a->ask.task != 0))
+		return cli_fail(error, "--any and --task can't be combined");
+	if (cli_ask_several(a) && a->ask.uuid != NULL)
+		return cli_fail(error, "--uuid can't be combined with several tasks: a UUID is of "
+		    "one task's request");
+	if (cli_ask_several(a))
+		return 0;
+	if (cli_default_task(&a->ask.task, error) != 0)
+		return -1;
+	return a->ask.task != 0 ? 0 : cli_fail_no_task(error);
 }
 
 int
@@ -148,9 +143,10 @@ cli_ask_check(struct cli_ask *a, struct cli_error *error)
 bool
 cli_ask_find(const struct cli_common *common, struct cli_ask *a, struct lockq *q, int *status)
 {
-	int rc = a->any ? cli_ask_tasks_find(&a->tasks, q, &a->ask) : LOCKQ_OK;
+	int rc = cli_ask_several(a) ? cli_ask_tasks_find(&a->tasks, a->any, q, &a->ask) : LOCKQ_OK;
 
-	if (rc == LOCKQ_OK && (!a->any || a->tasks.n > 0))
+	/* Of tasks that are named, the calls themselves tell what is wrong. */
+	if (!a->any || (rc == LOCKQ_OK && a->tasks.n > 0))
 		return true;
 	*status = rc < 0 || rc == LOCKQ_BUSY ? cli_report_library(common, q, rc) :
 	    cli_report(common, CLI_EXIT_REFUSED, "no enabled task has a place for --any: a "
@@ -196,7 +192,7 @@ struct shown {
 	struct lockq *q;
 };
 
-/* A task of --tasks that had no loans. */
+/* One of several tasks, which had no loans. */
 static void
 show_before(void *data, struct lockq_answer *answer, int rc)
 {

@@ -12,15 +12,17 @@
 enum { CLI_ASK_TASKS_MOST = 64, CLI_ASK_GAP_LONGEST_S = 3600 };
 
 struct cli_ask_tasks {
-	uint32_t tasks[CLI_ASK_TASKS_MOST]; /* in the order in which they are asked */
-	size_t n;                           /* 0: not given */
-	bool unshared;                      /* each request has a UUID of its own */
-	uint64_t began;                     /* cli_ask_tasks_find(); cli_clock_ms(); 0: never */
+	uint32_t tasks[CLI_ASK_TASKS_MOST];  /* in the order in which they are asked */
+	size_t n;                            /* 0: one task is asked */
+	bool unshared;                       /* each request has a UUID of its own */
+	uint64_t places[CLI_ASK_TASKS_MOST]; /* those of one place are asked as one */
+	bool paused[CLI_ASK_TASKS_MOST];     /* these are not asked */
+	uint64_t began;                      /* when the time began to count; cli_clock_ms() */
 };
 
 struct cli_ask {
 	struct lockq_ask ask;       /* complete after cli_ask_check() */
-	struct cli_ask_tasks tasks; /* what --tasks names, or --any has found */
+	struct cli_ask_tasks tasks; /* what --task names, if it is more than one, or --any finds */
 	bool any;
 	uint32_t count;             /* 0: not given */
 	bool fresh;
@@ -28,8 +30,7 @@ struct cli_ask {
 	uint32_t tries;             /* 0: no limit */
 	bool no_refill;
 };
-#define CLI_ASK_DEFAULTS { LOCKQ_ASK_INIT, { { 0 }, 0, false, 0 }, false, 0, false, { { 0 }, 0 }, \
-	0, false }
+#define CLI_ASK_DEFAULTS { .ask = LOCKQ_ASK_INIT }
 
 cli_parse_fn cli_ask_tasks_parse;
 
@@ -38,13 +39,14 @@ cli_parse_fn cli_ask_tasks_parse;
 	{ .help = "What to ask for" }, \
 	{ "user", 'u', "NAME", "the user (default: LOCKQ_USER, else lockq-user\n" \
 	    "in an option file, else your login)", cli_parse_utf8, ASK(ask.user), 0, 0 }, \
-	{ "task", 't', "N", "the task's number (default: LOCKQ_TASK, else\n" \
-	    "lockq-task in an option file)", cli_parse_u32, ASK(ask.task), 1, UINT32_MAX }, \
-	{ "tasks", 0, "N,N,...", "the first of these tasks that has loans, in this\n" \
-	    "order: first from their lists, then by a query", cli_ask_tasks_parse, ASK(tasks), 1, \
+	{ "task", 't', "N[,N...]", "the task's number, or the first of these that has\n" \
+	    "loans (default: LOCKQ_TASK, else lockq-task in an\n" \
+	    "option file)", cli_ask_tasks_parse, ASK(ask), 1, \
+	    UINT32_MAX }, \
+	{ "tasks", 0, "N,N,...", "the same as --task", cli_ask_tasks_parse, ASK(ask), 1, \
 	    UINT32_MAX }, \
 	{ "any", 0, NULL, "the same for tasks that have a place (managetask set\n" \
-	    "N --any-place 1), in their order", cli_parse_flag, ASK(any), 0, 0 }, \
+	    "N --any-place 1), the smallest first", cli_parse_flag, ASK(any), 0, 0 }, \
 	{ "count", 'n', "N", "how many loans (default: 1)", cli_parse_u32, ASK(count), 1, \
 	    LOCKQ_COUNT_MAX }, \
 	{ "uuid", 0, "UUID", "of the request: a repeated call with the same UUID\n" \
@@ -64,14 +66,14 @@ cli_parse_fn cli_ask_tasks_parse;
 	    "leads on after --timeout (also: lockq-no-refill in\n" \
 	    "an option file)", cli_parse_flag, ASK(no_refill), 0, 0 }
 
-/* Whether --tasks or --any was given. */
+/* Whether several tasks are named, or --any was given. */
 bool cli_ask_several(const struct cli_ask *a);
 
 /* Checks these options together, and completes @a->ask. Returns 0, or -1 with @error. */
 LOCKQ_MUST_CHECK int cli_ask_check(struct cli_ask *a, struct cli_error *error);
 
-/* For --any, finds the tasks. Returns false, with the exit status in *@status, where there is
- * nothing to ask. */
+/* For several tasks, finds out about them. Returns false, with the exit status in *@status, where
+ * there is nothing to ask. */
 LOCKQ_MUST_CHECK bool cli_ask_find(const struct cli_common *common, struct cli_ask *a,
     struct lockq *q, int *status);
 
@@ -100,19 +102,20 @@ char *cli_ask_message(const struct lockq_ask *ask, const struct lockq_answer *an
 /* Makes a UUID: a request with one does not join another process's. */
 void cli_new_uuid(char uuid[37]);
 
-/* For --any: fills @tasks with the enabled tasks that have a place, in their order: the first
- * ones, if there are more than it has room for. @ask->timeout_ms counts from here on. Returns what
- * lockq_tasks() returns. */
-LOCKQ_MUST_CHECK int cli_ask_tasks_find(struct cli_ask_tasks *tasks, struct lockq *q,
+/* Notes the places of @tasks, those that are named or @any, and which are paused. For @any, first
+ * fills it with the enabled tasks that have a place, in their order: the first ones, if there are
+ * more than it has room for. @ask->timeout_ms counts from here on. Returns what lockq_tasks()
+ * returns. */
+LOCKQ_MUST_CHECK int cli_ask_tasks_find(struct cli_ask_tasks *tasks, bool any, struct lockq *q,
     const struct lockq_ask *ask);
 
 /* Shows the answer of a task that had no loans, before the next one is asked. */
 typedef void cli_ask_tasks_fn(void *data, struct lockq_answer *answer, int rc);
 
-/* Asks as @ask says, but for the tasks of @tasks: first each one's list, in this order, since that
- * takes a moment; then each task as getwork --task does, but for paused ones, unless all are. Ends
- * at the first loans, and when the time is over. @ask->task and @answer are then those of the last
- * task that was asked. Returns what lockq_getwork() has returned for it. */
+/* Asks as @ask says, but for the tasks of @tasks, in their order, each as getwork --task does. Of
+ * tasks with one place, the lists are asked first. Paused tasks are passed over, unless all are.
+ * Ends at the first loans. @ask->task and @answer are then those of the last task that was asked.
+ * Returns what lockq_getwork() has returned for it. */
 LOCKQ_MUST_CHECK int cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q,
     struct lockq_ask *ask, struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data);
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <uuid/uuid.h>
 
@@ -11,7 +13,8 @@ int
 cli_ask_tasks_parse(const struct cli_option *option, const char *text, void *target,
     struct cli_error *error)
 {
-	struct cli_ask_tasks *tasks = target;
+	struct cli_ask *a = target;
+	struct cli_ask_tasks *tasks = &a->tasks;
 	const char *from = text;
 
 	tasks->n = 0;
@@ -34,28 +37,59 @@ cli_ask_tasks_parse(const struct cli_option *option, const char *text, void *tar
 			return rc;
 		tasks->tasks[tasks->n++] = task;
 		if (from[length] == '\0')
-			return 0;
+			break;
 		from += length + 1;
 	}
+	a->ask.task = tasks->n == 1 ? tasks->tasks[0] : 0;
+	if (tasks->n == 1)
+		tasks->n = 0;
+	return 0;
 }
 
 /* The tasks come by their numbers, and keep that order where they have the same place. */
 static void
-insert(struct cli_ask_tasks *tasks, uint64_t places[], const struct lockq_task *task)
+insert(struct cli_ask_tasks *tasks, const struct lockq_task *task)
 {
 	size_t at = tasks->n < CLI_ASK_TASKS_MOST ? tasks->n++ : tasks->n;
 
-	while (at > 0 && places[at - 1] > task->any_place) {
+	while (at > 0 && tasks->places[at - 1] > task->any_place) {
 		if (at < CLI_ASK_TASKS_MOST) {
-			places[at] = places[at - 1];
+			tasks->places[at] = tasks->places[at - 1];
 			tasks->tasks[at] = tasks->tasks[at - 1];
 		}
 		at--;
 	}
 	if (at < CLI_ASK_TASKS_MOST) {
-		places[at] = task->any_place;
+		tasks->places[at] = task->any_place;
 		tasks->tasks[at] = task->task;
 	}
+}
+
+/* Where the next place begins after that of the task with the number @i. */
+static size_t
+end_of_place(const struct cli_ask_tasks *tasks, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < tasks->n && tasks->places[end] == tasks->places[i])
+		end++;
+	return end;
+}
+
+/* Tasks of one place have no order, so each call begins with another one: else the last of them
+ * would be asked only when the others have nothing. */
+static void
+turn(struct cli_ask_tasks *tasks, size_t i, size_t end)
+{
+	struct timespec now;
+	size_t n = end - i, first;
+	uint32_t turned[CLI_ASK_TASKS_MOST];
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	first = ((size_t)now.tv_nsec / 1000 + (size_t)getpid()) % n;
+	for (size_t k = 0; k < n; k++)
+		turned[k] = tasks->tasks[i + (first + k) % n];
+	memcpy(tasks->tasks + i, turned, n * sizeof(*turned));
 }
 
 /* How much is left of @ask->timeout_ms. */
@@ -69,21 +103,48 @@ time_left(const struct lockq_ask *ask, uint64_t began)
 	return ask->timeout_ms > spent ? ask->timeout_ms - spent : 0;
 }
 
+/* Notes which of the tasks are paused: to wait for its manager would keep the user from the other
+ * ones. Where all are, none counts as paused. */
+static void
+note_paused(struct cli_ask_tasks *tasks, const struct lockq_tasks *all)
+{
+	size_t n = 0;
+
+	memset(tasks->paused, 0, sizeof(tasks->paused));
+	for (size_t i = 0; i < tasks->n; i++) {
+		for (size_t j = 0; j < all->n_tasks; j++) {
+			if (all->tasks[j].task == tasks->tasks[i])
+				tasks->paused[i] = all->tasks[j].paused != NULL;
+		}
+		n += tasks->paused[i];
+	}
+	if (n == tasks->n)
+		memset(tasks->paused, 0, sizeof(tasks->paused));
+}
+
 int
-cli_ask_tasks_find(struct cli_ask_tasks *tasks, struct lockq *q, const struct lockq_ask *ask)
+cli_ask_tasks_find(struct cli_ask_tasks *tasks, bool any, struct lockq *q,
+    const struct lockq_ask *ask)
 {
 	struct lockq_tasks all = LOCKQ_TASKS_INIT;
-	uint64_t places[CLI_ASK_TASKS_MOST];
 	int rc;
 
 	tasks->began = cli_clock_ms();
 	lockq_look_timeout(q, ask->timeout_ms);
 	rc = lockq_tasks(q, ask->user, &all);
-	tasks->n = 0;
-	for (size_t i = 0; i < all.n_tasks; i++) {
+	if (any)
+		tasks->n = 0;
+	for (size_t i = 0; any && i < all.n_tasks; i++) {
 		if (all.tasks[i].enabled && all.tasks[i].any_place > 0)
-			insert(tasks, places, &all.tasks[i]);
+			insert(tasks, &all.tasks[i]);
 	}
+	for (size_t i = 0, end; any && i < tasks->n; i = end) {
+		end = end_of_place(tasks, i);
+		turn(tasks, i, end);
+	}
+	for (size_t i = 0; !any && i < tasks->n; i++)
+		tasks->places[i] = i;
+	note_paused(tasks, &all);
 	lockq_tasks_clear(&all);
 	return rc;
 }
@@ -130,28 +191,26 @@ ask_one(const struct cli_ask_tasks *tasks, size_t i, struct lockq *q, struct loc
 	return rc;
 }
 
-/* Notes which of the tasks are paused: to wait for its manager would keep the user from the other
- * ones. Where all are, or nobody can tell, none counts as paused. */
-static void
-find_paused(const struct cli_ask_tasks *tasks, struct lockq *q, const struct lockq_ask *ask,
-    int64_t time_left_ms, bool paused[])
+/* Takes from the lists of the tasks with the numbers from @i to @end. Where that gives loans, or
+ * ends the call, @answer is its answer. */
+static int
+take(const struct cli_ask_tasks *tasks, size_t i, size_t end, struct lockq *q,
+    struct lockq_ask *ask, struct lockq_answer *answer)
 {
-	struct lockq_tasks all = LOCKQ_TASKS_INIT;
-	size_t n = 0;
-	int rc;
+	struct lockq_ask one = *ask;
+	int rc = LOCKQ_NOTHING;
 
-	lockq_look_timeout(q, time_left_ms);
-	rc = lockq_tasks(q, ask->user, &all);
-	for (size_t i = 0; i < tasks->n; i++) {
-		for (size_t j = 0; rc == LOCKQ_OK && j < all.n_tasks; j++) {
-			if (all.tasks[j].task == tasks->tasks[i])
-				paused[i] = all.tasks[j].paused != NULL;
-		}
-		n += paused[i];
+	one.wait = LOCKQ_WAIT_LIST;
+	one.poll_tries = 0;
+	for (; i < end && goes_on(rc); i++) {
+		if (tasks->paused[i])
+			continue;
+		lockq_answer_clear(answer);
+		one.timeout_ms = time_left(ask, tasks->began);
+		ask->task = tasks->tasks[i];
+		rc = ask_one(tasks, i, q, &one, answer);
 	}
-	lockq_tasks_clear(&all);
-	if (n == tasks->n)
-		memset(paused, 0, n * sizeof(*paused));
+	return rc;
 }
 
 int
@@ -159,39 +218,32 @@ cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q, struct lockq_a
     struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool paused[CLI_ASK_TASKS_MOST] = { false }, look = ask->fresh != 0, locked = false;
-	uint64_t began = tasks->began != 0 ? tasks->began : cli_clock_ms();
-	size_t i, asked = 0;
+	bool unshown = false;
+	size_t i, end = 0;
 	int rc = LOCKQ_NOTHING;
 
-	one.wait = LOCKQ_WAIT_LIST;
-	one.poll_tries = 0;
-	for (i = 0; ask->fresh == 0 && i < tasks->n && goes_on(rc); i++) {
-		/* Each of the tasks is asked once more below. */
-		if (locked && time_left(ask, began) == 0)
-			break;
-		ask->task = tasks->tasks[i];
-		rc = ask_one(tasks, i, q, &one, answer);
-		look = look || rc == LOCKQ_BUSY;
-		/* A paused task has a reason. What is locked was waited for. */
-		locked = rc == LOCKQ_BUSY && answer->reason == NULL;
-	}
-	one.wait = ask->wait;
-	one.poll_tries = ask->poll_tries;
-	if (look && goes_on(rc) && (!locked || time_left(ask, began) != 0))
-		find_paused(tasks, q, ask, time_left(ask, began), paused);
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
-		if (paused[i])
+		if (tasks->paused[i])
 			continue;
-		if (asked++ > 0)
+		if (unshown)
 			show(data, answer, rc);
+		unshown = false;
+		/* A list takes a moment, so those of one place come before its queries. */
+		if (i >= end) {
+			end = end_of_place(tasks, i);
+			if (end - i > 1 && ask->fresh == 0)
+				rc = take(tasks, i, end, q, ask, answer);
+			if (!goes_on(rc))
+				break;
+		}
 		ask->task = tasks->tasks[i];
-		one.timeout_ms = time_left(ask, began);
+		one.timeout_ms = time_left(ask, tasks->began);
 		rc = ask_one(tasks, i, q, &one, answer);
+		unshown = true;
 	}
 	/* A signal has kept the others from being asked, and they may have work. */
 	if (i < tasks->n && wants_next(rc)) {
-		if (asked > 0)
+		if (unshown)
 			show(data, answer, rc);
 		lockq_answer_clear(answer);
 		rc = LOCKQ_CANCELLED;

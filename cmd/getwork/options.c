@@ -38,13 +38,11 @@ check_cancel(struct getwork_options *o, struct cli_error *error)
 static int
 check_several(const struct getwork_options *o, struct cli_error *error)
 {
-	const char *name = o->asking.any ? "any" : "tasks";
-
-	if (o->asking.ask.task != 0 || getwork_completes(o))
-		return cli_fail(error, "--%s can't be combined with --task or --complete", name);
+	if (getwork_completes(o))
+		return cli_fail(error, "--complete can't be combined with several tasks");
 	if (o->no_wait)
-		return cli_fail(error, "--%s can't be combined with --no-wait: --timeout 0 does "
-		    "not wait either, and leaves nothing pending", name);
+		return cli_fail(error, "--no-wait can't be combined with several tasks: "
+		    "--timeout 0 does not wait either, and leaves nothing pending");
 	return 0;
 }
 
@@ -56,7 +54,7 @@ check(void *options, struct cli_error *error)
 
 	if (o->cancels)
 		return check_cancel(o, error);
-	if (a->any != (a->tasks.n > 0) && check_several(o, error) != 0)
+	if (cli_ask_several(a) && check_several(o, error) != 0)
 		return -1;
 	if (a->poll.n > 0 && o->no_wait)
 		return cli_fail(error, "--poll and --no-wait can't be combined");
@@ -100,7 +98,7 @@ static const struct cli_option getwork_table[] = {
 
 const struct cli_tool getwork_tool = {
 	.name = "getwork",
-	.synopsis = "[--user NAME] --task N | --tasks N,N,... | --any\n"
+	.synopsis = "[--user NAME] --task N[,N...] | --any\n"
 	    " [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--complete L[,L...]] [--timeout SECONDS]\n"
 	    " [--poll S,S,... [--tries N] | --no-wait]\n"
@@ -113,7 +111,7 @@ const struct cli_tool getwork_tool = {
 	.examples = "  getwork --task 7\n"
 	    "  getwork --user oliver --task 7 --count 3 --timeout 60\n"
 	    "  getwork --task 7 --poll 5,10,20 --tries 6 --json\n"
-	    "  getwork --tasks 3,7 --count 2\n"
+	    "  getwork --task 3,7 --count 2\n"
 	    "  getwork --task 7 --uuid \"$uuid\" --json\n"
 	    "  getwork --task 7 --complete 12:7,13:7 --count 2\n"
 	    "  getwork --cancel 118\n",

@@ -46,7 +46,7 @@ static const struct cli_option runwork_table[] = {
 
 const struct cli_tool runwork_tool = {
 	.name = "runwork",
-	.synopsis = "[--user NAME] --task N | --tasks N,N,... | --any\n"
+	.synopsis = "[--user NAME] --task N[,N...] | --any\n"
 	    " [--count N] [--uuid UUID] [--fresh]\n"
 	    " [--timeout SECONDS] [--poll S,S,... [--tries N]]\n"
 	    " [--retry-after DURATION] [--give-up-after N]\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# getwork --tasks: several tasks in their order, first their lists, and what it leaves behind.
+# getwork --task N,N and --any: several tasks in their order, and what a call leaves behind.
 set -u
 # shellcheck source=test/support/steered.sh
 . "$(dirname "$0")/../../support/steered.sh"
@@ -27,10 +27,10 @@ tasks_of() {
 	jq -c '[.task, .assigned, .exit]' <<<"$out" | tr '\n' ' ' | sed 's/ $//'
 }
 
-for arguments in '--tasks x' '--tasks 3,3' '--tasks 3,' '--tasks 3 --task 4' \
-	'--tasks 3,4 --no-wait' '--tasks 3 --uuid 11111111-2222-3333-4444-555555555555' \
-	'--tasks 3 --complete 1' \
-	'--tasks 3 --cancel' '--any --tasks 3' '--any --task 3' '--any --no-wait' \
+for arguments in '--task x' '--task 3,3' '--task 3,' '--tasks 3,,4' \
+	'--task 3,4 --no-wait' '--task 3,4 --uuid 11111111-2222-3333-4444-555555555555' \
+	'--task 3,4 --complete 1' \
+	'--task 3,4 --cancel' '--any --tasks 3,4' '--any --task 3' '--any --no-wait' \
 	'--any --cancel' "--tasks $(seq -s , 65)"; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run getwork $arguments
@@ -60,13 +60,23 @@ sql "INSERT INTO test_loan_$first VALUES (1, 1), (2, 2), (3, 3);
      UPDATE task SET cache_ttl = 600 WHERE task_id = $second"
 run refill --task "$second"
 is "$status" 0 'the second task has a list'
-run getwork --user race-1 --tasks "$first,$second" --json
-is "$status:$(tasks_of):$(asked)" "0:[$second,1,0]:0 1" \
-	'a list that has loans comes before a query, and nothing else is recorded'
+run getwork --user race-1 --task "$first,$second" --json
+is "$status:$(tasks_of):$(asked)" "0:[$first,1,0]:1 0" \
+	'the first task comes first, also where only the other one has a list'
+sql "UPDATE task SET any_place = 10 WHERE task_id IN ($first, $second)"
+run getwork --user race-1 --any --json
+is "$status:$(tasks_of):$(asked)" "0:[$second,1,0]:1 1" \
+	'of one place, a list that has loans comes before a query, and nothing else is recorded'
+sql "UPDATE task SET any_place = IF(task_id = $first, 5, 10) WHERE task_id IN ($first, $second)"
+run getwork --user race-1 --any --json
+is "$status:$(tasks_of)" "0:[$first,1,0]" 'but a smaller place comes before the list'
+sql "UPDATE task SET any_place = NULL WHERE task_id IN ($first, $second)"
+forget_requests
+run refill --task "$second"
 sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $first"
 run refill --task "$first"
 run getwork --user race-1 --tasks "$first,$second" --json
-is "$status:$(tasks_of):$(asked)" "0:[$first,1,0]:1 1" 'of two lists the first one serves'
+is "$status:$(tasks_of):$(asked)" "0:[$first,1,0]:1 0" 'of two lists the first one serves'
 is "$(sql "SELECT source FROM work_requested WHERE task_id = $first")" list 'and no query ran'
 run getwork --user race-1 --tasks "$second,$first" --json
 is "$(tasks_of)" "[$second,1,0]" 'the order is that of the command line'
@@ -76,11 +86,12 @@ is "$(tasks_of):$(jq -r .source <<<"$out")" "[$first,1,0]:query" '--fresh takes 
 # Tasks that are closed, paused, or led by somebody else.
 sql "UPDATE task SET enabled = FALSE WHERE task_id = $first"
 run getwork --user race-2 --tasks "$first,$second" --json
-is "$status:$(tasks_of)" "0:[$second,1,0]" \
+is "$status:$(tasks_of)" "0:[null,null,4] [$second,1,0]" \
 	'a disabled task does not keep its user from the next one'
 sql "UPDATE task SET enabled = TRUE, paused = 'closed', paused_by = 'x' WHERE task_id = $first;
      DELETE FROM kept_loan WHERE task_id IN ($first, $second);
-     DELETE FROM kept_list WHERE task_id IN ($first, $second)"
+     DELETE FROM kept_list WHERE task_id IN ($first, $second);
+     DELETE FROM test_loan_$second"
 run getwork --user race-3 --tasks "$first,$second" --json
 is "$status:$(tasks_of)" "1:[$second,0,1]" 'a paused task is passed over'
 run getwork --user race-3 --tasks "$first,$second" --fresh --timeout 20 --json
@@ -122,13 +133,14 @@ steer "$first" light
 
 # Ctrl-C while the list of the first one is asked, whose loans somebody keeps from being checked.
 forget_requests
-sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $first"
+sql "UPDATE task SET cache_ttl = 600, any_place = task_id WHERE task_id = $first;
+     UPDATE task SET any_place = $first WHERE task_id = $second"
 refill --task "$first" >"$scratch/refilled"
 # The view is asked for 250 ms only: on a busy machine the signal may come later, and the call asks.
 for ((try = 1; try <= 20; try++)); do
 	asked_before=$(asked)
 	gatekeeper_says "LOCK TABLES test_loan_$first WRITE;"
-	start waiter getwork --user race-3 --tasks "$first,$second" --json
+	start waiter getwork --user race-3 --any --json
 	await "SELECT $(waits_for_metadata '') > 0" 1
 	kill -INT "${process[waiter]}"
 	end waiter
@@ -138,7 +150,7 @@ done
 is "$status:$(jq -r .exit <<<"$out"):$(asked)" "130:130:$asked_before" \
 	'Ctrl-C before all were asked does not say that there is no work'
 like "$err$(jq -r .error <<<"$out")" 'interrupted before anything was asked for' 'and says so'
-sql "UPDATE task SET cache_ttl = 0 WHERE task_id = $first"
+sql "UPDATE task SET cache_ttl = 0, any_place = NULL WHERE task_id IN ($first, $second)"
 
 # While somebody has locked the tasks, no look at them takes longer than the user wants to wait.
 gatekeeper_says 'LOCK TABLES task WRITE;'
@@ -159,11 +171,16 @@ sql "REPLACE INTO test_loan_$first VALUES (1, 1), (2, 2);
      REPLACE INTO test_loan_$second VALUES (11, 1)"
 run getwork --user race-1 --any --json
 is "$status:$(tasks_of)" "0:[$second,1,0]" '--any goes by the places of the tasks'
-sql "UPDATE task SET any_place = 10 WHERE task_id = $first;
+sql "UPDATE task SET any_place = 10, cache_ttl = 0 WHERE task_id IN ($first, $second);
      DELETE FROM kept_list WHERE task_id = $second;
-     UPDATE task SET cache_ttl = 0 WHERE task_id = $second"
-run getwork --user race-1 --any --json
-is "$(tasks_of)" "[$first,1,0]" 'then by their numbers'
+     INSERT INTO test_loan_$first SELECT loan_id + 100, line FROM test_loan_$second;
+     INSERT INTO test_loan_$second SELECT loan_id + 200, line FROM test_loan_$first"
+begins_with_both() {
+	getwork --user race-1 --any --json | jq .task >>"$scratch/turns"
+	[ "$(sort -u "$scratch/turns" | wc -l)" = 2 ]
+}
+wait_for begins_with_both
+ok $? 'of one place, each task is asked first now and then'
 run getwork --user race-2 --tasks "$first,$second" --poll 1 --tries 2 --json
 is "$status:$(tasks_of)" "0:[$first,1,0]" '--tasks with --poll and --tries'
 run getwork --user nobody-1 --any
