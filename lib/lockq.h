@@ -1932,7 +1932,8 @@ enum lockq_person_change {
  * @q:       a connected handle of an account with the role lockq_manager; its last error is
  *           replaced
  * @manager: the name of the manager who does it
- * @user:    app_user.name, 1 to 64 characters
+ * @user:    app_user.name, 1 to 64 characters; to be added, a name without blanks at its ends, two
+ *           in a row, or characters that can't be seen
  * @what:    what is done
  * @account: LOCKQ_PERSON_ADD, LOCKQ_PERSON_BIND: the login name of a MySQL account; NULL: any
  * @reason:  why, up to LOCKQ_NOTE_MAX characters; or NULL
@@ -1943,7 +1944,8 @@ enum lockq_person_change {
  *
  * Returns: 0, also where it was so before; LOCKQ_EREFUSED for an unknown person, to add one who is
  * there, to remove one who has asked for work, or for a manager who is bound to another account;
- * LOCKQ_EUSAGE for no manager, no user, a name, an account or a reason that is too long;
+ * LOCKQ_EUSAGE for no manager, no user, a name, an account or a reason that is too long, or a new
+ * name that could be taken for another;
  * LOCKQ_BUSY when another session holds the rows; LOCKQ_EUNKNOWN when the connection was lost
  * meanwhile; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4

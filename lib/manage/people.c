@@ -60,6 +60,9 @@ people_judge(struct lockq *q, const char *word, const char *user)
 	if (strcmp(word, "unknown") == 0)
 		return error_refused(q, "user \"%s\" is unknown: managetask user add makes one "
 		    "known", user);
+	if (strcmp(word, "unclear") == 0)
+		return error_usage(q, "user \"%s\": a new name has no blank at an end, no two in a "
+		    "row, and no character that can't be seen: leave it out", user);
 	if (strcmp(word, "exists") == 0)
 		return error_refused(q, "user \"%s\" is there already", user);
 	return error_refused(q, "user \"%s\" has asked for work, and the history names the user: "

@@ -279,6 +279,8 @@ END//
 -- Adds a person, or changes one, by p_action: add, bind (to p_account; NULL: any account may ask
 -- for them), disable, enable, remove. The result is one row, what came of it and the user's number:
 --   done      it was done, or was so before
+--   unclear   a name to add could be taken for another one when people read it: it has a blank at
+--             an end, two of them in a row, a tab or another character that can't be seen
 --   exists    there is a user of that name already
 --   unknown   there is none
 --   history   the user has asked for work: lockq's tables name the user
@@ -301,6 +303,10 @@ manages: BEGIN
   DECLARE EXIT HANDLER FOR 1062 BEGIN ROLLBACK; SELECT 'exists', NULL; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   CALL manage_as(p_manager);
+  IF p_action = 'add' AND p_name REGEXP '^ | $|  |[[[:Cc:][:Cf:][:Z:]]-[ ]]' THEN
+    SELECT 'unclear', NULL;
+    LEAVE manages;
+  END IF;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT u.user_id, JSON_OBJECT('name', u.name, 'account', u.account, 'enabled', u.enabled)

@@ -250,6 +250,16 @@ is "$status:$out" '0:user managed ä: added: any MySQL account may ask
 user managed b: added: any MySQL account may ask' 'user add: several at once'
 is "$(logged)" 'user added|marcus|lockq_boss@localhost|-' 'each is logged'
 refused 4 'user "managed b" is there already' user add 'managed b'
+# Names that people could take for 'managed b': nobody gets one, by whatever client they come.
+for name in 'managed b ' ' managed b' 'managed  b' $'managed b\t' $'managed b\n' \
+	$'managed\u200b b' $'managed\u00a0b' $'managed b\u00ad'; do
+	manage user add "$name"
+	is "$status:$(grep -c "a new name has no blank at an end, no two in a row, and no \
+character that can't be seen: leave it out$" <<<"$err")" 2:1 "user add $(printf %q "$name")"
+done
+is "$(sql "SELECT COUNT(*) FROM app_user WHERE name LIKE '%managed%'")" 2 'nobody was added'
+run getwork --user 'managed b ' --task "$task" --no-wait
+is "$status:${err%%:*}" '4:getwork' 'and nobody is found by such a name'
 manage user add 'managed b' 'managed c'
 is "$status:$out" '4:user managed c: added: any MySQL account may ask' \
 	'the others are added nevertheless'
