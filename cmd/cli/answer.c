@@ -144,7 +144,7 @@ print_table(const struct lockq_answer *answer)
 
 	for (size_t i = 0; i < answer->n_loans; i++) {
 		const struct lockq_loan *loan = &answer->loans[i];
-		struct cli_time lease = cli_local(loan->lease_expires_at);
+		struct cli_time lease = cli_until(loan->lease_expires_at, NULL);
 
 		cli_table_cell(table, "%llu", (unsigned long long)loan->loan_id);
 		cli_table_cell(table, "%llu", (unsigned long long)loan->token);

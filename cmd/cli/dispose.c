@@ -33,8 +33,8 @@ char *
 disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 {
 	unsigned long long id = loan->loan_id;
-	struct cli_time from = cli_local(loan->available_at);
-	struct cli_time until = cli_local(loan->lease_expires_at);
+	struct cli_time from = cli_until(loan->available_at, NULL);
+	struct cli_time until = cli_until(loan->lease_expires_at, NULL);
 	const char *available = from.text[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
 	    ", available from " : ", not offered before ";
 
@@ -46,7 +46,7 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 			"there is nothing to renew");
 	if (loan->excluded_until[0] != '\0')
 		return cli_text("%s %llu: returned, available to others from %s, not to you before "
-		    "%s", cli_loan(), id, from.text, cli_local(loan->excluded_until).text);
+		    "%s", cli_loan(), id, from.text, cli_until(loan->excluded_until, NULL).text);
 	if (loan->late)
 		return cli_text("%s %llu: completed late, its lease ran out at %s%s%s", cli_loan(),
 		    id, until.text, from.text[0] == '\0' ? "" :
@@ -108,7 +108,7 @@ not_completed_text(const struct lockq_disposed_loan *loan)
 		return cli_text("%s %llu was not completed: %s", cli_loan(), id, loan->reason);
 	if (loan->late)
 		return cli_text("%s %llu was not completed, and its lease ran out at %s: %s",
-		    cli_loan(), id, cli_local(loan->lease_expires_at).text, loan->reason);
+		    cli_loan(), id, cli_until(loan->lease_expires_at, NULL).text, loan->reason);
 	return cli_text("%s %llu was not completed and is still yours: %s", cli_loan(), id,
 	    loan->reason);
 }
@@ -130,7 +130,7 @@ disposition_message_refused(const struct lockq_disposition *what,
 		break;
 	case LOCKQ_LEASE_OVER:
 		text = cli_text("%s %llu is no longer yours: its lease ran out at %s: ask again "
-		    "with getwork", cli_loan(), id, cli_local(loan->lease_expires_at).text);
+		    "with getwork", cli_loan(), id, cli_until(loan->lease_expires_at, NULL).text);
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:

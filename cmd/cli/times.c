@@ -8,7 +8,8 @@
 enum {
 	MINUTE = 60,
 	HOUR = 60 * MINUTE,
-	DAY = 24 * HOUR
+	DAY = 24 * HOUR,
+	SHORT = 15 * MINUTE /* seconds matter for less */
 };
 
 /* Whether @utc is a time such as "2026-11-20 13:50:01", with a fraction or without. */
@@ -103,6 +104,18 @@ struct cli_time
 cli_local_s(const char *utc)
 {
 	return cli_time_local(utc, true, time(NULL));
+}
+
+struct cli_time
+cli_until(const char *utc, const char *since)
+{
+	time_t now = time(NULL), from = now, end;
+	bool is_short;
+
+	if (since != NULL && cli_time(&from, since) != 0)
+		from = now;
+	is_short = cli_time(&end, utc) == 0 && end > from - SHORT && end < from + SHORT;
+	return cli_time_local(utc, is_short, now);
 }
 
 struct cli_time

@@ -33,6 +33,10 @@ struct cli_time cli_time_local(const char *utc, bool with_seconds, time_t now);
 struct cli_time cli_local(const char *utc);
 struct cli_time cli_local_s(const char *utc);
 
+/* The same for the end of something that began at @since, or that still lasts (NULL): with seconds
+ * where less than 15 minutes lie between. */
+struct cli_time cli_until(const char *utc, const char *since);
+
 /* The present time, "10:42:03". */
 struct cli_time cli_now(void);
 

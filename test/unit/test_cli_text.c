@@ -198,6 +198,13 @@ shows_local_times(void **state)
 	assert_string_equal(cli_time_local("2026-12-31 23:30:00", true, now).text,
 	    "2027-01-01 00:30:00");
 	assert_string_equal(cli_time_local("", false, now).text, "");
+	/* What ends soon after its begin ends at a second. */
+	assert_string_equal(cli_until("2026-07-01 08:42:03", "2026-07-01 08:28:00").text +
+	    strlen("2026-07-01 "), "10:42:03");
+	assert_string_equal(cli_until("2026-07-01 08:42:03", "2026-07-01 08:27:00").text +
+	    strlen("2026-07-01 "), "10:42");
+	assert_string_equal(cli_until("2026-07-01 08:42:03", NULL).text, "2026-07-01 10:42");
+	assert_string_equal(cli_until("", NULL).text, "");
 }
 
 /* Clocks are put forward and back. A time that comes twice on that day is shown with its zone. */
