@@ -1278,10 +1278,11 @@ struct lockq_event {
 	char *note;                /**< the note that the event records; or NULL */
 	char *manager;             /**< who corrected the assignment, for the reason in @note; or
 	                            * NULL */
-	uint64_t reserved[3];      /**< for later versions: 0 */
+	uint32_t task;             /**< task.task_id */
+	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
-/** What happened to a loan in a task. */
+/** What happened to a loan. */
 struct lockq_history {
 	struct lockq_event *events; /**< the oldest first */
 	size_t n_events;           /**< how many there are */
@@ -1292,12 +1293,12 @@ struct lockq_history {
 /**
  * lockq_history:
  * @q:       a connected handle; its last error is replaced
- * @task:    task.task_id
+ * @task:    task.task_id; 0: all tasks that there are, in the order of the events
  * @loan_id: the loan
  * @history: cleared, then filled; the caller releases it with lockq_history_clear()
  *
- * Reads from work_log what happened to a loan in a task. Rows that were purged are missing at the
- * start. Takes no lock.
+ * Reads from work_log what happened to a loan. Rows that were purged are missing at the start.
+ * Takes no lock.
  *
  * Returns: 0; LOCKQ_NOTHING when the log has no row of it; LOCKQ_BUSY, see lockq_look_timeout();
  * LOCKQ_EREFUSED for an unknown task; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
@@ -1943,7 +1944,8 @@ enum lockq_person_change {
  * the pending requests, for a few short statements.
  *
  * Returns: 0, also where it was so before; LOCKQ_EREFUSED for an unknown person, to add one who is
- * there, to remove one who has asked for work, or for a manager who is bound to another account;
+ * there, to remove one who has asked for work, for an @account that isn't there, as far as the
+ * owner of lockq's database can tell, or for a manager who is bound to another account;
  * LOCKQ_EUSAGE for no manager, no user, a name, an account or a reason that is too long, or a new
  * name that could be taken for another;
  * LOCKQ_BUSY when another session holds the rows; LOCKQ_EUNKNOWN when the connection was lost

@@ -91,10 +91,10 @@ GRANT SELECT ON manage_log TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_define TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_remove_2 TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_person TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_loans TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_urgent TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_loans_2 TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_urgent_2 TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_cancel TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_forget TO lockq_manager;
+GRANT EXECUTE ON PROCEDURE manage_forget_2 TO lockq_manager;
 
 -- The rights of a viewer, and those to keep a place in the log.
 GRANT lockq_viewer TO lockq_follower;

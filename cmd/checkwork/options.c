@@ -66,9 +66,6 @@ check(void *options, struct cli_error *error)
 		return cli_fail(error, "--loan can't be combined with --user or --request");
 	if (o->loan.given && cli_default_task(&o->task, error) != 0)
 		return -1;
-	if (o->loan.given && o->task == 0)
-		return cli_fail(error, "--loan needs --task, or LOCKQ_TASK, or lockq-task in an "
-		    "option file");
 	if (o->request != NULL && (o->user != NULL || o->task != 0))
 		return cli_fail(error, "--request can't be combined with --user or --task");
 	if (o->request == NULL && o->wait_ms >= 0)
@@ -91,8 +88,8 @@ static const struct cli_option checkwork_table[] = {
 	{ "tasks", 0, NULL, "all tasks, and how the user stands in each", cli_parse_flag,
 	    OPTION(tasks), 0, 0 },
 	{ .help = "Who had a loan when" },
-	{ "loan", 'l', "L", "what happened to this loan in the task", cli_parse_loan, OPTION(loan),
-	    0, 0 },
+	{ "loan", 'l', "L", "what happened to this loan, in --task or in all of\n"
+	    "them", cli_parse_loan, OPTION(loan), 0, 0 },
 	{ .help = "How a request stands" },
 	{ "request", 'r', "ID|UUID", "the request, as getwork named it", cli_parse_request,
 	    OPTION(request), 0, 0 },
@@ -117,7 +114,7 @@ const struct cli_tool checkwork_tool = {
 	.synopsis = "[--user NAME] [--task N] [--pending]\n"
 	    " [--json | --watch [SECONDS]]\n"
 	    "--tasks [--user NAME] [--json | --watch [SECONDS]]\n"
-	    "--loan L --task N [--json | --watch [SECONDS]]\n"
+	    "--loan L [--task N] [--json | --watch [SECONDS]]\n"
 	    "--request ID|UUID [--wait SECONDS] [--json]\n"
 	    "--choices WHAT [--begins TEXT] [--user NAME] [--task N]",
 	.purpose = "Shows the loans that are assigned to a user and the user's pending requests,\n"

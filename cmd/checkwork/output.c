@@ -11,10 +11,11 @@
 #include "cli/table.h"
 #include "cli/utf8.h"
 
-enum { COLUMNS_MOST = 9 };
+enum { COLUMNS_MOST = 10 };
 
 /* Columns that only some histories need. */
 struct shown {
+	bool tasks;    /* more than one task had the loan */
 	bool accounts; /* more than one database account took part */
 	bool excluded;
 	bool notes;
@@ -24,12 +25,13 @@ struct shown {
 static struct shown
 what_to_show(const struct lockq_history *history)
 {
-	struct shown shown = { false, false, false, false };
+	struct shown shown = { false, false, false, false, false };
 	const struct lockq_event *e;
 	size_t i;
 
 	for (i = 0; i < history->n_events; i++) {
 		e = &history->events[i];
+		shown.tasks = shown.tasks || e->task != history->events[0].task;
 		if (strcmp(e->account, history->events[0].account) != 0)
 			shown.accounts = true;
 		shown.excluded = shown.excluded || e->excluded_until[0] != '\0';
@@ -45,6 +47,8 @@ make_columns(struct cli_column columns[COLUMNS_MOST], const struct shown *shown)
 	size_t n = 0;
 
 	columns[n++] = (struct cli_column){ "time", 0 };
+	if (shown->tasks)
+		columns[n++] = (struct cli_column){ "task", CLI_RIGHT };
 	columns[n++] = (struct cli_column){ "event", 0 };
 	columns[n++] = (struct cli_column){ "user", CLI_TEXT };
 	columns[n++] = (struct cli_column){ "until", CLI_SPARE(1) };
@@ -72,7 +76,7 @@ add_until(struct cli_table *table, const struct lockq_event *e)
 	/* these two only end something */
 	if (strcmp(e->event, "expired") == 0 || strcmp(e->event, "available") == 0)
 		utc = "";
-	until = cli_local(utc);
+	until = cli_until(utc, e->at);
 	cli_table_cell(table, "%s", held && until.text[0] == '\0' ? "no limit" : until.text);
 }
 
@@ -80,12 +84,14 @@ static void
 add_event(struct cli_table *table, const struct lockq_event *e, const struct shown *shown)
 {
 	cli_table_cell(table, "%s", cli_local_s(e->at).text);
+	if (shown->tasks)
+		cli_table_cell(table, "%u", e->task);
 	cli_table_cell(table, "%s", e->event);
 	cli_table_cell(table, "%s", e->user);
 	add_until(table, e);
 	cli_table_cell(table, "%llu", (unsigned long long)e->token);
 	if (shown->excluded)
-		cli_table_cell(table, "%s", cli_local(e->excluded_until).text);
+		cli_table_cell(table, "%s", cli_until(e->excluded_until, e->at).text);
 	if (shown->accounts)
 		cli_table_cell(table, "%s", e->account);
 	if (shown->managers)
@@ -94,37 +100,42 @@ add_event(struct cli_table *table, const struct lockq_event *e, const struct sho
 		cli_table_cell(table, "%s", e->note != NULL ? e->note : "");
 }
 
-/* A loan's first change is version 1, and each change adds 1; "available" is no change. */
+/* A loan's first change in a task is version 1, and each change adds 1; "available" is no
+ * change. */
 static bool
-has_gaps(const struct lockq_history *history)
+is_after_gap(const struct lockq_history *history, size_t i)
 {
+	const struct lockq_event *e = &history->events[i];
 	uint64_t version = 0;
-	bool gaps = false;
-	size_t i;
 
-	for (i = 0; i < history->n_events; i++) {
-		bool change = strcmp(history->events[i].event, "available") != 0;
-
-		gaps = gaps || history->events[i].version != version + change;
-		version = history->events[i].version;
+	for (size_t n = 0; n < i; n++) {
+		if (history->events[n].task == e->task)
+			version = history->events[n].version;
 	}
-	return gaps;
+	return e->version != version + (strcmp(e->event, "available") != 0);
 }
 
 static void
-text_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+text_history(uint64_t loan_id, const struct lockq_history *history)
 {
 	struct shown shown = what_to_show(history);
 	struct cli_column columns[COLUMNS_MOST];
 	struct cli_table *table = cli_table_new(columns, make_columns(columns, &shown));
-	size_t i;
+	unsigned long long id = loan_id;
+	bool gaps = false;
 
-	for (i = 0; i < history->n_events; i++)
+	for (size_t i = 0; i < history->n_events; i++) {
 		add_event(table, &history->events[i], &shown);
-	cli_heading("Loan %llu %s task %u", (unsigned long long)loan_id, cli_dot(), task);
+		gaps = gaps || is_after_gap(history, i);
+	}
+	if (shown.tasks)
+		cli_heading("%s %llu", cli_loan_title(), id);
+	else
+		cli_heading("%s %llu %s task %u", cli_loan_title(), id, cli_dot(),
+		    history->events[0].task);
 	cli_table_print(table);
 	cli_line("%zu %s", history->n_events, history->n_events == 1 ? "event" : "events");
-	if (has_gaps(history))
+	if (gaps)
 		cli_line("some events are missing: their rows of the log were purged");
 }
 
@@ -274,14 +285,14 @@ json_tasks(const char *user, const struct lockq_tasks *tasks)
 }
 
 static void
-json_history(uint32_t task, uint64_t loan_id, const struct lockq_history *history)
+json_history(uint64_t loan_id, const struct lockq_history *history)
 {
 	json_t *object;
 	size_t i;
 
 	for (i = 0; i < history->n_events; i++) {
 		object = json_object();
-		cli_json_set(object, "task", cli_json_number(task));
+		cli_json_set(object, "task", cli_json_number(history->events[i].task));
 		cli_json_set(object, "loan_id", cli_json_number(loan_id));
 		cli_json_event(object, &history->events[i]);
 		cli_json_print(object);
@@ -326,11 +337,14 @@ look_at_history(const struct checkwork_options *o, struct lockq *q)
 	struct lockq_history history = LOCKQ_HISTORY_INIT;
 	int rc = lockq_history(q, o->task, o->loan.id, &history);
 
-	cli_noun_read(&o->common, q, o->task);
+	cli_noun_of_history(&o->common, q, o->task, &history);
 	if (cli_has_answer(rc) && o->common.json)
-		json_history(o->task, o->loan.id, &history);
+		json_history(o->loan.id, &history);
 	else if (cli_has_answer(rc) && history.n_events > 0)
-		text_history(o->task, o->loan.id, &history);
+		text_history(o->loan.id, &history);
+	else if (cli_has_answer(rc) && o->task == 0)
+		cli_line("no task has a record of loan %llu: it was never assigned, or the records "
+		    "were purged", (unsigned long long)o->loan.id);
 	else if (cli_has_answer(rc))
 		cli_line("task %u has no record of %s %llu: it was never assigned, or the records "
 		    "were purged", o->task, cli_loan(), (unsigned long long)o->loan.id);

@@ -7,7 +7,8 @@
 
 #include "cli/utf8.h"
 
-static char one[LOCKQ_NOUN_SIZE] = "loan", many[LOCKQ_NOUN_SIZE + 1] = "loans";
+static char one[LOCKQ_NOUN_SIZE] = "loan", title[LOCKQ_NOUN_SIZE] = "Loan";
+static char many[LOCKQ_NOUN_SIZE + 1] = "loans";
 
 void
 cli_noun_set(const char *noun)
@@ -17,6 +18,9 @@ cli_noun_set(const char *noun)
 	size_t length = strcspn(shown, "/");
 
 	snprintf(one, sizeof(one), "%.*s", (int)length, shown);
+	snprintf(title, sizeof(title), "%s", one);
+	if (title[0] >= 'a' && title[0] <= 'z')
+		title[0] = (char)(title[0] - 'a' + 'A');
 	if (shown[length] == '/')
 		snprintf(many, sizeof(many), "%s", shown + length + 1);
 	else
@@ -35,16 +39,37 @@ cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t task)
 	cli_noun_set(noun);
 }
 
+/* The same for things of which each is of a task: *@task is 0 before the first one. Once there are
+ * two tasks, the noun is "loan", and this is false. */
+static bool
+is_of_one_task(uint32_t *task, uint32_t of)
+{
+	bool same = *task == 0 || *task == of;
+
+	if (!same)
+		cli_noun_set("loan");
+	*task = of;
+	return same;
+}
+
 void
 cli_noun_of_pipeline(const struct cli_common *common, struct lockq *q, uint32_t task,
     const struct lockq_pipeline *pipeline)
 {
 	for (size_t i = 0; i < pipeline->n_assignments; i++) {
-		if (task != 0 && pipeline->assignments[i].task != task) {
-			cli_noun_set("loan");
+		if (!is_of_one_task(&task, pipeline->assignments[i].task))
 			return;
-		}
-		task = pipeline->assignments[i].task;
+	}
+	cli_noun_read(common, q, task);
+}
+
+void
+cli_noun_of_history(const struct cli_common *common, struct lockq *q, uint32_t task,
+    const struct lockq_history *history)
+{
+	for (size_t i = 0; i < history->n_events; i++) {
+		if (!is_of_one_task(&task, history->events[i].task))
+			return;
 	}
 	cli_noun_read(common, q, task);
 }
@@ -59,4 +84,10 @@ const char *
 cli_loans(uint64_t n)
 {
 	return n == 1 ? one : many;
+}
+
+const char *
+cli_loan_title(void)
+{
+	return title;
 }

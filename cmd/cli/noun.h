@@ -12,11 +12,15 @@ void cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t ta
  * one that was asked for; or 0. */
 void cli_noun_of_pipeline(const struct cli_common *common, struct lockq *q, uint32_t task,
     const struct lockq_pipeline *pipeline);
+/* The same for a loan's history. */
+void cli_noun_of_history(const struct cli_common *common, struct lockq *q, uint32_t task,
+    const struct lockq_history *history);
 /* The same for a noun that is known: "ticket", or "entry/entries". */
 void cli_noun_set(const char *noun);
 
-/* The noun of one of them, and that of @n. */
+/* The noun of one of them, the same as the begin of a heading, and that of @n. */
 const char *cli_loan(void);
+const char *cli_loan_title(void);
 const char *cli_loans(uint64_t n);
 
 #endif

@@ -33,14 +33,15 @@ struct manage_options {
 	bool dry_run;
 	struct loan_option loans;
 	const char *from, *to;
+	bool all;             /* all loans that "from" has */
 	bool withdraws;       /* the loans are not urgent any more */
 	const char *request;
 	bool unchecked;       /* the task is not checked before it is made or changed */
 	bool grants;          /* rights that are missing are granted */
 };
 #define MANAGE_DEFAULTS { CLI_COMMON_INIT, NULL, NULL, 0, { { { NULL, NULL } }, 0 }, \
-	{ { NULL }, 0 }, NULL, false, false, LOAN_OPTION_EMPTY, NULL, NULL, false, NULL, false, \
-	false }
+	{ { NULL }, 0 }, NULL, false, false, LOAN_OPTION_EMPTY, NULL, NULL, false, false, NULL, \
+	false, false }
 
 #define MANAGE(member) offsetof(struct manage_options, member)
 

@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/dispose.h"
 #include "cli/json.h"
+#include "cli/noun.h"
 #include "managetask/commands.h"
 
 static int
@@ -20,9 +21,14 @@ check_loans(void *options, struct cli_error *error)
 {
 	struct manage_options *o = options;
 
-	if (manage_check_task(o, error) != 0)
+	bool named = o->loans.n > 0 || o->loans.from_stdin;
+
+	if (o->all && (named || o->from == NULL))
+		return cli_fail(error, named ? "--all can't be combined with --loan" :
+		    "--all needs --from");
+	if (!o->all && manage_check_task(o, error) != 0)
 		return -1;
-	if (o->loans.n == 0 && !o->loans.from_stdin)
+	if (!o->all && !named)
 		return cli_fail(error, "--loan is missing");
 	/* What is withdrawn needs none. */
 	if ((o->withdraws ? manage_check_by(o, error) : check_reason(o, error)) != 0)
@@ -54,38 +60,41 @@ check_cancel(void *options, struct cli_error *error)
 static void
 print_urgent(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
 {
+	const char *noun = cli_loan();
 	unsigned long long id = loan->loan_id;
 	bool already = loan->what == LOCKQ_DISPOSED_ALREADY, row = loan->state[0] != '\0';
 	char *stands = disposition_standing(loan);
 
 	if (what->kind == LOCKQ_NOT_URGENT && already)
-		cli_line("loan %llu: not urgent%s%s", id, row ? ": " : "", row ? stands : "");
+		cli_line("%s %llu: not urgent%s%s", noun, id, row ? ": " : "", row ? stands : "");
 	else if (what->kind == LOCKQ_NOT_URGENT)
-		cli_line("loan %llu: comes in its turn", id);
+		cli_line("%s %llu: comes in its turn", noun, id);
 	else
-		cli_line("loan %llu: is offered next%s, if the view of task %u shows it%s%s", id,
-		    already ? " already" : "", what->task, row ? ": " : "", row ? stands : "");
+		cli_line("%s %llu: is offered next%s, if the view of task %u shows it%s%s", noun,
+		    id, already ? " already" : "", what->task, row ? ": " : "", row ? stands : "");
 	free(stands);
 }
 
 static void
 print_done(const struct lockq_correction *what, const struct lockq_disposed_loan *loan)
 {
+	const char *noun = cli_loan();
 	unsigned long long id = loan->loan_id, token = loan->token;
 	bool already = loan->what == LOCKQ_DISPOSED_ALREADY;
-	struct cli_time since = cli_local(loan->since), until = cli_local(loan->lease_expires_at);
+	struct cli_time since = cli_local(loan->since);
+	struct cli_time until = cli_until(loan->lease_expires_at, NULL);
 
 	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
 		print_urgent(what, loan);
 	else if (what->kind == LOCKQ_RELEASE && already)
-		cli_line("loan %llu: already released at %s", id, since.text);
+		cli_line("%s %llu: already released at %s", noun, id, since.text);
 	else if (what->kind == LOCKQ_RELEASE)
-		cli_line("loan %llu: released, %s has it no longer", id, loan->holder);
+		cli_line("%s %llu: released, %s has it no longer", noun, id, loan->holder);
 	else if (already)
-		cli_line("loan %llu: already given to %s at %s, with token %llu", id, loan->holder,
-		    since.text, token);
+		cli_line("%s %llu: already given to %s at %s, with token %llu", noun, id,
+		    loan->holder, since.text, token);
 	else
-		cli_line("loan %llu: %s has it %s, with token %llu%s%s", id, loan->holder,
+		cli_line("%s %llu: %s has it %s, with token %llu%s%s", noun, id, loan->holder,
 		    what->kind == LOCKQ_UNDO ? "again" : "now", token,
 		    until.text[0] != '\0' ? ", until " : "", until.text);
 }
@@ -94,39 +103,41 @@ static void
 print_refused(const struct lockq_correction *what,
     const struct lockq_disposed_loan *loan, uint64_t given)
 {
+	const char *noun = cli_loan();
 	unsigned long long id = loan->loan_id, token = given;
 	char *stands = disposition_standing(loan);
-	struct cli_time until = cli_local(loan->excluded_until);
+	struct cli_time until = cli_until(loan->excluded_until, NULL);
 
 	switch (loan->what) {
 	case LOCKQ_NOT_YOURS:
 		if (what->kind == LOCKQ_UNDO)
-			cli_message("loan %llu is %s: there is nothing to take back", id, stands);
+			cli_message("%s %llu is %s: there is nothing to take back", noun, id,
+			    stands);
 		else if (what->kind == LOCKQ_URGENT)
-			cli_message("loan %llu was not put first: %s", id, stands);
+			cli_message("%s %llu was not put first: %s", noun, id, stands);
 		else
-			cli_message("loan %llu is not one of user \"%s\": %s", id, what->from,
+			cli_message("%s %llu is not one of user \"%s\": %s", noun, id, what->from,
 			    stands);
 		break;
 	case LOCKQ_STALE_TOKEN:
-		cli_message("loan %llu: token %llu is stale: %s, with token %llu", id, token,
+		cli_message("%s %llu: token %llu is stale: %s, with token %llu", noun, id, token,
 		    stands, (unsigned long long)loan->token);
 		break;
 	case LOCKQ_LEASE_OVER:
-		cli_message("loan %llu is nobody's: the lease of user \"%s\" ran out at %s", id,
-		    loan->holder, cli_local(loan->lease_expires_at).text);
+		cli_message("%s %llu is nobody's: the lease of user \"%s\" ran out at %s", noun, id,
+		    loan->holder, cli_until(loan->lease_expires_at, NULL).text);
 		break;
 	case LOCKQ_NOT_COMPLETED:
 	case LOCKQ_NOT_ALLOWED:
-		cli_message("loan %llu was not %s: %s%s%s", id, what->kind == LOCKQ_UNDO ?
+		cli_message("%s %llu was not %s: %s%s%s", noun, id, what->kind == LOCKQ_UNDO ?
 		    "given back" : what->kind == LOCKQ_URGENT ? "put first" : "reassigned",
 		    loan->reason, until.text[0] != '\0' ? ", until " : "", until.text);
 		break;
 	case LOCKQ_NOT_ASSIGNED:
 		if (loan->state[0] == '\0')
-			cli_message("loan %llu was never assigned in task %u", id, what->task);
+			cli_message("%s %llu was never assigned in task %u", noun, id, what->task);
 		else
-			cli_message("loan %llu is not assigned in task %u: %s", id, what->task,
+			cli_message("%s %llu is not assigned in task %u: %s", noun, id, what->task,
 			    stands);
 		break;
 	case LOCKQ_DISPOSED:
@@ -174,24 +185,90 @@ show(const struct manage_options *o, struct lockq *q, const struct lockq_correct
 	return cli_exit_status(rc, cli_caught());
 }
 
+/* *@goes_on: each loan has a result. Else the same would be said of those of another task. */
 static int
-correct(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
+correct_these(const struct manage_options *o, struct lockq *q,
+    const struct manage_command *command, uint32_t task, const struct loan_option *loans,
+    bool *goes_on)
 {
 	struct lockq_correction what = LOCKQ_CORRECTION_INIT;
 	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
 	int rc, status;
 
 	what.manager = o->by;
-	what.task = o->task;
+	what.task = task;
 	what.kind = o->withdraws ? LOCKQ_NOT_URGENT : (enum lockq_correction_kind)command->kind;
 	what.from = o->from;
 	what.to = o->to;
 	what.reason = o->reason;
-	what.loans = o->loans.list;
-	what.n_loans = o->loans.n;
+	what.loans = loans->list;
+	what.n_loans = loans->n;
+	cli_noun_read(&o->common, q, task);
 	rc = lockq_correct(q, &what, &result);
 	status = show(o, q, &what, &result, rc);
+	*goes_on = result.n_loans > 0;
 	lockq_disposed_clear(&result);
+	return status;
+}
+
+/* The loans of one task from *@i on, as many as one correction may have; *@i is moved past them. A
+ * loan whose lease is over is nobody's. */
+static struct loan_option
+next_loans(const struct lockq_pipeline *pipeline, size_t *i)
+{
+	struct loan_option loans = LOAN_OPTION_EMPTY;
+	uint32_t task = pipeline->assignments[*i].task;
+
+	loans.list = cli_alloc(pipeline->n_assignments * sizeof(*loans.list));
+	for (; *i < pipeline->n_assignments && loans.n < LOCKQ_DISPOSE_MAX; ++*i) {
+		const struct lockq_assignment *a = &pipeline->assignments[*i];
+
+		if (a->task != task)
+			break;
+		if (a->lease_expired == 0)
+			loans.list[loans.n++] = (struct lockq_loan_ref){ a->loan_id, a->token };
+	}
+	return loans;
+}
+
+/* All loans that --from has: those of each task in a transaction of their own. */
+static int
+correct_all(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
+{
+	struct lockq_pipeline pipeline = LOCKQ_PIPELINE_INIT;
+	int rc = lockq_pipeline(q, o->from, o->task, &pipeline), status = CLI_EXIT_DONE;
+	bool any = false, goes_on = true;
+
+	for (size_t i = 0; rc == LOCKQ_OK && goes_on && i < pipeline.n_assignments; ) {
+		uint32_t task = pipeline.assignments[i].task;
+		struct loan_option loans = next_loans(&pipeline, &i);
+		int one = CLI_EXIT_DONE;
+
+		if (loans.n > 0 && o->task == 0 && !o->common.json)
+			cli_line("task %u:", task);
+		if (loans.n > 0)
+			one = correct_these(o, q, command, task, &loans, &goes_on);
+		any = any || loans.n > 0;
+		status = status == CLI_EXIT_DONE ? one : status;
+		free(loans.list);
+	}
+	lockq_pipeline_clear(&pipeline);
+	if (rc == LOCKQ_OK && any)
+		return status;
+	if (cli_has_answer(rc) && !o->common.json)
+		cli_line("%s has no loans", o->from);
+	return cli_has_answer(rc) ? CLI_EXIT_NOTHING : cli_report_library(&o->common, q, rc);
+}
+
+static int
+correct(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
+{
+	bool goes_on = false;
+	int status;
+
+	if (o->all)
+		return correct_all(o, q, command);
+	status = correct_these(o, q, command, o->task, &o->loans, &goes_on);
 	free(o->loans.list);
 	return status;
 }
@@ -218,7 +295,9 @@ cancel(const struct manage_options *o, struct lockq *q, const struct manage_comm
 #define LOANS { .help = "Which loans" }, MANAGE_TASK, \
 	{ "loan", 'l', "L[,L...]", "the loans, as in 12 or, with the assignment's token,\n" \
 	    "12:7; - reads standard input", loan_option_parse, MANAGE(loans), 0, 0 }
-#define FROM(help) { "from", 0, "USER", help, cli_parse_utf8, MANAGE(from), 0, 64 }
+#define FROM(help) { "from", 0, "USER", help, cli_parse_utf8, MANAGE(from), 0, 64 }, \
+	{ "all", 0, NULL, "all loans that --from has, of --task or of every task", cli_parse_flag, \
+	    MANAGE(all), 0, 0 }
 
 static const struct cli_option release_options[] = { LOANS,
 	FROM("only loans that this user has (default: whoever)"), MANAGE_BY, CLI_OPTIONS_END };
@@ -233,37 +312,43 @@ static const struct cli_option cancel_options[] = { { .help = "Which request" },
 	{ "request", 'r', "ID|UUID", "the request, of any user", cli_parse_request,
 	    MANAGE(request), 0, 0 }, MANAGE_BY, CLI_OPTIONS_END };
 
-#define EXITS \
-	"  0  done, or done before by the same manager\n" \
+#define EXITS_ELSE \
 	"  2  usage error\n" \
 	"  3  another session holds what is to be changed: try again\n" \
 	"  4  refused: the reason says why, and how a loan stands now\n" \
 	CLI_EXITS_ERRORS \
 	"  6  outcome unknown (connection lost meanwhile): run the same command again\n"
+#define EXITS_DONE "  0  done, or done before by the same manager\n"
+#define EXITS EXITS_DONE EXITS_ELSE
+#define EXITS_ALL EXITS_DONE "  1  with --all: the user has no loans\n" EXITS_ELSE
 
 static const struct cli_tool release_tool = {
 	MANAGE_TOOL, .command = "release", .options = release_options, .check = check_loans,
 	.bare = "task",
 	.synopsis = "--task N --loan L[,L...] [--from USER] --reason TEXT\n"
+	    " [--by NAME] [--json]\n"
+	    "--from USER --all [--task N] --reason TEXT\n"
 	    " [--by NAME] [--json]",
-	.purpose = "Puts loans back into the line: whoever has them has them no longer, and they\n"
-	    "are offered again at once. A loan that is refused stays as it was, and the\n"
-	    "others are done.",
-	.examples = "  managetask release --task 7 --loan 12,13 --reason 'oliver is ill'\n"
-	    "  checkwork --user oliver --task 7 --json | jq -r .loan_id |\n"
-	    "      managetask release --task 7 --loan - --reason 'oliver is ill'\n",
-	.exits = EXITS,
+	.purpose = "Puts loans back into the line: whoever has them has them no longer, and the\n"
+	    "task's next query, or its next list, offers them again. A loan that is refused\n"
+	    "stays as it was, and the others are done.",
+	.examples = "  managetask release --task 7 --loan 12,13 --reason 'not for today'\n"
+	    "  managetask release --from oliver --all --reason 'oliver is ill'\n",
+	.exits = EXITS_ALL,
 };
 static const struct cli_tool reassign_tool = {
 	MANAGE_TOOL, .command = "reassign", .options = reassign_options, .check = check_reassign,
 	.bare = "task",
 	.synopsis = "--task N --loan L[,L...] --from USER --to USER\n"
+	    " --reason TEXT [--by NAME] [--json]\n"
+	    "--from USER --to USER --all [--task N]\n"
 	    " --reason TEXT [--by NAME] [--json]",
 	.purpose = "Gives loans that somebody has to somebody else, with a lease that begins\n"
 	    "anew, up to the task's max_pipeline.",
 	.examples = "  managetask reassign --task 7 --loan 12 --from oliver --to tracy \\\n"
-	    "      --reason 'tracy knows the customer'\n",
-	.exits = EXITS,
+	    "      --reason 'tracy knows the customer'\n"
+	    "  managetask reassign --from oliver --to tracy --all --reason 'oliver is ill'\n",
+	.exits = EXITS_ALL,
 };
 static const struct cli_tool undo_tool = {
 	MANAGE_TOOL, .command = "undo", .options = undo_options, .check = check_loans,

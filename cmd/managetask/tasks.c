@@ -100,19 +100,50 @@ text_tasks(const struct lockq_definitions *tasks)
 	cli_line("%zu %s", tasks->n_tasks, tasks->n_tasks == 1 ? "task" : "tasks");
 }
 
+/* Settings that have a unit, and those that hardly any task needs. */
+static const struct {
+	const char *name, *unit;
+	bool expert;
+} kinds[] = {
+	{ "lease_minutes", " min", false }, { "complete_hold", " s", false },
+	{ "not_again", " h", false }, { "cache_ttl", " s", false },
+	{ "max_query_s", " s", true }, { "candidate_limit", "", true },
+	{ "request_ttl", " s", true }, { "refresh_after", " s", true },
+	{ "check_view", "", true }, { "use_unchecked", "", true }, { "view_repeats", "", true },
+};
+
 static void
-text_task(const struct lockq_definition *task)
+print_settings(const struct lockq_definition *task, bool expert)
 {
 	static const struct cli_column columns[] = { { "setting", 0 }, { "value", CLI_TEXT } };
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
 
 	for (size_t i = 0; i < task->n_settings; i++) {
+		const char *value = task->settings[i].value, *unit = "";
+		bool is_expert = false;
+
+		for (size_t n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++) {
+			if (strcmp(task->settings[i].name, kinds[n].name) == 0) {
+				unit = kinds[n].unit;
+				is_expert = kinds[n].expert;
+			}
+		}
+		if (is_expert != expert)
+			continue;
 		cli_table_cell(table, "%s", task->settings[i].name);
-		cli_table_cell(table, "%s", task->settings[i].value != NULL ?
-		    task->settings[i].value : "none");
+		cli_table_cell(table, "%s%s", value != NULL ? value : "none",
+		    value != NULL ? unit : "");
 	}
-	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(setting_of(task, "name")));
 	cli_table_print(table);
+}
+
+static void
+text_task(const struct lockq_definition *task)
+{
+	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(setting_of(task, "name")));
+	print_settings(task, false);
+	cli_line("expert settings, which hardly any task needs:");
+	print_settings(task, true);
 	if (task->urgent > 0)
 		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
 		    task->urgent == 1 ? "loan waits" : "loans wait");
@@ -280,12 +311,13 @@ remove_task(const struct manage_options *o, struct lockq *q, const struct manage
 	    "many hours (default: none)"), \
 	SETTING("complete-hold", "SECONDS", "a completed loan is not offered before\n" \
 	    "(default: 0)"), \
+	{ .help = "A kept list" }, \
+	SETTING("cache-ttl", "SECONDS", "for so long a list is used (default: 0, no list)"), \
+	{ .help = "Expert settings, which hardly any task needs" }, \
 	SETTING("max-query-s", "SECONDS", "longest time for the heavy query (default: 300)"), \
 	SETTING("candidate-limit", "N", "rows that a query fetches (default: 10000)"), \
 	SETTING("request-ttl", "SECONDS", "a request that nobody looks after ends\n" \
 	    "(default: 600)"), \
-	{ .help = "A kept list" }, \
-	SETTING("cache-ttl", "SECONDS", "for so long a list is used (default: 0, no list)"), \
 	SETTING("refresh-after", "SECONDS", "age at which it is filled again (default: none,\n" \
 	    "which is half of cache-ttl)"), \
 	SETTING("check-view", "VIEW", "a light view that tells whether a loan still\n" \

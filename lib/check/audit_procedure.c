@@ -317,9 +317,10 @@ audit_procedures(struct audit *a)
 	enum db_rc rc = DB_OK;
 
 	if (audit_value(a, "on_complete") == NULL && audit_number(a, "complete_hold") == 0)
-		audit_found(a, LOCKQ_NOTE, "no_on_complete", "on_complete", NULL, "a loan that is "
-		    "completed is offered again at once, unless something else has changed the "
-		    "data: the task has neither on_complete nor complete_hold");
+		audit_found(a, a->what->task == 0 ? LOCKQ_WARNING : LOCKQ_NOTE, "no_on_complete",
+		    "on_complete", NULL, "a loan that is completed is offered again at once, "
+		    "unless something else has changed the data: the task has neither "
+		    "on_complete nor complete_hold");
 	for (size_t i = 0; rc == DB_OK && i < sizeof(calls) / sizeof(calls[0]); i++)
 		rc = look_at_call(a, &calls[i]);
 	return rc;

@@ -31,13 +31,13 @@ static DB_QUERY(move_cursor, DB_ONE, "CALL follow_moves(?, ?, ?)");
 static DB_QUERY(newest_row, DB_ONE, "SELECT MAX(log_id) FROM work_log");
 
 static DB_QUERY(read_changes, DB_MANY,
-    "SELECT " HISTORY_COLUMNS ", l.log_id, l.task_id, l.loan_id"
+    "SELECT " HISTORY_COLUMNS ", l.log_id, l.loan_id"
     "  FROM work_log AS l FORCE INDEX (PRIMARY)"
     "  LEFT JOIN app_user AS u"
     "    ON u.user_id = l.user_id"
     " WHERE l.log_id > ? AND l.log_id <= ?"
     " ORDER BY l.log_id LIMIT ?");
-enum { LOG_ID = 12, TASK_ID, LOAN_ID };
+enum { TASK_ID = 12, LOG_ID, LOAN_ID };
 
 /* What came of a step. */
 enum outcome {

@@ -18,12 +18,21 @@ static DB_QUERY(read_history, DB_MANY,
     "    ON u.user_id = l.user_id"
     " WHERE l.task_id = ? AND l.loan_id = ?"
     " ORDER BY l.log_id");
+/* The same of all tasks. */
+static DB_QUERY(read_histories, DB_MANY,
+    "SELECT " HISTORY_COLUMNS
+    "  FROM task AS t"
+    "  STRAIGHT_JOIN work_log AS l FORCE INDEX (work_log_loan)"
+    "     ON l.task_id = t.task_id AND l.loan_id = ?"
+    "  LEFT JOIN app_user AS u"
+    "    ON u.user_id = l.user_id"
+    " ORDER BY l.log_id");
 
 #define EVENT(member) DB_FIELD(struct lockq_event, member)
 static const struct db_record event_record = DB_RECORD(struct lockq_event,
     EVENT(event), EVENT(at), EVENT(user), EVENT(account), EVENT(token), EVENT(version),
     EVENT(request_id), EVENT(available_at), EVENT(lease_expires_at), EVENT(excluded_until),
-    EVENT(note), EVENT(manager));
+    EVENT(note), EVENT(manager), EVENT(task));
 
 enum db_rc
 history_event(struct lockq_event *e, const struct db_rows *rows, size_t row)
@@ -52,14 +61,18 @@ look(struct patience *patience, void *data, int *code)
 	struct lockq *q = patience->q;
 	struct task read;
 	bool known = true;
-	enum db_rc rc = task_read(q->db, asked->task, 0, &read, &known);
+	enum db_rc rc = asked->task == 0 ? DB_OK :
+	    task_read(q->db, asked->task, 0, &read, &known);
 
 	lockq_history_clear(asked->history);
 	if (rc == DB_OK && !known)
 		*code = error_unknown_task(q, asked->task);
 	if (rc != DB_OK || !known)
 		return rc;
-	rc = record_read(&event_record, q->db, &read_history, DB_ARGS(db_u64(asked->task),
+	rc = asked->task == 0 ?
+	    record_read(&event_record, q->db, &read_histories, DB_ARGS(db_u64(asked->loan_id)),
+	    &asked->history->events, &asked->history->n_events) :
+	    record_read(&event_record, q->db, &read_history, DB_ARGS(db_u64(asked->task),
 	    db_u64(asked->loan_id)), &asked->history->events, &asked->history->n_events);
 	*code = error_if_none(asked->history->n_events);
 	return rc;

@@ -10,7 +10,7 @@
 #define HISTORY_COLUMNS \
 	"l.event, l.at, COALESCE(u.name, CONCAT('#', l.user_id)), l.account, l.token," \
 	"       l.version, l.request_id, l.available_at, l.lease_expires_at, l.excluded_until," \
-	"       l.note, l.manager"
+	"       l.note, l.manager, l.task_id"
 
 /* Fills a zeroed event with the first columns of the row. DB_OK or DB_ENOMEM; in both cases the
  * caller clears it. */

@@ -17,12 +17,12 @@
 #include "handle/session.h"
 #include "manage/managing.h"
 
-static DB_QUERY(manage_loans, DB_MANY, "CALL manage_loans(?, ?, ?, ?, ?, ?, ?, ?)");
-static DB_QUERY(manage_urgent, DB_MANY, "CALL manage_urgent(?, ?, ?, ?, ?)");
+static DB_QUERY(manage_loans, DB_MANY, "CALL manage_loans_2(?, ?, ?, ?, ?, ?, ?, ?)");
+static DB_QUERY(manage_urgent, DB_MANY, "CALL manage_urgent_2(?, ?, ?, ?, ?)");
 static DB_QUERY(manage_cancel, DB_ONE, "CALL manage_cancel(?, ?, ?)");
 static DB_QUERY(set_users, DB_NO_ROWS, "SET @lockq_users = ?");
 
-/* The columns of the rows of manage_loans. */
+/* The columns of the rows of manage_loans_2. */
 enum { VERDICT, LOAN_ID, ON_UNDO = 10 };
 #define LOAN(member) DB_FIELD(struct lockq_disposed_loan, member)
 static const struct db_record loan_record = DB_RECORD(struct lockq_disposed_loan,
@@ -128,7 +128,7 @@ read_rows(struct db *db, struct disposing *d, const struct db_rows *rows, bool a
 		if (!all && !d->places[i].changes)
 			continue;
 		if (verdict == NULL || db_cell_u64(rows, row, LOAN_ID) != d->places[i].loan_id)
-			return db_refuse(db, "manage_loans gave no row for loan %" PRIu64,
+			return db_refuse(db, "manage_loans_2 gave no row for loan %" PRIu64,
 			    d->places[i].loan_id);
 		loan->what = verdict->what;
 		d->places[i].changes = verdict->what == LOCKQ_DISPOSED;

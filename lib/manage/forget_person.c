@@ -9,7 +9,7 @@
 #include "handle/session.h"
 #include "manage/managing.h"
 
-static DB_QUERY(manage_forget, DB_ONE, "CALL manage_forget(?, ?, ?, ?, ?, ?, ?)");
+static DB_QUERY(manage_forget, DB_ONE, "CALL manage_forget_2(?, ?, ?, ?, ?, ?, ?)");
 static DB_QUERY(led_by, DB_MAYBE, "SELECT task_id FROM task_lock WHERE holder = ? LIMIT 1");
 
 /* What a call of lockq_forget_person() was asked, and how far it is. */
@@ -53,7 +53,7 @@ forget_step(struct forgetting *f, const char *step)
 	if (code == LOCKQ_OK && strcmp(f->word, "holds") == 0)
 		return error_refused(f->q, "user \"%s\" still has loans or pending requests, %llu "
 		    "in all: they have to end first", f->user, (unsigned long long)f->n);
-	return code == LOCKQ_OK ? people_judge(f->q, f->word, f->user) : code;
+	return code == LOCKQ_OK ? people_judge(f->q, f->word, f->user, NULL) : code;
 }
 
 /* A process of the person that leads would note its round under the name. No other one begins,

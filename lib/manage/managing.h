@@ -33,6 +33,7 @@ LOCKQ_MUST_CHECK int managing_call(struct lockq *q, const struct db_query *query
  * which the procedure answered, each with the handle's text. */
 LOCKQ_MUST_CHECK int people_check(struct lockq *q, const char *user,
     enum lockq_person_change what, const char *account);
-LOCKQ_MUST_CHECK int people_judge(struct lockq *q, const char *word, const char *user);
+LOCKQ_MUST_CHECK int people_judge(struct lockq *q, const char *word, const char *user,
+    const char *account);
 
 #endif

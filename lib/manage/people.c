@@ -53,8 +53,10 @@ people_check(struct lockq *q, const char *user, enum lockq_person_change what,
 }
 
 int
-people_judge(struct lockq *q, const char *word, const char *user)
+people_judge(struct lockq *q, const char *word, const char *user, const char *account)
 {
+	const char *host = account != NULL ? strrchr(account, '@') : NULL;
+
 	if (strcmp(word, "done") == 0)
 		return LOCKQ_OK;
 	if (strcmp(word, "unknown") == 0)
@@ -65,6 +67,12 @@ people_judge(struct lockq *q, const char *word, const char *user)
 		    "row, and no character that can't be seen: leave it out", user);
 	if (strcmp(word, "exists") == 0)
 		return error_refused(q, "user \"%s\" is there already", user);
+	if (strcmp(word, "account") == 0 && host != NULL)
+		return error_refused(q, "no MySQL account has the login name \"%s\": give it "
+		    "without its host, as in %.*s", account, (int)(host - account), account);
+	if (strcmp(word, "account") == 0)
+		return error_refused(q, "no MySQL account has the login name \"%s\": nobody could "
+		    "ask for user \"%s\"", account, user);
 	return error_refused(q, "user \"%s\" has asked for work, and the history names the user: "
 	    "disable the user", user);
 }
@@ -86,7 +94,7 @@ change_person(struct lockq *q, const char *manager, const char *user,
 	snprintf(held, sizeof(held), "user \"%.64s\"", user);
 	code = managing_call(q, &manage_person, DB_ARGS(db_text(manager), db_text(user),
 	    db_text(action_of(what)), db_text(account), db_text(reason)), held, word, &number);
-	return code == LOCKQ_OK ? people_judge(q, word, user) : code;
+	return code == LOCKQ_OK ? people_judge(q, word, user, account) : code;
 }
 
 int

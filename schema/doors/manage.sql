@@ -3,23 +3,30 @@
 -- the true time. rules.sql says what all doors share.
 
 DELIMITER //
--- All others call this first. A manager who is a user, too, and bound to an account, acts from that
--- one only.
-DROP PROCEDURE IF EXISTS manage_as//
-CREATE PROCEDURE manage_as (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                     COLLATE utf8mb4_0900_as_cs)
+-- All others call this first. A name that is somebody else's is refused: that of a user who is
+-- bound to another account, and of anybody else where users are bound to this account.
+DROP PROCEDURE IF EXISTS manage_as_2//
+CREATE PROCEDURE manage_as_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+                                                       COLLATE utf8mb4_0900_as_cs)
   READS SQL DATA
   SQL SECURITY DEFINER
 BEGIN
+  DECLARE v_login, v_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  DECLARE v_mine INT;
   DECLARE v_text VARCHAR(128) CHARACTER SET utf8mb4;
+  SET v_login = CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                  - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4);
   SELECT MAX(LEFT(CONCAT('only the MySQL account "', u.account, '" may act for manager "',
                          u.name, '": connect with it'), 128))
     INTO v_text
     FROM app_user AS u
-   WHERE u.name = p_manager
-     AND u.account <> CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
-                        - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4)
-                        COLLATE utf8mb4_0900_as_cs;
+   WHERE u.name = p_manager AND u.account <> v_login;
+  SELECT MIN(u.name), SUM(u.name = p_manager) INTO v_name, v_mine
+    FROM app_user AS u WHERE u.account = v_login;
+  IF v_text IS NULL AND v_mine = 0 THEN
+    SET v_text = LEFT(CONCAT('your MySQL account is that of user "', v_name, '": say --by ',
+                             v_name), 128);
+  END IF;
   IF p_manager IS NULL OR p_manager = '' THEN
     SET v_text = 'a change needs the name of the manager who makes it';
   END IF;
@@ -50,7 +57,7 @@ manages: BEGIN
   -- Another manager has just made a task of that number.
   DECLARE EXIT HANDLER FOR 1062 BEGIN ROLLBACK; SELECT 'exists', p_task_id; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   IF p_adds THEN
@@ -187,7 +194,7 @@ removes: BEGIN
   DECLARE v_n, v_deleted BIGINT UNSIGNED DEFAULT 0;
   DECLARE v_before JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   -- A leader has read that the task is enabled, and may be giving loans.
@@ -284,6 +291,8 @@ END//
 --   exists    there is a user of that name already
 --   unknown   there is none
 --   history   the user has asked for work: lockq's tables name the user
+--   account   no MySQL account has that login name; the owner of lockq's database needs the right
+--             to read them, or only a name with a host, "oliver@localhost", is told from others
 DROP PROCEDURE IF EXISTS manage_person//
 CREATE PROCEDURE manage_person (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                          COLLATE utf8mb4_0900_as_cs,
@@ -298,13 +307,28 @@ manages: BEGIN
   DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   DECLARE v_user_id, v_history INT UNSIGNED;
+  DECLARE v_login BOOLEAN DEFAULT TRUE;
   DECLARE v_before JSON;
   -- Another manager has just added that name.
   DECLARE EXIT HANDLER FOR 1062 BEGIN ROLLBACK; SELECT 'exists', NULL; END;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   IF p_action = 'add' AND p_name REGEXP '^ | $|  |[[[:Cc:][:Cf:][:Z:]]-[ ]]' THEN
     SELECT 'unclear', NULL;
+    LEAVE manages;
+  END IF;
+  IF p_account IS NOT NULL THEN
+    BEGIN
+      DECLARE CONTINUE HANDLER FOR 1142, 1143 SET v_login = LOCATE('@', p_account) = 0;
+      -- With an anonymous account any login name is one.
+      SELECT EXISTS (SELECT 1 FROM mysql.user AS a
+                      WHERE a.user = ''
+                         OR CONVERT(a.user USING utf8mb4) COLLATE utf8mb4_bin = p_account)
+        INTO v_login;
+    END;
+  END IF;
+  IF NOT v_login THEN
+    SELECT 'account', NULL;
     LEAVE manages;
   END IF;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -380,8 +404,8 @@ END//
 --   purged        the log does not tell any more what the loan's last change was
 -- Or there is one row, and nothing was done: there is no "task" or user "from" or "to", or the user
 -- "to" may not ask for work (closed).
-DROP PROCEDURE IF EXISTS manage_loans//
-CREATE PROCEDURE manage_loans (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+DROP PROCEDURE IF EXISTS manage_loans_2//
+CREATE PROCEDURE manage_loans_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                         COLLATE utf8mb4_0900_as_cs,
                                IN p_action VARCHAR(16) CHARACTER SET ascii,
                                IN p_step VARCHAR(16) CHARACTER SET ascii,
@@ -402,13 +426,13 @@ corrects: BEGIN
   DECLARE v_on_complete, v_on_undo VARCHAR(129) CHARACTER SET utf8mb4;
   DECLARE v_users, v_judged, v_done, v_asks, v_answer JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   IF p_step = 'alone' THEN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     START TRANSACTION;
   ELSEIF @@autocommit OR @@transaction_isolation <> 'READ-COMMITTED' THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-      'manage_loans: needs a transaction at READ COMMITTED, with autocommit = 0';
+      'manage_loans_2: needs a transaction at READ COMMITTED, with autocommit = 0';
   END IF;
   SELECT MAX(t.task_id), MAX(t.max_pipeline), MAX(t.lease_minutes), MAX(t.on_complete),
          MAX(t.on_undo)
@@ -424,7 +448,7 @@ corrects: BEGIN
      OR p_reason IS NULL OR p_reason = ''
      OR (p_action = 'reassign' AND (p_to IS NULL OR p_from <=> p_to)) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-      'manage_loans: a correction has a reason, names each loan once, and moves it to another user';
+      'manage_loans_2: a correction has a reason, names each loan once, and moves it elsewhere';
   END IF;
   IF v_task_id IS NULL OR (p_from IS NOT NULL AND v_from IS NULL)
      OR (p_to IS NOT NULL AND (v_to IS NULL OR NOT v_enabled)) THEN
@@ -491,7 +515,7 @@ corrects: BEGIN
      WHERE NOT COALESCE(JSON_CONTAINS(v_users, CAST(w.user_id AS JSON)), FALSE);
     IF v_n > 0 THEN
       SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
-        MESSAGE_TEXT = 'manage_loans: a loan has changed meanwhile';
+        MESSAGE_TEXT = 'manage_loans_2: a loan has changed meanwhile';
     END IF;
   END IF;
   -- l is the loan's last change, b the one before it. "gets" is the user who is to have the loan.
@@ -648,7 +672,7 @@ corrects: BEGIN
      WHERE p_action <> 'release' AND NOT (w.state = 'assigned' AND w.user_id = j.gets);
     IF v_n > 0 THEN
       SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
-        MESSAGE_TEXT = 'manage_loans: a loan has become one for others meanwhile';
+        MESSAGE_TEXT = 'manage_loans_2: a loan has become one for others meanwhile';
     END IF;
   END IF;
   SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
@@ -694,14 +718,14 @@ END//
 
 -- Has loans of a task offered before all others, or takes that back (p_withdraws). p_loans is a
 -- JSON array with an array for each loan: its id. The result has a row for each loan, in the order
--- of their ids, as that of manage_loans: what became of it, and how it stands.
+-- of their ids, as that of manage_loans_2: what became of it, and how it stands.
 --   done      it comes next, where the view shows it; or it comes in its turn again
 --   already   that was so before
 --   held      somebody has it: nothing is noted
 --   never     it is never to be offered again: nothing is noted
 -- Or there is one row, "task": it is unknown, and nothing was done.
-DROP PROCEDURE IF EXISTS manage_urgent//
-CREATE PROCEDURE manage_urgent (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+DROP PROCEDURE IF EXISTS manage_urgent_2//
+CREATE PROCEDURE manage_urgent_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                          COLLATE utf8mb4_0900_as_cs,
                                 IN p_task_id INT UNSIGNED, IN p_loans JSON,
                                 IN p_withdraws BOOLEAN,
@@ -715,11 +739,11 @@ urges: BEGIN
   DECLARE v_epoch BIGINT UNSIGNED;
   DECLARE v_waits, v_done, v_answer, v_tickets, v_rows JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   IF NOT p_withdraws AND COALESCE(p_reason, '') = '' THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_urgent: an urgent loan has a reason';
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'manage_urgent_2: an urgent loan has a reason';
   END IF;
   SELECT COUNT(*) INTO v_tasks FROM task AS t WHERE t.task_id = p_task_id;
   IF v_tasks = 0 THEN
@@ -849,7 +873,7 @@ cancels: BEGIN
   DECLARE v_user_id, v_task_id, v_pending, v_mine INT UNSIGNED;
   DECLARE v_before JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   IF p_reason IS NULL OR p_reason = '' THEN
@@ -901,8 +925,8 @@ END//
 --   unknown   there is no such user
 --   holds     the user has so many loans and pending requests; nothing was done
 -- What lockq itself has written into reasons is changed, too, and not what people have.
-DROP PROCEDURE IF EXISTS manage_forget//
-CREATE PROCEDURE manage_forget (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
+DROP PROCEDURE IF EXISTS manage_forget_2//
+CREATE PROCEDURE manage_forget_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                          COLLATE utf8mb4_0900_as_cs,
                                 IN p_name VARCHAR(64) CHARACTER SET utf8mb4
                                                       COLLATE utf8mb4_0900_as_cs,
@@ -922,7 +946,7 @@ forgets: BEGIN
   DECLARE v_phrases VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT 'cancelled,reassigned,undone,user disabled,the task was removed';
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  CALL manage_as(p_manager);
+  CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT u.user_id, u.enabled INTO v_user_id, v_enabled

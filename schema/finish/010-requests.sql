@@ -26,3 +26,8 @@ DROP PROCEDURE IF EXISTS manage_removal;
 DROP PROCEDURE IF EXISTS manage_user;
 DROP PROCEDURE IF EXISTS manage_request;
 DROP PROCEDURE IF EXISTS manage_task;
+-- They corrected assignments, had loans offered first, forgot people, and told who the manager is.
+DROP PROCEDURE IF EXISTS manage_loans;
+DROP PROCEDURE IF EXISTS manage_urgent;
+DROP PROCEDURE IF EXISTS manage_forget;
+DROP PROCEDURE IF EXISTS manage_as;

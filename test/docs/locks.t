@@ -135,7 +135,7 @@ done
 noticed check_cards $page '/^\.It Fn GET_LOCK lockq-expire:/d'
 noticed check_cards $page 's/^\.It Fn GET_LOCK "lockq seed 2"/.It Fn GET_LOCK "lockq seed 3"/'
 noticed check_cards $page 's/^\.Pq Fn take_guard No in Pa cmd.*/.Pq Fn take_guard/'
-noticed check_cards $page '/^\.Pq Va manage_forget/d'
+noticed check_cards $page '/^\.Pq Va manage_forget_2/d'
 # shellcheck disable=SC2016 # $ is the last line
 noticed check_cards lib/look/stat.c \
 	'$a\static const char q[] = "SELECT 1 FROM schema_version FOR UPDATE";'

@@ -88,8 +88,6 @@ refuses_bad_lines(void **state)
 		    "or its UUID" },
 		{ "--request 118 --wait x",
 		    "--wait \"x\" must be a number of seconds from 0 to 31536000" },
-		{ "--loan 12",
-		    "--loan needs --task, or LOCKQ_TASK, or lockq-task in an option file" },
 		{ "--loan 12 --user tracy --task 7",
 		    "--loan can't be combined with --user or --request" },
 		{ "--loan 12 --request 118", "--loan can't be combined with --user or --request" },

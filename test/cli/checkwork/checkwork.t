@@ -27,7 +27,7 @@ like "$out" '^Usage: checkwork ' '--help says how to use it'
 run checkwork --version
 is "$status:$out" "0:checkwork (lockq) $(lockq_version)" '--version'
 for arguments in '--frob' '--task x' '--request 1 --task 1' '--wait 3' '--request 0x1 --wait -1' \
-	'--loan 1' '--loan x --task 1' '--loan 1 --task 1 --user oliver' '--loan 1 --request 1'; do
+	'--loan x --task 1' '--loan 1 --task 1 --user oliver' '--loan 1 --request 1'; do
 	# shellcheck disable=SC2086 # words, on purpose
 	run checkwork $arguments
 	is "$status" 2 "$arguments: exit 2"
@@ -300,6 +300,26 @@ is "$(jq -s -c '.[1] | [.task, .loan_id, .event, .at, .user, .account, .token, .
 $token,2,\"2026-10-25T00:30:00.000000Z\",null,\"2026-10-25T01:30:00.000000Z\"]" \
 	'history in JSON: UTC'
 is "$(jq -s -c 'map(.note)' <<<"$out")" '[null,"can'"'"'t\nread it"]' 'history in JSON: notes'
+sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+                           at)
+     SELECT $slow, loan_id, 'completed', user_id, account, 8, 1, 1, NOW(6)
+       FROM work_log WHERE task_id = $task AND loan_id = $loan AND version = 1"
+run checkwork --loan "$loan"
+is "$status:$(head -n 1 <<<"$out"):$(grep -c purged <<<"$out")" "0:Loan $loan:0" \
+	'history without a task: the heading has none'
+like "$(tr '\n' ' ' <<<"$out")" "\\| +$task \\| assigned .*\\| +$task \\| returned \
+.*\\| +$slow \\| completed .*3 events" \
+	'history without a task: the events of all tasks'
+run checkwork --loan "$loan" --json
+is "$(jq -s -c 'map([.task, .event])' <<<"$out")" \
+	"[[$task,\"assigned\"],[$task,\"returned\"],[$slow,\"completed\"]]" \
+	'the same in JSON: each with its task'
+run env LOCKQ_TASK="$slow" checkwork --loan "$loan"
+like "$out" "^Loan $loan - task $slow" 'LOCKQ_TASK names the task'
+run checkwork --loan 4711
+is "$status:$out" '1:no task has a record of loan 4711: it was never assigned, or the '\
+'records were purged' 'a loan that no task knows: exit 1'
+sql "DELETE FROM work_log WHERE task_id = $slow AND loan_id = $loan AND token = 8"
 sql "DELETE FROM work_log WHERE task_id = $task AND loan_id = $loan AND version = 1"
 run checkwork --loan "$loan" --task "$task"
 like "$out" 'their rows of the log were purged' 'history: it says that older rows were purged'

@@ -285,6 +285,7 @@ new=$(since app_user user_id)
 field 'managetask user add' '0 2' "$people" "SELECT HEX(name)
 	FROM app_user WHERE $new ORDER BY user_id" 18 managetask user add --user TEXT
 new=$(since app_user user_id)
+sql 'REVOKE SELECT (user) ON mysql.user FROM lockq_owner@localhost'
 field 'managetask user add --account' '0 2 4' "$people" "SELECT
 	HEX(account) FROM app_user WHERE $new AND account IS NOT NULL ORDER BY user_id" 16 \
 	managetask user add --user bound-N --account TEXT
@@ -297,6 +298,7 @@ sql "UPDATE app_user SET account = NULL"
 some 'managetask user bind --account' '0 2 4' "$people" "SELECT
 	HEX(account) FROM app_user WHERE account IS NOT NULL ORDER BY user_id" 4 \
 	managetask user bind --user bound-N --account TEXT
+sql 'GRANT SELECT (user) ON mysql.user TO lockq_owner@localhost'
 
 for command in disable enable; do
 	new=$(since manage_log manage_id)

@@ -40,6 +40,10 @@ run checkwork --user race-2 --task "$task"
 like "$out" "^race-2's pipeline has no ticket of task $task" 'checkwork: none of that task'
 run checkwork --loan 77 --task "$task"
 like "$out" "no record of ticket 77:" 'checkwork --loan'
+run checkwork --loan 1
+like "$out" "^Ticket 1 - task $task" 'checkwork --loan: the heading of a history'
+run managetask release --task "$task" --loan 77 --by marcus --reason why
+is "$err" "managetask: ticket 77 was never assigned in task $task" 'managetask release'
 run disposition --user race-1 --task "$task" --loan 1 --complete
 is "$out" 'ticket 1: completed' 'disposition'
 run disposition --user race-2 --task "$task" --loan 2 --complete

@@ -296,10 +296,10 @@ try worker alice 'changes a task' "UPDATE task SET max_count = 1000"
 try worker alice 'binds a person to an account' "UPDATE app_user SET account = NULL"
 try worker alice 'locks all tasks, so that nobody leads' 'SELECT epoch FROM task_lock FOR UPDATE'
 try worker alice 'changes the rows that followers wait on' 'UPDATE wake_in SET task_id = 99'
-release="CALL manage_loans('me', 'release', 'alone', $task, '[[3]]', NULL, NULL, 'why')"
+release="CALL manage_loans_2('me', 'release', 'alone', $task, '[[3]]', NULL, NULL, 'why')"
 try worker alice 'releases a loan, as managers do' "$release"
 try worker alice 'cancels a request, as managers do' "CALL manage_cancel('me', 9000, 'why')"
-urge="CALL manage_urgent('me', $task, '[[6]]', FALSE, 'why')"
+urge="CALL manage_urgent_2('me', $task, '[[6]]', FALSE, 'why')"
 try worker alice 'has a loan offered next, as managers do' "$urge"
 try worker alice 'changes a task, as managers do' \
 	"CALL manage_define('me', $task, FALSE, '{\"max_count\": 9}', 'why')"
@@ -365,10 +365,10 @@ try manager boss 'corrects in the name of a person of another account' \
 	"ROLLBACK; ${release/me/alice}"
 try manager boss 'releases a loan, in any other name' "ROLLBACK; $release"
 try manager boss 'gives somebody a loan that is free' \
-	"ROLLBACK; CALL manage_loans('me', 'reassign', 'alone', $task, '[[6]]', 'bob', 'alice',
+	"ROLLBACK; CALL manage_loans_2('me', 'reassign', 'alone', $task, '[[6]]', 'bob', 'alice',
 	 'why')"
 try manager boss 'takes a release back' "SET autocommit = 0;
-	CALL manage_loans('me', 'undo', 'change', $task, '[[3]]', NULL, NULL, 'why')"
+	CALL manage_loans_2('me', 'undo', 'change', $task, '[[3]]', NULL, NULL, 'why')"
 try manager boss 'cancels a request' "ROLLBACK; CALL manage_cancel('me', 9000, 'why')"
 try manager boss 'has a loan offered next' "ROLLBACK; $urge"
 try manager boss 'has a loan offered next in the name of a person of another account' \

@@ -71,6 +71,10 @@ release --task 227 --loan x --reason why
 release --task 227 --loan 1,1 --reason why
 release --task 227 --loan 1 --to race-1 --reason why
 release --task 227 --loan - --reason why
+release --all --reason why
+release --all --from race-1
+release --all --from race-1 --loan 1 --reason why
+reassign --all --from race-1 --reason why
 reassign --task 227 --loan 1 --from race-1 --reason why
 reassign --task 227 --loan 1 --to race-1 --reason why
 reassign --task 227 --loan 1 --from race-1 --to race-1 --reason why
@@ -433,6 +437,36 @@ correct reassign --loan "$held" --from race-4 --to race-2
 is "$status" 0 'and the next try finds what holds then'
 sql "UPDATE task SET not_same_user_as = NULL WHERE task_id = $task"
 
+# --- all that somebody has ------------------------------------------------------------------------
+
+run managetask release --from race-5 --all --by marcus --reason "$reason"
+correct release --from race-5 --all
+is "$status:$out" '1:race-5 has no loans' 'release --all of nobody'"'"'s loans: exit 1'
+ask 5 2
+getwork --user race-5 --task "$other" --count 1 --json >"$scratch/answer"
+far=$(jq '.loans[0].loan_id' "$scratch/answer")
+all=(--from race-5 --all --by marcus --reason "$reason")
+run managetask release --from nobody --all --by marcus --reason "$reason"
+is "$status" 4 'release --all of an unknown user: exit 4'
+run managetask release "${all[@]}" --task "$other"
+is "$status:$out" "0:loan $far: released, race-5 has it no longer" 'release --all of one task'
+getwork --user race-5 --task "$other" --count 1 --json >"$scratch/answer"
+far=$(jq '.loans[0].loan_id' "$scratch/answer")
+run managetask reassign "${all[@]}" --to race-1
+is "$status:$(sed 's/ with token.*//' <<<"$out")" "0:task $task:
+$(printf 'loan %d: race-1 has it now,\n' "${loans[@]}")
+task $other:
+loan $far: race-1 has it now," 'reassign --all: the loans of each task'
+run managetask release --from race-1 --all --by marcus --reason "$reason" --json
+is "$(jq -c '[.task, .result]' <<<"$out" | sort | uniq -c | tr -s ' ' | tail -n 1)" \
+	" 1 [$other,\"done\"]" 'release --all --json: each with its task'
+is "$(sql "SELECT COUNT(*) FROM work AS w JOIN app_user AS u USING (user_id)
+	WHERE u.name IN ('race-1', 'race-5') AND w.state = 'assigned'")" 0 'they have none any more'
+ask 5 1
+run managetask release --from race-5 --all --by "" --reason "$reason"
+is "$status" 2 'no manager: a usage error'
+correct release --from race-5 --all
+
 # --- the history ----------------------------------------------------------------------------------
 
 loan=$(sql "SELECT loan_id FROM work_log WHERE task_id = $task AND event = 'returned'
@@ -444,10 +478,10 @@ like "$(jq -c 'select(.event == "returned") | [.user, .manager, .note]' <<<"$out
 	"\"marcus\",\"$reason\"\]" 'checkwork --loan --json has the manager'
 run managetask release --task "$task" --loan "$a" --by race-1 --reason "$reason"
 is "$status" 0 'a manager may be a user, too'
-managetask user bind race-1 --account somebody --by marcus >/dev/null
+managetask user bind race-1 --account lockq_feed --by marcus >/dev/null
 run managetask release --task "$task" --loan "$c" --by race-1 --reason "$reason"
-is "$status:$err" '4:managetask: only the MySQL account "somebody" may act for manager "race-1": '\
-'connect with it' 'one who is bound to another account is refused'
+is "$status:$err" '4:managetask: only the MySQL account "lockq_feed" may act for manager '\
+'"race-1": connect with it' 'one who is bound to another account is refused'
 run managetask undo --task "$task" --loan "$b" --by race-1 --reason "$reason"
 is "$status" 4 'also for an undo'
 run managetask cancel "$id" --by race-1 --reason "$reason"

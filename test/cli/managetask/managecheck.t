@@ -565,6 +565,9 @@ as boss managetask set 51 --by boss --detail-view nowhere
 is "$status" 4 'what is to be set is judged'
 as boss managetask set 51 --by boss --detail-view 'a b'
 is "$status" 2 'a value that no task may have is a usage error'
+as boss managetask add --by boss --name Open --candidates-view new_deeds
+is "$status:${out#task }" '0:55: added' 'a task without on_complete is added'
+like "$err" '^managetask: warning: a loan that is completed is offered again' 'with a warning'
 
 # --- beside others --------------------------------------------------------------------------------
 

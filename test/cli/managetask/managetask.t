@@ -66,6 +66,9 @@ is "$status:$(jq -c '[.task, .name, .max_count, .enabled, .lease_minutes, .candi
 	'show in JSON: numbers, text, flags, null'
 manage show $new
 like "$out" '^\| *max_count *\| *7 *\|$' 'show: a row for each setting'
+like "$out" '^\| *cache_ttl *\| *0 s *\|$' 'with its unit'
+is "$(sed '1,/^expert/d' <<<"$out" | grep -c '|')$(sed '/^expert/,$d' <<<"$out" |
+	grep -c max_query_s)" '80' 'seven expert settings come last'
 manage list --json
 is "$(jq -c "select(.task == $new) | .max_count" <<<"$out"):$(jq .task <<<"$out" | wc -l)" \
 	"7:$(sql 'SELECT COUNT(*) FROM task')" 'list in JSON: an object for each task'
@@ -263,13 +266,35 @@ is "$status:${err%%:*}" '4:getwork' 'and nobody is found by such a name'
 manage user add 'managed b' 'managed c'
 is "$status:$out" '4:user managed c: added: any MySQL account may ask' \
 	'the others are added nevertheless'
-manage user bind 'managed b' --account somebody --json
+refused 4 'no MySQL account has the login name "somebody": nobody could ask for user "managed b"' \
+	user bind 'managed b' --account somebody
+refused 4 'no MySQL account has the login name "lockq_feed@localhost": give it without its host, '\
+'as in lockq_feed' user bind 'managed b' --account lockq_feed@localhost
+refused 4 'no MySQL account has the login name "somebody": nobody could ask for user "managed d"' \
+	user add 'managed d' --account somebody
+is "$(sql "SELECT COUNT(*) FROM app_user WHERE account IS NOT NULL OR name = 'managed d'")" 0 \
+	'nobody is locked out'
+# The owner of the database may not read which accounts there are.
+sql 'REVOKE SELECT (user) ON mysql.user FROM lockq_owner@localhost'
+manage user bind 'managed b' --account somebody
+is "$status" 0 'where the accounts are not known, any may be one'
+refused 4 'no MySQL account has the login name "lockq_feed@localhost": give it without its host, '\
+'as in lockq_feed' user bind 'managed b' --account lockq_feed@localhost
+sql 'GRANT SELECT (user) ON mysql.user TO lockq_owner@localhost'
+manage user bind 'managed b' --account lockq_boss
+refused 4 'your MySQL account is that of user "managed b": say --by managed b' \
+	set $new --max-count 3 --by marcus
+refused 4 'your MySQL account is that of user "managed b": say --by managed b' \
+	set $new --max-count 3 --by 'managed ä'
+manage set $new --max-count 3 --by 'managed b'
+is "$status" 0 'an account that is bound to somebody acts for this user'
+manage user bind 'managed b' --account lockq_feed --by 'managed b' --json
 is "$status:$(jq -c '[.task, .user, .done]' <<<"$out")" \
-	'0:[null,"managed b","only the MySQL account \"somebody\" may ask"]' 'user bind in JSON'
+	'0:[null,"managed b","only the MySQL account \"lockq_feed\" may ask"]' 'user bind in JSON'
 run getwork --user 'managed b' --task $new
-is "$status:$err" '4:getwork: only the MySQL account "somebody" may ask for user "managed b": '\
+is "$status:$err" '4:getwork: only the MySQL account "lockq_feed" may ask for user "managed b": '\
 'connect with it' 'it counts at once'
-refused 4 'only the MySQL account "somebody" may act for manager "managed b": connect with it' \
+refused 4 'only the MySQL account "lockq_feed" may act for manager "managed b": connect with it' \
 	set $new --max-count 3 --by 'managed b'
 manage user bind 'managed b' --any
 is "$(sql "SELECT account IS NULL FROM app_user WHERE name = 'managed b'")" 1 'bind --any'

@@ -110,7 +110,7 @@ is "$status" 0 'many loans become urgent'
 read -r named read <<<"$(sql "SET @loans = (SELECT JSON_ARRAYAGG(JSON_ARRAY(loan_id))
 	FROM task_touched WHERE task_id = $task);
 	SELECT JSON_LENGTH(@loans);
-	CALL manage_urgent('marcus', $task, @loans, TRUE, NULL);
+	CALL manage_urgent_2('marcus', $task, @loans, TRUE, NULL);
 	SELECT SUM(variable_value) FROM performance_schema.session_status
 	 WHERE variable_name LIKE 'Handler_read%'" | sed -n '1p;$p' | paste -sd' ')"
 ok "$((named >= 400 && read < named * 50 ? 0 : 1))" "$named are withdrawn: $read rows are read"

@@ -673,7 +673,7 @@ on_undo_is_undone(void **state)
 	set_task(TASK, "on_undo = 'test_on_undo'");
 	say(&s);
 	is_told(&s, LOCKQ_DISPOSED);
-	proxy_hold(proxy, "CALL manage_loans", 2);
+	proxy_hold(proxy, "CALL manage_loans_2", 2);
 	start(&c);
 	proxy_until_held(proxy);
 	set_task(TASK, "max_pipeline = 1");
@@ -700,10 +700,10 @@ a_lost_connection(void **state)
 		enum proxy_cut when;
 		int rc;
 	} cuts[] = {
-		{ LOCKQ_RELEASE, "CALL manage_loans", CUT_BEFORE, LOCKQ_EUNKNOWN },
-		{ LOCKQ_RELEASE, "CALL manage_loans", CUT_AFTER, LOCKQ_EUNKNOWN },
-		{ LOCKQ_REASSIGN, "CALL manage_loans", CUT_AFTER, LOCKQ_EUNKNOWN },
-		{ LOCKQ_UNDO, "CALL manage_loans", CUT_AFTER, LOCKQ_EDATABASE },
+		{ LOCKQ_RELEASE, "CALL manage_loans_2", CUT_BEFORE, LOCKQ_EUNKNOWN },
+		{ LOCKQ_RELEASE, "CALL manage_loans_2", CUT_AFTER, LOCKQ_EUNKNOWN },
+		{ LOCKQ_REASSIGN, "CALL manage_loans_2", CUT_AFTER, LOCKQ_EUNKNOWN },
+		{ LOCKQ_UNDO, "CALL manage_loans_2", CUT_AFTER, LOCKQ_EDATABASE },
 		{ LOCKQ_UNDO, "=COMMIT", CUT_BEFORE, LOCKQ_EUNKNOWN },
 		{ LOCKQ_UNDO, "=COMMIT", CUT_AFTER, LOCKQ_EUNKNOWN },
 	};
@@ -749,7 +749,7 @@ it_is_held(void **state)
 		struct correction c = correction_of(i == 0 ? LOCKQ_RELEASE : LOCKQ_UNDO, "marcus",
 		    proxy);
 
-		proxy_fail(proxy, "CALL manage_loans", 1, 99, 1205);
+		proxy_fail(proxy, "CALL manage_loans_2", 1, 99, 1205);
 		start(&c);
 		pthread_join(c.thread, NULL);
 		assert_int_equal(c.rc, LOCKQ_BUSY);
@@ -758,7 +758,7 @@ it_is_held(void **state)
 		assert_string_equal(log_of_it(), i == 0 ? "assigned1" :
 		    "assigned1,returned2 by marcus");
 		proxies_relent();
-		proxy_fail(proxy, "CALL manage_loans", 1, 2, 1213);
+		proxy_fail(proxy, "CALL manage_loans_2", 1, 2, 1213);
 		now_ends_with(&c, LOCKQ_DISPOSED);
 		lockq_disposed_clear(&c.result);
 	}
