@@ -26,7 +26,7 @@ can_act(struct checkwork_screen *s)
 	struct lockq *q = NULL;
 	int rc;
 
-	s->gives_up = false;
+	s->gives_up = s->ignores = false;
 	if (s->acts != NULL)
 		return true;
 	rc = lockq_new(&q);
@@ -43,11 +43,19 @@ can_act(struct checkwork_screen *s)
 		s->acts = q;
 		return true;
 	}
-	checkwork_screen_say(s, cli_text("%s", rc == LOCKQ_CANCELLED ? "given up" :
+	checkwork_screen_say(s, cli_text("not done: %s", rc == LOCKQ_CANCELLED ? "given up" :
 	    cli_library_text(q, rc)));
 	lockq_free(q);
 	cli_forget_interrupt();
 	return false;
+}
+
+/* Frees @why. */
+static void
+say_refused(struct checkwork_screen *s, char *why)
+{
+	checkwork_screen_say(s, cli_text("not done: %s", why));
+	free(why);
 }
 
 void
@@ -67,13 +75,15 @@ checkwork_dispose(struct checkwork_screen *s, enum lockq_disposition_kind kind,
 	what.loans = &s->about;
 	what.n_loans = 1;
 	rc = lockq_dispose(s->acts, &what, &result);
-	if (result.n_loans == 1)
-		checkwork_screen_say(s, rc == LOCKQ_OK ?
-		    disposition_message_done(&result.loans[0], false) :
-		    disposition_message_refused(&what, &result.loans[0], s->about.token));
+	if (result.n_loans == 1 && rc == LOCKQ_OK)
+		checkwork_screen_say(s, disposition_message_done(&result.loans[0], false));
+	else if (result.n_loans == 1)
+		say_refused(s, disposition_message_refused(&what, &result.loans[0],
+		    s->about.token));
 	else
-		checkwork_screen_say(s, cli_text("%s %llu: %s",
-		    cli_loan(), (unsigned long long)s->about.loan_id, rc == LOCKQ_CANCELLED ?
+		checkwork_screen_say(s, cli_text("%s%s %llu: %s",
+		    rc == LOCKQ_EUNKNOWN ? "" : "not done: ", cli_loan(),
+		    (unsigned long long)s->about.loan_id, rc == LOCKQ_CANCELLED ?
 		    "given up, nothing was changed" : cli_library_text(s->acts, rc)));
 	lockq_disposed_clear(&result);
 	cli_forget_interrupt(); /* Ctrl-C during an action ends the action only */
@@ -110,8 +120,8 @@ checkwork_ask(struct checkwork_screen *s, uint32_t count)
 	ask.task = marked ? s->page.pipeline.assignments[s->marked].task : s->o->task;
 	ask.count = count;
 	if (cli_default_task(&ask.task, &error) != 0 || ask.task == 0) {
-		checkwork_screen_say(s, cli_text("no %s is marked: with --task N, m asks for "
-		    "%s of that task", cli_loan(), cli_loans(2)));
+		checkwork_screen_say(s, cli_text("not done: no %s is marked: with --task N, m "
+		    "asks for %s of that task", cli_loan(), cli_loans(2)));
 		return;
 	}
 	if (!can_act(s))

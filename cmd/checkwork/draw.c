@@ -119,6 +119,8 @@ question_text(const struct checkwork_screen *s)
 	case CHECKWORK_ASKS_NEVER:
 		return cli_text("never offer %s %llu again for task %u? y/n", cli_loan(), id,
 		    s->about_task);
+	case CHECKWORK_ASKS_DONE:
+		return cli_text("complete %s %llu? y/n", cli_loan(), id);
 	case CHECKWORK_ASKS_NOTHING:
 		break;
 	}

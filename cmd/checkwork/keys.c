@@ -40,24 +40,36 @@ time_key(struct checkwork_screen *s, int key)
 	if (rc == 0)
 		checkwork_dispose(s, LOCKQ_RETURN, seconds);
 	else
-		checkwork_screen_say(s, cli_text("\"%s\" is no time up to 72h, such as 30m, 4h or "
-		    "2d; 0 is at once", s->typed));
+		checkwork_screen_say(s, cli_text("not done: \"%s\" is no time up to 72h, such as "
+		    "30m, 4h or 2d; 0 is at once", s->typed));
 	memset(s->typed, 0, sizeof(s->typed));
+}
+
+/* Says that what a key was to do was not done. */
+static void
+say_not_done(struct checkwork_screen *s, const char *why)
+{
+	checkwork_screen_say(s, cli_text("not done: %s", why));
 }
 
 /* A key that answers the question on the line. */
 static void
 answer_key(struct checkwork_screen *s, int key)
 {
-	if (key == ESCAPE || (s->asks == CHECKWORK_ASKS_NEVER && key != 'y' && key != 'Y')) {
-		s->asks = CHECKWORK_ASKS_NOTHING;
-		memset(s->typed, 0, sizeof(s->typed));
-	} else if (s->asks == CHECKWORK_ASKS_TIME) {
+	enum checkwork_asks asked = s->asks;
+	bool yes = key == 'y' || key == 'Y';
+
+	if (key != ESCAPE && asked == CHECKWORK_ASKS_TIME) {
 		time_key(s, key);
-	} else {
-		s->asks = CHECKWORK_ASKS_NOTHING;
-		checkwork_dispose(s, LOCKQ_NEVER, 0);
+		return;
 	}
+	s->asks = CHECKWORK_ASKS_NOTHING;
+	memset(s->typed, 0, sizeof(s->typed));
+	if (yes)
+		checkwork_dispose(s, asked == CHECKWORK_ASKS_DONE ? LOCKQ_COMPLETE : LOCKQ_NEVER,
+		    0);
+	else if (key != 'n' && key != 'N' && key != ESCAPE)
+		say_not_done(s, "only y does it");
 }
 
 /* A key that is about the marked loan, with the token that is on the screen. */
@@ -67,20 +79,22 @@ act(struct checkwork_screen *s, int key)
 	const struct lockq_assignment *a;
 
 	if (!s->has_mark) {
-		checkwork_screen_say(s, s->page.pipeline.n_assignments > 0 ?
+		char *why = s->page.pipeline.n_assignments > 0 ?
 		    cli_text("no %s is marked: j or k marks one", cli_loan()) :
-		    cli_text("there is no %s", cli_loan()));
+		    cli_text("there is no %s", cli_loan());
+
+		say_not_done(s, why);
+		free(why);
 		return;
 	}
 	a = &s->page.pipeline.assignments[s->marked];
 	s->about_task = a->task;
 	s->about = (struct lockq_loan_ref){ a->loan_id, a->token };
-	if (key == 'c')
-		checkwork_dispose(s, LOCKQ_COMPLETE, 0);
-	else if (key == 'e')
+	if (key == 'e')
 		checkwork_dispose(s, LOCKQ_RENEW, 0);
 	else
-		s->asks = key == 'r' ? CHECKWORK_ASKS_TIME : CHECKWORK_ASKS_NEVER;
+		s->asks = key == 'c' ? CHECKWORK_ASKS_DONE : key == 'r' ? CHECKWORK_ASKS_TIME :
+		    CHECKWORK_ASKS_NEVER;
 }
 
 void
@@ -116,4 +130,6 @@ checkwork_key(void *data, int key)
 		checkwork_ask(s, count > 0 ? count : 1);
 	else if (key == 'c' || key == 'r' || key == 'n' || key == 'e')
 		act(s, key);
+	else if (key != ESCAPE)
+		say_not_done(s, "that key does nothing here: ? shows the keys");
 }

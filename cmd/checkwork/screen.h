@@ -38,7 +38,8 @@ enum { CHECKWORK_RETURN_S = 4 * 3600 };
 enum checkwork_asks {
 	CHECKWORK_ASKS_NOTHING,
 	CHECKWORK_ASKS_TIME,  /* after which a loan is offered again */
-	CHECKWORK_ASKS_NEVER  /* whether it is never offered again */
+	CHECKWORK_ASKS_NEVER, /* whether it is never offered again */
+	CHECKWORK_ASKS_DONE   /* whether it is completed */
 };
 
 struct checkwork_screen {
@@ -58,6 +59,7 @@ struct checkwork_screen {
 	struct lockq_loan_ref about;
 	char typed[16];             /* the answer so far; or the number before a key */
 	bool gives_up;              /* the user has ended the wait for a call */
+	bool ignores;               /* a key was pressed meanwhile that does nothing then */
 	bool ends;
 	int failure;                /* why it ends, a code of the library; or 0 */
 };

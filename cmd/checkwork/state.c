@@ -89,15 +89,15 @@ checkwork_screen_moves(struct checkwork_screen *s, int key)
 void
 checkwork_screen_wait(struct checkwork_screen *s, const char *text)
 {
-	s->doing = cli_text("%s  (Esc gives up)", text);
 	for (int key = getch(); key != ERR; key = getch()) {
 		if (key == ESCAPE)
 			s->gives_up = true;
 		else if (key == KEY_RESIZE)
 			checkwork_draw_lines(s);
-		else
-			(void)checkwork_screen_moves(s, key);
+		else if (!checkwork_screen_moves(s, key))
+			s->ignores = true;
 	}
+	s->doing = cli_text("%s%s  (Esc gives up)", s->ignores ? "not done: " : "", text);
 	if (screen_resized())
 		checkwork_draw_lines(s);
 	if (cli_clock_ms() >= s->next_look)

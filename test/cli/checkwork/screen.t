@@ -122,8 +122,15 @@ red() {
 	[ "$(screen | grep -c '^│ .*Red:')" -eq "$1" ]
 }
 press c
+await_line "^complete loan ${loans[0]}\? y/n$"
+press c
+await_line '^not done: only y does it$'
+is "$(state "${loans[0]}")" 'assigned -' 'c c: nothing, and the line says so'
+press x
+await_line '^not done: that key does nothing here: \? shows the keys$'
+press c y
 await_line "^loan ${loans[0]}: completed$"
-is "$(state "${loans[0]}")" 'completed -' 'c completes the loan'
+is "$(state "${loans[0]}")" 'completed -' 'c y completes the loan'
 wait_for marks "${loans[1]}"
 ok $? 'its row has gone; the next one is marked'
 press r
@@ -132,7 +139,7 @@ press Escape
 await_line "^$keys"
 is "$(state "${loans[1]}")" 'assigned -' 'r, Esc: nothing'
 press r soon Enter
-await_line '^"soon" is no time up to 72h'
+await_line '^not done: "soon" is no time up to 72h'
 is "$(state "${loans[1]}")" 'assigned -' 'r with what is no time: nothing'
 press r Enter
 await_line "^loan ${loans[1]}: returned, available from "
@@ -160,8 +167,8 @@ wait_for shows '│ 59 min'
 ok $? 'e renews the lease'
 sql "UPDATE task SET lease_minutes = NULL WHERE task_id = $task;
      UPDATE work SET token = token + 1 WHERE task_id = $task AND loan_id = ${loans[4]}"
-press c
-await_line "^loan ${loans[4]}: token [0-9]+ is stale: the loan was assigned to you again at "
+press c y
+await_line "^not done: loan ${loans[4]}: token [0-9]+ is stale: the loan was assigned to you again"
 is "$(state "${loans[4]}")" 'assigned -' 'a stale token: refused, and the line says why'
 press m
 await_line '^1 of 1 loan for race-1 · you led'
@@ -191,11 +198,14 @@ gone=$(marked)
 sql "UPDATE work SET state = 'completed' WHERE task_id = $task AND loan_id = $gone"
 await_screen '^8 loans$'
 ok $? 'the screen goes on looking while it asks for work'
+press c
+await_line '^not done: your query runs: .*Esc gives up'
+ok $? 'a key that is pressed meanwhile does nothing, and the line says so'
 press Escape
 await_line '^interrupted: request [0-9]+ is cancelled$'
 ok $? 'Esc gives it up'
 press c
-await_line '^no loan is marked: j or k marks one$'
+await_line '^not done: no loan is marked: j or k marks one$'
 is "$(sql "SELECT COUNT(*) FROM work WHERE task_id = $task AND state = 'assigned'")" 8 \
 	'a key does nothing to the row that took the place of one that is gone'
 press m
