@@ -175,4 +175,28 @@ run bursts '[]' "$(jq '.[:2]' <<<"$requests")"
 is "$status $(awk 'NR == 2 || NR == 3 { print $5, $6 }' <<<"$out" | tr '\n' ' ')" '0 - - - - ' \
 	'users without loans and without a request have neither time nor source'
 is "$(tail -n 1 <<<"$out")" 'The second time nobody could take from a list.' 'and that is said'
+
+# --- what people see of a race --------------------------------------------------------------------
+
+# shellcheck source=scripts/lab/race/table.sh
+. "$top/scripts/lab/race/table.sh"
+is "$(table_row '{"name": "p", "verdict": "safe", "served": 3, "violations": 0, "heavy_queries": 1,
+	"first_ms": 10, "last_ms": 20, "retries": 2, "deadlocks": 1, "errors": 1, "empty": 4}' |
+	awk '{ print $NF }')" 1 'the column of errors counts errors, and not who was told "no work"'
+
+# shellcheck source=scripts/lab/race/processes.sh
+. "$top/scripts/lab/race/processes.sh"
+# shellcheck disable=SC2034,SC2317 # for processes.sh
+{
+	say_event() { printf '%s %s %s %s;' "$@"; }
+	opened=1000 live=yes events=$scratch/order held=()
+}
+is "$(take_down 1300 ann served '7 8'
+	take_down 1200 bob asked 1
+	take_down 1300 cy nothing ''
+	take_down 1250 dee leads ''
+	say_held 260
+	take_down 1270 eve asked 1
+	say_held 1000)" "200 bob asked 1;250 dee leads ;270 eve asked 1;300 ann served 7 8;$(
+	)300 cy nothing ;" 'the lines of a race are in the order of time, though one was told later'
 finish

@@ -102,6 +102,7 @@ judge_race() {
 # race PATTERN[:VARIANT]: runs one race. The file $events has its events.
 race() {
 	local pattern variant number ready=$shells nodes=$nodes half seen opened=0
+	held=()
 	split "$1"
 	nodes=$(nodes "$1")
 	# Not once the processes run: a Ctrl-C in the middle of a $(…) may confuse bash 5.2.
@@ -128,6 +129,7 @@ race() {
 	fi
 	follow "$ready"
 	end_all
+	say_held $((1 << 62))
 	! has judge || judge_race
 	[ -z "$harm" ] || cut -f 3 "$events" | grep -Eqx 'killed|paused' ||
 		say "$1: nobody led long enough to be harmed: give a longer --query-seconds"
@@ -166,6 +168,7 @@ hear_all() {
 		fi
 		read_clock
 		do_harm "$now"
+		say_held $((now - opened - told_within))
 	done
 }
 
@@ -260,5 +263,33 @@ take_down() {
 	local ms=$(($1 - opened))
 	[ "$ms" -ge 0 ] || ms=0
 	printf '%s\t%s\t%s\t%s\n' "$ms" "$2" "$3" "$4" >>"$events"
-	[ "$live" = no ] || say_event "$ms" "$2" "$3" "$4"
+	[ "$live" = no ] || hold_line "$ms" "$2" "$3" "$4"
+}
+
+# Processes tell an event so many milliseconds after its time at the latest, as a rule. Its line is
+# held back for so long, since an earlier event of another process may be told later.
+told_within=500
+
+# hold_line MS USER EVENT DETAIL: puts a line among those that are held back, in the order of time.
+hold_line() {
+	local at=${#held[@]} before
+	while [ "$at" -gt 0 ]; do
+		before=${held[at - 1]}
+		[ "${before%%$'\t'*}" -gt "$1" ] || break
+		held[at]=$before
+		at=$((at - 1))
+	done
+	held[at]=$1$'\t'$2$'\t'$3$'\t'$4
+}
+
+# say_held MS: prints the lines that are held back, up to that time.
+say_held() {
+	local ms user what detail n=0
+	while [ "$n" -lt "${#held[@]}" ]; do
+		IFS=$'\t' read -r ms user what detail <<<"${held[n]}"
+		[ "$ms" -le "$1" ] || break
+		say_event "$ms" "$user" "$what" "$detail"
+		n=$((n + 1))
+	done
+	held=("${held[@]:n}")
 }

@@ -24,6 +24,6 @@ table_row() {
 		def s: if . == null then "-" else . / 10 | round / 100 end;
 		.name, (.verdict | marked), .served, .violations, .heavy_queries,
 		(.first_ms | s), (.last_ms | s),
-		.retries, .deadlocks, .errors + .empty' <<<"$1")
+		.retries, .deadlocks, .errors' <<<"$1")
 	table_line "${row[@]}"
 }
