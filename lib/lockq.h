@@ -1194,6 +1194,16 @@ struct lockq_day_leader {
 	uint64_t reserved[4];      /**< for later versions: 0 */
 };
 
+/** What a user made of loans. */
+struct lockq_day_person {
+	char *user;                /**< app_user.name; of a deleted user "#" and the number */
+	uint64_t completed;        /**< loans that the user completed */
+	uint64_t returned;         /**< loans that the user returned */
+	uint64_t never;            /**< loans that are never to be offered again */
+	uint64_t expired;          /**< loans whose lease ran out */
+	uint64_t reserved[4];      /**< for later versions: 0 */
+};
+
 /** A heavy query, or a leader that failed. */
 struct lockq_day_query {
 	char ended_at[27];         /**< when the leader ended */
@@ -1217,7 +1227,9 @@ struct lockq_day_task {
 	size_t n_leaders;          /**< how many there are */
 	struct lockq_day_query *queries; /**< in their order; the last LOCKQ_DAY_QUERIES of them */
 	size_t n_queries;          /**< how many there are */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	struct lockq_day_person *people; /**< who completed most comes first. Since: 0.5 */
+	uint64_t n_people;         /**< how many there are */
+	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
 /** The last day. */

@@ -261,6 +261,24 @@ table_of_leaders(const struct report_task *t)
 	}
 }
 
+static void
+table_of_people(const struct report_task *t)
+{
+	HEAD(t->out, "user", "completed", "returned", "never", "expired");
+	for (size_t i = 0; i < t->day->n_people; i++) {
+		const struct lockq_day_person *p = &t->day->people[i];
+
+		fputs("<tr><th scope=\"row\">", t->out);
+		report_name(t->out, p->user);
+		fputs("</th>", t->out);
+		cell(t->out, p->completed);
+		cell(t->out, p->returned);
+		cell(t->out, p->never);
+		cell(t->out, p->expired);
+		fputs("</tr>\n", t->out);
+	}
+}
+
 /* The last ones first, and of a task that fails all day not all. */
 static void
 table_of_failures(const struct report_task *t)
@@ -367,6 +385,12 @@ has_leaders(const struct lockq_day_task *day)
 }
 
 static bool
+has_people(const struct lockq_day_task *day)
+{
+	return day->n_people > 0;
+}
+
+static bool
 has_failures(const struct lockq_day_task *day)
 {
 	return day->whole.failures > 0;
@@ -401,6 +425,8 @@ static const struct card {
 	    table_of_lists },
 	{ "leaders", "Who led", "<span>how often, and for how long altogether</span>", has_leaders,
 	    svg_leaders, table_of_leaders },
+	{ "people", "Who completed", "<span>and what else became of each one's loans</span>",
+	    has_people, NULL, table_of_people },
 	{ "failures", "Why leaders failed", "<span>the last one first</span>", has_failures, NULL,
 	    table_of_failures },
 };

@@ -92,19 +92,33 @@ static DB_QUERY(day_requests, DB_MANY,
     "          STRAIGHT_JOIN " TWICE ") AS d"
     " GROUP BY d.task_id, d.quarter");
 
+#define LOG_OF_THE_DAY \
+	"          FROM " THE_DAY \
+	"          STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)" \
+	"         WHERE l.log_id >= ? AND (? = 0 OR l.task_id = ?)" \
+	"           AND l.event IN ('completed', 'returned', 'never', 'expired')" \
+	"           AND COALESCE(l.logged_at, l.at) >= day.since" \
+	"           AND COALESCE(l.logged_at, l.at) < day.at"
+
 static DB_QUERY(day_log, DB_MANY,
     "SELECT s.task_id, " QUARTER " AS q, SUM(s.event = 'completed'),"
     "       SUM(s.event = 'returned'), SUM(s.event = 'never'), SUM(s.event = 'expired')"
     "  FROM (SELECT l.task_id, l.event,"
     "               " QUARTER_OF("COALESCE(l.logged_at, l.at)") " AS quarter"
-    "          FROM " THE_DAY
-    "          STRAIGHT_JOIN work_log AS l FORCE INDEX (PRIMARY)"
-    "         WHERE l.log_id >= ? AND (? = 0 OR l.task_id = ?)"
-    "           AND l.event IN ('completed', 'returned', 'never', 'expired')"
-    "           AND COALESCE(l.logged_at, l.at) >= day.since"
-    "           AND COALESCE(l.logged_at, l.at) < day.at) AS s"
+    LOG_OF_THE_DAY ") AS s"
     "  STRAIGHT_JOIN " TWICE
     " GROUP BY s.task_id, q");
+
+static DB_QUERY(day_people, DB_MANY,
+    "SELECT s.task_id, COALESCE(u.name, CONCAT('#', s.user_id)), s.completed, s.returned,"
+    "       s.never, s.expired"
+    "  FROM (SELECT l.task_id, l.user_id, SUM(l.event = 'completed') AS completed,"
+    "               SUM(l.event = 'returned') AS returned, SUM(l.event = 'never') AS never,"
+    "               SUM(l.event = 'expired') AS expired"
+    LOG_OF_THE_DAY
+    "         GROUP BY l.task_id, l.user_id) AS s"
+    "  LEFT JOIN app_user AS u ON u.user_id = s.user_id"
+    " ORDER BY s.task_id, s.completed DESC, u.name");
 
 /* The leaders of one task. */
 #define RUNS_OF_THE_DAY \
@@ -244,6 +258,29 @@ need_quarters(struct lockq_day_task *task)
 	return DB_OK;
 }
 
+#define PERSON(member) DB_FIELD(struct lockq_day_person, member)
+static const struct db_record person_record = DB_RECORD(struct lockq_day_person,
+    PERSON(user), PERSON(completed), PERSON(returned), PERSON(never), PERSON(expired));
+
+/* The rows of a task stand together. */
+static enum db_rc
+fill_people(struct lockq_day *day, const struct db_rows *rows, const struct db_record *record)
+{
+	enum db_rc rc = DB_OK;
+
+	for (size_t i = 0; rc == DB_OK && i < rows->n_rows; i++) {
+		struct lockq_day_task *task = task_of(day, db_cell_u64(rows, i, 0));
+
+		if (task == NULL)
+			continue;
+		if (task->people == NULL)
+			task->people = calloc(rows->n_rows - i, sizeof(*task->people));
+		rc = task->people == NULL ? DB_ENOMEM :
+		    record_fill(record, &task->people[task->n_people++], rows, i, 1);
+	}
+	return rc;
+}
+
 static enum db_rc
 fill_all(struct lockq_day *day, const struct db_rows *rows, const struct db_record *record)
 {
@@ -264,9 +301,12 @@ fill_all(struct lockq_day *day, const struct db_rows *rows, const struct db_reco
 	return rc;
 }
 
+typedef enum db_rc fill_fn(struct lockq_day *day, const struct db_rows *rows,
+    const struct db_record *record);
+
 static enum db_rc
 read_all(struct db *db, const struct look *look, const struct keys *keys,
-    const struct db_query *query, const struct db_record *record)
+    const struct db_query *query, fill_fn *fill, const struct db_record *record)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
 	uint64_t key = 0;
@@ -276,7 +316,7 @@ read_all(struct db *db, const struct look *look, const struct keys *keys,
 		rc = db_run(db, query, DB_ARGS(db_text(look->day->since), db_text(look->day->at),
 		    db_u64(key), db_u64(look->task), db_u64(look->task)), &rows);
 	if (rc == DB_OK)
-		rc = fill_all(look->day, &rows, record);
+		rc = fill(look->day, &rows, record);
 	db_rows_clear(&rows);
 	return rc;
 }
@@ -383,9 +423,11 @@ look_at_day(struct patience *patience, void *data, int *code)
 	if (rc == DB_OK)
 		rc = read_tasks(db, look);
 	if (rc == DB_OK)
-		rc = read_all(db, look, &request_keys, &day_requests, &requests_record);
+		rc = read_all(db, look, &request_keys, &day_requests, fill_all, &requests_record);
 	if (rc == DB_OK)
-		rc = read_all(db, look, &log_keys, &day_log, &log_record);
+		rc = read_all(db, look, &log_keys, &day_log, fill_all, &log_record);
+	if (rc == DB_OK)
+		rc = read_all(db, look, &log_keys, &day_people, fill_people, &person_record);
 	for (size_t i = 0; rc == DB_OK && i < day->n_tasks; i++)
 		rc = read_runs(db, look, &day->tasks[i]);
 	*code = look->task != 0 && day->n_tasks == 0 && rc == DB_OK ?
@@ -407,6 +449,7 @@ clear_task(struct lockq_day_task *task)
 {
 	record_list_free(&leader_record, task->leaders, task->n_leaders);
 	record_list_free(&query_record, task->queries, task->n_queries);
+	record_list_free(&person_record, task->people, task->n_people);
 	free(task->task_name);
 	free(task->quarters);
 }

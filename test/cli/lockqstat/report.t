@@ -52,7 +52,7 @@ sql "SET SESSION cte_max_recursion_depth = 10000, foreign_key_checks = 0;
 	  SELECT i, 1, i, 'completed', 1, 'x@y', 1, 1, i, @old, @old FROM n
 	  UNION ALL
 	  SELECT 5000 + i, 1, i, ELT(1 + i % 5, 'assigned', 'completed', 'returned', 'never',
-	         'expired'), 1, 'x@y', 1, 1, i, @day + INTERVAL i * 5 MINUTE,
+	         'expired'), 1 + (i % 7 = 0), 'x@y', 1, 1, i, @day + INTERVAL i * 5 MINUTE,
 	         @day + INTERVAL i * 5 MINUTE FROM n WHERE i <= 240;
 	INSERT INTO leader_run (task_id, epoch, user, how, started_at, ended_at, as_of, query_ms,
 	                        candidates, loans, reason)
@@ -167,6 +167,11 @@ is "$(cells leaders | cut -d '|' -f 1,2,4-6 | sort)" \
 	               '<', '&lt;'), '>', '&gt;'), '\"', '&quot;'), '''', '&#39;'), COUNT(*),
 	               COUNT(query_ms), SUM(how = 'failed'), SUM(loans))
 	          FROM leader_run WHERE epoch > 5000 GROUP BY user" | sort)" 'so are leaders'
+is "$(cells people)" "$(sql "SELECT CONCAT_WS('|', COALESCE((SELECT u.name FROM app_user AS u
+	       WHERE u.user_id = l.user_id), CONCAT('#', l.user_id)), SUM(event = 'completed'),
+	       SUM(event = 'returned'), SUM(event = 'never'), SUM(event = 'expired'))
+	  FROM work_log AS l WHERE log_id > 5000 AND event <> 'assigned'
+	 GROUP BY user_id ORDER BY SUM(event = 'completed') DESC, user_id")" 'so is who completed'
 run env TZ='<+0545>-5:45' lockqstat --report "$scratch/out" --task 1
 like "$(cat "$page")" ', in \+0545 \(UTC\+05:45\)</p>' 'times are of the zone of the machine'
 is "$(cells waits | head -n 1 | cut -d '|' -f 1)" \
