@@ -81,8 +81,8 @@ struct cli_tool {
 	    cli_parse_seconds, OPTION(common.look_timeout_ms), 0, CLI_WAIT_MAX_S }
 #define CLI_WIDTH_ROWS(OPTION) \
 	{ .help = "Tables" }, \
-	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS or the\n" \
-	    "terminal; into a file or a pipe: as wide as it is)", cli_parse_u32, OPTION(width), \
+	{ "width", 'w', "COLUMNS", "how wide a table may be (default: COLUMNS, else the\n" \
+	    "terminal's width, 80 in a pipe; in a file as it is)", cli_parse_u32, OPTION(width), \
 	    CLI_WIDTH_LEAST, CLI_WIDTH_MOST }
 
 /* The lines of .exits that every tool shares. */

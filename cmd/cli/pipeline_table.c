@@ -85,9 +85,9 @@ make_columns(struct cli_column *columns, const struct part *part)
 		columns[n] = (struct cli_column){ cli_text("%s", fixed[i].heading), fixed[i].is };
 	for (i = 0; part->model != NULL && i < part->model->n_details; i++, n++)
 		columns[n] = (struct cli_column){ cli_escape(part->model->details[i].name),
-			detail_kind(part, i) | CLI_SPARE(7) };
+			detail_kind(part, i) | CLI_SPARE(i == 0 ? 1 : 5) };
 	if (part->has_notes)
-		columns[n++] = (struct cli_column){ cli_text("note"), CLI_TEXT | CLI_SPARE(5) };
+		columns[n++] = (struct cli_column){ cli_text("note"), CLI_TEXT | CLI_SPARE(3) };
 	return n;
 }
 

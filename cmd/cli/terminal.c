@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/terminal.h"
@@ -142,11 +143,18 @@ cli_set_width(size_t width)
 	width_set = width;
 }
 
+/* What a pipe leads to is read by people, too: watch, less, a mail. */
 size_t
 cli_table_width(void)
 {
+	struct stat of;
+	size_t columns = cli_columns(STDOUT_FILENO);
+
 	if (width_set > 0)
 		return width_set;
-	return isatty(STDOUT_FILENO) && columns_wished() > 0 ? columns_wished() :
-	    cli_columns(STDOUT_FILENO);
+	if (columns == 0 && fstat(STDOUT_FILENO, &of) == 0 && S_ISREG(of.st_mode))
+		return 0;
+	if (columns_wished() > 0)
+		return columns_wished();
+	return columns > 0 ? columns : COLUMNS_DEFAULT;
 }

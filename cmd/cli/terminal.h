@@ -22,8 +22,8 @@ enum cli_style cli_stdout_style(void);
  * terminal. */
 size_t cli_columns(int fd);
 
-/* How wide tables on standard output may be: @width of cli_set_width(); else COLUMNS on a terminal;
- * else the terminal's columns. 0: as wide as they are. */
+/* How wide tables on standard output may be: @width of cli_set_width(); in a file as wide as they
+ * are, which is 0; else COLUMNS, the terminal's columns, or 80. */
 size_t cli_table_width(void);
 void cli_set_width(size_t width);
 

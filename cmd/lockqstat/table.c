@@ -135,17 +135,17 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 {
 	struct cli_column columns[] = {
 		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "leader", CLI_TEXT },
-		{ "for", CLI_RIGHT | CLI_SPARE(6) }, { "waiting", CLI_RIGHT },
+		{ "for", CLI_RIGHT | CLI_SPARE(7) }, { "waiting", CLI_RIGHT },
 		{ "oldest", CLI_RIGHT }, { "list", CLI_RIGHT | CLI_SPARE(2) },
-		{ "age", CLI_RIGHT | CLI_SPARE(7) }, { "assigned", CLI_RIGHT | CLI_SPARE(4) },
-		{ "overdue", CLI_RIGHT | CLI_SPARE(9) }, { "loans/h", CLI_RIGHT | CLI_SPARE(1) },
+		{ "age", CLI_RIGHT | CLI_SPARE(8) }, { "assigned", CLI_RIGHT | CLI_SPARE(5) },
+		{ "overdue", CLI_RIGHT | CLI_SPARE(9) }, { "loans/h", CLI_RIGHT | CLI_SPARE(3) },
 		{ "wait p50", CLI_RIGHT | CLI_SPARE(10) },
-		{ "wait p95", CLI_RIGHT | CLI_SPARE(3) },
-		{ "query p50", CLI_RIGHT | CLI_SPARE(5) },
+		{ "wait p95", CLI_RIGHT | CLI_SPARE(4) },
+		{ "query p50", CLI_RIGHT | CLI_SPARE(6) },
 		{ "query p95", CLI_RIGHT | CLI_SPARE(11) },
 		{ "retries", CLI_RIGHT | CLI_SPARE(12) },
 		{ "deadlocks", CLI_RIGHT | CLI_SPARE(13) },
-		{ "failed", CLI_RIGHT | CLI_SPARE(8) },
+		{ "failed", CLI_RIGHT | CLI_SPARE(1) },
 	};
 	struct stat_health health;
 	struct cli_table *table;
@@ -251,11 +251,11 @@ print_runs(FILE *out, const struct lockq_runs *runs, enum cli_style style, size_
 {
 	static const struct cli_column columns[] = {
 		{ "epoch", CLI_RIGHT }, { "leader", CLI_TEXT }, { "began", 0 },
-		{ "loans from", CLI_TEXT | CLI_SPARE(3) }, { "led for", CLI_RIGHT | CLI_SPARE(1) },
+		{ "loans from", CLI_TEXT | CLI_SPARE(3) }, { "led for", CLI_RIGHT | CLI_SPARE(2) },
 		{ "query", CLI_RIGHT }, { "found", CLI_RIGHT | CLI_SPARE(4) },
 		{ "requests", CLI_RIGHT }, { "loans", CLI_RIGHT },
 		{ "left", CLI_RIGHT | CLI_SPARE(5) }, { "dropped", CLI_RIGHT | CLI_SPARE(6) },
-		{ "retries", CLI_RIGHT | CLI_SPARE(7) }, { "reason", CLI_TEXT | CLI_SPARE(2) },
+		{ "retries", CLI_RIGHT | CLI_SPARE(7) }, { "reason", CLI_TEXT | CLI_SPARE(1) },
 	};
 	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
 

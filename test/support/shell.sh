@@ -5,6 +5,9 @@
 
 # shellcheck source=test/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
+# Tables are whole, unless a test says how wide they may be.
+# shellcheck disable=SC2034 # for run
+run_width=1000
 [ -n "${LOCKQ_DEFAULTS_FILE-}" ] || eval "$("$top/scripts/sandbox" env)"
 
 # Tests call this thousands of times, and scripts/sandbox mysql takes twice as long. Where

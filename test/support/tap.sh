@@ -35,7 +35,7 @@ run() {
 	[ "${errors_of-}" = "$BASHPID" ] || open_errors
 	status=0
 	# shellcheck disable=SC2034 # for the test that called
-	out=$("$@" 2>"/dev/fd/$errors" {errors}>&-) || status=$?
+	out=$(COLUMNS=${COLUMNS:-${run_width-}} "$@" 2>"/dev/fd/$errors" {errors}>&-) || status=$?
 	IFS= read -r -d '' err <"/dev/fd/$errors" || true
 	while [[ $err == *$'\n' ]]; do
 		err=${err%$'\n'}

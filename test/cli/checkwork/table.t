@@ -49,11 +49,13 @@ for columns in 40 80 200; do
 	ok "$(($(wc -l <"$scratch/table") != 7))" "$columns columns: no line is broken"
 	ok "$(($(LC_ALL=C.UTF-8 wc -L <"$scratch/table") > columns))" \
 		"$columns columns: it fits"
-	is "$(grep -c '…' "$scratch/table")" "$([ "$columns" = 80 ] && echo 3 || echo 0)" \
+	is "$(grep -c '…' "$scratch/table")" "$([ "$columns" = 200 ] && echo 0 || echo 3)" \
 		"$columns columns: a value that is cut ends with …"
 	is "$(tr -d '\n' <"$scratch/screen" | grep -c 'no room for .*assigned')" \
 		"$([ "$columns" = 200 ] && echo 0 || echo 1)" \
 		"$columns columns: a line names the columns that are left out"
+	like "$(cat "$scratch/table")" 'loan.*lease left.*applicant' \
+		"$columns columns: what loans these are, and for how long, is on each screen"
 done
 in_terminal 120 "stty cols 0; COLUMNS=60 checkwork --user race-1 --task $task" \
 	>"$scratch/screen"
@@ -63,6 +65,13 @@ is "$((width > 30 && width <= 60))" \
 in_terminal 120 "COLUMNS=60 checkwork --user race-1 --task $task" >"$scratch/screen"
 width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
 is "$((width > 30 && width <= 60))" 1 'COLUMNS counts more than what the terminal tells'
-in_terminal 80 "COLUMNS=30 checkwork --user race-1 | cat" >"$scratch/screen"
-like "$(tr -d '\n' <"$scratch/screen")" 'assigned.*applicant' 'into a pipe: all of it'
+widest() {
+	LC_ALL=C.UTF-8 wc -L | cut -d ' ' -f 1
+}
+width=$(env -u COLUMNS checkwork --user race-1 --task "$task" | grep '[|+]' | widest)
+is "$((width > 60 && width <= 80))" 1 'a pipe has 80 columns'
+width=$(COLUMNS=50 checkwork --user race-1 --task "$task" | grep '[|+]' | widest)
+is "$((width > 30 && width <= 50))" 1 'or COLUMNS'
+COLUMNS=50 checkwork --user race-1 --task "$task" >"$scratch/file"
+like "$(cat "$scratch/file")" 'token.*assigned.*applicant.*note' 'into a file: all of it'
 finish

@@ -80,7 +80,7 @@ is "$(stat '[.runs[] | [.epoch, .user, .how, .requests, .loans, .query_ms > 0]]'
 	"[[$((before + 1)),\"race-1\",\"query\",2,5,true]]" 'the leader that did it'
 is "$(stat '.wait_p50_ms <= .wait_p95_ms and .query_p50_ms == .query_p95_ms
 	and .wait_p95_ms >= .query_p50_ms')" true 'the leader waited for its query'
-like "$(lockqstat --task "$task")" "\\| +$((before + 1)) \\| race-1 +\\| .*\\| query " \
+like "$(lockqstat --task "$task" --width 200)" "\\| +$((before + 1)) \\| race-1 +\\| .*\\| query " \
 	'its row in the table of leaders'
 is "$(lockqstat --task "$task" --runs 0 --json | jq -c .runs)" '[]' '--runs 0: no leaders'
 
