@@ -17,7 +17,7 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
 	race/feed/follow.t race/manage/corrections.t race/rules/eyes.t docs/patterns.t \
-	cli/managetask/urgent.t cli/cli/noun.t \
+	cli/managetask/urgent.t cli/cli/settings.t cli/cli/noun.t \
 	cli/cli/options.t cli/lockqstat/follow.t cli/cli/injection.t cli/cli/completion.t \
 	cli/lockqstat/report.t cli/lockqstat/screen.t cli/checkwork/screen.t \
 	cli/checkwork/table.t cli/runwork/terminal.t unit/loaded.t unit/rooms.t docs/admin.t \

@@ -7,7 +7,7 @@
 #include "handle/patience.h"
 #include "manage/settings.h"
 
-enum { SCHEMA_NAME_BYTES = NAME_BYTES * 2, QUOTED_BYTES = NAME_BYTES * 3 };
+enum { SCHEMA_NAME_BYTES = NAME_BYTES * 2, QUOTED_BYTES = NAME_BYTES * 4 };
 
 /* The server's errors that tell what is wrong with a view or a procedure. */
 enum {

@@ -50,7 +50,7 @@ audit_flag(const struct audit *a, const char *setting)
 bool
 audit_name(struct audit *a, const char *setting, struct audited_name *name)
 {
-	char full[SCHEMA_NAME_BYTES];
+	char full[QUOTED_BYTES], schema[SCHEMA_NAME_BYTES];
 	const char *dot;
 
 	*name = (struct audited_name){ .setting = setting, .said = audit_value(a, setting) };
@@ -61,11 +61,11 @@ audit_name(struct audit *a, const char *setting, struct audited_name *name)
 	    (int)(dot - name->said) : NAME_BYTES - 1, dot != NULL ? name->said :
 	    db_database(a->q->db));
 	snprintf(name->name, sizeof(name->name), "%s", dot != NULL ? dot + 1 : name->said);
-	snprintf(full, sizeof(full), "%s.%s", name->schema, name->name);
-	if (db_quote_identifier(name->quoted, sizeof(name->quoted), full) == DB_OK ||
-	    (dot == NULL && db_quote_identifier(name->quoted, sizeof(name->quoted),
-	    name->name) == DB_OK))
+	if (db_quote_identifier(full, sizeof(full), name->said) == DB_OK &&
+	    db_quote_name(schema, sizeof(schema), name->schema) == DB_OK) {
+		snprintf(name->quoted, sizeof(name->quoted), "%s.`%s`", schema, name->name);
 		return true;
+	}
 	snprintf(full, sizeof(full), "--%s", setting);
 	for (char *c = full; *c != '\0'; c++)
 		*c = *c == '_' ? '-' : *c;

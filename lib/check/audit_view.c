@@ -11,7 +11,7 @@
 #include "handle/session.h"
 
 static DB_QUERY(read_columns, DB_MANY,
-    "SELECT c.column_name, c.data_type"
+    "SELECT c.column_name, c.data_type, c.table_schema, c.table_name"
     "  FROM information_schema.columns AS c"
     " WHERE c.table_schema = ? AND c.table_name = ?"
     " ORDER BY c.ordinal_position");
@@ -52,8 +52,7 @@ add_columns(struct text *sql, const struct audited_view *view, const char *colum
 	for (size_t i = 0; i < view->columns.n_rows; i++) {
 		const char *name = db_cell(&view->columns, i, 0);
 
-		/* Names with other characters are rare: then there is no mend. */
-		if (db_quote_identifier(quoted, sizeof(quoted), name) != DB_OK)
+		if (db_quote_name(quoted, sizeof(quoted), name) != DB_OK)
 			sql->failed = true;
 		else if (column != NULL && strcasecmp(name, column) == 0)
 			text_add(sql, "%s%s AS %s", i > 0 ? ", " : "", expression, quoted);
@@ -259,8 +258,8 @@ mend_text(struct audit *a, const struct said_by *by)
 
 	if (by->name == NULL)
 		return audit_show(a, "VIEW", &by->view->is);
-	if (db_quote_identifier(schema, sizeof(schema), by->schema) != DB_OK ||
-	    db_quote_identifier(name, sizeof(name), by->name) != DB_OK)
+	if (db_quote_name(schema, sizeof(schema), by->schema) != DB_OK ||
+	    db_quote_name(name, sizeof(name), by->name) != DB_OK)
 		return NULL;
 	return audit_mend(a, "SHOW CREATE VIEW %s.%s", schema, name);
 }
@@ -391,6 +390,11 @@ read_catalogue(struct audit *a, struct audited_view *view)
 
 	if (rc == DB_OK)
 		rc = db_run(a->q->db, &read_view, args, 2, &rows);
+	/* Rights are noted by the names that the server has stored, perhaps in lower case. */
+	if (rc == DB_OK && view->columns.n_rows > 0) {
+		copy_cell(view->is.schema, sizeof(view->is.schema), &view->columns, 0, 2);
+		copy_cell(view->is.name, sizeof(view->is.name), &view->columns, 0, 3);
+	}
 	security = db_cell(&rows, 0, 1);
 	view->there = rows.n_rows > 0 || view->columns.n_rows > 0;
 	view->invoker = security != NULL && strcmp(security, "INVOKER") == 0;

@@ -189,14 +189,14 @@ lockq_findings_clear(struct lockq_findings *findings)
 
 /* --- GRANTs as mends --- */
 
-/* `role`@`database`; false where the database has a name that can't be quoted. */
+/* `role`@`database`; false where that is too long. */
 static bool
 role_here(const struct audit *a, const char *role, char out[QUOTED_BYTES * 2])
 {
 	char whom[QUOTED_BYTES], where[QUOTED_BYTES];
 
 	if (db_quote_identifier(whom, sizeof(whom), role) != DB_OK ||
-	    db_quote_identifier(where, sizeof(where), db_database(a->q->db)) != DB_OK)
+	    db_quote_name(where, sizeof(where), db_database(a->q->db)) != DB_OK)
 		return false;
 	snprintf(out, QUOTED_BYTES * 2, "%s@%s", whom, where);
 	return true;
@@ -219,10 +219,10 @@ audit_grant_role(struct audit *a, const char *role, const char *account)
 	char here[QUOTED_BYTES * 2];
 
 	snprintf(name, sizeof(name), "%.*s", at != NULL ? (int)(at - account) : 0, account);
-	if (at == NULL || db_quote_identifier(user, sizeof(user), name) != DB_OK ||
+	if (at == NULL || db_quote_name(user, sizeof(user), name) != DB_OK ||
 	    !role_here(a, role, here))
 		return NULL;
-	if (strcmp(at, "@%") != 0 && db_quote_identifier(host, sizeof(host), at + 1) != DB_OK)
+	if (strcmp(at, "@%") != 0 && db_quote_name(host, sizeof(host), at + 1) != DB_OK)
 		return NULL;
 	return audit_mend(a, "GRANT %s TO %s@%s", here, user, host);
 }

@@ -364,3 +364,21 @@ db_quote_identifier(char *out, size_t size, const char *name)
 	    snprintf(out, size, "`%.*s`.`%s`", (int)first, name, last);
 	return n > 0 && (size_t)n < size ? DB_OK : DB_EFAIL;
 }
+
+enum db_rc
+db_quote_name(char *out, size_t size, const char *name)
+{
+	size_t n = 0;
+
+	if (size < sizeof("````"))
+		return DB_EFAIL;
+	out[n++] = '`';
+	for (; *name != '\0' && n + sizeof("```") <= size; name++) {
+		if (*name == '`')
+			out[n++] = '`';
+		out[n++] = *name;
+	}
+	out[n++] = '`';
+	out[n] = '\0';
+	return *name == '\0' ? DB_OK : DB_EFAIL;
+}

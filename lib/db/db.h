@@ -347,8 +347,11 @@ void db_backoff(unsigned int try);
 void nap_with_jitter(const struct db *db, unsigned int try);
 
 /* "schema.view" or "view" as a quoted identifier into @out (at least 4 * 64 + 8 bytes): letters,
- * digits, _ and $ only. The only place where an identifier is made. */
+ * digits, _ and $ only. The only place where an identifier is made of what people have typed. */
 LOCKQ_MUST_CHECK enum db_rc db_quote_identifier(char *out, size_t size, const char *name);
+/* A name that the server has told, of any characters, as one quoted identifier. DB_EFAIL where it
+ * does not fit. */
+LOCKQ_MUST_CHECK enum db_rc db_quote_name(char *out, size_t size, const char *name);
 
 uint64_t db_clock_ms(void); /* monotonic */
 void db_sleep_ms(unsigned int ms); /* ends early on a signal */

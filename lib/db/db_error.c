@@ -128,6 +128,8 @@ db_lost(const struct db *db)
 #define BEHIND "another member of the cluster was first", ": try again"
 #define READ_ONLY "the server is read only", ": connect to the primary"
 #define OTHER "the database reports an error"
+#define CACHES "the server's caches of tables are too small", \
+	": let an administrator raise table_open_cache and table_definition_cache"
 
 /* Its advice names the role of this database. */
 static const char needs_role[] = "role";
@@ -142,6 +144,10 @@ static const struct known_error {
 	{ ER_LOCK_DEADLOCK, DB_ERETRY, HELD, "" },
 	{ ER_ERROR_DURING_COMMIT, DB_ERETRY, BEHIND },
 	{ SERVER_TRANSACTION_ROLLED_BACK, DB_ERETRY, BEHIND },
+	/* Nothing was done: a table has gone from the server's caches since the statement or its
+	 * transaction began. */
+	{ ER_NEED_REPREPARE, DB_ERETRY, CACHES },
+	{ ER_TABLE_DEF_CHANGED, DB_ERETRY, CACHES },
 	{ ER_LOCK_WAIT_TIMEOUT, DB_ELOCKWAIT, HELD, ": try again later" },
 	{ SERVER_LOCK_NOWAIT, DB_EHELD, HELD, "" },
 	{ ER_DUP_ENTRY, DB_EDUPLICATE, OTHER, "" },

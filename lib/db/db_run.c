@@ -8,7 +8,7 @@
 
 #include "db/db_text.h"
 
-enum { CELL_MIN = 64 };
+enum { CELL_MIN = 64, PREPARED_TRIES = 4 };
 
 void
 db_rows_clear(struct db_rows *rows)
@@ -404,12 +404,32 @@ run_kept(struct db *db, const struct db_query *query, const struct db_arg *args,
 	return rc;
 }
 
+static enum db_rc
+run_once(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
+    struct db_rows *rows)
+{
+	if (n_args == 0)
+		return run_text(db, query, rows);
+	return query->expect == DB_VIEW ? run_view(db, query, args, n_args, rows) :
+	    run_kept(db, query, args, n_args, rows);
+}
+
+/* Where a server has closed the statement's tables since it was prepared, and again while it
+ * prepared it anew, nothing was done. A procedure may have done a part. */
+static bool
+may_run_again(const struct db *db, const struct db_query *query, unsigned int tries)
+{
+	return db->error.number == ER_NEED_REPREPARE && !db->lost && tries < PREPARED_TRIES &&
+	    strncmp(query->sql, "CALL ", strlen("CALL ")) != 0;
+}
+
 enum db_rc
 db_run(struct db *db, const struct db_query *query, const struct db_arg *args, size_t n_args,
     struct db_rows *rows)
 {
 	struct db_rows unread = { 0, 0, NULL, NULL };
 	const char *undo = db->undo_next;
+	unsigned int tries = 0;
 	enum db_rc rc;
 
 	if (rows == NULL)
@@ -420,12 +440,10 @@ db_run(struct db *db, const struct db_query *query, const struct db_arg *args, s
 	if (rc != DB_OK)
 		return rc;
 	db->undo_next = NULL;
-	if (n_args == 0)
-		rc = run_text(db, query, rows);
-	else if (query->expect == DB_VIEW)
-		rc = run_view(db, query, args, n_args, rows);
-	else
-		rc = run_kept(db, query, args, n_args, rows);
+	do {
+		db_rows_clear(rows);
+		rc = run_once(db, query, args, n_args, rows);
+	} while (rc == DB_ERETRY && may_run_again(db, query, ++tries));
 	if (rc != DB_OK && undo != NULL)
 		db_command_aside(db, undo);
 	if (rc != DB_OK || rows == &unread)

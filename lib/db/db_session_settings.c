@@ -10,12 +10,14 @@
 
 #include "db/db_text.h"
 
-enum { CLIENTS_COLUMN = 10, SCHEMA_COLUMN, FINISHED_COLUMN };
+enum { CLIENTS_COLUMN = 10, SCHEMA_COLUMN, FINISHED_COLUMN, UNFIT_COLUMN };
 
 /* READ COMMITTED: a leader must see the requests that came during its query, and must not lock the
  * gaps that new requests go into. UTC: a time must not depend on the session that wrote it.
  * utf8mb4: an init_connect of old has another character set. MySQL's own collation: MariaDB's
- * library sets another, which a view's literals may not mix with. */
+ * library sets another, which a view's literals may not mix with. derived_merge: without it no row
+ * goes into the views of schema/doors. The rest are limits for people at a prompt, and what lets
+ * them do as they like. */
 static const char pin_session[] =
 	"SET SESSION autocommit = 1,"
 	" transaction_isolation = 'READ-COMMITTED',"
@@ -27,10 +29,16 @@ static const char pin_session[] =
 	" collation_connection = 'utf8mb4_0900_ai_ci',"
 	" completion_type = 'NO_CHAIN',"
 	" max_execution_time = 0,"
+	" sql_select_limit = 18446744073709551615,"
+	" sql_big_selects = 1,"
+	" cte_max_recursion_depth = 1000,"
+	" foreign_key_checks = 1,"
+	" optimizer_switch = 'derived_merge=on',"
+	" transaction_read_only = %d,"
 	" innodb_lock_wait_timeout = %u,"
 	" lock_wait_timeout = %u,"
 	" wait_timeout = %d,"
-	" net_write_timeout = %d%s";
+	" net_write_timeout = %d";
 
 /* The settings are read back: a proxy between lockq and the server may have changed them. */
 #define WHO_AM_I \
@@ -43,10 +51,21 @@ static const char pin_session[] =
 
 static DB_QUERY(who_am_i, DB_ONE, WHO_AM_I);
 
+/* What no session may change, and with which nothing can be written. lockq-migrate --check says the
+ * same. */
+#define UNFIT_SERVER \
+	"CASE WHEN @@log_bin AND @@binlog_format = 'STATEMENT'" \
+	"     THEN 'binlog_format is STATEMENT, with which lockq can write nothing:" \
+	" let an administrator run \"SET PERSIST binlog_format = ''ROW''\"'" \
+	"     WHEN @@max_prepared_stmt_count = 0" \
+	"     THEN 'max_prepared_stmt_count is 0, so lockq can run no statement:" \
+	" let an administrator run \"SET PERSIST max_prepared_stmt_count = 16382\"'" \
+	"     END"
+
 /* Where another session has locked that table, the caller waits for it and can say so. */
 static const struct db_query who_am_i_and_schema = {
 	"who_am_i",
-	WHO_AM_I ", " SCHEMA_VERSIONS, DB_ONE
+	WHO_AM_I ", " SCHEMA_VERSIONS ", " UNFIT_SERVER, DB_ONE
 };
 
 static DB_QUERY(set_time_limit, DB_NO_ROWS,
@@ -111,9 +130,8 @@ db_pin(struct db *db)
 	char text[sizeof(pin_session) + 64];
 	enum db_rc rc;
 
-	snprintf(text, sizeof(text), pin_session, db->pinned_wait_s, db->pinned_wait_s,
-	    DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S,
-	    db->read_only ? ", transaction_read_only = 1" : "");
+	snprintf(text, sizeof(text), pin_session, db->read_only, db->pinned_wait_s,
+	    db->pinned_wait_s, DB_WAIT_TIMEOUT_S, DB_WAIT_TIMEOUT_S);
 	if (mysql_query(db->mysql, text) != 0)
 		return db_fail(db, "session settings");
 	db->lock_wait_s = db->pinned_wait_s;
@@ -121,6 +139,8 @@ db_pin(struct db *db)
 	rc = read_who_am_i(db, &rows);
 	if (rc == DB_OK)
 		rc = check_pinned(db, &rows);
+	if (rc == DB_OK && db_cell(&rows, 0, UNFIT_COLUMN) != NULL)
+		rc = db_refuse(db, "the server's %s", db_cell(&rows, 0, UNFIT_COLUMN));
 	if (rc == DB_OK) {
 		copy_cell(db->database, sizeof(db->database), &rows, 0, 0);
 		db->connection_id = db_cell_u64(&rows, 0, 1);

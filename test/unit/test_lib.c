@@ -84,6 +84,21 @@ what_is_no_identifier_is_refused(void **state)
 		assert_int_equal(db_quote_identifier(out, sizeof(out), names[i]), DB_EFAIL);
 }
 
+/* A name that the server has told may have any characters. */
+static void
+any_name_is_quoted(void **state)
+{
+	char out[16];
+
+	(void)state;
+	assert_int_equal(db_quote_name(out, sizeof(out), "bank-2"), DB_OK);
+	assert_string_equal(out, "`bank-2`");
+	assert_int_equal(db_quote_name(out, sizeof(out), "a`b.c"), DB_OK);
+	assert_string_equal(out, "`a``b.c`");
+	for (size_t size = 0; size < sizeof("`a``b.c`") + 1; size++)
+		assert_int_equal(db_quote_name(out, size, "a`b.c"), DB_EFAIL);
+}
+
 static void
 an_identifier_has_64_characters_at_most(void **state)
 {
@@ -319,6 +334,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(identifiers_are_quoted),
 		cmocka_unit_test(errors_are_one_line),
 		cmocka_unit_test(what_is_no_identifier_is_refused),
+		cmocka_unit_test(any_name_is_quoted),
 		cmocka_unit_test(an_identifier_has_64_characters_at_most),
 		cmocka_unit_test(a_text_grows),
 		cmocka_unit_test(a_text_takes_the_largest_numbers),
