@@ -173,6 +173,8 @@ static const struct known_error {
 	{ CR_OUT_OF_MEMORY, DB_ENOMEM, OTHER, "" },
 	{ ER_ACCESS_DENIED_ERROR, DB_EFAIL, "the database refuses the account or its password",
 	  "" },
+	{ CR_AUTH_PLUGIN_ERR, DB_EFAIL, "the database refuses the account or its password",
+	  ": use TLS, or say get-server-public-key in the option file" },
 	{ ER_DBACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_TABLEACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_COLUMNACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
@@ -203,6 +205,9 @@ known_error(unsigned int number, const char *text)
 	static const struct known_error other = { 0, DB_EFAIL, OTHER, "" };
 
 	if (number == ER_OPTION_PREVENTS_STATEMENT && !is_read_only(text))
+		return &other;
+	/* Nor is it always TLS that a plugin misses. The client library has one language. */
+	if (number == CR_AUTH_PLUGIN_ERR && strstr(text, "secure connection") == NULL)
 		return &other;
 	for (size_t i = 0; i < sizeof(known_errors) / sizeof(known_errors[0]); i++) {
 		if (known_errors[i].number == number)

@@ -4,6 +4,7 @@
  * connection. */
 #include "list/search.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "handle/session.h"
@@ -36,9 +37,15 @@ explain(const struct reading *reading, enum db_rc rc, enum list_result *result)
 		snprintf(reason, REASON_BYTES,
 		    "view \"%s\" took longer than the task's max_query_s, %u s", task->view,
 		    task->max_query_s);
-	else if (rc == DB_EINTERRUPTED || rc == DB_ELOST)
+	else if (rc == DB_EINTERRUPTED)
 		snprintf(reason, REASON_BYTES, "the query of view \"%s\" was ended on the server",
 		    task->view);
+	/* The client can't tell one from the other. */
+	else if (rc == DB_ELOST)
+		snprintf(reason, REASON_BYTES, "the query of view \"%s\" was ended on the server, "
+		    "or its connection was cut, after %" PRIu64 " s: a proxy must let a silent "
+		    "connection be for longer than the task's max_query_s, %u s", task->view,
+		    (db_clock_ms() - reading->ticking.since) / 1000, task->max_query_s);
 	else
 		snprintf(reason, REASON_BYTES, "view \"%s\": %s", task->view,
 		    db_error(reading->db));

@@ -387,6 +387,25 @@ a_query_over_its_time_limit_fails(void **state)
 	assert_int_equal(w->rc, LOCKQ_OK);
 }
 
+/* As by a proxy that ends connections which are silent for as long as the query takes. */
+static void
+a_query_that_is_cut_off_fails(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	proxy_hold_and_cut(w->proxy, QUERY, 1);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	proxy_release(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EQUERY);
+	assert_non_null(strstr(w->answer.reason, "or its connection was cut, after 0 s: a proxy"
+	    " must let a silent connection be for longer than the task's max_query_s, "));
+}
+
 /* The query's statement or its connection is killed. The request fails with that reason. */
 static void
 a_killed_query_fails(void **state)
@@ -788,6 +807,7 @@ main(int argc, char **argv)
 		DB_TEST(a_name_that_is_none_fails),
 		DB_TEST(a_view_that_fails_half_way_fails),
 		DB_TEST(a_query_over_its_time_limit_fails),
+		DB_TEST(a_query_that_is_cut_off_fails),
 		DB_TEST(a_killed_query_fails),
 		DB_TEST(giving_up_stops_the_query),
 		DB_TEST(a_failure_is_everybodys),
