@@ -15,7 +15,7 @@ enum {
 	NO_DEFINER = 1449, HIDDEN_DEFINER = 1045, /* the same, as plain accounts are told it */
 	NO_DATABASE_RIGHT = 1044, NO_TABLE_RIGHT = 1142, NO_COLUMN_RIGHT = 1143,
 	NO_ROUTINE_RIGHT = 1370, NO_INDEX = 1176, READ_ONLY_WRITE = 1792,
-	ENDED_BY_TIME = 3024
+	ENDED_BY_TIME = 3024, NO_SORT_MEMORY = 1038
 };
 
 /* A name that a task's row has, "name" or "schema.name". */

@@ -24,7 +24,8 @@ enum {
 	FEWEST_ROWS = 1000, /* of the whole view: with fewer, nobody can tell from the numbers
 	                     * whether the list of loans was pushed down */
 	PUSHED_SHARE = 10,  /* a check that reads more than this part of them was not */
-	DETAIL_MS = 3000    /* as long as checkwork gives the detail view */
+	DETAIL_MS = 3000,   /* as long as checkwork gives the detail view */
+	SHOWN_FIRST = 3     /* so many loans are shown with a priority that is text */
 };
 
 /* One run of the query. */
@@ -35,6 +36,8 @@ struct trial {
 	struct list list;       /* each row, and then each loan once */
 	uint64_t limit;
 	size_t null_loans, negative, null_priorities;
+	size_t numbers, words;  /* priorities that are numbers, and others */
+	struct text first;      /* the first loans with theirs, for a sentence */
 	bool no_memory;
 };
 
@@ -78,6 +81,22 @@ meter_end(struct db *db, const struct meter *m, int64_t *rows)
 
 /* --- the query --- */
 
+enum { LOAN_ID, PRIORITY_IS_NULL = 2, PRIORITY }; /* columns of view_audit_statement() */
+
+static void
+note_priority(struct trial *t, char **cells)
+{
+	const char *text = cells[PRIORITY] != NULL ? cells[PRIORITY] : "";
+	size_t digits = strspn(text, "+-.0123456789");
+
+	t->null_priorities += cells[PRIORITY_IS_NULL] != NULL && cells[PRIORITY_IS_NULL][0] == '1';
+	t->numbers += digits > 0 && text[digits] == '\0';
+	t->words += text[digits] != '\0';
+	if (t->a->findings->rows < SHOWN_FIRST && cells[LOAN_ID] != NULL)
+		text_add(&t->first, "%s%s ('%s')", t->first.used > 0 ? ", " : "", cells[LOAN_ID],
+		    text);
+}
+
 static int
 read_row(char **cells, const unsigned long *lengths, void *data)
 {
@@ -89,7 +108,7 @@ read_row(char **cells, const unsigned long *lengths, void *data)
 		t->a->findings->complete = 0;
 		return 0;
 	}
-	t->null_priorities += cells[2] != NULL && cells[2][0] == '1';
+	note_priority(t, cells);
 	t->null_loans += cells[0] == NULL;
 	t->negative += cells[0] != NULL && cells[0][0] == '-';
 	t->a->findings->rows++;
@@ -194,6 +213,12 @@ explain(struct trial *t, enum db_rc rc)
 		    "but it may only read", view->said);
 	else if (is_denied(number) && t->db == a->q->elsewhere)
 		explain_denial(a, t->db);
+	else if (number == NO_SORT_MEMORY)
+		audit_found(a, LOCKQ_FAULT, "rows_long", view->setting, audit_mend(a,
+		    "SET PERSIST sort_buffer_size = 8388608"), "the rows of candidates_view "
+		    "\"%s\" are too long for the server to sort them, as if the priority comes out "
+		    "of a document: give it a column of its own, or raise sort_buffer_size",
+		    view->said);
 	else
 		audit_found(a, LOCKQ_FAULT, "query_fails", view->setting, audit_show(a,
 		    "VIEW", view), "the query of candidates_view \"%s\" fails: %s", view->said,
@@ -226,21 +251,41 @@ settle(struct trial *t, enum db_rc rc)
 
 /* --- what the rows are --- */
 
+static const char *const texts[] = { "char", "varchar", "text", "tinytext", "mediumtext",
+	"longtext", "binary", "varbinary", NULL };
+
 /* NULL sorts before everything else; these values come after it. */
 static const char *
 last_of_type(const struct audited_view *view)
 {
 	static const char *const dates[] = { "date", "datetime", "timestamp", NULL };
-	static const char *const texts[] = { "char", "varchar", "text", "tinytext", "mediumtext",
-		"longtext", "enum", "set", "binary", "varbinary", "json", NULL };
+	static const char *const words[] = { "enum", "set", "json", NULL };
 	const char *type = audit_type(view, "priority");
 
 	if (type != NULL && audit_is_one_of(type, dates))
 		return "COALESCE(v.priority, DATE'9999-12-31')";
-	if (type != NULL && audit_is_one_of(type, texts))
+	if (type != NULL && (audit_is_one_of(type, texts) || audit_is_one_of(type, words)))
 		return "COALESCE(v.priority, 'zzzz')";
 	return type != NULL && strcmp(type, "time") == 0 ? "COALESCE(v.priority, TIME'838:59:59')" :
 	    "COALESCE(v.priority, 9223372036854775807)";
+}
+
+/* Of an ENUM through UNION or a function only the text is left. */
+static void
+judge_text(const struct trial *t)
+{
+	struct audit *a = t->a;
+	const struct audited_view *view = &a->views[CANDIDATES];
+	const char *type = audit_type(view, "priority");
+	bool numbers = t->numbers > 0 && t->words == 0;
+
+	if (type == NULL || !audit_is_one_of(type, texts) || t->first.used == 0)
+		return;
+	audit_found(a, numbers ? LOCKQ_WARNING : LOCKQ_NOTE, numbers ? "priority_text" :
+	    "priority_words", view->is.setting, numbers ? audit_mend_view(a, view, "priority",
+	    "v.priority + 0", NULL) : NULL, "candidates_view \"%s\" has a priority of type %s, "
+	    "which sorts %s: the first loans are %s", view->is.said, type, numbers ?
+	    "as text, '10' before '9'" : "by its letters", t->first.data);
 }
 
 static void
@@ -265,6 +310,7 @@ judge_rows(const struct trial *t)
 		    "priority", last_of_type(view), NULL), "candidates_view \"%s\" has %zu rows "
 		    "whose priority is NULL: these come before all others", said,
 		    t->null_priorities);
+	judge_text(t);
 	if (all->loans < all->rows && !audit_flag(a, "view_repeats"))
 		audit_found(a, dear ? LOCKQ_WARNING : LOCKQ_NOTE, "loans_repeat", "view_repeats",
 		    dear ? audit_mend_set(a, "--view-repeats", "yes") : NULL, "candidates_view "
@@ -523,5 +569,6 @@ audit_query(struct audit *a)
 	if (code == LOCKQ_OK && (!quick || audit_number(a, "cache_ttl") > 0))
 		code = look_at_loans(a, &t.list);
 	list_clear(&t.list);
+	text_clear(&t.first);
 	return code;
 }

@@ -179,6 +179,9 @@ static const struct known_error {
 	{ ER_TABLEACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_COLUMNACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
 	{ ER_PROCACCESS_DENIED_ERROR, DB_EFAIL, NO_RIGHT },
+	{ ER_OUT_OF_SORTMEMORY, DB_EFAIL, "the server can't sort rows that long",
+	  ": let an administrator raise sort_buffer_size, or give what is sorted by a column of "
+	  "its own, not one within a document" },
 	{ ER_SIGNAL_EXCEPTION, DB_EFAIL, "the database refuses that", "" },
 	{ ER_OPTION_PREVENTS_STATEMENT, DB_EMOVED, READ_ONLY },
 	{ ER_READ_ONLY_MODE, DB_EMOVED, READ_ONLY },

@@ -37,8 +37,9 @@
 	"   FROM %s)", "c.n = 1 AND ", also)
 
 static const char wrapped_view[] = WRAPPED_VIEW(""), wrapped_once[] = WRAPPED_ONCE("");
-static const char audited_view[] = WRAPPED_VIEW(", f.priority IS NULL");
-static const char audited_once[] = WRAPPED_ONCE(", f.priority IS NULL");
+#define AUDITED ", f.priority IS NULL, LEFT(f.priority, 64)"
+static const char audited_view[] = WRAPPED_VIEW(AUDITED);
+static const char audited_once[] = WRAPPED_ONCE(AUDITED);
 
 /* Returns what is wrong with a loan_id of the view, or NULL. */
 static const char *

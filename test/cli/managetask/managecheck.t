@@ -167,6 +167,24 @@ fault "$view deeds_to_check AS SELECT loan_id + 0.0 AS loan_id, due AS priority,
 	mends
 fault "$view deeds_to_check AS SELECT loan_id, JSON_OBJECT('due', due) AS priority FROM deed" \
 	priority_type fault candidates_view "${rewritten}SELECT v.\`loan_id\`, CAST(" mends
+fault "$view deeds_to_check AS SELECT loan_id, CONCAT(line) AS priority FROM deed" \
+	priority_text warning candidates_view \
+	"${rewritten}SELECT v.\`loan_id\`, v.priority + 0 AS " mends
+fault "CREATE TABLE rush (loan_id INT, priority ENUM('now', 'later'));
+	INSERT INTO rush VALUES (1, 'now'), (2, 'later'); $view deeds_to_check AS
+	SELECT loan_id, priority FROM rush UNION ALL SELECT loan_id, priority FROM rush" \
+	priority_words note candidates_view null
+like "$out" "which sorts by its letters: the first loans are 2 \('later'\), 2" \
+	'an ENUM through UNION is text, and check shows what comes first'
+admin "USE $bank; CREATE TABLE paper (loan_id INT, doc JSON);
+	INSERT INTO paper
+	  SELECT loan_id, JSON_OBJECT('due', due, 'more', REPEAT('x', 60000)) FROM deed;
+	SET GLOBAL sort_buffer_size = 32768"
+fault "$view deeds_to_check AS SELECT loan_id, doc ->> '\$' AS priority FROM paper" \
+	rows_long fault candidates_view 'SET PERSIST sort_buffer_size = '
+admin 'SET GLOBAL sort_buffer_size = DEFAULT'
+check $task
+is "$(found rows_long)" '' 'and with a larger sort_buffer_size the fault is gone'
 fault "$view deeds_to_check AS SELECT loan_id, POINT(line, 0) AS priority FROM deed" \
 	priority_type fault candidates_view "$by_hand"
 fault "CREATE OR REPLACE SQL SECURITY INVOKER VIEW deeds_to_check AS
