@@ -8,6 +8,16 @@
 #include "handle/held.h"
 #include "rules/outcome_state.h"
 
+/* For a row l of the log, of a return: whether it has the times that this call asks for. They count
+ * from l.at, or from when the row was written, if the clock had been set back by then: FROM_NOW in
+ * token.c. */
+#define HAS_THE_TIMES \
+	"(l.available_at = l.at + INTERVAL @lockq_after SECOND" \
+	" OR (l.at > l.logged_at + INTERVAL 1 MINUTE" \
+	"     AND l.available_at - INTERVAL @lockq_after SECOND" \
+	"         BETWEEN l.logged_at - INTERVAL 1 MINUTE AND l.logged_at))" \
+	" AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND"
+
 /* A loan of the call. The rows of a statement are in the order of loan_id. */
 struct place {
 	uint64_t loan_id;

@@ -30,8 +30,7 @@ static DB_QUERY(first_row, DB_ONE,
 	"  OR (l.event = @lockq_event AND " IS_MINE_THEN \
 	"      AND (l.note <=> @lockq_note OR (l.event = 'renewed' AND @lockq_note IS NULL))))" \
 	" AND (@lockq_event <> 'returned'" \
-	"      OR (l.event = 'returned' AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
-	"          AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND)))"
+	"      OR (l.event = 'returned' AND " HAS_THE_TIMES ")))"
 
 /* Whether the call would have changed the loan as it met it, see token.c; then the loan was not
  * named, or on_complete refused it. */

@@ -16,13 +16,16 @@
 #define AT \
 	"GREATEST(@lockq_at, w.changed_at," \
 	"         IF(w.lease_expires_at <= NOW(6), w.lease_expires_at, w.changed_at))"
+/* What is promised from now on counts from now, also if the server's clock was set back since the
+ * loan was given: else --return-after 0 would be as long as the clock was set back by. */
+#define FROM_NOW "IF(" AT " > @lockq_at + INTERVAL 1 MINUTE, @lockq_at, " AT ")"
 #define AVAILABLE_AT \
-	"CASE @lockq_event WHEN 'returned' THEN " AT " + INTERVAL @lockq_after SECOND" \
-	" WHEN 'completed' THEN " AT " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
+	"CASE @lockq_event WHEN 'returned' THEN " FROM_NOW " + INTERVAL @lockq_after SECOND" \
+	" WHEN 'completed' THEN " FROM_NOW " + INTERVAL NULLIF(t.complete_hold, 0) SECOND END"
 #define EXCLUDED_UNTIL AT " + INTERVAL @lockq_not_me SECOND"
 #define LEASE_EXPIRES_AT \
 	"IF(@lockq_event = 'renewed' AND w.lease_expires_at IS NOT NULL," \
-	"   " LEASE_END(AT, "t.lease_minutes") ", NULL)"
+	"   " LEASE_END(FROM_NOW, "t.lease_minutes") ", NULL)"
 
 /* Only the user who holds the loan, with its token, and while its lease lasts. A loan without a
  * lease is renewed only for the sake of a note. */
@@ -47,8 +50,7 @@
 	" OR EXISTS (SELECT 1 FROM work_log AS l FORCE INDEX (work_log_loan)" \
 	"             WHERE l.task_id = w.task_id AND l.loan_id = w.loan_id" \
 	"               AND l.version = w.version AND l.event = 'returned'" \
-	"               AND l.available_at = l.at + INTERVAL @lockq_after SECOND" \
-	"               AND l.excluded_until <=> l.at + INTERVAL @lockq_not_me SECOND))"
+	"               AND " HAS_THE_TIMES "))"
 
 /* By primary key and in key order, or two dispositions may wait for each other in a ring. */
 DB_QUERY(lock_loans, DB_MANY,

@@ -9,10 +9,11 @@
 	"l.task_id = t.task_id" \
 	" AND l.epoch = (SELECT MAX(n.epoch) FROM kept_list AS n WHERE n.task_id = t.task_id)"
 
-/* Whether takers may use it: it is of the task's view, and not older than cache_ttl. */
+/* Whether takers may use it: it is of the task's view, and not older than cache_ttl. If it seems to
+ * be of a time to come, the server's clock was set back, and nobody knows how old it is. */
 #define LIST_IS_FRESH \
 	"l.candidates_view = t.candidates_view" \
-	" AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND"
+	" AND l.as_of > NOW(6) - INTERVAL t.cache_ttl SECOND AND l.as_of <= NOW(6)"
 
 /* For a task t and its newest list l, which may be none: when the list is to be filled anew. Its
  * time counts from the start of the query. What is left must last for twice as long as a query
@@ -29,7 +30,7 @@
 	"t.enabled AND t.paused IS NULL AND t.cache_ttl > 0 AND t.share = 'order'"
 #define LIST_IS_DUE \
 	"COALESCE(" LIST_IS_WANTED \
-	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view" \
+	" AND (l.epoch IS NULL OR l.candidates_view <> t.candidates_view OR l.as_of > NOW(6)" \
 	"      OR (l.as_of < NOW(6) - INTERVAL 2000 * l.query_ms MICROSECOND" \
 	"          AND (l.as_of <= NOW(6) - INTERVAL LEAST(COALESCE(t.refresh_after," \
 	"                                                           t.cache_ttl DIV 2)," \

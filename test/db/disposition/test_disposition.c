@@ -470,10 +470,45 @@ the_pipeline_is_what_is_assigned(void **state)
 	lockq_pipeline_clear(&pipeline);
 }
 
+/* guard: --return-after counts from now, also if the server's clock was set back since the loan was
+ * given. The log stays in its order, and the same call once more is known. */
+static void
+returned_after_the_clock_was_set_back(void **state)
+{
+	static const uint32_t after_s[] = { 0, 1800 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct worker *w;
+		struct disposing back;
+
+		start_again();
+		add_loans(TASK, 1);
+		w = ask_now(0, TASK, 1);
+		sql("UPDATE work SET assigned_at = assigned_at + INTERVAL 1 HOUR, changed_at ="
+		    " changed_at + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+		sql("UPDATE work_log SET at = at + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+		back = dispose_of(w, LOCKQ_RETURN, 1, 0);
+		back.what.return_after_s = after_s[i];
+		(void)run(&back);
+		assert_int_equal(back.rc, LOCKQ_OK);
+		assert_int_equal(u64("SELECT available_at BETWEEN NOW(6) + INTERVAL %u SECOND"
+		    " - INTERVAL 1 MINUTE AND NOW(6) + INTERVAL %u SECOND AND changed_at > NOW(6)"
+		    " FROM work WHERE task_id = %d", after_s[i], after_s[i], TASK), 1);
+		lockq_disposed_clear(&back.result);
+		(void)run(&back);
+		assert_int_equal(back.rc, LOCKQ_OK);
+		assert_int_equal(back.result.loans[0].what, LOCKQ_DISPOSED_ALREADY);
+		lockq_disposed_clear(&back.result);
+		assert_int_equal(ask_now(1, TASK, 1)->rc, i == 0 ? LOCKQ_OK : LOCKQ_NOTHING);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		DB_TEST(returned_after_the_clock_was_set_back),
 		DB_TEST(each_disposition),
 		DB_TEST(what_is_offered_again),
 		DB_TEST(the_same_again_is_fine),

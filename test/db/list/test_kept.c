@@ -173,6 +173,20 @@ it_runs_out(void **state)
 	assert_int_equal(runs(), 2);
 }
 
+/* guard: a kept list that seems to be of a time to come is not used: the server's clock was set
+ * back, and the list would live for so much longer. */
+static void
+the_clock_was_set_back(void **state)
+{
+	(void)state;
+	fill(4);
+	sql("UPDATE kept_list SET as_of = NOW(6) + INTERVAL 1 HOUR WHERE task_id = %d", TASK);
+	ASSERT_GOT(1, 2);
+	assert_int_equal(runs(), 2);
+	ASSERT_GOT(2, 3);
+	assert_int_equal(runs(), 2);
+}
+
 /* A kept list is not used once cache_ttl is 0. */
 static void
 it_is_switched_off(void **state)
@@ -1341,6 +1355,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		DB_TEST(views_see_what_clients_see),
+		DB_TEST(the_clock_was_set_back),
 		DB_TEST(what_is_left_is_taken),
 		DB_TEST(by_default_nothing_is_kept),
 		DB_TEST(it_runs_out),
