@@ -880,7 +880,9 @@ struct lockq_request {
 	char *leader;              /**< the user whose process leads its task; NULL: nobody, or
 	                            * it is not known */
 	char *paused;              /**< why its task is paused; NULL: it is not */
-	uint64_t reserved[3];      /**< for later versions: 0 */
+	char *held;                /**< who has the lock of its task and leads nobody; NULL:
+	                            * nobody has. Since: 0.5 */
+	uint64_t reserved[2];      /**< for later versions: 0 */
 };
 
 /** A user's pending requests. */
@@ -982,6 +984,9 @@ LOCKQ_EXPORT void lockq_tasks_clear(struct lockq_tasks *tasks);
 /** How many of the last leaders of each task it reads at most. */
 #define LOCKQ_STAT_RUNS 200
 
+/** How many of the last rows of the log it reads at most. */
+#define LOCKQ_STAT_CHANGES 200
+
 /** What held up the calls of an operation in the last hour, in steps of ten minutes. */
 struct lockq_trouble {
 	char operation[16];        /**< getwork, cancel, disposition, expire, refill or manage */
@@ -1040,7 +1045,17 @@ struct lockq_stat {
 	size_t n_trouble;          /**< how many there are */
 	uint64_t max_query_s;      /**< task.max_query_s */
 	uint64_t request_ttl;      /**< task.request_ttl, seconds */
-	uint64_t reserved[8];      /**< for later versions: 0 */
+	char *held;                /**< who has its lock and leads nobody, in words; NULL: nobody.
+	                            * Since: 0.5, as what follows */
+	char *held_rows;           /**< who has locked rows of its work for a minute; NULL: nobody,
+	                            * or it can't be seen */
+	int64_t found;             /**< loans that its last query found; negative: none ran */
+	int64_t found_before;      /**< the same of the query before */
+	int64_t last_query_ms;     /**< milliseconds of its last query, and */
+	int64_t slowest_before_ms; /**< of the slowest of the three before; negative: fewer ran */
+	uint64_t given_again;      /**< of the last LOCKQ_STAT_CHANGES changes of the log, those
+	                            * that give a loan which was completed before */
+	uint64_t reserved[1];      /**< for later versions: 0 */
 };
 
 /** How tasks stand. */
@@ -1050,9 +1065,14 @@ struct lockq_stats {
 	char at[27];               /**< when that was */
 	struct lockq_trouble *trouble; /**< of calls that were for no task in particular */
 	size_t n_trouble;          /**< how many there are */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	uint64_t ahead_s;          /**< seconds by which the newest change or list is ahead of the
+	                            * server's clock. Since: 0.5, as what follows */
+	uint64_t ahead_loan;       /**< a loan of task @ahead_task whose last change of the log is
+	                            * not in the table work; 0: none was found */
+	uint64_t ahead_task;       /**< see @ahead_loan */
+	uint64_t reserved[1];      /**< for later versions: 0 */
 };
-#define LOCKQ_STATS_INIT { NULL, 0, "", NULL, 0, { 0 } }
+#define LOCKQ_STATS_INIT { NULL, 0, "", NULL, 0, 0, 0, 0, { 0 } }
 
 /**
  * lockq_stats:

@@ -52,6 +52,7 @@ GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE refill_notes TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE pipeline_rows TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE holders_1 TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE trouble_adds TO lockq_worker;
 GRANT SELECT ON task_trouble TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE follow_list TO lockq_worker;
@@ -71,6 +72,7 @@ GRANT SELECT ON task_touched TO lockq_viewer;
 GRANT SELECT ON kept_loan TO lockq_viewer;
 GRANT SELECT ON work_exclusion TO lockq_viewer;
 GRANT EXECUTE ON PROCEDURE leaders TO lockq_viewer;
+GRANT EXECUTE ON PROCEDURE holders_1 TO lockq_viewer;
 GRANT SELECT ON task_trouble TO lockq_viewer;
 GRANT EXECUTE ON PROCEDURE follow_list TO lockq_viewer;
 

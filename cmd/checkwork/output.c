@@ -219,6 +219,7 @@ json_requests(const char *user, const struct lockq_requests *requests)
 		cli_json_set(object, "nobody_leads", json_boolean(r->nobody_leads));
 		cli_json_set(object, "leader", cli_json_text(r->leader));
 		cli_json_set(object, "paused", cli_json_text(r->paused));
+		cli_json_set(object, "held", cli_json_text(r->held));
 		cli_json_print(object);
 	}
 }

@@ -17,6 +17,8 @@ prospect(const char *user, const struct lockq_request *r)
 		    "--task %u takes it up", word, r->task);
 	else if (r->paused != NULL)
 		text = cli_text(": %s", r->paused);
+	else if (r->held != NULL)
+		text = cli_text(": %s", r->held);
 	else if (r->leader != NULL)
 		text = cli_text(": %s leads", r->leader);
 	else if (r->nobody_leads)

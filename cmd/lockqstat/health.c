@@ -11,7 +11,12 @@ enum {
 	NOBODY_LEADS_S = 30,    /* a follower leads within seconds of its leader's end */
 	OVER_LIMIT_S = 60,      /* beyond max_query_s: to assign the loans, and to end the query */
 	FAILED_IN_A_ROW = 3,
-	UNTIDIED_S = 3600       /* cron's disposition --expire runs each minute */
+	UNTIDIED_S = 3600,      /* cron's disposition --expire runs each minute */
+	FOUND_MANY = 100,       /* fewer may be all done by the next query */
+	SLOWER = 4,             /* times as slow as the slowest of three queries before … */
+	SLOW_MS = 1000,         /* … and nobody notices less */
+	TRIES = 3,              /* calls without an answer; one alone may be a user's own limit */
+	AHEAD_S = 5             /* clocks of one server agree better */
 };
 
 static const char *const levels[] = {
@@ -28,6 +33,8 @@ stat_level_name(enum stat_level level)
 char *
 stat_finding_text(const struct stat_finding *finding)
 {
+	if (finding->task == 0)
+		return cli_text("%s: %s", levels[finding->level], finding->text);
 	return cli_text("%s: task %u: %s", levels[finding->level], finding->task, finding->text);
 }
 
@@ -50,7 +57,7 @@ look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct st
 
 	if (s->waiting == 0 || s->paused != NULL || !s->enabled)
 		return;
-	if (s->leader == NULL && s->oldest_s >= NOBODY_LEADS_S)
+	if (s->leader == NULL && s->held == NULL && s->oldest_s >= NOBODY_LEADS_S)
 		found(h, s, STAT_CRITICAL, "nobody_leads", cli_text("%" PRIu64 " %s, the oldest "
 		    "for %s, and nobody leads: the next getwork of any user serves them",
 		    s->waiting, s->waiting == 1 ? "request waits" : "requests wait", age.text));
@@ -83,6 +90,65 @@ look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
 		    s->refill_reason != NULL ? s->refill_reason : unknown));
 }
 
+/* What the query finds, and how fast it is. */
+static void
+look_at_query(struct stat_health *h, const struct lockq_stat *s)
+{
+	unsigned int task = s->task;
+
+	if (s->found == 0 && s->found_before >= FOUND_MANY)
+		found(h, s, STAT_WARNING, "found_nothing", cli_text("the last query found nothing, "
+		    "the one before found %" PRId64 ": see managetask check %u, and the view",
+		    s->found_before, task));
+	if (s->last_query_ms >= SLOW_MS && s->slowest_before_ms > 0 &&
+	    s->last_query_ms >= SLOWER * s->slowest_before_ms)
+		found(h, s, STAT_WARNING, "slow_query", cli_text("the last query took %s, and none "
+		    "of the three before took longer than %s: managetask check %u shows the plan",
+		    cli_ms((uint64_t)s->last_query_ms).text,
+		    cli_ms((uint64_t)s->slowest_before_ms).text, task));
+	if (s->given_again > 0)
+		found(h, s, STAT_WARNING, "given_again", cli_text("%" PRIu64 " of the last changes "
+		    "gave a loan that was completed before: let on_complete change what the view "
+		    "asks for, or set complete_hold", s->given_again));
+}
+
+/* Sessions that hold rows, and calls that nobody has served. */
+static void
+look_at_calls(struct stat_health *h, const struct lockq_stat *s)
+{
+	uint64_t answered = s->answers - s->answers_failed, vain = s->answers_failed;
+
+	for (size_t i = 0; i < s->n_trouble; i++) {
+		if (strcmp(s->trouble[i].operation, "getwork") == 0)
+			vain += s->trouble[i].busy;
+	}
+	if (vain > 0 && answered == 0 && s->enabled && s->paused == NULL)
+		found(h, s, vain >= TRIES ? STAT_CRITICAL : STAT_WARNING, "nobody_served",
+		    cli_text("%" PRIu64 " %s failed or gave up in the last hour, and nobody was "
+		    "served: see managetask check %u", vain, vain == 1 ? "call" : "calls",
+		    s->task));
+	if (s->held != NULL)
+		found(h, s, STAT_CRITICAL, "held", cli_text("%s", s->held));
+	if (s->held_rows != NULL)
+		found(h, s, STAT_WARNING, "held_rows", cli_text("%s", s->held_rows));
+}
+
+/* What is wrong with the whole database. */
+static void
+look_at_all(struct stat_health *h, const struct lockq_stats *stats)
+{
+	struct lockq_stat none = { .task = 0 };
+
+	if (stats->ahead_s >= AHEAD_S)
+		found(h, &none, STAT_CRITICAL, "clock_back", cli_text("the newest change or list "
+		    "is %s ahead of the server's clock, which was set back: see lockq-admin(7)",
+		    cli_age(stats->ahead_s).text));
+	if (stats->ahead_loan != 0)
+		found(h, &none, STAT_CRITICAL, "log_ahead", cli_text("the log is ahead of the "
+		    "table work for loan %" PRIu64 " of task %" PRIu64 ": see lockq-admin(7)",
+		    stats->ahead_loan, stats->ahead_task));
+}
+
 static int
 worst_first(const void *a, const void *b)
 {
@@ -100,11 +166,14 @@ stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
     const struct stat_limits *limits)
 {
 	*health = (struct stat_health){ NULL, 0, STAT_FINE };
+	look_at_all(health, stats);
 	for (size_t i = 0; i < stats->n_tasks; i++) {
 		const struct lockq_stat *s = &stats->tasks[i];
 
 		look_at_waits(health, s, limits);
 		look_at_leaders(health, s);
+		look_at_query(health, s);
+		look_at_calls(health, s);
 		if (s->untidied_s >= UNTIDIED_S)
 			found(health, s, STAT_WARNING, "no_cron", cli_text("what ended %s ago is "
 			    "not logged yet: let cron run disposition --expire",

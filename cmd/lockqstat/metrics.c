@@ -182,6 +182,23 @@ static const struct cursor_metric {
 	    age },
 };
 
+static void
+print_findings(FILE *out, const struct lockq_stats *stats)
+{
+	static const struct metric metric = { "lockq_finding",
+		"Something is wrong, as lockqstat --health says", NULL, false };
+	struct stat_health health;
+
+	stat_health_look(&health, stats, &STAT_LIMITS_USUAL);
+	if (health.n > 0)
+		print_head(out, &metric);
+	for (size_t i = 0; i < health.n; i++)
+		fprintf(out, "%s{task=\"%u\",code=\"%s\",status=\"%s\"} 1\n", metric.name,
+		    health.findings[i].task, health.findings[i].code,
+		    stat_level_name(health.findings[i].level));
+	stat_health_clear(&health);
+}
+
 void
 stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_cursors *cursors,
     uint64_t took_ms)
@@ -201,6 +218,7 @@ stat_metrics(FILE *out, const struct lockq_stats *stats, const struct lockq_curs
 			    stats->tasks[i].n_trouble, &begun);
 		print_trouble(out, &troubles[m], 0, "", stats->trouble, stats->n_trouble, &begun);
 	}
+	print_findings(out, stats);
 	for (size_t m = 0; m < sizeof(cursor_metrics) / sizeof(cursor_metrics[0]); m++) {
 		if (cursors->n_cursors > 0)
 			print_head(out, &cursor_metrics[m].metric);

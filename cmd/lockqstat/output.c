@@ -114,6 +114,7 @@ json_stats(const struct lockq_stats *stats, const struct lockq_runs *runs)
 		cli_json_set(object, "enabled", json_boolean(s->enabled));
 		cli_json_set(object, "paused", cli_json_text(s->paused));
 		cli_json_set(object, "leader", cli_json_text(s->leader));
+		cli_json_set(object, "held", cli_json_text(s->held));
 		cli_json_set(object, "leading_ms", s->leader != NULL ?
 		    cli_json_number(s->leading_ms) : json_null());
 		cli_json_set(object, "epoch", cli_json_number(s->epoch));
@@ -160,7 +161,8 @@ json_health(const struct stat_health *health)
 		const struct stat_finding *f = &health->findings[i];
 		json_t *object = json_object();
 
-		cli_json_set(object, "task", cli_json_number(f->task));
+		cli_json_set(object, "task", f->task != 0 ? cli_json_number(f->task) :
+		    json_null());
 		cli_json_set(object, "status", cli_json_text(stat_level_name(f->level)));
 		cli_json_set(object, "code", cli_json_text(f->code));
 		cli_json_set(object, "text", cli_json_text(f->text));

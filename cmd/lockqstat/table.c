@@ -196,7 +196,8 @@ list_fact(const struct lockq_stat *s)
 static void
 add_facts(struct cli_table *table, const struct lockq_stat *s)
 {
-	add_fact(table, "leader", s->leader == NULL ? cli_text("nobody") :
+	add_fact(table, "leader", s->held != NULL ? cli_text("nobody: %s", s->held) :
+	    s->leader == NULL ? cli_text("nobody") :
 	    cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text));
 	add_fact(table, "waiting", s->waiting == 0 ? cli_text("nobody") :
 	    cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
@@ -237,7 +238,10 @@ add_run(struct cli_table *table, const struct lockq_run *r)
 	cli_table_cell(table, "%s", r->how);
 	cli_table_cell(table, "%s", cli_ms(r->took_ms).text);
 	cell_of_ms(table, r->query_ms);
-	cell_of_number(table, r->candidates);
+	if (r->query_ms < 0)
+		cli_table_cell(table, "-");
+	else
+		cli_table_cell(table, "%" PRIu64, r->candidates);
 	cell_of_number(table, r->requests);
 	cell_of_number(table, r->loans);
 	cell_of_number(table, r->left_pending);

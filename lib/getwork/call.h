@@ -61,6 +61,7 @@ struct call {
 	uint64_t trouble_last;    /* the last one */
 	unsigned int troubles;    /* that were over when the next one began */
 	char held[HELD_BYTES];    /* what the call waited for before it led, in words, or "" */
+	uint64_t held_seen;       /* when it was last looked who has the lock and leads nobody */
 	bool fails_over;          /* a connection was lost, so the primary may be another server */
 	bool in_doubt;            /* a COMMIT was lost, and whether it was done is not known yet */
 };

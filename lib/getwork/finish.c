@@ -159,18 +159,17 @@ has_led(const struct call *c)
 	    answer->leader != NULL && strcmp(answer->leader, c->request.user) == 0;
 }
 
-/* Says why nobody was served, also in the answer of a request that stays pending. */
+/* Says @why nobody was served, also in the answer of a request that stays pending. */
 static int
-finish_paused(struct call *c)
+finish_unserved(struct call *c, const char *why)
 {
 	struct lockq_answer *answer = c->answer;
 	enum db_rc rc = DB_OK;
 
 	if (answer->status == LOCKQ_PENDING)
-		rc = copy_text(&answer->reason, c->task.paused);
-	error_set(c->q, "%s: request %llu %s", c->task.paused,
-	    (unsigned long long)answer->request_id, answer->status == LOCKQ_PENDING ?
-	    "stays pending" : "is cancelled: try again later");
+		rc = copy_text(&answer->reason, why);
+	error_set(c->q, "%s: request %llu %s", why, (unsigned long long)answer->request_id,
+	    answer->status == LOCKQ_PENDING ? "stays pending" : "is cancelled: try again later");
 	return rc == DB_OK ? (int)LOCKQ_BUSY : error_from_db(c->q, NULL, rc);
 }
 
@@ -228,8 +227,8 @@ finish(struct call *c, enum step step, enum db_rc failure)
 	if (step == TIMED_OUT && c->ask->wait == LOCKQ_WAIT_LIST && answer->assigned == 0)
 		return LOCKQ_NOTHING;
 	if ((step == PENDING || step == TIMED_OUT) && answer->assigned == 0 &&
-	    c->task.paused[0] != '\0')
-		return finish_paused(c);
+	    (c->task.paused[0] != '\0' || c->held[0] != '\0'))
+		return finish_unserved(c, c->task.paused[0] != '\0' ? c->task.paused : c->held);
 	if (step == ANSWERED && answer->status == LOCKQ_STATUS_CANCELLED && answer->reason != NULL)
 		error_set(c->q, "request %llu is cancelled: %s",
 		    (unsigned long long)answer->request_id, answer->reason);

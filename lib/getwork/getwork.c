@@ -276,6 +276,20 @@ forget_troubles(struct call *c, uint64_t since)
 		c->tries = c->troubles = 0;
 }
 
+/* Finds out who has the lock for so long without leading, to tell it. */
+static void
+look_who_holds(struct call *c)
+{
+	uint64_t now = db_clock_ms();
+
+	if (c->leader.leads || c->leader.unled_in_a_row == 0) {
+		c->held[0] = '\0';
+	} else if (c->held_seen == 0 || now - c->held_seen >= HELD_EVERY_MS) {
+		c->held_seen = now;
+		held_lock(c->q->db, c->task.task_id, c->held);
+	}
+}
+
 static enum db_rc
 follow(struct call *c, enum step *step)
 {
@@ -296,16 +310,20 @@ follow(struct call *c, enum step *step)
 			c->waiting.brief_s =
 			    c->waiting.brief_s > 0 ? 2 * c->waiting.brief_s : 1;
 	}
+	look_who_holds(c);
+	c->waiting.obstacle = c->held[0] != '\0' ? c->held : NULL;
 	if (c->ask->wait == LOCKQ_WAIT_NONE) {
 		if (try_again_without_leader(c))
-			return wait_a_moment(c->q, LOCKQ_PHASE_WAIT, NULL, c->unled_waits++, 0,
-			    &c->waiting);
+			return wait_a_moment(c->q, c->waiting.obstacle != NULL ?
+			    LOCKQ_PHASE_RETRY : LOCKQ_PHASE_WAIT, c->waiting.obstacle,
+			    c->unled_waits++, 0, &c->waiting);
 		*step = PENDING;
 		return DB_OK;
 	}
 	task_usual_ms_if_shown(c->q, c->q->db, c->ask->task, &c->waiting.usual_ms);
 	if (c->ask->wait == LOCKQ_WAIT_POLL)
-		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, NULL, &c->waiting, &over);
+		rc = wait_polling(c->q, c->ask, &c->request, &c->leader, c->waiting.obstacle,
+		    &c->waiting, &over);
 	else
 		rc = wait_blocking(c->q, c->task.task_id, &c->request, &c->leader, &c->waiting,
 		    &over);

@@ -45,7 +45,9 @@ static struct ticking
 start_ticking(struct lockq *q, const struct leader *leader, const struct waiting *waiting)
 {
 	return (struct ticking){
-		.q = q, .phase = LOCKQ_PHASE_WAIT, .since = db_clock_ms(),
+		.q = q, .since = db_clock_ms(),
+		.phase = waiting->obstacle != NULL ? LOCKQ_PHASE_RETRY : LOCKQ_PHASE_WAIT,
+		.detail = waiting->obstacle,
 		.leader = leader != NULL && leader->name[0] != '\0' ? leader->name : NULL,
 		.leader_ms = leader != NULL ? leader->ms : 0, .usual_ms = waiting->usual_ms
 	};

@@ -13,6 +13,7 @@ struct waiting {
 	bool joined;         /* another process may cancel the request */
 	unsigned int brief_s; /* one wait of so long, since a list may serve meanwhile; or 0 */
 	uint64_t usual_ms;   /* the usual time of the task's query; 0: not known */
+	const char *obstacle; /* who has the lock and leads nobody, in words; or NULL */
 	uint64_t seen;       /* when this call last touched seen_at; db_clock_ms() */
 };
 

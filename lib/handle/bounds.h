@@ -83,6 +83,7 @@ enum {
 	NAP_MS = 10,            /* after such a wait, doubled for each further one in a row */
 	NAP_DOUBLINGS = 6,      /* a commit is heard 640 ms late at most */
 	LAST_NAP_MS = 200,      /* lock waits are whole seconds; in the last second a call naps */
+	HELD_EVERY_MS = 5000,   /* between two looks at who has a lock without leading */
 	MISSED_TRIES = 12,      /* some six seconds: cron holds the lock for less, a forgotten
 	                         * session for longer */
 	REST_MS = 30000,        /* the longest pause between two queries without a loan to give */

@@ -44,6 +44,12 @@ static DB_QUERY(holder_of_table, DB_MAYBE,
     " ORDER BY m.lock_status = 'GRANTED' DESC"
     " LIMIT 1");
 
+/* Procedures of schema/doors: accounts that may not read task_lock look, too. */
+static DB_QUERY(holders, DB_MANY, "CALL holders_1(?)");
+static DB_QUERY(leaders, DB_MANY, "CALL leaders(?)");
+
+enum { HELD_NAP_MS = 100 };
+
 void
 held_row(struct db *db, const char *table, struct db_arg key1, struct db_arg key2,
     const char *what, char text[HELD_BYTES])
@@ -99,6 +105,77 @@ held_task_or_user(struct db *db, uint32_t task_id, const char *user, char text[H
 
 	text[0] = '\0';
 	say_task_or_user(db, task_id, user, text);
+	(void)db_set_watch(db, watch);
+}
+
+void
+held_by_holder(const struct db_rows *rows, size_t row, char text[HELD_BYTES])
+{
+	bool seen = !db_cell_is_null(rows, row, 4);
+	unsigned long long task = db_cell_u64(rows, row, 0), n = db_cell_u64(rows, row, 1);
+	char what[64];
+
+	if (n == 0)
+		snprintf(what, sizeof(what), "the lock of task %llu", task);
+	else
+		snprintf(what, sizeof(what), "%llu %s of work of task %llu", n,
+		    n == 1 ? "row" : "rows", task);
+	if (seen)
+		snprintf(text, HELD_BYTES, "%s %s held by \"%s\", connection %s, idle for %s s, "
+		    "which leads nobody: KILL %s ends it", what, n > 1 ? "are" : "is",
+		    db_cell(rows, row, 4), db_cell(rows, row, 3), db_cell(rows, row, 5),
+		    db_cell(rows, row, 3));
+	else
+		snprintf(text, HELD_BYTES, "%s is held by %s", what,
+		    db_cell_u64(rows, row, 2) != 0 ? "no session, so by a prepared XA transaction: "
+		    "XA RECOVER lists it" : "a session that leads nobody: see WHO HOLDS WHAT in "
+		    "lockq-admin(7)");
+}
+
+/* Whether @row of CALL holders_1() is the lock of a task. */
+static bool
+read_holder(struct db *db, uint32_t task_id, char text[HELD_BYTES])
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &holders, DB_ARGS(db_u64(task_id)), &rows);
+
+	text[0] = '\0';
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows && text[0] == '\0'; i++) {
+		if (db_cell_u64(&rows, i, 1) == 0)
+			held_by_holder(&rows, i, text);
+	}
+	db_rows_clear(&rows);
+	return db_after_call(db, rc) == DB_OK && text[0] != '\0';
+}
+
+/* Whether the dirty read shows a leader. */
+static bool
+is_led(struct db *db, uint32_t task_id)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_next_read_dirty(db);
+	bool led;
+
+	if (rc == DB_OK)
+		rc = db_after_call(db, db_run(db, &leaders, DB_ARGS(db_u64(task_id)), &rows));
+	led = rc != DB_OK || rows.n_rows == 0 || !db_cell_is_null(&rows, 0, 2);
+	db_rows_clear(&rows);
+	return led;
+}
+
+/* A process that looks at its own row has the lock for a moment, and a leader may have come. */
+void
+held_lock(struct db *db, uint32_t task_id, char text[HELD_BYTES])
+{
+	struct db_watch *watch = db_set_watch(db, NULL);
+	bool held = read_holder(db, task_id, text);
+
+	for (int again = 0; held && again < 2; again++) {
+		db_sleep_ms(HELD_NAP_MS);
+		held = read_holder(db, task_id, text) && !is_led(db, task_id);
+	}
+	if (!held)
+		text[0] = '\0';
 	(void)db_set_watch(db, watch);
 }
 

@@ -400,6 +400,7 @@ look_at_request(struct patience *patience, void *data, int *code)
 	struct lockq *q = patience->q;
 	struct leader leader = { .name = "" };
 	struct request found = { .request_id = 0 };
+	char held[HELD_BYTES] = "";
 	bool known = true;
 	enum db_rc rc = request_find_named(q->db, l->request, &found, &known);
 
@@ -411,6 +412,10 @@ look_at_request(struct patience *patience, void *data, int *code)
 	rc = look_and_wait(patience, &found, &leader, l);
 	if (rc == DB_OK && l->answer->status == LOCKQ_PENDING)
 		rc = place_in_line(q->db, &leader, l->answer);
+	if (rc == DB_OK && l->answer->nobody_leads && l->answer->reason == NULL)
+		held_lock(q->db, l->answer->task, held);
+	if (held[0] != '\0')
+		rc = copy_text(&l->answer->reason, held);
 	if (rc == DB_OK)
 		*code = error_from_answer(q, l->answer, false);
 	return rc;

@@ -4,6 +4,7 @@
 #include "db/db_record.h"
 #include "getwork/lock.h"
 #include "handle/error.h"
+#include "handle/held.h"
 #include "handle/patience.h"
 #include "handle/session.h"
 #include "list/search.h"
@@ -24,19 +25,25 @@ static DB_QUERY(read_requests, DB_MANY,
 #define REQUEST(member) DB_FIELD(struct lockq_request, member)
 static const struct db_record pending_record = DB_RECORD(struct lockq_request,
     REQUEST(request_id), REQUEST(uuid), REQUEST(task), REQUEST(task_name), REQUEST(asked),
-    REQUEST(created_at), REQUEST(age_s), REQUEST(unattended), REQUEST(paused), REQUEST(leader));
+    REQUEST(created_at), REQUEST(age_s), REQUEST(unattended), REQUEST(paused), REQUEST(leader),
+    REQUEST(held));
 
 /* An account that may not read task_lock is told of the requests all the same. */
 static enum db_rc
 fill_leader(struct db *db, struct lockq_request *r)
 {
 	struct leader leader = { .name = "" };
+	char text[HELD_BYTES] = "";
 	bool held = false;
 	enum db_rc rc = lock_holder(db, r->task, &leader, &held);
 
 	if (rc == DB_EFAIL)
 		return DB_OK;
 	r->nobody_leads = rc == DB_OK && !held;
+	if (r->nobody_leads)
+		held_lock(db, r->task, text);
+	if (text[0] != '\0')
+		rc = copy_text(&r->held, text);
 	return rc == DB_OK && held ? copy_text(&r->leader, leader.name) : rc;
 }
 

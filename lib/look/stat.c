@@ -8,6 +8,7 @@
 #include "db/db_record.h"
 #include "getwork/request.h"
 #include "handle/error.h"
+#include "handle/held.h"
 #include "handle/patience.h"
 #include "handle/session.h"
 #include "list/kept.h"
@@ -113,6 +114,59 @@ static DB_QUERY(stat_queries, DB_MANY,
     "                   AND r.ended_at > NOW(6) - INTERVAL 1 HOUR) AS s) AS d"
     " GROUP BY d.task_id");
 
+/* What the last queries found, and how long they took. */
+static DB_QUERY(stat_found, DB_MANY,
+    "SELECT d.task_id, MAX(IF(d.latest = 1, d.candidates, NULL)),"
+    "       MAX(IF(d.latest = 2, d.candidates, NULL)), MAX(IF(d.latest = 1, d.query_ms, NULL)),"
+    "       IF(COUNT(*) >= 4, MAX(IF(d.latest BETWEEN 2 AND 4, d.query_ms, NULL)), NULL)"
+    "  FROM (SELECT t.task_id, r.candidates, r.query_ms,"
+    "               ROW_NUMBER() OVER (PARTITION BY t.task_id ORDER BY r.epoch DESC) AS latest"
+    "          FROM task AS t"
+    "          JOIN LATERAL"
+    "               (SELECT p.epoch, p.how, p.query_ms, p.candidates"
+    "                  FROM leader_run AS p FORCE INDEX (PRIMARY)"
+    "                 WHERE p.task_id = t.task_id"
+    "                 ORDER BY p.task_id DESC, p.epoch DESC"
+    "                 LIMIT " NUMBER_TEXT(LOCKQ_STAT_RUNS) ") AS r"
+    "         WHERE " ASKED_TASK " AND r.query_ms IS NOT NULL AND r.how <> 'failed') AS d"
+    " GROUP BY d.task_id");
+
+/* The newest changes. A task whose loans come back by themselves gives completed ones again. */
+#define NEWEST_CHANGES \
+	"(SELECT l.log_id, l.task_id, l.loan_id, l.event, l.version, l.at" \
+	"   FROM work_log AS l FORCE INDEX (PRIMARY)" \
+	"  ORDER BY l.log_id DESC" \
+	"  LIMIT " NUMBER_TEXT(LOCKQ_STAT_CHANGES) ")"
+static DB_QUERY(stat_given_again, DB_MANY,
+    "SELECT d.task_id, COUNT(*)"
+    "  FROM " NEWEST_CHANGES " AS d"
+    "  JOIN task AS t"
+    "    ON t.task_id = d.task_id AND t.complete_hold = 0 AND t.not_again IS NULL"
+    " WHERE " ASKED_TASK " AND d.event = 'assigned'"
+    "   AND (SELECT p.event FROM work_log AS p FORCE INDEX (work_log_loan)"
+    "         WHERE p.task_id = d.task_id AND p.loan_id = d.loan_id AND p.log_id < d.log_id"
+    "         ORDER BY p.task_id DESC, p.loan_id DESC, p.log_id DESC"
+    "         LIMIT 1) = 'completed'"
+    " GROUP BY d.task_id");
+
+/* Both are of all tasks. A transaction writes its change and then the row of work, so one statement
+ * sees both or none. */
+static DB_QUERY(stat_ahead, DB_ONE,
+    "SELECT GREATEST(COALESCE(TIMESTAMPDIFF(SECOND, NOW(6), GREATEST("
+    "           COALESCE((SELECT MAX(d.at) FROM " NEWEST_CHANGES " AS d), NOW(6)),"
+    "           COALESCE((SELECT MAX(k.as_of) FROM kept_list AS k), NOW(6)))), 0), 0),"
+    "       a.loan_id, a.task_id"
+    "  FROM (SELECT 1) AS one"
+    "  LEFT JOIN (SELECT d.loan_id, d.task_id"
+    "               FROM " NEWEST_CHANGES " AS d"
+    "               LEFT JOIN work AS w FORCE INDEX (PRIMARY)"
+    "                 ON w.task_id = d.task_id AND w.loan_id = d.loan_id"
+    "              WHERE COALESCE(w.version, 0) < d.version"
+    "              LIMIT 1) AS a"
+    "    ON TRUE");
+
+static DB_QUERY(stat_holders, DB_MANY, "CALL holders_1(?)");
+
 /* Of calls that were held up each adds to a row, see handle/operation.c. */
 static DB_QUERY(stat_trouble, DB_MANY,
     "SELECT b.task_id, b.operation, SUM(b.busy), SUM(b.lock_waits), SUM(b.deadlocks),"
@@ -126,7 +180,8 @@ static DB_QUERY(stat_trouble, DB_MANY,
 static const struct db_record task_record = DB_RECORD(struct lockq_stat,
     STAT(task), STAT(task_name), STAT(enabled), STAT(paused), STAT(keeps_list), STAT(has_list),
     STAT(list_due), STAT(list_length), STAT(list_left), STAT(list_age_s), STAT(refill_failures),
-    STAT(refill_reason), DB_NO_FIELD, STAT(max_query_s), STAT(request_ttl), STAT(leader));
+    STAT(refill_reason), DB_NO_FIELD, STAT(max_query_s), STAT(request_ttl), STAT(leader),
+    STAT(held), STAT(held_rows));
 
 /* What is read of all tasks at once: rows that begin with a task's number. loans_per_h gets the
  * time in which the loans were given, in milliseconds, and read_part() makes the speed of it. */
@@ -146,6 +201,11 @@ static const struct part {
 	{ &stat_queries, DB_RECORD(struct lockq_stat,
 	    DB_NO_FIELD, STAT(queries), STAT(failures), STAT(query_p50_ms), STAT(query_p95_ms),
 	    STAT(failed), STAT(failures_in_a_row)) },
+	{ &stat_found, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(found), STAT(found_before), STAT(last_query_ms),
+	    STAT(slowest_before_ms)) },
+	{ &stat_given_again, DB_RECORD(struct lockq_stat,
+	    DB_NO_FIELD, STAT(given_again)) },
 };
 
 static enum db_rc
@@ -159,6 +219,7 @@ fill_tasks(struct lockq_stats *stats, const struct db_rows *rows)
 
 		s->has_list = s->has_list && s->keeps_list;
 		s->wait_p50_ms = s->wait_p95_ms = s->query_p50_ms = s->query_p95_ms = -1;
+		s->found = s->found_before = s->last_query_ms = s->slowest_before_ms = -1;
 	}
 	return rc;
 }
@@ -230,6 +291,47 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	return rc;
 }
 
+/* Who holds rows without leading. A lock that a leader has is none of these: held_lock() looks once
+ * more. */
+static enum db_rc
+read_holders(struct db *db, uint32_t task, struct lockq_stats *stats)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_after_call(db, db_run(db, &stat_holders, DB_ARGS(db_u64(task)), &rows));
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		struct lockq_stat *s = stat_of(stats, db_cell_u64(&rows, i, 0));
+		bool of_work = db_cell_u64(&rows, i, 1) > 0;
+		char text[HELD_BYTES] = "";
+
+		if (s == NULL || (of_work ? s->held_rows != NULL : s->leader != NULL))
+			continue;
+		if (of_work)
+			held_by_holder(&rows, i, text);
+		else
+			held_lock(db, s->task, text);
+		if (text[0] != '\0')
+			rc = copy_text(of_work ? &s->held_rows : &s->held, text);
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
+static enum db_rc
+read_ahead(struct db *db, struct lockq_stats *stats)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(db, &stat_ahead, DB_NO_ARGS, &rows);
+
+	if (rc == DB_OK) {
+		stats->ahead_s = db_cell_u64(&rows, 0, 0);
+		stats->ahead_loan = db_cell_u64(&rows, 0, 1);
+		stats->ahead_task = db_cell_u64(&rows, 0, 2);
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 static enum db_rc
 add_trouble(struct lockq_trouble **list, size_t *n, const struct db_rows *rows, size_t row)
 {
@@ -295,6 +397,10 @@ look_at_stats(struct patience *patience, void *data, int *code)
 		rc = read_part(db, &parts[i], asked->task, stats);
 	if (rc == DB_OK)
 		rc = read_trouble(db, asked->task, stats);
+	if (rc == DB_OK)
+		rc = read_ahead(db, stats);
+	if (rc == DB_OK)
+		rc = read_holders(db, asked->task, stats);
 	*code = asked->task != 0 && stats->n_tasks == 0 && rc == DB_OK ?
 	    error_unknown_task(patience->q, asked->task) : error_if_none(stats->n_tasks);
 	return rc;

@@ -13,6 +13,51 @@ BEGIN
    WHERE p_task_id = 0 OR l.task_id = p_task_id;
 END//
 
+-- Which sessions hold rows that people wait for: each row of task_lock that is locked, by a leader,
+-- too, of whom the caller asks `leaders`; and rows of work that a session has held while it did
+-- nothing for a minute. A locked row of task_lock is found by locking the others, for a moment.
+-- Where the owner of this procedure may not see the server's locks, nobody is seen, and rows of
+-- work are not looked at. A prepared XA transaction has no session: then nobody is seen either.
+--   p_task_id the task, 0 for all tasks
+DROP PROCEDURE IF EXISTS holders_1//
+CREATE PROCEDURE holders_1 (IN p_task_id INT UNSIGNED) READS SQL DATA
+BEGIN
+  DECLARE v_free JSON;
+  DECLARE EXIT HANDLER FOR 1142, 1143, 1683
+    SELECT l.task_id, 0 AS rows_of_work, FALSE AS looked, NULL AS session, NULL AS account,
+           NULL AS seconds
+      FROM task_lock AS l
+     WHERE (p_task_id = 0 OR l.task_id = p_task_id)
+       AND NOT l.task_id MEMBER OF (COALESCE(v_free, JSON_ARRAY()));
+  SELECT JSON_ARRAYAGG(l.task_id) INTO v_free
+    FROM task_lock AS l
+   WHERE p_task_id = 0 OR l.task_id = p_task_id
+     FOR UPDATE SKIP LOCKED;
+  WITH held AS (
+    SELECT d.object_name = 'work' AS is_work, d.lock_data, t.processlist_id AS session,
+           CONCAT(t.processlist_user, '@', t.processlist_host) AS account,
+           t.processlist_time AS seconds
+      FROM performance_schema.data_locks AS d
+      JOIN performance_schema.threads AS t
+        ON t.thread_id = d.thread_id
+     WHERE d.object_schema = DATABASE() AND d.object_name IN ('task_lock', 'work')
+       AND d.index_name = 'PRIMARY' AND d.lock_status = 'GRANTED'
+       AND t.processlist_id <> CONNECTION_ID())
+  SELECT l.task_id, 0 AS rows_of_work, TRUE AS looked, h.session, h.account, h.seconds
+    FROM task_lock AS l
+    LEFT JOIN held AS h
+      ON NOT h.is_work AND h.lock_data = CAST(l.task_id AS CHAR)
+   WHERE (p_task_id = 0 OR l.task_id = p_task_id)
+     AND NOT l.task_id MEMBER OF (COALESCE(v_free, JSON_ARRAY()))
+  UNION ALL
+  SELECT CAST(SUBSTRING_INDEX(h.lock_data, ',', 1) AS UNSIGNED) AS of_task, COUNT(*), TRUE,
+         h.session, h.account, h.seconds
+    FROM held AS h
+   WHERE h.is_work AND h.seconds >= 60 AND h.lock_data <> 'supremum pseudo-record'
+   GROUP BY of_task, h.session, h.account, h.seconds
+  HAVING p_task_id IN (0, of_task);
+END//
+
 -- A call that was held up. Each parameter counts the call's own troubles, so no client can add more
 -- than a call could meet. It reads no other table: the one that held up the call may be locked yet.
 DROP PROCEDURE IF EXISTS trouble_adds//

@@ -210,6 +210,113 @@ health 2 long_wait "$(waits 20)" --warning 10 --critical 15
 leads_for 370
 health 2 stuck_leader 'DO 0'
 gatekeeper_says 'ROLLBACK;'
+
+# A session has the row, and leads nobody.
+gatekeeper_says "BEGIN; SELECT 1 INTO @x FROM lockq.task_lock WHERE task_id = $idle FOR UPDATE;"
+session=$(sql "SELECT MAX(processlist_id) FROM performance_schema.data_locks AS d
+	JOIN performance_schema.threads AS t USING (thread_id)
+	WHERE d.object_name = 'task_lock' AND d.lock_type = 'RECORD'")
+health 2 held "$(waits 40)"
+holds="the lock of task $idle is held by \"root@localhost\", connection $session, \
+idle for [0-9]+ s, which leads nobody: KILL $session ends it"
+like "$(jq -r .text <<<"$out")" "^$holds\$" 'the line names the session, and ends it'
+like "$(lockqstat --task "$idle")" "^. leader +. nobody: the lock of task $idle is held" \
+	'lockqstat --task says the same'
+request=$(sql "SELECT request_id FROM work_requested WHERE task_id = $idle AND pending = 1")
+like "$(checkwork --user race-1 --pending)" "^request $request .*: $holds\$" \
+	'and checkwork --pending'
+like "$(checkwork --request "$request")" "^request $request .*: pending: $holds" \
+	'and checkwork --request'
+run getwork --user race-2 --task "$idle" --timeout 2
+like "$status:$err" "^3:getwork: $holds: request [0-9]+ is cancelled: try again later\$" \
+	'and getwork'
+sql 'DELETE FROM task_trouble'
+gatekeeper_says 'ROLLBACK;'
+sql "XA START 'test'; UPDATE task_lock SET since = NOW(6) WHERE task_id = $idle; XA END 'test';
+	XA PREPARE 'test'"
+health 2 held "$(waits 40)"
+like "$(jq -r .text <<<"$out")" 'is held by no session, so by a prepared XA transaction' \
+	'a prepared XA transaction has no session'
+sql "XA ROLLBACK 'test'"
+"$top/scripts/sandbox" mysql --execute="REVOKE SELECT
+	ON performance_schema.data_locks FROM lockq_owner@localhost"
+gatekeeper_says "BEGIN; SELECT 1 INTO @x FROM lockq.task_lock WHERE task_id = $idle FOR UPDATE;"
+health 2 held "$(waits 40)"
+like "$(jq -r .text <<<"$out")" 'is held by a session that leads nobody: see WHO HOLDS WHAT' \
+	'nor is one seen by an owner that may not see locks'
+gatekeeper_says 'ROLLBACK;'
+"$top/scripts/sandbox" mysql --execute="GRANT SELECT
+	ON performance_schema.data_locks TO lockq_owner@localhost"
+
+# What queries find, and how long they take.
+found() {
+	local n=0 one
+	for one; do
+		echo "INSERT INTO leader_run (task_id, epoch, user, how, candidates, query_ms,
+		                              started_at, ended_at)
+		        VALUES ($idle, $((++n)), 'race-1', 'query', ${one%:*}, ${one#*:},
+		                NOW(6) - INTERVAL 2 HOUR, NOW(6) - INTERVAL 2 HOUR);"
+	done
+}
+health 1 found_nothing "$(found 9985:5 0:5)"
+health 0 '' "$(found 99:5 0:5)"
+health 0 '' "$(found 9985:5 0:5 1:5)"
+health 1 slow_query "$(found 9:250 9:300 9:200 9:1200)"
+health 0 '' "$(found 9:250 9:300 9:200 9:1199)"
+health 0 '' "$(found 9:250 9:300 9:1200)"
+
+# changes EVENT…: the SQL of the changes of loan 1.
+changes() {
+	local event n=0
+	for event; do
+		echo "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token,
+		                            version, request_id, at)
+		        VALUES ($idle, 1, '$event', $(user_id 1), 'test', 1, $((++n)), 1, NOW(6));"
+	done
+	echo "INSERT INTO work (task_id, loan_id, user_id, state, token, version, request_id,
+	                        assigned_at, changed_at)
+	        VALUES ($idle, 1, $(user_id 1), 'assigned', 1, $n, 1, NOW(6), NOW(6));"
+}
+forget_log="DELETE FROM work_log WHERE task_id = $idle"
+health 1 given_again "$(changes assigned completed assigned)"
+health 0 '' "$forget_log; $(changes assigned returned assigned)"
+health 1 given_again "$forget_log; $(changes assigned completed assigned)"
+sql "UPDATE task SET complete_hold = 60 WHERE task_id = $idle"
+health 0 '' "$forget_log; $(changes assigned completed assigned)"
+sql "UPDATE task SET complete_hold = 0 WHERE task_id = $idle"
+
+# all_health CODE SQL: the same of what is wrong with the whole database.
+all_health() {
+	sql "$forget_log; DELETE FROM work WHERE task_id = $idle; $2"
+	run lockqstat --task "$idle" --health --json
+	is "$status:$(jq -r 'select(.code != null) | [.task, .code] | @csv' <<<"$out")" \
+		"$([ -n "$1" ] && echo 2 || echo 0):${1:+,\"$1\"}" \
+		"--health: ${1:-nothing} is wrong"
+}
+all_health log_ahead "$(changes assigned returned); UPDATE work SET version = 1
+	WHERE task_id = $idle"
+all_health clock_back "$(changes assigned returned); UPDATE work_log SET at = NOW(6) + INTERVAL 1
+	HOUR WHERE task_id = $idle"
+all_health clock_back "INSERT INTO kept_list (task_id, epoch, candidates_view, as_of, length,
+	complete, query_ms) VALUES ($idle, 1, 'x', NOW(6) + INTERVAL 1 HOUR, 1, 1, 1)"
+sql "DELETE FROM kept_list WHERE task_id = $idle"
+all_health '' 'DO 0'
+
+# Calls of which none was served.
+trouble() {
+	echo "DELETE FROM task_trouble; INSERT INTO task_trouble (slot, task_id, operation, busy)
+		VALUES (NOW() - INTERVAL 5 MINUTE, $idle, 'getwork', $1)"
+}
+health 1 nobody_served "$(trouble 2)"
+health 2 nobody_served "$(trouble 3)"
+health 0 '' "$(trouble 3); $(waits 1); UPDATE work_requested SET outcome = 'empty', requested = 0,
+	served_at = NOW(6) WHERE task_id = $idle"
+sql "$(trouble 2)"
+sql "DELETE FROM work_requested WHERE task_id = $idle"
+like "$(lockqstat --metrics)" \
+	"^lockq_finding\{task=\"$idle\",code=\"nobody_served\",status=\"warning\"\} 1\$" \
+	'the metrics have what is wrong'
+sql 'DELETE FROM task_trouble'
 sql "UPDATE task_lock SET holder = 'race-4', since = NOW(6) - INTERVAL 1 DAY WHERE task_id = $idle"
 health 0 '' 'DO 0' # a name that is committed is nobody's
 sql "UPDATE task_lock SET holder = NULL, since = NULL WHERE task_id = $idle"
