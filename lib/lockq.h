@@ -2091,7 +2091,7 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *
 
 /**
  * lockq_forget_person:
- * @q:       a connected handle of an account with the role lockq_manager; its last error is
+ * @q:       a connected handle of an account with the role lockq_eraser; its last error is
  *           replaced
  * @manager: the name of the manager who does it
  * @user:    app_user.name
@@ -2099,18 +2099,20 @@ LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_cancel_for(struct lockq *q, const char *
  * @reason:  why, up to LOCKQ_NOTE_MAX characters; or NULL
  * @rows:    set to the number of requests and rows of the log that name the user's account
  *
- * Takes a person out of the history. The name and the MySQL account become a pseudonym, such as
- * "forgotten-17", in app_user, work_requested, work_log, leader_run, manage_log and task, and the
- * person may not ask any more. Figures and history stay, since rows name the user by a number. What
- * people wrote into notes and reasons stays, and so does what backups and the binary log have. It
- * disables the person first. It reads the whole log and all requests, some rows at a time, and
- * locks those that it changes for a short statement.
+ * Takes a person out of the history. The name, and the MySQL account in the person's own rows,
+ * become a pseudonym, such as "forgotten-17", in app_user, work_requested, work_log, leader_run,
+ * manage_log and task, and the person may not ask any more. The account stays in rows about others,
+ * and the caller's account stays everywhere. Figures and history stay, since rows name the user by
+ * a number. What people wrote into notes and reasons stays, and so does what backups and the binary
+ * log have. It disables the person first. It reads the whole log and all requests, some rows at a
+ * time, and locks those that it changes for a short statement.
  *
- * Returns: 0; LOCKQ_EREFUSED for an unknown person, one who has loans or pending requests, or for a
- * manager who is bound to another account; LOCKQ_EUSAGE for no manager or no user; LOCKQ_BUSY when
- * another session holds the rows, or a process of the person leads a task; LOCKQ_CANCELLED when
- * the progress function gave up: the same call goes on; LOCKQ_EUNKNOWN when the connection was
- * lost: the same call goes on; LOCKQ_EDATABASE; LOCKQ_ENOMEM.
+ * Returns: 0; LOCKQ_EREFUSED for an unknown person, one who has loans or pending requests, one who
+ * has the manager's name or the caller's account, or for a manager who is bound to another account;
+ * LOCKQ_EUSAGE for no manager or no user; LOCKQ_BUSY when another session holds the rows, or a
+ * process of the person leads a task; LOCKQ_CANCELLED when the progress function gave up: the same
+ * call goes on; LOCKQ_EUNKNOWN when the connection was lost: the same call goes on;
+ * LOCKQ_EDATABASE; LOCKQ_ENOMEM.
  * Since: 0.4
  */
 LOCKQ_EXPORT LOCKQ_MUST_CHECK int lockq_forget_person(struct lockq *q, const char *manager,

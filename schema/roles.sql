@@ -5,9 +5,9 @@
 -- lockq_worker asks for work and disposes of it. lockq_viewer only looks. lockq_query runs heavy
 -- queries where they have an account of their own. lockq_cron runs disposition --expire
 -- --purge-after. lockq_manager defines tasks, knows the people, and corrects mistakes.
--- lockq_follower reads the change feed: lockqstat --follow.
+-- lockq_follower reads the change feed: lockqstat --follow. lockq_eraser forgets people.
 CREATE ROLE IF NOT EXISTS lockq_worker, lockq_viewer, lockq_query, lockq_cron, lockq_manager;
-CREATE ROLE IF NOT EXISTS lockq_follower;
+CREATE ROLE IF NOT EXISTS lockq_follower, lockq_eraser;
 
 -- A worker reads the tables, writes through the views of doors/, and may lock rows: for that
 -- MySQL wants the right to change a column, so these are columns with which nothing can be done.
@@ -96,7 +96,10 @@ GRANT EXECUTE ON PROCEDURE manage_person TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_loans_2 TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_urgent_2 TO lockq_manager;
 GRANT EXECUTE ON PROCEDURE manage_cancel TO lockq_manager;
-GRANT EXECUTE ON PROCEDURE manage_forget_2 TO lockq_manager;
+
+-- Not a manager's right: whoever erases history should not be who makes it.
+GRANT lockq_worker TO lockq_eraser;
+GRANT EXECUTE ON PROCEDURE manage_forget_2 TO lockq_eraser;
 
 -- The rights of a viewer, and those to keep a place in the log.
 GRANT lockq_viewer TO lockq_follower;

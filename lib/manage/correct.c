@@ -172,11 +172,12 @@ run_procedure(struct lockq *q, const struct lockq_correction *what, const char *
     struct db_rows *rows)
 {
 	if (what->kind == LOCKQ_URGENT || what->kind == LOCKQ_NOT_URGENT)
-		return managing_run(q, &manage_urgent, DB_ARGS(db_text(what->manager),
-		    db_u64(what->task), db_text(json), db_bool(what->kind == LOCKQ_NOT_URGENT),
-		    db_text(what->reason)), "these loans", rows);
-	return managing_run(q, &manage_loans, CORRECTION_ARGS(what, "alone", json), "these loans",
-	    rows);
+		return managing_run(q, "lockq_manager", &manage_urgent,
+		    DB_ARGS(db_text(what->manager), db_u64(what->task), db_text(json),
+		    db_bool(what->kind == LOCKQ_NOT_URGENT), db_text(what->reason)),
+		    "these loans", rows);
+	return managing_run(q, "lockq_manager", &manage_loans,
+	    CORRECTION_ARGS(what, "alone", json), "these loans", rows);
 }
 
 /* All but an undo, by one transaction of the server's own. */

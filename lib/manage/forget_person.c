@@ -36,9 +36,10 @@ forget_step(struct forgetting *f, const char *step)
 	while (code == LOCKQ_OK && more) {
 		if (tick(&f->ticking) != 0)
 			return LOCKQ_CANCELLED;
-		code = managing_run(f->q, &manage_forget, DB_ARGS(db_text(f->manager),
-		    db_text(f->user), db_text(step), db_u64(from), db_u64(FORGET_ROWS),
-		    db_bool(f->dry_run), db_text(f->reason)), held, &result);
+		code = managing_run(f->q, "lockq_eraser", &manage_forget,
+		    DB_ARGS(db_text(f->manager), db_text(f->user), db_text(step), db_u64(from),
+		    db_u64(FORGET_ROWS), db_bool(f->dry_run), db_text(f->reason)),
+		    held, &result);
 		copy_cell(f->word, sizeof(f->word), &result, 0, 0);
 		from = db_cell_u64(&result, 0, 1);
 		f->n = db_cell_u64(&result, 0, 2);

@@ -69,8 +69,8 @@ managing_again(const struct db *db, enum db_rc rc, unsigned int try)
 }
 
 int
-managing_run(struct lockq *q, const struct db_query *query, const struct db_arg *args,
-    size_t n_args, const char *held, struct db_rows *rows)
+managing_run(struct lockq *q, const char *role, const struct db_query *query,
+    const struct db_arg *args, size_t n_args, const char *held, struct db_rows *rows)
 {
 	unsigned int try = 0;
 	enum db_rc rc = session_ready(q);
@@ -78,7 +78,7 @@ managing_run(struct lockq *q, const struct db_query *query, const struct db_arg 
 	error_clear(q);
 	if (rc != DB_OK)
 		return error_from_db(q, q->db, rc);
-	db_set_role(q->db, "lockq_manager");
+	db_set_role(q->db, role);
 	do {
 		db_count_attempt(q->db, ++try);
 		rc = db_after_call(q->db, db_run(q->db, query, args, n_args, rows));
@@ -91,7 +91,7 @@ managing_call(struct lockq *q, const struct db_query *query, const struct db_arg
     size_t n_args, const char *held, char word[WORD_BYTES], uint64_t *number)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	int code = managing_run(q, query, args, n_args, held, &rows);
+	int code = managing_run(q, "lockq_manager", query, args, n_args, held, &rows);
 
 	copy_cell(word, WORD_BYTES, &rows, 0, 0);
 	*number = db_cell_u64(&rows, 0, 1);

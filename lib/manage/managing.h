@@ -10,10 +10,10 @@
  * text. @reason may be NULL. */
 LOCKQ_MUST_CHECK int managing_check(struct lockq *q, const char *manager, const char *reason);
 
-/* Calls the procedure of @query, again where others hold what it needs for a moment. Returns a
- * public code, with the handle's text. A row that is held for longer is LOCKQ_BUSY, and @held says
- * which, "task 7". The caller clears @rows. */
-LOCKQ_MUST_CHECK int managing_run(struct lockq *q, const struct db_query *query,
+/* Calls the procedure of @query, which needs @role, again where others hold what it needs for a
+ * moment. Returns a public code, with the handle's text. A row that is held for longer is
+ * LOCKQ_BUSY, and @held says which, "task 7". The caller clears @rows. */
+LOCKQ_MUST_CHECK int managing_run(struct lockq *q, const char *role, const struct db_query *query,
     const struct db_arg *args, size_t n_args, const char *held, struct db_rows *rows);
 /* The public code for a failure of such a call, with the handle's text. */
 LOCKQ_MUST_CHECK int managing_failed(struct lockq *q, enum db_rc rc, const char *held);
@@ -22,8 +22,8 @@ LOCKQ_MUST_CHECK int managing_untold(struct lockq *q, enum db_rc rc);
 /* Whether a call is made again after @try tries. Then it has paused. */
 LOCKQ_MUST_CHECK bool managing_again(const struct db *db, enum db_rc rc, unsigned int try);
 
-/* managing_run() of a procedure whose answer is one row: a word, which is copied to @word, and a
- * number, *@number. */
+/* managing_run() of a manager's procedure whose answer is one row: a word, which is copied to
+ * @word, and a number, *@number. */
 enum { WORD_BYTES = 16 };
 LOCKQ_MUST_CHECK int managing_call(struct lockq *q, const struct db_query *query,
     const struct db_arg *args, size_t n_args, const char *held, char word[WORD_BYTES],

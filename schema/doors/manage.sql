@@ -911,10 +911,10 @@ cancels: BEGIN
 END//
 
 -- Takes a person's name and account out of the history, by p_step. Each becomes a pseudonym, and
--- the number of the user stays, so figures and replays are as before. An account that is bound to
--- this person alone is the person's also in rows about others: it may have asked for them, have
--- managed tasks by another name, or have noted that a lease is over. A run that was cut short is
--- begun again with the same name:
+-- the number of the user stays, so figures and replays are as before. Only rows about the person
+-- change, and those of changes that were made by that name. An account stays where it is the
+-- caller's, so that callers can't erase what they did themselves, and in a row that another
+-- manager's change has made. A run that was cut short is begun again with the same name:
 --   log       p_most rows of the log after p_from, and
 --   requests  the same of the requests: the caller repeats each with the result's second column as
 --             p_from, until that is NULL
@@ -927,20 +927,26 @@ END//
 -- What lockq itself has written into reasons is changed, too, and not what people have.
 DROP PROCEDURE IF EXISTS manage_forget_2//
 CREATE PROCEDURE manage_forget_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                         COLLATE utf8mb4_0900_as_cs,
-                                IN p_name VARCHAR(64) CHARACTER SET utf8mb4
-                                                      COLLATE utf8mb4_0900_as_cs,
-                                IN p_step VARCHAR(16) CHARACTER SET ascii,
-                                IN p_from BIGINT UNSIGNED, IN p_most INT UNSIGNED,
-                                IN p_dry BOOLEAN,
-                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+                                                           COLLATE utf8mb4_0900_as_cs,
+                                  IN p_name VARCHAR(64) CHARACTER SET utf8mb4
+                                                        COLLATE utf8mb4_0900_as_cs,
+                                  IN p_step VARCHAR(16) CHARACTER SET ascii,
+                                  IN p_from BIGINT UNSIGNED, IN p_most INT UNSIGNED,
+                                  IN p_dry BOOLEAN,
+                                  IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 forgets: BEGIN
   DECLARE v_user_id, v_enabled INT UNSIGNED;
   DECLARE v_n, v_rows BIGINT UNSIGNED DEFAULT 0;
   DECLARE v_last BIGINT UNSIGNED;
-  DECLARE v_alias, v_login VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  DECLARE v_alias VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs;
+  -- The tables have an account with the client's host.
+  DECLARE v_caller VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
+    DEFAULT CONVERT(LEFT(USER(), CHAR_LENGTH(USER()) - 1
+                    - CHAR_LENGTH(SUBSTRING_INDEX(USER(), '@', -1))) USING utf8mb4);
+  DECLARE v_own BOOLEAN;
+  DECLARE v_text VARCHAR(128) CHARACTER SET utf8mb4;
   DECLARE v_by VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
     DEFAULT CONCAT(' by ', p_name, ': ');
   DECLARE v_phrases VARCHAR(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs
@@ -949,8 +955,14 @@ forgets: BEGIN
   CALL manage_as_2(p_manager);
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
-  SELECT u.user_id, u.enabled INTO v_user_id, v_enabled
+  SELECT u.user_id, u.enabled, p_manager = p_name OR COALESCE(u.account = v_caller, FALSE)
+    INTO v_user_id, v_enabled, v_own
     FROM app_user AS u WHERE u.name = p_name FOR UPDATE;
+  IF v_own THEN
+    SET v_text = LEFT(CONCAT('user "', p_name, '" has your name or account: ',
+                             'another account has to do this'), 128);
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_text;
+  END IF;
   SELECT (SELECT COUNT(*) FROM work AS w FORCE INDEX (work_pipeline)
            WHERE w.user_id = v_user_id AND w.state = 'assigned')
          + (SELECT COUNT(*) FROM task AS t
@@ -967,11 +979,6 @@ forgets: BEGIN
     INTO v_alias
     FROM app_user AS u
    WHERE u.name = CONCAT('forgotten-', v_user_id) AND u.user_id <> v_user_id;
-  -- NULL where it is nobody's, or somebody else's, too. The tables have it with its host.
-  SELECT MAX(u.account) INTO v_login
-    FROM app_user AS u
-   WHERE u.account = (SELECT s.account FROM app_user AS s WHERE s.user_id = v_user_id)
-  HAVING COUNT(*) = 1;
   IF v_enabled AND NOT p_dry THEN
     UPDATE app_user AS u SET u.enabled = FALSE WHERE u.user_id = v_user_id;
     INSERT INTO manage_log (manager, account, action, user_id, reason)
@@ -986,15 +993,17 @@ forgets: BEGIN
     SELECT COUNT(*) INTO v_rows
       FROM work_log AS l FORCE INDEX (PRIMARY)
      WHERE l.log_id > p_from AND l.log_id <= v_last
-       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name
-            OR LEFT(l.account, CHAR_LENGTH(l.account) - 1
-                 - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) = v_login);
+       AND (l.manager = p_name
+            OR (l.user_id = v_user_id AND l.manager IS NULL AND l.account <> v_alias
+                AND LEFT(l.account, CHAR_LENGTH(l.account) - 1
+                      - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) <> v_caller));
     UPDATE work_log AS l FORCE INDEX (PRIMARY)
-       SET l.account = v_alias, l.manager = IF(l.manager = p_name, v_alias, l.manager)
+       SET l.account = IF(LEFT(l.account, CHAR_LENGTH(l.account) - 1
+                            - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) = v_caller,
+                          l.account, v_alias),
+           l.manager = IF(l.manager = p_name, v_alias, l.manager)
      WHERE l.log_id > p_from AND l.log_id <= v_last AND NOT p_dry
-       AND ((l.user_id = v_user_id AND l.account <> v_alias) OR l.manager = p_name
-            OR LEFT(l.account, CHAR_LENGTH(l.account) - 1
-                 - CHAR_LENGTH(SUBSTRING_INDEX(l.account, '@', -1))) = v_login);
+       AND (l.manager = p_name OR (l.user_id = v_user_id AND l.manager IS NULL));
   WHEN 'requests' THEN
     -- Where a manager made or ended a request, its reason is one of these phrases, ' by ', the
     -- name, and what the manager wrote. One that a manager made has the manager's account.
@@ -1004,17 +1013,21 @@ forgets: BEGIN
     SELECT COUNT(*) INTO v_rows
       FROM work_requested AS r FORCE INDEX (PRIMARY)
      WHERE r.request_id > p_from AND r.request_id <= v_last
-       AND ((r.user_id = v_user_id AND r.account <> v_alias)
-            OR LEFT(r.account, CHAR_LENGTH(r.account) - 1
-                 - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) = v_login
-            OR FIND_IN_SET(SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1), v_phrases));
+       AND (FIND_IN_SET(SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1), v_phrases)
+            OR (r.user_id = v_user_id AND r.account <> v_alias
+                AND COALESCE(SUBSTRING_INDEX(r.reason, ' by ', 1)
+                             NOT IN ('reassigned', 'undone'), TRUE)
+                AND LEFT(r.account, CHAR_LENGTH(r.account) - 1
+                      - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) <> v_caller));
     UPDATE work_requested AS r FORCE INDEX (PRIMARY)
        SET r.account = v_alias
      WHERE r.request_id > p_from AND r.request_id <= v_last AND NOT p_dry
-       AND (r.user_id = v_user_id
-            OR LEFT(r.account, CHAR_LENGTH(r.account) - 1
-                 - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) = v_login
-            OR SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1) IN ('reassigned', 'undone'));
+       AND (SUBSTRING_INDEX(CONCAT(r.reason, ': '), v_by, 1) IN ('reassigned', 'undone')
+            OR (r.user_id = v_user_id
+                AND COALESCE(SUBSTRING_INDEX(r.reason, ' by ', 1)
+                             NOT IN ('reassigned', 'undone'), TRUE)))
+       AND LEFT(r.account, CHAR_LENGTH(r.account) - 1
+             - CHAR_LENGTH(SUBSTRING_INDEX(r.account, '@', -1))) <> v_caller;
     UPDATE work_requested AS r FORCE INDEX (PRIMARY)
        SET r.reason = LEFT(INSERT(r.reason, CHAR_LENGTH(SUBSTRING_INDEX(r.reason, ' by ', 1)) + 5,
                                   CHAR_LENGTH(p_name), v_alias), 512)
@@ -1026,26 +1039,24 @@ forgets: BEGIN
       UPDATE task AS t SET t.paused_by = v_alias WHERE t.paused_by = p_name;
       UPDATE leader_run AS l SET l.user = v_alias WHERE l.user = p_name;
       UPDATE manage_log AS m
-         SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account', NULL),
-             m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account', NULL)
+         SET m.before_it = JSON_REPLACE(m.before_it, '$.name', v_alias, '$.account',
+               IF(m.before_it ->> '$.account' = v_caller, v_caller, NULL)),
+             m.after_it = JSON_REPLACE(m.after_it, '$.name', v_alias, '$.account',
+               IF(m.after_it ->> '$.account' = v_caller, v_caller, NULL))
        WHERE m.user_id = v_user_id;
       UPDATE manage_log AS m SET m.before_it = JSON_REPLACE(m.before_it, '$.manager', v_alias)
        WHERE JSON_UNQUOTE(JSON_EXTRACT(m.before_it, '$.manager')) = p_name;
       UPDATE manage_log AS m SET m.after_it = JSON_REPLACE(m.after_it, '$.manager', v_alias)
        WHERE JSON_UNQUOTE(JSON_EXTRACT(m.after_it, '$.manager')) = p_name;
-      UPDATE manage_log AS m SET m.manager = v_alias, m.account = v_alias
+      UPDATE manage_log AS m
+         SET m.manager = v_alias,
+             m.account = IF(LEFT(m.account, CHAR_LENGTH(m.account) - 1
+                              - CHAR_LENGTH(SUBSTRING_INDEX(m.account, '@', -1))) = v_caller,
+                            m.account, v_alias)
        WHERE m.manager = p_name;
-      UPDATE follow_cursor AS c SET c.account = v_alias
-       WHERE LEFT(c.account, CHAR_LENGTH(c.account) - 1
-               - CHAR_LENGTH(SUBSTRING_INDEX(c.account, '@', -1))) = v_login;
       UPDATE app_user AS u SET u.name = v_alias, u.account = NULL WHERE u.user_id = v_user_id;
       INSERT INTO manage_log (manager, account, action, user_id, reason)
-        VALUES (IF(p_manager = p_name, v_alias, p_manager),
-                IF(p_manager = p_name, v_alias, CONVERT(USER() USING utf8mb4)),
-                'user forgotten', v_user_id, p_reason);
-      UPDATE manage_log AS m SET m.account = v_alias
-       WHERE LEFT(m.account, CHAR_LENGTH(m.account) - 1
-               - CHAR_LENGTH(SUBSTRING_INDEX(m.account, '@', -1))) = v_login;
+        VALUES (p_manager, CONVERT(USER() USING utf8mb4), 'user forgotten', v_user_id, p_reason);
     END IF;
   END CASE;
   COMMIT;

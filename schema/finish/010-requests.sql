@@ -21,7 +21,8 @@ END//
 DELIMITER ;
 CALL lockq_lower();
 DROP PROCEDURE lockq_lower;
--- They removed tasks, disabled people, cancelled requests, and made and changed tasks by these.
+-- They removed tasks, disabled and forgot people, cancelled requests, and made and changed tasks by
+-- these.
 DROP PROCEDURE IF EXISTS manage_removal;
 DROP PROCEDURE IF EXISTS manage_user;
 DROP PROCEDURE IF EXISTS manage_request;

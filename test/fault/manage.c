@@ -106,16 +106,23 @@ such_a_person(struct run *run)
 static void
 a_person_of_the_past(struct run *run)
 {
-	static const char *const tables[] = { "work_log", "work_requested" };
+	static const char *const tables[] = { "work", "work_log", "work_requested" };
 
 	such_a_person(run);
 	some_history(run);
 	sql("UPDATE app_user SET account = '" LOGIN "' WHERE name = '" PERSON "'");
 	set_task(TASK, "manager = '" PERSON "', paused_by = '" PERSON "'");
 	sql("UPDATE leader_run SET user = '" PERSON "' WHERE task_id = %d", TASK);
-	for (size_t i = 0; i < 2; i++)
-		sql("UPDATE %s SET account = '" LOGIN "@localhost' WHERE task_id = %d", tables[i],
-		    TASK);
+	/* All of it is the person's, who has nothing any more. */
+	sql("DELETE l FROM work_log AS l JOIN work AS w USING (task_id, loan_id)"
+	    " WHERE w.task_id = %d AND w.state = 'assigned'", TASK);
+	sql("DELETE FROM work WHERE task_id = %d AND state = 'assigned'", TASK);
+	sql("DELETE FROM work_requested WHERE task_id = %d AND pending = 1", TASK);
+	sql("UPDATE work_requested SET requested = 1, assigned = 1 WHERE task_id = %d", TASK);
+	for (size_t i = 0; i < 3; i++)
+		sql("UPDATE %s SET user_id = (SELECT u.user_id FROM app_user AS u"
+		    " WHERE u.name = '" PERSON "')%s WHERE task_id = %d", tables[i],
+		    i > 0 ? ", account = '" LOGIN "@localhost'" : "", TASK);
 }
 
 /* No table has the name or the account. */

@@ -26,13 +26,15 @@ account query lockq_query@$bank
 account cron lockq_cron@$bank
 account boss lockq_manager@$bank
 account feed lockq_follower@$bank
+account eraser lockq_eraser@$bank
 admin "USE $bank;
 	CREATE TABLE loans (loan_id BIGINT UNSIGNED PRIMARY KEY);
 	INSERT INTO loans VALUES (1), (2), (3), (4), (5), (6);
 	CREATE VIEW deeds AS SELECT loan_id, loan_id AS priority FROM loans;
 	GRANT SELECT ON deeds TO lockq_worker@$bank, lockq_query@$bank;
 	INSERT INTO app_user (user_id, name, account) VALUES
-	  (1001, 'alice', 'test_alice'), (1002, 'bob', 'test_bob'), (1003, 'shared', NULL);
+	  (1001, 'alice', 'test_alice'), (1002, 'bob', 'test_bob'), (1003, 'shared', NULL),
+	  (1004, 'gone', NULL);
 	INSERT INTO task (task_id, name, candidates_view, enabled, lease_minutes) VALUES
 	  ($task, 'Deeds', 'deeds', TRUE, 60), (32, 'Closed', 'deeds', FALSE, NULL),
 	  (33, 'Others', 'deeds', TRUE, NULL);
@@ -378,6 +380,16 @@ try manager boss 'changes `work`' "UPDATE work SET user_id = 1001 WHERE loan_id 
 try manager boss 'writes the log' \
 	"INSERT INTO work_log (task_id, loan_id, manager) VALUES ($task, 1, 'me')"
 try manager boss 'deletes from the log' 'DELETE FROM work_log'
+forget="CALL manage_forget_2('me', 'gone', 'rest', 0, 1, TRUE, 'why')"
+try manager boss 'takes a person out of the history' "ROLLBACK; $forget"
+try eraser eraser 'takes a person out of the history' "ROLLBACK; $forget"
+admin "UPDATE $bank.app_user SET account = 'test_eraser' WHERE user_id = 1004"
+try eraser eraser 'takes the person of the own account out of the history' "ROLLBACK; $forget"
+admin "UPDATE $bank.app_user SET account = NULL WHERE user_id = 1004"
+try eraser eraser 'takes the own name out of the history' \
+	"ROLLBACK; ${forget/me/gone}"
+try eraser eraser 'disables a person, as managers do' \
+	"ROLLBACK; CALL manage_person('me', 'bob', 'disable', NULL, 'why')"
 try manager boss 'changes a task without a row of manage_log' "UPDATE task SET max_count = 1000"
 
 if [ -n "${LOCKQ_ONLY-}" ]; then
@@ -417,6 +429,7 @@ ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; 
 # A statement that is wrong would count as refused.
 is "$(grep -Ev -e 'CHECK OPTION failed|command denied|Access denied|foreign key' \
 	-e 'Unknown column .(created_at|logged_at|manager)' -e 'may act for manager' \
+	-e 'has your name or account' \
 	-e 'a correction has a reason' -e "constraint 'follow_cursor_name'" \
 	-e 'only the leader of this epoch' \
 	"$scratch/errors")" '' \

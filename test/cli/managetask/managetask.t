@@ -400,9 +400,52 @@ is "$(sql "SELECT CONCAT_WS('|', name, account, enabled) FROM app_user WHERE use
 	"forgotten-$id|0" 'the user has a pseudonym, and may not ask'
 ok "$([ "$before" -gt 2 ] && [ "$rows" -gt 2 ]; echo $?)" "there were $before names, $rows accounts"
 is "$(names lockq_app@localhost)" 0 'nor is the account'
-is "$(bound managed@b@%)" '0 0 0 0' 'nor is the one that is bound to the person'
+is "$(bound managed@b@%)" '1 1 1 1' 'the bound account stays in rows about others'
 sql "DELETE FROM follow_cursor WHERE name = 'managed'"
 is "$(logged)" 'user forgotten|marcus|lockq_boss@localhost|has asked for it' 'the log says by whom'
+# A manager takes the own account for a person's, and has the person forgotten.
+manage user add 'managed d' --account lockq_boss
+id=$(sql "SELECT user_id FROM app_user WHERE name = 'managed d'")
+refused 4 'user "managed d" has your name or account: another account has to do this' \
+	user forget 'managed d' --by 'managed d'
+sql "INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
+	at, manager)
+	SELECT $new, 9, j.event, $id, j.account, 1, 1, 1, NOW(6), j.manager
+	FROM JSON_TABLE('[[\"renewed\", \"lockq_boss@localhost\", null],
+		[\"renewed\", \"managed@d@%\", null], [\"returned\", \"other@%\", \"paula\"]]',
+		'\$[*]' COLUMNS (event TEXT PATH '\$[0]', account TEXT PATH '\$[1]',
+			manager TEXT PATH '\$[2]')) AS j;
+	INSERT INTO work_requested (uuid, task_id, user_id, account, requested, asked, outcome,
+		assigned, reason, served_at)
+	SELECT UUID(), $new, $id, j.account, 1, 1, 'served', 1, j.reason, NOW(6)
+	FROM JSON_TABLE('[[\"lockq_boss@localhost\", null], [\"managed@d@%\", null],
+		[\"other@%\", \"reassigned by paula: why\"]]',
+		'\$[*]' COLUMNS (account TEXT PATH '\$[0]', reason TEXT PATH '\$[1]')) AS j"
+manage user bind 'managed d' --account lockq_app --by 'managed d'
+manage user disable 'managed d' --by 'managed e'
+manage user enable 'managed d' --by 'managed e'
+truth=$(bound lockq_boss@localhost)
+manage user forget 'managed d' --by marcus
+is "$status:${out%% in *}" '0:user managed d: forgotten' 'the account was bound to the person'
+# Beginning and end of the forgetting are two rows more.
+is "$(bound lockq_boss@localhost | awk '{ $3 -= 2; print }')" "$truth" \
+	'the account that runs the command stays in all rows'
+is "$(sql "SELECT GROUP_CONCAT(account ORDER BY log_id) FROM work_log
+		WHERE user_id = $id"):$(
+	sql "SELECT GROUP_CONCAT(account ORDER BY request_id) FROM work_requested
+		WHERE user_id = $id")" "lockq_boss@localhost,forgotten-$id,other@%:$(
+	)lockq_boss@localhost,forgotten-$id,other@%" \
+	'so does that of another manager, and the one of the person is a pseudonym'
+is "$(sql "SELECT GROUP_CONCAT(COALESCE(after_it->>'\$.account', '-') ORDER BY manage_id)
+	FROM manage_log WHERE user_id = $id AND action IN ('user added', 'user bound')")" \
+	'lockq_boss,null' 'the log says that it was bound to the person'
+manage user add 'managed e'
+id=$(sql "SELECT user_id FROM app_user WHERE name = 'managed e'")
+manage user forget 'managed e' --by marcus
+is "$(sql "SELECT GROUP_CONCAT(action, ' ', account ORDER BY manage_id) FROM manage_log
+	WHERE manager = 'forgotten-$id'")" \
+	'user disabled lockq_boss@localhost,user enabled lockq_boss@localhost' \
+	'a name that was made up goes, and the account stays'
 manage user add 'managed b'
 is "$status" 0 'the name is free again'
 manage user list --json

@@ -20,7 +20,8 @@ cleanup() {
 	wait
 	sql "DROP DATABASE IF EXISTS $bank; DROP USER IF EXISTS $account, $owner;
 	     DROP ROLE IF EXISTS lockq_worker@$bank, lockq_viewer@$bank, lockq_query@$bank,
-	       lockq_cron@$bank, lockq_manager@$bank, lockq_follower@$bank"
+	       lockq_cron@$bank, lockq_manager@$bank, lockq_follower@$bank,
+	       lockq_eraser@$bank"
 	rm -rf "$scratch"
 }
 trap cleanup EXIT
