@@ -1748,9 +1748,11 @@ struct lockq_expired {
 	uint64_t kept_rows;      /**< old rows of work_log that were kept for @kept_for */
 	const char *kept_for;    /**< the cursor that is furthest behind, where rows were kept; else
 	                          * NULL. Good until the next call with the handle. Since: 0.4 */
-	uint64_t reserved[2];    /**< for later versions: 0 */
+	uint64_t busy_session;   /**< where @busy, the connection of the other run, as SHOW
+	                          * PROCESSLIST has it; 0: it has just ended. Since: 0.5 */
+	uint64_t reserved[1];    /**< for later versions: 0 */
 };
-#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, { 0 } }
+#define LOCKQ_EXPIRED_INIT { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, { 0 } }
 
 /**
  * lockq_expire:

@@ -61,10 +61,7 @@ text_expired(const struct lockq_expired *d, int rc)
 
 	if (summary != NULL)
 		cli_line("%s%s %s %s", summary, until, cli_dot(), took.text);
-	else if (d->busy)
-		cli_line("another disposition --expire is running on this database: nothing "
-		    "was done");
-	else if (rc == LOCKQ_OK)
+	else if (rc == LOCKQ_OK && !d->busy)
 		cli_line("nothing was due %s %s", cli_dot(), took.text);
 	else if (rc == LOCKQ_CANCELLED)
 		cli_line("interrupted before anything was done");
@@ -77,6 +74,8 @@ json_expired(const struct lockq_expired *d, int status, const char *error)
 	json_t *object = json_object();
 
 	cli_json_set(object, "busy", json_boolean(d->busy));
+	cli_json_set(object, "busy_session", d->busy_session > 0 ?
+	    cli_json_number(d->busy_session) : json_null());
 	cli_json_set(object, "leases", cli_json_number(d->leases));
 	cli_json_set(object, "available", cli_json_number(d->available));
 	cli_json_set(object, "requests", cli_json_number(d->requests));
@@ -116,6 +115,7 @@ disposition_expire_run(struct cli_common *common, const struct disposition_expir
 	struct lockq_expired done = LOCKQ_EXPIRED_INIT;
 	struct lockq *q = NULL;
 	const char *error = NULL;
+	char *busy = NULL;
 	int rc = cli_open(&q, common), status;
 
 	if (options->batch != 0)
@@ -127,16 +127,22 @@ disposition_expire_run(struct cli_common *common, const struct disposition_expir
 		rc = lockq_expire(q, &what, &done);
 	}
 	status = cli_exit_status(rc, cli_caught());
-	if (rc != LOCKQ_OK && rc != LOCKQ_CANCELLED) {
+	if (done.busy) {
+		status = cli_exit_status(LOCKQ_BUSY, 0);
+		error = busy = cli_text("another disposition --expire works on this database, as "
+		    "connection %llu: nothing was done", (unsigned long long)done.busy_session);
+	} else if (rc != LOCKQ_OK && rc != LOCKQ_CANCELLED) {
 		error = cli_library_text(q, rc);
-		cli_message("%s", error);
 	}
+	if (error != NULL)
+		cli_message("%s", error);
 	if (common->json)
 		json_expired(&done, status, error);
 	else
 		text_expired(&done, rc);
 	status = cli_finish(status, rc == LOCKQ_OK && !done.busy ?
 	    "what was due is done nevertheless" : NULL);
+	free(busy);
 	lockq_free(q);
 	return status;
 }

@@ -96,7 +96,7 @@ measure(struct seed *seed, uint64_t rounds, double expected_s, double *seconds)
 		rc = db_wait(db, LIMIT_S, measure_tick, &m);
 	if (rc == DB_ECANCELLED) {
 		/* The server does not notice that nobody waits for the query any more. */
-		kill_rc = db_kill(seed->db, db_connection_id(db));
+		kill_rc = db_kill(seed->db, db_connection_id(db), NULL);
 		code = kill_rc == DB_ELOST ? seed_from_db(seed, seed->db, kill_rc) : m.code;
 	} else {
 		if (rc == DB_OK)

@@ -335,7 +335,7 @@ db_keep_alive(struct db *db)
 }
 
 enum db_rc
-db_kill(struct db *db, uint64_t connection_id)
+db_kill(struct db *db, uint64_t connection_id, bool *others)
 {
 	enum db_rc rc = db_run(db, &set_target, DB_ARGS(db_u64(connection_id)), NULL);
 	/* That it is gone already is no failure, and no last one of a call in the log. */
@@ -344,6 +344,8 @@ db_kill(struct db *db, uint64_t connection_id)
 	if (rc == DB_OK)
 		rc = db_command(db, "KILL @target");
 	(void)db_set_watch(db, watch);
+	if (others != NULL)
+		*others = rc == DB_EFAIL && db->error.number == ER_KILL_DENIED_ERROR;
 	return rc == DB_EFAIL && (db->error.number == ER_NO_SUCH_THREAD ||
 	    db->error.number == ER_KILL_DENIED_ERROR) ? DB_OK : rc;
 }

@@ -313,8 +313,9 @@ bool db_is_fresh(const struct db *db);
  * for DB_PING_EVERY_S, and fails if the last ping was not answered in DB_GRACE_S. */
 LOCKQ_MUST_CHECK enum db_rc db_keep_alive(struct db *db);
 
-/* Ends another connection. DB_OK also if it is gone or belongs to another account. */
-LOCKQ_MUST_CHECK enum db_rc db_kill(struct db *db, uint64_t connection_id);
+/* Ends another connection. DB_OK also if it is gone or belongs to another account; then *@others is
+ * set, unless @others is NULL. */
+LOCKQ_MUST_CHECK enum db_rc db_kill(struct db *db, uint64_t connection_id, bool *others);
 
 LOCKQ_MUST_CHECK enum db_rc db_library_init(void);
 

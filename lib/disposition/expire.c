@@ -275,12 +275,16 @@ purge(struct expiring *e)
 /* --- the call --- */
 
 /* One run at a time works on a database of a server. Runs on two members of a cluster do not see
- * each other's names, and are kept apart by row locks only. Hashed, since a name has 64 characters
- * at most. */
-#define EXPIRE_LOCK_NAME "CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40))"
+ * each other's names, and are kept apart by row locks only. Any account of the server can take a
+ * name that it knows: so this one has in it when lockq came into the database, to the microsecond,
+ * which nobody can read without a right there. Hashed, since a name has 64 characters at most. */
+#define EXPIRE_LOCK_NAME \
+	"CONCAT('lockq-expire:', LEFT(SHA2(CONCAT(DATABASE()," \
+	" (SELECT MIN(s.applied_at) FROM schema_version AS s)), 256), 40))"
 
 static DB_QUERY(take_cron_name, DB_ONE,
-    "SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND");
+    "SELECT GET_LOCK(" EXPIRE_LOCK_NAME ", ?), NOW(6), NOW(6) - INTERVAL ? SECOND,"
+    "       COALESCE(IS_USED_LOCK(" EXPIRE_LOCK_NAME "), 0)");
 
 static DB_QUERY(give_cron_name_back, DB_NO_ROWS, "DO RELEASE_LOCK(" EXPIRE_LOCK_NAME ")");
 
@@ -296,6 +300,7 @@ take_name(struct expiring *e, unsigned int wait_s)
 		rc = db_refuse(e->q->db, "the server could not say whether another run is at work:"
 		    " run it again");
 	e->done->busy = rc == DB_OK && db_cell_u64(&rows, 0, 0) == 0;
+	e->done->busy_session = e->done->busy ? db_cell_u64(&rows, 0, 3) : 0;
 	/* Rows that become due while it runs are for the next run, or this one might never end. */
 	if (rc == DB_OK && !e->done->busy) {
 		copy_cell(e->began, sizeof(e->began), &rows, 0, 1);
@@ -384,6 +389,7 @@ expire(struct lockq *q, const struct lockq_expire *what, struct lockq_expired *e
 	if (rc == DB_OK)
 		rc = expire_all(&e);
 	expired->busy = expired->busy && rc == DB_OK;
+	expired->busy_session = expired->busy ? expired->busy_session : 0;
 	code = explain(&e, rc);
 	if (q->db != NULL)
 		db_set_role(q->db, "lockq_worker");

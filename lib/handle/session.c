@@ -89,7 +89,7 @@ session_end_given_up(struct db *db, const struct given_up *given_up)
 	bool same = strcmp(given_up->server, db_server(db)) == 0;
 	enum db_rc rc = same ? db_number(db, &uptime, DB_NO_ARGS, &up_s) : DB_OK;
 
-	return same && rc == DB_OK && up_s >= age_s ? db_kill(db, given_up->id) : rc;
+	return same && rc == DB_OK && up_s >= age_s ? db_kill(db, given_up->id, NULL) : rc;
 }
 
 void

@@ -32,26 +32,28 @@ hold(struct db *db, uint32_t task_id, unsigned int wait_s, bool *ours, char as_o
 	return rc;
 }
 
-/* db_kill() passes over another account's connection, whose query ends at its time limit. */
+/* Another account's connection is left: if it is an orphan, its query ends at its time limit, and
+ * any account of the server can have taken the name. Then *@others is set. */
 static enum db_rc
-end_orphan(struct db *db, uint32_t task_id)
+end_orphan(struct db *db, uint32_t task_id, bool *others)
 {
 	uint64_t orphan = 0;
 	enum db_rc rc = db_number(db, &name_held_by, DB_ARGS(db_u64(task_id)), &orphan);
 
 	if (rc != DB_OK || orphan == 0)
 		return rc;
-	return db_kill(db, orphan);
+	return db_kill(db, orphan, others);
 }
 
 enum db_rc
 orphan_end_and_hold_name(struct db *db, uint32_t task_id, bool *ours, char as_of[TIME_BYTES])
 {
 	enum db_rc rc = hold(db, task_id, 0, ours, as_of);
+	bool others = false;
 
 	if (rc == DB_OK && !*ours) {
-		rc = end_orphan(db, task_id);
-		if (rc == DB_OK)
+		rc = end_orphan(db, task_id, &others);
+		if (rc == DB_OK && !others)
 			rc = hold(db, task_id, ORPHAN_WAIT_S, ours, as_of);
 	}
 	return rc;

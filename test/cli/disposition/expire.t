@@ -55,9 +55,9 @@ is "$(sql "SELECT GROUP_CONCAT(event, loan_id ORDER BY loan_id) FROM work_log
 due 5 6 assigned
 run disposition --expire --json --batch 1
 is "$status" 0 '--json: exit 0'
-is "$(jq -c 'keys_unsorted' <<<"$out")" "$(jq -c . <<<'["busy","leases","available","requests",
-	"candidates","exclusions","log_rows","old_requests","runs","kept_rows","kept_for","skipped",
-	"took_ms","exit"]')" \
+is "$(jq -c 'keys_unsorted' <<<"$out")" "$(jq -c . <<<'["busy","busy_session","leases",
+	"available","requests","candidates","exclusions","log_rows","old_requests","runs",
+	"kept_rows","kept_for","skipped","took_ms","exit"]')" \
 	'--json: the keys'
 is "$(jq -c '[.busy, .leases, .available, .skipped, .exit]' <<<"$out")" '[false,2,0,0,0]' \
 	'--json: the counts'
@@ -81,12 +81,23 @@ like "$out$err" expired 'it says so'
 # --- a second one, a row that another session holds, signals -------------------------------------
 
 open_gatekeeper
+# A name that any account can make up stops nobody, and one that is made of what the database has
+# is told with the connection that has it.
 gatekeeper_does "GET_LOCK(CONCAT('lockq-expire:', LEFT(SHA2('lockq', 256), 40)), 0)"
+run disposition --expire --json
+is "$(jq -c '[.busy, .busy_session, .exit]' <<<"$out")" '[false,null,0]' \
+	'a name that needs no right in the database keeps nobody from a run'
+gatekeeper_does 'RELEASE_ALL_LOCKS()'
+name="CONCAT('lockq-expire:', LEFT(SHA2(CONCAT('lockq',
+	(SELECT MIN(applied_at) FROM lockq.schema_version)), 256), 40))"
+gatekeeper_does "GET_LOCK($name, 0)"
+holder=$(sql "SELECT IS_USED_LOCK($name)")
 due 7 7 assigned
 run disposition --expire
-is "$status:$out" '0:another disposition --expire is running on this database: nothing was done' \
-	'another one runs: exit 0, and it says so'
-is "$(disposition --expire --json | jq -c '[.busy, .leases, .exit]')" '[true,0,0]' 'in JSON, too'
+is "$status:$out:$err" "3::disposition: another disposition --expire works on this database, as \
+connection $holder: nothing was done" 'another one runs: exit 3, and it says which'
+is "$(disposition --expire --json 2>"$scratch/json.err" |
+	jq -c '[.busy, .busy_session, .leases, .exit]')" "[true,$holder,0,3]" 'in JSON, too'
 gatekeeper_does 'RELEASE_ALL_LOCKS()'
 due 8 8 assigned
 echo "START TRANSACTION; SELECT 1 FROM work WHERE task_id = $task AND loan_id = 8 FOR UPDATE;" \

@@ -352,6 +352,28 @@ the_orphan_is_ended_and_nobody_else(void **state)
 	assert_int_equal(own_query.rc, DB_OK);
 }
 
+/* Another account has the name: that can't be ended, so nobody waits for it. */
+static void
+a_strangers_name_makes_nobody_wait(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, -1);
+	struct db *stranger = administrator() != NULL ? administrator() : connect_as(OWNER_GROUP);
+
+	(void)state;
+	add_loans(TASK, 5);
+	assert_int_equal(u64_on(stranger, "SELECT GET_LOCK(%s, 0)", query_lock_name(TASK)), 1);
+	w->proxy = proxy_new();
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_OK);
+	assert_int_equal(w->answer.led, 1);
+	assert_true(proxy_position(w->proxy, "GET_LOCK", 1) != SIZE_MAX);
+	assert_true(proxy_position(w->proxy, "KILL", 1) != SIZE_MAX);
+	assert_true(proxy_position(w->proxy, "GET_LOCK", 2) == SIZE_MAX);
+	sql_on(stranger, "DO RELEASE_ALL_LOCKS()");
+	assert_consistent(TASK);
+}
+
 /* A leader that will be stopped, and its follower. */
 struct pair {
 	struct worker *leader, *follower;
@@ -613,6 +635,7 @@ main(int argc, char **argv)
 		DB_TEST(who_polls_takes_over),
 		cmocka_unit_test_setup_teardown(the_orphan_is_ended_and_nobody_else, test_setup,
 		    end_own_query),
+		DB_TEST(a_strangers_name_makes_nobody_wait),
 		DB_TEST(stopped_at_any_statement),
 	};
 

@@ -707,7 +707,7 @@ elsewhere_while_crowded(void)
 	proxy_until_held(w->proxy);
 	proxy_crowd(w->proxy, true);
 	assert_int_equal(db_kill(connect_as(worker_group()),
-	    db_connection_id(inside_query_connection(w->q))), DB_OK);
+	    db_connection_id(inside_query_connection(w->q)), NULL), DB_OK);
 	return w;
 }
 
@@ -730,7 +730,7 @@ crowded_behind_a_loss_elsewhere(void **state)
 
 	(void)state;
 	assert_int_equal(db_kill(connect_as(worker_group()),
-	    u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK))), DB_OK);
+	    u64("SELECT IS_USED_LOCK(%s)", query_lock_name(TASK)), NULL), DB_OK);
 	proxy_release(w->proxy);
 	assert_round(w, "crowded", "%the connection of lockq_query was lost%");
 }
