@@ -107,12 +107,31 @@ cli_put_heading(char *text)
 }
 
 void
+cli_fold(FILE *out, const char *text, size_t columns)
+{
+	while (columns > 0 && cli_width(text) > columns) {
+		/* One column more, for the blank behind a word that just fits. */
+		char *line = cli_cut(text, columns + 1);
+		const char *blank = strrchr(line, ' ');
+		size_t n = blank != NULL ? (size_t)(blank - line) : strcspn(text, " ");
+
+		free(line);
+		if (text[n] == '\0')
+			break;
+		fprintf(out, "%.*s\n", (int)n, text);
+		text += n + 1;
+	}
+	fputs(text, out);
+}
+
+void
 cli_put_line(char *text)
 {
 	char *escaped = cli_escaped(text);
 
 	cli_tick_end();
-	puts(escaped);
+	cli_fold(stdout, escaped, isatty(STDOUT_FILENO) ? cli_table_width() : 0);
+	putchar('\n');
 	free(escaped);
 }
 
@@ -127,11 +146,13 @@ cli_messages_of(const char *name)
 void
 cli_put_message(char *text, const char *end)
 {
-	char *escaped = cli_escaped(text);
+	char *escaped = cli_escaped(text), *line = cli_text("%s: %s", program, escaped);
 
 	cli_tick_end();
 	fflush(stdout); /* both may be one pipe, and the lines keep their order there */
-	fprintf(stderr, "%s: %s%s", program, escaped, end);
+	cli_fold(stderr, line, cli_columns(STDERR_FILENO));
+	fputs(end, stderr);
+	free(line);
 	free(escaped);
 }
 

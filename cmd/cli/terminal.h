@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cli/text.h"
 
@@ -36,11 +37,15 @@ bool cli_shows_bold(void);
 /* Each of these prints a text, escaped; the functions take it, and the macros make it of a format
  * and its arguments. */
 
+/* Prints @text, which is escaped, on lines that end between words and have @columns at most, but
+ * for a longer word; 0: on one line. No line end follows. */
+void cli_fold(FILE *out, const char *text, size_t columns);
+
 /* A line on standard output, bold where that is fine. */
 void cli_put_heading(char *text);
 #define cli_heading(...) cli_put_heading(cli_text(__VA_ARGS__))
 
-/* A line on standard output. */
+/* A line on standard output; on a terminal it is folded. */
 void cli_put_line(char *text);
 #define cli_line(...) cli_put_line(cli_text(__VA_ARGS__))
 

@@ -159,7 +159,8 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 	for (size_t i = 0; i < health.n; i++) {
 		char *line = cli_escaped(stat_finding_text(&health.findings[i]));
 
-		fprintf(out, "%s\n", line);
+		cli_fold(out, line, width);
+		fputc('\n', out);
 		free(line);
 	}
 	stat_health_clear(&health);

@@ -491,10 +491,42 @@ draws_bars(void **state)
 	}
 }
 
+static void
+test_folded_lines(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+		const char *lines;
+	} samples[] = {
+		{ "one two three", 0, "one two three" }, { "one two three", 13, "one two three" },
+		{ "one two three", 12, "one two\nthree" }, { "one two three", 7, "one two\nthree" },
+		{ "one two three", 6, "one\ntwo\nthree" },
+		{ "much-too-long is", 4, "much-too-long\nis" },
+		{ "is much-too-long", 4, "is\nmuch-too-long" },
+		{ "long", 2, "long" }, { "", 1, "" },
+		{ "ä ö ü", 3, "ä ö\nü" }, { "山田 山田", 5, "山田\n山田" }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		assert_non_null(out);
+		cli_fold(out, samples[i].text, samples[i].columns);
+		assert_int_equal(fclose(out), 0);
+		assert_string_equal(text, samples[i].lines);
+		free(text);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_folded_lines),
 		cmocka_unit_test(draws_plain_tables),
 		cmocka_unit_test(draws_boxes),
 		cmocka_unit_test(fits_tables),

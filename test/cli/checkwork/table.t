@@ -65,6 +65,14 @@ is "$((width > 30 && width <= 60))" \
 in_terminal 120 "COLUMNS=60 checkwork --user race-1 --task $task" >"$scratch/screen"
 width=$(grep "[│┌├└]" "$scratch/screen" | LC_ALL=C.UTF-8 wc -L)
 is "$((width > 30 && width <= 60))" 1 'COLUMNS counts more than what the terminal tells'
+# A message on a terminal is folded between words, and one line elsewhere.
+run checkwork --user nobody-of-that-name --task "$task"
+for columns in 30 60; do
+	in_terminal "$columns" "checkwork --user nobody-of-that-name --task $task" \
+		>"$scratch/screen"
+	is "$(paste -s -d ' ' "$scratch/screen")" "$err" \
+		"$columns columns: a message folds at words"
+done
 widest() {
 	LC_ALL=C.UTF-8 wc -L | cut -d ' ' -f 1
 }

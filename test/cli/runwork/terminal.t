@@ -54,8 +54,9 @@ press \
 wait_for shows 'killed by signal 15'
 press 'echo status $?' Enter
 wait_for shows '^status 3'
-terminal capture-pane -p -J -t main >"$scratch/screen"
-like "$(cat "$scratch/screen")" 'the command was ended, since it has used the terminal' \
+terminal capture-pane -p -t main >"$scratch/screen"
+like "$(paste -s -d ' ' "$scratch/screen")" \
+	'the command was ended, since it has used the terminal' \
 	'a command that reads the terminal is ended, and people are told why'
 # A command that is stopped would not see the signal.
 next

@@ -27,7 +27,8 @@ asked() {
 	local answer=$1
 	shift
 	status=0
-	(cd "$work" && printf '%s\n' "$answer" | timeout "$patience" script --quiet --return \
+	(cd "$work" && export COLUMNS=1000 && printf '%s\n' "$answer" |
+		timeout "$patience" script --quiet --return \
 		--command "$(printf '%q ' "$seedloans" --database "$database" "$@")" /dev/null) \
 		>"$work/out" 2>"$work/err" || status=$?
 }
