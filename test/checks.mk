@@ -34,7 +34,7 @@ FIRST := db/getwork/test_wait db/getwork/test_retry db/getwork/test_lost \
 CHECK := $(FIRST) docs/locks.t cli/disposition/disposition.t cli/seedloans/seedloans.t \
 	docs/render.t cli/runwork/runwork.t cli/refill/refill.t race/getwork/burst.t \
 	race/getwork/late.t cli/cli/log.t race/getwork/held.t race/getwork/share.t \
-	race/getwork/handover.t docs/doors.t docs/checks.t unit/tools.t unit/order.t \
+	race/getwork/why.t race/getwork/handover.t docs/doors.t docs/checks.t unit/tools.t unit/order.t \
 	$(filter-out $(FIRST) $(CHECK_REST),$(DB_SRC:test/%.c=%) $(UNIT_SRC:test/%.c=%))
 
 # In make check the races that meet their moments by chance have these few rounds, and no page is

@@ -122,7 +122,7 @@ look_at_calls(struct stat_health *h, const struct lockq_stat *s)
 		if (strcmp(s->trouble[i].operation, "getwork") == 0)
 			vain += s->trouble[i].busy;
 	}
-	if (vain > 0 && answered == 0 && s->enabled && s->paused == NULL)
+	if (vain > 0 && answered == 0 && s->leader == NULL && s->enabled && s->paused == NULL)
 		found(h, s, vain >= TRIES ? STAT_CRITICAL : STAT_WARNING, "nobody_served",
 		    cli_text("%" PRIu64 " %s failed or gave up in the last hour, and nobody was "
 		    "served: see managetask check %u", vain, vain == 1 ? "call" : "calls",

@@ -189,17 +189,28 @@ list_fact(const struct lockq_stat *s)
 	if (!s->keeps_list)
 		return cli_text("none is kept: each leader runs the query");
 	if (!s->has_list)
-		return cli_text("none at the moment: whoever asks next leads");
+		return cli_text("none at the moment");
 	return cli_text("%" PRIu64 " of %" PRIu64 " loans left, %s old%s", s->list_left,
 	    s->list_length, cli_age(s->list_age_s).text, s->list_due ? ", to be filled anew" : "");
+}
+
+/* Who leads, or why nobody does. */
+static char *
+leader_fact(const struct lockq_stat *s)
+{
+	if (s->leader != NULL)
+		return cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text);
+	if (!s->enabled)
+		return cli_text("nobody: the task is disabled");
+	if (s->paused != NULL)
+		return cli_text("nobody: the task is paused: %s", s->paused);
+	return s->held != NULL ? cli_text("nobody: %s", s->held) : cli_text("nobody");
 }
 
 static void
 add_facts(struct cli_table *table, const struct lockq_stat *s)
 {
-	add_fact(table, "leader", s->held != NULL ? cli_text("nobody: %s", s->held) :
-	    s->leader == NULL ? cli_text("nobody") :
-	    cli_text("%s, for %s", s->leader, cli_ms(s->leading_ms).text));
+	add_fact(table, "leader", leader_fact(s));
 	add_fact(table, "waiting", s->waiting == 0 ? cli_text("nobody") :
 	    cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
 		s->waiting == 1 ? "request" : "requests", s->wanted,
