@@ -4,7 +4,9 @@
 -- take.sql, and a manager cancels one by manage_cancel, in manage.sql. rules.sql says what all
 -- doors share.
 
--- A request for a person, by an account that may ask for that person. One that ends without a loan
+-- A request for a person, by an account that may ask for that person. No time of it lies more than
+-- a day ahead: such a request would never expire, or no list would be new enough for it. A clock
+-- that is set back by less must not stop those that are there. A request that ends without a loan
 -- has `requested` = 0. Programs before schema 10 leave it as it was, and may do so here and below.
 CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
   SELECT r.request_id, r.uuid, r.user_id, r.account, r.task_id, r.asked, r.requested, r.outcome,
@@ -12,11 +14,14 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_in AS
     FROM work_requested AS r
    WHERE r.account = CONVERT(USER() USING utf8mb4) COLLATE utf8mb4_0900_as_cs
      AND r.asked BETWEEN 1 AND 1000
-     AND ((r.outcome = 'cancelled' AND r.requested IN (0, r.asked))
-          OR (r.outcome = 'pending' AND r.requested = r.asked
-              AND EXISTS (SELECT 1 FROM task AS t
-                           WHERE t.task_id = r.task_id AND t.enabled
-                             AND r.asked <= t.max_count)))
+     AND GREATEST(r.seen_at, COALESCE(r.fresh_after, r.seen_at))
+           < TIMESTAMP'1970-01-01 00:00:00'
+             + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND + INTERVAL 1 DAY
+     AND EXISTS (SELECT 1 FROM task AS t
+                  WHERE t.task_id = r.task_id
+                    AND ((r.outcome = 'cancelled' AND r.requested IN (0, r.asked))
+                         OR (r.outcome = 'pending' AND r.requested = r.asked
+                             AND t.enabled AND r.asked <= t.max_count)))
      AND EXISTS (SELECT 1 FROM app_user AS u
                   WHERE u.user_id = r.user_id AND (u.enabled OR r.outcome = 'cancelled')
                     AND (u.account IS NULL
@@ -34,6 +39,9 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_mine AS
      AND r.epoch IS NULL AND r.assigned = 0
      AND (r.requested = r.asked OR (r.outcome = 'cancelled' AND r.requested = 0))
      AND (r.outcome = 'cancelled' OR r.served_at IS NULL)
+     AND GREATEST(r.seen_at, COALESCE(r.fresh_after, r.seen_at))
+           < TIMESTAMP'1970-01-01 00:00:00'
+             + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND + INTERVAL 1 DAY
      AND EXISTS (SELECT 1 FROM app_user AS u
                   WHERE u.user_id = r.user_id
                     AND (u.account IS NULL

@@ -190,6 +190,17 @@ try worker alice 'asks for nobody, with `foreign_key_checks` off' \
 try worker alice 'sets the time of a request' \
 	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, created_at)
 	 VALUES (UUID(), 1001, USER(), $task, 1, 1, '2001-01-01')"
+try worker alice 'asks, as if seen in the year 2038, by `SET timestamp`' \
+	"SET timestamp = 2147483647; $ask VALUES (UUID(), 1001, USER(), 33, 1, 1)"
+try worker alice 'asks for a loan of a list of the year 9999' \
+	"INSERT INTO request_in (uuid, user_id, account, task_id, asked, requested, fresh_after)
+	 VALUES (UUID(), 1001, USER(), $task, 1, 1, '9999-01-01')"
+try worker alice 'keeps an own request alive until the year 9999' \
+	"UPDATE request_mine SET seen_at = '9999-01-01' WHERE request_id = 9001"
+try worker alice 'asks for a task that is not there, with `foreign_key_checks` off' \
+	"SET foreign_key_checks = 0; INSERT INTO request_in
+	 (uuid, user_id, account, task_id, asked, requested, outcome, served_at)
+	 VALUES (UUID(), 1001, USER(), 999, 1, 0, 'cancelled', NOW(6))"
 try worker alice 'cancels an own request' \
 	"UPDATE request_mine SET outcome = 'cancelled' WHERE request_id = 9001"
 try worker alice 'takes the last number that a request can have' \
@@ -319,9 +330,11 @@ try viewer viewer 'reads requests, loans and history' \
 	'SELECT COUNT(*) FROM work_requested JOIN work JOIN work_log'
 try viewer viewer 'locks rows of `work`' 'SELECT loan_id FROM work FOR UPDATE'
 try viewer viewer 'locks tasks' 'SELECT epoch FROM task_lock FOR SHARE'
+try viewer viewer 'shares rows of `work`' 'SELECT loan_id FROM work FOR SHARE'
 try viewer viewer 'asks' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
 try query query 'reads the loans that are not available' 'SELECT loan_id, state FROM work'
 try query query 'reads who has a loan' 'SELECT user_id FROM work'
+try query query 'shares rows of `work`' 'SELECT loan_id FROM work FOR SHARE'
 try query query 'writes anything' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
 try cron cron 'ends a lease that is over' "$(event expired 4); CALL work_moves($task, '[[4]]')"
 try cron cron 'deletes from the log' "DELETE FROM work_log WHERE log_id = $before"
@@ -429,11 +442,35 @@ ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; 
 # A statement that is wrong would count as refused.
 is "$(grep -Ev -e 'CHECK OPTION failed|command denied|Access denied|foreign key' \
 	-e 'Unknown column .(created_at|logged_at|manager)' -e 'may act for manager' \
-	-e 'has your name or account' \
+	-e 'has your name or account' -e 'your MySQL account is that of user' \
 	-e 'a correction has a reason' -e "constraint 'follow_cursor_name'" \
 	-e 'only the leader of this epoch' \
 	"$scratch/errors")" '' \
 	'what is refused is refused for a lack of rights'
+# 1568: a transaction is open.
+is "$("$mysql" --defaults-file="$scratch/boss.cnf" --database=$bank --force --execute="
+	CALL manage_define('me', $task, FALSE, '{\"share\": \"all of it\"}', 'why');
+	SET TRANSACTION READ WRITE" 2>&1 | cut -d ' ' -f 1-2)" 'ERROR 1265' \
+	'manage_define leaves no transaction open where a setting has another value'
+# Each table, by each way to write.
+sed -n 's/^CREATE TABLE.* \([a-z_]*\) ($/\1/p' "$top/schema/baseline.sql" >"$scratch/tables"
+for name in alice viewer query cron boss feed eraser; do
+	while read -r table; do
+		printf '%s;\n' "INSERT INTO $table () VALUES ()" \
+			"REPLACE INTO $table () VALUES ()" \
+			"DELETE FROM $table" "TRUNCATE TABLE $table" "DROP TABLE $table" \
+			"ALTER TABLE $table COMMENT 'x'" "LOCK TABLES $table WRITE" \
+			"CREATE TEMPORARY TABLE $table (i INT)"
+	done <"$scratch/tables" >"$scratch/writes"
+	"$mysql" --defaults-file="$scratch/$name.cnf" --database=$bank --force \
+		<"$scratch/writes" 2>&1 |
+		sed -nE 's/^ERROR (1142|1044) .* at line ([0-9]+): .*/\2/p' >"$scratch/denied"
+	awk -v "name=$name" 'NR == FNR { denied[$1]; next }
+		!(FNR in denied) { print name ": " $0 }' "$scratch/denied" "$scratch/writes"
+done >"$scratch/written"
+ok "$([ "$(wc -l <"$scratch/writes")" -ge 100 ]; echo $?)" 'each table is tried'
+is "$(cat "$scratch/written")" 'cron: DELETE FROM work_requested;
+cron: DELETE FROM leader_run;' 'no role writes to a table, but that cron deletes from two'
 is "$(admin "SELECT COUNT(*) FROM $bank.work_log WHERE logged_at IS NULL
 	OR ABS(TIMESTAMPDIFF(SECOND, logged_at, at)) > 1")" 0 'the log has the true time'
 
