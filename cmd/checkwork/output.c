@@ -163,13 +163,14 @@ print_pending(const struct lockq_answer *answer)
 }
 
 static void
-text_request(const struct lockq_answer *answer, int rc)
+text_request(const struct cli_common *common, struct lockq *q, const struct lockq_answer *answer,
+    int rc)
 {
 	unsigned long long id = answer->request_id;
 	char *text;
 
 	if (rc == LOCKQ_OK) {
-		cli_answer_loans(answer, false);
+		cli_answer_loans(common, q, answer, false);
 	} else if (rc == LOCKQ_NOTHING) {
 		text = cli_answer_no_work(answer, time(NULL));
 		cli_line("request %llu%s%s: %s", id, answer->excluded == 0 ? " for " : "",
@@ -324,7 +325,7 @@ look_at_request(const struct checkwork_options *o, struct lockq *q)
 		if (o->common.json)
 			json_request(&answer, rc, status, complaint);
 		else if (complaint == NULL)
-			text_request(&answer, rc);
+			text_request(&o->common, q, &answer, rc);
 		if (complaint != NULL)
 			cli_message("%s", complaint);
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/answer.h"
+#include "cli/pipeline.h"
 #include "cli/program.h"
-#include "cli/table.h"
+
+enum { DETAILS_MS = 2000 }; /* nobody should wait for more than the loans for long */
 
 bool
 cli_answer_is_from_list(const struct lockq_answer *answer)
@@ -134,31 +137,28 @@ cli_answer_line(const struct lockq_answer *answer, const char *dot)
 	return text;
 }
 
+/* On a terminal the loans are shown with the task's own columns. They are an answer without these,
+ * too, so a failure is not told. */
 static void
-print_table(const struct lockq_answer *answer)
+print_loans(const struct cli_common *common, struct lockq *q, const struct lockq_answer *answer)
 {
-	const struct cli_column columns[] = {
-		{ cli_loan(), CLI_RIGHT }, { "token", CLI_RIGHT }, { "lease until", 0 }
-	};
-	struct cli_table *table = cli_table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	struct lockq_pipeline details = LOCKQ_PIPELINE_INIT;
 
-	for (size_t i = 0; i < answer->n_loans; i++) {
-		const struct lockq_loan *loan = &answer->loans[i];
-		struct cli_time lease = cli_until(loan->lease_expires_at, NULL);
-
-		cli_table_cell(table, "%llu", (unsigned long long)loan->loan_id);
-		cli_table_cell(table, "%llu", (unsigned long long)loan->token);
-		cli_table_cell(table, "%s", lease.text[0] != '\0' ? lease.text : "no limit");
+	if (answer->user != NULL && isatty(STDOUT_FILENO) && cli_caught() == 0) {
+		lockq_look_timeout(q, DETAILS_MS);
+		(void)!lockq_pipeline(q, answer->user, answer->task, &details);
 	}
-	cli_table_print(table);
+	cli_pipeline_answer(answer, &details, common->verbose);
+	lockq_pipeline_clear(&details);
 }
 
 void
-cli_answer_loans(const struct lockq_answer *answer, bool waited)
+cli_answer_loans(const struct cli_common *common, struct lockq *q,
+    const struct lockq_answer *answer, bool waited)
 {
 	cli_heading("Task %u %s %s", answer->task, cli_dot(),
 	    answer->task_name != NULL ? answer->task_name : "");
-	print_table(answer);
+	print_loans(common, q, answer);
 	cli_put_line(cli_answer_summary(answer, waited, cli_dot()));
 	if (answer->reason != NULL)
 		cli_line("%s", answer->reason);
@@ -168,7 +168,8 @@ cli_answer_loans(const struct lockq_answer *answer, bool waited)
 }
 
 static void
-text_answer(const struct lockq_answer *answer, int rc)
+text_answer(const struct cli_common *common, struct lockq *q, const struct lockq_answer *answer,
+    int rc)
 {
 	unsigned long long id = answer->request_id;
 
@@ -176,7 +177,7 @@ text_answer(const struct lockq_answer *answer, int rc)
 		cli_line("joined your earlier request %llu for %u %s", id, answer->asked,
 		    cli_loans(answer->asked));
 	if (rc == LOCKQ_OK) {
-		cli_answer_loans(answer, !answer->repeated);
+		cli_answer_loans(common, q, answer, !answer->repeated);
 		if (answer->repeated)
 			cli_line("an earlier call had this answer: checkwork shows what is yours "
 			    "now");
@@ -265,12 +266,13 @@ json_answer(const struct lockq_answer *answer, int rc, int status, const char *c
 }
 
 static void
-text_cancelled(const struct lockq_answer *answer, int rc)
+text_cancelled(const struct cli_common *common, struct lockq *q,
+    const struct lockq_answer *answer, int rc)
 {
 	unsigned long long id = answer->request_id;
 
 	if (answer->assigned > 0) {
-		cli_answer_loans(answer, false);
+		cli_answer_loans(common, q, answer, false);
 		cli_line("request %llu got these %s before it could be cancelled", id,
 		    cli_loans(2));
 	} else {
@@ -281,15 +283,15 @@ text_cancelled(const struct lockq_answer *answer, int rc)
 }
 
 void
-cli_answer_print(bool json, const struct lockq_answer *answer, bool cancelled, int rc, int status,
-    const char *complaint)
+cli_answer_print(const struct cli_common *common, struct lockq *q,
+    const struct lockq_answer *answer, bool cancelled, int rc, int status, const char *complaint)
 {
-	if (json)
+	if (common->json)
 		json_answer(answer, rc, status, complaint);
 	else if (complaint == NULL && cancelled)
-		text_cancelled(answer, rc);
+		text_cancelled(common, q, answer, rc);
 	else if (complaint == NULL)
-		text_answer(answer, rc);
+		text_answer(common, q, answer, rc);
 	if (complaint != NULL)
 		cli_message("%s", complaint);
 }

@@ -7,13 +7,16 @@
 #include <time.h>
 
 #include "cli/json.h"
+#include "cli/options.h"
 #include "lockq.h"
 
 /* Whether the loans come from the list that a leader has left, and not from one who led. */
 bool cli_answer_is_from_list(const struct lockq_answer *answer);
 
-/* Prints heading, loans and summary on standard output; @waited: also how long this call took. */
-void cli_answer_loans(const struct lockq_answer *answer, bool waited);
+/* Prints heading, loans and summary on standard output: on a terminal with the task's own columns,
+ * for --verbose with the tokens, and with @waited also how long this call took. */
+void cli_answer_loans(const struct cli_common *common, struct lockq *q,
+    const struct lockq_answer *answer, bool waited);
 
 /*
  * "3 of 3 loans for oliver · served in 3.1 s by tracy's query (2.9 s) · request 118"; free() it.
@@ -37,7 +40,7 @@ json_t *cli_json_answer(const struct lockq_answer *answer, int status, const cha
 
 /* Prints the answer to a request that was made, or that was to be @cancelled, which ended with @rc;
  * and @complaint, the tool's message about it on standard error, or NULL. */
-void cli_answer_print(bool json, const struct lockq_answer *answer, bool cancelled, int rc,
-    int status, const char *complaint);
+void cli_answer_print(const struct cli_common *common, struct lockq *q,
+    const struct lockq_answer *answer, bool cancelled, int rc, int status, const char *complaint);
 
 #endif

@@ -172,7 +172,7 @@ cli_ask_show(const struct cli_common *common, const struct cli_ask *a, struct lo
 			answer->task = a->ask.task;
 			answer->asked = answer->requested = a->ask.count;
 		}
-		cli_answer_print(common->json, answer, false, rc, status, complaint);
+		cli_answer_print(common, q, answer, false, rc, status, complaint);
 	}
 	/* Why the list is old that the loans come from. */
 	if (answer->refill_failed != NULL)

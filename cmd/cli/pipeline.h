@@ -20,6 +20,11 @@ void cli_pipeline_print(bool json, const char *user, uint32_t task,
  */
 void checkwork_table(const char *user, const struct lockq_pipeline *pipeline);
 
+/* Prints a table of the loans of an answer. The tasks' own columns and the notes are in @pipeline,
+ * which may be NULL; the column of tokens is left out unless @tokens. */
+void cli_pipeline_answer(const struct lockq_answer *answer, const struct lockq_pipeline *pipeline,
+    bool tokens);
+
 /*
  * One of these tables as text, with its heading; free() it. It begins with assignment @from, and is
  * no wider than @width. *@n is set to how many assignments it has, *@first_row to the line of the

@@ -9,6 +9,7 @@
 
 enum {
 	COLUMNS_FIXED = 7,     /* without a task's details */
+	TOKEN = 1, GIVEN, AGE, LEASE, /* columns of every table, after that of the loan */
 	RENEW_SOON_S = 15 * 60 /* the user is told of a lease that has less left */
 };
 
@@ -19,12 +20,14 @@ struct part {
 	const struct lockq_assignment *model; /* the first one with details; or NULL */
 	bool of_one_task;
 	bool has_notes;
+	bool is_answer; /* the loans have just been given */
+	bool tokens;    /* the column of tokens is wanted */
 };
 
 static struct part
 make_part(const struct lockq_assignment *assignments, size_t n, bool of_one_task)
 {
-	struct part part = { assignments, n, NULL, of_one_task, false };
+	struct part part = { assignments, n, NULL, of_one_task, false, false, true };
 	size_t i;
 
 	for (i = 0; i < n; i++) {
@@ -81,8 +84,12 @@ make_columns(struct cli_column *columns, const struct part *part)
 
 	if (!part->of_one_task)
 		columns[n++] = (struct cli_column){ cli_text("task"), CLI_TEXT };
-	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++, n++)
-		columns[n] = (struct cli_column){ cli_text("%s", fixed[i].heading), fixed[i].is };
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		if ((i == TOKEN && !part->tokens) || (part->is_answer && (i == GIVEN || i == AGE)))
+			continue;
+		columns[n++] = (struct cli_column){ cli_text("%s", part->is_answer && i == LEASE ?
+		    "lease until" : fixed[i].heading), fixed[i].is };
+	}
 	for (i = 0; part->model != NULL && i < part->model->n_details; i++, n++)
 		columns[n] = (struct cli_column){ cli_escape(part->model->details[i].name),
 			detail_kind(part, i) | CLI_SPARE(i == 0 ? 1 : 5) };
@@ -97,11 +104,16 @@ add_row(struct cli_table *table, const struct part *part, const struct lockq_ass
 	if (!part->of_one_task)
 		cli_table_cell(table, "%u %s", a->task, a->task_name != NULL ? a->task_name : "");
 	cli_table_cell(table, "%llu", (unsigned long long)a->loan_id);
-	cli_table_cell(table, "%llu", (unsigned long long)a->token);
-	cli_table_cell(table, "%s", cli_local(a->assigned_at).text);
-	cli_table_cell(table, "%s", cli_age(a->age_s).text);
+	if (part->tokens)
+		cli_table_cell(table, "%llu", (unsigned long long)a->token);
+	if (!part->is_answer) {
+		cli_table_cell(table, "%s", cli_local(a->assigned_at).text);
+		cli_table_cell(table, "%s", cli_age(a->age_s).text);
+	}
 	if (a->lease_expires_at[0] == '\0')
 		cli_table_cell(table, "no limit");
+	else if (part->is_answer)
+		cli_table_cell(table, "%s", cli_until(a->lease_expires_at, NULL).text);
 	else if (a->lease_expired)
 		cli_table_cell(table, "ran out %s", cli_local(a->lease_expires_at).text);
 	else
@@ -130,6 +142,42 @@ print_part(FILE *out, const struct part *part, enum cli_style style, size_t widt
 	for (i = 0; i < n; i++)
 		free((char *)(uintptr_t)columns[i].heading);
 	free(columns);
+}
+
+/* The assignment of the same loan, with its details; or NULL. */
+static const struct lockq_assignment *
+find_assignment(const struct lockq_pipeline *pipeline, uint32_t task, const struct lockq_loan *loan)
+{
+	for (size_t i = 0; pipeline != NULL && i < pipeline->n_assignments; i++) {
+		const struct lockq_assignment *a = &pipeline->assignments[i];
+
+		if (a->task == task && a->loan_id == loan->loan_id && a->token == loan->token)
+			return a;
+	}
+	return NULL;
+}
+
+void
+cli_pipeline_answer(const struct lockq_answer *answer, const struct lockq_pipeline *pipeline,
+    bool tokens)
+{
+	struct lockq_assignment *loans = cli_alloc((answer->n_loans + 1) * sizeof(*loans));
+	struct part part;
+
+	for (size_t i = 0; i < answer->n_loans; i++) {
+		const struct lockq_loan *loan = &answer->loans[i];
+		const struct lockq_assignment *a = find_assignment(pipeline, answer->task, loan);
+
+		loans[i] = a != NULL ? *a : (struct lockq_assignment){ .loan_id = loan->loan_id,
+		    .token = loan->token };
+		memcpy(loans[i].lease_expires_at, loan->lease_expires_at,
+		    sizeof(loan->lease_expires_at));
+	}
+	part = make_part(loans, answer->n_loans, true);
+	part.is_answer = true;
+	part.tokens = tokens;
+	print_part(stdout, &part, cli_stdout_style(), cli_table_width());
+	free(loans);
 }
 
 /* How many of the assignments from @from on are of one task. */

@@ -31,7 +31,7 @@ getwork_cancel(const struct getwork_options *o, struct lockq *q)
 		status = cli_report_library(common, q, rc);
 	} else {
 		cli_noun_read(common, q, answer.task);
-		cli_answer_print(common->json, &answer, true, rc, status, complaint);
+		cli_answer_print(common, q, &answer, true, rc, status, complaint);
 	}
 	lockq_answer_clear(&answer);
 	return status;

@@ -285,7 +285,7 @@ cancel(const struct manage_options *o, struct lockq *q, const struct manage_comm
 	if (answer.user == NULL)
 		status = cli_report_library(&o->common, q, rc);
 	else
-		cli_answer_print(o->common.json, &answer, true, rc, status, complaint);
+		cli_answer_print(&o->common, q, &answer, true, rc, status, complaint);
 	lockq_answer_clear(&answer);
 	return status;
 }

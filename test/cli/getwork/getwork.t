@@ -307,6 +307,24 @@ sql "INSERT INTO test_loan_$task VALUES (9001, 1)"
 in_terminal "getwork --user race-6 --task $task"
 is "$(tail -n 1 <<<"$out")" "race-6's pipeline: 5 loans, 1 of task $task and 4 of task $other" \
 	'of which task each is'
+sql "CREATE OR REPLACE VIEW test_detail_$other AS
+     SELECT loan_id, CONCAT('Applicant of ', loan_id) AS applicant FROM test_loan_$other;
+     GRANT SELECT ON test_detail_$other TO lockq_worker@lockq;
+     UPDATE task SET detail_view = 'test_detail_$other' WHERE task_id = $other"
+in_terminal "getwork --user race-7 --task $other --verbose"
+like "$(tr '\n' ' ' <<<"$out")" \
+	' loan [^a-z]+ token [^a-z]+ lease until [^a-z]+ applicant .* Applicant of [0-9]+ ' \
+	"on a terminal the loans have the task's own columns, and with --verbose their tokens"
+in_terminal "getwork --user race-7 --task $other"
+is "$(grep -c 'Applicant of' <<<"$out") $(grep -c token <<<"$out")" '1 0' 'else no tokens'
+in_terminal "checkwork --request $(last_request race-7 "$other")"
+is "$(grep -c 'Applicant of' <<<"$out") $(grep -c token <<<"$out")" '1 0' 'also --request'
+sql "DROP VIEW test_detail_$other"
+in_terminal "getwork --user race-7 --task $other"
+like "$out" '^1 of 1 loan for race-7' 'where the view fails the loans are shown without them'
+sql "UPDATE task SET detail_view = NULL WHERE task_id = $other;
+     UPDATE work SET state = 'completed' WHERE task_id = $other AND user_id IN
+       (SELECT user_id FROM app_user WHERE name = 'race-7')"
 in_terminal "getwork --user race-6 --task $other --json"
 is "$(grep -ci pipeline <<<"$out")" 0 'but not in JSON'
 sql "DELETE FROM test_loan_$other"
