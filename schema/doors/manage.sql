@@ -425,7 +425,7 @@ corrects: BEGIN
   DECLARE v_task_id, v_most, v_lease, v_from, v_to, v_enabled, v_n, v_loans INT UNSIGNED;
   DECLARE v_epoch BIGINT UNSIGNED;
   DECLARE v_on_complete, v_on_undo VARCHAR(129) CHARACTER SET utf8mb4;
-  DECLARE v_users, v_judged, v_done, v_asks, v_answer JSON;
+  DECLARE v_users, v_judged, v_done, v_asks, v_notes, v_answer JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   CALL manage_as_2(p_manager);
   IF p_step = 'alone' THEN
@@ -662,7 +662,19 @@ corrects: BEGIN
         ON e.task_id = p_task_id AND e.user_id = j.gets AND e.loan_id = j.loan_id;
   END IF;
   IF v_done IS NOT NULL THEN
+    SELECT JSON_ARRAYAGG(IF(w.note IS NULL, JSON_ARRAY(w.loan_id),
+                            JSON_ARRAY(w.loan_id, w.note)))
+      INTO v_notes
+      FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
+      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id;
     CALL work_moves(p_task_id, v_done);
+    -- The reason is for the log: whoever has the loan next reads what its last user has noted.
+    UPDATE JSON_TABLE(v_notes, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]',
+                                               note VARCHAR(512) PATH '$[1]')) AS j
+      STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
+        ON w.task_id = p_task_id AND w.loan_id = j.loan_id
+       SET w.note = j.note;
     -- The task not_same_user_as has given the user the loan since it was judged. The log must not
     -- keep an assignment that never was: the caller tries again.
     SELECT COUNT(*) INTO v_n

@@ -119,7 +119,7 @@ sub after
 	    : $e->{event} eq 'expired' ? 'returned' : $e->{event};
 	$now{changed_at} = $e->{at};
 	$now{assigned_at} = $e->{at} if $e->{event} eq 'assigned';
-	$now{note} = $e->{note} if $e->{event} ne 'expired';
+	$now{note} = $e->{note} if $e->{event} ne 'expired' && !defined $e->{manager};
 	$now{ended} = $e->{event} eq 'expired' ? $e->{lease_expires_at} // '' : $e->{at};
 	$now{due_at} = $e->{event} eq 'expired' ? undef
 	    : is_later($e->{available_at}, $e->{at}) ? $e->{available_at} : $e->{lease_expires_at};

@@ -27,9 +27,9 @@ step AS (
          LAG(l.log_id) OVER line AS was_log_id,
          LEAD(l.log_id) OVER line AS next_log_id,
          MAX(IF(l.event = 'assigned', l.at, NULL)) OVER line AS last_assigned,
-         -- An expiry has no note, and the note of the change before it stays. So notes counts
-         -- only the other changes.
-         SUM(l.event <> 'expired') OVER line AS notes
+         -- An expiry has no note, a manager's is a reason, and the note of the change before them
+         -- stays. So notes counts only the other changes.
+         SUM(l.event <> 'expired' AND l.manager IS NULL) OVER line AS notes
     FROM work_log AS l
    WHERE l.event <> 'available' AND COALESCE(l.task_id = @replay_task, TRUE)
   WINDOW line AS (PARTITION BY l.task_id, l.loan_id ORDER BY l.version, l.log_id)
@@ -120,7 +120,8 @@ fault AS (
    WHERE c.event = 'assigned' AND (c.at < v.as_of OR c.at < r.checked)
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, 'assigned with another note'
-    FROM change_of AS c WHERE c.event = 'assigned' AND NOT c.is_undo AND NOT c.note <=> c.was_note
+    FROM change_of AS c
+   WHERE c.event = 'assigned' AND c.manager IS NULL AND NOT c.note <=> c.was_note
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' while ', COALESCE(c.was, 'no row'))
     FROM change_of AS c

@@ -90,7 +90,7 @@ ask 1 5
 loan=${loans[0]}
 correct release --loan "$loan:$token"
 is "$status:$out" "0:loan $loan: released, race-1 has it no longer" 'release'
-is "$(row "$loan")" "returned race-1 $token 2 $reason" 'release: the row of work'
+is "$(row "$loan")" "returned race-1 $token 2 NULL" 'release: the row of work'
 is "$(log "$loan")" "returned race-1 $boss $token 2 $reason" 'release: the log has both names'
 is "$(sql "SELECT available_at <= NOW(6) AND due_at IS NULL AND lease_expires_at IS NULL FROM work
 	WHERE task_id = $task AND loan_id = $loan")" 1 'release: the loan is available at once'
@@ -137,14 +137,16 @@ replays release
 
 sql "UPDATE task SET lease_minutes = 60 WHERE task_id = $task"
 ask 1 3
-loan=${loans[0]} before=$(row "$loan" | cut -d ' ' -f 4)
+loan=${loans[0]}
+say 1 "$loan" --renew --note 'calls on Monday'
+before=$(row "$loan" | cut -d ' ' -f 4)
 sql "UPDATE task_lock SET epoch = epoch + 40 WHERE task_id = $task"
 correct reassign --loan "$loan:$token" --from race-1 --to race-2
 is "$status" 0 'reassign: exit 0'
 epoch=$(sql "SELECT epoch FROM task_lock WHERE task_id = $task")
 like "$out" "^loan $loan: race-2 has it now, with token $epoch, until " 'reassign: it says so'
-is "$(row "$loan")" "assigned race-2 $epoch $((before + 2)) $reason" \
-	'reassign: the row has a token of the epoch'
+is "$(row "$loan")" "assigned race-2 $epoch $((before + 2)) calls on Monday" \
+	"reassign: the row has a token of the epoch, and the note of the user who had it"
 is "$(log "$loan" 2)" "assigned race-2 $boss $epoch $((before + 2)) $reason
 returned race-1 $boss $token $((before + 1)) $reason" 'reassign: the log has both'
 is "$(sql "SELECT r.outcome, r.asked, r.requested, r.assigned, r.reason, r.account, u.name
@@ -172,7 +174,7 @@ run disposition --user race-1 --task "$task" --loan "$loan" --complete --json
 is "$(jq -c '[.result, .holder, .manager]' <<<"$out")" '["not_yours","race-2","marcus"]' \
 	'and so is a script'
 correct reassign --loan "$loan" --from race-2 --to race-3
-is "$(row "$loan")" "assigned race-3 $((epoch + 1)) $((before + 4)) $reason" \
+is "$(row "$loan")" "assigned race-3 $((epoch + 1)) $((before + 4)) calls on Monday" \
 	'reassign once more: the token is above the one of the row'
 say 3 "$loan:$((epoch + 1))" --complete
 is "$(row "$loan" | cut -d ' ' -f 1,2)" 'completed race-3' 'the new user completes it'
@@ -229,7 +231,7 @@ say 1 "${loans[2]}" --return-after 4h --not-me
 correct undo --loan "$loan:$token,${loans[1]},${loans[2]}"
 is "$status" 0 'undo: exit 0'
 like "$out" "^loan $loan: race-1 has it again, with token [0-9]*, until " 'undo: it says so'
-is "$(row "$loan" | cut -d ' ' -f 1,2,4-)" "assigned race-1 $((before + 2)) $reason" \
+is "$(row "$loan" | cut -d ' ' -f 1,2,4-)" "assigned race-1 $((before + 2)) wrong" \
 	'undo: the row of work'
 is "$(log "$loan" | cut -d ' ' -f 1-4,6-)" "assigned race-1 $boss $((before + 2)) $reason" \
 	'undo: the log has both names'
