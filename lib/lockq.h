@@ -1597,8 +1597,9 @@ enum lockq_disposed {
 	LOCKQ_NOT_YOURS,         /**< it is assigned to another user */
 	LOCKQ_STALE_TOKEN,       /**< the loan has another token: it was assigned again since, to
 	                          * the loan's holder */
-	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again. Not said of
-	                          * LOCKQ_COMPLETE, which may come late */
+	LOCKQ_LEASE_OVER,        /**< it was yours until its lease ran out: ask again. Said of
+	                          * LOCKQ_NEVER, and of LOCKQ_RENEW in a task with
+	                          * max_pipeline: the others may come late */
 	LOCKQ_NOT_COMPLETED,     /**< the task's on_complete failed, see the loan's reason; of
 	                          * LOCKQ_UNDO its on_undo */
 	LOCKQ_NOT_ALLOWED        /**< on_complete refuses it, by SIGNAL '45000': see the reason */
@@ -1616,7 +1617,7 @@ struct lockq_disposed_loan {
 	char lease_expires_at[27]; /**< when the lease ends, or has ended the assignment */
 	char excluded_until[27];   /**< returned now: until when it is not offered to this user */
 	char *reason;              /**< LOCKQ_NOT_COMPLETED, LOCKQ_NOT_ALLOWED: one line why */
-	int late;                  /**< 1: LOCKQ_COMPLETE came after lease_expires_at */
+	int late;                  /**< 1: it was said after the end of the lease */
 	int repeated;              /**< 1: an earlier call with this UUID did it, and this is its
 	                            * answer: the members above are as that call left or met the
 	                            * row */
@@ -1645,8 +1646,9 @@ struct lockq_disposed_result {
  *
  * Disposes of loans, or renews their leases, in one transaction. A loan that is refused stays as it
  * was, and the others are done. If the task's on_complete ends the transaction, none of them is
- * done. The same call may be made again. A loan is completed also after the end of its lease, as
- * long as it was not assigned again.
+ * done. The same call may be made again. A loan is completed or returned also after the end of its
+ * lease, as long as it was not assigned again; where the task has no max_pipeline, its lease is
+ * also renewed then.
  *
  * With a UUID, a call that was made before changes nothing and is answered as the first time,
  * whatever has become of the loans since. It has been made before if work_log has a row of one of

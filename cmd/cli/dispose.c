@@ -38,6 +38,9 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 	const char *available = from.text[0] == '\0' ? "" : strcmp(loan->state, "returned") == 0 ?
 	    ", available from " : ", not offered before ";
 
+	if (strcmp(loan->state, "assigned") == 0 && loan->late)
+		return cli_text("%s %llu: renewed late, yours again%s%s", cli_loan(), id,
+		    until.text[0] != '\0' ? " until " : "", until.text);
 	if (strcmp(loan->state, "assigned") == 0)
 		return until.text[0] != '\0' ?
 		    cli_text("%s %llu: renewed, yours until %s", cli_loan(), id, until.text) :
@@ -48,9 +51,8 @@ disposition_message_done(const struct lockq_disposed_loan *loan, bool noted)
 		return cli_text("%s %llu: returned, available to others from %s, not to you before "
 		    "%s", cli_loan(), id, from.text, cli_until(loan->excluded_until, NULL).text);
 	if (loan->late)
-		return cli_text("%s %llu: completed late, its lease ran out at %s%s%s", cli_loan(),
-		    id, until.text, from.text[0] == '\0' ? "" :
-		    ", not offered before ", from.text);
+		return cli_text("%s %llu: %s late, its lease ran out at %s%s%s", cli_loan(), id,
+		    loan->state, until.text, available, from.text);
 	if (loan->what == LOCKQ_DISPOSED)
 		return cli_text("%s %llu: %s%s%s", cli_loan(), id, deed(loan), available,
 		    from.text);

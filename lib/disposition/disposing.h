@@ -98,6 +98,14 @@ LOCKQ_MUST_CHECK int dispose(struct lockq *q, const struct lockq_disposition *di
 
 /* token.c: whether a user, with this token and lease, may change a loan, and the change. */
 
+/* Whether it may be said after the end of the lease, as long as nobody else has been given the
+ * loan: work that is done is done, and a return only says when the loan is offered again. A renewal
+ * gives the user one more loan. It is late only where the task has no max_pipeline, since a
+ * disposition locks nothing that this counts. */
+#define MAY_BE_LATE \
+	"(@lockq_event IN ('completed', 'returned')" \
+	" OR (@lockq_event = 'renewed' AND me.enabled AND t.max_pipeline IS NULL))"
+
 /* The columns of lock_loans in token.c, and of loans_then in repeated.c. DONE_BEFORE: the log has
  * the loan with the call's UUID. */
 enum {

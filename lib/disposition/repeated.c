@@ -36,11 +36,11 @@ static DB_QUERY(first_row, DB_ONE,
  * named, or on_complete refused it. */
 #define COULD_CHANGE \
 	"(" IS_MINE_THEN " AND CASE l.event" \
-	" WHEN 'expired' THEN @lockq_event = 'completed'" \
+	" WHEN 'expired' THEN " MAY_BE_LATE \
 	" WHEN 'assigned' THEN " STILL_LASTS " WHEN 'renewed' THEN " STILL_LASTS \
 	" ELSE FALSE END)"
 #define STILL_LASTS \
-	"(@lockq_event = 'completed'" \
+	"(" MAY_BE_LATE \
 	" OR COALESCE(l.lease_expires_at > COALESCE(f.logged_at, f.at)," \
 	"             @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
 
@@ -74,7 +74,7 @@ static DB_QUERY(loans_then, DB_MANY,
     "  LEFT JOIN LATERAL"
     "       (SELECT MAX(m.lease_expires_at) AS lease " OF_THE_LOAN("m")
     "           AND m.event = 'expired' AND m.version = l.version - 1"
-    "           AND l.event = 'completed' AND " IS_WRITTEN ") AS e"
+    "           AND " IS_WRITTEN ") AS e"
     "    ON TRUE"
     "  LEFT JOIN app_user AS holder"
     "    ON holder.user_id = l.user_id"

@@ -34,10 +34,8 @@
 	"(w.state = 'assigned' AND " IS_MINE \
 	" AND COALESCE(w.lease_expires_at > NOW(6)," \
 	"              @lockq_event <> 'renewed' OR @lockq_note IS NOT NULL))"
-/* Work that is done is done, so it is taken after the end of the lease, too, as long as nobody else
- * has been given the loan. */
 #define LATE(state, is_over) \
-	"(w.state = " state " AND " IS_MINE " AND @lockq_event = 'completed' AND " is_over ")"
+	"(w.state = " state " AND " IS_MINE " AND " MAY_BE_LATE " AND " is_over ")"
 #define IS_LATE_NOW LATE("'assigned'", "COALESCE(w.lease_expires_at <= NOW(6), FALSE)")
 /* A row in state 'returned' has its lease only if time has ended the assignment, and not the user.
  * That may have been after NOW(6), when this statement began: it has waited for a row since. */
@@ -88,13 +86,15 @@ static DB_QUERY(read_managers, DB_MANY,
     "    ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
     " ORDER BY j.loan_id");
 
-/* A late completion ends the assignment by its lease first, where nobody has done that yet: then
+/* A late disposition ends the assignment by its lease first, where nobody has done that yet: then
  * the log tells the same story as if cron had come in between. */
 static DB_QUERY(log_late, DB_NO_ROWS,
     LOG_EXPIRED(AT)
     "   FROM " SAID_LOANS " AS j"
     "   STRAIGHT_JOIN app_user AS me"
     "     ON me.name = @lockq_user"
+    "   STRAIGHT_JOIN task AS t"
+    "     ON t.task_id = @lockq_task"
     "   STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)"
     "     ON w.task_id = @lockq_task AND w.loan_id = j.loan_id"
     "  WHERE " IS_LATE_NOW " AND " NOT_FAILED
@@ -244,7 +244,7 @@ token_fill(const struct disposing *d, struct lockq_disposed_loan *loan, const st
 	    changes ? NEW_AVAILABLE : AVAILABLE);
 	loan->late = is_late(rows, row);
 	copy_cell(loan->lease_expires_at, sizeof(loan->lease_expires_at), rows, row,
-	    changes && !loan->late ? NEW_LEASE : LEASE);
+	    changes && (!loan->late || d->state == ASSIGNED) ? NEW_LEASE : LEASE);
 	copy_cell(loan->excluded_until, sizeof(loan->excluded_until), rows, row,
 	    changes ? NEW_EXCLUDED : NO_COLUMN);
 	if (copy_text(&loan->reason, NULL) != DB_OK || copy_text(&loan->manager, NULL) != DB_OK)
@@ -316,7 +316,7 @@ token_judge(struct db *db, struct disposing *d, struct db_rows *rows)
 	return rc == DB_OK && refuses ? name_managers(db, d) : rc;
 }
 
-/* Ends the assignments by their leases that are to be completed late, and that are not ended. */
+/* Ends the assignments by their leases that are disposed of late, and that are not ended. */
 static enum db_rc
 end_leases(struct db *db, const struct disposing *d, const struct db_rows *rows)
 {

@@ -70,8 +70,12 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                                     AND l.available_at <= l.at + INTERVAL t.complete_hold SECOND)))
                       AND ((w.state = 'assigned'
                             AND COALESCE(w.lease_expires_at > l.logged_at, TRUE))
-                           OR (l.event = 'completed' AND w.state = 'returned'
-                               AND w.lease_expires_at <= l.logged_at))
+                           OR (l.event IN ('completed', 'returned', 'renewed')
+                               AND w.state = 'returned' AND w.lease_expires_at <= l.logged_at
+                               AND (l.event <> 'renewed' OR EXISTS (
+                                      SELECT 1 FROM task AS t, app_user AS o
+                                       WHERE t.task_id = l.task_id AND t.max_pipeline IS NULL
+                                         AND o.user_id = l.user_id AND o.enabled))))
                       AND EXISTS (
                         SELECT 1 FROM app_user AS u
                          WHERE u.user_id = w.user_id

@@ -55,7 +55,7 @@ our @PROMISES = (
 	# Only the holder says what became of it, once, and in time.
 	[ $DISPOSED, 'a loan was disposed of while nobody has it',
 	    sub { my ($is, $e) = @_; $is->{state} ne 'assigned'
-		&& !($e->{event} eq 'completed' && $is->{state} eq 'returned'
+		&& !($e->{event} =~ /^(completed|returned|renewed)$/ && $is->{state} eq 'returned'
 		    && defined $is->{lease_expires_at}) } ],
 	[ "$DISPOSED expired available",
 	    'a loan was changed in the name of somebody who does not have it',

@@ -192,10 +192,17 @@ proctype person(byte t; byte times)
 			u = 0
 		}
 		:: atomic {
-			state[t] == ASSIGNED ->
+			true ->
 			state[t] = RETURNED;
 			work_lock[t] = NOBODY;
 			say("returns the loan");
+			u = 0
+		}
+		:: atomic {
+			state[t] == EXPIRED ->
+			state[t] = ASSIGNED;
+			work_lock[t] = NOBODY;
+			say("renews the lease late");
 			u = 0
 		}
 		fi

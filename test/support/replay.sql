@@ -126,8 +126,9 @@ fault AS (
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' while ', COALESCE(c.was, 'no row'))
     FROM change_of AS c
    WHERE c.event <> 'assigned' AND NOT COALESCE(c.was_active, FALSE)
-     -- Work that is done may come late: the end of the lease, then the completion.
-     AND NOT (c.event = 'completed' AND COALESCE(c.was = 'expired', FALSE))
+     -- The user may come late: the end of the lease, then what the user says.
+     AND NOT (c.event IN ('completed', 'returned', 'renewed')
+              AND COALESCE(c.was = 'expired', FALSE))
   UNION ALL
   SELECT c.task_id, c.loan_id, c.version, CONCAT(c.event, ' by who does not hold it')
     FROM change_of AS c

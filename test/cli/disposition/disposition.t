@@ -156,12 +156,21 @@ run_out() {
 	      WHERE task_id = $task AND loan_id = $1"
 }
 run_out "$loan"
-for late in --never --renew '--return-after 4h'; do
-	# shellcheck disable=SC2086 # words, on purpose
+sql "UPDATE task SET max_pipeline = 100 WHERE task_id = $task"
+for late in --never --renew; do
 	TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" $late
 	is "$status:$err" "4:disposition: loan $loan is no longer yours: its lease ran out at \
 2026-01-02 03:04: ask again with getwork" "$late after the end of the lease: it tells when it was"
 done
+sql "UPDATE task SET max_pipeline = NULL WHERE task_id = $task"
+TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" --renew
+like "$status:$out" "^0:loan $loan: renewed late, yours again until " \
+	'--renew after the end of the lease'
+run_out "$loan"
+TZ=UTC run disposition --user race-1 --task "$task" --loan "$loan" --return-after 0
+like "$status:$out" \
+	"^0:loan $loan: returned late, its lease ran out at 2026-01-02 03:04, available from " \
+	'--return-after after the end of the lease'
 getwork --user race-2 --task "$task" --count 1 --json >"$scratch/answer"
 is "$(jq '.loans[0].loan_id' "$scratch/answer")" "$loan" 'the loan goes to the next one'
 run disposition --user race-1 --task "$task" --loan "$loan" --complete

@@ -137,12 +137,12 @@ a_limit_that_was_lifted(void **state)
 }
 
 static const enum lockq_disposition_kind kinds[] = {
-	LOCKQ_RETURN, LOCKQ_NEVER, LOCKQ_RENEW, LOCKQ_COMPLETE
+	LOCKQ_NEVER, LOCKQ_RENEW, LOCKQ_RETURN, LOCKQ_COMPLETE
 };
-enum { NEVER_LATE = 3 }; /* the kinds before it are refused after the end of the lease */
+enum { NEVER_LATE = 2 }; /* the kinds before it are refused after the end of the lease */
 
-/* A user whose lease has run out does not return, renew or withdraw the loan, whatever happened to
- * it since. Somebody else's loan is not completed either. */
+/* A user whose lease has run out does not withdraw the loan, whatever happened to it since, nor
+ * renew it where the task counts what a user has. Somebody else's loan is not completed either. */
 static void
 who_is_late(void **state)
 {
@@ -150,6 +150,7 @@ who_is_late(void **state)
 	struct worker *w = with_leases(1), *other;
 
 	(void)state;
+	set_task(TASK, "max_pipeline = 5");
 	run_out(1);
 	for (size_t i = 0; i < NEVER_LATE; i++)
 		assert_said(w, kinds[i], 1, LOCKQ_LEASE_OVER);
@@ -207,6 +208,56 @@ late_work_is_taken(void **state)
 		lockq_disposed_clear(&result);
 		start_again();
 	}
+}
+
+/* A lease is renewed late, and a loan returned late, by the same rules: the log has the end of the
+ * lease before it. */
+static void
+a_late_return_or_renewal_is_taken(void **state)
+{
+	struct lockq_disposed_result result = LOCKQ_DISPOSED_RESULT_INIT;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		enum lockq_disposition_kind kind = i < 2 ? LOCKQ_RETURN : LOCKQ_RENEW;
+		struct worker *w = with_leases(1), *other;
+
+		set_task(TASK, "max_pipeline = NULL");
+		run_out(1);
+		if (i % 2 == 1)
+			let_cron_run();
+		assert_int_equal(say(w, kind, 1, 1, &result), LOCKQ_OK);
+		assert_int_equal(result.loans[0].what, LOCKQ_DISPOSED);
+		assert_int_equal(result.loans[0].late, 1);
+		assert_string_equal(log_of_it(), i < 2 ? "assigned1,expired2,returned3" :
+		    "assigned1,expired2,renewed3");
+		assert_int_equal(u64("SELECT IF(state = 'assigned', lease_expires_at > NOW(6)"
+		    " AND due_at = lease_expires_at AND lease_expires_at = '%s',"
+		    " lease_expires_at IS NULL AND lease_expires_at <=> NULLIF('%s', '%s'))"
+		    " FROM work WHERE task_id = %d", result.loans[0].lease_expires_at,
+		    result.loans[0].lease_expires_at, result.loans[0].lease_expires_at, TASK), 1);
+		assert_consistent(TASK);
+		other = ask_now(1, TASK, 1);
+		assert_int_equal(other->rc, i < 2 ? LOCKQ_OK : LOCKQ_NOTHING);
+		assert_said(w, kind, 1, i < 2 ? LOCKQ_NOT_YOURS : LOCKQ_DISPOSED);
+		lockq_disposed_clear(&result);
+		start_again();
+	}
+}
+
+/* Who is disabled gets no loan back by a late renewal. */
+static void
+a_disabled_user_renews_nothing_late(void **state)
+{
+	struct worker *w = with_leases(1);
+
+	(void)state;
+	set_task(TASK, "max_pipeline = NULL");
+	run_out(1);
+	sql("UPDATE app_user SET enabled = FALSE WHERE name = '%s'", w->ask.user);
+	assert_said(w, LOCKQ_RENEW, 1, LOCKQ_LEASE_OVER);
+	sql("UPDATE app_user SET enabled = TRUE WHERE name = '%s'", w->ask.user);
+	assert_said(w, LOCKQ_RENEW, 1, LOCKQ_DISPOSED);
 }
 
 /* guard: a loan that its user has returned is not completed late. The end of the lease that it
@@ -406,7 +457,7 @@ run_out_meanwhile(enum lockq_disposition_kind kind)
 static void
 it_runs_out_meanwhile(void **state)
 {
-	struct call call = run_out_meanwhile(LOCKQ_RETURN);
+	struct call call = run_out_meanwhile(LOCKQ_NEVER);
 
 	(void)state;
 	assert_int_equal(call.rc, LOCKQ_EREFUSED);
@@ -440,7 +491,7 @@ it_ends_before_the_look(void **state)
 	(void)with_leases(1);
 	call.by->proxy = proxy_new();
 	worker_connect(call.by);
-	proxy_hold(call.by->proxy, "FOR UPDATE OF w", 1);
+	proxy_hold(call.by->proxy, "SELECT j.loan_id, me.user_id", 1);
 	assert_int_equal(pthread_create(&thread, NULL, say_it, &call), 0);
 	proxy_until_held(call.by->proxy);
 	sql("UPDATE work SET lease_expires_at = NOW(6), due_at = NOW(6) WHERE task_id = %d", TASK);
@@ -619,6 +670,8 @@ main(int argc, char **argv)
 		DB_TEST(a_limit_that_was_lifted),
 		DB_TEST(who_is_late),
 		DB_TEST(late_work_is_taken),
+		DB_TEST(a_late_return_or_renewal_is_taken),
+		DB_TEST(a_disabled_user_renews_nothing_late),
 		DB_TEST(what_was_returned_stays_returned),
 		DB_TEST(a_later_assignment_is_not_ended),
 		DB_TEST(a_completion_by_hand_hides_no_assignment),

@@ -213,8 +213,7 @@ refusals_come_again(void **state)
 		enum lockq_disposition_kind kind = i == 0 ? LOCKQ_COMPLETE : LOCKQ_RETURN;
 		const enum lockq_disposed expected[] = {
 			LOCKQ_DISPOSED, LOCKQ_DISPOSED_ALREADY, LOCKQ_NOT_YOURS, LOCKQ_STALE_TOKEN,
-			i == 0 ? LOCKQ_DISPOSED : LOCKQ_LEASE_OVER, LOCKQ_DISPOSED,
-			LOCKQ_NOT_ASSIGNED
+			LOCKQ_DISPOSED, LOCKQ_DISPOSED, LOCKQ_NOT_ASSIGNED
 		};
 		struct worker *w, *other;
 		struct call c;
