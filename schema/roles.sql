@@ -45,7 +45,7 @@ GRANT EXECUTE ON PROCEDURE work_opens TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_moves TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE work_completes_2 TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_begins TO lockq_worker;
-GRANT EXECUTE ON PROCEDURE list_serves TO lockq_worker;
+GRANT EXECUTE ON PROCEDURE list_serves_2 TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_tops TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE list_sweeps TO lockq_worker;
 GRANT EXECUTE ON PROCEDURE refill_begins TO lockq_worker;

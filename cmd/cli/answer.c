@@ -15,18 +15,28 @@ cli_answer_is_from_list(const struct lockq_answer *answer)
 	return answer->how != NULL && strcmp(answer->how, "list") == 0;
 }
 
+/* Whose query or list it was: "your", "tracy's", or @nobody where that is not known. */
+static char *
+whose(const struct lockq_answer *answer, const char *nobody)
+{
+	if (answer->leader == NULL)
+		return cli_text("%s", nobody);
+	if (answer->user != NULL && strcmp(answer->leader, answer->user) == 0)
+		return cli_text("your");
+	return cli_text("%s's", answer->leader);
+}
+
 /* How old the list was, by the server's clock alone. Where nobody has checked it, that clock has
  * told no later time, so the time of the list stands for its age. */
 static char *
 how_taken(const struct lockq_answer *answer, bool waited)
 {
-	bool known = answer->leader != NULL;
 	time_t as_of, checked;
-	char *list, *text;
+	char *maker = whose(answer, "a kept"), *list, *text;
 
-	list = cli_text("served%s%s from %s%s list", waited ? " in " : "",
-	    waited ? cli_ms(answer->waited_ms).text : "", known ? answer->leader : "a kept",
-	    known ? "'s" : "");
+	list = cli_text("served%s%s from %s list", waited ? " in " : "",
+	    waited ? cli_ms(answer->waited_ms).text : "", maker);
+	free(maker);
 	if (cli_time(&as_of, answer->as_of) != 0)
 		text = cli_text("%s%s", list, answer->checked == NULL ? ", unchecked" : "");
 	else if (cli_time(&checked, answer->checked) != 0)
@@ -41,17 +51,19 @@ how_taken(const struct lockq_answer *answer, bool waited)
 static char *
 how_served(const struct lockq_answer *answer, bool waited)
 {
-	const char *leader = answer->leader != NULL ? answer->leader : "another";
 	bool known = answer->query_ms >= 0;
+	char *maker, *text;
 	struct cli_time query = cli_ms(known ? (uint64_t)answer->query_ms : 0);
 
 	if (answer->led)
 		return cli_text("you led%s%s", known ? ": the query took " : "",
 		    known ? query.text : "");
-	return cli_text("served%s%s by %s%s %s%s%s%s", waited ? " in " : "",
-	    waited ? cli_ms(answer->waited_ms).text : "", leader,
-	    answer->leader != NULL ? "'s" : "", known ? "query" : "list", known ? " (" : "",
-	    known ? query.text : "", known ? ")" : "");
+	maker = whose(answer, "another");
+	text = cli_text("served%s%s by %s %s%s%s%s", waited ? " in " : "",
+	    waited ? cli_ms(answer->waited_ms).text : "", maker, known ? "query" : "list",
+	    known ? " (" : "", known ? query.text : "", known ? ")" : "");
+	free(maker);
+	return text;
 }
 
 char *

@@ -39,39 +39,74 @@ cli_noun_read(const struct cli_common *common, struct lockq *q, uint32_t task)
 	cli_noun_set(noun);
 }
 
-/* The same for things of which each is of a task: *@task is 0 before the first one. Once there are
- * two tasks, the noun is "loan", and this is false. */
-static bool
-is_of_one_task(uint32_t *task, uint32_t of)
-{
-	bool same = *task == 0 || *task == of;
+/* The nouns of several tasks: one, as long as they are the same. */
+struct nouns {
+	uint32_t task; /* the last one; 0: none so far */
+	char noun[LOCKQ_NOUN_SIZE];
+	bool differ;
+};
 
-	if (!same)
-		cli_noun_set("loan");
-	*task = of;
-	return same;
+static void
+add_noun(struct nouns *nouns, struct lockq *q, uint32_t task)
+{
+	char noun[LOCKQ_NOUN_SIZE];
+
+	if (task == nouns->task)
+		return;
+	lockq_noun(q, task, noun);
+	nouns->differ = nouns->differ || (nouns->task != 0 && strcmp(noun, nouns->noun) != 0);
+	memcpy(nouns->noun, noun, sizeof(noun));
+	nouns->task = task;
+}
+
+static void
+use_nouns(const struct nouns *nouns)
+{
+	if (nouns->task != 0)
+		cli_noun_set(nouns->differ ? "loan" : nouns->noun);
 }
 
 void
 cli_noun_of_pipeline(const struct cli_common *common, struct lockq *q, uint32_t task,
     const struct lockq_pipeline *pipeline)
 {
-	for (size_t i = 0; i < pipeline->n_assignments; i++) {
-		if (!is_of_one_task(&task, pipeline->assignments[i].task))
-			return;
-	}
-	cli_noun_read(common, q, task);
+	struct nouns nouns = { .task = 0 };
+
+	if (common->json)
+		return;
+	if (task != 0)
+		add_noun(&nouns, q, task);
+	for (size_t i = 0; i < pipeline->n_assignments; i++)
+		add_noun(&nouns, q, pipeline->assignments[i].task);
+	use_nouns(&nouns);
 }
 
 void
 cli_noun_of_history(const struct cli_common *common, struct lockq *q, uint32_t task,
     const struct lockq_history *history)
 {
-	for (size_t i = 0; i < history->n_events; i++) {
-		if (!is_of_one_task(&task, history->events[i].task))
-			return;
+	struct nouns nouns = { .task = 0 };
+
+	if (common->json)
+		return;
+	if (task != 0)
+		add_noun(&nouns, q, task);
+	for (size_t i = 0; i < history->n_events; i++)
+		add_noun(&nouns, q, history->events[i].task);
+	use_nouns(&nouns);
+}
+
+void
+cli_noun_of_held(const struct cli_common *common, struct lockq *q,
+    const struct lockq_tasks *tasks)
+{
+	struct nouns nouns = { .task = 0 };
+
+	for (size_t i = 0; !common->json && i < tasks->n_tasks; i++) {
+		if (tasks->tasks[i].held > 0)
+			add_noun(&nouns, q, tasks->tasks[i].task);
 	}
-	cli_noun_read(common, q, task);
+	use_nouns(&nouns);
 }
 
 const char *

@@ -95,7 +95,7 @@ cli_progress_text(const struct lockq_progress *progress)
 {
 	switch (progress->phase) {
 	case LOCKQ_PHASE_RETRY:
-		return cli_text("trying again%s%s", progress->detail != NULL ? ": " : "",
+		return cli_text("waiting%s%s", progress->detail != NULL ? ": " : "",
 		    progress->detail != NULL ? progress->detail : "");
 	case LOCKQ_PHASE_CANCEL:
 		return cli_text("trying again to cancel the request: %s", progress->detail != NULL ?

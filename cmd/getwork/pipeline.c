@@ -40,10 +40,7 @@ print_line(const struct cli_common *common, struct lockq *q, const char *user,
 		text = more;
 		named++;
 	}
-	if (n > 1)
-		cli_noun_set("loan");
-	else
-		cli_noun_read(common, q, only);
+	cli_noun_of_held(common, q, tasks);
 	if (loans == 0)
 		cli_line("%s's pipeline is empty", user);
 	else if (n == 1)

@@ -288,6 +288,12 @@ judge_text(const struct trial *t)
 	    "as text, '10' before '9'" : "by its letters", t->first.data);
 }
 
+static const char *
+rows_of(size_t n)
+{
+	return n == 1 ? "row" : "rows";
+}
+
 static void
 judge_rows(const struct trial *t)
 {
@@ -299,17 +305,19 @@ judge_rows(const struct trial *t)
 
 	if (t->null_loans > 0)
 		audit_found(a, LOCKQ_FAULT, "null_loan_id", setting, audit_mend_view(a, view, NULL,
-		    NULL, "v.loan_id IS NOT NULL"), "candidates_view \"%s\" has %zu rows whose "
-		    "loan_id is NULL, so its query fails", said, t->null_loans);
+		    NULL, "v.loan_id IS NOT NULL"), "candidates_view \"%s\" has %zu %s whose "
+		    "loan_id is NULL, so its query fails", said, t->null_loans,
+		    rows_of(t->null_loans));
 	if (t->negative > 0)
 		audit_found(a, LOCKQ_FAULT, "negative_loan_id", setting, audit_mend_view(a, view,
-		    NULL, NULL, "v.loan_id >= 0"), "candidates_view \"%s\" has %zu rows whose "
-		    "loan_id is negative, so its query fails", said, t->negative);
+		    NULL, NULL, "v.loan_id >= 0"), "candidates_view \"%s\" has %zu %s whose "
+		    "loan_id is negative, so its query fails", said, t->negative,
+		    rows_of(t->negative));
 	if (t->null_priorities > 0)
 		audit_found(a, LOCKQ_WARNING, "null_priority", setting, audit_mend_view(a, view,
-		    "priority", last_of_type(view), NULL), "candidates_view \"%s\" has %zu rows "
+		    "priority", last_of_type(view), NULL), "candidates_view \"%s\" has %zu %s "
 		    "whose priority is NULL: these come before all others", said,
-		    t->null_priorities);
+		    t->null_priorities, rows_of(t->null_priorities));
 	judge_text(t);
 	if (all->loans < all->rows && !audit_flag(a, "view_repeats"))
 		audit_found(a, dear ? LOCKQ_WARNING : LOCKQ_NOTE, "loans_repeat", "view_repeats",

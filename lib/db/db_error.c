@@ -219,14 +219,23 @@ known_error(unsigned int number, const char *text)
 	return &other;
 }
 
+/* Managers, cron and followers need no view, or have it by the role of workers. */
+static bool
+reads_views(const char *role)
+{
+	return strcmp(role, "lockq_worker") == 0 || strcmp(role, "lockq_query") == 0 ||
+	    strcmp(role, "lockq_viewer") == 0;
+}
+
 /* The right may be lockq's, or one on a manager's view: the server's text names the table. */
 static const char *
 advice_of(const struct db *db, const struct known_error *known, char text[ADVICE_BYTES])
 {
 	if (known->advice != needs_role)
 		return known->advice;
-	snprintf(text, ADVICE_BYTES, ": it needs the role '%s'@'%s', and this role a GRANT on "
-	    "each task's view", db->role, db->database[0] != '\0' ? db->database : db->wanted);
+	snprintf(text, ADVICE_BYTES, ": it needs the role '%s'@'%s'%s", db->role,
+	    db->database[0] != '\0' ? db->database : db->wanted, reads_views(db->role) ?
+	    ", and this role a GRANT on each task's view" : "");
 	return text;
 }
 

@@ -557,8 +557,11 @@ assign_failure(struct db *db, const struct task *task, const struct lead *lead,
 	enum db_rc rc = pending_read(db, task, run->own_request, "", &queue);
 
 	for (size_t i = 0; rc == DB_OK && i < queue.n; i++) {
-		if (queue.list[i].outcome == LOCKQ_PENDING)
-			queue.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
+		if (queue.list[i].outcome != LOCKQ_PENDING)
+			continue;
+		queue.list[i].outcome = run->refused ? LOCKQ_REFUSED : LOCKQ_FAILED;
+		/* It would have got less than it asked for, and that is not why it got nothing. */
+		queue.list[i].reason[0] = '\0';
 	}
 	if (rc == DB_OK)
 		rc = pending_write(db, &queue, lead, run->reason, "", &run->requests);

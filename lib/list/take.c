@@ -41,7 +41,7 @@ static DB_QUERY(peek_by_rules, DB_MANY, PEEK(" OR " NOT_FOR("k.task_id", "k.loan
 /* And only the loans that the rules do not keep from the user, however far down the list. */
 static DB_QUERY(peek_behind, DB_MANY, PEEK("", " AND NOT " NOT_FOR("l.task_id", "l.loan_id", "?")));
 
-static DB_QUERY(pop_list, DB_MANY, "CALL list_serves(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+static DB_QUERY(pop_list, DB_MANY, "CALL list_serves_2(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 
 /* What a try reads of the list. */
 struct part {

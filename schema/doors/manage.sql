@@ -407,15 +407,15 @@ END//
 -- "to" may not ask for work (closed).
 DROP PROCEDURE IF EXISTS manage_loans_2//
 CREATE PROCEDURE manage_loans_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                        COLLATE utf8mb4_0900_as_cs,
-                               IN p_action VARCHAR(16) CHARACTER SET ascii,
-                               IN p_step VARCHAR(16) CHARACTER SET ascii,
-                               IN p_task_id INT UNSIGNED, IN p_loans JSON,
-                               IN p_from VARCHAR(64) CHARACTER SET utf8mb4
+                                                          COLLATE utf8mb4_0900_as_cs,
+                                 IN p_action VARCHAR(16) CHARACTER SET ascii,
+                                 IN p_step VARCHAR(16) CHARACTER SET ascii,
+                                 IN p_task_id INT UNSIGNED, IN p_loans JSON,
+                                 IN p_from VARCHAR(64) CHARACTER SET utf8mb4
+                                                       COLLATE utf8mb4_0900_as_cs,
+                                 IN p_to VARCHAR(64) CHARACTER SET utf8mb4
                                                      COLLATE utf8mb4_0900_as_cs,
-                               IN p_to VARCHAR(64) CHARACTER SET utf8mb4
-                                                   COLLATE utf8mb4_0900_as_cs,
-                               IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+                                 IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 corrects: BEGIN
@@ -739,10 +739,10 @@ END//
 -- Or there is one row, "task": it is unknown, and nothing was done.
 DROP PROCEDURE IF EXISTS manage_urgent_2//
 CREATE PROCEDURE manage_urgent_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
-                                                         COLLATE utf8mb4_0900_as_cs,
-                                IN p_task_id INT UNSIGNED, IN p_loans JSON,
-                                IN p_withdraws BOOLEAN,
-                                IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
+                                                           COLLATE utf8mb4_0900_as_cs,
+                                  IN p_task_id INT UNSIGNED, IN p_loans JSON,
+                                  IN p_withdraws BOOLEAN,
+                                  IN p_reason VARCHAR(512) CHARACTER SET utf8mb4)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 urges: BEGIN

@@ -1,19 +1,20 @@
--- How a request takes loans from a kept list, without a leader: one call of list_serves does all of
--- it, and commits. What else becomes of a list is in list.sql. rules.sql says what all doors share.
+-- How a request takes loans from a kept list, without a leader: one call of list_serves_2 does all
+-- of it, and commits. What else becomes of a list is in list.sql. rules.sql says what all doors
+-- share.
 
 DELIMITER //
--- Gives loans of a kept list, in a transaction that list_serves has begun. That one is below, and
+-- Gives loans of a kept list, in a transaction that list_serves_2 has begun. That one is below, and
 -- tells of the parameters and of what may become of it.
 -- Only INSERTs wait, for others that make the same row or alter a person or a task. Other rows are
 -- read by SELECT … INTO, which takes no lock: a subquery in IF or SET takes shared ones.
-DROP PROCEDURE IF EXISTS list_pops//
-CREATE PROCEDURE list_pops (IN p_uuid CHAR(36) CHARACTER SET ascii,
-                            INOUT p_request_id BIGINT UNSIGNED,
-                            IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
-                            IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
-                            IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
-                            IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
-                            OUT p_outcome VARCHAR(16) CHARACTER SET ascii)
+DROP PROCEDURE IF EXISTS list_pops_2//
+CREATE PROCEDURE list_pops_2 (IN p_uuid CHAR(36) CHARACTER SET ascii,
+                              INOUT p_request_id BIGINT UNSIGNED,
+                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                              IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                              IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
+                              OUT p_outcome VARCHAR(16) CHARACTER SET ascii)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 pops: BEGIN
@@ -180,8 +181,8 @@ pops: BEGIN
     LEAVE pops;
   END IF;
   IF v_n = v_count AND v_count < v_asked THEN
-    SET v_reason = CONCAT('you have ', v_held, ' of ', v_most, ' loans that this task allows: ',
-                          'dispose of some that checkwork shows');
+    SET v_reason = CONCAT('with these you have ', v_most, ' of ', v_most,
+                          ' loans that this task allows');
   END IF;
   -- INSERT … SELECT: a foreign key is not checked by every server where another column is NULL.
   IF p_request_id IS NULL THEN
@@ -254,7 +255,7 @@ pops: BEGIN
      WHERE NOT COALESCE(w.state = 'assigned' AND w.request_id = p_request_id, FALSE);
     IF v_kept_away > 0 THEN
       SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213,
-        MESSAGE_TEXT = 'list_pops: a loan has become one for others meanwhile';
+        MESSAGE_TEXT = 'list_pops_2: a loan has become one for others meanwhile';
     END IF;
   END IF;
   DELETE k FROM JSON_TABLE(v_loans, '$[*]' COLUMNS (position INT UNSIGNED PATH '$[1]')) AS j
@@ -296,14 +297,14 @@ END//
 --             account may not ask for them
 --   full      the person holds max_pipeline loans
 --   ended     the request is not pending any more
-DROP PROCEDURE IF EXISTS list_serves//
-CREATE PROCEDURE list_serves (IN p_uuid CHAR(36) CHARACTER SET ascii,
-                              IN p_request_id BIGINT UNSIGNED,
-                              IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
-                              IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
-                              IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
-                              IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
-                              IN p_joins BOOLEAN)
+DROP PROCEDURE IF EXISTS list_serves_2//
+CREATE PROCEDURE list_serves_2 (IN p_uuid CHAR(36) CHARACTER SET ascii,
+                                IN p_request_id BIGINT UNSIGNED,
+                                IN p_user_id INT UNSIGNED, IN p_task_id INT UNSIGNED,
+                                IN p_count INT UNSIGNED, IN p_least INT UNSIGNED,
+                                IN p_epoch BIGINT UNSIGNED, IN p_good JSON, IN p_stale JSON,
+                                IN p_checked DATETIME(6), IN p_head INT UNSIGNED,
+                                IN p_joins BOOLEAN)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
@@ -315,7 +316,7 @@ BEGIN
     SAVEPOINT joins;
     RELEASE SAVEPOINT joins;
     IF @@transaction_isolation <> 'READ-COMMITTED' THEN
-      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'list_serves: needs READ COMMITTED';
+      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'list_serves_2: needs READ COMMITTED';
     END IF;
     -- The on_complete that ran in this session may have changed it. The answer has names.
     SET character_set_results = utf8mb4;
@@ -324,7 +325,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     START TRANSACTION;
   END IF;
-  CALL list_pops(p_uuid, p_request_id, p_user_id, p_task_id, p_count, p_least, p_epoch, p_good,
+  CALL list_pops_2(p_uuid, p_request_id, p_user_id, p_task_id, p_count, p_least, p_epoch, p_good,
                  p_stale, p_checked, p_head, v_outcome);
   COMMIT;
   IF v_outcome = 'given' THEN

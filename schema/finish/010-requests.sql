@@ -32,3 +32,6 @@ DROP PROCEDURE IF EXISTS manage_loans;
 DROP PROCEDURE IF EXISTS manage_urgent;
 DROP PROCEDURE IF EXISTS manage_forget;
 DROP PROCEDURE IF EXISTS manage_as;
+-- They gave loans of a kept list.
+DROP PROCEDURE IF EXISTS list_serves;
+DROP PROCEDURE IF EXISTS list_pops;

@@ -6,7 +6,7 @@
  *   reply    the COMMIT is done, and its reply is lost
  *   commit   the COMMIT never arrives
  *   server   the COMMIT is done, its reply is lost, and no new connection can be made
- *   pop      the same at the first CALL of list_serves, which commits
+ *   pop      the same at the first CALL of list_serves_2, which commits
  *   kill     the COMMIT is done, and the program is killed
  */
 #include "next.h"
@@ -30,7 +30,7 @@ void *mysql_real_connect(void *mysql, const char *host, const char *user, const 
 static bool hit;
 static void *broken;         /* the connection that was broken */
 static unsigned int number;  /* the number of its error */
-static void *pop;            /* the statement that calls list_serves */
+static void *pop;            /* the statement that calls list_serves_2 */
 
 static const char *
 fault(void)
@@ -100,7 +100,7 @@ mysql_stmt_prepare(void *statement, const char *text, unsigned long length)
 	int (*real)(void *, const char *, unsigned long);
 
 	*(void **)&real = next("mysql_stmt_prepare");
-	if (strcmp(fault(), "pop") == 0 && strncmp(text, "CALL list_serves", 16) == 0)
+	if (strcmp(fault(), "pop") == 0 && strncmp(text, "CALL list_serves_2", 16) == 0)
 		pop = statement;
 	return real(statement, text, length);
 }

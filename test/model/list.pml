@@ -555,7 +555,7 @@ inline ask_view()
 	}
 }
 
-/* list_serves(): a ticket with its row of work, after n others. A loan that had no row must still
+/* list_serves_2(): a ticket with its row of work, after n others. A loan that had no row must still
  * have none. */
 inline lock_one()
 {
@@ -588,7 +588,7 @@ inline lock_tickets()
 	}
 }
 
-/* list_serves(): the writes, and its COMMIT. */
+/* list_serves_2(): the writes, and its COMMIT. */
 inline commit_pop()
 {
 	for (l : 0 .. LOANS - 1) {
@@ -864,7 +864,7 @@ peeked:
 
 pop:
 #if COMPLETES
-	/* lockq_dispose() begins the transaction whose last statement is list_serves(). */
+	/* lockq_dispose() begins the transaction whose last statement is list_serves_2(). */
 	if
 	:: atomic { !completes || for_line -> skip }
 	:: atomic {
@@ -883,7 +883,7 @@ pop:
 	:: atomic { both && pop_is_last -> goto stands_still }
 	fi;
 #endif
-	/* list_serves(): the request, and the row of pipeline_lock. Its process may end meanwhile,
+	/* list_serves_2(): the request, and the row of pipeline_lock. Its process may end meanwhile,
 	 * and the server goes on. */
 	if
 	:: atomic { outcome[whom] > PENDING -> goto over }

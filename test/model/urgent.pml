@@ -272,7 +272,7 @@ inline peek()
 	}
 }
 
-/* list_serves(): the first ticket that nobody has, by its position, with its row of work. */
+/* list_serves_2(): the first ticket that nobody has, by its position, with its row of work. */
 inline lock_ticket()
 {
 	best = LOANS;

@@ -339,6 +339,8 @@ tells_how_old_a_list_was(void **state)
 	} cases[] = {
 		{ "2001-02-03 04:05:06.900000", "2001-02-03 04:05:18.100000", "tracy", true,
 		    "served in 3.1 s from tracy's list of 12 s ago" },
+		{ "2001-02-03 04:05:06.900000", "2001-02-03 04:05:18.100000", "oliver", false,
+		    "served from your list when it was 12 s old" },
 		{ "2001-02-03 04:05:06.900000", "2001-02-03 04:05:18.100000", "tracy", false,
 		    "served from tracy's list when it was 12 s old" },
 		{ "2001-02-03 04:05:06.900000", NULL, "tracy", true,
@@ -466,7 +468,7 @@ says_what_it_waits_for(void **state)
 	progress.phase = LOCKQ_PHASE_RETRY;
 	progress.detail = "too many connections";
 	text = cli_progress_text(&progress);
-	assert_string_equal(text, "trying again: too many connections");
+	assert_string_equal(text, "waiting: too many connections");
 	free(text);
 }
 

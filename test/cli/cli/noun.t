@@ -53,6 +53,10 @@ is "$(jq -c '[.loan_id, .result]' <<<"$out")" '[2,"not_yours"]' 'disposition --j
 getwork --user race-1 --task "$other" >/dev/null
 run checkwork --user race-1
 like "$out" '4 loans in 2 tasks' 'checkwork: of two tasks they are loans'
+run managetask set "$other" --noun ticket --by marcus --unchecked
+run checkwork --user race-1
+like "$out" '4 tickets in 2 tasks' 'checkwork: of two tasks that call them the same they are that'
+run managetask set "$other" --noun none --by marcus --unchecked
 
 noun entry/entries
 run getwork --user race-2 --task "$task" --count 2

@@ -197,7 +197,7 @@ lose() {
 	rm "$scratch/$1.sock"
 	[ $# -lt 3 ] || ln -sfn "$3" "$scratch/$1.sock"
 	kill_connections "$1"
-	wait_for grep -q 'trying again' "$scratch/$1.err"
+	wait_for grep -q 'waiting: ' "$scratch/$1.err"
 }
 
 # A server that accepts connections and sends nothing. It writes a line for each connection.

@@ -419,10 +419,10 @@ is "$(admin "SELECT query_ms, as_of <= UTC_TIMESTAMP(6) FROM $bank.kept_list
 admin "DELETE FROM $bank.kept_list WHERE task_id = $task;
 	DELETE FROM $bank.kept_loan WHERE task_id = $task"
 
-# gives USER COUNT [PLACES]: what comes of asking list_serves by hand for the first loan of a list.
+# gives USER COUNT [PLACES]: what comes of asking list_serves_2 by hand for a list's first loan.
 gives() {
 	"$mysql" --defaults-file="$scratch/alice.cnf" --batch --skip-column-names --database=$bank \
-		--execute="CALL list_serves(UUID(), NULL, $1, $task, $2, 1, 99,
+		--execute="CALL list_serves_2(UUID(), NULL, $1, $task, $2, 1, 99,
 			'[${3-1000000}]', '[]', UTC_TIMESTAMP(6), 0, FALSE)" 2>&1 | cut -f 1
 }
 admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, length, complete,
@@ -430,11 +430,11 @@ admin "INSERT INTO $bank.kept_list (task_id, epoch, candidates_view, as_of, leng
 	INSERT INTO $bank.kept_loan (task_id, epoch, position, loan_id, version)
 	VALUES ($task, 99, 1000000, 6, 0);
 	UPDATE $bank.task SET cache_ttl = 60, max_count = 5 WHERE task_id = $task"
-is "$(gives 1002 1)" refused 'list_serves: no loan for the user of another account'
-is "$(gives 1001 6)" refused 'list_serves: no more than max_count'
+is "$(gives 1002 1)" refused 'list_serves_2: no loan for the user of another account'
+is "$(gives 1001 6)" refused 'list_serves_2: no more than max_count'
 is "$(gives 1001 2 1000000,1000000 | sed 's/.*: //')" 'p_good names a loan twice' \
-	'list_serves: no loan twice'
-is "$(gives 1001 1)" given 'list_serves: a loan for the own user'
+	'list_serves_2: no loan twice'
+is "$(gives 1001 1)" given 'list_serves_2: a loan for the own user'
 
 [ -z "${LOCKQ_ROLES_TABLE-}" ] || cp "$scratch/table" "$LOCKQ_ROLES_TABLE"
 ok "$(diff <(sed -n '/^| role | tries |/,/^$/p' "$top/SECURITY.md" | sed '1,2d; /^$/d') \

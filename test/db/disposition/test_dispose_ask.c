@@ -406,7 +406,7 @@ a_process_that_is_killed(void **state)
 static void
 pop_by_hand(struct db *db)
 {
-	(void)try_sql(db, "CALL list_serves(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
+	(void)try_sql(db, "CALL list_serves_2(UUID(), NULL, %u, %d, 1, 1, %" PRIu64
 	    ", '[1000000]', '[]', UTC_TIMESTAMP(6), NULL, TRUE)", user_id(1), TASK,
 	    epoch_of(TASK));
 }

@@ -57,7 +57,8 @@ a_request_is_trimmed(void **state)
 	assert_int_equal(w->answer.status, LOCKQ_PARTIAL);
 	assert_int_equal(w->answer.n_loans, 2);
 	assert_int_equal(w->answer.requested, 2);
-	assert_non_null(strstr(w->answer.reason, "3 of 5"));
+	assert_string_equal(w->answer.reason, "with these you have 5 of 5 loans that this task "
+	    "allows");
 	/* Other users have room of their own. */
 	assert_int_equal(ask_now(1, TASK, 5)->answer.n_loans, 5);
 	assert_consistent(TASK);
@@ -220,6 +221,23 @@ who_returned_it_meanwhile_is_not_offered_it(void **state)
 	assert_int_equal(leader->rc, LOCKQ_OK);
 	assert_int_equal(leader->answer.loans[0].loan_id, 2);
 	assert_int_equal(leader->answer.excluded, 1);
+}
+
+/* A query that fails is why a request got nothing, also where its user had room for less. */
+static void
+a_failure_is_not_the_cap(void **state)
+{
+	struct worker *w;
+
+	(void)state;
+	add_loans(TASK, 10);
+	set_task(TASK, "max_pipeline = 5");
+	w = ask_now(0, TASK, 3);
+	assert_int_equal(w->answer.status, LOCKQ_SERVED);
+	set_task(TASK, "candidates_view = 'test_no_such_view'");
+	w = ask_now(0, TASK, 3);
+	assert_int_equal(w->rc, LOCKQ_EQUERY);
+	assert_non_null(strstr(w->answer.reason, "test_no_such_view"));
 }
 
 /* A cap that was set after the leader had read the task's row holds for its loans. */
@@ -472,6 +490,7 @@ main(int argc, char **argv)
 		DB_TEST(nobody_is_excluded_by_hand),
 		DB_TEST(who_returned_it_is_not_offered_it),
 		DB_TEST(who_returned_it_meanwhile_is_not_offered_it),
+		DB_TEST(a_failure_is_not_the_cap),
 		DB_TEST(a_cap_that_is_set_meanwhile),
 		DB_TEST(nothing_for_you),
 		DB_TEST(an_exclusion_ends),

@@ -1108,7 +1108,8 @@ a_cap_holds_for_takers(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u", TASK,
 	    user_id(1)), 4);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
-	    " AND reason LIKE 'you have 3 of 4 loans%%' AND outcome = 'partial'", TASK), 1);
+	    " AND reason LIKE 'with these you have 4 of 4 loans%%' AND outcome = 'partial'",
+	    TASK), 1);
 	full = ask_now(1, TASK, 1);
 	assert_int_equal(full->rc, LOCKQ_EREFUSED);
 	assert_int_equal(runs(), 1);

@@ -213,7 +213,7 @@ static void
 assert_told(unsigned int user_no, const char *told)
 {
 	static const struct db_query take = {
-		"take", "CALL list_serves(UUID(), NULL, ?, ?, 1, 1, ?, '[1000000]', '[]',"
+		"take", "CALL list_serves_2(UUID(), NULL, ?, ?, 1, 1, ?, '[1000000]', '[]',"
 		" UTC_TIMESTAMP(6), NULL, FALSE)", DB_MANY
 	};
 	struct db *db = connect_as(worker_where().defaults_group);

@@ -63,7 +63,7 @@ like "$err" \
 script --quiet --return --command "disposition --user race-1 --task $task --loan $both --complete \
 	--timeout 3" /dev/null >"$scratch/typed" </dev/null
 like "$(tr '\r' '\n' <"$scratch/typed")" \
-	"trying again: $held" 'a line on a terminal tells so'
+	"waiting: $held" 'a line on a terminal tells so'
 hang_up other
 
 say other "LOCK TABLES work WRITE"
@@ -121,7 +121,7 @@ looks_again() {
 	said other
 	checkwork "$@" --json --verbose >"$scratch/again" 2>"$scratch/tries" &
 	look=$!
-	wait_for grep -qs 'trying again' "$scratch/tries"
+	wait_for grep -qs 'waiting: ' "$scratch/tries"
 	hang_up other
 	wait "$look"
 	is "$?:$(jq -s length "$scratch/again")" "$shows" \
@@ -152,7 +152,7 @@ await "SELECT $(waits_for_metadata 'ALTER TABLE work')" 1
 "$top/scripts/sandbox" mysql --execute="$grant"
 look 2 --user race-1 --verbose
 is "$status:$in_time" 3:yes 'an ALTER TABLE waits: exit 3 in time'
-like "$err" '^checkwork: trying again: another session has locked a table' \
+like "$err" '^checkwork: waiting: another session has locked a table' \
 	'--verbose: a line says that it waits'
 like "$err" '^checkwork: table "work" is locked by ".*@localhost", connection [0-9]+: try again' \
 	'an account that may see it is told who waits to alter the table'
@@ -161,7 +161,7 @@ like "$err" '^checkwork: 1205, SQLSTATE HY000, read_pipeline, attempt 1, after 1
 "$top/scripts/sandbox" mysql --execute="$(sed 's/GRANT/REVOKE/; s/ TO / FROM /' <<<"$grant")"
 script --quiet --return --command "checkwork --user race-1 --timeout 2" /dev/null \
 	>"$scratch/typed" </dev/null
-like "$(tr '\r' '\n' <"$scratch/typed")" 'trying again: another session has locked a table' \
+like "$(tr '\r' '\n' <"$scratch/typed")" 'waiting: another session has locked a table' \
 	'a line on a terminal tells so'
 hang_up reader
 said other
@@ -227,7 +227,7 @@ bounded 1 "${ask[@]}" --no-wait
 is "$status:$in_time:$(requests)" 3:yes:0 '--no-wait does not wait for it'
 script --quiet --return --command "getwork --user race-2 --task $task --timeout 3" /dev/null \
 	>"$scratch/typed" </dev/null
-like "$(tr '\r' '\n' <"$scratch/typed")" "trying again: task $task is held by another session" \
+like "$(tr '\r' '\n' <"$scratch/typed")" "waiting: task $task is held by another session" \
 	'a line on a terminal tells so'
 "${ask[@]}" >"$scratch/later" 2>&1 &
 later=$!
