@@ -83,14 +83,13 @@ settle(struct reading *reading, enum db_rc rc, enum list_result *result)
 	if (db_lost(q->db) || db_ping(q->db) != DB_OK)
 		return DB_ELOST;
 	/* A connection that was lost, or that the server had no room to serve, before the query
-	 * began, is not the view's fault: with a reason all requests would end as failed. The
-	 * connection is closed next, and its error goes. */
-	if ((rc == DB_ELOST || rc == DB_ECROWDED) && !reading->begun &&
-	    reading->db != q->elsewhere)
-		return db_fail_with(q->db, rc, "%s", db_error(reading->db));
-	/* Nor is a deadlock, for example with an ALTER. */
-	if (rc == DB_ERETRY && reading->db != q->elsewhere)
-		return rc;
+	 * began, is not the view's fault, nor is a deadlock, for example with an ALTER: with a
+	 * reason all requests would end as failed. The connection is closed next, and its error
+	 * goes. */
+	if (reading->db != q->elsewhere && (rc == DB_ERETRY ||
+	    ((rc == DB_ELOST || rc == DB_ECROWDED) && !reading->begun)))
+		return reading->db == q->db ? rc :
+		    db_fail_with(q->db, rc, "%s", db_error(reading->db));
 	return explain(reading, rc, result);
 }
 

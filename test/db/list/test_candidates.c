@@ -695,6 +695,23 @@ a_deadlock_elsewhere(void **state)
 	assert_round(w, "query", "%since the server of lockq_query%");
 }
 
+/* The connection of the query is closed after each try, and the reason is told all the same. */
+static void
+a_deadlock_for_ever_has_a_reason(void **state)
+{
+	struct worker *w = worker_new(0, TASK, 1, 0);
+
+	(void)state;
+	add_loans(TASK, 3);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	proxy_fail(w->proxy, QUERY, 1, 99, 1213);
+	worker_start(w);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_EDATABASE);
+	assert_non_null(strstr(lockq_error(w->q), "error 1213, made by the test"));
+}
+
 /* Returns a worker whose query runs elsewhere, while its second connection has ended and no new one
  * can be had. */
 static struct worker *
@@ -821,6 +838,7 @@ main(int argc, char **argv)
 		DB_TEST(lost_behind_a_good_list),
 		DB_TEST(after_a_hint_that_left_some),
 		DB_TEST(a_deadlock_elsewhere),
+		DB_TEST(a_deadlock_for_ever_has_a_reason),
 		DB_TEST(crowded_behind_a_list_from_elsewhere),
 		DB_TEST(crowded_behind_a_loss_elsewhere),
 		DB_TEST(a_failed_query_has_its_time),
