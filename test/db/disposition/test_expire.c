@@ -12,6 +12,11 @@
 
 #include "support.h"
 
+/* The name that a run holds on the server. */
+#define CRON_NAME \
+	"CONCAT('lockq-expire:', LEFT(SHA2(CONCAT(DATABASE()," \
+	" (SELECT MIN(applied_at) FROM schema_version)), 256), 40))"
+
 enum { DEADLOCK = 1213, LOCK_WAIT = 1205, CERTIFICATION = 3101, AT_COMMIT = 1180 };
 enum { FOR_EVER = 1000000, STATEMENTS = 400, A_WHILE_MS = 150,
 	FIRST_FD = 3, LAST_FD = 4095 };
@@ -1010,7 +1015,7 @@ cut_at(unsigned int nth, enum how how, const struct statement *statement)
 	if (cron.rc != LOCKQ_OK && cron.rc != LOCKQ_EDATABASE)
 		print_error("cut %d at %u, %s: %s\n", how, nth, statement->text, cron.error);
 	/* The server may still execute the COMMIT of the lost connection. */
-	until("SELECT IS_FREE_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40)))");
+	until("SELECT IS_FREE_LOCK(" CRON_NAME ")");
 	assert_the_next_one_finishes(&cron, statement->commits);
 	start_again();
 }
@@ -1047,9 +1052,7 @@ another_one_takes_over(void **state)
 	start(&cron);
 	proxy_until_held(cron.proxy);
 	proxy_drop(cron.proxy);
-	assert_int_equal(u64_on(other, "SELECT GET_LOCK(CONCAT('lockq-expire:',"
-	    " LEFT(SHA2(CONCAT(DATABASE(), (SELECT MIN(applied_at) FROM schema_version)), 256),"
-	    " 40)), 20)"), 1);
+	assert_int_equal(u64_on(other, "SELECT GET_LOCK(" CRON_NAME ", 20)"), 1);
 	join(&cron);
 	assert_int_equal(cron.rc, LOCKQ_EDATABASE);
 	assert_int_equal(cron.did.busy, 0);
@@ -1170,7 +1173,7 @@ killed_at(unsigned int nth)
 	assert_int_equal(worker_reap(pid), held ? -1 : 0);
 	proxy_drop(proxy);
 	/* The server gives the name back once it has seen that the process is gone. */
-	until("SELECT IS_FREE_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(DATABASE(), 256), 40)))");
+	until("SELECT IS_FREE_LOCK(" CRON_NAME ")");
 	assert_int_equal(expire(500).skipped, 0);
 	assert_everything_done();
 	start_again();
