@@ -263,8 +263,8 @@ refuses_bad_arguments(void **state)
 		{ "--task 7 -x", "option \"-x\" is unknown" },
 		{ "--task 7 --no-wait=1", "--no-wait takes no value" },
 		{ "--task 7 --p 1", "option \"--p\" is the beginning of several options" },
-		{ "--task", "--task needs a value: --task N" },
-		{ "-t", "--task needs a value: --task N" },
+		{ "--task", "--task needs a value: --task N[,N...]" },
+		{ "-t", "--task needs a value: --task N[,N...]" },
 	};
 
 	(void)state;

@@ -103,7 +103,7 @@ refuses_bad_arguments(void **state)
 		    "72h" },
 		{ "--task 7 --give-up-after 0 true", "--give-up-after \"0\" must be a number "
 		    "from 1 to 1000" },
-		{ "--task 7 --tasks 8 true", "--tasks can't be combined with --task" },
+		{ "--task 7 --any true", "--any and --task can't be combined" },
 		{ "--task 7 --tries 2 true", "--tries goes with --poll: --timeout limits other "
 		    "waits" },
 		{ "--task 7 --no-wait true", "option \"--no-wait\" is unknown" },
