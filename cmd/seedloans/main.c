@@ -104,7 +104,8 @@ static const struct cli_tool seedloans_tool = {
 	.name = "seedloans",
 	.synopsis = "--loans N [--seed S] [--heavy SECONDS] [--users N]\n"
 	    " [--reset] [--json]\n"
-	    "--csv FILE [--map FIELD=COLUMN,...] [--delimiter SIGN] [--strict]\n"
+	    "--csv FILE [--map FIELD=COLUMN,...] [--delimiter SIGN]\n"
+	    " [--strict]\n"
 	    " [--rejects FILE] [--seed S] [--heavy SECONDS] [--users N]\n"
 	    " [--reset] [--json]\n"
 	    "--heavy SECONDS | --users N | --reset [--json]",

@@ -68,13 +68,13 @@ sub read_file
 		$found{table_of(substr($text, 0, $-[0]), $1) . " $file"} = 1;
 	}
 	# The name is a macro of this file or of a header beside it, or stands in the statement.
-	while ($text =~ /\bGET_LOCK\((?:" (\w+) "|LEFT\(CONCAT\('([^']*)')?/g) {
+	while ($text =~ /\bGET_LOCK\((?:" (\w+) "|CONCAT\('([^']*)')?/g) {
 		my ($macro, $name) = ($1, $2);
 		my ($folder) = $file =~ m{(.*)/};
 
 		if (defined $macro) {
 			$name = last_of(join('', $text, map { slurp($_) } glob "$tree/$folder/*.h"),
-			    qr/#define $macro "CONCAT\('([^']*)'/);
+			    qr/#define $macro\s+"CONCAT\('([^']*)'/);
 		}
 		$name = "? in $file" if !defined $name;
 		$name =~ s/ $//;

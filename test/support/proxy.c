@@ -16,7 +16,7 @@
 
 #include "support.h"
 
-enum { PROXIES = 80, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 3072, HEADER = 4,
+enum { PROXIES = 80, LINKS = 48, RULES = 6, LOGGED = 30000, TEXT_BYTES = 5120, HEADER = 4,
 	COM_QUERY = 3, COM_PREPARE = 0x16, COM_EXECUTE = 0x17,
 	COM_CLOSE = 0x19, ERROR_PACKET = 0xff, PREPARED = 64 /* more than the library keeps */ };
 

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-enum { STATEMENT_BYTES = 4096 };
+enum { STATEMENT_BYTES = 5120 };
 
 /* Returns the plan of the first statement that contains @text. @values replace its parameters. */
 static const char *

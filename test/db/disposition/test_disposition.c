@@ -172,7 +172,7 @@ what_is_refused(void **state)
 	assert_disposed(LOCKQ_COMPLETE, mine, 1, 7, LOCKQ_EREFUSED, LOCKQ_STALE_TOKEN);
 	sql("UPDATE work SET lease_expires_at = NOW(6) - INTERVAL 1 SECOND WHERE task_id = %d"
 	    " AND loan_id = 2", TASK);
-	assert_disposed(LOCKQ_RETURN, mine, 2, 0, LOCKQ_EREFUSED, LOCKQ_LEASE_OVER);
+	assert_disposed(LOCKQ_NEVER, mine, 2, 0, LOCKQ_EREFUSED, LOCKQ_LEASE_OVER);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND state = 'assigned'",
 	    TASK), 2);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_log WHERE task_id = %d", TASK), 2);
