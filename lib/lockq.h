@@ -58,10 +58,10 @@ extern "C" {
 
 /** The newest schema that this library knows. lockq-migrate makes it. The library works with newer
  * ones, too, until lockq-migrate --finish takes away what it needs. */
-#define LOCKQ_SCHEMA 13
+#define LOCKQ_SCHEMA 11
 
 /** The oldest schema that this library works with. */
-#define LOCKQ_SCHEMA_OLDEST 13
+#define LOCKQ_SCHEMA_OLDEST 11
 
 /** The most loans that a task may allow for one request. */
 #define LOCKQ_COUNT_MAX 1000

@@ -186,8 +186,11 @@ ms_pair(int64_t p50, int64_t p95)
 static char *
 list_fact(const struct lockq_stat *s)
 {
-	if (!s->keeps_list)
+	if (!s->keeps_list && s->found < 0)
 		return cli_text("none is kept: each leader runs the query");
+	if (!s->keeps_list)
+		return cli_text("none is kept: the last query found %" PRId64 " %s", s->found,
+		    s->found == 1 ? "loan" : "loans");
 	if (!s->has_list)
 		return cli_text("none at the moment");
 	return cli_text("%" PRIu64 " of %" PRIu64 " loans left, %s old%s", s->list_left,

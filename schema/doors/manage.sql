@@ -628,8 +628,10 @@ corrects: BEGIN
     INSERT INTO work_log (task_id, loan_id, event, user_id, account, token, version, request_id,
                           available_at, note, at, manager)
       SELECT w.task_id, w.loan_id, 'returned', w.user_id, v_account, w.token, w.version + 1,
-             w.request_id, GREATEST(v_now, w.changed_at), p_reason,
-             GREATEST(v_now, w.changed_at), p_manager
+             w.request_id,
+             -- At once, also where the server's clock was set back since the loan was given.
+             IF(w.changed_at > v_now + INTERVAL 1 MINUTE, v_now, GREATEST(v_now, w.changed_at)),
+             p_reason, GREATEST(v_now, w.changed_at), p_manager
         FROM JSON_TABLE(v_done, '$[*]' COLUMNS (loan_id BIGINT UNSIGNED PATH '$[0]')) AS j
         STRAIGHT_JOIN work AS w FORCE INDEX (PRIMARY)
           ON w.task_id = p_task_id AND w.loan_id = j.loan_id

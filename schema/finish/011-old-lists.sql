@@ -19,6 +19,8 @@ CALL lockq_revoke();
 DROP PROCEDURE lockq_revoke;
 -- It deleted the row of task_list, too.
 DROP PROCEDURE IF EXISTS manage_remove;
+-- It called on_complete and on_undo in UTC.
+DROP PROCEDURE IF EXISTS work_completes;
 
 -- A leader uses task_lock and `task` for as long as its query takes. An ALTER of task_lock would
 -- wait for that, and so would everybody who comes after the ALTER. So the locks of all tasks are

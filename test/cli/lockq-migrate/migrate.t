@@ -66,7 +66,7 @@ admin "DROP USER IF EXISTS $account; CREATE USER $account IDENTIFIED BY 'owner';
 is "$(admin 'SELECT @@global.log_bin')" 1 'the binary log is on, as on every real server'
 database "$new"
 migrate "$new" --check
-is "$status:$out" "0:lockq-migrate: $new: nothing is missing to bring it to schema 13" \
+is "$status:$out" "0:lockq-migrate: $new: nothing is missing to bring it to schema 11" \
 	'--check says that a new database can be filled'
 is "$(admin "SHOW TABLES FROM $new")" '' 'and changes nothing'
 migrate "$new" --status
@@ -75,9 +75,9 @@ migrate "$new"
 is "$status:$err" 0: 'a new database is filled, without SUPER beside a binary log'
 is "$out" "lockq-migrate: $new: applying baseline.sql" 'from the baseline alone'
 migrate "$new"
-is "$status:$out" "0:lockq-migrate: $new: up to date, schema 13" 'then it is up to date'
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'then it is up to date'
 migrate "$new" --check
-is "$status:$out" "0:lockq-migrate: $new: up to date, schema 13" 'as --check says, too'
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'as --check says, too'
 migrate "$new" --status
 is "$status:$(grep -c '^applied      00[1-8]-' <<<"$out")" 0:8 'the files of upgrades count'
 
@@ -123,7 +123,7 @@ admin 'SET GLOBAL log_bin_trust_function_creators = 0'
 is "$(admin "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '$old'")" 4 \
 	'it has four triggers'
 migrate "$old" --check
-is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to schema 13" \
+is "$status:$out" "0:lockq-migrate: $old: nothing is missing to bring it to schema 11" \
 	'to bring it up to date no SUPER is needed'
 admin "CREATE USER $clerk IDENTIFIED BY 'clerk'; GRANT 'lockq_worker'@'%' TO $clerk;
        SET DEFAULT ROLE ALL TO $clerk"
@@ -134,7 +134,6 @@ lockq-migrate: $old: applying 008-managers.sql
 lockq-migrate: $old: applying 009-operators.sql
 lockq-migrate: $old: applying 010-requests.sql
 lockq-migrate: $old: applying 011-old-lists.sql
-lockq-migrate: $old: applying 013-clients-clock.sql
 lockq-migrate: $old: when no older program is left, run lockq-migrate --finish" \
 	'it is brought up to date'
 plain "$new" >"$scratch/new"
@@ -163,7 +162,7 @@ like "$(as_clerk "SELECT COUNT(*) FROM $new.kept_list")" 'denied to user' \
 # --- its second step ---
 
 migrate "$new" --finish
-is "$status:$out" "0:lockq-migrate: $new: nothing is left to finish, schema 13" \
+is "$status:$out" "0:lockq-migrate: $new: nothing is left to finish, schema 11" \
 	'a new database has nothing to finish'
 migrate "$old" --finish
 is "$status:$err" "4:lockq-migrate: $account can't see who is left: let an administrator run \
@@ -200,8 +199,7 @@ is "$status:$out:$err" "0:lockq-migrate: $old: finishing 006-old-roles.sql
 lockq-migrate: $old: finishing 008-list-gives.sql
 lockq-migrate: $old: finishing 009-log-delete.sql
 lockq-migrate: $old: finishing 010-requests.sql
-lockq-migrate: $old: finishing 011-old-lists.sql
-lockq-migrate: $old: finishing 013-clients-clock.sql:" 'then it is finished'
+lockq-migrate: $old: finishing 011-old-lists.sql:" 'then it is finished'
 is "$(admin "SELECT outcome, COUNT(*), MIN(requested), MAX(requested)
 	FROM $old.work_requested GROUP BY outcome ORDER BY CONCAT(outcome)")" \
 	$'cancelled\t500\t0\t0\nexpired\t500\t0\t0\nfailed\t500\t0\t0\npending\t1\t3\t3'$(
@@ -216,7 +214,7 @@ is "$(admin "SELECT COUNT(*) FROM mysql.tables_priv WHERE db = '$old' AND host =
              SELECT COUNT(*) FROM mysql.role_edges WHERE from_host = '$old' AND to_host = '%'" |
 	tr '\n' ' ')" '0 0 0 ' 'the roles of before have no right left in this database'
 migrate "$old" --finish
-is "$status:$out" "0:lockq-migrate: $old: nothing is left to finish, schema 13" 'once is enough'
+is "$status:$out" "0:lockq-migrate: $old: nothing is left to finish, schema 11" 'once is enough'
 plain "$old" >"$scratch/old"
 is "$(diff "$scratch/new" "$scratch/old")" '' 'both ways still make the same'
 
@@ -358,7 +356,7 @@ remove
 is "$status:$err" "4:lockq-migrate: the table $poor.badge uses tables of lockq: drop it first
 lockq-migrate: the view $poor.held uses tables of lockq: drop it first" 'what uses lockq is named'
 migrate "$poor" --check
-is "$status:$out" "0:lockq-migrate: $poor: up to date, schema 13" 'and nothing is removed'
+is "$status:$out" "0:lockq-migrate: $poor: up to date, schema 11" 'and nothing is removed'
 admin "DROP VIEW $poor.held; DROP TABLE $poor.badge"
 run "$top/scripts/lockq-migrate" --database "$poor" --remove -- \
 	--defaults-file="$scratch/owner.cnf" </dev/null

@@ -1,2 +1,0 @@
--- Programs before schema 13 called on_complete and on_undo by it, in UTC.
-DROP PROCEDURE IF EXISTS work_completes;

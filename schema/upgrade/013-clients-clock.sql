@@ -1,2 +1,0 @@
--- This schema adds nothing to the tables. Its number tells which programs call on_complete in the
--- server's own time zone, and no longer by what 013-clients-clock.sql of finish/ takes away.
