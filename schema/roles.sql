@@ -84,8 +84,8 @@ GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at) 
 -- The rights of a worker, and those to delete what ended long ago.
 GRANT lockq_worker TO lockq_cron;
 GRANT SELECT, DELETE ON log_out TO lockq_cron;
-GRANT DELETE ON work_requested TO lockq_cron;
-GRANT DELETE ON leader_run TO lockq_cron;
+GRANT SELECT, DELETE ON request_out TO lockq_cron;
+GRANT SELECT, DELETE ON run_out TO lockq_cron;
 
 -- The rights of the others: a manager sees by them what is granted to each of these roles.
 GRANT lockq_worker, lockq_viewer, lockq_query TO lockq_manager;

@@ -13,7 +13,7 @@
 enum {
 	BAR_MIN = 8,
 	BAR_MAX = 32,
-	SILENT_MS = 5000 /* what waits for longer says why, also to a script */
+	SILENT_MS = 10000 /* what waits for longer says why, also to a script */
 };
 
 /* Whether progress is shown: standard error is a terminal, and not --json. */

@@ -151,6 +151,11 @@ static const struct job over_job = {
 
 /* A row with a time in the future, from a clock that was wrong, is left and must not end the
  * purge. */
+#define JOIN_ENDED \
+	JOB_ROWS(JOB_NUMBER("request_id", 0)) \
+	"  STRAIGHT_JOIN request_out AS r" \
+	"    ON r.request_id = j.request_id"
+
 static const struct job requests_job = {
 	.find = { "find_requests",
 	    "SELECT request_id,"
@@ -162,8 +167,8 @@ static const struct job requests_job = {
 	    " WHERE request_id > ?"
 	    " ORDER BY request_id LIMIT ?", DB_MANY },
 	.n_keys = 1,
-	JOB_DELETES("requests", "r.request_id", "r", JOIN_REQUESTS,
-	    "r.outcome <> 'pending' AND COALESCE(r.served_at, r.created_at) < ?")
+	JOB_DELETES("requests", "r.request_id", "r", JOIN_ENDED,
+	    "COALESCE(r.served_at, r.created_at) < ?")
 };
 
 /* The view lets rows go that all cursors of the change feed have passed. A cursor that was made
@@ -203,7 +208,7 @@ static const struct job log_job = {
 
 #define JOIN_RUNS \
 	JOB_ROWS(JOB_NUMBER("task_id", 0) ", " JOB_NUMBER("epoch", 1)) \
-	"  STRAIGHT_JOIN leader_run AS l FORCE INDEX (PRIMARY)" \
+	"  STRAIGHT_JOIN run_out AS l" \
 	"    ON l.task_id = j.task_id AND l.epoch = j.epoch"
 
 /* The last 100 rounds of a task stay: task_usual_ms() reads them, and if the task is deleted and
@@ -227,7 +232,7 @@ static DB_QUERY(led_tasks, DB_MANY, "SELECT DISTINCT task_id FROM leader_run");
 
 /* Deletes nothing. It shows a missing privilege also when there is nothing to purge. */
 static DB_QUERY(may_purge, DB_NO_ROWS,
-    "DELETE r, l, u FROM work_requested AS r JOIN log_out AS l JOIN leader_run AS u"
+    "DELETE r, l, u FROM request_out AS r JOIN log_out AS l JOIN run_out AS u"
     " WHERE FALSE");
 
 /* The readers of the change feed are not waited for: what the one that is furthest behind has not

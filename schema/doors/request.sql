@@ -72,3 +72,15 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_end AS
                        WHERE k.task_id = r.task_id AND k.epoch = r.epoch
                          AND k.holder IS NOT NULL))
   WITH CASCADED CHECK OPTION;
+
+-- What a purge may delete: requests that have ended, and leaders after whom others have led, so
+-- that the epochs of a task never go back.
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW request_out AS
+  SELECT r.request_id, r.outcome, r.created_at, r.served_at
+    FROM work_requested AS r
+   WHERE r.outcome <> 'pending';
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW run_out AS
+  SELECT l.task_id, l.epoch, l.ended_at
+    FROM leader_run AS l
+   WHERE l.epoch < (SELECT k.epoch FROM task_lock AS k WHERE k.task_id = l.task_id);

@@ -13,6 +13,9 @@ BEGIN
   REVOKE ALL PRIVILEGES ON task_candidate FROM lockq_viewer;
   REVOKE ALL PRIVILEGES ON task_list FROM lockq_worker;
   REVOKE ALL PRIVILEGES ON task_list FROM lockq_viewer;
+  -- Programs before schema 11 purge these tables themselves, and not by request_out and run_out.
+  REVOKE DELETE ON work_requested FROM lockq_cron;
+  REVOKE DELETE ON leader_run FROM lockq_cron;
 END//
 DELIMITER ;
 CALL lockq_revoke();

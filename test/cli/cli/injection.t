@@ -283,7 +283,7 @@ for key in on-complete on-undo detail-view check-view; do
 done
 new=$(since app_user user_id)
 field 'managetask user add' '0 2' "$people" "SELECT HEX(name)
-	FROM app_user WHERE $new ORDER BY user_id" 18 managetask user add --user TEXT
+	FROM app_user WHERE $new ORDER BY user_id" 12 managetask user add --user TEXT
 new=$(since app_user user_id)
 sql 'REVOKE SELECT (user) ON mysql.user FROM lockq_owner@localhost'
 field 'managetask user add --account' '0 2 4' "$people" "SELECT
@@ -292,7 +292,7 @@ field 'managetask user add --account' '0 2 4' "$people" "SELECT
 
 sql "UPDATE app_user SET account = NULL"
 some 'managetask user bind --user' '0 2 4' "$people" "SELECT HEX(name)
-	FROM app_user WHERE account = 'x' ORDER BY user_id" 5 \
+	FROM app_user WHERE account = 'x' ORDER BY user_id" 3 \
 	managetask user bind --user TEXT --account x
 sql "UPDATE app_user SET account = NULL"
 some 'managetask user bind --account' '0 2 4' "$people" "SELECT
@@ -304,13 +304,13 @@ for command in disable enable; do
 	new=$(since manage_log manage_id)
 	some "managetask user $command" '0 2 4' "$people" "SELECT HEX(u.name)
 		FROM manage_log AS m JOIN app_user AS u USING (user_id) WHERE $new
-		ORDER BY manage_id" 5 managetask user $command --user TEXT
+		ORDER BY manage_id" 3 managetask user $command --user TEXT
 done
 forgotten="$people task work_log work_requested leader_run"
-some 'managetask user forget' '0 2 4' "$forgotten" '' 5 managetask user forget --user TEXT
-some 'managetask user add, of names that were forgotten' '0 2' "$people" '' 5 \
+some 'managetask user forget' '0 2 4' "$forgotten" '' 3 managetask user forget --user TEXT
+some 'managetask user add, of names that were forgotten' '0 2' "$people" '' 3 \
 	managetask user add --user TEXT
-some 'managetask user remove' '0 2 4' "$people" '' 5 managetask user remove --user TEXT
+some 'managetask user remove' '0 2 4' "$people" '' 3 managetask user remove --user TEXT
 
 field 'lockqstat --follow' 2 '' '' 0 lockqstat --follow TEXT --until-now
 

@@ -26,6 +26,10 @@ tidy_up() {
 }
 trap tidy_up EXIT
 
+# said: prints err without the line that tells why a program has waited for so long.
+said() {
+	sed '/: waiting for /d' <<<"$err"
+}
 # interrupted REQUEST: prints getwork's message.
 interrupted() {
 	printf 'getwork: interrupted: request %s is cancelled' "$1"
@@ -56,7 +60,7 @@ for i in 0 1 2; do
 		name=${who%:*} request=$(last_request "race-${who#*:}" "$task")
 		kill "-${signals[i]}" "${process[$name]}"
 		end "$name"
-		is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
+		is "$status:$out:$(said)" "${statuses[i]}::$(interrupted "$request")" \
 			"SIG${signals[i]}, ${name%-*}: exit ${statuses[i]}; it names the request"
 		is "$(request_is "$request")" 'cancelled 1 0 0' 'the request is cancelled'
 	done
@@ -65,7 +69,7 @@ kill -INT "${process[json]}"
 end json
 is "$status:$(jq -c '[.status, .exit, .loans, .request_id]' <<<"$out")" \
 	"130:[\"cancelled\",130,[],$(last_request race-8 "$task")]" 'the same in JSON'
-is "$err" "$(interrupted "$(jq .request_id <<<"$out")")" 'and a line for people'
+is "$(said)" "$(interrupted "$(jq .request_id <<<"$out")")" 'and a line for people'
 
 # timeout(1) and terminals send two signals at once.
 start twice getwork --task "$task" --user race-2
@@ -79,7 +83,7 @@ kill -TERM "${process[twice]}"
 kill -CONT "${process[twice]}"
 end twice
 like "$status" '^1(30|43)$' 'two signals at once: exit 130 or 143'
-is "$err:$(request_is "$request")" "$(interrupted "$request"):cancelled 1 0 0" \
+is "$(said):$(request_is "$request")" "$(interrupted "$request"):cancelled 1 0 0" \
 	'two signals at once are the same as one'
 await "SELECT COUNT(*) FROM performance_schema.threads AS t
         WHERE $(runs_text '%FOR SHARE%') AND processlist_id <> CONNECTION_ID()" 0
@@ -90,7 +94,7 @@ await_request race-2 "$task"
 request=$(last_request race-2 "$task")
 kill -ALRM "${process[timed]}"
 end timed
-is "$status:$err:$(request_is "$request")" "124:$(interrupted "$request"):cancelled 1 0 0" \
+is "$status:$(said):$(request_is "$request")" "124:$(interrupted "$request"):cancelled 1 0 0" \
 	'timeout(1): the request is cancelled, too'
 
 # A script's background job begins with SIGINT ignored.
@@ -100,7 +104,7 @@ await_request race-2 "$task"
 request=$(last_request race-2 "$task")
 kill -INT "$(cat "$scratch/background.pid")"
 end background
-is "$status:$err:$(request_is "$request")" "130:$(interrupted "$request"):cancelled 1 0 0" \
+is "$status:$(said):$(request_is "$request")" "130:$(interrupted "$request"):cancelled 1 0 0" \
 	'Ctrl-C reaches the background job of a script, too'
 start nohup sh -c "trap '' HUP; exec getwork --task $task --user race-2"
 await_request race-2 "$task"
@@ -128,7 +132,7 @@ kill -INT "${process[joiner]}"
 end joiner
 is "$status:$(request_is "$request")" '130:pending 1 0 0' \
 	'Ctrl-C on one who joined: the request stays pending'
-like "$err" "^getwork: interrupted: request $request stays pending, since another process made it" \
+like "$(said)" "^getwork: interrupted: request $request stays pending, since another process made it" \
 	'and it says so'
 kill -TERM "${process[nohup]}"
 end nohup
@@ -145,7 +149,7 @@ for i in 0 1 2; do
 	request=$(last_request race-1 "$task")
 	kill "-${signals[i]}" "${process[leader]}"
 	end leader
-	is "$status:$out:$err" "${statuses[i]}::$(interrupted "$request")" \
+	is "$status:$out:$(said)" "${statuses[i]}::$(interrupted "$request")" \
 		"SIG${signals[i]} while leading: exit ${statuses[i]}; it names the request"
 	await "SELECT $(queries "$task")" 0
 	ok $? 'its query has ended on the server'

@@ -141,7 +141,7 @@ by_leaders=$(sql "SELECT COUNT(*) FROM work_log AS l
 read -r late by_late < <(sql "SELECT COUNT(*), COALESCE(SUM(l.at = e.at), 0) FROM work_log AS l
 	JOIN work_log AS e ON e.task_id = l.task_id AND e.loan_id = l.loan_id
 	 AND e.version = l.version - 1 AND e.event = 'expired'
-	WHERE l.task_id = $task AND l.event = 'completed'")
+	WHERE l.task_id = $task AND l.event IN ('completed', 'returned', 'renewed')")
 others=$((expired - cron_leases - by_late))
 ok $((others >= 0 && others <= by_leaders ? 0 : 1)) \
 	"of $expired leases cron ended $cron_leases, late work $by_late, leaders the rest"

@@ -131,7 +131,7 @@ for where in sql rsql; do
 	"$where" 'SET GLOBAL general_log = OFF'
 done
 count="SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Execute'
-         AND argument LIKE 'SELECT f.loan_id%test\_candidates\_$heavy%'"
+         AND argument LIKE 'SELECT %f.loan_id%test\_candidates\_$heavy%'"
 is "$(rsql "$count AND user_host LIKE 'reader%'"):$(sql "$count")" 1:0 \
 	'one query for all, on the replica as the account of [lockq_query], none on the primary'
 is "$(led $heavy 'how, requests, loans, left_pending')" 'replica 3 7 0' \
