@@ -132,7 +132,8 @@ kill -INT "${process[joiner]}"
 end joiner
 is "$status:$(request_is "$request")" '130:pending 1 0 0' \
 	'Ctrl-C on one who joined: the request stays pending'
-like "$(said)" "^getwork: interrupted: request $request stays pending, since another process made it" \
+like "$(said)" \
+	"^getwork: interrupted: request $request stays pending, since another process made it" \
 	'and it says so'
 kill -TERM "${process[nohup]}"
 end nohup
