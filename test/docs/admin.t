@@ -110,6 +110,8 @@ is "$status" 5 'a read-only server: exit 5'
 like "$err" 'read.only' 'the message says why'
 "$top/scripts/sandbox" mysql --execute='SET GLOBAL read_only = OFF'
 do_block
+do_block
+do_block
 run lockqstat --defaults-file "$scratch/feed.cnf" --follow broker --until-now
 is "$status:$(jq -r .event <<<"$out" | sort | uniq -c | xargs)" \
 	'0:6 assigned 1 completed 3 returned' 'the changes are handed to others'

@@ -10,7 +10,9 @@ set -u
 database=docs_examples
 scratch=$(mktemp -d)
 sql() { "$top/scripts/sandbox" mysql --batch --skip-column-names --database="$database" "$@"; }
-trap 'sql --execute "DROP DATABASE IF EXISTS $database"; rm -rf "$scratch"' EXIT
+trap 'sql --execute "DROP DATABASE IF EXISTS $database; DROP USER IF EXISTS berta"
+	rm -rf "$scratch"' EXIT
+"$top/scripts/sandbox" mysql --execute='CREATE USER IF NOT EXISTS berta' # whom the page binds
 
 (umask 077; sed "s/^database=.*/database=$database/" "$LOCKQ_DEFAULTS_FILE" \
 	>"$scratch/lockq.cnf")
