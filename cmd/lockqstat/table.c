@@ -197,7 +197,7 @@ list_fact(const struct lockq_stat *s)
 	    s->list_length, cli_age(s->list_age_s).text, s->list_due ? ", to be filled anew" : "");
 }
 
-/* Who leads, or why nobody does. */
+/* The user who leads, or the reason why nobody does. */
 static char *
 leader_fact(const struct lockq_stat *s)
 {

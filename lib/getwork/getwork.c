@@ -241,6 +241,8 @@ try_lock(struct call *c, enum step *step)
 		return rc;
 	switch (result) {
 	case LOCK_OURS:
+		/* What held the call up is over, and is no reason if its time ends now. */
+		c->held[0] = '\0';
 		*step = LEAD;
 		break;
 	case LOCK_ENDED:

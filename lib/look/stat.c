@@ -291,8 +291,8 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	return rc;
 }
 
-/* Who holds rows without leading. A lock that a leader has is none of these: held_lock() looks once
- * more. */
+/* Finds the sessions that hold rows without leading. A lock that a leader has is none of these:
+ * held_lock() looks once more. */
 static enum db_rc
 read_holders(struct db *db, uint32_t task, struct lockq_stats *stats)
 {
