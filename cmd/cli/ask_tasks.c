@@ -83,13 +83,13 @@ turn(struct cli_ask_tasks *tasks, size_t i, size_t end)
 {
 	struct timespec now;
 	size_t n = end - i, first;
-	uint32_t turned[CLI_ASK_TASKS_MOST];
+	uint32_t was[CLI_ASK_TASKS_MOST];
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	first = ((size_t)now.tv_nsec / 1000 + (size_t)getpid()) % n;
+	memcpy(was, tasks->tasks + i, n * sizeof(*was));
 	for (size_t k = 0; k < n; k++)
-		turned[k] = tasks->tasks[i + (first + k) % n];
-	memcpy(tasks->tasks + i, turned, n * sizeof(*turned));
+		tasks->tasks[i + k] = was[(first + k) % n];
 }
 
 /* How much is left of @ask->timeout_ms. */
@@ -218,16 +218,15 @@ cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q, struct lockq_a
     struct lockq_answer *answer, cli_ask_tasks_fn *show, void *data)
 {
 	struct lockq_ask one = *ask;
-	bool unshown = false;
-	size_t i, end = 0;
+	size_t i, end = 0, asked = 0, shown = 0;
 	int rc = LOCKQ_NOTHING;
 
 	for (i = 0; i < tasks->n && goes_on(rc); i++) {
 		if (tasks->paused[i])
 			continue;
-		if (unshown)
+		if (shown < asked)
 			show(data, answer, rc);
-		unshown = false;
+		shown = asked;
 		/* A list takes a moment, so those of one place come before its queries. */
 		if (i >= end) {
 			end = end_of_place(tasks, i);
@@ -239,11 +238,11 @@ cli_ask_tasks(const struct cli_ask_tasks *tasks, struct lockq *q, struct lockq_a
 		ask->task = tasks->tasks[i];
 		one.timeout_ms = time_left(ask, tasks->began);
 		rc = ask_one(tasks, i, q, &one, answer);
-		unshown = true;
+		asked++;
 	}
 	/* A signal has kept the others from being asked, and they may have work. */
 	if (i < tasks->n && wants_next(rc)) {
-		if (unshown)
+		if (shown < asked)
 			show(data, answer, rc);
 		lockq_answer_clear(answer);
 		rc = LOCKQ_CANCELLED;

@@ -81,12 +81,12 @@ cli_fill_due(const struct cli_common *common, struct lockq *q, uint32_t task)
 static int
 leave_leader(const int *sockets, size_t n_sockets, void *data)
 {
-	bool no_process = data != NULL;
-	pid_t child = no_process ? -1 : fork();
+	const bool *no_process = data;
+	pid_t child = *no_process ? -1 : fork();
 
 	if (child < 0) {
 		cli_message("the time is over, but your query serves all that asked meanwhile, and "
-		    "%s: it goes on", no_process ? "--no-refill leaves no process for it" :
+		    "%s: it goes on", *no_process ? "--no-refill leaves no process for it" :
 		    "no process can be made for it");
 		return 0;
 	}
@@ -101,10 +101,10 @@ leave_leader(const int *sockets, size_t n_sockets, void *data)
 void
 cli_watch_overtime(struct lockq *q, bool no_process)
 {
-	static char forbidden;
+	static bool forbidden;
 
-	lockq_on_overtime(q, leave_leader, no_process || lockq_option_no_refill(q) ?
-	    &forbidden : NULL);
+	forbidden = no_process || lockq_option_no_refill(q);
+	lockq_on_overtime(q, leave_leader, &forbidden);
 }
 
 void

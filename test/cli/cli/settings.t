@@ -39,12 +39,12 @@ migrate() {
 		--defaults-file="$sandbox/owner.cnf"
 }
 
-# passes STATUS COMMAND...: notes in $faults what ends otherwise.
+# passes STATUSES COMMAND...: notes in $faults what ends with none of these.
 passes() {
 	local want=$1
 	shift
 	run "$@"
-	[[ "$status" == $want ]] || faults="$faults$* ended with $status: $err "
+	[[ "$want" == *"$status"* ]] || faults="$faults$* ended with $status: $err "
 }
 
 # a_round: leaves what failed in $faults. as_before goes back.
@@ -61,13 +61,13 @@ a_round() {
 		passes 0 managetask undo $of --loan 1 --reason why --by marcus
 		passes 0 managetask release $of --loan 2 --reason why --by marcus
 		passes 0 managetask urgent "$task" 2 --reason why --by marcus
-		passes '[01]' refill $of
+		passes 01 refill $of
 		passes 0 getwork $of --user race-1 --count 1 --json
 		[ "$(jq '.loans[0].loan_id' <<<"$out")" = 2 ] || faults="${faults}2 is not urgent "
 		passes 0 disposition $of --user race-1 --return-after 0 --loan 3
 		passes 0 disposition --expire
 		passes 0 lockqstat $of
-		passes '[01]' lockqstat --health
+		passes 01 lockqstat --health
 		passes 0 managetask check "$task"
 		passes 0 migrate
 	}
@@ -245,7 +245,7 @@ as manager managetask user add anna --by boss
 as manager managetask add 7 --name Deeds --candidates-view Deeds_To_Check \
 	--on-complete deed_is_checked --grant --by boss
 like "$status:$out" '^0:.*' 'managetask add --grant'
-like "$out" 'GRANT SELECT ON `bank-2`.`Deeds_To_Check` TO `lockq_worker`@`bank-2`' \
+like "$out" "GRANT SELECT ON \`bank-2\`.\`Deeds_To_Check\` TO \`lockq_worker\`@\`bank-2\`" \
 	'a database with a hyphen, and a view by its name with capital letters'
 as manager managetask check 7 --json
 is "$status:$(jq -r 'select(.severity == "fault") | .text' <<<"$out")" 0: 'then it has no fault'

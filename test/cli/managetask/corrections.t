@@ -455,7 +455,7 @@ is "$status:$out" "0:loan $far: released, race-5 has it no longer" 'release --al
 getwork --user race-5 --task "$other" --count 1 --json >"$scratch/answer"
 far=$(jq '.loans[0].loan_id' "$scratch/answer")
 run managetask reassign "${all[@]}" --to race-1
-is "$status:$(sed 's/ with token.*//' <<<"$out")" "0:task $task:
+is "$status:$(printf '%s\n' "$out" | sed 's/ with token.*//')" "0:task $task:
 $(printf 'loan %d: race-1 has it now,\n' "${loans[@]}")
 task $other:
 loan $far: race-1 has it now," 'reassign --all: the loans of each task'

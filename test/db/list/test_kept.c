@@ -119,6 +119,7 @@ views_see_what_clients_see(void **state)
 	static const char hours[] = "TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(6), NOW(6))";
 	struct lockq_check what = LOCKQ_CHECK_INIT;
 	struct lockq_findings found = LOCKQ_FINDINGS_INIT;
+	struct lockq *q;
 	struct worker *w;
 
 	(void)state;
@@ -141,10 +142,12 @@ views_see_what_clients_see(void **state)
 	ASSERT_GOT(2, 2);
 	assert_int_equal(runs(), 1);
 	what.task = TASK;
-	assert_int_equal(lockq_check_task(handle_of_owner(), &what, &found), LOCKQ_OK);
+	q = handle_of_owner();
+	assert_int_equal(lockq_check_task(q, &what, &found), LOCKQ_OK);
 	assert_int_equal(found.n_faults, 0);
 	assert_int_equal(found.rows, 0);
 	lockq_findings_clear(&found);
+	lockq_free(q);
 	clients_have("DEFAULT", "DEFAULT");
 	sql("DROP VIEW test_detail");
 }
