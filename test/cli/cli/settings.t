@@ -193,9 +193,10 @@ refused 'max_prepared_stmt_count = 0' 'SET PERSIST max_prepared_stmt_count = 163
 
 # --- a server's small caches ----------------------------------------------------------------------
 
-# While tables are closed all the time, the server may say that a statement is to be prepared again.
+# While tables are closed all the time, statements deadlock, or are to be prepared again. A server
+# that does nothing else would refuse each try.
 under 'table_open_cache = 1' 'table_definition_cache = 400'
-yes 'FLUSH TABLES;' | mysql --defaults-file="$sandbox/admin.cnf" >/dev/null 2>&1 &
+yes 'FLUSH TABLES; DO SLEEP(0.003);' | mysql --defaults-file="$sandbox/admin.cnf" >/dev/null 2>&1 &
 flushing=$!
 a_round
 kill $flushing
