@@ -15,7 +15,8 @@ cli_answer_is_from_list(const struct lockq_answer *answer)
 	return answer->how != NULL && strcmp(answer->how, "list") == 0;
 }
 
-/* Whose query or list it was: "your", "tracy's", or @nobody where that is not known. */
+/* Whose query or list it was: "your", "tracy's", "a refill's", or @nobody where that is not
+ * known. */
 static char *
 whose(const struct lockq_answer *answer, const char *nobody)
 {
@@ -23,6 +24,8 @@ whose(const struct lockq_answer *answer, const char *nobody)
 		return cli_text("%s", nobody);
 	if (answer->user != NULL && strcmp(answer->leader, answer->user) == 0)
 		return cli_text("your");
+	if (strcmp(answer->leader, "(refill)") == 0)
+		return cli_text("a refill's");
 	return cli_text("%s's", answer->leader);
 }
 

@@ -135,7 +135,7 @@ stat_table(FILE *out, const struct lockq_stats *stats, enum stat_order order,
 {
 	struct cli_column columns[] = {
 		{ "task", CLI_RIGHT }, { "name", CLI_TEXT }, { "leader", CLI_TEXT },
-		{ "for", CLI_RIGHT | CLI_SPARE(7) }, { "waiting", CLI_RIGHT },
+		{ "led for", CLI_RIGHT | CLI_SPARE(7) }, { "waiting", CLI_RIGHT },
 		{ "oldest", CLI_RIGHT }, { "list", CLI_RIGHT | CLI_SPARE(2) },
 		{ "age", CLI_RIGHT | CLI_SPARE(8) }, { "assigned", CLI_RIGHT | CLI_SPARE(5) },
 		{ "overdue", CLI_RIGHT | CLI_SPARE(9) }, { "loans/h", CLI_RIGHT | CLI_SPARE(3) },

@@ -66,6 +66,7 @@ like "$status:$out" \
 is "$(ask 1 --json | jq -c '[.source, .loans[].loan_id]')" \
 	"[\"list\",$(sql "SELECT loan_id FROM test_loan_$task ORDER BY line LIMIT 1")]" \
 	'getwork takes from it'
+like "$(ask 1)" "served in [0-9.]+ m?s from a refill's list of " 'and says whose list it is'
 is "$(sql "SELECT CONCAT_WS(' ', user, how) FROM leader_run WHERE task_id = $task")" \
 	'(refill) query' 'one query has run'
 run refill --task "$task" --json
