@@ -1016,7 +1016,7 @@ struct lockq_stat {
 	int has_list;              /**< whether there is a list to take from now */
 	int list_due;              /**< whether it is time to fill the list anew */
 	uint64_t list_length;      /**< loans that the newest list began with */
-	uint64_t list_left;        /**< and those that are left, about */
+	uint64_t list_left;        /**< and those that it has now, with those that were touched */
 	uint64_t list_age_s;       /**< since the start of its query, seconds */
 	uint64_t refill_failures;  /**< tries to fill it that failed, in a row; 0 while the task is
 	                            * to keep none: it is paused, for example */
@@ -1055,7 +1055,7 @@ struct lockq_stat {
 	int64_t slowest_before_ms; /**< of the slowest of the three before; negative: fewer ran */
 	uint64_t given_again;      /**< of the last LOCKQ_STAT_CHANGES changes of the log, those
 	                            * that give a loan which was completed before */
-	uint64_t reserved[1];      /**< for later versions: 0 */
+	uint64_t found_age_s;      /**< since the start of its last query, seconds */
 };
 
 /** How tasks stand. */

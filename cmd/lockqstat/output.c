@@ -116,6 +116,8 @@ json_stats(const struct lockq_stats *stats, const struct lockq_runs *runs)
 		cli_json_set(object, "leader", cli_json_text(s->leader));
 		cli_json_set(object, "held", cli_json_text(s->held));
 		cli_json_set(object, "found", s->found < 0 ? json_null() : json_integer(s->found));
+		cli_json_set(object, "found_age_s", s->found < 0 ? json_null() :
+		    cli_json_number(s->found_age_s));
 		cli_json_set(object, "leading_ms", s->leader != NULL ?
 		    cli_json_number(s->leading_ms) : json_null());
 		cli_json_set(object, "epoch", cli_json_number(s->epoch));

@@ -102,9 +102,12 @@ add_row(struct cli_table *table, const struct lockq_stat *s)
 	cell_of_age(table, s->waiting > 0, s->oldest_s);
 	if (s->has_list)
 		cli_table_cell(table, "%" PRIu64, s->list_left);
+	else if (!s->keeps_list && s->found >= 0)
+		cli_table_cell(table, "found %" PRId64, s->found);
 	else
 		cli_table_cell(table, "%s", s->keeps_list ? "none" : "-");
-	cell_of_age(table, s->has_list, s->list_age_s);
+	cell_of_age(table, s->has_list || (!s->keeps_list && s->found >= 0),
+	    s->has_list ? s->list_age_s : s->found_age_s);
 	cell_of_number(table, s->assigned);
 	cell_of_number(table, s->overdue);
 	cell_of_number(table, s->loans_per_h);
@@ -189,12 +192,13 @@ list_fact(const struct lockq_stat *s)
 	if (!s->keeps_list && s->found < 0)
 		return cli_text("none is kept: each leader runs the query");
 	if (!s->keeps_list)
-		return cli_text("none is kept: the last query found %" PRId64 " %s", s->found,
-		    s->found == 1 ? "loan" : "loans");
+		return cli_text("none is kept: the last query found %" PRId64 " %s %s ago",
+		    s->found, s->found == 1 ? "loan" : "loans", cli_age(s->found_age_s).text);
 	if (!s->has_list)
 		return cli_text("none at the moment");
-	return cli_text("%" PRIu64 " of %" PRIu64 " loans left, %s old%s", s->list_left,
-	    s->list_length, cli_age(s->list_age_s).text, s->list_due ? ", to be filled anew" : "");
+	return cli_text("%" PRIu64 " %s left, %" PRIu64 " at first, %s old%s", s->list_left,
+	    s->list_left == 1 ? "loan" : "loans", s->list_length, cli_age(s->list_age_s).text,
+	    s->list_due ? ", to be filled anew" : "");
 }
 
 /* The user who leads, or the reason why nobody does. */

@@ -72,11 +72,16 @@ static DB_QUERY(read_due, DB_MANY,
     " WHERE " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR
     " ORDER BY t.task_id");
 
+/* It counts what is left of a list: the head is noted seldom, so it does not tell. 20,000 rows, the
+ * most that a list has, take 3 ms. */
 DB_QUERY(stat_tasks, DB_MANY,
     "SELECT t.task_id, t.name, t.enabled, t.paused, t.cache_ttl > 0 AND t.share = 'order',"
     "       COALESCE(" LIST_IS_FRESH ", FALSE),"
     "       " LIST_IS_DUE " AND " TASK_IS_ASKED_FOR ","
-    "       l.length, GREATEST(CAST(l.length AS SIGNED) - l.head, 0),"
+    "       l.length,"
+    "       IF(t.cache_ttl > 0,"
+    "          (SELECT COUNT(*) FROM kept_loan AS k FORCE INDEX (PRIMARY)"
+    "            WHERE k.task_id = t.task_id AND k.epoch = l.epoch), 0),"
     "       GREATEST(TIMESTAMPDIFF(SECOND, l.as_of, NOW(6)), 0),"
     "       IF(" LIST_IS_WANTED ", f.failures, 0), IF(" LIST_IS_WANTED ", f.reason, NULL),"
     "       NOW(6), t.max_query_s, t.request_ttl"

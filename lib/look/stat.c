@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is going on: lockq_stats() reads how each task stands, lockq_runs() who led a task and what
  * came of it. An operator asks while the database is busy, so no statement here takes a lock, and
- * none counts a large table: each one reads by an index what is going on, or the last rows that
- * leaders and takers have written, and how many it reads is bounded. */
+ * none counts a large table: each one reads by an index what is going on, what is left of lists, or
+ * the last rows that leaders and takers have written, and how many it reads is bounded. */
 #include <stdlib.h>
 
 #include "db/db_record.h"
@@ -118,12 +118,13 @@ static DB_QUERY(stat_queries, DB_MANY,
 static DB_QUERY(stat_found, DB_MANY,
     "SELECT d.task_id, MAX(IF(d.latest = 1, d.candidates, NULL)),"
     "       MAX(IF(d.latest = 2, d.candidates, NULL)), MAX(IF(d.latest = 1, d.query_ms, NULL)),"
-    "       IF(COUNT(*) >= 4, MAX(IF(d.latest BETWEEN 2 AND 4, d.query_ms, NULL)), NULL)"
-    "  FROM (SELECT t.task_id, r.candidates, r.query_ms,"
+    "       IF(COUNT(*) >= 4, MAX(IF(d.latest BETWEEN 2 AND 4, d.query_ms, NULL)), NULL),"
+    "       GREATEST(TIMESTAMPDIFF(SECOND, MAX(IF(d.latest = 1, d.as_of, NULL)), NOW(6)), 0)"
+    "  FROM (SELECT t.task_id, r.candidates, r.query_ms, r.as_of,"
     "               ROW_NUMBER() OVER (PARTITION BY t.task_id ORDER BY r.epoch DESC) AS latest"
     "          FROM task AS t"
     "          JOIN LATERAL"
-    "               (SELECT p.epoch, p.how, p.query_ms, p.candidates"
+    "               (SELECT p.epoch, p.how, p.query_ms, p.candidates, p.as_of"
     "                  FROM leader_run AS p FORCE INDEX (PRIMARY)"
     "                 WHERE p.task_id = t.task_id"
     "                 ORDER BY p.task_id DESC, p.epoch DESC"
@@ -203,7 +204,7 @@ static const struct part {
 	    STAT(failed), STAT(failures_in_a_row)) },
 	{ &stat_found, DB_RECORD(struct lockq_stat,
 	    DB_NO_FIELD, STAT(found), STAT(found_before), STAT(last_query_ms),
-	    STAT(slowest_before_ms)) },
+	    STAT(slowest_before_ms), STAT(found_age_s)) },
 	{ &stat_given_again, DB_RECORD(struct lockq_stat,
 	    DB_NO_FIELD, STAT(given_again)) },
 };

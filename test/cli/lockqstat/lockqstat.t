@@ -84,7 +84,16 @@ like "$(lockqstat --task "$task" --width 200)" "\\| +$((before + 1)) \\| race-1 
 	'its row in the table of leaders'
 is "$(lockqstat --task "$task" --runs 0 --json | jq -c .runs)" '[]' '--runs 0: no leaders'
 
-# --- a list ---------------------------------------------------------------------------------------
+# --- how much work there is -----------------------------------------------------------------------
+
+found=$(stat .found)
+sql "UPDATE leader_run SET as_of = as_of - INTERVAL 2 HOUR WHERE task_id = $task"
+ok "$([ "$found" -gt 5 ]; echo $?)" "without a list: what the last query found: $found"
+is "$(stat '.list == null and .found_age_s >= 7200 and .found_age_s < 9000')" true 'and when'
+like "$(lockqstat --task "$task" --runs 0)" \
+	"^\| list +\| none is kept: the last query found $found loans 2 h( 0 min)? ago" \
+	'the table of the task says so'
+like "$(lockqstat --width 200)" "^\| +$task \|.*\| found $found \| +2 h" 'and that of all tasks'
 
 sql "UPDATE task SET cache_ttl = 600 WHERE task_id = $task"
 is "$(stat '.list | [.usable, .left]')" '[false,0]' 'a task whose list is not there yet'
@@ -92,7 +101,14 @@ getwork --user race-3 --task "$task" --count 1 >/dev/null
 length=$(sql "SELECT length FROM kept_list WHERE task_id = $task")
 is "$(stat '.list | [.usable, .length, .left, .failures, .reason]')" \
 	"[true,$length,$length,0,null]" 'its list'
-sql "UPDATE kept_list SET head = 70, as_of = as_of - INTERVAL 599 SECOND WHERE task_id = $task"
+getwork --user race-4 --task "$task" --count 3 >/dev/null
+is "$(stat '.list | [.length, .left]')" "[$length,$((length - 3))]" \
+	'three loans were taken, and so many fewer are left'
+like "$(lockqstat)" "^\| +$task \|.*\| +$((length - 3)) \|" 'the table says so'
+like "$(lockqstat --task "$task" --runs 0)" \
+	"^\| list +\| $((length - 3)) loans left, $length at first, " 'and that of one task'
+sql "DELETE FROM kept_loan WHERE task_id = $task ORDER BY position LIMIT 67;
+     UPDATE kept_list SET head = 70, as_of = as_of - INTERVAL 599 SECOND WHERE task_id = $task"
 is "$(stat '.list | [.left, .age_s >= 599, .due]')" "[$((length - 70)),true,true]" \
 	'what is left of it, and that it is due'
 sql "UPDATE kept_list SET as_of = as_of - INTERVAL 2 SECOND WHERE task_id = $task"
