@@ -1039,7 +1039,8 @@ struct lockq_stat {
 	int64_t query_p50_ms;      /**< half of them took no longer */
 	int64_t query_p95_ms;      /**< 95 of 100 took no longer */
 	uint64_t failures;         /**< leaders of the last hour that failed */
-	uint64_t failures_in_a_row; /**< the last so many leaders of the last hour failed */
+	uint64_t failures_in_a_row; /**< the last so many leaders of the last hour failed, since a
+	                            * check has found the task well */
 	char failed[512];          /**< why the last of them did; or "" */
 	struct lockq_trouble *trouble; /**< what held calls up in the last hour, by operation */
 	size_t n_trouble;          /**< how many there are */
@@ -2169,9 +2170,11 @@ struct lockq_check {
 	                            * @task, a fault that does not concern them is a warning, and
 	                            * a warning a note */
 	size_t n_settings;         /**< how many there are */
-	uint64_t reserved[4];      /**< for later versions: 0 */
+	const char *manager;       /**< who notes that the task is well; NULL: nothing is noted.
+	                            * Since: 0.5 */
+	uint64_t reserved[3];      /**< for later versions: 0 */
 };
-#define LOCKQ_CHECK_INIT { 0, 0, NULL, 0, { 0 } }
+#define LOCKQ_CHECK_INIT { 0, 0, NULL, 0, NULL, { 0 } }
 
 /**
  * lockq_check_task:
@@ -2188,6 +2191,11 @@ struct lockq_check {
  *
  * Changes nothing, takes no lock of the task and waits for no leader. The progress function is
  * called while the query runs, and it can end it.
+ *
+ * Where @what->manager is named, the last leader failed, or the list could not be filled, and the
+ * check has run the query and finds no fault, it notes that in manage_log and task_refill. Then
+ * that failure no longer counts in lockq_stat.failures_in_a_row and refill_failures. A note among
+ * @findings says so, or why it could not be noted.
  *
  * Returns: 0, whatever was found; LOCKQ_EREFUSED for an unknown task; LOCKQ_EUSAGE for a setting
  * that is unknown or out of range, or a new task without a name or a view; LOCKQ_BUSY, see

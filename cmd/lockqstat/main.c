@@ -2,7 +2,7 @@
 /* lockqstat: for operators, who want to see what is going on: who leads, who waits, what is
  * assigned, how fast it goes, and what is wrong. options.c has the options; output.c looks, and
  * prints JSON; follow.c has the change feed, screen.c the keys of --watch; table.c, metrics.c and
- * the files of report.h print the rest, and health.c says what is wrong. */
+ * the files of report.h print the rest, and cli/health.c says what is wrong. */
 #include "cli/screen.h"
 #include "cli/watch.h"
 #include "lockqstat/tool.h"

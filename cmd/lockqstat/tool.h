@@ -6,42 +6,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "cli/health.h"
 #include "cli/program.h"
-
-/* --- health.c: what is wrong with tasks, for --health and below the table --- */
-
-/* The exit statuses of --health: those that monitoring programs expect of a check. */
-enum stat_level { STAT_FINE = 0, STAT_WARNING = 1, STAT_CRITICAL = 2, STAT_UNKNOWN = 3 };
-
-/* When a wait is too long. */
-struct stat_limits {
-	uint64_t warning_s, critical_s;
-};
-extern const struct stat_limits STAT_LIMITS_USUAL;
-
-struct stat_finding {
-	uint32_t task;
-	enum stat_level level;
-	const char *code; /* a word for scripts */
-	char *text;
-};
-
-struct stat_health {
-	struct stat_finding *findings; /* the worst first, then by task */
-	size_t n;
-	enum stat_level level;         /* the worst of them */
-};
-
-/* Fills @health; release it with stat_health_clear(). */
-void stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
-    const struct stat_limits *limits);
-void stat_health_clear(struct stat_health *health);
-
-/* A line for people; free() it. */
-char *stat_finding_text(const struct stat_finding *finding);
-
-/* "ok", "warning", "critical", "unknown" */
-const char *stat_level_name(enum stat_level level);
 
 /* --- table.c: how all tasks stand, and one task with its last leaders --- */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/health.h"
 #include "cli/json.h"
 #include "managetask/commands.h"
 
@@ -167,6 +168,50 @@ json_rights(uint32_t task, const struct lockq_findings *findings, size_t granted
 	}
 }
 
+/* What runs now is no fault of the task, and may be what people complain of. */
+static void
+add_health(struct lockq_findings *all, const struct stat_health *health)
+{
+	size_t n = all->n_faults + all->n_warnings;
+
+	all->findings = cli_realloc(all->findings, (all->n_findings + health->n) *
+	    sizeof(*all->findings));
+	memmove(all->findings + n + health->n, all->findings + n, (all->n_findings - n) *
+	    sizeof(*all->findings));
+	for (size_t i = 0; i < health->n; i++) {
+		struct lockq_finding *f = &all->findings[n + i];
+
+		*f = (struct lockq_finding){ .severity = LOCKQ_WARNING,
+			.text = cli_text("%s", health->findings[i].text) };
+		snprintf(f->code, sizeof(f->code), "%s", health->findings[i].code);
+		snprintf(f->about, sizeof(f->about), "lockq");
+	}
+	all->n_findings += health->n;
+	all->n_warnings += health->n;
+}
+
+/* Adds what lockqstat --health finds of the task. */
+static void
+look_at_health(const struct manage_options *o, struct lockq *q, struct lockq_findings *findings)
+{
+	struct stat_limits limits = STAT_LIMITS_USUAL;
+	struct lockq_stats stats = LOCKQ_STATS_INIT;
+	struct stat_health health;
+	int rc = lockq_stats(q, o->task, &stats);
+
+	limits.in_check = true;
+	if (rc == LOCKQ_OK) {
+		stat_health_look(&health, &stats, &limits);
+		if (health.n > 0)
+			add_health(findings, &health);
+		stat_health_clear(&health);
+	} else {
+		cli_message("what lockqstat --health finds can't be read: %s",
+		    cli_library_text(q, rc));
+	}
+	lockq_stats_clear(&stats);
+}
+
 static int
 check(const struct manage_options *o, struct lockq *q, const struct manage_command *command)
 {
@@ -177,7 +222,10 @@ check(const struct manage_options *o, struct lockq *q, const struct manage_comma
 	(void)command;
 	cli_catch_signals("nothing was changed");
 	what.task = o->task;
+	what.manager = o->by;
 	rc = lockq_check_task(q, &what, &findings);
+	if (rc == LOCKQ_OK)
+		look_at_health(o, q, &findings);
 	if (rc != LOCKQ_OK) {
 		status = rc == LOCKQ_CANCELLED ? cli_report(&o->common, cli_exit_status(rc,
 		    cli_caught()), "interrupted") : cli_report_library(&o->common, q, rc);
@@ -237,18 +285,26 @@ manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
 	return rc == LOCKQ_OK ? CLI_EXIT_DONE : cli_report_library(&o->common, q, rc);
 }
 
+static int
+check_task_and_name(void *options, struct cli_error *error)
+{
+	return manage_check_task(options, error) != 0 ? -1 : manage_check_by(options, error);
+}
+
 static const struct cli_option check_options[] = { { .help = "Which task" }, MANAGE_TASK,
-	CLI_OPTIONS_END };
+	MANAGE_BY_NAME, CLI_OPTIONS_END };
 
 static const struct cli_tool check_tool = {
-	MANAGE_TOOL, .command = "check", .options = check_options, .check = manage_check_task,
+	MANAGE_TOOL, .command = "check", .options = check_options, .check = check_task_and_name,
 	.bare = "task", .leads = true,
-	.synopsis = "N [--json]",
+	.synopsis = "N [--by NAME] [--json]",
 	.purpose = "Tells whether a task works: its views, its procedure, the rights of each\n"
 	    "role, its limits, and lockq's own statements. Runs the query once, as a leader\n"
 	    "does, and shows how long it takes and what it finds. Each fault is followed by\n"
-	    "the line of SQL, or the command, that mends it. Nothing is changed, and nobody\n"
-	    "waits.",
+	    "the line of SQL, or the command, that mends it. What lockqstat --health finds\n"
+	    "of the task is among the warnings. Nothing is changed, and nobody waits. Only\n"
+	    "where the last leader failed and there is no fault now, the log notes that: the\n"
+	    "failure is no warning any more.",
 	.examples = "  managetask check 7\n"
 	    "  managetask check 7 --json | jq -r 'select(.severity == \"fault\") | .mend'\n",
 	.exits = "  0  no faults; there may be warnings\n"

@@ -51,11 +51,13 @@ cli_parse_fn manage_parse_user;    /* struct manage_names: adds a name */
 /* Rows that several commands have. */
 #define MANAGE_TASK { "task", 't', "N", "the task's number", cli_parse_u32, MANAGE(task), 1, \
 	UINT32_MAX }
-#define MANAGE_BY \
+#define MANAGE_BY_NAME \
 	{ .help = "Who does it" }, \
 	{ "by", 0, "NAME", "the manager, for the log (default: LOCKQ_USER,\n" \
 	    "else lockq-user in an option file, else your login)", cli_parse_utf8, MANAGE(by), 0, \
-	    64 }, \
+	    64 }
+#define MANAGE_BY \
+	MANAGE_BY_NAME, \
 	{ "reason", 0, "TEXT", "why, for the log", cli_parse_utf8, MANAGE(reason), 0, \
 	    LOCKQ_NOTE_MAX }
 

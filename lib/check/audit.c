@@ -10,6 +10,7 @@
  *   audit_query.c      the heavy query, which is run once
  *   audit_settings.c   the settings of the task, from which all of these start
  *   audit_words.c      the words of a view or a procedure
+ *   audit_failure.c    notes that a task is well whose last leader failed
  *   findings.c         what was found, and how to mend it */
 #include "check/audit.h"
 
@@ -77,6 +78,7 @@ int
 lockq_check_task(struct lockq *q, const struct lockq_check *what, struct lockq_findings *findings)
 {
 	struct audit a = { .q = q, .what = what, .findings = findings };
+	struct audited_failure failure = { .any = false };
 	enum db_rc rc;
 	int code;
 
@@ -90,11 +92,15 @@ lockq_check_task(struct lockq *q, const struct lockq_check *what, struct lockq_f
 	db_set_role(q->db, "lockq_manager");
 	code = audit_read_settings(&a);
 	if (code == LOCKQ_OK)
+		audit_failure_read(&a, &failure);
+	if (code == LOCKQ_OK)
 		code = patience_look(q, look, &a);
 	if (code == LOCKQ_OK && a.views[CANDIDATES].usable)
 		code = audit_query(&a);
 	if (code == LOCKQ_OK)
 		audit_times(&a);
+	if (code == LOCKQ_OK)
+		audit_failure_note(&a, &failure);
 	if (code == LOCKQ_OK && a.no_memory)
 		code = error_from_db(q, q->db, DB_ENOMEM);
 	db_set_role(q->db, "lockq_worker");

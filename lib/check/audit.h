@@ -127,4 +127,15 @@ LOCKQ_MUST_CHECK enum db_rc audit_plans(struct audit *a);
 /* audit_query.c: runs the query once, and asks about some of its loans. Returns a public code. */
 LOCKQ_MUST_CHECK int audit_query(struct audit *a);
 
+/* audit_failure.c: whether the last leader failed, or the list could not be filled. */
+struct audited_failure {
+	bool any;
+	uint64_t epoch;    /* of the last leader */
+	char reason[512];
+};
+/* Reads it before the check looks at anything: a later failure is another one. */
+void audit_failure_read(struct audit *a, struct audited_failure *failure);
+/* Notes that the check has found no fault since, and adds a finding that says so. */
+void audit_failure_note(struct audit *a, const struct audited_failure *failure);
+
 #endif

@@ -19,6 +19,7 @@
 
 /* A procedure of schema/doors: an account that could read task_lock could lock its rows. */
 static DB_QUERY(stat_leaders, DB_MANY, "CALL leaders(?)");
+static DB_QUERY(stat_checks, DB_MANY, "CALL leaders_since_check_1(?)");
 
 /* By the index of pending requests. A request that nobody looks after is about to expire, so it
  * waits for nothing. */
@@ -292,6 +293,27 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	return rc;
 }
 
+/* A leader that failed before managetask check found the task well is history. */
+static enum db_rc
+read_checks(struct db *db, uint32_t task, struct lockq_stats *stats)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_after_call(db, db_run(db, &stat_checks, DB_ARGS(db_u64(task)), &rows));
+
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
+		struct lockq_stat *s = stat_of(stats, db_cell_u64(&rows, i, 0));
+		uint64_t led_since = db_cell_u64(&rows, i, 1);
+
+		if (s == NULL || s->failures_in_a_row <= led_since)
+			continue;
+		s->failures_in_a_row = led_since;
+		if (led_since == 0)
+			s->failed[0] = '\0';
+	}
+	db_rows_clear(&rows);
+	return rc;
+}
+
 /* Finds the sessions that hold rows without leading. A lock that a leader has is none of these:
  * held_lock() looks once more. */
 static enum db_rc
@@ -396,6 +418,8 @@ look_at_stats(struct patience *patience, void *data, int *code)
 		rc = read_leaders(db, asked->task, stats);
 	for (size_t i = 0; rc == DB_OK && i < sizeof(parts) / sizeof(parts[0]); i++)
 		rc = read_part(db, &parts[i], asked->task, stats);
+	if (rc == DB_OK)
+		rc = read_checks(db, asked->task, stats);
 	if (rc == DB_OK)
 		rc = read_trouble(db, asked->task, stats);
 	if (rc == DB_OK)

@@ -90,6 +90,21 @@ lockq_define(struct lockq *q, const struct lockq_define *what, uint32_t *task)
 	return operation_end(q, 0, define(q, what, task));
 }
 
+int
+define_checked(struct lockq *q, const char *manager, uint32_t task, uint64_t epoch)
+{
+	char word[WORD_BYTES] = "", held[32], json[48];
+	uint64_t number = 0;
+	int code = managing_check(q, manager, NULL);
+
+	snprintf(held, sizeof(held), "task %u", task);
+	snprintf(json, sizeof(json), "{\"checked\": %llu}", (unsigned long long)epoch);
+	if (code == LOCKQ_OK)
+		code = managing_call(q, &manage_define, DB_ARGS(db_text(manager), db_u64(task),
+		    db_bool(false), db_text(json), db_null()), held, word, &number);
+	return code == LOCKQ_OK ? judge_define(q, word, task) : code;
+}
+
 static int
 judge_removal(struct lockq *q, const char *word, uint64_t n, uint32_t task)
 {

@@ -29,6 +29,11 @@ LOCKQ_MUST_CHECK int managing_call(struct lockq *q, const struct db_query *query
     const struct db_arg *args, size_t n_args, const char *held, char word[WORD_BYTES],
     uint64_t *number);
 
+/* define.c: notes in manage_log that a check found the task well after the leader of @epoch.
+ * Returns a public code, with the handle's text. */
+LOCKQ_MUST_CHECK int define_checked(struct lockq *q, const char *manager, uint32_t task,
+    uint64_t epoch);
+
 /* people.c: the public code for the parameters of a change of a person, and for the @word with
  * which the procedure answered, each with the handle's text. */
 LOCKQ_MUST_CHECK int people_check(struct lockq *q, const char *user,

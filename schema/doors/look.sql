@@ -13,6 +13,29 @@ BEGIN
    WHERE p_task_id = 0 OR l.task_id = p_task_id;
 END//
 
+-- How many have led each task since managetask check last found it well, for accounts that may not
+-- read manage_log. A task of whose last 100 changes none is such a check has no row.
+--   p_task_id the task, 0 for all tasks
+DROP PROCEDURE IF EXISTS leaders_since_check_1//
+CREATE PROCEDURE leaders_since_check_1 (IN p_task_id INT UNSIGNED) READS SQL DATA
+BEGIN
+  SELECT c.task_id,
+         GREATEST(CAST(COALESCE((SELECT l.epoch FROM leader_run AS l FORCE INDEX (PRIMARY)
+                                  WHERE l.task_id = c.task_id
+                                  ORDER BY l.task_id DESC, l.epoch DESC LIMIT 1), 0) AS SIGNED)
+                  - CAST(MAX(c.epoch) AS SIGNED), 0)
+    FROM (SELECT t.task_id, d.epoch
+            FROM task AS t
+            JOIN LATERAL
+                 (SELECT JSON_EXTRACT(m.after_it, '$.checked') AS epoch
+                    FROM manage_log AS m FORCE INDEX (manage_log_task)
+                   WHERE m.task_id = t.task_id
+                   ORDER BY m.task_id DESC, m.manage_id DESC
+                   LIMIT 100) AS d
+           WHERE (p_task_id = 0 OR t.task_id = p_task_id) AND d.epoch IS NOT NULL) AS c
+   GROUP BY c.task_id;
+END//
+
 -- Which sessions hold rows that people wait for: each row of task_lock that is locked, by a leader,
 -- too, of whom the caller asks `leaders`; and rows of work that a session has held while it did
 -- nothing for a minute. A locked row of task_lock is found by locking the others, for a moment.

@@ -36,8 +36,9 @@ BEGIN
 END//
 
 -- Makes a task, or changes one. p_set has the columns to set, by their names; null is SQL NULL. A
--- new task without a number gets the next one that no task ever had. The result is one row, what
--- came of it and the task's number:
+-- new task without a number gets the next one that no task ever had. Where p_set has no column, but
+-- "checked", an epoch, only the log notes that a check found the task well after that leader. The
+-- result is one row, what came of it and the task's number:
 --   done      it was added, or changed
 --   exists    there is a task of that number already
 --   used      the log still has loans of a task of that number
@@ -156,7 +157,10 @@ manages: BEGIN
          t.paused = s.paused
    WHERE t.task_id = p_task_id;
   INSERT INTO manage_log (manager, account, action, task_id, before_it, after_it, reason)
-    VALUES (p_manager, CONVERT(USER() USING utf8mb4), IF(p_adds, 'task added', 'task changed'),
+    VALUES (p_manager, CONVERT(USER() USING utf8mb4),
+            CASE WHEN p_adds THEN 'task added'
+                 WHEN JSON_CONTAINS_PATH(p_set, 'one', '$.checked') THEN 'task checked'
+                 ELSE 'task changed' END,
             p_task_id, IF(p_adds, NULL, v_before), p_set, p_reason);
   COMMIT;
   -- The task is there now. Where these rows can't be made, the first getwork makes them.

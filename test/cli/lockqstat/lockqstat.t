@@ -337,13 +337,15 @@ sql "UPDATE task_lock SET holder = 'race-4', since = NOW(6) - INTERVAL 1 DAY WHE
 health 0 '' 'DO 0' # a name that is committed is nobody's
 sql "UPDATE task_lock SET holder = NULL, since = NULL WHERE task_id = $idle"
 sql "$(ran failed)"
-like "$(lockqstat)" "^warning: task $idle: the last leader failed: no such column$" \
+like "$(lockqstat --width 200)" "^warning: task $idle: the last leader failed: no such column: \
+see managetask check $idle$" \
 	'the table has what is wrong below it'
 run lockqstat --health --task "$idle"
-is "$status:$out" "1:warning: task $idle: the last leader failed: no such column" \
+is "$status:$out" "1:warning: task $idle: the last leader failed: no such column: \
+see managetask check $idle" \
 	'--health as text'
 sql "UPDATE leader_run SET reason = NULL WHERE task_id = $idle"
-like "$(lockqstat --health --task "$idle")" 'failed: the reason is not known$' 'without a reason'
+like "$(lockqstat --health --task "$idle")" 'failed: the reason is not known: ' 'without a reason'
 sql "UPDATE leader_run SET reason = REPEAT('xü', 256) WHERE task_id = $idle"
 is "$(figures '[.failed[-2:], .runs[0].reason[-2:]]')" '["üx","xü"]' \
 	'a long reason is cut between two characters'

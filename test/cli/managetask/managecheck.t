@@ -633,6 +633,92 @@ wait $checking
 is "$?:$(jq -c 'select(has("exit")) | .rows >= 985' "$scratch/err")" '0:true' \
 	'and the check ends, too'
 
+# --- a failure that is over, and what else health finds -------------------------------------------
+
+# health: the codes of what lockqstat --health finds of the task.
+health() {
+	as reader lockqstat --health --task $task --json
+	jq -r 'select(.code != null) | .code' <<<"$out" | paste -sd ' '
+}
+# fails [N]: the next leader, or so many, fail.
+fails() {
+	local n
+	admin "USE $bank; $view deeds_to_check AS SELECT loan_id, due AS priority FROM deed
+	       WHERE (SELECT line FROM deed WHERE loan_id < 3) > 0"
+	for ((n = 0; n < ${1-1}; n++)); do
+		as anna getwork --user anna --task $task --fresh
+		[ "$status" = 5 ] || ok 1 "a leader fails: exit $status, $err"
+	done
+	admin "$good"
+}
+# codes: those of the check, as "severity code"; noted: how often it was noted.
+codes() {
+	jq -r 'select(.code != null) | "\(.severity) \(.code)"' <<<"$out"
+}
+noted() {
+	admin "SELECT COUNT(*) FROM $bank.manage_log WHERE action = 'task checked'
+		AND task_id = $task AND manager = 'boss'"
+}
+admin "$good"
+as anna getwork --user anna --task $task --fresh
+fails 3
+is "$(health)" query_fails 'leaders failed: health says so'
+as reader lockqstat --health --task $task
+is "${out##*: }" "see managetask check $task" \
+	'and leads to the check'
+as anna managetask check $task --json
+is "$status:$(codes | grep fail)" '0:warning query_fails
+note failure_stays' 'an account that may note nothing: the failure stays a warning'
+like "$(jq -r 'select(.code == "failure_stays").text' <<<"$out")" "the role .*lockq_manager" \
+	'and why'
+is "$(health)" query_fails 'for health, too'
+admin "UPDATE $bank.task SET candidates_view = 'nowhere' WHERE task_id = $task"
+as boss managetask check $task --by boss --json
+is "$status:$(codes | grep fail):$(noted)" '4:warning query_fails:0' \
+	'a check that finds a fault notes nothing'
+admin "$good"
+as boss managetask check $task --by boss
+like "$out" '^  the last failure is over, so it is no warning any more: ' \
+	'one that finds none says that the failure is over'
+is "$(noted):$(health):$status" 1::0 'notes it, and health warns no more'
+as reader lockqstat --metrics --task $task
+is "$(grep -c '^lockq_finding{' <<<"$out"):$(sed -n 's/^lockq_failures_in_a_row.* //p' <<<"$out")" \
+	0:0 'nor do the metrics'
+as boss managetask check $task --by boss --json
+is "$(codes):$(noted)" :1 'the next check has nothing to note'
+fails
+is "$(health)" query_failed 'a later failure is a warning again, and one that was before is none'
+
+# A list that could not be filled is tried again at once.
+admin "UPDATE $bank.task SET cache_ttl = 600 WHERE task_id = $task;
+	REPLACE INTO $bank.task_refill (task_id, tried_at, failures, reason)
+	  VALUES ($task, NOW(6), 5, 'no table')"
+is "$(health)" 'refill_fails query_failed' 'a list could not be filled'
+as boss managetask check $task --by boss
+is "$(health):$(admin "SELECT failures FROM $bank.task_refill WHERE task_id = $task")" :0 \
+	'the check ends both'
+
+# What runs now is a warning of the check, with the same words and what mends it.
+admin "INSERT INTO $bank.leader_run (task_id, epoch, user, how, candidates, query_ms, started_at,
+	                             ended_at)
+	  SELECT $task, MAX(epoch) + 1, 'anna', 'query', 400, 9, NOW(6), NOW(6)
+	    FROM $bank.leader_run WHERE task_id = $task;
+	INSERT INTO $bank.leader_run (task_id, epoch, user, how, candidates, query_ms, started_at,
+	                              ended_at)
+	  SELECT $task, MAX(epoch) + 1, 'anna', 'query', 0, 9, NOW(6), NOW(6)
+	    FROM $bank.leader_run WHERE task_id = $task"
+check $task
+is "$status:$(codes)" '0:warning found_nothing' 'what health finds is a warning of the check'
+is "$(jq -r '.text | select(.)' <<<"$out")" \
+	'the last query found nothing, the one before found 400: look at the view' 'and its remedy'
+admin "BEGIN; SELECT 1 INTO @x FROM $bank.task_lock WHERE task_id = $task FOR UPDATE"
+as boss managetask check $task
+like "$out" "^  the lock of task $task is held by .*: KILL [0-9]+ ends it" \
+	'so is a session that has its lock'
+like "$out" "task $task: 0 faults, 2 warnings" 'they are counted'
+admin 'ROLLBACK'
+admin "DELETE FROM $bank.leader_run WHERE task_id = $task"
+
 # --- the example ----------------------------------------------------------------------------------
 
 for n in 1 2 3 4 5 6 7 8 9 10; do

@@ -142,9 +142,9 @@ what_is_asked_must_make_sense(void **state)
 	assert_int_equal(lockq_check_task(q, &what, &found), LOCKQ_EUSAGE);
 	what.settings = &fewer;
 	assert_int_equal(lockq_check_task(q, &what, &found), LOCKQ_OK);
-	what.reserved[3] = 1;
+	what.reserved[2] = 1;
 	assert_int_equal(lockq_check_task(q, &what, &found), LOCKQ_EUSAGE);
-	what.reserved[3] = 0;
+	what.reserved[2] = 0;
 	what.task = 0;
 	what.settings = made;
 	what.n_settings = 2;

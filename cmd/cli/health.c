@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "lockqstat/tool.h"
+#include "cli/health.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct stat_limits STAT_LIMITS_USUAL = { 300, 900 };
+#include "cli/program.h"
+
+const struct stat_limits STAT_LIMITS_USUAL = { 300, 900, false };
 
 enum {
 	NOBODY_LEADS_S = 30,    /* a follower leads within seconds of its leader's end */
@@ -49,6 +51,18 @@ found(struct stat_health *h, const struct lockq_stat *s, enum stat_level level, 
 		h->level = level;
 }
 
+/* The same of what the check of the task may explain: elsewhere the text leads to the check, and in
+ * the check to @remedy, which may be NULL. */
+static void
+found_by(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits,
+    enum stat_level level, const char *code, char *text, const char *remedy)
+{
+	found(h, s, level, code, !limits->in_check ? cli_text("%s: see managetask check %u", text,
+	    s->task) : cli_text("%s%s%s", text, remedy != NULL ? ": " : "",
+	    remedy != NULL ? remedy : ""));
+	free(text);
+}
+
 static void
 look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
 {
@@ -68,7 +82,8 @@ look_at_waits(struct stat_health *h, const struct lockq_stat *s, const struct st
 }
 
 static void
-look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
+look_at_leaders(struct stat_health *h, const struct lockq_stat *s,
+    const struct stat_limits *limits)
 {
 	const char *unknown = "the reason is not known";
 	const char *failed = s->failed[0] != '\0' ? s->failed : unknown;
@@ -78,34 +93,33 @@ look_at_leaders(struct stat_health *h, const struct lockq_stat *s)
 		    "max_query_s is %" PRIu64 ": look for the process of this user", s->leader,
 		    cli_age(s->leading_ms / 1000).text, s->max_query_s));
 	if (s->failures_in_a_row >= FAILED_IN_A_ROW)
-		found(h, s, STAT_CRITICAL, "query_fails", cli_text("the last %" PRIu64 " leaders "
-		    "failed: %s", s->failures_in_a_row, failed));
+		found_by(h, s, limits, STAT_CRITICAL, "query_fails", cli_text("the last %" PRIu64
+		    " leaders failed: %s", s->failures_in_a_row, failed), NULL);
 	else if (s->failures_in_a_row > 0)
-		found(h, s, STAT_WARNING, "query_failed", cli_text("the last leader failed: %s",
-		    failed));
+		found_by(h, s, limits, STAT_WARNING, "query_failed", cli_text("the last leader "
+		    "failed: %s", failed), NULL);
 	if (s->refill_failures > 0)
-		found(h, s, s->refill_failures >= FAILED_IN_A_ROW ? STAT_CRITICAL : STAT_WARNING,
-		    "refill_fails", cli_text("the list could not be filled, %" PRIu64 " %s: %s",
-		    s->refill_failures, s->refill_failures == 1 ? "time" : "times in a row",
-		    s->refill_reason != NULL ? s->refill_reason : unknown));
+		found_by(h, s, limits, s->refill_failures >= FAILED_IN_A_ROW ? STAT_CRITICAL :
+		    STAT_WARNING, "refill_fails", cli_text("the list could not be filled, %" PRIu64
+		    " %s: %s", s->refill_failures, s->refill_failures == 1 ? "time" :
+		    "times in a row", s->refill_reason != NULL ? s->refill_reason : unknown), NULL);
 }
 
 /* What the query finds, and how fast it is. */
 static void
-look_at_query(struct stat_health *h, const struct lockq_stat *s)
+look_at_query(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
 {
-	unsigned int task = s->task;
-
 	if (s->found == 0 && s->found_before >= FOUND_MANY)
-		found(h, s, STAT_WARNING, "found_nothing", cli_text("the last query found nothing, "
-		    "the one before found %" PRId64 ": see managetask check %u, and the view",
-		    s->found_before, task));
+		found_by(h, s, limits, STAT_WARNING, "found_nothing", cli_text("the last query "
+		    "found nothing, the one before found %" PRId64,
+		    s->found_before), "look at the view");
 	if (s->last_query_ms >= SLOW_MS && s->slowest_before_ms > 0 &&
 	    s->last_query_ms >= SLOWER * s->slowest_before_ms)
-		found(h, s, STAT_WARNING, "slow_query", cli_text("the last query took %s, and none "
-		    "of the three before took longer than %s: managetask check %u shows the plan",
+		found_by(h, s, limits, STAT_WARNING, "slow_query", cli_text("the last query took "
+		    "%s, and none of the three before took longer than %s",
 		    cli_ms((uint64_t)s->last_query_ms).text,
-		    cli_ms((uint64_t)s->slowest_before_ms).text, task));
+		    cli_ms((uint64_t)s->slowest_before_ms).text),
+		    "EXPLAIN ANALYZE of the view tells where");
 	if (s->given_again > 0)
 		found(h, s, STAT_WARNING, "given_again", cli_text("%" PRIu64 " of the last changes "
 		    "gave a loan that was completed before: let on_complete change what the view "
@@ -114,7 +128,7 @@ look_at_query(struct stat_health *h, const struct lockq_stat *s)
 
 /* Sessions that hold rows, and calls that nobody has served. */
 static void
-look_at_calls(struct stat_health *h, const struct lockq_stat *s)
+look_at_calls(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
 {
 	uint64_t answered = s->answers - s->answers_failed, vain = s->answers_failed;
 
@@ -123,10 +137,10 @@ look_at_calls(struct stat_health *h, const struct lockq_stat *s)
 			vain += s->trouble[i].busy;
 	}
 	if (vain > 0 && answered == 0 && s->leader == NULL && s->enabled && s->paused == NULL)
-		found(h, s, vain >= TRIES ? STAT_CRITICAL : STAT_WARNING, "nobody_served",
-		    cli_text("%" PRIu64 " %s failed or gave up in the last hour, and nobody was "
-		    "served: see managetask check %u", vain, vain == 1 ? "call" : "calls",
-		    s->task));
+		found_by(h, s, limits, vain >= TRIES ? STAT_CRITICAL : STAT_WARNING,
+		    "nobody_served", cli_text("%" PRIu64 " %s failed or gave up in the last hour, "
+		    "and nobody was served", vain, vain == 1 ? "call" : "calls"),
+		    "lockqstat --task shows who led, and what came of it");
 	if (s->held != NULL)
 		found(h, s, STAT_CRITICAL, "held", cli_text("%s", s->held));
 	if (s->held_rows != NULL)
@@ -171,9 +185,9 @@ stat_health_look(struct stat_health *health, const struct lockq_stats *stats,
 		const struct lockq_stat *s = &stats->tasks[i];
 
 		look_at_waits(health, s, limits);
-		look_at_leaders(health, s);
-		look_at_query(health, s);
-		look_at_calls(health, s);
+		look_at_leaders(health, s, limits);
+		look_at_query(health, s, limits);
+		look_at_calls(health, s, limits);
 		if (s->untidied_s >= UNTIDIED_S)
 			found(health, s, STAT_WARNING, "no_cron", cli_text("what ended %s ago is "
 			    "not logged yet: let cron run disposition --expire",
