@@ -33,21 +33,21 @@ refuse_ask(struct lockq *q, const struct lockq_ask *ask)
 }
 
 /* The task may have allowed more when the INSERT was sent first. So the request is looked up by its
- * UUID; where there is none, a cancelled row takes the UUID. */
+ * UUID; where there is none, a cancelled row takes the UUID. If the reply to that is lost, too, the
+ * next try finds this row. A manager who cancels a request gives a reason. */
 enum db_rc
 refuse_in_doubt(struct call *c, bool *refused)
 {
 	enum db_rc rc = request_find(c->q->db, &c->request);
 
 	*refused = false;
-	if (rc != DB_OK || c->request.request_id != 0)
-		return rc;
-	rc = request_cancel(c->q->db, c->ask->task, c->ask->count, &c->request);
+	if (rc == DB_OK && c->request.request_id == 0)
+		rc = request_cancel(c->q->db, c->ask->task, c->ask->count, &c->request);
 	if (rc == DB_OK && c->request.request_id != 0)
 		rc = answer_read_own(c->q->db, c->request.request_id, c->answer);
 	/* request_id 0: there is no such user or task, so there was no row to put in its place. */
 	*refused = rc == DB_OK && (c->request.request_id == 0 ||
-	    c->answer->status == LOCKQ_STATUS_CANCELLED);
+	    (c->answer->status == LOCKQ_STATUS_CANCELLED && c->answer->reason == NULL));
 	if (*refused) {
 		lockq_answer_clear(c->answer);
 		c->request.request_id = 0;

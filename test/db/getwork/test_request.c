@@ -105,6 +105,39 @@ a_lost_insert_may_be_refused(void **state)
 	limits_that_change_meanwhile(CUT_BEFORE);
 }
 
+/* The cancelled row has taken the UUID, and the reply is lost: the next try finds that row. It is
+ * this call's own. */
+static void
+a_refusal_whose_reply_is_lost(void **state)
+{
+	static const char *const statements[] = {
+		"'cancelled', NOW(6)", "SELECT r.request_id, r.uuid"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+		struct worker *w = worker_new(0, TASK, 2, 0);
+
+		set_task(TASK, "max_count = 2");
+		add_loans(TASK, 3);
+		w->proxy = proxy_new();
+		proxy_cut(w->proxy, "INSERT INTO request_in", 1, CUT_BEFORE);
+		proxy_cut(w->proxy, statements[i], 1, CUT_AFTER);
+		proxy_hold(w->proxy, "INSERT INTO request_in", 2);
+		worker_start(w);
+		proxy_until_held(w->proxy);
+		set_task(TASK, "max_count = 1");
+		proxy_release(w->proxy);
+		worker_join(w);
+		assert_int_equal(w->rc, LOCKQ_EREFUSED);
+		assert_non_null(strstr(w->error, "ask for 1 at most"));
+		assert_int_equal(w->answer.request_id, 0);
+		assert_string_equal(outcome_of(TASK, 0), "cancelled");
+		assert_int_equal(rows_of(0), 1);
+		start_again();
+	}
+}
+
 static void
 a_lost_insert_is_made_again(void **state)
 {
@@ -355,6 +388,7 @@ main(int argc, char **argv)
 		DB_TEST(a_lost_reply_is_found_by_uuid),
 		DB_TEST(a_lost_reply_is_no_refusal),
 		DB_TEST(a_lost_insert_may_be_refused),
+		DB_TEST(a_refusal_whose_reply_is_lost),
 		DB_TEST(a_lost_insert_is_made_again),
 		DB_TEST(a_second_call_joins),
 		DB_TEST(one_that_just_ended_is_not_joined),
