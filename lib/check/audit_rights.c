@@ -70,6 +70,60 @@ static DB_QUERY(server_says_call, DB_ONE,
 static DB_QUERY(account_there, DB_ONE,
     "SELECT COUNT(*) FROM mysql.user WHERE CONCAT(user, '@', host) = ?");
 
+/* Who may log in and make temporary tables in this database, and the REVOKE for each place where
+ * that was granted. An owner, who may change the tables and let others change them, needs no
+ * temporary ones, and neither does an administrator of the server. */
+static DB_QUERY(makes_temporary, DB_MANY,
+    "WITH RECURSIVE holds (user, host, place, by_user, by_host) AS ("
+    "  SELECT d.user, d.host, CONCAT('`', REPLACE(d.db, '`', '``'), '`.*'), d.user, d.host"
+    "    FROM mysql.db AS d"
+    "   WHERE DATABASE() LIKE d.db AND d.create_tmp_table_priv = 'Y'"
+    "     AND NOT (d.update_priv = 'Y' AND d.grant_priv = 'Y')"
+    "   UNION"
+    "  SELECT u.user, u.host, '*.*', u.user, u.host"
+    "    FROM mysql.user AS u"
+    "   WHERE u.create_tmp_table_priv = 'Y' AND u.update_priv = 'N'"
+    "     AND NOT EXISTS (SELECT 1 FROM JSON_TABLE(u.user_attributes, '$.Restrictions[*]'"
+    "                       COLUMNS (db VARCHAR(64) PATH '$.Database',"
+    "                                rights JSON PATH '$.Privileges')) AS no"
+    "                      WHERE no.db = DATABASE()"
+    "                        AND JSON_CONTAINS(no.rights, '\"CREATE TEMPORARY TABLES\"'))"
+    "   UNION"
+    "  SELECT r.to_user, r.to_host, h.place, h.by_user, h.by_host"
+    "    FROM holds AS h"
+    "    JOIN mysql.role_edges AS r ON r.from_user = h.user AND r.from_host = h.host)"
+    " SELECT CONCAT(IF(COUNT(*) > 9,"
+    "                  CONCAT(MIN(CONCAT(QUOTE(h.user), '@', QUOTE(h.host))), ' and ',"
+    "                         COUNT(*) - 1, ' others'),"
+    "                  GROUP_CONCAT(QUOTE(h.user), '@', QUOTE(h.host)"
+    "                               ORDER BY h.user, h.host SEPARATOR ', ')),"
+    "               IF(SUM(h.user <> h.by_user OR h.host <> h.by_host) > 0,"
+    "                  CONCAT(', by the role ', QUOTE(h.by_user), '@', QUOTE(h.by_host), ','),"
+    "                  '')),"
+    "        CONCAT('REVOKE CREATE TEMPORARY TABLES ON ', h.place, ' FROM ', QUOTE(h.by_user),"
+    "               '@', QUOTE(h.by_host))"
+    "   FROM holds AS h"
+    "   JOIN mysql.user AS u ON u.user = h.user AND u.host = h.host"
+    "  WHERE u.account_locked = 'N' AND u.update_priv = 'N'"
+    "  GROUP BY h.place, h.by_user, h.by_host"
+    "  ORDER BY h.by_user, h.by_host, h.place");
+
+/* The same of this account alone, which is all that the server shows to others. */
+static DB_QUERY(makes_temporary_itself, DB_MANY,
+    "SELECT r.grantee,"
+    "       CONCAT('REVOKE CREATE TEMPORARY TABLES ON ', r.place, ' FROM ', r.grantee)"
+    "  FROM (SELECT s.grantee, s.privilege_type,"
+    "               CONCAT('`', REPLACE(s.table_schema, '`', '``'), '`.*') AS place"
+    "          FROM information_schema.schema_privileges AS s"
+    "         WHERE DATABASE() LIKE s.table_schema"
+    "           AND (s.is_grantable = 'NO' OR NOT EXISTS ("
+    "                  SELECT 1 FROM information_schema.schema_privileges AS o"
+    "                   WHERE o.table_schema = s.table_schema AND o.privilege_type = 'UPDATE'))"
+    "         UNION ALL"
+    "        SELECT u.grantee, u.privilege_type, '*.*'"
+    "          FROM information_schema.user_privileges AS u) AS r"
+    " WHERE r.privilege_type = 'CREATE TEMPORARY TABLES'");
+
 static DB_QUERY(tables_behind, DB_MANY,
     "SELECT u.table_schema, u.table_name"
     "  FROM information_schema.view_table_usage AS u"
@@ -180,6 +234,29 @@ look_behind(struct audit *a, const struct audited_view *view)
 	return rc;
 }
 
+/* Inside the doors, which have the owner's rights, a temporary table takes the place of the table
+ * whose name it has. */
+static enum db_rc
+look_at_temporary(struct audit *a)
+{
+	struct db_rows rows = { 0, 0, NULL, NULL };
+	enum db_rc rc = db_run(a->q->db, &makes_temporary, DB_NO_ARGS, &rows);
+
+	if (rc == DB_EFAIL) {
+		audit_found(a, LOCKQ_NOTE, "accounts_unseen", "lockq", NULL, "which other accounts "
+		    "may make temporary tables in \"%s\" can't be seen with this one: it needs "
+		    "SELECT on mysql.user, mysql.db and mysql.role_edges", db_database(a->q->db));
+		rc = db_run(a->q->db, &makes_temporary_itself, DB_NO_ARGS, &rows);
+	}
+	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++)
+		audit_found(a, LOCKQ_WARNING, "temporary_tables", "lockq", audit_mend(a, "%s",
+		    db_cell(&rows, i, 1)), "%s may make temporary tables in \"%s\", which take the "
+		    "place of lockq's tables inside its procedures", db_cell(&rows, i, 0),
+		    db_database(a->q->db));
+	db_rows_clear(&rows);
+	return rc;
+}
+
 enum db_rc
 audit_rights(struct audit *a)
 {
@@ -204,7 +281,7 @@ audit_rights(struct audit *a)
 		if (a->views[i].invoker)
 			rc = look_behind(a, &a->views[i]);
 	}
-	return rc;
+	return rc == DB_OK ? look_at_temporary(a) : rc;
 }
 
 enum db_rc

@@ -78,6 +78,21 @@ migrate "$new"
 is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'then it is up to date'
 migrate "$new" --check
 is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" 'as --check says, too'
+admin "GRANT SELECT ON mysql.user TO $account; GRANT SELECT ON mysql.db TO $account;
+       GRANT SELECT ON mysql.role_edges TO $account; CREATE ROLE test_rights;
+       CREATE USER $clerk; GRANT test_rights TO $clerk;
+       GRANT CREATE TEMPORARY TABLES ON $new.* TO test_rights"
+migrate "$new" --check
+is "$status:$out" "0:lockq-migrate: $new: up to date, schema 11" '--check: nothing is missing'
+is "$err" "lockq-migrate: $clerk may make temporary tables in '$new', which take the place of \
+lockq's tables inside its procedures: let an administrator run \"REVOKE CREATE TEMPORARY TABLES ON \
+\`$new\`.* FROM 'test_rights'@'%'\"" \
+	'--check names who may make temporary tables, by a role, and the REVOKE'
+admin "DROP USER $clerk; DROP ROLE test_rights"
+migrate "$new" --check
+admin "REVOKE SELECT ON mysql.user FROM $account; REVOKE SELECT ON mysql.db FROM $account;
+       REVOKE SELECT ON mysql.role_edges FROM $account"
+is "$status:$err" 0: 'and not the owner'
 migrate "$new" --status
 is "$status:$(grep -c '^applied      00[1-8]-' <<<"$out")" 0:8 'the files of upgrades count'
 

@@ -452,6 +452,15 @@ is "$("$mysql" --defaults-file="$scratch/boss.cnf" --database=$bank --force --ex
 	CALL manage_define('me', $task, FALSE, '{\"share\": \"all of it\"}', 'why');
 	SET TRANSACTION READ WRITE" 2>&1 | cut -d ' ' -f 1-2)" 'ERROR 1265' \
 	'manage_define leaves no transaction open where a setting has another value'
+# For the page: what an account can do that may make temporary tables.
+admin "GRANT CREATE TEMPORARY TABLES ON $bank.* TO test_boss@localhost"
+is "$("$mysql" --defaults-file="$scratch/boss.cnf" --database=$bank --batch --skip-column-names \
+	--execute="CREATE TEMPORARY TABLE app_user
+	  (user_id INT, name VARCHAR(64), account VARCHAR(32));
+	CALL manage_define('alice', $task, FALSE, '{\"max_count\": 5}', 'why')" 2>&1)" \
+	"done	$task" \
+	'with a temporary table a manager acts in the name of a person of another account'
+admin "REVOKE CREATE TEMPORARY TABLES ON $bank.* FROM test_boss@localhost"
 # Each table, by each way to write.
 sed -n 's/^CREATE TABLE.* \([a-z_]*\) ($/\1/p' "$top/schema/baseline.sql" >"$scratch/tables"
 for name in alice viewer query cron boss feed eraser; do

@@ -49,6 +49,8 @@ set -m # or the programs in the background would ignore Ctrl-C
 admin "GRANT SELECT, CREATE VIEW, SHOW VIEW, EXECUTE, CREATE ROUTINE ON $bank.*
 	  TO test_boss@localhost WITH GRANT OPTION;
 	GRANT SELECT ON mysql.user TO test_boss@localhost;
+	GRANT SELECT ON mysql.db TO test_boss@localhost;
+	GRANT SELECT ON mysql.role_edges TO test_boss@localhost;
 	GRANT SHOW_ROUTINE ON *.* TO test_boss@localhost;
 	USE $bank;
 	CREATE TABLE deed (loan_id BIGINT UNSIGNED PRIMARY KEY, due DATE NOT NULL,
@@ -252,13 +254,12 @@ admin "REVOKE SELECT (loan_id) ON $bank.deeds_to_check FROM lockq_worker@$bank;
 	GRANT test_reads_the_deeds@$bank TO lockq_worker@$bank"
 check $task
 is "$(found worker_select)" '' "nor is a right of a role that workers have missed"
-admin "DROP ROLE test_reads_the_deeds@$bank; GRANT SELECT ON mysql.db TO test_boss@localhost;
+admin "DROP ROLE test_reads_the_deeds@$bank;
 	GRANT SELECT ON mysql.tables_priv TO test_boss@localhost;
 	GRANT SELECT ON $bank.* TO lockq_worker@$bank"
 check $task
 is "$(found worker_select)" '' 'nor one on the whole database, if the account can see it'
-admin "REVOKE SELECT ON mysql.db FROM test_boss@localhost;
-	REVOKE SELECT ON mysql.tables_priv FROM test_boss@localhost;
+admin "REVOKE SELECT ON mysql.tables_priv FROM test_boss@localhost;
 	REVOKE SELECT ON $bank.* FROM lockq_worker@$bank;
 	GRANT SELECT ON $bank.deeds_to_check TO lockq_worker@$bank"
 
@@ -530,6 +531,53 @@ check $task reader
 is "$(found plans_unseen)" 'note lockq null' 'plans_unseen: all roles are'
 check 51
 like "$status:$err" '^4:managetask: task 51 is unknown' 'an unknown task'
+
+# --- temporary tables -----------------------------------------------------------------------------
+
+# makers TEST ACCOUNTS REVOKE: who may make them, and the mend works.
+makers() {
+	local line
+	check $task
+	line=$(jq -r 'select(.code == "temporary_tables") | "\(.severity) \(.about) \(.text)"' \
+		<<<"$out")
+	is "$status:$line" "0:warning lockq $2 may make temporary tables in \"$bank\", which take \
+the place of lockq's tables inside its procedures" "temporary_tables: $1"
+	line=$(jq -r 'select(.code == "temporary_tables") | .mend' <<<"$out")
+	is "$line" "REVOKE CREATE TEMPORARY TABLES ON $3" "$1: the REVOKE"
+	mend "$line"
+	check $task
+	is "$(found temporary_tables)" '' "$1: the REVOKE mends it"
+}
+admin "$good; GRANT CREATE TEMPORARY TABLES ON $bank.* TO test_query@localhost"
+makers 'on the database' "'test_query'@'localhost'" "\`$bank\`.* FROM 'test_query'@'localhost'"
+admin 'GRANT CREATE TEMPORARY TABLES ON `test\_che_k%`.* TO test_query@localhost'
+makers 'on databases with names of a kind' "'test_query'@'localhost'" \
+	'`test\_che_k%`.* FROM '"'test_query'@'localhost'"
+admin 'GRANT CREATE TEMPORARY TABLES ON *.* TO test_query@localhost'
+makers 'on all databases' "'test_query'@'localhost'" "*.* FROM 'test_query'@'localhost'"
+admin "CREATE ROLE test_inner, test_outer;
+	GRANT CREATE TEMPORARY TABLES ON $bank.* TO test_inner; GRANT test_inner TO test_outer;
+	GRANT test_outer TO test_query@localhost, test_reader@localhost"
+makers 'by a role of a role' \
+	"'test_query'@'localhost', 'test_reader'@'localhost', by the role 'test_inner'@'%'," \
+	"\`$bank\`.* FROM 'test_inner'@'%'"
+admin "GRANT CREATE TEMPORARY TABLES ON $bank.* TO lockq_cron@$bank;
+	GRANT lockq_cron@$bank TO test_query@localhost"
+makers "by one of lockq's own roles" \
+	"'test_query'@'localhost', by the role 'lockq_cron'@'$bank'," \
+	"\`$bank\`.* FROM 'lockq_cron'@'$bank'"
+admin "GRANT CREATE TEMPORARY TABLES ON $bank.* TO test_inner;
+	DROP ROLE test_outer"
+check $task
+is "$(found temporary_tables)" '' 'a role that nobody has makes none'
+admin "DROP ROLE test_inner; GRANT lockq_manager@$bank TO test_reader@localhost;
+	GRANT SELECT, CREATE TEMPORARY TABLES ON \`test\_check\`.* TO test_reader@localhost"
+check $task reader
+is "$(found accounts_unseen)" 'note lockq null' 'accounts_unseen: others can not be seen'
+is "$(found temporary_tables)" "warning lockq REVOKE CREATE TEMPORARY TABLES ON \
+\`test\\_check\`.* FROM 'test_reader'@'localhost'" 'but an account sees its own right'
+admin "REVOKE lockq_manager@$bank FROM test_reader@localhost;
+	REVOKE SELECT, CREATE TEMPORARY TABLES ON \`test\_check\`.* FROM test_reader@localhost"
 
 # --- add and set ----------------------------------------------------------------------------------
 
