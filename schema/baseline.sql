@@ -262,7 +262,9 @@ CREATE TABLE IF NOT EXISTS task_touched (
   touched_id  BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
   task_id     INT UNSIGNED NOT NULL,
   loan_id     BIGINT UNSIGNED NOT NULL,
-  touched_at  TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  touched_at  DATETIME(6) NOT NULL
+              DEFAULT (TIMESTAMP'1970-01-01 00:00:00'
+                       + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND),
   epoch       BIGINT UNSIGNED NULL COMMENT 'of the list before which the loan was put; NULL: none',
   put_at      DATETIME(6) NULL COMMENT 'when that was first done',
   urgent      BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'before all others, until it was given',

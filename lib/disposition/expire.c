@@ -74,7 +74,7 @@ static const struct job stale_job = {
 	.under_lock = true
 };
 
-static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps(?, ?)");
+static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps_2(?, ?)");
 
 /* Loans of lists that nobody can take from any more. So nobody waits for this, and it needs no lock
  * of the task. */

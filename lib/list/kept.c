@@ -10,9 +10,9 @@
 /* A procedure of schema/doors, which lets only the leader write. */
 static DB_QUERY(begin_list, DB_ONE, "CALL list_begins(?, ?, ?, ?, ?, ?, ?, ?)");
 
-static DB_QUERY(touch_list, DB_MAYBE, "CALL list_tops(?, ?)");
+static DB_QUERY(touch_list, DB_MAYBE, "CALL list_tops_2(?, ?)");
 
-static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps(?, ?)");
+static DB_QUERY(end_lists, DB_ONE, "CALL list_sweeps_2(?, ?)");
 
 enum db_rc
 kept_begin(struct db *db, const struct task *task, const struct lead *lead,

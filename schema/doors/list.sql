@@ -1,5 +1,5 @@
 -- What becomes of a kept list. A leader writes it (list_begins), touched and urgent loans move to
--- its front (list_tops), old lists are swept away (list_sweeps), and one of many programs fills it
+-- its front (list_tops_2), old lists are swept away (list_sweeps_2), and one of many programs fills it
 -- again in time (refill_begins, refill_notes). How loans are taken from it is in take.sql.
 -- rules.sql says what all doors share.
 
@@ -76,8 +76,8 @@ END//
 -- that has it, since the order of the view can't be asked for here. It waits for nobody, and nobody
 -- waits for it. The urgent ones have the positions from 0 on, the others those from 500000 on; a
 -- list of an earlier schema has others from 0 on, too.
-DROP PROCEDURE IF EXISTS list_tops//
-CREATE PROCEDURE list_tops (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
+DROP PROCEDURE IF EXISTS list_tops_2//
+CREATE PROCEDURE list_tops_2 (IN p_task_id INT UNSIGNED, IN p_epoch BIGINT UNSIGNED)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
@@ -108,13 +108,11 @@ BEGIN
                       OR (w.state = 'assigned' AND w.lease_expires_at <= v_now),
                       COALESCE(w.version, 0), NULL) AS version,
                    CASE WHEN t.urgent THEN
-                          UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - 604800
+                          t.touched_at < v_now - INTERVAL 7 DAY
                           -- It was given since.
-                          OR COALESCE(w.assigned_at >= TIMESTAMP'1970-01-01 00:00:00'
-                                + INTERVAL UNIX_TIMESTAMP(t.touched_at) * 1000000 MICROSECOND,
-                                FALSE)
+                          OR COALESCE(w.assigned_at >= t.touched_at, FALSE)
                         WHEN t.epoch IS NULL THEN
-                          UNIX_TIMESTAMP(t.touched_at) < UNIX_TIMESTAMP(SYSDATE(6)) - v_keep_s
+                          t.touched_at < v_now - INTERVAL v_keep_s SECOND
                         ELSE t.put_at <= v_as_of END AS is_over,
                    t.put_at
               FROM task_touched AS t FORCE INDEX (task_touched_urgent)
@@ -205,19 +203,19 @@ END//
 
 -- Takes away loans of lists that nobody takes from any more, p_most of them or fewer, and tells how
 -- many. It waits for nobody who takes, and nobody waits for it.
-DROP PROCEDURE IF EXISTS list_sweeps//
-CREATE PROCEDURE list_sweeps (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
+DROP PROCEDURE IF EXISTS list_sweeps_2//
+CREATE PROCEDURE list_sweeps_2 (IN p_task_id INT UNSIGNED, IN p_most INT UNSIGNED)
   MODIFIES SQL DATA
   SQL SECURITY DEFINER
 BEGIN
+  DECLARE v_now DATETIME(6) DEFAULT TIMESTAMP'1970-01-01 00:00:00'
+    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND;
   DECLARE v_epoch BIGINT UNSIGNED;
   DECLARE v_n INT UNSIGNED DEFAULT 0;
   DECLARE v_over BOOLEAN;
   DECLARE v_rows JSON;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  SELECT l.epoch, l.as_of <= TIMESTAMP'1970-01-01 00:00:00'
-                    + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND
-                    - INTERVAL t.cache_ttl SECOND
+  SELECT l.epoch, l.as_of <= v_now - INTERVAL t.cache_ttl SECOND
     INTO v_epoch, v_over
     FROM kept_list AS l FORCE INDEX (PRIMARY)
     STRAIGHT_JOIN task AS t
@@ -246,11 +244,9 @@ BEGIN
             LEFT JOIN work AS w FORCE INDEX (PRIMARY)
               ON w.task_id = o.task_id AND w.loan_id = o.loan_id
            WHERE t.task_id = p_task_id
-             AND (UNIX_TIMESTAMP(o.touched_at)
-                  < UNIX_TIMESTAMP(SYSDATE(6)) - IF(o.urgent, 604800, GREATEST(t.cache_ttl, 3600))
-                  OR (o.urgent
-                      AND w.assigned_at >= TIMESTAMP'1970-01-01 00:00:00'
-                        + INTERVAL UNIX_TIMESTAMP(o.touched_at) * 1000000 MICROSECOND))
+             AND (o.touched_at < v_now - INTERVAL IF(o.urgent, 604800,
+                                                     GREATEST(t.cache_ttl, 3600)) SECOND
+                  OR (o.urgent AND w.assigned_at >= o.touched_at))
            LIMIT p_most
              FOR UPDATE OF o SKIP LOCKED) AS d;
   DELETE o FROM JSON_TABLE(v_rows, '$[*]' COLUMNS (touched_id BIGINT UNSIGNED PATH '$')) AS j

@@ -790,9 +790,8 @@ urges: BEGIN
     LEFT JOIN work AS w FORCE INDEX (PRIMARY)
       ON w.task_id = t.task_id AND w.loan_id = t.loan_id
    WHERE t.task_id = p_task_id AND t.urgent = 1
-     AND UNIX_TIMESTAMP(t.touched_at) > UNIX_TIMESTAMP(SYSDATE(6)) - 604800
-     AND COALESCE(w.assigned_at < TIMESTAMP'1970-01-01 00:00:00'
-           + INTERVAL UNIX_TIMESTAMP(t.touched_at) * 1000000 MICROSECOND, TRUE);
+     AND t.touched_at > v_now - INTERVAL 7 DAY
+     AND COALESCE(w.assigned_at < t.touched_at, TRUE);
   SELECT JSON_ARRAYAGG(JSON_ARRAY(d.what, d.loan_id, d.state, d.token, d.name, d.since,
                                   d.available_at, d.lease_expires_at)) INTO v_answer
     FROM (SELECT j.loan_id, w.state, w.token, u.name,
@@ -849,8 +848,8 @@ urges: BEGIN
     UPDATE kept_list AS l SET l.length = v_length + v_n
      WHERE l.task_id = p_task_id AND l.epoch = v_epoch AND v_n > 0;
   ELSE
-    INSERT INTO task_touched (task_id, loan_id, touched_at, urgent)
-      SELECT p_task_id, j.loan_id, SYSDATE(6), TRUE
+    INSERT INTO task_touched (task_id, loan_id, urgent)
+      SELECT p_task_id, j.loan_id, TRUE
         FROM JSON_TABLE(v_done, '$[*]' COLUMNS (n FOR ORDINALITY,
                                                 loan_id BIGINT UNSIGNED PATH '$')) AS j
        ORDER BY j.n;

@@ -25,6 +25,21 @@ DROP PROCEDURE IF EXISTS manage_remove;
 -- It called on_complete and on_undo in UTC.
 DROP PROCEDURE IF EXISTS work_completes;
 
+-- A TIMESTAMP ends in 2038, and the procedures before schema 11 relied on one. The ALTER copies the
+-- table, which has a row for each loan that was touched in the last hours or is urgent.
+DROP PROCEDURE IF EXISTS list_tops;
+DROP PROCEDURE IF EXISTS list_sweeps;
+SET @alter = IF(EXISTS (SELECT 1 FROM information_schema.columns
+                         WHERE table_schema = DATABASE() AND table_name = 'task_touched'
+                           AND column_name = 'touched_at' AND data_type = 'timestamp'),
+  'ALTER TABLE task_touched
+     MODIFY touched_at DATETIME(6) NOT NULL
+            DEFAULT (TIMESTAMP''1970-01-01 00:00:00''
+                     + INTERVAL UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 MICROSECOND)',
+  'DO 0');
+PREPARE lockq_alter FROM @alter;
+EXECUTE lockq_alter;
+
 -- A leader uses task_lock and `task` for as long as its query takes. An ALTER of task_lock would
 -- wait for that, and so would everybody who comes after the ALTER. So the locks of all tasks are
 -- taken first, without a wait: where a process leads, this ends with 3572, and lockq-migrate tries

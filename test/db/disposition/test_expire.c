@@ -864,7 +864,7 @@ find_statements(struct statement *statements, unsigned int *first)
 		snprintf(statements[i].text, sizeof(statements[i].text), "%.79s", text);
 		statements[i].is_commit = strcmp(text, "COMMIT") == 0;
 		statements[i].commits = statements[i].is_commit ||
-		    strstr(text, "CALL list_sweeps") != NULL;
+		    strstr(text, "CALL list_sweeps_2") != NULL;
 		statements[i].in_transaction = inside;
 		inside = strcmp(text, "START TRANSACTION") == 0 ||
 		    (inside && !statements[i].is_commit);
