@@ -16,8 +16,9 @@ enum { CLIENTS_COLUMN = 10, SCHEMA_COLUMN, FINISHED_COLUMN, UNFIT_COLUMN };
  * gaps that new requests go into. UTC: a time must not depend on the session that wrote it.
  * utf8mb4: an init_connect of old has another character set. MySQL's own collation: MariaDB's
  * library sets another, which a view's literals may not mix with. derived_merge: without it no row
- * goes into the views of schema/doors. The rest are limits for people at a prompt, and what lets
- * them do as they like. */
+ * goes into the views of schema/doors. tmp_table_size: where that is 1,024 bytes, 9.7 loses larger
+ * temporary tables. The rest are limits for people at a prompt, and what lets them do as they
+ * like. */
 static const char pin_session[] =
 	"SET SESSION autocommit = 1,"
 	" transaction_isolation = 'READ-COMMITTED',"
@@ -34,6 +35,7 @@ static const char pin_session[] =
 	" cte_max_recursion_depth = 1000,"
 	" foreign_key_checks = 1,"
 	" optimizer_switch = 'derived_merge=on',"
+	" tmp_table_size = CAST(GREATEST(@@tmp_table_size, 1048576) AS UNSIGNED),"
 	" transaction_read_only = %d,"
 	" innodb_lock_wait_timeout = %u,"
 	" lock_wait_timeout = %u,"
@@ -51,8 +53,10 @@ static const char pin_session[] =
 
 static DB_QUERY(who_am_i, DB_ONE, WHO_AM_I);
 
-/* What no session may change, and with which nothing can be written. lockq-migrate --check says the
- * same. */
+/* What no session may change, and what lockq can't work with. A list of 20,000 loans goes to the
+ * server in one parameter of up to 860 kB. What stands between the marks of a comment is read from
+ * 8.0.28 on, which has those variables; there a check of a task took more than 4 MB. lockq-migrate
+ * --check says the same. */
 #define UNFIT_SERVER \
 	"CASE WHEN @@log_bin AND @@binlog_format = 'STATEMENT'" \
 	"     THEN 'binlog_format is STATEMENT, with which lockq can write nothing:" \
@@ -60,6 +64,15 @@ static DB_QUERY(who_am_i, DB_ONE, WHO_AM_I);
 	"     WHEN @@max_prepared_stmt_count = 0" \
 	"     THEN 'max_prepared_stmt_count is 0, so lockq can run no statement:" \
 	" let an administrator run \"SET PERSIST max_prepared_stmt_count = 16382\"'" \
+	"     WHEN @@max_allowed_packet < 1048576" \
+	"     THEN CONCAT('max_allowed_packet is ', @@max_allowed_packet, ', and lockq" \
+	" sends lists of up to a megabyte:" \
+	" let an administrator run \"SET PERSIST max_allowed_packet = 67108864\"')" \
+	"     /*!80028 WHEN @@global.global_connection_memory_tracking" \
+	"          AND @@global.connection_memory_limit < 16777216" \
+	"     THEN CONCAT('connection_memory_limit is ', @@global.connection_memory_limit," \
+	" ', which is too little for lockq:" \
+	" let an administrator run \"SET PERSIST connection_memory_limit = 67108864\"') */" \
 	"     END"
 
 /* Where another session has locked that table, the caller waits for it and can say so. */

@@ -1,6 +1,6 @@
 -- What becomes of a kept list. A leader writes it (list_begins), touched and urgent loans move to
--- its front (list_tops_2), old lists are swept away (list_sweeps_2), and one of many programs fills it
--- again in time (refill_begins, refill_notes). How loans are taken from it is in take.sql.
+-- its front (list_tops_2), old lists are swept away (list_sweeps_2), and one of many programs fills
+-- it again in time (refill_begins, refill_notes). How loans are taken from it is in take.sql.
 -- rules.sql says what all doors share.
 
 DELIMITER //

@@ -159,6 +159,8 @@ lock_wait_timeout = 1
 net_read_timeout = 1
 net_write_timeout = 1
 net_buffer_length = 1024
+tmp_table_size = 1024
+max_allowed_packet = 1048576
 max_error_count = 0
 sql_require_primary_key = 1
 default_storage_engine = 'MyISAM'
@@ -170,10 +172,11 @@ END
 
 # --- what can't work ------------------------------------------------------------------------------
 
-# refused LINE MEND: the message, the check, health and lockq-migrate say the same.
+# refused LINE MEND [LINE...]: the message, the check, health and lockq-migrate say the same. Other
+# lines hold, too.
 refused() {
 	local command said="^[a-z-]+: the server's ${1%% =*} is .*: let an administrator run \"$2\""
-	under "$1"
+	under "$1" "${@:3}"
 	while IFS= read -r command; do
 		# shellcheck disable=SC2086 # words, on purpose
 		run $command
@@ -190,6 +193,18 @@ refused() {
 }
 refused "binlog_format = 'STATEMENT'" "SET PERSIST binlog_format = 'ROW'"
 refused 'max_prepared_stmt_count = 0' 'SET PERSIST max_prepared_stmt_count = 16382'
+refused 'max_allowed_packet = 1024' 'SET PERSIST max_allowed_packet = 67108864'
+refused 'max_allowed_packet = 1047552' 'SET PERSIST max_allowed_packet = 67108864'
+version=$(admin 'SELECT VERSION()')
+if printf '8.0.28\n%s\n' "${version%%[!0-9.]*}" | sort -C -V; then
+	limited='global_connection_memory_tracking = 1'
+	refused 'connection_memory_limit = 2097152' \
+		'SET PERSIST connection_memory_limit = 67108864' "$limited"
+	under "$limited" 'connection_memory_limit = 16777216'
+	a_round
+	is "$faults" '' 'under a connection_memory_limit of 16 MB'
+	as_before
+fi
 
 # --- a server's small caches ----------------------------------------------------------------------
 

@@ -234,7 +234,8 @@ is "$(admin "SELECT outcome, COUNT(*), MIN(requested), MAX(requested)
 	'requests of before that ended without a loan have requested = 0'
 is "$(admin "SET time_zone = '+05:00'; SELECT touched_at FROM $old.task_touched")" "$touched" \
 	'when a loan was touched stays the same, in UTC'
-is "$(admin "SET time_zone = '+05:00'; INSERT INTO $old.task_touched (task_id, loan_id) VALUES (1, 2);
+is "$(admin "SET time_zone = '+05:00';
+             INSERT INTO $old.task_touched (task_id, loan_id) VALUES (1, 2);
              SELECT ABS(TIMESTAMPDIFF(SECOND, touched_at, UTC_TIMESTAMP())) < 60
                FROM $old.task_touched WHERE loan_id = 2; TRUNCATE $old.task_touched")" 1 \
 	'and so it is of loans that are touched from then on'
