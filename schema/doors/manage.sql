@@ -4,7 +4,8 @@
 
 DELIMITER //
 -- All others call this first. A name that is somebody else's is refused: that of a user who is
--- bound to another account, and of anybody else where users are bound to this account.
+-- bound to another account, of anybody else where users are bound to this account, and one that
+-- could be taken for another when people read it.
 DROP PROCEDURE IF EXISTS manage_as_2//
 CREATE PROCEDURE manage_as_2 (IN p_manager VARCHAR(64) CHARACTER SET utf8mb4
                                                        COLLATE utf8mb4_0900_as_cs)
@@ -26,6 +27,11 @@ BEGIN
   IF v_text IS NULL AND v_mine = 0 THEN
     SET v_text = LEFT(CONCAT('your MySQL account is that of user "', v_name, '": say --by ',
                              v_name), 128);
+  END IF;
+  -- People would take such a name in the log for another one, as that of a user: see manage_person.
+  IF COALESCE(v_mine, 0) = 0 AND p_manager REGEXP '^ | $|  |[[[:Cc:][:Cf:][:Z:]]-[ ]]' THEN
+    SET v_text = CONCAT('the name of a manager has no blank at an end, no two in a row, and no',
+                        ' character that can''t be seen: leave it out');
   END IF;
   IF p_manager IS NULL OR p_manager = '' THEN
     SET v_text = 'a change needs the name of the manager who makes it';

@@ -261,6 +261,11 @@ for name in 'managed b ' ' managed b' 'managed  b' $'managed b\t' $'managed b\n'
 character that can't be seen: leave it out$" <<<"$err")" 2:1 "user add $(printf %q "$name")"
 done
 is "$(sql "SELECT COUNT(*) FROM app_user WHERE name LIKE '%managed%'")" 2 'nobody was added'
+# Nor does a manager act by such a name.
+for name in 'marcus ' ' marcus' $'marcus\t' $'mar\u200bcus' $'marcus\u00a0' ' '; do
+	refused 4 "the name of a manager has no blank at an end, no two in a row, and no character \
+that can't be seen: leave it out" set "$new" --max-count 3 --by "$name"
+done
 run getwork --user 'managed b ' --task "$task" --no-wait
 is "$status:${err%%:*}" '4:getwork' 'and nobody is found by such a name'
 manage user add 'managed b' 'managed c'
