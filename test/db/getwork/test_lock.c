@@ -452,6 +452,44 @@ the_rounds_before_cost_nothing(void **state)
 	assert_in_range(rows_read(db) - reads, 1, 500);
 }
 
+/* For lockq_on_overtime(): as if another process led on. */
+static int
+leave(const int *sockets, size_t n_sockets, void *data)
+{
+	(void)sockets;
+	(void)n_sockets;
+	(void)data;
+	return 1;
+}
+
+/* A session that leads nobody has the lock, and lets it go. The call leads then, and its time ends
+ * during its query: that it was held up before is no reason. */
+static void
+what_held_it_up_is_over_when_it_leads(void **state)
+{
+	struct db *holder = connect_as(OWNER_GROUP);
+	struct worker *w = worker_new(0, TASK, 1, 5000);
+
+	(void)state;
+	add_loans(TASK, 1);
+	w->proxy = proxy_new();
+	worker_connect(w);
+	lockq_on_overtime(w->q, leave, NULL);
+	assert_int_equal(db_begin(holder), DB_OK);
+	(void)u64_on(holder, "SELECT epoch FROM task_lock WHERE task_id = %d FOR UPDATE", TASK);
+	proxy_hold(w->proxy, "=EXECUTE lockq_started USING @lockq_p0, @lockq_p1", 1);
+	worker_start(w);
+	worker_until_paused(w);
+	assert_false(w->done);
+	db_rollback(holder);
+	proxy_until_held(w->proxy);
+	worker_join(w);
+	assert_int_equal(w->rc, LOCKQ_BUSY);
+	assert_string_equal(w->error, "");
+	assert_int_equal(w->answer.status, LOCKQ_STATUS_CANCELLED);
+	assert_null(w->answer.reason);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -475,6 +513,7 @@ main(int argc, char **argv)
 		DB_TEST(an_alter_beside_a_leader_with_one_connection),
 		DB_TEST(a_follower_shares_nothing_of_the_lock),
 		DB_TEST(the_rounds_before_cost_nothing),
+		DB_TEST(what_held_it_up_is_over_when_it_leads),
 	};
 
 	test_begin(argc, argv);
