@@ -70,6 +70,31 @@ is "$?:$(cat "$scratch/output"):$(cat "$scratch/errors")" \
 	"2::two-clients: unknown argument '--no-such-option': try 'examples/two-clients --help'" \
 	'an unknown argument is refused with one line'
 
+# The line of examples/cron that runs each minute, as cron runs it: another run that is at work is
+# not mailed, a failure is. The unit for systemd takes the same status for success.
+line=$(sed -n 's/^\* \* \* \* \* *lockq *//p' "$top/examples/cron")
+tidy() { env "$@" /bin/sh -c "$line" >"$scratch/mail" 2>&1; }
+tidy
+is "$?:$(cat "$scratch/mail")" 0: 'examples/cron: nothing is mailed where nothing is due'
+coproc other {
+	exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered "$database"
+}
+# shellcheck disable=SC2154 # made by coproc
+echo "SELECT GET_LOCK(CONCAT('lockq-expire:', LEFT(SHA2(CONCAT(DATABASE(),
+	(SELECT MIN(applied_at) FROM schema_version)), 256), 40)), 0);" >&"${other[1]}"
+read -r taken <&"${other[0]}"
+disposition --expire >"$scratch/output" 2>&1
+is "$taken:$?" 1:3 'another run is at work'
+tidy
+is "$?:$(cat "$scratch/mail")" 0: 'examples/cron: that is not mailed'
+pid=$other_PID
+exec {other[1]}>&-
+wait "$pid" 2>/dev/null
+tidy LOCKQ_DEFAULTS_FILE=/dev/null LOCKQ_SOCKET="$scratch/none"
+is "$(grep -c '^disposition: ' "$scratch/mail")" 1 'examples/cron: a failure is mailed, as one line'
+grep -qx 'SuccessExitStatus=.*\<3\>.*' "$top/examples/lockq-expire.service"
+ok $? 'examples/lockq-expire.service: status 3 is no failure'
+
 # blocks PAGE: writes its .Bd blocks into files in $scratch/blocks.
 blocks() {
 	rm -rf "$scratch/blocks"
