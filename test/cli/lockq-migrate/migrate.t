@@ -63,6 +63,11 @@ admin "DROP USER IF EXISTS $account; CREATE USER $account IDENTIFIED BY 'owner';
 
 # --- a new database, and an old one ---
 
+(umask 077 && { printf '\xef\xbb\xbf'; cat "$scratch/owner.cnf"; } >"$scratch/marked.cnf")
+run "$top/scripts/lockq-migrate" --database "$new" --check -- --defaults-file="$scratch/marked.cnf"
+is "$status:$err" "2:lockq-migrate: the option file '$scratch/marked.cnf' begins with a byte order \
+mark, with which the mysql client can't read it: save it without one" \
+	'a byte order mark, which the client refuses, is named in one line'
 is "$(admin 'SELECT @@global.log_bin')" 1 'the binary log is on, as on every real server'
 database "$new"
 migrate "$new" --check
@@ -360,6 +365,41 @@ admin "DROP TABLE $poor.task; CREATE TABLE $poor.schema_version (version VARCHAR
 migrate "$poor"
 is "$status:$err" "4:lockq-migrate: '$poor' has a table 'schema_version' that is not of lockq: \
 give lockq a database of its own" "so is another tool's table of versions"
+
+# --- another session has the lock ---
+
+admin "GRANT ALL ON $new.* TO $account WITH GRANT OPTION;
+       GRANT CREATE ROLE, ROLE_ADMIN ON *.* TO $account"
+# In place of a minute the client waits for a second.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/mysql" <<END
+#!/bin/sh
+case "\$*" in
+*--execute=* | *--version*) exec "$(command -v mysql)" "\$@" ;;
+*) sed '1s/, 60) = 1/, 1) = 1/' | exec "$(command -v mysql)" "\$@" ;;
+esac
+END
+chmod +x "$scratch/bin/mysql"
+coproc stranger {
+	exec "$top/scripts/sandbox" mysql --batch --skip-column-names --unbuffered "$new"
+}
+# shellcheck disable=SC2154 # made by coproc
+echo "SELECT GET_LOCK(CONCAT('lockq.migrate.', LEFT(SHA2(CONCAT(DATABASE(),
+	(SELECT MIN(applied_at) FROM schema_version)), 256), 40)), 0), CONNECTION_ID();" \
+	>&"${stranger[1]}"
+read -r taken holder <&"${stranger[0]}"
+is "$taken" 1 'a stranger holds the name'
+PATH=$scratch/bin:$PATH migrate "$new" --example
+is "$status:$err" "5:lockq-migrate: session $holder has held the lock of migrations of '$new' for \
+a minute: try again after it, or end it if that is no migration: KILL $holder" \
+	'the session is named, and how to end it'
+admin "GRANT PROCESS ON *.* TO $account"
+PATH=$scratch/bin:$PATH migrate "$new" --example
+like "$err" ": session $holder of 'root'@'localhost' has held the lock " \
+	'and its account, where PROCESS allows to see it'
+admin "REVOKE PROCESS ON *.* FROM $account; KILL $holder"
+migrate "$new" --example
+is "$status" 0 'after the KILL it goes on'
 
 # --- removal ---
 
