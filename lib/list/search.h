@@ -41,7 +41,7 @@ struct reading {
 LOCKQ_MUST_CHECK enum db_rc view_read(struct reading *reading);
 /* Composes the statement around @view, the name in task.candidates_view. Its parameters are the
  * task and the limit. DB_EFAIL where @view is not the name of a view. */
-enum { VIEW_SQL_BYTES = 1536 };
+enum { VIEW_SQL_BYTES = 2048 };
 LOCKQ_MUST_CHECK enum db_rc view_statement(char sql[VIEW_SQL_BYTES], const char *view);
 /* The same for an audit: the leader's statement with a third column, whether the priority is NULL;
  * where the view @repeats its loans, the one that counts each loan once. */

@@ -10,10 +10,12 @@
 #include "rules/lease.h"
 
 /* For a row w of `work`: whether the loan may be given, by the clock of the server that runs the
- * statement. A loan without a row may be given, too. */
+ * statement. A loan without a row may be given, too. One that was returned for at once, or whose
+ * lease had ended, was available then, wherever the clock was set since. */
 #define ROW_IS_AVAILABLE \
 	"((w.state = 'completed' AND COALESCE(w.available_at <= UTC_TIMESTAMP(6), TRUE))" \
-	" OR (w.state = 'returned' AND w.available_at <= UTC_TIMESTAMP(6))" \
+	" OR (w.state = 'returned' AND (w.available_at <= UTC_TIMESTAMP(6)" \
+	"                               OR w.available_at IN (w.changed_at, w.lease_expires_at)))" \
 	" OR (w.state = 'assigned' AND w.lease_expires_at <= UTC_TIMESTAMP(6)))"
 
 /* How many loans of a task a user holds, as an expression for statements. */

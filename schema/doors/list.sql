@@ -104,7 +104,9 @@ BEGIN
       FROM (SELECT t.touched_id, t.loan_id, t.urgent,
                    IF(w.loan_id IS NULL
                       OR (w.state = 'completed' AND COALESCE(w.available_at <= v_now, TRUE))
-                      OR (w.state = 'returned' AND w.available_at <= v_now)
+                      OR (w.state = 'returned'
+                          AND (w.available_at <= v_now
+                               OR w.available_at IN (w.changed_at, w.lease_expires_at)))
                       OR (w.state = 'assigned' AND w.lease_expires_at <= v_now),
                       COALESCE(w.version, 0), NULL) AS version,
                    CASE WHEN t.urgent THEN

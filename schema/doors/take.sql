@@ -131,7 +131,9 @@ pops: BEGIN
                                    WHERE v.task_id = p_task_id AND v.loan_id = k.loan_id))
               OR (w.version = k.version
                   AND ((w.state = 'completed' AND COALESCE(w.available_at <= v_now, TRUE))
-                       OR (w.state = 'returned' AND w.available_at <= v_now)
+                       OR (w.state = 'returned'
+                           AND (w.available_at <= v_now
+                                OR w.available_at IN (w.changed_at, w.lease_expires_at)))
                        OR (w.state = 'assigned' AND w.lease_expires_at <= v_now)))
            LIMIT v_count
              FOR UPDATE OF k, w SKIP LOCKED) AS d;

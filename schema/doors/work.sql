@@ -32,8 +32,11 @@ CREATE OR REPLACE SQL SECURITY DEFINER VIEW log_in AS
                                 WHEN 'assigned' THEN w.lease_expires_at <= l.logged_at
                                                      AND l.version = w.version + 2
                                 WHEN 'never' THEN FALSE
-                                ELSE COALESCE(w.available_at <= l.logged_at,
-                                              w.state = 'completed')
+                                ELSE (COALESCE(w.available_at <= l.logged_at,
+                                               w.state = 'completed')
+                                      OR (w.state = 'returned'
+                                          AND w.available_at IN (w.changed_at,
+                                                                 w.lease_expires_at)))
                                      AND l.version = w.version + 1
                                 END
                            FROM work AS w FORCE INDEX (PRIMARY)

@@ -504,10 +504,45 @@ returned_after_the_clock_was_set_back(void **state)
 	}
 }
 
+/* A loan that was returned for at once is given, also if the server's clock was set back since: by
+ * a leader, and then from its list. One that was returned for later waits. */
+static void
+given_after_the_clock_was_set_back(void **state)
+{
+	struct worker *w;
+	struct disposing back;
+
+	(void)state;
+	start_again();
+	add_loans(TASK, 5);
+	w = ask_now(0, TASK, 5);
+	for (uint64_t loan = 1; loan <= 5; loan++) {
+		back = dispose_of(w, LOCKQ_RETURN, loan, 0);
+		back.what.return_after_s = loan == 5 ? 60 : 0;
+		(void)run(&back);
+		assert_int_equal(back.rc, LOCKQ_OK);
+		lockq_disposed_clear(&back.result);
+	}
+	sql("UPDATE work SET assigned_at = assigned_at + INTERVAL 1 HOUR, changed_at = changed_at"
+	    " + INTERVAL 1 HOUR, available_at = available_at + INTERVAL 1 HOUR"
+	    " WHERE task_id = %d", TASK);
+	/* Its lease has ended, and cron has logged that. */
+	sql("UPDATE work SET lease_expires_at = available_at, changed_at = changed_at"
+	    " + INTERVAL 1 MINUTE WHERE task_id = %d AND loan_id = 4", TASK);
+	sql("UPDATE task SET cache_ttl = 600 WHERE task_id = %d", TASK);
+	assert_int_equal(ask_now(1, TASK, 2)->answer.n_loans, 2);
+	w = ask_now(2, TASK, 2);
+	assert_int_equal(w->answer.n_loans, 2);
+	assert_string_equal(w->answer.how, "list");
+	assert_int_equal(ask_now(3, TASK, 1)->rc, LOCKQ_NOTHING);
+	sql("UPDATE task SET cache_ttl = 0 WHERE task_id = %d", TASK);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		DB_TEST(given_after_the_clock_was_set_back),
 		DB_TEST(returned_after_the_clock_was_set_back),
 		DB_TEST(each_disposition),
 		DB_TEST(what_is_offered_again),
