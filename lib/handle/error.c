@@ -69,8 +69,7 @@ error_from_db(struct lockq *q, const struct db *db, enum db_rc rc)
 		error_set_detail(q, db);
 	if (rc == DB_EINDOUBT) {
 		memcpy(text, q->error, sizeof(text));
-		error_set(q, "outcome unknown: the connection was lost during COMMIT: %.900s",
-		    text);
+		error_set(q, "outcome unknown after a COMMIT: %.900s", text);
 	}
 	return error_code(rc);
 }

@@ -116,6 +116,8 @@ fault_of(const struct worker *w, const struct blow *blow)
 		return "two lines";
 	if (strstr(w->error, "no reason") != NULL || strstr(w->error, "you have") != NULL)
 		return "a reason that is none";
+	if (blow->error != 0 && blow->error != SHUT_DOWN && strstr(w->error, "lost") != NULL)
+		return "a connection that was not lost";
 	for (size_t i = 0; blow->words[i] != NULL; i++)
 		told = told || strstr(w->error, blow->words[i]) != NULL;
 	return told ? NULL : "no reason, or another one";
