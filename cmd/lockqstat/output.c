@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/json.h"
+#include "cli/noun.h"
 #include "cli/table.h"
 #include "lockqstat/report.h"
 
@@ -202,6 +203,7 @@ lockqstat_read(const struct lockqstat_options *o, struct lockq *q, uint32_t task
 
 	if (rc != LOCKQ_OK || task == 0)
 		return rc;
+	cli_noun_read(&o->common, q, task);
 	rc = lockq_runs(q, task, o->runs, runs);
 	return rc == LOCKQ_NOTHING ? LOCKQ_OK : rc;
 }
@@ -250,7 +252,7 @@ write_report(const struct lockqstat_options *o, struct lockq *q, const struct lo
 		status = cli_report(&o->common, CLI_EXIT_DATABASE,
 		    "folder \"%s\" can't be made: %s", o->report, strerror(errno));
 	else {
-		failure = report_file(path, stats, &day);
+		failure = report_file(path, stats, &day, &o->common, q);
 		status = failure == 0 ? CLI_EXIT_DONE : cli_report(&o->common, CLI_EXIT_DATABASE,
 		    "file \"%s\" can't be written: %s", path, strerror(failure));
 	}

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "cli/noun.h"
 #include "lockqstat/tool.h"
 
 struct page {
@@ -13,6 +14,8 @@ struct page {
 	const struct lockq_day *day;
 	struct stat_health health;
 	time_t since, at;
+	const struct cli_common *common;
+	struct lockq *q;
 };
 
 static void
@@ -143,18 +146,21 @@ write_page(FILE *out, const void *data)
 	for (size_t i = 0; i < page->stats->n_tasks; i++) {
 		const struct lockq_day_task *day = day_of(page->day, page->stats->tasks[i].task);
 
-		if (is_shown(day))
-			report_task(&(struct report_task){ out, day, page->since },
-			    &page->stats->tasks[i], &page->health);
+		if (!is_shown(day))
+			continue;
+		cli_noun_read(page->common, page->q, day->task);
+		report_task(&(struct report_task){ out, day, page->since },
+		    &page->stats->tasks[i], &page->health);
 	}
 	fputs("</main>\n<footer>Written by lockqstat --report; lockqstat(1) explains the figures."
 	    "</footer>\n</body>\n</html>\n", out);
 }
 
 int
-report_file(const char *path, const struct lockq_stats *stats, const struct lockq_day *day)
+report_file(const char *path, const struct lockq_stats *stats, const struct lockq_day *day,
+    const struct cli_common *common, struct lockq *q)
 {
-	struct page page = { .stats = stats, .day = day };
+	struct page page = { .stats = stats, .day = day, .common = common, .q = q };
 	/* A file like any other one: umask() tells whom it is for, and only setting it reads it. */
 	mode_t mask = umask(0);
 	int failure;

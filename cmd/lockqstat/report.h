@@ -15,9 +15,9 @@
 #include "lockqstat/tool.h"
 
 /* Writes @path: a summary of @stats in their order, then each task of @day in which something has
- * gone on. Returns 0, or an errno. */
+ * gone on, with the noun that @q has for its loans. Returns 0, or an errno. */
 LOCKQ_MUST_CHECK int report_file(const char *path, const struct lockq_stats *stats,
-    const struct lockq_day *day);
+    const struct lockq_day *day, const struct cli_common *common, struct lockq *q);
 
 /* --- report_style.c --- */
 
@@ -84,6 +84,11 @@ enum stat_level report_level_of(const struct stat_health *health, uint32_t task)
 
 /* Text from the database, in an element or in an attribute in quotes: it can be no markup. */
 void report_name(FILE *out, const char *text);
+
+/* What people call @n loans of the task whose section is written; and the same of several as the
+ * begin of a title. Each is there until its next call. */
+const char *report_loans(uint64_t n);
+const char *report_loans_title(void);
 
 /* "12,345" */
 struct cli_time report_number(uint64_t number);

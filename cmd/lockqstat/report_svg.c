@@ -294,8 +294,7 @@ query_of(const struct report_task *t, const struct lockq_day_query *q, const str
 		return;
 	}
 	fprintf(t->out, ", found %" PRIu64 " %s</title><circle class=\"query\" cx=\"%s\" cy=\"%s\" "
-	    "r=\"2.2\"/></g>\n", q->candidates, q->candidates == 1 ? "loan" : "loans", LENGTH(x),
-	    LENGTH(y));
+	    "r=\"2.2\"/></g>\n", q->candidates, report_loans(q->candidates), LENGTH(x), LENGTH(y));
 }
 
 void
@@ -335,8 +334,8 @@ loans_of(const struct report_task *t, size_t i, const struct scale *scale)
 	int64_t listed = height_of(scale, q->loans_listed, PLOT_HEIGHT);
 	int64_t all = height_of(scale, q->loans_listed + q->loans_led, PLOT_HEIGHT);
 
-	begin_quarter(t, i, TOP, PLOT_HEIGHT, cli_text("%" PRIu64 " loans from the list, %" PRIu64
-	    " from leaders", q->loans_listed, q->loans_led));
+	begin_quarter(t, i, TOP, PLOT_HEIGHT, cli_text("%" PRIu64 " %s from the list, %" PRIu64
+	    " from leaders", q->loans_listed, report_loans(q->loans_listed), q->loans_led));
 	if (listed > 0)
 		bar(t->out, "listed", x, bottom - listed, BAR_WIDTH, listed);
 	if (all > listed)
@@ -356,9 +355,9 @@ svg_loans(const struct report_task *t)
 			most = q[i].loans_listed + q[i].loans_led;
 	}
 	scale = scale_of(most, 1, "", 5);
-	begin_plot(t, cli_text("Loans that were given in each quarter of an hour: %" PRIu64 " from "
+	begin_plot(t, cli_text("%s that were given in each quarter of an hour: %" PRIu64 " from "
 	    "the list and %" PRIu64 " from leaders. The figures are in the table below.",
-	    t->day->whole.loans_listed, t->day->whole.loans_led));
+	    report_loans_title(), t->day->whole.loans_listed, t->day->whole.loans_led));
 	axis(t->out, &scale);
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		if (q[i].loans_listed + q[i].loans_led > 0)
@@ -428,8 +427,9 @@ draw_leader(FILE *out, const struct lockq_day_leader *l, const struct scale *sca
 	fputs("<g><title>", out);
 	report_name(out, l->user);
 	fprintf(out, ": led %" PRIu64 " %s, %s altogether, %" PRIu64 " failed, gave %" PRIu64
-	    " loans</title>\n<text class=\"who\" x=\"%s\" y=\"%s\">", l->led,
-	    l->led == 1 ? "time" : "times", took.text, l->failures, l->loans, LENGTH(NAMES - 60),
+	    " %s</title>\n<text class=\"who\" x=\"%s\" y=\"%s\">", l->led,
+	    l->led == 1 ? "time" : "times", took.text, l->failures, l->loans,
+	    report_loans(l->loans), LENGTH(NAMES - 60),
 	    LENGTH(y + 120));
 	report_name(out, cut);
 	fputs("</text>\n", out);

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* --- what is wrong --- */
 
@@ -86,12 +88,13 @@ static void
 figures(FILE *out, const struct lockq_quarter *q)
 {
 	uint64_t loans = q->loans_listed + q->loans_led;
-	char more[4 * CLI_TIME_SIZE];
+	char more[4 * CLI_TIME_SIZE], *name = cli_text("%s given", report_loans_title());
 
 	fputs("<dl class=\"figures\">\n", out);
 	snprintf(more, sizeof(more), "%d%% from the list",
 	    loans > 0 ? (int)(q->loans_listed * 100 / loans) : 0);
-	figure(out, "Loans given", report_number(loans).text, q->loans_listed > 0 ? more : "");
+	figure(out, name, report_number(loans).text, q->loans_listed > 0 ? more : "");
+	free(name);
 	snprintf(more, sizeof(more), "%" PRIu64 " no work, %" PRIu64 " failed, %" PRIu64
 	    " given up", q->answers_empty, q->answers_failed, q->given_up);
 	figure(out, "Answers", report_number(q->answers).text,
@@ -189,7 +192,7 @@ table_of_queries(const struct report_task *t)
 static void
 table_of_loans(const struct report_task *t)
 {
-	HEAD(t->out, "from", "loans", "from the list", "from leaders");
+	HEAD(t->out, "from", report_loans(2), "from the list", "from leaders");
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		const struct lockq_quarter *q = &t->day->quarters[i];
 
@@ -206,7 +209,8 @@ table_of_loans(const struct report_task *t)
 static void
 table_of_lists(const struct report_task *t)
 {
-	HEAD(t->out, "from", "requests served", "loans", "refills", "failed", "began with", "age");
+	HEAD(t->out, "from", "requests served", report_loans(2), "refills", "failed",
+	    "began with", "age");
 	for (size_t i = 0; i < LOCKQ_QUARTERS; i++) {
 		const struct lockq_quarter *q = &t->day->quarters[i];
 
@@ -244,7 +248,7 @@ table_of_dispositions(const struct report_task *t)
 static void
 table_of_leaders(const struct report_task *t)
 {
-	HEAD(t->out, "leader", "led", "for", "queries", "failed", "loans", "retries");
+	HEAD(t->out, "leader", "led", "for", "queries", "failed", report_loans(2), "retries");
 	for (size_t i = 0; i < t->day->n_leaders; i++) {
 		const struct lockq_day_leader *l = &t->day->leaders[i];
 
@@ -324,7 +328,7 @@ static const struct report_lane dispositions[] = {
 };
 static const struct report_lane lists[] = {
 	{ "age of the list, at most", list_age, " s", "listed" },
-	{ "loans that it began with, at most", spare, "", "listed" },
+	{ "what it began with, at most", spare, "", "listed" },
 	{ "refills", refills, "", "listed" },
 	{ "refills that failed", refills_failed, "", "bad" },
 };
@@ -340,8 +344,11 @@ picture_of_lists(const struct report_task *t)
 static void
 picture_of_dispositions(const struct report_task *t)
 {
-	svg_lanes(t, "What became of loans over the day. The figures are in the table below.",
-	    dispositions, N_LANES(dispositions));
+	char *what = cli_text("What became of %s over the day. The figures are in the table below.",
+	    report_loans(2));
+
+	svg_lanes(t, what, dispositions, N_LANES(dispositions));
+	free(what);
 }
 
 /* --- cards: a picture and its table --- */
@@ -403,7 +410,7 @@ has_failures(const struct lockq_day_task *day)
 #define KEY_LINE(style) "<path class=\"" style "\" d=\"M6 0L6 12\"/>"
 
 static const struct card {
-	const char *class, *title, *keys;
+	const char *class, *title, *keys; /* "*" in the title stands for the task's loans */
 	bool (*has)(const struct lockq_day_task *day);
 	void (*picture)(const struct report_task *t);
 	void (*table)(const struct report_task *t);
@@ -412,10 +419,10 @@ static const struct card {
 	    KEY("<circle class=\"half\" cx=\"6\" cy=\"6\" r=\"2.4\"/>", "half of them, at most")
 	    KEY(KEY_LINE("most"), "95 of 100") KEY(KEY_LINE("longest"), "the longest"),
 	    has_answers, svg_waits, table_of_waits },
-	{ "loans", "Loans given in a quarter of an hour",
+	{ "loans", "* given in a quarter of an hour",
 	    KEY(KEY_BAR("listed"), "from the list") KEY(KEY_BAR("led"), "from leaders"),
 	    has_loans, svg_loans, table_of_loans },
-	{ "dispositions", "What became of loans", "<span>in a quarter of an hour</span>",
+	{ "dispositions", "What became of *", "<span>in a quarter of an hour</span>",
 	    has_dispositions, picture_of_dispositions, table_of_dispositions },
 	{ "queries", "Heavy queries",
 	    KEY("<circle class=\"query\" cx=\"6\" cy=\"6\" r=\"2.6\"/>", "what a query took")
@@ -425,17 +432,29 @@ static const struct card {
 	    table_of_lists },
 	{ "leaders", "Who led", "<span>how often, and for how long altogether</span>", has_leaders,
 	    svg_leaders, table_of_leaders },
-	{ "people", "Who completed", "<span>and what else became of each one's loans</span>",
+	{ "people", "Who completed", "<span>and what else each one said</span>",
 	    has_people, NULL, table_of_people },
 	{ "failures", "Why leaders failed", "<span>the last one first</span>", has_failures, NULL,
 	    table_of_failures },
 };
 
 static void
+title(FILE *out, const char *text)
+{
+	size_t before = strcspn(text, "*");
+
+	fprintf(out, "%.*s", (int)before, text);
+	if (text[before] != '\0')
+		fprintf(out, "%s%s", before > 0 ? report_loans(2) : report_loans_title(),
+		    text + before + 1);
+}
+
+static void
 table(const struct report_task *t, const struct card *card)
 {
-	fprintf(t->out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s: "
-	    "table\"><table>\n", card->title);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", t->out);
+	title(t->out, card->title);
+	fputs(": table\"><table>\n", t->out);
 	card->table(t);
 	fputs("</tbody></table></div>\n", t->out);
 }
@@ -443,9 +462,9 @@ table(const struct report_task *t, const struct card *card)
 static void
 draw_card(const struct report_task *t, const struct card *card)
 {
-	fprintf(t->out, "<figure class=\"card %s\">\n<figcaption><b>%s</b>", card->class,
-	    card->title);
-	fprintf(t->out, "<small>%s</small></figcaption>\n", card->keys);
+	fprintf(t->out, "<figure class=\"card %s\">\n<figcaption><b>", card->class);
+	title(t->out, card->title);
+	fprintf(t->out, "</b><small>%s</small></figcaption>\n", card->keys);
 	if (card->picture == NULL) {
 		table(t, card);
 	} else {

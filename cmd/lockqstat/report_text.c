@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/noun.h"
 #include "cli/utf8.h"
 #include "lockq.h"
 
@@ -24,6 +25,30 @@ report_name(FILE *out, const char *text)
 		}
 	}
 	free(escaped);
+}
+
+const char *
+report_loans(uint64_t n)
+{
+	static char text[6 * LOCKQ_NOUN_SIZE];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	if (out == NULL)
+		cli_out_of_memory();
+	report_name(out, cli_loans(n));
+	fclose(out);
+	return text;
+}
+
+const char *
+report_loans_title(void)
+{
+	static char text[6 * LOCKQ_NOUN_SIZE];
+
+	snprintf(text, sizeof(text), "%s", report_loans(2));
+	if (text[0] >= 'a' && text[0] <= 'z')
+		text[0] = (char)(text[0] - 'a' + 'A');
+	return text;
 }
 
 struct cli_time

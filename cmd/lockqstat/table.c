@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/noun.h"
 #include "cli/table.h"
 #include "cli/utf8.h"
 
@@ -193,11 +194,11 @@ list_fact(const struct lockq_stat *s)
 		return cli_text("none is kept: each leader runs the query");
 	if (!s->keeps_list)
 		return cli_text("none is kept: the last query found %" PRId64 " %s %s ago",
-		    s->found, s->found == 1 ? "loan" : "loans", cli_age(s->found_age_s).text);
+		    s->found, cli_loans((uint64_t)s->found), cli_age(s->found_age_s).text);
 	if (!s->has_list)
 		return cli_text("none at the moment");
 	return cli_text("%" PRIu64 " %s left, %" PRIu64 " at first, %s old%s", s->list_left,
-	    s->list_left == 1 ? "loan" : "loans", s->list_length, cli_age(s->list_age_s).text,
+	    cli_loans(s->list_left), s->list_length, cli_age(s->list_age_s).text,
 	    s->list_due ? ", to be filled anew" : "");
 }
 
@@ -221,7 +222,7 @@ add_facts(struct cli_table *table, const struct lockq_stat *s)
 	add_fact(table, "waiting", s->waiting == 0 ? cli_text("nobody") :
 	    cli_text("%" PRIu64 " %s for %" PRIu64 " %s, the oldest for %s", s->waiting,
 		s->waiting == 1 ? "request" : "requests", s->wanted,
-		s->wanted == 1 ? "loan" : "loans", cli_age(s->oldest_s).text));
+		cli_loans(s->wanted), cli_age(s->oldest_s).text));
 	if (s->unattended > 0)
 		add_fact(table, "about to expire", cli_text("%" PRIu64 " that nobody looks after",
 		    s->unattended));
@@ -230,11 +231,11 @@ add_facts(struct cli_table *table, const struct lockq_stat *s)
 		add_fact(table, "refill", cli_text("failed %" PRIu64 " times in a row: %s",
 		    s->refill_failures, s->refill_reason != NULL ? s->refill_reason : "?"));
 	add_fact(table, "assigned", cli_text("%" PRIu64 " %s, %" PRIu64 " overdue", s->assigned,
-	    s->assigned == 1 ? "loan" : "loans", s->overdue));
+	    cli_loans(s->assigned), s->overdue));
 	add_fact(table, "answers", cli_text("%" PRIu64 ": %" PRIu64 " without work, %" PRIu64
 	    " failed", s->answers, s->answers_empty, s->answers_failed));
-	add_fact(table, "loans", cli_text("%" PRIu64 " given, %" PRIu64 " in an hour at that speed",
-	    s->loans, s->loans_per_h));
+	add_fact(table, cli_loans(2), cli_text("%" PRIu64 " given, %" PRIu64 " in an hour at that "
+	    "speed", s->loans, s->loans_per_h));
 	add_fact(table, "waits", ms_pair(s->wait_p50_ms, s->wait_p95_ms));
 	add_fact(table, "queries", ms_pair(s->query_p50_ms, s->query_p95_ms));
 	add_fact(table, "leaders", cli_text("%" PRIu64 " with a query, %" PRIu64 " failed",
@@ -272,11 +273,12 @@ add_run(struct cli_table *table, const struct lockq_run *r)
 static void
 print_runs(FILE *out, const struct lockq_runs *runs, enum cli_style style, size_t width)
 {
-	static const struct cli_column columns[] = {
+	char *from = cli_text("%s from", cli_loans(2));
+	const struct cli_column columns[] = {
 		{ "epoch", CLI_RIGHT }, { "leader", CLI_TEXT }, { "began", 0 },
-		{ "loans from", CLI_TEXT | CLI_SPARE(3) }, { "led for", CLI_RIGHT | CLI_SPARE(2) },
+		{ from, CLI_TEXT | CLI_SPARE(3) }, { "led for", CLI_RIGHT | CLI_SPARE(2) },
 		{ "query", CLI_RIGHT }, { "found", CLI_RIGHT | CLI_SPARE(4) },
-		{ "requests", CLI_RIGHT }, { "loans", CLI_RIGHT },
+		{ "requests", CLI_RIGHT }, { cli_loans(2), CLI_RIGHT },
 		{ "left", CLI_RIGHT | CLI_SPARE(5) }, { "dropped", CLI_RIGHT | CLI_SPARE(6) },
 		{ "retries", CLI_RIGHT | CLI_SPARE(7) }, { "reason", CLI_TEXT | CLI_SPARE(1) },
 	};
@@ -285,6 +287,7 @@ print_runs(FILE *out, const struct lockq_runs *runs, enum cli_style style, size_
 	for (size_t i = 0; i < runs->n_runs; i++)
 		add_run(table, &runs->runs[i]);
 	cli_table_fit(out, table, style, width);
+	free(from);
 }
 
 void

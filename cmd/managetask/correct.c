@@ -255,8 +255,10 @@ correct_all(const struct manage_options *o, struct lockq *q, const struct manage
 	lockq_pipeline_clear(&pipeline);
 	if (rc == LOCKQ_OK && any)
 		return status;
+	if (cli_has_answer(rc))
+		cli_noun_read(&o->common, q, o->task);
 	if (cli_has_answer(rc) && !o->common.json)
-		cli_line("%s has no loans", o->from);
+		cli_line("%s has no %s", o->from, cli_loans(0));
 	return cli_has_answer(rc) ? CLI_EXIT_NOTHING : cli_report_library(&o->common, q, rc);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/noun.h"
 #include "cli/table.h"
 #include "managetask/commands.h"
 
@@ -140,13 +141,17 @@ print_settings(const struct lockq_definition *task, bool expert)
 static void
 text_task(const struct lockq_definition *task)
 {
+	const char *noun = setting_of(task, "noun");
+
 	cli_heading("Task %u %s %s", task->task, cli_dot(), or_dash(setting_of(task, "name")));
 	print_settings(task, false);
 	cli_line("expert settings, which hardly any task needs:");
 	print_settings(task, true);
+	if (noun != NULL)
+		cli_noun_set(noun);
 	if (task->urgent > 0)
-		cli_line("%llu urgent %s to be given first", (unsigned long long)task->urgent,
-		    task->urgent == 1 ? "loan waits" : "loans wait");
+		cli_line("%llu urgent %s %s to be given first", (unsigned long long)task->urgent,
+		    cli_loans(task->urgent), task->urgent == 1 ? "waits" : "wait");
 	if (task->paused != NULL)
 		cli_line("paused by %s since %s: %s", or_dash(task->paused_by),
 		    cli_local(task->paused_at).text, task->paused);

@@ -18,6 +18,7 @@
 #include "handle/progress.h"
 #include "handle/retry.h"
 #include "handle/session.h"
+#include "rules/task.h"
 
 /* The values go into user variables once, so the later statements have no parameters and are one
  * round trip each. @lockq_at is taken once, so that the answer has the times that are written. */
@@ -235,19 +236,21 @@ fault_of(const struct lockq_disposition *what)
 
 /* Returns the code of the worst result. */
 static int
-overall(struct lockq *q, const struct lockq_disposed_result *result)
+overall(struct lockq *q, uint32_t task, const struct lockq_disposed_result *result)
 {
 	const struct lockq_disposed_loan *worst = disposing_worst(result);
+	char noun[LOCKQ_NOUN_SIZE + 1];
 
 	if (worst == NULL)
 		return LOCKQ_OK;
+	(void)noun_of(q->db, task, 1, noun);
 	if (worst->what == LOCKQ_NOT_COMPLETED)
-		return error_query(q, "loan %llu was not completed: %s",
+		return error_query(q, "%s %llu was not completed: %s", noun,
 		    (unsigned long long)worst->loan_id, worst->reason);
 	if (worst->what == LOCKQ_NOT_ALLOWED)
-		return error_refused(q, "loan %llu was not completed: %s",
+		return error_refused(q, "%s %llu was not completed: %s", noun,
 		    (unsigned long long)worst->loan_id, worst->reason);
-	return error_refused(q, "the disposition of loan %llu was refused",
+	return error_refused(q, "the disposition of %s %llu was refused", noun,
 	    (unsigned long long)worst->loan_id);
 }
 
@@ -258,7 +261,7 @@ settle(const struct disposing *d, enum db_rc rc, struct lockq_disposed_result *r
 
 	if (rc == DB_OK && d->user_known && d->task_known && d->other_account[0] == '\0' &&
 	    !d->uuid_taken)
-		return overall(q, result);
+		return overall(q, d->what->task, result);
 	lockq_disposed_clear(result);
 	if (rc == DB_ELOCKWAIT)
 		return error_busy(q, "%s: nothing was changed: try again", d->held);

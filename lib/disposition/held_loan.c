@@ -5,6 +5,7 @@
 
 #include "disposition/disposing.h"
 #include "rules/rules.h"
+#include "rules/task.h"
 
 #define ROWS_OF_LOANS \
 	SAID_LOANS " AS j" \
@@ -32,7 +33,7 @@ void
 held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
 {
 	struct db_rows all = { 0, 0, NULL, NULL }, free = { 0, 0, NULL, NULL };
-	char what[32];
+	char noun[LOCKQ_NOUN_SIZE + 1], what[LOCKQ_NOUN_SIZE + 32];
 	uint64_t loan = 0;
 	struct db_watch *watch = db_set_watch(db, NULL);
 	enum db_rc rc;
@@ -46,7 +47,7 @@ held_loan(struct db *db, uint32_t task_id, char text[HELD_BYTES])
 	if (rc == DB_OK)
 		loan = first_missing(&all, &free);
 	db_rollback(db);
-	snprintf(what, sizeof(what), "loan %" PRIu64, loan);
+	snprintf(what, sizeof(what), "%s %" PRIu64, noun_of(db, task_id, 1, noun), loan);
 	if (loan != 0)
 		held_row(db, "work", db_u64(task_id), db_u64(loan), what, text);
 	(void)db_set_watch(db, watch);

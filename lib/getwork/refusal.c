@@ -71,6 +71,7 @@ static int
 explain_namesake(const struct call *c)
 {
 	const struct namesake *n = &c->namesake;
+	char noun[LOCKQ_NOUN_SIZE + 1];
 
 	if (!n->own)
 		return error_refused(c->q, "UUID \"%s\" is another request's: use a new UUID",
@@ -78,10 +79,10 @@ explain_namesake(const struct call *c)
 	if (n->task_id != c->ask->task || n->asked != c->ask->count)
 		return error_refused(c->q, "UUID \"%s\" was used to ask for %u %s of task %u: use "
 		    "a new UUID for another call", c->request.uuid, n->asked,
-		    n->asked == 1 ? "loan" : "loans", n->task_id);
-	return error_refused(c->q, "request %llu, with the UUID \"%s\", has ended without loans "
+		    noun_of(c->q->db, n->task_id, n->asked, noun), n->task_id);
+	return error_refused(c->q, "request %llu, with the UUID \"%s\", has ended without %s "
 	    "(%s): use a new UUID", (unsigned long long)n->request_id, c->request.uuid,
-	    lockq_status_name(n->status));
+	    noun_of(c->q->db, n->task_id, 0, noun), lockq_status_name(n->status));
 }
 
 /* The one account that may ask for a user, where this connection has another one. */

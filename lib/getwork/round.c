@@ -201,7 +201,7 @@ round_give(struct call *c, enum step *step)
 	/* A hint that left requests pending was not in vain, since the next round queries here. */
 	c->rounds_in_vain = run->requests > 0 ||
 	    (list_is_hint(c->list.source) && run->left > 0) ? 0 : c->rounds_in_vain + 1;
-	c->obstacle = run->left > 0 ? "others hold the loans that were found" :
+	c->obstacle = run->left > 0 ? "others hold what was found" :
 	    "another session holds the request";
 	c->query_ms = c->list.query_ms;
 	*step = HAND_OVER;

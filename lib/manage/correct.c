@@ -16,6 +16,7 @@
 #include "handle/error.h"
 #include "handle/session.h"
 #include "manage/managing.h"
+#include "rules/task.h"
 
 static DB_QUERY(manage_loans, DB_MANY, "CALL manage_loans_2(?, ?, ?, ?, ?, ?, ?, ?)");
 static DB_QUERY(manage_urgent, DB_MANY, "CALL manage_urgent_2(?, ?, ?, ?, ?)");
@@ -89,8 +90,8 @@ static const struct verdict_of {
 	{ "stale_token", LOCKQ_STALE_TOKEN, NULL },
 	{ "lease_over", LOCKQ_LEASE_OVER, NULL },
 	{ "full", LOCKQ_NOT_ALLOWED,
-	    "the user would have more loans than the task's max_pipeline allows" },
-	{ "excluded", LOCKQ_NOT_ALLOWED, "the user has returned it as a loan for others" },
+	    "the user would have more than the task's max_pipeline allows" },
+	{ "excluded", LOCKQ_NOT_ALLOWED, "the user has returned it as one for others" },
 	{ "four_eyes", LOCKQ_NOT_ALLOWED, "the user has completed it in the task that "
 	    "not_same_user_as names, or has it there" },
 	{ "not_again", LOCKQ_NOT_ALLOWED, "the user has completed it, and the task's not_again "
@@ -326,14 +327,16 @@ overall(struct lockq *q, const struct lockq_correction *what,
     const struct lockq_disposed_result *result)
 {
 	const struct lockq_disposed_loan *worst = disposing_worst(result);
+	char noun[LOCKQ_NOUN_SIZE + 1];
 
 	if (worst == NULL)
 		return LOCKQ_OK;
+	(void)noun_of(q->db, what->task, 1, noun);
 	if (worst->what == LOCKQ_NOT_COMPLETED)
-		return error_query(q, "the undo of loan %llu failed: %s",
+		return error_query(q, "the undo of %s %llu failed: %s", noun,
 		    (unsigned long long)worst->loan_id, worst->reason);
-	return error_refused(q, "the %s of loan %llu was refused%s%s",
-	    action_of(what->kind), (unsigned long long)worst->loan_id,
+	return error_refused(q, "the %s of %s %llu was refused%s%s", action_of(what->kind), noun,
+	    (unsigned long long)worst->loan_id,
 	    worst->reason != NULL ? ": " : "",
 	    worst->reason != NULL ? worst->reason : "");
 }

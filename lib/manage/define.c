@@ -108,14 +108,16 @@ define_checked(struct lockq *q, const char *manager, uint32_t task, uint64_t epo
 static int
 judge_removal(struct lockq *q, const char *word, uint64_t n, uint32_t task)
 {
+	char noun[LOCKQ_NOUN_SIZE + 1];
+
 	if (strcmp(word, "done") == 0)
 		return LOCKQ_OK;
 	if (strcmp(word, "unknown") == 0)
 		return error_unknown_task(q, task);
 	if (strcmp(word, "assigned") == 0)
 		return error_refused(q, "%llu %s of task %u %s assigned: let the users dispose of "
-		    "them, or release them", (unsigned long long)n, n == 1 ? "loan" : "loans", task,
-		    n == 1 ? "is" : "are");
+		    "them, or release them", (unsigned long long)n, noun_of(q->db, task, n, noun),
+		    task, n == 1 ? "is" : "are");
 	if (strcmp(word, "led") == 0)
 		return error_busy(q, "a process leads task %u: try again when it has served", task);
 	return error_busy(q, "task %u is disabled, but %llu %s ended within the last minute, and "
@@ -153,24 +155,6 @@ lockq_remove_task(struct lockq *q, const char *manager, uint32_t task, const cha
 {
 	operation_begin(q, OPERATION_MANAGE, manager, task);
 	return operation_end(q, 0, remove_task(q, manager, task, reason));
-}
-
-/* --- lockq_noun() --- */
-
-static DB_QUERY(read_noun, DB_MAYBE, "SELECT t.noun FROM task AS t WHERE t.task_id = ?");
-
-void
-lockq_noun(struct lockq *q, uint32_t task, char noun[LOCKQ_NOUN_SIZE])
-{
-	struct db_rows rows = { 0, 0, NULL, NULL };
-
-	noun[0] = '\0';
-	if (q->db != NULL && !db_lost(q->db) && db_after_call(q->db, db_run(q->db, &read_noun,
-	    DB_ARGS(db_u64(task)), &rows)) == DB_OK && rows.n_rows > 0)
-		copy_cell(noun, LOCKQ_NOUN_SIZE, &rows, 0, 0);
-	if (noun[0] == '\0')
-		snprintf(noun, LOCKQ_NOUN_SIZE, "loan");
-	db_rows_clear(&rows);
 }
 
 /* --- lockq_definitions() --- */

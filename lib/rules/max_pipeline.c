@@ -23,11 +23,10 @@ max_pipeline_fit(uint64_t most, uint64_t held, uint32_t asked,
 		return asked;
 	if (room > 0)
 		snprintf(reason, MAX_PIPELINE_REASON_BYTES, "with these you have %" PRIu64 " of %"
-		    PRIu64 " loans that this task allows", most, most);
+		    PRIu64 " that this task allows", most, most);
 	else
 		snprintf(reason, MAX_PIPELINE_REASON_BYTES, "you have %" PRIu64 " of %" PRIu64
-		    " loans that this task allows: dispose of some that checkwork shows", held,
-		    most);
+		    " that this task allows: dispose of some that checkwork shows", held, most);
 	return (uint32_t)room;
 }
 

@@ -79,6 +79,9 @@ LOCKQ_MUST_CHECK enum db_rc task_read(struct db *db, uint32_t task_id, uint32_t 
  * as it was. */
 LOCKQ_MUST_CHECK enum db_rc task_and_user(struct lockq *q, const char *user, uint32_t task_id,
     struct task *task, uint32_t *user_id, int *refusal);
+/* noun.c: what people call @n loans of the task: "loans" where nobody has said that, or where it
+ * can't be read. Returns @text. */
+char *noun_of(struct db *db, uint32_t task, uint64_t n, char text[LOCKQ_NOUN_SIZE + 1]);
 /* Reads the usual time of the task's query in milliseconds, 0 where none has run. */
 LOCKQ_MUST_CHECK enum db_rc task_usual_ms(struct db *db, uint32_t task_id, uint64_t *ms);
 /* task_usual_ms() if a progress function shows it, and *@ms is still 0. An error leaves 0. */

@@ -184,7 +184,7 @@ pops: BEGIN
   END IF;
   IF v_n = v_count AND v_count < v_asked THEN
     SET v_reason = CONCAT('with these you have ', v_most, ' of ', v_most,
-                          ' loans that this task allows');
+                          ' that this task allows');
   END IF;
   -- INSERT … SELECT: a foreign key is not checked by every server where another column is NULL.
   IF p_request_id IS NULL THEN

@@ -58,6 +58,29 @@ run checkwork --user race-1
 like "$out" '4 tickets in 2 tasks' 'checkwork: of two tasks that call them the same they are that'
 run managetask set "$other" --noun none --by marcus --unchecked
 
+run lockqstat --task "$task"
+like "$out" '^\| assigned +\| [0-9]+ tickets, ' 'lockqstat --task: the figures'
+like "$out" '\| tickets from ' 'and the heading of its leaders'
+run lockqstat --task "$task" --json
+is "$(jq -c 'has("loans")' <<<"$out")" true 'lockqstat --json has the keys that it always has'
+run managetask urgent "$task" --loan 9 --by marcus --reason why
+run managetask show "$task"
+like "$out" '^1 urgent ticket waits to be given first' 'managetask show'
+run managetask remove "$task" --by marcus
+like "$err" "[0-9]+ tickets of task $task are assigned" 'managetask remove, a text of the library'
+run managetask release --from race-2 --all --task "$task" --by marcus --reason why
+is "$out" 'race-2 has no tickets' 'managetask release --all'
+reports=$(mktemp -d)
+lockqstat --report "$reports" --task "$task"
+section=$(sed -n '/<section/,$p' "$reports/lockq.html" | sed 's/ class="[^"]*"//g')
+like "$section" '<dt>Tickets given</dt>' "lockqstat --report: the task's section"
+is "$(grep -iw 'loans\?' <<<"$section")" '' 'and the whole of it'
+rm -rf "$reports"
+uuid=$(cat /proc/sys/kernel/random/uuid)
+getwork --user race-2 --task "$task" --count 1 --uuid "$uuid" >/dev/null
+run getwork --user race-2 --task "$task" --count 2 --uuid "$uuid"
+like "$err" "was used to ask for 1 ticket of task $task" 'a UUID that was used'
+
 noun entry/entries
 run getwork --user race-2 --task "$task" --count 2
 like "$out" '2 of 2 entries for race-2' 'a plural of its own'

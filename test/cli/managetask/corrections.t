@@ -192,7 +192,7 @@ sql "INSERT INTO work_exclusion SELECT $task, user_id, ${loans[1]}, NOW(6) + INT
 	FROM app_user WHERE name = 'race-2'"
 correct reassign --loan "${loans[1]}" --from race-1 --to race-2
 is "$status" 4 'reassign to an excluded user: exit 4'
-like "$err" "loan ${loans[1]} was not reassigned: the user has returned it as a loan for others, \
+like "$err" "loan ${loans[1]} was not reassigned: the user has returned it as one for others, \
 until " 'reassign to an excluded user: why, and until when'
 correct reassign --loan "${loans[1]}" --from race-1 --to race-2 --json
 is "$(jq -c '[.result, .holder, .excluded_until != null, .exit]' <<<"$out")" \
@@ -209,7 +209,7 @@ list=$(printf '%s\n' "${loans[@]}" | sort -n | paste -sd ,)
 correct reassign --loan "$list" --from race-4 --to race-5
 is "$status:$out" "4:$(grep "^loan ${list%%,*}: race-5 has it now" <<<"$out")" \
 	'reassign: max_pipeline holds, the loan with the smallest number goes'
-is "$(grep -c "was not reassigned: the user would have more loans than the task's max_pipeline \
+is "$(grep -c "was not reassigned: the user would have more than the task's max_pipeline \
 allows" <<<"$err")" 2 'reassign: the others are told why not'
 is "$(sql "SELECT COUNT(*) FROM work JOIN app_user USING (user_id)
 	WHERE task_id = $task AND name = 'race-5' AND state = 'assigned'")" 2 \
@@ -269,7 +269,7 @@ ask 2 1
 say 2 "$loan" --complete
 sql "UPDATE task SET max_pipeline = 1 WHERE task_id = $task"
 correct undo --loan "$loan"
-like "$status:$err" "^4:.* was not given back: the user would have more loans than" \
+like "$status:$err" "^4:.* was not given back: the user would have more than" \
 	'an undo beyond max_pipeline'
 sql "UPDATE task SET max_pipeline = NULL WHERE task_id = $task"
 replays undo

@@ -57,7 +57,7 @@ a_request_is_trimmed(void **state)
 	assert_int_equal(w->answer.status, LOCKQ_PARTIAL);
 	assert_int_equal(w->answer.n_loans, 2);
 	assert_int_equal(w->answer.requested, 2);
-	assert_string_equal(w->answer.reason, "with these you have 5 of 5 loans that this task "
+	assert_string_equal(w->answer.reason, "with these you have 5 of 5 that this task "
 	    "allows");
 	/* Other users have room of their own. */
 	assert_int_equal(ask_now(1, TASK, 5)->answer.n_loans, 5);

@@ -1111,7 +1111,7 @@ a_cap_holds_for_takers(void **state)
 	assert_int_equal(u64("SELECT COUNT(*) FROM work WHERE task_id = %d AND user_id = %u", TASK,
 	    user_id(1)), 4);
 	assert_int_equal(u64("SELECT COUNT(*) FROM work_requested WHERE task_id = %d"
-	    " AND reason LIKE 'with these you have 4 of 4 loans%%' AND outcome = 'partial'",
+	    " AND reason LIKE 'with these you have 4 of 4 that%%' AND outcome = 'partial'",
 	    TASK), 1);
 	full = ask_now(1, TASK, 1);
 	assert_int_equal(full->rc, LOCKQ_EREFUSED);
