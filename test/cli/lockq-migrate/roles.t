@@ -452,8 +452,8 @@ is "$("$mysql" --defaults-file="$scratch/boss.cnf" --database=$bank --force --ex
 	CALL manage_define('me', $task, FALSE, '{\"share\": \"all of it\"}', 'why');
 	SET TRANSACTION READ WRITE" 2>&1 | cut -d ' ' -f 1-2)" 'ERROR 1265' \
 	'manage_define leaves no transaction open where a setting has another value'
-# No CALL leaves a transaction open, whatever its arguments are. Lines of a name and arguments that
-# work, each of which is then replaced by each of the values.
+# No CALL leaves a transaction open, whatever its arguments are. Lines of a name, without its
+# number, and of arguments that work, each of which is then replaced by each of the values.
 cat >"$scratch/calls" <<-END
 	follow_begins|'new'|NULL
 	follow_looks|'feed'
@@ -462,43 +462,48 @@ cat >"$scratch/calls" <<-END
 	follow_ends|'new'
 	follow_list
 	follow_writers
-	holders_1|$task
+	holders|$task
 	leaders|$task
+	leaders_since_check|$task
 	list_begins|$task|1|'deeds'|NOW(6)|TRUE|1|1|'[[6, 0]]'
-	list_serves_2|UUID()|NULL|1003|$task|1|1|99|'[1000000]'|'[]'|NOW(6)|0|FALSE
+	list_serves|UUID()|NULL|1003|$task|1|1|99|'[1000000]'|'[]'|NOW(6)|0|FALSE
 	list_tops|$task|99
 	list_sweeps|$task|5
 	manage_cancel|'me'|9001|'why'
 	manage_define|'me'|$task|FALSE|'{"share": "evenly"}'|'why'
-	manage_forget_2|'me'|'gone'|'log'|0|5|TRUE|'why'
-	manage_loans_2|'me'|'release'|'alone'|$task|'[[3]]'|NULL|NULL|'why'
+	manage_forget|'me'|'gone'|'log'|0|5|TRUE|'why'
+	manage_loans|'me'|'release'|'alone'|$task|'[[3]]'|NULL|NULL|'why'
 	manage_person|'me'|'new'|'add'|NULL|'why'
-	manage_remove_2|'me'|32|TRUE|5|'why'
-	manage_urgent_2|'me'|$task|'[[6]]'|FALSE|'why'
+	manage_remove|'me'|32|TRUE|5|'why'
+	manage_urgent|'me'|$task|'[[6]]'|FALSE|'why'
 	pipeline_rows|$task
 	refill_begins|$task
 	refill_notes|$task|'why'|TRUE
 	task_rows|$task
 	trouble_adds|$task|'getwork'|TRUE|1|1|1
-	work_completes_2|'$bank.no_such'|1|'alice'
+	work_completes|'$bank.no_such'|1|'alice'
 	work_moves|$task|'[[1]]'
 	work_opens|$task|'[[1]]'
 END
-is "$(cut -d "|" -f 1 "$scratch/calls" | sort)" "$(admin "SELECT DISTINCT routine_name
-	 FROM mysql.procs_priv WHERE db = '$bank' AND user LIKE 'lockq%'
-	  AND routine_name NOT LIKE 'complete%'" |
+admin "SELECT r.routine_name FROM information_schema.routines AS r
+	WHERE r.routine_schema = '$bank' AND r.routine_name NOT LIKE 'complete%'
+	  AND EXISTS (SELECT 1 FROM mysql.procs_priv AS p WHERE p.db = '$bank'
+	                 AND p.routine_name = r.routine_name AND p.user LIKE 'lockq%')" \
+	>"$scratch/procedures"
+is "$(cut -d "|" -f 1 "$scratch/calls" | sort)" "$(sed 's/_[0-9]*$//' "$scratch/procedures" |
 	sort)" 'each procedure that a role may call is tried'
 values=(NULL "''" "'x'" -1 0 4294967296 18446744073709551616 1e300 "REPEAT('x', 600)" "X'ff'"
 	"'9999-12-31'" "'0000-00-00'" "'[]'" "'[[\"x\"]]'" "'[[-1]]'" "'[[99999999999999999999]]'"
 	"'{\"share\": \"all of it\"}'" "'{\"max_count\": 1e300}'")
 while IFS='|' read -ra call; do
+	name=$(grep -xE "${call[0]}(_[0-9]+)?" "$scratch/procedures")
 	for ((i = 1; i < ${#call[@]} || i == 1; i++)); do
 		for value in "${values[@]}"; do
 			args=("${call[@]:1}")
 			[ ${#args[@]} -eq 0 ] || args[i - 1]=$value
 			printf -v list '%s, ' "${args[@]}"
 			printf 'CALL %s(%s);\nSET TRANSACTION READ WRITE;\nROLLBACK;\n' \
-				"${call[0]}" "${list%, }"
+				"$name" "${list%, }"
 		done
 	done
 done <"$scratch/calls" >"$scratch/hostile"
