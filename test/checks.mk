@@ -13,8 +13,9 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	cli/getwork/waiting.t cli/lockq-migrate/migrate.t cli/disposition/expire.t \
 	memory/programs.t db/seedloans/test_seed db/disposition/test_expire db/getwork/test_dies db/getwork/test_killed \
 	db/list/test_stopped cli/managetask/managecheck.t cli/managetask/corrections.t \
-	cli/lockq-migrate/roles.t cli/disposition/complete.t cli/getwork/doubt.t \
-	cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t race/getwork/changed.t \
+	cli/lockq-migrate/roles.t cli/lockq-migrate/readers.t cli/disposition/complete.t \
+	cli/getwork/doubt.t cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t \
+	race/getwork/changed.t \
 	race/disposition/expire.t race/lockq-migrate/upgrade.t race/list/native.t \
 	race/feed/follow.t race/manage/corrections.t race/rules/eyes.t docs/patterns.t \
 	cli/managetask/urgent.t cli/cli/settings.t cli/cli/noun.t \
