@@ -80,7 +80,7 @@ GRANT EXECUTE ON PROCEDURE follow_list TO lockq_viewer;
 
 -- The query reads these columns to leave out the loans that are not available. The manager of a
 -- task grants SELECT on its candidates view.
-GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at) ON work
+GRANT SELECT (task_id, loan_id, state, version, available_at, lease_expires_at, changed_at) ON work
   TO lockq_query;
 
 -- The rights of a worker, and those to delete what ended long ago.

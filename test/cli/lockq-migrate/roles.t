@@ -332,7 +332,8 @@ try viewer viewer 'locks rows of `work`' 'SELECT loan_id FROM work FOR UPDATE'
 try viewer viewer 'locks tasks' 'SELECT epoch FROM task_lock FOR SHARE'
 try viewer viewer 'shares rows of `work`' 'SELECT loan_id FROM work FOR SHARE'
 try viewer viewer 'asks' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
-try query query 'reads the loans that are not available' 'SELECT loan_id, state FROM work'
+try query query 'reads the loans that are not available' \
+	'SELECT loan_id, state, version, available_at, lease_expires_at, changed_at FROM work'
 try query query 'reads who has a loan' 'SELECT user_id FROM work'
 try query query 'shares rows of `work`' 'SELECT loan_id FROM work FOR SHARE'
 try query query 'writes anything' "$ask VALUES (UUID(), 1003, USER(), $task, 1, 1)"
