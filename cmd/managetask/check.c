@@ -288,7 +288,15 @@ manage_rights(const struct manage_options *o, struct lockq *q, uint32_t task,
 static int
 check_task_and_name(void *options, struct cli_error *error)
 {
-	return manage_check_task(options, error) != 0 ? -1 : manage_check_by(options, error);
+	struct manage_options *o = options;
+	struct cli_error unnamed;
+
+	if (manage_check_task(options, error) != 0)
+		return -1;
+	/* To look needs no name. Where the check has something to note, it says that it can't. */
+	if (manage_check_by(options, &unnamed) != 0)
+		o->by = "";
+	return 0;
 }
 
 static const struct cli_option check_options[] = { { .help = "Which task" }, MANAGE_TASK,

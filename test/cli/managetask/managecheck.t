@@ -720,6 +720,10 @@ note failure_stays' 'an account that may note nothing: the failure stays a warni
 like "$(jq -r 'select(.code == "failure_stays").text' <<<"$out")" "the role .*lockq_manager" \
 	'and why'
 is "$(health)" query_fails 'for health, too'
+LOCKQ_USER=$'\xff' as boss managetask check $task --json
+is "$status:$(codes | grep fail):$(jq -r 'select(.code == "failure_stays").text' <<<"$out" |
+	sed 's/.*: //')" '0:warning query_fails
+note failure_stays:no manager was named' 'a check by nobody notes nothing, but it looks'
 admin "UPDATE $bank.task SET candidates_view = 'nowhere' WHERE task_id = $task"
 as boss managetask check $task --by boss --json
 is "$status:$(codes | grep fail):$(noted)" '4:warning query_fails:0' \
