@@ -130,7 +130,10 @@ look_at_query(struct stat_health *h, const struct lockq_stat *s, const struct st
 static void
 look_at_calls(struct stat_health *h, const struct lockq_stat *s, const struct stat_limits *limits)
 {
-	uint64_t answered = s->answers - s->answers_failed, vain = s->answers_failed;
+	uint64_t answered = s->answers - s->answers_failed;
+	/* Calls fail with their leader: where the last one has not, or a check has found the task
+	 * well since, that is over. */
+	uint64_t vain = s->failures_in_a_row > 0 ? s->answers_failed : 0;
 
 	for (size_t i = 0; i < s->n_trouble; i++) {
 		if (strcmp(s->trouble[i].operation, "getwork") == 0)

@@ -736,6 +736,14 @@ is "$(noted):$(health):$status" 1::0 'notes it, and health warns no more'
 as reader lockqstat --metrics --task $task
 is "$(grep -c '^lockq_finding{' <<<"$out"):$(sed -n 's/^lockq_failures_in_a_row.* //p' <<<"$out")" \
 	0:0 'nor do the metrics'
+# served WHEN: when those got their answers who got some.
+served() {
+	admin "UPDATE $bank.work_requested SET served_at = $1
+	        WHERE task_id = $task AND outcome <> 'failed'"
+}
+served 'NOW(6) - INTERVAL 2 HOUR'
+is "$(health)" '' 'nor of the calls that failed with their leaders, where nobody was served'
+served 'NOW(6)'
 as boss managetask check $task --by boss --json
 is "$(codes):$(noted)" :1 'the next check has nothing to note'
 fails
