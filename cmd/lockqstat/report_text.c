@@ -33,11 +33,12 @@ report_loans(uint64_t n)
 	static char text[6 * LOCKQ_NOUN_SIZE];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	if (out == NULL)
-		cli_out_of_memory();
-	report_name(out, cli_loans(n));
-	fclose(out);
-	return text;
+	if (out != NULL) {
+		report_name(out, cli_loans(n));
+		fclose(out);
+		return text;
+	}
+	cli_out_of_memory();
 }
 
 const char *

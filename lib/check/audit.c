@@ -91,16 +91,16 @@ lockq_check_task(struct lockq *q, const struct lockq_check *what, struct lockq_f
 		return error_from_db(q, q->db, rc);
 	db_set_role(q->db, "lockq_manager");
 	code = audit_read_settings(&a);
-	if (code == LOCKQ_OK)
+	if (code == LOCKQ_OK) {
 		audit_failure_read(&a, &failure);
-	if (code == LOCKQ_OK)
 		code = patience_look(q, look, &a);
+	}
 	if (code == LOCKQ_OK && a.views[CANDIDATES].usable)
 		code = audit_query(&a);
-	if (code == LOCKQ_OK)
+	if (code == LOCKQ_OK) {
 		audit_times(&a);
-	if (code == LOCKQ_OK)
 		audit_failure_note(&a, &failure);
+	}
 	if (code == LOCKQ_OK && a.no_memory)
 		code = error_from_db(q, q->db, DB_ENOMEM);
 	db_set_role(q->db, "lockq_worker");

@@ -87,8 +87,9 @@ disposition --expire >"$scratch/output" 2>&1
 is "$taken:$?" 1:3 'another run is at work'
 tidy
 is "$?:$(cat "$scratch/mail")" 0: 'examples/cron: that is not mailed'
+# shellcheck disable=SC2154 # made by coproc
 pid=$other_PID
-exec {other[1]}>&-
+eval "exec ${other[1]}>&-"
 wait "$pid" 2>/dev/null
 tidy LOCKQ_DEFAULTS_FILE=/dev/null LOCKQ_SOCKET="$scratch/none"
 is "$(grep -c '^disposition: ' "$scratch/mail")" 1 'examples/cron: a failure is mailed, as one line'

@@ -56,7 +56,7 @@ byte kind[LOANS], put_for[LOANS], put_at[LOANS], row_lock[LOANS];  /* task_touch
 bool given_since[LOANS];                           /* work.assigned_at >= touched_at */
 byte list_epoch, list_as_of;                       /* kept_list: the newest list */
 byte place[LOANS], ticket[LOANS], ticket_lock[LOANS];  /* kept_loan: version + 1 */
-byte tops_on[TAKERS];                              /* the list whose row list_tops() has locked */
+byte tops_on[TAKERS];                              /* the list whose row list_tops_2() has locked */
 byte queries;                                      /* a clock: as many have begun */
 
 /* For a property: the urgent loans that a process must put first, since it began after them. */
@@ -161,7 +161,7 @@ inline give(loan)
 	given_since[loan] = kind[loan] != NO_ROW
 }
 
-/* --- list_tops() ------------------------------------------------------------------------------ */
+/* --- list_tops_2() ---------------------------------------------------------------------------- */
 
 /* Its rows of task_touched, with those of `work`. A loan that is not available waits. */
 inline lock_touched()
@@ -331,7 +331,7 @@ proctype taker(byte me)
 	byte from, as_of;               /* the list in use */
 	byte at[LOANS];                 /* where the peek has seen a loan */
 	byte mine;                      /* the loan that it takes, + 1 */
-	byte rows, over, listed, locked, seen[LOANS];  /* list_tops(): loans, and versions + 1 */
+	byte rows, over, listed, locked, seen[LOANS];  /* list_tops_2(): loans, and versions + 1 */
 	byte excused;                   /* for the properties */
 
 	/* from_list() */
