@@ -180,11 +180,11 @@ is "$busy" 0 'a purge that meets another --expire is done'
 
 # --- the examples ---------------------------------------------------------------------------------
 
-grep -o 'disposition .*' <(grep -v '^#' "$top/examples/cron") >"$scratch/commands"
+sed -n 's/^[0-9*][0-9* ]*lockq  *//p' "$top/examples/cron" >"$scratch/commands"
 is "$(wc -l <"$scratch/commands")" 2 'examples/cron has two commands'
 while read -r command; do
-	is "$(bash -c "$command" 2>&1; echo $?)" 0 "cron: $command: exit 0, and nothing to mail"
-	like "$(LOCKQ_DEFAULTS_FILE=/nowhere bash -c "$command" 2>&1)" '^disposition: ' \
+	is "$(sh -c "$command" 2>&1; echo $?)" 0 "cron: $command: exit 0, and nothing to mail"
+	like "$(LOCKQ_DEFAULTS_FILE=/nowhere sh -c "$command" 2>&1)" '^disposition: ' \
 		'if it fails, there is a line to mail'
 done <"$scratch/commands"
 for unit in expire purge; do
