@@ -438,7 +438,7 @@ check-long: all test-programs ## tests that take long: packages, MariaDB, random
 	@$(MAKE) --no-print-directory fuzz
 	test/fuzz/mutants
 	$(call prove,$(MODEL_TESTS),$(IN_SANDBOX) env LOCKQ_MODEL=all LOCKQ_TRACES=2000)
-	$(call prove,$(DB_BIN),$(IN_SANDBOX) env)
+	$(call prove,$(DB_BIN),$(IN_SANDBOX) env LOCKQ_KILLS_STEP=1)
 	@$(MAKE) --no-print-directory $(PARALLEL) SANITIZE=address,undefined all memory-programs
 	$(call prove,$(ASAN)/test/fault/test_faults,$(IN_SANDBOX) env LOCKQ_FAULTS_STEP=1)
 	$(call prove,test/memory/programs.t,$(IN_SANDBOX) env LOCKQ_PROGRAMS=all)

@@ -11,8 +11,8 @@ CHECK_REST := guards/part-1.t guards/part-2.t guards/part-3.t guards/part-4.t la
 	race/getwork/patience.t race/disposition/leases.t race/list/taken.t \
 	cli/getwork/signals.t docs/completions.t race/list/replica.t lab/tour.t lab/ended.t \
 	cli/getwork/waiting.t cli/lockq-migrate/migrate.t cli/disposition/expire.t \
-	memory/programs.t db/seedloans/test_seed db/disposition/test_expire db/getwork/test_dies db/getwork/test_killed \
-	db/list/test_stopped cli/managetask/managecheck.t cli/managetask/corrections.t \
+	memory/programs.t db/seedloans/test_seed db/disposition/test_expire db/getwork/test_dies \
+	db/getwork/test_killed db/list/test_stopped cli/managetask/managecheck.t cli/managetask/corrections.t \
 	cli/lockq-migrate/roles.t cli/lockq-migrate/readers.t cli/disposition/complete.t \
 	cli/getwork/doubt.t cli/cli/quotes.t cli/lockq-migrate/rights.t cli/getwork/tasks.t \
 	race/getwork/changed.t \
