@@ -211,8 +211,8 @@ field 'managetask pause --reason' '0 2' 'task manage_log task_trouble' "SELECT H
 is "$(sql "SELECT HEX(paused) FROM task WHERE task_id = $task")" "${hexes[17]}" \
 	'and the task has the reason that was given last'
 new=$(since manage_log manage_id)
-field 'managetask --by' '0 2' "$people" "SELECT HEX(manager)
-	FROM manage_log WHERE $new ORDER BY manage_id" 18 managetask user add --user by-N --by TEXT
+field 'managetask --by' '0 2 4' "$people" "SELECT HEX(manager)
+	FROM manage_log WHERE $new ORDER BY manage_id" 12 managetask user add --user by-N --by TEXT
 sql "DELETE FROM app_user WHERE name LIKE 'by-%'"
 
 # corrects FROM-N COMMAND…: with the N-th loan from this one on, for each text another one.
