@@ -2189,13 +2189,14 @@ struct lockq_check {
  * there is one. It judges the rows, and asks about some of these loans as it is done before a kept
  * loan is given. What the account may not see is told by a note.
  *
- * Changes nothing, takes no lock of the task and waits for no leader. The progress function is
- * called while the query runs, and it can end it.
+ * Changes nothing, takes no lock of the task and waits for no leader, but for @what->manager. The
+ * progress function is called while the query runs, and it can end it.
  *
- * Where @what->manager is named, the last leader failed, or the list could not be filled, and the
- * check has run the query and finds no fault, it notes that in manage_log and task_refill. Then
- * that failure no longer counts in lockq_stat.failures_in_a_row and refill_failures. A note among
- * @findings says so, or why it could not be noted.
+ * Where @what->manager is named, it locks rows of task_lock for a moment, as lockq_stats() does. If
+ * the last leader failed, or the list could not be filled, and the check has run the query and
+ * finds no fault, it notes that in manage_log and task_refill. Then that failure no longer counts
+ * in lockq_stat.failures_in_a_row and refill_failures. A note among @findings says so, or why it
+ * could not be noted.
  *
  * Returns: 0, whatever was found; LOCKQ_EREFUSED for an unknown task; LOCKQ_EUSAGE for a setting
  * that is unknown or out of range, or a new task without a name or a view; LOCKQ_BUSY, see

@@ -70,9 +70,9 @@ static DB_QUERY(server_says_call, DB_ONE,
 static DB_QUERY(account_there, DB_ONE,
     "SELECT COUNT(*) FROM mysql.user WHERE CONCAT(user, '@', host) = ?");
 
-/* Who may log in and make temporary tables in this database, and the REVOKE for each place where
- * that was granted. An owner, who may change the tables and let others change them, needs no
- * temporary ones, and neither does an administrator of the server. */
+/* Finds the accounts that may log in and make temporary tables in this database, with the REVOKE
+ * for each place where that was granted. An owner, who may change the tables and let others change
+ * them, needs no temporary ones, and neither does an administrator of the server. */
 static DB_QUERY(makes_temporary, DB_MANY,
     "WITH RECURSIVE holds (user, host, place, by_user, by_host) AS ("
     "  SELECT d.user, d.host, CONCAT('`', REPLACE(d.db, '`', '``'), '`.*'), d.user, d.host"

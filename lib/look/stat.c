@@ -293,13 +293,19 @@ read_leaders(struct db *db, uint32_t task, struct lockq_stats *stats)
 	return rc;
 }
 
-/* A leader that failed before managetask check found the task well is history. */
+/* A leader that failed before managetask check found the task well is history. Where none has
+ * failed, no check matters. */
 static enum db_rc
 read_checks(struct db *db, uint32_t task, struct lockq_stats *stats)
 {
 	struct db_rows rows = { 0, 0, NULL, NULL };
-	enum db_rc rc = db_after_call(db, db_run(db, &stat_checks, DB_ARGS(db_u64(task)), &rows));
+	bool failed = false;
+	enum db_rc rc = DB_OK;
 
+	for (size_t i = 0; i < stats->n_tasks; i++)
+		failed = failed || stats->tasks[i].failures_in_a_row > 0;
+	if (failed)
+		rc = db_after_call(db, db_run(db, &stat_checks, DB_ARGS(db_u64(task)), &rows));
 	for (size_t i = 0; rc == DB_OK && i < rows.n_rows; i++) {
 		struct lockq_stat *s = stat_of(stats, db_cell_u64(&rows, i, 0));
 		uint64_t led_since = db_cell_u64(&rows, i, 1);

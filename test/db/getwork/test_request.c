@@ -61,6 +61,18 @@ a_lost_reply_is_found_by_uuid(void **state)
 	assert_int_equal(proxy_count(w->proxy, "INSERT INTO request_in"), 2);
 }
 
+/* While the call makes its request anew, the task comes to allow one loan at most. */
+static void
+join_with_fewer_allowed(struct worker *w)
+{
+	proxy_hold(w->proxy, "INSERT INTO request_in", 2);
+	worker_start(w);
+	proxy_until_held(w->proxy);
+	set_task(TASK, "max_count = 1");
+	proxy_release(w->proxy);
+	worker_join(w);
+}
+
 /* The INSERT of a request is lost (CUT_BEFORE), or its reply (CUT_AFTER). Before the INSERT is
  * repeated, the task's max_count falls below the request's count.
  * guard: a recorded request whose reply was lost is found, even if the task would refuse it by now.
@@ -74,12 +86,7 @@ limits_that_change_meanwhile(enum proxy_cut cut)
 	add_loans(TASK, 3);
 	w->proxy = proxy_new();
 	proxy_cut(w->proxy, "INSERT INTO request_in", 1, cut);
-	proxy_hold(w->proxy, "INSERT INTO request_in", 2);
-	worker_start(w);
-	proxy_until_held(w->proxy);
-	set_task(TASK, "max_count = 1");
-	proxy_release(w->proxy);
-	worker_join(w);
+	join_with_fewer_allowed(w);
 	if (cut == CUT_AFTER) {
 		assert_int_equal(w->rc, LOCKQ_OK);
 		assert_int_equal(w->answer.n_loans, 2);
@@ -123,12 +130,7 @@ a_refusal_whose_reply_is_lost(void **state)
 		w->proxy = proxy_new();
 		proxy_cut(w->proxy, "INSERT INTO request_in", 1, CUT_BEFORE);
 		proxy_cut(w->proxy, statements[i], 1, CUT_AFTER);
-		proxy_hold(w->proxy, "INSERT INTO request_in", 2);
-		worker_start(w);
-		proxy_until_held(w->proxy);
-		set_task(TASK, "max_count = 1");
-		proxy_release(w->proxy);
-		worker_join(w);
+		join_with_fewer_allowed(w);
 		assert_int_equal(w->rc, LOCKQ_EREFUSED);
 		assert_non_null(strstr(w->error, "ask for 1 at most"));
 		assert_int_equal(w->answer.request_id, 0);
